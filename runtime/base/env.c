@@ -1,0 +1,96 @@
+/* Messages, log lines and counted allocations: see env.h. */
+#include "runtime/base/env.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* In front of each block: its size, so that tsi_release can count it off. One cache line keeps the alignment.
+ */
+typedef union tsi_block {
+  struct {
+    size_t bytes;
+  } head;
+  char line[TSI_CACHE_LINE];
+} tsi_block;
+
+void tsi_env_init(tsi_env *env) {
+  memset(env, 0, sizeof *env);
+  atomic_init(&env->memory.current, 0);
+  atomic_init(&env->memory.peak, 0);
+  atomic_init(&env->memory.calls, 0);
+  pthread_mutex_init(&env->lock, NULL);
+  env->log_level = TRISTAR_LOG_INFO;
+}
+
+void tsi_env_finish(tsi_env *env) {
+  pthread_mutex_destroy(&env->lock);
+}
+
+void tsi_log(tsi_env *env, tristar_log_level level, const char *format, ...) {
+  char line[TSI_MESSAGE_SIZE];
+  va_list args;
+  if (env->log == NULL || level > env->log_level) return;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  env->log(env->log_arg, level, line);
+}
+
+tristar_status tsi_fail(tsi_env *env, tristar_status status, const char *function, const char *file, int line,
+                        const char *format, ...) {
+  char text[TSI_MESSAGE_SIZE];
+  char message[TSI_MESSAGE_SIZE];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  snprintf(message, sizeof message, "%.380s [%s, %s, %s:%d]", text, tristar_status_name(status), function,
+           file, line);
+  pthread_mutex_lock(&env->lock);
+  memcpy(env->message, message, sizeof message);
+  pthread_mutex_unlock(&env->lock);
+  tsi_log(env, TRISTAR_LOG_DEBUG, "%s", message);
+  return status;
+}
+
+static void count_allocation(tsi_memory *memory, size_t bytes) {
+  size_t now = atomic_fetch_add(&memory->current, bytes) + bytes;
+  size_t peak = atomic_load(&memory->peak);
+  while (now > peak && !atomic_compare_exchange_weak(&memory->peak, &peak, now)) {
+  }
+}
+
+tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char *function, const char *file,
+                            int line, void **out) {
+  size_t bytes, total;
+  int64_t call = atomic_fetch_add(&env->memory.calls, 1) + 1;
+  *out = NULL;
+  if (!tsi_size_mul(count, size, &bytes) ||
+      !tsi_size_add(bytes, sizeof(tsi_block) + TSI_CACHE_LINE - 1, &total) || total > PTRDIFF_MAX)
+    return tsi_fail(env, TRISTAR_ERR_TOO_LARGE, function, file, line,
+                    "cannot allocate %zu elements of %zu bytes", count, size);
+  total -= total % TSI_CACHE_LINE; /* aligned_alloc wants a multiple of the alignment */
+  tsi_block *block = call == env->memory.fail_at ? NULL : aligned_alloc(TSI_CACHE_LINE, total);
+  if (block == NULL)
+    return tsi_fail(env, TRISTAR_ERR_MEMORY, function, file, line,
+                    "out of memory: %zu bytes (allocation %lld)", bytes, (long long)call);
+  block->head.bytes = bytes;
+  count_allocation(&env->memory, bytes);
+  *out = block + 1;
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_allocate_zero(tsi_env *env, size_t count, size_t size, const char *function,
+                                 const char *file, int line, void **out) {
+  tristar_status status = tsi_allocate(env, count, size, function, file, line, out);
+  if (status == TRISTAR_OK) memset(*out, 0, count * size);
+  return status;
+}
+
+void tsi_release(tsi_env *env, void *memory) {
+  if (memory == NULL) return;
+  tsi_block *block = (tsi_block *)memory - 1;
+  atomic_fetch_sub(&env->memory.current, block->head.bytes);
+  free(block);
+}

@@ -1,0 +1,404 @@
+/* TriStar: sparse triangular solves, again and again, with the same factors.
+ *
+ * The flow of a program:
+ *
+ *   tristar_create            a context: StarPU (borrowed if the program already runs it), log, messages
+ *   tristar_analyze           pattern -> ordering, supernodes           once per pattern
+ *   tristar_factor            values  -> factors                        once per set of values
+ *   tristar_plan              factors -> a recorded DAG of tasks        once per way of solving
+ *   tristar_solve             replays the plan: X = A^-1 B              again and again
+ *
+ * Every later object keeps what it needs of the earlier ones alive: objects may be destroyed in any order.
+ * The context itself must be destroyed last.
+ *
+ * Every function that can fail returns a tristar_status; on failure output pointers are NULL and
+ * tristar_error gives a message that names the cause and the place. The library never ends the program and
+ * never prints. Functions on different objects may be called from several threads at the same time, and so
+ * may tristar_solve on one plan.
+ *
+ * User arrays are read (const) or written during the call only, unless stated otherwise; none is kept.
+ */
+#ifndef TRISTAR_H
+#define TRISTAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define TRISTAR_API __attribute__((visibility("default")))
+#define TRISTAR_CHECKED __attribute__((warn_unused_result))
+#else
+#define TRISTAR_API
+#define TRISTAR_CHECKED
+#endif
+
+#define TRISTAR_VERSION_MAJOR 0
+#define TRISTAR_VERSION_MINOR 1
+#define TRISTAR_VERSION_PATCH 0
+
+/* ---- Status ------------------------------------------------------------------------------------------ */
+
+typedef enum tristar_status {
+  TRISTAR_OK = 0,
+  TRISTAR_ERR_ARGUMENT,    /* an argument that no valid call has: NULL, negative size, ld too small */
+  TRISTAR_ERR_MEMORY,      /* an allocation failed */
+  TRISTAR_ERR_TOO_LARGE,   /* a size beyond what the types of the library hold */
+  TRISTAR_ERR_IO,          /* a file cannot be opened, read or written */
+  TRISTAR_ERR_FORMAT,      /* a file or array breaks its format: the message names file and line */
+  TRISTAR_ERR_UNSUPPORTED, /* a valid request that this build or version does not serve */
+  TRISTAR_ERR_RECTANGULAR, /* the matrix is not square */
+  TRISTAR_ERR_SINGULAR,    /* structurally singular, or singular to working precision */
+  TRISTAR_ERR_NOT_POSITIVE_DEFINITE, /* Cholesky met a pivot that is not positive */
+  TRISTAR_ERR_NOT_FINITE,            /* NaN or infinity in the input or in the factors */
+  TRISTAR_ERR_ACCURACY,              /* the accuracy asked for was not reached */
+  TRISTAR_ERR_NO_WORKER,             /* StarPU has no worker able to run the tasks */
+  TRISTAR_ERR_RUNTIME,               /* StarPU, METIS or another library failed; the message gives its code */
+  TRISTAR_ERR_STALE,                 /* the factors changed in a way that the plan cannot follow */
+  TRISTAR_ERR_INTERNAL               /* a broken invariant: a defect of TriStar; please report the message */
+} tristar_status;
+
+/* The name of a status, such as "TRISTAR_ERR_FORMAT". Never NULL; the text is static. */
+TRISTAR_API const char *tristar_status_name(tristar_status status);
+
+/* The version of the library that runs, such as "0.1.0"; the text is static. */
+TRISTAR_API const char *tristar_version(void);
+
+/* ---- Context ----------------------------------------------------------------------------------------- */
+
+typedef struct tristar_s tristar_t;
+
+typedef enum tristar_log_level {
+  TRISTAR_LOG_ERROR = 0,
+  TRISTAR_LOG_WARNING,
+  TRISTAR_LOG_INFO,
+  TRISTAR_LOG_PROGRESS, /* many short lines during long work: "factor 42%" */
+  TRISTAR_LOG_DEBUG
+} tristar_log_level;
+
+/* Receives one line of text (no newline). May be called from any thread, also at the same time. */
+typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *text);
+
+typedef struct tristar_config {
+  int use_starpu;              /* 1: tasks on StarPU; 0: everything on the calling thread */
+  int workers;                 /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores */
+  const char *scheduler;       /* StarPU scheduler if TriStar starts StarPU; NULL: STARPU_SCHED, or lws */
+  int check;                   /* 1: verify every internal structure as it is built (also TRISTAR_CHECK=1) */
+  tristar_log_fn log;          /* NULL: silent */
+  void *log_arg;               /* handed to log */
+  tristar_log_level log_level; /* lines above this level are not sent */
+  int64_t fail_allocation;     /* for tests: the allocation (counted from 1) that fails; 0: none */
+} tristar_config;
+
+/* Fills *config with the defaults: StarPU with all cores, silent. */
+TRISTAR_API void tristar_config_init(tristar_config *config);
+
+/* Creates a context. config may be NULL (defaults). StarPU is started, unless use_starpu is 0 or the program
+ * already runs it; then it is borrowed and config->workers and config->scheduler are not used.
+ * Errors: MEMORY, RUNTIME (StarPU does not start), NO_WORKER. The message of a failed creation goes to
+ * config->log. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
+
+/* Destroys the context and sets *ts to NULL; stops StarPU if tristar_create started it. Accepts NULL. */
+TRISTAR_API void tristar_destroy(tristar_t **ts);
+
+/* Copies the message of the context's latest error into buffer (size bytes, always terminated) and returns
+ * the length of the full message. "" if nothing failed yet. */
+TRISTAR_API size_t tristar_error(tristar_t *ts, char *buffer, size_t size);
+
+typedef struct tristar_memory_stats {
+  size_t current_bytes; /* allocated now through this context */
+  size_t peak_bytes;    /* the largest value so far */
+  int64_t allocations;  /* calls so far */
+} tristar_memory_stats;
+TRISTAR_API void tristar_memory(tristar_t *ts, tristar_memory_stats *stats);
+
+/* ---- Matrices ---------------------------------------------------------------------------------------- */
+
+typedef enum tristar_scalar {
+  TRISTAR_SINGLE = 's',
+  TRISTAR_DOUBLE = 'd',
+  TRISTAR_COMPLEX_SINGLE = 'c',
+  TRISTAR_COMPLEX_DOUBLE = 'z'
+} tristar_scalar;
+
+typedef enum tristar_format { TRISTAR_CSC, TRISTAR_CSR } tristar_format;
+
+/* What the stored entries stand for. For all but GENERAL each off-diagonal pair is stored once, in either
+ * triangle: an entry (i,j) also stands for (j,i). */
+typedef enum tristar_symmetry {
+  TRISTAR_GENERAL,
+  TRISTAR_SYMMETRIC,      /* a_ji =  a_ij */
+  TRISTAR_SKEW_SYMMETRIC, /* a_ji = -a_ij, zero diagonal */
+  TRISTAR_HERMITIAN       /* a_ji = conj(a_ij), real diagonal */
+} tristar_symmetry;
+
+/* A sparse matrix in arrays of the caller, which the library only reads.
+ * The entries of column j (CSC) or row j (CSR) are ptr[j]-base .. ptr[j+1]-base-1 of index and values.
+ * Any order inside a column; duplicates are summed. */
+typedef struct tristar_view {
+  tristar_format format;
+  tristar_symmetry symmetry;
+  tristar_scalar scalar;
+  int64_t rows, cols;
+  const void *ptr;    /* cols+1 (CSC) or rows+1 (CSR) integers of ptr_bits bits */
+  const void *index;  /* row (CSC) or column (CSR) numbers, integers of index_bits bits */
+  const void *values; /* of type `scalar`, same order as index; NULL: the pattern alone */
+  int ptr_bits;       /* 32 or 64 */
+  int index_bits;     /* 32 or 64 */
+  int base;           /* 0 or 1: the number of the first row, column and entry */
+} tristar_view;
+
+/* A matrix that the library owns: from a file or a generator. */
+typedef struct tristar_matrix_s tristar_matrix_t;
+
+/* Reads a Matrix Market coordinate file (real, integer, pattern, complex; general, symmetric, skew-symmetric,
+ * hermitian) or a Harwell-Boeing / Rutherford-Boeing file (assembled; R, C, I or P; U, S, Z, H or R), plain
+ * or gzip-compressed. The kind is told from the content. Duplicates are summed, symmetric kinds keep their
+ * one triangle. A pattern file has no values. "gen:KIND:K" as path generates instead
+ * (tristar_matrix_generate). Errors: IO, FORMAT (message: file:line: cause), TOO_LARGE, NOT_FINITE, MEMORY.
+ */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_read(tristar_t *ts, const char *path,
+                                                               tristar_matrix_t **matrix);
+
+/* Writes a Matrix Market coordinate file that tristar_matrix_read reads back to the same bits;
+ * gzip-compressed if path ends in ".gz". comment (may be NULL) becomes the comment lines of the header. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_write(tristar_t *ts, const char *path,
+                                                                const tristar_view *view,
+                                                                const char *comment);
+
+/* Generates the model problem `kind` of size k (see tristar_generator); the same bits on every machine. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t k,
+                                                                   tristar_matrix_t **matrix);
+
+/* The graph Laplacian of the pattern of view, plus the identity: symmetric, positive definite, double. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view,
+                                                                    tristar_matrix_t **matrix);
+
+/* The arrays of the matrix; they live until the matrix is destroyed. CSC, base 0, 64-bit ptr, 32-bit index,
+ * rows ascending inside a column, no duplicates. */
+TRISTAR_API void tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view);
+
+TRISTAR_API void tristar_matrix_destroy(tristar_matrix_t **matrix);
+
+/* The i-th generator (from 0): its name, and a line that says what it discretizes and what k means.
+ * Returns 0 when there is no i-th. */
+TRISTAR_API int tristar_generator(int i, const char **name, const char **description);
+
+/* A dense matrix in column-major order, such as right-hand sides. */
+typedef struct tristar_dense {
+  int64_t rows, cols;
+  tristar_scalar scalar;
+  void *values; /* rows * cols; owned, freed by tristar_dense_destroy */
+} tristar_dense;
+
+/* Reads a Matrix Market array or coordinate file (plain or .gz) as a dense matrix. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_read(tristar_t *ts, const char *path,
+                                                              tristar_dense *dense);
+/* Writes a Matrix Market array file (.gz compresses). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_write(tristar_t *ts, const char *path,
+                                                               const tristar_dense *dense,
+                                                               const char *comment);
+TRISTAR_API void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense);
+
+/* ---- Analysis ---------------------------------------------------------------------------------------- */
+
+typedef struct tristar_analysis_s tristar_analysis_t;
+
+typedef enum tristar_method {
+  TRISTAR_METHOD_AUTO, /* LLT if the values are symmetric with a positive diagonal, else LU */
+  TRISTAR_METHOD_LLT,  /* A = L L^T */
+  TRISTAR_METHOD_LU    /* A = L U on the pattern of A + A^T */
+} tristar_method;
+
+typedef enum tristar_ordering {
+  TRISTAR_ORDERING_METIS,   /* nested dissection, METIS_NodeND */
+  TRISTAR_ORDERING_NATURAL, /* as given (then postordered) */
+  TRISTAR_ORDERING_USER     /* options.permutation */
+} tristar_ordering;
+
+typedef enum tristar_matching {
+  TRISTAR_MATCHING_AUTO, /* before LU, where the diagonal has zeros or small entries */
+  TRISTAR_MATCHING_OFF,
+  TRISTAR_MATCHING_ON /* permute large entries to the diagonal and scale them to one before LU */
+} tristar_matching;
+
+typedef struct tristar_analysis_options {
+  tristar_method method;
+  tristar_ordering ordering;
+  const int64_t
+      *permutation; /* ORDERING_USER: permutation[k] is the row eliminated as k-th (base 0); n entries */
+  int leaf_parts;   /* METIS: 0 or 1: plain; 2, 4, 8, ...: top separator tree with that many leaves */
+  int seed;         /* of METIS */
+  tristar_matching matching; /* needs values in the view */
+} tristar_analysis_options;
+
+TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options);
+
+/* Orders the matrix, finds its supernodes, prepares the factorization. Reads the pattern of view; reads
+ * values, if there are any, to resolve METHOD_AUTO and to match (Duff and Koster 2001). options may be NULL.
+ * Errors: ARGUMENT, RECTANGULAR, FORMAT (row out of range: message names column and entry), SINGULAR
+ * (structurally; the message gives the structural rank), NOT_FINITE, UNSUPPORTED (complex), TOO_LARGE,
+ * MEMORY, RUNTIME (METIS). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
+                                                           const tristar_analysis_options *options,
+                                                           tristar_analysis_t **analysis);
+
+typedef struct tristar_analysis_stats {
+  int64_t n;
+  int64_t nnz; /* of the matrix in full: both triangles of symmetric storage, without duplicates' merging */
+  int symmetric_pattern; /* 1: the pattern is symmetric */
+  tristar_method method; /* LLT or LU: what METHOD_AUTO has become */
+  int matched;           /* 1: rows were permuted by a matching */
+  int64_t nnz_lower;     /* exact entries of L, diagonal included, no padding */
+  int64_t stored_lower;  /* entries of L as stored, relaxed merging included */
+  double flops;          /* of the factorization (exact structure) */
+  int64_t supernodes;
+  int64_t panels;
+  int64_t widest_supernode; /* columns */
+  int64_t tree_height;      /* supernodes on the longest path to a root */
+  int64_t elimination_tree_height;
+  double analyze_seconds;
+} tristar_analysis_stats;
+TRISTAR_API void tristar_analysis_get_stats(const tristar_analysis_t *analysis,
+                                            tristar_analysis_stats *stats);
+
+/* The assembly tree of supernodes, as arrays that live as long as the analysis (for pictures and reports). */
+typedef struct tristar_tree_view {
+  int64_t supernodes;
+  const int32_t *first_column; /* supernodes + 1, in the final ordering */
+  const int32_t *parent;       /* supernodes; -1: a root */
+  const int64_t *rows;         /* supernodes + 1: rows[s+1] - rows[s] off-diagonal rows of supernode s */
+} tristar_tree_view;
+TRISTAR_API void tristar_analysis_get_tree(const tristar_analysis_t *analysis, tristar_tree_view *tree);
+
+TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
+
+/* ---- Factorization ----------------------------------------------------------------------------------- */
+
+typedef struct tristar_factor_s tristar_factor_t;
+
+/* Factors the matrix whose pattern was analyzed. values: as many and in the same order as in the view of
+ * tristar_analyze; they are copied (refinement needs them). Tiny pivots are perturbed and counted (LU).
+ * Errors: NOT_FINITE, NOT_POSITIVE_DEFINITE (METHOD_LLT; the message names the row), SINGULAR, MEMORY,
+ * RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
+                                                          tristar_factor_t **factor);
+
+/* New values, same pattern. Plans of this factor solve with the new values from their next solve on. Not to
+ * be called while a solve with this factor runs. After a failure the factor holds no values; solves give
+ * ERR_STALE until a later refactor succeeds. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
+
+typedef struct tristar_factor_stats {
+  int64_t perturbed_pivots;
+  int64_t nnz_factor;    /* exact entries: L (LLT), L + U without the unit diagonal (LU) */
+  int64_t stored_factor; /* entries stored */
+  size_t factor_bytes;
+  size_t peak_bytes; /* largest memory of the factorization, the factors included */
+  double factor_seconds;
+} tristar_factor_stats;
+TRISTAR_API void tristar_factor_get_stats(const tristar_factor_t *factor, tristar_factor_stats *stats);
+
+TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
+
+/* ---- Plan and solve ---------------------------------------------------------------------------------- */
+
+typedef struct tristar_plan_s tristar_plan_t;
+
+typedef enum tristar_engine {
+  TRISTAR_ENGINE_AUTO,   /* StarPU tasks, or a plain call when the plan is one chunk */
+  TRISTAR_ENGINE_SERIAL, /* the DAG in a legal order on the calling thread, no task: the oracle of the tests
+                          */
+  TRISTAR_ENGINE_TASKS   /* StarPU tasks always */
+} tristar_engine;
+
+typedef struct tristar_plan_options {
+  tristar_engine engine;
+  int64_t nrhs;            /* right-hand sides expected per solve; workspace for them is made now. 0: 1 */
+  int64_t chunk_bytes_min; /* floor: no chunk lighter than this, unless the problem is; 0: default */
+  int64_t chunk_bytes_max; /* ceiling: panels heavier than this are cut into row slices; 0: default */
+  unsigned order_seed;     /* ENGINE_SERIAL: which of the legal orders; 0: the natural one */
+} tristar_plan_options;
+
+TRISTAR_API void tristar_plan_options_init(tristar_plan_options *options);
+
+/* Chooses chunks, builds the DAG, records the tasks. Immutable afterwards; the result of a solve depends, bit
+ * for bit, on the plan and the right-hand side only: not on workers, scheduler or order of execution. options
+ * may be NULL. Errors: ARGUMENT, MEMORY, STALE (factor without values), UNSUPPORTED (ENGINE_TASKS in a
+ * context without StarPU). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
+                                                        const tristar_plan_options *options,
+                                                        tristar_plan_t **plan);
+
+typedef enum tristar_op {
+  TRISTAR_N = 'N', /* A X = B */
+  TRISTAR_T = 'T'  /* A^T X = B */
+} tristar_op;
+
+/* X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may be b (ldx
+ * == ldb); other overlaps are not allowed. Returns when x is written. Errors: ARGUMENT, MEMORY, STALE,
+ * RUNTIME, NOT_FINITE is not checked here (NaN in, NaN out). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                                         const void *b, int64_t ldb, void *x, int64_t ldx);
+
+typedef struct tristar_refine_options {
+  int max_steps;    /* at most this many corrections per right-hand side */
+  double tolerance; /* stop at this componentwise backward error; 0: 4 units of roundoff */
+} tristar_refine_options;
+TRISTAR_API void tristar_refine_options_init(tristar_refine_options *options);
+
+typedef struct tristar_refine_result {
+  double backward_error; /* largest over the right-hand sides: max_i |b - A x|_i / (|A| |x| + |b|)_i */
+  double initial_backward_error; /* before the first correction */
+  int steps;                     /* corrections made (largest over the right-hand sides) */
+} tristar_refine_result;
+
+/* tristar_solve followed by iterative refinement in the precision of the factors (Arioli, Demmel, Duff 1989;
+ * Higham 2002, chapter 12); stops when the error no longer halves and keeps the best x. x must not overlap b.
+ * max_steps = 0 only measures the backward error. options may be NULL. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,
+                                                                 int64_t nrhs, const void *b, int64_t ldb,
+                                                                 void *x, int64_t ldx,
+                                                                 const tristar_refine_options *options,
+                                                                 tristar_refine_result *result);
+
+/* Estimate of 1 / (|A| |A^-1|) in the 1-norm, A as scaled for the factorization (Hager 1984, Higham 1988): a
+ * few solves. A value below the unit roundoff means: singular to working precision. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
+
+typedef struct tristar_plan_stats {
+  int64_t chunks;        /* with a diagonal part */
+  int64_t slices;        /* row slices of big panels */
+  int64_t tasks;         /* StarPU tasks of one replay; 0: a plain call */
+  int64_t edges;         /* of both directions */
+  int64_t width;         /* largest number of nodes at one depth, forward */
+  int64_t depth;         /* nodes on the longest path, forward */
+  double critical_bytes; /* bytes streamed on the heaviest path, forward and backward */
+  double stream_bytes;   /* bytes of factor streamed by one solve, forward and backward, as stored */
+  double exact_bytes;    /* 8 * (nnz(L) + nnz(U)): what GB/s figures are based on */
+  int workers;           /* StarPU workers able to run the tasks; 1 without StarPU */
+  const char *scheduler; /* static text; "serial" without StarPU */
+  size_t workspace_bytes;
+  double plan_seconds;
+  double last_solve_seconds; /* of the latest tristar_solve */
+  int64_t solves;
+} tristar_plan_stats;
+TRISTAR_API void tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);
+
+/* Which chunk each supernode's first panel lies in: supernodes entries, borrowed from the plan. */
+TRISTAR_API const int32_t *tristar_plan_chunk_of_supernode(const tristar_plan_t *plan);
+
+/* Writes the DAG (chunks, slices, edges) in Graphviz DOT form. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_write_dot(const tristar_plan_t *plan,
+                                                                  const char *path);
+
+TRISTAR_API void tristar_plan_destroy(tristar_plan_t **plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
