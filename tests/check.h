@@ -1,0 +1,51 @@
+/* Assertions of the tests: a failure prints the place and the values and ends the test with status 1. */
+#ifndef TSI_TESTS_CHECK_H
+#define TSI_TESTS_CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tristar.h"
+
+#define CHECK(cond)                                                                                          \
+  do {                                                                                                       \
+    if (!(cond)) {                                                                                           \
+      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #cond);                                     \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+/* As CHECK, with a printf-style explanation. */
+#define CHECK_MSG(cond, ...)                                                                                 \
+  do {                                                                                                       \
+    if (!(cond)) {                                                                                           \
+      fprintf(stderr, "%s:%d: failed: %s: ", __FILE__, __LINE__, #cond);                                     \
+      fprintf(stderr, __VA_ARGS__);                                                                          \
+      fputc('\n', stderr);                                                                                   \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+/* The call must return this status. */
+#define CHECK_STATUS(expr, expected)                                                                         \
+  do {                                                                                                       \
+    tristar_status check_got = (expr);                                                                       \
+    if (check_got != (expected)) {                                                                           \
+      fprintf(stderr, "%s:%d: %s gave %s, expected %s\n", __FILE__, __LINE__, #expr,                         \
+              tristar_status_name(check_got), tristar_status_name(expected));                                \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+#define CHECK_OK(expr) CHECK_STATUS(expr, TRISTAR_OK)
+
+/* Ends the test as skipped. */
+#define SKIP(...)                                                                                            \
+  do {                                                                                                       \
+    printf("skipped: " __VA_ARGS__);                                                                         \
+    putchar('\n');                                                                                           \
+    exit(77);                                                                                                \
+  } while (0)
+
+#endif
