@@ -1,0 +1,57 @@
+/* Kernels of the triangular solve on packed panels (see panel.h), one table per instruction set.
+ *
+ * Workspace of a chunk: rows of nrhs contiguous scalars. Rows 0 .. nc-1 hold x for the chunk's own columns,
+ * the rows after them hold, forward, the update vector u (what the chunk adds to rows that it does not own),
+ * and, backward, a copy of the x of those rows. A panel's row indices are rows of this workspace, so one
+ * index serves both.
+ *
+ *   forward,  panel K:   x_K := T_K P_K x_K;            w[rows] := w[rows] - R_K x_K
+ *   backward, panel K:   x_K := P_K' T_K' (x_K - R_K' w[rows])
+ *
+ * T the triangle (inverted diagonal block), R the rectangle, P the row interchanges inside the diagonal block
+ * (LU only: on the lower factor; NULL otherwise). nrhs is 1 or a multiple of 8. The order of every sum is
+ * fixed by the arguments, so results repeat bit for bit.
+ *
+ * Kernels take plain pointers and sizes, hold no state and check nothing. */
+#ifndef TSI_CODELETS_CPU_KERNELS_H
+#define TSI_CODELETS_CPU_KERNELS_H
+
+#include "codelets/cpu/panel.h"
+
+/* Scalars of scratch that a kernel call needs. */
+#define TSI_KERNEL_SCRATCH (TSI_PANEL_WIDTH_MAX * 16)
+
+typedef struct tsi_kernels_d {
+  const char *isa; /* "base", "avx2", "avx512" */
+  /* Sweeps count panels in ascending (forward) or descending (backward) order. pivots: n, indexed by
+   * panel.column, or NULL. */
+  void (*forward)(tsi_index count, const tsi_panel *panels, const double *values, const tsi_index *rows,
+                  const tsi_index *pivots, tsi_index nrhs, double *w, double *scratch);
+  void (*backward)(tsi_index count, const tsi_panel *panels, const double *values, const tsi_index *rows,
+                   const tsi_index *pivots, tsi_index nrhs, double *w, double *scratch);
+  /* Only the diagonal part of one panel. */
+  void (*forward_triangle)(const tsi_panel *panel, const double *values, const tsi_index *pivots,
+                           tsi_index nrhs, double *x, double *scratch);
+  void (*backward_triangle)(const tsi_panel *panel, const double *values, const tsi_index *pivots,
+                            tsi_index nrhs, double *x, double *scratch);
+  /* Rows first .. first+count-1 of one panel's rectangle; first is a multiple of TSI_ROW_BLOCK.
+   * forward:  u := -R x  (overwrites; u has count rows);   backward: sum := R' w  (overwrites; sum has
+   * `width` rows). */
+  void (*forward_slice)(const tsi_panel *panel, const double *values, tsi_index first, tsi_index count,
+                        tsi_index nrhs, const double *x, double *u);
+  void (*backward_slice)(const tsi_panel *panel, const double *values, tsi_index first, tsi_index count,
+                         tsi_index nrhs, const double *w, double *sum, double *scratch);
+} tsi_kernels_d;
+
+/* The tables of this build; those that the compiler did not build are NULL in tsi_kernels_best's choice. */
+extern const tsi_kernels_d tsi_kernels_d_base;
+#ifdef TSI_HAVE_X86_KERNELS
+extern const tsi_kernels_d tsi_kernels_d_avx2;
+extern const tsi_kernels_d tsi_kernels_d_avx512;
+#endif
+
+/* The table for this processor. name (may be NULL) asks for one by its isa; NULL is returned if it cannot run
+ * here. */
+const tsi_kernels_d *tsi_kernels_d_select(const char *name);
+
+#endif

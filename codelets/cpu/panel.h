@@ -1,0 +1,55 @@
+/* The packed panel: how a piece of a triangular factor lies in memory.
+ *
+ * A panel is w consecutive columns of a lower triangular factor F (L itself, or U^T): a w x w diagonal block
+ * and m rows below it. It is stored in the order in which the solve streams it, in two segments:
+ *
+ *   triangle   the inverse of the diagonal block, lower triangular, w (w + 1) / 2 entries
+ *   rectangle  the m x w block of the rows below, m w entries
+ *
+ * Both are cut into row blocks of TSI_ROW_BLOCK = 8 rows (the last may have fewer); inside a row block the
+ * entries lie column by column. Row block b of the triangle is a rectangle (its rows x the 8 b columns before
+ * it) followed by its corner, a packed lower triangle, column by column. No zero is stored.
+ *
+ *      triangle, w = 18          rectangle, m = 20
+ *      b=0  \                    b=0  8 x w
+ *      b=1  ##\                  b=1  8 x w
+ *      b=2  ####\  (2 rows)      b=2  4 x w
+ *
+ * Each segment begins at a multiple of TSI_ROW_BLOCK scalars from the start of the factor, so whole row
+ * blocks of the rectangle are aligned to cache lines. Kernels load 8 scalars at a time even in a short row
+ * block and drop the lanes beyond it: the factor's array therefore has TSI_STREAM_PAD readable, finite
+ * scalars behind its last entry, and everything between segments is zero. */
+#ifndef TSI_CODELETS_CPU_PANEL_H
+#define TSI_CODELETS_CPU_PANEL_H
+
+#include "runtime/base/types.h"
+
+#define TSI_ROW_BLOCK 8
+#define TSI_STREAM_PAD 64
+#define TSI_PANEL_WIDTH_MAX 128
+
+static inline tsi_count tsi_round_up_block(tsi_count count) {
+  return (count + TSI_ROW_BLOCK - 1) / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
+}
+
+/* Scalars that the triangle of a panel of width w takes, up to the start of the rectangle. */
+static inline tsi_count tsi_triangle_size(tsi_index w) {
+  return tsi_round_up_block((tsi_count)w * (w + 1) / 2);
+}
+
+/* Scalars that a panel takes in the stream, up to the start of the next one. */
+static inline tsi_count tsi_panel_size(tsi_index w, tsi_index m) {
+  return tsi_triangle_size(w) + tsi_round_up_block((tsi_count)m * w);
+}
+
+/* A panel as the kernels see it. */
+typedef struct tsi_panel {
+  tsi_count values; /* where it begins in the factor's array(s), in scalars */
+  tsi_count row;    /* rectangle's row i is row rows[row + i] of the chunk's workspace */
+  tsi_index width;  /* w, 1 .. TSI_PANEL_WIDTH_MAX */
+  tsi_index height; /* m */
+  tsi_index x;      /* its first column's row in the chunk's workspace */
+  tsi_index column; /* its first column in the final ordering: where its pivots are */
+} tsi_panel;
+
+#endif

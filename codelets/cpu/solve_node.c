@@ -1,0 +1,126 @@
+/* Gather, panels and scatter of one task of a solve: see solve_node.h. */
+#include "codelets/cpu/solve_node.h"
+
+#include <string.h>
+
+static double *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
+  return call->workspace + chunk->workspace * call->stride;
+}
+
+/* x_c = b, permuted and scaled; columns beyond nrhs become zero. */
+static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, double *x) {
+  const tsi_index *in = call->in_row + chunk->column;
+  const double *scale = call->in_scale;
+  for (tsi_index i = 0; i < chunk->columns; i++, x += call->stride) {
+    const double s = scale ? scale[in[i]] : 1.0;
+    const double *from = call->b + in[i];
+    for (tsi_index c = 0; c < call->nrhs; c++) x[c] = s * from[c * call->ldb];
+    for (tsi_index c = call->nrhs; c < call->stride; c++) x[c] = 0;
+  }
+}
+
+static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, const double *x) {
+  const tsi_index *out = call->out_row + chunk->column;
+  const double *scale = call->out_scale;
+  for (tsi_index i = 0; i < chunk->columns; i++, x += call->stride) {
+    const double s = scale ? scale[out[i]] : 1.0;
+    double *to = call->x + out[i];
+    for (tsi_index c = 0; c < call->nrhs; c++) to[c * call->ldx] = s * x[c];
+  }
+}
+
+/* x_target += u_source for the rows of one pair. */
+static void add_updates(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_pair *pair,
+                        const tsi_solve_chunk *target, double *x) {
+  const tsi_solve_chunk *source = &data->chunk[pair->source];
+  const tsi_index stride = call->stride;
+  const tsi_index *off = data->off + source->off + pair->first;
+  const double *u = chunk_rows(call, source) + (ptrdiff_t)(source->columns + pair->first) * stride;
+  if (stride == 1) {
+    for (tsi_index i = 0; i < pair->count; i++) x[off[i] - target->column] += u[i];
+    return;
+  }
+  for (tsi_index i = 0; i < pair->count; i++, u += stride) {
+    double *to = x + (ptrdiff_t)(off[i] - target->column) * stride;
+    for (tsi_index c = 0; c < stride; c++) to[c] += u[c];
+  }
+}
+
+/* Copies x of the owners to off-rows first .. end-1 of a chunk. */
+static void copy_owners(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_chunk *chunk,
+                        tsi_index first, tsi_index end) {
+  const tsi_index stride = call->stride;
+  double *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->columns * stride;
+  for (tsi_index q = 0; q < chunk->target_count; q++) {
+    const tsi_solve_pair *pair = &data->pair[chunk->targets + q];
+    const tsi_solve_chunk *target = &data->chunk[pair->target];
+    const double *x = chunk_rows(call, target);
+    const tsi_index begin = tsi_index_max(first, pair->first),
+                    stop = tsi_index_min(end, pair->first + pair->count);
+    const tsi_index *off = data->off + chunk->off;
+    if (stride == 1)
+      for (tsi_index i = begin; i < stop; i++) u[i] = x[off[i] - target->column];
+    else
+      for (tsi_index i = begin; i < stop; i++)
+        memcpy(u + (ptrdiff_t)i * stride, x + (ptrdiff_t)(off[i] - target->column) * stride,
+               (size_t)stride * sizeof *u);
+  }
+}
+
+void tsi_forward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_solve_chunk *chunk = &data->chunk[number];
+  double scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
+  double *x = chunk_rows(call, chunk);
+  read_user(call, chunk, x);
+  for (tsi_index q = 0; q < chunk->source_count; q++)
+    add_updates(data, call, &data->pair[data->by_target[chunk->sources + q]], chunk, x);
+  if (chunk->slices > 0) { /* its slices make the update vector */
+    data->kernels->forward_triangle(&data->panel[chunk->panel], call->forward_values, call->forward_pivots,
+                                    call->stride, x, scratch);
+    return;
+  }
+  memset(x + (ptrdiff_t)chunk->columns * call->stride, 0,
+         (size_t)chunk->off_rows * (size_t)call->stride * sizeof *x);
+  data->kernels->forward(chunk->panels, data->panel + chunk->panel, call->forward_values, data->local_row,
+                         call->forward_pivots, call->stride, x, scratch);
+}
+
+void tsi_forward_slice_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_solve_slice *slice = &data->slice[number];
+  const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
+  double *x = chunk_rows(call, chunk);
+  data->kernels->forward_slice(&data->panel[chunk->panel], call->forward_values, slice->first, slice->count,
+                               call->stride, x,
+                               x + (ptrdiff_t)(chunk->columns + slice->first) * call->stride);
+}
+
+void tsi_backward_slice_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_solve_slice *slice = &data->slice[number];
+  const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
+  double scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
+  double *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->columns * call->stride;
+  double *sum =
+      u + ((ptrdiff_t)chunk->off_rows + (ptrdiff_t)(number - chunk->slice) * chunk->columns) * call->stride;
+  copy_owners(data, call, chunk, slice->first, slice->first + slice->count);
+  data->kernels->backward_slice(&data->panel[chunk->panel], call->backward_values, slice->first, slice->count,
+                                call->stride, u + (ptrdiff_t)slice->first * call->stride, sum, scratch);
+}
+
+void tsi_backward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_solve_chunk *chunk = &data->chunk[number];
+  double scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
+  double *x = chunk_rows(call, chunk);
+  if (chunk->slices > 0) {
+    const ptrdiff_t size = (ptrdiff_t)chunk->columns * call->stride;
+    const double *sum = x + size + (ptrdiff_t)chunk->off_rows * call->stride;
+    for (tsi_index k = 0; k < chunk->slices; k++, sum += size)
+      for (ptrdiff_t i = 0; i < size; i++) x[i] -= sum[i];
+    data->kernels->backward_triangle(&data->panel[chunk->panel], call->backward_values, call->backward_pivots,
+                                     call->stride, x, scratch);
+  } else {
+    copy_owners(data, call, chunk, 0, chunk->off_rows);
+    data->kernels->backward(chunk->panels, data->panel + chunk->panel, call->backward_values, data->local_row,
+                            call->backward_pivots, call->stride, x, scratch);
+  }
+  write_user(call, chunk, x);
+}

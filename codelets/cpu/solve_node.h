@@ -1,0 +1,74 @@
+/* One task of a solve on plain arrays: gather, panels, scatter. What runs inside a StarPU task, in the serial
+ * replay and in tests.
+ *
+ * Workspace. One array of rows of `stride` scalars. Chunk c has the rows workspace[c] .. : x of its columns,
+ * then its update vector (forward) or a copy of x of its off-rows (backward), then, for a sliced chunk,
+ * `width` rows of partial sums for each slice. No two tasks that may run at the same time write the same row,
+ * and no task reads a row that another one may be writing.
+ *
+ *   forward chunk   x_c = R b (permuted, scaled) + sum over pairs of u_source;  u_c = 0;  panels
+ *   forward slice   u_c[rows of the slice] = - R x_c
+ *   backward slice  u_c[rows of the slice] = x of their owners;  sum_k = R' u_c
+ *   backward chunk  u_c = x of the owners (unsliced), x_c -= sum_k (sliced);  panels in reverse;  x to the
+ * user (permuted, scaled)
+ *
+ * All structures are immutable during a solve except the workspace and the user's x. */
+#ifndef TSI_CODELETS_CPU_SOLVE_NODE_H
+#define TSI_CODELETS_CPU_SOLVE_NODE_H
+
+#include "codelets/cpu/kernels.h"
+
+/* Off-rows first .. first+count-1 of chunk source are columns of chunk target. */
+typedef struct tsi_solve_pair {
+  tsi_index source, target, first, count;
+} tsi_solve_pair;
+
+typedef struct tsi_solve_chunk {
+  tsi_count workspace; /* its first row in the workspace */
+  tsi_count off;       /* its first off-row in tsi_solve_data.off */
+  tsi_count sources;   /* its pairs as target: by_target[sources .. sources + source_count - 1] */
+  tsi_count targets;   /* its pairs as source: pair[targets .. targets + target_count - 1] */
+  tsi_index source_count, target_count;
+  tsi_index panel, panels; /* first panel and number of panels */
+  tsi_index column, columns;
+  tsi_index off_rows;
+  tsi_index slice, slices; /* first slice and number of slices */
+} tsi_solve_chunk;
+
+typedef struct tsi_solve_slice {
+  tsi_index chunk;
+  tsi_index first, count; /* rows of the chunk's only panel */
+} tsi_solve_slice;
+
+/* What a plan holds for its kernels. */
+typedef struct tsi_solve_data {
+  const tsi_kernels_d *kernels;
+  const tsi_solve_chunk *chunk;
+  const tsi_solve_slice *slice;
+  const tsi_panel *panel;
+  const tsi_index *local_row; /* panel.row points into it */
+  const tsi_index *off;       /* off-rows of all chunks, final numbering */
+  const tsi_solve_pair *pair;
+  const tsi_count *by_target;
+} tsi_solve_data;
+
+/* What one solve adds. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
+typedef struct tsi_solve_call {
+  const double *forward_values, *backward_values;
+  const tsi_index *forward_pivots, *backward_pivots; /* NULL: none */
+  const tsi_index *in_row, *out_row;  /* n: row of b that final row j reads; row of x that it writes */
+  const double *in_scale, *out_scale; /* n, by row of b and of x; NULL: ones */
+  const double *b;
+  double *x;
+  int64_t ldb, ldx;
+  tsi_index nrhs;   /* of the user */
+  tsi_index stride; /* scalars in a workspace row: 1, or nrhs rounded up to a multiple of 8 */
+  double *workspace;
+} tsi_solve_call;
+
+void tsi_forward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+void tsi_forward_slice_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
+void tsi_backward_slice_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
+void tsi_backward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+
+#endif

@@ -1,0 +1,77 @@
+/* Legal orders of the tasks of a solve, for the serial replay that the tests use as an oracle. */
+#include "dag/dag.h"
+
+static void count_edge(void *arg, tsi_index task, tsi_index before) {
+  tsi_count *ptr = arg;
+  (void)task;
+  ptr[before + 1]++;
+}
+
+/* Successor lists of the combined graph. */
+typedef struct successors {
+  tsi_count *ptr;
+  tsi_index *list;
+  tsi_index *waits; /* tasks that each task still waits for */
+} successors;
+
+static void list_edge(void *arg, tsi_index task, tsi_index before) {
+  successors *s = arg;
+  s->list[s->ptr[before]++] = task;
+  s->waits[task]++;
+}
+
+/* Numerical Recipes' constants (Press et al.); the high bits are used. */
+static uint64_t next_random(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33;
+}
+
+/* Chunks ascending (each before its slices), then the way back. */
+static void natural(const tsi_dag *dag, tsi_index *order) {
+  tsi_index at = 0, k = 0;
+  for (tsi_index c = 0; c < dag->chunks; c++) {
+    order[at++] = c;
+    while (k < dag->slices && dag->slice_chunk[k] == c) order[at++] = dag->chunks + k++;
+  }
+  for (tsi_index q = 0; q < dag->nodes; q++) order[2 * dag->nodes - 1 - q] = dag->nodes + order[q];
+}
+
+tristar_status tsi_dag_order(tsi_env *env, const tsi_dag *dag, unsigned seed, tsi_index *order) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index tasks = 2 * dag->nodes;
+  successors s = {NULL, NULL, NULL};
+  tsi_index *ready = NULL;
+  if (seed == 0) {
+    natural(dag, order);
+    return TRISTAR_OK;
+  }
+  TSI_TRY(TSI_ALLOC_ZERO(env, s.ptr, (tsi_count)tasks + 2));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s.waits, tasks));
+  TSI_TRY(TSI_ALLOC(env, ready, tasks));
+  tsi_dag_for_each_edge(dag, count_edge, s.ptr + 1);
+  for (tsi_index v = 0; v < tasks; v++) s.ptr[v + 2] += s.ptr[v + 1];
+  TSI_TRY(TSI_ALLOC(env, s.list, s.ptr[tasks + 1]));
+  s.ptr++; /* list_edge moves ptr[v] from the start of v's list to its end */
+  tsi_dag_for_each_edge(dag, list_edge, &s);
+  s.ptr--;
+  uint64_t state = seed;
+  tsi_index waiting = 0, done = 0;
+  for (tsi_index v = 0; v < tasks; v++)
+    if (s.waits[v] == 0) ready[waiting++] = v;
+  while (waiting > 0) {
+    const tsi_index pick = (tsi_index)(next_random(&state) % (uint64_t)waiting);
+    const tsi_index v = ready[pick];
+    ready[pick] = ready[--waiting];
+    order[done++] = v;
+    for (tsi_count e = s.ptr[v]; e < s.ptr[v + 1]; e++)
+      if (--s.waits[s.list[e]] == 0) ready[waiting++] = s.list[e];
+  }
+  if (done < tasks)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the DAG has a cycle: %d of %d tasks can run", done, tasks);
+out:
+  TSI_FREE(env, s.ptr);
+  TSI_FREE(env, s.list);
+  TSI_FREE(env, s.waits);
+  TSI_FREE(env, ready);
+  return status;
+}

@@ -1,0 +1,269 @@
+/* Chooses chunks and slices, and lists their rows: see chunks.h. */
+#include "partition/chunks.h"
+
+#include <stdlib.h>
+
+#define ROOT_SLICES                                                                                          \
+  16 /* slices of a root panel; about the number of workers that the top of the tree can feed */
+
+void tsi_chunk_options_init(tsi_chunk_options *options, tsi_count entries, size_t scalar_bytes) {
+  const double total = (double)entries * (double)scalar_bytes;
+  options->scalar_bytes = scalar_bytes;
+  options->floor_bytes = 0.4e6; /* 30 us of streaming, 15 times a task */
+  options->ceiling_bytes = total / 128 > 0.8e6 ? total / 128 : 0.8e6;
+  if (options->ceiling_bytes > 8e6) options->ceiling_bytes = 8e6;
+  options->slice_bytes = 0.3e6;
+  options->whole_bytes = 0.8e6;
+}
+
+/* What the choice is made from, and where it stands while it walks through the supernodes. */
+typedef struct chooser {
+  const tsi_symbolic *symbolic;
+  const tsi_panels *panels;
+  const tsi_chunk_options *options;
+  double *subtree; /* bytes of each supernode's subtree */
+  double total;
+  tsi_chunks *chunks;
+  bool open;     /* the last chunk may still grow */
+  bool group;    /* it holds bottom subtrees only */
+  double weight; /* of the open chunk */
+} chooser;
+
+static double panel_bytes(const chooser *ch, tsi_index p) {
+  return (double)tsi_panel_entries(ch->panels, p) * (double)ch->options->scalar_bytes;
+}
+
+/* Fills subtree and total. */
+static void weigh(chooser *ch) {
+  const tsi_symbolic *symbolic = ch->symbolic;
+  ch->total = 0;
+  for (tsi_index s = 0; s < symbolic->count; s++) ch->subtree[s] = 0;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    for (tsi_index p = ch->panels->first[s]; p < ch->panels->first[s + 1]; p++)
+      ch->subtree[s] += panel_bytes(ch, p);
+    if (symbolic->parent[s] != TSI_NONE)
+      ch->subtree[symbolic->parent[s]] += ch->subtree[s];
+    else
+      ch->total += ch->subtree[s];
+  }
+}
+
+static void start_chunk(chooser *ch, tsi_index panel, bool group) {
+  ch->chunks->panel[ch->chunks->count++] = panel;
+  ch->open = true;
+  ch->group = group;
+  ch->weight = 0;
+}
+
+/* Slices that panel p of top supernode s is to be cut into; 1: none. */
+static tsi_index slices_wanted(const chooser *ch, tsi_index s, tsi_index p) {
+  const double bytes = panel_bytes(ch, p);
+  double pieces = ROOT_SLICES * ch->subtree[s] / ch->total;
+  if (pieces > bytes / ch->options->slice_bytes) pieces = bytes / ch->options->slice_bytes;
+  if (pieces < bytes / ch->options->ceiling_bytes) pieces = bytes / ch->options->ceiling_bytes;
+  if (pieces > ch->panels->height[p] / 8) pieces = ch->panels->height[p] / 8;
+  return pieces < 1.5 ? 1 : (tsi_index)(pieces + 0.5);
+}
+
+/* Appends the slices of panel p, which is chunk count-1 alone. */
+static void slice_panel(chooser *ch, tsi_index p, tsi_index pieces) {
+  const tsi_index height = ch->panels->height[p];
+  const tsi_index rows = ((height + pieces - 1) / pieces + 7) / 8 * 8;
+  for (tsi_index row = 0; row < height; row += rows) ch->chunks->slice_row[ch->chunks->slices++] = row;
+}
+
+/* One subtree below the top: joins the open group of its siblings or starts one. */
+static void add_bottom_subtree(chooser *ch, tsi_index root, tsi_index first_supernode) {
+  if (!ch->open || !ch->group || ch->weight + ch->subtree[root] > ch->options->ceiling_bytes)
+    start_chunk(ch, ch->panels->first[first_supernode], true);
+  ch->weight += ch->subtree[root];
+}
+
+/* The panels of one top supernode. only_top_child: the supernode just before it in the open chunk is its only
+ * top child. */
+static void add_top_supernode(chooser *ch, tsi_index s, bool only_top_child) {
+  bool joins = ch->open && (ch->group ? ch->weight < ch->options->floor_bytes : only_top_child);
+  for (tsi_index p = ch->panels->first[s]; p < ch->panels->first[s + 1]; p++) {
+    const double bytes = panel_bytes(ch, p);
+    const tsi_index pieces = slices_wanted(ch, s, p);
+    if (!joins || pieces > 1 || ch->weight + bytes > ch->options->ceiling_bytes) start_chunk(ch, p, false);
+    ch->group = false;
+    ch->weight += bytes;
+    if (pieces > 1) slice_panel(ch, p, pieces);
+    ch->open = pieces == 1;
+    joins = ch->open;
+    ch->chunks->slice_ptr[ch->chunks->count] = ch->chunks->slices;
+  }
+}
+
+static void choose(chooser *ch, const tsi_index *subtree_first, const tsi_index *top_children) {
+  const tsi_symbolic *symbolic = ch->symbolic;
+  const bool whole = ch->total <= ch->options->whole_bytes;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    const bool top = !whole && ch->subtree[s] > ch->options->ceiling_bytes;
+    const bool parent_top = !whole && parent != TSI_NONE && ch->subtree[parent] > ch->options->ceiling_bytes;
+    if (whole) {
+      if (s == 0) start_chunk(ch, 0, true);
+    } else if (top)
+      add_top_supernode(ch, s, top_children[s] == 1 && s > 0);
+    else if (parent == TSI_NONE || parent_top)
+      add_bottom_subtree(ch, s, subtree_first[s]);
+    ch->chunks->slice_ptr[ch->chunks->count] = ch->chunks->slices;
+  }
+}
+
+/* subtree_first[s]: first supernode of s's subtree; top_children[s]: children heavier than the ceiling. */
+static void describe_tree(const chooser *ch, tsi_index *subtree_first, tsi_index *top_children) {
+  const tsi_symbolic *symbolic = ch->symbolic;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    subtree_first[s] = s;
+    top_children[s] = 0;
+  }
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    if (parent == TSI_NONE) continue;
+    subtree_first[parent] = tsi_index_min(subtree_first[parent], subtree_first[s]);
+    if (ch->subtree[s] > ch->options->ceiling_bytes) top_children[parent]++;
+  }
+}
+
+/* Lists (or, with out NULL, counts) the rows of chunk c that it does not own, each once, in no particular
+ * order. mark[j] == stamp: row j is listed already. */
+static tsi_count collect_off_rows(const tsi_chunks *chunks, tsi_index c, const tsi_symbolic *symbolic,
+                                  const tsi_panels *panels, tsi_index *mark, tsi_index stamp,
+                                  tsi_index *out) {
+  const tsi_index end = chunks->column[c + 1];
+  const tsi_index last = panels->supernode[chunks->panel[c + 1] - 1];
+  tsi_count count = 0;
+  for (tsi_index s = panels->supernode[chunks->panel[c]]; s <= last; s++) {
+    for (tsi_index j = end; j < symbolic->start[s + 1];
+         j++) { /* the last supernode goes on in the next chunk */
+      if (mark[j] == stamp) continue;
+      mark[j] = stamp;
+      if (out) out[count] = j;
+      count++;
+    }
+    for (tsi_count r = symbolic->row_ptr[s]; r < symbolic->row_ptr[s + 1]; r++) {
+      const tsi_index j = symbolic->rows[r];
+      if (j < end || mark[j] == stamp) continue;
+      mark[j] = stamp;
+      if (out) out[count] = j;
+      count++;
+    }
+  }
+  return count;
+}
+
+static int compare_index(const void *a, const void *b) {
+  const tsi_index x = *(const tsi_index *)a, y = *(const tsi_index *)b;
+  return (x > y) - (x < y);
+}
+
+/* Fills off_ptr and off. mark: n entries of scratch. */
+static tristar_status list_off_rows(tsi_env *env, tsi_chunks *chunks, const tsi_symbolic *symbolic,
+                                    const tsi_panels *panels, tsi_index *mark) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index j = 0; j < symbolic->n; j++) mark[j] = TSI_NONE;
+  chunks->off_ptr[0] = 0;
+  for (tsi_index c = 0; c < chunks->count; c++)
+    chunks->off_ptr[c + 1] =
+        chunks->off_ptr[c] + collect_off_rows(chunks, c, symbolic, panels, mark, c, NULL);
+  TSI_TRY(TSI_ALLOC(env, chunks->off, chunks->off_ptr[chunks->count]));
+  for (tsi_index j = 0; j < symbolic->n; j++) mark[j] = TSI_NONE;
+  for (tsi_index c = 0; c < chunks->count; c++) {
+    tsi_index *off = chunks->off + chunks->off_ptr[c];
+    const tsi_count count = collect_off_rows(chunks, c, symbolic, panels, mark, c, off);
+    qsort(off, (size_t)count, sizeof *off, compare_index);
+  }
+out:
+  return status;
+}
+
+/* Fills panel_row and local_row. position: n entries of scratch. */
+static tristar_status number_rows(tsi_env *env, tsi_chunks *chunks, const tsi_symbolic *symbolic,
+                                  const tsi_panels *panels, tsi_index *position) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count total = 0;
+  for (tsi_index c = 0; c < chunks->count; c++)
+    for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++) {
+      const bool first = p == chunks->panel[c] || panels->supernode[p - 1] != panels->supernode[p];
+      if (first)
+        chunks->panel_row[p] = total;
+      else /* the tail of the rows of the panel before it */
+        chunks->panel_row[p] = chunks->panel_row[p - 1] + tsi_panel_width(panels, p);
+      if (first) total += panels->height[p];
+    }
+  chunks->local_rows = total;
+  TSI_TRY(TSI_ALLOC(env, chunks->local_row, total));
+  for (tsi_index c = 0; c < chunks->count; c++) {
+    const tsi_index begin = chunks->column[c], columns = tsi_chunk_columns(chunks, c);
+    for (tsi_count q = chunks->off_ptr[c]; q < chunks->off_ptr[c + 1]; q++)
+      position[chunks->off[q]] = columns + (tsi_index)(q - chunks->off_ptr[c]);
+    for (tsi_index j = begin; j < begin + columns; j++) position[j] = j - begin;
+    for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++) {
+      const tsi_index s = panels->supernode[p];
+      tsi_index *local = chunks->local_row + chunks->panel_row[p];
+      if (p > chunks->panel[c] && panels->supernode[p - 1] == s) continue;
+      for (tsi_index j = panels->start[p + 1]; j < symbolic->start[s + 1]; j++) *local++ = position[j];
+      for (tsi_count r = symbolic->row_ptr[s]; r < symbolic->row_ptr[s + 1]; r++)
+        *local++ = position[symbolic->rows[r]];
+    }
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_chunks_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                 const tsi_chunk_options *options, tsi_chunks **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_chunks *chunks = NULL;
+  tsi_index *subtree_first = NULL, *top_children = NULL, *scratch = NULL;
+  tsi_count slices = 0;
+  chooser ch = {.symbolic = symbolic, .panels = panels, .options = options};
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, chunks, 1));
+  TSI_TRY(TSI_ALLOC(env, ch.subtree, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, subtree_first, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, top_children, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, scratch, symbolic->n));
+  weigh(&ch);
+  describe_tree(&ch, subtree_first, top_children);
+  for (tsi_index p = 0; p < panels->count; p++) slices += slices_wanted(&ch, panels->supernode[p], p);
+  ch.chunks = chunks;
+  TSI_TRY(TSI_ALLOC(env, chunks->panel, (tsi_count)panels->count + 1));
+  TSI_TRY(TSI_ALLOC(env, chunks->slice_ptr, (tsi_count)panels->count + 1));
+  TSI_TRY(TSI_ALLOC(env, chunks->slice_row, slices));
+  TSI_TRY(TSI_ALLOC(env, chunks->panel_row, panels->count));
+  chunks->slice_ptr[0] = 0;
+  choose(&ch, subtree_first, top_children);
+  chunks->panel[chunks->count] = panels->count;
+  chunks->slice_ptr[chunks->count] = chunks->slices;
+  TSI_TRY(TSI_ALLOC(env, chunks->column, (tsi_count)chunks->count + 1));
+  TSI_TRY(TSI_ALLOC(env, chunks->off_ptr, (tsi_count)chunks->count + 1));
+  for (tsi_index c = 0; c <= chunks->count; c++) chunks->column[c] = panels->start[chunks->panel[c]];
+  TSI_TRY(list_off_rows(env, chunks, symbolic, panels, scratch));
+  TSI_TRY(number_rows(env, chunks, symbolic, panels, scratch));
+  if (env->check) TSI_TRY(tsi_chunks_check(env, chunks, symbolic, panels));
+out:
+  TSI_FREE(env, ch.subtree);
+  TSI_FREE(env, subtree_first);
+  TSI_FREE(env, top_children);
+  TSI_FREE(env, scratch);
+  if (status != TRISTAR_OK) tsi_chunks_destroy(env, &chunks);
+  *out = chunks;
+  return status;
+}
+
+void tsi_chunks_destroy(tsi_env *env, tsi_chunks **chunks) {
+  if (*chunks == NULL) return;
+  TSI_FREE(env, (*chunks)->panel);
+  TSI_FREE(env, (*chunks)->column);
+  TSI_FREE(env, (*chunks)->off_ptr);
+  TSI_FREE(env, (*chunks)->off);
+  TSI_FREE(env, (*chunks)->panel_row);
+  TSI_FREE(env, (*chunks)->local_row);
+  TSI_FREE(env, (*chunks)->slice_ptr);
+  TSI_FREE(env, (*chunks)->slice_row);
+  TSI_FREE(env, *chunks);
+}

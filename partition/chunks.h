@@ -1,0 +1,84 @@
+/* Chunks: the units that the solve schedules.
+ *
+ * Job. Partition the panels, in their order (a postorder of the assembly tree), into intervals: bottom
+ * forests of subtrees, chains, single panels. Cut the rectangles of single heavy panels near the root into
+ * row slices. Weights are bytes of factor streamed in one direction.
+ *
+ *   - A supernode is "top" if its subtree is heavier than the ceiling. The subtrees below the top supernodes
+ * are grouped with their siblings up to the ceiling. A group lighter than the floor joins the chunk of its
+ * parent.
+ *   - A chain of top supernodes (each the only top child of the next), and the panels of one top supernode,
+ * share a chunk up to the ceiling.
+ *   - A panel whose supernode s holds the share f = subtree(s) / total of all the work is cut into about 16 f
+ * slices, none lighter than the slice floor: near the root the tree alone does not keep workers busy.
+ *   - If everything together is lighter than `whole_bytes`, there is one chunk.
+ *
+ * Any partition of a postorder into intervals is legal: the rows below an interval all lie on one path to the
+ * root. The choice depends on the structure and the options only, never on the number of workers, so that
+ * results do not either.
+ *
+ * Reads   tsi_symbolic, tsi_panels.
+ * Writes  a tsi_chunks that owns its arrays.
+ * Invariants (tsi_chunks_check)
+ *   - chunk c holds panels panel[c] .. panel[c+1]-1; every chunk has at least one
+ *   - off[off_ptr[c] .. off_ptr[c+1]-1] are the rows of its panels that it does not own, ascending, each once
+ *   - local_row[panel_row[p] + i], i < height(p): the chunk-local number of row i of panel p: own columns
+ * count from 0 in order, off-rows follow in the order of off
+ *   - a sliced chunk is a single panel; its slices slice_ptr[c] .. slice_ptr[c+1]-1 cut rows 0 .. height-1 in
+ * order, each begins at slice_row[k], a multiple of 8, and none is empty; an unsliced chunk has no slice */
+#ifndef TSI_PARTITION_CHUNKS_H
+#define TSI_PARTITION_CHUNKS_H
+
+#include "partition/panels.h"
+
+typedef struct tsi_chunk_options {
+  double floor_bytes;   /* no chunk lighter than this, where the tree allows */
+  double ceiling_bytes; /* no chunk heavier than this, except single panels */
+  double slice_bytes;   /* no slice lighter than this */
+  double whole_bytes;   /* below this everything is one chunk */
+  size_t scalar_bytes;
+} tsi_chunk_options;
+
+/* Defaults for a factor of `entries` stored entries in one triangle. */
+void tsi_chunk_options_init(tsi_chunk_options *options, tsi_count entries, size_t scalar_bytes);
+
+typedef struct tsi_chunks {
+  tsi_index count;
+  tsi_index *panel;     /* count + 1 */
+  tsi_index *column;    /* count + 1: first column */
+  tsi_count *off_ptr;   /* count + 1 */
+  tsi_index *off;       /* off_ptr[count]: columns of the final ordering */
+  tsi_count *panel_row; /* panels */
+  tsi_index *local_row; /* shared by the panels of a supernode inside a chunk */
+  tsi_count local_rows; /* length of local_row */
+  tsi_index *slice_ptr; /* count + 1 */
+  tsi_index *slice_row; /* slices: first row */
+  tsi_index slices;
+} tsi_chunks;
+
+/* Errors: MEMORY, TOO_LARGE. n = 0 gives no chunk. */
+TRISTAR_CHECKED tristar_status tsi_chunks_create(tsi_env *env, const tsi_symbolic *symbolic,
+                                                 const tsi_panels *panels, const tsi_chunk_options *options,
+                                                 tsi_chunks **out);
+void tsi_chunks_destroy(tsi_env *env, tsi_chunks **chunks);
+TRISTAR_CHECKED tristar_status tsi_chunks_check(tsi_env *env, const tsi_chunks *chunks,
+                                                const tsi_symbolic *symbolic, const tsi_panels *panels);
+
+static inline tsi_index tsi_chunk_columns(const tsi_chunks *chunks, tsi_index c) {
+  return chunks->column[c + 1] - chunks->column[c];
+}
+static inline tsi_index tsi_chunk_off_rows(const tsi_chunks *chunks, tsi_index c) {
+  return (tsi_index)(chunks->off_ptr[c + 1] - chunks->off_ptr[c]);
+}
+static inline tsi_index tsi_chunk_slices(const tsi_chunks *chunks, tsi_index c) {
+  return chunks->slice_ptr[c + 1] - chunks->slice_ptr[c];
+}
+/* Rows of slice k of chunk c (k counts over all chunks). */
+static inline tsi_index tsi_slice_rows(const tsi_chunks *chunks, const tsi_panels *panels, tsi_index c,
+                                       tsi_index k) {
+  const tsi_index end =
+      k + 1 < chunks->slice_ptr[c + 1] ? chunks->slice_row[k + 1] : panels->height[chunks->panel[c]];
+  return end - chunks->slice_row[k];
+}
+
+#endif
