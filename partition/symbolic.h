@@ -40,11 +40,11 @@ typedef struct tsi_symbolic {
   tsi_count nnz_exact;  /* entries of L: fundamental structure, no relaxation */
   tsi_count nnz_stored; /* entries of L with the zeros of relaxed merging */
   double flops;         /* of Cholesky, sum of (column count)^2 over exact columns; LU takes twice as many */
-  tsi_index etree_height; /* nodes on the longest path of the column elimination tree */
-  tsi_index tree_height;  /* supernodes on the longest path */
-  tsi_index leaf_parts;   /* leaves of the top separator tree (1: none) */
-  tsi_index
-      *leaf_part_columns; /* 2*leaf_parts: METIS_NodeNDP's sizes, leaves first, then separators; NULL if 1 */
+  tsi_index etree_height;  /* nodes on the longest path of the column elimination tree */
+  tsi_index tree_height;   /* supernodes on the longest path */
+  tsi_index leaf_parts;    /* leaves of the top separator tree (1: none) */
+  tsi_index *part_columns; /* 2*leaf_parts - 1: columns of each node of that tree; NULL if 1 */
+  tsi_index *part;         /* count: the node of each supernode; NULL if 1 */
 } tsi_symbolic;
 
 typedef enum tsi_ordering_kind { TSI_ORDER_METIS, TSI_ORDER_NATURAL, TSI_ORDER_GIVEN } tsi_ordering_kind;

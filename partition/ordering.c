@@ -1,0 +1,279 @@
+/* Fill-reducing orderings: see ordering.h.
+ *
+ * METIS sees the core of the graph only: vertices without neighbours are ordered first (they fill nothing),
+ * and the few very dense ones last, as AMD does. Every separator would have to hold the dense ones anyway,
+ * and with them METIS finds no good cut. */
+#include "partition/ordering.h"
+
+#include <math.h>
+#include <metis.h>
+#include <stdlib.h>
+
+/* In core_of: why a vertex is not in the core. */
+enum { ISOLATED = -1, DENSE = -2 };
+
+typedef struct core_graph {
+  tsi_index n;        /* vertices */
+  tsi_index *core_of; /* number in the core of each vertex of the graph, ISOLATED or DENSE */
+  tsi_index *vertex;  /* and back */
+  idx_t *xadj, *adj;  /* what METIS reads */
+  idx_t *perm, *iperm;
+  idx_t *sizes; /* of the nodes of the separator tree */
+} core_graph;
+
+/* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
+ * same seed gives the same ordering. */
+static pthread_mutex_t metis_lock = PTHREAD_MUTEX_INITIALIZER;
+
+tristar_status tsi_invert_permutation(tsi_env *env, tsi_index n, const tsi_index *perm, tsi_index *inverse) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index v = 0; v < n; v++) inverse[v] = TSI_NONE;
+  for (tsi_index k = 0; k < n; k++) {
+    tsi_index v = perm[k];
+    if (v < 0 || v >= n)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "permutation[%d] = %d is not in 0..%d", k, v, n - 1);
+    if (inverse[v] != TSI_NONE)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "permutation[%d] = permutation[%d] = %d: each row once", inverse[v],
+               k, v);
+    inverse[v] = k;
+  }
+out:
+  return status;
+}
+
+static tsi_count degree(const tsi_graph *graph, tsi_index v) {
+  return graph->ptr[v + 1] - graph->ptr[v];
+}
+
+/* Marks the dense vertices. Where there are many, the graph is dense rather than arrow-like: none is marked.
+ */
+static void mark_dense(const tsi_graph *graph, tsi_index *core_of) {
+  double limit = fmax(16.0, 10.0 * sqrt((double)graph->n));
+  tsi_index dense = 0;
+  for (tsi_index v = 0; v < graph->n; v++) {
+    core_of[v] = (double)degree(graph, v) > limit ? DENSE : ISOLATED;
+    dense += core_of[v] == DENSE;
+  }
+  if ((double)dense <= limit) return;
+  for (tsi_index v = 0; v < graph->n; v++) core_of[v] = ISOLATED;
+}
+
+/* Numbers the vertices that have a neighbour outside the dense ones. */
+static void number_core(const tsi_graph *graph, core_graph *core) {
+  for (tsi_index v = 0; v < graph->n; v++) {
+    if (core->core_of[v] == DENSE) continue;
+    tsi_count p = graph->ptr[v];
+    while (p < graph->ptr[v + 1] && core->core_of[graph->adj[p]] == DENSE) p++;
+    if (p == graph->ptr[v + 1]) continue;
+    core->vertex[core->n] = v;
+    core->core_of[v] = core->n++;
+  }
+}
+
+static tristar_status build_core(tsi_env *env, const tsi_graph *graph, core_graph *core) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, core->core_of, graph->n));
+  TSI_TRY(TSI_ALLOC(env, core->vertex, graph->n));
+  mark_dense(graph, core->core_of);
+  number_core(graph, core);
+  tsi_count edges = 0;
+  for (tsi_index c = 0; c < core->n; c++) edges += degree(graph, core->vertex[c]);
+  if (edges > IDX_MAX)
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "METIS cannot count %lld edges with its %d-bit integers",
+             (long long)edges, IDXTYPEWIDTH);
+  TSI_TRY(TSI_ALLOC(env, core->xadj, core->n + 1));
+  TSI_TRY(TSI_ALLOC(env, core->adj, edges));
+  TSI_TRY(TSI_ALLOC(env, core->perm, core->n));
+  TSI_TRY(TSI_ALLOC(env, core->iperm, core->n));
+  idx_t at = 0;
+  for (tsi_index c = 0; c < core->n; c++) {
+    tsi_index v = core->vertex[c];
+    core->xadj[c] = at;
+    for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++) {
+      tsi_index other = core->core_of[graph->adj[p]];
+      if (other != DENSE) core->adj[at++] = other;
+    }
+  }
+  core->xadj[core->n] = at;
+out:
+  return status;
+}
+
+static void free_core(tsi_env *env, core_graph *core) {
+  TSI_FREE(env, core->core_of);
+  TSI_FREE(env, core->vertex);
+  TSI_FREE(env, core->xadj);
+  TSI_FREE(env, core->adj);
+  TSI_FREE(env, core->perm);
+  TSI_FREE(env, core->iperm);
+  TSI_FREE(env, core->sizes);
+}
+
+/* Runs METIS on the core: perm[k] is then the core vertex eliminated as k-th. */
+static tristar_status run_metis(tsi_env *env, core_graph *core, tsi_index leaf_parts, int seed) {
+  tristar_status status = TRISTAR_OK;
+  idx_t options[METIS_NOPTIONS];
+  idx_t n = core->n, sum = 0;
+  int code = METIS_OK;
+  tsi_index nodes = 2 * leaf_parts - 1;
+  TSI_TRY(TSI_ALLOC_ZERO(env, core->sizes, nodes)); /* METIS leaves the nodes below an empty one alone */
+  if (n == 0) goto out;
+  METIS_SetDefaultOptions(options);
+  options[METIS_OPTION_NUMBERING] = 0;
+  options[METIS_OPTION_SEED] = seed;
+  pthread_mutex_lock(&metis_lock);
+  if (leaf_parts > 1)
+    code = METIS_NodeNDP(n, core->xadj, core->adj, NULL, leaf_parts, options, core->perm, core->iperm,
+                         core->sizes);
+  else
+    code = METIS_NodeND(&n, core->xadj, core->adj, NULL, options, core->perm, core->iperm);
+  pthread_mutex_unlock(&metis_lock);
+  if (code == METIS_ERROR_MEMORY)
+    TSI_FAIL(env, TRISTAR_ERR_MEMORY, "METIS ran out of memory on %d vertices (code %d)", core->n, code);
+  if (code != METIS_OK)
+    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS failed on %d vertices, %lld edges (code %d)", core->n,
+             (long long)core->xadj[core->n], code);
+  if (leaf_parts == 1) core->sizes[0] = core->n;
+  for (tsi_index t = 0; t < nodes; t++) sum += core->sizes[t];
+  if (sum != core->n)
+    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS_NodeNDP: the parts of %d vertices sum up to %lld", core->n,
+             (long long)sum);
+out:
+  return status;
+}
+
+/* The place of each node's columns in the ordering: a node comes after its left and its right subtree. */
+static tristar_status lay_out_nodes(tsi_env *env, tsi_index leaf_parts, const tsi_index *columns,
+                                    tsi_index *first) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index root = 2 * leaf_parts - 2;
+  tsi_index *subtree = NULL; /* columns in the subtree of a node, then the end of its place */
+  TSI_TRY(TSI_ALLOC(env, subtree, root + 1));
+  for (tsi_index t = 0; t <= root; t++) subtree[t] = columns[t];
+  for (tsi_index t = 0; t < root; t++) subtree[tsi_separator_parent(leaf_parts, t)] += subtree[t];
+  for (tsi_index t = root; t >= 0; t--) {
+    first[t] = subtree[t] - columns[t];
+    if (t < leaf_parts) continue;
+    tsi_index right = root - 2 * (root - t) - 1;
+    subtree[right - 1] = first[t] - subtree[right];
+    subtree[right] = first[t];
+  }
+out:
+  TSI_FREE(env, subtree);
+  return status;
+}
+
+/* Hands the vertices without neighbours to the smallest leaves, the dense ones to the root. */
+static void complete_parts(tsi_index n, const core_graph *core, tsi_index leaf_parts, tsi_index *part,
+                           tsi_index *part_columns) {
+  tsi_count left = 0, in_leaves = 0; /* vertices */
+  for (tsi_index v = 0; v < n; v++) left += core->core_of[v] == ISOLATED;
+  for (tsi_index t = 0; t < leaf_parts; t++) in_leaves += part_columns[t];
+  tsi_count target = (in_leaves + left + leaf_parts - 1) / leaf_parts;
+  tsi_index leaf = 0;
+  for (tsi_index v = 0; v < n; v++) {
+    if (core->core_of[v] >= 0) continue;
+    while (leaf < leaf_parts - 1 && part_columns[leaf] >= target) leaf++;
+    part[v] = core->core_of[v] == DENSE ? 2 * leaf_parts - 2 : leaf;
+    part_columns[part[v]]++;
+  }
+}
+
+typedef struct dense_vertex {
+  tsi_count degree;
+  tsi_index vertex;
+} dense_vertex;
+
+static int compare_dense(const void *pa, const void *pb) {
+  const dense_vertex *a = pa, *b = pb;
+  if (a->degree != b->degree) return a->degree < b->degree ? -1 : 1;
+  return a->vertex < b->vertex ? -1 : 1;
+}
+
+/* Appends the dense vertices at perm[at], those of low degree first. */
+static tristar_status place_dense(tsi_env *env, const tsi_graph *graph, const core_graph *core, tsi_index at,
+                                  tsi_index *perm) {
+  tristar_status status = TRISTAR_OK;
+  dense_vertex *dense = NULL;
+  tsi_index count = 0;
+  TSI_TRY(TSI_ALLOC(env, dense, graph->n - at));
+  for (tsi_index v = 0; v < graph->n; v++)
+    if (core->core_of[v] == DENSE) dense[count++] = (dense_vertex){degree(graph, v), v};
+  qsort(dense, (size_t)count, sizeof *dense, compare_dense);
+  for (tsi_index i = 0; i < count; i++) perm[at + i] = dense[i].vertex;
+out:
+  TSI_FREE(env, dense);
+  return status;
+}
+
+/* perm from METIS's ordering of the core. part may be NULL: then there is only one node. */
+static tristar_status assemble(tsi_env *env, const tsi_graph *graph, const core_graph *core,
+                               tsi_index leaf_parts, tsi_index *perm, tsi_index *part,
+                               tsi_index *part_columns) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index nodes = 2 * leaf_parts - 1;
+  tsi_index *next = NULL;
+  TSI_TRY(TSI_ALLOC(env, next, nodes));
+  if (part) {
+    for (tsi_index t = 0; t < nodes; t++) part_columns[t] = (tsi_index)core->sizes[t];
+    TSI_TRY(lay_out_nodes(env, leaf_parts, part_columns, next));
+    for (tsi_index t = 0; t < nodes; t++)
+      for (tsi_index k = next[t]; k < next[t] + part_columns[t]; k++) part[core->vertex[core->perm[k]]] = t;
+    complete_parts(graph->n, core, leaf_parts, part, part_columns);
+    TSI_TRY(lay_out_nodes(env, leaf_parts, part_columns, next));
+  } else {
+    next[0] = 0;
+  }
+  for (tsi_index v = 0; v < graph->n; v++)
+    if (core->core_of[v] == ISOLATED) perm[next[part ? part[v] : 0]++] = v;
+  for (tsi_index k = 0; k < core->n; k++) {
+    tsi_index v = core->vertex[core->perm[k]];
+    perm[next[part ? part[v] : 0]++] = v;
+  }
+  TSI_TRY(place_dense(env, graph, core, next[nodes - 1], perm));
+out:
+  TSI_FREE(env, next);
+  return status;
+}
+
+static tristar_status order_metis(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,
+                                  tsi_index *perm, tsi_index *part, tsi_index *part_columns) {
+  tristar_status status = TRISTAR_OK;
+  core_graph core = {0};
+  if (options->leaf_parts == 1) part = NULL;
+  TSI_TRY(build_core(env, graph, &core));
+  tsi_log(env, TRISTAR_LOG_PROGRESS, "ordering: METIS, %d vertices, %lld edges", core.n,
+          (long long)core.xadj[core.n]);
+  TSI_TRY(run_metis(env, &core, options->leaf_parts, options->seed));
+  TSI_TRY(assemble(env, graph, &core, options->leaf_parts, perm, part, part_columns));
+out:
+  free_core(env, &core);
+  return status;
+}
+
+tristar_status tsi_order(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,
+                         tsi_index *perm, tsi_index *part, tsi_index *part_columns) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index leaf_parts = options->leaf_parts;
+  if (leaf_parts < 1 || leaf_parts > TSI_MAX_LEAF_PARTS || (leaf_parts & (leaf_parts - 1)) != 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts = %d is not a power of two in 1..%d", leaf_parts,
+             TSI_MAX_LEAF_PARTS);
+  if (leaf_parts > 1 && options->ordering != TSI_ORDER_METIS)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts = %d: only METIS makes a separator tree", leaf_parts);
+  switch (options->ordering) {
+  case TSI_ORDER_METIS:
+    TSI_TRY(order_metis(env, graph, options, perm, part, part_columns));
+    break;
+  case TSI_ORDER_NATURAL:
+    for (tsi_index k = 0; k < graph->n; k++) perm[k] = k;
+    break;
+  case TSI_ORDER_GIVEN:
+    if (options->given == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no permutation was given");
+    for (tsi_index k = 0; k < graph->n; k++) perm[k] = options->given[k];
+    break;
+  default:
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown ordering %d", (int)options->ordering);
+  }
+out:
+  return status;
+}

@@ -1,0 +1,360 @@
+/* tristar_analyze: chooses the method, matches, orders, prepares the assembly. See analysis.h. */
+#include "runtime/analysis.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "codelets/cpu/panel.h"
+#include "partition/matching.h"
+#include "runtime/assembly.h"
+#include "runtime/clock.h"
+
+/* A diagonal entry smaller than this fraction of the largest in its column calls for a matching. */
+#define WEAK_DIAGONAL 1e-3
+
+void tristar_analysis_options_init(tristar_analysis_options *options) {
+  memset(options, 0, sizeof *options);
+  options->method = TRISTAR_METHOD_AUTO;
+  options->ordering = TRISTAR_ORDERING_METIS;
+  options->seed = 1;
+  options->matching = TRISTAR_MATCHING_AUTO;
+}
+
+/* Symmetric values with a positive diagonal: worth a Cholesky factorization? */
+static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, const tsi_csc *a,
+                                     const double *values, bool *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_csc t = {0};
+  *out = pattern->symmetry != TRISTAR_SKEW_SYMMETRIC;
+  for (tsi_index j = 0; j < a->n && *out; j++) {
+    bool positive = false;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
+      if (a->index[p] == j) positive = a->values[p] > 0;
+    *out = positive;
+  }
+  if (!*out || pattern->symmetry == TRISTAR_SYMMETRIC) goto out;
+  TSI_TRY(tsi_expand(env, pattern, values, true, &t));
+  const tsi_count entries = a->ptr[a->n];
+  *out = entries == t.ptr[t.n] && memcmp(a->ptr, t.ptr, ((size_t)a->n + 1) * sizeof *a->ptr) == 0 &&
+         memcmp(a->index, t.index, (size_t)entries * sizeof *a->index) == 0;
+  for (tsi_count p = 0; p < entries && *out; p++) *out = a->values[p] == t.values[p];
+out:
+  tsi_csc_finish(env, &t);
+  return status;
+}
+
+/* Is there a column whose diagonal entry is missing or small? */
+static bool weak_diagonal(const tsi_csc *a) {
+  for (tsi_index j = 0; j < a->n; j++) {
+    double largest = 0, diagonal = 0;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const double size = fabs(a->values[p]);
+      if (a->index[p] == j) diagonal = size;
+      if (size > largest) largest = size;
+    }
+    if (!(diagonal >= WEAK_DIAGONAL * largest) || diagonal == 0) return true;
+  }
+  return false;
+}
+
+static tristar_status fail_singular(tsi_env *env, tsi_index n, tsi_index rank) {
+  return tsi_fail(env, TRISTAR_ERR_SINGULAR, "tristar_analyze", __FILE__, __LINE__,
+                  "the matrix is structurally singular: structural rank %d of %d", rank, n);
+}
+
+/* Finds the matching: *row_map[row] = the column whose pivot the row is to be. Fails on structural
+ * singularity. */
+static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_csc *a, tsi_index **row_map) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = a->n;
+  tsi_index *row_of_column = NULL, rank = 0;
+  double *magnitude = NULL;
+  TSI_TRY(TSI_ALLOC(env, row_of_column, n));
+  TSI_TRY(TSI_ALLOC(env, magnitude, a->ptr[n]));
+  TSI_TRY(TSI_ALLOC(env, an->row_scale, n));
+  TSI_TRY(TSI_ALLOC(env, an->col_scale, n));
+  for (tsi_count p = 0; p < a->ptr[n]; p++) magnitude[p] = fabs(a->values[p]);
+  tsi_log(env, TRISTAR_LOG_PROGRESS, "matching");
+  TSI_TRY(
+      tsi_matching(env, n, a->ptr, a->index, magnitude, row_of_column, an->row_scale, an->col_scale, &rank));
+  if (rank < n) TSI_TRY(fail_singular(env, n, rank));
+  TSI_TRY(TSI_ALLOC(env, *row_map, n));
+  for (tsi_index j = 0; j < n; j++) (*row_map)[row_of_column[j]] = j;
+  an->stats.matched = 1;
+out:
+  TSI_FREE(env, row_of_column);
+  TSI_FREE(env, magnitude);
+  return status;
+}
+
+/* Removes explicit zeros, which do not count for the structural rank. */
+static void drop_zeros(tsi_csc *a) {
+  tsi_count to = 0, begin = 0;
+  for (tsi_index j = 0; j < a->n; j++) {
+    const tsi_count end = a->ptr[j + 1];
+    for (tsi_count p = begin; p < end; p++)
+      if (a->values[p] != 0) {
+        a->index[to] = a->index[p];
+        a->values[to++] = a->values[p];
+      }
+    begin = end;
+    a->ptr[j + 1] = to;
+  }
+}
+
+/* Decides on method and matching from the values. *row_map stays NULL without a matching. */
+static tristar_status use_values(tsi_env *env, tristar_analysis_t *an, const double *values,
+                                 tsi_index **row_map) {
+  tristar_status status = TRISTAR_OK;
+  tsi_csc a = {0};
+  bool positive = false;
+  TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
+  TSI_TRY(tsi_expand(env, an->pattern, values, false, &a));
+  if (an->stats.method == TRISTAR_METHOD_AUTO) {
+    TSI_TRY(looks_positive(env, an->pattern, &a, values, &positive));
+    an->stats.method = positive ? TRISTAR_METHOD_LLT : TRISTAR_METHOD_LU;
+    an->fallback = positive;
+  }
+  if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
+  drop_zeros(&a);
+  const bool weak = weak_diagonal(&a);
+  if (an->options.matching == TRISTAR_MATCHING_ON || (an->options.matching == TRISTAR_MATCHING_AUTO && weak))
+    TSI_TRY(match(env, an, &a, row_map));
+  else if (weak) {
+    tsi_index rank = 0;
+    TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+    if (rank < a.n) TSI_TRY(fail_singular(env, a.n, rank));
+  }
+out:
+  tsi_csc_finish(env, &a);
+  return status;
+}
+
+/* Without values only the pattern can show a structural singularity. */
+static tristar_status use_pattern(tsi_env *env, tristar_analysis_t *an) {
+  tristar_status status = TRISTAR_OK;
+  tsi_csc a = {0};
+  tsi_index rank = 0;
+  if (an->stats.method == TRISTAR_METHOD_AUTO)
+    an->stats.method = an->pattern->symmetry == TRISTAR_SYMMETRIC ? TRISTAR_METHOD_LLT : TRISTAR_METHOD_LU;
+  an->fallback = an->options.method == TRISTAR_METHOD_AUTO && an->stats.method == TRISTAR_METHOD_LLT;
+  if (an->options.matching == TRISTAR_MATCHING_ON)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
+  TSI_TRY(tsi_expand(env, an->pattern, NULL, false, &a));
+  TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+  if (rank < a.n) TSI_TRY(fail_singular(env, a.n, rank));
+out:
+  tsi_csc_finish(env, &a);
+  return status;
+}
+
+/* Where each panel's packed values begin. */
+static tristar_status place_panels(tsi_env *env, tristar_analysis_t *an) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_panels *panels = an->panels;
+  TSI_TRY(TSI_ALLOC(env, an->panel_values, (tsi_count)panels->count + 1));
+  an->panel_values[0] = 0;
+  for (tsi_index p = 0; p < panels->count; p++)
+    an->panel_values[p + 1] =
+        an->panel_values[p] + tsi_panel_size(tsi_panel_width(panels, p), panels->height[p]);
+out:
+  return status;
+}
+
+static void fill_stats(tristar_analysis_t *an, const tsi_graph *graph) {
+  const tsi_symbolic *symbolic = an->symbolic;
+  tristar_analysis_stats *stats = &an->stats;
+  stats->n = symbolic->n;
+  stats->nnz = tsi_pattern_entries(an->pattern);
+  stats->symmetric_pattern = an->pattern->symmetry != TRISTAR_GENERAL || graph->symmetric;
+  stats->nnz_lower = symbolic->nnz_exact;
+  stats->stored_lower = symbolic->nnz_stored;
+  stats->flops = symbolic->flops * (tsi_analysis_is_lu(an) ? 2 : 1);
+  stats->supernodes = symbolic->count;
+  stats->panels = an->panels->count;
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    if (symbolic->start[s + 1] - symbolic->start[s] > stats->widest_supernode)
+      stats->widest_supernode = symbolic->start[s + 1] - symbolic->start[s];
+  stats->tree_height = symbolic->tree_height;
+  stats->elimination_tree_height = symbolic->etree_height;
+}
+
+/* Translates the user's permutation of rows (and, after a matching, columns) for the symbolic analysis. */
+static tristar_status given_order(tsi_env *env, const tristar_analysis_options *options, tsi_index n,
+                                  tsi_index **given) {
+  tristar_status status = TRISTAR_OK;
+  if (options->ordering != TRISTAR_ORDERING_USER) return TRISTAR_OK;
+  if (options->permutation == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ORDERING_USER without a permutation");
+  TSI_TRY(TSI_ALLOC(env, *given, n));
+  for (tsi_index k = 0; k < n; k++)
+    if (!tsi_to_index(options->permutation[k], &(*given)[k]) || (*given)[k] >= n)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "permutation[%d] = %" PRId64 " is outside 0 .. %d", k,
+               options->permutation[k], n - 1);
+out:
+  return status;
+}
+
+/* Ordering and supernodes of the row-permuted matrix. */
+static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_index *row_map,
+                            const tsi_index *given) {
+  tristar_status status = TRISTAR_OK;
+  static const tsi_ordering_kind kind[] = {[TRISTAR_ORDERING_METIS] = TSI_ORDER_METIS,
+                                           [TRISTAR_ORDERING_NATURAL] = TSI_ORDER_NATURAL,
+                                           [TRISTAR_ORDERING_USER] = TSI_ORDER_GIVEN};
+  const tsi_pattern *pattern = an->pattern;
+  const tsi_index n = pattern->n;
+  tsi_graph *graph = NULL;
+  tsi_csc a = {0};
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  options.ordering = kind[an->options.ordering];
+  options.given = given;
+  options.leaf_parts = an->options.leaf_parts > 1 ? an->options.leaf_parts : 1;
+  options.seed = an->options.seed;
+  if (row_map != NULL) { /* needs columns, in full */
+    TSI_TRY(tsi_expand(env, pattern, NULL, false, &a));
+    TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
+  } else
+    TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, NULL, pattern->symmetry != TRISTAR_GENERAL,
+                             &graph));
+  tsi_csc_finish(env, &a);
+  TSI_TRY(tsi_symbolic_create(env, graph, &options, &an->symbolic));
+  TSI_TRY(tsi_panels_create(env, an->symbolic, TSI_PANEL_WIDTH_MAX, &an->panels));
+  fill_stats(an, graph);
+  TSI_TRY(TSI_ALLOC(env, an->out_row, n));
+  TSI_TRY(TSI_ALLOC(env, an->in_row, n));
+  for (tsi_index j = 0; j < n; j++) an->out_row[j] = an->in_row[j] = an->symbolic->perm[j];
+  if (row_map != NULL)
+    for (tsi_index i = 0; i < n; i++) an->in_row[an->symbolic->inverse[row_map[i]]] = i;
+out:
+  tsi_csc_finish(env, &a);
+  tsi_graph_destroy(env, &graph);
+  return status;
+}
+
+/* Takes over pattern (also on failure). values may be NULL. */
+static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const double *values,
+                              const tristar_analysis_options *options, tristar_analysis_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tristar_analysis_t *an = NULL;
+  tsi_index *row_map = NULL, *given = NULL;
+  const double begin = tsi_clock();
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
+  atomic_init(&an->references, 1);
+  an->ts = ts;
+  an->pattern = pattern;
+  pattern = NULL;
+  an->options = *options;
+  an->options.permutation = NULL;
+  an->stats.method = options->method;
+  if (options->method == TRISTAR_METHOD_LLT && an->pattern->symmetry == TRISTAR_SKEW_SYMMETRIC)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LLT for a skew-symmetric matrix");
+  if (values != NULL)
+    TSI_TRY(use_values(env, an, values, &row_map));
+  else
+    TSI_TRY(use_pattern(env, an));
+  TSI_TRY(given_order(env, options, an->pattern->n, &given));
+  TSI_TRY(order(env, an, row_map, given));
+  TSI_TRY(place_panels(env, an));
+  TSI_TRY(tsi_assembly_create(env, an));
+  if (env->check) TSI_TRY(tsi_analysis_check(env, an));
+  an->stats.analyze_seconds = tsi_clock() - begin;
+out:
+  TSI_FREE(env, row_map);
+  TSI_FREE(env, given);
+  tsi_pattern_destroy(env, &pattern);
+  if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
+  *out = an;
+  return status;
+}
+
+tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
+                               const tristar_analysis_options *options, tristar_analysis_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_analysis_options defaults;
+  tsi_pattern *pattern = NULL;
+  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  tsi_env *env = &ts->env;
+  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "analysis is NULL");
+  *out = NULL;
+  if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
+  tristar_analysis_options_init(&defaults);
+  if (options == NULL) options = &defaults;
+  if ((unsigned)options->method > TRISTAR_METHOD_LU || (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
+      (unsigned)options->matching > TRISTAR_MATCHING_ON)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method %d, ordering %d, matching %d", (int)options->method,
+             (int)options->ordering, (int)options->matching);
+  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  TSI_TRY(analyze(ts, pattern, view->values, options, out));
+out:
+  return status;
+}
+
+tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const double *values,
+                                   tristar_analysis_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &analysis->ts->env;
+  const tsi_pattern *from = analysis->pattern;
+  tristar_analysis_options options = analysis->options;
+  tsi_pattern *pattern = NULL;
+  int64_t *permutation = NULL;
+  *out = NULL;
+  options.method = TRISTAR_METHOD_LU;
+  if (options.ordering == TRISTAR_ORDERING_USER) { /* the order found is the given one, postordered */
+    TSI_TRY(TSI_ALLOC(env, permutation, from->n));
+    for (tsi_index j = 0; j < from->n; j++) permutation[j] = analysis->symbolic->perm[j];
+    options.permutation = permutation;
+  }
+  TSI_TRY(TSI_ALLOC_ZERO(env, pattern, 1));
+  pattern->n = from->n;
+  pattern->by_rows = from->by_rows;
+  pattern->symmetry = from->symmetry;
+  TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)from->n + 1));
+  TSI_TRY(TSI_ALLOC(env, pattern->index, from->ptr[from->n]));
+  memcpy(pattern->ptr, from->ptr, ((size_t)from->n + 1) * sizeof *from->ptr);
+  memcpy(pattern->index, from->index, (size_t)from->ptr[from->n] * sizeof *from->index);
+  tsi_pattern *handed_over = pattern;
+  pattern = NULL;
+  TSI_TRY(analyze(analysis->ts, handed_over, values, &options, out));
+out:
+  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, permutation);
+  return status;
+}
+
+tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis) {
+  atomic_fetch_add(&analysis->references, 1);
+  return analysis;
+}
+
+void tristar_analysis_destroy(tristar_analysis_t **analysis) {
+  if (analysis == NULL || *analysis == NULL) return;
+  tristar_analysis_t *an = *analysis;
+  *analysis = NULL;
+  if (atomic_fetch_sub(&an->references, 1) > 1) return;
+  tsi_env *env = &an->ts->env;
+  tsi_pattern_destroy(env, &an->pattern);
+  tsi_symbolic_destroy(env, &an->symbolic);
+  tsi_panels_destroy(env, &an->panels);
+  tsi_assembly_finish(env, an);
+  TSI_FREE(env, an->in_row);
+  TSI_FREE(env, an->out_row);
+  TSI_FREE(env, an->row_scale);
+  TSI_FREE(env, an->col_scale);
+  TSI_FREE(env, an->panel_values);
+  TSI_FREE(env, an);
+}
+
+void tristar_analysis_get_stats(const tristar_analysis_t *analysis, tristar_analysis_stats *stats) {
+  *stats = analysis->stats;
+}
+
+void tristar_analysis_get_tree(const tristar_analysis_t *analysis, tristar_tree_view *tree) {
+  tree->supernodes = analysis->symbolic->count;
+  tree->first_column = analysis->symbolic->start;
+  tree->parent = analysis->symbolic->parent;
+  tree->rows = analysis->symbolic->row_ptr;
+}

@@ -1,0 +1,54 @@
+/* What tristar_analyze leaves behind: orderings, supernodes, panels, and where every entry of A goes.
+ *
+ * Final ordering. Final column j is the user's column out_row[j], final row j is the user's row in_row[j];
+ * they differ only if a matching permuted the rows. The factored matrix is B(i,j) = R A(in_row[i],
+ * out_row[j]) C with row scaling R and column scaling C; B x' = b' with b' = R b, x = C x'.
+ *
+ * Assembly lists. Entry (i, j) of B with i >= j goes to the lower list of column j, others (LU only) to the
+ * upper list of row i. source >= 0: the user's value p; source < 0: minus the user's value ~source
+ * (skew-symmetric).
+ *
+ * Invariants (tsi_analysis_check): in_row and out_row are permutations; every stored entry of A stands in the
+ * lists exactly once (twice for an off-diagonal entry of a symmetric kind under LU; once under LLT, in the
+ * lower list). */
+#ifndef TSI_RUNTIME_ANALYSIS_H
+#define TSI_RUNTIME_ANALYSIS_H
+
+#include <stdatomic.h>
+
+#include "partition/panels.h"
+#include "runtime/context.h"
+#include "runtime/pattern.h"
+
+typedef struct tsi_assembly {
+  tsi_count *ptr;    /* n + 1 */
+  tsi_index *other;  /* lower: row; upper: column */
+  tsi_count *source; /* see above */
+} tsi_assembly;
+
+struct tristar_analysis_s {
+  atomic_int references;
+  tristar_t *ts;
+  tsi_pattern *pattern;
+  tristar_analysis_options options; /* permutation is NULL here */
+  bool fallback;                    /* METHOD_AUTO chose LLT: LU may be tried if that fails */
+  tsi_symbolic *symbolic;
+  tsi_panels *panels;
+  tsi_index *in_row, *out_row;   /* n */
+  double *row_scale, *col_scale; /* n, of the matching, by user's row and column; NULL without one */
+  tsi_assembly lower, upper;     /* upper: LU only */
+  tsi_count *panel_values;       /* panels + 1: where each panel's packed values begin */
+  tristar_analysis_stats stats;
+};
+
+/* Analyzes for LU what was first analyzed for LLT; values decide on a matching. */
+TRISTAR_CHECKED tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const double *values,
+                                                   tristar_analysis_t **out);
+TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
+tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
+
+static inline bool tsi_analysis_is_lu(const tristar_analysis_t *analysis) {
+  return analysis->stats.method == TRISTAR_METHOD_LU;
+}
+
+#endif

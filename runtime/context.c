@@ -1,0 +1,111 @@
+/* Creates and destroys contexts, starts and stops StarPU: see context.h. */
+#include "runtime/context.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <starpu.h>
+
+#include "runtime/blas.h"
+
+void tristar_config_init(tristar_config *config) {
+  memset(config, 0, sizeof *config);
+  config->use_starpu = 1;
+  config->log_level = TRISTAR_LOG_INFO;
+}
+
+tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
+  tristar_config defaults;
+  if (out == NULL) return TRISTAR_ERR_ARGUMENT;
+  *out = NULL;
+  if (config == NULL) {
+    tristar_config_init(&defaults);
+    config = &defaults;
+  }
+  tristar_t *ts = calloc(1, sizeof *ts); /* before there is anything that counts */
+  if (ts == NULL) return TRISTAR_ERR_MEMORY;
+  const char *check = getenv("TRISTAR_CHECK");
+  tsi_env_init(&ts->env);
+  pthread_mutex_init(&ts->lock, NULL);
+  ts->env.log = config->log;
+  ts->env.log_arg = config->log_arg;
+  ts->env.log_level = config->log_level;
+  ts->env.check = config->check || (check != NULL && *check != '\0' && *check != '0');
+  ts->env.memory.fail_at = config->fail_allocation;
+  ts->use_starpu = config->use_starpu != 0;
+  ts->workers = config->workers;
+  if (config->scheduler) snprintf(ts->scheduler, sizeof ts->scheduler, "%s", config->scheduler);
+  if (config->workers < 0) {
+    const tristar_status status = tsi_fail(&ts->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
+                                           "%d workers asked for", config->workers);
+    tsi_log(&ts->env, TRISTAR_LOG_ERROR, "%s", ts->env.message);
+    tristar_destroy(&ts);
+    return status;
+  }
+  *out = ts;
+  return TRISTAR_OK;
+}
+
+void tristar_destroy(tristar_t **ts) {
+  if (ts == NULL || *ts == NULL) return;
+  if ((*ts)->starpu_owned) starpu_shutdown();
+  if ((*ts)->starpu_running) tsi_blas_release();
+  pthread_mutex_destroy(&(*ts)->lock);
+  tsi_env_finish(&(*ts)->env);
+  free(*ts);
+  *ts = NULL;
+}
+
+static tristar_status start_starpu(tristar_t *ts) {
+  tristar_status status = TRISTAR_OK;
+  struct starpu_conf conf;
+  int code = starpu_conf_init(&conf);
+  if (code != 0)
+    TSI_FAIL(&ts->env, TRISTAR_ERR_RUNTIME, "starpu_conf_init gave %d (%s)", code, strerror(-code));
+  if (ts->workers > 0) conf.ncpus = ts->workers;
+  conf.sched_policy_name = ts->scheduler[0] ? ts->scheduler : "lws"; /* STARPU_SCHED has precedence */
+  conf.catch_signals = 0;
+  code = starpu_init(&conf);
+  if (code == -ENODEV) TSI_FAIL(&ts->env, TRISTAR_ERR_NO_WORKER, "StarPU found no device to run tasks on");
+  if (code != 0) TSI_FAIL(&ts->env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
+out:
+  return status;
+}
+
+tristar_status tsi_context_need_starpu(tristar_t *ts) {
+  tristar_status status = TRISTAR_OK;
+  pthread_mutex_lock(&ts->lock);
+  if (ts->starpu_running) goto out;
+  if (!ts->use_starpu)
+    TSI_FAIL(&ts->env, TRISTAR_ERR_UNSUPPORTED, "tasks asked for in a context without StarPU");
+  if (!starpu_is_initialized()) {
+    TSI_TRY(start_starpu(ts));
+    ts->starpu_owned = true;
+  }
+  if (starpu_cpu_worker_get_count() == 0) {
+    if (ts->starpu_owned) starpu_shutdown();
+    ts->starpu_owned = false;
+    TSI_FAIL(&ts->env, TRISTAR_ERR_NO_WORKER, "StarPU has %u workers, but no CPU worker: STARPU_NCPU=0?",
+             starpu_worker_get_count());
+  }
+  ts->starpu_running = true;
+  tsi_blas_acquire();
+out:
+  pthread_mutex_unlock(&ts->lock);
+  return status;
+}
+
+size_t tristar_error(tristar_t *ts, char *buffer, size_t size) {
+  if (ts == NULL) return 0;
+  pthread_mutex_lock(&ts->env.lock);
+  const size_t length = strlen(ts->env.message);
+  if (buffer != NULL && size > 0) snprintf(buffer, size, "%s", ts->env.message);
+  pthread_mutex_unlock(&ts->env.lock);
+  return length;
+}
+
+void tristar_memory(tristar_t *ts, tristar_memory_stats *stats) {
+  stats->current_bytes = atomic_load(&ts->env.memory.current);
+  stats->peak_bytes = atomic_load(&ts->env.memory.peak);
+  stats->allocations = atomic_load(&ts->env.memory.calls);
+}

@@ -1,0 +1,29 @@
+/* The context: messages, memory, log, and whether StarPU is ours or borrowed.
+ *
+ * Reads   tristar_config, TRISTAR_CHECK.
+ * Writes  StarPU's state, only if the program had not started StarPU: it is started by the first call that
+ * needs workers (idle workers poll, so not before) and stopped by tristar_destroy. Invariants: env is the
+ * first member; starpu_owned implies starpu_running. */
+#ifndef TSI_RUNTIME_CONTEXT_H
+#define TSI_RUNTIME_CONTEXT_H
+
+#include "runtime/base/env.h"
+
+struct tristar_s {
+  tsi_env env;
+  bool use_starpu;
+  int workers;          /* asked for; 0: StarPU's default */
+  char scheduler[64];   /* asked for; "": StarPU's default rules, then lws */
+  pthread_mutex_t lock; /* guards the two below */
+  bool starpu_running;  /* started by us or found running */
+  bool starpu_owned;    /* started by us */
+};
+
+static inline tsi_env *tsi_context_env(tristar_t *ts) {
+  return &ts->env;
+}
+
+/* Starts StarPU or finds it running. Errors: RUNTIME, NO_WORKER; UNSUPPORTED in a context without StarPU. */
+TRISTAR_CHECKED tristar_status tsi_context_need_starpu(tristar_t *ts);
+
+#endif

@@ -1,0 +1,218 @@
+/* Dense matrices in column-major order: Matrix Market array files read and written, coordinate files read.
+ *
+ * A file of a symmetric kind stores the lower triangle column by column (without the diagonal if
+ * skew-symmetric); the dense matrix is full. The scalar read is DOUBLE, or COMPLEX_DOUBLE for complex files.
+ */
+#include <math.h>
+
+#include "runtime/context.h"
+#include "runtime/matrix/market.h"
+#include "runtime/matrix/number.h"
+#include "runtime/matrix/triplets.h"
+#include "runtime/matrix/writer.h"
+
+/* Puts value at (i, j) of a full matrix and its mirror image at (j, i). */
+static void put(double *full, int width, int64_t rows, tristar_symmetry symmetry, int64_t i, int64_t j,
+                const double *value) {
+  double *at = full + (i + j * rows) * width;
+  double *mirror = full + (j + i * rows) * width;
+  for (int c = 0; c < width; c++) {
+    bool negate = symmetry == TRISTAR_SKEW_SYMMETRIC || (symmetry == TRISTAR_HERMITIAN && c == 1);
+    if (symmetry != TRISTAR_GENERAL && i != j) mirror[c] = negate ? -value[c] : value[c];
+    at[c] = value[c];
+  }
+}
+
+static tristar_status allocate_full(tsi_env *env, const tsi_market_header *header, int width, double **full) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count doubles;
+  if (!tsi_count_mul((tsi_count)header->rows * header->cols, width, &doubles))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a dense matrix of %d x %d", (int)header->rows, (int)header->cols);
+  TSI_TRY(TSI_ALLOC_ZERO(env, *full, doubles));
+out:
+  return status;
+}
+
+/* The first row that an array file stores of column j. */
+static tsi_index first_row(tristar_symmetry symmetry, tsi_index j) {
+  return symmetry == TRISTAR_GENERAL ? 0 : symmetry == TRISTAR_SKEW_SYMMETRIC ? j + 1 : j;
+}
+
+/* The values of an array file as they come; memory grows with them. */
+static tristar_status read_values(tsi_lines *lines, const tsi_market_header *header, int width,
+                                  double **values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count capacity = 0;
+  char *text;
+  tsi_index j = 0, i = first_row(header->symmetry, 0); /* the place of value k */
+  for (tsi_count k = 0; k < header->entries; k++) {
+    double value[2];
+    TSI_TRY(tsi_market_next(lines, &text));
+    if (text == NULL)
+      TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
+               "%s: the file ends after %lld of the %lld values that line %lld announces",
+               tsi_lines_where(lines), (long long)k, (long long)header->entries,
+               (long long)header->size_line);
+    if (k == capacity) {
+      capacity = tsi_next_capacity(capacity, header->entries);
+      TSI_TRY(tsi_grow(lines->env, (void **)values, sizeof(double) * (size_t)width, k, capacity));
+    }
+    const char *cursor = text;
+    TSI_TRY(tsi_market_value(lines, header->field, text, &cursor, value));
+    if (i == j && header->symmetry == TRISTAR_HERMITIAN && value[1] != 0)
+      TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: imaginary diagonal of a hermitian matrix: %g",
+               tsi_lines_where(lines), value[1]);
+    for (int c = 0; c < width; c++) (*values)[k * width + c] = value[c];
+    if (++i == header->rows) i = first_row(header->symmetry, ++j);
+  }
+  TSI_TRY(tsi_market_end(lines, header));
+out:
+  return status;
+}
+
+static tristar_status read_array(tsi_lines *lines, const tsi_market_header *header, int width,
+                                 double **full) {
+  tristar_status status = TRISTAR_OK;
+  double *values = NULL;
+  TSI_TRY(read_values(lines, header, width, &values));
+  if (header->symmetry == TRISTAR_GENERAL && header->entries > 0) {
+    *full = values;
+    return TRISTAR_OK;
+  }
+  TSI_TRY(allocate_full(lines->env, header, width, full));
+  const double *value = values;
+  for (tsi_index j = 0; j < header->cols && header->entries > 0; j++)
+    for (tsi_index i = first_row(header->symmetry, j); i < header->rows; i++) {
+      put(*full, width, header->rows, header->symmetry, i, j, value);
+      value += width;
+    }
+out:
+  TSI_FREE(lines->env, values);
+  return status;
+}
+
+static tristar_status read_coordinate(tsi_lines *lines, const tsi_market_header *header, int width,
+                                      double **full) {
+  tristar_status status = TRISTAR_OK;
+  static const double one = 1;
+  tristar_matrix_t *m = NULL;
+  TSI_TRY(tsi_market_read_coordinate(lines, header, &m));
+  TSI_TRY(allocate_full(lines->env, header, width, full));
+  for (tsi_index j = 0; j < m->cols; j++)
+    for (tsi_count k = m->ptr[j]; k < m->ptr[j + 1]; k++)
+      put(*full, width, m->rows, m->symmetry, m->index[k], j,
+          m->values == NULL ? &one : m->values + k * width);
+out:
+  tristar_matrix_destroy(&m);
+  return status;
+}
+
+static tristar_status read_dense(tsi_lines *lines, tristar_dense *dense) {
+  tristar_status status = TRISTAR_OK;
+  tsi_market_header header;
+  double *full = NULL;
+  char *text;
+  TSI_TRY(tsi_lines_next(lines, &text));
+  if (text == NULL) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s:1: the file is empty", lines->path);
+  TSI_TRY(tsi_market_read_header(lines, text, &header));
+  int width = header.field == TSI_FIELD_COMPLEX ? 2 : 1;
+  TSI_TRY(header.array ? read_array(lines, &header, width, &full)
+                       : read_coordinate(lines, &header, width, &full));
+  dense->rows = header.rows;
+  dense->cols = header.cols;
+  dense->scalar = width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE;
+  dense->values = full;
+  full = NULL;
+out:
+  TSI_FREE(lines->env, full);
+  return status;
+}
+
+tristar_status tristar_dense_read(tristar_t *ts, const char *path, tristar_dense *dense) {
+  tristar_status status = TRISTAR_OK;
+  tsi_lines lines;
+  tsi_locale locale;
+  if (dense != NULL) memset(dense, 0, sizeof *dense);
+  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  tsi_env *env = tsi_context_env(ts);
+  if (path == NULL || dense == NULL)
+    return tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL",
+                    path == NULL ? "path" : "dense");
+  tsi_locale_enter(&locale);
+  TSI_TRY(tsi_lines_open(&lines, env, path));
+  TSI_TRY(read_dense(&lines, dense));
+out:
+  tsi_lines_close(&lines);
+  tsi_locale_leave(&locale);
+  return status;
+}
+
+/* Value v of the matrix, real parts and imaginary parts counted alike. */
+static double double_at(const tristar_dense *dense, tsi_count v) {
+  bool single = dense->scalar == TRISTAR_SINGLE || dense->scalar == TRISTAR_COMPLEX_SINGLE;
+  return single ? (double)((const float *)dense->values)[v] : ((const double *)dense->values)[v];
+}
+
+static tristar_status check_dense(tsi_env *env, const tristar_dense *dense, int width, tsi_count *doubles) {
+  tristar_status status = TRISTAR_OK;
+  tristar_scalar scalar = dense->scalar;
+  if (dense->rows < 0 || dense->cols < 0 ||
+      (scalar != TRISTAR_SINGLE && scalar != TRISTAR_DOUBLE && scalar != TRISTAR_COMPLEX_SINGLE &&
+       scalar != TRISTAR_COMPLEX_DOUBLE))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "dense matrix of %lld x %lld, scalar %d", (long long)dense->rows,
+             (long long)dense->cols, (int)scalar);
+  if (!tsi_count_mul(dense->rows, dense->cols, doubles) || !tsi_count_mul(*doubles, width, doubles))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "dense matrix of %lld x %lld", (long long)dense->rows,
+             (long long)dense->cols);
+  if (*doubles > 0 && dense->values == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+  for (tsi_count v = 0; v < *doubles; v++)
+    if (!isfinite(double_at(dense, v)))
+      TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "entry (%lld,%lld) (from 0) is %g",
+               (long long)(v / width % dense->rows), (long long)(v / width / dense->rows),
+               double_at(dense, v));
+out:
+  return status;
+}
+
+static tristar_status write_dense(tsi_env *env, const char *path, const tristar_dense *dense, int width,
+                                  tsi_count doubles, const char *comment) {
+  tristar_status status = TRISTAR_OK;
+  tsi_writer writer;
+  tsi_locale locale;
+  tsi_locale_enter(&locale);
+  TSI_TRY(tsi_writer_open(&writer, env, path));
+  tsi_writer_print(&writer, "%%%%MatrixMarket matrix array %s general\n", width == 2 ? "complex" : "real");
+  tsi_writer_comment(&writer, comment);
+  tsi_writer_print(&writer, "%lld %lld\n", (long long)dense->rows, (long long)dense->cols);
+  for (tsi_count v = 0; v < doubles && !writer.failed; v += width) {
+    if (width == 1)
+      tsi_writer_print(&writer, "%.17g\n", double_at(dense, v));
+    else
+      tsi_writer_print(&writer, "%.17g %.17g\n", double_at(dense, v), double_at(dense, v + 1));
+  }
+out:
+  status = tsi_writer_close(&writer, status);
+  tsi_locale_leave(&locale);
+  return status;
+}
+
+tristar_status tristar_dense_write(tristar_t *ts, const char *path, const tristar_dense *dense,
+                                   const char *comment) {
+  tristar_status status = TRISTAR_OK;
+  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  tsi_env *env = tsi_context_env(ts);
+  if (path == NULL || dense == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "dense");
+  int width = tsi_scalar_width(dense->scalar);
+  tsi_count doubles = 0;
+  TSI_TRY(check_dense(env, dense, width, &doubles));
+  TSI_TRY(write_dense(env, path, dense, width, doubles, comment));
+out:
+  return status;
+}
+
+void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense) {
+  if (ts == NULL || dense == NULL) return;
+  tsi_release(tsi_context_env(ts), dense->values);
+  memset(dense, 0, sizeof *dense);
+}

@@ -1,0 +1,182 @@
+/* The builder behind the generators, and the list of the generators: see gen.h. */
+#include "runtime/matrix/gen.h"
+
+typedef struct generator {
+  const char *name, *description;
+  tsi_generate_fn *generate;
+} generator;
+
+static const generator generators[] = {
+    {"s2d9pt", "2D Poisson, 9-point, K x K grid: K^2 rows, symmetric positive definite", tsi_generate_s2d9pt},
+    {"poisson3d7", "3D Poisson, 7-point, K x K x K grid: K^3 rows, symmetric positive definite",
+     tsi_generate_poisson3d7},
+    {"poisson3d27", "3D Poisson, 27-point, K x K x K grid: K^3 rows, symmetric positive definite",
+     tsi_generate_poisson3d27},
+    {"elasticity3d",
+     "3D linear elasticity, K x K x K trilinear hexahedra, clamped at one face: 3K(K+1)^2 rows, symmetric "
+     "positive definite",
+     tsi_generate_elasticity3d},
+    {"kkt3d",
+     "optimal control of 3D Poisson (state, control, multiplier), K x K x K grid: 3K^3 rows, symmetric "
+     "indefinite",
+     tsi_generate_kkt3d},
+    {"maxwell3d",
+     "3D time-harmonic Maxwell, lowest-order edge elements, (K+1)^3 cubes in a conducting box: 3(K+1)K^2 "
+     "rows, symmetric indefinite",
+     tsi_generate_maxwell3d},
+    {"chem3d",
+     "3D electronic-structure Hamiltonian, 8th-order differences and nonlocal projectors, K x K x K grid: "
+     "K^3 rows, symmetric positive definite",
+     tsi_generate_chem3d},
+    {"fusion2d",
+     "2D magnetized plasma, 4 coupled fields, K x K bicubic elements: 4(3K-1)^2 rows, unsymmetric values",
+     tsi_generate_fusion2d},
+    {"convdiff3d", "3D convection-diffusion, upwind 7-point, K x K x K grid: K^3 rows, unsymmetric values",
+     tsi_generate_convdiff3d},
+    {"circuit", "circuit of resistors and controlled sources with supply rails, K nodes: K rows, unsymmetric",
+     tsi_generate_circuit},
+};
+
+#define GENERATORS ((int)(sizeof generators / sizeof generators[0]))
+
+int tristar_generator(int i, const char **name, const char **description) {
+  if (name != NULL) *name = NULL;
+  if (description != NULL) *description = NULL;
+  if (i < 0 || i >= GENERATORS) return 0;
+  if (name != NULL) *name = generators[i].name;
+  if (description != NULL) *description = generators[i].description;
+  return 1;
+}
+
+tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  int i = 0;
+  *matrix = NULL;
+  if (k < 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "generator %.40s: size %lld is less than 1", kind, (long long)k);
+  while (i < GENERATORS && strcmp(generators[i].name, kind) != 0) i++;
+  if (i == GENERATORS)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no generator is named \"%.40s\" (the first of %d is \"%s\")", kind,
+             GENERATORS, generators[0].name);
+  TSI_TRY(generators[i].generate(env, k, matrix));
+out:
+  return status;
+}
+
+/* Is entry (a, b) of the block of points i, j stored? */
+static bool stored(const tsi_points *p, tsi_index i, tsi_index j, int a, int b) {
+  unsigned mask = i == j ? p->self_mask : p->other_mask;
+  if (p->symmetric && (i < j || (i == j && a < b))) return false;
+  return (mask >> (a * p->unknowns + b) & 1u) != 0;
+}
+
+/* ptr[c+1] = entries of columns 0 .. c */
+static void count_entries(const tsi_points *p, tsi_index *list, tsi_count *ptr) {
+  int others[TSI_UNKNOWNS_MAX] = {0}, selves[TSI_UNKNOWNS_MAX] = {0};
+  for (int b = 0; b < p->unknowns; b++)
+    for (int a = 0; a < p->unknowns; a++) {
+      others[b] += stored(p, 1, 0, a, b);
+      selves[b] += stored(p, 0, 0, a, b);
+    }
+  for (tsi_index j = 0; j < p->points; j++) {
+    int coupled = p->couple(p->problem, j, list), other = 0;
+    for (int c = 0; c < coupled; c++) other += p->symmetric ? list[c] > j : list[c] != j;
+    for (int b = 0; b < p->unknowns; b++) {
+      tsi_count col = (tsi_count)j * p->unknowns + b;
+      ptr[col + 1] = ptr[col] + selves[b] + (tsi_count)other * others[b];
+    }
+  }
+}
+
+static void write_point(const tsi_points *p, tsi_index j, tsi_index *list, tristar_matrix_t *m) {
+  double block[TSI_UNKNOWNS_MAX * TSI_UNKNOWNS_MAX];
+  tsi_count next[TSI_UNKNOWNS_MAX];
+  int coupled = p->couple(p->problem, j, list);
+  for (int b = 0; b < p->unknowns; b++) next[b] = m->ptr[(tsi_count)j * p->unknowns + b];
+  for (int c = 0; c < coupled; c++) {
+    tsi_index i = list[c];
+    if (p->symmetric && i < j) continue;
+    p->block(p->problem, i, j, block);
+    for (int b = 0; b < p->unknowns; b++)
+      for (int a = 0; a < p->unknowns; a++) {
+        if (!stored(p, i, j, a, b)) continue;
+        m->index[next[b]] = i * p->unknowns + a;
+        m->values[next[b]++] = block[a * p->unknowns + b];
+      }
+  }
+}
+
+tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  tristar_matrix_t *m = NULL;
+  tsi_index *list = NULL;
+  tsi_index rows = 0;
+  *matrix = NULL;
+  if (!tsi_to_index((int64_t)points->points * points->unknowns, &rows))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%d points with %d unknowns each", (int)points->points,
+             points->unknowns);
+  TSI_TRY(TSI_ALLOC(env, list, points->neighbours));
+  TSI_TRY(tsi_matrix_create(env, rows, rows, points->symmetric ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
+                            TRISTAR_DOUBLE, &m));
+  count_entries(points, list, m->ptr);
+  TSI_TRY(tsi_matrix_reserve(m, m->ptr[rows], false));
+  for (tsi_index j = 0; j < points->points; j++) write_point(points, j, list, m);
+  *matrix = m;
+  m = NULL;
+out:
+  TSI_FREE(env, list);
+  tristar_matrix_destroy(&m);
+  return status;
+}
+
+tristar_status tsi_grid_init(tsi_env *env, tsi_grid *grid, int64_t nx, int64_t ny, int64_t nz) {
+  tristar_status status = TRISTAR_OK;
+  int64_t n[3] = {nx, ny, nz}, points = 1;
+  for (int d = 0; d < 3; d++)
+    if (!tsi_to_index(n[d], &grid->n[d]) || !tsi_count_mul(points, n[d], &points) || points > TSI_INDEX_MAX)
+      TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a grid of %lld x %lld x %lld points", (long long)nx,
+               (long long)ny, (long long)nz);
+  grid->points = (tsi_index)points;
+out:
+  return status;
+}
+
+int tsi_grid_box(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_index *list) {
+  tsi_index place[3], low[3], high[3];
+  int found = 0;
+  tsi_grid_place(grid, point, place);
+  for (int d = 0; d < 3; d++) {
+    low[d] = tsi_index_max(place[d] - radius, 0);
+    high[d] = tsi_index_min(place[d] + radius, grid->n[d] - 1);
+  }
+  for (tsi_index z = low[2]; z <= high[2]; z++)
+    for (tsi_index y = low[1]; y <= high[1]; y++)
+      for (tsi_index x = low[0]; x <= high[0]; x++) list[found++] = x + grid->n[0] * (y + grid->n[1] * z);
+  return found;
+}
+
+int tsi_grid_star(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_index *list) {
+  tsi_index place[3];
+  tsi_index stride[3] = {1, grid->n[0], grid->n[0] * grid->n[1]};
+  int found = 0;
+  tsi_grid_place(grid, point, place);
+  for (int d = 2; d >= 0; d--)
+    for (tsi_index r = tsi_index_min(radius, place[d]); r >= 1; r--) list[found++] = point - r * stride[d];
+  list[found++] = point;
+  for (int d = 0; d < 3; d++)
+    for (tsi_index r = 1; r <= radius && place[d] + r < grid->n[d]; r++)
+      list[found++] = point + r * stride[d];
+  return found;
+}
+
+uint64_t tsi_hash(uint64_t x) {
+  /* the finalizer of splitmix64 (Steele, Lea, Flood 2014) */
+  x += UINT64_C(0x9e3779b97f4a7c15);
+  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return x ^ (x >> 31);
+}
+
+double tsi_hash_unit(uint64_t x) {
+  return (double)(tsi_hash(x) >> 11) / 9007199254740992.0; /* 2^53 */
+}

@@ -1,0 +1,349 @@
+/* Reading Harwell-Boeing and Rutherford-Boeing files (assembled matrices).
+ *
+ *   line 1   title (72), key (8)
+ *   line 2   numbers of lines: total, pointers, indices, values[, right-hand sides]
+ *   line 3   type (3 letters), rows, columns, entries[, elements]
+ *   line 4   Fortran formats in parentheses: pointers, indices, values[, right-hand sides]
+ *   line 5   Harwell-Boeing with right-hand sides alone: what they are
+ *   ...      pointers (columns + 1), row indices, values, all from 1, in the fixed columns of the formats
+ *
+ * The type: R, C, P or I (real, complex, pattern, integer), U, S, Z, H or R (unsymmetric, symmetric, skew,
+ * hermitian, rectangular), A (assembled). Numbers lie in fields of fixed width that need not be separated by
+ * blanks. Right-hand sides are not read. The counts of lines are used only to know whether there are values
+ * and right-hand sides: the numbers of rows, columns and entries rule. */
+#include <ctype.h>
+#include <strings.h>
+
+#include "runtime/matrix/market.h"
+#include "runtime/matrix/number.h"
+#include "runtime/matrix/triplets.h"
+
+typedef struct field_format {
+  char letter; /* I, E, D, F or G */
+  int repeat;  /* fields a line */
+  int width;   /* characters a field */
+} field_format;
+
+typedef struct header {
+  tsi_count value_lines, rhs_lines;
+  tsi_field field;
+  tristar_symmetry symmetry;
+  tsi_index rows, cols;
+  tsi_count entries;
+  field_format format[3]; /* pointers, indices, values */
+} header;
+
+/* The fixed fields of one section of the file; each section starts on a new line. */
+typedef struct section {
+  tsi_lines *lines;
+  const char *what;
+  field_format format;
+  char *text;    /* what is left of the line */
+  size_t length; /* of text */
+  int taken;     /* fields of the line already read */
+} section;
+
+static void section_begin(section *s, tsi_lines *lines, const char *what, field_format format) {
+  memset(s, 0, sizeof *s);
+  s->lines = lines;
+  s->what = what;
+  s->format = format;
+  s->taken = format.repeat;
+}
+
+/* Cuts the next field out of its line, into text of width + 1 characters. */
+static tristar_status next_field(section *s, char *field) {
+  tristar_status status = TRISTAR_OK;
+  char show[TSI_SHOW_SIZE];
+  if (s->taken == s->format.repeat) {
+    TSI_TRY(tsi_lines_next(s->lines, &s->text));
+    if (s->text == NULL)
+      TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: the file ends inside the %s",
+               tsi_lines_where(s->lines), s->what);
+    s->length = strlen(s->text);
+    s->taken = 0;
+  }
+  size_t width = s->length < (size_t)s->format.width ? s->length : (size_t)s->format.width;
+  memcpy(field, s->text, width);
+  field[width] = '\0';
+  if (*tsi_skip_blanks(field) == '\0')
+    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: field %d of the %s is blank: \"%s\"",
+             tsi_lines_where(s->lines), s->taken + 1, s->what, tsi_show(show, s->text));
+  s->text += width;
+  s->length -= width;
+  s->taken++;
+out:
+  return status;
+}
+
+#define FIELD_MAX 128
+
+static tristar_status next_integer(section *s, int64_t low, int64_t high, int64_t *value) {
+  tristar_status status = TRISTAR_OK;
+  char field[FIELD_MAX + 1], show[TSI_SHOW_SIZE];
+  const char *cursor = field;
+  TSI_TRY(next_field(s, field));
+  tsi_number number = tsi_scan_integer(&cursor, value);
+  if (number == TSI_NUMBER_BAD || *tsi_skip_blanks(cursor) != '\0')
+    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not an integer among the %s: \"%s\"",
+             tsi_lines_where(s->lines), s->what, tsi_show(show, field));
+  if (number == TSI_NUMBER_LARGE || *value < low || *value > high)
+    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: %s must lie in %lld..%lld here: \"%s\"",
+             tsi_lines_where(s->lines), s->what, (long long)low, (long long)high, tsi_show(show, field));
+out:
+  return status;
+}
+
+static tristar_status next_real(section *s, double *value) {
+  tristar_status status = TRISTAR_OK;
+  char field[FIELD_MAX + 1], show[TSI_SHOW_SIZE];
+  const char *cursor = field;
+  TSI_TRY(next_field(s, field));
+  tsi_number number = tsi_scan_real(&cursor, value);
+  if (number == TSI_NUMBER_LARGE)
+    TSI_FAIL(s->lines->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN, infinity or a number beyond double: \"%s\"",
+             tsi_lines_where(s->lines), tsi_show(show, field));
+  if (number != TSI_NUMBER_OK || *tsi_skip_blanks(cursor) != '\0')
+    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not a number among the %s: \"%s\"",
+             tsi_lines_where(s->lines), s->what, tsi_show(show, field));
+out:
+  return status;
+}
+
+static bool parse_small(const char **text, int *value) {
+  int sum = 0;
+  const char *s = *text;
+  for (; *s >= '0' && *s <= '9' && sum < 100000; s++) sum = 10 * sum + (*s - '0');
+  bool found = s > *text;
+  *text = s;
+  if (found) *value = sum;
+  return found;
+}
+
+/* (16I5) (I8) (4E20.12) (1P,4D20.12) (1P5E16.8E3): *text moves behind the closing parenthesis. Decimals are
+ * not needed: numbers are written with their point. */
+static bool parse_format(const char **text, field_format *format) {
+  int ignored = 0;
+  const char *s = strchr(*text, '(');
+  if (s == NULL) return false;
+  s = tsi_skip_blanks(s + 1);
+  format->repeat = 1;
+  const char *before = s;
+  if (*s == '-' || *s == '+') s++;
+  if (parse_small(&s, &ignored) && toupper((unsigned char)*s) == 'P') { /* scale factor: of no effect on
+                                                                           numbers that have an exponent */
+    s = tsi_skip_blanks(s + 1);
+    if (*s == ',') s = tsi_skip_blanks(s + 1);
+  } else
+    s = before;
+  parse_small(&s, &format->repeat);
+  format->letter = (char)toupper((unsigned char)*s);
+  if (format->letter == '\0' || strchr("IEDFG", format->letter) == NULL) return false;
+  s++;
+  if (!parse_small(&s, &format->width)) return false;
+  if (*s == '.') {
+    s++;
+    if (!parse_small(&s, &ignored)) return false;
+  }
+  if (toupper((unsigned char)*s) == 'E') {
+    s++;
+    if (!parse_small(&s, &ignored)) return false;
+  }
+  s = tsi_skip_blanks(s);
+  *text = s + 1;
+  return *s == ')' && format->repeat >= 1 && format->width >= 1 && format->width <= FIELD_MAX;
+}
+
+static tristar_status parse_line2(tsi_lines *lines, const char *text, header *h) {
+  tristar_status status = TRISTAR_OK;
+  char show[TSI_SHOW_SIZE];
+  int64_t count[5] = {0, 0, 0, 0, 0};
+  int found = 0;
+  const char *cursor = text == NULL ? "" : text;
+  while (found < 5 && tsi_scan_integer(&cursor, &count[found]) == TSI_NUMBER_OK && count[found] >= 0) found++;
+  if (found < 4 || *tsi_skip_blanks(cursor) != '\0')
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
+             "%s: neither a Matrix Market nor a Harwell-Boeing file: line 1 has no %%%%MatrixMarket, line 2 "
+             "does not count lines: \"%s\"",
+             tsi_lines_where(lines), tsi_show(show, text == NULL ? "" : text));
+  h->value_lines = count[3];
+  h->rhs_lines = count[4];
+out:
+  return status;
+}
+
+static bool parse_type(const char *type, header *h) {
+  static const char values[] = "RICP", kinds[] = "USZHR";
+  static const tsi_field fields[] = {TSI_FIELD_REAL, TSI_FIELD_INTEGER, TSI_FIELD_COMPLEX, TSI_FIELD_PATTERN};
+  static const tristar_symmetry symmetries[] = {TRISTAR_GENERAL, TRISTAR_SYMMETRIC, TRISTAR_SKEW_SYMMETRIC,
+                                                TRISTAR_HERMITIAN, TRISTAR_GENERAL};
+  if (strlen(type) != 3 || toupper((unsigned char)type[2]) != 'A') return false;
+  const char *value = strchr(values, toupper((unsigned char)type[0]));
+  const char *kind = strchr(kinds, toupper((unsigned char)type[1]));
+  if (value == NULL || kind == NULL) return false;
+  h->field = fields[value - values];
+  h->symmetry = symmetries[kind - kinds];
+  if (h->value_lines == 0) h->field = TSI_FIELD_PATTERN;
+  return true;
+}
+
+static tristar_status parse_line3(tsi_lines *lines, const char *text, header *h) {
+  tristar_status status = TRISTAR_OK;
+  char show[TSI_SHOW_SIZE], type[4] = "";
+  int64_t size[3];
+  const char *cursor = tsi_skip_blanks(text);
+  for (int c = 0; c < 3 && *cursor != '\0' && *cursor != ' '; c++) type[c] = *cursor++;
+  if (!parse_type(type, h))
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
+             "%s: type \"%s\" is not that of an assembled matrix ([RICP][USZHR]A): \"%s\"",
+             tsi_lines_where(lines), type, tsi_show(show, text));
+  for (int c = 0; c < 3; c++) {
+    tsi_number number = tsi_scan_integer(&cursor, &size[c]);
+    if (number == TSI_NUMBER_LARGE || (number == TSI_NUMBER_OK && c < 2 && size[c] > TSI_INDEX_MAX))
+      TSI_FAIL(lines->env, TRISTAR_ERR_TOO_LARGE, "%s: sizes too large: \"%s\"", tsi_lines_where(lines),
+               tsi_show(show, text));
+    if (number != TSI_NUMBER_OK || size[c] < 0)
+      TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no numbers of rows, columns and entries: \"%s\"",
+               tsi_lines_where(lines), tsi_show(show, text));
+  }
+  if (h->symmetry != TRISTAR_GENERAL && size[0] != size[1])
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: a %s matrix that is not square: \"%s\"",
+             tsi_lines_where(lines), tsi_symmetry_name(h->symmetry), tsi_show(show, text));
+  h->rows = (tsi_index)size[0];
+  h->cols = (tsi_index)size[1];
+  h->entries = size[2];
+out:
+  return status;
+}
+
+static tristar_status parse_line4(tsi_lines *lines, const char *text, header *h) {
+  tristar_status status = TRISTAR_OK;
+  char show[TSI_SHOW_SIZE];
+  const char *cursor = text;
+  int formats = h->field == TSI_FIELD_PATTERN ? 2 : 3;
+  for (int f = 0; f < formats; f++)
+    if (!parse_format(&cursor, &h->format[f]) || (f < 2 && h->format[f].letter != 'I'))
+      TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
+               "%s: format %d of \"%s\" is not one like (10I8) or (1P,4E20.12)", tsi_lines_where(lines),
+               f + 1, tsi_show(show, text));
+out:
+  return status;
+}
+
+static tristar_status read_header(tsi_lines *lines, header *h) {
+  tristar_status status = TRISTAR_OK;
+  char *text;
+  memset(h, 0, sizeof *h);
+  TSI_TRY(tsi_lines_next(lines, &text));
+  TSI_TRY(parse_line2(lines, text, h));
+  for (int line = 3; line <= (h->rhs_lines > 0 ? 5 : 4); line++) {
+    TSI_TRY(tsi_lines_next(lines, &text));
+    if (text == NULL)
+      TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: the file ends inside its header", tsi_lines_where(lines));
+    if (line == 3) TSI_TRY(parse_line3(lines, text, h));
+    if (line == 4) TSI_TRY(parse_line4(lines, text, h));
+  }
+out:
+  return status;
+}
+
+/* ptr[0] = 1 <= ptr[1] <= ... <= ptr[cols] = entries + 1, each less one in *ptr. */
+static tristar_status read_pointers(tsi_lines *lines, const header *h, tsi_count **ptr) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count capacity = 0;
+  section s;
+  section_begin(&s, lines, "column pointers", h->format[0]);
+  for (tsi_count j = 0; j <= h->cols; j++) {
+    int64_t value = 0;
+    if (j == capacity) {
+      capacity = tsi_next_capacity(capacity, (tsi_count)h->cols + 1);
+      TSI_TRY(tsi_grow(lines->env, (void **)ptr, sizeof **ptr, j, capacity));
+    }
+    int64_t low = j == 0 ? 1 : (*ptr)[j - 1] + 1;
+    int64_t high = j == 0 ? 1 : h->entries + 1;
+    TSI_TRY(next_integer(&s, j == h->cols ? high : low, high, &value));
+    (*ptr)[j] = value - 1;
+  }
+out:
+  return status;
+}
+
+static tristar_status read_indices(tsi_lines *lines, const header *h, tsi_index **index) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count capacity = 0;
+  section s;
+  section_begin(&s, lines, "row indices", h->format[1]);
+  for (tsi_count k = 0; k < h->entries; k++) {
+    int64_t value = 0;
+    if (k == capacity) {
+      capacity = tsi_next_capacity(capacity, h->entries);
+      TSI_TRY(tsi_grow(lines->env, (void **)index, sizeof **index, k, capacity));
+    }
+    TSI_TRY(next_integer(&s, 1, h->rows, &value));
+    (*index)[k] = (tsi_index)(value - 1);
+  }
+out:
+  return status;
+}
+
+/* Reads the values and pushes the entries. */
+static tristar_status read_values(tsi_lines *lines, const header *h, const tsi_count *ptr,
+                                  const tsi_index *index, tsi_triplets *triplets) {
+  tristar_status status = TRISTAR_OK;
+  section s;
+  section_begin(&s, lines, "values", h->format[2]);
+  for (tsi_index j = 0; j < h->cols; j++)
+    for (tsi_count k = ptr[j]; k < ptr[j + 1]; k++) {
+      double value[2] = {1, 0};
+      for (int c = 0; c < triplets->width; c++) TSI_TRY(next_real(&s, &value[c]));
+      bool diagonal = index[k] == j && triplets->width > 0;
+      if (diagonal && h->symmetry == TRISTAR_SKEW_SYMMETRIC && (value[0] != 0 || value[1] != 0))
+        TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
+                 "%s: diagonal entry (%d,%d) = %g of a skew-symmetric matrix is not zero",
+                 tsi_lines_where(lines), (int)j + 1, (int)j + 1, value[0]);
+      if (diagonal && h->symmetry == TRISTAR_HERMITIAN && value[1] != 0)
+        TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
+                 "%s: diagonal entry (%d,%d) of a hermitian matrix has imaginary part %g",
+                 tsi_lines_where(lines), (int)j + 1, (int)j + 1, value[1]);
+      TSI_TRY(tsi_triplets_push(triplets, index[k], j, value));
+    }
+out:
+  return status;
+}
+
+/* Without right-hand sides, only blank lines may follow the values. */
+static tristar_status read_end(tsi_lines *lines) {
+  tristar_status status = TRISTAR_OK;
+  char show[TSI_SHOW_SIZE];
+  char *text;
+  do {
+    TSI_TRY(tsi_lines_next(lines, &text));
+    if (text != NULL && *tsi_skip_blanks(text) != '\0')
+      TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: text behind the last entry: \"%s\"",
+               tsi_lines_where(lines), tsi_show(show, text));
+  } while (text != NULL);
+out:
+  return status;
+}
+
+tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  header h;
+  tsi_triplets triplets = {.env = lines->env};
+  tsi_count *ptr = NULL;
+  tsi_index *index = NULL;
+  *matrix = NULL;
+  TSI_TRY(read_header(lines, &h));
+  int width = h.field == TSI_FIELD_PATTERN ? 0 : h.field == TSI_FIELD_COMPLEX ? 2 : 1;
+  tsi_triplets_init(&triplets, lines->env, h.rows, h.cols, h.symmetry, width, h.entries);
+  TSI_TRY(read_pointers(lines, &h, &ptr));
+  TSI_TRY(read_indices(lines, &h, &index));
+  TSI_TRY(read_values(lines, &h, ptr, index, &triplets));
+  if (h.rhs_lines == 0) TSI_TRY(read_end(lines));
+  TSI_TRY(tsi_triplets_finish(&triplets, matrix));
+out:
+  TSI_FREE(lines->env, ptr);
+  TSI_FREE(lines->env, index);
+  tsi_triplets_free(&triplets);
+  return status;
+}

@@ -1,0 +1,42 @@
+/* Lines of a text file, plain or gzip-compressed, with the number of each for messages.
+ *
+ * Reads   the file, through zlib (which passes plain files through).
+ * Writes  the text of the current line: it may be changed in place, and is gone with the next one.
+ * Invariants
+ *   - a line has neither '\n' nor a '\r' before it, ends with '\0' and holds no other '\0'
+ *   - number is that of the current line, from 1; past the end, that of the last line */
+#ifndef TSI_MATRIX_LINES_H
+#define TSI_MATRIX_LINES_H
+
+#include <zlib.h>
+
+#include "runtime/base/env.h"
+
+#define TSI_SHOW_SIZE 72 /* room for quoted text in messages */
+
+typedef struct tsi_lines {
+  tsi_env *env;
+  gzFile file;
+  const char *path; /* the caller's, or its tail if it is long */
+  char *buffer;     /* bytes begin .. end-1 are read but not yet handed out */
+  size_t begin, end;
+  bool ended; /* the file has no more bytes than those in the buffer */
+  tsi_count number;
+  char where[256];
+} tsi_lines;
+
+/* Errors: IO (cannot be opened, a directory), MEMORY. tsi_lines_close follows in any case. */
+TRISTAR_CHECKED tristar_status tsi_lines_open(tsi_lines *lines, tsi_env *env, const char *path);
+void tsi_lines_close(tsi_lines *lines);
+
+/* The next line, or NULL after the last. Errors: IO, FORMAT (broken or truncated gzip data, zero bytes, a
+ * line of more than 256 KiB). */
+TRISTAR_CHECKED tristar_status tsi_lines_next(tsi_lines *lines, char **text);
+
+/* "path:number" of the current line, for messages. */
+const char *tsi_lines_where(tsi_lines *lines);
+
+/* A printable, shortened copy of text, for messages. */
+const char *tsi_show(char show[TSI_SHOW_SIZE], const char *text);
+
+#endif

@@ -1,0 +1,47 @@
+/* Matrix Market files: coordinate (sparse) and array (dense).
+ *
+ *   %%MatrixMarket matrix coordinate|array real|integer|complex|pattern general|symmetric|...
+ *   % comments
+ *   rows cols entries          (array: rows cols)
+ *   i j value                  (array: value), numbered from 1
+ *
+ * Words of the banner in any case; blank lines and comments are skipped everywhere. */
+#ifndef TSI_MATRIX_MARKET_H
+#define TSI_MATRIX_MARKET_H
+
+#include "runtime/matrix/lines.h"
+#include "runtime/matrix/matrix.h"
+
+typedef enum tsi_field { TSI_FIELD_REAL, TSI_FIELD_INTEGER, TSI_FIELD_COMPLEX, TSI_FIELD_PATTERN } tsi_field;
+
+typedef struct tsi_market_header {
+  bool array;
+  tsi_field field;
+  tristar_symmetry symmetry;
+  tsi_index rows, cols;
+  tsi_count entries;   /* that the size line announces; array: that follow from rows, cols and symmetry */
+  tsi_count size_line; /* its number, for messages */
+} tsi_market_header;
+
+/* Reads from the banner, the current line, to the size line. */
+TRISTAR_CHECKED tristar_status tsi_market_read_header(tsi_lines *lines, const char *banner,
+                                                      tsi_market_header *header);
+/* The next line that is neither blank nor a comment; NULL at the end. */
+TRISTAR_CHECKED tristar_status tsi_market_next(tsi_lines *lines, char **text);
+/* Reads the value at *cursor and demands that the line ends behind it. value: two doubles. */
+TRISTAR_CHECKED tristar_status tsi_market_value(tsi_lines *lines, tsi_field field, const char *text,
+                                                const char **cursor, double *value);
+/* Reads what follows the size line of a coordinate file. */
+TRISTAR_CHECKED tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_header *header,
+                                                          tristar_matrix_t **matrix);
+/* Demands that nothing follows the last entry. */
+TRISTAR_CHECKED tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header);
+
+/* Writes a checked view (tsi_view_check); comment may be NULL. */
+TRISTAR_CHECKED tristar_status tsi_market_write(tsi_env *env, const char *path, const tristar_view *view,
+                                                const char *comment);
+
+/* Reads the rest of a Harwell-Boeing or Rutherford-Boeing file whose first line is the current one. */
+TRISTAR_CHECKED tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix);
+
+#endif

@@ -1,0 +1,197 @@
+/* The library's sparse matrix: creation, check, and the public functions on it (see matrix.h, tristar.h). */
+#include "runtime/matrix/matrix.h"
+
+#include <math.h>
+
+#include "runtime/context.h"
+#include "runtime/matrix/market.h"
+#include "runtime/matrix/number.h"
+#include "runtime/matrix/view.h"
+
+const char *tsi_symmetry_name(tristar_symmetry symmetry) {
+  switch (symmetry) {
+  case TRISTAR_GENERAL:
+    return "general";
+  case TRISTAR_SYMMETRIC:
+    return "symmetric";
+  case TRISTAR_SKEW_SYMMETRIC:
+    return "skew-symmetric";
+  case TRISTAR_HERMITIAN:
+    return "hermitian";
+  }
+  return "unknown";
+}
+
+tristar_status tsi_matrix_create(tsi_env *env, tsi_index rows, tsi_index cols, tristar_symmetry symmetry,
+                                 tristar_scalar scalar, tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  tristar_matrix_t *m = NULL;
+  *matrix = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, m, 1));
+  m->env = env;
+  m->symmetry = symmetry;
+  m->scalar = scalar;
+  m->rows = rows;
+  m->cols = cols;
+  TSI_TRY(TSI_ALLOC_ZERO(env, m->ptr, (tsi_count)cols + 1));
+  *matrix = m;
+  m = NULL;
+out:
+  tristar_matrix_destroy(&m);
+  return status;
+}
+
+tristar_status tsi_matrix_reserve(tristar_matrix_t *matrix, tsi_count entries, bool pattern) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = matrix->env;
+  tsi_count doubles;
+  if (!tsi_count_mul(entries, tsi_scalar_width(matrix->scalar), &doubles))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld entries", (long long)entries);
+  TSI_TRY(TSI_ALLOC(env, matrix->index, entries));
+  if (!pattern) TSI_TRY(TSI_ALLOC(env, matrix->values, doubles));
+out:
+  return status;
+}
+
+void tristar_matrix_destroy(tristar_matrix_t **matrix) {
+  if (matrix == NULL || *matrix == NULL) return;
+  tristar_matrix_t *m = *matrix;
+  TSI_FREE(m->env, m->ptr);
+  TSI_FREE(m->env, m->index);
+  TSI_FREE(m->env, m->values);
+  TSI_FREE(m->env, *matrix);
+}
+
+void tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view) {
+  if (view == NULL) return;
+  memset(view, 0, sizeof *view);
+  if (matrix == NULL) return;
+  view->format = TRISTAR_CSC;
+  view->symmetry = matrix->symmetry;
+  view->scalar = matrix->scalar;
+  view->rows = matrix->rows;
+  view->cols = matrix->cols;
+  view->ptr = matrix->ptr;
+  view->index = matrix->index;
+  view->values = matrix->values;
+  view->ptr_bits = 64;
+  view->index_bits = 32;
+}
+
+/* What is wrong with entry k of column j, or NULL. */
+static const char *entry_defect(const tristar_matrix_t *m, tsi_index j, tsi_count k) {
+  tsi_index i = m->index[k];
+  int width = tsi_scalar_width(m->scalar);
+  if (i < 0 || i >= m->rows) return "row out of range";
+  if (k > m->ptr[j] && i <= m->index[k - 1]) return "rows not ascending";
+  if (m->symmetry != TRISTAR_GENERAL && i < j) return "entry above the diagonal of a symmetric kind";
+  if (m->values == NULL) return NULL;
+  const double *value = m->values + k * width;
+  if (!isfinite(value[0]) || !isfinite(value[width - 1])) return "value not finite";
+  if (i != j) return NULL;
+  if (m->symmetry == TRISTAR_SKEW_SYMMETRIC && (value[0] != 0 || value[width - 1] != 0))
+    return "diagonal of a skew-symmetric matrix";
+  if (m->symmetry == TRISTAR_HERMITIAN && width == 2 && value[1] != 0)
+    return "imaginary diagonal of a hermitian matrix";
+  return NULL;
+}
+
+tristar_status tsi_matrix_check(const tristar_matrix_t *matrix) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = matrix->env;
+  if (matrix->rows < 0 || matrix->cols < 0 || matrix->ptr[0] != 0 ||
+      (matrix->symmetry != TRISTAR_GENERAL && matrix->rows != matrix->cols))
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d x %d matrix, ptr[0] = %lld", (int)matrix->rows, (int)matrix->cols,
+             (long long)matrix->ptr[0]);
+  for (tsi_index j = 0; j < matrix->cols; j++) {
+    if (matrix->ptr[j + 1] < matrix->ptr[j])
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "ptr falls at column %d", (int)j);
+    for (tsi_count k = matrix->ptr[j]; k < matrix->ptr[j + 1]; k++) {
+      const char *defect = entry_defect(matrix, j, k);
+      if (defect != NULL)
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "column %d, entry %lld: %s", (int)j, (long long)k, defect);
+    }
+  }
+out:
+  return status;
+}
+
+/* The steps that every public function which makes a matrix starts with. */
+static tristar_status begin(tristar_t *ts, const void *input, const char *what, tristar_matrix_t **matrix) {
+  if (matrix != NULL) *matrix = NULL;
+  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (input != NULL && matrix != NULL) return TRISTAR_OK;
+  return tsi_fail(tsi_context_env(ts), TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL",
+                  input == NULL ? what : "matrix");
+}
+
+/* ... and end with. */
+static tristar_status finish(tristar_status status, tristar_matrix_t **matrix) {
+  if (status == TRISTAR_OK && (*matrix)->env->check) {
+    status = tsi_matrix_check(*matrix);
+    if (status != TRISTAR_OK) tristar_matrix_destroy(matrix);
+  }
+  return status;
+}
+
+/* "gen:KIND:K" */
+static tristar_status generate_from_path(tsi_env *env, const char *path, tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  char kind[32];
+  const char *name = path + strlen("gen:");
+  const char *colon = strchr(name, ':');
+  const char *size = colon == NULL ? "" : colon + 1;
+  int64_t k = 0;
+  if (colon == NULL || (size_t)(colon - name) >= sizeof kind)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "\"%.100s\" is not of the form gen:KIND:K", path);
+  memcpy(kind, name, (size_t)(colon - name));
+  kind[colon - name] = '\0';
+  tsi_number number = tsi_scan_integer(&size, &k);
+  if (number == TSI_NUMBER_LARGE) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "size too large in \"%.100s\"", path);
+  if (number != TSI_NUMBER_OK || *size != '\0')
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no integer after the second colon of \"%.100s\"", path);
+  TSI_TRY(tsi_matrix_generate(env, kind, k, matrix));
+out:
+  return status;
+}
+
+tristar_status tristar_matrix_read(tristar_t *ts, const char *path, tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(begin(ts, path, "path", matrix));
+  tsi_env *env = tsi_context_env(ts);
+  bool generated = strncmp(path, "gen:", 4) == 0;
+  TSI_TRY(finish(generated ? generate_from_path(env, path, matrix) : tsi_matrix_read_file(env, path, matrix),
+                 matrix));
+out:
+  return status;
+}
+
+tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t k,
+                                       tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(begin(ts, kind, "kind", matrix));
+  TSI_TRY(finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, matrix), matrix));
+out:
+  return status;
+}
+
+tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view, tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(begin(ts, view, "view", matrix));
+  TSI_TRY(finish(tsi_matrix_laplacian(tsi_context_env(ts), view, matrix), matrix));
+out:
+  return status;
+}
+
+tristar_status tristar_matrix_write(tristar_t *ts, const char *path, const tristar_view *view,
+                                    const char *comment) {
+  tristar_status status = TRISTAR_OK;
+  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  tsi_env *env = tsi_context_env(ts);
+  if (path == NULL || view == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "view");
+  TSI_TRY(tsi_view_check(env, view));
+  TSI_TRY(tsi_market_write(env, path, view, comment));
+out:
+  return status;
+}

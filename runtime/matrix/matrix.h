@@ -1,0 +1,54 @@
+/* The sparse matrix that the library owns (tristar_matrix_t) and the few ways to make one.
+ *
+ * Compressed columns: the entries of column j are ptr[j] .. ptr[j+1]-1 of index and values.
+ *
+ * Invariants (tsi_matrix_check)
+ *   - 0 <= rows, cols <= TSI_INDEX_MAX; ptr[0] = 0; ptr never falls
+ *   - 0 <= index < rows, strictly ascending inside a column: no duplicates
+ *   - symmetry other than GENERAL: rows = cols, index >= j (the lower triangle alone)
+ *   - SKEW_SYMMETRIC: a diagonal value is zero; HERMITIAN: its imaginary part is zero
+ *   - scalar is DOUBLE (one double a value) or COMPLEX_DOUBLE (two: real, imaginary)
+ *   - values are finite; values = NULL: the pattern alone */
+#ifndef TSI_MATRIX_MATRIX_H
+#define TSI_MATRIX_MATRIX_H
+
+#include "runtime/base/env.h"
+#include "tristar.h"
+
+struct tristar_matrix_s {
+  tsi_env *env; /* the context's: it outlives the matrix */
+  tristar_symmetry symmetry;
+  tristar_scalar scalar;
+  tsi_index rows, cols;
+  tsi_count *ptr;   /* cols + 1 */
+  tsi_index *index; /* ptr[cols] row numbers */
+  double *values;   /* ptr[cols] values of tsi_scalar_width doubles; NULL: pattern */
+};
+
+/* Doubles (or floats) that one value takes. */
+static inline int tsi_scalar_width(tristar_scalar scalar) {
+  return scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
+}
+
+/* The name of a symmetry as Matrix Market files spell it. */
+const char *tsi_symmetry_name(tristar_symmetry symmetry);
+
+/* A matrix without entries: ptr is all zero, index and values are NULL until tsi_matrix_reserve. */
+TRISTAR_CHECKED tristar_status tsi_matrix_create(tsi_env *env, tsi_index rows, tsi_index cols,
+                                                 tristar_symmetry symmetry, tristar_scalar scalar,
+                                                 tristar_matrix_t **matrix);
+/* Allocates index and, unless it is to be a pattern, values for that many entries (uninitialized). */
+TRISTAR_CHECKED tristar_status tsi_matrix_reserve(tristar_matrix_t *matrix, tsi_count entries, bool pattern);
+
+/* Verifies the invariants above: TRISTAR_ERR_INTERNAL names the first that is broken. */
+TRISTAR_CHECKED tristar_status tsi_matrix_check(const tristar_matrix_t *matrix);
+
+/* The readers and generators behind the public functions; *matrix is NULL on failure. */
+TRISTAR_CHECKED tristar_status tsi_matrix_read_file(tsi_env *env, const char *path,
+                                                    tristar_matrix_t **matrix);
+TRISTAR_CHECKED tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k,
+                                                   tristar_matrix_t **matrix);
+TRISTAR_CHECKED tristar_status tsi_matrix_laplacian(tsi_env *env, const tristar_view *view,
+                                                    tristar_matrix_t **matrix);
+
+#endif

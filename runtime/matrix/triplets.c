@@ -1,0 +1,172 @@
+/* Triplets to compressed columns in linear time: two counting sorts (by row, then by column; both stable, so
+ * that duplicates are summed in the order given), then one pass that merges. See triplets.h. */
+#include "runtime/matrix/triplets.h"
+
+#include <math.h>
+
+#define FIRST_CAPACITY ((tsi_count)1 << 14)
+
+tsi_count tsi_next_capacity(tsi_count capacity, tsi_count limit) {
+  tsi_count next = capacity < FIRST_CAPACITY / 2 ? FIRST_CAPACITY : 2 * capacity;
+  return limit > capacity ? tsi_count_min(next, limit) : next;
+}
+
+tristar_status tsi_grow(tsi_env *env, void **array, size_t element, tsi_count used, tsi_count capacity) {
+  tristar_status status = TRISTAR_OK;
+  void *larger = NULL;
+  TSI_TRY(tsi_allocate(env, (size_t)capacity, element, __func__, __FILE__, __LINE__, &larger));
+  if (used > 0) memcpy(larger, *array, (size_t)used * element);
+  tsi_release(env, *array);
+  *array = larger;
+out:
+  return status;
+}
+
+void tsi_triplets_init(tsi_triplets *triplets, tsi_env *env, tsi_index rows, tsi_index cols,
+                       tristar_symmetry symmetry, int width, tsi_count limit) {
+  memset(triplets, 0, sizeof *triplets);
+  triplets->env = env;
+  triplets->symmetry = symmetry;
+  triplets->width = width;
+  triplets->rows = rows;
+  triplets->cols = cols;
+  triplets->limit = limit;
+  triplets->sorted = true;
+}
+
+void tsi_triplets_free(tsi_triplets *triplets) {
+  TSI_FREE(triplets->env, triplets->row);
+  TSI_FREE(triplets->env, triplets->col);
+  TSI_FREE(triplets->env, triplets->value);
+  triplets->count = triplets->capacity = 0;
+}
+
+static tristar_status grow_all(tsi_triplets *t) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count capacity = tsi_next_capacity(t->capacity, t->limit);
+  TSI_TRY(tsi_grow(t->env, (void **)&t->row, sizeof *t->row, t->count, capacity));
+  TSI_TRY(tsi_grow(t->env, (void **)&t->col, sizeof *t->col, t->count, capacity));
+  if (t->width > 0)
+    TSI_TRY(tsi_grow(t->env, (void **)&t->value, sizeof *t->value * (size_t)t->width, t->count, capacity));
+  t->capacity = capacity;
+out:
+  return status;
+}
+
+tristar_status tsi_triplets_push(tsi_triplets *t, tsi_index i, tsi_index j, const double *value) {
+  tristar_status status = TRISTAR_OK;
+  bool mirror = t->symmetry != TRISTAR_GENERAL && i < j;
+  if (t->count == t->capacity) TSI_TRY(grow_all(t));
+  t->lower = t->lower || i > j;
+  t->upper = t->upper || i < j;
+  tsi_index row = mirror ? j : i, col = mirror ? i : j;
+  if (t->count > 0) {
+    tsi_index last_row = t->row[t->count - 1], last_col = t->col[t->count - 1];
+    t->sorted = t->sorted && (last_col < col || (last_col == col && last_row <= row));
+  }
+  t->row[t->count] = row;
+  t->col[t->count] = col;
+  double sign_real = mirror && t->symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
+  double sign_imaginary = mirror && t->symmetry == TRISTAR_HERMITIAN ? -1 : sign_real;
+  if (t->width > 0) t->value[t->count * t->width] = sign_real * value[0];
+  if (t->width > 1) t->value[t->count * t->width + 1] = sign_imaginary * value[1];
+  t->count++;
+out:
+  return status;
+}
+
+/* Stable counting sort of the entries by key (t->row or t->col), which is below keys. */
+static tristar_status sort_by(tsi_triplets *t, const tsi_index *key, tsi_index keys) {
+  tristar_status status = TRISTAR_OK;
+  size_t width = (size_t)t->width;
+  tsi_triplets sorted = *t;
+  tsi_count *next = NULL;
+  sorted.row = sorted.col = NULL;
+  sorted.value = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(t->env, next, (tsi_count)keys + 1));
+  TSI_TRY(TSI_ALLOC(t->env, sorted.row, t->count));
+  TSI_TRY(TSI_ALLOC(t->env, sorted.col, t->count));
+  if (width > 0) TSI_TRY(TSI_ALLOC(t->env, sorted.value, (size_t)t->count * width));
+  for (tsi_count k = 0; k < t->count; k++) next[key[k] + 1]++;
+  for (tsi_index i = 0; i < keys; i++) next[i + 1] += next[i];
+  for (tsi_count k = 0; k < t->count; k++) {
+    tsi_count to = next[key[k]]++;
+    sorted.row[to] = t->row[k];
+    sorted.col[to] = t->col[k];
+    if (width > 0)
+      memcpy(sorted.value + (size_t)to * width, t->value + (size_t)k * width, width * sizeof(double));
+  }
+  sorted.capacity = t->count;
+  tsi_triplets_free(t);
+  *t = sorted;
+  sorted.row = sorted.col = NULL;
+  sorted.value = NULL;
+out:
+  TSI_FREE(sorted.env, next);
+  tsi_triplets_free(&sorted);
+  return status;
+}
+
+/* Sums duplicates, which lie next to each other, and counts the entries of each column into ptr[j+1]. */
+static tristar_status merge(tsi_triplets *t, tsi_count *ptr) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count kept = 0;
+  int width = t->width;
+  for (tsi_count k = 0; k < t->count; k++) {
+    bool again = kept > 0 && t->row[k] == t->row[kept - 1] && t->col[k] == t->col[kept - 1];
+    tsi_count to = again ? kept - 1 : kept;
+    for (int c = 0; c < width; c++) {
+      double value = t->value[k * width + c];
+      double sum = again ? t->value[to * width + c] + value : value;
+      if (again && !isfinite(sum))
+        TSI_FAIL(t->env, TRISTAR_ERR_NOT_FINITE, "the duplicates of entry (%d,%d) (from 1) sum to %g",
+                 (int)t->row[k] + 1, (int)t->col[k] + 1, sum);
+      t->value[to * width + c] = sum;
+    }
+    if (again) continue;
+    t->row[kept] = t->row[k];
+    t->col[kept++] = t->col[k];
+    ptr[t->col[k] + 1]++;
+  }
+  t->count = kept;
+  for (tsi_index j = 0; j < t->cols; j++) ptr[j + 1] += ptr[j];
+out:
+  return status;
+}
+
+/* Gives back the room that growth by doubling and merged duplicates have left. */
+static tristar_status trim(tsi_triplets *t) {
+  tristar_status status = TRISTAR_OK;
+  if (t->count > t->capacity - t->capacity / 8) return TRISTAR_OK;
+  TSI_TRY(tsi_grow(t->env, (void **)&t->row, sizeof *t->row, t->count, t->count));
+  if (t->width > 0)
+    TSI_TRY(tsi_grow(t->env, (void **)&t->value, sizeof *t->value * (size_t)t->width, t->count, t->count));
+out:
+  return status;
+}
+
+tristar_status tsi_triplets_finish(tsi_triplets *t, tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  tristar_matrix_t *m = NULL;
+  *matrix = NULL;
+  if (t->capacity == 0) TSI_TRY(grow_all(t)); /* so that index and values are not NULL */
+  if (!t->sorted) {
+    TSI_TRY(sort_by(t, t->row, t->rows));
+    TSI_TRY(sort_by(t, t->col, t->cols));
+  }
+  TSI_TRY(tsi_matrix_create(t->env, t->rows, t->cols, t->symmetry,
+                            t->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE, &m));
+  TSI_TRY(merge(t, m->ptr));
+  TSI_FREE(t->env, t->col);
+  TSI_TRY(trim(t));
+  m->index = t->row;
+  m->values = t->value;
+  t->row = NULL;
+  t->value = NULL;
+  *matrix = m;
+  m = NULL;
+out:
+  tristar_matrix_destroy(&m);
+  tsi_triplets_free(t);
+  return status;
+}

@@ -1,0 +1,42 @@
+/* Entries (i, j, a_ij) in any order, gathered and then made into a matrix: sorted, duplicates summed.
+ *
+ * Entries above the diagonal of a symmetric kind go to their mirror place (negated or conjugated as the
+ * symmetry says), so that only the lower triangle is kept.
+ * Invariant: sorted says whether the entries so far came column by column with rows ascending (duplicates
+ * next to each other), as most files have them; nothing is then moved. */
+#ifndef TSI_MATRIX_TRIPLETS_H
+#define TSI_MATRIX_TRIPLETS_H
+
+#include "runtime/matrix/matrix.h"
+
+typedef struct tsi_triplets {
+  tsi_env *env;
+  tristar_symmetry symmetry;
+  int width; /* doubles a value: 0 (pattern), 1 or 2 */
+  tsi_index rows, cols;
+  tsi_count count, capacity;
+  tsi_count
+      limit; /* entries expected: memory grows towards it as they come, and never beyond it needlessly */
+  tsi_index *row, *col;
+  double *value;
+  bool sorted;
+  bool lower, upper; /* an entry strictly below (above) the diagonal has been given */
+} tsi_triplets;
+
+/* Allocates nothing: a limit that a broken file announces costs no memory. */
+void tsi_triplets_init(tsi_triplets *triplets, tsi_env *env, tsi_index rows, tsi_index cols,
+                       tristar_symmetry symmetry, int width, tsi_count limit);
+/* value: width doubles; not read if width is 0. */
+TRISTAR_CHECKED tristar_status tsi_triplets_push(tsi_triplets *triplets, tsi_index i, tsi_index j,
+                                                 const double *value);
+/* The triplets are empty afterwards. Errors: MEMORY, NOT_FINITE (duplicates sum to infinity). */
+TRISTAR_CHECKED tristar_status tsi_triplets_finish(tsi_triplets *triplets, tristar_matrix_t **matrix);
+void tsi_triplets_free(tsi_triplets *triplets);
+
+/* Replaces *array of used elements by one with room for capacity. */
+TRISTAR_CHECKED tristar_status tsi_grow(tsi_env *env, void **array, size_t element, tsi_count used,
+                                        tsi_count capacity);
+/* The capacity to grow to from `capacity` full elements, when `limit` are expected in all. */
+tsi_count tsi_next_capacity(tsi_count capacity, tsi_count limit);
+
+#endif

@@ -1,0 +1,59 @@
+/* Reading the caller's sparse arrays (tristar_view) whatever their format, integer width, base and scalar.
+ *
+ * "Major" is the compressed direction: columns of CSC, rows of CSR; "minor" the other one.
+ * The accessors check nothing: tsi_view_check comes first. */
+#ifndef TSI_MATRIX_VIEW_H
+#define TSI_MATRIX_VIEW_H
+
+#include "runtime/base/env.h"
+#include "tristar.h"
+
+static inline int64_t tsi_view_major(const tristar_view *view) {
+  return view->format == TRISTAR_CSC ? view->cols : view->rows;
+}
+static inline int64_t tsi_view_minor(const tristar_view *view) {
+  return view->format == TRISTAR_CSC ? view->rows : view->cols;
+}
+
+/* ptr[j] - base: where column (row) j begins. */
+static inline tsi_count tsi_view_begin(const tristar_view *view, int64_t j) {
+  int64_t at = view->ptr_bits == 64 ? ((const int64_t *)view->ptr)[j] : ((const int32_t *)view->ptr)[j];
+  return at - view->base;
+}
+
+/* index[k] - base */
+static inline int64_t tsi_view_index(const tristar_view *view, tsi_count k) {
+  int64_t i = view->index_bits == 64 ? ((const int64_t *)view->index)[k] : ((const int32_t *)view->index)[k];
+  return i - view->base;
+}
+
+/* Value k as real and imaginary part; (1, 0) where the view is a pattern. */
+static inline void tsi_view_value(const tristar_view *view, tsi_count k, double value[2]) {
+  value[0] = 1;
+  value[1] = 0;
+  if (view->values == NULL) return;
+  switch (view->scalar) {
+  case TRISTAR_SINGLE:
+    value[0] = (double)((const float *)view->values)[k];
+    break;
+  case TRISTAR_DOUBLE:
+    value[0] = ((const double *)view->values)[k];
+    break;
+  case TRISTAR_COMPLEX_SINGLE:
+    value[0] = (double)((const float *)view->values)[2 * k];
+    value[1] = (double)((const float *)view->values)[2 * k + 1];
+    break;
+  case TRISTAR_COMPLEX_DOUBLE:
+    value[0] = ((const double *)view->values)[2 * k];
+    value[1] = ((const double *)view->values)[2 * k + 1];
+    break;
+  }
+}
+
+/* Verifies what tristar.h asks of a view. Errors: ARGUMENT (NULL arrays, unknown enumerators, negative
+ * sizes), TOO_LARGE (beyond TSI_INDEX_MAX), RECTANGULAR (a symmetric kind that is not square), FORMAT (ptr
+ * falls, row out of range, non-zero skew-symmetric or imaginary hermitian diagonal; names column and entry),
+ * NOT_FINITE. */
+TRISTAR_CHECKED tristar_status tsi_view_check(tsi_env *env, const tristar_view *view);
+
+#endif

@@ -1,0 +1,51 @@
+/* The user's matrix inside the library.
+ *
+ * Job. Check a tristar_view, keep a copy of its pattern in the order of the user's values, and give the forms
+ * that analysis, factorization and refinement need.
+ *
+ * Reads   a tristar_view.   Writes  a tsi_pattern that owns its arrays.
+ * Invariants: ptr ascends from 0; 0 <= index < n; entry p of the user's values belongs to entry p here. Entry
+ * p of line j is (index[p], j), or (j, index[p]) if by_rows. */
+#ifndef TSI_RUNTIME_PATTERN_H
+#define TSI_RUNTIME_PATTERN_H
+
+#include "runtime/base/env.h"
+
+typedef struct tsi_pattern {
+  tsi_index n;
+  bool by_rows; /* CSR */
+  tristar_symmetry symmetry;
+  tsi_count *ptr;   /* n + 1 */
+  tsi_index *index; /* ptr[n] */
+} tsi_pattern;
+
+/* Errors: ARGUMENT, RECTANGULAR, FORMAT (message: line and entry), UNSUPPORTED (complex, single), TOO_LARGE,
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pattern **out);
+void tsi_pattern_destroy(tsi_env *env, tsi_pattern **pattern);
+
+/* NaN or infinity among the values? Errors: NOT_FINITE (message: row and column). */
+TRISTAR_CHECKED tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_pattern *pattern,
+                                                        const double *values);
+
+/* Entries of the full matrix, both triangles, duplicates not merged. */
+tsi_count tsi_pattern_entries(const tsi_pattern *pattern);
+
+/* The full matrix by columns, rows ascending, duplicates summed; owned arrays. */
+typedef struct tsi_csc {
+  tsi_index n;
+  tsi_count *ptr;
+  tsi_index *index;
+  double *values; /* NULL if made without values */
+} tsi_csc;
+
+/* Expands A (or A^T) to both triangles. values may be NULL. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_expand(tsi_env *env, const tsi_pattern *pattern, const double *values,
+                                          bool transposed, tsi_csc *out);
+void tsi_csc_finish(tsi_env *env, tsi_csc *csc);
+
+/* y := op(A) x; with absolute true |op(A)| |x|. x and y: n. */
+void tsi_multiply(const tsi_pattern *pattern, const double *values, bool transposed, bool absolute,
+                  const double *x, double *y);
+
+#endif

@@ -1,0 +1,39 @@
+# Finds the libraries that TriStar uses. Each is told to CMake in the usual ways: PKG_CONFIG_PATH for StarPU,
+# OpenBLAS and hwloc, CMAKE_PREFIX_PATH for METIS and cJSON.
+#
+# The imported targets are global because tristar_static names them to whoever links it.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED GLOBAL)
+find_package(METIS REQUIRED GLOBAL)
+
+# StarPU 1.4 also installs a file starpu-1.3.pc, so the newer name is asked for first.
+pkg_search_module(TRISTAR_STARPU REQUIRED IMPORTED_TARGET GLOBAL starpu-1.4 starpu-1.3)
+pkg_check_modules(TRISTAR_OPENBLAS REQUIRED IMPORTED_TARGET GLOBAL openblas)
+pkg_check_modules(TRISTAR_HWLOC REQUIRED IMPORTED_TARGET GLOBAL hwloc>=2.0)
+message(STATUS "StarPU ${TRISTAR_STARPU_VERSION} (${TRISTAR_STARPU_MODULE_NAME}), "
+               "OpenBLAS ${TRISTAR_OPENBLAS_VERSION}, hwloc ${TRISTAR_HWLOC_VERSION}, METIS ${METIS_VERSION}")
+
+# OpenBLAS can be built without its LAPACK part.
+include(CheckFunctionExists)
+set(CMAKE_REQUIRED_LIBRARIES PkgConfig::TRISTAR_OPENBLAS)
+set(CMAKE_REQUIRED_QUIET ON)
+check_function_exists(dpotrf_ TRISTAR_OPENBLAS_HAS_LAPACK)
+unset(CMAKE_REQUIRED_LIBRARIES)
+unset(CMAKE_REQUIRED_QUIET)
+if(NOT TRISTAR_OPENBLAS_HAS_LAPACK)
+  message(FATAL_ERROR "OpenBLAS (${TRISTAR_OPENBLAS_LINK_LIBRARIES}) has no LAPACK: dpotrf_ is missing")
+endif()
+
+if(TRISTAR_WITH_PROGRAM)
+  find_path(CJSON_INCLUDE_DIR cjson/cJSON.h)
+  find_library(CJSON_LIBRARY cjson)
+  mark_as_advanced(CJSON_INCLUDE_DIR CJSON_LIBRARY)
+  if(NOT CJSON_INCLUDE_DIR OR NOT CJSON_LIBRARY)
+    message(FATAL_ERROR "cJSON not found (Debian: libcjson-dev); "
+                        "-DTRISTAR_WITH_PROGRAM=OFF builds the library alone")
+  endif()
+  add_library(TriStar::cjson UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(TriStar::cjson PROPERTIES IMPORTED_LOCATION "${CJSON_LIBRARY}"
+                        INTERFACE_INCLUDE_DIRECTORIES "${CJSON_INCLUDE_DIR}")
+endif()

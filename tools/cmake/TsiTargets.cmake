@@ -1,0 +1,116 @@
+# Targets of the build: flags that all share, one object library per layer and per kind of kernel, and the
+# two libraries made of them.
+#
+#   tsi_flags                          warnings, sanitizers: for all that is compiled here
+#   tsi_internal                       tsi_flags, and the way to the internal headers
+#   tsi_sources(OUT DIR...)            the C files of the folders [EXCLUDE PREFIX | ONLY PREFIX]
+#   tsi_layer(NAME DIR...)             object library tsi_NAME [EXCLUDE PREFIX] [LINK target...]
+#   tsi_kernels(DIR SCALARS s d ...)   DIR/kernel_*.c once for each scalar type and instruction set [LINK ...]
+#   tsi_library(NAME SHARED|STATIC)    a library of all layers
+include(CheckCCompilerFlag)
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
+add_library(tsi_flags INTERFACE)
+target_compile_definitions(tsi_flags INTERFACE _GNU_SOURCE)
+# The prefix map makes __FILE__, which error messages show, relative to the source tree.
+target_compile_options(tsi_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion
+                       "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+if(TRISTAR_WERROR)
+  target_compile_options(tsi_flags INTERFACE -Werror)
+endif()
+if(TRISTAR_SANITIZE)
+  target_compile_options(tsi_flags INTERFACE "-fsanitize=${TRISTAR_SANITIZE}" -fno-omit-frame-pointer)
+  target_link_options(tsi_flags INTERFACE "-fsanitize=${TRISTAR_SANITIZE}")
+endif()
+
+add_library(tsi_internal INTERFACE)
+target_include_directories(tsi_internal INTERFACE "${PROJECT_SOURCE_DIR}"
+                           "${PROJECT_SOURCE_DIR}/runtime/include")
+target_link_libraries(tsi_internal INTERFACE tsi_flags Threads::Threads)
+
+# Instruction sets of the kernels: the best that the processor has is chosen when the program runs.
+set(tsi_isas base)
+set(tsi_isa_flags_base "")
+set(tsi_isa_flags_avx2 -mavx2 -mfma)
+set(tsi_isa_flags_avx512 ${tsi_isa_flags_avx2} -mavx512f -mavx512dq -mavx512vl -mavx512bw
+    -mprefer-vector-width=512)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  check_c_compiler_flag("${tsi_isa_flags_avx512}" TRISTAR_COMPILER_HAS_AVX512)
+  if(TRISTAR_COMPILER_HAS_AVX512)
+    list(APPEND tsi_isas avx2 avx512)
+    target_compile_definitions(tsi_internal INTERFACE TSI_HAVE_X86_KERNELS)
+  endif()
+endif()
+
+set(tsi_objects "" CACHE INTERNAL "Object libraries that make up the library")
+
+function(tsi_sources out)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXCLUDE;ONLY" "")
+  set(sources "")
+  foreach(dir IN LISTS arg_UNPARSED_ARGUMENTS)
+    file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${dir}/${arg_ONLY}*.c")
+    list(APPEND sources ${found})
+  endforeach()
+  if(arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "/${arg_EXCLUDE}[^/]*$")
+  endif()
+  set(${out} "${sources}" PARENT_SCOPE)
+endfunction()
+
+function(tsi_objects target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_library(${target} OBJECT ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE tsi_internal ${arg_LINK})
+  set(tsi_objects ${tsi_objects} ${target} CACHE INTERNAL "")
+endfunction()
+
+function(tsi_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXCLUDE" "LINK")
+  tsi_sources(sources ${arg_UNPARSED_ARGUMENTS} EXCLUDE "${arg_EXCLUDE}")
+  if(sources)
+    tsi_objects(tsi_${name} SOURCES ${sources} LINK ${arg_LINK})
+  endif()
+endfunction()
+
+# Nobody reads errno or floating-point exceptions after a kernel; -ffast-math stays out, it would reorder sums.
+# -Wpsabi warns of passing vectors wider than the registers: kernels pass them to inlined functions only.
+function(tsi_kernels dir)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SCALARS;LINK")
+  tsi_sources(sources "${dir}" ONLY kernel_)
+  foreach(scalar IN LISTS arg_SCALARS)
+    string(TOUPPER ${scalar} upper)
+    foreach(isa IN LISTS tsi_isas)
+      set(target tsi_kernels_${scalar}_${isa})
+      tsi_objects(${target} SOURCES ${sources} LINK ${arg_LINK})
+      target_compile_definitions(${target} PRIVATE TSI_SCALAR_${upper} TSI_ISA=${isa})
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O3> -ffp-contract=fast
+                             -fno-math-errno -fno-trapping-math -Wno-psabi ${tsi_isa_flags_${isa}})
+    endforeach()
+  endforeach()
+endfunction()
+
+# The objects carry the symbols; what they need is linked by the library (privately: its header needs nothing).
+function(tsi_library name kind)
+  add_library(${name} ${kind})
+  foreach(object IN LISTS tsi_objects)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${object}>)
+  endforeach()
+  target_include_directories(${name} PUBLIC
+                             $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${name} PRIVATE PkgConfig::TRISTAR_STARPU PkgConfig::TRISTAR_OPENBLAS
+                        PkgConfig::TRISTAR_HWLOC METIS::METIS ZLIB::ZLIB Threads::Threads m)
+  if(TRISTAR_SANITIZE)
+    target_link_options(${name} PRIVATE "-fsanitize=${TRISTAR_SANITIZE}")
+  elseif(kind STREQUAL SHARED)
+    target_link_options(${name} PRIVATE -Wl,--no-undefined)
+  endif()
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME tristar LINKER_LANGUAGE C)
+  add_library(TriStar::${name} ALIAS ${name})
+endfunction()

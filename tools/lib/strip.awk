@@ -1,0 +1,25 @@
+# Blanks the comments of C files, and with -v strings=1 the text inside string and character literals too.
+# Prints FILE:LINE:TEXT for every line, so that whatever is found in it can be told with its place.
+FNR == 1 { comment = 0 }
+{
+  out = ""
+  n = length($0)
+  quote = ""
+  for (i = 1; i <= n; i++) {
+    c = substr($0, i, 1)
+    two = substr($0, i, 2)
+    if (comment) {
+      if (two == "*/") { comment = 0; i++ }
+    } else if (quote != "") {
+      if (c == "\\") { if (!strings) out = out two; i++ }
+      else if (c == quote) { out = out c; quote = "" }
+      else if (!strings) out = out c
+    } else if (two == "/*") { comment = 1; i++; out = out " " }
+    else if (two == "//") break
+    else {
+      if (c == "\"" || c == "'") quote = c
+      out = out c
+    }
+  }
+  print FILENAME ":" FNR ":" out
+}
