@@ -18,6 +18,7 @@ void tsi_env_init(tsi_env *env) {
   memset(env, 0, sizeof *env);
   atomic_init(&env->memory.current, 0);
   atomic_init(&env->memory.peak, 0);
+  atomic_init(&env->memory.recent, 0);
   atomic_init(&env->memory.calls, 0);
   pthread_mutex_init(&env->lock, NULL);
   env->log_level = TRISTAR_LOG_INFO;
@@ -54,11 +55,22 @@ tristar_status tsi_fail(tsi_env *env, tristar_status status, const char *functio
   return status;
 }
 
-static void count_allocation(tsi_memory *memory, size_t bytes) {
-  size_t now = atomic_fetch_add(&memory->current, bytes) + bytes;
-  size_t peak = atomic_load(&memory->peak);
-  while (now > peak && !atomic_compare_exchange_weak(&memory->peak, &peak, now)) {
+static void raise_to(_Atomic(size_t) *largest, size_t now) {
+  size_t before = atomic_load(largest);
+  while (now > before && !atomic_compare_exchange_weak(largest, &before, now)) {
   }
+}
+
+static void count_allocation(tsi_memory *memory, size_t bytes) {
+  const size_t now = atomic_fetch_add(&memory->current, bytes) + bytes;
+  raise_to(&memory->peak, now);
+  raise_to(&memory->recent, now);
+}
+
+size_t tsi_memory_watch(tsi_env *env) {
+  const size_t now = atomic_load(&env->memory.current);
+  atomic_store(&env->memory.recent, now);
+  return now;
 }
 
 tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char *function, const char *file,

@@ -23,12 +23,14 @@ static void put(double *full, int width, int64_t rows, tristar_symmetry symmetry
   }
 }
 
-static tristar_status allocate_full(tsi_env *env, const tsi_market_header *header, int width, double **full) {
+/* How many doubles the full matrix has: known to be too many before anything is read. */
+static tristar_status count_doubles(tsi_env *env, const tsi_market_header *header, int width,
+                                    tsi_count *doubles) {
   tristar_status status = TRISTAR_OK;
-  tsi_count doubles;
-  if (!tsi_count_mul((tsi_count)header->rows * header->cols, width, &doubles))
+  tsi_count bytes;
+  if (!tsi_count_mul((tsi_count)header->rows * header->cols, width, doubles) ||
+      !tsi_count_mul(*doubles, (tsi_count)sizeof(double), &bytes))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a dense matrix of %d x %d", (int)header->rows, (int)header->cols);
-  TSI_TRY(TSI_ALLOC_ZERO(env, *full, doubles));
 out:
   return status;
 }
@@ -71,7 +73,7 @@ out:
 }
 
 static tristar_status read_array(tsi_lines *lines, const tsi_market_header *header, int width,
-                                 double **full) {
+                                 tsi_count doubles, double **full) {
   tristar_status status = TRISTAR_OK;
   double *values = NULL;
   TSI_TRY(read_values(lines, header, width, &values));
@@ -79,7 +81,7 @@ static tristar_status read_array(tsi_lines *lines, const tsi_market_header *head
     *full = values;
     return TRISTAR_OK;
   }
-  TSI_TRY(allocate_full(lines->env, header, width, full));
+  TSI_TRY(TSI_ALLOC_ZERO(lines->env, *full, doubles));
   const double *value = values;
   for (tsi_index j = 0; j < header->cols && header->entries > 0; j++)
     for (tsi_index i = first_row(header->symmetry, j); i < header->rows; i++) {
@@ -92,12 +94,12 @@ out:
 }
 
 static tristar_status read_coordinate(tsi_lines *lines, const tsi_market_header *header, int width,
-                                      double **full) {
+                                      tsi_count doubles, double **full) {
   tristar_status status = TRISTAR_OK;
   static const double one = 1;
   tristar_matrix_t *m = NULL;
   TSI_TRY(tsi_market_read_coordinate(lines, header, &m));
-  TSI_TRY(allocate_full(lines->env, header, width, full));
+  TSI_TRY(TSI_ALLOC_ZERO(lines->env, *full, doubles));
   for (tsi_index j = 0; j < m->cols; j++)
     for (tsi_count k = m->ptr[j]; k < m->ptr[j + 1]; k++)
       put(*full, width, m->rows, m->symmetry, m->index[k], j,
@@ -111,13 +113,15 @@ static tristar_status read_dense(tsi_lines *lines, tristar_dense *dense) {
   tristar_status status = TRISTAR_OK;
   tsi_market_header header;
   double *full = NULL;
+  tsi_count doubles = 0;
   char *text;
   TSI_TRY(tsi_lines_next(lines, &text));
   if (text == NULL) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s:1: the file is empty", lines->path);
   TSI_TRY(tsi_market_read_header(lines, text, &header));
   int width = header.field == TSI_FIELD_COMPLEX ? 2 : 1;
-  TSI_TRY(header.array ? read_array(lines, &header, width, &full)
-                       : read_coordinate(lines, &header, width, &full));
+  TSI_TRY(count_doubles(lines->env, &header, width, &doubles));
+  TSI_TRY(header.array ? read_array(lines, &header, width, doubles, &full)
+                       : read_coordinate(lines, &header, width, doubles, &full));
   dense->rows = header.rows;
   dense->cols = header.cols;
   dense->scalar = width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE;

@@ -54,6 +54,8 @@ tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, tr
   *matrix = NULL;
   if (k < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "generator %.40s: size %lld is less than 1", kind, (long long)k);
+  if (k > TSI_INDEX_MAX)
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "generator %.40s: size %lld", kind, (long long)k);
   while (i < GENERATORS && strcmp(generators[i].name, kind) != 0) i++;
   if (i == GENERATORS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no generator is named \"%.40s\" (the first of %d is \"%s\")", kind,

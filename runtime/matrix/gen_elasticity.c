@@ -87,7 +87,7 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *values)
 
 tristar_status tsi_generate_elasticity3d(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
-  elasticity p = {.k = 0};
+  elasticity p = {.k = (tsi_index)k};
   tsi_points points = {.unknowns = 3,
                        .symmetric = true,
                        .neighbours = 27,
@@ -96,7 +96,6 @@ tristar_status tsi_generate_elasticity3d(tsi_env *env, int64_t k, tristar_matrix
                        .problem = &p,
                        .couple = couple,
                        .block = block};
-  if (!tsi_to_index(k, &p.k)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "size %lld", (long long)k);
   TSI_TRY(tsi_grid_init(env, &p.nodes, k, k + 1, k + 1));
   points.points = p.nodes.points;
   make_element(p.element);

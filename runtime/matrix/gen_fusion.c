@@ -166,7 +166,7 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *values)
 
 tristar_status tsi_generate_fusion2d(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
-  plasma p = {.h = 1.0 / (double)k, .fields = NULL};
+  plasma p = {.k = (tsi_index)k, .h = 1.0 / (double)k};
   tsi_points points = {.unknowns = FIELDS,
                        .symmetric = false,
                        .neighbours = (2 * ORDER + 1) * (2 * ORDER + 1),
@@ -175,10 +175,7 @@ tristar_status tsi_generate_fusion2d(tsi_env *env, int64_t k, tristar_matrix_t *
                        .problem = &p,
                        .couple = couple,
                        .block = block};
-  int64_t side = 0;
-  if (!tsi_count_mul(k, ORDER, &side) || !tsi_to_index(k, &p.k))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "size %lld", (long long)k);
-  TSI_TRY(tsi_grid_init(env, &p.nodes, side - 1, side - 1, 1));
+  TSI_TRY(tsi_grid_init(env, &p.nodes, ORDER * k - 1, ORDER * k - 1, 1));
   points.points = p.nodes.points;
   TSI_TRY(TSI_ALLOC(env, p.fields, (tsi_count)p.k * p.k * (GAUSS * GAUSS)));
   set_up_element(&p);

@@ -1,0 +1,190 @@
+/* Life of a front: open, assemble, factor, pack, close. See numeric.h. */
+#include "runtime/numeric.h"
+
+/* Keeps the first failure only. */
+static void fail(tsi_numeric *numeric, tristar_status status) {
+  int expected = TRISTAR_OK;
+  atomic_compare_exchange_strong(&numeric->status, &expected, (int)status);
+}
+
+static tsi_index first_column(const tsi_numeric *numeric, tsi_index s) {
+  return numeric->analysis->symbolic->start[s];
+}
+
+/* Front rows of the parent that the rows of s fall on: both lists ascend. */
+static void find_positions(const tsi_symbolic *symbolic, tsi_index s, tsi_index *position) {
+  const tsi_index parent = symbolic->parent[s];
+  const tsi_index first = symbolic->start[parent], end = symbolic->start[parent + 1];
+  tsi_count q = symbolic->row_ptr[parent];
+  for (tsi_count r = symbolic->row_ptr[s]; r < symbolic->row_ptr[s + 1]; r++) {
+    const tsi_index row = symbolic->rows[r];
+    if (row < end) {
+      *position++ = row - first;
+      continue;
+    }
+    while (symbolic->rows[q] < row) q++; /* it is there: containment */
+    *position++ = end - first + (tsi_index)(q - symbolic->row_ptr[parent]);
+  }
+}
+
+void tsi_front_open(tsi_numeric *numeric, tsi_index s) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = numeric->env;
+  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
+  tsi_front *front = &numeric->front[s];
+  if (tsi_numeric_failed(numeric)) return;
+  front->w = symbolic->start[s + 1] - symbolic->start[s];
+  front->m = (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  front->f = front->w + front->m;
+  TSI_TRY(TSI_ALLOC(env, front->p, (tsi_count)front->f * front->w));
+  if (numeric->upper) TSI_TRY(TSI_ALLOC(env, front->q, (tsi_count)front->w * front->m));
+  TSI_TRY(TSI_ALLOC(env, front->c, (tsi_count)front->m * front->m));
+  for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++) {
+    const tsi_index child = numeric->child[k];
+    TSI_TRY(TSI_ALLOC(env, numeric->position[child], numeric->front[child].m));
+    find_positions(symbolic, child, numeric->position[child]);
+  }
+out:
+  if (status != TRISTAR_OK) fail(numeric, status);
+}
+
+/* Front row of final row `row`, which is in the front of s. */
+static tsi_index front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row) {
+  if (row < symbolic->start[s + 1]) return row - symbolic->start[s];
+  tsi_count lo = symbolic->row_ptr[s], hi = symbolic->row_ptr[s + 1] - 1;
+  while (lo < hi) {
+    const tsi_count middle = lo + (hi - lo) / 2;
+    if (symbolic->rows[middle] < row)
+      lo = middle + 1;
+    else
+      hi = middle;
+  }
+  return symbolic->start[s + 1] - symbolic->start[s] + (tsi_index)(lo - symbolic->row_ptr[s]);
+}
+
+/* Value of entry q of a list, scaled. i, j: its final row and column. */
+static double entry(const tsi_numeric *numeric, const tsi_assembly *list, tsi_count q, tsi_index i,
+                    tsi_index j) {
+  const tsi_count source = list->source[q];
+  double a = source >= 0 ? numeric->values[source] : -numeric->values[~source];
+  if (numeric->row_scale) a *= numeric->row_scale[i] * numeric->col_scale[j];
+  return a;
+}
+
+static void add_entries(const tsi_numeric *numeric, tsi_index s, tsi_index c0, tsi_index c1) {
+  const tristar_analysis_t *an = numeric->analysis;
+  const tsi_front *front = &numeric->front[s];
+  const tsi_index first = first_column(numeric, s);
+  for (tsi_index k = c0; k < tsi_index_min(c1, front->w); k++)
+    for (tsi_count q = an->lower.ptr[first + k]; q < an->lower.ptr[first + k + 1]; q++) {
+      const tsi_index row = an->lower.other[q];
+      front->p[front_row(an->symbolic, s, row) + (ptrdiff_t)k * front->f] +=
+          entry(numeric, &an->lower, q, row, first + k);
+    }
+  if (front->q == NULL) return;
+  for (tsi_index i = 0; i < front->w; i++)
+    for (tsi_count q = an->upper.ptr[first + i]; q < an->upper.ptr[first + i + 1]; q++) {
+      const tsi_index column = an->upper.other[q], k = front_row(an->symbolic, s, column);
+      if (k < c0 || k >= c1) continue;
+      const double a = entry(numeric, &an->upper, q, first + i, column);
+      if (k < front->w)
+        front->p[i + (ptrdiff_t)k * front->f] += a;
+      else
+        front->q[i + (ptrdiff_t)(k - front->w) * front->w] += a;
+    }
+}
+
+void tsi_front_assemble(tsi_numeric *numeric, tsi_index s, tsi_index c0, tsi_index c1) {
+  if (tsi_numeric_failed(numeric)) return;
+  const tsi_front *front = &numeric->front[s];
+  const tsi_index own = tsi_index_min(c1, front->w), off0 = tsi_index_max(c0, front->w) - front->w,
+                  off1 = c1 - front->w;
+  if (c0 < own)
+    memset(front->p + (ptrdiff_t)c0 * front->f, 0, (size_t)(own - c0) * (size_t)front->f * sizeof *front->p);
+  if (off0 < off1) {
+    const size_t columns = (size_t)(off1 - off0);
+    memset(front->c + (ptrdiff_t)off0 * front->m, 0, columns * (size_t)front->m * sizeof *front->c);
+    if (front->q)
+      memset(front->q + (ptrdiff_t)off0 * front->w, 0, columns * (size_t)front->w * sizeof *front->q);
+  }
+  add_entries(numeric, s, c0, c1);
+  for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++) {
+    const tsi_index child = numeric->child[k];
+    tsi_front_extend_add_cpu(front, numeric->front[child].c, numeric->front[child].m,
+                             numeric->position[child], c0, c1);
+  }
+}
+
+void tsi_front_assembled(tsi_numeric *numeric, tsi_index s) {
+  for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++) {
+    TSI_FREE(numeric->env, numeric->front[numeric->child[k]].c);
+    TSI_FREE(numeric->env, numeric->position[numeric->child[k]]);
+  }
+}
+
+void tsi_front_diagonal(tsi_numeric *numeric, tsi_index panel) {
+  if (tsi_numeric_failed(numeric)) return;
+  const tsi_panels *panels = numeric->analysis->panels;
+  const tsi_index s = panels->supernode[panel], column = panels->start[panel];
+  tsi_pivoting result = {.tiny = numeric->tiny};
+  tsi_front_diagonal_cpu(&numeric->front[s], column - first_column(numeric, s),
+                         tsi_panel_width(panels, panel), numeric->pivots ? numeric->pivots + column : NULL,
+                         &result);
+  if (result.perturbed > 0) atomic_fetch_add(&numeric->perturbed, result.perturbed);
+  if (result.failed == TSI_NONE) return;
+  const tsi_index row = numeric->analysis->out_row[column + result.failed];
+  if (numeric->pivots)
+    fail(numeric, tsi_fail(numeric->env, TRISTAR_ERR_NOT_FINITE, "tristar_factor", __FILE__, __LINE__,
+                           "the factors overflow at column %d of the matrix (counted from 0)", row));
+  else
+    fail(numeric,
+         tsi_fail(numeric->env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "tristar_factor", __FILE__, __LINE__,
+                  "the matrix is not positive definite: the pivot of row %d (counted from 0) is not positive",
+                  row));
+}
+
+void tsi_front_pack(tsi_numeric *numeric, tsi_index panel) {
+  if (tsi_numeric_failed(numeric)) return;
+  const tristar_analysis_t *an = numeric->analysis;
+  const tsi_index s = an->panels->supernode[panel];
+  double work[TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX];
+  tsi_front_pack_cpu(&numeric->front[s], an->panels->start[panel] - first_column(numeric, s),
+                     tsi_panel_width(an->panels, panel), numeric->lower + an->panel_values[panel],
+                     numeric->upper ? numeric->upper + an->panel_values[panel] : NULL, work);
+}
+
+static void report(tsi_numeric *numeric) {
+  const long long done = atomic_fetch_add(&numeric->done, 1) + 1;
+  const int percent = (int)(100 * done / numeric->analysis->symbolic->count);
+  int before = atomic_load_explicit(&numeric->percent, memory_order_relaxed);
+  if (percent > before && atomic_compare_exchange_strong(&numeric->percent, &before, percent))
+    tsi_log(numeric->env, TRISTAR_LOG_PROGRESS, "factor %d%% of supernodes", percent);
+}
+
+void tsi_front_close(tsi_numeric *numeric, tsi_index s) {
+  TSI_FREE(numeric->env, numeric->front[s].p);
+  TSI_FREE(numeric->env, numeric->front[s].q);
+  report(numeric);
+}
+
+void tsi_front_whole(tsi_numeric *numeric, tsi_index s) {
+  const tsi_panels *panels = numeric->analysis->panels;
+  const tsi_front *front = &numeric->front[s];
+  tsi_front_open(numeric, s);
+  tsi_front_assemble(numeric, s, 0, numeric->front[s].f);
+  tsi_front_assembled(numeric, s);
+  for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) {
+    const tsi_index o = panels->start[p] - first_column(numeric, s), b = tsi_panel_width(panels, p),
+                    end = o + b;
+    tsi_front_diagonal(numeric, p);
+    if (tsi_numeric_failed(numeric)) break;
+    if (end < front->f) tsi_front_below_cpu(front, o, b, end, front->f);
+    if (front->q && end < front->w)
+      tsi_front_right_cpu(front, o, b, end, front->w, numeric->pivots + panels->start[p]);
+    if (front->q && front->m > 0)
+      tsi_front_right_cpu(front, o, b, front->w, front->f, numeric->pivots + panels->start[p]);
+  }
+  if (!tsi_numeric_failed(numeric) && front->m > 0) tsi_front_schur_cpu(front, 0, front->m, 0, front->m);
+  for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) tsi_front_pack(numeric, p);
+  tsi_front_close(numeric, s);
+}

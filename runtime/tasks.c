@@ -1,0 +1,230 @@
+/* Records, submits and waits: see tasks.h. */
+#include "runtime/tasks.h"
+
+#include <errno.h>
+#include <starpu.h>
+
+#include "codelets/host_task.h"
+#include "runtime/happens_before.h"
+
+typedef struct task_record {
+  tsi_task_run run;
+  void *context;
+  tsi_index argument[4];
+  const char *name;
+  double priority, microseconds;
+  tsi_tasks *tasks;
+} task_record;
+
+typedef struct task_edge {
+  tsi_index task, before;
+} task_edge;
+
+struct tsi_tasks {
+  tsi_env *env;
+  tsi_count count, capacity;
+  task_record *record;
+  tsi_count edges, edge_capacity;
+  task_edge *edge;
+  /* made by tsi_tasks_record */
+  bool recorded;
+  tsi_count submitted;        /* tasks that StarPU may still know */
+  tsi_count *before_ptr;      /* count + 1 */
+  tsi_index *before;          /* edges, by task */
+  struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
+  tsi_host_task *body;
+};
+
+tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out) {
+  tristar_status status = TRISTAR_OK;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  (*out)->env = env;
+out:
+  return status;
+}
+
+/* Waits until StarPU has let go of every task. */
+static tristar_status settle(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  for (; tasks->submitted > 0; tasks->submitted--) {
+    const int code = starpu_task_wait(&tasks->starpu[tasks->submitted - 1]);
+    if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
+  }
+out:
+  return status;
+}
+
+void tsi_tasks_destroy(tsi_tasks **tasks) {
+  if (*tasks == NULL) return;
+  tsi_env *env = (*tasks)->env;
+  if ((*tasks)->recorded && settle(*tasks) == TRISTAR_OK)
+    for (tsi_count k = 0; k <= (*tasks)->count; k++) starpu_task_clean(&(*tasks)->starpu[k]);
+  TSI_FREE(env, (*tasks)->record);
+  TSI_FREE(env, (*tasks)->edge);
+  TSI_FREE(env, (*tasks)->before_ptr);
+  TSI_FREE(env, (*tasks)->before);
+  TSI_FREE(env, (*tasks)->starpu);
+  TSI_FREE(env, (*tasks)->body);
+  TSI_FREE(env, *tasks);
+}
+
+/* Doubles an array of `count` elements of `size` bytes that is full. */
+static tristar_status grow(tsi_env *env, void **array, tsi_count count, tsi_count *capacity, size_t size) {
+  tristar_status status = TRISTAR_OK;
+  void *larger = NULL;
+  if (count < *capacity) return TRISTAR_OK;
+  const tsi_count wanted = 2 * *capacity + 64;
+  TSI_TRY(tsi_allocate(env, (size_t)wanted, size, __func__, __FILE__, __LINE__, &larger));
+  if (count > 0) memcpy(larger, *array, (size_t)count * size);
+  tsi_release(env, *array);
+  *array = larger;
+  *capacity = wanted;
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run run, void *context,
+                             const tsi_index argument[4], double priority, double microseconds,
+                             tsi_index *number) {
+  tristar_status status = TRISTAR_OK;
+  if (!tsi_to_index(tasks->count, number))
+    TSI_FAIL(tasks->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  TSI_TRY(grow(tasks->env, (void **)&tasks->record, tasks->count, &tasks->capacity, sizeof *tasks->record));
+  task_record *record = &tasks->record[tasks->count++];
+  *record = (task_record){run, context, {0}, name, priority, microseconds, tasks};
+  memcpy(record->argument, argument, sizeof record->argument);
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task, tsi_index before) {
+  tristar_status status = TRISTAR_OK;
+  if (before == TSI_NONE) return TRISTAR_OK;
+  if (before >= task) TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d", task, before);
+  TSI_TRY(grow(tasks->env, (void **)&tasks->edge, tasks->edges, &tasks->edge_capacity, sizeof *tasks->edge));
+  tasks->edge[tasks->edges++] = (task_edge){task, before};
+out:
+  return status;
+}
+
+/* A host task's body: the record's function, between the two sides of the edges as TSan is to see them. */
+static void run_record(void *arg, int worker) {
+  task_record *record = arg;
+  tsi_tasks *tasks = record->tasks;
+  const tsi_count k = record - tasks->record;
+  TSI_HAPPENS_AFTER(tasks);
+  for (tsi_count e = tasks->before_ptr[k]; e < tasks->before_ptr[k + 1]; e++)
+    TSI_HAPPENS_AFTER(&tasks->record[tasks->before[e]]);
+  record->run(record->context, record->argument, worker);
+  TSI_HAPPENS_BEFORE(record);
+}
+
+static void sort_edges(tsi_tasks *tasks) {
+  for (tsi_count k = 0; k <= tasks->count; k++) tasks->before_ptr[k] = 0;
+  for (tsi_count e = 0; e < tasks->edges; e++) tasks->before_ptr[tasks->edge[e].task + 1]++;
+  for (tsi_count k = 0; k < tasks->count; k++) tasks->before_ptr[k + 1] += tasks->before_ptr[k];
+  for (tsi_count e = 0; e < tasks->edges; e++)
+    tasks->before[tasks->before_ptr[tasks->edge[e].task]++] = tasks->edge[e].before;
+  for (tsi_count k = tasks->count; k > 0; k--) tasks->before_ptr[k] = tasks->before_ptr[k - 1];
+  tasks->before_ptr[0] = 0;
+}
+
+/* Priorities on the scale of the scheduler. */
+static int scaled_priority(double priority, double largest) {
+  const double lo = starpu_sched_get_min_priority(), hi = starpu_sched_get_max_priority();
+  return largest > 0 ? (int)(lo + (hi - lo) * (priority / largest)) : 0;
+}
+
+/* Declares what each task waits for; the last one waits for every task that no other waits for. */
+static tristar_status declare_edges(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  struct starpu_task **list = NULL;
+  bool *waited_for = NULL;
+  TSI_TRY(TSI_ALLOC(tasks->env, list, tasks->count));
+  TSI_TRY(TSI_ALLOC_ZERO(tasks->env, waited_for, tasks->count));
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    unsigned count = 0;
+    for (tsi_count e = tasks->before_ptr[k]; e < tasks->before_ptr[k + 1]; e++) {
+      list[count++] = &tasks->starpu[tasks->before[e]];
+      waited_for[tasks->before[e]] = true;
+    }
+    if (count > 0) starpu_task_declare_deps_array(&tasks->starpu[k], count, list);
+  }
+  unsigned count = 0;
+  for (tsi_count k = 0; k < tasks->count; k++)
+    if (!waited_for[k]) list[count++] = &tasks->starpu[k];
+  if (count > 0) starpu_task_declare_deps_array(&tasks->starpu[tasks->count], count, list);
+out:
+  TSI_FREE(tasks->env, list);
+  TSI_FREE(tasks->env, waited_for);
+  return status;
+}
+
+tristar_status tsi_tasks_record(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  double largest = 0;
+  TSI_TRY(TSI_ALLOC(tasks->env, tasks->before_ptr, tasks->count + 1));
+  TSI_TRY(TSI_ALLOC(tasks->env, tasks->before, tasks->edges));
+  TSI_TRY(TSI_ALLOC(tasks->env, tasks->starpu, tasks->count + 1));
+  TSI_TRY(TSI_ALLOC(tasks->env, tasks->body, tasks->count));
+  sort_edges(tasks);
+  for (tsi_count k = 0; k < tasks->count; k++)
+    if (tasks->record[k].priority > largest) largest = tasks->record[k].priority;
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    task_record *record = &tasks->record[k];
+    tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds};
+    tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], record->name,
+                       scaled_priority(record->priority, largest));
+  }
+  tsi_host_task_init(&tasks->starpu[tasks->count], NULL, "tristar_end", 0);
+  tasks->starpu[tasks->count].cl = NULL; /* only marks the end */
+  tasks->recorded = true;
+  TSI_TRY(declare_edges(tasks));
+out:
+  return status;
+}
+
+/* Submits all; after a failure the ones already submitted run to their end (they wait for earlier ones only).
+ */
+static tristar_status submit(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_count k = 0; k <= tasks->count; k++) {
+    const int code = starpu_task_submit(&tasks->starpu[k]);
+    if (code == -ENODEV) TSI_FAIL(tasks->env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the tasks");
+    if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
+    tasks->submitted = k + 1;
+  }
+out:
+  return status;
+}
+
+static tristar_status run_on_starpu(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(settle(tasks)); /* of the run before */
+  TSI_HAPPENS_BEFORE(tasks);
+  status = submit(tasks);
+  if (status != TRISTAR_OK) {
+    const tristar_status settled = settle(tasks);
+    return settled != TRISTAR_OK ? settled : status;
+  }
+  const int code = starpu_task_wait(&tasks->starpu[tasks->count]);
+  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
+  for (tsi_count k = 0; k < tasks->count; k++) TSI_HAPPENS_AFTER(&tasks->record[k]);
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_run(tsi_tasks *tasks) {
+  if (tasks->recorded && starpu_worker_get_id() < 0) return run_on_starpu(tasks);
+  for (tsi_count k = 0; k < tasks->count; k++)
+    tasks->record[k].run(tasks->record[k].context, tasks->record[k].argument, -1);
+  return TRISTAR_OK;
+}
+
+tsi_index tsi_tasks_count(const tsi_tasks *tasks) {
+  return (tsi_index)tasks->count;
+}
+tsi_count tsi_tasks_edges(const tsi_tasks *tasks) {
+  return tasks->edges;
+}

@@ -1,0 +1,44 @@
+/* A recorded set of tasks: built once, run as often as wanted, on StarPU or on the calling thread.
+ *
+ * Job. Hold tasks and the edges between them; submit all of them to StarPU and wait, or run them one after
+ * the other in the order in which they were added. Tasks must be added in a legal order: an edge goes from a
+ * later task to an earlier one.
+ *
+ * Reads   what the caller adds.   Writes  StarPU's queues.
+ * Invariants
+ *   - before[k] < task[k] for every edge (a cycle cannot be built)
+ *   - after tsi_tasks_run no task of the set is known to any worker: it can be submitted again or freed
+ *   - nothing else of the program's tasks is waited for */
+#ifndef TSI_RUNTIME_TASKS_H
+#define TSI_RUNTIME_TASKS_H
+
+#include "runtime/context.h"
+
+typedef struct tsi_tasks tsi_tasks;
+
+/* What a task does. worker: 0 .. workers-1, or -1 on the calling thread. */
+typedef void (*tsi_task_run)(void *context, const tsi_index argument[4], int worker);
+
+/* Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out);
+void tsi_tasks_destroy(tsi_tasks **tasks);
+
+/* Adds a task; *number counts from 0. name: static text. priority: larger runs earlier; any positive scale.
+ * microseconds: estimate. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run run,
+                                             void *context, const tsi_index argument[4], double priority,
+                                             double microseconds, tsi_index *number);
+/* `task` waits for `before` (< task). TSI_NONE as before: no edge. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task, tsi_index before);
+
+/* Makes the StarPU tasks; StarPU must run. Nothing can be added any more. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_tasks_record(tsi_tasks *tasks);
+
+/* Runs all tasks and waits for them. Recorded: on StarPU, unless the caller is itself a StarPU task, which
+ * must not wait. Otherwise on the calling thread. Not reentrant for one set. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_tasks_run(tsi_tasks *tasks);
+
+tsi_index tsi_tasks_count(const tsi_tasks *tasks);
+tsi_count tsi_tasks_edges(const tsi_tasks *tasks);
+
+#endif

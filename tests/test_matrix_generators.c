@@ -1,0 +1,426 @@
+/* The generators: sizes, declared symmetry, the same bits as recorded, definiteness, and for each problem a
+ * property that its equation has and a wrong stencil or element would break. */
+#include <math.h>
+
+#include "tests/test_matrix_support.h"
+
+/* What is promised of a matrix. */
+enum { DEFINITE = 1, INDEFINITE = 2, UNSYMMETRIC = 4, NO_PIVOTING = 8 };
+
+typedef struct recorded {
+  const char *kind;
+  int promise;
+  int dense_k; /* the size that the dense checks use, a few hundred rows at most */
+  int hash_k;
+  uint64_t hash;      /* of gen:kind:hash_k */
+  int64_t entries[5]; /* of K = 1, 2, 3, 4, hash_k */
+} recorded;
+
+static const recorded recordings[] = {
+    {"s2d9pt", DEFINITE, 12, 40, UINT64_C(0), {0}},
+    {"poisson3d7", DEFINITE, 6, 12, UINT64_C(0), {0}},
+    {"poisson3d27", DEFINITE, 6, 10, UINT64_C(0), {0}},
+    {"elasticity3d", DEFINITE, 3, 6, UINT64_C(0), {0}},
+    {"kkt3d", INDEFINITE | NO_PIVOTING, 4, 8, UINT64_C(0), {0}},
+    {"maxwell3d", INDEFINITE, 4, 8, UINT64_C(0), {0}},
+    {"chem3d", DEFINITE, 7, 16, UINT64_C(0), {0}},
+    {"fusion2d", UNSYMMETRIC | NO_PIVOTING, 3, 6, UINT64_C(0), {0}},
+    {"convdiff3d", UNSYMMETRIC | NO_PIVOTING, 6, 12, UINT64_C(0), {0}},
+    {"circuit", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0), {0}},
+};
+
+#define KINDS ((int)(sizeof recordings / sizeof recordings[0]))
+
+static int64_t expected_rows(const char *kind, int64_t k) {
+  if (strcmp(kind, "s2d9pt") == 0) return k * k;
+  if (strcmp(kind, "elasticity3d") == 0) return 3 * k * (k + 1) * (k + 1);
+  if (strcmp(kind, "kkt3d") == 0) return 3 * k * k * k;
+  if (strcmp(kind, "maxwell3d") == 0) return 3 * (k + 1) * k * k;
+  if (strcmp(kind, "fusion2d") == 0) return 4 * (3 * k - 1) * (3 * k - 1);
+  if (strcmp(kind, "circuit") == 0) return k;
+  return k * k * k;
+}
+
+static tristar_matrix_t *generate(tristar_t *ts, const char *kind, int64_t k) {
+  tristar_matrix_t *m = NULL;
+  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
+  CHECK_OK(tsi_matrix_check(m)); /* finite, sorted, no duplicates, lower triangle if symmetric */
+  CHECK_MSG(m->rows == expected_rows(kind, k) && m->cols == m->rows, "%s %lld: %d rows", kind, (long long)k,
+            m->rows);
+  CHECK(m->values != NULL && m->scalar == TRISTAR_DOUBLE);
+  return m;
+}
+
+/* The full matrix, column-major; to be freed. */
+static double *expand(const tristar_matrix_t *m) {
+  const size_t n = (size_t)m->rows;
+  double *a = calloc(n * n, sizeof *a);
+  CHECK(a != NULL);
+  for (int32_t j = 0; j < m->cols; j++)
+    for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
+      a[(size_t)m->index[k] + (size_t)j * n] = m->values[k];
+      if (m->symmetry == TRISTAR_SYMMETRIC) a[(size_t)j + (size_t)m->index[k] * n] = m->values[k];
+    }
+  return a;
+}
+
+static double largest(const double *a, size_t n) {
+  double max = 0;
+  for (size_t k = 0; k < n * n; k++) max = fmax(max, fabs(a[k]));
+  return max;
+}
+
+/* Gaussian elimination in place. Returns the smallest pivot relative to the largest entry of the matrix, 0 if
+ * one is zero; *growth: the largest entry met, relative likewise; *negative: how many pivots are negative. */
+static double eliminate(double *a, size_t n, int pivoting, double *growth, int *negative) {
+  const double scale = largest(a, n);
+  double smallest = INFINITY;
+  *growth = *negative = 0;
+  for (size_t k = 0; k < n; k++) {
+    size_t pivot = k;
+    for (size_t i = k + 1; i < n && pivoting; i++)
+      if (fabs(a[i + k * n]) > fabs(a[pivot + k * n])) pivot = i;
+    for (size_t j = 0; j < n && pivot != k; j++) {
+      double swap = a[k + j * n];
+      a[k + j * n] = a[pivot + j * n];
+      a[pivot + j * n] = swap;
+    }
+    const double diagonal = a[k + k * n];
+    smallest = fmin(smallest, fabs(diagonal) / scale);
+    *negative += diagonal < 0;
+    if (!(fabs(diagonal) > 0)) return 0;
+    for (size_t i = k + 1; i < n; i++) a[i + k * n] /= diagonal;
+    for (size_t j = k + 1; j < n; j++) {
+      const double factor = a[k + j * n];
+      if (factor != 0)
+        for (size_t i = k + 1; i < n; i++) a[i + j * n] -= a[i + k * n] * factor;
+    }
+  }
+  for (size_t k = 0; k < n * n; k++) *growth = fmax(*growth, fabs(a[k]) / scale);
+  return smallest;
+}
+
+/* The number of negative pivots of elimination without pivoting: for a symmetric matrix, of negative
+ * eigenvalues (Sylvester). */
+static int negative_pivots(const tristar_matrix_t *m, double *smallest, double *growth) {
+  int negative = 0;
+  double *a = expand(m);
+  *smallest = eliminate(a, (size_t)m->rows, 0, growth, &negative);
+  free(a);
+  return negative;
+}
+
+static int values_symmetric(const double *a, size_t n) {
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = 0; i < j; i++)
+      if (a[i + j * n] != a[j + i * n]) return 0;
+  return 1;
+}
+
+static void check_promises(tristar_t *ts, const recorded *r, int64_t k) {
+  tristar_matrix_t *m = generate(ts, r->kind, k);
+  const size_t n = (size_t)m->rows;
+  double *a = expand(m);
+  double growth, smallest;
+  int negative;
+  CHECK_MSG((m->symmetry == TRISTAR_SYMMETRIC) == !(r->promise & UNSYMMETRIC), "%s", r->kind);
+  if ((r->promise & UNSYMMETRIC) && k > 5)
+    CHECK_MSG(!values_symmetric(a, n), "%s %lld", r->kind, (long long)k);
+  if ((r->promise & UNSYMMETRIC) && strcmp(r->kind, "fusion2d") == 0) CHECK(!values_symmetric(a, n));
+  smallest = eliminate(a, n, 1, &growth, &negative);
+  CHECK_MSG(smallest > 1e-8, "%s %lld: singular? smallest pivot %g", r->kind, (long long)k, smallest);
+  free(a);
+  negative = negative_pivots(m, &smallest, &growth);
+  if (r->promise & DEFINITE)
+    CHECK_MSG(negative == 0 && growth <= 1.0000001, "%s %lld", r->kind, (long long)k);
+  if (r->promise & INDEFINITE)
+    CHECK_MSG(negative > 0 && negative < m->rows, "%s: %d negative", r->kind, negative);
+  if (r->promise & NO_PIVOTING)
+    CHECK_MSG(smallest > 1e-8 && growth < 1e4, "%s %lld: pivot %g, growth %g", r->kind, (long long)k,
+              smallest, growth);
+  tristar_matrix_destroy(&m);
+}
+
+static void test_recorded(tristar_t *ts, const recorded *r, int record) {
+  const int sizes[5] = {1, 2, 3, 4, r->hash_k};
+  int64_t entries[5];
+  uint64_t hash[2] = {0, 0};
+  for (int s = 0; s < 5; s++) {
+    tristar_matrix_t *m = generate(ts, r->kind, sizes[s]);
+    entries[s] = m->ptr[m->cols];
+    hash[0] = hash_matrix(m);
+    tristar_matrix_destroy(&m);
+  }
+  char path[64];
+  snprintf(path, sizeof path, "gen:%s:%d", r->kind, r->hash_k);
+  tristar_matrix_t *again = read_matrix(ts, path, path);
+  hash[1] = hash_matrix(again);
+  tristar_matrix_destroy(&again);
+  CHECK(hash[0] == hash[1]);
+  if (record) {
+    printf("%s UINT64_C(0x%016llx), {%lld, %lld, %lld, %lld, %lld}\n", r->kind, (unsigned long long)hash[0],
+           (long long)entries[0], (long long)entries[1], (long long)entries[2], (long long)entries[3],
+           (long long)entries[4]);
+    return;
+  }
+  for (int s = 0; s < 5; s++)
+    CHECK_MSG(entries[s] == r->entries[s], "%s %d: %lld entries", r->kind, sizes[s], (long long)entries[s]);
+  CHECK_MSG(hash[0] == r->hash, "%s %d: hash 0x%016llx", r->kind, r->hash_k, (unsigned long long)hash[0]);
+}
+
+/* y = A x */
+static void multiply(const tristar_matrix_t *m, const double *x, double *y) {
+  for (int32_t i = 0; i < m->rows; i++) y[i] = 0;
+  for (int32_t j = 0; j < m->cols; j++)
+    for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
+      y[m->index[k]] += m->values[k] * x[j];
+      if (m->symmetry == TRISTAR_SYMMETRIC && m->index[k] != j) y[j] += m->values[k] * x[m->index[k]];
+    }
+}
+
+/* Poisson: constants give zero inside, something positive at the boundary; linear functions zero inside. */
+static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
+  enum { K = 5, POINTS = K * K * K };
+  double x[POINTS], y[POINTS];
+  tristar_matrix_t *m = generate(ts, kind, K);
+  for (int pass = 0; pass < 2; pass++) {
+    for (int p = 0; p < m->rows; p++) x[p] = pass == 0 ? 1 : p % K + 2 * (p / K % K) - 3 * (p / K / K);
+    multiply(m, x, y);
+    for (int p = 0; p < m->rows; p++) {
+      const int at[3] = {p % K, p / K % K, p / K / K};
+      int inside = 1;
+      for (int d = 0; d < dimensions; d++) inside = inside && at[d] > 0 && at[d] < K - 1;
+      CHECK_MSG(inside ? y[p] == 0 : (y[p] > 0 || pass == 1), "%s: point %d gives %g", kind, p, y[p]);
+    }
+  }
+  tristar_matrix_destroy(&m);
+}
+
+/* Elasticity: translations and (linearized) rotations cause no force at nodes that no clamped node touches.
+ */
+static void test_elasticity(tristar_t *ts) {
+  enum { K = 4, NODES = K * (K + 1) * (K + 1) };
+  static double x[3 * NODES], y[3 * NODES];
+  tristar_matrix_t *m = generate(ts, "elasticity3d", K);
+  for (int mode = 0; mode < 6; mode++) {
+    int touched = 0;
+    for (int p = 0; p < NODES; p++) {
+      const double at[3] = {p % K + 1, p / K % (K + 1), p / K / (K + 1)};
+      for (int d = 0; d < 3; d++) x[3 * p + d] = mode == d;
+      if (mode >= 3) { /* around axis mode - 3 */
+        x[3 * p + (mode + 1) % 3] = -at[(mode + 2) % 3];
+        x[3 * p + (mode + 2) % 3] = at[(mode + 1) % 3];
+      }
+    }
+    multiply(m, x, y);
+    for (int row = 0; row < 3 * NODES; row++) {
+      if (row / 3 % K > 0)
+        CHECK_MSG(fabs(y[row]) < 1e-13, "rigid motion %d: force %g in row %d", mode, y[row], row);
+      else
+        touched = touched || fabs(y[row]) > 1e-3;
+    }
+    CHECK_MSG(touched, "rigid motion %d: no force at the clamped face", mode);
+  }
+  tristar_matrix_destroy(&m);
+}
+
+/* Optimality system: one negative eigenvalue a grid point; no multiplier couples with a multiplier. */
+static void test_kkt(tristar_t *ts) {
+  tristar_matrix_t *m = generate(ts, "kkt3d", 4);
+  double smallest, growth;
+  CHECK(negative_pivots(m, &smallest, &growth) == 64 && smallest > 0);
+  for (int32_t j = 0; j < m->cols; j++)
+    for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) CHECK(j % 3 != 2 || m->index[k] % 3 != 2);
+  tristar_matrix_destroy(&m);
+}
+
+/* Edge elements: gradients have no curl, so the gradient of the hat function of an inner node gives
+ * -k^2 times its mass, 36 * 8/3 * k^2 h^2 in the scale of the matrix. The negative eigenvalues are K^3
+ * gradients and the three modes below k^2. */
+static void test_maxwell(tristar_t *ts) {
+  enum { K = 4, C = K + 1, GROUP = C * K * K, EDGES = 3 * GROUP };
+  static double x[EDGES], y[EDGES];
+  tristar_matrix_t *m = generate(ts, "maxwell3d", K);
+  double smallest, growth;
+  CHECK(negative_pivots(m, &smallest, &growth) == K * K * K + 3 && smallest > 1e-6);
+  for (int node = 0; node < K * K * K; node++) {
+    const int at[3] = {node % K, node / K % K, node / K / K};
+    double energy = 0;
+    memset(x, 0, sizeof x);
+    for (int d = 0; d < 3; d++)
+      for (int side = 0; side < 2; side++) { /* the edge that ends (0) or begins (1) at the node */
+        int n[3] = {K, K, K}, e[3] = {at[0], at[1], at[2]};
+        n[d] = C;
+        e[d] += side;
+        x[d * GROUP + e[0] + n[0] * (e[1] + n[1] * e[2])] = side == 0 ? 1 : -1;
+      }
+    multiply(m, x, y);
+    for (int row = 0; row < EDGES; row++) energy += x[row] * y[row];
+    const double expected = -96.0 * 27 / (C * C);
+    CHECK_MSG(fabs(energy - expected) < 1e-11, "node %d: %.15g, not %.15g", node, energy, expected);
+  }
+  tristar_matrix_destroy(&m);
+}
+
+/* Hamiltonian: far from everything, the star alone: its values are those of the eighth-order difference,
+ * which is exact for polynomials: x^2 gives -1 (half the Laplacian) plus what the potential does. Here: the
+ * weights sum to zero and their second moment is -1 on each axis; and atoms make dense blocks. */
+static void test_chemistry(tristar_t *ts) {
+  enum { K = 16 };
+  tristar_matrix_t *m = generate(ts, "chem3d", K);
+  int longest = 0, stars = 0;
+  for (int32_t j = 0; j < m->cols; j++) {
+    const int64_t below = m->ptr[j + 1] - m->ptr[j];
+    const int at[3] = {j % K, j / K % K, j / K / K};
+    longest = below > longest ? (int)below : longest;
+    if (below != 13 || at[0] > K - 5 || at[1] > K - 5 || at[2] > K - 5) continue;
+    double sum = 0, moment = 0;
+    for (int64_t k = m->ptr[j] + 1; k < m->ptr[j + 1]; k++) {
+      const int apart = m->index[k] - j;
+      const double r = apart < K ? apart : apart < K * K ? apart / K : apart / K / K;
+      sum += 2 * m->values[k];
+      moment += 2 * m->values[k] * r * r;
+    }
+    const double potential = m->values[m->ptr[j]] + sum;
+    if (potential < 0 || potential >= 1) continue; /* an atom's point whose others lie all above */
+    CHECK_MSG(fabs(moment + 3) < 1e-13, "column %d: second moment %g", j, moment);
+    stars++;
+  }
+  CHECK_MSG(stars > 100 && longest > 60, "%d plain stars, longest column %d", stars, longest);
+  tristar_matrix_destroy(&m);
+}
+
+/* Plasma: constant fields feel neither diffusion nor advection nor B . grad: what is left of u_d = 1 in
+ * equation c is (gamma_cd + [c = d] / dt) times the integral of the test function. */
+static void test_fusion(tristar_t *ts) {
+  enum { K = 4, SIDE = 3 * K - 1, ROWS = 4 * SIDE * SIDE };
+  static const double factor[4][4] = {{20, 0.5, 0, 0}, {0, 20, 2, 2}, {0, -1, 20, 0.5}, {0.25, -1, 0.5, 20}};
+  static const double integral[3] = {0.25 / K, 0.375 / K,
+                                     0.375 / K}; /* of 1D functions: vertex (both sides), inner */
+  static double x[ROWS], y[ROWS];
+  tristar_matrix_t *m = generate(ts, "fusion2d", K);
+  int checked = 0;
+  for (int d = 0; d < 4; d++) {
+    for (int row = 0; row < ROWS; row++) x[row] = row % 4 == d;
+    multiply(m, x, y);
+    for (int row = 0; row < ROWS; row++) {
+      const int px = row / 4 % SIDE + 1, py = row / 4 / SIDE + 1; /* of 0 .. 3K */
+      if (px <= 3 || px >= 3 * K - 3 || py <= 3 || py >= 3 * K - 3) continue;
+      const double expected = factor[row % 4][d] * integral[px % 3] * integral[py % 3];
+      CHECK_MSG(fabs(y[row] - expected) < 1e-13, "row %d, field %d: %.15g, not %.15g", row, d, y[row],
+                expected);
+      checked++;
+    }
+  }
+  CHECK(checked == 4 * 4 * 25);
+  tristar_matrix_destroy(&m);
+}
+
+/* An M-matrix: rows sum to zero inside and to more at the boundary; nothing positive off the diagonal. */
+static void test_convection(tristar_t *ts) {
+  enum { K = 6, POINTS = K * K * K };
+  double x[POINTS], y[POINTS];
+  tristar_matrix_t *m = generate(ts, "convdiff3d", K);
+  for (int p = 0; p < POINTS; p++) x[p] = 1;
+  multiply(m, x, y);
+  for (int p = 0; p < POINTS; p++) {
+    const int at[3] = {p % K, p / K % K, p / K / K};
+    int inside = 1;
+    for (int d = 0; d < 3; d++) inside = inside && at[d] > 0 && at[d] < K - 1;
+    CHECK_MSG(inside ? fabs(y[p]) < 1e-15 : y[p] > 0.005, "row %d sums to %g", p, y[p]);
+    for (int64_t k = m->ptr[p]; k < m->ptr[p + 1]; k++) CHECK((m->index[k] == p) == (m->values[k] > 0));
+  }
+  tristar_matrix_destroy(&m);
+}
+
+/* Strictly diagonally dominant rows; few hubs of high degree, no other node beyond a few dozen. */
+static void test_circuit(tristar_t *ts) {
+  enum { K = 20000 };
+  static double diagonal[K], others[K];
+  tristar_matrix_t *m = generate(ts, "circuit", K);
+  int64_t highest = 0;
+  int hubs = 0;
+  for (int32_t j = 0; j < K; j++) {
+    const int64_t degree = m->ptr[j + 1] - m->ptr[j];
+    hubs += degree > 30;
+    highest = degree > highest ? degree : highest;
+    for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
+      if (m->index[k] == j)
+        diagonal[j] += m->values[k];
+      else
+        others[m->index[k]] += fabs(m->values[k]);
+    }
+  }
+  for (int i = 0; i < K; i++)
+    CHECK_MSG(diagonal[i] - others[i] > 0.0009, "row %d: diagonal %g, others %g", i, diagonal[i], others[i]);
+  CHECK_MSG(hubs >= 10 && hubs <= 64 && highest > 200, "%d hubs, highest degree %lld", hubs,
+            (long long)highest);
+  CHECK(m->ptr[K] < 8 * (int64_t)K);
+  tristar_matrix_destroy(&m);
+}
+
+static void expect_failure(tristar_t *ts, const char *kind, int64_t k, tristar_status expected) {
+  tristar_matrix_t *m = (tristar_matrix_t *)(void *)ts;
+  tristar_status status = tristar_matrix_generate(ts, kind, k, &m);
+  CHECK_MSG(status == expected && m == NULL, "%s %lld: %s", kind, (long long)k, tristar_status_name(status));
+}
+
+static void test_arguments(tristar_t *ts) {
+  static const int64_t large[] = {1600000000, TSI_INDEX_MAX, (int64_t)TSI_INDEX_MAX + 1, 3000000000,
+                                  INT64_MAX};
+  static const char *const paths[] = {"gen:s2d9pt",
+                                      "gen:s2d9pt:",
+                                      "gen:s2d9pt:x",
+                                      "gen:s2d9pt:3x",
+                                      "gen:s2d9pt:3:4",
+                                      "gen:s2d9pt:0",
+                                      "gen:s2d9pt:-3",
+                                      "gen::3",
+                                      "gen:nothing:3",
+                                      "gen:",
+                                      "gen:a_name_that_is_much_too_long_for_a_generator:3"};
+  tristar_matrix_t *m = NULL;
+  const char *name, *description;
+  for (int i = 0; i < KINDS; i++) {
+    for (size_t s = 0; s < sizeof large / sizeof *large; s++)
+      if (strcmp(recordings[i].kind, "circuit") != 0 || large[s] > TSI_INDEX_MAX)
+        expect_failure(ts, recordings[i].kind, large[s], TRISTAR_ERR_TOO_LARGE);
+    expect_failure(ts, recordings[i].kind, 0, TRISTAR_ERR_ARGUMENT);
+    expect_failure(ts, recordings[i].kind, INT64_MIN, TRISTAR_ERR_ARGUMENT);
+    CHECK(tristar_generator(i, &name, &description) == 1);
+    CHECK(strcmp(name, recordings[i].kind) == 0 && strstr(description, "K") != NULL);
+  }
+  CHECK(tristar_generator(KINDS, &name, &description) == 0 && name == NULL);
+  CHECK(tristar_generator(-1, NULL, NULL) == 0);
+  expect_failure(ts, "nothing", 3, TRISTAR_ERR_ARGUMENT);
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    expect_read_failure(ts, paths[i], paths[i], TRISTAR_ERR_ARGUMENT, "");
+  expect_read_failure(ts, "large", "gen:s2d9pt:99999999999999999999", TRISTAR_ERR_TOO_LARGE, "");
+  CHECK_STATUS(tristar_matrix_generate(NULL, "s2d9pt", 1, &m), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_generate(ts, NULL, 1, &m), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_generate(ts, "s2d9pt", 1, NULL), TRISTAR_ERR_ARGUMENT);
+}
+
+/* With an argument, prints what to record instead of comparing. */
+int main(int argc, char **argv) {
+  (void)argv;
+  tristar_t *ts = open_context(NULL);
+  for (int i = 0; i < KINDS; i++) {
+    test_recorded(ts, &recordings[i], argc > 1);
+    for (int k = 1; k <= 3; k++) check_promises(ts, &recordings[i], k);
+    check_promises(ts, &recordings[i], recordings[i].dense_k);
+  }
+  test_poisson(ts, "s2d9pt", 2);
+  test_poisson(ts, "poisson3d7", 3);
+  test_poisson(ts, "poisson3d27", 3);
+  test_elasticity(ts);
+  test_kkt(ts);
+  test_maxwell(ts);
+  test_chemistry(ts);
+  test_fusion(ts);
+  test_convection(ts);
+  test_circuit(ts);
+  test_arguments(ts);
+  close_context(ts);
+  return 0;
+}

@@ -1,0 +1,580 @@
+/* Matrix Market coordinate files: every field and symmetry, every kind of broken file, plain and compressed.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <sys/stat.h>
+
+#include "tests/test_matrix_support.h"
+
+#define BANNER "%%MatrixMarket matrix coordinate "
+
+static const char plain[] = "market_test.mtx";
+static const char packed[] = "market_test.mtx.gz";
+
+typedef struct good_file {
+  const char *name, *text;
+  tristar_symmetry symmetry;
+  char scalar; /* 'p': pattern */
+  int rows, cols, entries;
+  int at[4][2];       /* of the entries, by columns */
+  double value[4][2]; /* real, imaginary */
+  int warnings;
+} good_file;
+
+static const good_file good_files[] = {
+    {"real general",
+     BANNER "real general\n3 2 3\n1 1 1.5\n3 1 -2e-3\n2 2 .5\n",
+     TRISTAR_GENERAL,
+     'd',
+     3,
+     2,
+     3,
+     {{0, 0}, {2, 0}, {1, 1}},
+     {{1.5, 0}, {-2e-3, 0}, {.5, 0}},
+     0},
+    {"unsorted",
+     BANNER "real general\n3 3 4\n3 3 4\n2 1 2\n1 3 3\n1 1 1\n",
+     TRISTAR_GENERAL,
+     'd',
+     3,
+     3,
+     4,
+     {{0, 0}, {1, 0}, {0, 2}, {2, 2}},
+     {{1, 0}, {2, 0}, {3, 0}, {4, 0}},
+     0},
+    {"duplicates",
+     BANNER "real general\n2 2 5\n2 2 1\n1 1 1\n2 2 0.25\n1 1 2\n2 2 -3\n",
+     TRISTAR_GENERAL,
+     'd',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 1}},
+     {{3, 0}, {-1.75, 0}},
+     0},
+    {"duplicate pattern",
+     BANNER "pattern general\n2 2 3\n1 2\n1 2\n2 1\n",
+     TRISTAR_GENERAL,
+     'p',
+     2,
+     2,
+     2,
+     {{1, 0}, {0, 1}},
+     {{0}},
+     0},
+    {"symmetric, upper entry moved",
+     BANNER "real symmetric\n2 2 2\n1 1 4\n1 2 5\n",
+     TRISTAR_SYMMETRIC,
+     'd',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{4, 0}, {5, 0}},
+     0},
+    {"symmetric, both triangles",
+     BANNER "real symmetric\n2 2 2\n2 1 4\n1 2 5\n",
+     TRISTAR_SYMMETRIC,
+     'd',
+     2,
+     2,
+     1,
+     {{1, 0}},
+     {{9, 0}},
+     1},
+    {"skew, upper entry negated",
+     BANNER "real skew-symmetric\n3 3 3\n2 1 4\n1 3 5\n2 2 0\n",
+     TRISTAR_SKEW_SYMMETRIC,
+     'd',
+     3,
+     3,
+     3,
+     {{1, 0}, {2, 0}, {1, 1}},
+     {{4, 0}, {-5, 0}, {0, 0}},
+     1},
+    {"hermitian, upper entry conjugated",
+     BANNER "complex Hermitian\n2 2 2\n1 1 2 0\n1 2 3 4\n",
+     TRISTAR_HERMITIAN,
+     'z',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{2, 0}, {3, -4}},
+     0},
+    {"complex symmetric",
+     BANNER "complex symmetric\n2 2 2\n1 1 2 1\n1 2 3 4\n",
+     TRISTAR_SYMMETRIC,
+     'z',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{2, 1}, {3, 4}},
+     0},
+    {"complex skew",
+     BANNER "complex skew-symmetric\n2 2 1\n1 2 3 4\n",
+     TRISTAR_SKEW_SYMMETRIC,
+     'z',
+     2,
+     2,
+     1,
+     {{1, 0}},
+     {{-3, -4}},
+     0},
+    {"integer",
+     BANNER "integer general\n1 2 2\n1 1 -7\n1 2 123456789012345678901\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     2,
+     2,
+     {{0, 0}, {0, 1}},
+     {{-7, 0}, {123456789012345678901.0, 0}},
+     0},
+    {"pattern symmetric",
+     BANNER "pattern symmetric\n2 2 2\n1 1\n2 1\n",
+     TRISTAR_SYMMETRIC,
+     'p',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{0}},
+     0},
+    {"pattern with values",
+     BANNER "pattern general\n2 2 2\n1 1 3\n2 1 4\n",
+     TRISTAR_GENERAL,
+     'p',
+     2,
+     2,
+     2,
+     {{0, 0}, {1, 0}},
+     {{0}},
+     1},
+    {"banner in any case",
+     "%%MATRIXMARKET Matrix COORDINATE Real GENERAL\n1 1 1\n1 1 2\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     1,
+     1,
+     {{0, 0}},
+     {{2, 0}},
+     0},
+    {"comments, blank lines, CRLF, tabs, no final newline",
+     BANNER "real general\r\n% a comment\r\n%\r\n\r\n 1\t1 2 \r\n  \t\n% within\n\n\t1 1 +2.50 \r\n\n1 1 1d0",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     1,
+     1,
+     {{0, 0}},
+     {{3.5, 0}},
+     0},
+    {"Fortran exponents",
+     BANNER "real general\n1 3 3\n1 1 1.5D+01\n1 2 2q-1\n1 3 4.0-101\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     3,
+     3,
+     {{0, 0}, {0, 1}, {0, 2}},
+     {{15, 0}, {.2, 0}, {4e-101, 0}},
+     0},
+    {"underflow is zero",
+     BANNER "real general\n1 1 1\n1 1 1e-999\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     1,
+     1,
+     {{0, 0}},
+     {{0, 0}},
+     0},
+    {"0 x 0", BANNER "real general\n0 0 0\n", TRISTAR_GENERAL, 'd', 0, 0, 0, {{0}}, {{0}}, 0},
+    {"0 x 3", BANNER "pattern general\n0 3 0\n\n", TRISTAR_GENERAL, 'p', 0, 3, 0, {{0}}, {{0}}, 0},
+};
+
+static void check_good(tristar_t *ts, const good_file *f, const char *path) {
+  tristar_matrix_t *m = read_matrix(ts, f->name, path);
+  tristar_view view;
+  tristar_matrix_view(m, &view);
+  const int64_t *ptr = view.ptr;
+  const int32_t *index = view.index;
+  const double *values = view.values;
+  CHECK_MSG(view.rows == f->rows && view.cols == f->cols && ptr[f->cols] == f->entries,
+            "%s: %lld x %lld, %lld", f->name, (long long)view.rows, (long long)view.cols,
+            (long long)ptr[f->cols]);
+  CHECK_MSG(view.symmetry == f->symmetry && (view.values == NULL) == (f->scalar == 'p'), "%s", f->name);
+  CHECK(view.format == TRISTAR_CSC && view.base == 0 && view.ptr_bits == 64 && view.index_bits == 32);
+  CHECK(view.scalar == (f->scalar == 'z' ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE));
+  for (int64_t j = 0; j < view.cols; j++)
+    for (int64_t k = ptr[j]; k < ptr[j + 1]; k++) {
+      CHECK_MSG(index[k] == f->at[k][0] && j == f->at[k][1], "%s: entry %lld", f->name, (long long)k);
+      if (f->scalar == 'd') CHECK_MSG(values[k] == f->value[k][0], "%s: %.17g", f->name, values[k]);
+      if (f->scalar == 'z')
+        CHECK_MSG(values[2 * k] == f->value[k][0] && values[2 * k + 1] == f->value[k][1], "%s", f->name);
+    }
+  tristar_matrix_destroy(&m);
+  CHECK(m == NULL);
+}
+
+static void test_good(void) {
+  for (size_t i = 0; i < sizeof good_files / sizeof *good_files; i++)
+    for (int compressed = 0; compressed < 2; compressed++) {
+      warning_count warnings = {0};
+      tristar_t *ts = open_context(&warnings);
+      const char *path = compressed ? packed : plain;
+      make_text(path, good_files[i].text, compressed);
+      check_good(ts, &good_files[i], path);
+      CHECK_MSG(warnings.warnings == good_files[i].warnings, "%s: %d warnings", good_files[i].name,
+                warnings.warnings);
+      close_context(ts);
+    }
+}
+
+typedef struct bad_file {
+  const char *name, *text;
+  tristar_status status;
+  const char *needle; /* of the message: line number and cause or offending text */
+} bad_file;
+
+static const bad_file bad_files[] = {
+    {"empty", "", TRISTAR_ERR_FORMAT, ":1: the file is empty"},
+    {"neither kind", "hello\nworld\n", TRISTAR_ERR_FORMAT, ":2: neither a Matrix Market nor"},
+    {"one line", "hello\n", TRISTAR_ERR_FORMAT, ":1: neither a Matrix Market nor"},
+    {"no banner", "% 3 3 1\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":1: no \"%%MatrixMarket matrix\" banner: \"% 3 3 1\""},
+    {"bad object", "%%MatrixMarket vector coordinate real general\n", TRISTAR_ERR_FORMAT, ":1: no \"%%"},
+    {"bad shape", "%%MatrixMarket matrix sparse real general\n", TRISTAR_ERR_FORMAT, "third word"},
+    {"bad field", BANNER "quaternion general\n", TRISTAR_ERR_FORMAT, "fourth word"},
+    {"bad symmetry", BANNER "real triangular\n", TRISTAR_ERR_FORMAT, "fifth word"},
+    {"short banner", BANNER "real\n1 1 0\n", TRISTAR_ERR_FORMAT, "fifth word"},
+    {"long banner", BANNER "real general now\n1 1 0\n", TRISTAR_ERR_FORMAT, "more than five words"},
+    {"array", "%%MatrixMarket matrix array real general\n1 1\n1\n", TRISTAR_ERR_FORMAT,
+     ":1: a dense (array) file"},
+    {"no size line", BANNER "real general\n% only\n\n", TRISTAR_ERR_FORMAT,
+     ":3: the file ends before its size"},
+    {"short size line", BANNER "real general\n3 3\n1 1 1\n", TRISTAR_ERR_FORMAT, ":2: no number of entries"},
+    {"long size line", BANNER "real general\n3 3 1 1\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":2: more than 3 numbers"},
+    {"size not a number", BANNER "real general\n3 x 1\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     "of columns in the size line \"3 x 1\""},
+    {"negative size", BANNER "real general\n3 3 -1\n", TRISTAR_ERR_FORMAT, ":2: no number of entries"},
+    {"rows too large", BANNER "real general\n2147483647 3 1\n1 1 1\n", TRISTAR_ERR_TOO_LARGE,
+     ":2: too many rows"},
+    {"cols overflow", BANNER "real general\n3 99999999999999999999 1\n", TRISTAR_ERR_TOO_LARGE,
+     ":2: too many columns"},
+    {"entries overflow", BANNER "real general\n3 3 9999999999999999999\n", TRISTAR_ERR_TOO_LARGE,
+     ":2: too many entries"},
+    {"symmetric, not square", BANNER "real symmetric\n3 2 0\n", TRISTAR_ERR_FORMAT, "not square: \"3 2 0\""},
+    {"too few", BANNER "real general\n3 3 2\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: the file ends after 1 of the 2 entries that line 2 announces"},
+    {"far too few", BANNER "real general\n3 3 4000000000000000000\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: the file ends after 1 of"},
+    {"too many", BANNER "real general\n3 3 1\n1 1 1\n2 2 2\n", TRISTAR_ERR_FORMAT,
+     ":4: after the last of the 1 entries"},
+    {"trailing garbage", BANNER "real general\n3 3 1\n1 1 1\n\n% fine\nend\n", TRISTAR_ERR_FORMAT,
+     ":6: after the last of the 1 entries that line 2 announces: \"end\""},
+    {"row 0", BANNER "real general\n3 3 1\n0 1 1\n", TRISTAR_ERR_FORMAT, ":3: row outside 1..3 in \"0 1 1\""},
+    {"row negative", BANNER "real general\n3 3 1\n-1 1 1\n", TRISTAR_ERR_FORMAT, ":3: row outside 1..3"},
+    {"row beyond", BANNER "real general\n3 3 1\n4 1 1\n", TRISTAR_ERR_FORMAT, ":3: row outside 1..3"},
+    {"column beyond", BANNER "real general\n3 2 1\n3 3 1\n", TRISTAR_ERR_FORMAT, ":3: column outside 1..2"},
+    {"row overflow", BANNER "real general\n3 2 1\n99999999999999999999 3 1\n", TRISTAR_ERR_FORMAT,
+     ":3: row outside"},
+    {"row not a number", BANNER "real general\n3 3 1\na 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: no row number in \"a 1 1\""},
+    {"row not whole", BANNER "real general\n3 3 1\n1.5 1 1\n", TRISTAR_ERR_FORMAT, ":3: no row number"},
+    {"column missing", BANNER "real general\n3 3 1\n1\n", TRISTAR_ERR_FORMAT, ":3: no column number"},
+    {"value missing", BANNER "real general\n3 3 1\n1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: missing a real value in \"1 1\""},
+    {"value not a number", BANNER "real general\n3 3 1\n1 1 x\n", TRISTAR_ERR_FORMAT,
+     ":3: not a real value in \"1 1 x\""},
+    {"value half a number", BANNER "real general\n3 3 1\n1 1 1.5.2\n", TRISTAR_ERR_FORMAT,
+     ":3: not a real value"},
+    {"value a comma", BANNER "real general\n3 3 1\n1 1 1,5\n", TRISTAR_ERR_FORMAT, ":3: not a real value"},
+    {"value hexadecimal", BANNER "real general\n3 3 1\n1 1 0x10\n", TRISTAR_ERR_FORMAT,
+     ":3: not a real value"},
+    {"value a sign", BANNER "real general\n3 3 1\n1 1 -\n", TRISTAR_ERR_FORMAT, ":3: not a real value"},
+    {"value an exponent", BANNER "real general\n3 3 1\n1 1 1e\n", TRISTAR_ERR_FORMAT, ":3: not a real value"},
+    {"NaN", BANNER "real general\n3 3 1\n1 1 NaN\n", TRISTAR_ERR_NOT_FINITE, ":3: NaN, infinity"},
+    {"-inf", BANNER "real general\n3 3 1\n1 1 -inf\n", TRISTAR_ERR_NOT_FINITE, "\"1 1 -inf\""},
+    {"beyond double", BANNER "real general\n3 3 1\n1 1 1e999\n", TRISTAR_ERR_NOT_FINITE, ":3: NaN, infinity"},
+    {"imaginary NaN", BANNER "complex general\n3 3 1\n1 1 1 nan\n", TRISTAR_ERR_NOT_FINITE,
+     ":3: NaN, infinity"},
+    {"duplicates overflow", BANNER "real general\n3 3 2\n2 1 1e308\n2 1 1e308\n", TRISTAR_ERR_NOT_FINITE,
+     "entry (2,1)"},
+    {"complex in real", BANNER "real general\n3 3 1\n1 1 1 2\n", TRISTAR_ERR_FORMAT,
+     ":3: more than one value (the file is not complex) in \"1 1 1 2\""},
+    {"real in complex", BANNER "complex general\n3 3 1\n1 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: missing a complex value"},
+    {"three in complex", BANNER "complex general\n3 3 1\n1 1 1 2 3\n", TRISTAR_ERR_FORMAT,
+     ":3: more than one complex"},
+    {"real in integer", BANNER "integer general\n3 3 1\n1 1 1.5\n", TRISTAR_ERR_FORMAT,
+     ":3: not an integer value"},
+    {"text in pattern", BANNER "pattern general\n3 3 1\n1 1 x\n", TRISTAR_ERR_FORMAT,
+     ":3: more than row and column"},
+    {"two values in pattern", BANNER "pattern general\n3 3 1\n1 1 2 3\n", TRISTAR_ERR_FORMAT,
+     ":3: more than row"},
+    {"skew diagonal", BANNER "real skew-symmetric\n3 3 1\n2 2 1\n", TRISTAR_ERR_FORMAT,
+     ":3: non-zero diagonal"},
+    {"hermitian diagonal", BANNER "complex hermitian\n3 3 1\n2 2 1 1\n", TRISTAR_ERR_FORMAT,
+     ":3: imaginary diagonal"},
+};
+
+static void test_bad(void) {
+  tristar_t *ts = open_context(NULL);
+  for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++)
+    for (int compressed = 0; compressed < 2; compressed++) {
+      const char *path = compressed ? packed : plain;
+      make_text(path, bad_files[i].text, compressed);
+      expect_read_failure(ts, bad_files[i].name, path, bad_files[i].status, bad_files[i].needle);
+    }
+  close_context(ts);
+}
+
+/* Files broken below the level of text. */
+static void test_bad_bytes(void) {
+  tristar_t *ts = open_context(NULL);
+  static char bytes[600000];
+  size_t size = 0;
+  const char head[] = BANNER "real general\n1 1 1\n1 1 1";
+  /* a zero byte */
+  make_file(plain, BANNER "real general\n1 1 1\n1 1 1\0002\n", strlen(head) + 3, 0);
+  expect_read_failure(ts, "zero byte", plain, TRISTAR_ERR_FORMAT, ":3: a zero byte");
+  /* a line without end */
+  memset(bytes, ' ', sizeof bytes);
+  memcpy(bytes, head, strlen(head));
+  make_file(plain, bytes, sizeof bytes, 1);
+  expect_read_failure(ts, "long line", plain, TRISTAR_ERR_FORMAT, ":3: line of more than");
+  /* half a gzip file, and one with a wrong byte in its data */
+  size = (size_t)snprintf(bytes, sizeof bytes, "%s", BANNER "real general\n1000 1000 1000\n");
+  for (int i = 1; i <= 1000; i++)
+    size += (size_t)snprintf(bytes + size, sizeof bytes - size, "%d %d %d.5\n", i, i, i * i * 7919 % 1000003);
+  make_file(packed, bytes, size, 1);
+  FILE *file = fopen(packed, "rb");
+  CHECK(file != NULL);
+  size = fread(bytes, 1, sizeof bytes, file);
+  CHECK(size > 1000 && fclose(file) == 0);
+  make_file(plain, bytes, size / 2, 0);
+  expect_read_failure(ts, "truncated", plain, TRISTAR_ERR_FORMAT, "truncated gzip data");
+  make_file(plain, bytes, size - 4, 0); /* all data is there, the length at the end is not */
+  expect_read_failure(ts, "truncated end", plain, TRISTAR_ERR_FORMAT, "truncated gzip data");
+  bytes[size / 2] = (char)(bytes[size / 2] ^ 0x55);
+  make_file(plain, bytes, size, 0);
+  tristar_matrix_t *m = NULL;
+  tristar_status status = tristar_matrix_read(ts, plain, &m);
+  CHECK_MSG(status == TRISTAR_ERR_FORMAT || status == TRISTAR_ERR_NOT_FINITE, "%s",
+            tristar_status_name(status));
+  close_context(ts);
+}
+
+static void test_bad_paths(void) {
+  tristar_t *ts = open_context(NULL);
+  expect_read_failure(ts, "absent", "no_such_file.mtx", TRISTAR_ERR_IO, "cannot open no_such_file.mtx");
+  CHECK(mkdir("market_test_folder", 0700) == 0 || errno == EEXIST);
+  expect_read_failure(ts, "folder", "market_test_folder", TRISTAR_ERR_IO, "it is a directory");
+  CHECK(rmdir("market_test_folder") == 0);
+  make_text(plain, good_files[0].text, 0);
+  CHECK(chmod(plain, 0) == 0);
+  if (access(plain, R_OK) != 0) /* root reads everything */
+    expect_read_failure(ts, "unreadable", plain, TRISTAR_ERR_IO, "cannot open");
+  CHECK(chmod(plain, 0600) == 0);
+  char far[1000] = "";
+  for (int i = 0; i < 100; i++) strcat(far, "deep/");
+  strcat(far, "file.mtx");
+  expect_read_failure(ts, "long path", far, TRISTAR_ERR_IO, "deep/file.mtx: No such file");
+  close_context(ts);
+}
+
+static void test_arguments(void) {
+  tristar_t *ts = open_context(NULL);
+  tristar_matrix_t *m = NULL;
+  tristar_view view;
+  CHECK_STATUS(tristar_matrix_read(NULL, plain, &m), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_read(ts, NULL, &m), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_read(ts, plain, NULL), TRISTAR_ERR_ARGUMENT);
+  memset(&view, 0, sizeof view);
+  CHECK_STATUS(tristar_matrix_write(NULL, plain, &view, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_write(ts, NULL, &view, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_write(ts, plain, NULL, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_matrix_write(ts, plain, &view, NULL), TRISTAR_ERR_ARGUMENT);
+  tristar_matrix_destroy(NULL);
+  tristar_matrix_destroy(&m);
+  tristar_matrix_view(NULL, &view);
+  CHECK(view.ptr == NULL && view.rows == 0);
+  close_context(ts);
+}
+
+/* ---- Writing ---------------------------------------------------------------------------------------------
+ */
+
+/* 3 x 3: (1,0), (2,1), (1,1) = 0, (0,2) if by columns. */
+static const int32_t ptr32[2][4] = {{0, 1, 3, 4}, {1, 2, 4, 5}};
+static const int64_t ptr64[2][4] = {{0, 1, 3, 4}, {1, 2, 4, 5}};
+static const int32_t index32[2][4] = {{1, 2, 1, 0}, {2, 3, 2, 1}};
+static const int64_t index64[2][4] = {{1, 2, 1, 0}, {2, 3, 2, 1}};
+static const double doubles[8] = {1.0 / 3, -1e300, 4.9406564584124654e-324, 1.7976931348623157e308,
+                                  0,       0,      2.2250738585072011e-308, -0.1};
+static const float floats[8] = {1.0f / 3, -1e30f, 1.40129846e-45f, 3.40282347e38f,
+                                0,        0,      1.17549421e-38f, -0.1f};
+static const double doubles_real[4] = {1.0 / 3, 4.9406564584124654e-324, 0, -123456789012345680.0};
+static const float floats_real[4] = {1.0f / 3, 1.40129846e-45f, 0, -16777217.0f};
+
+/* The value that the file must give back at (i, j) for entry k of the arrays above. */
+static void expected_value(const tristar_view *view, int k, int mirrored, double value[2]) {
+  const int width = tsi_scalar_width(view->scalar);
+  for (int c = 0; c < width; c++)
+    value[c] = view->scalar == TRISTAR_SINGLE || view->scalar == TRISTAR_COMPLEX_SINGLE
+                   ? (double)((const float *)view->values)[k * width + c]
+                   : ((const double *)view->values)[k * width + c];
+  if (mirrored && view->symmetry == TRISTAR_SKEW_SYMMETRIC) value[0] = -value[0];
+  if (mirrored && view->symmetry != TRISTAR_SYMMETRIC && view->symmetry != TRISTAR_GENERAL)
+    value[1] = -value[1];
+}
+
+static void check_written(const tristar_view *view, const tristar_matrix_t *m) {
+  int found = 0;
+  CHECK(m->rows == 3 && m->cols == 3 && m->symmetry == view->symmetry);
+  CHECK((m->values == NULL) == (view->values == NULL));
+  for (int j = 0; j < 3; j++)
+    for (int k = ptr32[0][j]; k < ptr32[0][j + 1]; k++) {
+      int row = view->format == TRISTAR_CSC ? index32[0][k] : j,
+          col = view->format == TRISTAR_CSC ? j : index32[0][k];
+      int mirrored = view->symmetry != TRISTAR_GENERAL && row < col;
+      int i = mirrored ? col : row, c = mirrored ? row : col;
+      const int width = tsi_scalar_width(m->scalar);
+      for (int64_t q = m->ptr[c]; q < m->ptr[c + 1]; q++) {
+        double value[2] = {0, 0};
+        if (m->index[q] != i) continue;
+        found++;
+        if (m->values == NULL) continue;
+        expected_value(view, k, mirrored, value);
+        CHECK_MSG(memcmp(m->values + q * width, value, (size_t)width * sizeof(double)) == 0,
+                  "(%d,%d): %.17g, not %.17g", i, c, m->values[q * width], value[0]);
+      }
+    }
+  CHECK(found == 4 && m->ptr[3] == 4);
+}
+
+static void round_trip(tristar_t *ts, const tristar_view *view, int compressed) {
+  const char *path = compressed ? packed : plain;
+  CHECK_OK(tristar_matrix_write(ts, path, view, compressed ? "two\nlines" : NULL));
+  tristar_matrix_t *m = read_matrix(ts, "round trip", path);
+  tristar_view own;
+  check_written(view, m);
+  tristar_matrix_view(m, &own); /* and once more, from the library's own arrays: the same bits */
+  CHECK_OK(tristar_matrix_write(ts, path, &own, NULL));
+  tristar_matrix_t *again = read_matrix(ts, "second round trip", path);
+  CHECK(hash_matrix(again) == hash_matrix(m));
+  tristar_matrix_destroy(&again);
+  tristar_matrix_destroy(&m);
+}
+
+static void test_round_trips(void) {
+  static const tristar_scalar scalars[4] = {TRISTAR_SINGLE, TRISTAR_DOUBLE, TRISTAR_COMPLEX_SINGLE,
+                                            TRISTAR_COMPLEX_DOUBLE};
+  const void *const values[4] = {floats_real, doubles_real, floats, doubles};
+  tristar_t *ts = open_context(NULL);
+  for (int way = 0; way < 4 * 5 * 2 * 8 * 2; way++) {
+    const int symmetry = way % 4, scalar = way / 4 % 5, format = way / 20 % 2, base = way / 40 % 2;
+    tristar_view view = {.format = format ? TRISTAR_CSR : TRISTAR_CSC,
+                         .symmetry = (tristar_symmetry)symmetry,
+                         .scalar = scalar < 4 ? scalars[scalar] : TRISTAR_DOUBLE,
+                         .rows = 3,
+                         .cols = 3,
+                         .values = scalar < 4 ? values[scalar] : NULL,
+                         .ptr_bits = way / 80 % 2 ? 64 : 32,
+                         .index_bits = way / 160 % 2 ? 64 : 32,
+                         .base = base};
+    view.ptr = view.ptr_bits == 64 ? (const void *)ptr64[base] : ptr32[base];
+    view.index = view.index_bits == 64 ? (const void *)index64[base] : index32[base];
+    round_trip(ts, &view, way / 320);
+  }
+  close_context(ts);
+}
+
+static void expect_write_failure(tristar_t *ts, const tristar_view *view, const char *path,
+                                 tristar_status expected, const char *needle) {
+  CHECK_STATUS(tristar_matrix_write(ts, path, view, NULL), expected);
+  check_message(ts, needle, needle);
+}
+
+static void test_write_failures(void) {
+  tristar_t *ts = open_context(NULL);
+  double values[4] = {1, 2, 3, 4};
+  tristar_view view = {.format = TRISTAR_CSC,
+                       .scalar = TRISTAR_DOUBLE,
+                       .rows = 3,
+                       .cols = 3,
+                       .ptr = ptr64[0],
+                       .index = index32[0],
+                       .values = values,
+                       .ptr_bits = 64,
+                       .index_bits = 32,
+                       .base = 0};
+  CHECK(remove(plain) == 0);
+  expect_write_failure(ts, &view, "no_such_folder/a.mtx", TRISTAR_ERR_IO,
+                       "cannot write no_such_folder/a.mtx");
+  if (access("/dev/full", W_OK) == 0)
+    expect_write_failure(ts, &view, "/dev/full", TRISTAR_ERR_IO, "No space left");
+  values[3] = 1 / (values[0] - 1);
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_NOT_FINITE, "column 2, entry 3");
+  values[3] = 4;
+  view.symmetry = TRISTAR_SKEW_SYMMETRIC;
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_FORMAT, "diagonal entry 1");
+  view.symmetry = TRISTAR_SYMMETRIC;
+  view.rows = 4;
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_RECTANGULAR, "4 x 3");
+  view.symmetry = TRISTAR_GENERAL;
+  view.rows = 2;
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_FORMAT, "column 1, entry 1: index 2 is outside 0..1");
+  view.rows = 3;
+  view.base = 1;
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_FORMAT, "ptr[0] is 0 with base 1");
+  view.base = 2;
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_ARGUMENT, "base 2");
+  view.base = 0;
+  view.ptr_bits = 16;
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_ARGUMENT, "ptr_bits 16");
+  view.ptr_bits = 64;
+  view.index = NULL;
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_ARGUMENT, "index is NULL");
+  view.index = index32[0];
+  view.scalar = (tristar_scalar)'x';
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_ARGUMENT, "unknown scalar");
+  view.scalar = TRISTAR_DOUBLE;
+  static const int64_t falls[4] = {0, 2, 1, 4};
+  view.ptr = falls;
+  expect_write_failure(ts, &view, plain, TRISTAR_ERR_FORMAT, "ptr falls from 2 to 1 at 1");
+  CHECK_MSG(access(plain, F_OK) != 0, "a refused view left a file");
+  close_context(ts);
+}
+
+/* The program's locale must not change what a file means. Locales with a decimal comma are not everywhere. */
+static void test_locale(void) {
+  static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "it_IT.UTF-8"};
+  size_t i = 0;
+  while (i < 4 && setlocale(LC_ALL, commas[i]) == NULL) i++;
+  if (i == 4) return;
+  CHECK(localeconv()->decimal_point[0] == ',');
+  test_good();
+  test_round_trips();
+  CHECK(localeconv()->decimal_point[0] == ',');
+  setlocale(LC_ALL, "C");
+}
+
+int main(void) {
+  test_good();
+  test_bad();
+  test_bad_bytes();
+  test_bad_paths();
+  test_arguments();
+  test_round_trips();
+  test_write_failures();
+  test_locale();
+  remove(plain);
+  remove(packed);
+  return 0;
+}
