@@ -7,19 +7,30 @@ static const int32_t index_columns[] = {2, 1, 2, 0, 1};
 static const int32_t ptr_rows[] = {1, 2, 4, 6, 6};
 static const int64_t index_rows[] = {2, 1, 2, 1, 1};
 
+static const float values[] = {0, 0, 1, -1, 5};
+static const tristar_view rows = {.format = TRISTAR_CSR,
+                                  .scalar = TRISTAR_SINGLE,
+                                  .rows = 4,
+                                  .cols = 4,
+                                  .ptr = ptr_rows,
+                                  .index = index_rows,
+                                  .values = values,
+                                  .ptr_bits = 32,
+                                  .index_bits = 64,
+                                  .base = 1};
+
 static void check_result(const tristar_matrix_t *m) {
   static const int64_t ptr[] = {0, 3, 4, 5, 6};
   static const int32_t index[] = {0, 1, 2, 1, 2, 3};
-  static const double values[] = {3, -1, -1, 2, 2, 1};
+  static const double expected[] = {3, -1, -1, 2, 2, 1};
   CHECK_OK(tsi_matrix_check(m));
   CHECK(m->rows == 4 && m->cols == 4 && m->symmetry == TRISTAR_SYMMETRIC && m->scalar == TRISTAR_DOUBLE);
   CHECK(memcmp(m->ptr, ptr, sizeof ptr) == 0);
   CHECK(memcmp(m->index, index, sizeof index) == 0);
-  for (int k = 0; k < 6; k++) CHECK_MSG(m->values[k] == values[k], "entry %d is %g", k, m->values[k]);
+  for (int k = 0; k < 6; k++) CHECK_MSG(m->values[k] == expected[k], "entry %d is %g", k, m->values[k]);
 }
 
-int main(void) {
-  tristar_t *ts = open_context(NULL);
+static void test_storages(tristar_t *ts) {
   tristar_matrix_t *m = NULL;
   tristar_view view = {.format = TRISTAR_CSC,
                        .scalar = TRISTAR_DOUBLE,
@@ -38,17 +49,6 @@ int main(void) {
   check_result(m);
   tristar_matrix_destroy(&m);
   /* values do not count, not even zeros */
-  const float values[] = {0, 0, 1, -1, 5};
-  const tristar_view rows = {.format = TRISTAR_CSR,
-                             .scalar = TRISTAR_SINGLE,
-                             .rows = 4,
-                             .cols = 4,
-                             .ptr = ptr_rows,
-                             .index = index_rows,
-                             .values = values,
-                             .ptr_bits = 32,
-                             .index_bits = 64,
-                             .base = 1};
   CHECK_OK(tristar_matrix_laplacian(ts, &rows, &m));
   check_result(m);
   /* of its own result: the same */
@@ -58,7 +58,10 @@ int main(void) {
   check_result(again);
   tristar_matrix_destroy(&again);
   tristar_matrix_destroy(&m);
+}
 
+static void test_refused(tristar_t *ts) {
+  tristar_matrix_t *m = NULL;
   const tristar_view none = {
       .format = TRISTAR_CSC, .scalar = TRISTAR_DOUBLE, .ptr = ptr_columns, .ptr_bits = 64, .index_bits = 32};
   CHECK_OK(tristar_matrix_laplacian(ts, &none, &m));
@@ -75,6 +78,12 @@ int main(void) {
   CHECK_STATUS(tristar_matrix_laplacian(NULL, &rows, &m), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_matrix_laplacian(ts, NULL, &m), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_matrix_laplacian(ts, &rows, NULL), TRISTAR_ERR_ARGUMENT);
+}
+
+int main(void) {
+  tristar_t *ts = open_context(NULL);
+  test_storages(ts);
+  test_refused(ts);
   close_context(ts);
   return 0;
 }

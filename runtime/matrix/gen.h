@@ -60,8 +60,8 @@ int tsi_grid_star(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_i
 uint64_t tsi_hash(uint64_t x);
 double tsi_hash_unit(uint64_t x);
 
-/* The generators: 1 <= k <= TSI_INDEX_MAX has been checked. Errors: TOO_LARGE, MEMORY. What each discretizes is told in its
- * file. */
+/* The generators: 1 <= k <= TSI_INDEX_MAX has been checked. Errors: TOO_LARGE, MEMORY. What each discretizes
+ * is told in its file. */
 typedef tristar_status tsi_generate_fn(tsi_env *env, int64_t k, tristar_matrix_t **matrix);
 tsi_generate_fn tsi_generate_s2d9pt, tsi_generate_poisson3d7, tsi_generate_poisson3d27,
     tsi_generate_elasticity3d, tsi_generate_kkt3d, tsi_generate_maxwell3d, tsi_generate_chem3d,

@@ -1,0 +1,148 @@
+/* Chunks and DAG on generated problems: the checks pass for many granularities, and fail for each invariant
+ * that is broken. */
+#include "dag/dag.h"
+#include "tests/check.h"
+
+typedef struct structure {
+  tsi_graph *graph;
+  tsi_symbolic *symbolic;
+  tsi_panels *panels;
+  tsi_chunks *chunks;
+  tsi_dag *dag;
+} structure;
+
+/* k x k x k grid with 7-point coupling, one triangle. */
+static void make_grid(tsi_env *env, tsi_index kx, tsi_index ky, tsi_index kz, tsi_graph **graph) {
+  const tsi_index n = kx * ky * kz;
+  tsi_count *ptr = calloc((size_t)n + 1, sizeof *ptr), at = 0;
+  tsi_index *index = malloc(4 * (size_t)n * sizeof *index);
+  for (tsi_index v = 0; v < n; v++) {
+    const tsi_index x = v % kx, y = v / kx % ky, z = v / kx / ky;
+    index[at++] = v;
+    if (x + 1 < kx) index[at++] = v + 1;
+    if (y + 1 < ky) index[at++] = v + kx;
+    if (z + 1 < kz) index[at++] = v + kx * ky;
+    ptr[v + 1] = at;
+  }
+  CHECK_OK(tsi_graph_create(env, n, ptr, index, NULL, true, graph));
+  free(ptr);
+  free(index);
+}
+
+static void build(tsi_env *env, structure *s, tsi_index k, tsi_index kz, tsi_index width, double ceiling) {
+  tsi_symbolic_options options;
+  tsi_chunk_options chunk;
+  tsi_symbolic_options_init(&options);
+  make_grid(env, k, k, kz, &s->graph);
+  CHECK_OK(tsi_symbolic_create(env, s->graph, &options, &s->symbolic));
+  CHECK_OK(tsi_panels_create(env, s->symbolic, width, &s->panels));
+  tsi_chunk_options_init(&chunk, s->symbolic->nnz_stored, 8);
+  chunk.ceiling_bytes = ceiling;
+  chunk.floor_bytes = ceiling / 4;
+  chunk.slice_bytes = ceiling / 8;
+  chunk.whole_bytes = 0;
+  CHECK_OK(tsi_chunks_create(env, s->symbolic, s->panels, &chunk, &s->chunks));
+  CHECK_OK(tsi_dag_create(env, s->chunks, s->panels, 8, &s->dag));
+}
+
+static void destroy(tsi_env *env, structure *s) {
+  tsi_dag_destroy(env, &s->dag);
+  tsi_chunks_destroy(env, &s->chunks);
+  tsi_panels_destroy(env, &s->panels);
+  tsi_symbolic_destroy(env, &s->symbolic);
+  tsi_graph_destroy(env, &s->graph);
+}
+
+typedef struct seen {
+  tsi_index *place;
+} seen;
+
+static void check_edge(void *arg, tsi_index task, tsi_index before) {
+  const tsi_index *place = arg;
+  CHECK_MSG(place[before] < place[task], "task %d comes before %d", task, before);
+}
+
+static void check_orders(tsi_env *env, const tsi_dag *dag) {
+  const tsi_index tasks = 2 * dag->nodes;
+  tsi_index *order = malloc((size_t)tasks * sizeof *order), *place = malloc((size_t)tasks * sizeof *place);
+  for (unsigned seed = 0; seed < 4; seed++) {
+    for (tsi_index k = 0; k < tasks; k++) place[k] = TSI_NONE;
+    CHECK_OK(tsi_dag_order(env, dag, seed, order));
+    for (tsi_index k = 0; k < tasks; k++) {
+      CHECK(order[k] >= 0 && order[k] < tasks && place[order[k]] == TSI_NONE);
+      place[order[k]] = k;
+    }
+    tsi_dag_for_each_edge(dag, check_edge, place);
+  }
+  free(order);
+  free(place);
+}
+
+/* Every broken invariant is found; what was broken is mended afterwards. */
+#define BROKEN(place, value, check)                                                                          \
+  do {                                                                                                       \
+    const __typeof__(place) keep = (place);                                                                  \
+    (place) = (value);                                                                                       \
+    CHECK_STATUS(check, TRISTAR_ERR_INTERNAL);                                                               \
+    (place) = keep;                                                                                          \
+  } while (0)
+
+static void check_corruption(tsi_env *env, structure *s) {
+  tsi_chunks *chunks = s->chunks;
+  tsi_dag *dag = s->dag;
+  tsi_index sliced = 0, linked = 0;
+  while (tsi_chunk_slices(chunks, sliced) < 2) sliced++;
+  while (tsi_chunk_off_rows(chunks, linked) < 2 || tsi_chunk_slices(chunks, linked) > 0) linked++;
+#define CHUNKS tsi_chunks_check(env, chunks, s->symbolic, s->panels)
+#define DAG tsi_dag_check(env, dag, chunks)
+  BROKEN(chunks->panel[1], chunks->panel[1] + 1, CHUNKS);
+  BROKEN(chunks->panel[chunks->count], s->panels->count - 1, CHUNKS);
+  BROKEN(chunks->off[chunks->off_ptr[linked]], chunks->off[chunks->off_ptr[linked] + 1], CHUNKS);
+  BROKEN(chunks->off[chunks->off_ptr[linked] + 1], s->symbolic->n, CHUNKS);
+  BROKEN(chunks->local_row[0], chunks->local_row[1], CHUNKS);
+  BROKEN(chunks->local_row[0], -1, CHUNKS);
+  BROKEN(chunks->slice_row[chunks->slice_ptr[sliced] + 1],
+         chunks->slice_row[chunks->slice_ptr[sliced] + 1] + 1, CHUNKS);
+  BROKEN(chunks->slice_row[chunks->slice_ptr[sliced] + 1], 0, CHUNKS);
+  BROKEN(chunks->slices, chunks->slices + 1, CHUNKS);
+  BROKEN(s->panels->start[1], s->panels->start[1] + 1, tsi_panels_check(env, s->panels, s->symbolic));
+  BROKEN(s->panels->height[0], s->panels->height[0] + 1, tsi_panels_check(env, s->panels, s->symbolic));
+  BROKEN(s->panels->width_max, 1, tsi_panels_check(env, s->panels, s->symbolic));
+  const tsi_count pair = dag->source_ptr[linked];
+  BROKEN(dag->pair[pair].count, dag->pair[pair].count + 1, DAG);
+  BROKEN(dag->pair[pair].target, dag->chunks - 1 - (dag->pair[pair].target == dag->chunks - 1), DAG);
+  BROKEN(dag->pair[pair].source, linked + 1, DAG);
+  BROKEN(dag->by_target[0], dag->by_target[1], DAG);
+  BROKEN(dag->next[dag->next_ptr[linked]], linked, DAG); /* a cycle, and incomplete */
+  BROKEN(dag->next[dag->next_ptr[sliced]], dag->chunks - 1, DAG);
+  BROKEN(dag->priority[0], 0, DAG);
+  CHECK_OK(CHUNKS);
+  CHECK_OK(DAG);
+}
+
+int main(void) {
+  tsi_env env;
+  structure s;
+  tsi_env_init(&env);
+  env.check = true;
+  static const double ceilings[] = {200, 2e3, 2e4, 1e6, 1e9};
+  for (size_t c = 0; c < sizeof ceilings / sizeof *ceilings; c++)
+    for (tsi_index width = 8; width <= 128; width *= 4)
+      for (int grid = 0; grid < 4; grid++) {
+        build(&env, &s, grid == 0 ? 1 : grid == 1 ? 40 : 9, grid == 3 ? 9 : 1, width, ceilings[c]);
+        check_orders(&env, s.dag);
+        if (ceilings[c] == 1e9) CHECK(s.chunks->count == 1);
+        if (ceilings[c] == 200 && grid == 1) CHECK(s.chunks->count > 20);
+        destroy(&env, &s);
+      }
+  build(&env, &s, 12, 12, 32, 3e4);
+  CHECK(s.chunks->count > 8 && s.chunks->slices > 8);
+  CHECK_OK(tsi_dag_write_dot(&env, s.dag, s.chunks, "test_dag.dot"));
+  CHECK_STATUS(tsi_dag_write_dot(&env, s.dag, s.chunks, "no/such/folder/x.dot"), TRISTAR_ERR_IO);
+  env.check = false;
+  check_corruption(&env, &s);
+  destroy(&env, &s);
+  CHECK(atomic_load(&env.memory.current) == 0);
+  tsi_env_finish(&env);
+  return 0;
+}

@@ -1,0 +1,97 @@
+/* The base layer: messages, log, counted allocation, checked arithmetic. */
+#include "runtime/base/env.h"
+#include "tests/check.h"
+
+static tristar_status fails(tsi_env *env, int value) {
+  tristar_status status = TRISTAR_OK;
+  int *p = NULL;
+  TSI_TRY(TSI_ALLOC(env, p, 10));
+  if (value > 3) TSI_FAIL(env, TRISTAR_ERR_FORMAT, "value %d is above 3", value);
+out:
+  TSI_FREE(env, p);
+  return status;
+}
+
+static void keep_line(void *arg, tristar_log_level level, const char *text) {
+  (void)level;
+  snprintf(arg, 100, "%s", text);
+}
+
+static void check_messages(void) {
+  tsi_env env;
+  char line[100] = "";
+  tsi_env_init(&env);
+  CHECK_OK(fails(&env, 3));
+  CHECK(env.message[0] == '\0');
+  CHECK_STATUS(fails(&env, 4), TRISTAR_ERR_FORMAT);
+  CHECK(strstr(env.message, "value 4 is above 3") != NULL);
+  CHECK(strstr(env.message, "TRISTAR_ERR_FORMAT") != NULL);
+  CHECK(strstr(env.message, "fails") != NULL);
+  CHECK(strstr(env.message, "test_env.c:") != NULL);
+  env.log = keep_line;
+  env.log_arg = line;
+  env.log_level = TRISTAR_LOG_WARNING;
+  tsi_log(&env, TRISTAR_LOG_INFO, "not sent");
+  CHECK(line[0] == '\0');
+  tsi_log(&env, TRISTAR_LOG_WARNING, "sent %d", 7);
+  CHECK(strcmp(line, "sent 7") == 0);
+  tsi_env_finish(&env);
+}
+
+static void check_memory(void) {
+  tsi_env env;
+  double *a = NULL, *b = NULL;
+  tsi_env_init(&env);
+  CHECK_OK(TSI_ALLOC(&env, a, 100));
+  CHECK((uintptr_t)a % TSI_CACHE_LINE == 0);
+  CHECK(atomic_load(&env.memory.current) == 800);
+  CHECK_OK(TSI_ALLOC_ZERO(&env, b, 50));
+  for (int i = 0; i < 50; i++) CHECK(b[i] == 0);
+  CHECK(tsi_memory_watch(&env) == 1200);
+  TSI_FREE(&env, a);
+  CHECK(a == NULL);
+  CHECK(atomic_load(&env.memory.current) == 400);
+  CHECK(atomic_load(&env.memory.peak) == 1200);
+  CHECK(atomic_load(&env.memory.recent) == 1200);
+  TSI_FREE(&env, b);
+  TSI_FREE(&env, b); /* NULL is fine */
+  CHECK_OK(TSI_ALLOC(&env, a, 0));
+  CHECK(a != NULL);
+  TSI_FREE(&env, a);
+  CHECK(atomic_load(&env.memory.current) == 0);
+  CHECK_STATUS(TSI_ALLOC(&env, a, SIZE_MAX / 4), TRISTAR_ERR_TOO_LARGE);
+  CHECK(a == NULL);
+  CHECK_STATUS(TSI_ALLOC(&env, a, SIZE_MAX / 16 - 64), TRISTAR_ERR_MEMORY);
+  env.memory.fail_at = atomic_load(&env.memory.calls) + 2;
+  CHECK_OK(TSI_ALLOC(&env, a, 1));
+  CHECK_STATUS(TSI_ALLOC(&env, b, 1), TRISTAR_ERR_MEMORY);
+  CHECK(b == NULL && strstr(env.message, "out of memory") != NULL);
+  TSI_FREE(&env, a);
+  CHECK(atomic_load(&env.memory.current) == 0);
+  tsi_env_finish(&env);
+}
+
+static void check_arithmetic(void) {
+  size_t s;
+  tsi_count c;
+  tsi_index i;
+  CHECK(tsi_size_mul(3, 4, &s) && s == 12);
+  CHECK(!tsi_size_mul(SIZE_MAX, 2, &s));
+  CHECK(!tsi_size_add(SIZE_MAX, 1, &s));
+  CHECK(tsi_count_mul(1LL << 31, 1LL << 31, &c) && c == 1LL << 62);
+  CHECK(!tsi_count_mul(1LL << 32, 1LL << 31, &c));
+  CHECK(!tsi_count_add(INT64_MAX, 1, &c));
+  CHECK(tsi_to_index(TSI_INDEX_MAX, &i) && i == TSI_INDEX_MAX);
+  CHECK(!tsi_to_index(1LL << 31, &i));
+  CHECK(!tsi_to_index(-1, &i));
+}
+
+int main(void) {
+  check_messages();
+  check_memory();
+  check_arithmetic();
+  for (int s = TRISTAR_OK; s <= TRISTAR_ERR_INTERNAL; s++)
+    CHECK(strncmp(tristar_status_name((tristar_status)s), "TRISTAR_", 8) == 0);
+  CHECK(strcmp(tristar_version(), "0.1.0") == 0);
+  return 0;
+}
