@@ -4,6 +4,7 @@
  * A subtree whose work is below a fraction of the total is one task, so is a light front above; a heavy front
  * is cut into tiles. The cut depends on the structure only: the same tiles, hence the same bits, on any
  * number of workers, and when the tasks run one after the other without StarPU. */
+#include <float.h>
 #include <math.h>
 
 #include "runtime/blas.h"
@@ -360,7 +361,7 @@ static void scale(tsi_numeric *numeric, const tristar_factor_t *factor, double *
       if (a > largest) largest = a;
     }
   }
-  numeric->tiny = sqrt(2.2e-16) * (largest > 0 ? largest : 1.0);
+  numeric->tiny = sqrt(DBL_EPSILON) * (largest > 0 ? largest : 1.0);
   if (factor->row_scale) {
     numeric->row_scale = row;
     numeric->col_scale = col;

@@ -16,25 +16,29 @@ typedef struct refinement {
   tristar_plan_t *plan;
   tristar_op op;
   const double *b;
+  const double *row_sum;    /* n: |op(A)| e */
   double *residual, *bound; /* n */
 } refinement;
 
-/* residual = b - op(A) x and the componentwise backward error of x (Oettli and Prager 1964), with LAPACK's
- * guard against denominators that underflow. NaN in x gives NaN. */
+/* residual = b - op(A) x and the componentwise backward error of x (Oettli and Prager 1964) as Arioli, Demmel
+ * and Duff (1989) measure it: a row whose denominator (|A| |x| + |b|)_i is nothing but rounding errors, as
+ * where x and b are zero, is measured against |A| |x| + |A| e max|x| instead. NaN in x gives NaN. */
 static double backward_error(const refinement *r, const double *x) {
   const tristar_factor_t *factor = r->plan->factor;
   const tsi_pattern *pattern = factor->analysis->pattern;
   const tsi_index n = pattern->n;
-  const double safe = (double)(n + 1) * DBL_MIN, guard = safe / DBL_EPSILON;
-  double error = 0;
+  double error = 0, largest = 0;
   tsi_multiply(pattern, factor->values, r->op == TRISTAR_T, false, x, r->residual);
   tsi_multiply(pattern, factor->values, r->op == TRISTAR_T, true, x, r->bound);
+  for (tsi_index i = 0; i < n; i++)
+    if (!(fabs(x[i]) <= largest)) largest = fabs(x[i]);
   for (tsi_index i = 0; i < n; i++) {
+    const double size = fabs(r->b[i] - r->residual[i]), norm = r->row_sum[i] * largest;
+    double bound = r->bound[i] + fabs(r->b[i]);
     r->residual[i] = r->b[i] - r->residual[i];
-    const double bound = r->bound[i] + fabs(r->b[i]), size = fabs(r->residual[i]);
-    const double e = bound > guard ? size / bound : (size + safe) / (bound + safe);
+    if (!(bound > 1000 * n * DBL_EPSILON * (norm + fabs(r->b[i])))) bound = r->bound[i] + norm;
     if (size == 0 && bound == 0) continue; /* an empty row of zeros is solved exactly */
-    if (e > error || isnan(e)) error = e;
+    if (!(size / bound <= error)) error = size / bound;
     if (isnan(error)) break;
   }
   return error;
@@ -94,9 +98,12 @@ tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_
   TSI_TRY(tristar_solve(plan, op, nrhs, b, ldb, x, ldx));
   if (overlap(b, ldb, x, ldx, n, nrhs))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x overlaps b, which refinement needs");
-  TSI_TRY(TSI_ALLOC(env, work, 4 * (tsi_count)n));
+  TSI_TRY(TSI_ALLOC(env, work, 5 * (tsi_count)n));
+  double *row_sum = work + 4 * (ptrdiff_t)n;
+  for (tsi_index i = 0; i < n; i++) work[i] = 1;
+  tsi_multiply(plan->factor->analysis->pattern, plan->factor->values, op == TRISTAR_T, true, work, row_sum);
   for (int64_t c = 0; c < nrhs; c++) {
-    const refinement r = {plan, op, (const double *)b + c * ldb, work, work + n};
+    const refinement r = {plan, op, (const double *)b + c * ldb, row_sum, work, work + n};
     TSI_TRY(refine_column(&r, (double *)x + c * ldx, options, work + 2 * (ptrdiff_t)n, &total));
   }
   if (result != NULL) *result = total;

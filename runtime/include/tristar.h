@@ -352,14 +352,18 @@ typedef struct tristar_refine_options {
 TRISTAR_API void tristar_refine_options_init(tristar_refine_options *options);
 
 typedef struct tristar_refine_result {
-  double backward_error; /* largest over the right-hand sides: max_i |b - A x|_i / (|A| |x| + |b|)_i */
+  double backward_error;         /* componentwise, the largest over the right-hand sides; see below */
   double initial_backward_error; /* before the first correction */
   int steps;                     /* corrections made (largest over the right-hand sides) */
 } tristar_refine_result;
 
 /* tristar_solve followed by iterative refinement in the precision of the factors (Arioli, Demmel, Duff 1989;
  * Higham 2002, chapter 12); stops when the error no longer halves and keeps the best x. x must not overlap b.
- * max_steps = 0 only measures the backward error. options may be NULL. */
+ * max_steps = 0 only measures the backward error. options may be NULL.
+ * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i (Arioli, Demmel, Duff): a row whose denominator
+ * is nothing but rounding errors (below 1000 n eps ((|A| e)_i max|x| + |b|_i)) has (|A| |x|)_i + (|A| e)_i
+ * max|x| instead.
+ */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,
                                                                  int64_t nrhs, const void *b, int64_t ldb,
                                                                  void *x, int64_t ldx,
