@@ -1,0 +1,52 @@
+/* Messages on stderr: see console.h. */
+#include "drivers/console.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* There is one terminal, whichever thread writes to it: hence a lock and a flag of the whole program. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool progress_shown;
+
+static void clear_line(void) {
+  if (progress_shown) fputs("\r\033[K", stderr);
+  progress_shown = false;
+}
+
+tristar_log_level tsi_console_level(bool verbose) {
+  return verbose || isatty(STDERR_FILENO) ? TRISTAR_LOG_PROGRESS : TRISTAR_LOG_WARNING;
+}
+
+void tsi_console_log(void *arg, tristar_log_level level, const char *text) {
+  const bool *verbose = arg;
+  if (level == TRISTAR_LOG_INFO && !*verbose) return;
+  pthread_mutex_lock(&lock);
+  clear_line();
+  if (level == TRISTAR_LOG_PROGRESS && !*verbose) {
+    fprintf(stderr, "%.78s", text);
+    progress_shown = true;
+  } else
+    fprintf(stderr, "tristar: %s%s\n", level == TRISTAR_LOG_WARNING ? "warning: " : "", text);
+  pthread_mutex_unlock(&lock);
+}
+
+void tsi_console_clear(void) {
+  pthread_mutex_lock(&lock);
+  clear_line();
+  pthread_mutex_unlock(&lock);
+}
+
+void tsi_console_error(const char *format, ...) {
+  va_list args;
+  fflush(stdout); /* what was printed before comes first, where both streams are one file */
+  pthread_mutex_lock(&lock);
+  clear_line();
+  fputs("tristar: ", stderr);
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fputc('\n', stderr);
+  pthread_mutex_unlock(&lock);
+}

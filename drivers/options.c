@@ -1,0 +1,207 @@
+/* The table of options, its parser and its help: see options.h. */
+#include "drivers/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/console.h"
+
+typedef enum option_kind {
+  FLAG,   /* bool */
+  TEXT,   /* const char * */
+  NUMBER, /* int64_t from minimum to maximum */
+  REAL,   /* double, not negative */
+  CHOICE  /* int: the number of the word in `choices` */
+} option_kind;
+
+typedef struct option_row {
+  const char *name; /* without "--" */
+  option_kind kind;
+  size_t offset; /* of its field in tsi_settings */
+  unsigned commands;
+  const char *value; /* what the help calls the value */
+  const char *help;
+  int64_t minimum, maximum;
+  const char *const *choices; /* NULL-terminated, in the order of the enumerators of tristar.h */
+} option_row;
+
+static const char *const methods[] = {"auto", "llt", "lu", NULL};
+static const char *const orderings[] = {"metis", "natural", NULL};
+static const char *const matchings[] = {"auto", "off", "on", NULL};
+static const char *const engines[] = {"auto", "serial", "tasks", NULL};
+
+#define FIELD(name) offsetof(tsi_settings, name)
+#define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
+#define ALL (TSI_SOLVE | TSI_GEN | TSI_INFO | TSI_PLOT)
+
+/* clang-format off */
+static const option_row rows[] = {
+  {"rhs", TEXT, FIELD(rhs), TSI_SOLVE, "FILE", "right-hand sides, a Matrix Market file (default: pseudo-random, see below)", 0, 0, NULL},
+  {"nrhs", NUMBER, FIELD(nrhs), TSI_SOLVE, "N", "pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
+  {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "use the graph Laplacian of the pattern, plus the identity, instead of the matrix", 0, 0, NULL},
+  {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu", "factorization (default auto: Cholesky if the matrix looks positive definite)", 0, 0, methods},
+  {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (default metis: nested dissection)", 0, 0, orderings},
+  {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute and scale large entries to the diagonal before LU (default auto)", 0, 0, matchings},
+  {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks, or all on the calling thread without StarPU (default auto)", 0, 0, engines},
+  {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which legal order of the tasks (default 0: the natural one)", 0, UINT32_MAX, NULL},
+  {"workers", NUMBER, FIELD(workers), MATRIX, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
+  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk of the plan, single panels excepted (default: by the size of the factor)", 1, INT64_C(1) << 40, NULL},
+  {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "steps of iterative refinement at most (default 5; 0 only measures the error)", 0, 1000, NULL},
+  {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12)", 0, 0, NULL},
+  {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (always done when pivots were perturbed)", 0, 0, NULL},
+  {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "solve N times, after a warm-up, and tell the median time (default 1)", 1, 1000000, NULL},
+  {"checksum", FLAG, FIELD(checksum), TSI_SOLVE, NULL, "print a checksum of the bits of x, before refinement", 0, 0, NULL},
+  {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth of the machine too, and tell which share of it the solve reaches", 0, 0, NULL},
+  {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
+  {"tree", TEXT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (SVG)", 0, 0, NULL},
+  {"dot", TEXT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of the solve (Graphviz)", 0, 0, NULL},
+  {"out", TEXT, FIELD(out), TSI_SOLVE, "FILE", "write x, a Matrix Market array file (.gz compresses)", 0, 0, NULL},
+  {"out", TEXT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market (.gz compresses)", 0, 0, NULL},
+  {"out", TEXT, FIELD(out), TSI_PLOT, "FILE", "the file to write, SVG", 0, 0, NULL},
+  {"json", TEXT, FIELD(json), TSI_SOLVE | TSI_INFO, "FILE", "write all figures as JSON; - is standard output, instead of the report", 0, 0, NULL},
+  {"verbose", FLAG, FIELD(verbose), ALL, NULL, "tell more, on standard error", 0, 0, NULL},
+  {"help", FLAG, SIZE_MAX, ALL, NULL, "this text", 0, 0, NULL},
+};
+/* clang-format on */
+#define ROWS (sizeof rows / sizeof rows[0])
+
+int tsi_usage_error(const char *command, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  tsi_console_error("%s%s%s", command ? command : "", command ? ": " : "", text);
+  fprintf(stderr, "Try 'tristar %s%s--help'.\n", command ? command : "", command ? " " : "");
+  return TSI_EXIT_USAGE;
+}
+
+static void print_help(const tsi_command *command) {
+  printf("usage: tristar %s %s [OPTION...]\n\n%s.\n\n%s\nOptions\n", command->name, command->operands,
+         command->summary, command->text);
+  for (const option_row *row = rows; row < rows + ROWS; row++) {
+    char left[64];
+    if (!(row->commands & command->bit)) continue;
+    snprintf(left, sizeof left, "--%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
+    printf("  %-30s %s\n", left, row->help);
+  }
+}
+
+static int refuse(const tsi_command *command, const option_row *row, const char *word, const char *why) {
+  return tsi_usage_error(command->name, "--%s %s: %s", row->name, word, why);
+}
+
+/* Reads a whole decimal integer. */
+static bool scan_number(const char *word, int64_t *number) {
+  char *end;
+  errno = 0;
+  const long long value = strtoll(word, &end, 10);
+  *number = value;
+  return end != word && *end == '\0' && errno == 0;
+}
+
+static int store_number(const tsi_command *command, const option_row *row, const char *word, int64_t *field) {
+  char why[96];
+  if (!scan_number(word, field)) return refuse(command, row, word, "not an integer");
+  if (*field >= row->minimum && *field <= row->maximum) return TSI_EXIT_OK;
+  snprintf(why, sizeof why, "not between %" PRId64 " and %" PRId64, row->minimum, row->maximum);
+  return refuse(command, row, word, why);
+}
+
+static int store_real(const tsi_command *command, const option_row *row, const char *word, double *field) {
+  char *end;
+  *field = strtod(word, &end);
+  if (end == word || *end != '\0' || isnan(*field)) return refuse(command, row, word, "not a number");
+  return *field >= 0 ? TSI_EXIT_OK : refuse(command, row, word, "negative");
+}
+
+static int store_choice(const tsi_command *command, const option_row *row, const char *word, int *field) {
+  char why[96];
+  for (int k = 0; row->choices[k]; k++)
+    if (strcmp(word, row->choices[k]) == 0) {
+      *field = k;
+      return TSI_EXIT_OK;
+    }
+  snprintf(why, sizeof why, "not one of %s", row->value);
+  return refuse(command, row, word, why);
+}
+
+static int store(const tsi_command *command, const option_row *row, const char *word,
+                 tsi_settings *settings) {
+  void *field = (char *)settings + row->offset;
+  switch (row->kind) {
+  case FLAG:
+    *(bool *)field = true;
+    return TSI_EXIT_OK;
+  case TEXT:
+    *(const char **)field = word;
+    return *word ? TSI_EXIT_OK : refuse(command, row, "''", "an empty name");
+  case NUMBER:
+    return store_number(command, row, word, field);
+  case REAL:
+    return store_real(command, row, word, field);
+  default:
+    return store_choice(command, row, word, field);
+  }
+}
+
+static void set_defaults(tsi_settings *settings) {
+  memset(settings, 0, sizeof *settings);
+  settings->refine = 5;
+  settings->repeat = 1;
+  settings->tolerance = 1e-12;
+}
+
+/* The rows of the command as getopt_long wants them; val is the number of the row plus FIRST, which is beyond
+ * all characters. */
+enum { FIRST = 256 };
+
+static void list_options(const tsi_command *command, struct option *options) {
+  size_t count = 0;
+  for (size_t r = 0; r < ROWS; r++)
+    if (rows[r].commands & command->bit)
+      options[count++] = (struct option){rows[r].name, rows[r].kind == FLAG ? no_argument : required_argument,
+                                         NULL, FIRST + (int)r};
+  memset(&options[count], 0, sizeof options[count]);
+}
+
+bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_settings *settings,
+                       int *status) {
+  struct option options[ROWS + 1];
+  int found, operands = 0;
+  list_options(command, options);
+  set_defaults(settings);
+  opterr = 0;
+  optind = 1;
+  *status = TSI_EXIT_OK;
+  while (*status == TSI_EXIT_OK && (found = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+    if (found == 'h' || (found >= FIRST && rows[found - FIRST].offset == SIZE_MAX)) {
+      print_help(command);
+      return false;
+    } else if (found >= FIRST)
+      *status = store(command, &rows[found - FIRST], optarg, settings);
+    else if (found == ':')
+      *status = tsi_usage_error(command->name, "%s needs a value", argv[optind - 1]);
+    else if (optopt > 0 && optopt < FIRST)
+      *status = tsi_usage_error(command->name, "unknown option -%c", optopt);
+    else
+      *status = tsi_usage_error(command->name, "%s %s", optopt ? "no value belongs to" : "unknown option",
+                                argv[optind - 1]);
+  }
+  if (*status != TSI_EXIT_OK) return false;
+  for (; optind < argc; optind++, operands++) {
+    if (operands == command->operands_max) {
+      *status = tsi_usage_error(command->name, "one word too many: %s", argv[optind]);
+      return false;
+    }
+    settings->operand[operands] = argv[optind];
+  }
+  return true;
+}

@@ -1,0 +1,58 @@
+/* The command line of `tristar`: every subcommand and every option, each in one row of a table.
+ *
+ * Reads   argv.
+ * Writes  a tsi_settings; help on stdout; messages about wrong usage on stderr.
+ * Invariants
+ *   - a value that reaches tsi_settings is in the range that its row gives
+ *   - the help texts and the parser use the same table, so they cannot disagree */
+#ifndef TSI_DRIVERS_OPTIONS_H
+#define TSI_DRIVERS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Exit statuses of the program. */
+enum { TSI_EXIT_OK = 0, TSI_EXIT_FAILED = 1, TSI_EXIT_USAGE = 2 };
+
+#define TSI_OPERANDS_MAX 2
+
+typedef struct tsi_settings {
+  const char *operand[TSI_OPERANDS_MAX]; /* the words that are not options; NULL: not given */
+  /* the system */
+  const char *rhs;
+  int64_t nrhs; /* 0: not given */
+  bool laplacian;
+  /* analysis, factorization, plan: enumerators of tristar.h */
+  int method, ordering, matching, engine;
+  int64_t order_seed, workers, chunk_bytes;
+  /* solve */
+  int64_t refine, repeat;
+  double tolerance;
+  bool condition;
+  /* what comes out */
+  const char *out, *json, *tree, *dot;
+  bool checksum, report, list, verbose;
+} tsi_settings;
+
+typedef struct tsi_command {
+  unsigned bit;         /* which rows of the table of options are its own */
+  const char *name;     /* the word after `tristar` */
+  const char *operands; /* as the help shows them */
+  const char *summary;  /* one line */
+  const char *text;     /* the rest of its help */
+  int operands_max;
+  int (*run)(const tsi_settings *settings); /* gives an exit status */
+} tsi_command;
+
+/* The bits of the subcommands. */
+enum { TSI_SOLVE = 1, TSI_GEN = 2, TSI_INFO = 4, TSI_PLOT = 8 };
+
+/* Parses argv[1 ..] (argv[0] is the subcommand). Returns true when the command is to run; otherwise *status is
+ * the exit status: help was printed, or the usage was wrong and a message says so. */
+bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_settings *settings,
+                       int *status);
+
+/* Says on stderr what is wrong and how to get help; gives TSI_EXIT_USAGE. command may be NULL. */
+__attribute__((format(printf, 2, 3))) int tsi_usage_error(const char *command, const char *format, ...);
+
+#endif

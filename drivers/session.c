@@ -1,0 +1,170 @@
+/* From the name of a matrix to a plan: see session.h. */
+#include "drivers/session.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "drivers/console.h"
+
+double tsi_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int tsi_expected_workers(const tsi_settings *settings) {
+  const char *given = getenv("STARPU_NCPU");
+  cpu_set_t cores;
+  if (settings->engine == TRISTAR_ENGINE_SERIAL) return 1;
+  if (given != NULL && atoi(given) > 0) return atoi(given); /* has precedence in StarPU */
+  if (settings->workers > 0) return (int)settings->workers;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+bool tsi_session_fail(tsi_session *s, tristar_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(s->message, sizeof s->message, format, args);
+  va_end(args);
+  s->status = status;
+  return false;
+}
+
+/* Does the message begin with the subject or name it as in "cannot open FILE: ..."? */
+static bool names(const char *message, const char *subject) {
+  const size_t length = strlen(subject);
+  for (const char *at = strstr(message, subject); at != NULL; at = strstr(at + 1, subject))
+    if ((at == message || at[-1] == ' ') && at[length] == ':') return true;
+  return false;
+}
+
+bool tsi_session_check(tsi_session *s, tristar_status status, const char *subject) {
+  char text[512] = "";
+  if (status == TRISTAR_OK) return true;
+  if (s->ts != NULL) tristar_error(s->ts, text, sizeof text);
+  if (*text == '\0') snprintf(text, sizeof text, "%s", tristar_status_name(status));
+  char *place = strstr(text, " [TRISTAR_ERR_"); /* for developers: function, file and line */
+  if (place != NULL && !s->settings->verbose) *place = '\0';
+  if (names(text, subject)) return tsi_session_fail(s, status, "%s", text);
+  return tsi_session_fail(s, status, "%s: %s", subject, text);
+}
+
+bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *name) {
+  tristar_config config;
+  memset(s, 0, sizeof *s);
+  s->settings = settings;
+  s->name = name;
+  tristar_config_init(&config);
+  config.use_starpu = settings->engine != TRISTAR_ENGINE_SERIAL;
+  config.workers = (int)settings->workers;
+  config.log = tsi_console_log;
+  config.log_arg = (void *)&settings->verbose;
+  config.log_level = tsi_console_level(settings->verbose);
+  return tsi_session_check(s, tristar_create(&config, &s->ts), "cannot start");
+}
+
+bool tsi_known_generator(tsi_session *s, const char *name, size_t length) {
+  const char *known;
+  char list[400] = "";
+  for (int i = 0; tristar_generator(i, &known, NULL); i++) {
+    const size_t used = strlen(list);
+    if (strlen(known) == length && strncmp(known, name, length) == 0) return true;
+    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known);
+  }
+  s->usage = true;
+  return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "unknown kind '%.*s'; known are %s",
+                          (int)(length < 40 ? length : 40), name, list);
+}
+
+/* Replaces the matrix by its Laplacian. */
+static bool take_laplacian(tsi_session *s) {
+  tristar_matrix_t *laplacian;
+  if (!tsi_session_check(s, tristar_matrix_laplacian(s->ts, &s->view, &laplacian), s->name)) return false;
+  tristar_matrix_destroy(&s->matrix);
+  s->matrix = laplacian;
+  tristar_matrix_view(s->matrix, &s->view);
+  return true;
+}
+
+bool tsi_session_read(tsi_session *s) {
+  const double begin = tsi_now();
+  const bool generated = strncmp(s->name, "gen:", 4) == 0;
+  if (generated && !tsi_known_generator(s, s->name + 4, strcspn(s->name + 4, ":"))) return false;
+  if (!tsi_session_check(s, tristar_matrix_read(s->ts, s->name, &s->matrix), s->name)) {
+    s->usage = generated && s->status == TRISTAR_ERR_ARGUMENT;
+    return false;
+  }
+  tristar_matrix_view(s->matrix, &s->view);
+  if (s->settings->laplacian && !take_laplacian(s)) return false;
+  if (s->view.rows != s->view.cols) /* first of all that is wrong with it */
+    return tsi_session_fail(s, TRISTAR_ERR_RECTANGULAR, "%s: the matrix is not square: %lld rows, %lld columns",
+                            s->name, (long long)s->view.rows, (long long)s->view.cols);
+  if (s->view.values == NULL && s->view.rows > 0)
+    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                            "%s: the file holds a pattern without values; --laplacian solves with the Laplacian "
+                            "of its graph",
+                            s->name);
+  s->read_s = tsi_now() - begin;
+  return true;
+}
+
+static bool analyze(tsi_session *s, int method) {
+  tristar_analysis_options options;
+  const double begin = tsi_now();
+  tristar_analysis_options_init(&options);
+  options.method = (tristar_method)method;
+  options.ordering = (tristar_ordering)s->settings->ordering;
+  options.matching = (tristar_matching)s->settings->matching;
+  tristar_analysis_destroy(&s->analysis);
+  if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
+  tristar_analysis_get_stats(s->analysis, &s->a);
+  s->analyze_s = tsi_now() - begin;
+  return true;
+}
+
+bool tsi_session_analyze(tsi_session *s) {
+  return analyze(s, s->settings->method);
+}
+
+bool tsi_session_factor(tsi_session *s) {
+  const double begin = tsi_now();
+  if (!tsi_session_check(s, tristar_factor(s->analysis, s->view.values, &s->factor), s->name)) return false;
+  tristar_factor_get_stats(s->factor, &s->f);
+  s->factor_s = tsi_now() - begin;
+  tsi_console_clear();
+  /* METHOD_AUTO can turn from Cholesky to LU during the factorization; the factor then has an analysis of its
+   * own, which the library does not give out: make the same one for the statistics and the tree. */
+  if (s->a.method == TRISTAR_METHOD_LLT && s->f.stored_factor != s->a.stored_lower)
+    return analyze(s, TRISTAR_METHOD_LU);
+  return true;
+}
+
+bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
+  tristar_plan_options options;
+  const double begin = tsi_now();
+  tristar_plan_options_init(&options);
+  options.engine = (tristar_engine)s->settings->engine;
+  options.nrhs = nrhs;
+  options.chunk_bytes_max = s->settings->chunk_bytes;
+  options.order_seed = (unsigned)s->settings->order_seed;
+  if (!tsi_session_check(s, tristar_plan(s->factor, &options, &s->plan), s->name)) return false;
+  tristar_plan_get_stats(s->plan, &s->p);
+  s->plan_s = tsi_now() - begin;
+  return true;
+}
+
+int tsi_session_close(tsi_session *s) {
+  tsi_console_clear();
+  tristar_plan_destroy(&s->plan);
+  tristar_factor_destroy(&s->factor);
+  tristar_analysis_destroy(&s->analysis);
+  tristar_matrix_destroy(&s->matrix);
+  tristar_destroy(&s->ts);
+  if (s->status == TRISTAR_OK) return TSI_EXIT_OK;
+  tsi_console_error("%s", s->message);
+  return s->usage ? TSI_EXIT_USAGE : TSI_EXIT_FAILED;
+}

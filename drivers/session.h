@@ -1,0 +1,58 @@
+/* The way from the name of a matrix to a plan, shared by the subcommands.
+ *
+ * Reads   tsi_settings.
+ * Writes  a tsi_session: the objects, their statistics, times in seconds; the first failure.
+ * Invariants
+ *   - a function that gives false has set status and message; the later functions are not to be called then
+ *   - analysis and a describe the analysis that the factor was made with
+ *   - tsi_session_close releases everything, whatever was reached */
+#ifndef TSI_DRIVERS_SESSION_H
+#define TSI_DRIVERS_SESSION_H
+
+#include "drivers/options.h"
+#include "tristar.h"
+
+typedef struct tsi_session {
+  const tsi_settings *settings;
+  const char *name; /* of the matrix: a path or gen:KIND:K */
+  tristar_t *ts;
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  tristar_analysis_stats a;
+  tristar_factor_stats f;
+  tristar_plan_stats p;
+  double read_s, analyze_s, factor_s, plan_s;
+  tristar_status status;
+  bool usage; /* the failure is a wrong word on the command line */
+  char message[640];
+} tsi_session;
+
+/* Creates the context. name: of the matrix, for messages. */
+bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *name);
+/* Reads or generates the matrix; takes its Laplacian if that is asked for. */
+bool tsi_session_read(tsi_session *s);
+bool tsi_session_analyze(tsi_session *s);
+bool tsi_session_factor(tsi_session *s);
+/* nrhs: right-hand sides per solve. */
+bool tsi_session_plan(tsi_session *s, int64_t nrhs);
+/* Tells the failure, if there is one, on stderr; destroys everything; gives the exit status. */
+int tsi_session_close(tsi_session *s);
+
+/* Records a failure that the program itself found; gives false. */
+__attribute__((format(printf, 3, 4))) bool tsi_session_fail(tsi_session *s, tristar_status status,
+                                                            const char *format, ...);
+/* Records the failure of a library call, if status is one. subject: the file or matrix that it is about.
+ * Gives true for TRISTAR_OK. */
+bool tsi_session_check(tsi_session *s, tristar_status status, const char *subject);
+
+/* Is there a generator of this name (length characters)? If not, says so with the list of the names. */
+bool tsi_known_generator(tsi_session *s, const char *name, size_t length);
+
+double tsi_now(void); /* seconds */
+/* CPU workers that StarPU will have: --workers, STARPU_NCPU or the cores of this process. */
+int tsi_expected_workers(const tsi_settings *settings);
+
+#endif
