@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BYTES_MIN ((size_t)256 << 20)
 #define BYTES_MAX ((size_t)1 << 30)
@@ -13,16 +14,17 @@
 #define LANES 8 /* independent sums, so that additions do not wait for each other */
 
 /* The readers wait until `pass` is theirs; PASSES ends them early. `idle` counts those that wait. */
-typedef struct race {
+typedef struct track {
   _Atomic int pass, idle;
-} race;
+} track;
 
 typedef struct reader {
   pthread_t thread;
-  race *race;
+  track *track;
   uint64_t *words;
   size_t count;
   uint64_t sum; /* keeps the loop from being optimized away */
+  double end;   /* of its latest pass */
 } reader;
 
 static uint64_t read_words(const uint64_t *words, size_t count) {
@@ -37,22 +39,37 @@ static void *run_reader(void *arg) {
   reader *r = arg;
   memset(r->words, 1, r->count * sizeof *r->words); /* the pages come to lie near the core that reads them */
   for (int pass = 0; pass < PASSES; pass++) {
-    atomic_fetch_add(&r->race->idle, 1);
-    while (atomic_load(&r->race->pass) < pass) sched_yield();
-    if (atomic_load(&r->race->pass) >= PASSES) break;
+    atomic_fetch_add(&r->track->idle, 1);
+    while (atomic_load(&r->track->pass) < pass) sched_yield();
+    if (atomic_load(&r->track->pass) >= PASSES) break;
     r->sum += read_words(r->words, r->count);
+    r->end = tsi_now();
   }
-  atomic_fetch_add(&r->race->idle, 1);
+  atomic_fetch_add(&r->track->idle, 1);
   return NULL;
 }
 
-static void wait_for_readers(const race *race, int count) {
-  while (atomic_load(&race->idle) < count) sched_yield();
+/* Sleeps, as the cores are for the readers. */
+static void wait_for_readers(const track *track, int count) {
+  const struct timespec moment = {0, 200000};
+  while (atomic_load(&track->idle) < count) nanosleep(&moment, NULL);
+}
+
+/* Lets the readers run one pass; its GB/s. */
+static double time_pass(track *track, int pass, const reader *readers, int threads) {
+  double end = 0;
+  wait_for_readers(track, (pass + 1) * threads);
+  const double begin = tsi_now();
+  atomic_store(&track->pass, pass);
+  wait_for_readers(track, (pass + 2) * threads);
+  for (int t = 0; t < threads; t++)
+    if (readers[t].end > end) end = readers[t].end;
+  return (double)(readers[0].count * (size_t)threads * sizeof(uint64_t)) / (end - begin) / 1e9;
 }
 
 /* GB/s of `threads` readers, each of its part of the array; 0 if a thread cannot be made. */
 static double measure(uint64_t *words, size_t count, int threads) {
-  race race = {-1, 0};
+  track track = {-1, 0};
   double best = 0;
   int made = 0;
   const size_t part = count / (size_t)threads;
@@ -60,16 +77,12 @@ static double measure(uint64_t *words, size_t count, int threads) {
   if (readers == NULL) return 0;
   for (; made < threads; made++) {
     reader *r = &readers[made];
-    *r = (reader){.race = &race, .words = words + part * (size_t)made, .count = part};
+    *r = (reader){.track = &track, .words = words + part * (size_t)made, .count = part};
     if (pthread_create(&r->thread, NULL, run_reader, r) != 0) break;
   }
-  if (made < threads) atomic_store(&race.pass, PASSES);
+  if (made < threads) atomic_store(&track.pass, PASSES);
   for (int pass = 0; pass < PASSES && made == threads; pass++) {
-    wait_for_readers(&race, (pass + 1) * threads);
-    const double begin = tsi_now();
-    atomic_store(&race.pass, pass);
-    wait_for_readers(&race, (pass + 2) * threads);
-    const double gbps = (double)(part * (size_t)threads * sizeof *words) / (tsi_now() - begin) / 1e9;
+    const double gbps = time_pass(&track, pass, readers, threads);
     if (gbps > best) best = gbps;
   }
   for (int t = 0; t < made; t++) pthread_join(readers[t].thread, NULL);

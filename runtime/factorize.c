@@ -16,7 +16,7 @@
 #define SUBTREE_SHARE (1.0 / 100) /* of the flops, for one bottom task */
 #define TASK_FLOPS 4e6            /* a front or subtree lighter than this is never worth more than one task */
 #define TILED_FLOPS 1e8           /* a front heavier than this is cut into tiles */
-#define TILE_ROWS 512
+#define TILE_ROWS TSI_TILE
 #define FLOPS_PER_MICROSECOND 25e3
 
 /* What builds the graph. */

@@ -38,7 +38,7 @@ void tsi_front_open(tsi_numeric *numeric, tsi_index s) {
   front->f = front->w + front->m;
   TSI_TRY(TSI_ALLOC(env, front->p, (tsi_count)front->f * front->w));
   if (numeric->upper) TSI_TRY(TSI_ALLOC(env, front->q, (tsi_count)front->w * front->m));
-  TSI_TRY(TSI_ALLOC(env, front->c, (tsi_count)front->m * front->m));
+  TSI_TRY(TSI_ALLOC(env, front->c, tsi_complement_size(front->m, numeric->upper != NULL)));
   for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++) {
     const tsi_index child = numeric->child[k];
     TSI_TRY(TSI_ALLOC(env, numeric->position[child], numeric->front[child].m));
@@ -97,16 +97,7 @@ static void add_entries(const tsi_numeric *numeric, tsi_index s, tsi_index c0, t
 void tsi_front_assemble(tsi_numeric *numeric, tsi_index s, tsi_index c0, tsi_index c1) {
   if (tsi_numeric_failed(numeric)) return;
   const tsi_front *front = &numeric->front[s];
-  const tsi_index own = tsi_index_min(c1, front->w), off0 = tsi_index_max(c0, front->w) - front->w,
-                  off1 = c1 - front->w;
-  if (c0 < own)
-    memset(front->p + (ptrdiff_t)c0 * front->f, 0, (size_t)(own - c0) * (size_t)front->f * sizeof *front->p);
-  if (off0 < off1) {
-    const size_t columns = (size_t)(off1 - off0);
-    memset(front->c + (ptrdiff_t)off0 * front->m, 0, columns * (size_t)front->m * sizeof *front->c);
-    if (front->q)
-      memset(front->q + (ptrdiff_t)off0 * front->w, 0, columns * (size_t)front->w * sizeof *front->q);
-  }
+  tsi_front_zero_cpu(front, c0, c1);
   add_entries(numeric, s, c0, c1);
   for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++) {
     const tsi_index child = numeric->child[k];
@@ -184,7 +175,7 @@ void tsi_front_whole(tsi_numeric *numeric, tsi_index s) {
     if (front->q && front->m > 0)
       tsi_front_right_cpu(front, o, b, front->w, front->f, numeric->pivots + panels->start[p]);
   }
-  if (!tsi_numeric_failed(numeric) && front->m > 0) tsi_front_schur_cpu(front, 0, front->m, 0, front->m);
+  if (!tsi_numeric_failed(numeric)) tsi_front_schur_all_cpu(front);
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) tsi_front_pack(numeric, p);
   tsi_front_close(numeric, s);
 }

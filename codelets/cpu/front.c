@@ -3,6 +3,7 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <string.h>
 
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
@@ -115,40 +116,67 @@ void tsi_front_right_cpu(const tsi_front *front, tsi_index o, tsi_index b, tsi_i
 }
 
 void tsi_front_schur_cpu(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1) {
-  const int w = front->w, ld = front->f;
+  const bool full = front->q != NULL;
+  const int w = front->w, ld = front->f, ldc = front->m - tsi_tile_row(c0, full);
   const double *rows = front->p + w + r0;
-  double *to = front->c + r0 + (ptrdiff_t)c0 * front->m;
-  if (front->q)
+  double *to = front->c + tsi_complement_entry(front->m, r0, c0, full);
+  if (full)
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, r1 - r0, c1 - c0, w, -1.0, rows, ld,
-                front->q + (ptrdiff_t)c0 * w, w, 1.0, to, front->m);
+                front->q + (ptrdiff_t)c0 * w, w, 1.0, to, ldc);
   else if (r0 == c0)
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, r1 - r0, w, -1.0, rows, ld, 1.0, to, front->m);
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, r1 - r0, w, -1.0, rows, ld, 1.0, to, ldc);
   else
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, r1 - r0, c1 - c0, w, -1.0, rows, ld,
-                front->p + w + c0, ld, 1.0, to, front->m);
+                front->p + w + c0, ld, 1.0, to, ldc);
+}
+
+void tsi_front_schur_all_cpu(const tsi_front *front) {
+  const tsi_index m = front->m;
+  for (tsi_index c0 = 0; c0 < m; c0 += TSI_TILE) {
+    const tsi_index c1 = tsi_index_min(m, c0 + TSI_TILE);
+    if (front->q) {
+      tsi_front_schur_cpu(front, 0, m, c0, c1);
+      continue;
+    }
+    tsi_front_schur_cpu(front, c0, c1, c0, c1);
+    if (c1 < m) tsi_front_schur_cpu(front, c1, m, c0, c1);
+  }
+}
+
+void tsi_front_zero_cpu(const tsi_front *front, tsi_index c0, tsi_index c1) {
+  const bool full = front->q != NULL;
+  const tsi_index own = tsi_index_min(c1, front->w);
+  if (c0 < own)
+    memset(front->p + (ptrdiff_t)c0 * front->f, 0, (size_t)(own - c0) * (size_t)front->f * sizeof *front->p);
+  for (tsi_index j = tsi_index_max(c0, front->w) - front->w; j < c1 - front->w; j++) {
+    const tsi_index first = tsi_tile_row(j, full);
+    memset(front->c + tsi_complement_entry(front->m, first, j, full), 0,
+           (size_t)(front->m - first) * sizeof *front->c);
+    if (full) memset(front->q + (ptrdiff_t)j * front->w, 0, (size_t)front->w * sizeof *front->q);
+  }
 }
 
 void tsi_front_extend_add_cpu(const tsi_front *front, const double *child, tsi_index m,
                               const tsi_index *position, tsi_index c0, tsi_index c1) {
+  const bool full = front->q != NULL;
   tsi_index j = 0, split = 0;
   while (j < m && position[j] < c0) j++;
   while (split < m && position[split] < front->w)
     split++; /* child rows from here on go below the supernode */
   for (; j < m && position[j] < c1; j++) {
-    const double *from = child + (ptrdiff_t)j * m;
-    const bool own = position[j] < front->w;
-    const tsi_index column = own ? position[j] : position[j] - front->w;
-    tsi_index i = front->q ? 0 : j;
-    if (own) {
-      double *to = front->p + (ptrdiff_t)column * front->f;
+    tsi_index i = full ? 0 : j;
+    const double *from = child + tsi_complement_entry(m, i, j, full) - i;
+    if (position[j] < front->w) {
+      double *to = front->p + (ptrdiff_t)position[j] * front->f;
       for (; i < m; i++) to[position[i]] += from[i];
       continue;
     }
-    if (front->q) {
+    const tsi_index column = position[j] - front->w;
+    if (full) {
       double *to = front->q + (ptrdiff_t)column * front->w;
       for (; i < split; i++) to[position[i]] += from[i];
     }
-    double *to = front->c + (ptrdiff_t)column * front->m - front->w;
+    double *to = front->c + tsi_complement_entry(front->m, 0, column, full) - front->w;
     for (; i < m; i++) to[position[i]] += from[i];
   }
 }

@@ -6,10 +6,14 @@
  *            w     m
  *      w  [  P  |  Q  ]      P   f x w   columns of the supernode        (leading dimension f)
  *      m  [  P  |  C  ]      Q   w x m   its rows, LU only, else NULL    (leading dimension w)
- *                            C   m x m   what goes to the parent         (leading dimension m)
+ *                            C   m x m   what goes to the parent         (see below)
  *
  * LLT uses the lower triangle only: A = L L^T, P becomes L. LU: A = L U with row interchanges inside the
  * diagonal block of each panel; P and Q become L (unit lower) and U.
+ *
+ * C is stored in tile columns of TSI_TILE columns. LU: all rows of each, so C is simply column-major. LLT: a
+ * tile column begins with the row of its first column, so that only little more than the lower triangle is
+ * stored.
  *
  * Panels are pieces of the w columns, o .. o+b-1. The factorization is left-looking by panel and tile:
  *   diagonal(o, b)         P(o,o) -= L(o,0:o) U(0:o,o), then factor it
@@ -25,10 +29,33 @@
 
 #include "codelets/cpu/panel.h"
 
+#define TSI_TILE 512
+
 typedef struct tsi_front {
   tsi_index w, m, f;
   double *p, *q, *c;
 } tsi_front;
+
+/* Where the tile column of column j of a complement of order m begins: its first row, and the offset of that
+ * row of its first column. full: LU. */
+static inline tsi_index tsi_tile_row(tsi_index j, bool full) {
+  return full ? 0 : j / TSI_TILE * TSI_TILE;
+}
+static inline ptrdiff_t tsi_complement_tile(tsi_index m, tsi_index j, bool full) {
+  const ptrdiff_t tiles = j / TSI_TILE;
+  return full ? tiles * TSI_TILE * m : TSI_TILE * (tiles * m - TSI_TILE * (tiles * (tiles - 1) / 2));
+}
+/* Offset of entry (i, j); i is in or below the diagonal tile unless full. */
+static inline ptrdiff_t tsi_complement_entry(tsi_index m, tsi_index i, tsi_index j, bool full) {
+  const tsi_index first = tsi_tile_row(j, full);
+  return tsi_complement_tile(m, j, full) + (ptrdiff_t)(j - j / TSI_TILE * TSI_TILE) * (m - first) + i - first;
+}
+/* Scalars of a complement of order m. */
+static inline tsi_count tsi_complement_size(tsi_index m, bool full) {
+  const tsi_index last = (m - 1) / TSI_TILE * TSI_TILE; /* first column of the last tile column */
+  return m == 0 ? 0
+                : tsi_complement_tile(m, last, full) + (tsi_count)(m - last) * (m - tsi_tile_row(last, full));
+}
 
 /* Outcome of a diagonal block. */
 typedef struct tsi_pivoting {
@@ -49,7 +76,11 @@ void tsi_front_right_cpu(const tsi_front *front, tsi_index o, tsi_index b, tsi_i
 /* Rows r0 .. r1-1 and columns c0 .. c1-1 of C. LLT (q NULL): only tiles on or below the diagonal, c1 <= r1; a
  * tile with r0 == c0 && r1 == c1 is a diagonal one. */
 void tsi_front_schur_cpu(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1);
+/* All of C. */
+void tsi_front_schur_all_cpu(const tsi_front *front);
 
+/* Zeroes columns c0 .. c1-1 of the front. */
+void tsi_front_zero_cpu(const tsi_front *front, tsi_index c0, tsi_index c1);
 /* Adds a child's C (of order m, LLT: lower triangle) into columns c0 .. c1-1 of the front; position[i]: front
  * row of the child's row i, ascending. */
 void tsi_front_extend_add_cpu(const tsi_front *front, const double *child, tsi_index m,

@@ -1,0 +1,12 @@
+/* The subcommands: each gets its settings, does its work, gives an exit status. */
+#ifndef TSI_DRIVERS_COMMANDS_H
+#define TSI_DRIVERS_COMMANDS_H
+
+#include "drivers/options.h"
+
+int tsi_command_solve(const tsi_settings *settings);
+int tsi_command_gen(const tsi_settings *settings);
+int tsi_command_info(const tsi_settings *settings);
+int tsi_command_plot(const tsi_settings *settings);
+
+#endif

@@ -1,0 +1,114 @@
+/* `tristar info`: what a solve with a matrix consists of, and how long it should take. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/commands.h"
+#include "drivers/console.h"
+#include "drivers/report.h"
+#include "drivers/tree.h"
+
+#define BAR_WIDTH 48
+
+/* Supernodes by width: bin k holds widths of 2^(k-1)+1 .. 2^k columns. */
+typedef struct histogram {
+  int bins;
+  int64_t count[32];
+  double entries[32], total; /* stored entries of L */
+} histogram;
+
+static void count_widths(const tristar_tree_view *tree, histogram *h) {
+  memset(h, 0, sizeof *h);
+  for (int64_t k = 0; k < tree->supernodes; k++) {
+    const int64_t w = tree->first_column[k + 1] - tree->first_column[k];
+    const double entries = tsi_supernode_entries(tree, k);
+    int bin = 0;
+    while (((int64_t)1 << bin) < w) bin++;
+    h->count[bin]++;
+    h->entries[bin] += entries;
+    h->total += entries;
+    if (bin >= h->bins) h->bins = bin + 1;
+  }
+}
+
+static void print_widths(const histogram *h) {
+  static const char bar[] = "################################################";
+  puts("\nSupernodes by width: how many, and their share of the factor");
+  for (int bin = 0; bin < h->bins; bin++) {
+    char range[48];
+    const int64_t low = bin == 0 ? 1 : ((int64_t)1 << (bin - 1)) + 1, high = (int64_t)1 << bin;
+    const double share = h->total > 0 ? h->entries[bin] / h->total : 0;
+    if (low == high)
+      snprintf(range, sizeof range, "%lld", (long long)low);
+    else
+      snprintf(range, sizeof range, "%lld-%lld", (long long)low, (long long)high);
+    printf("  %11s %9s %5.1f %% %.*s\n", range, tsi_text_count(h->count[bin]), 100 * share,
+           (int)lround(share * BAR_WIDTH), bar);
+  }
+}
+
+/* Seconds that a solve takes if it reads the factor once in each direction from memory: the larger of all of
+ * it at the bandwidth of all workers, and the heaviest path at the bandwidth of one. */
+static double predict(const tsi_session *s, const tsi_bandwidth *bandwidth) {
+  const double all = s->p.stream_bytes / tsi_bandwidth_of(bandwidth, s->p.workers);
+  return fmax(all, s->p.critical_bytes / bandwidth->one) / 1e9;
+}
+
+static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, const histogram *h) {
+  const double stream = s->p.stream_bytes > 0 ? s->p.stream_bytes : 1;
+  const double stored = (double)s->f.nnz_factor > 0 ? (double)s->f.stored_factor / (double)s->f.nnz_factor : 1;
+  tsi_console_clear();
+  tsi_report_matrix(s);
+  tsi_report_analysis(s);
+  tsi_report_factor(s);
+  tsi_report_plan(s);
+  tsi_report("", "%s edges; %s tasks wide, %s deep in each direction", tsi_text_count(s->p.edges),
+             tsi_text_count(s->p.width), tsi_text_count(s->p.depth));
+  tsi_report("", "heaviest path: %s, %.0f %% of the %s that a solve reads", tsi_text_bytes(s->p.critical_bytes),
+             100 * s->p.critical_bytes / stream, tsi_text_bytes(s->p.stream_bytes));
+  tsi_report("", "%.1f %% of what is stored is padding", 100 * (1 - 1 / stored));
+  tsi_report("predicted", "%s for a solve: the %s", tsi_text_seconds(predict(s, bandwidth)),
+             s->p.critical_bytes / bandwidth->one > s->p.stream_bytes / tsi_bandwidth_of(bandwidth, s->p.workers)
+                 ? "heaviest path, read by one core"
+                 : "factor, read by all workers");
+  tsi_report("", "assuming memory at the measured %.1f GB/s of 1 core, %.1f GB/s of %d", bandwidth->one,
+             bandwidth->all, bandwidth->cores);
+  print_widths(h);
+}
+
+static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, const histogram *h) {
+  cJSON *object = tsi_json_session(s), *widths = cJSON_CreateArray();
+  tsi_json_add_bandwidth(object, bandwidth);
+  if (s->plan != NULL && bandwidth->one > 0) tsi_json_add_number(object, "predicted_solve_s", predict(s, bandwidth));
+  for (int bin = 0; bin < h->bins; bin++) {
+    cJSON *row = cJSON_CreateObject();
+    tsi_json_add_number(row, "columns_max", (double)((int64_t)1 << bin));
+    tsi_json_add_number(row, "supernodes", (double)h->count[bin]);
+    tsi_json_add_number(row, "entries", h->entries[bin]);
+    cJSON_AddItemToArray(widths, row);
+  }
+  cJSON_AddItemToObject(object, "widths", widths);
+  return object;
+}
+
+int tsi_command_info(const tsi_settings *settings) {
+  tsi_session session, *s = &session;
+  tsi_bandwidth bandwidth = {0};
+  tristar_tree_view tree;
+  histogram h = {0};
+  if (settings->operand[0] == NULL) return tsi_usage_error("info", "no MATRIX given");
+  bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
+            tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
+            tsi_session_plan(s, 1);
+  if (ok) {
+    tristar_analysis_get_tree(s->analysis, &tree);
+    count_widths(&tree, &h);
+    if (settings->dot != NULL)
+      ok = tsi_session_check(s, tristar_plan_write_dot(s->plan, settings->dot), settings->dot);
+    if (ok && settings->tree != NULL) ok = tsi_tree_draw(s, settings->tree);
+  }
+  if (ok && !(settings->json != NULL && strcmp(settings->json, "-") == 0)) print_report(s, &bandwidth, &h);
+  tsi_json_write(s, make_json(s, &bandwidth, &h));
+  return tsi_session_close(s);
+}

@@ -1,0 +1,108 @@
+/* The figures of a session as JSON: see report.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "drivers/console.h"
+#include "drivers/report.h"
+
+void tsi_json_add_number(cJSON *object, const char *key, double value) {
+  cJSON_AddNumberToObject(object, key, value); /* null for NaN and infinity */
+}
+
+static void add_analysis(const tsi_session *s, cJSON *object) {
+  cJSON_AddStringToObject(object, "method", tsi_method_name(s->a.method));
+  cJSON_AddStringToObject(object, "ordering",
+                          s->settings->ordering == TRISTAR_ORDERING_METIS ? "metis" : "natural");
+  cJSON_AddBoolToObject(object, "matched", s->a.matched);
+  cJSON_AddBoolToObject(object, "symmetric_pattern", s->a.symmetric_pattern);
+  tsi_json_add_number(object, "nnz_lower", (double)s->a.nnz_lower);
+  tsi_json_add_number(object, "factor_flops", s->a.flops);
+  tsi_json_add_number(object, "supernodes", (double)s->a.supernodes);
+  tsi_json_add_number(object, "panels", (double)s->a.panels);
+  tsi_json_add_number(object, "widest_supernode", (double)s->a.widest_supernode);
+  tsi_json_add_number(object, "tree_height", (double)s->a.tree_height);
+  tsi_json_add_number(object, "analyze_s", s->analyze_s);
+}
+
+static void add_factor(const tsi_session *s, cJSON *object) {
+  tsi_json_add_number(object, "nnz_factor", (double)s->f.nnz_factor);
+  tsi_json_add_number(object, "stored_factor", (double)s->f.stored_factor);
+  tsi_json_add_number(object, "perturbed_pivots", (double)s->f.perturbed_pivots);
+  tsi_json_add_number(object, "factor_bytes", (double)s->f.factor_bytes);
+  tsi_json_add_number(object, "peak_factor_bytes", (double)s->f.peak_bytes);
+  tsi_json_add_number(object, "factor_s", s->factor_s);
+  tsi_json_add_number(object, "factor_gflops", s->factor_s > 0 ? s->a.flops / s->factor_s / 1e9 : 0);
+}
+
+static void add_plan(const tsi_session *s, cJSON *object) {
+  tsi_json_add_number(object, "chunks", (double)s->p.chunks);
+  tsi_json_add_number(object, "slices", (double)s->p.slices);
+  tsi_json_add_number(object, "tasks", (double)s->p.tasks);
+  tsi_json_add_number(object, "edges", (double)s->p.edges);
+  tsi_json_add_number(object, "width", (double)s->p.width);
+  tsi_json_add_number(object, "depth", (double)s->p.depth);
+  tsi_json_add_number(object, "critical_bytes", s->p.critical_bytes);
+  tsi_json_add_number(object, "stream_bytes", s->p.stream_bytes);
+  tsi_json_add_number(object, "exact_bytes", s->p.exact_bytes);
+  tsi_json_add_number(object, "workers", s->p.workers);
+  cJSON_AddStringToObject(object, "scheduler", s->p.scheduler);
+  tsi_json_add_number(object, "plan_s", s->plan_s);
+}
+
+cJSON *tsi_json_session(const tsi_session *s) {
+  struct rusage usage;
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "version", tristar_version());
+  cJSON_AddStringToObject(object, "matrix", s->name);
+  cJSON_AddBoolToObject(object, "laplacian", s->settings->laplacian);
+  cJSON_AddStringToObject(object, "status", tristar_status_name(s->status));
+  if (s->status != TRISTAR_OK) cJSON_AddStringToObject(object, "message", s->message);
+  if (s->analysis != NULL) {
+    tsi_json_add_number(object, "n", (double)s->a.n);
+    tsi_json_add_number(object, "nnz", (double)s->a.nnz);
+    cJSON_AddStringToObject(object, "symmetry", tsi_symmetry_text(s->view.symmetry));
+    tsi_json_add_number(object, "read_s", s->read_s);
+    add_analysis(s, object);
+  }
+  if (s->factor != NULL) add_factor(s, object);
+  if (s->plan != NULL) add_plan(s, object);
+  getrusage(RUSAGE_SELF, &usage);
+  tsi_json_add_number(object, "peak_rss_bytes", 1024.0 * (double)usage.ru_maxrss);
+  return object;
+}
+
+void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth) {
+  if (bandwidth->one <= 0) return;
+  tsi_json_add_number(object, "bandwidth_cores", bandwidth->cores);
+  tsi_json_add_number(object, "bandwidth_gbps", bandwidth->all);
+  tsi_json_add_number(object, "bandwidth_one_core_gbps", bandwidth->one);
+}
+
+static bool write_text(tsi_session *s, const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  bool ok = file != NULL;
+  if (ok) {
+    ok = fprintf(file, "%s\n", text) > 0;
+    if (fclose(file) != 0) ok = false;
+  }
+  return ok || tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+}
+
+bool tsi_json_write(tsi_session *s, cJSON *object) {
+  bool ok = true;
+  const char *path = s->settings->json;
+  char *text = path != NULL ? cJSON_Print(object) : NULL;
+  if (path != NULL && text == NULL)
+    ok = tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for JSON");
+  else if (path != NULL && strcmp(path, "-") == 0) {
+    tsi_console_clear();
+    ok = puts(text) >= 0;
+  } else if (path != NULL)
+    ok = write_text(s, path, text);
+  cJSON_free(text);
+  cJSON_Delete(object);
+  return ok;
+}

@@ -1,0 +1,81 @@
+/* The program `tristar`: finds the subcommand, parses its options, runs it.
+ *
+ * Exit status: 0 done, 1 failed (a message says why), 2 wrong usage. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "drivers/commands.h"
+#include "drivers/console.h"
+#include "tristar.h"
+
+#define MATRIX_TEXT                                                                                          \
+  "MATRIX is a Matrix Market, Harwell-Boeing or Rutherford-Boeing file, plain or compressed by gzip, or\n"   \
+  "gen:KIND:K, a model problem of size K (the kinds: tristar gen --list).\n"
+
+static const tsi_command commands[] = {
+    {TSI_SOLVE, "solve", "MATRIX", "Solves A X = B",
+     MATRIX_TEXT
+     "\n"
+     "Analyzes and factors A, records the plan of a solve, solves, refines, and tells times and accuracy. Without\n"
+     "--rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + 1442695040888963407 mod\n"
+     "2^64, starting from s = 1, column after column. The exit status is 1 if A is singular or X not accurate.\n",
+     1, tsi_command_solve},
+    {TSI_INFO, "info", "MATRIX", "Tells what a solve with a matrix consists of",
+     MATRIX_TEXT
+     "\n"
+     "Analyzes and factors the matrix and records a plan, but does not solve. Tells fill, supernodes, chunks, the\n"
+     "shape of the task graph, and the time that a solve should take on this machine, whose read bandwidth it\n"
+     "measures.\n",
+     1, tsi_command_info},
+    {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
+     "The kinds, and what the size K means for them: tristar gen --list.\n", 2, tsi_command_gen},
+    {TSI_PLOT, "plot", "tree MATRIX", "Draws the assembly tree of a matrix with the chunks of its solve",
+     MATRIX_TEXT
+     "\n"
+     "Each supernode is a rectangle below its parent. Areas are proportional to bytes of factor, and the colours\n"
+     "tell chunks apart, which are the tasks of a solve.\n",
+     2, tsi_command_plot},
+};
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static void print_help(void) {
+  printf("usage: tristar SUBCOMMAND ... [OPTION...]\n\n"
+         "Sparse triangular solves as a task graph on StarPU: factor once, solve again and again.\n\n"
+         "Subcommands\n");
+  for (size_t k = 0; k < COMMANDS; k++) printf("  %-8s %s\n", commands[k].name, commands[k].summary);
+  printf("\n  tristar SUBCOMMAND --help tells the options of each; tristar --version the version.\n\n"
+         "Environment\n"
+         "  STARPU_NCPU=N      CPU workers (default: all cores)\n"
+         "  STARPU_SCHED=NAME  scheduler: lws (the default), eager, prio, dmda, ...\n"
+         "  TRISTAR_CHECK=1    verify every internal structure as it is built\n\n"
+         "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
+}
+
+static int run(int argc, char **argv) {
+  tsi_settings settings;
+  int status;
+  if (argc < 2) return tsi_usage_error(NULL, "no subcommand given");
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    print_help();
+    return TSI_EXIT_OK;
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    printf("tristar %s\n", tristar_version());
+    return TSI_EXIT_OK;
+  }
+  for (size_t k = 0; k < COMMANDS; k++)
+    if (strcmp(argv[1], commands[k].name) == 0)
+      return tsi_options_parse(&commands[k], argc - 1, argv + 1, &settings, &status) ? commands[k].run(&settings)
+                                                                                    : status;
+  return tsi_usage_error(NULL, "unknown %s '%s'", argv[1][0] == '-' ? "option" : "subcommand", argv[1]);
+}
+
+int main(int argc, char **argv) {
+  int status = run(argc, argv);
+  if ((fflush(stdout) != 0 || ferror(stdout)) && status == TSI_EXIT_OK) {
+    tsi_console_error("cannot write to standard output: %s", strerror(errno));
+    status = TSI_EXIT_FAILED;
+  }
+  return status;
+}

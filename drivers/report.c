@@ -1,0 +1,106 @@
+/* The lines of a report and the text of numbers: see report.h. */
+#include "drivers/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "drivers/console.h"
+
+#define TEXT_SIZE 32
+
+static char *next_buffer(void) {
+  static _Thread_local char buffers[8][TEXT_SIZE];
+  static _Thread_local unsigned next;
+  return buffers[next++ % 8];
+}
+
+const char *tsi_text_count(int64_t count) {
+  char digits[TEXT_SIZE], *text = next_buffer(), *to = text;
+  const int length = snprintf(digits, sizeof digits, "%" PRId64, count);
+  for (int k = 0; k < length; k++) {
+    if (k > 0 && (length - k) % 3 == 0 && digits[k - 1] != '-') *to++ = ',';
+    *to++ = digits[k];
+  }
+  *to = '\0';
+  return text;
+}
+
+/* Three significant digits of value / scale. */
+static const char *text_scaled(double value, double scale, const char *unit) {
+  char *text = next_buffer();
+  const double v = value / scale;
+  snprintf(text, TEXT_SIZE, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, unit);
+  return text;
+}
+
+const char *tsi_text_seconds(double seconds) {
+  if (seconds < 1e-3) return text_scaled(seconds, 1e-6, "us");
+  return seconds < 1 ? text_scaled(seconds, 1e-3, "ms") : text_scaled(seconds, 1, "s");
+}
+const char *tsi_text_bytes(double bytes) {
+  if (bytes < 1e6) return text_scaled(bytes, 1e3, "KB");
+  return bytes < 1e9 ? text_scaled(bytes, 1e6, "MB") : text_scaled(bytes, 1e9, "GB");
+}
+const char *tsi_text_flops(double flops) {
+  return flops < 1e9 ? text_scaled(flops, 1e6, "Mflop") : text_scaled(flops, 1e9, "Gflop");
+}
+
+const char *tsi_method_name(tristar_method method) {
+  return method == TRISTAR_METHOD_LLT ? "llt" : "lu";
+}
+
+const char *tsi_symmetry_text(tristar_symmetry symmetry) {
+  static const char *const names[] = {"general", "symmetric", "skew-symmetric", "hermitian"};
+  return names[symmetry];
+}
+
+void tsi_report(const char *label, const char *format, ...) {
+  va_list args;
+  printf("%-10s", label);
+  va_start(args, format);
+  vprintf(format, args);
+  va_end(args);
+  putchar('\n');
+}
+
+void tsi_report_matrix(const tsi_session *s) {
+  tsi_report("matrix", "%s%s", s->settings->laplacian ? "Laplacian of " : "", s->name);
+  tsi_report("", "%s rows, %s entries, %s%s; read in %s", tsi_text_count(s->a.n), tsi_text_count(s->a.nnz),
+             tsi_symmetry_text(s->view.symmetry),
+             s->view.symmetry != TRISTAR_GENERAL ? ""
+             : s->a.symmetric_pattern            ? ", symmetric pattern"
+                                                 : ", unsymmetric pattern",
+             tsi_text_seconds(s->read_s));
+}
+
+void tsi_report_analysis(const tsi_session *s) {
+  tsi_report("analysis", "%s, %s ordering%s, in %s",
+             s->a.method == TRISTAR_METHOD_LLT ? "Cholesky (LL^T)" : "LU",
+             s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural",
+             s->a.matched ? ", large entries matched to the diagonal" : "", tsi_text_seconds(s->analyze_s));
+  const double own = s->a.method == TRISTAR_METHOD_LLT ? (double)(s->a.nnz + s->a.n) / 2 : (double)s->a.nnz;
+  const double factor = s->a.method == TRISTAR_METHOD_LLT ? (double)s->a.nnz_lower
+                                                          : 2 * (double)s->a.nnz_lower - (double)s->a.n;
+  tsi_report("", "%s entries in the factor, %.1f for each of the matrix; %s", tsi_text_count((int64_t)factor),
+             own > 0 ? factor / own : 1, tsi_text_flops(s->a.flops));
+  tsi_report("", "%s supernodes, the widest with %s columns; tree of height %s", tsi_text_count(s->a.supernodes),
+             tsi_text_count(s->a.widest_supernode), tsi_text_count(s->a.tree_height));
+}
+
+void tsi_report_factor(const tsi_session *s) {
+  tsi_report("factor", "%s, %.1f GF/s; %s perturbed pivots; %s, %s at the peak", tsi_text_seconds(s->factor_s),
+             s->factor_s > 0 ? s->a.flops / s->factor_s / 1e9 : 0, tsi_text_count(s->f.perturbed_pivots),
+             tsi_text_bytes((double)s->f.factor_bytes), tsi_text_bytes((double)s->f.peak_bytes));
+}
+
+void tsi_report_plan(const tsi_session *s) {
+  char work[80] = "no task: one call";
+  if (s->p.tasks > 0)
+    snprintf(work, sizeof work, "%s tasks on %d %s, scheduler %.32s", tsi_text_count(s->p.tasks), s->p.workers,
+             s->p.workers == 1 ? "worker" : "workers", s->p.scheduler);
+  tsi_report("plan", "%s %s, %s row slices; %s; in %s", tsi_text_count(s->p.chunks),
+             s->p.chunks == 1 ? "chunk" : "chunks", tsi_text_count(s->p.slices), work,
+             tsi_text_seconds(s->plan_s));
+}

@@ -1,0 +1,33 @@
+/* What the program tells on stdout: the lines of a report, and the same figures as JSON. */
+#ifndef TSI_DRIVERS_REPORT_H
+#define TSI_DRIVERS_REPORT_H
+
+#include <cjson/cJSON.h>
+
+#include "drivers/bandwidth.h"
+
+/* Text for a number, in one of a few static-per-call buffers: valid until the eighth next call. */
+const char *tsi_text_count(int64_t count);    /* 1,234,567 */
+const char *tsi_text_seconds(double seconds); /* 1.23 s, 4.56 ms, 7.89 us */
+const char *tsi_text_bytes(double bytes);     /* 12.3 MB, 4.56 GB */
+const char *tsi_text_flops(double flops);     /* 12.3 Mflop, 4.56 Gflop */
+
+const char *tsi_method_name(tristar_method method); /* llt, lu */
+const char *tsi_symmetry_text(tristar_symmetry symmetry);
+
+/* "label     text": the label, if any, in a column of its own. */
+__attribute__((format(printf, 2, 3))) void tsi_report(const char *label, const char *format, ...);
+/* The paragraphs that all reports share. */
+void tsi_report_matrix(const tsi_session *s);
+void tsi_report_analysis(const tsi_session *s);
+void tsi_report_factor(const tsi_session *s);
+void tsi_report_plan(const tsi_session *s);
+
+/* A JSON object with version, status, message (if any) and the figures of whatever the session has reached. */
+cJSON *tsi_json_session(const tsi_session *s);
+void tsi_json_add_number(cJSON *object, const char *key, double value);
+void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth);
+/* Writes --json, if given, and frees the object. */
+bool tsi_json_write(tsi_session *s, cJSON *object);
+
+#endif

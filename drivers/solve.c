@@ -1,0 +1,189 @@
+/* `tristar solve`: A X = B from a file to a judged X.
+ *
+ * Plain solves are timed and must repeat bit for bit; a refined solve follows, whose backward error is judged:
+ *   - pivots perturbed and 1 / condition below the roundoff: the matrix is singular to working precision
+ *   - backward error above --tolerance: not accurate
+ * Both end with exit status 1, and x is not written. */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/commands.h"
+#include "drivers/console.h"
+#include "drivers/report.h"
+#include "drivers/rhs.h"
+
+typedef struct result {
+  tristar_dense b, x;
+  double median_s, fastest_s; /* of one plain solve; 0: none was made */
+  uint64_t checksum;          /* of the plain x */
+  tristar_refine_result refined;
+  bool measured; /* refined is set */
+  double rcond;  /* NaN: not computed */
+  tsi_bandwidth bandwidth;
+} result;
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* One plain solve, its time, and the checksum of its x. */
+static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *checksum) {
+  const int64_t n = r->b.rows;
+  const double begin = tsi_now();
+  const tristar_status status =
+      tristar_solve(s->plan, TRISTAR_N, r->b.cols, r->b.values, n, r->x.values, n);
+  *seconds = tsi_now() - begin;
+  *checksum = tsi_checksum(&r->x);
+  return tsi_session_check(s, status, s->name);
+}
+
+/* --repeat timed solves, all with the same bits; more than one follow an untimed warm-up. */
+static bool solve_plain(tsi_session *s, result *r) {
+  const int64_t repeat = s->settings->repeat, warm_up = repeat > 1;
+  double *seconds = malloc((size_t)(repeat + warm_up) * sizeof *seconds);
+  bool ok = seconds != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", repeat);
+  for (int64_t k = 0; k < repeat + warm_up && ok; k++) {
+    uint64_t checksum;
+    ok = solve_once(s, r, &seconds[k], &checksum);
+    if (k == 0) r->checksum = checksum;
+    if (ok && checksum != r->checksum)
+      ok = tsi_session_fail(s, TRISTAR_ERR_INTERNAL,
+                            "%s: solve %" PRId64 " gave other bits (%016" PRIx64 ") than the first (%016" PRIx64
+                            "): a defect of TriStar",
+                            s->name, k + 1, checksum, r->checksum);
+  }
+  if (ok) {
+    double *timed = seconds + warm_up;
+    qsort(timed, (size_t)repeat, sizeof *timed, ascending);
+    r->fastest_s = timed[0];
+    r->median_s = (timed[(repeat - 1) / 2] + timed[repeat / 2]) / 2;
+  }
+  free(seconds);
+  return ok;
+}
+
+static bool solve_refined(tsi_session *s, result *r) {
+  tristar_refine_options options;
+  const int64_t n = r->b.rows;
+  tristar_refine_options_init(&options);
+  options.max_steps = (int)s->settings->refine;
+  r->measured = tsi_session_check(s,
+                                  tristar_solve_refined(s->plan, TRISTAR_N, r->b.cols, r->b.values, n,
+                                                        r->x.values, n, &options, &r->refined),
+                                  s->name);
+  return r->measured;
+}
+
+static bool estimate_condition(tsi_session *s, result *r) {
+  if (!s->settings->condition && s->f.perturbed_pivots == 0) return true;
+  return tsi_session_check(s, tristar_condition(s->plan, &r->rcond), s->name);
+}
+
+static bool judge(tsi_session *s, const result *r) {
+  const char *perturbed = tsi_text_count(s->f.perturbed_pivots);
+  const char *pivots = s->f.perturbed_pivots == 1 ? "pivot" : "pivots";
+  if (r->rcond < DBL_EPSILON) /* false for NaN */
+    return tsi_session_fail(s, TRISTAR_ERR_SINGULAR,
+                            "%s: the matrix is singular to working precision: estimated reciprocal condition "
+                            "%.1e, %s perturbed %s",
+                            s->name, r->rcond, perturbed, pivots);
+  if (!(r->refined.backward_error <= s->settings->tolerance)) /* true for NaN */
+    return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
+                            "%s: backward error %.1e is above the tolerance %.1e; %s %s perturbed", s->name,
+                            r->refined.backward_error, s->settings->tolerance, perturbed,
+                            s->f.perturbed_pivots == 1 ? "pivot was" : "pivots were");
+  return true;
+}
+
+static bool write_x(tsi_session *s, const result *r) {
+  const char *path = s->settings->out;
+  char comment[512];
+  if (path == NULL) return true;
+  snprintf(comment, sizeof comment, "X of A X = B, A = %.300s (tristar solve, TriStar %s)", s->name,
+           tristar_version());
+  return tsi_session_check(s, tristar_dense_write(s->ts, path, &r->x, comment), path);
+}
+
+/* Bytes per second of one median solve, as exact entries of the factors. */
+static double solve_gbps(const tsi_session *s, const result *r) {
+  return r->median_s > 0 ? s->p.exact_bytes / r->median_s / 1e9 : 0;
+}
+
+static void report_solve(const tsi_session *s, const result *r) {
+  const int64_t repeat = s->settings->repeat, nrhs = r->b.cols;
+  char times[96] = "", rate[64] = "";
+  if (repeat > 1)
+    snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat, tsi_text_seconds(r->fastest_s));
+  if (nrhs > 1)
+    snprintf(rate, sizeof rate, ", %.1f GF/s with %s right-hand sides",
+             solve_gbps(s, r) / 4 * (double)nrhs, tsi_text_count(nrhs));
+  tsi_report("solve", "%s%s, %.1f GB/s of factor%s", tsi_text_seconds(r->median_s), times, solve_gbps(s, r), rate);
+  if (r->bandwidth.one > 0) {
+    const double limit = tsi_bandwidth_of(&r->bandwidth, s->p.workers);
+    const int cores = s->p.workers > 1 ? r->bandwidth.cores : 1;
+    tsi_report("", "%.0f %% of the read bandwidth of %d %s, %.1f GB/s%s", 100 * solve_gbps(s, r) / limit, cores,
+               cores == 1 ? "core" : "cores", limit,
+               solve_gbps(s, r) > limit ? " (the factor stays in the caches)" : "");
+  }
+  tsi_report("accuracy", "backward error %.1e after %d %s of refinement (%.1e before)", r->refined.backward_error,
+             r->refined.steps, r->refined.steps == 1 ? "step" : "steps", r->refined.initial_backward_error);
+  if (!isnan(r->rcond)) tsi_report("", "estimated reciprocal condition %.1e", r->rcond);
+  if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, r->checksum);
+  if (s->settings->out != NULL && s->status == TRISTAR_OK) tsi_report("written", "%s", s->settings->out);
+}
+
+static void print_report(const tsi_session *s, const result *r) {
+  if (s->settings->json != NULL && strcmp(s->settings->json, "-") == 0) return;
+  if (!r->measured) return; /* the message tells all */
+  tsi_console_clear();
+  tsi_report_matrix(s);
+  tsi_report_analysis(s);
+  tsi_report_factor(s);
+  tsi_report_plan(s);
+  report_solve(s, r);
+}
+
+static cJSON *make_json(const tsi_session *s, const result *r) {
+  char checksum[32];
+  cJSON *object = tsi_json_session(s);
+  if (!r->measured) return object;
+  snprintf(checksum, sizeof checksum, "%016" PRIx64, r->checksum);
+  tsi_json_add_number(object, "nrhs", (double)r->b.cols);
+  tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
+  tsi_json_add_number(object, "solve_s", r->median_s);
+  tsi_json_add_number(object, "solve_min_s", r->fastest_s);
+  tsi_json_add_number(object, "solve_gbps", solve_gbps(s, r));
+  tsi_json_add_bandwidth(object, &r->bandwidth);
+  tsi_json_add_number(object, "initial_backward_error", r->refined.initial_backward_error);
+  tsi_json_add_number(object, "backward_error", r->refined.backward_error);
+  tsi_json_add_number(object, "refinement_steps", r->refined.steps);
+  tsi_json_add_number(object, "tolerance", s->settings->tolerance);
+  if (!isnan(r->rcond)) tsi_json_add_number(object, "rcond", r->rcond);
+  cJSON_AddStringToObject(object, "checksum", checksum);
+  return object;
+}
+
+int tsi_command_solve(const tsi_settings *settings) {
+  tsi_session session, *s = &session;
+  result r = {.rcond = NAN};
+  if (settings->operand[0] == NULL) return tsi_usage_error("solve", "no MATRIX given");
+  if (settings->rhs != NULL && settings->nrhs > 0)
+    return tsi_usage_error("solve", "--nrhs and --rhs: the file tells how many right-hand sides there are");
+  const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
+                      tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
+                      tsi_session_analyze(s) &&
+                      (!settings->report || tsi_bandwidth_measure(s, &r.bandwidth)) && tsi_session_factor(s) &&
+                      tsi_session_plan(s, r.b.cols) && solve_plain(s, &r) && solve_refined(s, &r) &&
+                      estimate_condition(s, &r) && judge(s, &r);
+  if (solved) write_x(s, &r);
+  print_report(s, &r);
+  tsi_json_write(s, make_json(s, &r));
+  free(r.b.values);
+  free(r.x.values);
+  return tsi_session_close(s);
+}
