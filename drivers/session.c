@@ -34,11 +34,11 @@ bool tsi_session_fail(tsi_session *s, tristar_status status, const char *format,
   return false;
 }
 
-/* Does the message begin with the subject or name it as in "cannot open FILE: ..."? */
+/* Does the message name the subject: `FILE:...`, `cannot open FILE: ...`, `"gen:..."`? */
 static bool names(const char *message, const char *subject) {
   const size_t length = strlen(subject);
   for (const char *at = strstr(message, subject); at != NULL; at = strstr(at + 1, subject))
-    if ((at == message || at[-1] == ' ') && at[length] == ':') return true;
+    if (at == message || at[-1] == ' ' ? at[length] == ':' : at[-1] == '"' && at[length] == '"') return true;
   return false;
 }
 
@@ -101,13 +101,15 @@ bool tsi_session_read(tsi_session *s) {
   tristar_matrix_view(s->matrix, &s->view);
   if (s->settings->laplacian && !take_laplacian(s)) return false;
   if (s->view.rows != s->view.cols) /* first of all that is wrong with it */
-    return tsi_session_fail(s, TRISTAR_ERR_RECTANGULAR, "%s: the matrix is not square: %lld rows, %lld columns",
-                            s->name, (long long)s->view.rows, (long long)s->view.cols);
+    return tsi_session_fail(s, TRISTAR_ERR_RECTANGULAR,
+                            "%s: the matrix is not square: %lld rows, %lld columns", s->name,
+                            (long long)s->view.rows, (long long)s->view.cols);
   if (s->view.values == NULL && s->view.rows > 0)
-    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
-                            "%s: the file holds a pattern without values; --laplacian solves with the Laplacian "
-                            "of its graph",
-                            s->name);
+    return tsi_session_fail(
+        s, TRISTAR_ERR_UNSUPPORTED,
+        "%s: the file holds a pattern without values; --laplacian solves with the Laplacian "
+        "of its graph",
+        s->name);
   s->read_s = tsi_now() - begin;
   return true;
 }

@@ -62,9 +62,9 @@ static void test_triangles(tsi_env *env) {
     tsi_graph *graph = NULL;
     for (tsi_index j = 0; j < full.n; j++)
       for (tsi_count p = full.ptr[j]; p < full.ptr[j + 1]; p++) {
-        tsi_index i = full.index[p], low = tsi_index_max(i, j), high = tsi_index_min(i, j);
-        bool lower = kind == 0 || (kind == 2 && (low + high) % 2 == 0);
-        pattern_add(&half, lower ? low : high, lower ? high : low);
+        tsi_index i = full.index[p], big = tsi_index_max(i, j), small = tsi_index_min(i, j);
+        bool lower = kind == 0 || (kind == 2 && (big + small) % 2 == 0);
+        pattern_add(&half, lower ? big : small, lower ? small : big);
       }
     pattern_finish(&half);
     densify(&full, NULL);
