@@ -105,7 +105,7 @@ int tsi_command_info(const tsi_settings *settings) {
             tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
             tsi_session_plan(s, 1);
   if (ok) {
-    tristar_analysis_get_tree(s->analysis, &tree);
+    tristar_analysis_get_tree(tristar_factor_analysis(s->factor), &tree);
     count_widths(&tree, &h);
     if (settings->dot != NULL)
       ok = tsi_session_check(s, tristar_plan_write_dot(s->plan, settings->dot), settings->dot);

@@ -114,22 +114,17 @@ bool tsi_session_read(tsi_session *s) {
   return true;
 }
 
-static bool analyze(tsi_session *s, int method) {
+bool tsi_session_analyze(tsi_session *s) {
   tristar_analysis_options options;
   const double begin = tsi_now();
   tristar_analysis_options_init(&options);
-  options.method = (tristar_method)method;
+  options.method = (tristar_method)s->settings->method;
   options.ordering = (tristar_ordering)s->settings->ordering;
   options.matching = (tristar_matching)s->settings->matching;
-  tristar_analysis_destroy(&s->analysis);
   if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
   tristar_analysis_get_stats(s->analysis, &s->a);
   s->analyze_s = tsi_now() - begin;
   return true;
-}
-
-bool tsi_session_analyze(tsi_session *s) {
-  return analyze(s, s->settings->method);
 }
 
 bool tsi_session_factor(tsi_session *s) {
@@ -138,10 +133,8 @@ bool tsi_session_factor(tsi_session *s) {
   tristar_factor_get_stats(s->factor, &s->f);
   s->factor_s = tsi_now() - begin;
   tsi_console_clear();
-  /* METHOD_AUTO can turn from Cholesky to LU during the factorization; the factor then has an analysis of its
-   * own, which the library does not give out: make the same one for the statistics and the tree. */
-  if (s->a.method == TRISTAR_METHOD_LLT && s->f.stored_factor != s->a.stored_lower)
-    return analyze(s, TRISTAR_METHOD_LU);
+  /* METHOD_AUTO can turn from Cholesky to LU: the factor then has an analysis of its own */
+  tristar_analysis_get_stats(tristar_factor_analysis(s->factor), &s->a);
   return true;
 }
 

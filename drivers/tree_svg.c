@@ -205,7 +205,7 @@ static bool lay_out(tsi_session *s, tsi_tree_layout *layout) {
   tristar_tree_view tree;
   const double bytes = s->a.method == TRISTAR_METHOD_LLT ? sizeof(double) : 2 * sizeof(double);
   double smallest = SMALLEST / PLOT_WIDTH;
-  tristar_analysis_get_tree(s->analysis, &tree);
+  tristar_analysis_get_tree(tristar_factor_analysis(s->factor), &tree);
   for (;; smallest *= 1.5) {
     if (!tsi_tree_lay_out(&tree, tristar_plan_chunk_of_supernode(s->plan), (int32_t)s->p.chunks, bytes,
                           smallest, layout))

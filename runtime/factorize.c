@@ -361,7 +361,9 @@ static void scale(tsi_numeric *numeric, const tristar_factor_t *factor, double *
       if (a > largest) largest = a;
     }
   }
-  numeric->tiny = sqrt(DBL_EPSILON) * (largest > 0 ? largest : 1.0);
+  if (largest == 0) largest = 1;
+  numeric->tiny = sqrt(DBL_EPSILON) * largest;
+  numeric->tiny_last = DBL_EPSILON * largest;
   if (factor->row_scale) {
     numeric->row_scale = row;
     numeric->col_scale = col;
