@@ -300,13 +300,14 @@ static void finish_duals(matcher *m) {
 /* A constant may move from all u to all v: it brings both ranges to the same middle. Where they are too wide
  * even so, columns are scaled by their maxima alone: no entry exceeds one then either. */
 static void write_scalings(const matcher *m, double *row_scale, double *col_scale) {
-  const double limit = 350; /* of exponents: products of two scalings and an entry do not overflow */
+  const double limit = 700; /* of exponents: r a <= 1/c and a c <= 1/r do not overflow on the way either */
+  const double spare = 10;  /* keeps the reciprocal of the largest number from being denormal */
   range u = range_of(m->n, m->u), v = range_of(m->n, m->v);
   double shift = (v.low + v.high - u.low - u.high) / 4;
   bool fits = fmax(u.high + shift, v.high - shift) <= limit && fmin(u.low + shift, v.low - shift) >= -limit;
   for (tsi_index i = 0; i < m->n; i++) {
-    row_scale[i] = fits ? exp(m->u[i] + shift) : 1;
-    col_scale[i] = exp(fits ? m->v[i] - shift : fmin(-m->log_max[i], 2 * limit));
+    row_scale[i] = fits ? exp(m->u[i] + shift) : exp(-spare);
+    col_scale[i] = exp(fits ? m->v[i] - shift : fmin(spare - m->log_max[i], limit));
   }
 }
 
