@@ -1,5 +1,5 @@
-/* What the program says while it works: errors, warnings, one progress line. All of it goes to stderr, so that
- * stdout holds results only. */
+/* What the program says while it works: errors, warnings, one progress line. All of it goes to stderr, so
+ * that stdout holds results only. */
 #ifndef TSI_DRIVERS_CONSOLE_H
 #define TSI_DRIVERS_CONSOLE_H
 

@@ -23,7 +23,7 @@ static bool generate(tsi_session *s, int64_t k) {
   snprintf(comment, sizeof comment, "tristar gen %s %" PRId64 " (TriStar %s)", kind, k, tristar_version());
   if (!tsi_session_check(s, tristar_matrix_write(s->ts, path, &s->view, comment), path)) return false;
   const int64_t *ptr = s->view.ptr;
-  printf("%s: %s rows, %s stored entries, %s\n", path, tsi_text_count(s->view.rows),
+  printf("%s: %s, %s stored entries, %s\n", path, tsi_text_many(s->view.rows, "row"),
          tsi_text_count(ptr[s->view.cols]), tsi_symmetry_text(s->view.symmetry));
   return true;
 }

@@ -57,19 +57,21 @@ static double predict(const tsi_session *s, const tsi_bandwidth *bandwidth) {
 
 static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, const histogram *h) {
   const double stream = s->p.stream_bytes > 0 ? s->p.stream_bytes : 1;
-  const double stored = (double)s->f.nnz_factor > 0 ? (double)s->f.stored_factor / (double)s->f.nnz_factor : 1;
+  const double padding = s->a.stored_lower > 0 ? 1 - (double)s->a.nnz_lower / (double)s->a.stored_lower : 0;
   tsi_console_clear();
   tsi_report_matrix(s);
   tsi_report_analysis(s);
   tsi_report_factor(s);
   tsi_report_plan(s);
-  tsi_report("", "%s edges; %s tasks wide, %s deep in each direction", tsi_text_count(s->p.edges),
+  tsi_report("", "task graph of %s edges, width %s, depth %s in each direction", tsi_text_count(s->p.edges),
              tsi_text_count(s->p.width), tsi_text_count(s->p.depth));
-  tsi_report("", "heaviest path: %s, %.0f %% of the %s that a solve reads", tsi_text_bytes(s->p.critical_bytes),
-             100 * s->p.critical_bytes / stream, tsi_text_bytes(s->p.stream_bytes));
-  tsi_report("", "%.1f %% of what is stored is padding", 100 * (1 - 1 / stored));
+  tsi_report("", "heaviest path: %s, %.0f %% of the %s that a solve reads",
+             tsi_text_bytes(s->p.critical_bytes), 100 * s->p.critical_bytes / stream,
+             tsi_text_bytes(s->p.stream_bytes));
+  tsi_report("", "%.1f %% of what is stored is padding", 100 * padding);
   tsi_report("predicted", "%s for a solve: the %s", tsi_text_seconds(predict(s, bandwidth)),
-             s->p.critical_bytes / bandwidth->one > s->p.stream_bytes / tsi_bandwidth_of(bandwidth, s->p.workers)
+             s->p.critical_bytes / bandwidth->one >
+                     s->p.stream_bytes / tsi_bandwidth_of(bandwidth, s->p.workers)
                  ? "heaviest path, read by one core"
                  : "factor, read by all workers");
   tsi_report("", "assuming memory at the measured %.1f GB/s of 1 core, %.1f GB/s of %d", bandwidth->one,
@@ -80,7 +82,8 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
 static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, const histogram *h) {
   cJSON *object = tsi_json_session(s), *widths = cJSON_CreateArray();
   tsi_json_add_bandwidth(object, bandwidth);
-  if (s->plan != NULL && bandwidth->one > 0) tsi_json_add_number(object, "predicted_solve_s", predict(s, bandwidth));
+  if (s->plan != NULL && bandwidth->one > 0)
+    tsi_json_add_number(object, "predicted_solve_s", predict(s, bandwidth));
   for (int bin = 0; bin < h->bins; bin++) {
     cJSON *row = cJSON_CreateObject();
     tsi_json_add_number(row, "columns_max", (double)((int64_t)1 << bin));
@@ -102,7 +105,7 @@ int tsi_command_info(const tsi_settings *settings) {
             tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
             tsi_session_plan(s, 1);
   if (ok) {
-    tristar_analysis_get_tree(s->analysis, &tree);
+    tristar_analysis_get_tree(tristar_factor_analysis(s->factor), &tree);
     count_widths(&tree, &h);
     if (settings->dot != NULL)
       ok = tsi_session_check(s, tristar_plan_write_dot(s->plan, settings->dot), settings->dot);

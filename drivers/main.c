@@ -15,26 +15,29 @@
 
 static const tsi_command commands[] = {
     {TSI_SOLVE, "solve", "MATRIX", "Solves A X = B",
-     MATRIX_TEXT
-     "\n"
-     "Analyzes and factors A, records the plan of a solve, solves, refines, and tells times and accuracy. Without\n"
-     "--rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + 1442695040888963407 mod\n"
-     "2^64, starting from s = 1, column after column. The exit status is 1 if A is singular or X not accurate.\n",
+     MATRIX_TEXT "\n"
+                 "Analyzes and factors A, records the plan of a solve, solves, refines, and tells times and "
+                 "accuracy. Without\n"
+                 "--rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + "
+                 "1442695040888963407 mod\n"
+                 "2^64, starting from s = 1, column after column. The exit status is 1 if A is singular or X "
+                 "not accurate.\n",
      1, tsi_command_solve},
     {TSI_INFO, "info", "MATRIX", "Tells what a solve with a matrix consists of",
-     MATRIX_TEXT
-     "\n"
-     "Analyzes and factors the matrix and records a plan, but does not solve. Tells fill, supernodes, chunks, the\n"
-     "shape of the task graph, and the time that a solve should take on this machine, whose read bandwidth it\n"
-     "measures.\n",
+     MATRIX_TEXT "\n"
+                 "Analyzes and factors the matrix and records a plan, but does not solve. Tells fill, "
+                 "supernodes, chunks, the\n"
+                 "shape of the task graph, and the time that a solve should take on this machine, whose read "
+                 "bandwidth it\n"
+                 "measures.\n",
      1, tsi_command_info},
     {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
      "The kinds, and what the size K means for them: tristar gen --list.\n", 2, tsi_command_gen},
     {TSI_PLOT, "plot", "tree MATRIX", "Draws the assembly tree of a matrix with the chunks of its solve",
-     MATRIX_TEXT
-     "\n"
-     "Each supernode is a rectangle below its parent. Areas are proportional to bytes of factor, and the colours\n"
-     "tell chunks apart, which are the tasks of a solve.\n",
+     MATRIX_TEXT "\n"
+                 "Each supernode is a rectangle below its parent. Areas are proportional to bytes of factor, "
+                 "and the colours\n"
+                 "tell chunks apart, which are the tasks of a solve.\n",
      2, tsi_command_plot},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
@@ -66,8 +69,9 @@ static int run(int argc, char **argv) {
   }
   for (size_t k = 0; k < COMMANDS; k++)
     if (strcmp(argv[1], commands[k].name) == 0)
-      return tsi_options_parse(&commands[k], argc - 1, argv + 1, &settings, &status) ? commands[k].run(&settings)
-                                                                                    : status;
+      return tsi_options_parse(&commands[k], argc - 1, argv + 1, &settings, &status)
+                 ? commands[k].run(&settings)
+                 : status;
   return tsi_usage_error(NULL, "unknown %s '%s'", argv[1][0] == '-' ? "option" : "subcommand", argv[1]);
 }
 

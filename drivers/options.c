@@ -43,29 +43,29 @@ static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
 /* clang-format off */
 static const option_row rows[] = {
-  {"rhs", TEXT, FIELD(rhs), TSI_SOLVE, "FILE", "right-hand sides, a Matrix Market file (default: pseudo-random, see below)", 0, 0, NULL},
+  {"rhs", TEXT, FIELD(rhs), TSI_SOLVE, "FILE", "right-hand sides, a Matrix Market file (default: pseudo-random)", 0, 0, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_SOLVE, "N", "pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
-  {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "use the graph Laplacian of the pattern, plus the identity, instead of the matrix", 0, 0, NULL},
-  {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu", "factorization (default auto: Cholesky if the matrix looks positive definite)", 0, 0, methods},
-  {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (default metis: nested dissection)", 0, 0, orderings},
-  {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute and scale large entries to the diagonal before LU (default auto)", 0, 0, matchings},
-  {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks, or all on the calling thread without StarPU (default auto)", 0, 0, engines},
-  {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which legal order of the tasks (default 0: the natural one)", 0, UINT32_MAX, NULL},
+  {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "take the graph Laplacian of the pattern plus the identity instead", 0, 0, NULL},
+  {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu", "factorization (auto: Cholesky if it looks positive definite)", 0, 0, methods},
+  {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (metis: nested dissection)", 0, 0, orderings},
+  {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal before LU", 0, 0, matchings},
+  {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks; serial: one thread, no StarPU", 0, 0, engines},
+  {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "which legal order --engine serial takes (0: the natural one)", 0, UINT32_MAX, NULL},
   {"workers", NUMBER, FIELD(workers), MATRIX, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
-  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk of the plan, single panels excepted (default: by the size of the factor)", 1, INT64_C(1) << 40, NULL},
-  {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "steps of iterative refinement at most (default 5; 0 only measures the error)", 0, 1000, NULL},
+  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor)", 1, INT64_C(1) << 40, NULL},
+  {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of refinement (default 5; 0 only measures)", 0, 1000, NULL},
   {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12)", 0, 0, NULL},
-  {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (always done when pivots were perturbed)", 0, 0, NULL},
-  {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "solve N times, after a warm-up, and tell the median time (default 1)", 1, 1000000, NULL},
+  {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (done anyway if pivots were perturbed)", 0, 0, NULL},
+  {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "time N solves after a warm-up, tell the median (default 1)", 1, 1000000, NULL},
   {"checksum", FLAG, FIELD(checksum), TSI_SOLVE, NULL, "print a checksum of the bits of x, before refinement", 0, 0, NULL},
-  {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth of the machine too, and tell which share of it the solve reaches", 0, 0, NULL},
+  {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth, tell which share of it is reached", 0, 0, NULL},
   {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
   {"tree", TEXT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (SVG)", 0, 0, NULL},
   {"dot", TEXT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of the solve (Graphviz)", 0, 0, NULL},
   {"out", TEXT, FIELD(out), TSI_SOLVE, "FILE", "write x, a Matrix Market array file (.gz compresses)", 0, 0, NULL},
   {"out", TEXT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market (.gz compresses)", 0, 0, NULL},
   {"out", TEXT, FIELD(out), TSI_PLOT, "FILE", "the file to write, SVG", 0, 0, NULL},
-  {"json", TEXT, FIELD(json), TSI_SOLVE | TSI_INFO, "FILE", "write all figures as JSON; - is standard output, instead of the report", 0, 0, NULL},
+  {"json", TEXT, FIELD(json), TSI_SOLVE | TSI_INFO, "FILE", "write all figures as JSON; -: to stdout instead of the report", 0, 0, NULL},
   {"verbose", FLAG, FIELD(verbose), ALL, NULL, "tell more, on standard error", 0, 0, NULL},
   {"help", FLAG, SIZE_MAX, ALL, NULL, "this text", 0, 0, NULL},
 };
@@ -90,7 +90,7 @@ static void print_help(const tsi_command *command) {
     char left[64];
     if (!(row->commands & command->bit)) continue;
     snprintf(left, sizeof left, "--%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
-    printf("  %-30s %s\n", left, row->help);
+    printf("  %-28s %s\n", left, row->help);
   }
 }
 
@@ -192,8 +192,9 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
     else if (optopt > 0 && optopt < FIRST)
       *status = tsi_usage_error(command->name, "unknown option -%c", optopt);
     else
-      *status = tsi_usage_error(command->name, "%s %s", optopt ? "no value belongs to" : "unknown option",
-                                argv[optind - 1]);
+      *status =
+          tsi_usage_error(command->name, "%s %s",
+                          optopt ? "no value belongs to" : "unknown or ambiguous option", argv[optind - 1]);
   }
   if (*status != TSI_EXIT_OK) return false;
   for (; optind < argc; optind++, operands++) {

@@ -47,8 +47,8 @@ typedef struct tsi_command {
 /* The bits of the subcommands. */
 enum { TSI_SOLVE = 1, TSI_GEN = 2, TSI_INFO = 4, TSI_PLOT = 8 };
 
-/* Parses argv[1 ..] (argv[0] is the subcommand). Returns true when the command is to run; otherwise *status is
- * the exit status: help was printed, or the usage was wrong and a message says so. */
+/* Parses argv[1 ..] (argv[0] is the subcommand). Returns true when the command is to run; otherwise *status
+ * is the exit status: help was printed, or the usage was wrong and a message says so. */
 bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_settings *settings,
                        int *status);
 

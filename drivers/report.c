@@ -8,7 +8,7 @@
 
 #include "drivers/console.h"
 
-#define TEXT_SIZE 32
+#define TEXT_SIZE 64
 
 static char *next_buffer(void) {
   static _Thread_local char buffers[8][TEXT_SIZE];
@@ -16,14 +16,27 @@ static char *next_buffer(void) {
   return buffers[next++ % 8];
 }
 
-const char *tsi_text_count(int64_t count) {
-  char digits[TEXT_SIZE], *text = next_buffer(), *to = text;
+/* Writes digits in groups of three; gives where the text ends. */
+static char *write_count(char *text, int64_t count) {
+  char digits[TEXT_SIZE / 2];
   const int length = snprintf(digits, sizeof digits, "%" PRId64, count);
   for (int k = 0; k < length; k++) {
-    if (k > 0 && (length - k) % 3 == 0 && digits[k - 1] != '-') *to++ = ',';
-    *to++ = digits[k];
+    if (k > 0 && (length - k) % 3 == 0 && digits[k - 1] != '-') *text++ = ',';
+    *text++ = digits[k];
   }
-  *to = '\0';
+  *text = '\0';
+  return text;
+}
+
+const char *tsi_text_count(int64_t count) {
+  char *text = next_buffer();
+  write_count(text, count);
+  return text;
+}
+
+const char *tsi_text_many(int64_t count, const char *singular) {
+  char *text = next_buffer(), *end = write_count(text, count);
+  snprintf(end, TEXT_SIZE - (size_t)(end - text), " %s%s", singular, count == 1 ? "" : "s");
   return text;
 }
 
@@ -44,6 +57,7 @@ const char *tsi_text_bytes(double bytes) {
   return bytes < 1e9 ? text_scaled(bytes, 1e6, "MB") : text_scaled(bytes, 1e9, "GB");
 }
 const char *tsi_text_flops(double flops) {
+  if (flops < 1e6) return text_scaled(flops, 1e3, "Kflop");
   return flops < 1e9 ? text_scaled(flops, 1e6, "Mflop") : text_scaled(flops, 1e9, "Gflop");
 }
 
@@ -66,41 +80,39 @@ void tsi_report(const char *label, const char *format, ...) {
 }
 
 void tsi_report_matrix(const tsi_session *s) {
+  const char *pattern = s->view.symmetry != TRISTAR_GENERAL ? ""
+                        : s->a.symmetric_pattern            ? ", symmetric pattern"
+                                                            : ", unsymmetric pattern";
   tsi_report("matrix", "%s%s", s->settings->laplacian ? "Laplacian of " : "", s->name);
-  tsi_report("", "%s rows, %s entries, %s%s; read in %s", tsi_text_count(s->a.n), tsi_text_count(s->a.nnz),
-             tsi_symmetry_text(s->view.symmetry),
-             s->view.symmetry != TRISTAR_GENERAL ? ""
-             : s->a.symmetric_pattern            ? ", symmetric pattern"
-                                                 : ", unsymmetric pattern",
-             tsi_text_seconds(s->read_s));
+  tsi_report("", "%s, %s entries, %s%s; read in %s", tsi_text_many(s->a.n, "row"), tsi_text_count(s->a.nnz),
+             tsi_symmetry_text(s->view.symmetry), pattern, tsi_text_seconds(s->read_s));
 }
 
 void tsi_report_analysis(const tsi_session *s) {
-  tsi_report("analysis", "%s, %s ordering%s, in %s",
-             s->a.method == TRISTAR_METHOD_LLT ? "Cholesky (LL^T)" : "LU",
+  const bool llt = s->a.method == TRISTAR_METHOD_LLT;
+  const double own = llt ? (double)(s->a.nnz + s->a.n) / 2 : (double)s->a.nnz;
+  const int64_t factor = llt ? s->a.nnz_lower : 2 * s->a.nnz_lower - s->a.n;
+  tsi_report("analysis", "%s, %s ordering%s, in %s", llt ? "Cholesky" : "LU",
              s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural",
              s->a.matched ? ", large entries matched to the diagonal" : "", tsi_text_seconds(s->analyze_s));
-  const double own = s->a.method == TRISTAR_METHOD_LLT ? (double)(s->a.nnz + s->a.n) / 2 : (double)s->a.nnz;
-  const double factor = s->a.method == TRISTAR_METHOD_LLT ? (double)s->a.nnz_lower
-                                                          : 2 * (double)s->a.nnz_lower - (double)s->a.n;
-  tsi_report("", "%s entries in the factor, %.1f for each of the matrix; %s", tsi_text_count((int64_t)factor),
-             own > 0 ? factor / own : 1, tsi_text_flops(s->a.flops));
-  tsi_report("", "%s supernodes, the widest with %s columns; tree of height %s", tsi_text_count(s->a.supernodes),
-             tsi_text_count(s->a.widest_supernode), tsi_text_count(s->a.tree_height));
+  tsi_report("", "%s entries in the factor, %.1f for each of the matrix; %s", tsi_text_count(factor),
+             own > 0 ? (double)factor / own : 1, tsi_text_flops(s->a.flops));
+  tsi_report("", "%s, the widest with %s; tree of height %s", tsi_text_many(s->a.supernodes, "supernode"),
+             tsi_text_many(s->a.widest_supernode, "column"), tsi_text_count(s->a.tree_height));
 }
 
 void tsi_report_factor(const tsi_session *s) {
-  tsi_report("factor", "%s, %.1f GF/s; %s perturbed pivots; %s, %s at the peak", tsi_text_seconds(s->factor_s),
-             s->factor_s > 0 ? s->a.flops / s->factor_s / 1e9 : 0, tsi_text_count(s->f.perturbed_pivots),
+  tsi_report("factor", "%s, %.1f GF/s; %s; %s, %s at the peak", tsi_text_seconds(s->factor_s),
+             s->factor_s > 0 ? s->a.flops / s->factor_s / 1e9 : 0,
+             tsi_text_many(s->f.perturbed_pivots, "perturbed pivot"),
              tsi_text_bytes((double)s->f.factor_bytes), tsi_text_bytes((double)s->f.peak_bytes));
 }
 
 void tsi_report_plan(const tsi_session *s) {
-  char work[80] = "no task: one call";
+  char work[120] = "no task: one call";
   if (s->p.tasks > 0)
-    snprintf(work, sizeof work, "%s tasks on %d %s, scheduler %.32s", tsi_text_count(s->p.tasks), s->p.workers,
-             s->p.workers == 1 ? "worker" : "workers", s->p.scheduler);
-  tsi_report("plan", "%s %s, %s row slices; %s; in %s", tsi_text_count(s->p.chunks),
-             s->p.chunks == 1 ? "chunk" : "chunks", tsi_text_count(s->p.slices), work,
-             tsi_text_seconds(s->plan_s));
+    snprintf(work, sizeof work, "%s on %s, scheduler %.32s", tsi_text_many(s->p.tasks, "task"),
+             tsi_text_many(s->p.workers, "worker"), s->p.scheduler);
+  tsi_report("plan", "%s, %s; %s; in %s", tsi_text_many(s->p.chunks, "chunk"),
+             tsi_text_many(s->p.slices, "row slice"), work, tsi_text_seconds(s->plan_s));
 }

@@ -6,11 +6,12 @@
 
 #include "drivers/bandwidth.h"
 
-/* Text for a number, in one of a few static-per-call buffers: valid until the eighth next call. */
-const char *tsi_text_count(int64_t count);    /* 1,234,567 */
-const char *tsi_text_seconds(double seconds); /* 1.23 s, 4.56 ms, 7.89 us */
-const char *tsi_text_bytes(double bytes);     /* 12.3 MB, 4.56 GB */
-const char *tsi_text_flops(double flops);     /* 12.3 Mflop, 4.56 Gflop */
+/* Text for a number, in one of eight buffers of the thread: valid until the eighth next call. */
+const char *tsi_text_count(int64_t count);                      /* 1,234,567 */
+const char *tsi_text_many(int64_t count, const char *singular); /* 1 chunk, 1,234 chunks */
+const char *tsi_text_seconds(double seconds);                   /* 1.23 s, 4.56 ms, 7.89 us */
+const char *tsi_text_bytes(double bytes);                       /* 12.3 MB, 4.56 GB */
+const char *tsi_text_flops(double flops);                       /* 123 Kflop, 12.3 Mflop, 4.56 Gflop */
 
 const char *tsi_method_name(tristar_method method); /* llt, lu */
 const char *tsi_symmetry_text(tristar_symmetry symmetry);
@@ -23,7 +24,8 @@ void tsi_report_analysis(const tsi_session *s);
 void tsi_report_factor(const tsi_session *s);
 void tsi_report_plan(const tsi_session *s);
 
-/* A JSON object with version, status, message (if any) and the figures of whatever the session has reached. */
+/* A JSON object with version, status, message (if any) and the figures of whatever the session has reached.
+ */
 cJSON *tsi_json_session(const tsi_session *s);
 void tsi_json_add_number(cJSON *object, const char *key, double value);
 void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth);

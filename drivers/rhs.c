@@ -11,8 +11,8 @@ bool tsi_dense_make(tsi_session *s, int64_t rows, int64_t cols, tristar_dense *d
   if (!__builtin_mul_overflow((size_t)rows, (size_t)cols, &count))
     dense->values = calloc(count ? count : 1, sizeof(double));
   if (dense->values != NULL) return true;
-  return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for %" PRId64 " right-hand sides", s->name,
-                          cols);
+  return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for %" PRId64 " right-hand sides",
+                          s->name, cols);
 }
 
 static bool read_file(tsi_session *s, tristar_dense *b) {

@@ -34,11 +34,11 @@ bool tsi_session_fail(tsi_session *s, tristar_status status, const char *format,
   return false;
 }
 
-/* Does the message begin with the subject or name it as in "cannot open FILE: ..."? */
+/* Does the message name the subject: `FILE:...`, `cannot open FILE: ...`, `"gen:..."`? */
 static bool names(const char *message, const char *subject) {
   const size_t length = strlen(subject);
   for (const char *at = strstr(message, subject); at != NULL; at = strstr(at + 1, subject))
-    if ((at == message || at[-1] == ' ') && at[length] == ':') return true;
+    if (at == message || at[-1] == ' ' ? at[length] == ':' : at[-1] == '"' && at[length] == '"') return true;
   return false;
 }
 
@@ -101,33 +101,30 @@ bool tsi_session_read(tsi_session *s) {
   tristar_matrix_view(s->matrix, &s->view);
   if (s->settings->laplacian && !take_laplacian(s)) return false;
   if (s->view.rows != s->view.cols) /* first of all that is wrong with it */
-    return tsi_session_fail(s, TRISTAR_ERR_RECTANGULAR, "%s: the matrix is not square: %lld rows, %lld columns",
-                            s->name, (long long)s->view.rows, (long long)s->view.cols);
+    return tsi_session_fail(s, TRISTAR_ERR_RECTANGULAR,
+                            "%s: the matrix is not square: %lld rows, %lld columns", s->name,
+                            (long long)s->view.rows, (long long)s->view.cols);
   if (s->view.values == NULL && s->view.rows > 0)
-    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
-                            "%s: the file holds a pattern without values; --laplacian solves with the Laplacian "
-                            "of its graph",
-                            s->name);
+    return tsi_session_fail(
+        s, TRISTAR_ERR_UNSUPPORTED,
+        "%s: the file holds a pattern without values; --laplacian solves with the Laplacian "
+        "of its graph",
+        s->name);
   s->read_s = tsi_now() - begin;
   return true;
 }
 
-static bool analyze(tsi_session *s, int method) {
+bool tsi_session_analyze(tsi_session *s) {
   tristar_analysis_options options;
   const double begin = tsi_now();
   tristar_analysis_options_init(&options);
-  options.method = (tristar_method)method;
+  options.method = (tristar_method)s->settings->method;
   options.ordering = (tristar_ordering)s->settings->ordering;
   options.matching = (tristar_matching)s->settings->matching;
-  tristar_analysis_destroy(&s->analysis);
   if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
   tristar_analysis_get_stats(s->analysis, &s->a);
   s->analyze_s = tsi_now() - begin;
   return true;
-}
-
-bool tsi_session_analyze(tsi_session *s) {
-  return analyze(s, s->settings->method);
 }
 
 bool tsi_session_factor(tsi_session *s) {
@@ -136,10 +133,8 @@ bool tsi_session_factor(tsi_session *s) {
   tristar_factor_get_stats(s->factor, &s->f);
   s->factor_s = tsi_now() - begin;
   tsi_console_clear();
-  /* METHOD_AUTO can turn from Cholesky to LU during the factorization; the factor then has an analysis of its
-   * own, which the library does not give out: make the same one for the statistics and the tree. */
-  if (s->a.method == TRISTAR_METHOD_LLT && s->f.stored_factor != s->a.stored_lower)
-    return analyze(s, TRISTAR_METHOD_LU);
+  /* METHOD_AUTO can turn from Cholesky to LU: the factor then has an analysis of its own */
+  tristar_analysis_get_stats(tristar_factor_analysis(s->factor), &s->a);
   return true;
 }
 

@@ -4,7 +4,7 @@
  * Writes  a tsi_session: the objects, their statistics, times in seconds; the first failure.
  * Invariants
  *   - a function that gives false has set status and message; the later functions are not to be called then
- *   - analysis and a describe the analysis that the factor was made with
+ *   - a describes the analysis that the factor was made with, once there is a factor
  *   - tsi_session_close releases everything, whatever was reached */
 #ifndef TSI_DRIVERS_SESSION_H
 #define TSI_DRIVERS_SESSION_H

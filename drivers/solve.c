@@ -1,6 +1,7 @@
 /* `tristar solve`: A X = B from a file to a judged X.
  *
- * Plain solves are timed and must repeat bit for bit; a refined solve follows, whose backward error is judged:
+ * Plain solves are timed and must repeat bit for bit; a refined solve follows, whose backward error is
+ * judged:
  *   - pivots perturbed and 1 / condition below the roundoff: the matrix is singular to working precision
  *   - backward error above --tolerance: not accurate
  * Both end with exit status 1, and x is not written. */
@@ -35,8 +36,7 @@ static int ascending(const void *a, const void *b) {
 static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *checksum) {
   const int64_t n = r->b.rows;
   const double begin = tsi_now();
-  const tristar_status status =
-      tristar_solve(s->plan, TRISTAR_N, r->b.cols, r->b.values, n, r->x.values, n);
+  const tristar_status status = tristar_solve(s->plan, TRISTAR_N, r->b.cols, r->b.values, n, r->x.values, n);
   *seconds = tsi_now() - begin;
   *checksum = tsi_checksum(&r->x);
   return tsi_session_check(s, status, s->name);
@@ -46,15 +46,16 @@ static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *che
 static bool solve_plain(tsi_session *s, result *r) {
   const int64_t repeat = s->settings->repeat, warm_up = repeat > 1;
   double *seconds = malloc((size_t)(repeat + warm_up) * sizeof *seconds);
-  bool ok = seconds != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", repeat);
+  bool ok = seconds != NULL ||
+            tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", repeat);
   for (int64_t k = 0; k < repeat + warm_up && ok; k++) {
     uint64_t checksum;
     ok = solve_once(s, r, &seconds[k], &checksum);
     if (k == 0) r->checksum = checksum;
     if (ok && checksum != r->checksum)
       ok = tsi_session_fail(s, TRISTAR_ERR_INTERNAL,
-                            "%s: solve %" PRId64 " gave other bits (%016" PRIx64 ") than the first (%016" PRIx64
-                            "): a defect of TriStar",
+                            "%s: solve %" PRId64 " gave other bits (%016" PRIx64
+                            ") than the first (%016" PRIx64 "): a defect of TriStar",
                             s->name, k + 1, checksum, r->checksum);
   }
   if (ok) {
@@ -84,19 +85,24 @@ static bool estimate_condition(tsi_session *s, result *r) {
   return tsi_session_check(s, tristar_condition(s->plan, &r->rcond), s->name);
 }
 
+/* With a large backward error the factors are useless, and so is the condition that they estimate. */
+#define TRUSTED_ERROR 1e-6
+
 static bool judge(tsi_session *s, const result *r) {
-  const char *perturbed = tsi_text_count(s->f.perturbed_pivots);
-  const char *pivots = s->f.perturbed_pivots == 1 ? "pivot" : "pivots";
-  if (r->rcond < DBL_EPSILON) /* false for NaN */
+  const double error = r->refined.backward_error;
+  const int64_t perturbed = s->f.perturbed_pivots;
+  char pivots[64];
+  snprintf(pivots, sizeof pivots, "%s %s", tsi_text_many(perturbed, "pivot"),
+           perturbed == 1 ? "was" : "were");
+  if (r->rcond < DBL_EPSILON && error < TRUSTED_ERROR) /* false for NaN */
     return tsi_session_fail(s, TRISTAR_ERR_SINGULAR,
                             "%s: the matrix is singular to working precision: estimated reciprocal condition "
-                            "%.1e, %s perturbed %s",
-                            s->name, r->rcond, perturbed, pivots);
-  if (!(r->refined.backward_error <= s->settings->tolerance)) /* true for NaN */
-    return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
-                            "%s: backward error %.1e is above the tolerance %.1e; %s %s perturbed", s->name,
-                            r->refined.backward_error, s->settings->tolerance, perturbed,
-                            s->f.perturbed_pivots == 1 ? "pivot was" : "pivots were");
+                            "%.1e, %s",
+                            s->name, r->rcond, tsi_text_many(perturbed, "perturbed pivot"));
+  if (!(error <= s->settings->tolerance)) /* true for NaN */
+    return tsi_session_fail(
+        s, TRISTAR_ERR_ACCURACY, "%s: backward error %.1e is above the tolerance %.1e; %s perturbed%s",
+        s->name, error, s->settings->tolerance, pivots, perturbed > 0 ? ": the matrix may be singular" : "");
   return true;
 }
 
@@ -118,20 +124,23 @@ static void report_solve(const tsi_session *s, const result *r) {
   const int64_t repeat = s->settings->repeat, nrhs = r->b.cols;
   char times[96] = "", rate[64] = "";
   if (repeat > 1)
-    snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat, tsi_text_seconds(r->fastest_s));
+    snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat,
+             tsi_text_seconds(r->fastest_s));
   if (nrhs > 1)
-    snprintf(rate, sizeof rate, ", %.1f GF/s with %s right-hand sides",
-             solve_gbps(s, r) / 4 * (double)nrhs, tsi_text_count(nrhs));
-  tsi_report("solve", "%s%s, %.1f GB/s of factor%s", tsi_text_seconds(r->median_s), times, solve_gbps(s, r), rate);
+    snprintf(rate, sizeof rate, ", %.1f GF/s with %s", solve_gbps(s, r) / 4 * (double)nrhs,
+             tsi_text_many(nrhs, "right-hand side"));
+  tsi_report("solve", "%s%s, %.1f GB/s of factor%s", tsi_text_seconds(r->median_s), times, solve_gbps(s, r),
+             rate);
   if (r->bandwidth.one > 0) {
     const double limit = tsi_bandwidth_of(&r->bandwidth, s->p.workers);
     const int cores = s->p.workers > 1 ? r->bandwidth.cores : 1;
-    tsi_report("", "%.0f %% of the read bandwidth of %d %s, %.1f GB/s%s", 100 * solve_gbps(s, r) / limit, cores,
-               cores == 1 ? "core" : "cores", limit,
+    tsi_report("", "%.0f %% of the read bandwidth of %s, %.1f GB/s%s", 100 * solve_gbps(s, r) / limit,
+               tsi_text_many(cores, "core"), limit,
                solve_gbps(s, r) > limit ? " (the factor stays in the caches)" : "");
   }
-  tsi_report("accuracy", "backward error %.1e after %d %s of refinement (%.1e before)", r->refined.backward_error,
-             r->refined.steps, r->refined.steps == 1 ? "step" : "steps", r->refined.initial_backward_error);
+  tsi_report("accuracy", "backward error %.1e after %s of refinement (%.1e before)",
+             r->refined.backward_error, tsi_text_many(r->refined.steps, "step"),
+             r->refined.initial_backward_error);
   if (!isnan(r->rcond)) tsi_report("", "estimated reciprocal condition %.1e", r->rcond);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, r->checksum);
   if (s->settings->out != NULL && s->status == TRISTAR_OK) tsi_report("written", "%s", s->settings->out);
@@ -177,9 +186,9 @@ int tsi_command_solve(const tsi_settings *settings) {
   const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
                       tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
                       tsi_session_analyze(s) &&
-                      (!settings->report || tsi_bandwidth_measure(s, &r.bandwidth)) && tsi_session_factor(s) &&
-                      tsi_session_plan(s, r.b.cols) && solve_plain(s, &r) && solve_refined(s, &r) &&
-                      estimate_condition(s, &r) && judge(s, &r);
+                      (!settings->report || tsi_bandwidth_measure(s, &r.bandwidth)) &&
+                      tsi_session_factor(s) && tsi_session_plan(s, r.b.cols) && solve_plain(s, &r) &&
+                      solve_refined(s, &r) && estimate_condition(s, &r) && judge(s, &r);
   if (solved) write_x(s, &r);
   print_report(s, &r);
   tsi_json_write(s, make_json(s, &r));

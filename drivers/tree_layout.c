@@ -89,8 +89,8 @@ static void hide_children(layout *l, const node *k) {
   for (int32_t c = k->child; c >= 0; c = l->nodes[c].next) l->nodes[c].hidden = true;
 }
 
-/* Places the children below y; runs of small neighbours in one chunk become one box. `waiting` goes to an only
- * child. */
+/* Places the children below y; runs of small neighbours in one chunk become one box. `waiting` goes to an
+ * only child. */
 static void place_children(layout *l, const node *parent, double y, const tsi_tree_box *waiting) {
   double total = 0, x = parent->x;
   for (int32_t c = parent->child; c >= 0; c = l->nodes[c].next) total += l->nodes[c].subtree;

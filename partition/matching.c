@@ -14,6 +14,10 @@
 /* place[i] of a row that is not in the heap */
 enum { UNREACHED = -1, FINAL = -2 };
 
+/* The searches may look at so many entries (some seconds), then the rest is matched without them. Matrices
+ * from practice need less than a tenth; random ones of 10^5 rows and more would take minutes. */
+enum { WORK_MINIMUM = 100000000, WORK_PER_ENTRY = 100 };
+
 typedef struct matcher {
   tsi_index n;
   tsi_count *ptr; /* the nonzero entries, column by column */
@@ -28,6 +32,7 @@ typedef struct matcher {
   tsi_index *place;            /* of a row in the heap, UNREACHED or FINAL */
   tsi_index *heap, heap_size;  /* rows, nearest first */
   tsi_index *reached, touched; /* rows with a distance */
+  tsi_count budget;            /* entries that the searches may still look at */
 } matcher;
 
 /* The result of one search: the free row it ends at, and the length of the path. */
@@ -106,21 +111,26 @@ static void start_duals(matcher *m) {
   }
 }
 
-/* Matches as many columns as possible along the entries with c = u + v. */
-static tristar_status match_equal(tsi_env *env, matcher *m) {
+static void forget_matching(matcher *m) {
+  for (tsi_index i = 0; i < m->n; i++) m->row_of[i] = m->column_of[i] = TSI_NONE;
+}
+
+/* Matches as many more columns as possible along the entries with c - u - v <= slack. */
+static tristar_status match_within(tsi_env *env, matcher *m, double slack, tsi_index *matched) {
   tristar_status status = TRISTAR_OK;
   tsi_count *ptr = NULL, at = 0;
-  tsi_index *row = NULL, matched;
+  tsi_index *row = NULL;
   TSI_TRY(TSI_ALLOC(env, ptr, m->n + 1));
   TSI_TRY(TSI_ALLOC(env, row, m->ptr[m->n]));
   for (tsi_index j = 0; j < m->n; j++) {
     ptr[j] = at;
     for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
-      if (reduced_cost(m, p, j) <= 0) row[at++] = m->row[p];
+      if (reduced_cost(m, p, j) <= slack) row[at++] = m->row[p];
   }
   ptr[m->n] = at;
-  TSI_TRY(tsi_transversal(env, m->n, ptr, row, m->row_of, m->column_of, &matched));
-  tsi_log(env, TRISTAR_LOG_DEBUG, "matching: %d of %d columns without a search", matched, m->n);
+  TSI_TRY(tsi_transversal(env, m->n, ptr, row, m->row_of, m->column_of, matched));
+  tsi_log(env, TRISTAR_LOG_DEBUG, "matching: %d of %d columns within a factor of %.3g", *matched, m->n,
+          exp(slack));
 out:
   TSI_FREE(env, ptr);
   TSI_FREE(env, row);
@@ -166,6 +176,7 @@ static tsi_index take_nearest(matcher *m) {
 
 /* Looks at the entries of column j, which is at distance base. */
 static void scan_column(matcher *m, tsi_index j, double base, path *best) {
+  m->budget -= m->ptr[j + 1] - m->ptr[j] + 1;
   for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++) {
     tsi_index i = m->row[p];
     if (m->place[i] == FINAL) continue;
@@ -228,11 +239,29 @@ static void augment(matcher *m, tsi_index start, path best) {
   } while (j != start);
 }
 
+/* Matches the columns that are left, whatever their entries, large ones first: no search, no optimum. The
+ * duals stay as they are, so that no scaled entry exceeds one, but some of the diagonal fall short of it. */
+static tristar_status match_loosely(tsi_env *env, matcher *m) {
+  tristar_status status = TRISTAR_OK;
+  const double slack[] = {0, log(10), log(1e3), log(1e6), INFINITY};
+  tsi_index matched = 0;
+  for (size_t k = 0; k < sizeof slack / sizeof *slack && matched < m->n; k++)
+    TSI_TRY(match_within(env, m, slack[k], &matched));
+out:
+  return status;
+}
+
 static tristar_status match_rest(tsi_env *env, matcher *m) {
   tristar_status status = TRISTAR_OK;
   for (tsi_index i = 0; i < m->n; i++) m->place[i] = UNREACHED;
   for (tsi_index j = 0; j < m->n; j++) {
     if (m->row_of[j] != TSI_NONE) continue;
+    if (m->budget < 0) {
+      tsi_log(env, TRISTAR_LOG_INFO,
+              "matching: too much work for the largest product, stopped at column %d of %d", j, m->n);
+      TSI_TRY(match_loosely(env, m));
+      break;
+    }
     path best = find_path(m, j);
     if (best.end == TSI_NONE)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "matching: no path from column %d, though the rank is %d", j, m->n);
@@ -245,29 +274,39 @@ out:
 
 /* ---- Scalings ---- */
 
-/* Takes v anew from the matched entries, which makes them exactly 1, and includes the maximum of the column.
- */
-static void finish_duals(matcher *m) {
-  for (tsi_index j = 0; j < m->n; j++)
-    for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
-      if (m->row[p] == m->row_of[j]) m->v[j] = m->cost[p] - m->u[m->row[p]];
-  for (tsi_index j = 0; j < m->n; j++) m->v[j] -= m->log_max[j];
+typedef struct range {
+  double low, high;
+} range;
+
+static range range_of(tsi_index n, const double *x) {
+  range r = {INFINITY, -INFINITY};
+  for (tsi_index i = 0; i < n; i++) {
+    r.low = fmin(r.low, x[i]);
+    r.high = fmax(r.high, x[i]);
+  }
+  return r;
 }
 
-/* A constant may move from all u to all v: it brings both ranges to the same middle, far from overflow. */
-static void write_scalings(const matcher *m, double *row_scale, double *col_scale) {
-  const double limit = 700; /* exp(+-700) is finite and normal */
-  double u_low = INFINITY, u_high = -INFINITY, v_low = INFINITY, v_high = -INFINITY;
-  for (tsi_index i = 0; i < m->n; i++) {
-    u_low = fmin(u_low, m->u[i]);
-    u_high = fmax(u_high, m->u[i]);
-    v_low = fmin(v_low, m->v[i]);
-    v_high = fmax(v_high, m->v[i]);
+/* Takes v anew from u, against roundoff, and includes the maximum of the column. */
+static void finish_duals(matcher *m) {
+  for (tsi_index j = 0; j < m->n; j++) {
+    m->v[j] = INFINITY;
+    for (tsi_count p = m->ptr[j]; p < m->ptr[j + 1]; p++)
+      m->v[j] = fmin(m->v[j], m->cost[p] - m->u[m->row[p]]);
+    m->v[j] -= m->log_max[j];
   }
-  double shift = (v_low + v_high - u_low - u_high) / 4;
+}
+
+/* A constant may move from all u to all v: it brings both ranges to the same middle. Where they are too wide
+ * even so, columns are scaled by their maxima alone: no entry exceeds one then either. */
+static void write_scalings(const matcher *m, double *row_scale, double *col_scale) {
+  const double limit = 350; /* of exponents: products of two scalings and an entry do not overflow */
+  range u = range_of(m->n, m->u), v = range_of(m->n, m->v);
+  double shift = (v.low + v.high - u.low - u.high) / 4;
+  bool fits = fmax(u.high + shift, v.high - shift) <= limit && fmin(u.low + shift, v.low - shift) >= -limit;
   for (tsi_index i = 0; i < m->n; i++) {
-    row_scale[i] = exp(fmax(-limit, fmin(limit, m->u[i] + shift)));
-    col_scale[i] = exp(fmax(-limit, fmin(limit, m->v[i] - shift)));
+    row_scale[i] = fits ? exp(m->u[i] + shift) : 1;
+    col_scale[i] = exp(fits ? m->v[i] - shift : fmin(-m->log_max[i], 2 * limit));
   }
 }
 
@@ -276,14 +315,18 @@ tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, con
                             double *col_scale, tsi_index *rank) {
   tristar_status status = TRISTAR_OK;
   matcher m = {.n = n, .row_of = row_of_column};
+  tsi_index matched;
   *rank = 0;
   for (tsi_index i = 0; i < n; i++) row_scale[i] = col_scale[i] = 1;
   TSI_TRY(allocate(env, &m, ptr[n]));
   copy_entries(&m, ptr, index, magnitude);
+  forget_matching(&m);
   TSI_TRY(tsi_transversal(env, n, m.ptr, m.row, m.row_of, m.column_of, rank));
-  if (*rank < n) goto out;
+  if (*rank < n || n == 0) goto out;
+  m.budget = WORK_MINIMUM + WORK_PER_ENTRY * (m.ptr[n] + n);
+  forget_matching(&m);
   start_duals(&m);
-  TSI_TRY(match_equal(env, &m));
+  TSI_TRY(match_within(env, &m, 0, &matched));
   TSI_TRY(match_rest(env, &m));
   finish_duals(&m);
   write_scalings(&m, row_scale, col_scale);

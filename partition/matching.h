@@ -10,7 +10,9 @@
  * Writes  row_of_column (n), row_scale (n), col_scale (n), rank.
  * Invariants (when rank = n): row_of_column is a permutation; with r, c the scalings,
  *   |r_i a_ij c_j| <= 1 (to roundoff) everywhere and = 1 for i = row_of_column[j]; all scalings positive and
- * finite. */
+ * finite. Two exceptions keep <= 1 but not = 1: where the optimum takes far too long (large random matrices)
+ * the last columns are matched without it, and where its scalings would overflow the columns are scaled by
+ * their maxima instead. */
 #ifndef TSI_PARTITION_MATCHING_H
 #define TSI_PARTITION_MATCHING_H
 

@@ -16,19 +16,18 @@ typedef struct search {
   tsi_index *queue; /* columns; then the path of the depth-first search */
 } search;
 
-/* A first matching: each column takes its first free row. */
+/* Each unmatched column takes its first free row; returns how many columns are matched then. */
 static tsi_index match_greedily(search *s) {
   tsi_index matched = 0;
-  for (tsi_index j = 0; j < s->n; j++) s->row_of[j] = s->column_of[j] = TSI_NONE;
-  for (tsi_index j = 0; j < s->n; j++)
-    for (tsi_count p = s->ptr[j]; p < s->ptr[j + 1]; p++) {
+  for (tsi_index j = 0; j < s->n; j++) {
+    for (tsi_count p = s->ptr[j]; p < s->ptr[j + 1] && s->row_of[j] == TSI_NONE; p++) {
       tsi_index i = s->index[p];
       if (s->column_of[i] != TSI_NONE) continue;
       s->column_of[i] = j;
       s->row_of[j] = i;
-      matched++;
-      break;
     }
+    matched += s->row_of[j] != TSI_NONE;
+  }
   return matched;
 }
 
@@ -114,6 +113,7 @@ tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *p
   *rank = 0;
   TSI_TRY(TSI_ALLOC(env, row_of, n));
   TSI_TRY(TSI_ALLOC(env, column_of, n));
+  for (tsi_index i = 0; i < n; i++) row_of[i] = column_of[i] = TSI_NONE;
   TSI_TRY(tsi_transversal(env, n, ptr, index, row_of, column_of, rank));
 out:
   TSI_FREE(env, row_of);

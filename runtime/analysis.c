@@ -299,6 +299,10 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   TSI_TRY(tsi_assembly_create(env, an));
   if (env->check) TSI_TRY(tsi_analysis_check(env, an));
   an->stats.analyze_seconds = tsi_clock() - begin;
+  tsi_log(env, TRISTAR_LOG_INFO, "analysis: %s%s, %lld rows, %lld entries in L, %lld supernodes, %.3g s",
+          tsi_analysis_is_lu(an) ? "LU" : "LLT", an->stats.matched ? " with matching" : "",
+          (long long)an->stats.n, (long long)an->stats.nnz_lower, (long long)an->stats.supernodes,
+          an->stats.analyze_seconds);
 out:
   TSI_FREE(env, row_map);
   TSI_FREE(env, given);

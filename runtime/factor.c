@@ -104,6 +104,9 @@ static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) 
   for (tsi_index p = 0; lu && p < an->panels->count && !factor->pivoted; p++)
     for (tsi_index j = an->panels->start[p]; j < an->panels->start[p + 1]; j++)
       if (factor->pivots[j] != j - an->panels->start[p]) factor->pivoted = true;
+  tsi_log(&factor->ts->env, TRISTAR_LOG_INFO, "factor: %.3g s, %.1f GF/s, %.1f MB, %lld perturbed pivots",
+          seconds, an->stats.flops / seconds / 1e9, (double)stats->factor_bytes / 1e6,
+          (long long)stats->perturbed_pivots);
 }
 
 /* Copies the values and factors them with the current analysis and storage. */
@@ -183,6 +186,10 @@ out:
 
 void tristar_factor_get_stats(const tristar_factor_t *factor, tristar_factor_stats *stats) {
   *stats = factor->stats;
+}
+
+const tristar_analysis_t *tristar_factor_analysis(const tristar_factor_t *factor) {
+  return factor->analysis;
 }
 
 tristar_factor_t *tsi_factor_share(tristar_factor_t *factor) {

@@ -361,8 +361,10 @@ static void scale(tsi_numeric *numeric, const tristar_factor_t *factor, const do
       if (a > largest) largest = a;
     }
   }
-  numeric->tiny =
-      sqrt(tsi_sparse_kernels_select(an->pattern->scalar)->epsilon) * (largest > 0 ? largest : 1.0);
+  if (largest == 0) largest = 1;
+  const double epsilon = tsi_sparse_kernels_select(an->pattern->scalar)->epsilon;
+  numeric->tiny = sqrt(epsilon) * largest;
+  numeric->tiny_last = epsilon * largest;
   if (factor->row_scale) {
     numeric->row_scale = row;
     numeric->col_scale = col;

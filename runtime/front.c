@@ -133,10 +133,11 @@ void tsi_front_diagonal(tsi_numeric *numeric, tsi_index panel) {
   if (tsi_numeric_failed(numeric)) return;
   const tsi_panels *panels = numeric->analysis->panels;
   const tsi_index s = panels->supernode[panel], column = panels->start[panel];
-  tsi_pivoting result = {.tiny = numeric->tiny};
-  numeric->kernels->diagonal(&numeric->front[s], column - first_column(numeric, s),
-                             tsi_panel_width(panels, panel),
-                             numeric->pivots ? numeric->pivots + column : NULL, &result);
+  const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
+  /* in the last block of a root all remaining rows are candidates: partial pivoting proper */
+  tsi_pivoting result = {.tiny = o + b == numeric->front[s].f ? numeric->tiny_last : numeric->tiny};
+  numeric->kernels->diagonal(&numeric->front[s], o, b, numeric->pivots ? numeric->pivots + column : NULL,
+                             &result);
   if (result.perturbed > 0) atomic_fetch_add(&numeric->perturbed, result.perturbed);
   if (result.failed == TSI_NONE) return;
   const tsi_index row = numeric->analysis->out_row[column + result.failed];

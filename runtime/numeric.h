@@ -25,7 +25,8 @@ typedef struct tsi_numeric {
   const double *row_scale, *col_scale; /* by final index; NULL: ones */
   char *lower, *upper;                 /* the factor's streams, in bytes; upper NULL for LLT */
   tsi_index *pivots;                   /* n, inside the panel; NULL for LLT */
-  double tiny;                         /* pivots below this are perturbed (LU) */
+  double tiny;                         /* LU: pivots below this are perturbed, */
+  double tiny_last;                    /* or below this in the last panel of a root, where nothing can grow */
   tsi_front *front;                    /* by supernode */
   tsi_index *child_ptr, *child;        /* children of every supernode, ascending */
   tsi_index **position; /* by supernode: rows of its front in the front of its parent; while that is open */

@@ -161,6 +161,9 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
   tsi_replay_give_back(replay);
   plan->stats.plan_seconds = tsi_clock() - begin;
+  tsi_log(env, TRISTAR_LOG_INFO, "plan: %d chunks, %d slices, %s on %d workers, kernels %s, %.3g s",
+          plan->dag->chunks, plan->dag->slices, plan->stats.scheduler, plan->stats.workers,
+          plan->data.kernels->isa, plan->stats.plan_seconds);
 out:
   if (status != TRISTAR_OK) tristar_plan_destroy(&plan);
   if (out != NULL) *out = plan;

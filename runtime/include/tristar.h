@@ -303,6 +303,10 @@ typedef struct tristar_factor_stats {
 } tristar_factor_stats;
 TRISTAR_API void tristar_factor_get_stats(const tristar_factor_t *factor, tristar_factor_stats *stats);
 
+/* The analysis that the factor was made with, borrowed: it lives as long as the factor. Not the one given to
+ * tristar_factor if METHOD_AUTO fell back from Cholesky to LU. */
+TRISTAR_API const tristar_analysis_t *tristar_factor_analysis(const tristar_factor_t *factor);
+
 TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
 
 /* ---- Plan and solve ---------------------------------------------------------------------------------- */

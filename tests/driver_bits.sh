@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# driver_bits.sh PROGRAM: the same bits from every scheduler, number of workers and legal order; a written X as
+# right-hand side; the keys of the JSON. Works in the current folder.
+set -u
+tristar=$1
+rm -f -- *.json *.mtx *.mtx.gz # of an earlier run
+problem=(gen:convdiff3d:12 --chunk-bytes 30000)
+
+fail() {
+  echo "driver_bits: $*" >&2
+  exit 1
+}
+
+# value KEY FILE: of a number or string in the JSON of tristar.
+value() { sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$2"; }
+
+# bits ARGUMENT...: the checksum.
+bits() {
+  rm -f bits.json
+  "$tristar" solve "${problem[@]}" "$@" --json bits.json >/dev/null || fail "tristar solve ${problem[*]} $*"
+  value checksum bits.json
+}
+
+# ---- Bits
+reference=$(STARPU_NCPU=1 bits --engine tasks --repeat 2)
+[ ${#reference} -eq 16 ] || fail "no checksum: '$reference'"
+[ "$(value tasks bits.json)" -gt 20 ] || fail "the problem has too few tasks to prove anything: $(value tasks bits.json)"
+for workers in 1 2; do
+  for scheduler in eager lws prio dmda dmdas; do
+    found=$(STARPU_NCPU=$workers STARPU_SCHED=$scheduler bits --repeat 3)
+    [ "$found" = "$reference" ] || fail "$scheduler, $workers workers: $found, not $reference"
+    [ "$(value scheduler bits.json)" = $scheduler ] || fail "the scheduler was $(value scheduler bits.json), not $scheduler"
+    [ "$(value workers bits.json)" -eq $workers ] || fail "$(value workers bits.json) workers, not $workers"
+  done
+done
+for seed in 0 1 2 3 4294967295; do
+  found=$(bits --engine serial --order-seed $seed)
+  [ "$found" = "$reference" ] || fail "serial, seed $seed: $found, not $reference"
+done
+[ "$(bits --nrhs 2)" != "$reference" ] || fail "the checksum does not see the right-hand sides"
+
+# ---- X as B: A^2 y = b, then A (A y) = b
+"$tristar" solve gen:s2d9pt:20 --out x.mtx.gz >/dev/null && "$tristar" solve gen:s2d9pt:20 --rhs x.mtx.gz --out y.mtx >/dev/null ||
+  fail "--out is not readable as --rhs"
+[ "$(wc -l <y.mtx)" -eq 403 ] || fail "y.mtx has $(wc -l <y.mtx) lines"
+"$tristar" solve gen:s2d9pt:20 --nrhs 3 --out x3.mtx >/dev/null && [ "$(sed -n 3p x3.mtx)" = '400 3' ] ||
+  fail "x3.mtx does not hold three columns"
+
+# ---- JSON
+"$tristar" solve gen:circuit:3000 --repeat 3 --report --condition --json - >solve.json || fail "--json -"
+for key in matrix n nnz method ordering matched nnz_factor stored_factor supernodes panels chunks slices tasks workers \
+  scheduler read_s analyze_s factor_s plan_s solve_s solve_min_s solve_gbps factor_gflops initial_backward_error \
+  backward_error refinement_steps rcond perturbed_pivots peak_rss_bytes factor_bytes peak_factor_bytes checksum \
+  version status bandwidth_gbps; do
+  [ -n "$(value $key solve.json)" ] || fail "no key $key in solve.json"
+done
+[ "$(value status solve.json)" = TRISTAR_OK ] || fail "status $(value status solve.json)"
+"$tristar" info gen:circuit:3000 --json info.json >/dev/null || fail "info --json"
+for key in n critical_bytes width depth predicted_solve_s; do
+  [ -n "$(value $key info.json)" ] || fail "no key $key in info.json"
+done
+"$tristar" solve missing.mtx --json failed.json 2>/dev/null && fail "solved a missing file"
+[ "$(value status failed.json)" = TRISTAR_ERR_IO ] || fail "status $(value status failed.json)"
+if command -v python3 >/dev/null; then
+  for file in solve.json info.json failed.json; do python3 -m json.tool $file >/dev/null || fail "$file is not valid"; done
+fi
+exit 0

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# driver_usage.sh PROGRAM: help, exit statuses and messages of the program `tristar`. Works in the current folder.
+set -u
+tristar=$1
+failures=0
+rm -f -- *.mtx *.mtx.gz *.svg *.dot *.png full.txt # of an earlier run
+
+# expect STATUS REGEX ARGUMENT...: exit status, and a line of the output (both streams) that matches.
+expect() {
+  local expected=$1 regex=$2 output status
+  shift 2
+  output=$("$tristar" "$@" 2>&1 </dev/null)
+  status=$?
+  if [ "$status" -ne "$expected" ] || ! grep -qE -e "$regex" <<<"$output"; then
+    printf 'tristar %s\n  exit status %d, expected %d and a line like: %s\n%s\n' "$*" "$status" "$expected" "$regex" \
+      "$output" >&2
+    failures=$((failures + 1))
+  fi
+}
+
+# matrix FILE HEADER SIZES ENTRY...
+matrix() {
+  local file=$1 header=$2
+  shift 2
+  { echo "%%MatrixMarket matrix $header"; printf '%s\n' "$@"; } >"$file"
+}
+
+# ---- Help and version
+expect 0 '^usage: tristar SUBCOMMAND' --help
+expect 0 '^tristar [0-9]+\.[0-9]+\.[0-9]+$' --version
+for command in solve info gen plot; do
+  expect 0 "^usage: tristar $command " $command --help
+  expect 0 '^  --help ' $command -h
+done
+expect 0 '^s2d9pt .*2D Poisson' gen --list
+
+# ---- Wrong usage: status 2, the wrong word, the way to help
+expect 2 'no subcommand'
+expect 2 "unknown subcommand 'sovle'" sovle
+expect 2 "Try 'tristar --help'" sovle
+expect 2 "unknown option '--nothing'" --nothing
+expect 2 'unknown or ambiguous option --nothing' solve --nothing gen:s2d9pt:5
+expect 2 "Try 'tristar solve --help'" solve --nothing gen:s2d9pt:5
+expect 2 'unknown option -x' solve -x gen:s2d9pt:5
+expect 2 'no MATRIX' solve
+expect 2 'no MATRIX' info
+expect 2 'no MATRIX' plot tree
+expect 2 'one word too many: b' solve a b
+expect 2 '--rhs needs a value' solve gen:s2d9pt:5 --rhs
+expect 2 'no value belongs to --checksum=3' solve gen:s2d9pt:5 --checksum=3
+expect 2 '--nrhs 3x: not an integer' solve gen:s2d9pt:5 --nrhs 3x
+expect 2 '--nrhs : not an integer' solve gen:s2d9pt:5 --nrhs ''
+expect 2 '--nrhs 0: not between 1 and' solve gen:s2d9pt:5 --nrhs 0
+expect 2 '--repeat 99999999999999999999: not an integer' solve gen:s2d9pt:5 --repeat 99999999999999999999
+expect 2 '--refine -1: not between 0 and' solve gen:s2d9pt:5 --refine -1
+expect 2 '--tolerance 1e-6x: not a number' solve gen:s2d9pt:5 --tolerance 1e-6x
+expect 2 '--tolerance nan: not a number' solve gen:s2d9pt:5 --tolerance nan
+expect 2 '--method qr: not one of auto\|llt\|lu' solve gen:s2d9pt:5 --method qr
+expect 2 '--nrhs and --rhs' solve gen:s2d9pt:5 --nrhs 2 --rhs x.mtx
+expect 2 "unknown kind 'poison'; known are s2d9pt, " solve gen:poison:5
+expect 2 "unknown kind 'poison'; known are s2d9pt, " gen poison 5 --out x.mtx
+expect 2 'not of the form gen:KIND:K' solve gen:s2d9pt
+expect 2 'no integer' solve gen:s2d9pt:many
+expect 2 'size 5x: not a positive integer' gen s2d9pt 5x --out x.mtx
+expect 2 '--out FILE is missing' gen s2d9pt 5
+expect 2 "unknown plot 'graph'; known is: tree" plot graph gen:s2d9pt:5
+
+# ---- Failures: status 1, the file, the cause
+expect 0 '^ok.mtx: 25 rows' gen s2d9pt 5 --out ok.mtx
+head -c 200 ok.mtx >truncated.mtx
+gzip -c ok.mtx | head -c 120 >truncated.mtx.gz
+matrix rectangular.mtx 'coordinate real general' '2 3 2' '1 1 1' '2 3 1'
+matrix structural.mtx 'coordinate real general' '3 3 4' '1 1 1' '2 1 1' '3 1 1' '1 2 1'
+matrix singular.mtx 'coordinate real general' '3 3 9' '1 1 1' '1 2 2' '1 3 3' '2 1 4' '2 2 5' '2 3 6' '3 1 7' '3 2 8' '3 3 9'
+matrix nan.mtx 'coordinate real general' '2 2 2' '1 1 1' '2 2 nan'
+matrix pattern.mtx 'coordinate pattern symmetric' '3 3 2' '2 1' '3 2'
+matrix complex.mtx 'coordinate complex general' '1 1 1' '1 1 1 1'
+matrix indefinite.mtx 'coordinate real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
+matrix rhs3.mtx 'array real general' '3 1' 1 2 3
+matrix rhs_complex.mtx 'array complex general' '25 1' "$(yes '1 1' | head -n 25)"
+expect 1 '^tristar: cannot open missing.mtx: No such file' solve missing.mtx
+expect 1 '^tristar: truncated.mtx:[0-9]+: ' solve truncated.mtx
+expect 1 '^tristar: truncated.mtx.gz:[0-9]+: truncated gzip' solve truncated.mtx.gz
+expect 1 '^tristar: nan.mtx:4: NaN' solve nan.mtx
+expect 1 '^tristar: rectangular.mtx: the matrix is not square: 2 rows, 3 columns' solve rectangular.mtx
+expect 1 '^tristar: structural.mtx: the matrix is structurally singular: structural rank 2 of 3' solve structural.mtx
+expect 1 '^tristar: singular.mtx: .*singular' solve singular.mtx
+expect 1 '^tristar: pattern.mtx: .*--laplacian' solve pattern.mtx
+expect 0 '^accuracy' solve pattern.mtx --laplacian
+expect 1 '^tristar: complex.mtx: only real' solve complex.mtx
+expect 1 '^tristar: rhs3.mtx: the right-hand side has 3 rows, but the matrix has 25' solve ok.mtx --rhs rhs3.mtx
+expect 1 '^tristar: rhs_complex.mtx: .*real' solve ok.mtx --rhs rhs_complex.mtx
+expect 1 '^tristar: indefinite.mtx: .*positive' solve indefinite.mtx --method llt
+expect 0 'LU instead of Cholesky' solve indefinite.mtx
+expect 1 'backward error .* is above the tolerance 0' solve gen:s2d9pt:30 --tolerance 0 --refine 0
+expect 1 '^tristar: cannot write no/such/folder/x' solve ok.mtx --out no/such/folder/x
+expect 1 '^tristar: cannot write no/such/folder/x' solve ok.mtx --json no/such/folder/x
+expect 1 '^tristar: cannot write no/such/folder/x' gen s2d9pt 5 --out no/such/folder/x
+expect 1 '^tristar: cannot write no/such/folder/x' plot tree ok.mtx --out no/such/folder/x
+expect 1 '^tristar: cannot write no/such/folder/x' info ok.mtx --tree no/such/folder/x
+expect 1 'no/such/folder/x' info ok.mtx --dot no/such/folder/x
+if [ -w /dev/full ]; then
+  "$tristar" gen --list >/dev/full 2>full.txt
+  [ $? -eq 1 ] && grep -q 'cannot write to standard output' full.txt || { echo "full disk not told" >&2; failures=$((failures + 1)); }
+fi
+
+# ---- Success
+expect 0 '^solve .*median of 3' solve ok.mtx --repeat 3 --nrhs 2
+expect 0 '^checksum  [0-9a-f]{16}$' solve ok.mtx --checksum --engine serial
+expect 0 'estimated reciprocal condition' solve ok.mtx --condition
+expect 0 '^predicted' info ok.mtx --tree tree.svg --dot tree.dot
+expect 0 'GB/s of 1 core' info gen:poisson3d7:8 --chunk-bytes 4000
+expect 0 '^picture.svg: written' plot tree gen:circuit:2000 --out picture.svg
+for file in tree.svg picture.svg; do
+  [ "$(head -c 4 $file)" = '<svg' ] && [ "$(tail -n 1 $file)" = '</svg>' ] || { echo "$file is no SVG" >&2; failures=$((failures + 1)); }
+  if command -v rsvg-convert >/dev/null && ! rsvg-convert $file -o picture.png; then failures=$((failures + 1)); fi
+done
+grep -q '^digraph' tree.dot || { echo "tree.dot is no graph" >&2; failures=$((failures + 1)); }
+
+[ $failures -eq 0 ] || echo "driver_usage: $failures failed" >&2
+[ $failures -eq 0 ]
