@@ -2,7 +2,6 @@
 #include "runtime/analysis.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 #include "codelets/cpu/panel.h"
 #include "partition/matching.h"
@@ -20,26 +19,57 @@ void tristar_analysis_options_init(tristar_analysis_options *options) {
   options->matching = TRISTAR_MATCHING_AUTO;
 }
 
-/* Symmetric values with a positive diagonal: worth a Cholesky factorization? */
-static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, const tsi_csc *a,
-                                     const double *values, bool *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_csc t = {0};
-  *out = pattern->symmetry != TRISTAR_SKEW_SYMMETRIC;
-  for (tsi_index j = 0; j < a->n && *out; j++) {
+/* Does every diagonal entry of this part exist and exceed 0? */
+static bool positive_diagonal(const tsi_csc *a) {
+  for (tsi_index j = 0; j < a->n; j++) {
     bool positive = false;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
       if (a->index[p] == j) positive = a->values[p] > 0;
-    *out = positive;
+    if (!positive) return false;
   }
-  if (!*out || pattern->symmetry == TRISTAR_SYMMETRIC) goto out;
-  TSI_TRY(tsi_expand(env, pattern, values, true, &t));
-  const tsi_count entries = a->ptr[a->n];
-  *out = entries == t.ptr[t.n] && memcmp(a->ptr, t.ptr, ((size_t)a->n + 1) * sizeof *a->ptr) == 0 &&
-         memcmp(a->index, t.index, (size_t)entries * sizeof *a->index) == 0;
-  for (tsi_count p = 0; p < entries && *out; p++) *out = a->values[p] == t.values[p];
+  return true;
+}
+
+/* Is this part of a general matrix equal to its transpose (sign 1) or minus it (-1)? */
+static tristar_status equals_transpose(tsi_env *env, const tsi_pattern *pattern, const void *values,
+                                       tsi_part part, double sign, bool *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_csc a = {0};
+  tsi_csc t = {0};
+  double *real = NULL;
+  TSI_TRY(tsi_pattern_part(env, pattern, values, part, &real));
+  TSI_TRY(tsi_expand(env, pattern, real, false, &a));
+  TSI_TRY(tsi_expand(env, pattern, real, true, &t));
+  const tsi_count entries = a.ptr[a.n];
+  *out = entries == t.ptr[t.n] && memcmp(a.ptr, t.ptr, ((size_t)a.n + 1) * sizeof *a.ptr) == 0 &&
+         memcmp(a.index, t.index, (size_t)entries * sizeof *a.index) == 0;
+  for (tsi_count p = 0; p < entries && *out; p++) *out = a.values[p] == sign * t.values[p];
 out:
+  TSI_FREE(env, real);
+  tsi_csc_finish(env, &a);
   tsi_csc_finish(env, &t);
+  return status;
+}
+
+/* Symmetric (Hermitian) values with a positive diagonal: worth a Cholesky factorization? */
+static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, const void *values,
+                                     bool *out) {
+  tristar_status status = TRISTAR_OK;
+  const bool is_complex = tsi_sparse_kernels_select(pattern->scalar)->is_complex;
+  tsi_csc a = {0};
+  double *real = NULL;
+  *out =
+      pattern->symmetry != TRISTAR_SKEW_SYMMETRIC && (!is_complex || pattern->symmetry != TRISTAR_SYMMETRIC);
+  if (!*out) goto out;
+  TSI_TRY(tsi_pattern_part(env, pattern, values, TSI_PART_REAL, &real));
+  TSI_TRY(tsi_expand(env, pattern, real, false, &a));
+  *out = positive_diagonal(&a);
+  if (!*out || pattern->symmetry != TRISTAR_GENERAL) goto out;
+  TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_REAL, 1, out));
+  if (*out && is_complex) TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_IMAGINARY, -1, out));
+out:
+  TSI_FREE(env, real);
+  tsi_csc_finish(env, &a);
   return status;
 }
 
@@ -48,7 +78,7 @@ static bool weak_diagonal(const tsi_csc *a) {
   for (tsi_index j = 0; j < a->n; j++) {
     double largest = 0, diagonal = 0;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
-      const double size = fabs(a->values[p]);
+      const double size = a->values[p];
       if (a->index[p] == j) diagonal = size;
       if (size > largest) largest = size;
     }
@@ -68,22 +98,18 @@ static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_csc 
   tristar_status status = TRISTAR_OK;
   const tsi_index n = a->n;
   tsi_index *row_of_column = NULL, rank = 0;
-  double *magnitude = NULL;
   TSI_TRY(TSI_ALLOC(env, row_of_column, n));
-  TSI_TRY(TSI_ALLOC(env, magnitude, a->ptr[n]));
   TSI_TRY(TSI_ALLOC(env, an->row_scale, n));
   TSI_TRY(TSI_ALLOC(env, an->col_scale, n));
-  for (tsi_count p = 0; p < a->ptr[n]; p++) magnitude[p] = fabs(a->values[p]);
   tsi_log(env, TRISTAR_LOG_PROGRESS, "matching");
   TSI_TRY(
-      tsi_matching(env, n, a->ptr, a->index, magnitude, row_of_column, an->row_scale, an->col_scale, &rank));
+      tsi_matching(env, n, a->ptr, a->index, a->values, row_of_column, an->row_scale, an->col_scale, &rank));
   if (rank < n) TSI_TRY(fail_singular(env, n, rank));
   TSI_TRY(TSI_ALLOC(env, *row_map, n));
   for (tsi_index j = 0; j < n; j++) (*row_map)[row_of_column[j]] = j;
   an->stats.matched = 1;
 out:
   TSI_FREE(env, row_of_column);
-  TSI_FREE(env, magnitude);
   return status;
 }
 
@@ -103,19 +129,21 @@ static void drop_zeros(tsi_csc *a) {
 }
 
 /* Decides on method and matching from the values. *row_map stays NULL without a matching. */
-static tristar_status use_values(tsi_env *env, tristar_analysis_t *an, const double *values,
+static tristar_status use_values(tsi_env *env, tristar_analysis_t *an, const void *values,
                                  tsi_index **row_map) {
   tristar_status status = TRISTAR_OK;
   tsi_csc a = {0};
+  double *magnitude = NULL;
   bool positive = false;
   TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
-  TSI_TRY(tsi_expand(env, an->pattern, values, false, &a));
   if (an->stats.method == TRISTAR_METHOD_AUTO) {
-    TSI_TRY(looks_positive(env, an->pattern, &a, values, &positive));
+    TSI_TRY(looks_positive(env, an->pattern, values, &positive));
     an->stats.method = positive ? TRISTAR_METHOD_LLT : TRISTAR_METHOD_LU;
     an->fallback = positive;
   }
   if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
+  TSI_TRY(tsi_pattern_part(env, an->pattern, values, TSI_PART_MAGNITUDE, &magnitude));
+  TSI_TRY(tsi_expand(env, an->pattern, magnitude, false, &a)); /* duplicates: the sum of their sizes */
   drop_zeros(&a);
   const bool weak = weak_diagonal(&a);
   if (an->options.matching == TRISTAR_MATCHING_ON || (an->options.matching == TRISTAR_MATCHING_AUTO && weak))
@@ -126,8 +154,15 @@ static tristar_status use_values(tsi_env *env, tristar_analysis_t *an, const dou
     if (rank < a.n) TSI_TRY(fail_singular(env, a.n, rank));
   }
 out:
+  TSI_FREE(env, magnitude);
   tsi_csc_finish(env, &a);
   return status;
+}
+
+/* Declared symmetric (real) or Hermitian. */
+static bool hermitian(const tsi_pattern *pattern) {
+  return pattern->symmetry == TRISTAR_HERMITIAN ||
+         (pattern->symmetry == TRISTAR_SYMMETRIC && !tsi_sparse_kernels_select(pattern->scalar)->is_complex);
 }
 
 /* Without values only the pattern can show a structural singularity. */
@@ -136,7 +171,7 @@ static tristar_status use_pattern(tsi_env *env, tristar_analysis_t *an) {
   tsi_csc a = {0};
   tsi_index rank = 0;
   if (an->stats.method == TRISTAR_METHOD_AUTO)
-    an->stats.method = an->pattern->symmetry == TRISTAR_SYMMETRIC ? TRISTAR_METHOD_LLT : TRISTAR_METHOD_LU;
+    an->stats.method = hermitian(an->pattern) ? TRISTAR_METHOD_LLT : TRISTAR_METHOD_LU;
   an->fallback = an->options.method == TRISTAR_METHOD_AUTO && an->stats.method == TRISTAR_METHOD_LLT;
   if (an->options.matching == TRISTAR_MATCHING_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
@@ -234,7 +269,7 @@ out:
 }
 
 /* Takes over pattern (also on failure). values may be NULL. */
-static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const double *values,
+static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *values,
                               const tristar_analysis_options *options, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
@@ -250,8 +285,10 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const double 
   an->options = *options;
   an->options.permutation = NULL;
   an->stats.method = options->method;
-  if (options->method == TRISTAR_METHOD_LLT && an->pattern->symmetry == TRISTAR_SKEW_SYMMETRIC)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LLT for a skew-symmetric matrix");
+  if (options->method == TRISTAR_METHOD_LLT && an->pattern->symmetry != TRISTAR_GENERAL &&
+      !hermitian(an->pattern))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LLT for a %s matrix",
+             an->pattern->symmetry == TRISTAR_SKEW_SYMMETRIC ? "skew-symmetric" : "complex symmetric");
   if (values != NULL)
     TSI_TRY(use_values(env, an, values, &row_map));
   else
@@ -297,7 +334,7 @@ out:
   return status;
 }
 
-tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const double *values,
+tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const void *values,
                                    tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &analysis->ts->env;
@@ -315,6 +352,7 @@ tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const dou
   TSI_TRY(TSI_ALLOC_ZERO(env, pattern, 1));
   pattern->n = from->n;
   pattern->by_rows = from->by_rows;
+  pattern->scalar = from->scalar;
   pattern->symmetry = from->symmetry;
   TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)from->n + 1));
   TSI_TRY(TSI_ALLOC(env, pattern->index, from->ptr[from->n]));

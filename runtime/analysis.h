@@ -5,8 +5,8 @@
  * out_row[j]) C with row scaling R and column scaling C; B x' = b' with b' = R b, x = C x'.
  *
  * Assembly lists. Entry (i, j) of B with i >= j goes to the lower list of column j, others (LU only) to the
- * upper list of row i. source >= 0: the user's value p; source < 0: minus the user's value ~source
- * (skew-symmetric).
+ * upper list of row i. source >= 0: the user's value p; source < 0: the mirror image of the user's value
+ * ~source: minus it (skew-symmetric) or its conjugate (Hermitian).
  *
  * Invariants (tsi_analysis_check): in_row and out_row are permutations; every stored entry of A stands in the
  * lists exactly once (twice for an off-diagonal entry of a symmetric kind under LU; once under LLT, in the
@@ -42,7 +42,7 @@ struct tristar_analysis_s {
 };
 
 /* Analyzes for LU what was first analyzed for LLT; values decide on a matching. */
-TRISTAR_CHECKED tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const double *values,
+TRISTAR_CHECKED tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const void *values,
                                                    tristar_analysis_t **out);
 TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);

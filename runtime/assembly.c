@@ -26,14 +26,13 @@ static void place(const walk *w, tsi_index row, tsi_index col, tsi_count source)
 
 static void walk_entries(const walk *w) {
   const tsi_pattern *pattern = w->an->pattern;
-  const bool mirror = pattern->symmetry != TRISTAR_GENERAL,
-             skew = pattern->symmetry == TRISTAR_SKEW_SYMMETRIC;
+  const bool mirror = pattern->symmetry != TRISTAR_GENERAL, plain = pattern->symmetry == TRISTAR_SYMMETRIC;
   for (tsi_index j = 0; j < pattern->n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
       const tsi_index i = pattern->index[p];
       const tsi_index row = pattern->by_rows ? j : i, col = pattern->by_rows ? i : j;
       place(w, row, col, p);
-      if (mirror && i != j) place(w, col, row, skew ? ~p : p);
+      if (mirror && i != j) place(w, col, row, plain ? p : ~p);
     }
 }
 

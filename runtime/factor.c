@@ -16,7 +16,7 @@ static double reciprocal_power(double largest) {
 
 /* Largest entry of every row (of = rows) or column, each entry scaled by `by` of the other index (NULL:
  * ones). */
-static void largest_entries(const tsi_pattern *pattern, const double *values, bool rows, const double *by,
+static void largest_entries(const tsi_pattern *pattern, const double *magnitude, bool rows, const double *by,
                             double *largest) {
   const bool mirror = pattern->symmetry != TRISTAR_GENERAL;
   for (tsi_index j = 0; j < pattern->n; j++) largest[j] = 0;
@@ -24,30 +24,46 @@ static void largest_entries(const tsi_pattern *pattern, const double *values, bo
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
       const tsi_index i = pattern->index[p];
       const tsi_index line = pattern->by_rows == rows ? j : i, other = pattern->by_rows == rows ? i : j;
-      const double a = fabs(values[p]);
+      const double a = magnitude[p];
       if (a * (by ? by[other] : 1) > largest[line]) largest[line] = a * (by ? by[other] : 1);
       if (mirror && a * (by ? by[line] : 1) > largest[other]) largest[other] = a * (by ? by[line] : 1);
     }
 }
 
 /* Rows, then columns, to a largest entry between 1/2 and 1. */
-static void equilibrate(tristar_factor_t *factor) {
+static tristar_status equilibrate(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
   const tsi_pattern *pattern = factor->analysis->pattern;
-  largest_entries(pattern, factor->values, true, NULL, factor->row_scale);
+  double *magnitude = NULL;
+  TSI_TRY(tsi_pattern_part(env, pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
+  largest_entries(pattern, magnitude, true, NULL, factor->row_scale);
   for (tsi_index i = 0; i < pattern->n; i++) factor->row_scale[i] = reciprocal_power(factor->row_scale[i]);
-  largest_entries(pattern, factor->values, false, factor->row_scale, factor->col_scale);
+  largest_entries(pattern, magnitude, false, factor->row_scale, factor->col_scale);
   for (tsi_index j = 0; j < pattern->n; j++) factor->col_scale[j] = reciprocal_power(factor->col_scale[j]);
+out:
+  TSI_FREE(env, magnitude);
+  return status;
 }
 
-static void set_scaling(tristar_factor_t *factor) {
+static tristar_status set_scaling(tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
-  if (factor->row_scale == NULL) return;
-  if (an->row_scale == NULL) {
-    equilibrate(factor);
-    return;
-  }
+  if (factor->row_scale == NULL) return TRISTAR_OK;
+  if (an->row_scale == NULL) return equilibrate(factor);
   memcpy(factor->row_scale, an->row_scale, (size_t)an->pattern->n * sizeof *factor->row_scale);
   memcpy(factor->col_scale, an->col_scale, (size_t)an->pattern->n * sizeof *factor->col_scale);
+  return TRISTAR_OK;
+}
+
+/* A stream of `size` scalars and its pad. */
+static tristar_status allocate_stream(tsi_env *env, const tristar_factor_t *factor, tsi_count size,
+                                      void **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_allocate(env, (size_t)size + TSI_STREAM_PAD, factor->scalar_bytes, __func__, __FILE__, __LINE__,
+                       out));
+  memset((char *)*out + (size_t)size * factor->scalar_bytes, 0, TSI_STREAM_PAD * factor->scalar_bytes);
+out:
+  return status;
 }
 
 /* Storage for the method of factor->analysis. */
@@ -55,12 +71,10 @@ static tristar_status allocate(tsi_env *env, tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = an->pattern->n;
-  const tsi_count size = an->panel_values[an->panels->count], padded = size + TSI_STREAM_PAD;
-  TSI_TRY(TSI_ALLOC(env, factor->lower, padded));
-  memset(factor->lower + size, 0, TSI_STREAM_PAD * sizeof *factor->lower);
+  const tsi_count size = an->panel_values[an->panels->count];
+  TSI_TRY(allocate_stream(env, factor, size, &factor->lower));
   if (!tsi_analysis_is_lu(an)) goto out;
-  TSI_TRY(TSI_ALLOC(env, factor->upper, padded));
-  memset(factor->upper + size, 0, TSI_STREAM_PAD * sizeof *factor->upper);
+  TSI_TRY(allocate_stream(env, factor, size, &factor->upper));
   TSI_TRY(TSI_ALLOC(env, factor->pivots, n));
   TSI_TRY(TSI_ALLOC(env, factor->row_scale, n));
   TSI_TRY(TSI_ALLOC(env, factor->col_scale, n));
@@ -83,7 +97,7 @@ static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) 
   tristar_factor_stats *stats = &factor->stats;
   stats->nnz_factor = lu ? 2 * an->stats.nnz_lower - an->stats.n : an->stats.nnz_lower;
   stats->stored_factor = lu ? 2 * an->stats.stored_lower : an->stats.stored_lower;
-  stats->factor_bytes = (size_t)an->panel_values[an->panels->count] * (lu ? 2 : 1) * sizeof(double);
+  stats->factor_bytes = (size_t)an->panel_values[an->panels->count] * (lu ? 2 : 1) * factor->scalar_bytes;
   stats->peak_bytes = atomic_load(&memory->recent) - before;
   stats->factor_seconds = seconds;
   factor->pivoted = false;
@@ -96,15 +110,15 @@ static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) 
 }
 
 /* Copies the values and factors them with the current analysis and storage. */
-static tristar_status run(tristar_factor_t *factor, const double *values) {
+static tristar_status run(tristar_factor_t *factor, const void *values) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tsi_pattern *pattern = factor->analysis->pattern;
   factor->valid = false;
   TSI_TRY(tsi_pattern_check_values(env, pattern, values));
   if (pattern->ptr[pattern->n] > 0 && values != factor->values)
-    memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * sizeof *values);
-  set_scaling(factor);
+    memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->scalar_bytes);
+  TSI_TRY(set_scaling(factor));
   TSI_TRY(tsi_factorize(factor));
   factor->valid = true;
 out:
@@ -142,7 +156,9 @@ tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, 
   atomic_init(&factor->references, 1);
   factor->ts = analysis->ts;
   factor->analysis = tsi_analysis_share(analysis);
-  TSI_TRY(TSI_ALLOC(env, factor->values, analysis->pattern->ptr[analysis->pattern->n]));
+  factor->scalar_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
+  TSI_TRY(tsi_allocate(env, (size_t)analysis->pattern->ptr[analysis->pattern->n], factor->scalar_bytes,
+                       __func__, __FILE__, __LINE__, &factor->values));
   TSI_TRY(allocate(env, factor));
   status = run(factor, values);
   if (status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE && analysis->fallback) status = fall_back(factor);

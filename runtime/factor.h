@@ -16,12 +16,13 @@ struct tristar_factor_s {
   tristar_t *ts;
   tristar_analysis_t *analysis;
   bool valid;
-  double *values;        /* the user's, copied */
-  double *row_scale;     /* n, by the user's row; NULL: ones (LLT) */
-  double *col_scale;     /* n, by the user's column */
-  double *lower, *upper; /* upper is NULL for LLT */
-  tsi_index *pivots;     /* n; NULL for LLT */
-  bool pivoted;          /* some interchange happened */
+  size_t scalar_bytes;
+  void *values;        /* the user's, copied */
+  double *row_scale;   /* n, by the user's row; NULL: ones (LLT) */
+  double *col_scale;   /* n, by the user's column */
+  void *lower, *upper; /* upper is NULL for LLT */
+  tsi_index *pivots;   /* n; NULL for LLT */
+  bool pivoted;        /* some interchange happened */
   tristar_factor_stats stats;
 };
 

@@ -4,7 +4,6 @@
  * A subtree whose work is below a fraction of the total is one task, so is a light front above; a heavy front
  * is cut into tiles. The cut depends on the structure only: the same tiles, hence the same bits, on any
  * number of workers, and when the tasks run one after the other without StarPU. */
-#include <float.h>
 #include <math.h>
 
 #include "runtime/blas.h"
@@ -65,10 +64,10 @@ static void run_tile(tsi_numeric *numeric, const tsi_index argument[4], bool rig
                   b = tsi_panel_width(panels, p);
   if (tsi_numeric_failed(numeric)) return;
   if (right)
-    tsi_front_right_cpu(&numeric->front[s], o, b, argument[1], argument[2],
-                        numeric->pivots + panels->start[p]);
+    numeric->kernels->right(&numeric->front[s], o, b, argument[1], argument[2],
+                            numeric->pivots + panels->start[p]);
   else
-    tsi_front_below_cpu(&numeric->front[s], o, b, argument[1], argument[2]);
+    numeric->kernels->below(&numeric->front[s], o, b, argument[1], argument[2]);
 }
 static void run_below(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
@@ -85,8 +84,8 @@ static void run_schur(void *context, const tsi_index argument[4], int worker) {
   const tsi_index r0 = argument[1] * TILE_ROWS, c0 = argument[2] * TILE_ROWS;
   (void)worker;
   if (tsi_numeric_failed(numeric)) return;
-  tsi_front_schur_cpu(front, r0, tsi_index_min(front->m, r0 + TILE_ROWS), c0,
-                      tsi_index_min(front->m, c0 + TILE_ROWS));
+  numeric->kernels->schur(front, r0, tsi_index_min(front->m, r0 + TILE_ROWS), c0,
+                          tsi_index_min(front->m, c0 + TILE_ROWS));
 }
 
 static tristar_status add(builder *build, const char *name, tsi_task_run run, tsi_index a0, tsi_index a1,
@@ -346,7 +345,8 @@ static void finish(tsi_numeric *numeric, tsi_index count) {
 }
 
 /* Scalings by final index; the largest scaled entry gives the size of a tiny pivot. */
-static void scale(tsi_numeric *numeric, const tristar_factor_t *factor, double *row, double *col) {
+static void scale(tsi_numeric *numeric, const tristar_factor_t *factor, const double *magnitude, double *row,
+                  double *col) {
   const tristar_analysis_t *an = factor->analysis;
   double largest = 0;
   if (factor->row_scale)
@@ -357,13 +357,14 @@ static void scale(tsi_numeric *numeric, const tristar_factor_t *factor, double *
   for (tsi_index j = 0; j < an->pattern->n; j++) {
     for (tsi_count q = an->lower.ptr[j]; q < an->lower.ptr[j + 1]; q++) {
       const tsi_count p = an->lower.source[q] < 0 ? ~an->lower.source[q] : an->lower.source[q];
-      const double a = fabs(factor->values[p]) * (factor->row_scale ? row[an->lower.other[q]] * col[j] : 1.0);
+      const double a = magnitude[p] * (factor->row_scale ? row[an->lower.other[q]] * col[j] : 1.0);
       if (a > largest) largest = a;
     }
   }
   if (largest == 0) largest = 1;
-  numeric->tiny = sqrt(DBL_EPSILON) * largest;
-  numeric->tiny_last = DBL_EPSILON * largest;
+  const double epsilon = tsi_sparse_kernels_select(an->pattern->scalar)->epsilon;
+  numeric->tiny = sqrt(epsilon) * largest;
+  numeric->tiny_last = epsilon * largest;
   if (factor->row_scale) {
     numeric->row_scale = row;
     numeric->col_scale = col;
@@ -376,19 +377,22 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   tsi_numeric numeric = {.env = env,
                          .analysis = an,
+                         .kernels = tsi_front_kernels_select(an->pattern->scalar),
                          .values = factor->values,
                          .lower = factor->lower,
                          .upper = factor->upper,
                          .pivots = factor->pivots};
   tsi_tasks *tasks = NULL;
-  double *row = NULL, *col = NULL;
+  double *row = NULL, *col = NULL, *magnitude = NULL;
   bool blas = false;
   TSI_TRY(start(&numeric, factor));
   if (factor->row_scale) {
     TSI_TRY(TSI_ALLOC(env, row, an->pattern->n));
     TSI_TRY(TSI_ALLOC(env, col, an->pattern->n));
   }
-  scale(&numeric, factor, row, col);
+  TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
+  scale(&numeric, factor, magnitude, row, col);
+  TSI_FREE(env, magnitude);
   TSI_TRY(build_tasks(&numeric, &tasks));
   if (factor->ts->use_starpu && tsi_tasks_count(tasks) > 1) {
     TSI_TRY(tsi_context_need_starpu(factor->ts));
@@ -405,5 +409,6 @@ out:
   finish(&numeric, an->symbolic->count);
   TSI_FREE(env, row);
   TSI_FREE(env, col);
+  TSI_FREE(env, magnitude);
   return status;
 }

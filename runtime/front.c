@@ -27,6 +27,11 @@ static void find_positions(const tsi_symbolic *symbolic, tsi_index s, tsi_index 
   }
 }
 
+static tristar_status allocate_block(const tsi_numeric *numeric, tsi_count scalars, void **out) {
+  return tsi_allocate(numeric->env, (size_t)scalars, numeric->kernels->scalar_bytes, __func__, __FILE__,
+                      __LINE__, out);
+}
+
 void tsi_front_open(tsi_numeric *numeric, tsi_index s) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = numeric->env;
@@ -36,9 +41,9 @@ void tsi_front_open(tsi_numeric *numeric, tsi_index s) {
   front->w = symbolic->start[s + 1] - symbolic->start[s];
   front->m = (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
   front->f = front->w + front->m;
-  TSI_TRY(TSI_ALLOC(env, front->p, (tsi_count)front->f * front->w));
-  if (numeric->upper) TSI_TRY(TSI_ALLOC(env, front->q, (tsi_count)front->w * front->m));
-  TSI_TRY(TSI_ALLOC(env, front->c, tsi_complement_size(front->m, numeric->upper != NULL)));
+  TSI_TRY(allocate_block(numeric, (tsi_count)front->f * front->w, &front->p));
+  if (numeric->upper) TSI_TRY(allocate_block(numeric, (tsi_count)front->w * front->m, &front->q));
+  TSI_TRY(allocate_block(numeric, tsi_complement_size(front->m, numeric->upper != NULL), &front->c));
   for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++) {
     const tsi_index child = numeric->child[k];
     TSI_TRY(TSI_ALLOC(env, numeric->position[child], numeric->front[child].m));
@@ -62,47 +67,58 @@ static tsi_index front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index 
   return symbolic->start[s + 1] - symbolic->start[s] + (tsi_index)(lo - symbolic->row_ptr[s]);
 }
 
-/* Value of entry q of a list, scaled. i, j: its final row and column. */
-static double entry(const tsi_numeric *numeric, const tsi_assembly *list, tsi_count q, tsi_index i,
-                    tsi_index j) {
-  const tsi_count source = list->source[q];
-  double a = source >= 0 ? numeric->values[source] : -numeric->values[~source];
-  if (numeric->row_scale) a *= numeric->row_scale[i] * numeric->col_scale[j];
-  return a;
+/* Entries on their way into a front. */
+typedef struct entry_batch {
+  tsi_count count;
+  tsi_front_entry entry[128];
+} entry_batch;
+
+static void flush(const tsi_numeric *numeric, const tsi_front *front, entry_batch *batch) {
+  numeric->kernels->add_entries(front, batch->entry, batch->count, numeric->values);
+  batch->count = 0;
+}
+
+/* Entry q of a list, at row i and column j of the front; row and column in final numbering decide the
+ * scaling. */
+static void put_entry(const tsi_numeric *numeric, const tsi_front *front, entry_batch *batch,
+                      const tsi_assembly *list, tsi_count q, tsi_index row, tsi_index column, tsi_index i,
+                      tsi_index j) {
+  const tristar_symmetry symmetry = numeric->analysis->pattern->symmetry;
+  const bool image = list->source[q] < 0;
+  double factor = image && symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
+  if (numeric->row_scale) factor *= numeric->row_scale[row] * numeric->col_scale[column];
+  batch->entry[batch->count++] = (tsi_front_entry){image ? ~list->source[q] : list->source[q], factor, i, j,
+                                                   image && symmetry == TRISTAR_HERMITIAN};
+  if (batch->count == (tsi_count)(sizeof batch->entry / sizeof *batch->entry)) flush(numeric, front, batch);
 }
 
 static void add_entries(const tsi_numeric *numeric, tsi_index s, tsi_index c0, tsi_index c1) {
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_front *front = &numeric->front[s];
   const tsi_index first = first_column(numeric, s);
+  entry_batch batch = {.count = 0};
   for (tsi_index k = c0; k < tsi_index_min(c1, front->w); k++)
     for (tsi_count q = an->lower.ptr[first + k]; q < an->lower.ptr[first + k + 1]; q++) {
       const tsi_index row = an->lower.other[q];
-      front->p[front_row(an->symbolic, s, row) + (ptrdiff_t)k * front->f] +=
-          entry(numeric, &an->lower, q, row, first + k);
+      put_entry(numeric, front, &batch, &an->lower, q, row, first + k, front_row(an->symbolic, s, row), k);
     }
-  if (front->q == NULL) return;
-  for (tsi_index i = 0; i < front->w; i++)
+  for (tsi_index i = 0; i < front->w && front->q != NULL; i++)
     for (tsi_count q = an->upper.ptr[first + i]; q < an->upper.ptr[first + i + 1]; q++) {
       const tsi_index column = an->upper.other[q], k = front_row(an->symbolic, s, column);
-      if (k < c0 || k >= c1) continue;
-      const double a = entry(numeric, &an->upper, q, first + i, column);
-      if (k < front->w)
-        front->p[i + (ptrdiff_t)k * front->f] += a;
-      else
-        front->q[i + (ptrdiff_t)(k - front->w) * front->w] += a;
+      if (k >= c0 && k < c1) put_entry(numeric, front, &batch, &an->upper, q, first + i, column, i, k);
     }
+  flush(numeric, front, &batch);
 }
 
 void tsi_front_assemble(tsi_numeric *numeric, tsi_index s, tsi_index c0, tsi_index c1) {
   if (tsi_numeric_failed(numeric)) return;
   const tsi_front *front = &numeric->front[s];
-  tsi_front_zero_cpu(front, c0, c1);
+  numeric->kernels->zero(front, c0, c1);
   add_entries(numeric, s, c0, c1);
   for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++) {
     const tsi_index child = numeric->child[k];
-    tsi_front_extend_add_cpu(front, numeric->front[child].c, numeric->front[child].m,
-                             numeric->position[child], c0, c1);
+    numeric->kernels->extend_add(front, numeric->front[child].c, numeric->front[child].m,
+                                 numeric->position[child], c0, c1);
   }
 }
 
@@ -120,8 +136,8 @@ void tsi_front_diagonal(tsi_numeric *numeric, tsi_index panel) {
   const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
   /* in the last block of a root all remaining rows are candidates: partial pivoting proper */
   tsi_pivoting result = {.tiny = o + b == numeric->front[s].f ? numeric->tiny_last : numeric->tiny};
-  tsi_front_diagonal_cpu(&numeric->front[s], o, b, numeric->pivots ? numeric->pivots + column : NULL,
-                         &result);
+  numeric->kernels->diagonal(&numeric->front[s], o, b, numeric->pivots ? numeric->pivots + column : NULL,
+                             &result);
   if (result.perturbed > 0) atomic_fetch_add(&numeric->perturbed, result.perturbed);
   if (result.failed == TSI_NONE) return;
   const tsi_index row = numeric->analysis->out_row[column + result.failed];
@@ -139,10 +155,12 @@ void tsi_front_pack(tsi_numeric *numeric, tsi_index panel) {
   if (tsi_numeric_failed(numeric)) return;
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_index s = an->panels->supernode[panel];
-  double work[TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX];
-  tsi_front_pack_cpu(&numeric->front[s], an->panels->start[panel] - first_column(numeric, s),
-                     tsi_panel_width(an->panels, panel), numeric->lower + an->panel_values[panel],
-                     numeric->upper ? numeric->upper + an->panel_values[panel] : NULL, work);
+  const size_t offset = (size_t)an->panel_values[panel] * numeric->kernels->scalar_bytes;
+  double work[2 * TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX]
+      __attribute__((aligned(64))); /* for the largest scalar */
+  numeric->kernels->pack(&numeric->front[s], an->panels->start[panel] - first_column(numeric, s),
+                         tsi_panel_width(an->panels, panel), numeric->lower + offset,
+                         numeric->upper ? numeric->upper + offset : NULL, work);
 }
 
 static void report(tsi_numeric *numeric) {
@@ -170,13 +188,13 @@ void tsi_front_whole(tsi_numeric *numeric, tsi_index s) {
                     end = o + b;
     tsi_front_diagonal(numeric, p);
     if (tsi_numeric_failed(numeric)) break;
-    if (end < front->f) tsi_front_below_cpu(front, o, b, end, front->f);
+    if (end < front->f) numeric->kernels->below(front, o, b, end, front->f);
     if (front->q && end < front->w)
-      tsi_front_right_cpu(front, o, b, end, front->w, numeric->pivots + panels->start[p]);
+      numeric->kernels->right(front, o, b, end, front->w, numeric->pivots + panels->start[p]);
     if (front->q && front->m > 0)
-      tsi_front_right_cpu(front, o, b, front->w, front->f, numeric->pivots + panels->start[p]);
+      numeric->kernels->right(front, o, b, front->w, front->f, numeric->pivots + panels->start[p]);
   }
-  if (!tsi_numeric_failed(numeric)) tsi_front_schur_all_cpu(front);
+  if (!tsi_numeric_failed(numeric)) numeric->kernels->schur_all(front);
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) tsi_front_pack(numeric, p);
   tsi_front_close(numeric, s);
 }

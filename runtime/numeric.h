@@ -20,9 +20,10 @@
 typedef struct tsi_numeric {
   tsi_env *env;
   const tristar_analysis_t *analysis;
-  const double *values;
+  const tsi_front_kernels *kernels;
+  const void *values;
   const double *row_scale, *col_scale; /* by final index; NULL: ones */
-  double *lower, *upper;               /* the factor's streams; upper NULL for LLT */
+  char *lower, *upper;                 /* the factor's streams, in bytes; upper NULL for LLT */
   tsi_index *pivots;                   /* n, inside the panel; NULL for LLT */
   double tiny;                         /* LU: pivots below this are perturbed, */
   double tiny_last;                    /* or below this in the last panel of a root, where nothing can grow */

@@ -2,19 +2,15 @@
 #include "runtime/pattern.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 #include "runtime/matrix/view.h"
 
 /* What factorization needs beyond what every view has to satisfy. */
-static tristar_status check_square_real(tsi_env *env, const tristar_view *view) {
+static tristar_status check_square(tsi_env *env, const tristar_view *view) {
   tristar_status status = TRISTAR_OK;
   if (view->rows != view->cols)
     TSI_FAIL(env, TRISTAR_ERR_RECTANGULAR, "the matrix is not square: %" PRId64 " rows, %" PRId64 " columns",
              view->rows, view->cols);
-  if (view->scalar != TRISTAR_DOUBLE)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "only real matrices in double precision are factored, not type '%c'", (char)view->scalar);
   TSI_TRY(tsi_view_check(env, view));
 out:
   return status;
@@ -24,11 +20,14 @@ tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pa
   tristar_status status = TRISTAR_OK;
   tsi_pattern *pattern = NULL;
   *out = NULL;
-  TSI_TRY(check_square_real(env, view));
+  TSI_TRY(check_square(env, view));
   TSI_TRY(TSI_ALLOC_ZERO(env, pattern, 1));
   pattern->n = (tsi_index)view->rows;
   pattern->by_rows = view->format == TRISTAR_CSR;
-  pattern->symmetry = view->symmetry == TRISTAR_HERMITIAN ? TRISTAR_SYMMETRIC : view->symmetry;
+  pattern->scalar = (char)view->scalar;
+  pattern->symmetry = view->symmetry;
+  if (view->symmetry == TRISTAR_HERMITIAN && !tsi_sparse_kernels_select(pattern->scalar)->is_complex)
+    pattern->symmetry = TRISTAR_SYMMETRIC;
   TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
   for (tsi_index j = 0; j <= pattern->n; j++) pattern->ptr[j] = tsi_view_begin(view, j);
   TSI_TRY(TSI_ALLOC(env, pattern->index, pattern->ptr[pattern->n]));
@@ -47,16 +46,32 @@ void tsi_pattern_destroy(tsi_env *env, tsi_pattern **pattern) {
   TSI_FREE(env, *pattern);
 }
 
-tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_pattern *pattern, const double *values) {
+tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_pattern *pattern, const void *values) {
   tristar_status status = TRISTAR_OK;
-  for (tsi_index j = 0; j < pattern->n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++)
-      if (!isfinite(values[p]))
-        TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "the matrix has %g in row %d, column %d (counted from 0)",
-                 values[p], pattern->by_rows ? j : pattern->index[p],
-                 pattern->by_rows ? pattern->index[p] : j);
+  const tsi_count entries = pattern->ptr[pattern->n];
+  const tsi_count p = tsi_sparse_kernels_select(pattern->scalar)->first_not_finite(entries, values);
+  if (p == entries) return TRISTAR_OK;
+  tsi_index j = 0;
+  while (pattern->ptr[j + 1] <= p) j++;
+  TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+           "the matrix has NaN or infinity in row %d, column %d (counted from 0)",
+           pattern->by_rows ? j : pattern->index[p], pattern->by_rows ? pattern->index[p] : j);
 out:
   return status;
+}
+
+tristar_status tsi_pattern_part(tsi_env *env, const tsi_pattern *pattern, const void *values, tsi_part part,
+                                double **out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count entries = pattern->ptr[pattern->n];
+  TSI_TRY(TSI_ALLOC(env, *out, entries));
+  tsi_sparse_kernels_select(pattern->scalar)->part(entries, values, part, *out);
+out:
+  return status;
+}
+
+tsi_sparse tsi_pattern_sparse(const tsi_pattern *pattern, const void *values) {
+  return (tsi_sparse){pattern->n, pattern->by_rows, pattern->symmetry, pattern->ptr, pattern->index, values};
 }
 
 tsi_count tsi_pattern_entries(const tsi_pattern *pattern) {
@@ -87,7 +102,6 @@ static void transpose(tsi_index n, const tsi_csc *from, tsi_csc *to) {
 static void scatter_lines(const tsi_pattern *pattern, const double *values, tsi_csc *raw) {
   const tsi_index n = pattern->n;
   const bool mirror = pattern->symmetry != TRISTAR_GENERAL;
-  const double sign = pattern->symmetry == TRISTAR_SKEW_SYMMETRIC ? -1.0 : 1.0;
   for (tsi_index j = 0; j <= n; j++) raw->ptr[j] = 0;
   for (tsi_index j = 0; j < n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
@@ -104,7 +118,7 @@ static void scatter_lines(const tsi_pattern *pattern, const double *values, tsi_
       if (!mirror || i == j) continue;
       q = raw->ptr[i]++;
       raw->index[q] = j;
-      if (raw->values) raw->values[q] = sign * values[p];
+      if (raw->values) raw->values[q] = values[p];
     }
   for (tsi_index j = n; j > 0; j--) raw->ptr[j] = raw->ptr[j - 1];
   raw->ptr[0] = 0;
@@ -169,31 +183,4 @@ void tsi_csc_finish(tsi_env *env, tsi_csc *csc) {
   TSI_FREE(env, csc->ptr);
   TSI_FREE(env, csc->index);
   TSI_FREE(env, csc->values);
-}
-
-void tsi_multiply(const tsi_pattern *pattern, const double *values, bool transposed, bool absolute,
-                  const double *x, double *y) {
-  const bool mirror = pattern->symmetry != TRISTAR_GENERAL;
-  const bool dot = pattern->by_rows != transposed; /* line j gives y[j] */
-  const double sign = pattern->symmetry == TRISTAR_SKEW_SYMMETRIC && !absolute ? -1.0 : 1.0;
-  for (tsi_index j = 0; j < pattern->n; j++) y[j] = 0;
-  for (tsi_index j = 0; j < pattern->n; j++) {
-    const double xj = absolute ? fabs(x[j]) : x[j];
-    double sum = 0;
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
-      const tsi_index i = pattern->index[p];
-      const double a = absolute ? fabs(values[p]) : values[p];
-      const double xi = absolute ? fabs(x[i]) : x[i];
-      if (dot)
-        sum += a * xi;
-      else
-        y[i] += a * xj;
-      if (!mirror || i == j) continue;
-      if (dot)
-        y[i] += sign * a * xj;
-      else
-        sum += sign * a * xi;
-    }
-    y[j] += sum;
-  }
 }

@@ -16,7 +16,7 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
   tsi_chunk_options options;
-  tsi_chunk_options_init(&options, an->symbolic->nnz_stored, sizeof(double));
+  tsi_chunk_options_init(&options, an->symbolic->nnz_stored, plan->factor->scalar_bytes);
   if (plan->options.chunk_bytes_max > 0) {
     options.ceiling_bytes = (double)plan->options.chunk_bytes_max;
     options.slice_bytes = tsi_count_min(plan->options.chunk_bytes_max, 300000) > 0
@@ -31,7 +31,7 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
     if (options.ceiling_bytes < 2 * options.floor_bytes) options.ceiling_bytes = 2 * options.floor_bytes;
   }
   TSI_TRY(tsi_chunks_create(env, an->symbolic, an->panels, &options, &plan->chunks));
-  TSI_TRY(tsi_dag_create(env, plan->chunks, an->panels, sizeof(double), &plan->dag));
+  TSI_TRY(tsi_dag_create(env, plan->chunks, an->panels, plan->factor->scalar_bytes, &plan->dag));
   TSI_TRY(TSI_ALLOC(env, plan->order, 2 * (tsi_count)plan->dag->nodes));
   TSI_TRY(tsi_dag_order(env, plan->dag, plan->options.order_seed, plan->order));
 out:
@@ -97,7 +97,8 @@ out:
 }
 
 static void point_to_data(tristar_plan_t *plan) {
-  plan->data = (tsi_solve_data){.kernels = tsi_kernels_d_select(NULL),
+  plan->nodes = tsi_node_kernels_select(plan->factor->analysis->pattern->scalar);
+  plan->data = (tsi_solve_data){.kernels = tsi_kernels_select(plan->factor->analysis->pattern->scalar, NULL),
                                 .chunk = plan->chunk,
                                 .slice = plan->slice,
                                 .panel = plan->panel,
@@ -118,8 +119,8 @@ static void fill_stats(tristar_plan_t *plan) {
   stats->width = plan->dag->width;
   stats->depth = plan->dag->depth;
   stats->critical_bytes = plan->dag->critical_bytes;
-  stats->stream_bytes = 2.0 * (double)an->symbolic->nnz_stored * sizeof(double);
-  stats->exact_bytes = 2.0 * (double)an->symbolic->nnz_exact * sizeof(double);
+  stats->stream_bytes = 2.0 * (double)an->symbolic->nnz_stored * (double)plan->factor->scalar_bytes;
+  stats->exact_bytes = 2.0 * (double)an->symbolic->nnz_exact * (double)plan->factor->scalar_bytes;
   stats->workers = plan->use_tasks ? (int)starpu_cpu_worker_get_count() : 1;
   stats->scheduler = plan->use_tasks ? starpu_sched_ctx_get_sched_policy(0)->policy_name : "serial";
 }

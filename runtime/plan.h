@@ -7,7 +7,7 @@
 #ifndef TSI_RUNTIME_PLAN_H
 #define TSI_RUNTIME_PLAN_H
 
-#include "codelets/cpu/solve_node.h"
+#include "codelets/cpu/node.h"
 #include "dag/dag.h"
 #include "runtime/factor.h"
 #include "runtime/tasks.h"
@@ -31,6 +31,7 @@ struct tristar_plan_s {
   tsi_dag *dag;
   tsi_index *order; /* 2 * nodes tasks in the order in which they are recorded, and run without StarPU */
   tsi_solve_data data;
+  const tsi_node_kernels *nodes;
   tsi_solve_chunk *chunk;
   tsi_solve_slice *slice;
   tsi_panel *panel;

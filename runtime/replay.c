@@ -4,22 +4,22 @@
 static void run_forward_chunk(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
   (void)worker;
-  tsi_forward_chunk_cpu(&replay->plan->data, &replay->call, argument[0]);
+  replay->plan->nodes->forward_chunk(&replay->plan->data, &replay->call, argument[0]);
 }
 static void run_forward_slice(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
   (void)worker;
-  tsi_forward_slice_cpu(&replay->plan->data, &replay->call, argument[0]);
+  replay->plan->nodes->forward_slice(&replay->plan->data, &replay->call, argument[0]);
 }
 static void run_backward_chunk(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
   (void)worker;
-  tsi_backward_chunk_cpu(&replay->plan->data, &replay->call, argument[0]);
+  replay->plan->nodes->backward_chunk(&replay->plan->data, &replay->call, argument[0]);
 }
 static void run_backward_slice(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
   (void)worker;
-  tsi_backward_slice_cpu(&replay->plan->data, &replay->call, argument[0]);
+  replay->plan->nodes->backward_slice(&replay->plan->data, &replay->call, argument[0]);
 }
 
 #define BYTES_PER_MICROSECOND 15e3
@@ -98,7 +98,8 @@ static tristar_status fit_workspace(tsi_env *env, tsi_replay *replay, tsi_index 
   if (size <= replay->workspace_size) return TRISTAR_OK;
   TSI_FREE(env, replay->call.workspace);
   replay->workspace_size = 0;
-  TSI_TRY(TSI_ALLOC(env, replay->call.workspace, size));
+  TSI_TRY(tsi_allocate(env, (size_t)size, replay->plan->factor->scalar_bytes, __func__, __FILE__, __LINE__,
+                       &replay->call.workspace));
   replay->workspace_size = size;
 out:
   return status;
@@ -127,6 +128,6 @@ void tsi_replay_give_back(tsi_replay *replay) {
   pthread_mutex_lock(&plan->lock);
   replay->next = plan->free_replays;
   plan->free_replays = replay;
-  plan->stats.workspace_bytes = (size_t)replay->workspace_size * sizeof(double);
+  plan->stats.workspace_bytes = (size_t)replay->workspace_size * plan->factor->scalar_bytes;
   pthread_mutex_unlock(&plan->lock);
 }

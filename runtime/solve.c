@@ -4,12 +4,16 @@
 #include "runtime/clock.h"
 #include "runtime/plan.h"
 
-/* Factors, permutations and scalings of op(A): A^T swaps the roles of L and U, of rows and columns. */
+/* Factors, permutations and scalings of op(A). A^T swaps the roles of L and U, of rows and columns; A^H x = b
+ * is A^T conj(x) = conj(b). With A = L L^H the backward sweep L^H x = y is L^T conj(x) = conj(y), and A^T =
+ * conj(A). */
 static void choose_factors(const tristar_factor_t *factor, tristar_op op, tsi_solve_call *call) {
   const tristar_analysis_t *an = factor->analysis;
-  const double *upper = factor->upper ? factor->upper : factor->lower;
+  const bool lu = factor->upper != NULL,
+             is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex;
+  const void *upper = lu ? factor->upper : factor->lower;
   const tsi_index *pivots = factor->pivoted ? factor->pivots : NULL;
-  const bool plain = op == TRISTAR_N;
+  const bool plain = op == TRISTAR_N || !lu;
   call->forward_values = plain ? factor->lower : upper;
   call->backward_values = plain ? upper : factor->lower;
   call->forward_pivots = plain ? pivots : NULL;
@@ -18,6 +22,9 @@ static void choose_factors(const tristar_factor_t *factor, tristar_op op, tsi_so
   call->out_row = plain ? an->out_row : an->in_row;
   call->in_scale = plain ? factor->row_scale : factor->col_scale;
   call->out_scale = plain ? factor->col_scale : factor->row_scale;
+  call->conjugate_in = is_complex && op == (lu ? TRISTAR_C : TRISTAR_T);
+  call->conjugate_backward = is_complex && !lu;
+  call->conjugate_out = call->conjugate_in != call->conjugate_backward;
 }
 
 static tristar_status check_arguments(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
@@ -25,7 +32,8 @@ static tristar_status check_arguments(tristar_plan_t *plan, tristar_op op, int64
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tsi_index n = plan->factor->analysis->pattern->n;
-  if (op != TRISTAR_N && op != TRISTAR_T) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)op);
+  if (op != TRISTAR_N && op != TRISTAR_T && op != TRISTAR_C)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)op);
   if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
   if (ldb < n || ldx < n) /* also for one column: a wrong value is a mistake */
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldb = %" PRId64 ", ldx = %" PRId64 ", but n = %d", ldb, ldx, n);
@@ -39,20 +47,23 @@ out:
 }
 
 /* At most TSI_NRHS_BLOCK right-hand sides. */
-static tristar_status solve_block(tristar_plan_t *plan, tristar_op op, tsi_index nrhs, const double *b,
-                                  int64_t ldb, double *x, int64_t ldx) {
+static tristar_status solve_block(tristar_plan_t *plan, tristar_op op, tsi_index nrhs, const void *b,
+                                  int64_t ldb, void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tristar_analysis_t *an = plan->factor->analysis;
   const size_t n = (size_t)an->pattern->n;
   tsi_replay *replay = NULL;
-  double *copy = NULL;
+  const size_t column = n * plan->factor->scalar_bytes;
+  char *copy = NULL;
   TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
   choose_factors(plan->factor, op, &replay->call);
   if (b == x &&
       an->stats.matched) { /* rows and columns are permuted differently: x(j) may come before b(j) is read */
-    TSI_TRY(TSI_ALLOC(env, copy, n * (size_t)nrhs));
-    for (tsi_index c = 0; c < nrhs; c++) memcpy(copy + n * (size_t)c, b + c * ldb, n * sizeof *copy);
+    TSI_TRY(TSI_ALLOC(env, copy, column * (size_t)nrhs));
+    for (tsi_index c = 0; c < nrhs; c++)
+      memcpy(copy + column * (size_t)c, (const char *)b + (size_t)(c * ldb) * plan->factor->scalar_bytes,
+             column);
     b = copy;
     ldb = (int64_t)n;
   }
@@ -76,7 +87,8 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   TSI_TRY(check_arguments(plan, op, nrhs, b, ldb, x, ldx));
   for (int64_t c = 0; c < nrhs; c += TSI_NRHS_BLOCK)
     TSI_TRY(solve_block(plan, op, (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - c),
-                        (const double *)b + c * ldb, ldb, (double *)x + c * ldx, ldx));
+                        (const char *)b + (size_t)(c * ldb) * plan->factor->scalar_bytes, ldb,
+                        (char *)x + (size_t)(c * ldx) * plan->factor->scalar_bytes, ldx));
   pthread_mutex_lock(&plan->lock);
   plan->stats.last_solve_seconds = tsi_clock() - begin;
   plan->stats.solves++;

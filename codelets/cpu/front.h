@@ -33,7 +33,7 @@
 
 typedef struct tsi_front {
   tsi_index w, m, f;
-  double *p, *q, *c;
+  void *p, *q, *c; /* of the scalar type of the kernels */
 } tsi_front;
 
 /* Where the tile column of column j of a complement of order m begins: its first row, and the offset of that
@@ -65,30 +65,50 @@ typedef struct tsi_pivoting {
                           TSI_NONE: fine */
 } tsi_pivoting;
 
-/* pivot: b entries, row interchanges inside the panel (LU), or NULL (LLT). */
-void tsi_front_diagonal_cpu(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
-                            tsi_pivoting *result);
-/* Rows r0 .. r1-1 of the front, o + b <= r0. */
-void tsi_front_below_cpu(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0, tsi_index r1);
-/* Columns c0 .. c1-1 of the front, o + b <= c0, all < w or all >= w; LU only. */
-void tsi_front_right_cpu(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0, tsi_index c1,
-                         const tsi_index *pivot);
-/* Rows r0 .. r1-1 and columns c0 .. c1-1 of C. LLT (q NULL): only tiles on or below the diagonal, c1 <= r1; a
- * tile with r0 == c0 && r1 == c1 is a diagonal one. */
-void tsi_front_schur_cpu(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1);
-/* All of C. */
-void tsi_front_schur_all_cpu(const tsi_front *front);
+/* One entry of the matrix on its way into a front: row and column of the front, row < w or column < w; the
+ * value is factor * values[source], then conjugated if conjugate. */
+typedef struct tsi_front_entry {
+  tsi_count source;
+  double factor; /* scaling, and the sign of a skew-symmetric mirror image */
+  tsi_index row, column;
+  bool conjugate;
+} tsi_front_entry;
 
-/* Zeroes columns c0 .. c1-1 of the front. */
-void tsi_front_zero_cpu(const tsi_front *front, tsi_index c0, tsi_index c1);
-/* Adds a child's C (of order m, LLT: lower triangle) into columns c0 .. c1-1 of the front; position[i]: front
- * row of the child's row i, ascending. */
-void tsi_front_extend_add_cpu(const tsi_front *front, const double *child, tsi_index m,
-                              const tsi_index *position, tsi_index c0, tsi_index c1);
+/* The kernels of one scalar type. LLT: A = L L^T, for complex types A = L L^H. */
+typedef struct tsi_front_kernels {
+  size_t scalar_bytes;
+  /* Zeroes columns c0 .. c1-1 of the front. */
+  void (*zero)(const tsi_front *front, tsi_index c0, tsi_index c1);
+  /* Adds `count` entries. */
+  void (*add_entries)(const tsi_front *front, const tsi_front_entry *entry, tsi_count count,
+                      const void *values);
+  /* Adds a child's C (of order m) into columns c0 .. c1-1 of the front; position[i]: front row of the child's
+   * row i, ascending. */
+  void (*extend_add)(const tsi_front *front, const void *child, tsi_index m, const tsi_index *position,
+                     tsi_index c0, tsi_index c1);
+  /* pivot: b entries, row interchanges inside the panel (LU), or NULL (LLT). */
+  void (*diagonal)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot, tsi_pivoting *result);
+  /* Rows r0 .. r1-1 of the front, o + b <= r0. */
+  void (*below)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0, tsi_index r1);
+  /* Columns c0 .. c1-1 of the front, o + b <= c0, all < w or all >= w; LU only. */
+  void (*right)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0, tsi_index c1,
+                const tsi_index *pivot);
+  /* Rows r0 .. r1-1 and columns c0 .. c1-1, all of one tile column, of C. LLT (q NULL): on the diagonal (r0
+   * == c0, r1 == c1) or below it (c1 <= r0). */
+  void (*schur)(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1);
+  void (*schur_all)(const tsi_front *front);
+  /* Packs a factored panel: inverts its diagonal block and writes triangle and rectangle (panel.h) to lower,
+   * and for LU the transpose of U's to upper. work: b b scalars. */
+  void (*pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower, void *upper, void *work);
+} tsi_front_kernels;
 
-/* Packs a factored panel: inverts its diagonal block and writes triangle and rectangle (panel.h) to lower,
- * and for LU the transpose of U's to upper. work: 2 b b scalars. */
-void tsi_front_pack_cpu(const tsi_front *front, tsi_index o, tsi_index b, double *lower, double *upper,
-                        double *work);
+/* For 's', 'd', 'c' or 'z'; NULL for anything else. */
+const tsi_front_kernels *tsi_front_kernels_select(char scalar);
+
+#ifdef TSI_LETTER /* in the files that are compiled for each scalar type */
+extern const tsi_front_kernels TSI_TYPED(tsi_front_kernels);
+void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower, void *upper,
+                               void *work);
+#endif
 
 #endif

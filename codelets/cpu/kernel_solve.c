@@ -1,150 +1,250 @@
 /* Solve kernels on packed panels: see kernels.h for what they compute, panel.h for how panels lie in memory.
  *
- * This file is compiled once for each instruction set (TSI_ISA: base, avx2, avx512). It is written in vectors
- * of 8 scalars, the height of a row block; the compiler maps them to the registers of the instruction set.
+ * This file is compiled for each scalar type (TSI_SCALAR_S, _D, _C, _Z) and each instruction set (TSI_ISA:
+ * base, avx2, avx512). It is written in vectors of 8 scalars, the height of a row block; the compiler maps
+ * them to the registers of the instruction set.
  *
  * One right-hand side: vectors run over the 8 rows of a row block. Several (nrhs is then a multiple of 8, the
  * caller pads): vectors run over right-hand sides, in strips of 16, the last of 8. Each strip reads the panel
- * again, from the cache. */
+ * again, from the cache.
+ *
+ * Complex products. The vectors hold real and imaginary parts in turn. A sum of products is kept as two sums:
+ * v[0] of the vector times the real part of the other factor, v[1] of it times the imaginary part; acc_value
+ * puts them together once. */
 #include <string.h>
 
 #include "codelets/cpu/kernels.h"
+#include "codelets/cpu/scalar.h"
 
 #define B TSI_ROW_BLOCK
+#define PARTS (1 + TSI_COMPLEX) /* reals in a scalar */
 
-typedef double vec8 __attribute__((vector_size(64), aligned(8), may_alias));
-typedef int64_t mask8 __attribute__((vector_size(64)));
+typedef tsi_real vec
+    __attribute__((vector_size(B * sizeof(tsi_scalar)), aligned(sizeof(tsi_real)), may_alias));
+#if defined TSI_SCALAR_S || defined TSI_SCALAR_C
+typedef int32_t integer;
+#else
+typedef int64_t integer;
+#endif
+typedef integer mask __attribute__((vector_size(B * sizeof(tsi_scalar))));
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE vec8 load8(const double *p) {
-  return *(const vec8 *)p;
+INLINE vec load(const tsi_scalar *p) {
+  return *(const vec *)p;
 }
-INLINE void store8(double *p, vec8 v) {
-  *(vec8 *)p = v;
+INLINE void store(tsi_scalar *p, vec v) {
+  *(vec *)p = v;
 }
 
+/* A vector as the second factor of products lane by lane. */
+typedef struct lanes {
+  vec v[PARTS];
+} lanes;
+
+/* A sum of products. */
+typedef struct sum {
+  vec v[PARTS];
+} sum;
+
+#if TSI_COMPLEX
+INLINE vec lanes_from(vec v, int j) {
+  const mask lane = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
+  return (vec)((mask)v & (lane >= (integer)j));
+}
+#if defined __clang__
+#define SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#else
+#define SHUFFLE(v, ...) __builtin_shuffle(v, (mask){__VA_ARGS__})
+#endif
+INLINE lanes as_lanes(vec x) {
+  return (lanes){{SHUFFLE(x, 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14),
+                  SHUFFLE(x, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15)}};
+}
+INLINE vec sum_value(sum a) {
+  const vec sign = {-1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1};
+  return a.v[0] + sign * SHUFFLE(a.v[1], 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+}
+INLINE tsi_scalar sum_lanes(vec v) {
+  tsi_scalar x;
+  __real__ x = ((v[0] + v[8]) + (v[4] + v[12])) + ((v[2] + v[10]) + (v[6] + v[14]));
+  __imag__ x = ((v[1] + v[9]) + (v[5] + v[13])) + ((v[3] + v[11]) + (v[7] + v[15]));
+  return x;
+}
+#else
 /* Lanes j .. 7 of v; zero below. */
-INLINE vec8 lanes_from(vec8 v, int j) {
-  const mask8 lane = {0, 1, 2, 3, 4, 5, 6, 7};
-  return (vec8)((mask8)v & (lane >= (int64_t)j));
+INLINE vec lanes_from(vec v, int j) {
+  const mask lane = {0, 1, 2, 3, 4, 5, 6, 7};
+  return (vec)((mask)v & (lane >= (integer)j));
+}
+INLINE lanes as_lanes(vec x) {
+  return (lanes){{x}};
+}
+INLINE vec sum_value(sum a) {
+  return a.v[0];
+}
+INLINE tsi_scalar sum_lanes(vec v) {
+  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
+#endif
+
+INLINE sum no_sum(void) {
+  return (sum){{{0}}};
 }
 
-INLINE double sum8(vec8 v) {
-  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+/* a += v x, x one scalar for all lanes. */
+INLINE void add_times(sum *a, vec v, tsi_scalar x) {
+  a->v[0] += v * tsi_re(x);
+#if TSI_COMPLEX
+  a->v[1] += v * tsi_im(x);
+#endif
+}
+
+/* a += v x, lane by lane. */
+INLINE void add_lanes(sum *a, vec v, lanes x) {
+  for (int q = 0; q < PARTS; q++) a->v[q] += v * x.v[q];
+}
+
+INLINE sum add_sums(sum a, sum b) {
+  for (int q = 0; q < PARTS; q++) a.v[q] += b.v[q];
+  return a;
+}
+
+/* Partial sums of one column: PARTS vectors in scratch. */
+#define PARTIAL (B * PARTS) /* scalars */
+INLINE sum load_sum(const tsi_scalar *p) {
+  sum a;
+  for (int q = 0; q < PARTS; q++) a.v[q] = load(p + q * B);
+  return a;
+}
+INLINE void store_sum(tsi_scalar *p, sum a) {
+  for (int q = 0; q < PARTS; q++) store(p + q * B, a.v[q]);
 }
 
 /* ---- One right-hand side ------------------------------------------------------------------------------ */
 
-/* acc[i] = sum over k of block(i,k) x[k]; block has `stride` rows. */
-INLINE vec8 block_times(const double *block, tsi_index stride, tsi_index w, const double *x) {
-  vec8 a0 = {0}, a1 = {0}, a2 = {0}, a3 = {0};
+/* sum over k of block(i,k) x[k], 8 rows; block has `stride` rows. */
+INLINE sum block_times(const tsi_scalar *block, tsi_index stride, tsi_index w, const tsi_scalar *x) {
+  sum a0 = no_sum(), a1 = no_sum(), a2 = no_sum(), a3 = no_sum();
   tsi_index k = 0;
   for (; k + 4 <= w; k += 4, block += 4 * (ptrdiff_t)stride) {
-    a0 += load8(block) * x[k];
-    a1 += load8(block + stride) * x[k + 1];
-    a2 += load8(block + 2 * (ptrdiff_t)stride) * x[k + 2];
-    a3 += load8(block + 3 * (ptrdiff_t)stride) * x[k + 3];
+    add_times(&a0, load(block), x[k]);
+    add_times(&a1, load(block + stride), x[k + 1]);
+    add_times(&a2, load(block + 2 * (ptrdiff_t)stride), x[k + 2]);
+    add_times(&a3, load(block + 3 * (ptrdiff_t)stride), x[k + 3]);
   }
-  for (; k < w; k++, block += stride) a0 += load8(block) * x[k];
-  return (a0 + a1) + (a2 + a3);
+  for (; k < w; k++, block += stride) add_times(&a0, load(block), x[k]);
+  return add_sums(add_sums(a0, a1), add_sums(a2, a3));
 }
 
-/* y[k] (8 partial sums each) += block(:,k) xr */
-INLINE void block_transposed(const double *block, tsi_index stride, tsi_index w, vec8 xr, double *y) {
-  for (tsi_index k = 0; k < w; k++, block += stride)
-    store8(y + B * (ptrdiff_t)k, load8(y + B * (ptrdiff_t)k) + load8(block) * xr);
+/* y[k] (partial sums) += block(:,k) xr */
+INLINE void block_transposed(const tsi_scalar *block, tsi_index stride, tsi_index w, lanes xr,
+                             tsi_scalar *y) {
+  for (tsi_index k = 0; k < w; k++, block += stride, y += PARTIAL) {
+    sum a = load_sum(y);
+    add_lanes(&a, load(block), xr);
+    store_sum(y, a);
+  }
 }
 
 /* Four whole row blocks at once: the partial sums are read and written once for 32 rows. */
-INLINE void four_blocks_transposed(const double *block, tsi_index w, const vec8 xr[4], double *y) {
-  const double *b1 = block + B * (ptrdiff_t)w, *b2 = b1 + B * (ptrdiff_t)w, *b3 = b2 + B * (ptrdiff_t)w;
-  for (tsi_index k = 0; k < w; k++) {
-    ptrdiff_t o = B * (ptrdiff_t)k;
-    store8(y + o, load8(y + o) + ((load8(block + o) * xr[0] + load8(b1 + o) * xr[1]) +
-                                  (load8(b2 + o) * xr[2] + load8(b3 + o) * xr[3])));
+INLINE void four_blocks_transposed(const tsi_scalar *block, tsi_index w, const lanes xr[4], tsi_scalar *y) {
+  const tsi_scalar *b1 = block + B * (ptrdiff_t)w, *b2 = b1 + B * (ptrdiff_t)w, *b3 = b2 + B * (ptrdiff_t)w;
+  for (ptrdiff_t o = 0; o < B * (ptrdiff_t)w; o += B, y += PARTIAL) {
+    sum a = no_sum(), b = no_sum();
+    add_lanes(&a, load(block + o), xr[0]);
+    add_lanes(&b, load(b2 + o), xr[2]);
+    add_lanes(&a, load(b1 + o), xr[1]);
+    add_lanes(&b, load(b3 + o), xr[3]);
+    store_sum(y, add_sums(load_sum(y), add_sums(a, b)));
   }
 }
 
-/* Rows row[0..count-1] of w (one scalar each), zero in the lanes beyond. */
-INLINE vec8 gather8(const double *w, const tsi_index *row, tsi_index count) {
-  vec8 v = {0};
+/* Rows row[0..count-1] of work (one scalar each), zero in the lanes beyond. */
+INLINE lanes gather(const tsi_scalar *work, const tsi_index *row, tsi_index count) {
+  tsi_scalar part[B];
   if (count >= B)
-    for (int i = 0; i < B; i++) v[i] = w[row[i]];
-  else {
-    double part[B] = {0};
-    for (tsi_index i = 0; i < count; i++) part[i] = w[row[i]];
-    v = load8(part);
-  }
-  return v;
+    for (int i = 0; i < B; i++) part[i] = work[row[i]];
+  else
+    for (int i = 0; i < B; i++) part[i] = i < count ? work[row[i]] : 0;
+  return as_lanes(load(part));
+}
+
+/* count <= 8 scalars, zero in the lanes beyond. */
+INLINE lanes load_part(const tsi_scalar *x, tsi_index count) {
+  tsi_scalar part[B] = {0};
+  memcpy(part, x, (size_t)count * sizeof *x);
+  return as_lanes(load(part));
+}
+INLINE void store_part(tsi_scalar *x, vec v, tsi_index count) {
+  tsi_scalar part[B];
+  store(part, v);
+  memcpy(x, part, (size_t)count * sizeof *x);
 }
 
 /* x := triangle * t, t a copy of x. */
-static void triangle_1(const double *tri, tsi_index w, double *x, double *t) {
-  double part[B];
+static void triangle_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_scalar *t) {
   memcpy(t, x, (size_t)w * sizeof *t);
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
-    vec8 acc = block_times(tri, rows, r, t);
+    sum acc = block_times(tri, rows, r, t);
     tri += (ptrdiff_t)rows * r;
     for (int j = 0; j < rows; j++) {
-      acc += lanes_from(load8(tri - j), j) * t[r + j];
+      add_times(&acc, lanes_from(load(tri - j), j), t[r + j]);
       tri += rows - j;
     }
     if (rows == B)
-      store8(x + r, acc);
-    else {
-      store8(part, acc);
-      memcpy(x + r, part, (size_t)rows * sizeof *x);
-    }
+      store(x + r, sum_value(acc));
+    else
+      store_part(x + r, sum_value(acc), rows);
   }
 }
 
-/* x := triangle' * x; y is scratch for 8 partial sums per column. */
-static void triangle_transposed_1(const double *tri, tsi_index w, double *x, double *y) {
-  memset(y, 0, (size_t)w * B * sizeof *y);
+/* x := triangle' * x; y is scratch for partial sums. */
+static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
+  memset(y, 0, (size_t)w * PARTIAL * sizeof *y);
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
-    double part[B] = {0};
-    memcpy(part, x + r, (size_t)rows * sizeof *x);
-    const vec8 xr = load8(part);
+    const lanes xr = load_part(x + r, rows);
     block_transposed(tri, rows, r, xr, y);
     tri += (ptrdiff_t)rows * r;
     for (int j = 0; j < rows; j++) {
-      store8(y + B * (ptrdiff_t)(r + j), lanes_from(load8(tri - j), j) * xr);
+      sum a = no_sum();
+      add_lanes(&a, lanes_from(load(tri - j), j), xr);
+      store_sum(y + PARTIAL * (ptrdiff_t)(r + j), a);
       tri += rows - j;
     }
   }
-  for (tsi_index k = 0; k < w; k++) x[k] = sum8(load8(y + B * (ptrdiff_t)k));
+  for (tsi_index k = 0; k < w; k++) x[k] = sum_lanes(sum_value(load_sum(y + PARTIAL * (ptrdiff_t)k)));
 }
 
-/* w[row[i]] -= (R x)[i] */
-static void rectangle_1(const double *rect, tsi_index m, tsi_index w, const tsi_index *row, const double *x,
-                        double *work) {
+/* work[row[i]] -= (R x)[i] */
+static void rectangle_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
+                        const tsi_scalar *x, tsi_scalar *work) {
+  tsi_scalar part[B];
   tsi_index i = 0;
   for (; i + B <= m; i += B, rect += B * (ptrdiff_t)w) {
-    const vec8 acc = block_times(rect, B, w, x);
-    for (int l = 0; l < B; l++) work[row[i + l]] -= acc[l];
+    store(part, sum_value(block_times(rect, B, w, x)));
+    for (int l = 0; l < B; l++) work[row[i + l]] -= part[l];
   }
   if (i < m) {
-    double part[B];
-    store8(part, block_times(rect, m - i, w, x));
+    store(part, sum_value(block_times(rect, m - i, w, x)));
     for (tsi_index l = 0; l < m - i; l++) work[row[i + l]] -= part[l];
   }
 }
 
-/* y[k] (8 partial sums each) := R' w[row] */
-static void rectangle_transposed_1(const double *rect, tsi_index m, tsi_index w, const tsi_index *row,
-                                   const double *work, double *y) {
+/* y[k] (partial sums) := R' work[row] */
+static void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
+                                   const tsi_scalar *work, tsi_scalar *y) {
   tsi_index i = 0;
-  memset(y, 0, (size_t)w * B * sizeof *y);
+  memset(y, 0, (size_t)w * PARTIAL * sizeof *y);
   for (; i + 4 * B <= m; i += 4 * B, rect += 4 * B * (ptrdiff_t)w) {
-    vec8 xr[4];
-    for (int q = 0; q < 4; q++) xr[q] = gather8(work, row + i + q * B, B);
+    lanes xr[4];
+    for (int q = 0; q < 4; q++) xr[q] = gather(work, row + i + q * B, B);
     four_blocks_transposed(rect, w, xr, y);
   }
   for (; i < m; i += B, rect += B * (ptrdiff_t)w)
-    block_transposed(rect, tsi_index_min(B, m - i), w, gather8(work, row + i, m - i), y);
+    block_transposed(rect, tsi_index_min(B, m - i), w, gather(work, row + i, m - i), y);
 }
 
 /* ---- Strips of 8 nv right-hand sides, nv = 1 or 2 (a constant wherever these are inlined) ----------------
@@ -152,104 +252,105 @@ static void rectangle_transposed_1(const double *rect, tsi_index m, tsi_index w,
 /* X has leading dimension nrhs; the strip's first right-hand side is already added to the pointers. */
 
 /* acc[i] = sum over k of block(i,k) X(k,:), 8 rows; those beyond `stride` are meaningless. */
-INLINE void strip_block_times(const int nv, const double *block, tsi_index stride, tsi_index w,
-                              const double *x, ptrdiff_t ldx, vec8 acc[B][2]) {
+INLINE void strip_block_times(const int nv, const tsi_scalar *block, tsi_index stride, tsi_index w,
+                              const tsi_scalar *x, ptrdiff_t ldx, sum acc[B][2]) {
   for (int i = 0; i < B; i++)
-    for (int v = 0; v < nv; v++) acc[i][v] = (vec8){0};
+    for (int v = 0; v < nv; v++) acc[i][v] = no_sum();
   for (tsi_index k = 0; k < w; k++, block += stride, x += ldx)
     for (int v = 0; v < nv; v++) {
-      const vec8 xk = load8(x + v * 8);
-      for (int i = 0; i < B; i++) acc[i][v] += xk * block[i];
+      const vec xk = load(x + v * B);
+      for (int i = 0; i < B; i++) add_times(&acc[i][v], xk, block[i]);
     }
 }
 
 /* Y(k,:) += sum over i of block(i,k) xr[i]; Y has 8 nv columns. */
-INLINE void strip_block_transposed(const int nv, const double *block, tsi_index stride, tsi_index w,
-                                   vec8 xr[B][2], double *y) {
-  for (tsi_index k = 0; k < w; k++, block += stride, y += 8 * nv)
+INLINE void strip_block_transposed(const int nv, const tsi_scalar *block, tsi_index stride, tsi_index w,
+                                   vec xr[B][2], tsi_scalar *y) {
+  for (tsi_index k = 0; k < w; k++, block += stride, y += B * nv)
     for (int v = 0; v < nv; v++) {
-      vec8 sum = load8(y + v * 8);
-      for (int i = 0; i < B; i++) sum += xr[i][v] * block[i];
-      store8(y + v * 8, sum);
+      sum a = no_sum();
+      a.v[0] = load(y + v * B);
+      for (int i = 0; i < B; i++) add_times(&a, xr[i][v], block[i]);
+      store(y + v * B, sum_value(a));
     }
 }
 
 /* `rows` rows of the strip, zero beyond; row (may be NULL: consecutive) says which. */
-INLINE void strip_gather(const int nv, const double *x, ptrdiff_t ldx, const tsi_index *row, tsi_index rows,
-                         vec8 xr[B][2]) {
+INLINE void strip_gather(const int nv, const tsi_scalar *x, ptrdiff_t ldx, const tsi_index *row,
+                         tsi_index rows, vec xr[B][2]) {
   for (int i = 0; i < B; i++)
-    for (int v = 0; v < nv; v++)
-      xr[i][v] = i < rows ? load8(x + (row ? row[i] : i) * ldx + v * 8) : (vec8){0};
+    for (int v = 0; v < nv; v++) xr[i][v] = i < rows ? load(x + (row ? row[i] : i) * ldx + v * B) : (vec){0};
 }
 
-INLINE void strip_copy(const int nv, double *to, ptrdiff_t ldto, const double *from, ptrdiff_t ldfrom,
+INLINE void strip_copy(const int nv, tsi_scalar *to, ptrdiff_t ldto, const tsi_scalar *from, ptrdiff_t ldfrom,
                        tsi_index rows) {
   for (tsi_index k = 0; k < rows; k++, to += ldto, from += ldfrom)
-    for (int v = 0; v < nv; v++) store8(to + v * 8, load8(from + v * 8));
+    for (int v = 0; v < nv; v++) store(to + v * B, load(from + v * B));
 }
 
 /* X := triangle * X; t is scratch for w x 8 nv. */
-INLINE void strip_triangle(const int nv, const double *tri, tsi_index w, double *x, ptrdiff_t ldx,
-                           double *t) {
-  strip_copy(nv, t, 8 * nv, x, ldx, w);
+INLINE void strip_triangle(const int nv, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx,
+                           tsi_scalar *t) {
+  strip_copy(nv, t, B * nv, x, ldx, w);
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
-    vec8 acc[B][2];
-    strip_block_times(nv, tri, rows, r, t, 8 * nv, acc);
+    sum acc[B][2];
+    strip_block_times(nv, tri, rows, r, t, B * nv, acc);
     tri += (ptrdiff_t)rows * r;
     for (int i = 0; i < rows; i++)
       for (int j = 0; j <= i; j++) {
-        const double entry = tri[j * rows - j * (j - 1) / 2 + i - j];
-        for (int v = 0; v < nv; v++) acc[i][v] += load8(t + (r + j) * 8 * nv + v * 8) * entry;
+        const tsi_scalar entry = tri[j * rows - j * (j - 1) / 2 + i - j];
+        for (int v = 0; v < nv; v++) add_times(&acc[i][v], load(t + (r + j) * B * nv + v * B), entry);
       }
     tri += rows * (rows + 1) / 2;
     for (int i = 0; i < rows; i++)
-      for (int v = 0; v < nv; v++) store8(x + (r + i) * ldx + v * 8, acc[i][v]);
+      for (int v = 0; v < nv; v++) store(x + (r + i) * ldx + v * B, sum_value(acc[i][v]));
   }
 }
 
 /* X := triangle' * X; y is scratch for w x 8 nv. */
-INLINE void strip_triangle_transposed(const int nv, const double *tri, tsi_index w, double *x, ptrdiff_t ldx,
-                                      double *y) {
-  memset(y, 0, (size_t)w * 8 * (size_t)nv * sizeof *y);
+INLINE void strip_triangle_transposed(const int nv, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
+                                      ptrdiff_t ldx, tsi_scalar *y) {
+  memset(y, 0, (size_t)w * B * (size_t)nv * sizeof *y);
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
-    vec8 xr[B][2];
+    vec xr[B][2];
     strip_gather(nv, x + r * ldx, ldx, NULL, rows, xr);
     strip_block_transposed(nv, tri, rows, r, xr, y);
     tri += (ptrdiff_t)rows * r;
     for (int j = 0; j < rows; tri += rows - j, j++)
       for (int v = 0; v < nv; v++) {
-        vec8 sum = {0};
-        for (int i = j; i < rows; i++) sum += load8(x + (r + i) * ldx + v * 8) * tri[i - j];
-        store8(y + (r + j) * 8 * nv + v * 8, sum);
+        sum a = no_sum();
+        for (int i = j; i < rows; i++) add_times(&a, load(x + (r + i) * ldx + v * B), tri[i - j]);
+        store(y + (r + j) * B * nv + v * B, sum_value(a));
       }
   }
-  strip_copy(nv, x, ldx, y, 8 * nv, w);
+  strip_copy(nv, x, ldx, y, B * nv, w);
 }
 
-/* W(row[i],:) -= (R X)(i,:) */
-INLINE void strip_rectangle(const int nv, const double *rect, tsi_index m, tsi_index w, const tsi_index *row,
-                            const double *x, ptrdiff_t ldx, double *work) {
+/* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W */
+INLINE void strip_rectangle(const int nv, const tsi_scalar *rect, tsi_index m, tsi_index w,
+                            const tsi_index *row, const tsi_scalar *x, ptrdiff_t ldx, tsi_scalar *work) {
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
-    vec8 acc[B][2];
+    sum acc[B][2];
     strip_block_times(nv, rect, rows, w, x, ldx, acc);
     for (int l = 0; l < rows; l++)
       for (int v = 0; v < nv; v++) {
-        double *to = work + (row ? row[i + l] : i + l) * ldx + v * 8;
-        store8(to, load8(to) - acc[l][v]);
+        tsi_scalar *to = work + (row ? row[i + l] : i + l) * ldx + v * B;
+        store(to, load(to) - sum_value(acc[l][v]));
       }
   }
 }
 
 /* Y := R' W(row,:), Y of w x 8 nv; row NULL: rows 0, 1, ... of W */
-INLINE void strip_rectangle_transposed(const int nv, const double *rect, tsi_index m, tsi_index w,
-                                       const tsi_index *row, const double *work, ptrdiff_t ldx, double *y) {
-  memset(y, 0, (size_t)w * 8 * (size_t)nv * sizeof *y);
+INLINE void strip_rectangle_transposed(const int nv, const tsi_scalar *rect, tsi_index m, tsi_index w,
+                                       const tsi_index *row, const tsi_scalar *work, ptrdiff_t ldx,
+                                       tsi_scalar *y) {
+  memset(y, 0, (size_t)w * B * (size_t)nv * sizeof *y);
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
-    vec8 xr[B][2];
+    vec xr[B][2];
     strip_gather(nv, row ? work : work + i * ldx, ldx, row ? row + i : NULL, rows, xr);
     strip_block_transposed(nv, rect, rows, w, xr, y);
   }
@@ -260,22 +361,24 @@ INLINE void strip_rectangle_transposed(const int nv, const double *rect, tsi_ind
 
 /* Interchanges of the diagonal block, LAPACK's convention: row k was swapped with row pivot[k] >= k, k
  * ascending. */
-static void interchange(tsi_index w, const tsi_index *pivot, tsi_index nrhs, double *x, bool undo) {
+static void interchange(tsi_index w, const tsi_index *pivot, tsi_index nrhs, tsi_scalar *x, bool undo) {
   for (tsi_index q = 0; q < w; q++) {
     const tsi_index k = undo ? w - 1 - q : q;
     if (pivot[k] == k) continue;
-    double *a = x + (ptrdiff_t)k * nrhs, *b = x + (ptrdiff_t)pivot[k] * nrhs;
+    tsi_scalar *a = x + (ptrdiff_t)k * nrhs, *b = x + (ptrdiff_t)pivot[k] * nrhs;
     for (tsi_index c = 0; c < nrhs; c++) {
-      const double swap = a[c];
+      const tsi_scalar swap = a[c];
       a[c] = b[c];
       b[c] = swap;
     }
   }
 }
 
-static void forward_triangle(const tsi_panel *panel, const double *values, const tsi_index *pivots,
-                             tsi_index nrhs, double *x, double *scratch) {
-  const double *tri = values + panel->values;
+static void forward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
+                             tsi_index nrhs, void *vector, void *work) {
+  const tsi_scalar *values = factor;
+  tsi_scalar *x = vector, *scratch = work;
+  const tsi_scalar *tri = values + panel->values;
   const tsi_index w = panel->width;
   if (pivots) interchange(w, pivots + panel->column, nrhs, x, false);
   if (nrhs == 1) {
@@ -287,9 +390,11 @@ static void forward_triangle(const tsi_panel *panel, const double *values, const
   if (c < nrhs) strip_triangle(1, tri, w, x + c, nrhs, scratch);
 }
 
-static void backward_triangle(const tsi_panel *panel, const double *values, const tsi_index *pivots,
-                              tsi_index nrhs, double *x, double *scratch) {
-  const double *tri = values + panel->values;
+static void backward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
+                              tsi_index nrhs, void *vector, void *work) {
+  const tsi_scalar *values = factor;
+  tsi_scalar *x = vector, *scratch = work;
+  const tsi_scalar *tri = values + panel->values;
   const tsi_index w = panel->width;
   if (nrhs == 1)
     triangle_transposed_1(tri, w, x, scratch);
@@ -301,12 +406,14 @@ static void backward_triangle(const tsi_panel *panel, const double *values, cons
   if (pivots) interchange(w, pivots + panel->column, nrhs, x, true);
 }
 
-static void forward(tsi_index count, const tsi_panel *panels, const double *values, const tsi_index *rows,
-                    const tsi_index *pivots, tsi_index nrhs, double *work, double *scratch) {
+static void forward(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
+                    const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
+  const tsi_scalar *values = factor;
+  tsi_scalar *work = workspace;
   for (const tsi_panel *panel = panels; panel < panels + count; panel++) {
-    const double *rect = values + panel->values + tsi_triangle_size(panel->width);
+    const tsi_scalar *rect = values + panel->values + tsi_triangle_size(panel->width);
     const tsi_index *row = rows + panel->row;
-    double *x = work + (ptrdiff_t)panel->x * nrhs;
+    tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
     forward_triangle(panel, values, pivots, nrhs, x, scratch);
     if (nrhs == 1) {
       rectangle_1(rect, panel->height, panel->width, row, x, work);
@@ -320,21 +427,24 @@ static void forward(tsi_index count, const tsi_panel *panels, const double *valu
 }
 
 /* x -= y, strip of 8 nv columns */
-INLINE void strip_subtract(const int nv, double *x, ptrdiff_t ldx, const double *y, tsi_index w) {
-  for (tsi_index k = 0; k < w; k++, x += ldx, y += 8 * nv)
-    for (int v = 0; v < nv; v++) store8(x + v * 8, load8(x + v * 8) - load8(y + v * 8));
+INLINE void strip_subtract(const int nv, tsi_scalar *x, ptrdiff_t ldx, const tsi_scalar *y, tsi_index w) {
+  for (tsi_index k = 0; k < w; k++, x += ldx, y += B * nv)
+    for (int v = 0; v < nv; v++) store(x + v * B, load(x + v * B) - load(y + v * B));
 }
 
-static void backward(tsi_index count, const tsi_panel *panels, const double *values, const tsi_index *rows,
-                     const tsi_index *pivots, tsi_index nrhs, double *work, double *scratch) {
+static void backward(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
+                     const tsi_index *pivots, tsi_index nrhs, void *workspace, void *partial) {
+  const tsi_scalar *values = factor;
+  tsi_scalar *work = workspace, *scratch = partial;
   for (const tsi_panel *panel = panels + count; panel-- > panels;) {
-    const double *rect = values + panel->values + tsi_triangle_size(panel->width);
+    const tsi_scalar *rect = values + panel->values + tsi_triangle_size(panel->width);
     const tsi_index *row = rows + panel->row;
     const tsi_index m = panel->height, w = panel->width;
-    double *x = work + (ptrdiff_t)panel->x * nrhs;
+    tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
     if (m > 0 && nrhs == 1) {
       rectangle_transposed_1(rect, m, w, row, work, scratch);
-      for (tsi_index k = 0; k < w; k++) x[k] -= sum8(load8(scratch + B * (ptrdiff_t)k));
+      for (tsi_index k = 0; k < w; k++)
+        x[k] -= sum_lanes(sum_value(load_sum(scratch + PARTIAL * (ptrdiff_t)k)));
     } else if (m > 0) {
       tsi_index c = 0;
       for (; c + 16 <= nrhs; c += 16) {
@@ -353,62 +463,63 @@ static void backward(tsi_index count, const tsi_panel *panels, const double *val
 /* ---- Row slices -------------------------------------------------------------------------------------------
  */
 
-static void forward_slice(const tsi_panel *panel, const double *values, tsi_index first, tsi_index count,
-                          tsi_index nrhs, const double *x, double *u) {
+static void forward_slice(const tsi_panel *panel, const void *factor, tsi_index first, tsi_index count,
+                          tsi_index nrhs, const void *vector, void *update) {
+  const tsi_scalar *values = factor, *x = vector;
+  tsi_scalar *u = update;
   const tsi_index w = panel->width;
-  const double *rect = values + panel->values + tsi_triangle_size(w) + (ptrdiff_t)first * w;
+  const tsi_scalar *rect = values + panel->values + tsi_triangle_size(w) + (ptrdiff_t)first * w;
   if (nrhs > 1) memset(u, 0, (size_t)count * (size_t)nrhs * sizeof *u);
   tsi_index c = 0;
   if (nrhs == 1)
-    for (tsi_index i = 0; i < count; i += B, rect += B * (ptrdiff_t)w) {
-      double part[B];
-      const tsi_index r = tsi_index_min(B, count - i);
-      store8(part, -block_times(rect, tsi_index_min(B, panel->height - first - i), w, x));
-      memcpy(u + i, part, (size_t)r * sizeof *u);
-    }
+    for (tsi_index i = 0; i < count; i += B, rect += B * (ptrdiff_t)w)
+      store_part(u + i, -sum_value(block_times(rect, tsi_index_min(B, panel->height - first - i), w, x)),
+                 tsi_index_min(B, count - i));
   else {
     for (; c + 16 <= nrhs; c += 16) strip_rectangle(2, rect, count, w, NULL, x + c, nrhs, u + c);
     if (c < nrhs) strip_rectangle(1, rect, count, w, NULL, x + c, nrhs, u + c);
   }
 }
 
-static void backward_slice(const tsi_panel *panel, const double *values, tsi_index first, tsi_index count,
-                           tsi_index nrhs, const double *work, double *sum, double *scratch) {
+static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index first, tsi_index count,
+                           tsi_index nrhs, const void *vector, void *result, void *partial) {
+  const tsi_scalar *values = factor, *work = vector;
+  tsi_scalar *out = result, *scratch = partial;
   const tsi_index w = panel->width;
-  const double *rect = values + panel->values + tsi_triangle_size(w) + (ptrdiff_t)first * w;
+  const tsi_scalar *rect = values + panel->values + tsi_triangle_size(w) + (ptrdiff_t)first * w;
   const tsi_index *row = NULL;
   if (nrhs == 1) {
     tsi_index i = 0;
-    memset(scratch, 0, (size_t)w * B * sizeof *scratch);
+    memset(scratch, 0, (size_t)w * PARTIAL * sizeof *scratch);
     for (; i + 4 * B <= count; i += 4 * B, rect += 4 * B * (ptrdiff_t)w) {
-      const vec8 xr[4] = {load8(work + i), load8(work + i + 8), load8(work + i + 16), load8(work + i + 24)};
+      lanes xr[4];
+      for (int q = 0; q < 4; q++) xr[q] = as_lanes(load(work + i + q * B));
       four_blocks_transposed(rect, w, xr, scratch);
     }
     for (; i < count; i += B, rect += B * (ptrdiff_t)w) {
-      double part[B] = {0};
-      memcpy(part, work + i, (size_t)tsi_index_min(B, count - i) * sizeof *part);
-      block_transposed(rect, tsi_index_min(B, count - i), w, load8(part), scratch);
+      const tsi_index rows = tsi_index_min(B, count - i);
+      block_transposed(rect, rows, w, load_part(work + i, rows), scratch);
     }
-    for (tsi_index k = 0; k < w; k++) sum[k] = sum8(load8(scratch + B * (ptrdiff_t)k));
+    for (tsi_index k = 0; k < w; k++)
+      out[k] = sum_lanes(sum_value(load_sum(scratch + PARTIAL * (ptrdiff_t)k)));
     return;
   }
   tsi_index c = 0;
   for (; c + 16 <= nrhs; c += 16) {
     strip_rectangle_transposed(2, rect, count, w, row, work + c, nrhs, scratch);
-    strip_copy(2, sum + c, nrhs, scratch, 16, w);
+    strip_copy(2, out + c, nrhs, scratch, 16, w);
   }
   if (c < nrhs) {
     strip_rectangle_transposed(1, rect, count, w, row, work + c, nrhs, scratch);
-    strip_copy(1, sum + c, nrhs, scratch, 8, w);
+    strip_copy(1, out + c, nrhs, scratch, 8, w);
   }
 }
 
-#define TABLE_(isa) tsi_kernels_d_##isa
-#define TABLE(isa) TABLE_(isa)
+#define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_kernels), isa)
 #define TEXT_(isa) #isa
 #define TEXT(isa) TEXT_(isa)
 
-const tsi_kernels_d TABLE(TSI_ISA) = {
+const tsi_kernels TABLE(TSI_ISA) = {
     .isa = TEXT(TSI_ISA),
     .forward = forward,
     .backward = backward,

@@ -21,37 +21,31 @@
 /* Scalars of scratch that a kernel call needs. */
 #define TSI_KERNEL_SCRATCH (TSI_PANEL_WIDTH_MAX * 16)
 
-typedef struct tsi_kernels_d {
+/* values, w, x, u, sum, scratch: arrays of the table's scalar type. */
+typedef struct tsi_kernels {
   const char *isa; /* "base", "avx2", "avx512" */
   /* Sweeps count panels in ascending (forward) or descending (backward) order. pivots: n, indexed by
    * panel.column, or NULL. */
-  void (*forward)(tsi_index count, const tsi_panel *panels, const double *values, const tsi_index *rows,
-                  const tsi_index *pivots, tsi_index nrhs, double *w, double *scratch);
-  void (*backward)(tsi_index count, const tsi_panel *panels, const double *values, const tsi_index *rows,
-                   const tsi_index *pivots, tsi_index nrhs, double *w, double *scratch);
+  void (*forward)(tsi_index count, const tsi_panel *panels, const void *values, const tsi_index *rows,
+                  const tsi_index *pivots, tsi_index nrhs, void *w, void *scratch);
+  void (*backward)(tsi_index count, const tsi_panel *panels, const void *values, const tsi_index *rows,
+                   const tsi_index *pivots, tsi_index nrhs, void *w, void *scratch);
   /* Only the diagonal part of one panel. */
-  void (*forward_triangle)(const tsi_panel *panel, const double *values, const tsi_index *pivots,
-                           tsi_index nrhs, double *x, double *scratch);
-  void (*backward_triangle)(const tsi_panel *panel, const double *values, const tsi_index *pivots,
-                            tsi_index nrhs, double *x, double *scratch);
+  void (*forward_triangle)(const tsi_panel *panel, const void *values, const tsi_index *pivots,
+                           tsi_index nrhs, void *x, void *scratch);
+  void (*backward_triangle)(const tsi_panel *panel, const void *values, const tsi_index *pivots,
+                            tsi_index nrhs, void *x, void *scratch);
   /* Rows first .. first+count-1 of one panel's rectangle; first is a multiple of TSI_ROW_BLOCK.
    * forward:  u := -R x  (overwrites; u has count rows);   backward: sum := R' w  (overwrites; sum has
    * `width` rows). */
-  void (*forward_slice)(const tsi_panel *panel, const double *values, tsi_index first, tsi_index count,
-                        tsi_index nrhs, const double *x, double *u);
-  void (*backward_slice)(const tsi_panel *panel, const double *values, tsi_index first, tsi_index count,
-                         tsi_index nrhs, const double *w, double *sum, double *scratch);
-} tsi_kernels_d;
+  void (*forward_slice)(const tsi_panel *panel, const void *values, tsi_index first, tsi_index count,
+                        tsi_index nrhs, const void *x, void *u);
+  void (*backward_slice)(const tsi_panel *panel, const void *values, tsi_index first, tsi_index count,
+                         tsi_index nrhs, const void *w, void *sum, void *scratch);
+} tsi_kernels;
 
-/* The tables of this build; those that the compiler did not build are NULL in tsi_kernels_best's choice. */
-extern const tsi_kernels_d tsi_kernels_d_base;
-#ifdef TSI_HAVE_X86_KERNELS
-extern const tsi_kernels_d tsi_kernels_d_avx2;
-extern const tsi_kernels_d tsi_kernels_d_avx512;
-#endif
-
-/* The table for this processor. name (may be NULL) asks for one by its isa; NULL is returned if it cannot run
- * here. */
-const tsi_kernels_d *tsi_kernels_d_select(const char *name);
+/* The table for a scalar type ('s', 'd', 'c', 'z') on this processor. isa (may be NULL: the best) asks for
+ * one by its name; NULL is returned if it cannot run here. */
+const tsi_kernels *tsi_kernels_select(char scalar, const char *isa);
 
 #endif

@@ -209,8 +209,8 @@ TRISTAR_API void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense);
 typedef struct tristar_analysis_s tristar_analysis_t;
 
 typedef enum tristar_method {
-  TRISTAR_METHOD_AUTO, /* LLT if the values are symmetric with a positive diagonal, else LU */
-  TRISTAR_METHOD_LLT,  /* A = L L^T */
+  TRISTAR_METHOD_AUTO, /* LLT if the values are symmetric (Hermitian) with a positive diagonal, else LU */
+  TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H */
   TRISTAR_METHOD_LU    /* A = L U on the pattern of A + A^T */
 } tristar_method;
 
@@ -241,7 +241,7 @@ TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options
 /* Orders the matrix, finds its supernodes, prepares the factorization. Reads the pattern of view; reads
  * values, if there are any, to resolve METHOD_AUTO and to match (Duff and Koster 2001). options may be NULL.
  * Errors: ARGUMENT, RECTANGULAR, FORMAT (row out of range: message names column and entry), SINGULAR
- * (structurally; the message gives the structural rank), NOT_FINITE, UNSUPPORTED (complex), TOO_LARGE,
+ * (structurally; the message gives the structural rank), NOT_FINITE, TOO_LARGE,
  * MEMORY, RUNTIME (METIS). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
@@ -340,7 +340,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor
 
 typedef enum tristar_op {
   TRISTAR_N = 'N', /* A X = B */
-  TRISTAR_T = 'T'  /* A^T X = B */
+  TRISTAR_T = 'T', /* A^T X = B */
+  TRISTAR_C = 'C'  /* A^H X = B; for real types the same as T */
 } tristar_op;
 
 /* X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may be b (ldx

@@ -5,6 +5,7 @@
 #   tsi_internal                       tsi_flags, and the way to the internal headers
 #   tsi_sources(OUT DIR...)            the C files of the folders [EXCLUDE PREFIX | ONLY PREFIX]
 #   tsi_layer(NAME DIR...)             object library tsi_NAME [EXCLUDE PREFIX] [LINK target...]
+#   tsi_typed(DIR SCALARS s d ...)     DIR/typed_*.c once for each scalar type [LINK ...]
 #   tsi_kernels(DIR SCALARS s d ...)   DIR/kernel_*.c once for each scalar type and instruction set [LINK ...]
 #   tsi_library(NAME SHARED|STATIC)    a library of all layers
 include(CheckCCompilerFlag)
@@ -80,6 +81,16 @@ endfunction()
 
 # Nobody reads errno or floating-point exceptions after a kernel; -ffast-math stays out, it would reorder sums.
 # -Wpsabi warns of passing vectors wider than the registers: kernels pass them to inlined functions only.
+function(tsi_typed dir)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SCALARS;LINK")
+  tsi_sources(sources ${dir} ONLY typed_)
+  foreach(scalar IN LISTS arg_SCALARS)
+    string(TOUPPER ${scalar} letter)
+    tsi_objects(tsi_typed_${scalar} SOURCES ${sources} LINK ${arg_LINK})
+    target_compile_definitions(tsi_typed_${scalar} PRIVATE TSI_SCALAR_${letter})
+  endforeach()
+endfunction()
+
 function(tsi_kernels dir)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SCALARS;LINK")
   tsi_sources(sources "${dir}" ONLY kernel_)

@@ -1,18 +1,17 @@
 /* From a factored front to packed panels (panel.h): inverts the diagonal blocks and reorders the entries. */
-#include "codelets/cpu/front.h"
-
 #include <string.h>
 
-void dtrtri_(const char *uplo, const char *diag, const int *n, double *a, const int *lda, int *info);
+#include "codelets/cpu/blas.h"
+#include "codelets/cpu/front.h"
 
 /* Entry (row i, column k) of what is packed is a[i * row_step + k * column_step]. */
 typedef struct source {
-  const double *a;
+  const tsi_scalar *a;
   ptrdiff_t row_step, column_step;
 } source;
 
 /* Writes the lower triangle of the b x b source in row blocks. Returns the end. */
-static double *pack_triangle(source s, tsi_index b, double *to) {
+static tsi_scalar *pack_triangle(source s, tsi_index b, tsi_scalar *to) {
   for (tsi_index r = 0; r < b; r += TSI_ROW_BLOCK) {
     const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, b - r);
     for (tsi_index k = 0; k < r; k++)
@@ -26,12 +25,12 @@ static double *pack_triangle(source s, tsi_index b, double *to) {
 /* Writes `rows` rows of b columns that continue a rectangle after `before` rows: a row block may come from
  * two sources, so the place of every entry is computed. height: rows of the whole rectangle. */
 static void pack_rows(source s, tsi_index rows, tsi_index b, tsi_index before, tsi_index height,
-                      double *rectangle) {
+                      tsi_scalar *rectangle) {
   for (tsi_index i = 0; i < rows;) {
     const tsi_index at = before + i, block = at / TSI_ROW_BLOCK * TSI_ROW_BLOCK, inside = at - block;
     const tsi_index stride = tsi_index_min(TSI_ROW_BLOCK, height - block);
     const tsi_index count = tsi_index_min(stride - inside, rows - i);
-    double *to = rectangle + (ptrdiff_t)block * b + inside;
+    tsi_scalar *to = rectangle + (ptrdiff_t)block * b + inside;
     for (tsi_index k = 0; k < b; k++)
       for (tsi_index l = 0; l < count; l++)
         to[(ptrdiff_t)k * stride + l] = s.a[(i + l) * s.row_step + k * s.column_step];
@@ -39,27 +38,28 @@ static void pack_rows(source s, tsi_index rows, tsi_index b, tsi_index before, t
   }
 }
 
-static void zero_between(double *from, double *to) {
+static void zero_between(tsi_scalar *from, tsi_scalar *to) {
   while (from < to) *from++ = 0;
 }
 
 /* Copies a b x b block and inverts its lower or upper triangle. */
-static void invert(const double *block, int ld, tsi_index b, const char *uplo, const char *diag,
-                   double *inverse) {
+static void invert(const tsi_scalar *block, int ld, tsi_index b, const char *uplo, const char *diag,
+                   tsi_scalar *inverse) {
   int info = 0; /* cannot be positive: no pivot is zero */
   for (tsi_index k = 0; k < b; k++)
     memcpy(inverse + (ptrdiff_t)k * b, block + (ptrdiff_t)k * ld, (size_t)b * sizeof *inverse);
-  dtrtri_(uplo, diag, &b, inverse, &b, &info);
+  TSI_LAPACK(trtri)(uplo, diag, &b, inverse, &b, &info);
   if (*diag == 'U')
-    for (tsi_index k = 0; k < b; k++) inverse[k + (ptrdiff_t)k * b] = 1.0;
+    for (tsi_index k = 0; k < b; k++) inverse[k + (ptrdiff_t)k * b] = 1;
 }
 
-void tsi_front_pack_cpu(const tsi_front *front, tsi_index o, tsi_index b, double *lower, double *upper,
-                        double *work) {
+void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower_panel,
+                               void *upper_panel, void *scratch) {
+  tsi_scalar *lower = lower_panel, *upper = upper_panel, *work = scratch;
   const ptrdiff_t f = front->f;
   const tsi_index below = front->f - o - b, inside = front->w - o - b;
-  const double *diagonal = front->p + o + o * f;
-  double *rectangle = lower + tsi_triangle_size(b), *end = lower + tsi_panel_size(b, below);
+  const tsi_scalar *diagonal = (const tsi_scalar *)front->p + o + o * f;
+  tsi_scalar *rectangle = lower + tsi_triangle_size(b), *end = lower + tsi_panel_size(b, below);
   invert(diagonal, front->f, b, "L", front->q ? "U" : "N", work);
   zero_between(pack_triangle((source){work, 1, b}, b, lower), rectangle);
   pack_rows((source){diagonal + b, 1, f}, below, b, 0, below, rectangle);
@@ -70,6 +70,6 @@ void tsi_front_pack_cpu(const tsi_front *front, tsi_index o, tsi_index b, double
   invert(diagonal, front->f, b, "U", "N", work);
   zero_between(pack_triangle((source){work, b, 1}, b, upper), rectangle);
   pack_rows((source){diagonal + b * f, f, 1}, inside, b, 0, below, rectangle);
-  pack_rows((source){front->q + o, front->w, 1}, front->m, b, inside, below, rectangle);
+  pack_rows((source){(const tsi_scalar *)front->q + o, front->w, 1}, front->m, b, inside, below, rectangle);
   zero_between(rectangle + (ptrdiff_t)below * b, end);
 }

@@ -1,47 +1,51 @@
-/* Gather, panels and scatter of one task of a solve: see solve_node.h. */
-#include "codelets/cpu/solve_node.h"
+/* Gather, panels and scatter of one task of a solve: see node.h. */
+#include "codelets/cpu/node.h"
+
+#include "codelets/cpu/scalar.h"
 
 #include <string.h>
 
-static double *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
-  return call->workspace + chunk->workspace * call->stride;
+static tsi_scalar *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
+  return (tsi_scalar *)call->workspace + chunk->workspace * call->stride;
 }
 
 /* x_c = b, permuted and scaled; columns beyond nrhs become zero. */
-static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, double *x) {
+static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
   const tsi_index *in = call->in_row + chunk->column;
   const double *scale = call->in_scale;
   for (tsi_index i = 0; i < chunk->columns; i++, x += call->stride) {
-    const double s = scale ? scale[in[i]] : 1.0;
-    const double *from = call->b + in[i];
-    for (tsi_index c = 0; c < call->nrhs; c++) x[c] = s * from[c * call->ldb];
+    const tsi_real s = scale ? (tsi_real)scale[in[i]] : 1;
+    const tsi_scalar *from = (const tsi_scalar *)call->b + in[i];
+    for (tsi_index c = 0; c < call->nrhs; c++)
+      x[c] = s * (call->conjugate_in ? tsi_conj(from[c * call->ldb]) : from[c * call->ldb]);
     for (tsi_index c = call->nrhs; c < call->stride; c++) x[c] = 0;
   }
 }
 
-static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, const double *x) {
+static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, const tsi_scalar *x) {
   const tsi_index *out = call->out_row + chunk->column;
   const double *scale = call->out_scale;
   for (tsi_index i = 0; i < chunk->columns; i++, x += call->stride) {
-    const double s = scale ? scale[out[i]] : 1.0;
-    double *to = call->x + out[i];
-    for (tsi_index c = 0; c < call->nrhs; c++) to[c * call->ldx] = s * x[c];
+    const tsi_real s = scale ? (tsi_real)scale[out[i]] : 1;
+    tsi_scalar *to = (tsi_scalar *)call->x + out[i];
+    for (tsi_index c = 0; c < call->nrhs; c++)
+      to[c * call->ldx] = s * (call->conjugate_out ? tsi_conj(x[c]) : x[c]);
   }
 }
 
 /* x_target += u_source for the rows of one pair. */
 static void add_updates(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_pair *pair,
-                        const tsi_solve_chunk *target, double *x) {
+                        const tsi_solve_chunk *target, tsi_scalar *x) {
   const tsi_solve_chunk *source = &data->chunk[pair->source];
   const tsi_index stride = call->stride;
   const tsi_index *off = data->off + source->off + pair->first;
-  const double *u = chunk_rows(call, source) + (ptrdiff_t)(source->columns + pair->first) * stride;
+  const tsi_scalar *u = chunk_rows(call, source) + (ptrdiff_t)(source->columns + pair->first) * stride;
   if (stride == 1) {
     for (tsi_index i = 0; i < pair->count; i++) x[off[i] - target->column] += u[i];
     return;
   }
   for (tsi_index i = 0; i < pair->count; i++, u += stride) {
-    double *to = x + (ptrdiff_t)(off[i] - target->column) * stride;
+    tsi_scalar *to = x + (ptrdiff_t)(off[i] - target->column) * stride;
     for (tsi_index c = 0; c < stride; c++) to[c] += u[c];
   }
 }
@@ -50,11 +54,11 @@ static void add_updates(const tsi_solve_data *data, const tsi_solve_call *call, 
 static void copy_owners(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_chunk *chunk,
                         tsi_index first, tsi_index end) {
   const tsi_index stride = call->stride;
-  double *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->columns * stride;
+  tsi_scalar *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->columns * stride;
   for (tsi_index q = 0; q < chunk->target_count; q++) {
     const tsi_solve_pair *pair = &data->pair[chunk->targets + q];
     const tsi_solve_chunk *target = &data->chunk[pair->target];
-    const double *x = chunk_rows(call, target);
+    const tsi_scalar *x = chunk_rows(call, target);
     const tsi_index begin = tsi_index_max(first, pair->first),
                     stop = tsi_index_min(end, pair->first + pair->count);
     const tsi_index *off = data->off + chunk->off;
@@ -67,10 +71,10 @@ static void copy_owners(const tsi_solve_data *data, const tsi_solve_call *call, 
   }
 }
 
-void tsi_forward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
-  double scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
-  double *x = chunk_rows(call, chunk);
+  tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
+  tsi_scalar *x = chunk_rows(call, chunk);
   read_user(call, chunk, x);
   for (tsi_index q = 0; q < chunk->source_count; q++)
     add_updates(data, call, &data->pair[data->by_target[chunk->sources + q]], chunk, x);
@@ -85,34 +89,36 @@ void tsi_forward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *cal
                          call->forward_pivots, call->stride, x, scratch);
 }
 
-void tsi_forward_slice_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+static void forward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_slice *slice = &data->slice[number];
   const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
-  double *x = chunk_rows(call, chunk);
+  tsi_scalar *x = chunk_rows(call, chunk);
   data->kernels->forward_slice(&data->panel[chunk->panel], call->forward_values, slice->first, slice->count,
                                call->stride, x,
                                x + (ptrdiff_t)(chunk->columns + slice->first) * call->stride);
 }
 
-void tsi_backward_slice_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+static void backward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_slice *slice = &data->slice[number];
   const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
-  double scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
-  double *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->columns * call->stride;
-  double *sum =
+  tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
+  tsi_scalar *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->columns * call->stride;
+  tsi_scalar *sum =
       u + ((ptrdiff_t)chunk->off_rows + (ptrdiff_t)(number - chunk->slice) * chunk->columns) * call->stride;
   copy_owners(data, call, chunk, slice->first, slice->first + slice->count);
   data->kernels->backward_slice(&data->panel[chunk->panel], call->backward_values, slice->first, slice->count,
                                 call->stride, u + (ptrdiff_t)slice->first * call->stride, sum, scratch);
 }
 
-void tsi_backward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
-  double scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
-  double *x = chunk_rows(call, chunk);
+  tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
+  tsi_scalar *x = chunk_rows(call, chunk);
+  if (TSI_COMPLEX && call->conjugate_backward)
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)chunk->columns * call->stride; i++) x[i] = tsi_conj(x[i]);
   if (chunk->slices > 0) {
     const ptrdiff_t size = (ptrdiff_t)chunk->columns * call->stride;
-    const double *sum = x + size + (ptrdiff_t)chunk->off_rows * call->stride;
+    const tsi_scalar *sum = x + size + (ptrdiff_t)chunk->off_rows * call->stride;
     for (tsi_index k = 0; k < chunk->slices; k++, sum += size)
       for (ptrdiff_t i = 0; i < size; i++) x[i] -= sum[i];
     data->kernels->backward_triangle(&data->panel[chunk->panel], call->backward_values, call->backward_pivots,
@@ -124,3 +130,7 @@ void tsi_backward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *ca
   }
   write_user(call, chunk, x);
 }
+
+extern const tsi_node_kernels TSI_TYPED(tsi_node_kernels);
+const tsi_node_kernels TSI_TYPED(tsi_node_kernels) = {forward_chunk, forward_slice, backward_slice,
+                                                      backward_chunk};

@@ -13,8 +13,8 @@
  * user (permuted, scaled)
  *
  * All structures are immutable during a solve except the workspace and the user's x. */
-#ifndef TSI_CODELETS_CPU_SOLVE_NODE_H
-#define TSI_CODELETS_CPU_SOLVE_NODE_H
+#ifndef TSI_CODELETS_CPU_NODE_H
+#define TSI_CODELETS_CPU_NODE_H
 
 #include "codelets/cpu/kernels.h"
 
@@ -42,7 +42,7 @@ typedef struct tsi_solve_slice {
 
 /* What a plan holds for its kernels. */
 typedef struct tsi_solve_data {
-  const tsi_kernels_d *kernels;
+  const tsi_kernels *kernels;
   const tsi_solve_chunk *chunk;
   const tsi_solve_slice *slice;
   const tsi_panel *panel;
@@ -54,21 +54,30 @@ typedef struct tsi_solve_data {
 
 /* What one solve adds. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
 typedef struct tsi_solve_call {
-  const double *forward_values, *backward_values;
+  const void *forward_values, *backward_values;      /* all of the scalar type of the kernels */
   const tsi_index *forward_pivots, *backward_pivots; /* NULL: none */
   const tsi_index *in_row, *out_row;  /* n: row of b that final row j reads; row of x that it writes */
   const double *in_scale, *out_scale; /* n, by row of b and of x; NULL: ones */
-  const double *b;
-  double *x;
+  const void *b;
+  void *x;
   int64_t ldb, ldx;
   tsi_index nrhs;   /* of the user */
   tsi_index stride; /* scalars in a workspace row: 1, or nrhs rounded up to a multiple of 8 */
-  double *workspace;
+  void *workspace;
+  bool conjugate_in;       /* conj(b) instead of b */
+  bool conjugate_backward; /* the backward sweep works on conjugates: its factor is conj of the stored one */
+  bool conjugate_out;      /* conj(x) instead of x */
 } tsi_solve_call;
 
-void tsi_forward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
-void tsi_forward_slice_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
-void tsi_backward_slice_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
-void tsi_backward_chunk_cpu(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+/* The four tasks, by scalar type. */
+typedef struct tsi_node_kernels {
+  void (*forward_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  void (*forward_slice)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
+  void (*backward_slice)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
+  void (*backward_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+} tsi_node_kernels;
+
+/* For 's', 'd', 'c' or 'z'; NULL for anything else. */
+const tsi_node_kernels *tsi_node_kernels_select(char scalar);
 
 #endif

@@ -1,0 +1,56 @@
+/* Operations on the user's matrix and on vectors, by scalar type: what refinement, scaling and condition
+ * estimates need.
+ *
+ * Reads   a sparse matrix by lines (columns, or rows if by_rows), vectors.   Writes  vectors.
+ * Bounds, norms and magnitudes are double for every scalar type. */
+#ifndef TSI_CODELETS_CPU_SPARSE_H
+#define TSI_CODELETS_CPU_SPARSE_H
+
+#include "runtime/base/types.h"
+#include "tristar.h"
+
+/* Entry p of line j is (index[p], j), or (j, index[p]) if by_rows; for symmetric kinds also its mirror image.
+ */
+typedef struct tsi_sparse {
+  tsi_index n;
+  bool by_rows;
+  tristar_symmetry symmetry;
+  const tsi_count *ptr;
+  const tsi_index *index;
+  const void *values;
+} tsi_sparse;
+
+typedef enum tsi_part { TSI_PART_REAL, TSI_PART_IMAGINARY, TSI_PART_MAGNITUDE } tsi_part;
+
+typedef struct tsi_sparse_kernels {
+  size_t scalar_bytes;
+  bool is_complex;
+  double epsilon; /* of the real type: twice the unit roundoff */
+  /* r = b - op(A) x */
+  void (*residual)(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r);
+  /* y = |op(A)| |x|; x NULL: a vector of ones */
+  void (*bound)(const tsi_sparse *a, tristar_op op, const void *x, double *y);
+  /* Componentwise backward error of x with residual r; bound = |A| |x|, row_sum = |A| e. See
+   * tristar_solve_refined. */
+  double (*backward_error)(tsi_index n, const void *b, const void *x, const void *r, const double *bound,
+                           const double *row_sum);
+  /* out[i] = that part of values[i] */
+  void (*part)(tsi_count count, const void *values, tsi_part which, double *out);
+  /* First value that is NaN or infinite; count if there is none. */
+  tsi_count (*first_not_finite)(tsi_count count, const void *values);
+  /* x += y */
+  void (*add)(tsi_index n, void *x, const void *y);
+  /* x := s x or x / s; s NULL: nothing */
+  void (*scale)(tsi_index n, void *x, const double *s, bool divide);
+  double (*one_norm)(tsi_index n, const void *x);
+  tsi_index (*largest)(tsi_index n, const void *x); /* of the first entry of largest magnitude */
+  /* z = x / |x|, 1 where x is 0 */
+  void (*sign)(tsi_index n, const void *x, void *z);
+  /* x[i] = from[i] */
+  void (*fill)(tsi_index n, const double *from, void *x);
+} tsi_sparse_kernels;
+
+/* For 's', 'd', 'c' or 'z'; NULL for anything else. */
+const tsi_sparse_kernels *tsi_sparse_kernels_select(char scalar);
+
+#endif

@@ -1,0 +1,201 @@
+/* Tiles of a dense front: see front.h. */
+#include <math.h>
+#include <string.h>
+
+#include "codelets/cpu/blas.h"
+#include "codelets/cpu/front.h"
+
+/* The typed view of a front. */
+#define P(front) ((tsi_scalar *)(front)->p)
+#define Q(front) ((tsi_scalar *)(front)->q)
+#define C(front) ((tsi_scalar *)(front)->c)
+
+/* Unblocked LU of columns k0 .. k1-1 of a b x b block, interchanging whole rows of the block. */
+static void lu_columns(tsi_scalar *a, ptrdiff_t ld, tsi_index b, tsi_index k0, tsi_index k1, tsi_index *pivot,
+                       tsi_pivoting *result) {
+  for (tsi_index k = k0; k < k1; k++) {
+    tsi_scalar *column = a + k * ld;
+    tsi_index best = k;
+    for (tsi_index i = k + 1; i < b; i++)
+      if (tsi_abs(column[i]) > tsi_abs(column[best])) best = i;
+    pivot[k] = best;
+    if (best != k)
+      for (tsi_index j = 0; j < b; j++) {
+        const tsi_scalar swap = a[k + j * ld];
+        a[k + j * ld] = a[best + j * ld];
+        a[best + j * ld] = swap;
+      }
+    const tsi_real size = tsi_abs(column[k]), tiny = (tsi_real)result->tiny;
+    if (!isfinite(size)) {
+      if (result->failed == TSI_NONE) result->failed = k;
+      return;
+    }
+    if (size < tiny) {
+      column[k] = size == 0 ? tiny : column[k] / size * tiny;
+      result->perturbed++;
+    }
+    const tsi_scalar inverse = 1 / column[k];
+    for (tsi_index i = k + 1; i < b; i++) column[i] *= inverse;
+    for (tsi_index j = k + 1; j < k1; j++) {
+      const tsi_scalar factor = a[k + j * ld];
+      tsi_scalar *to = a + j * ld;
+      if (factor != 0)
+        for (tsi_index i = k + 1; i < b; i++) to[i] -= column[i] * factor;
+    }
+  }
+}
+
+/* LU of a b x b block with row interchanges, 16 columns at a time. */
+static void lu_block(tsi_scalar *a, int ld, tsi_index b, tsi_index *pivot, tsi_pivoting *result) {
+  for (tsi_index k = 0; k < b; k += 16) {
+    const tsi_index end = tsi_index_min(b, k + 16), wide = end - k, rest = b - end;
+    lu_columns(a, ld, b, k, end, pivot, result);
+    if (result->failed != TSI_NONE) return;
+    if (rest == 0) break;
+    tsi_scalar *corner = a + k + (ptrdiff_t)k * ld, *right = a + k + (ptrdiff_t)end * ld;
+    tsi_trsm(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, wide, rest, corner, ld, right, ld);
+    tsi_gemm(CblasNoTrans, CblasNoTrans, rest, rest, wide, corner + wide, ld, right, ld, right + wide, ld);
+  }
+}
+
+static void diagonal(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
+                     tsi_pivoting *result) {
+  const int ld = front->f;
+  tsi_scalar *p = P(front), *block = p + o + (ptrdiff_t)o * ld;
+  result->failed = TSI_NONE;
+  result->perturbed = 0;
+  if (pivot == NULL) {
+    int info = 0;
+    if (o > 0) tsi_herk(b, o, p + o, ld, block, ld);
+    TSI_LAPACK(potrf)("L", &b, block, &ld, &info);
+    if (info != 0) result->failed = info - 1;
+    return;
+  }
+  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, b, o, p + o, ld, p + (ptrdiff_t)o * ld, ld, block, ld);
+  lu_block(block, ld, b, pivot, result);
+}
+
+static void below(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0, tsi_index r1) {
+  const int ld = front->f, rows = r1 - r0;
+  tsi_scalar *p = P(front), *column = p + (ptrdiff_t)o * ld;
+  if (front->q == NULL) {
+    if (o > 0) tsi_gemm(CblasNoTrans, CblasConjTrans, rows, b, o, p + r0, ld, p + o, ld, column + r0, ld);
+    tsi_trsm(CblasRight, CblasLower, CblasConjTrans, CblasNonUnit, rows, b, column + o, ld, column + r0, ld);
+    return;
+  }
+  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, rows, b, o, p + r0, ld, column, ld, column + r0, ld);
+  tsi_trsm(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, rows, b, column + o, ld, column + r0, ld);
+}
+
+static void right(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0, tsi_index c1,
+                  const tsi_index *pivot) {
+  const bool inside = c0 < front->w;
+  const int ld = inside ? front->f : front->w, columns = c1 - c0;
+  tsi_scalar *p = P(front);
+  tsi_scalar *column = inside ? p + (ptrdiff_t)c0 * ld : Q(front) + (ptrdiff_t)(c0 - front->w) * ld;
+  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, columns, o, p + o, front->f, column, ld, column + o, ld);
+  for (tsi_index j = 0; j < columns; j++) {
+    tsi_scalar *x = column + o + (ptrdiff_t)j * ld;
+    for (tsi_index k = 0; k < b; k++)
+      if (pivot[k] != k) {
+        const tsi_scalar swap = x[k];
+        x[k] = x[pivot[k]];
+        x[pivot[k]] = swap;
+      }
+  }
+  tsi_trsm(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, b, columns, p + o + (ptrdiff_t)o * front->f,
+           front->f, column + o, ld);
+}
+
+static void schur(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1) {
+  const bool full = front->q != NULL;
+  const int w = front->w, ld = front->f, ldc = front->m - tsi_tile_row(c0, full), m = r1 - r0, n = c1 - c0;
+  const tsi_scalar *rows = P(front) + w + r0;
+  tsi_scalar *to = C(front) + tsi_complement_entry(front->m, r0, c0, full);
+  if (full)
+    tsi_gemm(CblasNoTrans, CblasNoTrans, m, n, w, rows, ld, Q(front) + (ptrdiff_t)c0 * w, w, to, ldc);
+  else if (r0 == c0)
+    tsi_herk(m, w, rows, ld, to, ldc);
+  else
+    tsi_gemm(CblasNoTrans, CblasConjTrans, m, n, w, rows, ld, P(front) + w + c0, ld, to, ldc);
+}
+
+static void schur_all(const tsi_front *front) {
+  const tsi_index m = front->m;
+  for (tsi_index c0 = 0; c0 < m; c0 += TSI_TILE) {
+    const tsi_index c1 = tsi_index_min(m, c0 + TSI_TILE);
+    if (front->q) {
+      schur(front, 0, m, c0, c1);
+      continue;
+    }
+    schur(front, c0, c1, c0, c1);
+    if (c1 < m) schur(front, c1, m, c0, c1);
+  }
+}
+
+static void zero(const tsi_front *front, tsi_index c0, tsi_index c1) {
+  const bool full = front->q != NULL;
+  const tsi_index own = tsi_index_min(c1, front->w);
+  if (c0 < own)
+    memset(P(front) + (ptrdiff_t)c0 * front->f, 0,
+           (size_t)(own - c0) * (size_t)front->f * sizeof(tsi_scalar));
+  for (tsi_index j = tsi_index_max(c0, front->w) - front->w; j < c1 - front->w; j++) {
+    const tsi_index first = tsi_tile_row(j, full);
+    memset(C(front) + tsi_complement_entry(front->m, first, j, full), 0,
+           (size_t)(front->m - first) * sizeof(tsi_scalar));
+    if (full) memset(Q(front) + (ptrdiff_t)j * front->w, 0, (size_t)front->w * sizeof(tsi_scalar));
+  }
+}
+
+static void extend_add(const tsi_front *front, const void *complement, tsi_index m, const tsi_index *position,
+                       tsi_index c0, tsi_index c1) {
+  const bool full = front->q != NULL;
+  const tsi_scalar *child = complement;
+  tsi_index j = 0, split = 0;
+  while (j < m && position[j] < c0) j++;
+  while (split < m && position[split] < front->w)
+    split++; /* child rows from here on go below the supernode */
+  for (; j < m && position[j] < c1; j++) {
+    tsi_index i = full ? 0 : j;
+    const tsi_scalar *from = child + tsi_complement_entry(m, i, j, full) - i;
+    if (position[j] < front->w) {
+      tsi_scalar *to = P(front) + (ptrdiff_t)position[j] * front->f;
+      for (; i < m; i++) to[position[i]] += from[i];
+      continue;
+    }
+    const tsi_index column = position[j] - front->w;
+    if (full) {
+      tsi_scalar *to = Q(front) + (ptrdiff_t)column * front->w;
+      for (; i < split; i++) to[position[i]] += from[i];
+    }
+    tsi_scalar *to = C(front) + tsi_complement_entry(front->m, 0, column, full) - front->w;
+    for (; i < m; i++) to[position[i]] += from[i];
+  }
+}
+
+static void add_entries(const tsi_front *front, const tsi_front_entry *entry, tsi_count count,
+                        const void *values) {
+  const tsi_scalar *from = values;
+  for (tsi_count q = 0; q < count; q++) {
+    const tsi_index i = entry[q].row, j = entry[q].column;
+    tsi_scalar a = from[entry[q].source] * (tsi_real)entry[q].factor;
+    if (entry[q].conjugate) a = tsi_conj(a);
+    if (j < front->w)
+      P(front)[i + (ptrdiff_t)j * front->f] += a;
+    else
+      Q(front)[i + (ptrdiff_t)(j - front->w) * front->w] += a;
+  }
+}
+
+const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
+    .scalar_bytes = sizeof(tsi_scalar),
+    .zero = zero,
+    .add_entries = add_entries,
+    .extend_add = extend_add,
+    .diagonal = diagonal,
+    .below = below,
+    .right = right,
+    .schur = schur,
+    .schur_all = schur_all,
+    .pack = TSI_TYPED(tsi_front_pack),
+};

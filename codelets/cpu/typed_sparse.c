@@ -1,0 +1,157 @@
+/* Products with the user's matrix, norms and errors: see sparse.h. */
+#include "codelets/cpu/sparse.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "codelets/cpu/scalar.h"
+
+#if defined TSI_SCALAR_S || defined TSI_SCALAR_C
+#define EPSILON FLT_EPSILON
+#else
+#define EPSILON DBL_EPSILON
+#endif
+
+static double magnitude(tsi_scalar x) {
+  return (double)tsi_abs(x);
+}
+
+/* Mirror image of a stored entry. */
+static tsi_scalar mirrored(tristar_symmetry symmetry, tsi_scalar a) {
+  return symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : symmetry == TRISTAR_HERMITIAN ? tsi_conj(a) : a;
+}
+
+static void residual(const tsi_sparse *a, tristar_op op, const void *bv, const void *xv, void *rv) {
+  const tsi_scalar *values = a->values, *x = xv;
+  tsi_scalar *r = rv;
+  const bool mirror = a->symmetry != TRISTAR_GENERAL, conjugate = op == TRISTAR_C;
+  const bool dot = a->by_rows == (op == TRISTAR_N); /* line j gives r[j] */
+  memcpy(r, bv, (size_t)a->n * sizeof *r);
+  for (tsi_index j = 0; j < a->n; j++) {
+    tsi_scalar sum = 0;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      tsi_scalar e = values[p], m = mirrored(a->symmetry, e);
+      if (conjugate) {
+        e = tsi_conj(e);
+        m = tsi_conj(m);
+      }
+      if (dot)
+        sum += e * x[i];
+      else
+        r[i] -= e * x[j];
+      if (!mirror || i == j) continue;
+      if (dot)
+        r[i] -= m * x[j];
+      else
+        sum += m * x[i];
+    }
+    r[j] -= sum;
+  }
+}
+
+static void bound(const tsi_sparse *a, tristar_op op, const void *xv, double *y) {
+  const tsi_scalar *values = a->values, *x = xv;
+  const bool mirror = a->symmetry != TRISTAR_GENERAL, dot = a->by_rows == (op == TRISTAR_N);
+  for (tsi_index j = 0; j < a->n; j++) y[j] = 0;
+  for (tsi_index j = 0; j < a->n; j++) {
+    const double xj = x ? magnitude(x[j]) : 1;
+    double sum = 0;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      const double e = magnitude(values[p]), xi = x ? magnitude(x[i]) : 1;
+      if (dot || (mirror && i != j)) sum += e * xi;
+      if (!dot || (mirror && i != j)) y[i] += e * xj;
+    }
+    y[j] += sum;
+  }
+}
+
+static double backward_error(tsi_index n, const void *bv, const void *xv, const void *rv,
+                             const double *bounds, const double *row_sum) {
+  const tsi_scalar *b = bv, *x = xv, *r = rv;
+  double error = 0, largest = 0;
+  for (tsi_index i = 0; i < n; i++)
+    if (!(magnitude(x[i]) <= largest)) largest = magnitude(x[i]);
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = magnitude(r[i]), norm = row_sum[i] * largest;
+    double bound_i = bounds[i] + magnitude(b[i]);
+    if (!(bound_i > 1000 * (double)n * (double)EPSILON * (norm + magnitude(b[i]))))
+      bound_i = bounds[i] + norm;
+    if (size == 0 && bound_i == 0) continue; /* an empty row of zeros is solved exactly */
+    if (!(size / bound_i <= error)) error = size / bound_i;
+    if (isnan(error)) break;
+  }
+  return error;
+}
+
+static void part(tsi_count count, const void *values, tsi_part which, double *out) {
+  const tsi_scalar *from = values;
+  for (tsi_count p = 0; p < count; p++)
+    out[p] = which == TSI_PART_REAL        ? (double)tsi_re(from[p])
+             : which == TSI_PART_IMAGINARY ? (double)tsi_im(from[p])
+                                           : magnitude(from[p]);
+}
+
+static tsi_count first_not_finite(tsi_count count, const void *values) {
+  const tsi_scalar *from = values;
+  for (tsi_count p = 0; p < count; p++)
+    if (!isfinite(tsi_re(from[p])) || !isfinite(tsi_im(from[p]))) return p;
+  return count;
+}
+
+static void add(tsi_index n, void *xv, const void *yv) {
+  tsi_scalar *x = xv;
+  const tsi_scalar *y = yv;
+  for (tsi_index i = 0; i < n; i++) x[i] += y[i];
+}
+
+static void scale(tsi_index n, void *xv, const double *s, bool divide) {
+  tsi_scalar *x = xv;
+  for (tsi_index i = 0; s && i < n; i++) x[i] = divide ? x[i] / (tsi_real)s[i] : x[i] * (tsi_real)s[i];
+}
+
+static double one_norm(tsi_index n, const void *xv) {
+  const tsi_scalar *x = xv;
+  double sum = 0;
+  for (tsi_index i = 0; i < n; i++) sum += magnitude(x[i]);
+  return sum;
+}
+
+static tsi_index largest(tsi_index n, const void *xv) {
+  const tsi_scalar *x = xv;
+  tsi_index best = 0;
+  for (tsi_index i = 1; i < n; i++)
+    if (magnitude(x[i]) > magnitude(x[best])) best = i;
+  return best;
+}
+
+static void sign(tsi_index n, const void *xv, void *zv) {
+  const tsi_scalar *x = xv;
+  tsi_scalar *z = zv;
+  for (tsi_index i = 0; i < n; i++) z[i] = tsi_abs(x[i]) > 0 ? x[i] / tsi_abs(x[i]) : 1;
+}
+
+static void fill(tsi_index n, const double *from, void *xv) {
+  tsi_scalar *x = xv;
+  for (tsi_index i = 0; i < n; i++) x[i] = (tsi_real)from[i];
+}
+
+extern const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels);
+const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
+    .scalar_bytes = sizeof(tsi_scalar),
+    .is_complex = TSI_COMPLEX,
+    .epsilon = (double)EPSILON,
+    .residual = residual,
+    .bound = bound,
+    .backward_error = backward_error,
+    .part = part,
+    .first_not_finite = first_not_finite,
+    .add = add,
+    .scale = scale,
+    .one_norm = one_norm,
+    .largest = largest,
+    .sign = sign,
+    .fill = fill,
+};
