@@ -91,7 +91,7 @@ static double measure(uint64_t *words, size_t count, int threads) {
 }
 
 bool tsi_bandwidth_measure(tsi_session *s, tsi_bandwidth *bandwidth) {
-  size_t bytes = (size_t)s->a.stored_lower * sizeof(double) * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);
+  size_t bytes = (size_t)s->a.stored_lower * s->precision->bytes * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);
   if (bytes < BYTES_MIN) bytes = BYTES_MIN;
   if (bytes > BYTES_MAX) bytes = BYTES_MAX;
   *bandwidth = (tsi_bandwidth){.cores = tsi_expected_workers(s->settings), .bytes = bytes};

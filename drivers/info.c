@@ -63,7 +63,7 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
   tsi_report_analysis(s);
   tsi_report_factor(s);
   tsi_report_plan(s);
-  tsi_report("", "task graph of %s edges, width %s, depth %s in each direction", tsi_text_count(s->p.edges),
+  tsi_report("", "task graph of %s, width %s, depth %s in each direction", tsi_text_many(s->p.edges, "edge"),
              tsi_text_count(s->p.width), tsi_text_count(s->p.depth));
   tsi_report("", "heaviest path: %s, %.0f %% of the %s that a solve reads",
              tsi_text_bytes(s->p.critical_bytes), 100 * s->p.critical_bytes / stream,

@@ -19,7 +19,7 @@ static void add_analysis(const tsi_session *s, cJSON *object) {
   cJSON_AddBoolToObject(object, "matched", s->a.matched);
   cJSON_AddBoolToObject(object, "symmetric_pattern", s->a.symmetric_pattern);
   tsi_json_add_number(object, "nnz_lower", (double)s->a.nnz_lower);
-  tsi_json_add_number(object, "factor_flops", s->a.flops);
+  tsi_json_add_number(object, "factor_flops", tsi_factor_flops(s));
   tsi_json_add_number(object, "supernodes", (double)s->a.supernodes);
   tsi_json_add_number(object, "panels", (double)s->a.panels);
   tsi_json_add_number(object, "widest_supernode", (double)s->a.widest_supernode);
@@ -34,7 +34,7 @@ static void add_factor(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "factor_bytes", (double)s->f.factor_bytes);
   tsi_json_add_number(object, "peak_factor_bytes", (double)s->f.peak_bytes);
   tsi_json_add_number(object, "factor_s", s->factor_s);
-  tsi_json_add_number(object, "factor_gflops", s->factor_s > 0 ? s->a.flops / s->factor_s / 1e9 : 0);
+  tsi_json_add_number(object, "factor_gflops", s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0);
 }
 
 static void add_plan(const tsi_session *s, cJSON *object) {
@@ -63,6 +63,7 @@ cJSON *tsi_json_session(const tsi_session *s) {
   if (s->analysis != NULL) {
     tsi_json_add_number(object, "n", (double)s->a.n);
     tsi_json_add_number(object, "nnz", (double)s->a.nnz);
+    cJSON_AddStringToObject(object, "precision", s->precision->letter);
     cJSON_AddStringToObject(object, "symmetry", tsi_symmetry_text(s->view.symmetry));
     tsi_json_add_number(object, "read_s", s->read_s);
     add_analysis(s, object);

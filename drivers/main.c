@@ -14,14 +14,16 @@
   "gen:KIND:K, a model problem of size K (the kinds: tristar gen --list).\n"
 
 static const tsi_command commands[] = {
-    {TSI_SOLVE, "solve", "MATRIX", "Solves A X = B",
-     MATRIX_TEXT "\n"
-                 "Analyzes and factors A, records the plan of a solve, solves, refines, and tells times and "
-                 "accuracy. Without\n"
-                 "--rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + "
-                 "1442695040888963407 mod\n"
-                 "2^64, starting from s = 1, column after column. The exit status is 1 if A is singular or X "
-                 "not accurate.\n",
+    {TSI_SOLVE, "solve", "MATRIX", "Solves A X = B, A^T X = B or A^H X = B",
+     MATRIX_TEXT
+     "\n"
+     "Analyzes and factors A, records the plan of a solve, solves, refines, and tells times and "
+     "accuracy. Without\n"
+     "--rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + "
+     "1442695040888963407 mod\n"
+     "2^64, starting from s = 1, column after column; in complex types real and imaginary part of "
+     "each entry in turn.\n"
+     "The exit status is 1 if A is singular or X not accurate.\n",
      1, tsi_command_solve},
     {TSI_INFO, "info", "MATRIX", "Tells what a solve with a matrix consists of",
      MATRIX_TEXT "\n"

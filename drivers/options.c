@@ -29,12 +29,15 @@ typedef struct option_row {
   const char *value; /* what the help calls the value */
   const char *help;
   int64_t minimum, maximum;
-  const char *const *choices; /* NULL-terminated, in the order of the enumerators of tristar.h */
+  const char *const
+      *choices; /* NULL-terminated; enumerators of tristar.h that count from 0: in their order */
 } option_row;
 
 static const char *const methods[] = {"auto", "llt", "lu", NULL};
 static const char *const orderings[] = {"metis", "natural", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
+static const char *const precisions[] = {"s", "d", "c", "z", NULL};
+static const char *const ops[] = {"N", "T", "C", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
 #define FIELD(name) offsetof(tsi_settings, name)
@@ -46,6 +49,8 @@ static const option_row rows[] = {
   {"rhs", TEXT, FIELD(rhs), TSI_SOLVE, "FILE", "right-hand sides, a Matrix Market file (default: pseudo-random)", 0, 0, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_SOLVE, "N", "pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
   {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "take the graph Laplacian of the pattern plus the identity instead", 0, 0, NULL},
+  {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z", "single, double, complex single or double (default: d or z)", 0, 0, precisions},
+  {"op", CHOICE, FIELD(op), TSI_SOLVE, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
   {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu", "factorization (auto: Cholesky if it looks positive definite)", 0, 0, methods},
   {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (metis: nested dissection)", 0, 0, orderings},
   {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal before LU", 0, 0, matchings},
@@ -54,7 +59,7 @@ static const option_row rows[] = {
   {"workers", NUMBER, FIELD(workers), MATRIX, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
   {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor)", 1, INT64_C(1) << 40, NULL},
   {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of refinement (default 5; 0 only measures)", 0, 1000, NULL},
-  {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12)", 0, 0, NULL},
+  {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12; s, c: 1e-5)", 0, 0, NULL},
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (done anyway if pivots were perturbed)", 0, 0, NULL},
   {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "time N solves after a warm-up, tell the median (default 1)", 1, 1000000, NULL},
   {"checksum", FLAG, FIELD(checksum), TSI_SOLVE, NULL, "print a checksum of the bits of x, before refinement", 0, 0, NULL},
@@ -156,7 +161,8 @@ static void set_defaults(tsi_settings *settings) {
   memset(settings, 0, sizeof *settings);
   settings->refine = 5;
   settings->repeat = 1;
-  settings->tolerance = 1e-12;
+  settings->tolerance = -1;
+  settings->precision = -1;
 }
 
 /* The rows of the command as getopt_long wants them; val is the number of the row plus FIRST, which is beyond

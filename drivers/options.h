@@ -22,12 +22,14 @@ typedef struct tsi_settings {
   const char *rhs;
   int64_t nrhs; /* 0: not given */
   bool laplacian;
+  int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
   int method, ordering, matching, engine;
   int64_t order_seed, workers, chunk_bytes;
   /* solve */
+  int op; /* 0 ..: one of N, T, C */
   int64_t refine, repeat;
-  double tolerance;
+  double tolerance; /* negative: as the precision has it */
   bool condition;
   /* what comes out */
   const char *out, *json, *tree, *dot;

@@ -70,6 +70,10 @@ const char *tsi_symmetry_text(tristar_symmetry symmetry) {
   return names[symmetry];
 }
 
+double tsi_factor_flops(const tsi_session *s) {
+  return s->a.flops / 2 * tsi_precision_flops(s->precision);
+}
+
 void tsi_report(const char *label, const char *format, ...) {
   va_list args;
   printf("%-10s", label);
@@ -84,8 +88,9 @@ void tsi_report_matrix(const tsi_session *s) {
                         : s->a.symmetric_pattern            ? ", symmetric pattern"
                                                             : ", unsymmetric pattern";
   tsi_report("matrix", "%s%s", s->settings->laplacian ? "Laplacian of " : "", s->name);
-  tsi_report("", "%s, %s entries, %s%s; read in %s", tsi_text_many(s->a.n, "row"), tsi_text_count(s->a.nnz),
-             tsi_symmetry_text(s->view.symmetry), pattern, tsi_text_seconds(s->read_s));
+  tsi_report("", "%s, %s entries, %s, %s%s; read in %s", tsi_text_many(s->a.n, "row"),
+             tsi_text_count(s->a.nnz), s->precision->text, tsi_symmetry_text(s->view.symmetry), pattern,
+             tsi_text_seconds(s->read_s));
 }
 
 void tsi_report_analysis(const tsi_session *s) {
@@ -96,14 +101,14 @@ void tsi_report_analysis(const tsi_session *s) {
              s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural",
              s->a.matched ? ", large entries matched to the diagonal" : "", tsi_text_seconds(s->analyze_s));
   tsi_report("", "%s entries in the factor, %.1f for each of the matrix; %s", tsi_text_count(factor),
-             own > 0 ? (double)factor / own : 1, tsi_text_flops(s->a.flops));
+             own > 0 ? (double)factor / own : 1, tsi_text_flops(tsi_factor_flops(s)));
   tsi_report("", "%s, the widest with %s; tree of height %s", tsi_text_many(s->a.supernodes, "supernode"),
              tsi_text_many(s->a.widest_supernode, "column"), tsi_text_count(s->a.tree_height));
 }
 
 void tsi_report_factor(const tsi_session *s) {
   tsi_report("factor", "%s, %.1f GF/s; %s; %s, %s at the peak", tsi_text_seconds(s->factor_s),
-             s->factor_s > 0 ? s->a.flops / s->factor_s / 1e9 : 0,
+             s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0,
              tsi_text_many(s->f.perturbed_pivots, "perturbed pivot"),
              tsi_text_bytes((double)s->f.factor_bytes), tsi_text_bytes((double)s->f.peak_bytes));
 }

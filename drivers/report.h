@@ -13,6 +13,9 @@ const char *tsi_text_seconds(double seconds);                   /* 1.23 s, 4.56 
 const char *tsi_text_bytes(double bytes);                       /* 12.3 MB, 4.56 GB */
 const char *tsi_text_flops(double flops);                       /* 123 Kflop, 12.3 Mflop, 4.56 Gflop */
 
+/* Floating-point operations of the factorization: four times as many, if it is complex. */
+double tsi_factor_flops(const tsi_session *s);
+
 const char *tsi_method_name(tristar_method method); /* llt, lu */
 const char *tsi_symmetry_text(tristar_symmetry symmetry);
 

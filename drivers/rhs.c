@@ -3,13 +3,12 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 bool tsi_dense_make(tsi_session *s, int64_t rows, int64_t cols, tristar_dense *dense) {
   size_t count;
-  *dense = (tristar_dense){rows, cols, TRISTAR_DOUBLE, NULL};
+  *dense = (tristar_dense){rows, cols, s->precision->scalar, NULL};
   if (!__builtin_mul_overflow((size_t)rows, (size_t)cols, &count))
-    dense->values = calloc(count ? count : 1, sizeof(double));
+    dense->values = calloc(count ? count : 1, s->precision->bytes);
   if (dense->values != NULL) return true;
   return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for %" PRId64 " right-hand sides",
                           s->name, cols);
@@ -19,14 +18,12 @@ static bool read_file(tsi_session *s, tristar_dense *b) {
   const char *path = s->settings->rhs;
   tristar_dense file;
   bool ok = tsi_session_check(s, tristar_dense_read(s->ts, path, &file), path);
-  if (ok && file.scalar != TRISTAR_DOUBLE)
-    ok = tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: right-hand sides must be real", path);
   if (ok && file.rows != s->view.rows)
     ok = tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
                           "%s: the right-hand side has %" PRId64 " rows, but the matrix has %" PRId64, path,
                           file.rows, s->view.rows);
   if (ok) ok = tsi_dense_make(s, file.rows, file.cols, b);
-  if (ok) memcpy(b->values, file.values, (size_t)(file.rows * file.cols) * sizeof(double));
+  if (ok) ok = tsi_session_convert(s, path, file.scalar, file.values, file.rows * file.cols, b->values);
   tristar_dense_destroy(s->ts, &file);
   return ok;
 }
@@ -35,17 +32,23 @@ bool tsi_rhs_make(tsi_session *s, tristar_dense *b) {
   uint64_t state = 1;
   if (s->settings->rhs != NULL) return read_file(s, b);
   if (!tsi_dense_make(s, s->view.rows, s->settings->nrhs > 0 ? s->settings->nrhs : 1, b)) return false;
-  double *values = b->values;
+  const tsi_precision *exact =
+      tsi_precision_of(s->precision->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE);
+  char *values = b->values;
   for (int64_t k = 0; k < b->rows * b->cols; k++) {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    values[k] = (double)(state >> 11) * 0x1p-52 - 1.0;
+    double value[2];
+    for (int part = 0; part < exact->width; part++) {
+      state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+      value[part] = (double)(state >> 11) * 0x1p-52 - 1.0;
+    }
+    tsi_precision_convert(exact, value, s->precision, values + (size_t)k * s->precision->bytes, 1);
   }
   return true;
 }
 
 uint64_t tsi_checksum(const tristar_dense *dense) {
   const unsigned char *byte = dense->values;
-  const size_t count = (size_t)(dense->rows * dense->cols) * sizeof(double);
+  const size_t count = (size_t)(dense->rows * dense->cols) * tsi_precision_of(dense->scalar)->bytes;
   uint64_t sum = UINT64_C(0xcbf29ce484222325);
   for (size_t k = 0; k < count; k++) sum = (sum ^ byte[k]) * UINT64_C(0x100000001b3);
   return sum;

@@ -4,13 +4,14 @@
 
 #include "drivers/session.h"
 
-/* A dense double matrix of zeros; its values are to be freed with free. */
+/* A dense matrix of zeros in the session's precision; its values are to be freed with free. */
 bool tsi_dense_make(tsi_session *s, int64_t rows, int64_t cols, tristar_dense *dense);
 
-/* Reads --rhs, or fills n x --nrhs pseudo-random values:
+/* Reads --rhs and converts it to the session's precision, or fills n x --nrhs pseudo-random values:
  *   s(0) = 1,  s(k) = 6364136223846793005 s(k-1) + 1442695040888963407 mod 2^64,
  *   value k = floor(s(k) / 2^11) / 2^52 - 1, in [-1, 1), k = 1, 2, ..., column after column.
- * Every step is exact: the same bits everywhere. The values of b are to be freed with free. */
+ * In complex types value k is a real part, value k+1 its imaginary part; in single ones they are rounded.
+ * Every step before that is exact: the same bits everywhere. The values of b are to be freed with free. */
 bool tsi_rhs_make(tsi_session *s, tristar_dense *b);
 
 /* FNV-1a, 64 bits, over the bytes of the values as they lie in memory. */

@@ -90,6 +90,44 @@ static bool take_laplacian(tsi_session *s) {
   return true;
 }
 
+bool tsi_session_convert(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
+                         int64_t count, void *converted) {
+  const tsi_precision *from = tsi_precision_of(scalar);
+  if (from->width > s->precision->width)
+    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                            "%s: complex values, but the precision is %s, which is real; --precision c and z "
+                            "are complex",
+                            subject, s->precision->text);
+  const int64_t fitting = tsi_precision_convert(from, values, s->precision, converted, count);
+  return fitting == count || tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                                              "%s: stored value %lld (counted from 1) is too large for the "
+                                              "precision, which is %s",
+                                              subject, (long long)fitting + 1, s->precision->text);
+}
+
+/* Brings the values to --precision. */
+static bool take_precision(tsi_session *s) {
+  const tristar_scalar held = s->view.scalar;
+  const int64_t *ptr = s->view.ptr, entries = ptr[s->view.cols];
+  s->precision =
+      tsi_precision_of(s->settings->precision < 0 ? held : (tristar_scalar) "sdcz"[s->settings->precision]);
+  if (s->precision->scalar != held) {
+    s->values = calloc(entries > 0 ? (size_t)entries : 1, s->precision->bytes);
+    if (s->values == NULL)
+      return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for converted values", s->name);
+    if (!tsi_session_convert(s, s->name, held, s->view.values, entries, s->values)) return false;
+    s->view.values = s->values;
+    s->view.scalar = s->precision->scalar;
+  }
+  /* Cholesky serves Hermitian matrices, and of complex type these are not the symmetric ones. Where all
+   * values are real, they are both: a symmetric matrix of real values is declared Hermitian, so that it keeps
+   * the factorization that it has in real arithmetic. */
+  if (s->precision->width == 2 && s->view.symmetry == TRISTAR_SYMMETRIC &&
+      tsi_precision_all_real(s->precision, s->view.values, entries))
+    s->view.symmetry = TRISTAR_HERMITIAN;
+  return true;
+}
+
 bool tsi_session_read(tsi_session *s) {
   const double begin = tsi_now();
   const bool generated = strncmp(s->name, "gen:", 4) == 0;
@@ -110,6 +148,7 @@ bool tsi_session_read(tsi_session *s) {
         "%s: the file holds a pattern without values; --laplacian solves with the Laplacian "
         "of its graph",
         s->name);
+  if (!take_precision(s)) return false;
   s->read_s = tsi_now() - begin;
   return true;
 }
@@ -158,6 +197,7 @@ int tsi_session_close(tsi_session *s) {
   tristar_factor_destroy(&s->factor);
   tristar_analysis_destroy(&s->analysis);
   tristar_matrix_destroy(&s->matrix);
+  free(s->values);
   tristar_destroy(&s->ts);
   if (s->status == TRISTAR_OK) return TSI_EXIT_OK;
   tsi_console_error("%s", s->message);

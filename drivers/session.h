@@ -10,6 +10,7 @@
 #define TSI_DRIVERS_SESSION_H
 
 #include "drivers/options.h"
+#include "drivers/precision.h"
 #include "tristar.h"
 
 typedef struct tsi_session {
@@ -17,7 +18,9 @@ typedef struct tsi_session {
   const char *name; /* of the matrix: a path or gen:KIND:K */
   tristar_t *ts;
   tristar_matrix_t *matrix;
-  tristar_view view;
+  tristar_view view;              /* its values: of the matrix, or `values` */
+  void *values;                   /* converted to another precision; NULL: not */
+  const tsi_precision *precision; /* of view.values */
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   tristar_plan_t *plan;
@@ -32,8 +35,12 @@ typedef struct tsi_session {
 
 /* Creates the context. name: of the matrix, for messages. */
 bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *name);
-/* Reads or generates the matrix; takes its Laplacian if that is asked for. */
+/* Reads or generates the matrix; takes its Laplacian and converts its values if that is asked for. */
 bool tsi_session_read(tsi_session *s);
+/* Converts `count` values of the type `scalar` to the session's precision. subject: the file that they are
+ * from. Fails if imaginary parts would be lost or a value is too large. */
+bool tsi_session_convert(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
+                         int64_t count, void *converted);
 bool tsi_session_analyze(tsi_session *s);
 bool tsi_session_factor(tsi_session *s);
 /* nrhs: right-hand sides per solve. */

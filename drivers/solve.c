@@ -1,11 +1,10 @@
-/* `tristar solve`: A X = B from a file to a judged X.
+/* `tristar solve`: op(A) X = B from a file to a judged X.
  *
  * Plain solves are timed and must repeat bit for bit; a refined solve follows, whose backward error is
  * judged:
  *   - pivots perturbed and 1 / condition below the roundoff: the matrix is singular to working precision
- *   - backward error above --tolerance: not accurate
+ *   - backward error above --tolerance (default: by the precision): not accurate
  * Both end with exit status 1, and x is not written. */
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +26,18 @@ typedef struct result {
   tsi_bandwidth bandwidth;
 } result;
 
+/* --op: what the library calls it, what is solved, what the report adds to the time. */
+static const struct {
+  tristar_op op;
+  const char *letter, *system, *text;
+} ops[] = {{TRISTAR_N, "N", "A X = B", ""},
+           {TRISTAR_T, "T", "A^T X = B", " with A^T"},
+           {TRISTAR_C, "C", "A^H X = B", " with A^H"}};
+
+static double tolerance(const tsi_session *s) {
+  return s->settings->tolerance >= 0 ? s->settings->tolerance : s->precision->tolerance;
+}
+
 static int ascending(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -36,7 +47,8 @@ static int ascending(const void *a, const void *b) {
 static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *checksum) {
   const int64_t n = r->b.rows;
   const double begin = tsi_now();
-  const tristar_status status = tristar_solve(s->plan, TRISTAR_N, r->b.cols, r->b.values, n, r->x.values, n);
+  const tristar_status status =
+      tristar_solve(s->plan, ops[s->settings->op].op, r->b.cols, r->b.values, n, r->x.values, n);
   *seconds = tsi_now() - begin;
   *checksum = tsi_checksum(&r->x);
   return tsi_session_check(s, status, s->name);
@@ -73,10 +85,11 @@ static bool solve_refined(tsi_session *s, result *r) {
   const int64_t n = r->b.rows;
   tristar_refine_options_init(&options);
   options.max_steps = (int)s->settings->refine;
-  r->measured = tsi_session_check(s,
-                                  tristar_solve_refined(s->plan, TRISTAR_N, r->b.cols, r->b.values, n,
-                                                        r->x.values, n, &options, &r->refined),
-                                  s->name);
+  r->measured =
+      tsi_session_check(s,
+                        tristar_solve_refined(s->plan, ops[s->settings->op].op, r->b.cols, r->b.values, n,
+                                              r->x.values, n, &options, &r->refined),
+                        s->name);
   return r->measured;
 }
 
@@ -85,24 +98,24 @@ static bool estimate_condition(tsi_session *s, result *r) {
   return tsi_session_check(s, tristar_condition(s->plan, &r->rcond), s->name);
 }
 
-/* With a large backward error the factors are useless, and so is the condition that they estimate. */
-#define TRUSTED_ERROR 1e-6
-
 static bool judge(tsi_session *s, const result *r) {
   const double error = r->refined.backward_error;
   const int64_t perturbed = s->f.perturbed_pivots;
   char pivots[64];
   snprintf(pivots, sizeof pivots, "%s %s", tsi_text_many(perturbed, "pivot"),
            perturbed == 1 ? "was" : "were");
-  if (r->rcond < DBL_EPSILON && error < TRUSTED_ERROR) /* false for NaN */
-    return tsi_session_fail(s, TRISTAR_ERR_SINGULAR,
-                            "%s: the matrix is singular to working precision: estimated reciprocal condition "
-                            "%.1e, %s",
-                            s->name, r->rcond, tsi_text_many(perturbed, "perturbed pivot"));
-  if (!(error <= s->settings->tolerance)) /* true for NaN */
+  /* With a large backward error the condition that the factors estimate is as useless as they are. Both are
+   * false for NaN. */
+  if (r->rcond < s->precision->epsilon && error < s->precision->trusted_error)
     return tsi_session_fail(
-        s, TRISTAR_ERR_ACCURACY, "%s: backward error %.1e is above the tolerance %.1e; %s perturbed%s",
-        s->name, error, s->settings->tolerance, pivots, perturbed > 0 ? ": the matrix may be singular" : "");
+        s, TRISTAR_ERR_SINGULAR,
+        "%s: the matrix is singular to working precision (%s): estimated reciprocal condition "
+        "%.1e, %s",
+        s->name, s->precision->text, r->rcond, tsi_text_many(perturbed, "perturbed pivot"));
+  if (!(error <= tolerance(s))) /* true for NaN */
+    return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
+                            "%s: backward error %.1e is above the tolerance %.1e; %s perturbed%s", s->name,
+                            error, tolerance(s), pivots, perturbed > 0 ? ": the matrix may be singular" : "");
   return true;
 }
 
@@ -110,14 +123,20 @@ static bool write_x(tsi_session *s, const result *r) {
   const char *path = s->settings->out;
   char comment[512];
   if (path == NULL) return true;
-  snprintf(comment, sizeof comment, "X of A X = B, A = %.300s (tristar solve, TriStar %s)", s->name,
-           tristar_version());
+  snprintf(comment, sizeof comment, "X of %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
+           ops[s->settings->op].system, s->name, tristar_version(), s->precision->text);
   return tsi_session_check(s, tristar_dense_write(s->ts, path, &r->x, comment), path);
 }
 
 /* Bytes per second of one median solve, as exact entries of the factors. */
 static double solve_gbps(const tsi_session *s, const result *r) {
   return r->median_s > 0 ? s->p.exact_bytes / r->median_s / 1e9 : 0;
+}
+
+/* Each entry of the factors is multiplied and added once for each right-hand side. */
+static double solve_gflops(const tsi_session *s, const result *r) {
+  return solve_gbps(s, r) / (double)s->precision->bytes * tsi_precision_flops(s->precision) *
+         (double)r->b.cols;
 }
 
 static void report_solve(const tsi_session *s, const result *r) {
@@ -127,10 +146,10 @@ static void report_solve(const tsi_session *s, const result *r) {
     snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat,
              tsi_text_seconds(r->fastest_s));
   if (nrhs > 1)
-    snprintf(rate, sizeof rate, ", %.1f GF/s with %s", solve_gbps(s, r) / 4 * (double)nrhs,
+    snprintf(rate, sizeof rate, ", %.1f GF/s with %s", solve_gflops(s, r),
              tsi_text_many(nrhs, "right-hand side"));
-  tsi_report("solve", "%s%s, %.1f GB/s of factor%s", tsi_text_seconds(r->median_s), times, solve_gbps(s, r),
-             rate);
+  tsi_report("solve", "%s%s%s, %.1f GB/s of factor%s", tsi_text_seconds(r->median_s),
+             ops[s->settings->op].text, times, solve_gbps(s, r), rate);
   if (r->bandwidth.one > 0) {
     const double limit = tsi_bandwidth_of(&r->bandwidth, s->p.workers);
     const int cores = s->p.workers > 1 ? r->bandwidth.cores : 1;
@@ -162,6 +181,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   cJSON *object = tsi_json_session(s);
   if (!r->measured) return object;
   snprintf(checksum, sizeof checksum, "%016" PRIx64, r->checksum);
+  cJSON_AddStringToObject(object, "op", ops[s->settings->op].letter);
   tsi_json_add_number(object, "nrhs", (double)r->b.cols);
   tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
   tsi_json_add_number(object, "solve_s", r->median_s);
@@ -171,7 +191,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   tsi_json_add_number(object, "initial_backward_error", r->refined.initial_backward_error);
   tsi_json_add_number(object, "backward_error", r->refined.backward_error);
   tsi_json_add_number(object, "refinement_steps", r->refined.steps);
-  tsi_json_add_number(object, "tolerance", s->settings->tolerance);
+  tsi_json_add_number(object, "tolerance", tolerance(s));
   if (!isnan(r->rcond)) tsi_json_add_number(object, "rcond", r->rcond);
   cJSON_AddStringToObject(object, "checksum", checksum);
   return object;

@@ -203,7 +203,7 @@ static bool write_picture(FILE *file, const tsi_session *s, const tsi_tree_layou
 /* Merges more until few enough boxes are left. */
 static bool lay_out(tsi_session *s, tsi_tree_layout *layout) {
   tristar_tree_view tree;
-  const double bytes = s->a.method == TRISTAR_METHOD_LLT ? sizeof(double) : 2 * sizeof(double);
+  const double bytes = (double)s->precision->bytes * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);
   double smallest = SMALLEST / PLOT_WIDTH;
   tristar_analysis_get_tree(tristar_factor_analysis(s->factor), &tree);
   for (;; smallest *= 1.5) {

@@ -26,7 +26,7 @@ typedef struct work {
 
 void tsi_symbolic_options_init(tsi_symbolic_options *options) {
   *options = (tsi_symbolic_options){
-      .ordering = TSI_ORDER_METIS, .given = NULL, .leaf_parts = 1, .seed = 1, .relax = 0.5};
+      .ordering = TSI_ORDER_METIS, .given = NULL, .leaf_parts = 1, .seed = 1, .relax = 0.6};
 }
 
 static void free_work(tsi_env *env, work *w) {

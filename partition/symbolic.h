@@ -18,10 +18,14 @@
  *   - parent[s] is the supernode of the first of these rows, TSI_NONE if there are none; parent[s] > s.
  *   - supernodes are numbered in postorder: the subtree of s is the contiguous range s - subtree_size + 1 ..
  * s.
- *   - among the children of a node, the one with the heaviest subtree (stored entries) comes first.
+ *   - among the children of a node, and among the roots, heavier subtrees (stored entries) come first.
  *   - containment: the rows of s that lie beyond parent[s]'s columns are rows of parent[s].
  *   - each entry of A + A^T below the diagonal lies in its column's supernode (block or rows).
- *   - nnz_exact <= nnz_stored; both count the diagonal and the lower triangle of the diagonal blocks only. */
+ *   - nnz_exact <= nnz_stored; both count the diagonal and the lower triangle of the diagonal blocks only.
+ *   - part (if leaf_parts > 1; ordering.h numbers the nodes): node t of the top separator tree has
+ * part_columns[t] columns, and the parent of a supernode is in its own node or in an ancestor of it. The
+ * columns of a node are contiguous where each half of a dissection is connected, which is not always so; and
+ * the postorder may exchange the two subtrees of a node. */
 #ifndef TSI_PARTITION_SYMBOLIC_H
 #define TSI_PARTITION_SYMBOLIC_H
 

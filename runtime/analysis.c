@@ -3,8 +3,11 @@
 
 #include <inttypes.h>
 
+#include <math.h>
+
 #include "codelets/cpu/panel.h"
 #include "partition/matching.h"
+#include "partition/pairs.h"
 #include "runtime/assembly.h"
 #include "runtime/clock.h"
 
@@ -51,22 +54,42 @@ out:
   return status;
 }
 
-/* Symmetric (Hermitian) values with a positive diagonal: worth a Cholesky factorization? */
+typedef enum structure { UNSYMMETRIC, SYMMETRIC, HERMITIAN } structure;
+
+/* Is the matrix symmetric or Hermitian: as declared, or (values not NULL) as the values of a general matrix
+ * are? Real symmetric counts as Hermitian. */
+static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, const void *values,
+                                     structure *out) {
+  tristar_status status = TRISTAR_OK;
+  const bool is_complex = tsi_sparse_kernels_select(pattern->scalar)->is_complex;
+  bool same = false, opposite = false;
+  *out = pattern->symmetry == TRISTAR_HERMITIAN   ? HERMITIAN
+         : pattern->symmetry != TRISTAR_SYMMETRIC ? UNSYMMETRIC
+         : is_complex                             ? SYMMETRIC
+                                                  : HERMITIAN;
+  if (pattern->symmetry != TRISTAR_GENERAL || values == NULL) return TRISTAR_OK;
+  TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_REAL, 1, &same));
+  if (!same) goto out;
+  if (!is_complex) {
+    *out = HERMITIAN;
+    goto out;
+  }
+  TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_IMAGINARY, -1, &opposite));
+  TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_IMAGINARY, 1, &same));
+  *out = opposite ? HERMITIAN : same ? SYMMETRIC : UNSYMMETRIC;
+out:
+  return status;
+}
+
+/* Is every diagonal entry's real part positive? */
 static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, const void *values,
                                      bool *out) {
   tristar_status status = TRISTAR_OK;
-  const bool is_complex = tsi_sparse_kernels_select(pattern->scalar)->is_complex;
   tsi_csc a = {0};
   double *real = NULL;
-  *out =
-      pattern->symmetry != TRISTAR_SKEW_SYMMETRIC && (!is_complex || pattern->symmetry != TRISTAR_SYMMETRIC);
-  if (!*out) goto out;
   TSI_TRY(tsi_pattern_part(env, pattern, values, TSI_PART_REAL, &real));
   TSI_TRY(tsi_expand(env, pattern, real, false, &a));
   *out = positive_diagonal(&a);
-  if (!*out || pattern->symmetry != TRISTAR_GENERAL) goto out;
-  TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_REAL, 1, out));
-  if (*out && is_complex) TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_IMAGINARY, -1, out));
 out:
   TSI_FREE(env, real);
   tsi_csc_finish(env, &a);
@@ -92,9 +115,36 @@ static tristar_status fail_singular(tsi_env *env, tsi_index n, tsi_index rank) {
                   "the matrix is structurally singular: structural rank %d of %d", rank, n);
 }
 
-/* Finds the matching: *row_map[row] = the column whose pivot the row is to be. Fails on structural
- * singularity. */
-static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_csc *a, tsi_index **row_map) {
+/* What a matching leaves for the ordering; all NULL without one. */
+typedef struct matched {
+  tsi_index *row_map; /* LU: row_map[row] = the column whose pivot the row is to be */
+  tsi_index *partner; /* LDLT: pairs to eliminate together (pairs.h) */
+} matched;
+
+/* LDLT: pairs from the cycles of the matching, and one scaling for rows and columns. */
+static tristar_status match_symmetric(tsi_env *env, tristar_analysis_t *an, const tsi_csc *a,
+                                      const tsi_index *row_of_column, tsi_index **partner) {
+  tristar_status status = TRISTAR_OK;
+  double *diagonal = NULL;
+  bool *visited = NULL;
+  TSI_TRY(TSI_ALLOC(env, *partner, a->n));
+  TSI_TRY(TSI_ALLOC_ZERO(env, diagonal, a->n));
+  TSI_TRY(TSI_ALLOC(env, visited, a->n));
+  for (tsi_index j = 0; j < a->n; j++) {
+    const double s = sqrt(an->row_scale[j]) * sqrt(an->col_scale[j]);
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
+      if (a->index[p] == j) diagonal[j] = a->values[p] * s * s;
+    an->row_scale[j] = an->col_scale[j] = s;
+  }
+  an->stats.pairs = tsi_pairs_from_matching(a->n, row_of_column, diagonal, *partner, visited);
+out:
+  TSI_FREE(env, diagonal);
+  TSI_FREE(env, visited);
+  return status;
+}
+
+/* Matches and scales. Fails on structural singularity. */
+static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_csc *a, matched *out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = a->n;
   tsi_index *row_of_column = NULL, rank = 0;
@@ -105,9 +155,13 @@ static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_csc 
   TSI_TRY(
       tsi_matching(env, n, a->ptr, a->index, a->values, row_of_column, an->row_scale, an->col_scale, &rank));
   if (rank < n) TSI_TRY(fail_singular(env, n, rank));
-  TSI_TRY(TSI_ALLOC(env, *row_map, n));
-  for (tsi_index j = 0; j < n; j++) (*row_map)[row_of_column[j]] = j;
   an->stats.matched = 1;
+  if (!tsi_analysis_is_lu(an)) {
+    TSI_TRY(match_symmetric(env, an, a, row_of_column, &out->partner));
+    goto out;
+  }
+  TSI_TRY(TSI_ALLOC(env, out->row_map, n));
+  for (tsi_index j = 0; j < n; j++) out->row_map[row_of_column[j]] = j;
 out:
   TSI_FREE(env, row_of_column);
   return status;
@@ -128,26 +182,46 @@ static void drop_zeros(tsi_csc *a) {
   }
 }
 
-/* Decides on method and matching from the values. *row_map stays NULL without a matching. */
-static tristar_status use_values(tsi_env *env, tristar_analysis_t *an, const void *values,
-                                 tsi_index **row_map) {
+/* What METHOD_AUTO becomes; checks what was asked for. values may be NULL. */
+static tristar_status choose_method(tsi_env *env, tristar_analysis_t *an, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_method method = an->options.method;
+  structure found = UNSYMMETRIC;
+  bool positive = true; /* hoped for, without values */
+  if (method != TRISTAR_METHOD_LU) TSI_TRY(find_structure(env, an->pattern, values, &found));
+  an->adjoint = found == HERMITIAN;
+  if (method == TRISTAR_METHOD_AUTO) {
+    if (found == HERMITIAN && values != NULL) TSI_TRY(looks_positive(env, an->pattern, values, &positive));
+    an->stats.method = found == UNSYMMETRIC             ? TRISTAR_METHOD_LU
+                       : found == HERMITIAN && positive ? TRISTAR_METHOD_LLT
+                                                        : TRISTAR_METHOD_LDLT;
+    an->fallback = an->stats.method == TRISTAR_METHOD_LLT;
+  } else if (method == TRISTAR_METHOD_LLT &&
+             (found == SYMMETRIC || an->pattern->symmetry == TRISTAR_SKEW_SYMMETRIC))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LLT for a %s matrix",
+             found == SYMMETRIC ? "complex symmetric" : "skew-symmetric");
+  else if (method == TRISTAR_METHOD_LDLT && found == UNSYMMETRIC &&
+           (values != NULL || an->pattern->symmetry != TRISTAR_GENERAL))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LDLT for a matrix that is neither symmetric nor Hermitian");
+  if (method == TRISTAR_METHOD_LLT && found == UNSYMMETRIC)
+    an->adjoint = true; /* one triangle is used as given */
+out:
+  return status;
+}
+
+/* Decides on a matching from the values. */
+static tristar_status use_values(tsi_env *env, tristar_analysis_t *an, const void *values, matched *out) {
   tristar_status status = TRISTAR_OK;
   tsi_csc a = {0};
   double *magnitude = NULL;
-  bool positive = false;
-  TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
-  if (an->stats.method == TRISTAR_METHOD_AUTO) {
-    TSI_TRY(looks_positive(env, an->pattern, values, &positive));
-    an->stats.method = positive ? TRISTAR_METHOD_LLT : TRISTAR_METHOD_LU;
-    an->fallback = positive;
-  }
   if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
   TSI_TRY(tsi_pattern_part(env, an->pattern, values, TSI_PART_MAGNITUDE, &magnitude));
   TSI_TRY(tsi_expand(env, an->pattern, magnitude, false, &a)); /* duplicates: the sum of their sizes */
   drop_zeros(&a);
   const bool weak = weak_diagonal(&a);
-  if (an->options.matching == TRISTAR_MATCHING_ON || (an->options.matching == TRISTAR_MATCHING_AUTO && weak))
-    TSI_TRY(match(env, an, &a, row_map));
+  const tristar_matching matching = an->options.matching;
+  if (matching == TRISTAR_MATCHING_ON || (matching == TRISTAR_MATCHING_AUTO && weak))
+    TSI_TRY(match(env, an, &a, out));
   else if (weak) {
     tsi_index rank = 0;
     TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
@@ -159,20 +233,11 @@ out:
   return status;
 }
 
-/* Declared symmetric (real) or Hermitian. */
-static bool hermitian(const tsi_pattern *pattern) {
-  return pattern->symmetry == TRISTAR_HERMITIAN ||
-         (pattern->symmetry == TRISTAR_SYMMETRIC && !tsi_sparse_kernels_select(pattern->scalar)->is_complex);
-}
-
 /* Without values only the pattern can show a structural singularity. */
 static tristar_status use_pattern(tsi_env *env, tristar_analysis_t *an) {
   tristar_status status = TRISTAR_OK;
   tsi_csc a = {0};
   tsi_index rank = 0;
-  if (an->stats.method == TRISTAR_METHOD_AUTO)
-    an->stats.method = hermitian(an->pattern) ? TRISTAR_METHOD_LLT : TRISTAR_METHOD_LU;
-  an->fallback = an->options.method == TRISTAR_METHOD_AUTO && an->stats.method == TRISTAR_METHOD_LLT;
   if (an->options.matching == TRISTAR_MATCHING_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
   TSI_TRY(tsi_expand(env, an->pattern, NULL, false, &a));
@@ -231,15 +296,17 @@ out:
 }
 
 /* Ordering and supernodes of the row-permuted matrix. */
-static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_index *row_map,
+static tristar_status order(tsi_env *env, tristar_analysis_t *an, const matched *found,
                             const tsi_index *given) {
+  const tsi_index *row_map = found->row_map;
   tristar_status status = TRISTAR_OK;
   static const tsi_ordering_kind kind[] = {[TRISTAR_ORDERING_METIS] = TSI_ORDER_METIS,
                                            [TRISTAR_ORDERING_NATURAL] = TSI_ORDER_NATURAL,
                                            [TRISTAR_ORDERING_USER] = TSI_ORDER_GIVEN};
   const tsi_pattern *pattern = an->pattern;
   const tsi_index n = pattern->n;
-  tsi_graph *graph = NULL;
+  tsi_graph *graph = NULL, *joined = NULL;
+  tsi_index *paired = NULL;
   tsi_csc a = {0};
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
@@ -254,7 +321,14 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_inde
     TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, NULL, pattern->symmetry != TRISTAR_GENERAL,
                              &graph));
   tsi_csc_finish(env, &a);
-  TSI_TRY(tsi_symbolic_create(env, graph, &options, &an->symbolic));
+  if (found->partner != NULL && options.leaf_parts == 1) { /* a separator tree comes before pairs */
+    TSI_TRY(TSI_ALLOC(env, paired, n));
+    TSI_TRY(tsi_pairs_order(env, graph, found->partner, &options, paired));
+    TSI_TRY(tsi_pairs_graph(env, graph, found->partner, &joined));
+    options.ordering = TSI_ORDER_GIVEN;
+    options.given = paired;
+  }
+  TSI_TRY(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
   TSI_TRY(tsi_panels_create(env, an->symbolic, TSI_PANEL_WIDTH_MAX, &an->panels));
   fill_stats(an, graph);
   TSI_TRY(TSI_ALLOC(env, an->out_row, n));
@@ -264,7 +338,9 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_inde
     for (tsi_index i = 0; i < n; i++) an->in_row[an->symbolic->inverse[row_map[i]]] = i;
 out:
   tsi_csc_finish(env, &a);
+  TSI_FREE(env, paired);
   tsi_graph_destroy(env, &graph);
+  tsi_graph_destroy(env, &joined);
   return status;
 }
 
@@ -274,7 +350,8 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tristar_analysis_t *an = NULL;
-  tsi_index *row_map = NULL, *given = NULL;
+  tsi_index *given = NULL;
+  matched found = {NULL, NULL};
   const double begin = tsi_clock();
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
@@ -285,26 +362,27 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   an->options = *options;
   an->options.permutation = NULL;
   an->stats.method = options->method;
-  if (options->method == TRISTAR_METHOD_LLT && an->pattern->symmetry != TRISTAR_GENERAL &&
-      !hermitian(an->pattern))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LLT for a %s matrix",
-             an->pattern->symmetry == TRISTAR_SKEW_SYMMETRIC ? "skew-symmetric" : "complex symmetric");
+  if (values != NULL) TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
+  TSI_TRY(choose_method(env, an, values));
   if (values != NULL)
-    TSI_TRY(use_values(env, an, values, &row_map));
+    TSI_TRY(use_values(env, an, values, &found));
   else
     TSI_TRY(use_pattern(env, an));
   TSI_TRY(given_order(env, options, an->pattern->n, &given));
-  TSI_TRY(order(env, an, row_map, given));
+  TSI_TRY(order(env, an, &found, given));
   TSI_TRY(place_panels(env, an));
   TSI_TRY(tsi_assembly_create(env, an));
   if (env->check) TSI_TRY(tsi_analysis_check(env, an));
   an->stats.analyze_seconds = tsi_clock() - begin;
   tsi_log(env, TRISTAR_LOG_INFO, "analysis: %s%s, %lld rows, %lld entries in L, %lld supernodes, %.3g s",
-          tsi_analysis_is_lu(an) ? "LU" : "LLT", an->stats.matched ? " with matching" : "",
-          (long long)an->stats.n, (long long)an->stats.nnz_lower, (long long)an->stats.supernodes,
-          an->stats.analyze_seconds);
+          an->stats.method == TRISTAR_METHOD_LU    ? "LU"
+          : an->stats.method == TRISTAR_METHOD_LLT ? "LLT"
+                                                   : "LDLT",
+          an->stats.matched ? " with matching" : "", (long long)an->stats.n, (long long)an->stats.nnz_lower,
+          (long long)an->stats.supernodes, an->stats.analyze_seconds);
 out:
-  TSI_FREE(env, row_map);
+  TSI_FREE(env, found.row_map);
+  TSI_FREE(env, found.partner);
   TSI_FREE(env, given);
   tsi_pattern_destroy(env, &pattern);
   if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
@@ -324,7 +402,8 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
   tristar_analysis_options_init(&defaults);
   if (options == NULL) options = &defaults;
-  if ((unsigned)options->method > TRISTAR_METHOD_LU || (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
+  if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
+      (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
       (unsigned)options->matching > TRISTAR_MATCHING_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method %d, ordering %d, matching %d", (int)options->method,
              (int)options->ordering, (int)options->matching);
@@ -334,8 +413,8 @@ out:
   return status;
 }
 
-tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const void *values,
-                                   tristar_analysis_t **out) {
+tristar_status tsi_analysis_for_ldlt(const tristar_analysis_t *analysis, const void *values,
+                                     tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &analysis->ts->env;
   const tsi_pattern *from = analysis->pattern;
@@ -343,7 +422,7 @@ tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const voi
   tsi_pattern *pattern = NULL;
   int64_t *permutation = NULL;
   *out = NULL;
-  options.method = TRISTAR_METHOD_LU;
+  options.method = TRISTAR_METHOD_LDLT;
   if (options.ordering == TRISTAR_ORDERING_USER) { /* the order found is the given one, postordered */
     TSI_TRY(TSI_ALLOC(env, permutation, from->n));
     for (tsi_index j = 0; j < from->n; j++) permutation[j] = analysis->symbolic->perm[j];

@@ -31,7 +31,8 @@ struct tristar_analysis_s {
   tristar_t *ts;
   tsi_pattern *pattern;
   tristar_analysis_options options; /* permutation is NULL here */
-  bool fallback;                    /* METHOD_AUTO chose LLT: LU may be tried if that fails */
+  bool fallback;                    /* METHOD_AUTO chose LLT: LDLT may be tried if that fails */
+  bool adjoint;                     /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
   tsi_symbolic *symbolic;
   tsi_panels *panels;
   tsi_index *in_row, *out_row;   /* n */
@@ -41,9 +42,9 @@ struct tristar_analysis_s {
   tristar_analysis_stats stats;
 };
 
-/* Analyzes for LU what was first analyzed for LLT; values decide on a matching. */
-TRISTAR_CHECKED tristar_status tsi_analysis_for_lu(const tristar_analysis_t *analysis, const void *values,
-                                                   tristar_analysis_t **out);
+/* Analyzes for LDLT what was first analyzed for LLT; values decide on a matching. */
+TRISTAR_CHECKED tristar_status tsi_analysis_for_ldlt(const tristar_analysis_t *analysis, const void *values,
+                                                     tristar_analysis_t **out);
 TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
 

@@ -46,10 +46,30 @@ out:
   return status;
 }
 
+/* The same scaling S for rows and columns (Ruiz 2001): each sweep multiplies it by the square roots of the
+ * largest entries. */
+static tristar_status equilibrate_symmetric(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tsi_pattern *pattern = factor->analysis->pattern;
+  double *magnitude = NULL, *largest = factor->col_scale;
+  TSI_TRY(tsi_pattern_part(env, pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
+  for (tsi_index i = 0; i < pattern->n; i++) factor->row_scale[i] = 1;
+  for (int sweep = 0; sweep < 4; sweep++) {
+    largest_entries(pattern, magnitude, true, factor->row_scale, largest);
+    for (tsi_index i = 0; i < pattern->n; i++)
+      factor->row_scale[i] = reciprocal_power(sqrt(largest[i] / factor->row_scale[i]));
+  }
+  memcpy(factor->col_scale, factor->row_scale, (size_t)pattern->n * sizeof *factor->col_scale);
+out:
+  TSI_FREE(env, magnitude);
+  return status;
+}
+
 static tristar_status set_scaling(tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   if (factor->row_scale == NULL) return TRISTAR_OK;
-  if (an->row_scale == NULL) return equilibrate(factor);
+  if (an->row_scale == NULL) return factor->inverse ? equilibrate_symmetric(factor) : equilibrate(factor);
   memcpy(factor->row_scale, an->row_scale, (size_t)an->pattern->n * sizeof *factor->row_scale);
   memcpy(factor->col_scale, an->col_scale, (size_t)an->pattern->n * sizeof *factor->col_scale);
   return TRISTAR_OK;
@@ -73,8 +93,12 @@ static tristar_status allocate(tsi_env *env, tristar_factor_t *factor) {
   const tsi_index n = an->pattern->n;
   const tsi_count size = an->panel_values[an->panels->count];
   TSI_TRY(allocate_stream(env, factor, size, &factor->lower));
-  if (!tsi_analysis_is_lu(an)) goto out;
-  TSI_TRY(allocate_stream(env, factor, size, &factor->upper));
+  if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
+  if (tsi_analysis_is_lu(an))
+    TSI_TRY(allocate_stream(env, factor, size, &factor->upper));
+  else
+    TSI_TRY(tsi_allocate(env, 2 * (size_t)n, factor->scalar_bytes, __func__, __FILE__, __LINE__,
+                         &factor->inverse));
   TSI_TRY(TSI_ALLOC(env, factor->pivots, n));
   TSI_TRY(TSI_ALLOC(env, factor->row_scale, n));
   TSI_TRY(TSI_ALLOC(env, factor->col_scale, n));
@@ -85,6 +109,7 @@ out:
 static void release_storage(tsi_env *env, tristar_factor_t *factor) {
   TSI_FREE(env, factor->lower);
   TSI_FREE(env, factor->upper);
+  TSI_FREE(env, factor->inverse);
   TSI_FREE(env, factor->pivots);
   TSI_FREE(env, factor->row_scale);
   TSI_FREE(env, factor->col_scale);
@@ -101,7 +126,7 @@ static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) 
   stats->peak_bytes = atomic_load(&memory->recent) - before;
   stats->factor_seconds = seconds;
   factor->pivoted = false;
-  for (tsi_index p = 0; lu && p < an->panels->count && !factor->pivoted; p++)
+  for (tsi_index p = 0; factor->pivots && p < an->panels->count && !factor->pivoted; p++)
     for (tsi_index j = an->panels->start[p]; j < an->panels->start[p + 1]; j++)
       if (factor->pivots[j] != j - an->panels->start[p]) factor->pivoted = true;
   tsi_log(&factor->ts->env, TRISTAR_LOG_INFO, "factor: %.3g s, %.1f GF/s, %.1f MB, %lld perturbed pivots",
@@ -125,16 +150,16 @@ out:
   return status;
 }
 
-/* METHOD_AUTO chose LLT and met a pivot that is not positive: analyze again and factor as LU. */
+/* METHOD_AUTO chose LLT and met a pivot that is not positive: analyze again and factor as LDLT. */
 static tristar_status fall_back(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
-  tristar_analysis_t *lu = NULL;
-  tsi_log(env, TRISTAR_LOG_WARNING, "the matrix is not positive definite: LU instead of Cholesky");
-  TSI_TRY(tsi_analysis_for_lu(factor->analysis, factor->values, &lu));
+  tristar_analysis_t *again = NULL;
+  tsi_log(env, TRISTAR_LOG_WARNING, "the matrix is not positive definite: L D L^T instead of Cholesky");
+  TSI_TRY(tsi_analysis_for_ldlt(factor->analysis, factor->values, &again));
   release_storage(env, factor);
   tristar_analysis_destroy(&factor->analysis);
-  factor->analysis = lu;
+  factor->analysis = again;
   TSI_TRY(allocate(env, factor));
   TSI_TRY(run(factor, factor->values));
 out:

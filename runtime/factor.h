@@ -20,8 +20,9 @@ struct tristar_factor_s {
   void *values;        /* the user's, copied */
   double *row_scale;   /* n, by the user's row; NULL: ones (LLT) */
   double *col_scale;   /* n, by the user's column */
-  void *lower, *upper; /* upper is NULL for LLT */
+  void *lower, *upper; /* upper is NULL but for LU */
   tsi_index *pivots;   /* n; NULL for LLT */
+  void *inverse;       /* LDLT: D^-1, two scalars a column (tsi_pivoting); else NULL */
   bool pivoted;        /* some interchange happened */
   tristar_factor_stats stats;
 };

@@ -57,25 +57,13 @@ static void run_close(void *context, const tsi_index argument[4], int worker) {
 }
 
 /* Panel argument[0], front rows (or columns) argument[1] .. argument[2]-1. */
-static void run_tile(tsi_numeric *numeric, const tsi_index argument[4], bool right) {
-  const tsi_panels *panels = numeric->analysis->panels;
-  const tsi_index p = argument[0], s = panels->supernode[p];
-  const tsi_index o = panels->start[p] - numeric->analysis->symbolic->start[s],
-                  b = tsi_panel_width(panels, p);
-  if (tsi_numeric_failed(numeric)) return;
-  if (right)
-    numeric->kernels->right(&numeric->front[s], o, b, argument[1], argument[2],
-                            numeric->pivots + panels->start[p]);
-  else
-    numeric->kernels->below(&numeric->front[s], o, b, argument[1], argument[2]);
-}
 static void run_below(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  run_tile(context, argument, false);
+  tsi_front_tile(context, argument[0], false, argument[1], argument[2]);
 }
 static void run_right(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  run_tile(context, argument, true);
+  tsi_front_tile(context, argument[0], true, argument[1], argument[2]);
 }
 /* Supernode argument[0], tile row argument[1], tile column argument[2] of its complement. */
 static void run_schur(void *context, const tsi_index argument[4], int worker) {
@@ -381,7 +369,8 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
                          .values = factor->values,
                          .lower = factor->lower,
                          .upper = factor->upper,
-                         .pivots = factor->pivots};
+                         .pivots = factor->pivots,
+                         .inverse = factor->inverse};
   tsi_tasks *tasks = NULL;
   double *row = NULL, *col = NULL, *magnitude = NULL;
   bool blas = false;

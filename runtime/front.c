@@ -42,8 +42,9 @@ void tsi_front_open(tsi_numeric *numeric, tsi_index s) {
   front->m = (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
   front->f = front->w + front->m;
   TSI_TRY(allocate_block(numeric, (tsi_count)front->f * front->w, &front->p));
-  if (numeric->upper) TSI_TRY(allocate_block(numeric, (tsi_count)front->w * front->m, &front->q));
-  TSI_TRY(allocate_block(numeric, tsi_complement_size(front->m, numeric->upper != NULL), &front->c));
+  front->full = numeric->upper != NULL;
+  if (numeric->pivots) TSI_TRY(allocate_block(numeric, (tsi_count)front->w * front->m, &front->q));
+  TSI_TRY(allocate_block(numeric, tsi_complement_size(front->m, front->full), &front->c));
   for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++) {
     const tsi_index child = numeric->child[k];
     TSI_TRY(TSI_ALLOC(env, numeric->position[child], numeric->front[child].m));
@@ -102,7 +103,7 @@ static void add_entries(const tsi_numeric *numeric, tsi_index s, tsi_index c0, t
       const tsi_index row = an->lower.other[q];
       put_entry(numeric, front, &batch, &an->lower, q, row, first + k, front_row(an->symbolic, s, row), k);
     }
-  for (tsi_index i = 0; i < front->w && front->q != NULL; i++)
+  for (tsi_index i = 0; i < front->w && front->full; i++)
     for (tsi_count q = an->upper.ptr[first + i]; q < an->upper.ptr[first + i + 1]; q++) {
       const tsi_index column = an->upper.other[q], k = front_row(an->symbolic, s, column);
       if (k >= c0 && k < c1) put_entry(numeric, front, &batch, &an->upper, q, first + i, column, i, k);
@@ -136,8 +137,13 @@ void tsi_front_diagonal(tsi_numeric *numeric, tsi_index panel) {
   const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
   /* in the last block of a root all remaining rows are candidates: partial pivoting proper */
   tsi_pivoting result = {.tiny = o + b == numeric->front[s].f ? numeric->tiny_last : numeric->tiny};
-  numeric->kernels->diagonal(&numeric->front[s], o, b, numeric->pivots ? numeric->pivots + column : NULL,
-                             &result);
+  tsi_index *pivot = numeric->pivots ? numeric->pivots + column : NULL;
+  result.adjoint = numeric->analysis->adjoint;
+  result.inverse = tsi_numeric_inverse(numeric, column);
+  if (numeric->inverse)
+    numeric->kernels->diagonal_ldl(&numeric->front[s], o, b, pivot, &result);
+  else
+    numeric->kernels->diagonal(&numeric->front[s], o, b, pivot, &result);
   if (result.perturbed > 0) atomic_fetch_add(&numeric->perturbed, result.perturbed);
   if (result.failed == TSI_NONE) return;
   const tsi_index row = numeric->analysis->out_row[column + result.failed];
@@ -149,6 +155,20 @@ void tsi_front_diagonal(tsi_numeric *numeric, tsi_index panel) {
          tsi_fail(numeric->env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "tristar_factor", __FILE__, __LINE__,
                   "the matrix is not positive definite: the pivot of row %d (counted from 0) is not positive",
                   row));
+}
+
+void tsi_front_tile(tsi_numeric *numeric, tsi_index panel, bool right, tsi_index begin, tsi_index end) {
+  const tsi_panels *panels = numeric->analysis->panels;
+  const tsi_index s = panels->supernode[panel], column = panels->start[panel];
+  const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
+  if (begin == end || tsi_numeric_failed(numeric)) return;
+  if (right)
+    numeric->kernels->right(&numeric->front[s], o, b, begin, end, numeric->pivots + column);
+  else if (numeric->inverse)
+    numeric->kernels->below_ldl(&numeric->front[s], o, b, begin, end, numeric->pivots + column,
+                                tsi_numeric_inverse(numeric, column), numeric->analysis->adjoint);
+  else
+    numeric->kernels->below(&numeric->front[s], o, b, begin, end);
 }
 
 void tsi_front_pack(tsi_numeric *numeric, tsi_index panel) {
@@ -188,11 +208,10 @@ void tsi_front_whole(tsi_numeric *numeric, tsi_index s) {
                     end = o + b;
     tsi_front_diagonal(numeric, p);
     if (tsi_numeric_failed(numeric)) break;
-    if (end < front->f) numeric->kernels->below(front, o, b, end, front->f);
-    if (front->q && end < front->w)
-      numeric->kernels->right(front, o, b, end, front->w, numeric->pivots + panels->start[p]);
-    if (front->q && front->m > 0)
-      numeric->kernels->right(front, o, b, front->w, front->f, numeric->pivots + panels->start[p]);
+    tsi_front_tile(numeric, p, false, end, front->f);
+    if (!front->full) continue;
+    tsi_front_tile(numeric, p, true, end, front->w);
+    tsi_front_tile(numeric, p, true, front->w, front->f);
   }
   if (!tsi_numeric_failed(numeric)) numeric->kernels->schur_all(front);
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) tsi_front_pack(numeric, p);

@@ -25,6 +25,7 @@ typedef struct tsi_numeric {
   const double *row_scale, *col_scale; /* by final index; NULL: ones */
   char *lower, *upper;                 /* the factor's streams, in bytes; upper NULL for LLT */
   tsi_index *pivots;                   /* n, inside the panel; NULL for LLT */
+  char *inverse;                       /* LDLT: D^-1, two scalars a column; else NULL */
   double tiny;                         /* LU: pivots below this are perturbed, */
   double tiny_last;                    /* or below this in the last panel of a root, where nothing can grow */
   tsi_front *front;                    /* by supernode */
@@ -43,6 +44,9 @@ void tsi_front_assemble(tsi_numeric *numeric, tsi_index s, tsi_index c0, tsi_ind
 /* After all columns are assembled: frees what the children left. */
 void tsi_front_assembled(tsi_numeric *numeric, tsi_index s);
 void tsi_front_diagonal(tsi_numeric *numeric, tsi_index panel);
+/* Rows begin .. end-1 below the panel's diagonal block, or (right, LU) columns to the right of it; the
+ * diagonal block is done. */
+void tsi_front_tile(tsi_numeric *numeric, tsi_index panel, bool right, tsi_index begin, tsi_index end);
 void tsi_front_pack(tsi_numeric *numeric, tsi_index panel);
 /* After the last use of its columns: frees p and q, keeps c. */
 void tsi_front_close(tsi_numeric *numeric, tsi_index s);
@@ -51,6 +55,11 @@ void tsi_front_whole(tsi_numeric *numeric, tsi_index s);
 
 static inline bool tsi_numeric_failed(tsi_numeric *numeric) {
   return atomic_load_explicit(&numeric->status, memory_order_relaxed) != TRISTAR_OK;
+}
+
+/* D^-1 from a column on; NULL unless LDLT. */
+static inline void *tsi_numeric_inverse(const tsi_numeric *numeric, tsi_index column) {
+  return numeric->inverse ? numeric->inverse + 2 * (size_t)column * numeric->kernels->scalar_bytes : NULL;
 }
 
 #endif

@@ -4,26 +4,29 @@
 #include "runtime/clock.h"
 #include "runtime/plan.h"
 
-/* Factors, permutations and scalings of op(A). A^T swaps the roles of L and U, of rows and columns; A^H x = b
- * is A^T conj(x) = conj(b). With A = L L^H the backward sweep L^H x = y is L^T conj(x) = conj(y), and A^T =
- * conj(A). */
+/* Factors, permutations and scalings of op(A).
+ * LU: A^T swaps the roles of L and U, of rows and columns; A^H x = b is A^T conj(x) = conj(b).
+ * L L^H, L D L^H (Hermitian): the backward sweep L^H x = y is L^T conj(x) = conj(y), and A^T = conj(A).
+ * L D L^T (complex symmetric): A^T = A, A^H = conj(A). */
 static void choose_factors(const tristar_factor_t *factor, tristar_op op, tsi_solve_call *call) {
   const tristar_analysis_t *an = factor->analysis;
   const bool lu = factor->upper != NULL,
              is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex;
   const void *upper = lu ? factor->upper : factor->lower;
   const tsi_index *pivots = factor->pivoted ? factor->pivots : NULL;
-  const bool plain = op == TRISTAR_N || !lu;
+  const bool plain = op == TRISTAR_N || !lu, hermitian = !lu && an->adjoint;
   call->forward_values = plain ? factor->lower : upper;
   call->backward_values = plain ? upper : factor->lower;
   call->forward_pivots = plain ? pivots : NULL;
-  call->backward_pivots = plain ? NULL : pivots;
+  call->backward_pivots = plain && lu ? NULL : pivots;
+  call->inverse = factor->inverse;
+  call->adjoint = an->adjoint;
   call->in_row = plain ? an->in_row : an->out_row;
   call->out_row = plain ? an->out_row : an->in_row;
   call->in_scale = plain ? factor->row_scale : factor->col_scale;
   call->out_scale = plain ? factor->col_scale : factor->row_scale;
-  call->conjugate_in = is_complex && op == (lu ? TRISTAR_C : TRISTAR_T);
-  call->conjugate_backward = is_complex && !lu;
+  call->conjugate_in = is_complex && op == (hermitian ? TRISTAR_T : TRISTAR_C);
+  call->conjugate_backward = is_complex && hermitian;
   call->conjugate_out = call->conjugate_in != call->conjugate_backward;
 }
 
@@ -58,7 +61,7 @@ static tristar_status solve_block(tristar_plan_t *plan, tristar_op op, tsi_index
   char *copy = NULL;
   TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
   choose_factors(plan->factor, op, &replay->call);
-  if (b == x &&
+  if (b == x && plan->factor->upper &&
       an->stats.matched) { /* rows and columns are permuted differently: x(j) may come before b(j) is read */
     TSI_TRY(TSI_ALLOC(env, copy, column * (size_t)nrhs));
     for (tsi_index c = 0; c < nrhs; c++)

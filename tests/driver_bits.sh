@@ -39,6 +39,16 @@ for seed in 0 1 2 3 4294967295; do
 done
 [ "$(bits --nrhs 2)" != "$reference" ] || fail "the checksum does not see the right-hand sides"
 
+# ---- Bits of another type and operation
+reference=$(STARPU_NCPU=1 bits --precision z --op C --engine tasks)
+[ "$(value precision bits.json)$(value op bits.json)" = zC ] || fail "precision, op: $(value precision bits.json), $(value op bits.json)"
+[ "$(value tasks bits.json)" -gt 20 ] || fail "the complex problem has too few tasks: $(value tasks bits.json)"
+for run in '--engine serial --order-seed 3' '--workers 2 --repeat 3'; do
+  found=$(bits --precision z --op C $run) # several words
+  [ "$found" = "$reference" ] || fail "--precision z --op C $run: $found, not $reference"
+done
+[ "$(bits --precision z --op N)" != "$reference" ] || fail "the checksum does not see --op"
+
 # ---- X as B: A^2 y = b, then A (A y) = b
 "$tristar" solve gen:s2d9pt:20 --out x.mtx.gz >/dev/null && "$tristar" solve gen:s2d9pt:20 --rhs x.mtx.gz --out y.mtx >/dev/null ||
   fail "--out is not readable as --rhs"
@@ -48,7 +58,7 @@ done
 
 # ---- JSON
 "$tristar" solve gen:circuit:3000 --repeat 3 --report --condition --json - >solve.json || fail "--json -"
-for key in matrix n nnz method ordering matched nnz_factor stored_factor supernodes panels chunks slices tasks workers \
+for key in matrix precision op tolerance n nnz method ordering matched nnz_factor stored_factor supernodes panels chunks slices tasks workers \
   scheduler read_s analyze_s factor_s plan_s solve_s solve_min_s solve_gbps factor_gflops initial_backward_error \
   backward_error refinement_steps rcond perturbed_pivots peak_rss_bytes factor_bytes peak_factor_bytes checksum \
   version status bandwidth_gbps; do

@@ -56,6 +56,10 @@ expect 2 '--refine -1: not between 0 and' solve gen:s2d9pt:5 --refine -1
 expect 2 '--tolerance 1e-6x: not a number' solve gen:s2d9pt:5 --tolerance 1e-6x
 expect 2 '--tolerance nan: not a number' solve gen:s2d9pt:5 --tolerance nan
 expect 2 '--method qr: not one of auto\|llt\|lu' solve gen:s2d9pt:5 --method qr
+expect 2 '--precision x: not one of s\|d\|c\|z' info gen:s2d9pt:5 --precision x
+expect 2 '--precision needs a value' plot tree gen:s2d9pt:5 --precision
+expect 2 '--op H: not one of N\|T\|C' solve gen:s2d9pt:5 --op H
+expect 2 'unknown or ambiguous option --op' info gen:s2d9pt:5 --op T
 expect 2 '--nrhs and --rhs' solve gen:s2d9pt:5 --nrhs 2 --rhs x.mtx
 expect 2 "unknown kind 'poison'; known are s2d9pt, " solve gen:poison:5
 expect 2 "unknown kind 'poison'; known are s2d9pt, " gen poison 5 --out x.mtx
@@ -74,7 +78,6 @@ matrix structural.mtx 'coordinate real general' '3 3 4' '1 1 1' '2 1 1' '3 1 1' 
 matrix singular.mtx 'coordinate real general' '3 3 9' '1 1 1' '1 2 2' '1 3 3' '2 1 4' '2 2 5' '2 3 6' '3 1 7' '3 2 8' '3 3 9'
 matrix nan.mtx 'coordinate real general' '2 2 2' '1 1 1' '2 2 nan'
 matrix pattern.mtx 'coordinate pattern symmetric' '3 3 2' '2 1' '3 2'
-matrix complex.mtx 'coordinate complex general' '1 1 1' '1 1 1 1'
 matrix indefinite.mtx 'coordinate real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
 matrix rhs3.mtx 'array real general' '3 1' 1 2 3
 matrix rhs_complex.mtx 'array complex general' '25 1' "$(yes '1 1' | head -n 25)"
@@ -87,9 +90,7 @@ expect 1 '^tristar: structural.mtx: the matrix is structurally singular: structu
 expect 1 '^tristar: singular.mtx: .*singular' solve singular.mtx
 expect 1 '^tristar: pattern.mtx: .*--laplacian' solve pattern.mtx
 expect 0 '^accuracy' solve pattern.mtx --laplacian
-expect 1 '^tristar: complex.mtx: only real' solve complex.mtx
 expect 1 '^tristar: rhs3.mtx: the right-hand side has 3 rows, but the matrix has 25' solve ok.mtx --rhs rhs3.mtx
-expect 1 '^tristar: rhs_complex.mtx: .*real' solve ok.mtx --rhs rhs_complex.mtx
 expect 1 '^tristar: indefinite.mtx: .*positive' solve indefinite.mtx --method llt
 expect 0 'LU instead of Cholesky' solve indefinite.mtx
 expect 1 'backward error .* is above the tolerance 0' solve gen:s2d9pt:30 --tolerance 0 --refine 0
@@ -103,6 +104,63 @@ if [ -w /dev/full ]; then
   "$tristar" gen --list >/dev/full 2>full.txt
   [ $? -eq 1 ] && grep -q 'cannot write to standard output' full.txt || { echo "full disk not told" >&2; failures=$((failures + 1)); }
 fi
+
+# ---- Precisions and operations
+# complex.mtx is [2 1+i; 3i 4], and rhs_OP.mtx is op(A) x for x = (1, i).
+matrix complex.mtx 'coordinate complex general' '2 2 4' '1 1 2 0' '2 1 0 3' '1 2 1 1' '2 2 4 0'
+matrix hermitian.mtx 'coordinate complex hermitian' '2 2 3' '1 1 4 0' '2 1 1 -1' '2 2 3 0'
+matrix complex_symmetric.mtx 'coordinate complex symmetric' '2 2 3' '1 1 4 1' '2 1 1 0' '2 2 3 0'
+matrix real_entries.mtx 'coordinate complex symmetric' '2 2 3' '1 1 4 0' '2 1 1 0' '2 2 3 0'
+matrix large.mtx 'coordinate real general' '1 1 1' '1 1 1e300'
+matrix rhs_N.mtx 'array complex general' '2 1' '1 1' '0 7'
+matrix rhs_T.mtx 'array complex general' '2 1' '-1 0' '1 5'
+matrix rhs_C.mtx 'array complex general' '2 1' '5 0' '1 3'
+matrix rhs2.mtx 'array real general' '2 1' 1 2
+
+# solves OP PRECISION: x is (1, i).
+solves() {
+  rm -f x.mtx
+  expect 0 '^accuracy' solve complex.mtx --op "$1" --precision "$2" --rhs "rhs_$1.mtx" --out x.mtx
+  grep -q '^%%MatrixMarket matrix array complex general$' x.mtx &&
+    tail -n 2 x.mtx | awk 'function far(x, y) { return (x - y) ^ 2 > 1e-10 }
+      NR == 1 && (far($1, 1) || far($2, 0)) || NR == 2 && (far($1, 0) || far($2, 1)) { wrong = 1 }
+      END { exit NR != 2 || wrong }' && return
+  echo "complex.mtx, --op $1 --precision $2: x is not (1, i)" >&2
+  failures=$((failures + 1))
+}
+for op in N T C; do
+  solves $op z
+  solves $op c
+done
+for precision in s d; do
+  expect 1 '^tristar: complex.mtx: complex values, but the precision is (single|double)' solve complex.mtx --precision $precision
+  expect 1 '^tristar: rhs_complex.mtx: complex values, but the precision is' solve ok.mtx --rhs rhs_complex.mtx --precision $precision
+  expect 1 '^tristar: hermitian.mtx: complex values' info hermitian.mtx --precision $precision
+done
+expect 1 '^tristar: complex.mtx: complex values' plot tree complex.mtx --out picture.svg --precision d
+expect 1 '^tristar: rhs_complex.mtx: complex values, but the precision is double' solve ok.mtx --rhs rhs_complex.mtx
+expect 0 '^accuracy' solve ok.mtx --rhs rhs_complex.mtx --precision z
+expect 0 '^accuracy' solve complex.mtx --rhs rhs2.mtx
+for precision in s c; do
+  expect 1 '^tristar: large.mtx: stored value 1 .*too large for the precision' solve large.mtx --precision $precision
+done
+expect 0 '^accuracy' solve large.mtx --precision z
+expect 0 ' 4 entries, complex double, general,' solve complex.mtx
+expect 0 ' complex double, hermitian;' solve hermitian.mtx
+expect 0 '^analysis  Cholesky' solve hermitian.mtx --precision c
+expect 0 ' complex double, symmetric;' solve complex_symmetric.mtx
+expect 1 '^tristar: complex_symmetric.mtx: .*complex symmetric' solve complex_symmetric.mtx --method llt
+expect 0 ' complex double, hermitian;' solve real_entries.mtx
+for precision in s:single d:double c:'complex single' z:'complex double'; do
+  expect 0 " 169 entries, ${precision#*:}, " info ok.mtx --precision "${precision%%:*}"
+  expect 0 '^analysis  Cholesky' solve ok.mtx --precision "${precision%%:*}"
+done
+expect 0 '^solve .* with A\^T' solve gen:convdiff3d:5 --op T --nrhs 2
+expect 0 '^solve .* with A\^H' solve gen:convdiff3d:5 --op C --precision c
+expect 0 '^accuracy' solve gen:s2d9pt:30 --precision s
+expect 1 'backward error .* is above the tolerance 1.0e-12' solve gen:s2d9pt:30 --precision s --tolerance 1e-12
+expect 0 '^picture.svg: written' plot tree ok.mtx --precision z --out picture.svg
+expect 0 '^accuracy' solve pattern.mtx --laplacian --precision c
 
 # ---- Success
 expect 0 '^solve .*median of 3' solve ok.mtx --repeat 3 --nrhs 2

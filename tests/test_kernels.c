@@ -39,6 +39,7 @@ static void make_front(tsi_front *front, tsi_index w, tsi_index m, bool lu, uint
   front->w = w;
   front->m = m;
   front->f = w + m;
+  front->full = lu;
   fill(front->p, (int64_t)front->f * w, seed);
   fill(front->q, (int64_t)w * m, seed + 1);
   tsi_scalar *p = front->p;

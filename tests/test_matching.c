@@ -224,7 +224,7 @@ static void note_line(void *arg, tristar_log_level level, const char *text) {
 }
 
 static void test_too_much_work(tsi_env *env) {
-  const tsi_index n = 900;
+  const tsi_index n = 700;
   uint64_t seed = 37;
   bool noted = false;
   pattern a = pattern_dense(n);

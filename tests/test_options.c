@@ -11,7 +11,7 @@ static int warnings;
 
 static void count_warnings(void *arg, tristar_log_level level, const char *text) {
   (void)arg;
-  if (level == TRISTAR_LOG_WARNING && strstr(text, "LU instead of Cholesky")) warnings++;
+  if (level == TRISTAR_LOG_WARNING && strstr(text, "L D L^T instead of Cholesky")) warnings++;
 }
 
 /* Solves A x = b for x = (1, 2, ..., n) and checks x to a relative error of `bound`. */
@@ -150,7 +150,7 @@ static void check_skew(void) {
   }
 }
 
-/* A positive diagonal, but indefinite: Cholesky fails and LU takes over, with and without values in the
+/* A positive diagonal, but indefinite: Cholesky fails and L D L^T takes over, with and without values in the
  * analysis. */
 static void check_fallback(void) {
   const int64_t ptr[] = {0, 2, 4, 5};

@@ -193,7 +193,7 @@ static void test_merging(tsi_env *env) {
   const struct {
     tsi_index k, kz;
     double zeros; /* share tolerated here */
-  } grids[] = {{100, 1, 0.13}, {16, 16, 0.09}};
+  } grids[] = {{150, 1, 0.12}, {30, 30, 0.04}};
   for (int g = 0; g < 2; g++) {
     tsi_symbolic_options options;
     tsi_symbolic_options_init(&options);

@@ -1,6 +1,6 @@
-/* {s, d, c, z} x {LLT, LU} x {N, T, C} x {1, 3, 17 right-hand sides}: the backward error after refinement is
- * below 100 units of roundoff, the residual is recomputed here in double, in place gives the same bits, and
- * engines agree. */
+/* {s, d, c, z} x {LLT, LDLT, LU; Hermitian and complex symmetric} x {N, T, C} x {1, 3, 17 right-hand sides}:
+ * the backward error after refinement is below 100 units of roundoff, the residual is recomputed here in
+ * double, in place gives the same bits, and engines agree. */
 #include <complex.h>
 #include <float.h>
 #include <math.h>
@@ -158,7 +158,9 @@ static void check_solves(const typed *t, const tristar_view *v, const char *what
   free(x);
 }
 
-static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tristar_method method) {
+/* symmetry: what a symmetric kind is declared as in a complex type. */
+static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tristar_method method,
+                  tristar_symmetry symmetry) {
   tristar_matrix_t *m;
   tristar_view v;
   tristar_analysis_options options;
@@ -168,7 +170,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
   tristar_matrix_view(m, &v);
   void *values = make_values(t, &v);
-  if (t->is_complex && v.symmetry == TRISTAR_SYMMETRIC) v.symmetry = TRISTAR_HERMITIAN;
+  if (t->is_complex && v.symmetry == TRISTAR_SYMMETRIC) v.symmetry = symmetry;
   v.scalar = t->scalar;
   v.values = values;
   tristar_analysis_options_init(&options);
@@ -176,8 +178,12 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
   CHECK_OK(tristar_analyze(ts, &v, &options, &an));
   CHECK_OK(tristar_factor(an, values, &f));
   tristar_analysis_get_stats(tristar_factor_analysis(f), &stats);
-  if (method == TRISTAR_METHOD_AUTO && v.symmetry != TRISTAR_GENERAL)
-    CHECK(stats.method == TRISTAR_METHOD_LLT);
+  if (method != TRISTAR_METHOD_AUTO)
+    CHECK(stats.method == method);
+  else if (v.symmetry != TRISTAR_GENERAL) {
+    const bool plain = v.symmetry == TRISTAR_SYMMETRIC && t->is_complex;
+    CHECK(stats.method == (plain ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LLT));
+  }
   char *reference = malloc(9 * 17 * (size_t)v.rows * t->bytes);
   check_solves(t, &v, kind, f, TRISTAR_ENGINE_SERIAL, reference);
   check_solves(t, &v, kind, f, TRISTAR_ENGINE_TASKS, reference);
@@ -195,15 +201,20 @@ int main(void) {
   tristar_config_init(&config);
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));
+  static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
   for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-    for (int method = 0; method < 2; method++) {
-      const tristar_method m = method ? TRISTAR_METHOD_LU : TRISTAR_METHOD_AUTO;
-      check(ts, "s2d9pt", 14, &types[t], m);
-      check(ts, "poisson3d7", 7, &types[t], m);
-      check(ts, "elasticity3d", 3, &types[t], m);
-      check(ts, "convdiff3d", 7, &types[t], m);
-      check(ts, "circuit", 200, &types[t], m);
-    }
+    for (int m = 0; m < 3; m++)
+      for (int symmetric = 0; symmetric < (types[t].is_complex ? 2 : 1); symmetric++) {
+        const tristar_symmetry symmetry = symmetric ? TRISTAR_SYMMETRIC : TRISTAR_HERMITIAN;
+        check(ts, "s2d9pt", 14, &types[t], methods[m], symmetry);
+        check(ts, "poisson3d7", 7, &types[t], methods[m], symmetry);
+        check(ts, "elasticity3d", 3, &types[t], methods[m], symmetry);
+        if (methods[m] != TRISTAR_METHOD_AUTO)
+          check(ts, "maxwell3d", 3, &types[t], methods[m], symmetry); /* indefinite */
+        if (methods[m] == TRISTAR_METHOD_LDLT || symmetric) continue;
+        check(ts, "convdiff3d", 7, &types[t], methods[m], symmetry);
+        check(ts, "circuit", 200, &types[t], methods[m], symmetry);
+      }
   tristar_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);

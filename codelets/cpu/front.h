@@ -5,11 +5,14 @@
  *
  *            w     m
  *      w  [  P  |  Q  ]      P   f x w   columns of the supernode        (leading dimension f)
- *      m  [  P  |  C  ]      Q   w x m   its rows, LU only, else NULL    (leading dimension w)
+ *      m  [  P  |  C  ]      Q   w x m   its rows, LU, LDLT; else NULL   (leading dimension w)
  *                            C   m x m   what goes to the parent         (see below)
  *
  * LLT uses the lower triangle only: A = L L^T, P becomes L. LU: A = L U with row interchanges inside the
- * diagonal block of each panel; P and Q become L (unit lower) and U.
+ * diagonal block of each panel; P and Q become L (unit lower) and U. LDLT: A = L D L^T (or L D L^H) with
+ * symmetric interchanges and pivots of order 1 and 2 inside the diagonal block of each panel (Bunch and
+ * Kaufman 1977); P becomes L (unit lower), and U = D L^T is kept above the diagonal of P and in Q while the
+ * front lives, so that products are those of LU. D is returned inverted, see tsi_pivoting.
  *
  * C is stored in tile columns of TSI_TILE columns. LU: all rows of each, so C is simply column-major. LLT: a
  * tile column begins with the row of its first column, so that only little more than the lower triangle is
@@ -33,6 +36,7 @@
 
 typedef struct tsi_front {
   tsi_index w, m, f;
+  bool full;       /* LU: all of C is stored and assembled; else the lower triangle */
   void *p, *q, *c; /* of the scalar type of the kernels */
 } tsi_front;
 
@@ -57,12 +61,14 @@ static inline tsi_count tsi_complement_size(tsi_index m, bool full) {
                 : tsi_complement_tile(m, last, full) + (tsi_count)(m - last) * (m - tsi_tile_row(last, full));
 }
 
-/* Outcome of a diagonal block. */
+/* What a diagonal block is to do, and its outcome. */
 typedef struct tsi_pivoting {
-  double tiny;         /* LU: pivots below this in absolute value become +-tiny */
-  tsi_index perturbed; /* LU: how many were */
-  tsi_index failed;    /* LLT: column (from 0, inside the panel) whose pivot is not positive; LU: not finite;
-                          TSI_NONE: fine */
+  double tiny;   /* LU, LDLT: pivots below this in absolute value become +-tiny */
+  bool adjoint;  /* LDLT: A is Hermitian */
+  void *inverse; /* LDLT: D^-1, 2 b scalars: [2 k] is its diagonal entry k, [2 k + 1] its entry (k + 1, k) */
+  tsi_index perturbed; /* out: how many pivots were */
+  tsi_index failed; /* out: LLT: column (inside the panel) whose pivot is not positive; LU, LDLT: not finite;
+                       TSI_NONE: fine */
 } tsi_pivoting;
 
 /* One entry of the matrix on its way into a front: row and column of the front, row < w or column < w; the
@@ -86,14 +92,19 @@ typedef struct tsi_front_kernels {
    * row i, ascending. */
   void (*extend_add)(const tsi_front *front, const void *child, tsi_index m, const tsi_index *position,
                      tsi_index c0, tsi_index c1);
-  /* pivot: b entries, row interchanges inside the panel (LU), or NULL (LLT). */
+  /* pivot: b entries, interchanges inside the panel (LU, LDLT), or NULL (LLT). */
   void (*diagonal)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot, tsi_pivoting *result);
   /* Rows r0 .. r1-1 of the front, o + b <= r0. */
   void (*below)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0, tsi_index r1);
   /* Columns c0 .. c1-1 of the front, o + b <= c0, all < w or all >= w; LU only. */
   void (*right)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0, tsi_index c1,
                 const tsi_index *pivot);
-  /* Rows r0 .. r1-1 and columns c0 .. c1-1, all of one tile column, of C. LLT (q NULL): on the diagonal (r0
+  /* LDLT: the diagonal block, and rows below it, which also writes their part of U. */
+  void (*diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
+                       tsi_pivoting *result);
+  void (*below_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0, tsi_index r1,
+                    const tsi_index *pivot, const void *inverse, bool adjoint);
+  /* Rows r0 .. r1-1 and columns c0 .. c1-1, all of one tile column, of C. Unless full: on the diagonal (r0
    * == c0, r1 == c1) or below it (c1 <= r0). */
   void (*schur)(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1);
   void (*schur_all)(const tsi_front *front);
@@ -107,6 +118,10 @@ const tsi_front_kernels *tsi_front_kernels_select(char scalar);
 
 #ifdef TSI_LETTER /* in the files that are compiled for each scalar type */
 extern const tsi_front_kernels TSI_TYPED(tsi_front_kernels);
+void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
+                                       tsi_pivoting *result);
+void TSI_TYPED(tsi_front_below_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0,
+                                    tsi_index r1, const tsi_index *pivot, const void *inverse, bool adjoint);
 void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower, void *upper,
                                void *work);
 #endif

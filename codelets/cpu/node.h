@@ -56,6 +56,8 @@ typedef struct tsi_solve_data {
 typedef struct tsi_solve_call {
   const void *forward_values, *backward_values;      /* all of the scalar type of the kernels */
   const tsi_index *forward_pivots, *backward_pivots; /* NULL: none */
+  const void *inverse;                /* L D L^T: D^-1 as in tsi_pivoting, by final column; NULL: none */
+  bool adjoint;                       /* D^-1 is Hermitian */
   const tsi_index *in_row, *out_row;  /* n: row of b that final row j reads; row of x that it writes */
   const double *in_scale, *out_scale; /* n, by row of b and of x; NULL: ones */
   const void *b;

@@ -108,11 +108,11 @@ static void right(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0
 }
 
 static void schur(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1) {
-  const bool full = front->q != NULL;
+  const bool full = front->full;
   const int w = front->w, ld = front->f, ldc = front->m - tsi_tile_row(c0, full), m = r1 - r0, n = c1 - c0;
   const tsi_scalar *rows = P(front) + w + r0;
   tsi_scalar *to = C(front) + tsi_complement_entry(front->m, r0, c0, full);
-  if (full)
+  if (front->q)
     tsi_gemm(CblasNoTrans, CblasNoTrans, m, n, w, rows, ld, Q(front) + (ptrdiff_t)c0 * w, w, to, ldc);
   else if (r0 == c0)
     tsi_herk(m, w, rows, ld, to, ldc);
@@ -124,7 +124,7 @@ static void schur_all(const tsi_front *front) {
   const tsi_index m = front->m;
   for (tsi_index c0 = 0; c0 < m; c0 += TSI_TILE) {
     const tsi_index c1 = tsi_index_min(m, c0 + TSI_TILE);
-    if (front->q) {
+    if (front->full) {
       schur(front, 0, m, c0, c1);
       continue;
     }
@@ -134,7 +134,7 @@ static void schur_all(const tsi_front *front) {
 }
 
 static void zero(const tsi_front *front, tsi_index c0, tsi_index c1) {
-  const bool full = front->q != NULL;
+  const bool full = front->full;
   const tsi_index own = tsi_index_min(c1, front->w);
   if (c0 < own)
     memset(P(front) + (ptrdiff_t)c0 * front->f, 0,
@@ -149,7 +149,7 @@ static void zero(const tsi_front *front, tsi_index c0, tsi_index c1) {
 
 static void extend_add(const tsi_front *front, const void *complement, tsi_index m, const tsi_index *position,
                        tsi_index c0, tsi_index c1) {
-  const bool full = front->q != NULL;
+  const bool full = front->full;
   const tsi_scalar *child = complement;
   tsi_index j = 0, split = 0;
   while (j < m && position[j] < c0) j++;
@@ -195,6 +195,8 @@ const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
     .diagonal = diagonal,
     .below = below,
     .right = right,
+    .diagonal_ldl = TSI_TYPED(tsi_front_diagonal_ldl),
+    .below_ldl = TSI_TYPED(tsi_front_below_ldl),
     .schur = schur,
     .schur_all = schur_all,
     .pack = TSI_TYPED(tsi_front_pack),

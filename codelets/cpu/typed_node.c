@@ -71,6 +71,27 @@ static void copy_owners(const tsi_solve_data *data, const tsi_solve_call *call, 
   }
 }
 
+/* x := D^-1 x on the columns of a chunk. */
+static void apply_inverse(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
+  const tsi_scalar *inverse = (const tsi_scalar *)call->inverse + 2 * (ptrdiff_t)chunk->column;
+  const tsi_index stride = call->stride;
+  for (tsi_index k = 0; k < chunk->columns; k++, inverse += 2, x += stride) {
+    const tsi_scalar i11 = inverse[0], i21 = inverse[1];
+    if (i21 == 0) {
+      for (tsi_index c = 0; c < stride; c++) x[c] *= i11;
+      continue;
+    }
+    const tsi_scalar i22 = inverse[2], i12 = call->adjoint ? tsi_conj(i21) : i21;
+    tsi_scalar *y = x + stride;
+    for (tsi_index c = 0; c < stride; c++) {
+      const tsi_scalar x1 = x[c], x2 = y[c];
+      x[c] = i11 * x1 + i12 * x2;
+      y[c] = i21 * x1 + i22 * x2;
+    }
+    k++, inverse += 2, x += stride; /* two columns at once */
+  }
+}
+
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
@@ -114,6 +135,7 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
+  if (call->inverse) apply_inverse(call, chunk, x);
   if (TSI_COMPLEX && call->conjugate_backward)
     for (ptrdiff_t i = 0; i < (ptrdiff_t)chunk->columns * call->stride; i++) x[i] = tsi_conj(x[i]);
   if (chunk->slices > 0) {

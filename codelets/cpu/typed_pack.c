@@ -64,7 +64,7 @@ void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b,
   zero_between(pack_triangle((source){work, 1, b}, b, lower), rectangle);
   pack_rows((source){diagonal + b, 1, f}, below, b, 0, below, rectangle);
   zero_between(rectangle + (ptrdiff_t)below * b, end);
-  if (front->q == NULL) return;
+  if (!front->full) return;
   rectangle = upper + tsi_triangle_size(b);
   end = upper + tsi_panel_size(b, below);
   invert(diagonal, front->f, b, "U", "N", work);

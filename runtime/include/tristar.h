@@ -209,9 +209,11 @@ TRISTAR_API void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense);
 typedef struct tristar_analysis_s tristar_analysis_t;
 
 typedef enum tristar_method {
-  TRISTAR_METHOD_AUTO, /* LLT if the values are symmetric (Hermitian) with a positive diagonal, else LU */
+  TRISTAR_METHOD_AUTO, /* symmetric or Hermitian values: LLT with a positive diagonal, else LDLT; else LU */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H */
-  TRISTAR_METHOD_LU    /* A = L U on the pattern of A + A^T */
+  TRISTAR_METHOD_LU,   /* A = L U on the pattern of A + A^T */
+  TRISTAR_METHOD_LDLT  /* A = L D L^T (real and complex symmetric), L D L^H (Hermitian); pivots of order 1 and
+                          2 */
 } tristar_method;
 
 typedef enum tristar_ordering {
@@ -221,9 +223,10 @@ typedef enum tristar_ordering {
 } tristar_ordering;
 
 typedef enum tristar_matching {
-  TRISTAR_MATCHING_AUTO, /* before LU, where the diagonal has zeros or small entries */
+  TRISTAR_MATCHING_AUTO, /* before LU and LDLT, where the diagonal has zeros or small entries */
   TRISTAR_MATCHING_OFF,
-  TRISTAR_MATCHING_ON /* permute large entries to the diagonal and scale them to one before LU */
+  TRISTAR_MATCHING_ON /* LU: permute large entries to the diagonal and scale them to one; LDLT: keep large
+                         pairs together */
 } tristar_matching;
 
 typedef struct tristar_analysis_options {
@@ -252,10 +255,11 @@ typedef struct tristar_analysis_stats {
   int64_t nnz; /* of the matrix in full: both triangles of symmetric storage, without duplicates' merging */
   int symmetric_pattern; /* 1: the pattern is symmetric */
   tristar_method method; /* LLT or LU: what METHOD_AUTO has become */
-  int matched;           /* 1: rows were permuted by a matching */
-  int64_t nnz_lower;     /* exact entries of L, diagonal included, no padding */
-  int64_t stored_lower;  /* entries of L as stored, relaxed merging included */
-  double flops;          /* of the factorization (exact structure) */
+  int matched;       /* 1: a matching permuted the rows (LU) or paired pivots (LDLT), and gave the scaling */
+  int64_t pairs;     /* LDLT: pivots of order 2 that the ordering keeps together */
+  int64_t nnz_lower; /* exact entries of L, diagonal included, no padding */
+  int64_t stored_lower; /* entries of L as stored, relaxed merging included */
+  double flops;         /* of the factorization (exact structure) */
   int64_t supernodes;
   int64_t panels;
   int64_t widest_supernode; /* columns */

@@ -1,0 +1,185 @@
+/* L D L^T of the diagonal block of a panel with pivots of order 1 and 2, and the rows below it: see front.h.
+ *
+ * J. R. Bunch and L. Kaufman, Some stable methods for calculating inertia and solving symmetric linear
+ * systems, Math. Comp. 31 (1977), algorithm A. The block is kept in full while it is factored, so that an
+ * interchange is one of rows and one of columns; it has at most TSI_PANEL_WIDTH_MAX columns. P A P^T = L D
+ * L^T, where P applies the interchanges k <-> pivot[k], k ascending. */
+#include <math.h>
+
+#include "codelets/cpu/blas.h"
+#include "codelets/cpu/front.h"
+
+#define ALPHA                                                                                                \
+  ((tsi_real)0.6403882032022076) /* (1 + sqrt(17)) / 8 bounds the growth over a pivot of order 2 */
+
+/* The block, column-major, leading dimension ld. */
+typedef struct block {
+  tsi_scalar *a;
+  ptrdiff_t ld;
+  tsi_index b;
+  bool adjoint;
+  tsi_index *pivot;
+  tsi_scalar *inverse;
+  tsi_pivoting *result;
+} block;
+
+static tsi_scalar image(bool adjoint, tsi_scalar x) {
+  return adjoint ? tsi_conj(x) : x;
+}
+
+/* Rows and columns k and r: rows everywhere (also in L), columns in what is left. */
+static void interchange(const block *m, tsi_index k, tsi_index from, tsi_index r) {
+  if (k == r) return;
+  for (tsi_index j = 0; j < m->b; j++) {
+    const tsi_scalar swap = m->a[k + j * m->ld];
+    m->a[k + j * m->ld] = m->a[r + j * m->ld];
+    m->a[r + j * m->ld] = swap;
+  }
+  for (tsi_index i = from; i < m->b; i++) {
+    const tsi_scalar swap = m->a[i + k * m->ld];
+    m->a[i + k * m->ld] = m->a[i + r * m->ld];
+    m->a[i + r * m->ld] = swap;
+  }
+}
+
+/* Row of the largest entry of column k in rows k+1 .. b-1; k if there is none. */
+static tsi_index largest_below(const block *m, tsi_index k) {
+  tsi_index best = k + 1 < m->b ? k + 1 : k;
+  for (tsi_index i = k + 2; i < m->b; i++)
+    if (tsi_abs(m->a[i + k * m->ld]) > tsi_abs(m->a[best + k * m->ld])) best = i;
+  return best;
+}
+
+/* Order of the pivot at k; *r: the row to interchange with k (order 1) or k + 1 (order 2). */
+static int choose(const block *m, tsi_index k, tsi_index *r) {
+  const tsi_real diagonal = tsi_abs(m->a[k + k * m->ld]);
+  const tsi_index below = largest_below(m, k);
+  const tsi_real lambda = below == k ? 0 : tsi_abs(m->a[below + k * m->ld]);
+  *r = k;
+  if (diagonal >= ALPHA * lambda || lambda < (tsi_real)m->result->tiny) return 1;
+  tsi_real sigma = 0;
+  for (tsi_index j = k; j < m->b; j++)
+    if (j != below && tsi_abs(m->a[below + j * m->ld]) > sigma) sigma = tsi_abs(m->a[below + j * m->ld]);
+  if (diagonal * sigma >= ALPHA * lambda * lambda) return 1;
+  *r = below;
+  return tsi_abs(m->a[below + below * m->ld]) >= ALPHA * sigma ? 1 : 2;
+}
+
+/* Eliminates column k with its diagonal entry. */
+static bool eliminate_1(const block *m, tsi_index k) {
+  tsi_scalar *column = m->a + k * m->ld;
+  const tsi_real size = tsi_abs(column[k]), tiny = (tsi_real)m->result->tiny;
+  if (!isfinite(size)) return false;
+  if (m->adjoint) column[k] = tsi_re(column[k]); /* free of rounding errors of the imaginary part */
+  if (size < tiny) {
+    column[k] = tsi_re(column[k]) < 0 ? -tiny : tiny;
+    m->result->perturbed++;
+  }
+  m->inverse[2 * k] = 1 / column[k];
+  m->inverse[2 * k + 1] = 0;
+  for (tsi_index j = k + 1; j < m->b; j++) {
+    const tsi_scalar factor = m->a[k + j * m->ld] * m->inverse[2 * k]; /* row k is the image of column k */
+    tsi_scalar *to = m->a + j * m->ld;
+    if (factor != 0)
+      for (tsi_index i = k + 1; i < m->b; i++) to[i] -= column[i] * factor;
+  }
+  for (tsi_index i = k + 1; i < m->b; i++) column[i] *= m->inverse[2 * k];
+  return true;
+}
+
+/* Eliminates columns k and k + 1 with their diagonal block [d11 image(d21); d21 d22]. */
+static bool eliminate_2(const block *m, tsi_index k) {
+  tsi_scalar *c1 = m->a + k * m->ld, *c2 = c1 + m->ld;
+  const tsi_scalar d11 = c1[k], d21 = c1[k + 1], d12 = c2[k], d22 = c2[k + 1];
+  const tsi_scalar determinant =
+      d11 * d22 - d21 * d12; /* |.| >= (1 - alpha^2) |d21|^2 by the choice of the pivot */
+  if (!isfinite(tsi_abs(determinant)) || determinant == 0) return false;
+  const tsi_scalar i11 = d22 / determinant, i22 = d11 / determinant, i21 = -d21 / determinant,
+                   i12 = -d12 / determinant;
+  m->inverse[2 * k] = i11;
+  m->inverse[2 * k + 1] = i21;
+  m->inverse[2 * k + 2] = i22;
+  m->inverse[2 * k + 3] = 0;
+  for (tsi_index j = k + 2; j < m->b; j++) {
+    const tsi_scalar r1 = m->a[k + j * m->ld], r2 = m->a[k + 1 + j * m->ld];
+    const tsi_scalar f1 = i11 * r1 + i12 * r2, f2 = i21 * r1 + i22 * r2;
+    tsi_scalar *to = m->a + j * m->ld;
+    for (tsi_index i = k + 2; i < m->b; i++) to[i] -= c1[i] * f1 + c2[i] * f2;
+  }
+  for (tsi_index i = k + 2; i < m->b; i++) {
+    const tsi_scalar w1 = c1[i], w2 = c2[i];
+    c1[i] = w1 * i11 + w2 * i21;
+    c2[i] = w1 * i12 + w2 * i22;
+  }
+  c1[k + 1] = 0; /* L is the identity inside the pivot */
+  return true;
+}
+
+void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
+                                       tsi_pivoting *result) {
+  const int ld = front->f;
+  tsi_scalar *p = front->p;
+  const block m = {p + o + (ptrdiff_t)o * ld, ld, b, result->adjoint, pivot, result->inverse, result};
+  result->failed = TSI_NONE;
+  result->perturbed = 0;
+  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, b, o, p + o, ld, p + (ptrdiff_t)o * ld, ld, m.a, ld);
+  for (tsi_index j = 0; j < b; j++)
+    for (tsi_index i = j + 1; i < b; i++) m.a[j + i * m.ld] = image(m.adjoint, m.a[i + j * m.ld]);
+  for (tsi_index k = 0; k < b;) {
+    tsi_index r;
+    const int order = choose(&m, k, &r);
+    pivot[k] = order == 1 ? r : k;
+    if (order == 2) pivot[k + 1] = r;
+    interchange(&m, k + order - 1, k, r);
+    if (!(order == 1 ? eliminate_1(&m, k) : eliminate_2(&m, k))) {
+      result->failed = k;
+      return;
+    }
+    k += order;
+  }
+}
+
+/* Columns of W = L D become those of L = W D^-1. */
+static void divide(tsi_scalar *w, ptrdiff_t ld, tsi_index rows, tsi_index b, const tsi_scalar *inverse,
+                   bool adjoint) {
+  for (tsi_index k = 0; k < b; k++) {
+    tsi_scalar *c1 = w + k * ld;
+    const tsi_scalar i11 = inverse[2 * k], i21 = inverse[2 * k + 1];
+    if (i21 == 0) {
+      for (tsi_index i = 0; i < rows; i++) c1[i] *= i11;
+      continue;
+    }
+    const tsi_scalar i22 = inverse[2 * k + 2], i12 = image(adjoint, i21);
+    tsi_scalar *c2 = c1 + ld;
+    for (tsi_index i = 0; i < rows; i++) {
+      const tsi_scalar w1 = c1[i], w2 = c2[i];
+      c1[i] = w1 * i11 + w2 * i21;
+      c2[i] = w1 * i12 + w2 * i22;
+    }
+    k++;
+  }
+}
+
+void TSI_TYPED(tsi_front_below_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0,
+                                    tsi_index r1, const tsi_index *pivot, const void *inverse, bool adjoint) {
+  const int ld = front->f, rows = r1 - r0;
+  tsi_scalar *p = front->p, *q = front->q, *column = p + (ptrdiff_t)o * ld, *w = column + r0;
+  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, rows, b, o, p + r0, ld, column, ld, w, ld);
+  for (tsi_index k = 0; k < b; k++) {
+    tsi_scalar *x = w + (ptrdiff_t)k * ld, *y = w + (ptrdiff_t)pivot[k] * ld;
+    for (tsi_index i = 0; i < rows && pivot[k] != k; i++) {
+      const tsi_scalar swap = x[i];
+      x[i] = y[i];
+      y[i] = swap;
+    }
+  }
+  tsi_trsm(CblasRight, CblasLower, adjoint ? CblasConjTrans : CblasTrans, CblasUnit, rows, b, column + o, ld,
+           w, ld);
+  for (tsi_index i = 0; i < rows; i++) { /* U(o,rows) = (L D)^T */
+    const tsi_index row = r0 + i;
+    tsi_scalar *u =
+        row < front->w ? p + o + (ptrdiff_t)row * ld : q + o + (ptrdiff_t)(row - front->w) * front->w;
+    for (tsi_index k = 0; k < b; k++) u[k] = image(adjoint, w[i + (ptrdiff_t)k * ld]);
+  }
+  divide(w, ld, rows, b, inverse, adjoint);
+}
