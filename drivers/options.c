@@ -33,7 +33,7 @@ typedef struct option_row {
       *choices; /* NULL-terminated; enumerators of tristar.h that count from 0: in their order */
 } option_row;
 
-static const char *const methods[] = {"auto", "llt", "lu", NULL};
+static const char *const methods[] = {"auto", "llt", "lu", "ldlt", NULL};
 static const char *const orderings[] = {"metis", "natural", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", NULL};
@@ -51,9 +51,9 @@ static const option_row rows[] = {
   {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "take the graph Laplacian of the pattern plus the identity instead", 0, 0, NULL},
   {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z", "single, double, complex single or double (default: d or z)", 0, 0, precisions},
   {"op", CHOICE, FIELD(op), TSI_SOLVE, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
-  {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu", "factorization (auto: Cholesky if it looks positive definite)", 0, 0, methods},
+  {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (auto: Cholesky or L D L^T if symmetric, else LU)", 0, 0, methods},
   {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (metis: nested dissection)", 0, 0, orderings},
-  {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal before LU", 0, 0, matchings},
+  {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal (L D L^T: near it)", 0, 0, matchings},
   {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks; serial: one thread, no StarPU", 0, 0, engines},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "which legal order --engine serial takes (0: the natural one)", 0, UINT32_MAX, NULL},
   {"workers", NUMBER, FIELD(workers), MATRIX, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},

@@ -62,7 +62,8 @@ const char *tsi_text_flops(double flops) {
 }
 
 const char *tsi_method_name(tristar_method method) {
-  return method == TRISTAR_METHOD_LLT ? "llt" : "lu";
+  static const char *const names[] = {"auto", "llt", "lu", "ldlt"};
+  return names[method];
 }
 
 const char *tsi_symmetry_text(tristar_symmetry symmetry) {
@@ -94,10 +95,12 @@ void tsi_report_matrix(const tsi_session *s) {
 }
 
 void tsi_report_analysis(const tsi_session *s) {
-  const bool llt = s->a.method == TRISTAR_METHOD_LLT;
-  const double own = llt ? (double)(s->a.nnz + s->a.n) / 2 : (double)s->a.nnz;
-  const int64_t factor = llt ? s->a.nnz_lower : 2 * s->a.nnz_lower - s->a.n;
-  tsi_report("analysis", "%s, %s ordering%s, in %s", llt ? "Cholesky" : "LU",
+  static const char *const methods[] = {"auto", "Cholesky", "LU", "L D L^T"};
+  const bool lu = s->a.method == TRISTAR_METHOD_LU;
+  const double own = lu ? (double)s->a.nnz : (double)(s->a.nnz + s->a.n) / 2;
+  const int64_t factor = lu ? 2 * s->a.nnz_lower - s->a.n : s->a.nnz_lower;
+  const bool conjugate = s->a.method == TRISTAR_METHOD_LDLT && s->view.symmetry == TRISTAR_HERMITIAN;
+  tsi_report("analysis", "%s, %s ordering%s, in %s", conjugate ? "L D L^H" : methods[s->a.method],
              s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural",
              s->a.matched ? ", large entries matched to the diagonal" : "", tsi_text_seconds(s->analyze_s));
   tsi_report("", "%s entries in the factor, %.1f for each of the matrix; %s", tsi_text_count(factor),

@@ -344,6 +344,12 @@ out:
   return status;
 }
 
+/* The type of the factors of a matrix of type `scalar`. */
+static char factor_scalar(char scalar, bool single) {
+  if (!single) return scalar;
+  return scalar == 'd' ? 's' : scalar == 'z' ? 'c' : scalar;
+}
+
 /* Takes over pattern (also on failure). values may be NULL. */
 static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *values,
                               const tristar_analysis_options *options, tristar_analysis_t **out) {
@@ -362,6 +368,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   an->options = *options;
   an->options.permutation = NULL;
   an->stats.method = options->method;
+  an->factor_scalar = factor_scalar(an->pattern->scalar, options->single_factors != 0);
   if (values != NULL) TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
   TSI_TRY(choose_method(env, an, values));
   if (values != NULL)

@@ -33,6 +33,7 @@ struct tristar_analysis_s {
   tristar_analysis_options options; /* permutation is NULL here */
   bool fallback;                    /* METHOD_AUTO chose LLT: LDLT may be tried if that fails */
   bool adjoint;                     /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
+  char factor_scalar;               /* of factors and workspace: pattern->scalar, or its single form */
   tsi_symbolic *symbolic;
   tsi_panels *panels;
   tsi_index *in_row, *out_row;   /* n */

@@ -142,7 +142,7 @@ static tristar_status run(tristar_factor_t *factor, const void *values) {
   factor->valid = false;
   TSI_TRY(tsi_pattern_check_values(env, pattern, values));
   if (pattern->ptr[pattern->n] > 0 && values != factor->values)
-    memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->scalar_bytes);
+    memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
   TSI_TRY(set_scaling(factor));
   TSI_TRY(tsi_factorize(factor));
   factor->valid = true;
@@ -181,8 +181,9 @@ tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, 
   atomic_init(&factor->references, 1);
   factor->ts = analysis->ts;
   factor->analysis = tsi_analysis_share(analysis);
-  factor->scalar_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
-  TSI_TRY(tsi_allocate(env, (size_t)analysis->pattern->ptr[analysis->pattern->n], factor->scalar_bytes,
+  factor->user_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
+  factor->scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
+  TSI_TRY(tsi_allocate(env, (size_t)analysis->pattern->ptr[analysis->pattern->n], factor->user_bytes,
                        __func__, __FILE__, __LINE__, &factor->values));
   TSI_TRY(allocate(env, factor));
   status = run(factor, values);

@@ -16,7 +16,8 @@ struct tristar_factor_s {
   tristar_t *ts;
   tristar_analysis_t *analysis;
   bool valid;
-  size_t scalar_bytes;
+  size_t user_bytes;   /* of a scalar of values, b and x */
+  size_t scalar_bytes; /* of a scalar of the factors */
   void *values;        /* the user's, copied */
   double *row_scale;   /* n, by the user's row; NULL: ones (LLT) */
   double *col_scale;   /* n, by the user's column */

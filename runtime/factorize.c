@@ -350,7 +350,7 @@ static void scale(tsi_numeric *numeric, const tristar_factor_t *factor, const do
     }
   }
   if (largest == 0) largest = 1;
-  const double epsilon = tsi_sparse_kernels_select(an->pattern->scalar)->epsilon;
+  const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
   numeric->tiny = sqrt(epsilon) * largest;
   numeric->tiny_last = epsilon * largest;
   if (factor->row_scale) {
@@ -365,7 +365,7 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   tsi_numeric numeric = {.env = env,
                          .analysis = an,
-                         .kernels = tsi_front_kernels_select(an->pattern->scalar),
+                         .kernels = tsi_front_kernels_select(an->factor_scalar),
                          .values = factor->values,
                          .lower = factor->lower,
                          .upper = factor->upper,
@@ -373,6 +373,7 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
                          .inverse = factor->inverse};
   tsi_tasks *tasks = NULL;
   double *row = NULL, *col = NULL, *magnitude = NULL;
+  void *narrow = NULL;
   bool blas = false;
   TSI_TRY(start(&numeric, factor));
   if (factor->row_scale) {
@@ -382,6 +383,12 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
   scale(&numeric, factor, magnitude, row, col);
   TSI_FREE(env, magnitude);
+  if (an->factor_scalar != an->pattern->scalar) {
+    const tsi_count entries = an->pattern->ptr[an->pattern->n];
+    TSI_TRY(tsi_allocate(env, (size_t)entries, factor->scalar_bytes, __func__, __FILE__, __LINE__, &narrow));
+    tsi_sparse_kernels_select(an->factor_scalar)->narrow(entries, factor->values, narrow);
+    numeric.values = narrow;
+  }
   TSI_TRY(build_tasks(&numeric, &tasks));
   if (factor->ts->use_starpu && tsi_tasks_count(tasks) > 1) {
     TSI_TRY(tsi_context_need_starpu(factor->ts));
@@ -399,5 +406,6 @@ out:
   TSI_FREE(env, row);
   TSI_FREE(env, col);
   TSI_FREE(env, magnitude);
+  TSI_FREE(env, narrow);
   return status;
 }

@@ -97,8 +97,8 @@ out:
 }
 
 static void point_to_data(tristar_plan_t *plan) {
-  plan->nodes = tsi_node_kernels_select(plan->factor->analysis->pattern->scalar);
-  plan->data = (tsi_solve_data){.kernels = tsi_kernels_select(plan->factor->analysis->pattern->scalar, NULL),
+  plan->nodes = tsi_node_kernels_select(plan->factor->analysis->factor_scalar);
+  plan->data = (tsi_solve_data){.kernels = tsi_kernels_select(plan->factor->analysis->factor_scalar, NULL),
                                 .chunk = plan->chunk,
                                 .slice = plan->slice,
                                 .panel = plan->panel,

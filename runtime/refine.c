@@ -29,6 +29,21 @@ static double backward_error(const refinement *r, const void *x) {
   return r->kernels->backward_error(r->a.n, r->b, x, r->residual, r->bound, r->row_sum);
 }
 
+/* correction = op(A)^-1 residual. The residual is brought to size one (exactly) and back: single factors
+ * would lose a small one. */
+static tristar_status solve_correction(const refinement *r) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = r->a.n;
+  int exponent = 0;
+  const double largest = r->kernels->largest_size(n, r->residual);
+  if (largest > 0 && isfinite(largest)) frexp(largest, &exponent);
+  r->kernels->multiply(n, r->residual, ldexp(1.0, -exponent));
+  TSI_TRY(tristar_solve(r->plan, r->op, 1, r->residual, n, r->correction, n));
+  r->kernels->multiply(n, r->correction, ldexp(1.0, exponent));
+out:
+  return status;
+}
+
 /* Refines x in place. */
 static tristar_status refine_column(const refinement *r, void *x, const tristar_refine_options *options,
                                     tristar_refine_result *result) {
@@ -41,7 +56,7 @@ static tristar_status refine_column(const refinement *r, void *x, const tristar_
   int steps = 0;
   while (steps < options->max_steps && error > tolerance) {
     memcpy(r->best, x, bytes);
-    TSI_TRY(tristar_solve(r->plan, r->op, 1, r->residual, n, r->correction, n));
+    TSI_TRY(solve_correction(r));
     r->kernels->add(n, x, r->correction);
     const double now = backward_error(r, x);
     if (!(now < error)) { /* worse, or NaN: keep the best */
@@ -77,7 +92,7 @@ tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
   const tsi_index n = factor->analysis->pattern->n;
-  const size_t scalar = factor->scalar_bytes, column = (size_t)n * scalar;
+  const size_t scalar = factor->user_bytes, column = (size_t)n * scalar;
   tristar_refine_options_init(&defaults);
   if (options == NULL) options = &defaults;
   if (options->max_steps < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d", options->max_steps);

@@ -21,6 +21,7 @@ static void choose_factors(const tristar_factor_t *factor, tristar_op op, tsi_so
   call->backward_pivots = plain && lu ? NULL : pivots;
   call->inverse = factor->inverse;
   call->adjoint = an->adjoint;
+  call->wide = an->factor_scalar != an->pattern->scalar;
   call->in_row = plain ? an->in_row : an->out_row;
   call->out_row = plain ? an->out_row : an->in_row;
   call->in_scale = plain ? factor->row_scale : factor->col_scale;
@@ -57,7 +58,7 @@ static tristar_status solve_block(tristar_plan_t *plan, tristar_op op, tsi_index
   const tristar_analysis_t *an = plan->factor->analysis;
   const size_t n = (size_t)an->pattern->n;
   tsi_replay *replay = NULL;
-  const size_t column = n * plan->factor->scalar_bytes;
+  const size_t column = n * plan->factor->user_bytes;
   char *copy = NULL;
   TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
   choose_factors(plan->factor, op, &replay->call);
@@ -65,7 +66,7 @@ static tristar_status solve_block(tristar_plan_t *plan, tristar_op op, tsi_index
       an->stats.matched) { /* rows and columns are permuted differently: x(j) may come before b(j) is read */
     TSI_TRY(TSI_ALLOC(env, copy, column * (size_t)nrhs));
     for (tsi_index c = 0; c < nrhs; c++)
-      memcpy(copy + column * (size_t)c, (const char *)b + (size_t)(c * ldb) * plan->factor->scalar_bytes,
+      memcpy(copy + column * (size_t)c, (const char *)b + (size_t)(c * ldb) * plan->factor->user_bytes,
              column);
     b = copy;
     ldb = (int64_t)n;
@@ -90,8 +91,8 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   TSI_TRY(check_arguments(plan, op, nrhs, b, ldb, x, ldx));
   for (int64_t c = 0; c < nrhs; c += TSI_NRHS_BLOCK)
     TSI_TRY(solve_block(plan, op, (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - c),
-                        (const char *)b + (size_t)(c * ldb) * plan->factor->scalar_bytes, ldb,
-                        (char *)x + (size_t)(c * ldx) * plan->factor->scalar_bytes, ldx));
+                        (const char *)b + (size_t)(c * ldb) * plan->factor->user_bytes, ldb,
+                        (char *)x + (size_t)(c * ldx) * plan->factor->user_bytes, ldx));
   pthread_mutex_lock(&plan->lock);
   plan->stats.last_solve_seconds = tsi_clock() - begin;
   plan->stats.solves++;

@@ -55,7 +55,7 @@ expect 2 '--repeat 99999999999999999999: not an integer' solve gen:s2d9pt:5 --re
 expect 2 '--refine -1: not between 0 and' solve gen:s2d9pt:5 --refine -1
 expect 2 '--tolerance 1e-6x: not a number' solve gen:s2d9pt:5 --tolerance 1e-6x
 expect 2 '--tolerance nan: not a number' solve gen:s2d9pt:5 --tolerance nan
-expect 2 '--method qr: not one of auto\|llt\|lu' solve gen:s2d9pt:5 --method qr
+expect 2 '--method qr: not one of auto\|llt\|lu\|ldlt' solve gen:s2d9pt:5 --method qr
 expect 2 '--precision x: not one of s\|d\|c\|z' info gen:s2d9pt:5 --precision x
 expect 2 '--precision needs a value' plot tree gen:s2d9pt:5 --precision
 expect 2 '--op H: not one of N\|T\|C' solve gen:s2d9pt:5 --op H
@@ -92,7 +92,9 @@ expect 1 '^tristar: pattern.mtx: .*--laplacian' solve pattern.mtx
 expect 0 '^accuracy' solve pattern.mtx --laplacian
 expect 1 '^tristar: rhs3.mtx: the right-hand side has 3 rows, but the matrix has 25' solve ok.mtx --rhs rhs3.mtx
 expect 1 '^tristar: indefinite.mtx: .*positive' solve indefinite.mtx --method llt
-expect 0 'LU instead of Cholesky' solve indefinite.mtx
+expect 0 'L D L.T instead of Cholesky' solve indefinite.mtx
+expect 0 '^analysis  L D L\^T,' solve indefinite.mtx --method ldlt
+expect 0 '^analysis  LU,' solve indefinite.mtx --method lu
 expect 1 'backward error .* is above the tolerance 0' solve gen:s2d9pt:30 --tolerance 0 --refine 0
 expect 1 '^tristar: cannot write no/such/folder/x' solve ok.mtx --out no/such/folder/x
 expect 1 '^tristar: cannot write no/such/folder/x' solve ok.mtx --json no/such/folder/x
@@ -149,6 +151,8 @@ expect 0 ' 4 entries, complex double, general,' solve complex.mtx
 expect 0 ' complex double, hermitian;' solve hermitian.mtx
 expect 0 '^analysis  Cholesky' solve hermitian.mtx --precision c
 expect 0 ' complex double, symmetric;' solve complex_symmetric.mtx
+expect 0 '^analysis  L D L\^T,' solve complex_symmetric.mtx
+expect 0 '^analysis  L D L\^H,' solve hermitian.mtx --method ldlt
 expect 1 '^tristar: complex_symmetric.mtx: .*complex symmetric' solve complex_symmetric.mtx --method llt
 expect 0 ' complex double, hermitian;' solve real_entries.mtx
 for precision in s:single d:double c:'complex single' z:'complex double'; do

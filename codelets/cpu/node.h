@@ -60,8 +60,9 @@ typedef struct tsi_solve_call {
   bool adjoint;                       /* D^-1 is Hermitian */
   const tsi_index *in_row, *out_row;  /* n: row of b that final row j reads; row of x that it writes */
   const double *in_scale, *out_scale; /* n, by row of b and of x; NULL: ones */
-  const void *b;
+  const void *b;                      /* of the kernels' scalar type, or of the double type if wide */
   void *x;
+  bool wide;
   int64_t ldb, ldx;
   tsi_index nrhs;   /* of the user */
   tsi_index stride; /* scalars in a workspace row: 1, or nrhs rounded up to a multiple of 8 */

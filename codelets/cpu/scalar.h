@@ -4,6 +4,7 @@
  *   tsi_scalar   float, double, float _Complex, double _Complex
  *   tsi_real     its real type
  *   TSI_COMPLEX  0 or 1
+ *   tsi_wide     double or double _Complex
  *   TSI_TYPED(f) f_s, f_d, f_c or f_z */
 #ifndef TSI_CODELETS_CPU_SCALAR_H
 #define TSI_CODELETS_CPU_SCALAR_H
@@ -33,6 +34,13 @@ typedef double _Complex tsi_scalar;
 #define TSI_LETTER z
 #else
 #error "one of TSI_SCALAR_S, TSI_SCALAR_D, TSI_SCALAR_C, TSI_SCALAR_Z must be defined"
+#endif
+
+/* The double type of the same kind. */
+#if TSI_COMPLEX
+typedef double _Complex tsi_wide;
+#else
+typedef double tsi_wide;
 #endif
 
 #define TSI_PASTE_(a, b) a##_##b

@@ -42,10 +42,15 @@ typedef struct tsi_sparse_kernels {
   void (*add)(tsi_index n, void *x, const void *y);
   /* x := s x or x / s; s NULL: nothing */
   void (*scale)(tsi_index n, void *x, const double *s, bool divide);
+  /* x := factor x */
+  void (*multiply)(tsi_index n, void *x, double factor);
   double (*one_norm)(tsi_index n, const void *x);
-  tsi_index (*largest)(tsi_index n, const void *x); /* of the first entry of largest magnitude */
+  double (*largest_size)(tsi_index n, const void *x); /* max |x_i| */
+  tsi_index (*largest)(tsi_index n, const void *x);   /* of the first entry of largest magnitude */
   /* z = x / |x|, 1 where x is 0 */
   void (*sign)(tsi_index n, const void *x, void *z);
+  /* to[i] = from[i], from of the double type of the same kind; single types only */
+  void (*narrow)(tsi_count count, const void *from, void *to);
   /* x[i] = from[i] */
   void (*fill)(tsi_index n, const double *from, void *x);
 } tsi_sparse_kernels;

@@ -9,27 +9,33 @@ static tsi_scalar *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk 
   return (tsi_scalar *)call->workspace + chunk->workspace * call->stride;
 }
 
-/* x_c = b, permuted and scaled; columns beyond nrhs become zero. */
+/* x_c = b, permuted and scaled; columns beyond nrhs become zero. Scaling happens in the user's type. */
 static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
   const tsi_index *in = call->in_row + chunk->column;
-  const double *scale = call->in_scale;
   for (tsi_index i = 0; i < chunk->columns; i++, x += call->stride) {
-    const tsi_real s = scale ? (tsi_real)scale[in[i]] : 1;
-    const tsi_scalar *from = (const tsi_scalar *)call->b + in[i];
-    for (tsi_index c = 0; c < call->nrhs; c++)
-      x[c] = s * (call->conjugate_in ? tsi_conj(from[c * call->ldb]) : from[c * call->ldb]);
+    const double s = call->in_scale ? call->in_scale[in[i]] : 1.0;
+    for (tsi_index c = 0; c < call->nrhs; c++) {
+      const ptrdiff_t at = in[i] + (ptrdiff_t)c * call->ldb;
+      const tsi_scalar b = call->wide ? (tsi_scalar)(s * ((const tsi_wide *)call->b)[at])
+                                      : (tsi_real)s * ((const tsi_scalar *)call->b)[at];
+      x[c] = call->conjugate_in ? tsi_conj(b) : b;
+    }
     for (tsi_index c = call->nrhs; c < call->stride; c++) x[c] = 0;
   }
 }
 
 static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, const tsi_scalar *x) {
   const tsi_index *out = call->out_row + chunk->column;
-  const double *scale = call->out_scale;
   for (tsi_index i = 0; i < chunk->columns; i++, x += call->stride) {
-    const tsi_real s = scale ? (tsi_real)scale[out[i]] : 1;
-    tsi_scalar *to = (tsi_scalar *)call->x + out[i];
-    for (tsi_index c = 0; c < call->nrhs; c++)
-      to[c * call->ldx] = s * (call->conjugate_out ? tsi_conj(x[c]) : x[c]);
+    const double s = call->out_scale ? call->out_scale[out[i]] : 1.0;
+    for (tsi_index c = 0; c < call->nrhs; c++) {
+      const ptrdiff_t at = out[i] + (ptrdiff_t)c * call->ldx;
+      const tsi_scalar value = call->conjugate_out ? tsi_conj(x[c]) : x[c];
+      if (call->wide)
+        ((tsi_wide *)call->x)[at] = s * (tsi_wide)value;
+      else
+        ((tsi_scalar *)call->x)[at] = (tsi_real)s * value;
+    }
   }
 }
 

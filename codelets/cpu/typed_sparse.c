@@ -112,6 +112,11 @@ static void scale(tsi_index n, void *xv, const double *s, bool divide) {
   for (tsi_index i = 0; s && i < n; i++) x[i] = divide ? x[i] / (tsi_real)s[i] : x[i] * (tsi_real)s[i];
 }
 
+static void multiply(tsi_index n, void *xv, double factor) {
+  tsi_scalar *x = xv;
+  for (tsi_index i = 0; i < n; i++) x[i] *= (tsi_real)factor;
+}
+
 static double one_norm(tsi_index n, const void *xv) {
   const tsi_scalar *x = xv;
   double sum = 0;
@@ -127,10 +132,20 @@ static tsi_index largest(tsi_index n, const void *xv) {
   return best;
 }
 
+static double largest_size(tsi_index n, const void *xv) {
+  return n > 0 ? magnitude(((const tsi_scalar *)xv)[largest(n, xv)]) : 0;
+}
+
 static void sign(tsi_index n, const void *xv, void *zv) {
   const tsi_scalar *x = xv;
   tsi_scalar *z = zv;
   for (tsi_index i = 0; i < n; i++) z[i] = tsi_abs(x[i]) > 0 ? x[i] / tsi_abs(x[i]) : 1;
+}
+
+static void narrow(tsi_count count, const void *fromv, void *tov) {
+  const tsi_wide *from = fromv;
+  tsi_scalar *to = tov;
+  for (tsi_count p = 0; p < count; p++) to[p] = (tsi_scalar)from[p];
 }
 
 static void fill(tsi_index n, const double *from, void *xv) {
@@ -150,8 +165,11 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .first_not_finite = first_not_finite,
     .add = add,
     .scale = scale,
+    .multiply = multiply,
     .one_norm = one_norm,
+    .largest_size = largest_size,
     .largest = largest,
     .sign = sign,
+    .narrow = narrow,
     .fill = fill,
 };

@@ -237,6 +237,8 @@ typedef struct tristar_analysis_options {
   int leaf_parts;   /* METIS: 0 or 1: plain; 2, 4, 8, ...: top separator tree with that many leaves */
   int seed;         /* of METIS */
   tristar_matching matching; /* needs values in the view */
+  int single_factors; /* 1: factors and solves in single precision for a double matrix; b, x and refinement
+                         stay double */
 } tristar_analysis_options;
 
 TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options);
