@@ -63,7 +63,7 @@ static tristar_status refine_column(const refinement *r, void *x, const tristar_
       memcpy(x, r->best, bytes);
       break;
     }
-    const bool stagnates = now > 0.5 * error;
+    const bool stagnates = now > 0.9 * error;
     error = now;
     steps++;
     if (stagnates) break;

@@ -256,7 +256,7 @@ typedef struct tristar_analysis_stats {
   int64_t n;
   int64_t nnz; /* of the matrix in full: both triangles of symmetric storage, without duplicates' merging */
   int symmetric_pattern; /* 1: the pattern is symmetric */
-  tristar_method method; /* LLT or LU: what METHOD_AUTO has become */
+  tristar_method method; /* LLT, LDLT or LU: what METHOD_AUTO has become */
   int matched;       /* 1: a matching permuted the rows (LU) or paired pivots (LDLT), and gave the scaling */
   int64_t pairs;     /* LDLT: pivots of order 2 that the ordering keeps together */
   int64_t nnz_lower; /* exact entries of L, diagonal included, no padding */
@@ -301,7 +301,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *fa
 
 typedef struct tristar_factor_stats {
   int64_t perturbed_pivots;
-  int64_t nnz_factor;    /* exact entries: L (LLT), L + U without the unit diagonal (LU) */
+  int64_t nnz_factor;    /* exact entries: L (LLT, LDLT), L + U without the unit diagonal (LU) */
   int64_t stored_factor; /* entries stored */
   size_t factor_bytes;
   size_t peak_bytes; /* largest memory of the factorization, the factors included */
@@ -369,11 +369,10 @@ typedef struct tristar_refine_result {
 } tristar_refine_result;
 
 /* tristar_solve followed by iterative refinement in the precision of the factors (Arioli, Demmel, Duff 1989;
- * Higham 2002, chapter 12); stops when the error no longer halves and keeps the best x. x must not overlap b.
- * max_steps = 0 only measures the backward error. options may be NULL.
- * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i (Arioli, Demmel, Duff): a row whose denominator
- * is nothing but rounding errors (below 1000 n eps ((|A| e)_i max|x| + |b|_i)) has (|A| |x|)_i + (|A| e)_i
- * max|x| instead.
+ * Higham 2002, chapter 12); stops when the error no longer falls by a tenth and keeps the best x. x must not
+ * overlap b. max_steps = 0 only measures the backward error. options may be NULL. The backward error is max_i
+ * |b - A x|_i / (|A| |x| + |b|)_i (Arioli, Demmel, Duff): a row whose denominator is nothing but rounding
+ * errors (below 1000 n eps ((|A| e)_i max|x| + |b|_i)) has (|A| |x|)_i + (|A| e)_i max|x| instead.
  */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,
                                                                  int64_t nrhs, const void *b, int64_t ldb,
@@ -394,8 +393,9 @@ typedef struct tristar_plan_stats {
   int64_t depth;         /* nodes on the longest path, forward */
   double critical_bytes; /* bytes streamed on the heaviest path, forward and backward */
   double stream_bytes;   /* bytes of factor streamed by one solve, forward and backward, as stored */
-  double exact_bytes;    /* 8 * (nnz(L) + nnz(U)): what GB/s figures are based on */
-  int workers;           /* StarPU workers able to run the tasks; 1 without StarPU */
+  double
+      exact_bytes; /* (nnz(L) + nnz(U)) * bytes of a scalar of the factors: what GB/s figures are based on */
+  int workers;     /* StarPU workers able to run the tasks; 1 without StarPU */
   const char *scheduler; /* static text; "serial" without StarPU */
   size_t workspace_bytes;
   double plan_seconds;
