@@ -64,6 +64,7 @@ cJSON *tsi_json_session(const tsi_session *s) {
     tsi_json_add_number(object, "n", (double)s->a.n);
     tsi_json_add_number(object, "nnz", (double)s->a.nnz);
     cJSON_AddStringToObject(object, "precision", s->precision->letter);
+    cJSON_AddBoolToObject(object, "single_factors", s->single_factors);
     cJSON_AddStringToObject(object, "symmetry", tsi_symmetry_text(s->view.symmetry));
     tsi_json_add_number(object, "read_s", s->read_s);
     add_analysis(s, object);

@@ -36,7 +36,7 @@ typedef struct option_row {
 static const char *const methods[] = {"auto", "llt", "lu", "ldlt", NULL};
 static const char *const orderings[] = {"metis", "natural", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
-static const char *const precisions[] = {"s", "d", "c", "z", NULL};
+static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const ops[] = {"N", "T", "C", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
@@ -49,7 +49,7 @@ static const option_row rows[] = {
   {"rhs", TEXT, FIELD(rhs), TSI_SOLVE, "FILE", "right-hand sides, a Matrix Market file (default: pseudo-random)", 0, 0, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_SOLVE, "N", "pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
   {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "take the graph Laplacian of the pattern plus the identity instead", 0, 0, NULL},
-  {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z", "single, double, complex single or double (default: d or z)", 0, 0, precisions},
+  {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or double (default: d or z); sd, cz: single factors, double solution", 0, 0, precisions},
   {"op", CHOICE, FIELD(op), TSI_SOLVE, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
   {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (auto: Cholesky or L D L^T if symmetric, else LU)", 0, 0, methods},
   {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (metis: nested dissection)", 0, 0, orderings},

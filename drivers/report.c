@@ -89,9 +89,9 @@ void tsi_report_matrix(const tsi_session *s) {
                         : s->a.symmetric_pattern            ? ", symmetric pattern"
                                                             : ", unsymmetric pattern";
   tsi_report("matrix", "%s%s", s->settings->laplacian ? "Laplacian of " : "", s->name);
-  tsi_report("", "%s, %s entries, %s, %s%s; read in %s", tsi_text_many(s->a.n, "row"),
-             tsi_text_count(s->a.nnz), s->precision->text, tsi_symmetry_text(s->view.symmetry), pattern,
-             tsi_text_seconds(s->read_s));
+  tsi_report("", "%s, %s entries, %s%s, %s%s; read in %s", tsi_text_many(s->a.n, "row"),
+             tsi_text_count(s->a.nnz), s->precision->text, s->single_factors ? " (single factors)" : "",
+             tsi_symmetry_text(s->view.symmetry), pattern, tsi_text_seconds(s->read_s));
 }
 
 void tsi_report_analysis(const tsi_session *s) {

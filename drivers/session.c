@@ -109,8 +109,9 @@ bool tsi_session_convert(tsi_session *s, const char *subject, tristar_scalar sca
 static bool take_precision(tsi_session *s) {
   const tristar_scalar held = s->view.scalar;
   const int64_t *ptr = s->view.ptr, entries = ptr[s->view.cols];
+  s->single_factors = s->settings->precision >= 4; /* sd, cz */
   s->precision =
-      tsi_precision_of(s->settings->precision < 0 ? held : (tristar_scalar) "sdcz"[s->settings->precision]);
+      tsi_precision_of(s->settings->precision < 0 ? held : (tristar_scalar) "sdczdz"[s->settings->precision]);
   if (s->precision->scalar != held) {
     s->values = calloc(entries > 0 ? (size_t)entries : 1, s->precision->bytes);
     if (s->values == NULL)
@@ -160,6 +161,7 @@ bool tsi_session_analyze(tsi_session *s) {
   options.method = (tristar_method)s->settings->method;
   options.ordering = (tristar_ordering)s->settings->ordering;
   options.matching = (tristar_matching)s->settings->matching;
+  options.single_factors = s->single_factors;
   if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
   tristar_analysis_get_stats(s->analysis, &s->a);
   s->analyze_s = tsi_now() - begin;

@@ -21,6 +21,7 @@ typedef struct tsi_session {
   tristar_view view;              /* its values: of the matrix, or `values` */
   void *values;                   /* converted to another precision; NULL: not */
   const tsi_precision *precision; /* of view.values */
+  bool single_factors;            /* --precision sd, cz: of a double matrix */
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   tristar_plan_t *plan;

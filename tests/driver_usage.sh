@@ -56,7 +56,7 @@ expect 2 '--refine -1: not between 0 and' solve gen:s2d9pt:5 --refine -1
 expect 2 '--tolerance 1e-6x: not a number' solve gen:s2d9pt:5 --tolerance 1e-6x
 expect 2 '--tolerance nan: not a number' solve gen:s2d9pt:5 --tolerance nan
 expect 2 '--method qr: not one of auto\|llt\|lu\|ldlt' solve gen:s2d9pt:5 --method qr
-expect 2 '--precision x: not one of s\|d\|c\|z' info gen:s2d9pt:5 --precision x
+expect 2 '--precision x: not one of s\|d\|c\|z\|sd\|cz' info gen:s2d9pt:5 --precision x
 expect 2 '--precision needs a value' plot tree gen:s2d9pt:5 --precision
 expect 2 '--op H: not one of N\|T\|C' solve gen:s2d9pt:5 --op H
 expect 2 'unknown or ambiguous option --op' info gen:s2d9pt:5 --op T
@@ -134,7 +134,10 @@ for op in N T C; do
   solves $op z
   solves $op c
 done
-for precision in s d; do
+# single factors, double solution
+expect 0 'backward error [0-9.]+e-1[5-9]' solve gen:s2d9pt:30 --precision sd
+expect 0 'backward error [0-9.]+e-1[5-9]' solve complex.mtx --precision cz
+for precision in s d sd; do
   expect 1 '^tristar: complex.mtx: complex values, but the precision is (single|double)' solve complex.mtx --precision $precision
   expect 1 '^tristar: rhs_complex.mtx: complex values, but the precision is' solve ok.mtx --rhs rhs_complex.mtx --precision $precision
   expect 1 '^tristar: hermitian.mtx: complex values' info hermitian.mtx --precision $precision
