@@ -1,0 +1,29 @@
+/* What the values decide before the ordering: the method and the matching.
+ *
+ * Reads   pattern and options of an analysis, the user's values.
+ * Writes  stats.method, fallback, adjoint; with a matching stats.matched, stats.pairs, row_scale, col_scale.
+ */
+#ifndef TSI_RUNTIME_METHOD_H
+#define TSI_RUNTIME_METHOD_H
+
+#include "runtime/analysis.h"
+
+/* What a matching leaves for the ordering; all NULL without one. */
+typedef struct tsi_matched {
+  tsi_index *row_map; /* LU: row_map[row] = the column whose pivot the row is to be */
+  tsi_index *partner; /* LDLT: pairs to eliminate together (pairs.h) */
+} tsi_matched;
+
+/* What METHOD_AUTO becomes; checks what was asked for. values may be NULL. Errors: ARGUMENT, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const void *values);
+
+/* Decides on a matching from the values and makes it; out's arrays are the caller's. Errors: SINGULAR
+ * (structurally), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values,
+                                              tsi_matched *out);
+
+/* Without values only the pattern can show a structural singularity. Errors: SINGULAR, ARGUMENT (a matching
+ * was asked for), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an);
+
+#endif
