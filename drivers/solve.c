@@ -160,6 +160,9 @@ static void report_solve(const tsi_session *s, const result *r) {
   tsi_report("accuracy", "backward error %.1e after %s of refinement (%.1e before)",
              r->refined.backward_error, tsi_text_many(r->refined.steps, "step"),
              r->refined.initial_backward_error);
+  if (r->refined.iterations > 0)
+    tsi_report("", "%s of FGMRES, where refinement stagnated",
+               tsi_text_many(r->refined.iterations, "iteration"));
   if (!isnan(r->rcond)) tsi_report("", "estimated reciprocal condition %.1e", r->rcond);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, r->checksum);
   if (s->settings->out != NULL && s->status == TRISTAR_OK) tsi_report("written", "%s", s->settings->out);
@@ -191,6 +194,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   tsi_json_add_number(object, "initial_backward_error", r->refined.initial_backward_error);
   tsi_json_add_number(object, "backward_error", r->refined.backward_error);
   tsi_json_add_number(object, "refinement_steps", r->refined.steps);
+  tsi_json_add_number(object, "fgmres_iterations", r->refined.iterations);
   tsi_json_add_number(object, "tolerance", tolerance(s));
   if (!isnan(r->rcond)) tsi_json_add_number(object, "rcond", r->rcond);
   cJSON_AddStringToObject(object, "checksum", checksum);

@@ -3,10 +3,11 @@
  * Reads   a plan, the values that its factor was made from.   Writes  x and work of its own. */
 #include <math.h>
 
-#include "runtime/plan.h"
+#include "runtime/fgmres.h"
 
 void tristar_refine_options_init(tristar_refine_options *options) {
   options->max_steps = 5;
+  options->max_iterations = 30;
   options->tolerance = 0;
 }
 
@@ -44,33 +45,70 @@ out:
   return status;
 }
 
+/* x += correction if that makes the error smaller; *error is then the new one. Gives what it would be.
+ * residual and bound are those of x afterwards. */
+static double improve(const refinement *r, void *x, double *error) {
+  const size_t bytes = (size_t)r->a.n * r->kernels->scalar_bytes;
+  memcpy(r->best, x, bytes);
+  r->kernels->add(r->a.n, x, r->correction);
+  const double now = backward_error(r, x);
+  if (now < *error)
+    *error = now;
+  else { /* worse, or NaN: keep the best */
+    memcpy(x, r->best, bytes);
+    (void)backward_error(r, x);
+  }
+  return now;
+}
+
+/* Corrections until the error is small enough or stagnates. */
+static tristar_status correct(const refinement *r, void *x, const tristar_refine_options *options,
+                              double tolerance, double *error, int *steps) {
+  tristar_status status = TRISTAR_OK;
+  while (*steps<options->max_steps && * error> tolerance) {
+    const double before = *error;
+    TSI_TRY(solve_correction(r));
+    if (!(improve(r, x, error) < before)) break;
+    ++*steps;
+    if (*error > 0.9 * before) break;
+  }
+out:
+  return status;
+}
+
+/* FGMRES, restarted while it gains a digit. */
+static tristar_status iterate(const refinement *r, void *x, const tristar_refine_options *options,
+                              double tolerance, double *error, int *iterations) {
+  tristar_status status = TRISTAR_OK;
+  while (*iterations<options->max_iterations && * error> tolerance) {
+    const double before = *error;
+    int made = 0;
+    TSI_TRY(
+        tsi_fgmres(r->plan, r->op, r->residual, r->correction, options->max_iterations - *iterations, &made));
+    *iterations += made;
+    (void)improve(r, x, error);
+    if (made == 0 || *error > 0.1 * before) break;
+  }
+out:
+  return status;
+}
+
 /* Refines x in place. */
 static tristar_status refine_column(const refinement *r, void *x, const tristar_refine_options *options,
                                     tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = r->a.n;
-  const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
-  const double tolerance = options->tolerance > 0 ? options->tolerance : 2 * r->kernels->epsilon;
+  const double epsilon = r->kernels->epsilon;
+  const double tolerance = options->tolerance > 0 ? options->tolerance : 2 * epsilon;
   double error = backward_error(r, x);
   const double initial = error;
-  int steps = 0;
-  while (steps < options->max_steps && error > tolerance) {
-    memcpy(r->best, x, bytes);
-    TSI_TRY(solve_correction(r));
-    r->kernels->add(n, x, r->correction);
-    const double now = backward_error(r, x);
-    if (!(now < error)) { /* worse, or NaN: keep the best */
-      memcpy(x, r->best, bytes);
-      break;
-    }
-    const bool stagnates = now > 0.9 * error;
-    error = now;
-    steps++;
-    if (stagnates) break;
-  }
+  int steps = 0, iterations = 0;
+  TSI_TRY(correct(r, x, options, tolerance, &error, &steps));
+  if (options->max_steps > 0 && error > fmax(tolerance, 50 * epsilon))
+    TSI_TRY(iterate(r, x, options, tolerance, &error, &iterations));
   if (!(error <= result->backward_error)) result->backward_error = error;
   if (!(initial <= result->initial_backward_error)) result->initial_backward_error = initial;
   if (steps > result->steps) result->steps = steps;
+  if (iterations > result->iterations) result->iterations = iterations;
 out:
   return status;
 }
@@ -85,7 +123,7 @@ tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_
                                      tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
   tristar_refine_options defaults;
-  tristar_refine_result total = {0, 0, 0};
+  tristar_refine_result total = {0, 0, 0, 0};
   double *sums = NULL;
   char *work = NULL;
   if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
@@ -95,7 +133,9 @@ tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_
   const size_t scalar = factor->user_bytes, column = (size_t)n * scalar;
   tristar_refine_options_init(&defaults);
   if (options == NULL) options = &defaults;
-  if (options->max_steps < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d", options->max_steps);
+  if (options->max_steps < 0 || options->max_iterations < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d, max_iterations %d", options->max_steps,
+             options->max_iterations);
   TSI_TRY(tristar_solve(plan, op, nrhs, b, ldb, x, ldx));
   if (n > 0 && nrhs > 0 &&
       overlap(b, (size_t)((nrhs - 1) * ldb) * scalar + column, x,

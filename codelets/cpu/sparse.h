@@ -38,6 +38,10 @@ typedef struct tsi_sparse_kernels {
   void (*part)(tsi_count count, const void *values, tsi_part which, double *out);
   /* First value that is NaN or infinite; count if there is none. */
   tsi_count (*first_not_finite)(tsi_count count, const void *values);
+  /* out[0] + i out[1] = x^H y */
+  void (*dot)(tsi_index n, const void *x, const void *y, double out[2]);
+  /* y += (factor[0] + i factor[1]) x; the imaginary part counts in complex types only */
+  void (*axpy)(tsi_index n, const double factor[2], const void *x, void *y);
   /* x += y */
   void (*add)(tsi_index n, void *x, const void *y);
   /* x := s x or x / s; s NULL: nothing */

@@ -101,6 +101,23 @@ static tsi_count first_not_finite(tsi_count count, const void *values) {
   return count;
 }
 
+static void dot(tsi_index n, const void *xv, const void *yv, double out[2]) {
+  const tsi_scalar *x = xv, *y = yv;
+  tsi_wide sum = 0;
+  for (tsi_index i = 0; i < n; i++) sum += tsi_conj((tsi_wide)x[i]) * (tsi_wide)y[i];
+  out[0] = tsi_re(sum);
+  out[1] = (double)tsi_im(sum);
+}
+
+static void axpy(tsi_index n, const double factor[2], const void *xv, void *yv) {
+  const tsi_scalar *x = xv;
+  tsi_scalar *y = yv, a = (tsi_real)factor[0];
+#if TSI_COMPLEX
+  __imag__ a = (tsi_real)factor[1];
+#endif
+  for (tsi_index i = 0; i < n; i++) y[i] += a * x[i];
+}
+
 static void add(tsi_index n, void *xv, const void *yv) {
   tsi_scalar *x = xv;
   const tsi_scalar *y = yv;
@@ -163,6 +180,8 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .backward_error = backward_error,
     .part = part,
     .first_not_finite = first_not_finite,
+    .dot = dot,
+    .axpy = axpy,
     .add = add,
     .scale = scale,
     .multiply = multiply,

@@ -357,8 +357,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, t
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
 typedef struct tristar_refine_options {
-  int max_steps;    /* at most this many corrections per right-hand side */
-  double tolerance; /* stop at this componentwise backward error; 0: 4 units of roundoff */
+  int max_steps;      /* at most this many corrections per right-hand side */
+  double tolerance;   /* stop at this componentwise backward error; 0: 4 units of roundoff */
+  int max_iterations; /* of FGMRES, preconditioned by the factors, where corrections stagnate above 100 units
+                         of roundoff; 0: none */
 } tristar_refine_options;
 TRISTAR_API void tristar_refine_options_init(tristar_refine_options *options);
 
@@ -366,13 +368,16 @@ typedef struct tristar_refine_result {
   double backward_error;         /* componentwise, the largest over the right-hand sides; see below */
   double initial_backward_error; /* before the first correction */
   int steps;                     /* corrections made (largest over the right-hand sides) */
+  int iterations;                /* of FGMRES (largest over the right-hand sides) */
 } tristar_refine_result;
 
 /* tristar_solve followed by iterative refinement in the precision of the factors (Arioli, Demmel, Duff 1989;
- * Higham 2002, chapter 12); stops when the error no longer falls by a tenth and keeps the best x. x must not
- * overlap b. max_steps = 0 only measures the backward error. options may be NULL. The backward error is max_i
- * |b - A x|_i / (|A| |x| + |b|)_i (Arioli, Demmel, Duff): a row whose denominator is nothing but rounding
- * errors (below 1000 n eps ((|A| e)_i max|x| + |b|_i)) has (|A| |x|)_i + (|A| e)_i max|x| instead.
+ * Higham 2002, chapter 12); stops when the error no longer falls by a tenth and keeps the best x. Where this
+ * is too early, FGMRES (Saad 1993) with the factors as preconditioner goes on; so pivots that were perturbed,
+ * or single factors, need not spoil the result. x must not overlap b. max_steps = 0 only measures the
+ * backward error. options may be NULL. The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i (Arioli,
+ * Demmel, Duff): a row whose denominator is nothing but rounding errors (below 1000 n eps ((|A| e)_i max|x| +
+ * |b|_i)) has (|A| |x|)_i + (|A| e)_i max|x| instead.
  */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,
                                                                  int64_t nrhs, const void *b, int64_t ldb,
