@@ -20,7 +20,7 @@
  *
  * Reads   tsi_chunks, tsi_panels.   Writes  a tsi_dag that owns its arrays and is immutable afterwards.
  * Invariants (tsi_dag_check)
- *   - edges go from smaller to larger "height": the graph is acyclic (a topological order of all tasks
+ *   - the graph is acyclic (a topological order of all tasks
  * exists)
  *   - the pairs of a source cut its off-rows into consecutive ranges, none missing, none twice; targets
  * ascend; so each update is consumed exactly once

@@ -20,7 +20,7 @@ static void list_edge(void *arg, tsi_index task, tsi_index before) {
   s->waits[task]++;
 }
 
-/* Numerical Recipes' constants (Press et al.); the high bits are used. */
+/* A linear congruential generator modulo 2^64 with Knuth's multiplier (MMIX); the high bits are used. */
 static uint64_t next_random(uint64_t *state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
   return *state >> 33;

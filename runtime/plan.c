@@ -19,9 +19,7 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
   tsi_chunk_options_init(&options, an->symbolic->nnz_stored, plan->factor->scalar_bytes);
   if (plan->options.chunk_bytes_max > 0) {
     options.ceiling_bytes = (double)plan->options.chunk_bytes_max;
-    options.slice_bytes = tsi_count_min(plan->options.chunk_bytes_max, 300000) > 0
-                              ? (double)tsi_count_min(plan->options.chunk_bytes_max, 300000)
-                              : 1;
+    if (options.slice_bytes > options.ceiling_bytes) options.slice_bytes = options.ceiling_bytes;
     options.whole_bytes = 0;
     if (options.floor_bytes > options.ceiling_bytes / 2) options.floor_bytes = options.ceiling_bytes / 2;
   }

@@ -1,14 +1,13 @@
-/* Small sparse patterns for the tests of the symbolic layer, and a deterministic generator of numbers. */
+/* Small sparse patterns for the tests of the symbolic layer. */
 #ifndef TSI_TESTS_PATTERNS_H
 #define TSI_TESTS_PATTERNS_H
 
 #include "runtime/base/types.h"
 #include "tests/check.h"
+#include "tests/random.h"
 
-/* A linear congruential generator: the same numbers on every machine. */
 static inline uint32_t lcg(uint64_t *state) {
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(*state >> 33);
+  return (uint32_t)next_random(state);
 }
 static inline tsi_index lcg_below(uint64_t *state, tsi_index limit) {
   return (tsi_index)(lcg(state) % (uint32_t)limit);

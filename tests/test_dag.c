@@ -53,10 +53,6 @@ static void destroy(tsi_env *env, structure *s) {
   tsi_graph_destroy(env, &s->graph);
 }
 
-typedef struct seen {
-  tsi_index *place;
-} seen;
-
 static void check_edge(void *arg, tsi_index task, tsi_index before) {
   const tsi_index *place = arg;
   CHECK_MSG(place[before] < place[task], "task %d comes before %d", task, before);

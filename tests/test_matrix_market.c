@@ -1,7 +1,6 @@
 /* Matrix Market coordinate files: every field and symmetry, every kind of broken file, plain and compressed.
  */
 #include <errno.h>
-#include <locale.h>
 #include <sys/stat.h>
 
 #include "tests/test_matrix_support.h"
@@ -413,25 +412,13 @@ static void test_arguments(void) {
   close_context(ts);
 }
 
-/* The program's locale must not change what a file means. Locales with a decimal comma are not everywhere. */
-static void test_locale(void) {
-  static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "it_IT.UTF-8"};
-  size_t i = 0;
-  while (i < 4 && setlocale(LC_ALL, commas[i]) == NULL) i++;
-  if (i == 4) return;
-  CHECK(localeconv()->decimal_point[0] == ',');
-  test_good();
-  CHECK(localeconv()->decimal_point[0] == ',');
-  setlocale(LC_ALL, "C");
-}
-
 int main(void) {
   test_good();
   test_bad();
   test_bad_bytes();
   test_bad_paths();
   test_arguments();
-  test_locale();
+  with_decimal_comma(test_good);
   remove(plain);
   remove(packed);
   return 0;

@@ -3,6 +3,7 @@
 #ifndef TSI_TESTS_MATRIX_SUPPORT_H
 #define TSI_TESTS_MATRIX_SUPPORT_H
 
+#include <locale.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -100,6 +101,19 @@ static inline uint64_t hash_matrix(const tristar_matrix_t *m) {
   if (m->values != NULL)
     hash = hash_bytes(hash, m->values, entries * (size_t)tsi_scalar_width(m->scalar) * sizeof *m->values);
   return hash;
+}
+
+/* Runs a test under a locale with a decimal comma, which must not reach files. Such locales are not
+ * everywhere. */
+static inline void with_decimal_comma(void (*test)(void)) {
+  static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "it_IT.UTF-8"};
+  size_t i = 0;
+  while (i < 4 && setlocale(LC_ALL, commas[i]) == NULL) i++;
+  if (i == 4) return;
+  CHECK(localeconv()->decimal_point[0] == ',');
+  test();
+  CHECK(localeconv()->decimal_point[0] == ',');
+  setlocale(LC_ALL, "C");
 }
 
 #endif

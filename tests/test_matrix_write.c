@@ -1,6 +1,5 @@
 /* Writing Matrix Market coordinate files: every scalar, symmetry and storage, read back to the same bits;
  * views and paths that are refused. */
-#include <locale.h>
 
 #include "tests/test_matrix_support.h"
 
@@ -149,22 +148,10 @@ static void test_write_failures(void) {
   close_context(ts);
 }
 
-/* A decimal comma in the program's locale must not reach the file. Such locales are not everywhere. */
-static void test_locale(void) {
-  static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "it_IT.UTF-8"};
-  size_t i = 0;
-  while (i < 4 && setlocale(LC_ALL, commas[i]) == NULL) i++;
-  if (i == 4) return;
-  CHECK(localeconv()->decimal_point[0] == ',');
-  test_round_trips();
-  CHECK(localeconv()->decimal_point[0] == ',');
-  setlocale(LC_ALL, "C");
-}
-
 int main(void) {
   test_round_trips();
   test_write_failures();
-  test_locale();
+  with_decimal_comma(test_round_trips);
   remove(plain);
   remove(packed);
   return 0;

@@ -378,7 +378,6 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
   tsi_scalar *out = result, *scratch = partial;
   const tsi_index w = panel->width;
   const tsi_scalar *rect = values + panel->values + tsi_triangle_size(w) + (ptrdiff_t)first * w;
-  const tsi_index *row = NULL;
   if (nrhs == 1) {
     tsi_index i = 0;
     memset(scratch, 0, (size_t)w * PARTIAL * sizeof *scratch);
@@ -397,11 +396,11 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
   }
   tsi_index c = 0;
   for (; c + 16 <= nrhs; c += 16) {
-    strip_rectangle_transposed(2, rect, count, w, row, work + c, nrhs, scratch);
+    strip_rectangle_transposed(2, rect, count, w, NULL, work + c, nrhs, scratch);
     strip_copy(2, out + c, nrhs, scratch, 16, w);
   }
   if (c < nrhs) {
-    strip_rectangle_transposed(1, rect, count, w, row, work + c, nrhs, scratch);
+    strip_rectangle_transposed(1, rect, count, w, NULL, work + c, nrhs, scratch);
     strip_copy(1, out + c, nrhs, scratch, 8, w);
   }
 }

@@ -96,10 +96,10 @@ typedef struct tristar_config {
 /* Fills *config with the defaults: StarPU with all cores, silent. */
 TRISTAR_API void tristar_config_init(tristar_config *config);
 
-/* Creates a context. config may be NULL (defaults). StarPU is started, unless use_starpu is 0 or the program
- * already runs it; then it is borrowed and config->workers and config->scheduler are not used.
- * Errors: MEMORY, RUNTIME (StarPU does not start), NO_WORKER. The message of a failed creation goes to
- * config->log. */
+/* Creates a context. config may be NULL (defaults). Unless use_starpu is 0, the first call that needs workers
+ * starts StarPU (its idle workers poll, so not before) and gives RUNTIME or NO_WORKER if that fails. If the
+ * program runs StarPU by then, it is borrowed, and config->workers and config->scheduler are not used.
+ * Errors: ARGUMENT, MEMORY. The message of a failed creation goes to config->log. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
 /* Destroys the context and sets *ts to NULL; stops StarPU if tristar_create started it. Accepts NULL. */
