@@ -1,12 +1,12 @@
-/* Verifies the invariants of tsi_dag that dag.h states. */
+/* Verifies the invariants of tsi_sweep and tsi_dag that sweep.h and dag.h state. */
 #include "dag/dag.h"
 
-static tristar_status check_pairs(tsi_env *env, const tsi_dag *dag, const tsi_chunks *chunks) {
+static tristar_status check_pairs(tsi_env *env, const tsi_sweep *sweep, const tsi_chunks *chunks) {
   tristar_status status = TRISTAR_OK;
-  for (tsi_index c = 0; c < dag->chunks; c++) {
+  for (tsi_index c = 0; c < sweep->chunks; c++) {
     tsi_index at = 0, target = c;
-    for (tsi_count q = dag->source_ptr[c]; q < dag->source_ptr[c + 1]; q++) {
-      const tsi_pair *pair = &dag->pair[q];
+    for (tsi_count q = sweep->source_ptr[c]; q < sweep->source_ptr[c + 1]; q++) {
+      const tsi_pair *pair = &sweep->pair[q];
       const tsi_index *off = chunks->off + chunks->off_ptr[c] + pair->first;
       if (pair->source != c || pair->first != at || pair->count <= 0 || pair->target <= target)
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "pair %lld: source %d, target %d, rows %d + %d", (long long)q,
@@ -26,18 +26,19 @@ out:
 }
 
 /* Every pair once in by_target, grouped by target, sources ascending. */
-static tristar_status check_by_target(tsi_env *env, const tsi_dag *dag) {
+static tristar_status check_by_target(tsi_env *env, const tsi_sweep *sweep) {
   tristar_status status = TRISTAR_OK;
   bool *seen = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, seen, dag->pairs));
-  if (dag->target_ptr[0] != 0 || dag->target_ptr[dag->chunks] != dag->pairs)
+  TSI_TRY(TSI_ALLOC_ZERO(env, seen, sweep->pairs));
+  if (sweep->target_ptr[0] != 0 || sweep->target_ptr[sweep->chunks] != sweep->pairs)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%lld of %lld pairs are gathered",
-             (long long)dag->target_ptr[dag->chunks], (long long)dag->pairs);
-  for (tsi_index c = 0; c < dag->chunks; c++)
-    for (tsi_count q = dag->target_ptr[c]; q < dag->target_ptr[c + 1]; q++) {
-      const tsi_count number = dag->by_target[q];
-      if (number < 0 || number >= dag->pairs || seen[number] || dag->pair[number].target != c ||
-          (q > dag->target_ptr[c] && dag->pair[dag->by_target[q - 1]].source >= dag->pair[number].source))
+             (long long)sweep->target_ptr[sweep->chunks], (long long)sweep->pairs);
+  for (tsi_index c = 0; c < sweep->chunks; c++)
+    for (tsi_count q = sweep->target_ptr[c]; q < sweep->target_ptr[c + 1]; q++) {
+      const tsi_count number = sweep->by_target[q];
+      if (number < 0 || number >= sweep->pairs || seen[number] || sweep->pair[number].target != c ||
+          (q > sweep->target_ptr[c] &&
+           sweep->pair[sweep->by_target[q - 1]].source >= sweep->pair[number].source))
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d gathers pair %lld", c, (long long)number);
       seen[number] = true;
     }
@@ -46,41 +47,41 @@ out:
   return status;
 }
 
-/* Marks with stamp all nodes that forward edges reach from `from`. */
-static void reach(const tsi_dag *dag, tsi_index from, tsi_index stamp, tsi_index *mark, tsi_index *stack) {
+/* Marks with stamp all nodes that edges lead to from `from`. */
+static void reach(const tsi_sweep *sweep, tsi_index from, tsi_index stamp, tsi_index *mark,
+                  tsi_index *stack) {
   tsi_index depth = 0;
   stack[depth++] = from;
   mark[from] = stamp;
   while (depth > 0) {
     const tsi_index v = stack[--depth];
-    for (tsi_count e = dag->next_ptr[v]; e < dag->next_ptr[v + 1]; e++)
-      if (mark[dag->next[e]] != stamp) {
-        mark[dag->next[e]] = stamp;
-        stack[depth++] = dag->next[e];
+    for (tsi_count e = sweep->next_ptr[v]; e < sweep->next_ptr[v + 1]; e++)
+      if (mark[sweep->next[e]] != stamp) {
+        mark[sweep->next[e]] = stamp;
+        stack[depth++] = sweep->next[e];
       }
   }
 }
 
-/* Every pair's target is reached from the nodes that make the pair's rows. Backward edges are the same
- * reversed. */
-static tristar_status check_complete(tsi_env *env, const tsi_dag *dag, const tsi_chunks *chunks) {
+/* Every pair's target is reached from the nodes that make the pair's rows. */
+static tristar_status check_complete(tsi_env *env, const tsi_sweep *sweep, const tsi_chunks *chunks) {
   tristar_status status = TRISTAR_OK;
   tsi_index *mark = NULL, *stack = NULL;
-  TSI_TRY(TSI_ALLOC(env, mark, dag->nodes));
-  TSI_TRY(TSI_ALLOC(env, stack, dag->nodes));
-  for (tsi_index v = 0; v < dag->nodes; v++) mark[v] = TSI_NONE;
-  for (tsi_index v = 0; v < dag->nodes; v++) {
-    const bool slice = v >= dag->chunks;
-    const tsi_index c = slice ? dag->slice_chunk[v - dag->chunks] : v;
+  TSI_TRY(TSI_ALLOC(env, mark, sweep->nodes));
+  TSI_TRY(TSI_ALLOC(env, stack, sweep->nodes));
+  for (tsi_index v = 0; v < sweep->nodes; v++) mark[v] = TSI_NONE;
+  for (tsi_index v = 0; v < sweep->nodes; v++) {
+    const bool slice = v >= sweep->chunks;
+    const tsi_index c = slice ? sweep->slice_chunk[v - sweep->chunks] : v;
     tsi_index first = 0, end = tsi_chunk_off_rows(chunks, c);
     if (slice) {
-      const tsi_index k = v - dag->chunks;
+      const tsi_index k = v - sweep->chunks;
       first = chunks->slice_row[k];
       if (k + 1 < chunks->slice_ptr[c + 1]) end = chunks->slice_row[k + 1];
     }
-    reach(dag, v, v, mark, stack);
-    for (tsi_count q = dag->source_ptr[c]; q < dag->source_ptr[c + 1]; q++) {
-      const tsi_pair *pair = &dag->pair[q];
+    reach(sweep, v, v, mark, stack);
+    for (tsi_count q = sweep->source_ptr[c]; q < sweep->source_ptr[c + 1]; q++) {
+      const tsi_pair *pair = &sweep->pair[q];
       if (pair->first < end && pair->first + pair->count > first && mark[pair->target] != v)
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d gathers from %s of chunk %d without waiting for it",
                  pair->target, slice ? "a slice" : "the panels", c);
@@ -89,6 +90,42 @@ static tristar_status check_complete(tsi_env *env, const tsi_dag *dag, const tsi
 out:
   TSI_FREE(env, mark);
   TSI_FREE(env, stack);
+  return status;
+}
+
+/* Edges go upwards; prev lists the same ones as next. */
+static tristar_status check_edges(tsi_env *env, const tsi_sweep *sweep) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *left = NULL; /* incoming edges not yet seen */
+  TSI_TRY(TSI_ALLOC(env, left, sweep->nodes));
+  for (tsi_index v = 0; v < sweep->nodes; v++)
+    left[v] = (tsi_index)(sweep->prev_ptr[v + 1] - sweep->prev_ptr[v]);
+  for (tsi_index v = 0; v < sweep->nodes; v++)
+    for (tsi_count e = sweep->next_ptr[v]; e < sweep->next_ptr[v + 1]; e++) {
+      const tsi_index to = sweep->next[e], c = v < sweep->chunks ? v : sweep->slice_chunk[v - sweep->chunks];
+      bool listed = false;
+      if (to < 0 || to >= sweep->nodes ||
+          (to < sweep->chunks ? to <= c : v >= sweep->chunks || sweep->slice_chunk[to - sweep->chunks] != c))
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "node %d of chunk %d has an edge to node %d", v, c, to);
+      for (tsi_count p = sweep->prev_ptr[to]; p < sweep->prev_ptr[to + 1]; p++) listed |= sweep->prev[p] == v;
+      if (!listed || left[to]-- == 0)
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "node %d does not list its predecessor %d", to, v);
+    }
+  for (tsi_index v = 0; v < sweep->nodes; v++)
+    if (left[v] != 0)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "node %d lists %d predecessors too many", v, left[v]);
+out:
+  TSI_FREE(env, left);
+  return status;
+}
+
+tristar_status tsi_sweep_check(tsi_env *env, const tsi_sweep *sweep, const tsi_chunks *chunks) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(check_pairs(env, sweep, chunks));
+  TSI_TRY(check_by_target(env, sweep));
+  TSI_TRY(check_edges(env, sweep));
+  TSI_TRY(check_complete(env, sweep, chunks));
+out:
   return status;
 }
 
@@ -105,15 +142,12 @@ static void check_priority(void *arg, tsi_index task, tsi_index before) {
   }
 }
 
-tristar_status tsi_dag_check(tsi_env *env, const tsi_dag *dag, const tsi_chunks *chunks) {
+tristar_status tsi_dag_check(tsi_env *env, const tsi_dag *dag) {
   tristar_status status = TRISTAR_OK;
   tsi_index *order = NULL;
   priority_check check = {dag, TSI_NONE, TSI_NONE};
-  TSI_TRY(check_pairs(env, dag, chunks));
-  TSI_TRY(check_by_target(env, dag));
-  TSI_TRY(TSI_ALLOC(env, order, 2 * (tsi_count)dag->nodes));
+  TSI_TRY(TSI_ALLOC(env, order, dag->tasks));
   TSI_TRY(tsi_dag_order(env, dag, 1, order)); /* fails on a cycle */
-  TSI_TRY(check_complete(env, dag, chunks));
   tsi_dag_for_each_edge(dag, check_priority, &check);
   if (check.task != TSI_NONE)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d of lower priority", check.task,

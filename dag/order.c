@@ -28,17 +28,20 @@ static uint64_t next_random(uint64_t *state) {
 
 /* Chunks ascending (each before its slices), then the way back. */
 static void natural(const tsi_dag *dag, tsi_index *order) {
-  tsi_index at = 0, k = 0;
-  for (tsi_index c = 0; c < dag->chunks; c++) {
-    order[at++] = c;
-    while (k < dag->slices && dag->slice_chunk[k] == c) order[at++] = dag->chunks + k++;
+  const tsi_index forward = dag->forward->nodes, tasks = dag->tasks;
+  tsi_sweep_order(dag->forward, order);
+  tsi_sweep_order(dag->backward, order + forward);
+  for (tsi_index a = forward, b = tasks - 1; a < b; a++, b--) {
+    const tsi_index keep = order[a];
+    order[a] = order[b];
+    order[b] = keep;
   }
-  for (tsi_index q = 0; q < dag->nodes; q++) order[2 * dag->nodes - 1 - q] = dag->nodes + order[q];
+  for (tsi_index q = forward; q < tasks; q++) order[q] += forward;
 }
 
 tristar_status tsi_dag_order(tsi_env *env, const tsi_dag *dag, unsigned seed, tsi_index *order) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index tasks = 2 * dag->nodes;
+  const tsi_index tasks = dag->tasks;
   successors s = {NULL, NULL, NULL};
   tsi_index *ready = NULL;
   if (seed == 0) {

@@ -18,19 +18,28 @@ void tsi_chunk_options_init(tsi_chunk_options *options, tsi_count entries, size_
 
 /* What the choice is made from, and where it stands while it walks through the supernodes. */
 typedef struct chooser {
-  const tsi_symbolic *symbolic;
-  const tsi_panels *panels;
+  int sides;
+  const tsi_side *side;
+  const tsi_symbolic *symbolic; /* of side 0; */
+  const tsi_panels *panels;     /* whose columns all sides share */
   const tsi_chunk_options *options;
-  double *subtree; /* bytes of each supernode's subtree */
+  double *subtree; /* bytes of each supernode's subtree, mean over the sides */
   double total;
-  tsi_chunks *chunks;
-  bool open;     /* the last chunk may still grow */
-  bool group;    /* it holds bottom subtrees only */
-  double weight; /* of the open chunk */
+  tsi_chunks **chunks; /* of each side */
+  tsi_index count;     /* chunks so far */
+  bool open;           /* the last chunk may still grow */
+  bool group;          /* it holds bottom subtrees only */
+  double weight;       /* of the open chunk */
 } chooser;
 
-static double panel_bytes(const chooser *ch, tsi_index p) {
-  return (double)tsi_panel_entries(ch->panels, p) * (double)ch->options->scalar_bytes;
+static double panel_bytes(const chooser *ch, int side, tsi_index p) {
+  return (double)tsi_panel_entries(ch->side[side].panels, p) * (double)ch->options->scalar_bytes;
+}
+
+static double mean_bytes(const chooser *ch, tsi_index p) {
+  double sum = 0;
+  for (int i = 0; i < ch->sides; i++) sum += panel_bytes(ch, i, p);
+  return sum / ch->sides;
 }
 
 /* Fills subtree and total. */
@@ -40,7 +49,7 @@ static void weigh(chooser *ch) {
   for (tsi_index s = 0; s < symbolic->count; s++) ch->subtree[s] = 0;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     for (tsi_index p = ch->panels->first[s]; p < ch->panels->first[s + 1]; p++)
-      ch->subtree[s] += panel_bytes(ch, p);
+      ch->subtree[s] += mean_bytes(ch, p);
     if (symbolic->parent[s] != TSI_NONE)
       ch->subtree[symbolic->parent[s]] += ch->subtree[s];
     else
@@ -49,27 +58,35 @@ static void weigh(chooser *ch) {
 }
 
 static void start_chunk(chooser *ch, tsi_index panel, bool group) {
-  ch->chunks->panel[ch->chunks->count++] = panel;
+  for (int i = 0; i < ch->sides; i++) ch->chunks[i]->panel[ch->count] = panel;
+  ch->count++;
   ch->open = true;
   ch->group = group;
   ch->weight = 0;
 }
 
-/* Slices that panel p of top supernode s is to be cut into; 1: none. */
-static tsi_index slices_wanted(const chooser *ch, tsi_index s, tsi_index p) {
-  const double bytes = panel_bytes(ch, p);
+/* The slices so far end with the last chunk so far. */
+static void end_slices(chooser *ch) {
+  for (int i = 0; i < ch->sides; i++) ch->chunks[i]->slice_ptr[ch->count] = ch->chunks[i]->slices;
+}
+
+/* Slices that panel p of top supernode s is to be cut into on a side; 1: none. */
+static tsi_index slices_wanted(const chooser *ch, int side, tsi_index s, tsi_index p) {
+  const double bytes = panel_bytes(ch, side, p);
+  const tsi_index height = ch->side[side].panels->height[p];
   double pieces = ROOT_SLICES * ch->subtree[s] / ch->total;
   if (pieces > bytes / ch->options->slice_bytes) pieces = bytes / ch->options->slice_bytes;
   if (pieces < bytes / ch->options->ceiling_bytes) pieces = bytes / ch->options->ceiling_bytes;
-  if (pieces > ch->panels->height[p] / 8) pieces = ch->panels->height[p] / 8;
+  if (pieces > height / 8) pieces = height / 8;
   return pieces < 1.5 ? 1 : (tsi_index)(pieces + 0.5);
 }
 
-/* Appends the slices of panel p, which is chunk count-1 alone. */
-static void slice_panel(chooser *ch, tsi_index p, tsi_index pieces) {
-  const tsi_index height = ch->panels->height[p];
+/* Appends the slices of panel p, which is the last chunk alone. */
+static void slice_panel(chooser *ch, int side, tsi_index p, tsi_index pieces) {
+  tsi_chunks *chunks = ch->chunks[side];
+  const tsi_index height = ch->side[side].panels->height[p];
   const tsi_index rows = ((height + pieces - 1) / pieces + 7) / 8 * 8;
-  for (tsi_index row = 0; row < height; row += rows) ch->chunks->slice_row[ch->chunks->slices++] = row;
+  for (tsi_index row = 0; row < height; row += rows) chunks->slice_row[chunks->slices++] = row;
 }
 
 /* One subtree below the top: joins the open group of its siblings or starts one. */
@@ -84,15 +101,18 @@ static void add_bottom_subtree(chooser *ch, tsi_index root, tsi_index first_supe
 static void add_top_supernode(chooser *ch, tsi_index s, bool only_top_child) {
   bool joins = ch->open && (ch->group ? ch->weight < ch->options->floor_bytes : only_top_child);
   for (tsi_index p = ch->panels->first[s]; p < ch->panels->first[s + 1]; p++) {
-    const double bytes = panel_bytes(ch, p);
-    const tsi_index pieces = slices_wanted(ch, s, p);
-    if (!joins || pieces > 1 || ch->weight + bytes > ch->options->ceiling_bytes) start_chunk(ch, p, false);
+    const double bytes = mean_bytes(ch, p);
+    bool sliced = false;
+    for (int i = 0; i < ch->sides; i++) sliced |= slices_wanted(ch, i, s, p) > 1;
+    if (!joins || sliced || ch->weight + bytes > ch->options->ceiling_bytes) start_chunk(ch, p, false);
     ch->group = false;
     ch->weight += bytes;
-    if (pieces > 1) slice_panel(ch, p, pieces);
-    ch->open = pieces == 1;
-    joins = ch->open;
-    ch->chunks->slice_ptr[ch->chunks->count] = ch->chunks->slices;
+    for (int i = 0; i < ch->sides; i++) {
+      const tsi_index pieces = slices_wanted(ch, i, s, p);
+      if (pieces > 1) slice_panel(ch, i, p, pieces);
+    }
+    ch->open = joins = !sliced;
+    end_slices(ch);
   }
 }
 
@@ -109,7 +129,7 @@ static void choose(chooser *ch, const tsi_index *subtree_first, const tsi_index 
       add_top_supernode(ch, s, top_children[s] == 1 && s > 0);
     else if (parent == TSI_NONE || parent_top)
       add_bottom_subtree(ch, s, subtree_first[s]);
-    ch->chunks->slice_ptr[ch->chunks->count] = ch->chunks->slices;
+    end_slices(ch);
   }
 }
 
@@ -199,7 +219,7 @@ static tristar_status number_rows(tsi_env *env, tsi_chunks *chunks, const tsi_sy
   for (tsi_index c = 0; c < chunks->count; c++) {
     const tsi_index begin = chunks->column[c], columns = tsi_chunk_columns(chunks, c);
     for (tsi_count q = chunks->off_ptr[c]; q < chunks->off_ptr[c + 1]; q++)
-      position[chunks->off[q]] = columns + (tsi_index)(q - chunks->off_ptr[c]);
+      position[chunks->off[q]] = chunks->first_off[c] + (tsi_index)(q - chunks->off_ptr[c]);
     for (tsi_index j = begin; j < begin + columns; j++) position[j] = j - begin;
     for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++) {
       const tsi_index s = panels->supernode[p];
@@ -214,44 +234,72 @@ out:
   return status;
 }
 
-tristar_status tsi_chunks_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
-                                 const tsi_chunk_options *options, tsi_chunks **out) {
+static tristar_status allocate(tsi_env *env, const chooser *ch, int side) {
   tristar_status status = TRISTAR_OK;
-  tsi_chunks *chunks = NULL;
-  tsi_index *subtree_first = NULL, *top_children = NULL, *scratch = NULL;
+  tsi_chunks *chunks = ch->chunks[side];
   tsi_count slices = 0;
-  chooser ch = {.symbolic = symbolic, .panels = panels, .options = options};
-  *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, chunks, 1));
-  TSI_TRY(TSI_ALLOC(env, ch.subtree, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, subtree_first, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, top_children, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, scratch, symbolic->n));
-  weigh(&ch);
-  describe_tree(&ch, subtree_first, top_children);
-  for (tsi_index p = 0; p < panels->count; p++) slices += slices_wanted(&ch, panels->supernode[p], p);
-  ch.chunks = chunks;
-  TSI_TRY(TSI_ALLOC(env, chunks->panel, (tsi_count)panels->count + 1));
-  TSI_TRY(TSI_ALLOC(env, chunks->slice_ptr, (tsi_count)panels->count + 1));
+  for (tsi_index p = 0; p < ch->panels->count; p++)
+    slices += slices_wanted(ch, side, ch->panels->supernode[p], p);
+  TSI_TRY(TSI_ALLOC(env, chunks->panel, (tsi_count)ch->panels->count + 1));
+  TSI_TRY(TSI_ALLOC(env, chunks->slice_ptr, (tsi_count)ch->panels->count + 1));
   TSI_TRY(TSI_ALLOC(env, chunks->slice_row, slices));
-  TSI_TRY(TSI_ALLOC(env, chunks->panel_row, panels->count));
+  TSI_TRY(TSI_ALLOC(env, chunks->panel_row, ch->panels->count));
   chunks->slice_ptr[0] = 0;
-  choose(&ch, subtree_first, top_children);
+out:
+  return status;
+}
+
+/* The rows of the chosen chunks on one side. scratch: n. */
+static tristar_status describe(tsi_env *env, const chooser *ch, int side, tsi_index *scratch) {
+  tristar_status status = TRISTAR_OK;
+  tsi_chunks *chunks = ch->chunks[side];
+  const tsi_symbolic *symbolic = ch->side[side].symbolic;
+  const tsi_panels *panels = ch->side[side].panels;
+  chunks->count = ch->count;
   chunks->panel[chunks->count] = panels->count;
   chunks->slice_ptr[chunks->count] = chunks->slices;
   TSI_TRY(TSI_ALLOC(env, chunks->column, (tsi_count)chunks->count + 1));
   TSI_TRY(TSI_ALLOC(env, chunks->off_ptr, (tsi_count)chunks->count + 1));
   for (tsi_index c = 0; c <= chunks->count; c++) chunks->column[c] = panels->start[chunks->panel[c]];
   TSI_TRY(list_off_rows(env, chunks, symbolic, panels, scratch));
+  TSI_TRY(TSI_ALLOC(env, chunks->first_off, chunks->count));
+  for (tsi_index c = 0; c < chunks->count; c++)
+    chunks->first_off[c] =
+        side > 0 ? tsi_chunk_local_rows(ch->chunks[side - 1], c) : tsi_chunk_columns(chunks, c);
   TSI_TRY(number_rows(env, chunks, symbolic, panels, scratch));
   if (env->check) TSI_TRY(tsi_chunks_check(env, chunks, symbolic, panels));
+out:
+  return status;
+}
+
+tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
+                                 const tsi_chunk_options *options, tsi_chunks **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *subtree_first = NULL, *top_children = NULL, *scratch = NULL;
+  const tsi_symbolic *symbolic = side->symbolic;
+  chooser ch = {.sides = sides,
+                .side = side,
+                .symbolic = symbolic,
+                .panels = side->panels,
+                .options = options,
+                .chunks = out};
+  for (int i = 0; i < sides; i++) out[i] = NULL;
+  for (int i = 0; i < sides; i++) TSI_TRY(TSI_ALLOC_ZERO(env, out[i], 1));
+  TSI_TRY(TSI_ALLOC(env, ch.subtree, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, subtree_first, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, top_children, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, scratch, symbolic->n));
+  weigh(&ch);
+  describe_tree(&ch, subtree_first, top_children);
+  for (int i = 0; i < sides; i++) TSI_TRY(allocate(env, &ch, i));
+  choose(&ch, subtree_first, top_children);
+  for (int i = 0; i < sides; i++) TSI_TRY(describe(env, &ch, i, scratch));
 out:
   TSI_FREE(env, ch.subtree);
   TSI_FREE(env, subtree_first);
   TSI_FREE(env, top_children);
   TSI_FREE(env, scratch);
-  if (status != TRISTAR_OK) tsi_chunks_destroy(env, &chunks);
-  *out = chunks;
+  for (int i = 0; i < sides && status != TRISTAR_OK; i++) tsi_chunks_destroy(env, &out[i]);
   return status;
 }
 
@@ -261,6 +309,7 @@ void tsi_chunks_destroy(tsi_env *env, tsi_chunks **chunks) {
   TSI_FREE(env, (*chunks)->column);
   TSI_FREE(env, (*chunks)->off_ptr);
   TSI_FREE(env, (*chunks)->off);
+  TSI_FREE(env, (*chunks)->first_off);
   TSI_FREE(env, (*chunks)->panel_row);
   TSI_FREE(env, (*chunks)->local_row);
   TSI_FREE(env, (*chunks)->slice_ptr);

@@ -13,17 +13,21 @@
  * slices, none lighter than the slice floor: near the root the tree alone does not keep workers busy.
  *   - If everything together is lighter than `whole_bytes`, there is one chunk.
  *
- * Any partition of a postorder into intervals is legal: the rows below an interval all lie on one path to the
- * root. The choice depends on the structure and the options only, never on the number of workers, so that
- * results do not either.
+ * Any partition of a postorder into intervals is legal: the rows below an interval are columns of later ones.
+ * L and U with different rows (sides) get the same intervals, each its own off-rows and slices; weights are
+ * then means over both, and a panel that is sliced on one side is a chunk of its own on both. The choice
+ * depends on the structure and the options only, never on the number of workers, so that results do not
+ * either.
  *
- * Reads   tsi_symbolic, tsi_panels.
- * Writes  a tsi_chunks that owns its arrays.
+ * Reads   tsi_symbolic, tsi_panels of each side.
+ * Writes  a tsi_chunks for each side that owns its arrays.
  * Invariants (tsi_chunks_check)
  *   - chunk c holds panels panel[c] .. panel[c+1]-1; every chunk has at least one
  *   - off[off_ptr[c] .. off_ptr[c+1]-1] are the rows of its panels that it does not own, ascending, each once
  *   - local_row[panel_row[p] + i], i < height(p): the chunk-local number of row i of panel p: own columns
- * count from 0 in order, off-rows follow in the order of off
+ * count from 0 in order, off-rows from first_off[c] in the order of off
+ *   - first_off[c] is the number of columns; on side 1 it lies behind all that side 0 has: both sides may be
+ * at work on the same chunk at the same time
  *   - a sliced chunk is a single panel; its slices slice_ptr[c] .. slice_ptr[c+1]-1 cut rows 0 .. height-1 in
  * order, each begins at slice_row[k], a multiple of 8, and none is empty; an unsliced chunk has no slice */
 #ifndef TSI_PARTITION_CHUNKS_H
@@ -48,6 +52,7 @@ typedef struct tsi_chunks {
   tsi_index *column;    /* count + 1: first column */
   tsi_count *off_ptr;   /* count + 1 */
   tsi_index *off;       /* off_ptr[count]: columns of the final ordering */
+  tsi_index *first_off; /* count: chunk-local number of the first off-row */
   tsi_count *panel_row; /* panels */
   tsi_index *local_row; /* shared by the panels of a supernode inside a chunk */
   tsi_count local_rows; /* length of local_row */
@@ -56,10 +61,15 @@ typedef struct tsi_chunks {
   tsi_index slices;
 } tsi_chunks;
 
-/* Errors: MEMORY, TOO_LARGE. n = 0 gives no chunk. */
-TRISTAR_CHECKED tristar_status tsi_chunks_create(tsi_env *env, const tsi_symbolic *symbolic,
-                                                 const tsi_panels *panels, const tsi_chunk_options *options,
-                                                 tsi_chunks **out);
+/* One triangular factor, or the two of a solve: the same supernodes and panels, but rows of their own. */
+typedef struct tsi_side {
+  const tsi_symbolic *symbolic;
+  const tsi_panels *panels;
+} tsi_side;
+
+/* out[i] for side[i], sides = 1 or 2. Errors: MEMORY, TOO_LARGE. n = 0 gives no chunk. */
+TRISTAR_CHECKED tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
+                                                 const tsi_chunk_options *options, tsi_chunks **out);
 void tsi_chunks_destroy(tsi_env *env, tsi_chunks **chunks);
 TRISTAR_CHECKED tristar_status tsi_chunks_check(tsi_env *env, const tsi_chunks *chunks,
                                                 const tsi_symbolic *symbolic, const tsi_panels *panels);
@@ -69,6 +79,12 @@ static inline tsi_index tsi_chunk_columns(const tsi_chunks *chunks, tsi_index c)
 }
 static inline tsi_index tsi_chunk_off_rows(const tsi_chunks *chunks, tsi_index c) {
   return (tsi_index)(chunks->off_ptr[c + 1] - chunks->off_ptr[c]);
+}
+/* Chunk-local rows in use up to the end of this side: columns, off-rows, a block of columns for each slice.
+ */
+static inline tsi_index tsi_chunk_local_rows(const tsi_chunks *chunks, tsi_index c) {
+  return chunks->first_off[c] + tsi_chunk_off_rows(chunks, c) +
+         (chunks->slice_ptr[c + 1] - chunks->slice_ptr[c]) * tsi_chunk_columns(chunks, c);
 }
 static inline tsi_index tsi_chunk_slices(const tsi_chunks *chunks, tsi_index c) {
   return chunks->slice_ptr[c + 1] - chunks->slice_ptr[c];

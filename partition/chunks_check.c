@@ -26,6 +26,7 @@ static tristar_status check_rows(tsi_env *env, const tsi_chunks *chunks, const t
                                  const tsi_panels *panels, tsi_index c) {
   tristar_status status = TRISTAR_OK;
   const tsi_index columns = tsi_chunk_columns(chunks, c), off_rows = tsi_chunk_off_rows(chunks, c);
+  const tsi_index first_off = chunks->first_off[c];
   const tsi_index *off = chunks->off + chunks->off_ptr[c];
   bool *seen = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, seen, off_rows));
@@ -35,10 +36,10 @@ static tristar_status check_rows(tsi_env *env, const tsi_chunks *chunks, const t
   for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++)
     for (tsi_index i = 0; i < panels->height[p]; i++) {
       const tsi_index local = chunks->local_row[chunks->panel_row[p] + i];
-      if (local < 0 || local >= columns + off_rows)
+      if (local < 0 || (local >= columns && local < first_off) || local >= first_off + off_rows)
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d, panel %d: row %d is local %d", c, p, i, local);
-      const tsi_index row = local < columns ? chunks->column[c] + local : off[local - columns];
-      if (local >= columns) seen[local - columns] = true;
+      const tsi_index row = local < columns ? chunks->column[c] + local : off[local - first_off];
+      if (local >= columns) seen[local - first_off] = true;
       if (row != panel_row(symbolic, panels, p, i))
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d, panel %d: row %d is %d instead of %d", c, p, i, row,
                  panel_row(symbolic, panels, p, i));

@@ -5,23 +5,19 @@
  * the filled graph stays the one of the ordering. */
 #include "partition/symbolic.h"
 
+#include "partition/amalgamate.h"
 #include "partition/etree.h"
 #include "partition/ordering.h"
-#include "partition/supernodes.h"
 
 /* What lives only while a tsi_symbolic is built. */
 typedef struct work {
   const tsi_graph *graph;
-  tsi_index *parent;         /* of each column */
-  tsi_index *count;          /* entries of each column of L */
-  tsi_index *part;           /* top separator node of each vertex; NULL: no such tree */
-  tsi_index *column_part;    /* the same for each column */
-  tsi_supernode_tree tree;   /* fundamental supernodes */
-  tsi_index *tree_part;      /* top separator node of each of them */
-  tsi_index *group;          /* topmost supernode merged with each of them */
-  tsi_supernode_tree merged; /* the groups, in the order of their topmost members */
-  tsi_index *merged_of;      /* merged supernode of each fundamental one */
-  tsi_index *final;          /* final number of each merged supernode */
+  tsi_index *parent;       /* of each column */
+  tsi_index *count;        /* entries of each column of L */
+  tsi_index *part;         /* top separator node of each vertex; NULL: no such tree */
+  tsi_index *column_part;  /* the same for each column */
+  tsi_supernode_tree tree; /* fundamental supernodes */
+  tsi_index *tree_part;    /* top separator node of each of them */
 } work;
 
 void tsi_symbolic_options_init(tsi_symbolic_options *options) {
@@ -35,11 +31,7 @@ static void free_work(tsi_env *env, work *w) {
   TSI_FREE(env, w->part);
   TSI_FREE(env, w->column_part);
   TSI_FREE(env, w->tree_part);
-  TSI_FREE(env, w->group);
-  TSI_FREE(env, w->merged_of);
-  TSI_FREE(env, w->final);
   tsi_supernodes_destroy(env, &w->tree);
-  tsi_supernodes_destroy(env, &w->merged);
 }
 
 /* Column k becomes the former column order[k], in the permutation and in the tree. */
@@ -135,8 +127,8 @@ out:
   return status;
 }
 
-/* Fundamental supernodes, and the groups of them that are merged. */
-static tristar_status find_groups(tsi_env *env, double relax, work *w, tsi_index n) {
+/* Fundamental supernodes. */
+static tristar_status find_supernodes(tsi_env *env, work *w, tsi_index n) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_supernodes_create(env, n, w->parent, w->count, w->column_part, &w->tree));
   if (w->column_part) {
@@ -144,84 +136,7 @@ static tristar_status find_groups(tsi_env *env, double relax, work *w, tsi_index
     tsi_index j = 0;
     for (tsi_index f = 0; f < w->tree.count; j += w->tree.columns[f++]) w->tree_part[f] = w->column_part[j];
   }
-  TSI_TRY(TSI_ALLOC(env, w->group, w->tree.count));
-  TSI_TRY(tsi_supernodes_merge(env, &w->tree, w->tree_part, relax, w->group));
 out:
-  return status;
-}
-
-/* The tree of the groups. A group's number is the rank of its topmost member, so parents stay behind. */
-static tristar_status merge_groups(tsi_env *env, work *w) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_supernode_tree *tree = &w->tree;
-  tsi_supernode_tree *merged = &w->merged;
-  TSI_TRY(TSI_ALLOC(env, w->merged_of, tree->count));
-  for (tsi_index f = 0; f < tree->count; f++)
-    if (w->group[f] == f) w->merged_of[f] = merged->count++;
-  for (tsi_index f = 0; f < tree->count; f++) w->merged_of[f] = w->merged_of[w->group[f]];
-  TSI_TRY(TSI_ALLOC_ZERO(env, merged->columns, merged->count));
-  TSI_TRY(TSI_ALLOC(env, merged->parent, merged->count));
-  TSI_TRY(TSI_ALLOC(env, merged->rows, merged->count));
-  for (tsi_index f = 0; f < tree->count; f++) {
-    tsi_index m = w->merged_of[f];
-    merged->columns[m] += tree->columns[f];
-    if (w->group[f] != f) continue;
-    merged->parent[m] = tree->parent[f] == TSI_NONE ? TSI_NONE : w->merged_of[tree->parent[f]];
-    merged->rows[m] = tree->rows[f];
-  }
-out:
-  return status;
-}
-
-/* The final postorder of the groups, heaviest subtree first; final[m] is the new number. */
-static tristar_status order_groups(tsi_env *env, work *w, tsi_index *order) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_supernode_tree *merged = &w->merged;
-  tsi_count *weight = NULL; /* stored entries of the subtree */
-  TSI_TRY(TSI_ALLOC_ZERO(env, weight, merged->count));
-  TSI_TRY(TSI_ALLOC(env, w->final, merged->count));
-  for (tsi_index m = 0; m < merged->count; m++) {
-    tsi_count columns = merged->columns[m];
-    weight[m] += columns * (columns + 1) / 2 + columns * merged->rows[m];
-    if (merged->parent[m] != TSI_NONE) weight[merged->parent[m]] += weight[m];
-  }
-  TSI_TRY(tsi_postorder(env, merged->count, merged->parent, weight, order));
-  for (tsi_index s = 0; s < merged->count; s++) w->final[order[s]] = s;
-out:
-  TSI_FREE(env, weight);
-  return status;
-}
-
-/* Takes the groups over into the result, in their final order; column_order[k]: the column that becomes k. */
-static tristar_status number_supernodes(tsi_env *env, work *w, tsi_symbolic *sy, tsi_index *column_order) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_supernode_tree *merged = &w->merged;
-  tsi_index *order = NULL, *next = NULL;
-  sy->count = merged->count;
-  TSI_TRY(TSI_ALLOC(env, order, sy->count));
-  TSI_TRY(order_groups(env, w, order));
-  TSI_TRY(TSI_ALLOC(env, next, sy->count));
-  TSI_TRY(TSI_ALLOC(env, sy->start, sy->count + 1));
-  TSI_TRY(TSI_ALLOC(env, sy->parent, sy->count));
-  TSI_TRY(TSI_ALLOC(env, sy->row_ptr, sy->count + 1));
-  sy->start[0] = 0;
-  sy->row_ptr[0] = 0;
-  for (tsi_index s = 0; s < sy->count; s++) {
-    tsi_index m = order[s], up = merged->parent[m];
-    tsi_count columns = merged->columns[m];
-    sy->start[s + 1] = sy->start[s] + merged->columns[m];
-    sy->parent[s] = up == TSI_NONE ? TSI_NONE : w->final[up];
-    sy->row_ptr[s + 1] = sy->row_ptr[s] + merged->rows[m];
-    sy->nnz_stored += columns * (columns + 1) / 2 + columns * merged->rows[m];
-    next[s] = sy->start[s];
-  }
-  for (tsi_index f = 0, j = 0; f < w->tree.count; f++) {
-    tsi_index s = w->final[w->merged_of[f]];
-    for (tsi_index c = 0; c < w->tree.columns[f]; c++) column_order[next[s]++] = j++;
-  }
-out:
-  TSI_FREE(env, order);
-  TSI_FREE(env, next);
   return status;
 }
 
@@ -280,10 +195,9 @@ out:
 static tristar_status build_supernodes(tsi_env *env, double relax, work *w, tsi_symbolic *sy) {
   tristar_status status = TRISTAR_OK;
   tsi_index *column_order = NULL;
-  TSI_TRY(find_groups(env, relax, w, sy->n));
-  TSI_TRY(merge_groups(env, w));
+  TSI_TRY(find_supernodes(env, w, sy->n));
   TSI_TRY(TSI_ALLOC(env, column_order, sy->n));
-  TSI_TRY(number_supernodes(env, w, sy, column_order));
+  TSI_TRY(tsi_amalgamate(env, &w->tree, w->tree_part, relax, sy, column_order));
   TSI_TRY(renumber_columns(env, sy, column_order, w->parent));
   TSI_TRY(note_parts(env, w, sy));
   TSI_TRY(fill_rows(env, w->graph, sy));
@@ -301,6 +215,7 @@ tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph, const t
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, sy, 1));
   sy->n = graph->n;
+  sy->closed = true;
   TSI_TRY(order_columns(env, options, &w, sy));
   TSI_TRY(count_columns(env, &w, sy));
   TSI_TRY(build_supernodes(env, options->relax, &w, sy));

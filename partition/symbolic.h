@@ -19,7 +19,8 @@
  *   - supernodes are numbered in postorder: the subtree of s is the contiguous range s - subtree_size + 1 ..
  * s.
  *   - among the children of a node, and among the roots, heavier subtrees (stored entries) come first.
- *   - containment: the rows of s that lie beyond parent[s]'s columns are rows of parent[s].
+ *   - containment: the rows of s that lie beyond parent[s]'s columns are rows of parent[s]. Where closed is
+ * false (given.h) the rows of s are only columns of ancestors of s, and children come in any order.
  *   - each entry of A + A^T below the diagonal lies in its column's supernode (block or rows).
  *   - nnz_exact <= nnz_stored; both count the diagonal and the lower triangle of the diagonal blocks only.
  *   - part (if leaf_parts > 1; ordering.h numbers the nodes): node t of the top separator tree has
@@ -43,6 +44,7 @@ typedef struct tsi_symbolic {
   tsi_index *rows;      /* row_ptr[count] */
   tsi_count nnz_exact;  /* entries of L: fundamental structure, no relaxation */
   tsi_count nnz_stored; /* entries of L with the zeros of relaxed merging */
+  bool closed;          /* the containment above holds: the factor of a matrix, nothing dropped */
   double flops;         /* of Cholesky, sum of (column count)^2 over exact columns; LU takes twice as many */
   tsi_index etree_height;  /* nodes on the longest path of the column elimination tree */
   tsi_index tree_height;   /* supernodes on the longest path */

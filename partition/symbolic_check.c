@@ -59,6 +59,15 @@ static tristar_status check_parents(tsi_env *env, const tsi_symbolic *sy) {
   tristar_status status = TRISTAR_OK;
   for (tsi_index s = 0; s < sy->count; s++) {
     tsi_index up = sy->parent[s];
+    if (!sy->closed) {
+      if (up != TSI_NONE && (up <= s || up >= sy->count)) BROKEN("parent %d of supernode %d", up, s);
+      for (tsi_count p = sy->row_ptr[s]; p < sy->row_ptr[s + 1]; p++) {
+        while (up != TSI_NONE && sy->start[up + 1] <= sy->rows[p]) up = sy->parent[up];
+        if (up == TSI_NONE || sy->rows[p] < sy->start[up])
+          BROKEN("row %d of supernode %d is no column of an ancestor", sy->rows[p], s);
+      }
+      continue;
+    }
     if (sy->row_ptr[s] == sy->row_ptr[s + 1]) {
       if (up != TSI_NONE) BROKEN("supernode %d has no rows, but parent %d", s, up);
       continue;
@@ -85,7 +94,7 @@ static tristar_status check_children(tsi_env *env, const tsi_symbolic *sy, tsi_i
     if (sy->parent[c] != node)
       BROKEN("no postorder: the subtree of supernode %d holds %d, whose parent is %d", node, c,
              sy->parent[c]);
-    if (next != TSI_NONE && weight[c] < weight[next])
+    if (sy->closed && next != TSI_NONE && weight[c] < weight[next])
       BROKEN("children %d (%lld entries) and %d (%lld) of supernode %d are not in the order of their weight",
              c, (long long)weight[c], next, (long long)weight[next], node);
   }
@@ -128,7 +137,7 @@ out:
 /* Rows beyond the parent's columns are rows of the parent. Both lists ascend. */
 static tristar_status check_containment(tsi_env *env, const tsi_symbolic *sy) {
   tristar_status status = TRISTAR_OK;
-  for (tsi_index s = 0; s < sy->count; s++) {
+  for (tsi_index s = 0; sy->closed && s < sy->count; s++) {
     tsi_index up = sy->parent[s];
     if (up == TSI_NONE) continue;
     tsi_count q = sy->row_ptr[up];

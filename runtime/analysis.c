@@ -18,15 +18,28 @@ void tristar_analysis_options_init(tristar_analysis_options *options) {
   options->matching = TRISTAR_MATCHING_AUTO;
 }
 
-/* Where each panel's packed values begin. */
-static tristar_status place_panels(tsi_env *env, tristar_analysis_t *an) {
+tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_count **values) {
   tristar_status status = TRISTAR_OK;
-  const tsi_panels *panels = an->panels;
-  TSI_TRY(TSI_ALLOC(env, an->panel_values, (tsi_count)panels->count + 1));
-  an->panel_values[0] = 0;
-  for (tsi_index p = 0; p < panels->count; p++)
-    an->panel_values[p + 1] =
-        an->panel_values[p] + tsi_panel_size(tsi_panel_width(panels, p), panels->height[p]);
+  tsi_count at = 0;
+  TSI_TRY(TSI_ALLOC(env, *values, (tsi_count)panels->count + 1));
+  for (tsi_index p = 0; p < panels->count; p++) {
+    (*values)[p] = at;
+    at += tsi_panel_size(tsi_panel_width(panels, p), panels->height[p]);
+  }
+  (*values)[panels->count] = at;
+out:
+  return status;
+}
+
+tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *an) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = an->symbolic->n;
+  TSI_TRY(TSI_ALLOC(env, an->in_place, n));
+  TSI_TRY(TSI_ALLOC(env, an->out_place, n));
+  for (tsi_index j = 0; j < n; j++) {
+    an->in_place[an->in_row[j]] = j;
+    an->out_place[an->out_row[j]] = j;
+  }
 out:
   return status;
 }
@@ -147,7 +160,8 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
     TSI_TRY(tsi_use_pattern(env, an));
   TSI_TRY(given_order(env, options, an->pattern->n, &given));
   TSI_TRY(order(env, an, &found, given));
-  TSI_TRY(place_panels(env, an));
+  TSI_TRY(tsi_analysis_place_rows(env, an));
+  TSI_TRY(tsi_place_panels(env, an->panels, &an->panel_values));
   TSI_TRY(tsi_assembly_create(env, an));
   if (env->check) TSI_TRY(tsi_analysis_check(env, an));
   an->stats.analyze_seconds = tsi_clock() - begin;
@@ -237,9 +251,14 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   tsi_pattern_destroy(env, &an->pattern);
   tsi_symbolic_destroy(env, &an->symbolic);
   tsi_panels_destroy(env, &an->panels);
+  tsi_symbolic_destroy(env, &an->other.symbolic);
+  tsi_panels_destroy(env, &an->other.panels);
+  TSI_FREE(env, an->other.panel_values);
   tsi_assembly_finish(env, an);
   TSI_FREE(env, an->in_row);
   TSI_FREE(env, an->out_row);
+  TSI_FREE(env, an->in_place);
+  TSI_FREE(env, an->out_place);
   TSI_FREE(env, an->row_scale);
   TSI_FREE(env, an->col_scale);
   TSI_FREE(env, an->panel_values);

@@ -1,8 +1,10 @@
-/* What tristar_analyze leaves behind: orderings, supernodes, panels, and where every entry of A goes.
+/* What tristar_analyze or an import leaves behind: orderings, supernodes, panels, and, if the library
+ * factors, where every entry of A goes.
  *
  * Final ordering. Final column j is the user's column out_row[j], final row j is the user's row in_row[j];
- * they differ only if a matching permuted the rows. The factored matrix is B(i,j) = R A(in_row[i],
- * out_row[j]) C with row scaling R and column scaling C; B x' = b' with b' = R b, x = C x'.
+ * they differ only if a matching permuted the rows, or another solver did. in_place and out_place are the
+ * inverse maps. The factored matrix is B(i,j) = R A(in_row[i], out_row[j]) C with row scaling R and column
+ * scaling C; B x' = b' with b' = R b, x = C x'.
  *
  * Assembly lists. Entry (i, j) of B with i >= j goes to the lower list of column j, others (LU only) to the
  * upper list of row i. source >= 0: the user's value p; source < 0: the mirror image of the user's value
@@ -26,6 +28,13 @@ typedef struct tsi_assembly {
   tsi_count *source; /* see above */
 } tsi_assembly;
 
+/* Supernodes and panels of a triangular factor, and where each panel's packed values begin (panels + 1). */
+typedef struct tsi_structure {
+  tsi_symbolic *symbolic;
+  tsi_panels *panels;
+  tsi_count *panel_values;
+} tsi_structure;
+
 struct tristar_analysis_s {
   atomic_int references;
   tristar_t *ts;
@@ -34,12 +43,15 @@ struct tristar_analysis_s {
   bool fallback;                    /* METHOD_AUTO chose LLT: LDLT may be tried if that fails */
   bool adjoint;                     /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
   char factor_scalar;               /* of factors and workspace: pattern->scalar, or its single form */
-  tsi_symbolic *symbolic;
+  bool imported;                    /* the factors come from elsewhere: nothing to assemble */
+  tsi_symbolic *symbolic;           /* of L, and of U unless it has its own */
   tsi_panels *panels;
-  tsi_index *in_row, *out_row;   /* n */
-  double *row_scale, *col_scale; /* n, of the matching, by user's row and column; NULL without one */
-  tsi_assembly lower, upper;     /* upper: LU only */
-  tsi_count *panel_values;       /* panels + 1: where each panel's packed values begin */
+  tsi_count *panel_values;         /* panels + 1: where each panel's packed values begin */
+  tsi_structure other;             /* of U where its rows are not those of L (imported LU); else all NULL */
+  tsi_index *in_row, *out_row;     /* n */
+  tsi_index *in_place, *out_place; /* n */
+  double *row_scale, *col_scale;   /* n, of the matching, by user's row and column; NULL without one */
+  tsi_assembly lower, upper;       /* upper: LU only */
   tristar_analysis_stats stats;
 };
 
@@ -49,6 +61,19 @@ TRISTAR_CHECKED tristar_status tsi_analysis_for_ldlt(const tristar_analysis_t *a
 TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
 
+/* Fills in_place and out_place. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *analysis);
+/* Where the packed values of each panel begin. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_count **values);
+
+/* Triangular factors of different structure: 1 or 2. */
+static inline int tsi_analysis_sides(const tristar_analysis_t *analysis) {
+  return analysis->other.symbolic ? 2 : 1;
+}
+static inline tsi_structure tsi_analysis_structure(const tristar_analysis_t *analysis, int side) {
+  return side > 0 ? analysis->other
+                  : (tsi_structure){analysis->symbolic, analysis->panels, analysis->panel_values};
+}
 static inline bool tsi_analysis_is_lu(const tristar_analysis_t *analysis) {
   return analysis->stats.method == TRISTAR_METHOD_LU;
 }

@@ -75,9 +75,8 @@ static tristar_status set_scaling(tristar_factor_t *factor) {
   return TRISTAR_OK;
 }
 
-/* A stream of `size` scalars and its pad. */
-static tristar_status allocate_stream(tsi_env *env, const tristar_factor_t *factor, tsi_count size,
-                                      void **out) {
+tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor, tsi_count size,
+                                          void **out) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_allocate(env, (size_t)size + TSI_STREAM_PAD, factor->scalar_bytes, __func__, __FILE__, __LINE__,
                        out));
@@ -92,14 +91,16 @@ static tristar_status allocate(tsi_env *env, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = an->pattern->n;
   const tsi_count size = an->panel_values[an->panels->count];
-  TSI_TRY(allocate_stream(env, factor, size, &factor->lower));
+  TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->lower));
   if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
   if (tsi_analysis_is_lu(an))
-    TSI_TRY(allocate_stream(env, factor, size, &factor->upper));
+    TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->upper));
   else
     TSI_TRY(tsi_allocate(env, 2 * (size_t)n, factor->scalar_bytes, __func__, __FILE__, __LINE__,
                          &factor->inverse));
   TSI_TRY(TSI_ALLOC(env, factor->pivots, n));
+  TSI_TRY(TSI_ALLOC(env, factor->pivot_order, n));
+  TSI_TRY(TSI_ALLOC(env, factor->position, n));
   TSI_TRY(TSI_ALLOC(env, factor->row_scale, n));
   TSI_TRY(TSI_ALLOC(env, factor->col_scale, n));
 out:
@@ -111,8 +112,27 @@ static void release_storage(tsi_env *env, tristar_factor_t *factor) {
   TSI_FREE(env, factor->upper);
   TSI_FREE(env, factor->inverse);
   TSI_FREE(env, factor->pivots);
+  TSI_FREE(env, factor->pivot_order);
+  TSI_FREE(env, factor->position);
   TSI_FREE(env, factor->row_scale);
   TSI_FREE(env, factor->col_scale);
+}
+
+/* The order that the interchanges inside the panels make. */
+static void order_pivots(tristar_factor_t *factor) {
+  const tsi_panels *panels = factor->analysis->panels;
+  tsi_index *order = factor->pivot_order;
+  factor->pivoted = false;
+  if (factor->pivots == NULL) return;
+  for (tsi_index j = 0; j < factor->analysis->symbolic->n; j++) order[j] = j;
+  for (tsi_index p = 0; p < panels->count; p++)
+    for (tsi_index j = panels->start[p]; j < panels->start[p + 1]; j++) {
+      const tsi_index other = panels->start[p] + factor->pivots[j], keep = order[j];
+      order[j] = order[other];
+      order[other] = keep;
+      factor->pivoted |= other != j;
+    }
+  for (tsi_index k = 0; k < factor->analysis->symbolic->n; k++) factor->position[order[k]] = k;
 }
 
 static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) {
@@ -125,10 +145,6 @@ static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) 
   stats->factor_bytes = (size_t)an->panel_values[an->panels->count] * (lu ? 2 : 1) * factor->scalar_bytes;
   stats->peak_bytes = atomic_load(&memory->recent) - before;
   stats->factor_seconds = seconds;
-  factor->pivoted = false;
-  for (tsi_index p = 0; factor->pivots && p < an->panels->count && !factor->pivoted; p++)
-    for (tsi_index j = an->panels->start[p]; j < an->panels->start[p + 1]; j++)
-      if (factor->pivots[j] != j - an->panels->start[p]) factor->pivoted = true;
   tsi_log(&factor->ts->env, TRISTAR_LOG_INFO, "factor: %.3g s, %.1f GF/s, %.1f MB, %lld perturbed pivots",
           seconds, an->stats.flops / seconds / 1e9, (double)stats->factor_bytes / 1e6,
           (long long)stats->perturbed_pivots);
@@ -145,6 +161,7 @@ static tristar_status run(tristar_factor_t *factor, const void *values) {
     memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
   TSI_TRY(set_scaling(factor));
   TSI_TRY(tsi_factorize(factor));
+  order_pivots(factor);
   factor->valid = true;
 out:
   return status;
@@ -181,6 +198,7 @@ tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, 
   atomic_init(&factor->references, 1);
   factor->ts = analysis->ts;
   factor->analysis = tsi_analysis_share(analysis);
+  factor->has_matrix = true;
   factor->user_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
   factor->scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
   TSI_TRY(tsi_allocate(env, (size_t)analysis->pattern->ptr[analysis->pattern->n], factor->user_bytes,
@@ -201,6 +219,8 @@ tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
   if (factor == NULL) return TRISTAR_ERR_ARGUMENT;
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
+  if (factor->analysis->imported)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "an imported factor gets new values by tristar_reimport");
   if (values == NULL && factor->analysis->pattern->ptr[factor->analysis->pattern->n] > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
@@ -212,6 +232,19 @@ out:
 
 void tristar_factor_get_stats(const tristar_factor_t *factor, tristar_factor_stats *stats) {
   *stats = factor->stats;
+}
+
+void tristar_factor_get_order(const tristar_factor_t *factor, int64_t *row_order, int64_t *column_order,
+                              double *row_scale, double *column_scale) {
+  const tristar_analysis_t *an = factor->analysis;
+  const bool both = an->imported || !tsi_analysis_is_lu(an); /* rows and columns alike */
+  for (tsi_index k = 0; k < an->symbolic->n; k++) {
+    const tsi_index j = factor->pivot_order ? factor->pivot_order[k] : k;
+    if (row_order) row_order[k] = an->in_row[j];
+    if (column_order) column_order[k] = an->out_row[both ? j : k];
+    if (row_scale) row_scale[k] = factor->row_scale ? factor->row_scale[k] : 1;
+    if (column_scale) column_scale[k] = factor->col_scale ? factor->col_scale[k] : 1;
+  }
 }
 
 const tristar_analysis_t *tristar_factor_analysis(const tristar_factor_t *factor) {

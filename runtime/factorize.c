@@ -396,7 +396,7 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   }
   tsi_blas_acquire();
   blas = true;
-  TSI_TRY(tsi_tasks_run(tasks));
+  TSI_TRY(tsi_tasks_run(tasks, false));
   TSI_TRY((tristar_status)atomic_load(&numeric.status));
   factor->stats.perturbed_pivots = atomic_load(&numeric.perturbed);
 out:

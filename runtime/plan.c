@@ -28,99 +28,152 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
     options.whole_bytes = 2 * options.floor_bytes;
     if (options.ceiling_bytes < 2 * options.floor_bytes) options.ceiling_bytes = 2 * options.floor_bytes;
   }
-  TSI_TRY(tsi_chunks_create(env, an->symbolic, an->panels, &options, &plan->chunks));
-  TSI_TRY(tsi_dag_create(env, plan->chunks, an->panels, plan->factor->scalar_bytes, &plan->dag));
-  TSI_TRY(TSI_ALLOC(env, plan->order, 2 * (tsi_count)plan->dag->nodes));
-  TSI_TRY(tsi_dag_order(env, plan->dag, plan->options.order_seed, plan->order));
+  const int sides = plan->sides;
+  tsi_side side[2];
+  tsi_chunks *chunks[2] = {NULL, NULL};
+  for (int i = 0; i < sides; i++)
+    side[i] = (tsi_side){tsi_analysis_structure(an, i).symbolic, tsi_analysis_structure(an, i).panels};
+  TSI_TRY(tsi_chunks_create(env, sides, side, &options, chunks));
+  for (int i = 0; i < sides; i++) plan->side[i].chunks = chunks[i];
+  for (int i = 0; i < sides; i++)
+    TSI_TRY(
+        tsi_sweep_create(env, chunks[i], side[i].panels, plan->factor->scalar_bytes, &plan->side[i].sweep));
+  for (int d = 0; d < sides; d++) {
+    TSI_TRY(tsi_dag_create(env, plan->side[d].sweep, plan->side[sides - 1 - d].sweep, &plan->dag[d]));
+    TSI_TRY(TSI_ALLOC(env, plan->order[d], plan->dag[d]->tasks));
+    TSI_TRY(tsi_dag_order(env, plan->dag[d], plan->options.order_seed, plan->order[d]));
+  }
 out:
   return status;
 }
 
-static tristar_status fill_panels(tsi_env *env, tristar_plan_t *plan) {
+static tristar_status fill_panels(tsi_env *env, tristar_plan_t *plan, int i) {
   tristar_status status = TRISTAR_OK;
-  const tristar_analysis_t *an = plan->factor->analysis;
-  const tsi_panels *panels = an->panels;
-  TSI_TRY(TSI_ALLOC(env, plan->panel, panels->count));
-  TSI_TRY(TSI_ALLOC(env, plan->chunk_of_supernode, an->symbolic->count));
-  for (tsi_index c = 0; c < plan->chunks->count; c++)
-    for (tsi_index p = plan->chunks->panel[c]; p < plan->chunks->panel[c + 1]; p++) {
-      plan->panel[p] = (tsi_panel){.values = an->panel_values[p],
-                                   .row = plan->chunks->panel_row[p],
+  const tsi_structure structure = tsi_analysis_structure(plan->factor->analysis, i);
+  const tsi_panels *panels = structure.panels;
+  tsi_plan_side *side = &plan->side[i];
+  TSI_TRY(TSI_ALLOC(env, side->panel, panels->count));
+  for (tsi_index c = 0; c < side->chunks->count; c++)
+    for (tsi_index p = side->chunks->panel[c]; p < side->chunks->panel[c + 1]; p++)
+      side->panel[p] = (tsi_panel){.values = structure.panel_values[p],
+                                   .row = side->chunks->panel_row[p],
                                    .width = tsi_panel_width(panels, p),
                                    .height = panels->height[p],
-                                   .x = panels->start[p] - plan->chunks->column[c],
+                                   .x = panels->start[p] - side->chunks->column[c],
                                    .column = panels->start[p]};
-      if (p == panels->first[panels->supernode[p]]) plan->chunk_of_supernode[panels->supernode[p]] = c;
-    }
 out:
   return status;
 }
 
-static tristar_status fill_chunks(tsi_env *env, tristar_plan_t *plan) {
+static tristar_status note_chunks(tsi_env *env, tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
-  const tsi_chunks *chunks = plan->chunks;
-  const tsi_dag *dag = plan->dag;
+  const tsi_chunks *chunks = plan->side[0].chunks;
+  const tsi_panels *panels = plan->factor->analysis->panels;
+  TSI_TRY(TSI_ALLOC(env, plan->chunk_of_supernode, plan->factor->analysis->symbolic->count));
+  for (tsi_index c = 0; c < chunks->count; c++)
+    for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++)
+      if (p == panels->first[panels->supernode[p]]) plan->chunk_of_supernode[panels->supernode[p]] = c;
+out:
+  return status;
+}
+
+/* Places the chunks in the workspace, which all sides share; each begins on cache lines of its own. */
+static tsi_count place_chunk(const tristar_plan_t *plan, tsi_index c) {
+  return tsi_round_up_block(tsi_chunk_local_rows(plan->side[plan->sides - 1].chunks, c));
+}
+
+static tristar_status fill_chunks(tsi_env *env, tristar_plan_t *plan, int i) {
+  tristar_status status = TRISTAR_OK;
+  tsi_plan_side *side = &plan->side[i];
+  const tsi_chunks *chunks = side->chunks;
+  const tsi_sweep *sweep = side->sweep;
   tsi_count row = 0;
-  TSI_TRY(TSI_ALLOC(env, plan->chunk, chunks->count));
-  TSI_TRY(TSI_ALLOC(env, plan->slice, chunks->slices));
-  TSI_TRY(TSI_ALLOC(env, plan->pair, dag->pairs));
+  TSI_TRY(TSI_ALLOC(env, side->chunk, chunks->count));
+  TSI_TRY(TSI_ALLOC(env, side->slice, chunks->slices));
+  TSI_TRY(TSI_ALLOC(env, side->pair, sweep->pairs));
   for (tsi_index c = 0; c < chunks->count; c++) {
-    tsi_solve_chunk *to = &plan->chunk[c];
+    tsi_solve_chunk *to = &side->chunk[c];
     *to = (tsi_solve_chunk){.workspace = row,
                             .off = chunks->off_ptr[c],
-                            .sources = dag->target_ptr[c],
-                            .targets = dag->source_ptr[c],
-                            .source_count = (tsi_index)(dag->target_ptr[c + 1] - dag->target_ptr[c]),
-                            .target_count = (tsi_index)(dag->source_ptr[c + 1] - dag->source_ptr[c]),
+                            .sources = sweep->target_ptr[c],
+                            .targets = sweep->source_ptr[c],
+                            .source_count = (tsi_index)(sweep->target_ptr[c + 1] - sweep->target_ptr[c]),
+                            .target_count = (tsi_index)(sweep->source_ptr[c + 1] - sweep->source_ptr[c]),
                             .panel = chunks->panel[c],
                             .panels = chunks->panel[c + 1] - chunks->panel[c],
                             .column = chunks->column[c],
                             .columns = tsi_chunk_columns(chunks, c),
+                            .update = chunks->first_off[c],
                             .off_rows = tsi_chunk_off_rows(chunks, c),
                             .slice = chunks->slice_ptr[c],
                             .slices = tsi_chunk_slices(chunks, c)};
-    for (tsi_index k = 0; k < to->slices; k++)
-      plan->slice[to->slice + k] =
-          (tsi_solve_slice){c, chunks->slice_row[to->slice + k],
-                            tsi_slice_rows(chunks, plan->factor->analysis->panels, c, to->slice + k)};
-    /* chunks begin on cache lines of their own */
-    row += tsi_round_up_block((tsi_count)to->columns + to->off_rows + (tsi_count)to->slices * to->columns);
+    for (tsi_index k = to->slice; k < to->slice + to->slices; k++)
+      side->slice[k] = (tsi_solve_slice){
+          c, chunks->slice_row[k],
+          tsi_slice_rows(chunks, tsi_analysis_structure(plan->factor->analysis, i).panels, c, k)};
+    row += place_chunk(plan, c);
   }
   plan->workspace_rows = row;
-  for (tsi_count q = 0; q < dag->pairs; q++)
-    plan->pair[q] =
-        (tsi_solve_pair){dag->pair[q].source, dag->pair[q].target, dag->pair[q].first, dag->pair[q].count};
+  for (tsi_count q = 0; q < sweep->pairs; q++)
+    side->pair[q] = (tsi_solve_pair){sweep->pair[q].source, sweep->pair[q].target, sweep->pair[q].first,
+                                     sweep->pair[q].count};
 out:
   return status;
 }
 
-static void point_to_data(tristar_plan_t *plan) {
-  plan->nodes = tsi_node_kernels_select(plan->factor->analysis->factor_scalar);
-  plan->data = (tsi_solve_data){.kernels = tsi_kernels_select(plan->factor->analysis->factor_scalar, NULL),
-                                .chunk = plan->chunk,
-                                .slice = plan->slice,
-                                .panel = plan->panel,
-                                .local_row = plan->chunks->local_row,
-                                .off = plan->chunks->off,
-                                .pair = plan->pair,
-                                .by_target = plan->dag->by_target};
+static void point_to_data(tristar_plan_t *plan, int i) {
+  tsi_plan_side *side = &plan->side[i];
+  side->data = (tsi_solve_data){.kernels = tsi_kernels_select(plan->factor->analysis->factor_scalar, NULL),
+                                .chunk = side->chunk,
+                                .slice = side->slice,
+                                .panel = side->panel,
+                                .local_row = side->chunks->local_row,
+                                .off = side->chunks->off,
+                                .pair = side->pair,
+                                .by_target = side->sweep->by_target};
 }
 
 static void fill_stats(tristar_plan_t *plan) {
-  const tristar_analysis_t *an = plan->factor->analysis;
+  const tristar_factor_t *factor = plan->factor;
+  const tsi_dag *dag = plan->dag[0];
+  const tsi_sweep *forward = dag->forward;
+  const bool both = !tsi_factor_is_triangle(factor); /* else one sweep */
   tristar_plan_stats *stats = &plan->stats;
-  stats->chunks = plan->dag->chunks;
-  stats->slices = plan->dag->slices;
-  stats->tasks = plan->use_tasks ? 2 * (int64_t)plan->dag->nodes + 1 : 0;
-  stats->edges = 2 * plan->dag->edges;
-  for (tsi_index v = 0; v < plan->dag->nodes; v++) stats->edges += tsi_dag_turns(plan->dag, v);
-  stats->width = plan->dag->width;
-  stats->depth = plan->dag->depth;
-  stats->critical_bytes = plan->dag->critical_bytes;
-  stats->stream_bytes = 2.0 * (double)an->symbolic->nnz_stored * (double)plan->factor->scalar_bytes;
-  stats->exact_bytes = 2.0 * (double)an->symbolic->nnz_exact * (double)plan->factor->scalar_bytes;
+  stats->chunks = forward->chunks;
+  stats->slices = tsi_index_max(forward->slices, dag->backward->slices);
+  stats->tasks = plan->use_tasks ? (both ? dag->tasks : forward->nodes) + 1 : 0;
+  stats->edges = forward->edges;
+  if (both) {
+    stats->edges += dag->backward->edges;
+    for (tsi_index v = 0; v < forward->nodes; v++) stats->edges += tsi_dag_turn(dag, v) != TSI_NONE;
+  }
+  stats->width = forward->width;
+  stats->depth = forward->depth;
+  stats->critical_bytes = both ? dag->critical_bytes : dag->critical_bytes / 2;
+  for (int i = 0; i < (both ? 2 : 1); i++) {
+    const tsi_symbolic *symbolic = tsi_analysis_structure(factor->analysis, i < plan->sides ? i : 0).symbolic;
+    stats->stream_bytes += (double)symbolic->nnz_stored * (double)factor->scalar_bytes;
+    stats->exact_bytes += (double)symbolic->nnz_exact * (double)factor->scalar_bytes;
+  }
   stats->workers = plan->use_tasks ? (int)starpu_cpu_worker_get_count() : 1;
   stats->scheduler = plan->use_tasks ? starpu_sched_ctx_get_sched_policy(0)->policy_name : "serial";
+}
+
+/* Makes the first replay, so that the first solve finds its workspace and its tasks. */
+static tristar_status warm_up(tristar_plan_t *plan) {
+  tristar_status status = TRISTAR_OK;
+  tsi_replay *replay = NULL;
+  tsi_tasks *tasks;
+  const int64_t wanted = plan->options.nrhs > 0 ? plan->options.nrhs : 1;
+  const tsi_index nrhs = (tsi_index)tsi_count_min(wanted, TSI_NRHS_BLOCK);
+  const tsi_sweeps sweeps = !tsi_factor_is_triangle(plan->factor) ? TSI_BOTH
+                            : plan->factor->lower                 ? TSI_FORWARD
+                                                                  : TSI_BACKWARD;
+  TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
+  TSI_TRY(tsi_replay_tasks(replay, 0, sweeps, &tasks));
+out:
+  if (replay) tsi_replay_give_back(replay);
+  return status;
 }
 
 tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
@@ -128,7 +181,6 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   tristar_status status = TRISTAR_OK;
   tristar_plan_options defaults;
   tristar_plan_t *plan = NULL;
-  tsi_replay *replay = NULL;
   if (factor == NULL) return TRISTAR_ERR_ARGUMENT;
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
@@ -147,21 +199,25 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   plan->ts = factor->ts;
   plan->factor = tsi_factor_share(factor);
   plan->options = *options;
+  plan->sides = tsi_analysis_sides(factor->analysis);
+  plan->nodes = tsi_node_kernels_select(factor->analysis->factor_scalar);
   TSI_TRY(choose_chunks(env, plan));
-  plan->use_tasks = options->engine == TRISTAR_ENGINE_TASKS ||
-                    (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->use_starpu && plan->dag->nodes > 1);
+  plan->use_tasks =
+      options->engine == TRISTAR_ENGINE_TASKS ||
+      (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->use_starpu && plan->dag[0]->forward->nodes > 1);
   if (plan->use_tasks) TSI_TRY(tsi_context_need_starpu(plan->ts));
-  TSI_TRY(fill_panels(env, plan));
-  TSI_TRY(fill_chunks(env, plan));
-  point_to_data(plan);
+  TSI_TRY(note_chunks(env, plan));
+  for (int i = 0; i < plan->sides; i++) {
+    TSI_TRY(fill_panels(env, plan, i));
+    TSI_TRY(fill_chunks(env, plan, i));
+    point_to_data(plan, i);
+  }
   fill_stats(plan);
-  const tsi_index nrhs = (tsi_index)tsi_count_min(options->nrhs > 0 ? options->nrhs : 1, TSI_NRHS_BLOCK);
-  TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
-  tsi_replay_give_back(replay);
+  TSI_TRY(warm_up(plan));
   plan->stats.plan_seconds = tsi_clock() - begin;
-  tsi_log(env, TRISTAR_LOG_INFO, "plan: %d chunks, %d slices, %s on %d workers, kernels %s, %.3g s",
-          plan->dag->chunks, plan->dag->slices, plan->stats.scheduler, plan->stats.workers,
-          plan->data.kernels->isa, plan->stats.plan_seconds);
+  tsi_log(env, TRISTAR_LOG_INFO, "plan: %lld chunks, %lld slices, %s on %d workers, kernels %s, %.3g s",
+          (long long)plan->stats.chunks, (long long)plan->stats.slices, plan->stats.scheduler,
+          plan->stats.workers, plan->side[0].data.kernels->isa, plan->stats.plan_seconds);
 out:
   if (status != TRISTAR_OK) tristar_plan_destroy(&plan);
   if (out != NULL) *out = plan;
@@ -180,7 +236,7 @@ const int32_t *tristar_plan_chunk_of_supernode(const tristar_plan_t *plan) {
 
 tristar_status tristar_plan_write_dot(const tristar_plan_t *plan, const char *path) {
   if (plan == NULL || path == NULL) return TRISTAR_ERR_ARGUMENT;
-  return tsi_dag_write_dot(&plan->ts->env, plan->dag, plan->chunks, path);
+  return tsi_sweep_write_dot(&plan->ts->env, plan->side[0].sweep, plan->side[0].chunks, path);
 }
 
 void tristar_plan_destroy(tristar_plan_t **plan) {
@@ -193,13 +249,17 @@ void tristar_plan_destroy(tristar_plan_t **plan) {
     p->free_replays = replay->next;
     tsi_replay_destroy(&replay);
   }
-  tsi_chunks_destroy(env, &p->chunks);
-  tsi_dag_destroy(env, &p->dag);
-  TSI_FREE(env, p->order);
-  TSI_FREE(env, p->chunk);
-  TSI_FREE(env, p->slice);
-  TSI_FREE(env, p->panel);
-  TSI_FREE(env, p->pair);
+  for (int i = 0; i < 2; i++) {
+    tsi_plan_side *side = &p->side[i];
+    tsi_dag_destroy(env, &p->dag[i]);
+    TSI_FREE(env, p->order[i]);
+    tsi_sweep_destroy(env, &side->sweep);
+    tsi_chunks_destroy(env, &side->chunks);
+    TSI_FREE(env, side->chunk);
+    TSI_FREE(env, side->slice);
+    TSI_FREE(env, side->panel);
+    TSI_FREE(env, side->pair);
+  }
   TSI_FREE(env, p->chunk_of_supernode);
   tristar_factor_destroy(&p->factor);
   pthread_mutex_destroy(&p->lock);

@@ -14,28 +14,39 @@
 
 #define TSI_NRHS_BLOCK 64 /* more right-hand sides are solved in blocks of this many */
 
+/* What runs: both sweeps or one of them. */
+typedef enum tsi_sweeps { TSI_BOTH, TSI_FORWARD, TSI_BACKWARD, TSI_SWEEPS } tsi_sweeps;
+
 typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
   tristar_plan_t *plan;
   tsi_solve_call call;
-  tsi_tasks *tasks;         /* one for every node and direction */
-  tsi_count workspace_size; /* scalars */
+  const tsi_solve_data *forward, *backward; /* the sides that this call's sweeps work with */
+  tsi_tasks *tasks[2][TSI_SWEEPS];          /* by DAG and sweeps; recorded when first needed */
+  tsi_count workspace_size;                 /* scalars */
 } tsi_replay;
+
+/* One of the triangular factors, as the solve sees it. */
+typedef struct tsi_plan_side {
+  tsi_chunks *chunks;
+  tsi_sweep *sweep;
+  tsi_solve_data data;
+  tsi_solve_chunk *chunk;
+  tsi_solve_slice *slice;
+  tsi_panel *panel;
+  tsi_solve_pair *pair;
+} tsi_plan_side;
 
 struct tristar_plan_s {
   tristar_t *ts;
   tristar_factor_t *factor;
   tristar_plan_options options;
   bool use_tasks;
-  tsi_chunks *chunks;
-  tsi_dag *dag;
-  tsi_index *order; /* 2 * nodes tasks in the order in which they are recorded, and run without StarPU */
-  tsi_solve_data data;
+  int sides;
+  tsi_plan_side side[2]; /* 0: L (or the only factor), 1: U if its structure is another one */
+  tsi_dag *dag[2]; /* 0: forward with side 0; 1: forward with side 1, backward with side 0; NULL: one side */
+  tsi_index *order[2]; /* tasks of each DAG in the order in which they are recorded, and run without StarPU */
   const tsi_node_kernels *nodes;
-  tsi_solve_chunk *chunk;
-  tsi_solve_slice *slice;
-  tsi_panel *panel;
-  tsi_solve_pair *pair;
   tsi_count workspace_rows;
   tsi_index *chunk_of_supernode;
   pthread_mutex_t lock; /* guards the pool and the changing statistics */
@@ -45,6 +56,9 @@ struct tristar_plan_s {
 
 /* A replay with a workspace for `stride` scalars a row, from the pool or new. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_replay **out);
+/* The tasks of a DAG of the plan, recorded if this is their first use. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_replay_tasks(tsi_replay *replay, int dag, tsi_sweeps sweeps,
+                                                tsi_tasks **out);
 void tsi_replay_give_back(tsi_replay *replay);
 void tsi_replay_destroy(tsi_replay **replay);
 

@@ -4,67 +4,80 @@
 static void run_forward_chunk(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
   (void)worker;
-  replay->plan->nodes->forward_chunk(&replay->plan->data, &replay->call, argument[0]);
+  replay->plan->nodes->forward_chunk(replay->forward, &replay->call, argument[0]);
 }
 static void run_forward_slice(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
   (void)worker;
-  replay->plan->nodes->forward_slice(&replay->plan->data, &replay->call, argument[0]);
+  replay->plan->nodes->forward_slice(replay->forward, &replay->call, argument[0]);
 }
 static void run_backward_chunk(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
   (void)worker;
-  replay->plan->nodes->backward_chunk(&replay->plan->data, &replay->call, argument[0]);
+  replay->plan->nodes->backward_chunk(replay->backward, &replay->call, argument[0]);
 }
 static void run_backward_slice(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
   (void)worker;
-  replay->plan->nodes->backward_slice(&replay->plan->data, &replay->call, argument[0]);
+  replay->plan->nodes->backward_slice(replay->backward, &replay->call, argument[0]);
 }
 
 #define BYTES_PER_MICROSECOND 15e3
 
-/* Adds combined task `task` of the DAG; number_of[task] becomes its number. */
-static tristar_status add_task(tsi_replay *replay, tsi_index task, tsi_index *number_of) {
-  const tsi_dag *dag = replay->plan->dag;
-  const bool backward = task >= dag->nodes;
-  const tsi_index node = backward ? task - dag->nodes : task;
-  const bool slice = node >= dag->chunks;
-  const tsi_index argument[4] = {slice ? node - dag->chunks : node, 0, 0, 0};
+/* Adds task `task` of a DAG; *number becomes its number. */
+static tristar_status add_task(tsi_replay *replay, tsi_tasks *tasks, const tsi_dag *dag, tsi_index task,
+                               tsi_index *number) {
+  const bool backward = task >= dag->forward->nodes;
+  const tsi_sweep *sweep = backward ? dag->backward : dag->forward;
+  const tsi_index node = backward ? task - dag->forward->nodes : task;
+  const bool slice = node >= sweep->chunks;
+  const tsi_index argument[4] = {slice ? node - sweep->chunks : node, 0, 0, 0};
   static const struct {
     const char *name;
     tsi_task_run run;
   } kind[2][2] = {{{"forward_chunk", run_forward_chunk}, {"forward_slice", run_forward_slice}},
                   {{"backward_chunk", run_backward_chunk}, {"backward_slice", run_backward_slice}}};
-  return tsi_tasks_add(replay->tasks, kind[backward][slice].name, kind[backward][slice].run, replay, argument,
-                       dag->priority[task], 1 + dag->bytes[node] / BYTES_PER_MICROSECOND, &number_of[task]);
+  return tsi_tasks_add(tasks, kind[backward][slice].name, kind[backward][slice].run, replay, argument,
+                       dag->priority[task], 1 + sweep->bytes[node] / BYTES_PER_MICROSECOND, number);
 }
 
 typedef struct edge_adder {
   tsi_tasks *tasks;
-  const tsi_index *number_of;
+  const tsi_index *number_of; /* TSI_NONE: the task does not run */
   tristar_status status;
 } edge_adder;
 
 static void add_edge(void *arg, tsi_index task, tsi_index before) {
   edge_adder *adder = arg;
-  if (adder->status == TRISTAR_OK)
+  if (adder->status == TRISTAR_OK && adder->number_of[task] != TSI_NONE)
     adder->status = tsi_tasks_after(adder->tasks, adder->number_of[task], adder->number_of[before]);
 }
 
-static tristar_status add_tasks(tsi_env *env, tsi_replay *replay) {
+tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweeps, tsi_tasks **out) {
   tristar_status status = TRISTAR_OK;
   const tristar_plan_t *plan = replay->plan;
-  const tsi_index tasks = 2 * plan->dag->nodes;
+  const tsi_dag *dag = plan->dag[number];
+  tsi_env *env = &plan->ts->env;
   tsi_index *number_of = NULL;
-  TSI_TRY(TSI_ALLOC(env, number_of, tasks));
-  TSI_TRY(tsi_tasks_create(env, &replay->tasks));
-  for (tsi_index k = 0; k < tasks; k++) TSI_TRY(add_task(replay, plan->order[k], number_of));
-  edge_adder adder = {replay->tasks, number_of, TRISTAR_OK};
-  tsi_dag_for_each_edge(plan->dag, add_edge, &adder);
+  tsi_tasks *tasks = NULL;
+  *out = replay->tasks[number][sweeps];
+  if (*out != NULL) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, number_of, dag->tasks));
+  TSI_TRY(tsi_tasks_create(env, &tasks));
+  for (tsi_index k = 0; k < dag->tasks; k++) {
+    const tsi_index task = plan->order[number][k];
+    number_of[task] = TSI_NONE;
+    if (sweeps != (task < dag->forward->nodes ? TSI_BACKWARD : TSI_FORWARD))
+      TSI_TRY(add_task(replay, tasks, dag, task, &number_of[task]));
+  }
+  edge_adder adder = {tasks, number_of, TRISTAR_OK};
+  tsi_dag_for_each_edge(dag, add_edge, &adder);
   TSI_TRY(adder.status);
-  if (plan->use_tasks) TSI_TRY(tsi_tasks_record(replay->tasks));
+  if (plan->use_tasks) TSI_TRY(tsi_tasks_record(tasks));
+  *out = replay->tasks[number][sweeps] = tasks;
+  tasks = NULL;
 out:
+  tsi_tasks_destroy(&tasks);
   TSI_FREE(env, number_of);
   return status;
 }
@@ -75,16 +88,15 @@ static tristar_status replay_create(tristar_plan_t *plan, tsi_replay **out) {
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->plan = plan;
-  TSI_TRY(add_tasks(env, *out));
 out:
-  if (status != TRISTAR_OK) tsi_replay_destroy(out);
   return status;
 }
 
 void tsi_replay_destroy(tsi_replay **replay) {
   if (*replay == NULL) return;
   tsi_env *env = &(*replay)->plan->ts->env;
-  tsi_tasks_destroy(&(*replay)->tasks);
+  for (int d = 0; d < 2; d++)
+    for (int k = 0; k < TSI_SWEEPS; k++) tsi_tasks_destroy(&(*replay)->tasks[d][k]);
   TSI_FREE(env, (*replay)->call.workspace);
   TSI_FREE(env, *replay);
 }

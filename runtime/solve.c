@@ -1,102 +1,295 @@
-/* tristar_solve: one replay for every block of right-hand sides. */
+/* tristar_solve and tristar_solve_with: one replay for every block of right-hand sides.
+ *
+ * Reads   plan, factor, b.   Writes  x, replays of the plan.
+ *
+ * What is stored. lower = L, upper = U^T (LU), each by columns, so that a forward sweep applies the inverse
+ * of what is stored and a backward sweep the inverse of its transpose. For symmetric factors U^T is lower, or
+ * its conjugate.
+ *
+ *             op = N                  op = T                  op = C
+ *   L         forward(lower)          backward(lower)         as T, on conjugates
+ *   U         backward(upper)         forward(upper)          as T, on conjugates
+ *   all       forward(lower), D,      forward(upper), D,      as T, on conjugates
+ *             backward(upper)         backward(lower)
+ *
+ * On conjugates: A^H x = b is A^T conj(x) = conj(b). Hermitian: U^T = conj(lower), A^T = conj(A). */
 #include <inttypes.h>
 
 #include "runtime/clock.h"
-#include "runtime/plan.h"
+#include "runtime/reach.h"
 
-/* Factors, permutations and scalings of op(A).
- * LU: A^T swaps the roles of L and U, of rows and columns; A^H x = b is A^T conj(x) = conj(b).
- * L L^H, L D L^H (Hermitian): the backward sweep L^H x = y is L^T conj(x) = conj(y), and A^T = conj(A).
- * L D L^T (complex symmetric): A^T = A, A^H = conj(A). */
-static void choose_factors(const tristar_factor_t *factor, tristar_op op, tsi_solve_call *call) {
-  const tristar_analysis_t *an = factor->analysis;
-  const bool lu = factor->upper != NULL,
-             is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex;
-  const void *upper = lu ? factor->upper : factor->lower;
-  const tsi_index *pivots = factor->pivoted ? factor->pivots : NULL;
-  const bool plain = op == TRISTAR_N || !lu, hermitian = !lu && an->adjoint;
-  call->forward_values = plain ? factor->lower : upper;
-  call->backward_values = plain ? upper : factor->lower;
-  call->forward_pivots = plain ? pivots : NULL;
-  call->backward_pivots = plain && lu ? NULL : pivots;
-  call->inverse = factor->inverse;
-  call->adjoint = an->adjoint;
-  call->wide = an->factor_scalar != an->pattern->scalar;
-  call->in_row = plain ? an->in_row : an->out_row;
-  call->out_row = plain ? an->out_row : an->in_row;
-  call->in_scale = plain ? factor->row_scale : factor->col_scale;
-  call->out_scale = plain ? factor->col_scale : factor->row_scale;
-  call->conjugate_in = is_complex && op == (hermitian ? TRISTAR_T : TRISTAR_C);
-  call->conjugate_backward = is_complex && hermitian;
-  call->conjugate_out = call->conjugate_in != call->conjugate_backward;
+/* If fewer bytes of factor take part, the tasks run on the calling thread. */
+#define HERE_BYTES 0.8e6
+
+void tristar_solve_options_init(tristar_solve_options *options) {
+  memset(options, 0, sizeof *options);
+  options->op = TRISTAR_N;
 }
 
-static tristar_status check_arguments(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
-                                      int64_t ldb, const void *x, int64_t ldx) {
+/* A call, made ready for its blocks of right-hand sides. */
+typedef struct request {
+  tristar_plan_t *plan;
+  tsi_sweeps sweeps;
+  bool diagonal;                           /* neither sweep: D alone */
+  int dag;                                 /* of the plan */
+  const tsi_plan_side *forward, *backward; /* sides that the sweeps work with; NULL: no such sweep */
+  tsi_solve_call call;                     /* all but b, x, nrhs, stride, workspace */
+  const tsi_index *in_place, *out_place;   /* inverses of call.in_row and out_row; NULL: identity */
+  bool in_user, out_user;                  /* b, x are in the user's order */
+  bool here;                               /* too little to do for StarPU */
+} request;
+
+/* Which sweeps, with which values. */
+static void choose_sweeps(request *r, tristar_op op, tristar_part part) {
+  tristar_plan_t *plan = r->plan;
+  const tristar_factor_t *factor = plan->factor;
+  const bool lu = tsi_analysis_is_lu(factor->analysis), plain = op == TRISTAR_N;
+  const tsi_index *pivots = factor->pivoted ? factor->pivots : NULL;
+  if (part == TRISTAR_PART_ALL && tsi_factor_is_triangle(factor))
+    part = factor->lower ? TRISTAR_PART_L : TRISTAR_PART_U;
+  const bool upper_first = part == TRISTAR_PART_U || (part == TRISTAR_PART_ALL && lu && !plain);
+  const bool first_is_upper = lu && upper_first;
+  const bool second_is_upper = lu && (part == TRISTAR_PART_U || (part == TRISTAR_PART_ALL && plain));
+  r->diagonal = part == TRISTAR_PART_D;
+  r->sweeps = part == TRISTAR_PART_ALL || r->diagonal ? TSI_BOTH
+              : (part == TRISTAR_PART_L) == plain     ? TSI_FORWARD
+                                                      : TSI_BACKWARD;
+  r->call.forward_values = first_is_upper ? factor->upper : factor->lower;
+  r->call.backward_values = second_is_upper ? factor->upper : factor->lower;
+  r->call.forward_pivots = first_is_upper ? NULL : pivots;
+  r->call.backward_pivots = second_is_upper ? NULL : pivots;
+  r->call.inverse = part == TRISTAR_PART_ALL || r->diagonal ? factor->inverse : NULL;
+  r->call.read_backward = r->sweeps == TSI_BACKWARD;
+  r->call.write_forward = r->sweeps == TSI_FORWARD;
+  r->forward = r->sweeps == TSI_BACKWARD ? NULL : &plan->side[first_is_upper ? plan->sides - 1 : 0];
+  r->backward = r->sweeps == TSI_FORWARD ? NULL : &plan->side[second_is_upper ? plan->sides - 1 : 0];
+  /* DAG 0 goes forward with side 0 and backward with the last side */
+  r->dag = plan->sides == 2 && (r->forward ? r->forward == &plan->side[1] : r->backward == &plan->side[0]);
+}
+
+static void choose_conjugates(request *r, tristar_op op, tristar_part part) {
+  const tristar_analysis_t *an = r->plan->factor->analysis;
+  const bool is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex;
+  const bool hermitian = !tsi_analysis_is_lu(an) && an->adjoint;
+  tsi_solve_call *call = &r->call;
+  call->adjoint = an->adjoint;
+  if (!is_complex) return;
+  switch (part) {
+  case TRISTAR_PART_ALL:
+    call->conjugate_in = op == (hermitian ? TRISTAR_T : TRISTAR_C);
+    call->conjugate_backward = hermitian;
+    call->conjugate_out = call->conjugate_in != call->conjugate_backward;
+    return;
+  case TRISTAR_PART_L:
+    call->conjugate_in = op == TRISTAR_C;
+    break;
+  case TRISTAR_PART_U:
+    call->conjugate_in = hermitian ? op != TRISTAR_C : op == TRISTAR_C;
+    break;
+  case TRISTAR_PART_D:
+    call->conjugate_in = op == (hermitian ? TRISTAR_T : TRISTAR_C);
+    break;
+  }
+  call->conjugate_out = call->conjugate_in;
+}
+
+/* Permutations and scalings of b and x. */
+static void choose_orders(request *r, tristar_op op, tristar_part part, bool factor_order) {
+  const tristar_factor_t *factor = r->plan->factor;
+  const tristar_analysis_t *an = factor->analysis;
+  const bool plain = op == TRISTAR_N || !tsi_analysis_is_lu(an);
+  const bool forward_first = (op == TRISTAR_N) == (part == TRISTAR_PART_L); /* of L and U alone */
+  tsi_solve_call *call = &r->call;
+  r->in_user = !factor_order && (part == TRISTAR_PART_ALL || (part != TRISTAR_PART_D && forward_first));
+  r->out_user = !factor_order && (part == TRISTAR_PART_ALL || (part != TRISTAR_PART_D && !forward_first));
+  /* between the interchanges of a panel and their undoing the workspace is in factor order */
+  const bool in_moved = an->imported || (r->forward && !r->diagonal && call->forward_pivots);
+  const bool out_moved = an->imported || (r->backward && !r->diagonal && call->backward_pivots);
+  if (r->in_user) {
+    call->in_row = plain ? an->in_row : an->out_row;
+    r->in_place = plain ? an->in_place : an->out_place;
+    call->in_scale = plain ? factor->row_scale : factor->col_scale;
+  } else if (in_moved) {
+    call->in_row = factor->position;
+    r->in_place = factor->pivot_order;
+  }
+  if (r->out_user) {
+    call->out_row = plain ? an->out_row : an->in_row;
+    r->out_place = plain ? an->out_place : an->in_place;
+    call->out_scale = plain ? factor->col_scale : factor->row_scale;
+  } else if (out_moved) {
+    call->out_row = factor->position;
+    r->out_place = factor->pivot_order;
+  }
+}
+
+static tristar_status check_lists(tsi_env *env, const tristar_solve_options *o, const void *b,
+                                  const void *x) {
+  tristar_status status = TRISTAR_OK;
+  if (b == x && (o->b_row || o->x_row))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, which a list of rows does not allow");
+  if (b == x && (o->b_row_stride != o->x_row_stride || o->b_column_stride != o->x_column_stride))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "x is b, but their strides differ: rows %" PRId64 " and %" PRId64 ", columns %" PRId64
+             " and %" PRId64,
+             o->b_row_stride, o->x_row_stride, o->b_column_stride, o->x_column_stride);
+out:
+  return status;
+}
+
+static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_options *o, int64_t nrhs,
+                                      const void *b, const void *x) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  const tsi_index n = plan->factor->analysis->pattern->n;
-  if (op != TRISTAR_N && op != TRISTAR_T && op != TRISTAR_C)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)op);
+  const tristar_factor_t *factor = plan->factor;
+  const tsi_index n = factor->analysis->pattern->n;
+  if (o->op != TRISTAR_N && o->op != TRISTAR_T && o->op != TRISTAR_C)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)o->op);
+  if ((unsigned)o->part > TRISTAR_PART_U) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "part is %d", (int)o->part);
+  if (tsi_factor_is_triangle(factor) &&
+      ((o->part == TRISTAR_PART_L && !factor->lower) || (o->part == TRISTAR_PART_U && !factor->upper)))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has no %s", factor->lower ? "U" : "L");
   if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
-  if (ldb < n || ldx < n) /* also for one column: a wrong value is a mistake */
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldb = %" PRId64 ", ldx = %" PRId64 ", but n = %d", ldb, ldx, n);
+  if (o->b_row_stride < 1 || o->b_column_stride < 1 || o->x_row_stride < 1 || o->x_column_stride < 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "strides of b %" PRId64 " and %" PRId64 ", of x %" PRId64 " and %" PRId64
+             " are not all positive",
+             o->b_row_stride, o->b_column_stride, o->x_row_stride, o->x_column_stride);
   if (n > 0 && nrhs > 0 && (b == NULL || x == NULL)) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
-  if (b == x && ldb != ldx)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, but ldb = %" PRId64 " and ldx = %" PRId64, ldb, ldx);
-  if (!plan->factor->valid)
+  if (n > 0 && nrhs > 0) TSI_TRY(check_lists(env, o, b, x));
+  if (!factor->valid)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
 out:
   return status;
 }
 
-/* At most TSI_NRHS_BLOCK right-hand sides. */
-static tristar_status solve_block(tristar_plan_t *plan, tristar_op op, tsi_index nrhs, const void *b,
-                                  int64_t ldb, void *x, int64_t ldx) {
+/* b gathered where x is b and a chunk may write rows that another one has yet to read. Sets call's b. */
+static tristar_status copy_in(const request *r, tsi_solve_call *call, char **copy) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tristar_analysis_t *an = plan->factor->analysis;
-  const size_t n = (size_t)an->pattern->n;
+  tsi_env *env = &r->plan->ts->env;
+  const tristar_analysis_t *an = r->plan->factor->analysis;
+  const size_t n = (size_t)an->pattern->n, scalar = r->plan->factor->user_bytes;
+  const bool same = r->in_user == r->out_user &&
+                    (!r->in_user || (!an->stats.matched && !an->imported) || !tsi_analysis_is_lu(an));
+  if (call->b != call->x || same) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, *copy, n * scalar * (size_t)call->nrhs));
+  for (tsi_index c = 0; c < call->nrhs; c++)
+    for (size_t i = 0; i < n; i++)
+      memcpy(*copy + (i + n * (size_t)c) * scalar,
+             (const char *)call->b + (size_t)((int64_t)i * call->b_row + c * call->b_column) * scalar,
+             scalar);
+  call->b = *copy;
+  call->b_row = 1;
+  call->b_column = (int64_t)n;
+out:
+  return status;
+}
+
+/* At most TSI_NRHS_BLOCK right-hand sides. */
+static tristar_status solve_block(const request *r, tsi_index nrhs, const void *b, void *x) {
+  tristar_status status = TRISTAR_OK;
+  tristar_plan_t *plan = r->plan;
   tsi_replay *replay = NULL;
-  const size_t column = n * plan->factor->user_bytes;
+  tsi_tasks *tasks;
   char *copy = NULL;
   TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
-  choose_factors(plan->factor, op, &replay->call);
-  if (b == x && plan->factor->upper &&
-      an->stats.matched) { /* rows and columns are permuted differently: x(j) may come before b(j) is read */
-    TSI_TRY(TSI_ALLOC(env, copy, column * (size_t)nrhs));
-    for (tsi_index c = 0; c < nrhs; c++)
-      memcpy(copy + column * (size_t)c, (const char *)b + (size_t)(c * ldb) * plan->factor->user_bytes,
-             column);
-    b = copy;
-    ldb = (int64_t)n;
+  tsi_solve_call *call = &replay->call;
+  void *workspace = call->workspace;
+  const tsi_index stride = call->stride;
+  *call = r->call;
+  call->workspace = workspace;
+  call->stride = stride;
+  call->nrhs = nrhs;
+  call->b = b;
+  call->x = x;
+  TSI_TRY(copy_in(r, call, &copy));
+  if (r->diagonal) {
+    for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
+      plan->nodes->diagonal_chunk(&plan->side[0].data, call, c);
+    goto out;
   }
-  replay->call.nrhs = nrhs;
-  replay->call.b = b;
-  replay->call.ldb = ldb;
-  replay->call.x = x;
-  replay->call.ldx = ldx;
-  TSI_TRY(tsi_tasks_run(replay->tasks));
+  replay->forward = r->forward ? &r->forward->data : NULL;
+  replay->backward = r->backward ? &r->backward->data : NULL;
+  TSI_TRY(tsi_replay_tasks(replay, r->dag, r->sweeps, &tasks));
+  TSI_TRY(tsi_tasks_run(tasks, r->here));
 out:
   if (replay) tsi_replay_give_back(replay);
-  TSI_FREE(env, copy);
+  TSI_FREE(&plan->ts->env, copy);
+  return status;
+}
+
+/* Strides that were left 0. */
+static tristar_solve_options with_defaults(const tristar_solve_options *given, int64_t n) {
+  tristar_solve_options o = *given;
+  if (o.b_row_stride == 0 && o.b_column_stride == 0) {
+    o.b_row_stride = 1;
+    o.b_column_stride = tsi_count_max(1, o.b_row ? o.b_rows : n);
+  }
+  if (o.x_row_stride == 0 && o.x_column_stride == 0) {
+    o.x_row_stride = 1;
+    o.x_column_stride = tsi_count_max(1, o.x_row ? o.x_rows : n);
+  }
+  return o;
+}
+
+tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
+                                  const void *b, void *x, tristar_solve_result *result) {
+  tristar_status status = TRISTAR_OK;
+  tristar_solve_options o;
+  tsi_reach reach;
+  request r = {.plan = plan};
+  double share = 1;
+  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  memset(&reach, 0, sizeof reach);
+  tristar_solve_options_init(&o);
+  o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
+  const double begin = tsi_clock();
+  TSI_TRY(check_arguments(plan, &o, nrhs, b, x));
+  choose_sweeps(&r, o.op, o.part);
+  choose_conjugates(&r, o.op, o.part);
+  choose_orders(&r, o.op, o.part, o.factor_order != 0);
+  r.call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
+  r.call.b_row = o.b_row_stride;
+  r.call.b_column = o.b_column_stride;
+  r.call.x_row = o.x_row_stride;
+  r.call.x_column = o.x_column_stride;
+  if (o.b_row || o.x_row) {
+    const tsi_row_list given = {o.b_rows, o.b_row, r.in_place, "b_row"};
+    const tsi_row_list wanted = {o.x_rows, o.x_row, r.out_place, "x_row"};
+    TSI_TRY(tsi_reach_create(plan, r.forward, r.backward, &given, &wanted, &reach));
+    r.call.sparse = &reach.sparse;
+    r.here = reach.bytes < HERE_BYTES;
+    share = reach.all_bytes > 0 ? reach.bytes / reach.all_bytes : 1;
+  }
+  for (int64_t c = 0; c < nrhs; c += TSI_NRHS_BLOCK)
+    TSI_TRY(solve_block(&r, (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - c),
+                        (const char *)b + (size_t)(c * o.b_column_stride) * plan->factor->user_bytes,
+                        (char *)x + (size_t)(c * o.x_column_stride) * plan->factor->user_bytes));
+  if (result) result->share = share;
+  pthread_mutex_lock(&plan->lock);
+  plan->stats.last_solve_seconds = tsi_clock() - begin;
+  plan->stats.solves++;
+  pthread_mutex_unlock(&plan->lock);
+out:
+  tsi_reach_finish(&plan->ts->env, &reach);
   return status;
 }
 
 tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                              void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
+  tristar_solve_options options;
   if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
-  const double begin = tsi_clock();
-  TSI_TRY(check_arguments(plan, op, nrhs, b, ldb, x, ldx));
-  for (int64_t c = 0; c < nrhs; c += TSI_NRHS_BLOCK)
-    TSI_TRY(solve_block(plan, op, (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - c),
-                        (const char *)b + (size_t)(c * ldb) * plan->factor->user_bytes, ldb,
-                        (char *)x + (size_t)(c * ldx) * plan->factor->user_bytes, ldx));
-  pthread_mutex_lock(&plan->lock);
-  plan->stats.last_solve_seconds = tsi_clock() - begin;
-  plan->stats.solves++;
-  pthread_mutex_unlock(&plan->lock);
+  tsi_env *env = &plan->ts->env;
+  const tsi_index n = plan->factor->analysis->pattern->n;
+  if (ldb < n || ldx < n) /* also for one column: a wrong value is a mistake */
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldb = %" PRId64 ", ldx = %" PRId64 ", but n = %d", ldb, ldx, n);
+  tristar_solve_options_init(&options);
+  options.op = op;
+  options.b_row_stride = options.x_row_stride = 1;
+  options.b_column_stride = tsi_count_max(1, ldb);
+  options.x_column_stride = tsi_count_max(1, ldx);
+  TSI_TRY(tristar_solve_with(plan, &options, nrhs, b, x, NULL));
 out:
   return status;
 }

@@ -215,8 +215,8 @@ out:
   return status;
 }
 
-tristar_status tsi_tasks_run(tsi_tasks *tasks) {
-  if (tasks->recorded && starpu_worker_get_id() < 0) return run_on_starpu(tasks);
+tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here) {
+  if (tasks->recorded && !here && starpu_worker_get_id() < 0) return run_on_starpu(tasks);
   for (tsi_count k = 0; k < tasks->count; k++)
     tasks->record[k].run(tasks->record[k].context, tasks->record[k].argument, -1);
   return TRISTAR_OK;

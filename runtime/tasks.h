@@ -34,9 +34,9 @@ TRISTAR_CHECKED tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task,
 /* Makes the StarPU tasks; StarPU must run. Nothing can be added any more. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tasks_record(tsi_tasks *tasks);
 
-/* Runs all tasks and waits for them. Recorded: on StarPU, unless the caller is itself a StarPU task, which
- * must not wait. Otherwise on the calling thread. Not reentrant for one set. Errors: RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_tasks_run(tsi_tasks *tasks);
+/* Runs all tasks and waits for them. Recorded: on StarPU, unless `here`, or the caller is itself a StarPU
+ * task, which must not wait. Otherwise on the calling thread. Not reentrant for one set. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here);
 
 tsi_index tsi_tasks_count(const tsi_tasks *tasks);
 tsi_count tsi_tasks_edges(const tsi_tasks *tasks);

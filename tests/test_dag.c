@@ -8,6 +8,7 @@ typedef struct structure {
   tsi_symbolic *symbolic;
   tsi_panels *panels;
   tsi_chunks *chunks;
+  tsi_sweep *sweep;
   tsi_dag *dag;
 } structure;
 
@@ -41,12 +42,14 @@ static void build(tsi_env *env, structure *s, tsi_index k, tsi_index kz, tsi_ind
   chunk.floor_bytes = ceiling / 4;
   chunk.slice_bytes = ceiling / 8;
   chunk.whole_bytes = 0;
-  CHECK_OK(tsi_chunks_create(env, s->symbolic, s->panels, &chunk, &s->chunks));
-  CHECK_OK(tsi_dag_create(env, s->chunks, s->panels, 8, &s->dag));
+  CHECK_OK(tsi_chunks_create(env, 1, &(tsi_side){s->symbolic, s->panels}, &chunk, &s->chunks));
+  CHECK_OK(tsi_sweep_create(env, s->chunks, s->panels, 8, &s->sweep));
+  CHECK_OK(tsi_dag_create(env, s->sweep, s->sweep, &s->dag));
 }
 
 static void destroy(tsi_env *env, structure *s) {
   tsi_dag_destroy(env, &s->dag);
+  tsi_sweep_destroy(env, &s->sweep);
   tsi_chunks_destroy(env, &s->chunks);
   tsi_panels_destroy(env, &s->panels);
   tsi_symbolic_destroy(env, &s->symbolic);
@@ -59,7 +62,7 @@ static void check_edge(void *arg, tsi_index task, tsi_index before) {
 }
 
 static void check_orders(tsi_env *env, const tsi_dag *dag) {
-  const tsi_index tasks = 2 * dag->nodes;
+  const tsi_index tasks = dag->tasks;
   tsi_index *order = malloc((size_t)tasks * sizeof *order), *place = malloc((size_t)tasks * sizeof *place);
   for (unsigned seed = 0; seed < 4; seed++) {
     for (tsi_index k = 0; k < tasks; k++) place[k] = TSI_NONE;
@@ -85,12 +88,13 @@ static void check_orders(tsi_env *env, const tsi_dag *dag) {
 
 static void check_corruption(tsi_env *env, structure *s) {
   tsi_chunks *chunks = s->chunks;
-  tsi_dag *dag = s->dag;
+  tsi_sweep *sweep = s->sweep;
   tsi_index sliced = 0, linked = 0;
   while (tsi_chunk_slices(chunks, sliced) < 2) sliced++;
   while (tsi_chunk_off_rows(chunks, linked) < 2 || tsi_chunk_slices(chunks, linked) > 0) linked++;
 #define CHUNKS tsi_chunks_check(env, chunks, s->symbolic, s->panels)
-#define DAG tsi_dag_check(env, dag, chunks)
+#define SWEEP tsi_sweep_check(env, sweep, chunks)
+#define DAG tsi_dag_check(env, s->dag)
   BROKEN(chunks->panel[1], chunks->panel[1] + 1, CHUNKS);
   BROKEN(chunks->panel[chunks->count], s->panels->count - 1, CHUNKS);
   BROKEN(chunks->off[chunks->off_ptr[linked]], chunks->off[chunks->off_ptr[linked] + 1], CHUNKS);
@@ -104,15 +108,18 @@ static void check_corruption(tsi_env *env, structure *s) {
   BROKEN(s->panels->start[1], s->panels->start[1] + 1, tsi_panels_check(env, s->panels, s->symbolic));
   BROKEN(s->panels->height[0], s->panels->height[0] + 1, tsi_panels_check(env, s->panels, s->symbolic));
   BROKEN(s->panels->width_max, 1, tsi_panels_check(env, s->panels, s->symbolic));
-  const tsi_count pair = dag->source_ptr[linked];
-  BROKEN(dag->pair[pair].count, dag->pair[pair].count + 1, DAG);
-  BROKEN(dag->pair[pair].target, dag->chunks - 1 - (dag->pair[pair].target == dag->chunks - 1), DAG);
-  BROKEN(dag->pair[pair].source, linked + 1, DAG);
-  BROKEN(dag->by_target[0], dag->by_target[1], DAG);
-  BROKEN(dag->next[dag->next_ptr[linked]], linked, DAG); /* a cycle, and incomplete */
-  BROKEN(dag->next[dag->next_ptr[sliced]], dag->chunks - 1, DAG);
-  BROKEN(dag->priority[0], 0, DAG);
+  const tsi_count pair = sweep->source_ptr[linked];
+  BROKEN(sweep->pair[pair].count, sweep->pair[pair].count + 1, SWEEP);
+  BROKEN(sweep->pair[pair].target, sweep->chunks - 1 - (sweep->pair[pair].target == sweep->chunks - 1),
+         SWEEP);
+  BROKEN(sweep->pair[pair].source, linked + 1, SWEEP);
+  BROKEN(sweep->by_target[0], sweep->by_target[1], SWEEP);
+  BROKEN(sweep->next[sweep->next_ptr[linked]], linked, SWEEP); /* a cycle, and incomplete */
+  BROKEN(sweep->next[sweep->next_ptr[sliced]], sweep->chunks - 1, SWEEP);
+  BROKEN(sweep->prev[0], sweep->prev[0] + 1, SWEEP);
+  BROKEN(s->dag->priority[0], 0, DAG);
   CHECK_OK(CHUNKS);
+  CHECK_OK(SWEEP);
   CHECK_OK(DAG);
 }
 
@@ -133,8 +140,8 @@ int main(void) {
       }
   build(&env, &s, 12, 12, 32, 3e4);
   CHECK(s.chunks->count > 8 && s.chunks->slices > 8);
-  CHECK_OK(tsi_dag_write_dot(&env, s.dag, s.chunks, "test_dag.dot"));
-  CHECK_STATUS(tsi_dag_write_dot(&env, s.dag, s.chunks, "no/such/folder/x.dot"), TRISTAR_ERR_IO);
+  CHECK_OK(tsi_sweep_write_dot(&env, s.sweep, s.chunks, "test_dag.dot"));
+  CHECK_STATUS(tsi_sweep_write_dot(&env, s.sweep, s.chunks, "no/such/folder/x.dot"), TRISTAR_ERR_IO);
   env.check = false;
   check_corruption(&env, &s);
   destroy(&env, &s);

@@ -111,6 +111,17 @@ typedef struct tsi_front_kernels {
   /* Packs a factored panel: inverts its diagonal block and writes triangle and rectangle (panel.h) to lower,
    * and for LU the transpose of U's to upper. work: b b scalars. */
   void (*pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower, void *upper, void *work);
+  /* For factors that are given: P of a triangular factor alone (C and Q are NULL). Packs its panel; unit:
+   * ones on the diagonal, whatever stands there. */
+  void (*pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *lower, void *work);
+  /* Adds entry e of `count` to row row[e] of a column of P; negative: left out. Its value is
+   * values[index ? index[e] : e]. */
+  void (*add_column)(const tsi_front *front, tsi_index column, tsi_count count, const tsi_index *row,
+                     const void *values, const tsi_count *index);
+  /* The first column of P with a zero on its diagonal; TSI_NONE: none. */
+  tsi_index (*zero_diagonal)(const tsi_front *front);
+  /* D^-1 as in tsi_pivoting, column j that of entry order[j] of D. The entry that is zero; TSI_NONE: none. */
+  tsi_index (*invert_diagonal)(tsi_index n, const tsi_index *order, const void *diagonal, void *inverse);
 } tsi_front_kernels;
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */
@@ -124,6 +135,13 @@ void TSI_TYPED(tsi_front_below_ldl)(const tsi_front *front, tsi_index o, tsi_ind
                                     tsi_index r1, const tsi_index *pivot, const void *inverse, bool adjoint);
 void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower, void *upper,
                                void *work);
+void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *lower,
+                                     void *work);
+void TSI_TYPED(tsi_front_add_column)(const tsi_front *front, tsi_index column, tsi_count count,
+                                     const tsi_index *row, const void *values, const tsi_count *index);
+tsi_index TSI_TYPED(tsi_front_zero_diagonal)(const tsi_front *front);
+tsi_index TSI_TYPED(tsi_front_invert_diagonal)(tsi_index n, const tsi_index *order, const void *diagonal,
+                                               void *inverse);
 #endif
 
 #endif

@@ -3,7 +3,8 @@
  *
  * Workspace. One array of rows of `stride` scalars. Chunk c has the rows workspace[c] .. : x of its columns,
  * then its update vector (forward) or a copy of x of its off-rows (backward), then, for a sliced chunk,
- * `width` rows of partial sums for each slice. No two tasks that may run at the same time write the same row,
+ * `width` rows of partial sums for each slice; behind these the same once more where the other direction
+ * works with a factor of another structure. No two tasks that may run at the same time write the same row,
  * and no task reads a row that another one may be writing.
  *
  *   forward chunk   x_c = R b (permuted, scaled) + sum over pairs of u_source;  u_c = 0;  panels
@@ -11,6 +12,10 @@
  *   backward slice  u_c[rows of the slice] = x of their owners;  sum_k = R' u_c
  *   backward chunk  u_c = x of the owners (unsliced), x_c -= sum_k (sliced);  panels in reverse;  x to the
  * user (permuted, scaled)
+ *
+ * A solve may consist of one direction only: then the forward chunk also writes x, or the backward chunk
+ * reads b. With sparse right-hand sides, or few rows of x asked for, chunks that have no part in the result
+ * do nothing; x of a chunk that had no part forward is zero.
  *
  * All structures are immutable during a solve except the workspace and the user's x. */
 #ifndef TSI_CODELETS_CPU_NODE_H
@@ -31,6 +36,7 @@ typedef struct tsi_solve_chunk {
   tsi_index source_count, target_count;
   tsi_index panel, panels; /* first panel and number of panels */
   tsi_index column, columns;
+  tsi_index update; /* its first off-row's row, counted from its first row in the workspace */
   tsi_index off_rows;
   tsi_index slice, slices; /* first slice and number of slices */
 } tsi_solve_chunk;
@@ -40,7 +46,7 @@ typedef struct tsi_solve_slice {
   tsi_index first, count; /* rows of the chunk's only panel */
 } tsi_solve_slice;
 
-/* What a plan holds for its kernels. */
+/* What a plan holds for the kernels of one triangular factor. */
 typedef struct tsi_solve_data {
   const tsi_kernels *kernels;
   const tsi_solve_chunk *chunk;
@@ -52,32 +58,48 @@ typedef struct tsi_solve_data {
   const tsi_count *by_target;
 } tsi_solve_data;
 
+/* Which chunks take part, and where the given rows of b and the wanted rows of x are. */
+typedef struct tsi_solve_sparse {
+  const unsigned char *forward, *backward; /* chunks: takes part in that direction */
+  /* Rows of b given: those of chunk c are in_ptr[c] .. in_ptr[c+1]-1; in_local[e] counts from the chunk's
+   * first column, in_from[e] is the row of the user's compact array. NULL: all rows are given, as in a dense
+   * solve. */
+  const tsi_index *in_ptr, *in_local, *in_from;
+  const tsi_index *out_ptr, *out_local, *out_to; /* likewise, rows of x wanted */
+} tsi_solve_sparse;
+
 /* What one solve adds. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
 typedef struct tsi_solve_call {
   const void *forward_values, *backward_values;      /* all of the scalar type of the kernels */
   const tsi_index *forward_pivots, *backward_pivots; /* NULL: none */
-  const void *inverse;                /* L D L^T: D^-1 as in tsi_pivoting, by final column; NULL: none */
-  bool adjoint;                       /* D^-1 is Hermitian */
-  const tsi_index *in_row, *out_row;  /* n: row of b that final row j reads; row of x that it writes */
+  const void *inverse; /* L D L^T: D^-1 as in tsi_pivoting, by final column; NULL: none */
+  bool adjoint;        /* D^-1 is Hermitian */
+  const tsi_index *in_row,
+      *out_row; /* n: row of b that final row j reads; row of x it writes; NULL: j itself */
   const double *in_scale, *out_scale; /* n, by row of b and of x; NULL: ones */
   const void *b;                      /* of the kernels' scalar type, or of the double type if wide */
   void *x;
   bool wide;
-  int64_t ldb, ldx;
-  tsi_index nrhs;   /* of the user */
+  int64_t b_row, b_column, x_row, x_column; /* strides, in scalars */
+  tsi_index nrhs;                           /* of the user */
   tsi_index stride; /* scalars in a workspace row: 1, or nrhs rounded up to a multiple of 8 */
   void *workspace;
   bool conjugate_in;       /* conj(b) instead of b */
   bool conjugate_backward; /* the backward sweep works on conjugates: its factor is conj of the stored one */
   bool conjugate_out;      /* conj(x) instead of x */
+  bool read_backward;      /* there is no forward sweep: backward chunks read b */
+  bool write_forward;      /* there is no backward sweep: forward chunks write x */
+  const tsi_solve_sparse *sparse; /* NULL: all chunks take part, b and x are whole */
 } tsi_solve_call;
 
-/* The four tasks, by scalar type. */
+/* The four tasks, by scalar type. data: of the factor that the direction works with. */
 typedef struct tsi_node_kernels {
   void (*forward_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   void (*forward_slice)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
   void (*backward_slice)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
   void (*backward_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  /* x_c = D^-1 b_c from user to user: no task, for solves with D alone. */
+  void (*diagonal_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
 } tsi_node_kernels;
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */

@@ -200,4 +200,8 @@ const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
     .schur = schur,
     .schur_all = schur_all,
     .pack = TSI_TYPED(tsi_front_pack),
+    .pack_lower = TSI_TYPED(tsi_front_pack_lower),
+    .add_column = TSI_TYPED(tsi_front_add_column),
+    .zero_diagonal = TSI_TYPED(tsi_front_zero_diagonal),
+    .invert_diagonal = TSI_TYPED(tsi_front_invert_diagonal),
 };

@@ -9,34 +9,68 @@ static tsi_scalar *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk 
   return (tsi_scalar *)call->workspace + chunk->workspace * call->stride;
 }
 
-/* x_c = b, permuted and scaled; columns beyond nrhs become zero. Scaling happens in the user's type. */
-static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
-  const tsi_index *in = call->in_row + chunk->column;
-  for (tsi_index i = 0; i < chunk->columns; i++, x += call->stride) {
-    const double s = call->in_scale ? call->in_scale[in[i]] : 1.0;
-    for (tsi_index c = 0; c < call->nrhs; c++) {
-      const ptrdiff_t at = in[i] + (ptrdiff_t)c * call->ldb;
-      const tsi_scalar b = call->wide ? (tsi_scalar)(s * ((const tsi_wide *)call->b)[at])
-                                      : (tsi_real)s * ((const tsi_scalar *)call->b)[at];
-      x[c] = call->conjugate_in ? tsi_conj(b) : b;
-    }
-    for (tsi_index c = call->nrhs; c < call->stride; c++) x[c] = 0;
+static bool forward_part(const tsi_solve_call *call, tsi_index chunk) {
+  return call->sparse == NULL || call->sparse->forward[chunk];
+}
+static bool backward_part(const tsi_solve_call *call, tsi_index chunk) {
+  return call->sparse == NULL || call->sparse->backward[chunk];
+}
+
+/* x = b for final row j, which is row `from` of the user's array; scaled (in the user's type). Columns beyond
+ * nrhs become zero. */
+static void read_row(const tsi_solve_call *call, tsi_index j, tsi_index from, tsi_scalar *x) {
+  const double s = call->in_scale ? call->in_scale[call->in_row ? call->in_row[j] : j] : 1.0;
+  for (tsi_index c = 0; c < call->nrhs; c++) {
+    const ptrdiff_t at = from * call->b_row + c * call->b_column;
+    const tsi_scalar b = call->wide ? (tsi_scalar)(s * ((const tsi_wide *)call->b)[at])
+                                    : (tsi_real)s * ((const tsi_scalar *)call->b)[at];
+    x[c] = call->conjugate_in ? tsi_conj(b) : b;
+  }
+  for (tsi_index c = call->nrhs; c < call->stride; c++) x[c] = 0;
+}
+
+static void write_row(const tsi_solve_call *call, tsi_index j, tsi_index to, const tsi_scalar *x) {
+  const double s = call->out_scale ? call->out_scale[call->out_row ? call->out_row[j] : j] : 1.0;
+  for (tsi_index c = 0; c < call->nrhs; c++) {
+    const ptrdiff_t at = to * call->x_row + c * call->x_column;
+    const tsi_scalar value = call->conjugate_out ? tsi_conj(x[c]) : x[c];
+    if (call->wide)
+      ((tsi_wide *)call->x)[at] = s * (tsi_wide)value;
+    else
+      ((tsi_scalar *)call->x)[at] = (tsi_real)s * value;
   }
 }
 
-static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, const tsi_scalar *x) {
-  const tsi_index *out = call->out_row + chunk->column;
-  for (tsi_index i = 0; i < chunk->columns; i++, x += call->stride) {
-    const double s = call->out_scale ? call->out_scale[out[i]] : 1.0;
-    for (tsi_index c = 0; c < call->nrhs; c++) {
-      const ptrdiff_t at = out[i] + (ptrdiff_t)c * call->ldx;
-      const tsi_scalar value = call->conjugate_out ? tsi_conj(x[c]) : x[c];
-      if (call->wide)
-        ((tsi_wide *)call->x)[at] = s * (tsi_wide)value;
-      else
-        ((tsi_scalar *)call->x)[at] = (tsi_real)s * value;
+/* x_c = b, permuted and scaled. */
+static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
+                      tsi_scalar *x) {
+  const tsi_solve_sparse *sparse = call->sparse;
+  const tsi_index stride = call->stride, first = chunk->column;
+  if (sparse && sparse->in_ptr) {
+    memset(x, 0, (size_t)chunk->columns * (size_t)stride * sizeof *x);
+    for (tsi_index e = sparse->in_ptr[number]; e < sparse->in_ptr[number + 1]; e++) {
+      const tsi_index local = sparse->in_local[e];
+      read_row(call, first + local, sparse->in_from[e], x + (ptrdiff_t)local * stride);
     }
+    return;
   }
+  for (tsi_index j = first; j < first + chunk->columns; j++, x += stride)
+    read_row(call, j, call->in_row ? call->in_row[j] : j, x);
+}
+
+static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
+                       const tsi_scalar *x) {
+  const tsi_solve_sparse *sparse = call->sparse;
+  const tsi_index stride = call->stride, first = chunk->column;
+  if (sparse && sparse->out_ptr) {
+    for (tsi_index e = sparse->out_ptr[number]; e < sparse->out_ptr[number + 1]; e++) {
+      const tsi_index local = sparse->out_local[e];
+      write_row(call, first + local, sparse->out_to[e], x + (ptrdiff_t)local * stride);
+    }
+    return;
+  }
+  for (tsi_index j = first; j < first + chunk->columns; j++, x += stride)
+    write_row(call, j, call->out_row ? call->out_row[j] : j, x);
 }
 
 /* x_target += u_source for the rows of one pair. */
@@ -45,7 +79,7 @@ static void add_updates(const tsi_solve_data *data, const tsi_solve_call *call, 
   const tsi_solve_chunk *source = &data->chunk[pair->source];
   const tsi_index stride = call->stride;
   const tsi_index *off = data->off + source->off + pair->first;
-  const tsi_scalar *u = chunk_rows(call, source) + (ptrdiff_t)(source->columns + pair->first) * stride;
+  const tsi_scalar *u = chunk_rows(call, source) + (ptrdiff_t)(source->update + pair->first) * stride;
   if (stride == 1) {
     for (tsi_index i = 0; i < pair->count; i++) x[off[i] - target->column] += u[i];
     return;
@@ -60,7 +94,7 @@ static void add_updates(const tsi_solve_data *data, const tsi_solve_call *call, 
 static void copy_owners(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_chunk *chunk,
                         tsi_index first, tsi_index end) {
   const tsi_index stride = call->stride;
-  tsi_scalar *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->columns * stride;
+  tsi_scalar *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->update * stride;
   for (tsi_index q = 0; q < chunk->target_count; q++) {
     const tsi_solve_pair *pair = &data->pair[chunk->targets + q];
     const tsi_solve_chunk *target = &data->chunk[pair->target];
@@ -102,36 +136,41 @@ static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
-  read_user(call, chunk, x);
-  for (tsi_index q = 0; q < chunk->source_count; q++)
-    add_updates(data, call, &data->pair[data->by_target[chunk->sources + q]], chunk, x);
-  if (chunk->slices > 0) { /* its slices make the update vector */
+  if (!forward_part(call, number)) return;
+  read_user(call, chunk, number, x);
+  for (tsi_index q = 0; q < chunk->source_count; q++) {
+    const tsi_solve_pair *pair = &data->pair[data->by_target[chunk->sources + q]];
+    if (forward_part(call, pair->source)) add_updates(data, call, pair, chunk, x);
+  }
+  if (chunk->slices > 0) /* they make the update vector */
     data->kernels->forward_triangle(&data->panel[chunk->panel], call->forward_values, call->forward_pivots,
                                     call->stride, x, scratch);
-    return;
+  else {
+    memset(x + (ptrdiff_t)chunk->update * call->stride, 0,
+           (size_t)chunk->off_rows * (size_t)call->stride * sizeof *x);
+    data->kernels->forward(chunk->panels, data->panel + chunk->panel, call->forward_values, data->local_row,
+                           call->forward_pivots, call->stride, x, scratch);
   }
-  memset(x + (ptrdiff_t)chunk->columns * call->stride, 0,
-         (size_t)chunk->off_rows * (size_t)call->stride * sizeof *x);
-  data->kernels->forward(chunk->panels, data->panel + chunk->panel, call->forward_values, data->local_row,
-                         call->forward_pivots, call->stride, x, scratch);
+  if (call->write_forward) write_user(call, chunk, number, x);
 }
 
 static void forward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_slice *slice = &data->slice[number];
   const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
   tsi_scalar *x = chunk_rows(call, chunk);
+  if (!forward_part(call, slice->chunk)) return;
   data->kernels->forward_slice(&data->panel[chunk->panel], call->forward_values, slice->first, slice->count,
-                               call->stride, x,
-                               x + (ptrdiff_t)(chunk->columns + slice->first) * call->stride);
+                               call->stride, x, x + (ptrdiff_t)(chunk->update + slice->first) * call->stride);
 }
 
 static void backward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_slice *slice = &data->slice[number];
   const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
-  tsi_scalar *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->columns * call->stride;
+  tsi_scalar *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->update * call->stride;
   tsi_scalar *sum =
       u + ((ptrdiff_t)chunk->off_rows + (ptrdiff_t)(number - chunk->slice) * chunk->columns) * call->stride;
+  if (!backward_part(call, slice->chunk)) return;
   copy_owners(data, call, chunk, slice->first, slice->first + slice->count);
   data->kernels->backward_slice(&data->panel[chunk->panel], call->backward_values, slice->first, slice->count,
                                 call->stride, u + (ptrdiff_t)slice->first * call->stride, sum, scratch);
@@ -141,12 +180,17 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
+  if (!backward_part(call, number)) return;
+  if (call->read_backward)
+    read_user(call, chunk, number, x);
+  else if (!forward_part(call, number))
+    memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
   if (call->inverse) apply_inverse(call, chunk, x);
   if (TSI_COMPLEX && call->conjugate_backward)
     for (ptrdiff_t i = 0; i < (ptrdiff_t)chunk->columns * call->stride; i++) x[i] = tsi_conj(x[i]);
   if (chunk->slices > 0) {
     const ptrdiff_t size = (ptrdiff_t)chunk->columns * call->stride;
-    const tsi_scalar *sum = x + size + (ptrdiff_t)chunk->off_rows * call->stride;
+    const tsi_scalar *sum = x + (ptrdiff_t)(chunk->update + chunk->off_rows) * call->stride;
     for (tsi_index k = 0; k < chunk->slices; k++, sum += size)
       for (ptrdiff_t i = 0; i < size; i++) x[i] -= sum[i];
     data->kernels->backward_triangle(&data->panel[chunk->panel], call->backward_values, call->backward_pivots,
@@ -156,9 +200,22 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
     data->kernels->backward(chunk->panels, data->panel + chunk->panel, call->backward_values, data->local_row,
                             call->backward_pivots, call->stride, x, scratch);
   }
-  write_user(call, chunk, x);
+  write_user(call, chunk, number, x);
+}
+
+static void diagonal_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_solve_chunk *chunk = &data->chunk[number];
+  tsi_scalar *x = chunk_rows(call, chunk);
+  read_user(call, chunk, number, x);
+  if (call->inverse) apply_inverse(call, chunk, x);
+  write_user(call, chunk, number, x);
 }
 
 extern const tsi_node_kernels TSI_TYPED(tsi_node_kernels);
-const tsi_node_kernels TSI_TYPED(tsi_node_kernels) = {forward_chunk, forward_slice, backward_slice,
-                                                      backward_chunk};
+const tsi_node_kernels TSI_TYPED(tsi_node_kernels) = {
+    .forward_chunk = forward_chunk,
+    .forward_slice = forward_slice,
+    .backward_slice = backward_slice,
+    .backward_chunk = backward_chunk,
+    .diagonal_chunk = diagonal_chunk,
+};

@@ -53,23 +53,62 @@ static void invert(const tsi_scalar *block, int ld, tsi_index b, const char *upl
     for (tsi_index k = 0; k < b; k++) inverse[k + (ptrdiff_t)k * b] = 1;
 }
 
-void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower_panel,
-                               void *upper_panel, void *scratch) {
-  tsi_scalar *lower = lower_panel, *upper = upper_panel, *work = scratch;
+void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *panel,
+                                     void *scratch) {
+  tsi_scalar *lower = panel, *work = scratch;
   const ptrdiff_t f = front->f;
-  const tsi_index below = front->f - o - b, inside = front->w - o - b;
+  const tsi_index below = front->f - o - b;
   const tsi_scalar *diagonal = (const tsi_scalar *)front->p + o + o * f;
   tsi_scalar *rectangle = lower + tsi_triangle_size(b), *end = lower + tsi_panel_size(b, below);
-  invert(diagonal, front->f, b, "L", front->q ? "U" : "N", work);
+  invert(diagonal, front->f, b, "L", unit ? "U" : "N", work);
   zero_between(pack_triangle((source){work, 1, b}, b, lower), rectangle);
   pack_rows((source){diagonal + b, 1, f}, below, b, 0, below, rectangle);
   zero_between(rectangle + (ptrdiff_t)below * b, end);
-  if (!front->full) return;
-  rectangle = upper + tsi_triangle_size(b);
-  end = upper + tsi_panel_size(b, below);
+}
+
+/* The transpose of U's panel. */
+static void pack_upper(const tsi_front *front, tsi_index o, tsi_index b, tsi_scalar *upper,
+                       tsi_scalar *work) {
+  const ptrdiff_t f = front->f;
+  const tsi_index below = front->f - o - b, inside = front->w - o - b;
+  const tsi_scalar *diagonal = (const tsi_scalar *)front->p + o + o * f;
+  tsi_scalar *rectangle = upper + tsi_triangle_size(b), *end = upper + tsi_panel_size(b, below);
   invert(diagonal, front->f, b, "U", "N", work);
   zero_between(pack_triangle((source){work, b, 1}, b, upper), rectangle);
   pack_rows((source){diagonal + b * f, f, 1}, inside, b, 0, below, rectangle);
   pack_rows((source){(const tsi_scalar *)front->q + o, front->w, 1}, front->m, b, inside, below, rectangle);
   zero_between(rectangle + (ptrdiff_t)below * b, end);
+}
+
+void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower, void *upper,
+                               void *work) {
+  TSI_TYPED(tsi_front_pack_lower)(front, o, b, front->q != NULL, lower, work);
+  if (front->full) pack_upper(front, o, b, upper, work);
+}
+
+void TSI_TYPED(tsi_front_add_column)(const tsi_front *front, tsi_index column, tsi_count count,
+                                     const tsi_index *row, const void *values, const tsi_count *index) {
+  const tsi_scalar *from = values;
+  tsi_scalar *to = (tsi_scalar *)front->p + column * (ptrdiff_t)front->f;
+  for (tsi_count e = 0; e < count; e++)
+    if (row[e] >= 0) to[row[e]] += from[index ? index[e] : e];
+}
+
+tsi_index TSI_TYPED(tsi_front_zero_diagonal)(const tsi_front *front) {
+  const tsi_scalar *p = front->p;
+  for (tsi_index k = 0; k < front->w; k++)
+    if (p[k + k * (ptrdiff_t)front->f] == 0) return k;
+  return TSI_NONE;
+}
+
+tsi_index TSI_TYPED(tsi_front_invert_diagonal)(tsi_index n, const tsi_index *order, const void *diagonal,
+                                               void *inverse) {
+  const tsi_scalar *d = diagonal;
+  tsi_scalar *out = inverse;
+  for (tsi_index j = 0; j < n; j++) {
+    if (d[order[j]] == 0) return order[j];
+    out[2 * (ptrdiff_t)j] = 1 / d[order[j]];
+    out[2 * (ptrdiff_t)j + 1] = 0;
+  }
+  return TSI_NONE;
 }

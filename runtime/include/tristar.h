@@ -309,11 +309,97 @@ typedef struct tristar_factor_stats {
 } tristar_factor_stats;
 TRISTAR_API void tristar_factor_get_stats(const tristar_factor_t *factor, tristar_factor_stats *stats);
 
+/* Where A went: row_scale[r] A(r, c) column_scale[c] = (L D U)(k, l) with r = row_order[k], c =
+ * column_order[l]. Each array has n entries or is NULL. For imported factors this is what was given. */
+TRISTAR_API void tristar_factor_get_order(const tristar_factor_t *factor, int64_t *row_order,
+                                          int64_t *column_order, double *row_scale, double *column_scale);
+
 /* The analysis that the factor was made with, borrowed: it lives as long as the factor. Not the one given to
  * tristar_factor if METHOD_AUTO fell back from Cholesky to LU. */
 TRISTAR_API const tristar_analysis_t *tristar_factor_analysis(const tristar_factor_t *factor);
 
 TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
+
+/* ---- Factors from elsewhere --------------------------------------------------------------------------- */
+
+typedef enum tristar_triangle_format {
+  TRISTAR_TRIANGLE_COLUMNS,   /* compressed columns */
+  TRISTAR_TRIANGLE_ROWS,      /* compressed rows */
+  TRISTAR_TRIANGLE_SUPERNODES /* dense blocks of columns that share their rows */
+} tristar_triangle_format;
+
+/* A triangular matrix of order n in arrays of the caller, which are only read; numbers count from 0. Whether
+ * it is a lower or an upper one is told by its place in tristar_factors; an entry in the other triangle is an
+ * error.
+ *
+ * COLUMNS, ROWS: line j has the entries ptr[j] .. end[j] - 1 of index and values, in any order; values summed
+ * where an index repeats.
+ *
+ * SUPERNODES (lower triangles only): supernode s holds columns first[s] .. first[s+1] - 1. Its rows are
+ * index[ptr[s]] .. index[ptr[s+1] - 1]: first its own columns, ascending, then the rows below in any order.
+ * blocks[s] is its dense block, column-major, its leading dimension the number of its rows. What stands above
+ * the diagonal is not read. */
+typedef struct tristar_triangle {
+  tristar_triangle_format format;
+  int unit_diagonal;        /* 1: ones on the diagonal; what is stored there is not read and may be missing */
+  int ptr_bits, index_bits; /* 32 or 64 */
+  const void *ptr;          /* n + 1 (supernodes + 1) integers of ptr_bits */
+  const void *end;    /* COLUMNS, ROWS: n integers of ptr_bits; NULL: a line ends where the next begins */
+  const void *index;  /* integers of index_bits */
+  const void *values; /* COLUMNS, ROWS */
+  int64_t supernodes; /* SUPERNODES */
+  const void *first;  /* SUPERNODES: supernodes + 1 integers of index_bits, 0 first and n last */
+  const void *const *blocks; /* SUPERNODES: supernodes pointers */
+} tristar_triangle;
+
+/* The factors of a matrix A, made by any solver, in arrays of the caller, which are only read:
+ *
+ *   row_scale[r] A(r, c) column_scale[c] = (L D U)(k, l)      r = row_order[k], c = column_order[l]
+ *
+ *   METHOD_LLT   D = I, U = L^T, or L^H if hermitian
+ *   METHOD_LDLT  U = L^T, or L^H if hermitian; D diagonal
+ *   METHOD_LU    D = I; L and U need not have related structures (partial pivoting) */
+typedef struct tristar_factors {
+  int64_t n;
+  tristar_scalar scalar;
+  tristar_method method;    /* LLT, LDLT or LU */
+  int hermitian;            /* complex LLT and LDLT */
+  tristar_triangle lower;   /* L */
+  tristar_triangle upper;   /* U, METHOD_LU only */
+  const void *diagonal;     /* METHOD_LDLT: the n diagonal entries of D, scalars */
+  const int64_t *row_order, *column_order; /* n; NULL: 0, 1, 2, ... */
+  const double *row_scale, *column_scale;  /* n, by row and column of A; NULL: ones */
+  const tristar_view *matrix; /* A, for refinement and condition estimates; NULL: these are not available */
+} tristar_factors;
+
+/* Sets all of *factors to zero, NULL and METHOD_LU. */
+TRISTAR_API void tristar_factors_init(tristar_factors *factors);
+
+/* Makes a factor of the library from factors that another solver computed. The values are copied (packed,
+ * with diagonal blocks inverted), nothing of the caller is kept. Columns of like structure become supernodes,
+ * whatever the format; L and U keep their own structures. The factor serves plans and solves like one of
+ * tristar_factor; tristar_refactor gives UNSUPPORTED. Errors: ARGUMENT, FORMAT (an index out of its triangle,
+ * an order that is no permutation: the message names the place), SINGULAR (a zero or missing diagonal entry),
+ * NOT_FINITE, TOO_LARGE, MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_supernodal(tristar_t *ts,
+                                                                     const tristar_factors *factors,
+                                                                     tristar_factor_t **factor);
+
+/* New values in the same structure: plans of this factor solve with them from their next solve on, as after
+ * tristar_refactor. Errors: as above, and STALE: an entry that is not zero lies outside the structure
+ * imported first; the factor then holds no values. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport(tristar_factor_t *factor,
+                                                            const tristar_factors *factors);
+
+typedef enum tristar_uplo { TRISTAR_LOWER = 'L', TRISTAR_UPPER = 'U' } tristar_uplo;
+typedef enum tristar_diag { TRISTAR_UNIT = 'U', TRISTAR_NON_UNIT = 'N' } tristar_diag;
+
+/* A triangular matrix T as a factor on its own: solves with T, T^T and T^H. Entries of view in the other
+ * triangle, and with UNIT those on the diagonal, are not read. Refinement works. Errors: as
+ * tristar_import_supernodal. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view,
+                                                              tristar_uplo uplo, tristar_diag diag,
+                                                              tristar_factor_t **factor);
 
 /* ---- Plan and solve ---------------------------------------------------------------------------------- */
 
@@ -355,6 +441,52 @@ typedef enum tristar_op {
  * RUNTIME, NOT_FINITE is not checked here (NaN in, NaN out). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
+
+typedef enum tristar_part {
+  TRISTAR_PART_ALL, /* op(A) */
+  TRISTAR_PART_L,   /* op(L) */
+  TRISTAR_PART_D,   /* op(D); D = I but for METHOD_LDLT */
+  TRISTAR_PART_U    /* op(U); U = L^T or L^H for LLT and LDLT */
+} tristar_part;
+
+/* How tristar_solve_with is to solve. */
+typedef struct tristar_solve_options {
+  tristar_op op;
+  tristar_part part;
+  /* 0: b and x are in the user's order and scaling where op(A) touches them: the first part to be applied
+   * permutes and scales b, the last one x; what stands between parts is in factor order. So, for OP_N, solves
+   * with L, D and U one after the other give what ALL gives (for T and C: with U, D and L). 1: b and x are in
+   * factor order and not scaled (tristar_factor_get_order); with ALL: (L D U)^-1. */
+  int factor_order;
+  /* Scalars between consecutive rows and consecutive columns (right-hand sides) of b and x. All 0:
+   * column-major without gaps. Row-major: row stride nrhs, column stride 1. */
+  int64_t b_row_stride, b_column_stride, x_row_stride, x_column_stride;
+  /* Sparse right-hand sides: b has only b_rows rows; its row i is row b_row[i] of the system (each at most
+   * once), all others are zero. NULL: b has all n rows. */
+  int64_t b_rows;
+  const int64_t *b_row;
+  /* Rows wanted: x has only x_rows rows; its row i becomes row x_row[i] of the solution. NULL: all n rows. */
+  int64_t x_rows;
+  const int64_t *x_row;
+} tristar_solve_options;
+
+/* OP_N, PART_ALL, the user's order, column-major without gaps, all rows. */
+TRISTAR_API void tristar_solve_options_init(tristar_solve_options *options);
+
+typedef struct tristar_solve_result {
+  double share; /* bytes of factor streamed / bytes that the same solve streams with all rows of b and x */
+} tristar_solve_result;
+
+/* X = (the part of op(A))^-1 B, with right-hand sides in any layout, sparse ones, and chosen rows of X:
+ * forward, only chunks take part that nonzeros of B lead to, backward only those that the wanted rows need
+ * (Gilbert 1994). x may be b where both have the same strides and neither list of rows is given; other
+ * overlaps are not allowed. result may be NULL. Errors: as tristar_solve; ARGUMENT also for a row out of
+ * range or listed twice (the message names it), strides that are not positive, and a part that an imported
+ * triangular matrix does not have. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_with(tristar_plan_t *plan,
+                                                              const tristar_solve_options *options,
+                                                              int64_t nrhs, const void *b, void *x,
+                                                              tristar_solve_result *result);
 
 typedef struct tristar_refine_options {
   int max_steps;      /* at most this many corrections per right-hand side */
