@@ -47,6 +47,7 @@ static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 /* clang-format off */
 static const option_row rows[] = {
   {"rhs", TEXT, FIELD(rhs), TSI_SOLVE, "FILE", "right-hand sides, a Matrix Market file (default: pseudo-random)", 0, 0, NULL},
+  {"rows", TEXT, FIELD(rows), TSI_SOLVE, "FILE", "only these rows of X, numbered from 1 (white space between them)", 0, 0, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_SOLVE, "N", "pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
   {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "take the graph Laplacian of the pattern plus the identity instead", 0, 0, NULL},
   {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or double (default: d or z); sd, cz: single factors, double solution", 0, 0, precisions},
@@ -61,6 +62,7 @@ static const option_row rows[] = {
   {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of refinement (default 5; 0 only measures)", 0, 1000, NULL},
   {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12; s, c: 1e-5)", 0, 0, NULL},
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (done anyway if pivots were perturbed)", 0, 0, NULL},
+  {"forward-error", FLAG, FIELD(forward_error), TSI_SOLVE, NULL, "bound the forward error of x (about 5 solves more)", 0, 0, NULL},
   {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "time N solves after a warm-up, tell the median (default 1)", 1, 1000000, NULL},
   {"checksum", FLAG, FIELD(checksum), TSI_SOLVE, NULL, "print a checksum of the bits of x, before refinement", 0, 0, NULL},
   {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth, tell which share of it is reached", 0, 0, NULL},

@@ -20,7 +20,8 @@ typedef struct tsi_settings {
   const char *operand[TSI_OPERANDS_MAX]; /* the words that are not options; NULL: not given */
   /* the system */
   const char *rhs;
-  int64_t nrhs; /* 0: not given */
+  const char *rows; /* file of the rows of x that are wanted */
+  int64_t nrhs;     /* 0: not given */
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
@@ -30,7 +31,7 @@ typedef struct tsi_settings {
   int op; /* 0 ..: one of N, T, C */
   int64_t refine, repeat;
   double tolerance; /* negative: as the precision has it */
-  bool condition;
+  bool condition, forward_error;
   /* what comes out */
   const char *out, *json, *tree, *dot;
   bool checksum, report, list, verbose;

@@ -1,6 +1,7 @@
 /* `tristar solve`: op(A) X = B from a file to a judged X.
  *
- * Plain solves are timed and must repeat bit for bit; a refined solve follows, whose backward error is
+ * Plain solves are timed and must repeat bit for bit; where B has rows of zeros, or only some rows of X are
+ * wanted, they go along the paths of the DAG. A refined solve of the whole follows, whose backward error is
  * judged:
  *   - pivots perturbed and 1 / condition below the roundoff: the matrix is singular to working precision
  *   - backward error above --tolerance (default: by the precision): not accurate
@@ -13,11 +14,13 @@
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/paths.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
 
 typedef struct result {
   tristar_dense b, x;
+  tsi_paths paths;
   double median_s, fastest_s; /* of one plain solve; 0: none was made */
   uint64_t checksum;          /* of the plain x */
   tristar_refine_result refined;
@@ -34,6 +37,12 @@ static const struct {
            {TRISTAR_T, "T", "A^T X = B", " with A^T"},
            {TRISTAR_C, "C", "A^H X = B", " with A^H"}};
 
+/* tristar_stop: the word in JSON, what the report says. */
+static const struct {
+  const char *word, *text;
+} stops[] = {
+    {"converged", "converged"}, {"limit", "stopped by the limit of steps"}, {"stagnated", "stagnated"}};
+
 static double tolerance(const tsi_session *s) {
   return s->settings->tolerance >= 0 ? s->settings->tolerance : s->precision->tolerance;
 }
@@ -46,12 +55,15 @@ static int ascending(const void *a, const void *b) {
 /* One plain solve, its time, and the checksum of its x. */
 static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *checksum) {
   const int64_t n = r->b.rows;
+  const tristar_op op = ops[s->settings->op].op;
   const double begin = tsi_now();
-  const tristar_status status =
-      tristar_solve(s->plan, ops[s->settings->op].op, r->b.cols, r->b.values, n, r->x.values, n);
+  const bool ok =
+      r->paths.used ? tsi_paths_solve(s, op, &r->paths)
+                    : tsi_session_check(
+                          s, tristar_solve(s->plan, op, r->b.cols, r->b.values, n, r->x.values, n), s->name);
   *seconds = tsi_now() - begin;
-  *checksum = tsi_checksum(&r->x);
-  return tsi_session_check(s, status, s->name);
+  *checksum = tsi_checksum(r->paths.used ? &r->paths.x : &r->x);
+  return ok;
 }
 
 /* --repeat timed solves, all with the same bits; more than one follow an untimed warm-up. */
@@ -85,6 +97,7 @@ static bool solve_refined(tsi_session *s, result *r) {
   const int64_t n = r->b.rows;
   tristar_refine_options_init(&options);
   options.max_steps = (int)s->settings->refine;
+  options.forward_error = s->settings->forward_error;
   r->measured =
       tsi_session_check(s,
                         tristar_solve_refined(s->plan, ops[s->settings->op].op, r->b.cols, r->b.values, n,
@@ -125,18 +138,40 @@ static bool write_x(tsi_session *s, const result *r) {
   if (path == NULL) return true;
   snprintf(comment, sizeof comment, "X of %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
            ops[s->settings->op].system, s->name, tristar_version(), s->precision->text);
-  return tsi_session_check(s, tristar_dense_write(s->ts, path, &r->x, comment), path);
+  return tsi_session_check(s, tristar_dense_write(s->ts, path, r->paths.used ? &r->paths.x : &r->x, comment),
+                           path);
 }
 
 /* Bytes per second of one median solve, as exact entries of the factors. */
 static double solve_gbps(const tsi_session *s, const result *r) {
-  return r->median_s > 0 ? s->p.exact_bytes / r->median_s / 1e9 : 0;
+  const double share = r->paths.used ? r->paths.share : 1;
+  return r->median_s > 0 ? share * s->p.exact_bytes / r->median_s / 1e9 : 0;
 }
 
 /* Each entry of the factors is multiplied and added once for each right-hand side. */
 static double solve_gflops(const tsi_session *s, const result *r) {
   return solve_gbps(s, r) / (double)s->precision->bytes * tsi_precision_flops(s->precision) *
          (double)r->b.cols;
+}
+
+static void report_accuracy(const tsi_session *s, const result *r) {
+  const double bound = r->refined.forward_error;
+  if (r->paths.used)
+    tsi_report("", "along paths: %.1f %% of the factor for %s of B and %s of X", 100 * r->paths.share,
+               tsi_text_many(r->paths.given_rows, "row"), tsi_text_many(r->paths.wanted_rows, "row"));
+  tsi_report("accuracy", "backward error %.1e after %s of refinement (%.1e before), %s",
+             r->refined.backward_error, tsi_text_many(r->refined.steps, "step"),
+             r->refined.initial_backward_error, stops[r->refined.stop].text);
+  if (r->refined.iterations > 0)
+    tsi_report("", "%s of FGMRES, where refinement stagnated",
+               tsi_text_many(r->refined.iterations, "iteration"));
+  if (!isnan(r->rcond)) tsi_report("", "estimated reciprocal condition %.1e", r->rcond);
+  if (!s->settings->forward_error) return;
+  if (isfinite(bound))
+    tsi_report("", "estimated bound of the forward error %.1e%s", bound,
+               bound < 1 ? "" : ": no digit of x is certain");
+  else
+    tsi_report("", "no bound of the forward error found: no digit of x is certain");
 }
 
 static void report_solve(const tsi_session *s, const result *r) {
@@ -157,13 +192,7 @@ static void report_solve(const tsi_session *s, const result *r) {
                tsi_text_many(cores, "core"), limit,
                solve_gbps(s, r) > limit ? " (the factor stays in the caches)" : "");
   }
-  tsi_report("accuracy", "backward error %.1e after %s of refinement (%.1e before)",
-             r->refined.backward_error, tsi_text_many(r->refined.steps, "step"),
-             r->refined.initial_backward_error);
-  if (r->refined.iterations > 0)
-    tsi_report("", "%s of FGMRES, where refinement stagnated",
-               tsi_text_many(r->refined.iterations, "iteration"));
-  if (!isnan(r->rcond)) tsi_report("", "estimated reciprocal condition %.1e", r->rcond);
+  report_accuracy(s, r);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, r->checksum);
   if (s->settings->out != NULL && s->status == TRISTAR_OK) tsi_report("written", "%s", s->settings->out);
 }
@@ -190,13 +219,20 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   tsi_json_add_number(object, "solve_s", r->median_s);
   tsi_json_add_number(object, "solve_min_s", r->fastest_s);
   tsi_json_add_number(object, "solve_gbps", solve_gbps(s, r));
+  if (r->paths.used) {
+    tsi_json_add_number(object, "share", r->paths.share);
+    tsi_json_add_number(object, "rows_given", (double)r->paths.given_rows);
+    tsi_json_add_number(object, "rows_wanted", (double)r->paths.wanted_rows);
+  }
   tsi_json_add_bandwidth(object, &r->bandwidth);
   tsi_json_add_number(object, "initial_backward_error", r->refined.initial_backward_error);
   tsi_json_add_number(object, "backward_error", r->refined.backward_error);
   tsi_json_add_number(object, "refinement_steps", r->refined.steps);
   tsi_json_add_number(object, "fgmres_iterations", r->refined.iterations);
+  cJSON_AddStringToObject(object, "refinement_stop", stops[r->refined.stop].word);
   tsi_json_add_number(object, "tolerance", tolerance(s));
   if (!isnan(r->rcond)) tsi_json_add_number(object, "rcond", r->rcond);
+  if (s->settings->forward_error) tsi_json_add_number(object, "forward_error", r->refined.forward_error);
   cJSON_AddStringToObject(object, "checksum", checksum);
   return object;
 }
@@ -209,14 +245,16 @@ int tsi_command_solve(const tsi_settings *settings) {
     return tsi_usage_error("solve", "--nrhs and --rhs: the file tells how many right-hand sides there are");
   const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
                       tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
-                      tsi_session_analyze(s) &&
+                      tsi_paths_make(s, &r.b, &r.paths) && tsi_session_analyze(s) &&
                       (!settings->report || tsi_bandwidth_measure(s, &r.bandwidth)) &&
                       tsi_session_factor(s) && tsi_session_plan(s, r.b.cols) && solve_plain(s, &r) &&
                       solve_refined(s, &r) && estimate_condition(s, &r) && judge(s, &r);
+  if (solved && r.paths.used) tsi_paths_select(&r.x, &r.paths);
   if (solved) write_x(s, &r);
   print_report(s, &r);
   tsi_json_write(s, make_json(s, &r));
   free(r.b.values);
   free(r.x.values);
+  tsi_paths_free(&r.paths);
   return tsi_session_close(s);
 }

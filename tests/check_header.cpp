@@ -1,5 +1,9 @@
-// The public header compiles as C++ without a warning, and its functions link with C names.
-#include "tristar.h"
+// The public headers compile as C++ without a warning, and their functions link with C names.
+// TSI_ADAPTER_HEADER: that of an adapter, in quotes.
+#include "tristar_adapter.h"
+#ifdef TSI_ADAPTER_HEADER
+#include TSI_ADAPTER_HEADER
+#endif
 
 #include <cstring>
 

@@ -79,6 +79,7 @@ matrix singular.mtx 'coordinate real general' '3 3 9' '1 1 1' '1 2 2' '1 3 3' '2
 matrix nan.mtx 'coordinate real general' '2 2 2' '1 1 1' '2 2 nan'
 matrix pattern.mtx 'coordinate pattern symmetric' '3 3 2' '2 1' '3 2'
 matrix indefinite.mtx 'coordinate real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
+matrix ill.mtx 'coordinate real general' '2 2 4' '1 1 1' '2 1 1' '1 2 1' '2 2 1.0000000000000002'
 matrix rhs3.mtx 'array real general' '3 1' 1 2 3
 matrix rhs_complex.mtx 'array complex general' '25 1' "$(yes '1 1' | head -n 25)"
 expect 1 '^tristar: cannot open missing.mtx: No such file' solve missing.mtx
@@ -173,6 +174,13 @@ expect 0 '^accuracy' solve pattern.mtx --laplacian --precision c
 expect 0 '^solve .*median of 3' solve ok.mtx --repeat 3 --nrhs 2
 expect 0 '^checksum  [0-9a-f]{16}$' solve ok.mtx --checksum --engine serial
 expect 0 'estimated reciprocal condition' solve ok.mtx --condition
+expect 0 '^accuracy .* before\), converged$' solve ok.mtx
+expect 0 '^accuracy .* before\), stopped by the limit of steps$' solve gen:s2d9pt:30 --precision sd --tolerance 1e-5 --refine 0
+expect 0 'bound of the forward error [0-9.]+e-1[2-6]$' solve ok.mtx --forward-error
+expect 0 'bound of the forward error [0-9.]+e-1[2-6]$' solve complex.mtx --forward-error --op C --precision cz --nrhs 20
+expect 0 '"forward_error":[[:space:]]*[0-9.]+e-1[2-6],' solve ok.mtx --forward-error --json -
+expect 0 '"refinement_stop":[[:space:]]*"converged",' solve ok.mtx --json -
+expect 0 'bound of the forward error [0-9.]+e\+[0-9]+: no digit of x is certain' solve ill.mtx --forward-error --rhs rhs2.mtx
 expect 0 '^predicted' info ok.mtx --tree tree.svg --dot tree.dot
 expect 0 'GB/s of 1 core' info gen:poisson3d7:8 --chunk-bytes 4000
 expect 0 '^picture.svg: written' plot tree gen:circuit:2000 --out picture.svg

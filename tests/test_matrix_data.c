@@ -4,15 +4,11 @@
  * The folder: TRISTAR_DATA, or ../shared/data next to the sources. */
 #include <math.h>
 
+#include "tests/data.h"
 #include "tests/test_matrix_support.h"
 
 #define COLUMNS 12
 #define LINE_MAX_BYTES 2048
-
-static const char *folder(void) {
-  const char *data = getenv("TRISTAR_DATA");
-  return data != NULL ? data : TSI_SOURCE_DIR "/../shared/data";
-}
 
 /* Cuts the line at its tabs. */
 static int split(char *line, char *field[COLUMNS]) {
@@ -29,7 +25,7 @@ static int split(char *line, char *field[COLUMNS]) {
 static void check_file(tristar_t *ts, char *const field[COLUMNS]) {
   char path[1024];
   tristar_view view;
-  snprintf(path, sizeof path, "%s/%s", folder(), field[1]);
+  snprintf(path, sizeof path, "%s/%s", data_folder(), field[1]);
   tristar_matrix_t *m = read_matrix(ts, field[1], path);
   tristar_matrix_view(m, &view);
   const int64_t entries = ((const int64_t *)view.ptr)[view.cols];
@@ -46,8 +42,8 @@ static void check_file(tristar_t *ts, char *const field[COLUMNS]) {
 /* The two files hold the same matrix, values up to a relative difference. */
 static void check_pair(tristar_t *ts, const char *one, const char *two, double tolerance) {
   char path[2][1024];
-  snprintf(path[0], sizeof path[0], "%s/%s", folder(), one);
-  snprintf(path[1], sizeof path[1], "%s/%s", folder(), two);
+  snprintf(path[0], sizeof path[0], "%s/%s", data_folder(), one);
+  snprintf(path[1], sizeof path[1], "%s/%s", data_folder(), two);
   tristar_matrix_t *a = read_matrix(ts, one, path[0]), *b = read_matrix(ts, two, path[1]);
   CHECK(a->rows == b->rows && a->cols == b->cols && a->symmetry == b->symmetry && a->scalar == b->scalar);
   CHECK(memcmp(a->ptr, b->ptr, ((size_t)a->cols + 1) * sizeof *a->ptr) == 0);
@@ -63,7 +59,7 @@ int main(void) {
   char path[1024], line[LINE_MAX_BYTES];
   char *field[COLUMNS];
   int files = 0;
-  snprintf(path, sizeof path, "%s/INDEX.tsv", folder());
+  snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());
   FILE *index = fopen(path, "r");
   if (index == NULL) SKIP("no matrices: %s is not there (TRISTAR_DATA names the folder)", path);
   tristar_t *ts = open_context(NULL);

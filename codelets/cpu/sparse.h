@@ -34,6 +34,10 @@ typedef struct tsi_sparse_kernels {
    * tristar_solve_refined. */
   double (*backward_error)(tsi_index n, const void *b, const void *x, const void *r, const double *bound,
                            const double *row_sum);
+  /* f_i = |r_i| + terms_i eps (bound_i + |b_i|): what r can be without rounding errors, if each of its
+   * entries is a sum of that many terms; bound = |A| |x| */
+  void (*residual_bound)(tsi_index n, const void *b, const void *r, const double *bound,
+                         const tsi_index *terms, double *f);
   /* out[i] = that part of values[i] */
   void (*part)(tsi_count count, const void *values, tsi_part which, double *out);
   /* First value that is NaN or infinite; count if there is none. */

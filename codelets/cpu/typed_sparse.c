@@ -9,8 +9,10 @@
 
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
 #define EPSILON FLT_EPSILON
+#define TINY FLT_MIN
 #else
 #define EPSILON DBL_EPSILON
+#define TINY DBL_MIN
 #endif
 
 static double magnitude(tsi_scalar x) {
@@ -84,6 +86,16 @@ static double backward_error(tsi_index n, const void *bv, const void *xv, const 
     if (isnan(error)) break;
   }
   return error;
+}
+
+static void residual_bound(tsi_index n, const void *bv, const void *rv, const double *bounds,
+                           const tsi_index *terms, double *f) {
+  const tsi_scalar *b = bv, *r = rv;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = bounds[i] + magnitude(b[i]);
+    f[i] = magnitude(r[i]) + terms[i] * (double)EPSILON * size;
+    if (size > 0) f[i] += terms[i] * (double)TINY; /* products that underflow */
+  }
 }
 
 static void part(tsi_count count, const void *values, tsi_part which, double *out) {
@@ -178,6 +190,7 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .residual = residual,
     .bound = bound,
     .backward_error = backward_error,
+    .residual_bound = residual_bound,
     .part = part,
     .first_not_finite = first_not_finite,
     .dot = dot,

@@ -1,23 +1,31 @@
-# Installs header, libraries, program, the CMake package TriStar and tristar.pc.
+# Installs headers, libraries, adapters, program, the CMake package TriStar, tristar.pc and tristar_NAME.pc.
 #
 # The static library is an export of its own: only who links it needs the development files of StarPU,
-# OpenBLAS, hwloc, METIS and zlib.
+# OpenBLAS, hwloc, METIS and zlib. So is each adapter: only who links it needs those of its solver.
 include(CMakePackageConfigHelpers)
 
 set(tsi_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TriStar")
 
-install(DIRECTORY runtime/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
-foreach(kind shared static)
-  if(kind STREQUAL shared)
-    set(target tristar)
-  else()
-    set(target tristar_static)
-  endif()
-  install(TARGETS ${target} EXPORT TriStar-${kind}
+set(tsi_headers_off "")
+foreach(name IN LISTS tsi_adapters_off)
+  list(APPEND tsi_headers_off PATTERN tristar_${name}.h EXCLUDE)
+endforeach()
+install(DIRECTORY runtime/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h"
+        ${tsi_headers_off})
+
+# tsi_install_library(TARGET EXPORT): the library, and TriStar-EXPORT.cmake, which makes TriStar::TARGET of it.
+function(tsi_install_library target export)
+  install(TARGETS ${target} EXPORT TriStar-${export}
           LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
           INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-  install(EXPORT TriStar-${kind} NAMESPACE TriStar:: DESTINATION "${tsi_package_dir}")
+  install(EXPORT TriStar-${export} NAMESPACE TriStar:: DESTINATION "${tsi_package_dir}")
+endfunction()
+tsi_install_library(tristar shared)
+tsi_install_library(tristar_static static)
+foreach(name IN LISTS tsi_adapters)
+  tsi_install_library(tristar_${name} ${name}-shared)
+  tsi_install_library(tristar_${name}_static ${name}-static)
 endforeach()
 if(TRISTAR_WITH_PROGRAM)
   install(TARGETS tristar_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
@@ -28,6 +36,7 @@ configure_package_config_file(tools/cmake/TriStarConfig.cmake.in TriStarConfig.c
 write_basic_package_version_file(TriStarConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/TriStarConfig.cmake"
               "${PROJECT_BINARY_DIR}/TriStarConfigVersion.cmake" tools/cmake/FindMETIS.cmake
+              tools/cmake/TriStarSolver.cmake
         DESTINATION "${tsi_package_dir}")
 
 # tristar.pc finds its prefix from its own place, unless the library directory lies elsewhere.
@@ -49,4 +58,32 @@ list(REMOVE_DUPLICATES tsi_pc_private)
 list(JOIN tsi_pc_private " " tsi_pc_private)
 configure_file(tools/cmake/tristar.pc.in tristar.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/tristar.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+# tsi_pc_solver(NAME): tsi_pc_cflags and tsi_pc_libs, the flags for the solver's headers and libraries.
+function(tsi_pc_solver name)
+  get_target_property(includes TriStar::${name}_solver INTERFACE_INCLUDE_DIRECTORIES)
+  get_target_property(libraries TriStar::${name}_solver INTERFACE_LINK_LIBRARIES)
+  if(MPI::MPI_C IN_LIST libraries)
+    get_target_property(mpi_includes MPI::MPI_C INTERFACE_INCLUDE_DIRECTORIES)
+    get_target_property(mpi_libraries MPI::MPI_C INTERFACE_LINK_LIBRARIES)
+    list(REMOVE_ITEM libraries MPI::MPI_C)
+    list(APPEND includes ${mpi_includes})
+    list(APPEND libraries ${mpi_libraries})
+    list(FILTER includes EXCLUDE REGEX "-NOTFOUND$") # the compiler is one of MPI's, and needs no flags
+    list(FILTER libraries EXCLUDE REGEX "-NOTFOUND$")
+  endif()
+  list(REMOVE_DUPLICATES includes)
+  list(TRANSFORM includes PREPEND "-I")
+  list(TRANSFORM libraries REPLACE "^(/.*)/lib([^/]*)\\.(so|a|dylib)$" "-L\\1 -l\\2")
+  list(JOIN includes " " includes)
+  list(JOIN libraries " " libraries)
+  set(tsi_pc_cflags "${includes}" PARENT_SCOPE)
+  set(tsi_pc_libs "${libraries}" PARENT_SCOPE)
+endfunction()
+foreach(tsi_pc_name IN LISTS tsi_adapters)
+  tsi_pc_solver(${tsi_pc_name})
+  configure_file(tools/cmake/tristar_adapter.pc.in tristar_${tsi_pc_name}.pc @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/tristar_${tsi_pc_name}.pc"
+          DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

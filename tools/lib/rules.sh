@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Shared by tools/check_*: sourced, not run. Goes to the repository root and gives
 #   c_files DIR...        the .c, .h and .cu files of the folders (DIR/ itself and below), one a line
+#   is_adapter_header H   whether H is runtime/include/tristar_NAME.h of an adapter in runtime/adapters/
 #   code [-s] FILE...     their lines as FILE:LINE:TEXT without comments (-s: without string contents either)
 #   broken MESSAGE        tells a violation
 #   finish NAME           ends the check: exit status 1 if anything was told
@@ -14,6 +15,12 @@ c_files() {
   for dir in "$@"; do
     [ -d "$dir" ] && find "$dir" -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cpp' \)
   done | sort
+}
+
+is_adapter_header() {
+  local name=${1##*/tristar_}
+  name=${name%.h}
+  compgen -G "runtime/adapters/$name*.c" >/dev/null || compgen -G "runtime/adapters/typed_$name*.c" >/dev/null
 }
 
 code() {

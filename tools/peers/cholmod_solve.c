@@ -1,110 +1,107 @@
-/* cholmod_solve MATRIX [REPEAT]: CHOLMOD's supernodal Cholesky factorization with METIS, and its solve phase.
+/* cholmod_solve MATRIX [REPEAT]: CHOLMOD's supernodal Cholesky factorization with METIS, and its solve phase;
+ * real symmetric matrices. See peer.h.
  *
- * A process of its own, because StarPU's idle workers poll and would slow a peer in the same one. Prints one
- * line of JSON: n, nnz of L, seconds of analysis, of the factorization (median of 3), of cholmod_solve2 with
- * one right-hand side (median of REPEAT, after a warm-up), and the componentwise-relative residual. Threads
- * are those of the BLAS (OPENBLAS_NUM_THREADS). */
+ * The factorization's time is the median of 3, the solve's that of cholmod_solve2, after a warm-up. Without
+ * refinement, which CHOLMOD does not have. Threads are those of the BLAS (OPENBLAS_NUM_THREADS). */
 #include <cholmod.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "tristar.h"
+#include "tools/peers/peer.h"
 
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+#ifdef PEER_COMPLEX
+void peer_solve_complex(peer *p) {
+  snprintf(p->solver, sizeof p->solver, "CHOLMOD");
+  peer_fail(p, CHOLMOD_INVALID, "not a real matrix");
+}
+#else
+static double median(double a, double b, double c) {
+  return a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
 }
 
-static int compare(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static int die(const char *what, const char *why) {
-  fprintf(stderr, "cholmod_solve: %s: %s\n", what, why);
-  return 1;
-}
-
-/* The lower triangle of the matrix as CHOLMOD wants it; NULL if it is not symmetric. */
-static cholmod_sparse *convert(const tristar_view *view, cholmod_common *common) {
-  const int64_t *ptr = view->ptr;
-  const int32_t *index = view->index;
-  const double *values = view->values;
-  if (view->symmetry != TRISTAR_SYMMETRIC || values == NULL) return NULL;
-  cholmod_sparse *a = cholmod_l_allocate_sparse((size_t)view->rows, (size_t)view->cols,
-                                                (size_t)ptr[view->cols], 1, 1, -1, CHOLMOD_REAL, common);
-  if (a == NULL) return NULL;
-  memcpy(a->p, ptr, ((size_t)view->cols + 1) * sizeof *ptr);
-  for (int64_t p = 0; p < ptr[view->cols]; p++) ((SuiteSparse_long *)a->i)[p] = index[p];
-  memcpy(a->x, values, (size_t)ptr[view->cols] * sizeof *values);
+/* The lower triangle of the matrix. */
+static cholmod_sparse *convert(const peer *p, cholmod_common *common) {
+  peer_entries entries;
+  peer_entries_make(p, false, 0, &entries);
+  cholmod_triplet *t =
+      cholmod_l_allocate_triplet((size_t)p->n, (size_t)p->n, (size_t)entries.count, -1, CHOLMOD_REAL, common);
+  cholmod_sparse *a = NULL;
+  if (t != NULL) {
+    for (int64_t e = 0; e < entries.count; e++) {
+      const int32_t i = entries.row[e], j = entries.column[e];
+      ((SuiteSparse_long *)t->i)[e] = i > j ? i : j;
+      ((SuiteSparse_long *)t->j)[e] = i > j ? j : i;
+    }
+    memcpy(t->x, entries.values, (size_t)entries.count * sizeof(double));
+    t->nnz = (size_t)entries.count;
+    a = cholmod_l_triplet_to_sparse(t, 0, common);
+  }
+  cholmod_l_free_triplet(&t, common);
+  peer_entries_free(&entries);
   return a;
 }
 
-int main(int argc, char **argv) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_matrix_t *matrix;
-  tristar_view view;
-  cholmod_common common;
-  char message[512];
-  const int repeat = argc > 2 ? atoi(argv[2]) : 11;
-  if (argc < 2 || repeat < 1) return die("usage", "cholmod_solve MATRIX [REPEAT]");
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  if (tristar_create(&config, &ts) != TRISTAR_OK) return die("tristar_create", "failed");
-  if (tristar_matrix_read(ts, argv[1], &matrix) != TRISTAR_OK) {
-    tristar_error(ts, message, sizeof message);
-    return die(argv[1], message);
+static bool factor(peer *p, cholmod_sparse *a, cholmod_factor **l, cholmod_common *common) {
+  double begin = peer_seconds(), factor_s[3];
+  *l = cholmod_l_analyze(a, common);
+  p->analyze_s = peer_seconds() - begin;
+  for (int k = 0; k < 3 && *l != NULL && common->status == CHOLMOD_OK; k++) {
+    begin = peer_seconds();
+    cholmod_l_factorize(a, *l, common);
+    factor_s[k] = peer_seconds() - begin;
   }
-  tristar_matrix_view(matrix, &view);
+  if (common->status == CHOLMOD_NOT_POSDEF)
+    peer_fail(p, common->status, "not positive definite");
+  else if (common->status != CHOLMOD_OK)
+    peer_fail(p, common->status, "CHOLMOD status %d", common->status);
+  else
+    p->factor_s = median(factor_s[0], factor_s[1], factor_s[2]);
+  return p->status == 0;
+}
+
+static void solve(peer *p, cholmod_factor *l, cholmod_common *common) {
+  cholmod_dense *b = cholmod_l_allocate_dense((size_t)p->n, 1, (size_t)p->n, CHOLMOD_REAL, common);
+  cholmod_dense *x = NULL, *y = NULL, *e = NULL;
+  if (b != NULL) memcpy(b->x, p->b, (size_t)p->n * sizeof(double));
+  for (int k = -1; k < p->repeat && b != NULL; k++) {
+    const double begin = peer_seconds();
+    cholmod_l_solve2(CHOLMOD_A, l, b, NULL, &x, NULL, &y, &e, common);
+    if (k >= 0) p->solves_s[k] = peer_seconds() - begin;
+  }
+  if (x != NULL && common->status == CHOLMOD_OK)
+    memcpy(p->x, x->x, (size_t)p->n * sizeof(double));
+  else
+    peer_fail(p, common->status != CHOLMOD_OK ? common->status : CHOLMOD_OUT_OF_MEMORY, "no solution");
+  cholmod_l_free_dense(&b, common);
+  cholmod_l_free_dense(&x, common);
+  cholmod_l_free_dense(&y, common);
+  cholmod_l_free_dense(&e, common);
+}
+
+void peer_solve_real(peer *p) {
+  cholmod_common common;
+  cholmod_factor *l = NULL;
+  snprintf(p->solver, sizeof p->solver, "CHOLMOD %d.%d.%d", CHOLMOD_MAIN_VERSION, CHOLMOD_SUB_VERSION,
+           CHOLMOD_SUBSUB_VERSION);
+  p->method = "LLT";
+  if (p->view.symmetry != TRISTAR_SYMMETRIC) {
+    peer_fail(p, CHOLMOD_INVALID, "not a symmetric matrix");
+    return;
+  }
   cholmod_l_start(&common);
+  common.print = 0;
   common.nmethods = 1;
   common.method[0].ordering = CHOLMOD_METIS;
   common.supernodal = CHOLMOD_SUPERNODAL;
   common.postorder = 1;
-  cholmod_sparse *a = convert(&view, &common);
-  if (a == NULL) return die(argv[1], "not a real symmetric matrix");
-  double begin = seconds(), factor_s[3], *solve_s = malloc((size_t)repeat * sizeof *solve_s);
-  cholmod_factor *l = cholmod_l_analyze(a, &common);
-  const double analyze_s = seconds() - begin;
-  for (int k = 0; k < 3; k++) {
-    begin = seconds();
-    if (!cholmod_l_factorize(a, l, &common) || common.status != CHOLMOD_OK)
-      return die(argv[1], "not positive definite");
-    factor_s[k] = seconds() - begin;
-  }
-  const double nnz = common.lnz;
-  cholmod_dense *b = cholmod_l_ones(a->nrow, 1, CHOLMOD_REAL, &common), *x = NULL, *y = NULL, *e = NULL;
-  for (int k = -1; k < repeat; k++) {
-    begin = seconds();
-    cholmod_l_solve2(CHOLMOD_A, l, b, NULL, &x, NULL, &y, &e, &common);
-    if (k >= 0) solve_s[k] = seconds() - begin;
-  }
-  double one[2] = {1, 0}, minus[2] = {-1, 0};
-  cholmod_dense *r = cholmod_l_copy_dense(b, &common);
-  cholmod_l_sdmult(a, 0, minus, one, x, r, &common);
-  const double residual = cholmod_l_norm_dense(r, 0, &common) / cholmod_l_norm_dense(b, 0, &common);
-  qsort(factor_s, 3, sizeof *factor_s, compare);
-  qsort(solve_s, (size_t)repeat, sizeof *solve_s, compare);
-  printf("{\"peer\": \"CHOLMOD %d.%d.%d\", \"n\": %lld, \"nnz_lower\": %.0f, \"analyze_s\": %.6g, "
-         "\"factor_s\": %.6g, "
-         "\"solve_s\": %.6g, \"solve_min_s\": %.6g, \"residual\": %.3g}\n",
-         CHOLMOD_MAIN_VERSION, CHOLMOD_SUB_VERSION, CHOLMOD_SUBSUB_VERSION, (long long)view.rows, nnz,
-         analyze_s, factor_s[1], solve_s[repeat / 2], solve_s[0], residual);
-  free(solve_s);
-  cholmod_l_free_dense(&b, &common);
-  cholmod_l_free_dense(&x, &common);
-  cholmod_l_free_dense(&y, &common);
-  cholmod_l_free_dense(&e, &common);
-  cholmod_l_free_dense(&r, &common);
+  cholmod_sparse *a = convert(p, &common);
+  if (a == NULL)
+    peer_fail(p, common.status, "CHOLMOD status %d", common.status);
+  else if (factor(p, a, &l, &common))
+    solve(p, l, &common);
+  p->nnz_factor = common.lnz;
   cholmod_l_free_factor(&l, &common);
   cholmod_l_free_sparse(&a, &common);
   cholmod_l_finish(&common);
-  tristar_matrix_destroy(&matrix);
-  tristar_destroy(&ts);
-  return 0;
 }
+#endif

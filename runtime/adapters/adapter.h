@@ -1,0 +1,45 @@
+/* Shared by the adapters: the shape of a function that can fail, as in runtime/base/env.h, by way of the
+ * public functions of tristar_adapter.h. The only headers an adapter may include are tristar*.h, those of
+ * runtime/adapters/, those of its solver, and standard ones.
+ *
+ *     tristar_status tsi_something(tristar_t *ts, ...) {
+ *       tristar_status status = TRISTAR_OK;
+ *       int64_t *work = NULL;
+ *       TSI_TRY(TSI_ALLOC(ts, work, n));
+ *       if (bad) TSI_FAIL(ts, TRISTAR_ERR_FORMAT, "row %d is beyond %d", i, n);
+ *       ...
+ *     out:
+ *       TSI_FREE(ts, work);
+ *       return status;
+ *     }
+ */
+#ifndef TSI_ADAPTERS_ADAPTER_H
+#define TSI_ADAPTERS_ADAPTER_H
+
+#include "tristar_adapter.h"
+
+/* status = expr; leaves through `out:` unless it is TRISTAR_OK. */
+#define TSI_TRY(expr)                                                                                        \
+  do {                                                                                                       \
+    status = (expr);                                                                                         \
+    if (status != TRISTAR_OK) goto out;                                                                      \
+  } while (0)
+
+/* Records the error and leaves through `out:`. */
+#define TSI_FAIL(ts, code, ...)                                                                              \
+  do {                                                                                                       \
+    status = tristar_adapter_fail((ts), (code), __func__, __FILE__, __LINE__, __VA_ARGS__);                  \
+    goto out;                                                                                                \
+  } while (0)
+
+/* status of allocating `count` elements of the type that the pointer p points to; NULL in p on failure. */
+#define TSI_ALLOC(ts, p, count)                                                                              \
+  tristar_adapter_allocate((ts), (size_t)(count), sizeof *(p), __func__, __FILE__, __LINE__, (void **)&(p))
+
+#define TSI_FREE(ts, p)                                                                                      \
+  do {                                                                                                       \
+    tristar_adapter_free((ts), (void *)(p));                                                                 \
+    (p) = NULL;                                                                                              \
+  } while (0)
+
+#endif

@@ -1,0 +1,41 @@
+/* What the factors of SuperLU and of SuperLU_DIST have in common: permutations that say where a row goes, and
+ * scale factors in the real type of the factors. */
+#ifndef TSI_ADAPTERS_SUPERLU_COMMON_H
+#define TSI_ADAPTERS_SUPERLU_COMMON_H
+
+#include <stdbool.h>
+
+#include "runtime/adapters/adapter.h"
+
+/* order[perm[i]] = i: perm[i] is where row (column) i of A stands in the factors, order[k] which row (column)
+ * of A is the k-th there. perm: n integers of `bits` bits; name: of perm, for the message. */
+static inline tristar_status tsi_invert_permutation(tristar_t *ts, const char *name, const void *perm,
+                                                    int bits, int64_t n, int64_t *order) {
+  tristar_status status = TRISTAR_OK;
+  for (int64_t k = 0; k < n; k++) order[k] = -1;
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t k = bits == 64 ? ((const int64_t *)perm)[i] : ((const int32_t *)perm)[i];
+    if (k < 0 || k >= n)
+      TSI_FAIL(ts, TRISTAR_ERR_FORMAT, "%s[%lld] = %lld is not in 0 ... %lld", name, (long long)i,
+               (long long)k, (long long)n - 1);
+    if (order[k] >= 0)
+      TSI_FAIL(ts, TRISTAR_ERR_FORMAT, "%s is no permutation: its entries %lld and %lld are both %lld", name,
+               (long long)order[k], (long long)i, (long long)k);
+    order[k] = i;
+  }
+out:
+  return status;
+}
+
+/* A copy of n scale factors in double. */
+static inline tristar_status tsi_copy_scale(tristar_t *ts, const void *scale, bool single, int64_t n,
+                                            double **copy) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(ts, *copy, n));
+  for (int64_t i = 0; i < n; i++)
+    (*copy)[i] = single ? (double)((const float *)scale)[i] : ((const double *)scale)[i];
+out:
+  return status;
+}
+
+#endif

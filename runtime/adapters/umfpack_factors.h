@@ -1,0 +1,25 @@
+/* What a Numeric object of UMFPACK holds, as tristar_factors: P R A Q = L U, with L by rows, U by columns, R
+ * the row scaling.
+ *
+ * Reads   the Numeric object, through umfpack_*_get_lunz and umfpack_*_get_numeric, which copy.
+ * Writes  a tristar_factors that points into tsi_umfpack, which must outlive it. */
+#ifndef TSI_ADAPTERS_UMFPACK_FACTORS_H
+#define TSI_ADAPTERS_UMFPACK_FACTORS_H
+
+#include "tristar_umfpack.h"
+
+/* The copies. */
+typedef struct tsi_umfpack {
+  char *lower_ptr, *lower_index, *upper_ptr, *upper_index; /* integers of UMFPACK's type */
+  double *lower, *upper;
+  int64_t *row_order, *column_order;
+  double *row_scale;
+} tsi_umfpack;
+
+/* *work must be all zero; release it whatever the status. */
+TRISTAR_CHECKED tristar_status tsi_umfpack_factors(tristar_t *ts, tristar_umfpack family, const void *Numeric,
+                                                   const tristar_view *matrix, tsi_umfpack *work,
+                                                   tristar_factors *factors);
+void tsi_umfpack_release(tristar_t *ts, tsi_umfpack *work);
+
+#endif

@@ -1,0 +1,55 @@
+/* TriStar: solves with the factors of SuperLU_DIST (7 or later) that one process holds, a 1 x 1 grid. Link
+ * TriStar::tristar_superlu_dist, or pkg-config tristar_superlu_dist.
+ *
+ *   pdgssvx(&options, &A, &ScalePermstruct, b, ldb, nrhs, &grid, &LUstruct, ...);
+ *   tristar_import_superlu_dist_d(ts, n, &LUstruct, &ScalePermstruct, &grid, NULL, &factor);
+ *   tristar_plan, tristar_solve ...                                LUstruct and the rest may be freed
+ */
+#ifndef TRISTAR_SUPERLU_DIST_H
+#define TRISTAR_SUPERLU_DIST_H
+
+#include <superlu_ddefs.h>
+#include <superlu_sdefs.h>
+#include <superlu_zdefs.h>
+
+#include "tristar.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Makes a factor of what pdgssvx (psgssvx, pzgssvx) leaves in LUstruct and ScalePermstruct,
+ *
+ *   Pc Pr diag(R) A diag(C) Pc^T = L U,
+ *
+ * which is read during the call only; MPI is not called. n: the order of A. matrix (NULL: none) is A, for
+ * refinement and condition estimates: not the arrays that pdgssvx was given, it scales and permutes them.
+ *
+ * Errors: those of tristar_import_supernodal; UNSUPPORTED also for a grid of more than one process. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_s(
+    tristar_t *ts, int64_t n, const sLUstruct_t *LUstruct, const sScalePermstruct_t *ScalePermstruct,
+    const gridinfo_t *grid, const tristar_view *matrix, tristar_factor_t **factor);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_d(
+    tristar_t *ts, int64_t n, const dLUstruct_t *LUstruct, const dScalePermstruct_t *ScalePermstruct,
+    const gridinfo_t *grid, const tristar_view *matrix, tristar_factor_t **factor);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_z(
+    tristar_t *ts, int64_t n, const zLUstruct_t *LUstruct, const zScalePermstruct_t *ScalePermstruct,
+    const gridinfo_t *grid, const tristar_view *matrix, tristar_factor_t **factor);
+
+/* New values: the factors of a matrix with the same pattern, as from pdgssvx with SamePattern_SameRowPerm.
+ * factor and its plans solve with them from the next solve on, see tristar_reimport. If what is given here is
+ * at fault, factor stays as it was. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_superlu_dist_s(
+    tristar_factor_t *factor, int64_t n, const sLUstruct_t *LUstruct,
+    const sScalePermstruct_t *ScalePermstruct, const gridinfo_t *grid, const tristar_view *matrix);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_superlu_dist_d(
+    tristar_factor_t *factor, int64_t n, const dLUstruct_t *LUstruct,
+    const dScalePermstruct_t *ScalePermstruct, const gridinfo_t *grid, const tristar_view *matrix);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_superlu_dist_z(
+    tristar_factor_t *factor, int64_t n, const zLUstruct_t *LUstruct,
+    const zScalePermstruct_t *ScalePermstruct, const gridinfo_t *grid, const tristar_view *matrix);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# driver_rows.sh PROGRAM: sparse right-hand sides and chosen rows of `tristar solve`: the rows written are those of the
+# whole X, less of the factor is read, bad lists are told with file and line. Works in the current folder.
+set -u
+tristar=$1
+rm -f -- *.mtx *.txt *.json # of an earlier run
+
+fail() {
+  echo "driver_rows: $*" >&2
+  exit 1
+}
+value() { sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$2"; }
+
+# bad TEXT LINE...: a file of rows that is not accepted.
+bad() {
+  local text=$1
+  shift
+  printf '%s\n' "$@" >bad.txt
+  "$tristar" solve gen:s2d9pt:20 --rows bad.txt >message.txt 2>&1 && fail "accepted: $*"
+  grep -q "$text" message.txt || fail "no '$text' in: $(cat message.txt)"
+}
+
+problem=(gen:convdiff3d:14 --chunk-bytes 30000)
+n=2744
+printf '%%%%MatrixMarket matrix coordinate real general\n%d 2 3\n700 1 1.5\n701 1 -2\n9 2 1\n' $n >b.mtx
+printf '5 700 # the second\n%% none here\n2744\n' >rows.txt
+"$tristar" solve "${problem[@]}" --rhs b.mtx --out x.mtx --json whole.json >/dev/null || fail "whole X"
+"$tristar" solve "${problem[@]}" --rhs b.mtx --rows rows.txt --out some.mtx --json some.json >/dev/null || fail "three rows"
+[ "$(sed -n 3p some.mtx)" = '3 2' ] || fail "some.mtx: $(sed -n 3p some.mtx)"
+{ for column in 0 1; do for row in 5 700 2744; do sed -n "$((3 + column * n + row))p" x.mtx; done; done; } >expected.txt
+tail -n 6 some.mtx | cmp - expected.txt || fail "other rows than in the whole X"
+[ "$(value rows_given whole.json)" -eq 3 ] || fail "rows_given $(value rows_given whole.json)"
+[ "$(value rows_wanted some.json)" -eq 3 ] || fail "rows_wanted $(value rows_wanted some.json)"
+awk -v a="$(value share some.json)" -v b="$(value share whole.json)" 'BEGIN { exit !(a > 0 && a < b && b < 1) }' ||
+  fail "shares: $(value share some.json) of $(value share whole.json)"
+for operation in T C; do
+  "$tristar" solve "${problem[@]}" --rhs b.mtx --rows rows.txt --op $operation >/dev/null || fail "--op $operation"
+done
+
+bad "bad.txt:2: 'x7' is no number of a row" 1 x7
+bad 'bad.txt:1: row 0 is outside 1 .. 400' 0
+bad 'bad.txt:3: row 401 is outside' 1 2 401
+bad 'bad.txt:2: row 3 stands there twice' '1 2 3' '3'
+bad 'no row is named' '# nothing'
+"$tristar" solve gen:s2d9pt:20 --rows missing.txt 2>&1 | grep -q 'missing.txt: No such file' || fail "missing file"
+exit 0

@@ -1,0 +1,43 @@
+# tristar_find_solver(NAME HEADER file LIBRARIES lib... [PATH_SUFFIXES dir...] [MPI])
+#
+# Finds the solver that the adapter NAME takes factors from: its header (in one of the subfolders PATH_SUFFIXES
+# of an include directory, or directly) and its libraries; MPI if the header needs it. Each is told to CMake in
+# the usual ways, such as CMAKE_PREFIX_PATH. Used to build TriStar, and by TriStarConfig.cmake.
+#
+# Gives the target TriStar::NAME_solver if all is there; otherwise NAME_solver_MISSING says what is not.
+function(tristar_find_solver name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MPI" "HEADER" "LIBRARIES;PATH_SUFFIXES")
+  string(TOUPPER ${name} upper)
+  set(prefix TRISTAR_${upper})
+  set(missing "")
+  find_path(${prefix}_INCLUDE_DIR ${arg_HEADER} PATH_SUFFIXES ${arg_PATH_SUFFIXES})
+  mark_as_advanced(${prefix}_INCLUDE_DIR)
+  if(NOT ${prefix}_INCLUDE_DIR)
+    list(APPEND missing ${arg_HEADER})
+  endif()
+  set(link "")
+  foreach(library IN LISTS arg_LIBRARIES)
+    find_library(${prefix}_LIBRARY_${library} ${library})
+    mark_as_advanced(${prefix}_LIBRARY_${library})
+    if(NOT ${prefix}_LIBRARY_${library})
+      list(APPEND missing lib${library})
+    endif()
+    list(APPEND link "${${prefix}_LIBRARY_${library}}")
+  endforeach()
+  if(arg_MPI)
+    set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+    find_package(MPI QUIET COMPONENTS C)
+    if(NOT TARGET MPI::MPI_C)
+      list(APPEND missing MPI)
+    endif()
+    list(APPEND link MPI::MPI_C)
+  endif()
+  list(JOIN missing ", " missing)
+  set(${name}_solver_MISSING "${missing}" PARENT_SCOPE)
+  if(NOT missing AND NOT TARGET TriStar::${name}_solver)
+    add_library(TriStar::${name}_solver INTERFACE IMPORTED GLOBAL)
+    set_target_properties(TriStar::${name}_solver PROPERTIES
+                          INTERFACE_INCLUDE_DIRECTORIES "${${prefix}_INCLUDE_DIR}"
+                          INTERFACE_LINK_LIBRARIES "${link}")
+  endif()
+endfunction()

@@ -1,0 +1,112 @@
+/* mumps_solve MATRIX [REPEAT]: sequential MUMPS, its default options and iterative refinement. See peer.h.
+ *
+ * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones.
+ *   - symmetric matrices: SYM = 1 where the diagonal is positive, as TriStar tries Cholesky; SYM = 2 if that
+ *     is not so or pivots turn out negative. Others, complex Hermitian too: SYM = 0.
+ *   - the working space is enlarged where MUMPS asks for it (ICNTL(14)).
+ *   - refinement: at most 10 steps, until 4 units of roundoff (CNTL(2)). The default of CNTL(2), which is the
+ *     square root of the roundoff, would end it early.
+ * Timed solves are without refinement. Threads are those of the BLAS (OPENBLAS_NUM_THREADS). */
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/peers/peer.h"
+
+#ifdef PEER_COMPLEX
+#include <zmumps_c.h>
+typedef ZMUMPS_STRUC_C mumps;
+typedef ZMUMPS_COMPLEX scalar;
+#define call_mumps zmumps_c
+#define peer_solve peer_solve_complex
+#else
+#include <dmumps_c.h>
+typedef DMUMPS_STRUC_C mumps;
+typedef DMUMPS_COMPLEX scalar;
+#define call_mumps dmumps_c
+#define peer_solve peer_solve_real
+#endif
+
+/* As the manual numbers them. */
+#define ICNTL(m, i) ((m)->icntl[(i)-1])
+#define INFOG(m, i) ((m)->infog[(i)-1])
+
+enum { INITIALIZE = -1, TERMINATE = -2, ANALYZE = 1, FACTOR = 2, SOLVE = 3 };
+enum { COMM_WORLD = -987654, WORKSPACE_SHORT = -9, INTEGERS_SHORT = -8 };
+
+/* Gives the seconds that the job took. */
+static double run(mumps *m, int job) {
+  const double begin = peer_seconds();
+  m->job = job;
+  call_mumps(m);
+  return peer_seconds() - begin;
+}
+
+/* Analysis and factorization; INFOG(1) < 0 if they fail. */
+static void factor(peer *p, mumps *m, int sym, const peer_entries *entries) {
+  memset(m, 0, sizeof *m);
+  m->sym = sym;
+  m->par = 1;
+  m->comm_fortran = COMM_WORLD;
+  run(m, INITIALIZE);
+  if (INFOG(m, 1) < 0) return;
+  for (int stream = 1; stream <= 3; stream++) ICNTL(m, stream) = -1;
+  ICNTL(m, 4) = 0; /* silent */
+  m->n = (MUMPS_INT)p->n;
+  m->nnz = entries->count;
+  m->irn = entries->row;
+  m->jcn = entries->column;
+  m->a = entries->values;
+  p->analyze_s = run(m, ANALYZE);
+  if (INFOG(m, 1) < 0) return;
+  p->factor_s = run(m, FACTOR);
+  while ((INFOG(m, 1) == WORKSPACE_SHORT || INFOG(m, 1) == INTEGERS_SHORT) && ICNTL(m, 14) < 2000) {
+    ICNTL(m, 14) *= 2;
+    p->factor_s = run(m, FACTOR);
+  }
+}
+
+/* One solve, after which p->x is the solution. */
+static double solve(peer *p, mumps *m, int refinement_steps) {
+  memcpy(p->x, p->b, (size_t)p->n * p->scalar_bytes);
+  m->rhs = p->x;
+  ICNTL(m, 10) = refinement_steps;
+  return run(m, SOLVE);
+}
+
+static void solve_all(peer *p, mumps *m) {
+  for (int k = -1; k < p->repeat && INFOG(m, 1) >= 0; k++) {
+    const double time = solve(p, m, 0);
+    if (k >= 0) p->solves_s[k] = time;
+  }
+  m->cntl[1] = 2 * DBL_EPSILON;
+  if (INFOG(m, 1) >= 0) solve(p, m, 10);
+  if (INFOG(m, 1) >= 0) p->refinement_steps = INFOG(m, 15);
+}
+
+void peer_solve(peer *p) {
+  mumps m;
+  peer_entries entries;
+  const bool symmetric = p->view.symmetry == TRISTAR_SYMMETRIC;
+  int sym = !symmetric ? 0 : !p->is_complex && peer_positive_diagonal(p) ? 1 : 2;
+  _Static_assert(sizeof(MUMPS_INT) == sizeof(int32_t), "MUMPS with 32-bit integers");
+  peer_entries_make(p, !symmetric, 1, &entries);
+  factor(p, &m, sym, &entries);
+  if (sym == 1 && (INFOG(&m, 1) < 0 || INFOG(&m, 12) > 0)) { /* INFOG(12): negative pivots */
+    run(&m, TERMINATE);
+    sym = 2;
+    factor(p, &m, sym, &entries);
+  }
+  snprintf(p->solver, sizeof p->solver, "MUMPS %.20s", m.version_number);
+  p->method = sym == 0 ? "LU" : sym == 1 ? "LLT" : "LDLT";
+  if (INFOG(&m, 1) >= 0) solve_all(p, &m);
+  p->perturbed = INFOG(&m, 25);
+  p->nnz_factor = INFOG(&m, 29) >= 0 ? INFOG(&m, 29) : -1e6 * INFOG(&m, 29);
+  if (INFOG(&m, 1) < 0)
+    peer_fail(p, INFOG(&m, 1), "INFOG(1) = %d, INFOG(2) = %d%s", INFOG(&m, 1), INFOG(&m, 2),
+              INFOG(&m, 1) == -6    ? " (structurally singular)"
+              : INFOG(&m, 1) == -10 ? " (numerically singular)"
+                                    : "");
+  run(&m, TERMINATE);
+  peer_entries_free(&entries);
+}

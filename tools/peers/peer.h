@@ -1,0 +1,71 @@
+/* What the programs of other solvers share: the matrix, the right-hand side, the error, the report.
+ *
+ * Job. `PEER_solve MATRIX [REPEAT]` reads MATRIX (a file or gen:KIND:K) as `tristar solve` does, a pattern as
+ * its Laplacian, makes the right-hand side that `tristar solve` makes by default, lets the other solver
+ * solve, and prints one line of JSON. The backward error is measured with the library's own kernels, so that
+ * all programs mean the same by it.
+ *
+ * A process for each solver, because StarPU's idle workers poll and would slow a peer in the same one.
+ *
+ * A peer is one C file that defines peer_solve_real or, compiled with PEER_COMPLEX, peer_solve_complex; the
+ * main program is in peer.c. The exit status is 0 if the other solver solved; 1 if not, with its error code
+ * as "status" in the JSON; 1 without JSON if there is nothing to solve. */
+#ifndef TSI_TOOLS_PEER_H
+#define TSI_TOOLS_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tristar.h"
+
+typedef struct peer {
+  tristar_t *ts;
+  tristar_matrix_t *matrix;
+  tristar_view view; /* square, double, with values; as tristar_matrix_view gives it */
+  int64_t n;
+  bool is_complex;
+  size_t scalar_bytes;
+  const void *b; /* n scalars */
+  void *x;       /* n scalars, from the peer */
+  int repeat;    /* timed solves */
+  double *solves_s;
+
+  /* What the peer tells: */
+  char solver[64];      /* its name and version */
+  const char *method;   /* LLT, LDLT or LU; static text */
+  int status;           /* the other solver's; 0: solved */
+  char message[256];    /* where status is not 0 */
+  int refinement_steps; /* those that x has had */
+  int64_t perturbed;    /* pivots that were replaced */
+  double nnz_factor;    /* of L and D, or L and U; 0: unknown */
+  double analyze_s, factor_s;
+} peer;
+
+/* Reads p->view and p->b, sets the rest. */
+void peer_solve_real(peer *p);
+void peer_solve_complex(peer *p);
+
+double peer_seconds(void);
+
+/* The entries of the matrix: the stored ones alone, or (full) their mirror images too. Numbers count from
+ * base. values: count scalars. */
+typedef struct peer_entries {
+  int64_t count;
+  int32_t *row, *column;
+  void *values;
+} peer_entries;
+/* Ends the program if there is no memory for it. */
+void peer_entries_make(const peer *p, bool full, int base, peer_entries *entries);
+void peer_entries_free(peer_entries *entries);
+
+/* malloc that ends the program instead of failing. */
+void *peer_allocate(int64_t count, size_t size);
+
+/* Is every diagonal entry there, real and positive? */
+bool peer_positive_diagonal(const peer *p);
+
+/* Sets status and message. */
+__attribute__((format(printf, 3, 4))) void peer_fail(peer *p, int status, const char *format, ...);
+
+#endif

@@ -1,0 +1,183 @@
+/* superlu_dist_solve MATRIX [REPEAT]: SuperLU_DIST on a 1 x 1 grid with its default options, among them
+ * refinement in double precision. See peer.h.
+ *
+ * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are given in
+ * full. The factorization's time includes the distribution of the values. Timed solves are without refinement
+ * and are what the library itself calls the solve; the call around it, with scaling and copies, takes longer.
+ * Threads: OPENBLAS_NUM_THREADS and OMP_NUM_THREADS. Some errors end the program inside the library: then
+ * there is no JSON, and the exit status is not 0. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/matching.h"
+#include "runtime/context.h"
+#include "runtime/pattern.h"
+#include "tools/peers/peer.h"
+
+#ifdef PEER_COMPLEX
+#include <superlu_zdefs.h>
+typedef doublecomplex scalar;
+#define TYPED(name) z##name
+#define DRIVER pzgssvx
+#define SLU_TYPE SLU_Z
+#define peer_solve peer_solve_complex
+#else
+#include <superlu_ddefs.h>
+typedef double scalar;
+#define TYPED(name) d##name
+#define DRIVER pdgssvx
+#define SLU_TYPE SLU_D
+#define peer_solve peer_solve_real
+#endif
+
+typedef struct solver {
+  gridinfo_t grid;
+  superlu_dist_options_t options;
+  SuperMatrix a; /* owns its arrays; the library scales and permutes them */
+  TYPED(ScalePermstruct_t) scale;
+  TYPED(LUstruct_t) lu;
+  TYPED(SOLVEstruct_t) solve;
+  double *row_scale, *column_scale; /* that a was multiplied with before; NULL: not */
+  double match_s;
+} solver;
+
+/* The full matrix by rows, in arrays that Destroy_CompRowLoc_Matrix_dist frees. */
+static void convert(const peer *p, SuperMatrix *a) {
+  peer_entries entries;
+  peer_entries_make(p, true, 0, &entries);
+  const scalar *from = entries.values;
+  int_t *ptr = intMalloc_dist((int_t)p->n + 1), *column = intMalloc_dist((int_t)entries.count + 1);
+  scalar *values = SUPERLU_MALLOC((size_t)(entries.count + 1) * sizeof *values);
+  if (ptr == NULL || column == NULL || values == NULL) abort();
+  for (int64_t i = 0; i <= p->n; i++) ptr[i] = 0;
+  for (int64_t e = 0; e < entries.count; e++) ptr[entries.row[e] + 1]++;
+  for (int64_t i = 0; i < p->n; i++) ptr[i + 1] += ptr[i];
+  for (int64_t e = 0; e < entries.count; e++) {
+    const int_t to = ptr[entries.row[e]]++;
+    column[to] = entries.column[e];
+    values[to] = from[e];
+  }
+  for (int64_t i = p->n; i > 0; i--) ptr[i] = ptr[i - 1]; /* each has moved to the end of its row */
+  ptr[0] = 0;
+  TYPED(Create_CompRowLoc_Matrix_dist)
+  (a, (int_t)p->n, (int_t)p->n, (int_t)entries.count, (int_t)p->n, 0, values, column, ptr, SLU_NR_loc,
+   SLU_TYPE, SLU_GE);
+  peer_entries_free(&entries);
+}
+
+static void multiply(int64_t n, const double *factor, scalar *x) {
+  for (int64_t i = 0; i < n && factor != NULL; i++) {
+#ifdef PEER_COMPLEX
+    x[i].r *= factor[i];
+    x[i].i *= factor[i];
+#else
+    x[i] *= factor[i];
+#endif
+  }
+}
+
+/* Stands in for MC64, which the library normally begins with and which some distributions leave out: permutes
+ * large entries to the diagonal and scales the matrix, with TriStar's implementation of the same algorithm.
+ * Where the matrix is structurally singular it goes on without, as the library does. */
+static void match(peer *p, solver *s) {
+  tsi_env *env = tsi_context_env(p->ts);
+  tsi_pattern *pattern = NULL;
+  tsi_csc full = {0};
+  double *magnitude = NULL;
+  tsi_index *row_of_column = peer_allocate(p->n, sizeof *row_of_column), rank = 0;
+  double *row_scale = peer_allocate(p->n, sizeof *row_scale);
+  double *column_scale = peer_allocate(p->n, sizeof *column_scale);
+  const double begin = peer_seconds();
+  if (tsi_pattern_create(env, &p->view, &pattern) != TRISTAR_OK ||
+      tsi_pattern_part(env, pattern, p->view.values, TSI_PART_MAGNITUDE, &magnitude) != TRISTAR_OK ||
+      tsi_expand(env, pattern, magnitude, false, &full) != TRISTAR_OK ||
+      tsi_matching(env, full.n, full.ptr, full.index, full.values, row_of_column, row_scale, column_scale,
+                   &rank) != TRISTAR_OK)
+    abort();
+  if (rank == p->n) {
+    NRformat_loc *store = s->a.Store;
+    for (tsi_index i = 0; i < rank; i++) {
+      scalar *row = (scalar *)store->nzval + store->rowptr[i];
+      for (int_t e = 0; e < store->rowptr[i + 1] - store->rowptr[i]; e++) {
+        const double factor = row_scale[i] * column_scale[store->colind[store->rowptr[i] + e]];
+        multiply(1, &factor, &row[e]);
+      }
+      s->scale.perm_r[row_of_column[i]] = i;
+    }
+    s->options.RowPerm = MY_PERMR;
+    s->row_scale = row_scale;
+    s->column_scale = column_scale;
+    s->match_s = peer_seconds() - begin;
+    snprintf(p->solver + strlen(p->solver), sizeof p->solver - strlen(p->solver), ", TriStar's row matching");
+  } else {
+    free(row_scale);
+    free(column_scale);
+  }
+  free(row_of_column);
+  tsi_csc_finish(env, &full);
+  TSI_FREE(env, magnitude);
+  tsi_pattern_destroy(env, &pattern);
+}
+
+/* Gives the seconds of the solve alone. p->x is the solution afterwards. */
+static double solve(peer *p, solver *s, IterRefine_t refine) {
+  SuperLUStat_t stat;
+  double error = 0;
+  int info = 0;
+  memcpy(p->x, p->b, (size_t)p->n * p->scalar_bytes);
+  multiply(p->n, s->row_scale, p->x);
+  s->options.IterRefine = refine;
+  PStatInit(&stat);
+  DRIVER(&s->options, &s->a, &s->scale, p->x, (int)p->n, 1, &s->grid, &s->lu, &s->solve, &error, &stat,
+         &info);
+  multiply(p->n, s->column_scale, p->x);
+  const double *time = stat.utime;
+  if (info != 0)
+    peer_fail(p, info, info > 0 && info <= p->n ? "info = %d (a pivot is zero)" : "info = %d", info);
+  if (s->options.Fact == DOFACT) {
+    p->analyze_s = s->match_s + time[EQUIL] + time[ROWPERM] + time[COLPERM] + time[ETREE] + time[SYMBFAC];
+    p->factor_s = time[DIST] + time[FACT];
+    p->perturbed = stat.TinyPivots;
+  }
+  if (refine != NOREFINE) p->refinement_steps = stat.RefineSteps;
+  const double seconds = time[SOLVE];
+  PStatFree(&stat);
+  return seconds;
+}
+
+static void solve_all(peer *p, solver *s) {
+  s->options.Fact = DOFACT;
+  solve(p, s, NOREFINE); /* factors, and is the warm-up */
+  s->options.Fact = FACTORED;
+  for (int k = 0; k < p->repeat && p->status == 0; k++) p->solves_s[k] = solve(p, s, NOREFINE);
+  if (p->status == 0) solve(p, s, SLU_DOUBLE);
+}
+
+void peer_solve(peer *p) {
+  solver s = {0};
+  snprintf(p->solver, sizeof p->solver, "SuperLU_DIST %d.%d.%d", SUPERLU_DIST_MAJOR_VERSION,
+           SUPERLU_DIST_MINOR_VERSION, SUPERLU_DIST_PATCH_VERSION);
+  p->method = "LU";
+  int argc = 0;
+  MPI_Init(&argc, NULL);
+  superlu_gridinit(MPI_COMM_WORLD, 1, 1, &s.grid);
+  set_default_options_dist(&s.options);
+  s.options.PrintStat = NO;
+  convert(p, &s.a);
+  TYPED(ScalePermstructInit)((int_t)p->n, (int_t)p->n, &s.scale);
+  TYPED(LUstructInit)((int_t)p->n, &s.lu);
+  if (s.options.RowPerm == NOROWPERM) match(p, &s);
+  solve_all(p, &s);
+  free(s.row_scale);
+  free(s.column_scale);
+  if (p->status == 0) { /* after a failure there is no complete structure to free */
+    TYPED(Destroy_LU)((int_t)p->n, &s.grid, &s.lu);
+    TYPED(SolveFinalize)(&s.options, &s.solve);
+  }
+  TYPED(ScalePermstructFree)(&s.scale);
+  TYPED(LUstructFree)(&s.lu);
+  Destroy_CompRowLoc_Matrix_dist(&s.a);
+  superlu_gridexit(&s.grid);
+  MPI_Finalize();
+}
