@@ -74,13 +74,13 @@ static double backward_error(tsi_index n, const void *bv, const void *xv, const 
                              const double *bounds, const double *row_sum) {
   const tsi_scalar *b = bv, *x = xv, *r = rv;
   double error = 0, largest = 0;
+  const double rounding = fmin(1000 * (double)n * (double)EPSILON, 1e-3);
   for (tsi_index i = 0; i < n; i++)
     if (!(magnitude(x[i]) <= largest)) largest = magnitude(x[i]);
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(r[i]), norm = row_sum[i] * largest;
     double bound_i = bounds[i] + magnitude(b[i]);
-    if (!(bound_i > 1000 * (double)n * (double)EPSILON * (norm + magnitude(b[i]))))
-      bound_i = bounds[i] + norm;
+    if (!(bound_i > rounding * (norm + magnitude(b[i])))) bound_i = bounds[i] + norm;
     if (size == 0 && bound_i == 0) continue; /* an empty row of zeros is solved exactly */
     if (!(size / bound_i <= error)) error = size / bound_i;
     if (isnan(error)) break;

@@ -517,8 +517,8 @@ typedef struct tristar_refine_result {
  * is too early, FGMRES (Saad 1993) with the factors as preconditioner goes on; so pivots that were perturbed,
  * or single factors, need not spoil the result. x must not overlap b. max_steps = 0 only measures the
  * backward error. options may be NULL. The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i (Arioli,
- * Demmel, Duff): a row whose denominator is nothing but rounding errors (below 1000 n eps ((|A| e)_i max|x| +
- * |b|_i)) has (|A| |x|)_i + (|A| e)_i max|x| instead.
+ * Demmel, Duff): a row whose denominator is nothing but rounding errors (below min(1000 n eps, 1e-3) times
+ * ((|A| e)_i max|x| + |b|_i)) has (|A| |x|)_i + (|A| e)_i max|x| instead.
  *
  * The forward error of x is max_i |x - A^-1 b|_i / max_i |x|_i. options->forward_error = 1 bounds it as
  * LAPACK's xGERFS does, by || |A^-1| (|r| + k eps (|A| |x| + |b|)) || / ||x||: maximum norms, r = b - A x,
