@@ -62,15 +62,36 @@ INLINE lanes gather(const tsi_scalar *work, const tsi_index *row, tsi_index coun
 }
 
 /* count <= 8 scalars, zero in the lanes beyond. */
-INLINE lanes load_part(const tsi_scalar *x, tsi_index count) {
+INLINE vec load_some(const tsi_scalar *x, tsi_index count) {
   tsi_scalar part[B] = {0};
   memcpy(part, x, (size_t)count * sizeof *x);
-  return as_lanes(load(part));
+  return load(part);
+}
+INLINE lanes load_part(const tsi_scalar *x, tsi_index count) {
+  return as_lanes(load_some(x, count));
 }
 INLINE void store_part(tsi_scalar *x, vec v, tsi_index count) {
   tsi_scalar part[B];
   store(part, v);
   memcpy(x, part, (size_t)count * sizeof *x);
+}
+
+/* Zeroes the partial sums of w columns, and of those up to the next multiple of 8. */
+INLINE void clear_sums(tsi_scalar *y, tsi_index w) {
+  memset(y, 0, (size_t)tsi_round_up_block(w) * PARTIAL * sizeof *y);
+}
+
+/* x := the partial sums y of w columns, or x minus them. */
+INLINE void take_sums(tsi_scalar *x, const tsi_scalar *y, tsi_index w, bool subtract) {
+  for (tsi_index k = 0; k < w; k += B, y += B * PARTIAL) {
+    const tsi_index count = tsi_index_min(B, w - k);
+    vec sums = sum_columns(y);
+    if (subtract) sums = (count == B ? load(x + k) : load_some(x + k, count)) - sums;
+    if (count == B)
+      store(x + k, sums);
+    else
+      store_part(x + k, sums, count);
+  }
 }
 
 /* x := triangle * t, t a copy of x. */
@@ -93,7 +114,7 @@ static void triangle_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_sc
 
 /* x := triangle' * x; y is scratch for partial sums. */
 static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
-  memset(y, 0, (size_t)w * PARTIAL * sizeof *y);
+  clear_sums(y, w);
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const lanes xr = load_part(x + r, rows);
@@ -106,7 +127,7 @@ static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar
       tri += rows - j;
     }
   }
-  for (tsi_index k = 0; k < w; k++) x[k] = sum_lanes(sum_value(load_sum(y + PARTIAL * (ptrdiff_t)k)));
+  take_sums(x, y, w, false);
 }
 
 /* work[row[i]] -= (R x)[i] */
@@ -128,7 +149,7 @@ static void rectangle_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const 
 static void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                                    const tsi_scalar *work, tsi_scalar *y) {
   tsi_index i = 0;
-  memset(y, 0, (size_t)w * PARTIAL * sizeof *y);
+  clear_sums(y, w);
   for (; i + 4 * B <= m; i += 4 * B, rect += 4 * B * (ptrdiff_t)w) {
     lanes xr[4];
     for (int q = 0; q < 4; q++) xr[q] = gather(work, row + i + q * B, B);
@@ -323,19 +344,39 @@ INLINE void strip_subtract(const int nv, tsi_scalar *x, ptrdiff_t ldx, const tsi
     for (int v = 0; v < nv; v++) store(x + v * B, load(x + v * B) - load(y + v * B));
 }
 
+/* Fetches the bytes from `from` up to `to`. */
+INLINE void fetch(const void *from, const void *to) {
+  for (const char *line = from; line < (const char *)to; line += 64) __builtin_prefetch(line, 0, 3);
+}
+
+/* What a backward sweep reads next lies before what it reads now, but is itself read in ascending order:
+ * processors do not foresee that. So AHEAD bytes before the panel at hand are fetched; *fetched is where that
+ * began the last time. */
+#define AHEAD 4096
+INLINE void fetch_before(const void *begin, const void *now, const char **fetched) {
+  const ptrdiff_t left = (const char *)now - (const char *)begin;
+  const char *from = (const char *)now - (left < AHEAD ? left : AHEAD);
+  fetch(from, *fetched < (const char *)now ? *fetched : (const char *)now);
+  *fetched = from;
+}
+
 static void backward(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
                      const tsi_index *pivots, tsi_index nrhs, void *workspace, void *partial) {
   const tsi_scalar *values = factor;
   tsi_scalar *work = workspace, *scratch = partial;
+  const tsi_panel *last = panels + count - 1;
+  const char *fetched = (const char *)(values + last->values),
+             *fetched_rows = (const char *)(rows + last->row);
   for (const tsi_panel *panel = panels + count; panel-- > panels;) {
+    fetch_before(values + panels->values, values + panel->values, &fetched);
+    fetch_before(rows + panels->row, rows + panel->row, &fetched_rows);
     const tsi_scalar *rect = values + panel->values + tsi_triangle_size(panel->width);
     const tsi_index *row = rows + panel->row;
     const tsi_index m = panel->height, w = panel->width;
     tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
     if (m > 0 && nrhs == 1) {
       rectangle_transposed_1(rect, m, w, row, work, scratch);
-      for (tsi_index k = 0; k < w; k++)
-        x[k] -= sum_lanes(sum_value(load_sum(scratch + PARTIAL * (ptrdiff_t)k)));
+      take_sums(x, scratch, w, true);
     } else if (m > 0) {
       tsi_index c = 0;
       for (; c + 16 <= nrhs; c += 16) {
@@ -380,7 +421,7 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
   const tsi_scalar *rect = values + panel->values + tsi_triangle_size(w) + (ptrdiff_t)first * w;
   if (nrhs == 1) {
     tsi_index i = 0;
-    memset(scratch, 0, (size_t)w * PARTIAL * sizeof *scratch);
+    clear_sums(scratch, w);
     for (; i + 4 * B <= count; i += 4 * B, rect += 4 * B * (ptrdiff_t)w) {
       lanes xr[4];
       for (int q = 0; q < 4; q++) xr[q] = as_lanes(load(work + i + q * B));
@@ -390,8 +431,7 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
       const tsi_index rows = tsi_index_min(B, count - i);
       block_transposed(rect, rows, w, load_part(work + i, rows), scratch);
     }
-    for (tsi_index k = 0; k < w; k++)
-      out[k] = sum_lanes(sum_value(load_sum(scratch + PARTIAL * (ptrdiff_t)k)));
+    take_sums(out, scratch, w, false);
     return;
   }
   tsi_index c = 0;

@@ -16,22 +16,29 @@ static bool backward_part(const tsi_solve_call *call, tsi_index chunk) {
   return call->sparse == NULL || call->sparse->backward[chunk];
 }
 
-/* x = b for final row j, which is row `from` of the user's array; scaled (in the user's type). Columns beyond
- * nrhs become zero. */
-static void read_row(const tsi_solve_call *call, tsi_index j, tsi_index from, tsi_scalar *x) {
+/* Right-hand sides that are read or written at once: the user's columns are far apart, so a few of them stay
+ * in the caches, and in the table of pages, while all rows of a chunk go through. */
+#define COLUMNS 8
+
+/* Columns c0 .. c1-1 of x = those of b for final row j, which is row `from` of the user's array; scaled (in
+ * the user's type). Columns beyond nrhs become zero. */
+static void read_row(const tsi_solve_call *call, tsi_index j, tsi_index from, tsi_index c0, tsi_index c1,
+                     tsi_scalar *x) {
   const double s = call->in_scale ? call->in_scale[call->in_row ? call->in_row[j] : j] : 1.0;
-  for (tsi_index c = 0; c < call->nrhs; c++) {
+  const tsi_index end = tsi_index_min(c1, call->nrhs);
+  for (tsi_index c = c0; c < end; c++) {
     const ptrdiff_t at = from * call->b_row + c * call->b_column;
     const tsi_scalar b = call->wide ? (tsi_scalar)(s * ((const tsi_wide *)call->b)[at])
                                     : (tsi_real)s * ((const tsi_scalar *)call->b)[at];
     x[c] = call->conjugate_in ? tsi_conj(b) : b;
   }
-  for (tsi_index c = call->nrhs; c < call->stride; c++) x[c] = 0;
+  for (tsi_index c = tsi_index_max(c0, end); c < c1; c++) x[c] = 0;
 }
 
-static void write_row(const tsi_solve_call *call, tsi_index j, tsi_index to, const tsi_scalar *x) {
+static void write_row(const tsi_solve_call *call, tsi_index j, tsi_index to, tsi_index c0, tsi_index c1,
+                      const tsi_scalar *x) {
   const double s = call->out_scale ? call->out_scale[call->out_row ? call->out_row[j] : j] : 1.0;
-  for (tsi_index c = 0; c < call->nrhs; c++) {
+  for (tsi_index c = c0; c < tsi_index_min(c1, call->nrhs); c++) {
     const ptrdiff_t at = to * call->x_row + c * call->x_column;
     const tsi_scalar value = call->conjugate_out ? tsi_conj(x[c]) : x[c];
     if (call->wide)
@@ -41,36 +48,50 @@ static void write_row(const tsi_solve_call *call, tsi_index j, tsi_index to, con
   }
 }
 
+/* Rows of one chunk: entry e < count is its local row local[e] (NULL: e) and row user[e] of the user's array
+ * (NULL: the same number in the final order). */
+typedef struct row_list {
+  tsi_index count;
+  const tsi_index *local, *user;
+} row_list;
+
+static row_list rows_of(const tsi_solve_chunk *chunk, tsi_index number, const tsi_index *map,
+                        const tsi_index *ptr, const tsi_index *local, const tsi_index *compact) {
+  if (ptr) return (row_list){ptr[number + 1] - ptr[number], local + ptr[number], compact + ptr[number]};
+  return (row_list){chunk->columns, NULL, map ? map + chunk->column : NULL};
+}
+
 /* x_c = b, permuted and scaled. */
 static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
                       tsi_scalar *x) {
   const tsi_solve_sparse *sparse = call->sparse;
   const tsi_index stride = call->stride, first = chunk->column;
-  if (sparse && sparse->in_ptr) {
-    memset(x, 0, (size_t)chunk->columns * (size_t)stride * sizeof *x);
-    for (tsi_index e = sparse->in_ptr[number]; e < sparse->in_ptr[number + 1]; e++) {
-      const tsi_index local = sparse->in_local[e];
-      read_row(call, first + local, sparse->in_from[e], x + (ptrdiff_t)local * stride);
+  const bool listed = sparse && sparse->in_ptr;
+  const row_list rows = listed
+                            ? rows_of(chunk, number, NULL, sparse->in_ptr, sparse->in_local, sparse->in_from)
+                            : rows_of(chunk, number, call->in_row, NULL, NULL, NULL);
+  if (listed) memset(x, 0, (size_t)chunk->columns * (size_t)stride * sizeof *x);
+  for (tsi_index c = 0; c < stride; c += COLUMNS)
+    for (tsi_index e = 0; e < rows.count; e++) {
+      const tsi_index local = rows.local ? rows.local[e] : e;
+      read_row(call, first + local, rows.user ? rows.user[e] : first + e, c,
+               tsi_index_min(stride, c + COLUMNS), x + (ptrdiff_t)local * stride);
     }
-    return;
-  }
-  for (tsi_index j = first; j < first + chunk->columns; j++, x += stride)
-    read_row(call, j, call->in_row ? call->in_row[j] : j, x);
 }
 
 static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
                        const tsi_scalar *x) {
   const tsi_solve_sparse *sparse = call->sparse;
   const tsi_index stride = call->stride, first = chunk->column;
-  if (sparse && sparse->out_ptr) {
-    for (tsi_index e = sparse->out_ptr[number]; e < sparse->out_ptr[number + 1]; e++) {
-      const tsi_index local = sparse->out_local[e];
-      write_row(call, first + local, sparse->out_to[e], x + (ptrdiff_t)local * stride);
+  const row_list rows = sparse && sparse->out_ptr
+                            ? rows_of(chunk, number, NULL, sparse->out_ptr, sparse->out_local, sparse->out_to)
+                            : rows_of(chunk, number, call->out_row, NULL, NULL, NULL);
+  for (tsi_index c = 0; c < stride; c += COLUMNS)
+    for (tsi_index e = 0; e < rows.count; e++) {
+      const tsi_index local = rows.local ? rows.local[e] : e;
+      write_row(call, first + local, rows.user ? rows.user[e] : first + e, c,
+                tsi_index_min(stride, c + COLUMNS), x + (ptrdiff_t)local * stride);
     }
-    return;
-  }
-  for (tsi_index j = first; j < first + chunk->columns; j++, x += stride)
-    write_row(call, j, call->out_row ? call->out_row[j] : j, x);
 }
 
 /* x_target += u_source for the rows of one pair. */

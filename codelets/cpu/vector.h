@@ -81,8 +81,22 @@ INLINE lanes as_lanes(vec x) {
 INLINE vec sum_value(sum a) {
   return a.v[0];
 }
-INLINE tsi_scalar sum_lanes(vec v) {
-  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+#if defined __clang__
+#define SHUFFLE2(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE2(a, b, ...) __builtin_shuffle(a, b, (mask){__VA_ARGS__})
+#endif
+/* Each lane l < 4 of a vector plus lane l + 4: those of a, then those of b. */
+INLINE vec fold_fours(vec a, vec b) {
+  return SHUFFLE2(a, b, 0, 1, 2, 3, 8, 9, 10, 11) + SHUFFLE2(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+}
+/* Of every four lanes the first two plus the last two. */
+INLINE vec fold_twos(vec a, vec b) {
+  return SHUFFLE2(a, b, 0, 1, 4, 5, 8, 9, 12, 13) + SHUFFLE2(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+}
+/* Of every two lanes the first plus the second. */
+INLINE vec fold_ones(vec a, vec b) {
+  return SHUFFLE2(a, b, 0, 2, 4, 6, 8, 10, 12, 14) + SHUFFLE2(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
 }
 #endif
 
@@ -117,6 +131,19 @@ INLINE sum load_sum(const tsi_scalar *p) {
 }
 INLINE void store_sum(tsi_scalar *p, sum a) {
   for (int q = 0; q < PARTS; q++) store(p + q * B, a.v[q]);
+}
+
+/* The sums of the lanes of 8 columns' partial sums. */
+INLINE vec sum_columns(const tsi_scalar *p) {
+#if TSI_COMPLEX
+  tsi_scalar x[B];
+  for (int k = 0; k < B; k++) x[k] = sum_lanes(sum_value(load_sum(p + k * PARTIAL)));
+  return load(x);
+#else
+  return fold_ones(
+      fold_twos(fold_fours(load(p), load(p + B)), fold_fours(load(p + 2 * B), load(p + 3 * B))),
+      fold_twos(fold_fours(load(p + 4 * B), load(p + 5 * B)), fold_fours(load(p + 6 * B), load(p + 7 * B))));
+#endif
 }
 
 #endif
