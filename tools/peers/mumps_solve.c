@@ -1,4 +1,5 @@
-/* mumps_solve MATRIX [REPEAT]: sequential MUMPS, its default options and iterative refinement. See peer.h.
+/* mumps_solve MATRIX [REPEAT [NRHS]]: sequential MUMPS with METIS if it was built with that, else with the
+ * order that it chooses; otherwise its default options, and iterative refinement. See peer.h.
  *
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones.
  *   - symmetric matrices: SYM = 1 where the diagonal is positive, as TriStar tries Cholesky; SYM = 2 if that
@@ -6,7 +7,9 @@
  *   - the working space is enlarged where MUMPS asks for it (ICNTL(14)).
  *   - refinement: at most 10 steps, until 4 units of roundoff (CNTL(2)). The default of CNTL(2), which is the
  *     square root of the roundoff, would end it early.
- * Timed solves are without refinement. Threads are those of the BLAS (OPENBLAS_NUM_THREADS). */
+ * Timed solves are one call for all right-hand sides, without refinement; the final one, with refinement, is
+ * a call for each, because MUMPS refines no more than one at a time. Threads are those of the BLAS
+ * (OPENBLAS_NUM_THREADS). */
 #include <float.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +35,8 @@ typedef DMUMPS_COMPLEX scalar;
 #define INFOG(m, i) ((m)->infog[(i)-1])
 
 enum { INITIALIZE = -1, TERMINATE = -2, ANALYZE = 1, FACTOR = 2, SOLVE = 3 };
+enum { METIS = 5, QAMD = 6 };
+static const char *const orderings[] = {"AMD", "given", "AMF", "SCOTCH", "PORD", "METIS", "QAMD"};
 enum { COMM_WORLD = -987654, WORKSPACE_SHORT = -9, INTEGERS_SHORT = -8 };
 
 /* Gives the seconds that the job took. */
@@ -52,6 +57,7 @@ static void factor(peer *p, mumps *m, int sym, const peer_entries *entries) {
   if (INFOG(m, 1) < 0) return;
   for (int stream = 1; stream <= 3; stream++) ICNTL(m, stream) = -1;
   ICNTL(m, 4) = 0; /* silent */
+  ICNTL(m, 7) = METIS;
   m->n = (MUMPS_INT)p->n;
   m->nnz = entries->count;
   m->irn = entries->row;
@@ -66,22 +72,26 @@ static void factor(peer *p, mumps *m, int sym, const peer_entries *entries) {
   }
 }
 
-/* One solve, after which p->x is the solution. */
-static double solve(peer *p, mumps *m, int refinement_steps) {
-  memcpy(p->x, p->b, (size_t)p->n * p->scalar_bytes);
-  m->rhs = p->x;
+/* Solves for nrhs right-hand sides, from number k on; gives the seconds. */
+static double solve(peer *p, mumps *m, int k, int nrhs, int refinement_steps) {
+  memcpy(peer_x(p, k), peer_b(p, k), (size_t)nrhs * p->column_bytes);
+  m->rhs = peer_x(p, k);
+  m->nrhs = nrhs;
+  m->lrhs = (MUMPS_INT)p->n;
   ICNTL(m, 10) = refinement_steps;
   return run(m, SOLVE);
 }
 
 static void solve_all(peer *p, mumps *m) {
   for (int k = -1; k < p->repeat && INFOG(m, 1) >= 0; k++) {
-    const double time = solve(p, m, 0);
+    const double time = solve(p, m, 0, p->nrhs, 0);
     if (k >= 0) p->solves_s[k] = time;
   }
   m->cntl[1] = 2 * DBL_EPSILON;
-  if (INFOG(m, 1) >= 0) solve(p, m, 10);
-  if (INFOG(m, 1) >= 0) p->refinement_steps = INFOG(m, 15);
+  for (int k = 0; k < p->nrhs && INFOG(m, 1) >= 0; k++) {
+    solve(p, m, k, 1, 10);
+    if (INFOG(m, 15) > p->refinement_steps) p->refinement_steps = INFOG(m, 15);
+  }
 }
 
 void peer_solve(peer *p) {
@@ -100,6 +110,7 @@ void peer_solve(peer *p) {
   snprintf(p->solver, sizeof p->solver, "MUMPS %.20s", m.version_number);
   p->method = sym == 0 ? "LU" : sym == 1 ? "LLT" : "LDLT";
   if (INFOG(&m, 1) >= 0) solve_all(p, &m);
+  if (INFOG(&m, 7) >= 0 && INFOG(&m, 7) <= QAMD) p->ordering = orderings[INFOG(&m, 7)];
   p->perturbed = INFOG(&m, 25);
   p->nnz_factor = INFOG(&m, 29) >= 0 ? INFOG(&m, 29) : -1e6 * INFOG(&m, 29);
   if (INFOG(&m, 1) < 0)

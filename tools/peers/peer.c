@@ -1,4 +1,4 @@
-/* Matrix, right-hand side, error and report of the programs of other solvers: see peer.h. */
+/* Matrix, right-hand sides, error and report of the programs of other solvers: see peer.h. */
 #include "tools/peers/peer.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ void peer_fail(peer *p, int status, const char *format, ...) {
   p->status = status;
 }
 
-/* ---- Matrix and right-hand side ----------------------------------------------------------------------- */
+/* ---- Matrix and right-hand sides ---------------------------------------------------------------------- */
 
 static void need(const peer *p, tristar_status status, const char *subject) {
   char message[512] = "";
@@ -62,11 +62,13 @@ static void read_matrix(peer *p, const char *name) {
   p->n = p->view.rows;
   p->is_complex = p->view.scalar == TRISTAR_COMPLEX_DOUBLE;
   p->scalar_bytes = p->is_complex ? 2 * sizeof(double) : sizeof(double);
+  p->column_bytes = (size_t)p->n * p->scalar_bytes;
+  p->block_bytes = (size_t)p->nrhs * p->column_bytes;
 }
 
 /* Pseudo-random numbers in [-1, 1), the same as `tristar solve` makes without --rhs. */
 static void *make_rhs(const peer *p) {
-  const int64_t count = p->is_complex ? 2 * p->n : p->n;
+  const int64_t count = (p->is_complex ? 2 : 1) * p->nrhs * p->n;
   double *b = peer_allocate(count, sizeof *b);
   uint64_t state = 1;
   for (int64_t k = 0; k < count; k++) {
@@ -114,6 +116,36 @@ void peer_entries_free(peer_entries *entries) {
   *entries = (peer_entries){0};
 }
 
+void peer_compress(const peer *p, bool by_rows, peer_compressed *compressed) {
+  peer_entries entries;
+  peer_entries_make(p, true, 0, &entries);
+  if (entries.count > INT32_MAX) end("matrix", "more than 2^31 - 1 entries");
+  const int32_t *line = by_rows ? entries.row : entries.column;
+  const int32_t *index = by_rows ? entries.column : entries.row;
+  char *values = peer_allocate(entries.count, p->scalar_bytes);
+  int32_t *ptr = peer_allocate(p->n + 2, sizeof *ptr);
+  compressed->ptr = ptr;
+  compressed->index = peer_allocate(entries.count, sizeof *compressed->index);
+  compressed->values = values;
+  memset(ptr, 0, (size_t)(p->n + 2) * sizeof *ptr);
+  for (int64_t e = 0; e < entries.count; e++) ptr[line[e] + 2]++;
+  for (int64_t k = 0; k < p->n; k++) ptr[k + 2] += ptr[k + 1];
+  for (int64_t e = 0; e < entries.count; e++) { /* ptr[k + 1] goes from the start of line k to its end */
+    const size_t to = (size_t)ptr[line[e] + 1]++;
+    compressed->index[to] = index[e];
+    memcpy(values + to * p->scalar_bytes, (const char *)entries.values + (size_t)e * p->scalar_bytes,
+           p->scalar_bytes);
+  }
+  peer_entries_free(&entries);
+}
+
+void peer_compressed_free(peer_compressed *compressed) {
+  free(compressed->ptr);
+  free(compressed->index);
+  free(compressed->values);
+  *compressed = (peer_compressed){0};
+}
+
 bool peer_positive_diagonal(const peer *p) {
   const int64_t *ptr = p->view.ptr;
   const int32_t *index = p->view.index;
@@ -128,20 +160,24 @@ bool peer_positive_diagonal(const peer *p) {
 
 /* ---- Report ------------------------------------------------------------------------------------------- */
 
-/* As tristar_solve_refined measures it. */
+/* As tristar_solve_refined measures it; NaN if one is. */
 static double backward_error(const peer *p) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)p->view.scalar);
   const tsi_sparse a = {(tsi_index)p->n, false, p->view.symmetry, p->view.ptr, p->view.index, p->view.values};
   double *bound = peer_allocate(p->n, sizeof *bound), *row_sum = peer_allocate(p->n, sizeof *row_sum);
   void *residual = peer_allocate(p->n, p->scalar_bytes);
-  kernels->residual(&a, TRISTAR_N, p->b, p->x, residual);
-  kernels->bound(&a, TRISTAR_N, p->x, bound);
+  double largest = 0;
   kernels->bound(&a, TRISTAR_N, NULL, row_sum);
-  const double error = kernels->backward_error(a.n, p->b, p->x, residual, bound, row_sum);
+  for (int k = 0; k < p->nrhs && !isnan(largest); k++) {
+    kernels->residual(&a, TRISTAR_N, peer_b(p, k), peer_x(p, k), residual);
+    kernels->bound(&a, TRISTAR_N, peer_x(p, k), bound);
+    const double error = kernels->backward_error(a.n, peer_b(p, k), peer_x(p, k), residual, bound, row_sum);
+    if (!(error <= largest)) largest = error;
+  }
   free(bound);
   free(row_sum);
   free(residual);
-  return error;
+  return largest;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -167,16 +203,19 @@ static void print_text(const char *key, const char *text) {
 
 static void print_report(const peer *p) {
   putchar('{');
-  print_text("peer", p->solver);
-  printf(", \"n\": %" PRId64 ", \"status\": %d, ", p->n, p->status);
+  print_text("solver", p->solver);
+  printf(", \"n\": %" PRId64 ", \"nrhs\": %d, \"repeat\": %d, \"status\": %d, ", p->n, p->nrhs, p->repeat,
+         p->status);
   if (p->status != 0)
     print_text("message", p->message);
   else {
     qsort(p->solves_s, (size_t)p->repeat, sizeof *p->solves_s, ascending);
     print_text("method", p->method);
+    fputs(", ", stdout);
+    print_text("ordering", p->ordering);
     printf(", \"perturbed_pivots\": %" PRId64 ", \"refinement_steps\": %d", p->perturbed,
            p->refinement_steps);
-    if (p->nnz_factor > 0) print_number("nnz_factor", p->nnz_factor);
+    print_number("nnz_factor", p->nnz_factor);
     print_number("analyze_s", p->analyze_s);
     print_number("factor_s", p->factor_s);
     print_number("solve_s", (p->solves_s[(p->repeat - 1) / 2] + p->solves_s[p->repeat / 2]) / 2);
@@ -186,18 +225,28 @@ static void print_report(const peer *p) {
   puts("}");
 }
 
+/* A number from 1 to a million in argv[k], or the default if there is none. */
+static int count_argument(int argc, char **argv, int k, int otherwise) {
+  char *rest = NULL;
+  const long count = k < argc ? strtol(argv[k], &rest, 10) : otherwise;
+  if (count < 1 || count > 1000000 || (k < argc && (rest == argv[k] || *rest != '\0')))
+    end(argv[k], "not a number from 1 to 1000000");
+  return (int)count;
+}
+
 int main(int argc, char **argv) {
   tristar_config config;
-  peer p = {.method = ""};
-  p.repeat = argc > 2 ? atoi(argv[2]) : 11;
-  if (argc < 2 || argc > 3 || p.repeat < 1) end("usage", "MATRIX [REPEAT]");
+  peer p = {.method = "", .ordering = "unknown"};
+  if (argc < 2 || argc > 4) end("usage", "MATRIX [REPEAT [NRHS]]");
+  p.repeat = count_argument(argc, argv, 2, 11);
+  p.nrhs = count_argument(argc, argv, 3, 1);
   tristar_config_init(&config);
   config.use_starpu = 0;
   need(&p, tristar_create(&config, &p.ts), "cannot start");
   read_matrix(&p, argv[1]);
   void *b = make_rhs(&p);
   p.b = b;
-  p.x = peer_allocate(p.n, p.scalar_bytes);
+  p.x = peer_allocate(p.nrhs, p.column_bytes);
   p.solves_s = peer_allocate(p.repeat, sizeof *p.solves_s);
   (p.is_complex ? peer_solve_complex : peer_solve_real)(&p);
   print_report(&p);

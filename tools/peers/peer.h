@@ -1,9 +1,13 @@
-/* What the programs of other solvers share: the matrix, the right-hand side, the error, the report.
+/* What the programs of other solvers share: the matrix, the right-hand sides, the error, the report.
  *
- * Job. `PEER_solve MATRIX [REPEAT]` reads MATRIX (a file or gen:KIND:K) as `tristar solve` does, a pattern as
- * its Laplacian, makes the right-hand side that `tristar solve` makes by default, lets the other solver
- * solve, and prints one line of JSON. The backward error is measured with the library's own kernels, so that
- * all programs mean the same by it.
+ * Job. `PEER_solve MATRIX [REPEAT [NRHS]]` reads MATRIX (a file or gen:KIND:K) as `tristar solve` does, a
+ * pattern as its Laplacian, makes the right-hand sides that `tristar solve --nrhs NRHS` makes (default: 1),
+ * lets the other solver solve for all of them, after a warm-up REPEAT times (default: 11), and prints one
+ * line of JSON. The backward error is the largest over the right-hand sides, measured with the library's own
+ * kernels, so that all programs mean the same by it.
+ *
+ * The fill-reducing order is that of METIS where the other solver can use it. Timed solves are without
+ * iterative refinement, which x has had if the other solver has it.
  *
  * A process for each solver, because StarPU's idle workers poll and would slow a peer in the same one.
  *
@@ -26,19 +30,22 @@ typedef struct peer {
   int64_t n;
   bool is_complex;
   size_t scalar_bytes;
-  const void *b; /* n scalars */
-  void *x;       /* n scalars, from the peer */
-  int repeat;    /* timed solves */
+  int nrhs;
+  size_t column_bytes, block_bytes; /* of one right-hand side, of all */
+  const void *b;                    /* n x nrhs scalars, column after column */
+  void *x;                          /* the same, from the peer */
+  int repeat;                       /* timed solves */
   double *solves_s;
 
   /* What the peer tells: */
   char solver[64];      /* its name and version */
   const char *method;   /* LLT, LDLT or LU; static text */
+  const char *ordering; /* that was used; static text */
   int status;           /* the other solver's; 0: solved */
   char message[256];    /* where status is not 0 */
-  int refinement_steps; /* those that x has had */
+  int refinement_steps; /* those that x has had; of several right-hand sides the most that is known */
   int64_t perturbed;    /* pivots that were replaced */
-  double nnz_factor;    /* of L and D, or L and U; 0: unknown */
+  double nnz_factor;    /* of L and D, or L and U, as the solver counts or stores them */
   double analyze_s, factor_s;
 } peer;
 
@@ -58,6 +65,24 @@ typedef struct peer_entries {
 /* Ends the program if there is no memory for it. */
 void peer_entries_make(const peer *p, bool full, int base, peer_entries *entries);
 void peer_entries_free(peer_entries *entries);
+
+/* The full matrix by columns, or by rows: the row (column) numbers of column (row) k, ascending, are
+ * index[ptr[k]] to index[ptr[k + 1] - 1]. */
+typedef struct peer_compressed {
+  int32_t *ptr, *index;
+  void *values;
+} peer_compressed;
+/* Ends the program if there is no memory for it or if 32 bits do not count the entries. */
+void peer_compress(const peer *p, bool by_rows, peer_compressed *compressed);
+void peer_compressed_free(peer_compressed *compressed);
+
+/* Right-hand side and solution number k. */
+static inline const void *peer_b(const peer *p, int k) {
+  return (const char *)p->b + (size_t)k * p->column_bytes;
+}
+static inline void *peer_x(const peer *p, int k) {
+  return (char *)p->x + (size_t)k * p->column_bytes;
+}
 
 /* malloc that ends the program instead of failing. */
 void *peer_allocate(int64_t count, size_t size);

@@ -1,5 +1,5 @@
-/* superlu_dist_solve MATRIX [REPEAT]: SuperLU_DIST on a 1 x 1 grid with its default options, among them
- * refinement in double precision. See peer.h.
+/* superlu_dist_solve MATRIX [REPEAT [NRHS]]: SuperLU_DIST on a 1 x 1 grid with its default options, among
+ * them METIS on A + A^T and refinement in double precision. See peer.h.
  *
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are given in
  * full. The factorization's time includes the distribution of the values. Timed solves are without refinement
@@ -44,26 +44,19 @@ typedef struct solver {
 
 /* The full matrix by rows, in arrays that Destroy_CompRowLoc_Matrix_dist frees. */
 static void convert(const peer *p, SuperMatrix *a) {
-  peer_entries entries;
-  peer_entries_make(p, true, 0, &entries);
-  const scalar *from = entries.values;
-  int_t *ptr = intMalloc_dist((int_t)p->n + 1), *column = intMalloc_dist((int_t)entries.count + 1);
-  scalar *values = SUPERLU_MALLOC((size_t)(entries.count + 1) * sizeof *values);
+  peer_compressed rows;
+  peer_compress(p, true, &rows);
+  const int32_t count = rows.ptr[p->n];
+  int_t *ptr = intMalloc_dist((int_t)p->n + 1), *column = intMalloc_dist((int_t)count + 1);
+  scalar *values = SUPERLU_MALLOC(((size_t)count + 1) * sizeof *values);
   if (ptr == NULL || column == NULL || values == NULL) abort();
-  for (int64_t i = 0; i <= p->n; i++) ptr[i] = 0;
-  for (int64_t e = 0; e < entries.count; e++) ptr[entries.row[e] + 1]++;
-  for (int64_t i = 0; i < p->n; i++) ptr[i + 1] += ptr[i];
-  for (int64_t e = 0; e < entries.count; e++) {
-    const int_t to = ptr[entries.row[e]]++;
-    column[to] = entries.column[e];
-    values[to] = from[e];
-  }
-  for (int64_t i = p->n; i > 0; i--) ptr[i] = ptr[i - 1]; /* each has moved to the end of its row */
-  ptr[0] = 0;
+  for (int64_t i = 0; i <= p->n; i++) ptr[i] = rows.ptr[i];
+  for (int32_t e = 0; e < count; e++) column[e] = rows.index[e];
+  memcpy(values, rows.values, (size_t)count * sizeof *values);
   TYPED(Create_CompRowLoc_Matrix_dist)
-  (a, (int_t)p->n, (int_t)p->n, (int_t)entries.count, (int_t)p->n, 0, values, column, ptr, SLU_NR_loc,
-   SLU_TYPE, SLU_GE);
-  peer_entries_free(&entries);
+  (a, (int_t)p->n, (int_t)p->n, (int_t)count, (int_t)p->n, 0, values, column, ptr, SLU_NR_loc, SLU_TYPE,
+   SLU_GE);
+  peer_compressed_free(&rows);
 }
 
 static void multiply(int64_t n, const double *factor, scalar *x) {
@@ -120,18 +113,39 @@ static void match(peer *p, solver *s) {
   tsi_pattern_destroy(env, &pattern);
 }
 
+/* The stored entries of L and U, zeros inside supernodes too. On a 1 x 1 grid all supernodes are here: block
+ * columns of L, each with the full block of the diagonal, and block rows of U. */
+static double count_factors(const peer *p, const solver *s) {
+  const Glu_persist_t *persistent = s->lu.Glu_persist;
+  const int_t supernodes = persistent->supno[p->n - 1] + 1;
+  double count = 0;
+  for (int_t k = 0; k < supernodes; k++) {
+    const int_t *l = s->lu.Llu->Lrowind_bc_ptr[k], *u = s->lu.Llu->Ufstnz_br_ptr[k];
+    const int_t columns = persistent->xsup[k + 1] - persistent->xsup[k];
+    if (l != NULL) count += (double)l[1] * (double)columns;
+    if (u != NULL) count += (double)u[1];
+  }
+  return count;
+}
+
+/* Multiplies the rows of x, unless factor is NULL. */
+static void scale_rows(const peer *p, const double *factor, scalar *x) {
+  for (int k = 0; k < p->nrhs; k++) multiply(p->n, factor, x + k * p->n);
+}
+
 /* Gives the seconds of the solve alone. p->x is the solution afterwards. */
 static double solve(peer *p, solver *s, IterRefine_t refine) {
   SuperLUStat_t stat;
-  double error = 0;
+  double *errors = peer_allocate(p->nrhs, sizeof *errors);
   int info = 0;
-  memcpy(p->x, p->b, (size_t)p->n * p->scalar_bytes);
-  multiply(p->n, s->row_scale, p->x);
+  memcpy(p->x, p->b, p->block_bytes);
+  scale_rows(p, s->row_scale, p->x);
   s->options.IterRefine = refine;
   PStatInit(&stat);
-  DRIVER(&s->options, &s->a, &s->scale, p->x, (int)p->n, 1, &s->grid, &s->lu, &s->solve, &error, &stat,
+  DRIVER(&s->options, &s->a, &s->scale, p->x, (int)p->n, p->nrhs, &s->grid, &s->lu, &s->solve, errors, &stat,
          &info);
-  multiply(p->n, s->column_scale, p->x);
+  scale_rows(p, s->column_scale, p->x);
+  free(errors);
   const double *time = stat.utime;
   if (info != 0)
     peer_fail(p, info, info > 0 && info <= p->n ? "info = %d (a pivot is zero)" : "info = %d", info);
@@ -139,6 +153,7 @@ static double solve(peer *p, solver *s, IterRefine_t refine) {
     p->analyze_s = s->match_s + time[EQUIL] + time[ROWPERM] + time[COLPERM] + time[ETREE] + time[SYMBFAC];
     p->factor_s = time[DIST] + time[FACT];
     p->perturbed = stat.TinyPivots;
+    if (info == 0) p->nnz_factor = count_factors(p, s);
   }
   if (refine != NOREFINE) p->refinement_steps = stat.RefineSteps;
   const double seconds = time[SOLVE];
@@ -159,11 +174,16 @@ void peer_solve(peer *p) {
   snprintf(p->solver, sizeof p->solver, "SuperLU_DIST %d.%d.%d", SUPERLU_DIST_MAJOR_VERSION,
            SUPERLU_DIST_MINOR_VERSION, SUPERLU_DIST_PATCH_VERSION);
   p->method = "LU";
+  if (p->n * p->nrhs > INT32_MAX) {
+    peer_fail(p, -1, "more than 2^31 - 1 unknowns in all right-hand sides");
+    return;
+  }
   int argc = 0;
   MPI_Init(&argc, NULL);
   superlu_gridinit(MPI_COMM_WORLD, 1, 1, &s.grid);
   set_default_options_dist(&s.options);
   s.options.PrintStat = NO;
+  p->ordering = s.options.ColPerm == METIS_AT_PLUS_A ? "METIS" : "not METIS";
   convert(p, &s.a);
   TYPED(ScalePermstructInit)((int_t)p->n, (int_t)p->n, &s.scale);
   TYPED(LUstructInit)((int_t)p->n, &s.lu);
