@@ -121,6 +121,43 @@ out:
   return status;
 }
 
+/* Lists the user's rows of every chunk in ascending order. place: the final row of each. */
+static tristar_status list_user_rows(tsi_env *env, const tristar_plan_t *plan, const tsi_index *place,
+                                     tsi_index **list) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_chunks *chunks = plan->side[0].chunks;
+  const tsi_index n = plan->factor->analysis->symbolic->n;
+  tsi_index *owner = NULL, *next = NULL;
+  TSI_TRY(TSI_ALLOC(env, *list, 2 * (tsi_count)n));
+  TSI_TRY(TSI_ALLOC(env, owner, n));
+  TSI_TRY(TSI_ALLOC(env, next, chunks->count));
+  for (tsi_index c = 0; c < chunks->count; c++) {
+    next[c] = chunks->column[c];
+    for (tsi_index j = chunks->column[c]; j < chunks->column[c + 1]; j++) owner[j] = c;
+  }
+  for (tsi_index row = 0; row < n; row++) {
+    const tsi_index c = owner[place[row]], at = next[c]++;
+    (*list)[at] = place[row] - chunks->column[c];
+    (*list)[n + (tsi_count)at] = row;
+  }
+out:
+  TSI_FREE(env, owner);
+  TSI_FREE(env, next);
+  return status;
+}
+
+static tristar_status list_rows(tsi_env *env, tristar_plan_t *plan) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = plan->factor->analysis;
+  TSI_TRY(list_user_rows(env, plan, an->in_place, &plan->in_list));
+  if (memcmp(an->in_row, an->out_row, (size_t)an->symbolic->n * sizeof *an->in_row) == 0)
+    plan->out_list = plan->in_list;
+  else
+    TSI_TRY(list_user_rows(env, plan, an->out_place, &plan->out_list));
+out:
+  return status;
+}
+
 static void point_to_data(tristar_plan_t *plan, int i) {
   tsi_plan_side *side = &plan->side[i];
   side->data = (tsi_solve_data){.kernels = tsi_kernels_select(plan->factor->analysis->factor_scalar, NULL),
@@ -212,6 +249,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
     TSI_TRY(fill_chunks(env, plan, i));
     point_to_data(plan, i);
   }
+  TSI_TRY(list_rows(env, plan));
   fill_stats(plan);
   TSI_TRY(warm_up(plan));
   plan->stats.plan_seconds = tsi_clock() - begin;
@@ -260,6 +298,8 @@ void tristar_plan_destroy(tristar_plan_t **plan) {
     TSI_FREE(env, side->panel);
     TSI_FREE(env, side->pair);
   }
+  if (p->out_list != p->in_list) TSI_FREE(env, p->out_list);
+  TSI_FREE(env, p->in_list);
   TSI_FREE(env, p->chunk_of_supernode);
   tristar_factor_destroy(&p->factor);
   pthread_mutex_destroy(&p->lock);

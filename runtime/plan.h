@@ -47,6 +47,8 @@ struct tristar_plan_s {
   tsi_dag *dag[2]; /* 0: forward with side 0; 1: forward with side 1, backward with side 0; NULL: one side */
   tsi_index *order[2]; /* tasks of each DAG in the order in which they are recorded, and run without StarPU */
   const tsi_node_kernels *nodes;
+  tsi_index *in_list,
+      *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be in_list */
   tsi_count workspace_rows;
   tsi_index *chunk_of_supernode;
   pthread_mutex_t lock; /* guards the pool and the changing statistics */

@@ -93,6 +93,10 @@ static void choose_conjugates(request *r, tristar_op op, tristar_part part) {
   call->conjugate_out = call->conjugate_in;
 }
 
+static tsi_user_rows user_rows(const tristar_plan_t *plan, const tsi_index *list) {
+  return (tsi_user_rows){list, list + plan->factor->analysis->symbolic->n};
+}
+
 /* Permutations and scalings of b and x. */
 static void choose_orders(request *r, tristar_op op, tristar_part part, bool factor_order) {
   const tristar_factor_t *factor = r->plan->factor;
@@ -107,6 +111,7 @@ static void choose_orders(request *r, tristar_op op, tristar_part part, bool fac
   const bool out_moved = an->imported || (r->backward && !r->diagonal && call->backward_pivots);
   if (r->in_user) {
     call->in_row = plain ? an->in_row : an->out_row;
+    call->in_rows = user_rows(r->plan, plain ? r->plan->in_list : r->plan->out_list);
     r->in_place = plain ? an->in_place : an->out_place;
     call->in_scale = plain ? factor->row_scale : factor->col_scale;
   } else if (in_moved) {
@@ -115,6 +120,7 @@ static void choose_orders(request *r, tristar_op op, tristar_part part, bool fac
   }
   if (r->out_user) {
     call->out_row = plain ? an->out_row : an->in_row;
+    call->out_rows = user_rows(r->plan, plain ? r->plan->out_list : r->plan->in_list);
     r->out_place = plain ? an->out_place : an->in_place;
     call->out_scale = plain ? factor->col_scale : factor->row_scale;
   } else if (out_moved) {

@@ -68,6 +68,13 @@ typedef struct tsi_solve_sparse {
   const tsi_index *out_ptr, *out_local, *out_to; /* likewise, rows of x wanted */
 } tsi_solve_sparse;
 
+/* All rows of the user's array, chunk by chunk: entry e, column <= e < column + columns of the chunk, is
+ * local row local[e] and the user's row user[e]. Within a chunk the user's rows ascend, so that its arrays
+ * are read and written in streams. */
+typedef struct tsi_user_rows {
+  const tsi_index *local, *user; /* n */
+} tsi_user_rows;
+
 /* What one solve adds. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
 typedef struct tsi_solve_call {
   const void *forward_values, *backward_values;      /* all of the scalar type of the kernels */
@@ -76,6 +83,7 @@ typedef struct tsi_solve_call {
   bool adjoint;        /* D^-1 is Hermitian */
   const tsi_index *in_row,
       *out_row; /* n: row of b that final row j reads; row of x it writes; NULL: j itself */
+  tsi_user_rows in_rows, out_rows;    /* the same maps as lists; NULL: take the maps */
   const double *in_scale, *out_scale; /* n, by row of b and of x; NULL: ones */
   const void *b;                      /* of the kernels' scalar type, or of the double type if wide */
   void *x;

@@ -55,10 +55,10 @@ typedef struct row_list {
   const tsi_index *local, *user;
 } row_list;
 
-static row_list rows_of(const tsi_solve_chunk *chunk, tsi_index number, const tsi_index *map,
-                        const tsi_index *ptr, const tsi_index *local, const tsi_index *compact) {
-  if (ptr) return (row_list){ptr[number + 1] - ptr[number], local + ptr[number], compact + ptr[number]};
-  return (row_list){chunk->columns, NULL, map ? map + chunk->column : NULL};
+static row_list rows_of(const tsi_solve_chunk *chunk, const tsi_index *map, tsi_user_rows rows) {
+  const tsi_index first = chunk->column;
+  if (rows.local) return (row_list){chunk->columns, rows.local + first, rows.user + first};
+  return (row_list){chunk->columns, NULL, map ? map + first : NULL};
 }
 
 /* x_c = b, permuted and scaled. */
@@ -66,11 +66,12 @@ static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, 
                       tsi_scalar *x) {
   const tsi_solve_sparse *sparse = call->sparse;
   const tsi_index stride = call->stride, first = chunk->column;
-  const bool listed = sparse && sparse->in_ptr;
-  const row_list rows = listed
-                            ? rows_of(chunk, number, NULL, sparse->in_ptr, sparse->in_local, sparse->in_from)
-                            : rows_of(chunk, number, call->in_row, NULL, NULL, NULL);
-  if (listed) memset(x, 0, (size_t)chunk->columns * (size_t)stride * sizeof *x);
+  row_list rows = rows_of(chunk, call->in_row, call->in_rows);
+  if (sparse && sparse->in_ptr) {
+    const tsi_index begin = sparse->in_ptr[number];
+    rows = (row_list){sparse->in_ptr[number + 1] - begin, sparse->in_local + begin, sparse->in_from + begin};
+    memset(x, 0, (size_t)chunk->columns * (size_t)stride * sizeof *x);
+  }
   for (tsi_index c = 0; c < stride; c += COLUMNS)
     for (tsi_index e = 0; e < rows.count; e++) {
       const tsi_index local = rows.local ? rows.local[e] : e;
@@ -83,9 +84,11 @@ static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk,
                        const tsi_scalar *x) {
   const tsi_solve_sparse *sparse = call->sparse;
   const tsi_index stride = call->stride, first = chunk->column;
-  const row_list rows = sparse && sparse->out_ptr
-                            ? rows_of(chunk, number, NULL, sparse->out_ptr, sparse->out_local, sparse->out_to)
-                            : rows_of(chunk, number, call->out_row, NULL, NULL, NULL);
+  row_list rows = rows_of(chunk, call->out_row, call->out_rows);
+  if (sparse && sparse->out_ptr) {
+    const tsi_index begin = sparse->out_ptr[number];
+    rows = (row_list){sparse->out_ptr[number + 1] - begin, sparse->out_local + begin, sparse->out_to + begin};
+  }
   for (tsi_index c = 0; c < stride; c += COLUMNS)
     for (tsi_index e = 0; e < rows.count; e++) {
       const tsi_index local = rows.local ? rows.local[e] : e;
