@@ -42,7 +42,7 @@ static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
 #define FIELD(name) offsetof(tsi_settings, name)
 #define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
-#define ALL (TSI_SOLVE | TSI_GEN | TSI_INFO | TSI_PLOT)
+#define ALL (TSI_SOLVE | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH)
 
 /* clang-format off */
 static const option_row rows[] = {
@@ -66,6 +66,15 @@ static const option_row rows[] = {
   {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "time N solves after a warm-up, tell the median (default 1)", 1, 1000000, NULL},
   {"checksum", FLAG, FIELD(checksum), TSI_SOLVE, NULL, "print a checksum of the bits of x, before refinement", 0, 0, NULL},
   {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth, tell which share of it is reached", 0, 0, NULL},
+  {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
+  {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
+  {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU (default lws)", 0, 0, NULL},
+  {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps; or none (default: all that are there)", 0, 0, NULL},
+  {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5)", 1, 1000, NULL},
+  {"repeat", NUMBER, FIELD(repeat), TSI_BENCH, "N", "timed solves of a run, after a warm-up (default 11)", 1, 1000000, NULL},
+  {"reuse", FLAG, FIELD(reuse), TSI_BENCH, NULL, "tell the time of 1, 10, 1000 solves with analysis and factorization", 0, 0, NULL},
+  {"svg", TEXT, FIELD(svg), TSI_BENCH, "FILE", "draw the tables (SVG)", 0, 0, NULL},
+  {"json", TEXT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},
   {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
   {"tree", TEXT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (SVG)", 0, 0, NULL},
   {"dot", TEXT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of the solve (Graphviz)", 0, 0, NULL},
@@ -159,10 +168,11 @@ static int store(const tsi_command *command, const option_row *row, const char *
   }
 }
 
-static void set_defaults(tsi_settings *settings) {
+static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   memset(settings, 0, sizeof *settings);
   settings->refine = 5;
-  settings->repeat = 1;
+  settings->repeat = command->bit == TSI_BENCH ? 11 : 1;
+  settings->rounds = 5;
   settings->tolerance = -1;
   settings->precision = -1;
 }
@@ -185,7 +195,7 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
   struct option options[ROWS + 1];
   int found, operands = 0;
   list_options(command, options);
-  set_defaults(settings);
+  set_defaults(command, settings);
   opterr = 0;
   optind = 1;
   *status = TSI_EXIT_OK;
@@ -205,12 +215,14 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
                           optopt ? "no value belongs to" : "unknown or ambiguous option", argv[optind - 1]);
   }
   if (*status != TSI_EXIT_OK) return false;
+  settings->operands = argv + optind;
+  settings->operand_count = argc - optind;
   for (; optind < argc; optind++, operands++) {
     if (operands == command->operands_max) {
       *status = tsi_usage_error(command->name, "one word too many: %s", argv[optind]);
       return false;
     }
-    settings->operand[operands] = argv[optind];
+    if (operands < TSI_OPERANDS_MAX) settings->operand[operands] = argv[optind];
   }
   return true;
 }

@@ -17,7 +17,9 @@ enum { TSI_EXIT_OK = 0, TSI_EXIT_FAILED = 1, TSI_EXIT_USAGE = 2 };
 #define TSI_OPERANDS_MAX 2
 
 typedef struct tsi_settings {
-  const char *operand[TSI_OPERANDS_MAX]; /* the words that are not options; NULL: not given */
+  const char *operand[TSI_OPERANDS_MAX]; /* the first words that are not options; NULL: not given */
+  char *const *operands;                 /* all of them */
+  int operand_count;
   /* the system */
   const char *rhs;
   const char *rows; /* file of the rows of x that are wanted */
@@ -32,8 +34,12 @@ typedef struct tsi_settings {
   int64_t refine, repeat;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
+  /* benchmark: lists with commas; NULL: not given */
+  const char *nrhs_list, *workers_list, *sched_list, *peers_list;
+  int64_t rounds;
+  bool reuse;
   /* what comes out */
-  const char *out, *json, *tree, *dot;
+  const char *out, *json, *tree, *dot, *svg;
   bool checksum, report, list, verbose;
 } tsi_settings;
 
@@ -48,7 +54,7 @@ typedef struct tsi_command {
 } tsi_command;
 
 /* The bits of the subcommands. */
-enum { TSI_SOLVE = 1, TSI_GEN = 2, TSI_INFO = 4, TSI_PLOT = 8 };
+enum { TSI_SOLVE = 1, TSI_GEN = 2, TSI_INFO = 4, TSI_PLOT = 8, TSI_BENCH = 16 };
 
 /* Parses argv[1 ..] (argv[0] is the subcommand). Returns true when the command is to run; otherwise *status
  * is the exit status: help was printed, or the usage was wrong and a message says so. */

@@ -1,0 +1,122 @@
+/* `tristar bench`: the solve phase of TriStar and of other solvers, measured side by side.
+ *
+ * Every contender runs in a process of its own, in turn, round by round: StarPU's idle workers poll for tasks
+ * and would slow whatever else runs in the same process, and turns spread the disturbances of a shared
+ * machine over all contenders. TriStar is this program (`tristar solve ... --json -`), once for each number
+ * of workers and scheduler; a peer is a program NAME_solve MATRIX REPEAT [NRHS] that prints its figures as
+ * JSON, once for each number of threads of the BLAS. The fastest setting of a peer counts.
+ *
+ * Reads   matrices, the JSON of the contenders. Writes  tables, a picture, JSON.
+ * Invariants
+ *   - a time is the median over the rounds of the medians that a process tells
+ *   - bytes are those of exact nonzeros of L and U, without padding
+ *   - a contender that fails is kept with its message, and does not run again
+ *   - all rates of one table are shares of the same two figures, those of the largest number of workers */
+#ifndef TSI_DRIVERS_BENCH_H
+#define TSI_DRIVERS_BENCH_H
+
+#include <cjson/cJSON.h>
+#include <limits.h>
+
+#include "drivers/options.h"
+
+enum { TSI_BENCH_LIST_MAX = 16, TSI_BENCH_CONTENDERS_MAX = 128, TSI_BENCH_PEERS = 5 };
+
+typedef struct tsi_bench_peer {
+  const char *name;  /* on the command line; its program is NAME_solve */
+  const char *title; /* in tables */
+} tsi_bench_peer;
+extern const tsi_bench_peer tsi_bench_peers[TSI_BENCH_PEERS];
+
+/* A solver in one setting. */
+typedef struct tsi_bench_contender {
+  char name[96];
+  int peer;           /* in tsi_bench_peers; -1: TriStar */
+  int threads;        /* workers of TriStar, threads of the BLAS of a peer */
+  char scheduler[32]; /* of TriStar */
+  char program[PATH_MAX + 32];
+} tsi_bench_contender;
+
+/* What is to be measured. */
+typedef struct tsi_bench_setup {
+  const tsi_settings *settings;
+  int64_t nrhs[TSI_BENCH_LIST_MAX];
+  int nrhs_count;
+  int workers_most; /* of any TriStar */
+  tsi_bench_contender contenders[TSI_BENCH_CONTENDERS_MAX];
+  int count;
+  bool missing[TSI_BENCH_PEERS]; /* peers whose programs are not there */
+} tsi_bench_setup;
+
+/* Finds the contenders that the lists of the command line name. Gives an exit status; a message tells what is
+ * wrong. */
+int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings);
+
+typedef struct tsi_bench_matrix {
+  const char *name;
+  int64_t n, nnz;
+  bool is_complex, pattern; /* pattern: its Laplacian is solved with */
+} tsi_bench_matrix;
+
+/* The figures of one contender for one matrix and one number of right-hand sides. */
+typedef struct tsi_bench_result {
+  bool ok;
+  char message[320];                           /* where not ok */
+  double analyze_s, factor_s, plan_s, solve_s; /* medians over the rounds */
+  double least_s, most_s;                      /* of a round's solve_s */
+  double bytes;                                /* of the exact nonzeros of L and U; 0: unknown */
+  double backward_error;                       /* after `steps` steps of refinement */
+  int steps;
+  cJSON *rounds; /* array of what the processes told */
+} tsi_bench_result;
+
+/* Rates of the machine, medians over the rounds; 0: not measured. */
+typedef struct tsi_bench_rates {
+  double bandwidth;            /* GB/s of workers_most readers */
+  double square, tall;         /* DGEMM, GF/s of workers_most threads */
+  double one_square, one_tall; /* of one thread */
+  cJSON *rounds;               /* array */
+} tsi_bench_rates;
+
+/* All contenders for one matrix and one number of right-hand sides. */
+typedef struct tsi_bench_case {
+  const tsi_bench_setup *setup;
+  const tsi_bench_matrix *matrix;
+  int64_t nrhs;
+  tsi_bench_rates rates;
+  tsi_bench_result *results;   /* setup->count */
+  int best[TSI_BENCH_PEERS];   /* the contender that counts for a peer; -1: not measured */
+  int best_tristar, best_peer; /* the fastest; -1: none */
+} tsi_bench_case;
+
+/* bench_run.c: runs a contender once. Gives its JSON, or NULL with a message. */
+cJSON *tsi_bench_run(const tsi_bench_contender *contender, const tsi_bench_case *c, int64_t repeat,
+                     char *message, size_t size);
+
+/* bench_dgemm.c: GF/s of `threads` threads, each with matrices of its own: square ones, and tall ones with
+ * nrhs columns. Best of three; 0 without memory. */
+void tsi_bench_dgemm(int threads, int64_t nrhs, double *square, double *tall);
+
+/* bench_case.c: rounds of all contenders, then medians. */
+bool tsi_bench_case_measure(tsi_bench_case *c, const char *place);
+void tsi_bench_case_free(tsi_bench_case *c);
+/* GB/s of exact nonzeros; GF/s of the solve. */
+double tsi_bench_gbps(const tsi_bench_result *r);
+double tsi_bench_gflops(const tsi_bench_case *c, const tsi_bench_result *r);
+/* Seconds of analysis, factorization, plan and `solves` solves. */
+double tsi_bench_total(const tsi_bench_result *r, double solves);
+/* Is contender k a row of the tables: TriStar, or the setting of a peer that counts? */
+bool tsi_bench_shown(const tsi_bench_case *c, int k);
+/* The contender of the same solver with the least total of so many solves; -1: none solved. */
+int tsi_bench_least_total(const tsi_bench_case *c, int peer, double solves);
+
+/* bench_table.c */
+void tsi_bench_print_matrix(const tsi_bench_setup *setup, const tsi_bench_matrix *m);
+void tsi_bench_print(const tsi_bench_case *c);
+void tsi_bench_print_reuse(const tsi_bench_case *c);
+
+/* bench_json.c, bench_svg.c: false with a message. cases: those of a matrix follow each other. */
+bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);
+bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);
+
+#endif

@@ -1,0 +1,226 @@
+/* The contenders of `tristar bench`, from the lists of the command line: see bench.h.
+ *
+ * Reads   --nrhs, --workers, --sched, --peers; which programs of peers are there: in the folder
+ * TRISTAR_PEERS, or beside this program in tools/peers (a build) or ../libexec/tristar (installed). */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drivers/bench.h"
+#include "drivers/console.h"
+#include "drivers/session.h"
+
+const tsi_bench_peer tsi_bench_peers[TSI_BENCH_PEERS] = {{"cholmod", "CHOLMOD"},
+                                                         {"umfpack", "UMFPACK"},
+                                                         {"superlu", "SuperLU"},
+                                                         {"superlu_dist", "SuperLU_DIST"},
+                                                         {"mumps", "MUMPS"}};
+
+/* A list of the command line, taken apart. */
+typedef struct word_list {
+  char word[TSI_BENCH_LIST_MAX][32];
+  int count;
+} word_list;
+
+static int split(const char *option, const char *text, word_list *list) {
+  list->count = 0;
+  for (const char *at = text;; at++) {
+    const size_t length = strcspn(at, ",");
+    if (length == 0) return tsi_usage_error("bench", "--%s %s: an empty entry", option, text);
+    if (list->count == TSI_BENCH_LIST_MAX)
+      return tsi_usage_error("bench", "--%s %s: more than %d entries", option, text, TSI_BENCH_LIST_MAX);
+    char *word = list->word[list->count];
+    if (length >= sizeof list->word[0])
+      return tsi_usage_error("bench", "--%s %s: an entry is too long", option, text);
+    memcpy(word, at, length);
+    word[length] = '\0';
+    for (int k = 0; k < list->count; k++)
+      if (strcmp(word, list->word[k]) == 0)
+        return tsi_usage_error("bench", "--%s %s: %s stands there twice", option, text, word);
+    list->count++;
+    at += length;
+    if (*at == '\0') return TSI_EXIT_OK;
+  }
+}
+
+static bool holds(const int64_t *numbers, int count, int64_t number) {
+  for (int k = 0; k < count; k++)
+    if (numbers[k] == number) return true;
+  return false;
+}
+
+/* "all" is the number `all`, where that is not 0; as it may be there by its
+ * number too, a number counts once. */
+static int split_numbers(const char *option, const char *text, int64_t maximum, int64_t all, int64_t *numbers,
+                         int *count) {
+  word_list list;
+  const int status = split(option, text, &list);
+  *count = 0;
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
+    const char *word = list.word[k];
+    const bool is_all = all > 0 && strcmp(word, "all") == 0;
+    char *end;
+    errno = 0;
+    const int64_t number = is_all ? all : strtoll(word, &end, 10);
+    if (!is_all && (end == word || *end != '\0' || errno != 0))
+      return tsi_usage_error("bench", "--%s %s: '%s' is not an integer", option, text, word);
+    if (number < 1 || number > maximum)
+      return tsi_usage_error("bench", "--%s %s: %s is not between 1 and %" PRId64, option, text, word,
+                             maximum);
+    if (!holds(numbers, *count, number)) numbers[(*count)++] = number;
+  }
+  return status;
+}
+
+/* ---- TriStar ------------------------------------------------------------------------------------------ */
+
+static bool own_path(char *path, size_t size) {
+  const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+  if (length > 0) {
+    path[length] = '\0';
+    return true;
+  }
+  return (size_t)snprintf(path, size, "%s", program_invocation_name) < size;
+}
+
+static tsi_bench_contender *add(tsi_bench_setup *setup) {
+  if (setup->count == TSI_BENCH_CONTENDERS_MAX) return NULL;
+  tsi_bench_contender *contender = &setup->contenders[setup->count++];
+  *contender = (tsi_bench_contender){.peer = -1};
+  return contender;
+}
+
+static int too_many(void) {
+  return tsi_usage_error("bench", "more than %d combinations of workers, schedulers and peers",
+                         TSI_BENCH_CONTENDERS_MAX);
+}
+
+static int add_tristar(tsi_bench_setup *setup, int threads, const char *scheduler, const char *program) {
+  tsi_bench_contender *contender = add(setup);
+  if (contender == NULL) return too_many();
+  contender->threads = threads;
+  snprintf(contender->scheduler, sizeof contender->scheduler, "%s", scheduler);
+  snprintf(contender->program, sizeof contender->program, "%s", program);
+  snprintf(contender->name, sizeof contender->name, "TriStar, %d worker%s, %s", threads,
+           threads == 1 ? "" : "s", scheduler);
+  if (threads > setup->workers_most) setup->workers_most = threads;
+  return TSI_EXIT_OK;
+}
+
+static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *program) {
+  const tsi_settings *settings = setup->settings;
+  int64_t workers[TSI_BENCH_LIST_MAX] = {1, cores};
+  int count = cores > 1 ? 2 : 1, status = TSI_EXIT_OK;
+  word_list schedulers;
+  if (settings->workers_list != NULL)
+    status = split_numbers("workers", settings->workers_list, 4096, cores, workers, &count);
+  if (status == TSI_EXIT_OK)
+    status = split("sched", settings->sched_list != NULL ? settings->sched_list : "lws", &schedulers);
+  for (int w = 0; w < count && status == TSI_EXIT_OK; w++)
+    for (int k = 0; k < schedulers.count && status == TSI_EXIT_OK; k++)
+      status = add_tristar(setup, (int)workers[w], schedulers.word[k], program);
+  return status;
+}
+
+/* ---- Peers -------------------------------------------------------------------------------------------- */
+
+/* The folders where programs of peers may lie. */
+typedef struct folders {
+  char path[2][PATH_MAX];
+  int count;
+} folders;
+
+static void list_folders(folders *f, const char *program) {
+  const char *given = getenv("TRISTAR_PEERS"), *slash = strrchr(program, '/');
+  const int length = slash != NULL ? (int)(slash - program) : 1;
+  f->count = 0;
+  if (given != NULL && *given != '\0') {
+    snprintf(f->path[f->count++], PATH_MAX, "%s", given);
+    return; /* and no others: who names a folder means it */
+  }
+  snprintf(f->path[f->count++], PATH_MAX, "%.*s/tools/peers", length, slash != NULL ? program : ".");
+  snprintf(f->path[f->count++], PATH_MAX, "%.*s/../libexec/tristar", length, slash != NULL ? program : ".");
+}
+
+static bool find_program(const folders *f, const char *name, char *path, size_t size) {
+  for (int k = 0; k < f->count; k++)
+    if ((size_t)snprintf(path, size, "%s/%s_solve", f->path[k], name) < size && access(path, X_OK) == 0)
+      return true;
+  return false;
+}
+
+/* With 1, 2 and all threads, as there are cores. */
+static int add_peer(tsi_bench_setup *setup, int peer, int cores, const char *program) {
+  const int threads[] = {1, 2, cores};
+  const int count = cores > 2 ? 3 : cores;
+  for (int t = 0; t < count; t++) {
+    tsi_bench_contender *contender = add(setup);
+    if (contender == NULL) return too_many();
+    contender->peer = peer;
+    contender->threads = threads[t];
+    snprintf(contender->program, sizeof contender->program, "%s", program);
+    snprintf(contender->name, sizeof contender->name, "%s, %d thread%s", tsi_bench_peers[peer].title,
+             threads[t], threads[t] == 1 ? "" : "s");
+  }
+  return TSI_EXIT_OK;
+}
+
+static int peer_of(const char *word) {
+  for (int k = 0; k < TSI_BENCH_PEERS; k++)
+    if (strcmp(word, tsi_bench_peers[k].name) == 0) return k;
+  return -1;
+}
+
+static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, const folders *f) {
+  char path[PATH_MAX + 32];
+  word_list list;
+  int status = split("peers", text, &list);
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++)
+    if (peer_of(list.word[k]) < 0)
+      return tsi_usage_error("bench",
+                             "--peers %s: unknown peer '%s'; known are cholmod, umfpack, superlu, "
+                             "superlu_dist, mumps; none: no peer",
+                             text, list.word[k]);
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
+    if (!find_program(f, list.word[k], path, sizeof path)) {
+      tsi_console_error("bench: the peer %s is not there: no %s_solve in %s%s%s", list.word[k], list.word[k],
+                        f->path[0], f->count > 1 ? " or " : "", f->count > 1 ? f->path[1] : "");
+      return TSI_EXIT_FAILED;
+    }
+    status = add_peer(setup, peer_of(list.word[k]), cores, path);
+  }
+  return status;
+}
+
+static int add_found_peers(tsi_bench_setup *setup, int cores, const folders *f) {
+  char path[PATH_MAX + 32];
+  int status = TSI_EXIT_OK;
+  for (int k = 0; k < TSI_BENCH_PEERS && status == TSI_EXIT_OK; k++) {
+    setup->missing[k] = !find_program(f, tsi_bench_peers[k].name, path, sizeof path);
+    if (!setup->missing[k]) status = add_peer(setup, k, cores, path);
+  }
+  return status;
+}
+
+int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
+  char program[PATH_MAX];
+  folders f;
+  const int cores = tsi_expected_workers(settings);
+  *setup = (tsi_bench_setup){.settings = settings, .nrhs = {1}, .nrhs_count = 1};
+  if (!own_path(program, sizeof program)) {
+    tsi_console_error("bench: the path of this program is too long");
+    return TSI_EXIT_FAILED;
+  }
+  list_folders(&f, program);
+  int status = TSI_EXIT_OK;
+  if (settings->nrhs_list != NULL)
+    status = split_numbers("nrhs", settings->nrhs_list, 1000000, 0, setup->nrhs, &setup->nrhs_count);
+  if (status == TSI_EXIT_OK) status = add_all_tristar(setup, cores, program);
+  if (status != TSI_EXIT_OK || (settings->peers_list != NULL && strcmp(settings->peers_list, "none") == 0))
+    return status;
+  return settings->peers_list != NULL ? add_named_peers(setup, settings->peers_list, cores, &f)
+                                      : add_found_peers(setup, cores, &f);
+}

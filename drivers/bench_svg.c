@@ -1,0 +1,254 @@
+/* The tables of `tristar bench` as a picture: see bench.h.
+ *
+ * One chart for each number of right-hand sides, one group of bars for each matrix, one bar for each row of
+ * the table. A bar is the time of a solve as a multiple of the fastest TriStar's, so that matrices of all
+ * sizes share one axis; its end is labelled with the time itself. A thin line spans the rounds. Bars beyond
+ * the axis are cut, and say so. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "drivers/bench.h"
+#include "drivers/console.h"
+#include "drivers/report.h"
+
+/* Pixels. */
+enum {
+  WIDTH = 1080,
+  LEFT = 24,
+  AXIS = 270, /* where bars begin, */
+  END = 850,  /* and where the axis ends */
+  ROW = 20,
+  BAR = 14,
+  GROUP = 28, /* the line with a matrix's name */
+  TITLE = 64,
+  SECTION = 40,
+  TICKS = 54,
+  LEGEND_ROW = 22,
+  LEGEND_ENTRY = 200,
+  LEGEND_COLUMNS = (WIDTH - 2 * LEFT) / LEGEND_ENTRY
+};
+#define LONGEST 8.0 /* bars that are longer are cut */
+
+static const char *const tristar_colours[] = {"#0b3c78", "#2f78c4", "#7fb2e5",
+                                              "#14808a", "#55b8b0", "#a9d6e8"};
+static const char *const peer_colours[TSI_BENCH_PEERS] = {"#e08a00", "#2e9e4f", "#c23b3b", "#8a4fa8",
+                                                          "#7a6a4f"};
+#define TRISTAR_COLOURS (int)(sizeof tristar_colours / sizeof tristar_colours[0])
+
+typedef struct picture {
+  FILE *file;
+  const tsi_bench_setup *setup;
+  double y;       /* where the next line begins */
+  double longest; /* what the axis shows, as a multiple of the fastest TriStar's time */
+} picture;
+
+/* TriStar's contenders come first. */
+static const char *colour_of(const tsi_bench_setup *setup, int k) {
+  const int peer = setup->contenders[k].peer;
+  return peer >= 0 ? peer_colours[peer] : tristar_colours[k % TRISTAR_COLOURS];
+}
+
+/* At most `most` characters, with those that mean something to XML as entities. */
+static void write_escaped(FILE *file, const char *text, int most) {
+  for (; *text && most > 0; text++, most--) {
+    const unsigned char letter = (unsigned char)*text;
+    if (letter == '&' || letter == '<' || letter == '>')
+      fprintf(file, "&#%d;", letter);
+    else
+      fputc(letter < 32 || letter > 126 ? '?' : letter, file); /* no half of a longer character is left */
+  }
+  if (*text) fputs("...", file);
+}
+
+static double x_of(const picture *p, double ratio) {
+  return AXIS + (END - AXIS) * (ratio < p->longest ? ratio : p->longest) / p->longest;
+}
+
+/* The time that bars are multiples of. */
+static double unit_of(const tsi_bench_case *c) {
+  const int best = c->best_tristar >= 0 ? c->best_tristar : c->best_peer;
+  return best >= 0 ? c->results[best].solve_s : 1;
+}
+
+/* ---- Bars --------------------------------------------------------------------------------------------- */
+
+static void write_label(picture *p, double x, const tsi_bench_result *r, bool cut) {
+  const double gbps = tsi_bench_gbps(r);
+  fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11.5\">%s%s", x + 6, p->y + 11,
+          cut ? "cut: " : "", tsi_text_seconds(r->solve_s));
+  if (gbps > 0) fprintf(p->file, ", %.1f GB/s", gbps);
+  fputs("</text>\n", p->file);
+}
+
+static void write_bar(picture *p, const tsi_bench_case *c, int k) {
+  const tsi_bench_result *r = &c->results[k];
+  const double unit = unit_of(c), x = x_of(p, r->solve_s / unit), middle = p->y + BAR / 2.0;
+  const double least = x_of(p, r->least_s / unit), most = x_of(p, r->most_s / unit);
+  const bool cut = r->solve_s / unit > p->longest;
+  fprintf(p->file, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", AXIS, p->y,
+          x - AXIS, BAR, colour_of(p->setup, k));
+  if (cut) /* a gap */
+    fprintf(p->file, "<path d=\"M%.1f %.1fl5 %dh5l-5 -%dz\" fill=\"#fff\"/>\n", x - 22, p->y, BAR, BAR);
+  else
+    fprintf(p->file,
+            "<path d=\"M%.1f %.1fH%.1fM%.1f %.1fv6M%.1f %.1fv6\" stroke=\"#222\" stroke-width=\"1.2\" "
+            "fill=\"none\"/>\n",
+            least, middle, most, least, middle - 3, most, middle - 3);
+  write_label(p, cut || most < x ? x : most, r, cut);
+}
+
+static void write_row(picture *p, const tsi_bench_case *c, int k) {
+  const tsi_bench_contender *contender = &p->setup->contenders[k];
+  const tsi_bench_result *r = &c->results[k];
+  fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\">", AXIS - 8, p->y + 11);
+  write_escaped(p->file,
+                r->ok || contender->peer < 0 ? contender->name : tsi_bench_peers[contender->peer].title, 36);
+  fputs("</text>\n", p->file);
+  if (r->ok)
+    write_bar(p, c, k);
+  else {
+    fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"11.5\" fill=\"#777\">failed: ", AXIS + 6,
+            p->y + 11);
+    write_escaped(p->file, r->message, 90);
+    fputs("</text>\n", p->file);
+  }
+  p->y += ROW;
+}
+
+static void write_group(picture *p, const tsi_bench_case *c) {
+  fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"13\" font-weight=\"bold\">%s", LEFT, p->y + 18,
+          c->matrix->pattern ? "Laplacian of " : "");
+  write_escaped(p->file, c->matrix->name, 60);
+  fprintf(p->file, "<tspan dx=\"10\" font-weight=\"normal\" fill=\"#666\">n = %s</tspan></text>\n",
+          tsi_text_count(c->matrix->n));
+  p->y += GROUP;
+  for (int k = 0; k < p->setup->count; k++)
+    if (tsi_bench_shown(c, k)) write_row(p, c, k);
+}
+
+/* ---- Charts ------------------------------------------------------------------------------------------- */
+
+static double group_height(const tsi_bench_case *c) {
+  double height = GROUP;
+  for (int k = 0; k < c->setup->count; k++)
+    if (tsi_bench_shown(c, k)) height += ROW;
+  return height;
+}
+
+static double longest_bar(const tsi_bench_case *cases, int count, int64_t nrhs) {
+  double longest = 1;
+  for (int k = 0; k < count; k++)
+    for (int r = 0; r < cases[k].setup->count && cases[k].nrhs == nrhs && cases[k].results != NULL; r++)
+      if (tsi_bench_shown(&cases[k], r) && cases[k].results[r].most_s / unit_of(&cases[k]) > longest)
+        longest = cases[k].results[r].most_s / unit_of(&cases[k]);
+  return longest < LONGEST ? longest : LONGEST;
+}
+
+/* Vertical lines, their numbers, and what they are. */
+static void write_axis(const picture *p, double top, double bottom) {
+  const double step = p->longest <= 2 ? 0.25 : p->longest <= 4 ? 0.5 : 1;
+  for (double tick = 0; tick <= p->longest + 1e-9; tick += step) {
+    fprintf(p->file, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"%s\"/>\n", x_of(p, tick), top, bottom,
+            fabs(tick - 1) < 1e-9 ? "#555" : "#ddd");
+    fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11\" text-anchor=\"middle\">%g</text>\n",
+            x_of(p, tick), bottom + 15, tick);
+  }
+  fprintf(p->file,
+          "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" text-anchor=\"middle\">time of a solve / time of the "
+          "fastest TriStar (shorter is better)</text>\n",
+          (AXIS + END) / 2.0, bottom + 34);
+}
+
+static void write_chart(picture *p, const tsi_bench_case *cases, int count, int64_t nrhs) {
+  double height = 0;
+  p->longest = longest_bar(cases, count, nrhs);
+  fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"15\" font-weight=\"bold\">%s</text>\n", LEFT,
+          p->y + 26, tsi_text_many(nrhs, "right-hand side"));
+  p->y += SECTION;
+  for (int k = 0; k < count; k++)
+    if (cases[k].nrhs == nrhs && cases[k].results != NULL) height += group_height(&cases[k]);
+  write_axis(p, p->y, p->y + height);
+  for (int k = 0; k < count; k++)
+    if (cases[k].nrhs == nrhs && cases[k].results != NULL) write_group(p, &cases[k]);
+  p->y += TICKS;
+}
+
+/* ---- The whole ---------------------------------------------------------------------------------------- */
+
+/* Does contender k have an entry in the legend? A peer has one, whatever its settings. */
+static bool in_legend(const tsi_bench_setup *setup, int k) {
+  return k == 0 || setup->contenders[k].peer < 0 ||
+         setup->contenders[k].peer != setup->contenders[k - 1].peer;
+}
+
+static double legend_height(const tsi_bench_setup *setup) {
+  int entries = 1; /* the line that spans the rounds */
+  for (int k = 0; k < setup->count; k++) entries += in_legend(setup, k);
+  return LEGEND_ROW * ((entries + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS);
+}
+
+static void write_legend(picture *p) {
+  int entry = 0;
+  const tsi_bench_setup *setup = p->setup;
+  for (int k = 0; k <= setup->count; k++) {
+    if (k < setup->count && !in_legend(setup, k)) continue;
+    const double x = LEFT + (entry % LEGEND_COLUMNS) * LEGEND_ENTRY;
+    const double y = p->y + LEGEND_ROW * (entry / LEGEND_COLUMNS);
+    entry++;
+    if (k == setup->count) {
+      fprintf(p->file, "<path d=\"M%.1f %.1fh14m-14 -3v6m14 -6v6\" stroke=\"#222\" stroke-width=\"1.2\"/>", x,
+              y + 7);
+      fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\">fastest and slowest of %s</text>\n",
+              x + 20, y + 11, tsi_text_many(setup->settings->rounds, "round"));
+      continue;
+    }
+    const int peer = setup->contenders[k].peer;
+    fprintf(p->file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"14\" fill=\"%s\"/>", x, y,
+            colour_of(setup, k));
+    fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\">", x + 20, y + 11);
+    write_escaped(p->file, peer < 0 ? setup->contenders[k].name : tsi_bench_peers[peer].title, 30);
+    fputs("</text>\n", p->file);
+  }
+  p->y += legend_height(setup);
+}
+
+static double picture_height(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
+  double height = TITLE + legend_height(setup) + setup->nrhs_count * (SECTION + TICKS) + 10;
+  for (int k = 0; k < count; k++)
+    if (cases[k].results != NULL) height += group_height(&cases[k]);
+  return height;
+}
+
+static void write_picture(picture *p, const tsi_bench_case *cases, int count) {
+  const double height = picture_height(p->setup, cases, count);
+  fprintf(p->file,
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\" "
+          "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"13\" fill=\"#222\">\n"
+          "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+          "<text x=\"%d\" y=\"30\" font-size=\"19\" font-weight=\"bold\">Solve phase of TriStar and of other "
+          "solvers</text>\n"
+          "<text x=\"%d\" y=\"48\" font-size=\"12\" fill=\"#666\">At each bar: median time of a solve, and "
+          "the bytes "
+          "of the exact nonzeros of L and U that it reads in a second</text>\n",
+          WIDTH, height, WIDTH, height, LEFT, LEFT);
+  p->y = TITLE;
+  write_legend(p);
+  for (int k = 0; k < p->setup->nrhs_count; k++) write_chart(p, cases, count, p->setup->nrhs[k]);
+  fputs("</svg>\n", p->file);
+}
+
+bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
+  const char *path = setup->settings->svg;
+  picture p = {.file = fopen(path, "w"), .setup = setup};
+  bool ok = p.file != NULL;
+  if (ok) {
+    write_picture(&p, cases, count);
+    ok = !ferror(p.file);
+    if (fclose(p.file) != 0) ok = false;
+  }
+  if (!ok) tsi_console_error("cannot write %s: %s", path, strerror(errno));
+  return ok;
+}

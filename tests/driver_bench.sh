@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# driver_bench.sh PROGRAM: `tristar bench` on tiny problems: rows of the table, keys of the JSON, the picture, peers that
+# fail or are not there, wrong lists. Peers are scripts here, so that none needs to be installed. Works in the current
+# folder.
+set -u
+tristar=$1
+failures=0
+rm -rf -- *.json *.svg *.txt *.mtx peers # of an earlier run
+
+fail() {
+  echo "driver_bench: $*" >&2
+  failures=$((failures + 1))
+}
+
+# expect STATUS REGEX ARGUMENT...: exit status of `tristar bench`, and a line of the output that matches.
+expect() {
+  local expected=$1 regex=$2 status
+  shift 2
+  "$tristar" bench "$@" >output.txt 2>&1 </dev/null
+  status=$?
+  if [ "$status" -ne "$expected" ] || ! grep -qE -e "$regex" output.txt; then
+    fail "bench $*: exit status $status, expected $expected and a line like: $regex"
+    cat output.txt >&2
+  fi
+}
+# row REGEX: the latest output has such a line.
+row() { grep -qE -e "$1" output.txt || { fail "no line like: $1"; cat output.txt >&2; }; }
+no_row() { ! grep -qE -e "$1" output.txt || { fail "a line like: $1"; cat output.txt >&2; }; }
+
+# peer NAME LINE...: a program of a peer.
+peer() {
+  local file=peers/$1_solve
+  shift
+  { echo '#!/bin/sh'; printf '%s\n' "$@"; } >"$file"
+  chmod +x "$file"
+}
+figures='"n": 81, "status": 0, "method": "LLT", "perturbed_pivots": 0, "refinement_steps": 0, "nnz_factor": 500,
+"analyze_s": 2, "factor_s": 3, "backward_error": 1e-16'
+
+mkdir peers
+export TRISTAR_PEERS=$PWD/peers
+unset STARPU_NCPU
+# CHOLMOD takes 4 s for one right-hand side and 8 s for several, half as much with 2 threads; it prints a line first.
+peer cholmod 'echo "a banner with {braces}"' 'seconds=4' '[ $# -lt 3 ] || seconds=8' \
+  '[ "$OPENBLAS_NUM_THREADS" = 1 ] || seconds=$((seconds / 2))' \
+  "echo '{\"peer\": \"a script\", $figures, '\"\\\"solve_s\\\": \$seconds, \\\"solve_min_s\\\": 1}\""
+peer umfpack 'echo "umfpack_solve: no such thing" >&2' 'exit 1'
+peer superlu "echo '{\"peer\": \"a script\", \"n\": 81, \"status\": 7, \"message\": \"it is singular\"}'" 'exit 1'
+peer superlu_dist 'kill -9 $$'
+
+# ---- Tables
+two=(--workers 1,2 --rounds 1 --repeat 2)
+expect 0 '^gen:s2d9pt:9: 81 rows, 625 entries, double; medians of 1 round, each of 2 solves$' gen:s2d9pt:9 \
+  gen:convdiff3d:4 --nrhs 1,3 "${two[@]}" --reuse --svg all.svg --json all.json
+row '^gen:convdiff3d:4: 64 rows'
+row '^Peers that are not there, and are skipped: MUMPS$'
+row '^1 right-hand side; read bandwidth [0-9.]+ GB/s of 2 cores$'
+row '^3 right-hand sides; .*DGEMM [0-9.]+ GF/s, tall [0-9.]+ GF/s$'
+row '^  TriStar, 1 worker, lws  .* us +[0-9]'
+row '^  TriStar, 2 workers, lws  '
+row '^  CHOLMOD, [12] threads?  .* 1\.0e-16 \(0\)'
+row '^  UMFPACK +failed: umfpack_solve: no such thing$'
+row '^  SuperLU +failed: it is singular$'
+row '^  SuperLU_DIST +failed: ended by signal 9'
+row '^  Speed-up of the best TriStar \([12] workers?, lws\) over the best peer \(CHOLMOD, [12] threads?\): [0-9.]+$'
+row '^  CHOLMOD +2\.00 s +3\.00 s +[79]\.00 s .* always$'
+for text in 'TriStar, 1 worker' 'CHOLMOD, ' 'failed: it is singular'; do
+  [ "$(grep -c "$text" output.txt)" -ge 4 ] || fail "'$text' is not in the table of each case"
+done
+expect 0 '^  TriStar, 1 worker, eager ' gen:s2d9pt:60 --workers 1 --sched lws,eager --rounds 1 --repeat 1 --peers none
+no_row 'CHOLMOD|Peers|Speed-up'
+expect 1 "failed: StarPU has no scheduler 'nonsense'" gen:s2d9pt:100 --workers 2 --sched nonsense --rounds 1 --peers none
+expect 1 'failed: (StarPU has only [0-9]+ workers|no memory or no threads)' gen:s2d9pt:100 --workers 1000 --rounds 1 --peers none
+expect 0 '^  TriStar, [0-9]+ workers?, lws ' gen:s2d9pt:9 --workers "all,$(nproc)" --rounds 1 --peers none
+printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n' >pattern.mtx
+expect 0 '^Laplacian of pattern.mtx: 3 rows' pattern.mtx --workers 1 --rounds 1 --peers none
+row '^  TriStar, 1 worker, lws  .* [0-9.]+e[-+][0-9]+ \('
+
+# ---- JSON and picture
+cat >check.py <<'END'
+import json, sys, xml.etree.ElementTree as tree
+told = json.load(open("all.json"))
+assert (told["rounds"], told["repeat"], told["peers_missing"]) == (1, 2, ["mumps"]), told
+assert [(c["matrix"], c["nrhs"]) for c in told["cases"]] == [
+    (m, k) for m in ("gen:s2d9pt:9", "gen:convdiff3d:4") for k in (1, 3)]
+for case in told["cases"]:
+    assert case["cores"] == 2 and case["bandwidth_gbps"] > 0 and case["n"] in (81, 64)
+    assert case["best_tristar"].startswith("TriStar, ") and case["best_peer"].startswith("CHOLMOD, ")
+    assert ("dgemm_gflops" in case) == (case["nrhs"] > 1) == (len(case["dgemm_rounds"]) == 1)
+    rows = {c["name"]: c for c in case["contenders"]}
+    one = rows["TriStar, 1 worker, lws"]
+    assert one["solved"] and one["workers"] == 1 and one["scheduler"] == "lws" and one["exact_bytes"] > 0
+    assert abs(one["gbps"] * 1e9 * one["solve_s"] / one["exact_bytes"] - 1) < 1e-9
+    assert abs(one["bandwidth_share"] * case["bandwidth_gbps"] / one["gbps"] - 1) < 1e-9
+    assert one["backward_error"] < 1e-12 and one["solve_least_s"] <= one["solve_s"] <= one["solve_most_s"]
+    assert len(one["rounds"]) == 1 and one["rounds"][0]["nrhs"] == case["nrhs"] and one["rounds"][0]["repeat"] == 2
+    slow = rows["CHOLMOD, 1 thread"]
+    assert slow["solve_s"] == (8 if case["nrhs"] > 1 else 4) and slow["exact_bytes"] == 2 * 500 * 8
+    assert slow["total_10_s"] == 5 + 10 * slow["solve_s"]
+    best = rows[case["best_peer"]]
+    assert best["shown"] and case["speed_up"] == best["speed_up"] > 1
+    if "CHOLMOD, 2 threads" in rows:
+        assert case["best_peer"] != "CHOLMOD, 1 thread" and not slow["shown"]
+    assert not rows["SuperLU, 1 thread"]["solved"] and rows["SuperLU, 1 thread"]["message"] == "it is singular"
+for name in ("all.svg",):
+    root = tree.parse(name).getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    texts = "\n".join("".join(t.itertext()) for t in root.iter("{http://www.w3.org/2000/svg}text"))
+    for wanted in ("gen:s2d9pt:9", "gen:convdiff3d:4", "1 right-hand side", "3 right-hand sides", "CHOLMOD",
+                   "TriStar, 2 workers, lws", "time of a solve", "failed: it is singular"):
+        assert wanted in texts, wanted
+END
+if command -v python3 >/dev/null; then
+  python3 check.py || fail "all.json or all.svg"
+else
+  echo "driver_bench: no python3, JSON and picture are not looked into"
+  grep -q '"speed_up":' all.json && [ "$(tail -n 1 all.svg)" = '</svg>' ] || fail "all.json or all.svg"
+fi
+expect 0 '^{' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --json -
+no_row 'right-hand side'
+
+# ---- Peers that are not there
+expect 1 'the peer mumps is not there: no mumps_solve in .*/peers$' gen:s2d9pt:9 --peers cholmod,mumps
+TRISTAR_PEERS=$PWD/nothing expect 0 'skipped: CHOLMOD, UMFPACK, SuperLU, SuperLU_DIST, MUMPS$' gen:s2d9pt:9 --workers 1 --rounds 1
+
+# ---- Wrong usage and failures
+expect 0 '^usage: tristar bench MATRIX\.\.\. ' --help
+expect 2 'no MATRIX given'
+expect 2 "unknown peer 'pardiso'; known are cholmod, " gen:s2d9pt:9 --peers cholmod,pardiso
+expect 2 '--peers cholmod,: an empty entry' gen:s2d9pt:9 --peers cholmod,
+expect 2 '--peers cholmod,cholmod: cholmod stands there twice' gen:s2d9pt:9 --peers cholmod,cholmod
+expect 2 "--nrhs 1,x: 'x' is not an integer" gen:s2d9pt:9 --nrhs 1,x
+expect 2 "--nrhs all: 'all' is not an integer" gen:s2d9pt:9 --nrhs all
+expect 2 '--nrhs 0: 0 is not between 1 and' gen:s2d9pt:9 --nrhs 0
+expect 2 '--nrhs 8,8: 8 stands there twice' gen:s2d9pt:9 --nrhs 8,8
+expect 2 '--workers 1,,2: an empty entry' gen:s2d9pt:9 --workers 1,,2
+expect 2 '--workers 5000: 5000 is not between 1 and' gen:s2d9pt:9 --workers 5000
+expect 2 '--sched lws,lws: lws stands there twice' gen:s2d9pt:9 --sched lws,lws
+expect 2 '--rounds 0: not between 1 and' gen:s2d9pt:9 --rounds 0
+expect 2 "unknown kind 'poison'" gen:s2d9pt:9 gen:poison:3
+expect 1 'cannot open missing.mtx' gen:s2d9pt:9 missing.mtx
+expect 1 'cannot write no/such/folder/x' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --json no/such/folder/x
+expect 1 'cannot write no/such/folder/x' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --svg no/such/folder/x
+
+[ $failures -eq 0 ]
