@@ -134,6 +134,8 @@ int main(void) {
       for (int grid = 0; grid < 4; grid++) {
         build(&env, &s, grid == 0 ? 1 : grid == 1 ? 40 : 9, grid == 3 ? 9 : 1, width, ceilings[c]);
         check_orders(&env, s.dag);
+        /* the structure is closed: reduced, one edge a node is left, besides those to slices */
+        CHECK(s.sweep->edges <= s.sweep->chunks + 2 * s.sweep->slices);
         if (ceilings[c] == 1e9) CHECK(s.chunks->count == 1);
         if (ceilings[c] == 200 && grid == 1) CHECK(s.chunks->count > 20);
         destroy(&env, &s);
