@@ -36,7 +36,7 @@ static double scaled_norm(const tristar_factor_t *factor, const tsi_sparse_kerne
   kernels->fill(pattern->n, real, x);
   kernels->bound(&a, TRISTAR_T, x, real);
   for (tsi_index j = 0; j < pattern->n; j++) {
-    const double sum = real[j] * (factor->col_scale ? factor->col_scale[j] : 1);
+    const double sum = real[j] * (factor->col_scale ? fabs(factor->col_scale[j]) : 1);
     if (!(sum <= norm)) norm = sum;
   }
   return norm;

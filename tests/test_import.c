@@ -94,8 +94,8 @@ static dense draw(int n, bool is_complex, tristar_method method, bool hermitian)
       if (is_complex && !hermitian) m.d[k] += 0.5 * entry(&m);
     }
     if (!symmetric) m.u[k * n + k] = 1.5 + 0.3 * entry(&m);
-    m.row_scale[k] = exp(uniform());
-    m.column_scale[k] = exp(uniform());
+    m.row_scale[k] = (below(4) ? 1 : -1) * exp(uniform());
+    m.column_scale[k] = (below(4) ? 1 : -1) * exp(uniform());
     if (symmetric) m.column_order[k] = m.row_order[k];
   }
   for (int k = 0; symmetric && k < n; k++) {
