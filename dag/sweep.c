@@ -3,12 +3,6 @@
 
 #include "dag/edges.h"
 
-/* Owner chunk of every column. */
-static void find_owners(const tsi_chunks *chunks, tsi_index *owner) {
-  for (tsi_index c = 0; c < chunks->count; c++)
-    for (tsi_index j = chunks->column[c]; j < chunks->column[c + 1]; j++) owner[j] = c;
-}
-
 /* Cuts the off-rows of every chunk by owner. With sweep->pair NULL only counts. */
 static void list_pairs(tsi_sweep *sweep, const tsi_chunks *chunks, const tsi_index *owner) {
   tsi_count count = 0;
@@ -101,7 +95,7 @@ tristar_status tsi_sweep_create(tsi_env *env, const tsi_chunks *chunks, const ts
   TSI_TRY(TSI_ALLOC(env, scratch, 3 * (tsi_count)sweep->nodes));
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index k = chunks->slice_ptr[c]; k < chunks->slice_ptr[c + 1]; k++) sweep->slice_chunk[k] = c;
-  find_owners(chunks, owner);
+  tsi_chunk_owners(chunks, owner);
   list_pairs(sweep, chunks, owner);
   TSI_TRY(TSI_ALLOC(env, sweep->pair, sweep->pairs));
   TSI_TRY(TSI_ALLOC(env, sweep->by_target, sweep->pairs));

@@ -1,7 +1,7 @@
 /* Chooses chunks and slices, and lists their rows: see chunks.h. */
 #include "partition/chunks.h"
 
-#include <stdlib.h>
+#include "runtime/base/sort.h"
 
 #define ROOT_SLICES                                                                                          \
   16 /* slices of a root panel; about the number of workers that the top of the tree can feed */
@@ -175,11 +175,6 @@ static tsi_count collect_off_rows(const tsi_chunks *chunks, tsi_index c, const t
   return count;
 }
 
-static int compare_index(const void *a, const void *b) {
-  const tsi_index x = *(const tsi_index *)a, y = *(const tsi_index *)b;
-  return (x > y) - (x < y);
-}
-
 /* Fills off_ptr and off. mark: n entries of scratch. */
 static tristar_status list_off_rows(tsi_env *env, tsi_chunks *chunks, const tsi_symbolic *symbolic,
                                     const tsi_panels *panels, tsi_index *mark) {
@@ -194,7 +189,7 @@ static tristar_status list_off_rows(tsi_env *env, tsi_chunks *chunks, const tsi_
   for (tsi_index c = 0; c < chunks->count; c++) {
     tsi_index *off = chunks->off + chunks->off_ptr[c];
     const tsi_count count = collect_off_rows(chunks, c, symbolic, panels, mark, c, off);
-    qsort(off, (size_t)count, sizeof *off, compare_index);
+    tsi_sort_indices(off, count);
   }
 out:
   return status;

@@ -74,6 +74,11 @@ void tsi_chunks_destroy(tsi_env *env, tsi_chunks **chunks);
 TRISTAR_CHECKED tristar_status tsi_chunks_check(tsi_env *env, const tsi_chunks *chunks,
                                                 const tsi_symbolic *symbolic, const tsi_panels *panels);
 
+/* owner[j] = the chunk of column j; all columns. */
+static inline void tsi_chunk_owners(const tsi_chunks *chunks, tsi_index *owner) {
+  for (tsi_index c = 0; c < chunks->count; c++)
+    for (tsi_index j = chunks->column[c]; j < chunks->column[c + 1]; j++) owner[j] = c;
+}
 static inline tsi_index tsi_chunk_columns(const tsi_chunks *chunks, tsi_index c) {
   return chunks->column[c + 1] - chunks->column[c];
 }

@@ -1,10 +1,9 @@
 /* Tree, supernodes and rows of given factors: see given.h. */
 #include "partition/given.h"
 
-#include <stdlib.h>
-
 #include "partition/amalgamate.h"
 #include "partition/etree.h"
+#include "runtime/base/sort.h"
 
 /* Are the rows of column j kept as the end of those of column j - 1? */
 static bool shares(const tsi_columns *c, tsi_index j) {
@@ -125,11 +124,6 @@ out:
   return status;
 }
 
-static int compare_index(const void *a, const void *b) {
-  const tsi_index x = *(const tsi_index *)a, y = *(const tsi_index *)b;
-  return (x > y) - (x < y);
-}
-
 /* Lists (out NULL: counts) the rows of supernode s, each once. mark[i] == s: row i is listed. */
 static tsi_count list_rows(const tsi_columns *c, const tsi_symbolic *sy, tsi_index s, tsi_index *mark,
                            tsi_index *out) {
@@ -173,7 +167,7 @@ static tristar_status fill_side(tsi_env *env, const tsi_columns *c, tsi_symbolic
   for (tsi_index s = 0; s < sy->count; s++) {
     tsi_index *rows = sy->rows + sy->row_ptr[s];
     const tsi_count count = list_rows(c, sy, s, mark, rows);
-    qsort(rows, (size_t)count, sizeof *rows, compare_index);
+    tsi_sort_indices(rows, count);
   }
 out:
   TSI_FREE(env, mark);

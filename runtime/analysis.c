@@ -44,15 +44,15 @@ out:
   return status;
 }
 
-static void fill_stats(tristar_analysis_t *an, const tsi_graph *graph) {
+void tsi_analysis_fill_stats(tristar_analysis_t *an, bool symmetric_pattern) {
   const tsi_symbolic *symbolic = an->symbolic;
   tristar_analysis_stats *stats = &an->stats;
   stats->n = symbolic->n;
   stats->nnz = tsi_pattern_entries(an->pattern);
-  stats->symmetric_pattern = an->pattern->symmetry != TRISTAR_GENERAL || graph->symmetric;
+  stats->symmetric_pattern = symmetric_pattern;
   stats->nnz_lower = symbolic->nnz_exact;
   stats->stored_lower = symbolic->nnz_stored;
-  stats->flops = symbolic->flops * (tsi_analysis_is_lu(an) ? 2 : 1);
+  stats->flops = an->imported ? 0 : symbolic->flops * (tsi_analysis_is_lu(an) ? 2 : 1);
   stats->supernodes = symbolic->count;
   stats->panels = an->panels->count;
   for (tsi_index s = 0; s < symbolic->count; s++)
@@ -113,7 +113,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   }
   TSI_TRY(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
   TSI_TRY(tsi_panels_create(env, an->symbolic, TSI_PANEL_WIDTH_MAX, &an->panels));
-  fill_stats(an, graph);
+  tsi_analysis_fill_stats(an, pattern->symmetry != TRISTAR_GENERAL || graph->symmetric);
   TSI_TRY(TSI_ALLOC(env, an->out_row, n));
   TSI_TRY(TSI_ALLOC(env, an->in_row, n));
   for (tsi_index j = 0; j < n; j++) an->out_row[j] = an->in_row[j] = an->symbolic->perm[j];

@@ -63,6 +63,8 @@ tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
 
 /* Fills in_place and out_place. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *analysis);
+/* Sizes of the structure, all but the times; symmetric_pattern: of the matrix, or of given factors. */
+void tsi_analysis_fill_stats(tristar_analysis_t *analysis, bool symmetric_pattern);
 /* Where the packed values of each panel begin. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_count **values);
 

@@ -120,26 +120,6 @@ out:
   return status;
 }
 
-static void fill_analysis_stats(tristar_analysis_t *an, double seconds) {
-  const tsi_symbolic *sy = an->symbolic;
-  tristar_analysis_stats *stats = &an->stats;
-  stats->n = sy->n;
-  stats->nnz = tsi_pattern_entries(an->pattern);
-  stats->symmetric_pattern = an->other.symbolic == NULL;
-  stats->method = an->options.method;
-  stats->nnz_lower = sy->nnz_exact;
-  stats->stored_lower = sy->nnz_stored;
-  stats->flops = 0;
-  stats->supernodes = sy->count;
-  stats->panels = an->panels->count;
-  for (tsi_index s = 0; s < sy->count; s++)
-    if (sy->start[s + 1] - sy->start[s] > stats->widest_supernode)
-      stats->widest_supernode = sy->start[s + 1] - sy->start[s];
-  stats->tree_height = sy->tree_height;
-  stats->elimination_tree_height = sy->etree_height;
-  stats->analyze_seconds = seconds;
-}
-
 static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
@@ -176,7 +156,8 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
   TSI_TRY(take_order(env, an->symbolic, g->factors->row_order, "row_order", &an->in_row));
   TSI_TRY(take_order(env, an->symbolic, g->factors->column_order, "column_order", &an->out_row));
   TSI_TRY(tsi_analysis_place_rows(env, an));
-  fill_analysis_stats(an, tsi_clock() - begin);
+  tsi_analysis_fill_stats(an, an->other.symbolic == NULL);
+  an->stats.analyze_seconds = tsi_clock() - begin;
 out:
   if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
   *out = an;

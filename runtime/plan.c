@@ -131,10 +131,8 @@ static tristar_status list_user_rows(tsi_env *env, const tristar_plan_t *plan, c
   TSI_TRY(TSI_ALLOC(env, *list, 2 * (tsi_count)n));
   TSI_TRY(TSI_ALLOC(env, owner, n));
   TSI_TRY(TSI_ALLOC(env, next, chunks->count));
-  for (tsi_index c = 0; c < chunks->count; c++) {
-    next[c] = chunks->column[c];
-    for (tsi_index j = chunks->column[c]; j < chunks->column[c + 1]; j++) owner[j] = c;
-  }
+  tsi_chunk_owners(chunks, owner);
+  for (tsi_index c = 0; c < chunks->count; c++) next[c] = chunks->column[c];
   for (tsi_index row = 0; row < n; row++) {
     const tsi_index c = owner[place[row]], at = next[c]++;
     (*list)[at] = place[row] - chunks->column[c];

@@ -2,7 +2,8 @@
 #include "runtime/triangle.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+
+#include "runtime/base/sort.h"
 
 /* Integer k of an array of 32- or 64-bit integers. */
 static int64_t at(const void *array, int bits, int64_t k) {
@@ -189,11 +190,6 @@ out:
   return status;
 }
 
-static int compare_index(const void *a, const void *b) {
-  const tsi_index x = *(const tsi_index *)a, y = *(const tsi_index *)b;
-  return (x > y) - (x < y);
-}
-
 /* Do columns j - 1 and j share their rows? */
 static bool shares(const tsi_triangle *t, tsi_index j) {
   return j > 0 && t->ptr[j] == t->ptr[j - 1] + 1 && t->count[j - 1] > 1;
@@ -210,7 +206,7 @@ static tsi_index sort_column(const tsi_triangle *t, tsi_index j, tsi_index *out)
       out[count++] = row[e];
     }
   if (sorted) return count;
-  qsort(out, (size_t)count, sizeof *out, compare_index);
+  tsi_sort_indices(out, count);
   for (tsi_index e = 0; e < count; e++)
     if (kept == 0 || out[kept - 1] != out[e]) out[kept++] = out[e];
   return kept;
