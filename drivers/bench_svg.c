@@ -13,6 +13,7 @@
 #include "drivers/bench.h"
 #include "drivers/console.h"
 #include "drivers/report.h"
+#include "drivers/svg.h"
 
 /* Pixels. */
 enum {
@@ -53,12 +54,9 @@ static const char *colour_of(const tsi_bench_setup *setup, int k) {
 
 /* At most `most` characters, with those that mean something to XML as entities. */
 static void write_escaped(FILE *file, const char *text, int most) {
-  for (; *text && most > 0; text++, most--) {
+  for (; *text && most > 0; text++, most--) { /* no half of a longer character is left */
     const unsigned char letter = (unsigned char)*text;
-    if (letter == '&' || letter == '<' || letter == '>')
-      fprintf(file, "&#%d;", letter);
-    else
-      fputc(letter < 32 || letter > 126 ? '?' : letter, file); /* no half of a longer character is left */
+    tsi_svg_put(file, letter > 126 ? '?' : letter);
   }
   if (*text) fputs("...", file);
 }

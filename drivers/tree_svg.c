@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "drivers/report.h"
+#include "drivers/svg.h"
 #include "drivers/tree.h"
 
 /* Pixels. */
@@ -44,19 +45,7 @@ static void write_text(FILE *file, const char *text, size_t most) {
     fputs("...", file);
     text += length - most;
   }
-  for (; *text; text++) switch (*text) {
-    case '&':
-      fputs("&amp;", file);
-      break;
-    case '<':
-      fputs("&lt;", file);
-      break;
-    case '>':
-      fputs("&gt;", file);
-      break;
-    default:
-      fputc((unsigned char)*text < 32 ? '?' : *text, file);
-    }
+  for (; *text; text++) tsi_svg_put(file, (unsigned char)*text);
 }
 
 static void write_head(FILE *file, const tsi_session *s, const tsi_tree_layout *layout) {
