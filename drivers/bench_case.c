@@ -7,17 +7,13 @@
 
 #include "drivers/bench.h"
 #include "drivers/console.h"
+#include "drivers/median.h"
 #include "drivers/session.h"
 
 /* A figure of one run; 0 where there is none. */
 static double number(const cJSON *figures, const char *key) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(figures, key);
   return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 /* Median of a figure over the rounds; its extremes, where asked for. 0 without rounds or memory. */
@@ -31,8 +27,7 @@ static double median(const cJSON *rounds, const char *key, double *least, double
     return 0;
   }
   cJSON_ArrayForEach(round, rounds) values[k++] = number(round, key);
-  qsort(values, (size_t)count, sizeof *values, ascending);
-  middle = (values[(count - 1) / 2] + values[count / 2]) / 2;
+  middle = tsi_median(values, (size_t)count);
   if (least != NULL) *least = values[0];
   if (most != NULL) *most = values[count - 1];
   free(values);

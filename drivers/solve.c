@@ -14,6 +14,7 @@
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/median.h"
 #include "drivers/paths.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
@@ -45,11 +46,6 @@ static const struct {
 
 static double tolerance(const tsi_session *s) {
   return s->settings->tolerance >= 0 ? s->settings->tolerance : s->precision->tolerance;
-}
-
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 /* One plain solve, its time, and the checksum of its x. */
@@ -84,9 +80,8 @@ static bool solve_plain(tsi_session *s, result *r) {
   }
   if (ok) {
     double *timed = seconds + warm_up;
-    qsort(timed, (size_t)repeat, sizeof *timed, ascending);
+    r->median_s = tsi_median(timed, (size_t)repeat);
     r->fastest_s = timed[0];
-    r->median_s = (timed[(repeat - 1) / 2] + timed[repeat / 2]) / 2;
   }
   free(seconds);
   return ok;
