@@ -28,20 +28,21 @@ INLINE sum block_times(const tsi_scalar *block, tsi_index stride, tsi_index w, c
   return add_sums(add_sums(a0, a1), add_sums(a2, a3));
 }
 
-/* y[k] (partial sums) += block(:,k) xr */
+/* y[k] (partial sums) += block(:,k) xr, k descending. */
 INLINE void block_transposed(const tsi_scalar *block, tsi_index stride, tsi_index w, lanes xr,
                              tsi_scalar *y) {
-  for (tsi_index k = 0; k < w; k++, block += stride, y += PARTIAL) {
-    sum a = load_sum(y);
-    add_lanes(&a, load(block), xr);
-    store_sum(y, a);
+  for (tsi_index k = w; k-- > 0;) {
+    sum a = load_sum(y + k * (ptrdiff_t)PARTIAL);
+    add_lanes(&a, load(block + k * (ptrdiff_t)stride), xr);
+    store_sum(y + k * (ptrdiff_t)PARTIAL, a);
   }
 }
 
 /* Four whole row blocks at once: the partial sums are read and written once for 32 rows. */
 INLINE void four_blocks_transposed(const tsi_scalar *block, tsi_index w, const lanes xr[4], tsi_scalar *y) {
   const tsi_scalar *b1 = block + B * (ptrdiff_t)w, *b2 = b1 + B * (ptrdiff_t)w, *b3 = b2 + B * (ptrdiff_t)w;
-  for (ptrdiff_t o = 0; o < B * (ptrdiff_t)w; o += B, y += PARTIAL) {
+  y += (w - 1) * (ptrdiff_t)PARTIAL;
+  for (ptrdiff_t o = B * (ptrdiff_t)(w - 1); o >= 0; o -= B, y -= PARTIAL) {
     sum a = no_sum(), b = no_sum();
     add_lanes(&a, load(block + o), xr[0]);
     add_lanes(&b, load(b2 + o), xr[2]);
@@ -114,18 +115,19 @@ static void triangle_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_sc
 
 /* x := triangle' * x; y is scratch for partial sums. */
 static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
+  const tsi_scalar *end = tri + (ptrdiff_t)w * (w + 1) / 2;
   clear_sums(y, w);
-  for (tsi_index r = 0; r < w; r += B) {
+  for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const lanes xr = load_part(x + r, rows);
-    block_transposed(tri, rows, r, xr, y);
-    tri += (ptrdiff_t)rows * r;
-    for (int j = 0; j < rows; j++) {
-      sum a = no_sum();
-      add_lanes(&a, lanes_from(load(tri - j), j), xr);
+    for (tsi_index j = rows; j-- > 0;) {
+      end -= rows - j;
+      sum a = load_sum(y + PARTIAL * (ptrdiff_t)(r + j));
+      add_lanes(&a, lanes_from(load(end - j), (int)j), xr);
       store_sum(y + PARTIAL * (ptrdiff_t)(r + j), a);
-      tri += rows - j;
     }
+    end -= (ptrdiff_t)rows * r;
+    block_transposed(end, rows, r, xr, y);
   }
   take_sums(x, y, w, false);
 }
@@ -145,18 +147,19 @@ static void rectangle_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const 
   }
 }
 
-/* y[k] (partial sums) := R' work[row] */
+/* y[k] (partial sums) := R' work[row], row blocks descending */
 static void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                                    const tsi_scalar *work, tsi_scalar *y) {
-  tsi_index i = 0;
+  tsi_index i = m / B * B;
   clear_sums(y, w);
-  for (; i + 4 * B <= m; i += 4 * B, rect += 4 * B * (ptrdiff_t)w) {
+  if (i < m) block_transposed(rect + i * (ptrdiff_t)w, m - i, w, gather(work, row + i, m - i), y);
+  for (; i % (4 * B) != 0; i -= B)
+    block_transposed(rect + (i - B) * (ptrdiff_t)w, B, w, gather(work, row + i - B, B), y);
+  for (; i > 0; i -= 4 * B) {
     lanes xr[4];
-    for (int q = 0; q < 4; q++) xr[q] = gather(work, row + i + q * B, B);
-    four_blocks_transposed(rect, w, xr, y);
+    for (int q = 0; q < 4; q++) xr[q] = gather(work, row + i - (4 - q) * B, B);
+    four_blocks_transposed(rect + (i - 4 * B) * (ptrdiff_t)w, w, xr, y);
   }
-  for (; i < m; i += B, rect += B * (ptrdiff_t)w)
-    block_transposed(rect, tsi_index_min(B, m - i), w, gather(work, row + i, m - i), y);
 }
 
 /* ---- Strips of 8 nv right-hand sides, nv = 1 or 2 (a constant wherever these are inlined) ----------------
@@ -352,7 +355,7 @@ INLINE void fetch(const void *from, const void *to) {
 /* What a backward sweep reads next lies before what it reads now, but is itself read in ascending order:
  * processors do not foresee that. So AHEAD bytes before the panel at hand are fetched; *fetched is where that
  * began the last time. */
-#define AHEAD 4096
+#define AHEAD 8192
 INLINE void fetch_before(const void *begin, const void *now, const char **fetched) {
   const ptrdiff_t left = (const char *)now - (const char *)begin;
   const char *from = (const char *)now - (left < AHEAD ? left : AHEAD);

@@ -61,12 +61,42 @@ static row_list rows_of(const tsi_solve_chunk *chunk, const tsi_index *map, tsi_
   return (row_list){chunk->columns, NULL, map ? map + first : NULL};
 }
 
+/* One right-hand side, dense, in the type of the factors and not conjugated: the common case. */
+static bool is_plain(const tsi_solve_call *call, bool conjugate, const tsi_index *sparse) {
+  return call->stride == 1 && !call->wide && !conjugate && sparse == NULL;
+}
+
+/* x_c = b for one right-hand side. */
+static void read_plain(const tsi_solve_call *call, row_list rows, tsi_index first, tsi_scalar *x) {
+  const tsi_scalar *b = call->b;
+  const double *scale = call->in_scale;
+  for (tsi_index e = 0; e < rows.count; e++) {
+    const tsi_index user = rows.user ? rows.user[e] : first + e;
+    const tsi_scalar value = b[user * call->b_row];
+    x[rows.local ? rows.local[e] : e] = scale ? (tsi_real)scale[user] * value : value;
+  }
+}
+
+static void write_plain(const tsi_solve_call *call, row_list rows, tsi_index first, const tsi_scalar *x) {
+  tsi_scalar *to = call->x;
+  const double *scale = call->out_scale;
+  for (tsi_index e = 0; e < rows.count; e++) {
+    const tsi_index user = rows.user ? rows.user[e] : first + e;
+    const tsi_scalar value = x[rows.local ? rows.local[e] : e];
+    to[user * call->x_row] = scale ? (tsi_real)scale[user] * value : value;
+  }
+}
+
 /* x_c = b, permuted and scaled. */
 static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
                       tsi_scalar *x) {
   const tsi_solve_sparse *sparse = call->sparse;
   const tsi_index stride = call->stride, first = chunk->column;
   row_list rows = rows_of(chunk, call->in_row, call->in_rows);
+  if (is_plain(call, call->conjugate_in, sparse ? sparse->in_ptr : NULL)) {
+    read_plain(call, rows, first, x);
+    return;
+  }
   if (sparse && sparse->in_ptr) {
     const tsi_index begin = sparse->in_ptr[number];
     rows = (row_list){sparse->in_ptr[number + 1] - begin, sparse->in_local + begin, sparse->in_from + begin};
@@ -85,6 +115,10 @@ static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk,
   const tsi_solve_sparse *sparse = call->sparse;
   const tsi_index stride = call->stride, first = chunk->column;
   row_list rows = rows_of(chunk, call->out_row, call->out_rows);
+  if (is_plain(call, call->conjugate_out, sparse ? sparse->out_ptr : NULL)) {
+    write_plain(call, rows, first, x);
+    return;
+  }
   if (sparse && sparse->out_ptr) {
     const tsi_index begin = sparse->out_ptr[number];
     rows = (row_list){sparse->out_ptr[number + 1] - begin, sparse->out_local + begin, sparse->out_to + begin};
