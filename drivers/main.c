@@ -34,6 +34,15 @@ static const tsi_command commands[] = {
                  "bandwidth it\n"
                  "measures.\n",
      1, tsi_command_info},
+    {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
+     "Measures what a StarPU task costs and how fast memory is read, tells the caches, and keeps the figures "
+     "in the\n"
+     "file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below STARPU_HOME or HOME. Later runs cut "
+     "factors into\n"
+     "chunks by these figures (other chunks: results with other roundings); `tristar info` tells them. Best "
+     "run on an\n"
+     "idle machine.\n",
+     0, tsi_command_calibrate},
     {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
      "The kinds, and what the size K means for them: tristar gen --list.\n", 2, tsi_command_gen},
     {TSI_PLOT, "plot", "tree MATRIX", "Draws the assembly tree of a matrix with the chunks of its solve",
@@ -72,12 +81,14 @@ static void print_help(void) {
   printf("usage: tristar SUBCOMMAND ... [OPTION...]\n\n"
          "Sparse triangular solves as a task graph on StarPU: factor once, solve again and again.\n\n"
          "Subcommands\n");
-  for (size_t k = 0; k < COMMANDS; k++) printf("  %-8s %s\n", commands[k].name, commands[k].summary);
+  for (size_t k = 0; k < COMMANDS; k++) printf("  %-9s %s\n", commands[k].name, commands[k].summary);
   printf("\n  tristar SUBCOMMAND --help tells the options of each; tristar --version the version.\n\n"
          "Environment\n"
          "  STARPU_NCPU=N      CPU workers (default: all cores)\n"
          "  STARPU_SCHED=NAME  scheduler: lws (the default), eager, prio, dmda, ...\n"
-         "  TRISTAR_CHECK=1    verify every internal structure as it is built\n\n"
+         "  TRISTAR_CHECK=1    verify every internal structure as it is built\n"
+         "  TRISTAR_CALIBRATION=FILE|off\n"
+         "                     another file for the calibration of the machine, or none\n\n"
          "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <starpu.h>
 
+#include "runtime/calibration.h"
 #include "runtime/clock.h"
 
 void tristar_plan_options_init(tristar_plan_options *options) {
@@ -16,7 +17,8 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
   tsi_chunk_options options;
-  tsi_chunk_options_init(&options, an->symbolic->nnz_stored, plan->factor->scalar_bytes);
+  tsi_chunk_options_init(&options, tsi_calibration_floor_bytes(plan->ts), an->symbolic->nnz_stored,
+                         plan->factor->scalar_bytes);
   if (plan->options.chunk_bytes_max > 0) {
     options.ceiling_bytes = (double)plan->options.chunk_bytes_max;
     if (options.slice_bytes > options.ceiling_bytes) options.slice_bytes = options.ceiling_bytes;
@@ -28,6 +30,8 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
     options.whole_bytes = 2 * options.floor_bytes;
     if (options.ceiling_bytes < 2 * options.floor_bytes) options.ceiling_bytes = 2 * options.floor_bytes;
   }
+  plan->stats.floor_bytes = options.floor_bytes;
+  plan->stats.ceiling_bytes = options.ceiling_bytes;
   const int sides = plan->sides;
   tsi_side side[2];
   tsi_chunks *chunks[2] = {NULL, NULL};
