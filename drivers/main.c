@@ -37,11 +37,11 @@ static const tsi_command commands[] = {
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
      "Measures what a StarPU task costs and how fast memory is read, tells the caches, and keeps the figures "
      "in the\n"
-     "file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below STARPU_HOME or HOME. Later runs cut "
-     "factors into\n"
-     "chunks by these figures (other chunks: results with other roundings); `tristar info` tells them. Best "
-     "run on an\n"
-     "idle machine.\n",
+     "file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, STARPU_HOME or "
+     "HOME, the first\n"
+     "that is set. Later runs cut factors into chunks by these figures (other chunks: results with other "
+     "roundings), and\n"
+     "`tristar info` tells them. Best run on an idle machine.\n",
      0, tsi_command_calibrate},
     {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
      "The kinds, and what the size K means for them: tristar gen --list.\n", 2, tsi_command_gen},
@@ -52,27 +52,30 @@ static const tsi_command commands[] = {
                  "tell chunks apart, which are the tasks of a solve.\n",
      2, tsi_command_plot},
     {TSI_BENCH, "bench", "MATRIX...", "Compares the solve phase with that of other solvers",
-     MATRIX_TEXT "\n"
-                 "Every contender runs in a process of its own, in turn, round by round, in double precision "
-                 "and without\n"
-                 "refinement in its time: TriStar with each number of workers and each scheduler; the peers "
-                 "CHOLMOD, UMFPACK,\n"
-                 "SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the "
-                 "fastest setting counts.\n"
-                 "\n"
-                 "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all "
-                 "cores can read; above\n"
-                 "100 % the factor stays in the caches. DGEMM, tall: GF/s as a share of DGEMM's, with square "
-                 "matrices and with as\n"
-                 "many columns as right-hand sides. Both are measured in the same rounds, with the largest "
-                 "number of workers.\n"
-                 "error: componentwise backward error after so many steps of refinement.\n"
-                 "\n"
-                 "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, "
-                 "without it, beside this\n"
-                 "program in tools/peers and ../libexec/tristar. A LIST has commas. A contender that fails "
-                 "is told in its row; the\n"
-                 "exit status is 1 if no TriStar solved.\n",
+     MATRIX_TEXT
+     "\n"
+     "Every contender runs in a process of its own, in turn, round by round, in double precision "
+     "and without\n"
+     "refinement in its time: TriStar with each number of workers and each scheduler; the peers "
+     "CHOLMOD, UMFPACK,\n"
+     "SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the "
+     "fastest setting counts.\n"
+     "\n"
+     "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all "
+     "cores can read; above\n"
+     "100 % the factor stays in the caches. outside: share of the time of StarPU's workers that is not "
+     "spent in kernels.\n"
+     "DGEMM, tall: GF/s as a share of DGEMM's, with square matrices and with as many columns as "
+     "right-hand sides. Both\n"
+     "are measured in the same rounds, with the largest number of workers. error: componentwise backward "
+     "error after so\n"
+     "many steps of refinement.\n"
+     "\n"
+     "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, "
+     "without it, beside this\n"
+     "program in tools/peers and ../libexec/tristar. A LIST has commas. A contender that fails "
+     "is told in its row; the\n"
+     "exit status is 1 if no TriStar solved.\n",
      INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
