@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <hwloc.h>
+#include <stdio.h>
 
 tristar_status tsi_topology_need(tristar_t *ts) {
   tristar_status status = TRISTAR_OK;
@@ -24,6 +25,16 @@ out:
 void tsi_topology_release(tristar_t *ts) {
   if (ts->topology != NULL) hwloc_topology_destroy(ts->topology);
   ts->topology = NULL;
+}
+
+bool tsi_topology_one_node(void) {
+  char nodes[64] = "-"; /* as Linux lists them: "0", "0-3", "0,2" */
+  FILE *file = fopen("/sys/devices/system/node/online", "r");
+  if (file == NULL) return false;
+  const size_t length = fread(nodes, 1, sizeof nodes - 1, file);
+  nodes[length] = '\0';
+  fclose(file);
+  return length > 0 && strpbrk(nodes, "-,") == NULL;
 }
 
 /* Cores below an object; at least one. */

@@ -19,6 +19,9 @@ typedef struct tsi_machine {
 TRISTAR_CHECKED tristar_status tsi_topology_need(tristar_t *ts);
 void tsi_topology_release(tristar_t *ts);
 
+/* Does the system say, without hwloc, which takes milliseconds, that there is one NUMA node only? */
+bool tsi_topology_one_node(void);
+
 /* The topology must be there. */
 void tsi_topology_describe(const tristar_t *ts, tsi_machine *machine);
 /* The node that a processor (the system's number of it) belongs to; -1: unknown. */
