@@ -65,6 +65,7 @@ tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out) {
   memcpy(measured.path, ts->calibration.path, sizeof measured.path);
   pthread_mutex_unlock(&ts->lock);
   TSI_TRY(tsi_calibration_measure(ts, &measured));
+  TSI_TRY(tsi_calibration_round(&ts->env, &measured));
   measured.source = TRISTAR_CALIBRATION_MEASURED;
   if (measured.path[0] != '\0') TSI_TRY(tsi_calibration_write(&ts->env, &measured));
   pthread_mutex_lock(&ts->lock);

@@ -37,14 +37,18 @@ bool tsi_calibration_path(char *path, size_t size);
 TRISTAR_CHECKED tristar_status tsi_calibration_read(const char *path, tristar_calibration *calibration,
                                                     char *why, size_t size);
 
-/* Writes calibration->path, whose folders are made if need be, through a temporary file beside it, so that
- * readers see the old file or the new one. Rounds the figures to what the file holds. Errors: IO; ARGUMENT: a
- * figure that the file cannot hold. */
-TRISTAR_CHECKED tristar_status tsi_calibration_write(tsi_env *env, tristar_calibration *calibration);
+/* Rounds measured figures to what the file holds, and derives the rest. Errors: RUNTIME: a figure out of its
+ * range. */
+TRISTAR_CHECKED tristar_status tsi_calibration_round(tsi_env *env, tristar_calibration *calibration);
+
+/* Writes rounded figures to calibration->path, whose folders are made if need be, through a temporary file
+ * beside it, so that readers see the old file or the new one. Errors: IO. */
+TRISTAR_CHECKED tristar_status tsi_calibration_write(tsi_env *env, const tristar_calibration *calibration);
 
 /* ---- The measuring (measure.c) ------------------------------------------------------------------------- */
 
-/* Fills all figures of *calibration. Starts StarPU. Errors: those of tristar_calibrate but IO. */
+/* Fills all figures of *calibration that are measured. Starts StarPU. Errors: those of tristar_calibrate but
+ * IO. */
 TRISTAR_CHECKED tristar_status tsi_calibration_measure(tristar_t *ts, tristar_calibration *calibration);
 
 #endif

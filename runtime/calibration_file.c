@@ -169,16 +169,24 @@ static bool write_text(FILE *file, const int64_t value[KEYS]) {
   return ok;
 }
 
-tristar_status tsi_calibration_write(tsi_env *env, tristar_calibration *calibration) {
+tristar_status tsi_calibration_round(tsi_env *env, tristar_calibration *calibration) {
+  tristar_status status = TRISTAR_OK;
+  int64_t value[KEYS];
+  to_values(calibration, value);
+  for (int k = 0; k < KEYS; k++)
+    if (value[k] < keys[k].least || value[k] > keys[k].most)
+      TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "%s %" PRId64 " is out of its range", keys[k].name, value[k]);
+  from_values(value, calibration);
+out:
+  return status;
+}
+
+tristar_status tsi_calibration_write(tsi_env *env, const tristar_calibration *calibration) {
   tristar_status status = TRISTAR_OK;
   const char *path = calibration->path;
   char temporary[sizeof calibration->path + 8];
   int64_t value[KEYS];
   to_values(calibration, value);
-  for (int k = 0; k < KEYS; k++)
-    if (value[k] < keys[k].least || value[k] > keys[k].most)
-      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s %" PRId64 " is out of its range", keys[k].name, value[k]);
-  from_values(value, calibration);
   make_folders(path);
   snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
   const int descriptor = mkstemp(temporary);

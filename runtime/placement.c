@@ -46,8 +46,9 @@ tristar_status tsi_placement_begin(tsi_replay *replay, bool whole) {
   tristar_status status = TRISTAR_OK;
   tristar_plan_t *plan = replay->plan;
   int wanted = TSI_PLACEMENT_WANTED;
+  if (!whole || atomic_load(&plan->placement) != wanted) return TRISTAR_OK;
   const tsi_plan_side *forward = side_of(plan, replay->forward), *backward = side_of(plan, replay->backward);
-  if (!whole || (forward == NULL && backward == NULL) ||
+  if ((forward == NULL && backward == NULL) ||
       !atomic_compare_exchange_strong(&plan->placement, &wanted, TSI_PLACEMENT_NOTING))
     return TRISTAR_OK;
   replay->forward_nodes = forward ? forward->sweep->nodes : 0;
