@@ -66,6 +66,7 @@ typedef struct tsi_bench_result {
   double least_s, most_s;                      /* of a round's solve_s */
   double bytes;                                /* of the exact nonzeros of L and U; 0: unknown */
   double backward_error;                       /* after `steps` steps of refinement */
+  double outside; /* share of the time of StarPU's workers outside of kernels; negative: not told */
   int steps;
   cJSON *rounds; /* array of what the processes told */
 } tsi_bench_result;

@@ -92,6 +92,8 @@ static void evaluate(tsi_bench_case *c, int k) {
   r->bytes = exact_bytes(c, k, last);
   r->backward_error = median(r->rounds, "backward_error", NULL, NULL);
   r->steps = (int)number(last, "refinement_steps");
+  r->outside =
+      cJSON_HasObjectItem(last, "outside_share") ? median(r->rounds, "outside_share", NULL, NULL) : -1;
 }
 
 static bool faster(const tsi_bench_case *c, int k, int best) {

@@ -32,6 +32,7 @@ static void add_figures(cJSON *object, const tsi_bench_case *c, const tsi_bench_
   add_share(object, "dgemm_tall_share", gflops, c->rates.tall);
   cJSON_AddNumberToObject(object, "backward_error", r->backward_error);
   cJSON_AddNumberToObject(object, "refinement_steps", r->steps);
+  if (r->outside >= 0) cJSON_AddNumberToObject(object, "outside_share", r->outside);
   cJSON_AddNumberToObject(object, "total_1_s", tsi_bench_total(r, 1));
   cJSON_AddNumberToObject(object, "total_10_s", tsi_bench_total(r, 10));
   cJSON_AddNumberToObject(object, "total_1000_s", tsi_bench_total(r, 1000));

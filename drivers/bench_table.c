@@ -43,7 +43,7 @@ static void print_rate(int width, double rate) {
 static void print_head(const tsi_bench_case *c) {
   printf("  %-*s %9s %20s %6s %9s", NAME_WIDTH, "solver", "solve", "min .. max", "GB/s", "bandwidth");
   if (c->nrhs > 1) printf(" %7s %6s %6s", "GF/s", "DGEMM", "tall");
-  printf(" %12s", "error (steps)");
+  printf(" %7s %13s", "outside", "error (steps)");
   puts(c->best_peer >= 0 && c->best_tristar >= 0 ? "  speed-up of the best TriStar" : "");
 }
 
@@ -66,6 +66,10 @@ static void print_row(const tsi_bench_case *c, int k) {
     print_share(6, tsi_bench_gflops(c, r), c->rates.square);
     print_share(6, tsi_bench_gflops(c, r), c->rates.tall);
   }
+  if (r->outside >= 0)
+    printf(" %5.1f %%", 100 * r->outside);
+  else
+    printf(" %7s", "-");
   printf(" %13s", error);
   if (contender->peer >= 0 && c->best_tristar >= 0)
     printf("  %.2f", r->solve_s / c->results[c->best_tristar].solve_s);

@@ -8,6 +8,7 @@ int tsi_command_solve(const tsi_settings *settings);
 int tsi_command_gen(const tsi_settings *settings);
 int tsi_command_info(const tsi_settings *settings);
 int tsi_command_bench(const tsi_settings *settings);
+int tsi_command_calibrate(const tsi_settings *settings);
 int tsi_command_plot(const tsi_settings *settings);
 
 #endif

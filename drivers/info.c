@@ -55,7 +55,27 @@ static double predict(const tsi_session *s, const tsi_bandwidth *bandwidth) {
   return fmax(all, s->p.critical_bytes / bandwidth->one) / 1e9;
 }
 
-static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, const histogram *h) {
+/* Share of a predicted solve that the cost of its tasks takes. */
+static double task_share(const tsi_session *s, const tsi_bandwidth *bandwidth, const tristar_calibration *c) {
+  const double tasks = 1e-6 * c->task_microseconds * (double)s->p.tasks, rest = predict(s, bandwidth);
+  return tasks > 0 ? tasks / (tasks + rest) : 0;
+}
+
+/* Why the chunks are as large as they are, and on what machine. */
+static void print_granularity(const tsi_session *s, const tristar_calibration *c) {
+  const char *task = tsi_text_seconds(1e-6 * c->task_microseconds);
+  char from[sizeof c->path + 40] = "defaults; `tristar calibrate` measures this machine";
+  if (c->source == TRISTAR_CALIBRATION_FILE) snprintf(from, sizeof from, "measured, %s", c->path);
+  tsi_report("chunks", "of %s to %s%s", tsi_text_bytes(s->p.floor_bytes), tsi_text_bytes(s->p.ceiling_bytes),
+             s->settings->chunk_bytes > 0 ? ", as asked for" : "");
+  tsi_report("", "a task costs %s, and while 16 of them pass, one core reads about %s", task,
+             tsi_text_bytes(c->floor_bytes));
+  tsi_report("", "(%s)", from);
+  tsi_report_machine("machine", c);
+}
+
+static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, const tristar_calibration *c,
+                         const histogram *h) {
   const double stream = s->p.stream_bytes > 0 ? s->p.stream_bytes : 1;
   const double padding = s->a.stored_lower > 0 ? 1 - (double)s->a.nnz_lower / (double)s->a.stored_lower : 0;
   tsi_console_clear();
@@ -69,6 +89,7 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
              tsi_text_bytes(s->p.critical_bytes), 100 * s->p.critical_bytes / stream,
              tsi_text_bytes(s->p.stream_bytes));
   tsi_report("", "%.1f %% of what is stored is padding", 100 * padding);
+  print_granularity(s, c);
   tsi_report("predicted", "%s for a solve: the %s", tsi_text_seconds(predict(s, bandwidth)),
              s->p.critical_bytes / bandwidth->one >
                      s->p.stream_bytes / tsi_bandwidth_of(bandwidth, s->p.workers)
@@ -76,14 +97,21 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
                  : "factor, read by all workers");
   tsi_report("", "assuming memory at the measured %.1f GB/s of 1 core, %.1f GB/s of %d", bandwidth->one,
              bandwidth->all, bandwidth->cores);
+  if (s->p.tasks > 0)
+    tsi_report("", "and besides %.1f %% of the time for %s", 100 * task_share(s, bandwidth, c),
+               tsi_text_many(s->p.tasks, "task"));
   print_widths(h);
 }
 
-static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, const histogram *h) {
+static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, const tristar_calibration *c,
+                        const histogram *h) {
   cJSON *object = tsi_json_session(s), *widths = cJSON_CreateArray();
   tsi_json_add_bandwidth(object, bandwidth);
-  if (s->plan != NULL && bandwidth->one > 0)
+  if (s->plan != NULL && bandwidth->one > 0) {
     tsi_json_add_number(object, "predicted_solve_s", predict(s, bandwidth));
+    tsi_json_add_number(object, "predicted_task_share", task_share(s, bandwidth, c));
+    tsi_json_add_calibration(object, c);
+  }
   for (int bin = 0; bin < h->bins; bin++) {
     cJSON *row = cJSON_CreateObject();
     tsi_json_add_number(row, "columns_max", (double)((int64_t)1 << bin));
@@ -98,12 +126,14 @@ static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, co
 int tsi_command_info(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tsi_bandwidth bandwidth = {0};
+  tristar_calibration calibration = {0};
   tristar_tree_view tree;
   histogram h = {0};
   if (settings->operand[0] == NULL) return tsi_usage_error("info", "no MATRIX given");
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
             tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
-            tsi_session_plan(s, 1);
+            tsi_session_plan(s, 1) &&
+            tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);
   if (ok) {
     tristar_analysis_get_tree(tristar_factor_analysis(s->factor), &tree);
     count_widths(&tree, &h);
@@ -111,7 +141,8 @@ int tsi_command_info(const tsi_settings *settings) {
       ok = tsi_session_check(s, tristar_plan_write_dot(s->plan, settings->dot), settings->dot);
     if (ok && settings->tree != NULL) ok = tsi_tree_draw(s, settings->tree);
   }
-  if (ok && !(settings->json != NULL && strcmp(settings->json, "-") == 0)) print_report(s, &bandwidth, &h);
-  tsi_json_write(s, make_json(s, &bandwidth, &h));
+  if (ok && !(settings->json != NULL && strcmp(settings->json, "-") == 0))
+    print_report(s, &bandwidth, &calibration, &h);
+  tsi_json_write(s, make_json(s, &bandwidth, &calibration, &h));
   return tsi_session_close(s);
 }

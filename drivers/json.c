@@ -47,9 +47,23 @@ static void add_plan(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "critical_bytes", s->p.critical_bytes);
   tsi_json_add_number(object, "stream_bytes", s->p.stream_bytes);
   tsi_json_add_number(object, "exact_bytes", s->p.exact_bytes);
+  tsi_json_add_number(object, "floor_bytes", s->p.floor_bytes);
+  tsi_json_add_number(object, "ceiling_bytes", s->p.ceiling_bytes);
   tsi_json_add_number(object, "workers", s->p.workers);
   cJSON_AddStringToObject(object, "scheduler", s->p.scheduler);
   tsi_json_add_number(object, "plan_s", s->plan_s);
+}
+
+static void add_status(const tsi_session *s, cJSON *object) {
+  cJSON_AddStringToObject(object, "status", tristar_status_name(s->status));
+  if (s->status != TRISTAR_OK) cJSON_AddStringToObject(object, "message", s->message);
+}
+
+cJSON *tsi_json_status(const tsi_session *s) {
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "version", tristar_version());
+  add_status(s, object);
+  return object;
 }
 
 cJSON *tsi_json_session(const tsi_session *s) {
@@ -58,8 +72,7 @@ cJSON *tsi_json_session(const tsi_session *s) {
   cJSON_AddStringToObject(object, "version", tristar_version());
   cJSON_AddStringToObject(object, "matrix", s->name);
   cJSON_AddBoolToObject(object, "laplacian", s->settings->laplacian);
-  cJSON_AddStringToObject(object, "status", tristar_status_name(s->status));
-  if (s->status != TRISTAR_OK) cJSON_AddStringToObject(object, "message", s->message);
+  add_status(s, object);
   if (s->analysis != NULL) {
     tsi_json_add_number(object, "n", (double)s->a.n);
     tsi_json_add_number(object, "nnz", (double)s->a.nnz);
@@ -81,6 +94,36 @@ void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth) {
   tsi_json_add_number(object, "bandwidth_cores", bandwidth->cores);
   tsi_json_add_number(object, "bandwidth_gbps", bandwidth->all);
   tsi_json_add_number(object, "bandwidth_one_core_gbps", bandwidth->one);
+}
+
+void tsi_json_add_calibration(cJSON *object, const tristar_calibration *c) {
+  static const char *const sources[] = {"defaults", "file", "measured"};
+  cJSON *o = cJSON_AddObjectToObject(object, "calibration");
+  cJSON_AddStringToObject(o, "source", sources[c->source]);
+  cJSON_AddStringToObject(o, "path", c->path);
+  tsi_json_add_number(o, "task_us", c->task_microseconds);
+  tsi_json_add_number(o, "barrier_us", c->barrier_microseconds);
+  tsi_json_add_number(o, "read_one_core_gbps", c->read_gbps_one);
+  tsi_json_add_number(o, "read_all_cores_gbps", c->read_gbps_all);
+  tsi_json_add_number(o, "workers", c->workers);
+  tsi_json_add_number(o, "cores", c->cores);
+  tsi_json_add_number(o, "numa_nodes", c->numa_nodes);
+  tsi_json_add_number(o, "l2_bytes", (double)c->l2_bytes);
+  tsi_json_add_number(o, "l3_bytes", (double)c->l3_bytes);
+  tsi_json_add_number(o, "l3_cores", c->l3_cores);
+  tsi_json_add_number(o, "floor_bytes", c->floor_bytes);
+}
+
+void tsi_json_add_profile(cJSON *object, const tristar_profile_result *profile) {
+  if (profile->solves < 1) return;
+  cJSON *o = cJSON_AddObjectToObject(object, "profile");
+  tsi_json_add_number(o, "solves", profile->solves);
+  tsi_json_add_number(o, "workers", profile->workers);
+  tsi_json_add_number(o, "wall_s", profile->wall_seconds);
+  tsi_json_add_number(o, "kernels_s", profile->kernel_seconds);
+  tsi_json_add_number(o, "busiest_s", profile->busiest_seconds);
+  tsi_json_add_number(o, "idlest_s", profile->idlest_seconds);
+  tsi_json_add_number(object, "outside_share", profile->outside_share);
 }
 
 static bool write_text(tsi_session *s, const char *path, const char *text) {

@@ -34,6 +34,15 @@ static const tsi_command commands[] = {
                  "bandwidth it\n"
                  "measures.\n",
      1, tsi_command_info},
+    {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
+     "Measures what a StarPU task costs and how fast memory is read, tells the caches, and keeps the figures "
+     "in the\n"
+     "file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, STARPU_HOME or "
+     "HOME, the first\n"
+     "that is set. Later runs cut factors into chunks by these figures (other chunks: results with other "
+     "roundings), and\n"
+     "`tristar info` tells them. Best run on an idle machine.\n",
+     0, tsi_command_calibrate},
     {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
      "The kinds, and what the size K means for them: tristar gen --list.\n", 2, tsi_command_gen},
     {TSI_PLOT, "plot", "tree MATRIX", "Draws the assembly tree of a matrix with the chunks of its solve",
@@ -43,27 +52,30 @@ static const tsi_command commands[] = {
                  "tell chunks apart, which are the tasks of a solve.\n",
      2, tsi_command_plot},
     {TSI_BENCH, "bench", "MATRIX...", "Compares the solve phase with that of other solvers",
-     MATRIX_TEXT "\n"
-                 "Every contender runs in a process of its own, in turn, round by round, in double precision "
-                 "and without\n"
-                 "refinement in its time: TriStar with each number of workers and each scheduler; the peers "
-                 "CHOLMOD, UMFPACK,\n"
-                 "SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the "
-                 "fastest setting counts.\n"
-                 "\n"
-                 "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all "
-                 "cores can read; above\n"
-                 "100 % the factor stays in the caches. DGEMM, tall: GF/s as a share of DGEMM's, with square "
-                 "matrices and with as\n"
-                 "many columns as right-hand sides. Both are measured in the same rounds, with the largest "
-                 "number of workers.\n"
-                 "error: componentwise backward error after so many steps of refinement.\n"
-                 "\n"
-                 "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, "
-                 "without it, beside this\n"
-                 "program in tools/peers and ../libexec/tristar. A LIST has commas. A contender that fails "
-                 "is told in its row; the\n"
-                 "exit status is 1 if no TriStar solved.\n",
+     MATRIX_TEXT
+     "\n"
+     "Every contender runs in a process of its own, in turn, round by round, in double precision "
+     "and without\n"
+     "refinement in its time: TriStar with each number of workers and each scheduler; the peers "
+     "CHOLMOD, UMFPACK,\n"
+     "SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the "
+     "fastest setting counts.\n"
+     "\n"
+     "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all "
+     "cores can read; above\n"
+     "100 % the factor stays in the caches. outside: share of the time of StarPU's workers that is not "
+     "spent in kernels.\n"
+     "DGEMM, tall: GF/s as a share of DGEMM's, with square matrices and with as many columns as "
+     "right-hand sides. Both\n"
+     "are measured in the same rounds, with the largest number of workers. error: componentwise backward "
+     "error after so\n"
+     "many steps of refinement.\n"
+     "\n"
+     "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, "
+     "without it, beside this\n"
+     "program in tools/peers and ../libexec/tristar. A LIST has commas. A contender that fails "
+     "is told in its row; the\n"
+     "exit status is 1 if no TriStar solved.\n",
      INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
@@ -72,12 +84,14 @@ static void print_help(void) {
   printf("usage: tristar SUBCOMMAND ... [OPTION...]\n\n"
          "Sparse triangular solves as a task graph on StarPU: factor once, solve again and again.\n\n"
          "Subcommands\n");
-  for (size_t k = 0; k < COMMANDS; k++) printf("  %-8s %s\n", commands[k].name, commands[k].summary);
+  for (size_t k = 0; k < COMMANDS; k++) printf("  %-9s %s\n", commands[k].name, commands[k].summary);
   printf("\n  tristar SUBCOMMAND --help tells the options of each; tristar --version the version.\n\n"
          "Environment\n"
          "  STARPU_NCPU=N      CPU workers (default: all cores)\n"
          "  STARPU_SCHED=NAME  scheduler: lws (the default), eager, prio, dmda, ...\n"
-         "  TRISTAR_CHECK=1    verify every internal structure as it is built\n\n"
+         "  TRISTAR_CHECK=1    verify every internal structure as it is built\n"
+         "  TRISTAR_CALIBRATION=FILE|off\n"
+         "                     another file for the calibration of the machine, or none\n\n"
          "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
 }
 

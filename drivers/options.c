@@ -42,7 +42,7 @@ static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
 #define FIELD(name) offsetof(tsi_settings, name)
 #define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
-#define ALL (TSI_SOLVE | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH)
+#define ALL (TSI_SOLVE | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE)
 
 /* clang-format off */
 static const option_row rows[] = {
@@ -57,15 +57,15 @@ static const option_row rows[] = {
   {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal (L D L^T: near it)", 0, 0, matchings},
   {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks; serial: one thread, no StarPU", 0, 0, engines},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "which legal order --engine serial takes (0: the natural one)", 0, UINT32_MAX, NULL},
-  {"workers", NUMBER, FIELD(workers), MATRIX, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
-  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor)", 1, INT64_C(1) << 40, NULL},
+  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_CALIBRATE, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
+  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
   {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of refinement (default 5; 0 only measures)", 0, 1000, NULL},
   {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12; s, c: 1e-5)", 0, 0, NULL},
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (done anyway if pivots were perturbed)", 0, 0, NULL},
   {"forward-error", FLAG, FIELD(forward_error), TSI_SOLVE, NULL, "bound the forward error of x (about 5 solves more)", 0, 0, NULL},
   {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "time N solves after a warm-up, tell the median (default 1)", 1, 1000000, NULL},
   {"checksum", FLAG, FIELD(checksum), TSI_SOLVE, NULL, "print a checksum of the bits of x, before refinement", 0, 0, NULL},
-  {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth, tell which share of it is reached", 0, 0, NULL},
+  {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth, tell which share of it is reached; profile StarPU", 0, 0, NULL},
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
   {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
   {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU (default lws)", 0, 0, NULL},
@@ -81,7 +81,7 @@ static const option_row rows[] = {
   {"out", TEXT, FIELD(out), TSI_SOLVE, "FILE", "write x, a Matrix Market array file (.gz compresses)", 0, 0, NULL},
   {"out", TEXT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market (.gz compresses)", 0, 0, NULL},
   {"out", TEXT, FIELD(out), TSI_PLOT, "FILE", "the file to write, SVG", 0, 0, NULL},
-  {"json", TEXT, FIELD(json), TSI_SOLVE | TSI_INFO, "FILE", "write all figures as JSON; -: to stdout instead of the report", 0, 0, NULL},
+  {"json", TEXT, FIELD(json), TSI_SOLVE | TSI_INFO | TSI_CALIBRATE, "FILE", "write all figures as JSON; -: to stdout instead of the report", 0, 0, NULL},
   {"verbose", FLAG, FIELD(verbose), ALL, NULL, "tell more, on standard error", 0, 0, NULL},
   {"help", FLAG, SIZE_MAX, ALL, NULL, "this text", 0, 0, NULL},
 };

@@ -124,3 +124,13 @@ void tsi_report_plan(const tsi_session *s) {
   tsi_report("plan", "%s, %s; %s; in %s", tsi_text_many(s->p.chunks, "chunk"),
              tsi_text_many(s->p.slices, "row slice"), work, tsi_text_seconds(s->plan_s));
 }
+
+void tsi_report_machine(const char *label, const tristar_calibration *c) {
+  char l2[48] = "", l3[80] = "";
+  if (c->l2_bytes > 0) snprintf(l2, sizeof l2, "; L2 of %s a core", tsi_text_bytes((double)c->l2_bytes));
+  if (c->l3_bytes > 0)
+    snprintf(l3, sizeof l3, "; L3 of %s for %s", tsi_text_bytes((double)c->l3_bytes),
+             tsi_text_many(c->l3_cores, "core"));
+  tsi_report(label, "%s, %s%s%s", tsi_text_many(c->cores, "core"), tsi_text_many(c->numa_nodes, "NUMA node"),
+             l2, l3);
+}

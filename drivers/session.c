@@ -1,7 +1,6 @@
 /* From the name of a matrix to a plan: see session.h. */
 #include "drivers/session.h"
 
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <time.h>
 
 #include "drivers/console.h"
+#include "runtime/bandwidth.h"
 
 double tsi_now(void) {
   struct timespec now;
@@ -17,12 +17,7 @@ double tsi_now(void) {
 }
 
 int tsi_expected_workers(const tsi_settings *settings) {
-  const char *given = getenv("STARPU_NCPU");
-  cpu_set_t cores;
-  if (settings->engine == TRISTAR_ENGINE_SERIAL) return 1;
-  if (given != NULL && atoi(given) > 0) return atoi(given); /* has precedence in StarPU */
-  if (settings->workers > 0) return (int)settings->workers;
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  return settings->engine == TRISTAR_ENGINE_SERIAL ? 1 : tsi_expected_cpu_workers((int)settings->workers);
 }
 
 bool tsi_session_fail(tsi_session *s, tristar_status status, const char *format, ...) {

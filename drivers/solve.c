@@ -28,6 +28,7 @@ typedef struct result {
   bool measured; /* refined is set */
   double rcond;  /* NaN: not computed */
   tsi_bandwidth bandwidth;
+  tristar_profile_result profile; /* solves 0: none was made */
 } result;
 
 /* --op: what the library calls it, what is solved, what the report adds to the time. */
@@ -85,6 +86,21 @@ static bool solve_plain(tsi_session *s, result *r) {
   }
   free(seconds);
   return ok;
+}
+
+#define PROFILED_MOST 20
+#define PROFILED_SECONDS 0.5
+
+/* With --report: more solves, as many as half a second holds, that StarPU profiles. */
+static bool profile(tsi_session *s, result *r) {
+  const int64_t n = r->b.rows;
+  const double fitting = PROFILED_SECONDS / r->median_s;
+  const int repeat = fitting < 1 ? 1 : fitting < PROFILED_MOST ? (int)fitting : PROFILED_MOST;
+  if (!s->settings->report || s->p.tasks == 0 || r->paths.used) return true;
+  return tsi_session_check(s,
+                           tristar_profile(s->plan, ops[s->settings->op].op, r->b.cols, r->b.values, n,
+                                           r->x.values, n, repeat, &r->profile),
+                           s->name);
 }
 
 static bool solve_refined(tsi_session *s, result *r) {
@@ -187,6 +203,9 @@ static void report_solve(const tsi_session *s, const result *r) {
                tsi_text_many(cores, "core"), limit,
                solve_gbps(s, r) > limit ? " (the factor stays in the caches)" : "");
   }
+  if (r->profile.solves > 0)
+    tsi_report("StarPU", "%.1f %% of the workers' time is not spent in kernels (profiled over %s)",
+               100 * r->profile.outside_share, tsi_text_many(r->profile.solves, "solve"));
   report_accuracy(s, r);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, r->checksum);
   if (s->settings->out != NULL && s->status == TRISTAR_OK) tsi_report("written", "%s", s->settings->out);
@@ -220,6 +239,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
     tsi_json_add_number(object, "rows_wanted", (double)r->paths.wanted_rows);
   }
   tsi_json_add_bandwidth(object, &r->bandwidth);
+  tsi_json_add_profile(object, &r->profile);
   tsi_json_add_number(object, "initial_backward_error", r->refined.initial_backward_error);
   tsi_json_add_number(object, "backward_error", r->refined.backward_error);
   tsi_json_add_number(object, "refinement_steps", r->refined.steps);
@@ -243,7 +263,7 @@ int tsi_command_solve(const tsi_settings *settings) {
                       tsi_paths_make(s, &r.b, &r.paths) && tsi_session_analyze(s) &&
                       (!settings->report || tsi_bandwidth_measure(s, &r.bandwidth)) &&
                       tsi_session_factor(s) && tsi_session_plan(s, r.b.cols) && solve_plain(s, &r) &&
-                      solve_refined(s, &r) && estimate_condition(s, &r) && judge(s, &r);
+                      profile(s, &r) && solve_refined(s, &r) && estimate_condition(s, &r) && judge(s, &r);
   if (solved && r.paths.used) tsi_paths_select(&r.x, &r.paths);
   if (solved) write_x(s, &r);
   print_report(s, &r);

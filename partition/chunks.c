@@ -6,14 +6,16 @@
 #define ROOT_SLICES                                                                                          \
   16 /* slices of a root panel; about the number of workers that the top of the tree can feed */
 
-void tsi_chunk_options_init(tsi_chunk_options *options, tsi_count entries, size_t scalar_bytes) {
-  const double total = (double)entries * (double)scalar_bytes;
+#define CEILING_MOST 8e6
+
+void tsi_chunk_options_init(tsi_chunk_options *options, double floor_bytes, tsi_count entries,
+                            size_t scalar_bytes) {
+  const double whole = 2 * floor_bytes, part = (double)entries * (double)scalar_bytes / 128;
   options->scalar_bytes = scalar_bytes;
-  options->floor_bytes = 0.4e6; /* 30 us of streaming, 15 times a task */
-  options->ceiling_bytes = total / 128 > 0.8e6 ? total / 128 : 0.8e6;
-  if (options->ceiling_bytes > 8e6) options->ceiling_bytes = 8e6;
-  options->slice_bytes = 0.3e6;
-  options->whole_bytes = 0.8e6;
+  options->floor_bytes = floor_bytes;
+  options->ceiling_bytes = part < whole ? whole : part < CEILING_MOST ? part : CEILING_MOST;
+  options->slice_bytes = 0.75 * floor_bytes;
+  options->whole_bytes = whole;
 }
 
 /* What the choice is made from, and where it stands while it walks through the supernodes. */

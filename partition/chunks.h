@@ -43,8 +43,14 @@ typedef struct tsi_chunk_options {
   size_t scalar_bytes;
 } tsi_chunk_options;
 
-/* Defaults for a factor of `entries` stored entries in one triangle. */
-void tsi_chunk_options_init(tsi_chunk_options *options, tsi_count entries, size_t scalar_bytes);
+#define TSI_CHUNK_FLOOR_BYTES 0.4e6 /* 30 us of streaming, 16 times a task, on a common machine */
+
+/* Defaults for a factor of `entries` stored entries in one triangle; all follow from the floor and the size
+ * of the factor. The ceiling aims at 128 chunks. Its upper limit, 8 MB, serves balance alone: half a
+ * millisecond of streaming keeps 16 workers busy to within some per cent on a factor that is so large, and
+ * caches have no say in it, as each sweep streams a chunk once, and all the others before it comes again. */
+void tsi_chunk_options_init(tsi_chunk_options *options, double floor_bytes, tsi_count entries,
+                            size_t scalar_bytes);
 
 typedef struct tsi_chunks {
   tsi_index count;

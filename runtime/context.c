@@ -7,6 +7,8 @@
 #include <starpu.h>
 
 #include "runtime/blas.h"
+#include "runtime/calibration.h"
+#include "runtime/topology.h"
 
 void tristar_config_init(tristar_config *config) {
   memset(config, 0, sizeof *config);
@@ -42,6 +44,7 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
     tristar_destroy(&ts);
     return status;
   }
+  tsi_calibration_load(ts, config->calibration);
   *out = ts;
   return TRISTAR_OK;
 }
@@ -50,6 +53,7 @@ void tristar_destroy(tristar_t **ts) {
   if (ts == NULL || *ts == NULL) return;
   if ((*ts)->starpu_owned) starpu_shutdown();
   if ((*ts)->starpu_running) tsi_blas_release();
+  tsi_topology_release(*ts);
   pthread_mutex_destroy(&(*ts)->lock);
   tsi_env_finish(&(*ts)->env);
   free(*ts);

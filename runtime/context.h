@@ -1,6 +1,6 @@
 /* The context: messages, memory, log, and whether StarPU is ours or borrowed.
  *
- * Reads   tristar_config, TRISTAR_CHECK.
+ * Reads   tristar_config, TRISTAR_CHECK, TRISTAR_CALIBRATION and the calibration of the machine.
  * Writes  StarPU's state, only if the program had not started StarPU: it is started by the first call that
  * needs workers (idle workers poll, so not before) and stopped by tristar_destroy. Invariants: env is the
  * first member; starpu_owned implies starpu_running. */
@@ -14,9 +14,11 @@ struct tristar_s {
   bool use_starpu;
   int workers;          /* asked for; 0: StarPU's default */
   char scheduler[64];   /* asked for; "": StarPU's default rules, then lws */
-  pthread_mutex_t lock; /* guards the two below */
+  pthread_mutex_t lock; /* guards all below */
   bool starpu_running;  /* started by us or found running */
   bool starpu_owned;    /* started by us */
+  tristar_calibration calibration;
+  struct hwloc_topology *topology; /* NULL: nobody has asked; see topology.h */
 };
 
 static inline tsi_env *tsi_context_env(tristar_t *ts) {

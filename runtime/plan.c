@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <starpu.h>
 
+#include "runtime/calibration.h"
 #include "runtime/clock.h"
+#include "runtime/placement.h"
 
 void tristar_plan_options_init(tristar_plan_options *options) {
   memset(options, 0, sizeof *options);
@@ -16,7 +18,8 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
   tsi_chunk_options options;
-  tsi_chunk_options_init(&options, an->symbolic->nnz_stored, plan->factor->scalar_bytes);
+  tsi_chunk_options_init(&options, tsi_calibration_floor_bytes(plan->ts), an->symbolic->nnz_stored,
+                         plan->factor->scalar_bytes);
   if (plan->options.chunk_bytes_max > 0) {
     options.ceiling_bytes = (double)plan->options.chunk_bytes_max;
     if (options.slice_bytes > options.ceiling_bytes) options.slice_bytes = options.ceiling_bytes;
@@ -28,6 +31,8 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
     options.whole_bytes = 2 * options.floor_bytes;
     if (options.ceiling_bytes < 2 * options.floor_bytes) options.ceiling_bytes = 2 * options.floor_bytes;
   }
+  plan->stats.floor_bytes = options.floor_bytes;
+  plan->stats.ceiling_bytes = options.ceiling_bytes;
   const int sides = plan->sides;
   tsi_side side[2];
   tsi_chunks *chunks[2] = {NULL, NULL};
@@ -201,11 +206,8 @@ static tristar_status warm_up(tristar_plan_t *plan) {
   tsi_tasks *tasks;
   const int64_t wanted = plan->options.nrhs > 0 ? plan->options.nrhs : 1;
   const tsi_index nrhs = (tsi_index)tsi_count_min(wanted, TSI_NRHS_BLOCK);
-  const tsi_sweeps sweeps = !tsi_factor_is_triangle(plan->factor) ? TSI_BOTH
-                            : plan->factor->lower                 ? TSI_FORWARD
-                                                                  : TSI_BACKWARD;
   TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
-  TSI_TRY(tsi_replay_tasks(replay, 0, sweeps, &tasks));
+  TSI_TRY(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
 out:
   if (replay) tsi_replay_give_back(replay);
   return status;
@@ -224,9 +226,11 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   tristar_plan_options_init(&defaults);
   if (options == NULL) options = &defaults;
   if ((unsigned)options->engine > TRISTAR_ENGINE_TASKS || options->nrhs < 0 || options->chunk_bytes_min < 0 ||
-      options->chunk_bytes_max < 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine %d, nrhs %" PRId64 ", chunk bytes %" PRId64 " to %" PRId64,
-             (int)options->engine, options->nrhs, options->chunk_bytes_min, options->chunk_bytes_max);
+      options->chunk_bytes_max < 0 || (unsigned)options->placement > TRISTAR_PLACEMENT_ON)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "engine %d, nrhs %" PRId64 ", chunk bytes %" PRId64 " to %" PRId64 ", placement %d",
+             (int)options->engine, options->nrhs, options->chunk_bytes_min, options->chunk_bytes_max,
+             (int)options->placement);
   if (!factor->valid)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
   TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
@@ -241,6 +245,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
       options->engine == TRISTAR_ENGINE_TASKS ||
       (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->use_starpu && plan->dag[0]->forward->nodes > 1);
   if (plan->use_tasks) TSI_TRY(tsi_context_need_starpu(plan->ts));
+  tsi_placement_init(plan);
   TSI_TRY(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) {
     TSI_TRY(fill_panels(env, plan, i));

@@ -24,6 +24,10 @@ typedef struct tsi_replay {
   const tsi_solve_data *forward, *backward; /* the sides that this call's sweeps work with */
   tsi_tasks *tasks[2][TSI_SWEEPS];          /* by DAG and sweeps; recorded when first needed */
   tsi_count workspace_size;                 /* scalars */
+  /* by node of the forward sweep, then of the backward one: where its task ran; NULL: that is not noted */
+  int *processor;
+  tsi_index forward_nodes;               /* of processor */
+  struct tsi_placement_range *processed; /* room for what the tasks of a sweep streamed */
 } tsi_replay;
 
 /* One of the triangular factors, as the solve sees it. */
@@ -51,10 +55,16 @@ struct tristar_plan_s {
       *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be in_list */
   tsi_count workspace_rows;
   tsi_index *chunk_of_supernode;
+  atomic_int placement; /* see placement.h */
   pthread_mutex_t lock; /* guards the pool and the changing statistics */
   tsi_replay *free_replays;
   tristar_plan_stats stats;
 };
+
+/* The sweeps of a whole solve. */
+static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
+  return !tsi_factor_is_triangle(plan->factor) ? TSI_BOTH : plan->factor->lower ? TSI_FORWARD : TSI_BACKWARD;
+}
 
 /* A replay with a workspace for `stride` scalars a row, from the pool or new. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_replay **out);

@@ -1,24 +1,27 @@
-/* Replays: workspace and recorded tasks of one solve at a time. See plan.h. */
-#include "runtime/plan.h"
+/* Replays: workspace and recorded tasks of one solve at a time. See plan.h.
+ *
+ * Neither plan nor replay touches a workspace: the tasks are the first to write its pages, which the system
+ * then puts near the cores that run them. */
+#include "runtime/placement.h"
 
 static void run_forward_chunk(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
-  (void)worker;
+  tsi_placement_note(replay, false, argument[1], worker);
   replay->plan->nodes->forward_chunk(replay->forward, &replay->call, argument[0]);
 }
 static void run_forward_slice(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
-  (void)worker;
+  tsi_placement_note(replay, false, argument[1], worker);
   replay->plan->nodes->forward_slice(replay->forward, &replay->call, argument[0]);
 }
 static void run_backward_chunk(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
-  (void)worker;
+  tsi_placement_note(replay, true, argument[1], worker);
   replay->plan->nodes->backward_chunk(replay->backward, &replay->call, argument[0]);
 }
 static void run_backward_slice(void *context, const tsi_index argument[4], int worker) {
   const tsi_replay *replay = context;
-  (void)worker;
+  tsi_placement_note(replay, true, argument[1], worker);
   replay->plan->nodes->backward_slice(replay->backward, &replay->call, argument[0]);
 }
 
@@ -31,7 +34,7 @@ static tristar_status add_task(tsi_replay *replay, tsi_tasks *tasks, const tsi_d
   const tsi_sweep *sweep = backward ? dag->backward : dag->forward;
   const tsi_index node = backward ? task - dag->forward->nodes : task;
   const bool slice = node >= sweep->chunks;
-  const tsi_index argument[4] = {slice ? node - sweep->chunks : node, 0, 0, 0};
+  const tsi_index argument[4] = {slice ? node - sweep->chunks : node, node, 0, 0};
   static const struct {
     const char *name;
     tsi_task_run run;
@@ -60,8 +63,10 @@ tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweep
   tsi_env *env = &plan->ts->env;
   tsi_index *number_of = NULL;
   tsi_tasks *tasks = NULL;
+  *out = NULL;
+  TSI_TRY(tsi_placement_begin(replay, sweeps == tsi_plan_sweeps(plan) && replay->call.sparse == NULL));
   *out = replay->tasks[number][sweeps];
-  if (*out != NULL) return TRISTAR_OK;
+  if (*out != NULL) goto out;
   TSI_TRY(TSI_ALLOC(env, number_of, dag->tasks));
   TSI_TRY(tsi_tasks_create(env, &tasks));
   for (tsi_index k = 0; k < dag->tasks; k++) {
@@ -137,6 +142,7 @@ out:
 
 void tsi_replay_give_back(tsi_replay *replay) {
   tristar_plan_t *plan = replay->plan;
+  tsi_placement_end(replay);
   pthread_mutex_lock(&plan->lock);
   replay->next = plan->free_replays;
   plan->free_replays = replay;

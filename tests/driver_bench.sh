@@ -69,6 +69,7 @@ for text in 'TriStar, 1 worker' 'CHOLMOD, ' 'failed: it is singular'; do
 done
 expect 0 '^  TriStar, 1 worker, eager ' gen:s2d9pt:60 --workers 1 --sched lws,eager --rounds 1 --repeat 1 --peers none
 no_row 'CHOLMOD|Peers|Speed-up'
+row '^  TriStar, 1 worker, lws  .* [0-9]+\.[0-9] % +[0-9.]+e-[0-9]+ \([0-9]+\)$'
 expect 1 "failed: StarPU has no scheduler 'nonsense'" gen:s2d9pt:100 --workers 2 --sched nonsense --rounds 1 --peers none
 expect 1 'failed: (StarPU has only [0-9]+ workers|no memory or no threads)' gen:s2d9pt:100 --workers 1000 --rounds 1 --peers none
 expect 0 '^  TriStar, [0-9]+ workers?, lws ' gen:s2d9pt:9 --workers "all,$(nproc)" --rounds 1 --peers none
@@ -92,6 +93,8 @@ for case in told["cases"]:
     assert one["solved"] and one["workers"] == 1 and one["scheduler"] == "lws" and one["exact_bytes"] > 0
     assert abs(one["gbps"] * 1e9 * one["solve_s"] / one["exact_bytes"] - 1) < 1e-9
     assert abs(one["bandwidth_share"] * case["bandwidth_gbps"] / one["gbps"] - 1) < 1e-9
+    two = rows["TriStar, 2 workers, lws"]
+    assert ("outside_share" in two) == (two["rounds"][0]["tasks"] > 0) and 0 <= two.get("outside_share", 0) < 1
     assert one["backward_error"] < 1e-12 and one["solve_least_s"] <= one["solve_s"] <= one["solve_most_s"]
     assert len(one["rounds"]) == 1 and one["rounds"][0]["nrhs"] == case["nrhs"] and one["rounds"][0]["repeat"] == 2
     slow = rows["CHOLMOD, 1 thread"]

@@ -37,7 +37,7 @@ static void build(tsi_env *env, structure *s, tsi_index k, tsi_index kz, tsi_ind
   make_grid(env, k, k, kz, &s->graph);
   CHECK_OK(tsi_symbolic_create(env, s->graph, &options, &s->symbolic));
   CHECK_OK(tsi_panels_create(env, s->symbolic, width, &s->panels));
-  tsi_chunk_options_init(&chunk, s->symbolic->nnz_stored, 8);
+  tsi_chunk_options_init(&chunk, TSI_CHUNK_FLOOR_BYTES, s->symbolic->nnz_stored, 8);
   chunk.ceiling_bytes = ceiling;
   chunk.floor_bytes = ceiling / 4;
   chunk.slice_bytes = ceiling / 8;

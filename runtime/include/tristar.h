@@ -91,6 +91,8 @@ typedef struct tristar_config {
   void *log_arg;               /* handed to log */
   tristar_log_level log_level; /* lines above this level are not sent */
   int64_t fail_allocation;     /* for tests: the allocation (counted from 1) that fails; 0: none */
+  const char *calibration;     /* file of the calibration, or "off"; NULL: TRISTAR_CALIBRATION, or the file of
+                                  this machine, see tristar_calibration */
 } tristar_config;
 
 /* Fills *config with the defaults: StarPU with all cores, silent. */
@@ -115,6 +117,53 @@ typedef struct tristar_memory_stats {
   int64_t allocations;  /* calls so far */
 } tristar_memory_stats;
 TRISTAR_API void tristar_memory(tristar_t *ts, tristar_memory_stats *stats);
+
+/* ---- Calibration ------------------------------------------------------------------------------------- */
+
+typedef enum tristar_calibration_source {
+  TRISTAR_CALIBRATION_DEFAULTS, /* figures of a common machine: there is no file, or it is off or broken */
+  TRISTAR_CALIBRATION_FILE,     /* read by tristar_create */
+  TRISTAR_CALIBRATION_MEASURED  /* by tristar_calibrate of this context */
+} tristar_calibration_source;
+
+/* What the library knows about the machine. Plans take the granularity of their tasks from it. The library
+ * never measures on its own account, so that chunks, and with them the bits of results, change only when
+ * tristar_calibrate is called or a file is replaced.
+ *
+ * The file of a machine is STARPU_DIR/tristar/HOST.calibration, where StarPU keeps its performance models:
+ * STARPU_DIR is .starpu in XDG_CACHE_HOME, STARPU_HOME or HOME, the first of these that is set (as in StarPU
+ * 1.3 and 1.4), HOST is STARPU_HOSTNAME or the name of the host up to its first dot. It is text, a key and
+ * a whole number in each line. */
+typedef struct tristar_calibration {
+  tristar_calibration_source source;
+  char path[512];           /* the file that was read, or that tristar_calibrate writes; "": off */
+  double task_microseconds; /* of one StarPU task without data, recorded: submitted and run, many at once */
+  double barrier_microseconds; /* from one level of `workers` such tasks to the next; 0: not measured */
+  double read_gbps_one;        /* 1e9 bytes per second that one core reads from memory */
+  double read_gbps_all;        /* that `workers` cores read together; 0: not measured */
+  int workers;                 /* CPU workers of StarPU at that time; 0: not measured */
+  /* from hwloc; 0: unknown */
+  int cores, numa_nodes;
+  int64_t l2_bytes; /* of a core */
+  int64_t l3_bytes; /* of one L3 */
+  int l3_cores;     /* that share it */
+  /* Derived: no chunk is to be lighter, where the tree allows. What one core reads while 16 tasks pass, as
+   * 0.1 MB times a power of two from 1 to 32, so that close measurements give the same chunks. The defaults
+   * give 0.4 MB. */
+  double floor_bytes;
+} tristar_calibration;
+
+/* Measures this machine, writes the file, and uses the figures for plans that are made from now on. *out, if
+ * not NULL, gets them. Takes about a second and 256 MB, and all cores: other work spoils the figures, and so
+ * do StarPU's polling workers if they run already, so it is best called before anything else. With
+ * calibration "off" nothing is written. Errors: UNSUPPORTED (a context without StarPU, or a call from inside
+ * a StarPU task), IO (the message names the path; the context keeps its figures), MEMORY, RUNTIME, NO_WORKER.
+ */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out);
+
+/* What is in use, and where it is from. Errors: ARGUMENT; MEMORY and RUNTIME (hwloc). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_get_calibration(tristar_t *ts,
+                                                                   tristar_calibration *calibration);
 
 /* ---- Matrices ---------------------------------------------------------------------------------------- */
 
@@ -412,12 +461,26 @@ typedef enum tristar_engine {
   TRISTAR_ENGINE_TASKS   /* StarPU tasks always */
 } tristar_engine;
 
+/* Machines with several NUMA nodes: where the factor lies. Its pages are moved after the first solve of the
+ * plan that takes all rows and runs on StarPU: those of each chunk to the node of the core that streamed it.
+ * (A workspace needs no moving: its pages come to lie where tasks first write them.) Where a task runs in
+ * later solves stays the choice of the scheduler: StarPU has no hint that all of its schedulers follow;
+ * naming workers for a task would forbid stealing. lws tends to run a chunk where those that it waits for
+ * have run. Of several plans of a factor, the one whose first solve is latest decides. Placement never
+ * changes results; where the system refuses it, a line in the log says so. */
+typedef enum tristar_placement {
+  TRISTAR_PLACEMENT_AUTO, /* with several NUMA nodes */
+  TRISTAR_PLACEMENT_OFF,
+  TRISTAR_PLACEMENT_ON /* also with one, where it is of no use: for tests */
+} tristar_placement;
+
 typedef struct tristar_plan_options {
   tristar_engine engine;
   int64_t nrhs;            /* right-hand sides expected per solve; workspace for them is made now. 0: 1 */
-  int64_t chunk_bytes_min; /* floor: no chunk lighter than this, unless the problem is; 0: default */
-  int64_t chunk_bytes_max; /* ceiling: panels heavier than this are cut into row slices; 0: default */
+  int64_t chunk_bytes_min; /* floor: no chunk lighter than this, unless the problem is; 0: calibrated */
+  int64_t chunk_bytes_max; /* ceiling: panels heavier than this are cut into row slices; 0: by the factor */
   unsigned order_seed;     /* ENGINE_SERIAL: which of the legal orders; 0: the natural one */
+  tristar_placement placement;
 } tristar_plan_options;
 
 TRISTAR_API void tristar_plan_options_init(tristar_plan_options *options);
@@ -553,7 +616,9 @@ typedef struct tristar_plan_stats {
   double stream_bytes;   /* bytes of factor streamed by one solve, forward and backward, as stored */
   double
       exact_bytes; /* (nnz(L) + nnz(U)) * bytes of a scalar of the factors: what GB/s figures are based on */
-  int workers;     /* StarPU workers able to run the tasks; 1 without StarPU */
+  double floor_bytes;    /* no chunk lighter than this was wanted, */
+  double ceiling_bytes;  /* and none heavier, but for single panels */
+  int workers;           /* StarPU workers able to run the tasks; 1 without StarPU */
   const char *scheduler; /* static text; "serial" without StarPU */
   size_t workspace_bytes;
   double plan_seconds;
@@ -561,6 +626,25 @@ typedef struct tristar_plan_stats {
   int64_t solves;
 } tristar_plan_stats;
 TRISTAR_API void tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);
+
+typedef struct tristar_profile_result {
+  int solves;
+  int workers;           /* CPU workers of StarPU */
+  double wall_seconds;   /* of all solves */
+  double kernel_seconds; /* that workers spent in tasks, over all workers */
+  double outside_share;  /* 1 - kernel_seconds / (workers * wall_seconds): waiting, scheduling; 0 .. 1 */
+  double busiest_seconds, idlest_seconds; /* of kernel_seconds: the largest and the smallest of a worker */
+} tristar_profile_result;
+
+/* `repeat` solves as by tristar_solve, after a first one that does not count, with StarPU's own profiling
+ * switched on: how much of the time of its workers passes outside of tasks. Profiling is switched off again
+ * afterwards. Reading StarPU's counters resets them, so this is refused where StarPU belongs to the program
+ * and it has profiling on. Other tasks that run at the same time are counted too. Errors: those of
+ * tristar_solve; ARGUMENT (repeat < 1); UNSUPPORTED: a plan without tasks, a call from inside a StarPU task,
+ * a program that profiles. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_profile(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                                           const void *b, int64_t ldb, void *x, int64_t ldx,
+                                                           int repeat, tristar_profile_result *result);
 
 /* Which chunk each supernode's first panel lies in: supernodes entries, borrowed from the plan. */
 TRISTAR_API const int32_t *tristar_plan_chunk_of_supernode(const tristar_plan_t *plan);

@@ -1,0 +1,116 @@
+/* Measures the read bandwidth: see bandwidth.h. */
+#include "runtime/bandwidth.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "runtime/clock.h"
+
+#define PASSES 3
+#define LANES 8 /* independent sums, so that additions do not wait for each other */
+
+/* The readers wait until `pass` is theirs; PASSES ends them early. `idle` counts those that wait. */
+typedef struct start_line {
+  _Atomic int pass, idle;
+} start_line;
+
+typedef struct reader {
+  pthread_t thread;
+  start_line *line;
+  uint64_t *words;
+  size_t count;
+  uint64_t sum; /* keeps the loop from being optimized away */
+  double end;   /* of its latest pass */
+} reader;
+
+static uint64_t read_words(const uint64_t *words, size_t count) {
+  uint64_t lane[LANES] = {0}, sum = 0;
+  for (size_t k = 0; k + LANES <= count; k += LANES)
+    for (size_t l = 0; l < LANES; l++) lane[l] += words[k + l];
+  for (size_t l = 0; l < LANES; l++) sum += lane[l];
+  return sum;
+}
+
+static void *run_reader(void *arg) {
+  reader *r = arg;
+  memset(r->words, 1, r->count * sizeof *r->words); /* the pages come to lie near the core that reads them */
+  for (int pass = 0; pass < PASSES; pass++) {
+    atomic_fetch_add(&r->line->idle, 1);
+    while (atomic_load(&r->line->pass) < pass) sched_yield();
+    if (atomic_load(&r->line->pass) >= PASSES) break;
+    r->sum += read_words(r->words, r->count);
+    r->end = tsi_clock();
+  }
+  atomic_fetch_add(&r->line->idle, 1);
+  return NULL;
+}
+
+/* Sleeps, as the cores are for the readers. */
+static void wait_for_readers(const start_line *line, int count) {
+  const struct timespec moment = {0, 200000};
+  while (atomic_load(&line->idle) < count) nanosleep(&moment, NULL);
+}
+
+/* Lets the readers run one pass; its GB/s. */
+static double time_pass(start_line *line, int pass, const reader *readers, int threads) {
+  double end = 0;
+  wait_for_readers(line, (pass + 1) * threads);
+  const double begin = tsi_clock();
+  atomic_store(&line->pass, pass);
+  wait_for_readers(line, (pass + 2) * threads);
+  for (int t = 0; t < threads; t++)
+    if (readers[t].end > end) end = readers[t].end;
+  return (double)(readers[0].count * (size_t)threads * sizeof(uint64_t)) / (end - begin) / 1e9;
+}
+
+/* GB/s of `threads` readers, each of its part of the array. */
+static tristar_status measure(tsi_env *env, uint64_t *words, size_t count, int threads, double *best) {
+  tristar_status status = TRISTAR_OK;
+  start_line line = {-1, 0};
+  int made = 0;
+  const size_t part = count / (size_t)threads;
+  reader *readers = NULL;
+  *best = 0;
+  TSI_TRY(TSI_ALLOC_ZERO(env, readers, threads));
+  for (; made < threads; made++) {
+    reader *r = &readers[made];
+    *r = (reader){.line = &line, .words = words + part * (size_t)made, .count = part};
+    if (pthread_create(&r->thread, NULL, run_reader, r) != 0) break;
+  }
+  if (made < threads) atomic_store(&line.pass, PASSES);
+  for (int pass = 0; pass < PASSES && made == threads; pass++) {
+    const double gbps = time_pass(&line, pass, readers, threads);
+    if (gbps > *best) *best = gbps;
+  }
+  for (int t = 0; t < made; t++) pthread_join(readers[t].thread, NULL);
+  if (made < threads)
+    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "only %d of %d threads to measure the read bandwidth with", made,
+             threads);
+out:
+  TSI_FREE(env, readers);
+  return status;
+}
+
+tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one, double *all) {
+  tristar_status status = TRISTAR_OK;
+  uint64_t *words = NULL;
+  const size_t count = bytes / sizeof *words;
+  *one = *all = 0;
+  TSI_TRY(TSI_ALLOC(env, words, count));
+  TSI_TRY(measure(env, words, count, 1, one));
+  *all = *one;
+  if (threads > 1) TSI_TRY(measure(env, words, count, threads, all));
+out:
+  TSI_FREE(env, words);
+  return status;
+}
+
+int tsi_expected_cpu_workers(int asked) {
+  const char *given = getenv("STARPU_NCPU");
+  const long count = given != NULL ? strtol(given, NULL, 10) : 0;
+  cpu_set_t cores;
+  if (count > 0 && count <= INT16_MAX) return (int)count;
+  if (asked > 0) return asked;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# driver_calibrate.sh PROGRAM: `tristar calibrate`, what `tristar info` says about the calibration, and the line about
+# StarPU in `tristar solve --report`. Works in the current folder.
+set -u
+tristar=$1
+failures=0
+rm -rf -- *.txt *.json file.calibration blocked home # of an earlier run
+unset XDG_CACHE_HOME TRISTAR_CALIBRATION
+export STARPU_HOME=$PWD/home STARPU_HOSTNAME=here
+mkdir home
+
+fail() {
+  echo "driver_calibrate: $*" >&2
+  failures=$((failures + 1))
+}
+# expect STATUS REGEX ARGUMENT...: exit status, and a line of the output (both streams) that matches.
+expect() {
+  local expected=$1 regex=$2 status
+  shift 2
+  "$tristar" "$@" >output.txt 2>&1 </dev/null
+  status=$?
+  if [ "$status" -ne "$expected" ] || ! grep -qE -e "$regex" output.txt; then
+    fail "tristar $*: exit status $status, expected $expected and a line like: $regex"
+    cat output.txt >&2
+  fi
+}
+row() { grep -qE -e "$1" output.txt || { fail "no line like: $1"; cat output.txt >&2; }; }
+
+# ---- Defaults
+expect 0 '^chunks +of 400 KB to 800 KB$' info gen:s2d9pt:60
+row '^ +a task costs 1\.80 us, and while 16 of them pass, one core reads about 400 KB$'
+row '^ +\(defaults; `tristar calibrate` measures this machine\)$'
+row '^machine +[0-9]+ cores?, [0-9]+ NUMA nodes?'
+expect 0 '^chunks +of 2\.00 KB to 4\.00 KB, as asked for$' info gen:s2d9pt:60 --chunk-bytes 4000
+row '^ +and besides [0-9.]+ % of the time for [0-9,]+ tasks$'
+expect 0 '"source":[[:space:]]*"defaults"' info gen:s2d9pt:60 --json -
+row '"floor_bytes":[[:space:]]*400000,'
+
+# ---- Measured
+file=$PWD/home/.starpu/tristar/here.calibration
+[ ! -e "$file" ] || fail "$file is there before anybody asked for it"
+expect 0 "^written +$file\$" calibrate
+row '^machine +[0-9]+ cores?, [0-9]+ NUMA nodes?'
+row '^task +[0-9.]+ us: submitted and run by StarPU, on 2 workers$'
+row '^barrier +[0-9.]+ us from one level of 2 tasks to the next$'
+row '^reading +[0-9.]+ GB/s by one core, [0-9.]+ GB/s by 2$'
+row '^chunks +of [0-9.]+ [KM]B and more'
+[ "$(head -n 1 "$file")" = 'tristar-calibration 1' ] || fail "$file is no calibration"
+[ "$(ls home/.starpu/tristar)" = here.calibration ] || fail "temporary files are left"
+expect 0 "^ +\\(measured, $file\\)\$" info gen:s2d9pt:60
+before=$(cat "$file")
+expect 0 '^predicted' info gen:s2d9pt:60
+[ "$(cat "$file")" = "$before" ] || fail "info changed the calibration"
+sed -i 's/^task_ns .*/task_ns 20000/; s/^read_one_core_mb_per_s .*/read_one_core_mb_per_s 10000/' "$file"
+expect 0 '^chunks +of 3\.20 MB to 6\.40 MB$' info gen:s2d9pt:60
+TRISTAR_CALIBRATION=off expect 0 '^chunks +of 400 KB to 800 KB$' info gen:s2d9pt:60
+TRISTAR_CALIBRATION=off expect 0 'not written: the calibration is off' calibrate
+TRISTAR_CALIBRATION=file.calibration expect 0 '^written +file.calibration$' calibrate --workers 1
+echo nonsense >file.calibration
+TRISTAR_CALIBRATION=file.calibration expect 0 'calibration: file.calibration:1: .*default' info gen:s2d9pt:60
+expect 0 '"source":[[:space:]]*"measured"' calibrate --json -
+row '"task_us":[[:space:]]*[0-9.]+,'
+expect 0 '^written' calibrate --json all.json
+grep -q '"status":[[:space:]]*"TRISTAR_OK"' all.json || fail "all.json: no status"
+
+# ---- Failures
+expect 2 'one word too many' calibrate gen:s2d9pt:60
+expect 2 'unknown or ambiguous option --nrhs' calibrate --nrhs 2
+expect 0 '^usage: tristar calibrate' calibrate --help
+touch blocked
+TRISTAR_CALIBRATION=blocked/x expect 1 '^tristar: calibration: cannot write blocked/x: ' calibrate
+row 'cannot write blocked/x'
+TRISTAR_CALIBRATION=blocked/x expect 1 '"status":[[:space:]]*"TRISTAR_ERR_IO"' calibrate --json -
+
+# ---- StarPU's share
+expect 0 '^StarPU +[0-9.]+ % of the workers. time is not spent in kernels \(profiled over [0-9]+ solves?\)$' \
+  solve gen:s2d9pt:200 --report --repeat 3
+expect 0 '"outside_share":[[:space:]]*[0-9.e-]+,' solve gen:s2d9pt:200 --report --json - --chunk-bytes 100000
+expect 0 '^accuracy' solve gen:s2d9pt:9 --report
+grep -q '^StarPU' output.txt && fail "a plan without tasks is profiled"
+
+[ $failures -eq 0 ]
