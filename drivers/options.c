@@ -64,6 +64,7 @@ static const option_row rows[] = {
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (done anyway if pivots were perturbed)", 0, 0, NULL},
   {"forward-error", FLAG, FIELD(forward_error), TSI_SOLVE, NULL, "bound the forward error of x (about 5 solves more)", 0, 0, NULL},
   {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "time N solves after a warm-up, tell the median (default 1)", 1, 1000000, NULL},
+  {"in-flight", NUMBER, FIELD(in_flight), TSI_SOLVE, "N", "keep N of the timed solves in flight, tell how many there are a second (default 1)", 1, 1000, NULL},
   {"checksum", FLAG, FIELD(checksum), TSI_SOLVE, NULL, "print a checksum of the bits of x, before refinement", 0, 0, NULL},
   {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth, tell which share of it is reached; profile StarPU", 0, 0, NULL},
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
@@ -172,6 +173,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   memset(settings, 0, sizeof *settings);
   settings->refine = 5;
   settings->repeat = command->bit == TSI_BENCH ? 11 : 1;
+  settings->in_flight = 1;
   settings->rounds = 5;
   settings->tolerance = -1;
   settings->precision = -1;

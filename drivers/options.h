@@ -31,7 +31,7 @@ typedef struct tsi_settings {
   int64_t order_seed, workers, chunk_bytes;
   /* solve */
   int op; /* 0 ..: one of N, T, C */
-  int64_t refine, repeat;
+  int64_t refine, repeat, in_flight;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
   /* benchmark: lists with commas; NULL: not given */

@@ -134,15 +134,20 @@ bool tsi_paths_make(tsi_session *s, const tristar_dense *b, tsi_paths *paths) {
   return true;
 }
 
-bool tsi_paths_solve(tsi_session *s, tristar_op op, tsi_paths *paths) {
+tristar_solve_options tsi_paths_options(tristar_op op, const tsi_paths *paths) {
   tristar_solve_options options;
-  tristar_solve_result result = {0};
   tristar_solve_options_init(&options);
   options.op = op;
   options.b_rows = paths->given_rows;
   options.b_row = paths->given;
   options.x_rows = paths->wanted_rows;
   options.x_row = paths->wanted;
+  return options;
+}
+
+bool tsi_paths_solve(tsi_session *s, tristar_op op, tsi_paths *paths) {
+  const tristar_solve_options options = tsi_paths_options(op, paths);
+  tristar_solve_result result = {0};
   const tristar_status status =
       tristar_solve_with(s->plan, &options, paths->b.cols, paths->b.values, paths->x.values, &result);
   paths->share = result.share;

@@ -14,6 +14,7 @@
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/in_flight.h"
 #include "drivers/median.h"
 #include "drivers/paths.h"
 #include "drivers/report.h"
@@ -22,7 +23,8 @@
 typedef struct result {
   tristar_dense b, x;
   tsi_paths paths;
-  double median_s, fastest_s; /* of one plain solve; 0: none was made */
+  double median_s, fastest_s; /* of one plain solve; 0: none was made; in flight: the mean, and no fastest */
+  double latency_s;           /* of one of the solves in flight; 0: they were made one by one */
   uint64_t checksum;          /* of the plain x */
   tristar_refine_result refined;
   bool measured; /* refined is set */
@@ -63,8 +65,26 @@ static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *che
   return ok;
 }
 
+/* --repeat timed solves, --in-flight of them at a time; the bits are those of one alone. */
+static bool solve_in_flight(tsi_session *s, result *r) {
+  const tristar_op op = ops[s->settings->op].op;
+  const bool paths = r->paths.used;
+  tristar_solve_options options;
+  tsi_in_flight times = {0, 0};
+  double seconds;
+  tristar_solve_options_init(&options);
+  options.op = op;
+  if (paths) options = tsi_paths_options(op, &r->paths);
+  const bool ok = solve_once(s, r, &seconds, &r->checksum) &&
+                  tsi_in_flight_solve(s, &options, paths ? &r->paths.b : &r->b, paths ? &r->paths.x : &r->x,
+                                      r->checksum, &times);
+  r->median_s = times.solve_s;
+  r->latency_s = times.latency_s;
+  return ok;
+}
+
 /* --repeat timed solves, all with the same bits; more than one follow an untimed warm-up. */
-static bool solve_plain(tsi_session *s, result *r) {
+static bool solve_one_by_one(tsi_session *s, result *r) {
   const int64_t repeat = s->settings->repeat, warm_up = repeat > 1;
   double *seconds = malloc((size_t)(repeat + warm_up) * sizeof *seconds);
   bool ok = seconds != NULL ||
@@ -101,6 +121,10 @@ static bool profile(tsi_session *s, result *r) {
                            tristar_profile(s->plan, ops[s->settings->op].op, r->b.cols, r->b.values, n,
                                            r->x.values, n, repeat, &r->profile),
                            s->name);
+}
+
+static bool solve_plain(tsi_session *s, result *r) {
+  return s->settings->in_flight > 1 ? solve_in_flight(s, r) : solve_one_by_one(s, r);
 }
 
 static bool solve_refined(tsi_session *s, result *r) {
@@ -187,8 +211,12 @@ static void report_accuracy(const tsi_session *s, const result *r) {
 
 static void report_solve(const tsi_session *s, const result *r) {
   const int64_t repeat = s->settings->repeat, nrhs = r->b.cols;
-  char times[96] = "", rate[64] = "";
-  if (repeat > 1)
+  char times[128] = "", rate[64] = "";
+  if (s->settings->in_flight > 1)
+    snprintf(times, sizeof times, " a solve, %.4g a second (%s, %" PRId64 " in flight, each for %s)",
+             1 / r->median_s, tsi_text_many(repeat, "solve"), s->settings->in_flight,
+             tsi_text_seconds(r->latency_s));
+  else if (repeat > 1)
     snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat,
              tsi_text_seconds(r->fastest_s));
   if (nrhs > 1)
@@ -231,7 +259,12 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   tsi_json_add_number(object, "nrhs", (double)r->b.cols);
   tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
   tsi_json_add_number(object, "solve_s", r->median_s);
-  tsi_json_add_number(object, "solve_min_s", r->fastest_s);
+  tsi_json_add_number(object, "solves_per_s", 1 / r->median_s);
+  tsi_json_add_number(object, "in_flight", (double)s->settings->in_flight);
+  if (s->settings->in_flight > 1)
+    tsi_json_add_number(object, "latency_s", r->latency_s);
+  else
+    tsi_json_add_number(object, "solve_min_s", r->fastest_s);
   tsi_json_add_number(object, "solve_gbps", solve_gbps(s, r));
   if (r->paths.used) {
     tsi_json_add_number(object, "share", r->paths.share);
@@ -258,6 +291,9 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (settings->operand[0] == NULL) return tsi_usage_error("solve", "no MATRIX given");
   if (settings->rhs != NULL && settings->nrhs > 0)
     return tsi_usage_error("solve", "--nrhs and --rhs: the file tells how many right-hand sides there are");
+  if (settings->repeat < settings->in_flight)
+    return tsi_usage_error("solve", "--in-flight %" PRId64 " needs --repeat N with as many or more",
+                           settings->in_flight);
   const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
                       tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
                       tsi_paths_make(s, &r.b, &r.paths) && tsi_session_analyze(s) &&

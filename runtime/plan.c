@@ -234,6 +234,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   if (!factor->valid)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
   TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
+  atomic_init(&plan->references, 1);
   pthread_mutex_init(&plan->lock, NULL);
   plan->ts = factor->ts;
   plan->factor = tsi_factor_share(factor);
@@ -285,6 +286,7 @@ void tristar_plan_destroy(tristar_plan_t **plan) {
   tristar_plan_t *p = *plan;
   tsi_env *env = &p->ts->env;
   *plan = NULL;
+  if (atomic_fetch_sub(&p->references, 1) > 1) return;
   while (p->free_replays != NULL) {
     tsi_replay *replay = p->free_replays;
     p->free_replays = replay->next;

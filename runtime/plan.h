@@ -3,6 +3,7 @@
  * Reads   factor (its streams may get new values by tristar_refactor; its structure never changes).
  * Writes  only its replays: each owns a workspace and recorded tasks, and serves one solve at a time. A solve
  * takes a free replay from the pool or makes one, so concurrent solves of one plan never share a workspace.
+ * Requests (request.h) keep their plan alive.
  * Invariants: everything but the pool and the statistics is immutable after tristar_plan. */
 #ifndef TSI_RUNTIME_PLAN_H
 #define TSI_RUNTIME_PLAN_H
@@ -42,6 +43,7 @@ typedef struct tsi_plan_side {
 } tsi_plan_side;
 
 struct tristar_plan_s {
+  atomic_int references; /* the caller's and one for each request */
   tristar_t *ts;
   tristar_factor_t *factor;
   tristar_plan_options options;

@@ -1,6 +1,6 @@
-/* tristar_solve and tristar_solve_with: one replay for every block of right-hand sides.
+/* tristar_solve, tristar_solve_with, tristar_solve_start: what is to be solved, as a request (request.h).
  *
- * Reads   plan, factor, b.   Writes  x, replays of the plan.
+ * Reads   plan, factor, options, b.   Writes  a request, and through it x.
  *
  * What is stored. lower = L, upper = U^T (LU), each by columns, so that a forward sweep applies the inverse
  * of what is stored and a backward sweep the inverse of its transpose. For symmetric factors U^T is lower, or
@@ -16,7 +16,7 @@
 #include <inttypes.h>
 
 #include "runtime/clock.h"
-#include "runtime/reach.h"
+#include "runtime/request.h"
 
 /* If fewer bytes of factor take part, the tasks run on the calling thread. */
 #define HERE_BYTES 0.8e6
@@ -26,21 +26,8 @@ void tristar_solve_options_init(tristar_solve_options *options) {
   options->op = TRISTAR_N;
 }
 
-/* A call, made ready for its blocks of right-hand sides. */
-typedef struct request {
-  tristar_plan_t *plan;
-  tsi_sweeps sweeps;
-  bool diagonal;                           /* neither sweep: D alone */
-  int dag;                                 /* of the plan */
-  const tsi_plan_side *forward, *backward; /* sides that the sweeps work with; NULL: no such sweep */
-  tsi_solve_call call;                     /* all but b, x, nrhs, stride, workspace */
-  const tsi_index *in_place, *out_place;   /* inverses of call.in_row and out_row; NULL: identity */
-  bool in_user, out_user;                  /* b, x are in the user's order */
-  bool here;                               /* too little to do for StarPU */
-} request;
-
 /* Which sweeps, with which values. */
-static void choose_sweeps(request *r, tristar_op op, tristar_part part) {
+static void choose_sweeps(tristar_request_t *r, tristar_op op, tristar_part part) {
   tristar_plan_t *plan = r->plan;
   const tristar_factor_t *factor = plan->factor;
   const bool lu = tsi_analysis_is_lu(factor->analysis), plain = op == TRISTAR_N;
@@ -67,7 +54,7 @@ static void choose_sweeps(request *r, tristar_op op, tristar_part part) {
   r->dag = plan->sides == 2 && (r->forward ? r->forward == &plan->side[1] : r->backward == &plan->side[0]);
 }
 
-static void choose_conjugates(request *r, tristar_op op, tristar_part part) {
+static void choose_conjugates(tristar_request_t *r, tristar_op op, tristar_part part) {
   const tristar_analysis_t *an = r->plan->factor->analysis;
   const bool is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex;
   const bool hermitian = !tsi_analysis_is_lu(an) && an->adjoint;
@@ -98,7 +85,7 @@ static tsi_user_rows user_rows(const tristar_plan_t *plan, const tsi_index *list
 }
 
 /* Permutations and scalings of b and x. */
-static void choose_orders(request *r, tristar_op op, tristar_part part, bool factor_order) {
+static void choose_orders(tristar_request_t *r, tristar_op op, tristar_part part, bool factor_order) {
   const tristar_factor_t *factor = r->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   const bool plain = op == TRISTAR_N || !tsi_analysis_is_lu(an);
@@ -169,61 +156,6 @@ out:
   return status;
 }
 
-/* b gathered where x is b and a chunk may write rows that another one has yet to read. Sets call's b. */
-static tristar_status copy_in(const request *r, tsi_solve_call *call, char **copy) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &r->plan->ts->env;
-  const tristar_analysis_t *an = r->plan->factor->analysis;
-  const size_t n = (size_t)an->pattern->n, scalar = r->plan->factor->user_bytes;
-  const bool same = r->in_user == r->out_user &&
-                    (!r->in_user || (!an->stats.matched && !an->imported) || !tsi_analysis_is_lu(an));
-  if (call->b != call->x || same) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, *copy, n * scalar * (size_t)call->nrhs));
-  for (tsi_index c = 0; c < call->nrhs; c++)
-    for (size_t i = 0; i < n; i++)
-      memcpy(*copy + (i + n * (size_t)c) * scalar,
-             (const char *)call->b + (size_t)((int64_t)i * call->b_row + c * call->b_column) * scalar,
-             scalar);
-  call->b = *copy;
-  call->b_row = 1;
-  call->b_column = (int64_t)n;
-out:
-  return status;
-}
-
-/* At most TSI_NRHS_BLOCK right-hand sides. */
-static tristar_status solve_block(const request *r, tsi_index nrhs, const void *b, void *x) {
-  tristar_status status = TRISTAR_OK;
-  tristar_plan_t *plan = r->plan;
-  tsi_replay *replay = NULL;
-  tsi_tasks *tasks;
-  char *copy = NULL;
-  TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
-  tsi_solve_call *call = &replay->call;
-  void *workspace = call->workspace;
-  const tsi_index stride = call->stride;
-  *call = r->call;
-  call->workspace = workspace;
-  call->stride = stride;
-  call->nrhs = nrhs;
-  call->b = b;
-  call->x = x;
-  TSI_TRY(copy_in(r, call, &copy));
-  if (r->diagonal) {
-    for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
-      plan->nodes->diagonal_chunk(&plan->side[0].data, call, c);
-    goto out;
-  }
-  replay->forward = r->forward ? &r->forward->data : NULL;
-  replay->backward = r->backward ? &r->backward->data : NULL;
-  TSI_TRY(tsi_replay_tasks(replay, r->dag, r->sweeps, &tasks));
-  TSI_TRY(tsi_tasks_run(tasks, r->here));
-out:
-  if (replay) tsi_replay_give_back(replay);
-  TSI_FREE(&plan->ts->env, copy);
-  return status;
-}
-
 /* Strides that were left 0. */
 static tristar_solve_options with_defaults(const tristar_solve_options *given, int64_t n) {
   tristar_solve_options o = *given;
@@ -238,46 +170,82 @@ static tristar_solve_options with_defaults(const tristar_solve_options *given, i
   return o;
 }
 
+/* Rows given and rows wanted: which chunks take part. */
+static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_options *o) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_row_list given = {o->b_rows, o->b_row, r->in_place, "b_row"};
+  const tsi_row_list wanted = {o->x_rows, o->x_row, r->out_place, "x_row"};
+  if (!o->b_row && !o->x_row) return TRISTAR_OK;
+  TSI_TRY(tsi_reach_create(r->plan, r->forward, r->backward, &given, &wanted, &r->reach));
+  r->call.sparse = &r->reach.sparse;
+  r->here = r->reach.bytes < HERE_BYTES;
+  if (r->reach.all_bytes > 0) r->share = r->reach.bytes / r->reach.all_bytes;
+out:
+  return status;
+}
+
+/* Fills *r, which nothing runs of yet. After a failure it holds nothing. */
+static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
+                              const tristar_solve_options *options, int64_t nrhs, const void *b, void *x) {
+  tristar_status status = TRISTAR_OK;
+  tristar_solve_options o;
+  memset(r, 0, sizeof *r);
+  r->plan = plan;
+  r->begin = tsi_clock();
+  r->share = 1;
+  r->nrhs = plan->factor->analysis->pattern->n > 0 ? nrhs : 0;
+  tristar_solve_options_init(&o);
+  o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
+  TSI_TRY(check_arguments(plan, &o, nrhs, b, x));
+  choose_sweeps(r, o.op, o.part);
+  choose_conjugates(r, o.op, o.part);
+  choose_orders(r, o.op, o.part, o.factor_order != 0);
+  r->call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
+  r->call.b = b;
+  r->call.x = x;
+  r->call.b_row = o.b_row_stride;
+  r->call.b_column = o.b_column_stride;
+  r->call.x_row = o.x_row_stride;
+  r->call.x_column = o.x_column_stride;
+  TSI_TRY(choose_chunks(r, &o));
+out:
+  if (status != TRISTAR_OK) tsi_reach_finish(&plan->ts->env, &r->reach);
+  return status;
+}
+
 tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
                                   const void *b, void *x, tristar_solve_result *result) {
   tristar_status status = TRISTAR_OK;
-  tristar_solve_options o;
-  tsi_reach reach;
-  request r = {.plan = plan};
-  double share = 1;
+  tristar_request_t r;
   if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
-  memset(&reach, 0, sizeof reach);
-  tristar_solve_options_init(&o);
-  o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
-  const double begin = tsi_clock();
-  TSI_TRY(check_arguments(plan, &o, nrhs, b, x));
-  choose_sweeps(&r, o.op, o.part);
-  choose_conjugates(&r, o.op, o.part);
-  choose_orders(&r, o.op, o.part, o.factor_order != 0);
-  r.call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
-  r.call.b_row = o.b_row_stride;
-  r.call.b_column = o.b_column_stride;
-  r.call.x_row = o.x_row_stride;
-  r.call.x_column = o.x_column_stride;
-  if (o.b_row || o.x_row) {
-    const tsi_row_list given = {o.b_rows, o.b_row, r.in_place, "b_row"};
-    const tsi_row_list wanted = {o.x_rows, o.x_row, r.out_place, "x_row"};
-    TSI_TRY(tsi_reach_create(plan, r.forward, r.backward, &given, &wanted, &reach));
-    r.call.sparse = &reach.sparse;
-    r.here = reach.bytes < HERE_BYTES;
-    share = reach.all_bytes > 0 ? reach.bytes / reach.all_bytes : 1;
-  }
-  for (int64_t c = 0; c < nrhs; c += TSI_NRHS_BLOCK)
-    TSI_TRY(solve_block(&r, (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - c),
-                        (const char *)b + (size_t)(c * o.b_column_stride) * plan->factor->user_bytes,
-                        (char *)x + (size_t)(c * o.x_column_stride) * plan->factor->user_bytes));
-  if (result) result->share = share;
-  pthread_mutex_lock(&plan->lock);
-  plan->stats.last_solve_seconds = tsi_clock() - begin;
-  plan->stats.solves++;
-  pthread_mutex_unlock(&plan->lock);
+  TSI_TRY(prepare(&r, plan, options, nrhs, b, x));
+  (void)tsi_request_advance(&r, true);
+  TSI_TRY(r.status);
+  if (result) result->share = r.share;
 out:
-  tsi_reach_finish(&plan->ts->env, &reach);
+  return status;
+}
+
+tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
+                                   const void *b, void *x, tristar_request_t **request) {
+  tristar_status status = TRISTAR_OK;
+  tristar_request_t *r = NULL;
+  if (request != NULL) *request = NULL;
+  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  tsi_env *env = &plan->ts->env;
+  if (request == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
+  TSI_TRY(TSI_ALLOC(env, r, 1));
+  TSI_TRY(prepare(r, plan, options, nrhs, b, x));
+  (void)tsi_request_advance(r, false);
+  if (r->status != TRISTAR_OK) {
+    (void)tsi_request_advance(r, true); /* what did start */
+    TSI_TRY(r->status);
+  }
+  atomic_fetch_add(&plan->references, 1);
+  *request = r;
+  r = NULL;
+out:
+  TSI_FREE(env, r);
   return status;
 }
 

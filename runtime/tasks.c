@@ -28,6 +28,7 @@ struct tsi_tasks {
   task_edge *edge;
   /* made by tsi_tasks_record */
   bool recorded;
+  bool running;               /* submitted, and not yet seen to have ended */
   tsi_count submitted;        /* tasks that StarPU may still know */
   tsi_count *before_ptr;      /* count + 1 */
   tsi_index *before;          /* edges, by task */
@@ -199,7 +200,7 @@ out:
   return status;
 }
 
-static tristar_status run_on_starpu(tsi_tasks *tasks) {
+static tristar_status start_on_starpu(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(settle(tasks)); /* of the run before */
   TSI_HAPPENS_BEFORE(tasks);
@@ -208,18 +209,52 @@ static tristar_status run_on_starpu(tsi_tasks *tasks) {
     const tristar_status settled = settle(tasks);
     return settled != TRISTAR_OK ? settled : status;
   }
-  const int code = starpu_task_wait(&tasks->starpu[tasks->count]);
-  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
+  tasks->running = true;
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {
+  if (tasks->recorded && !here && starpu_worker_get_id() < 0) return start_on_starpu(tasks);
+  for (tsi_count k = 0; k < tasks->count; k++)
+    tasks->record[k].run(tasks->record[k].context, tasks->record[k].argument, -1);
+  return TRISTAR_OK;
+}
+
+/* The run has ended: what its tasks wrote can be read. */
+static void end_run(tsi_tasks *tasks) {
   for (tsi_count k = 0; k < tasks->count; k++) TSI_HAPPENS_AFTER(&tasks->record[k]);
+  tasks->running = false;
+}
+
+bool tsi_tasks_running(const tsi_tasks *tasks) {
+  return tasks->running;
+}
+
+/* A finished task can be submitted again (StarPU calls it finished when starpu_task_wait would return). The
+ * end task is looked at first; the others may still be in the last lines of StarPU's that come after the
+ * tasks that they release. */
+bool tsi_tasks_test(tsi_tasks *tasks) {
+  if (!tasks->running) return true;
+  for (; tasks->submitted > 0; tasks->submitted--)
+    if (!starpu_task_finished(&tasks->starpu[tasks->submitted - 1])) return false;
+  end_run(tasks);
+  return true;
+}
+
+tristar_status tsi_tasks_wait(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  if (!tasks->running) return TRISTAR_OK;
+  const int code = starpu_task_wait(&tasks->starpu[tasks->count]); /* the others: before the next run */
+  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
+  end_run(tasks);
 out:
   return status;
 }
 
 tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here) {
-  if (tasks->recorded && !here && starpu_worker_get_id() < 0) return run_on_starpu(tasks);
-  for (tsi_count k = 0; k < tasks->count; k++)
-    tasks->record[k].run(tasks->record[k].context, tasks->record[k].argument, -1);
-  return TRISTAR_OK;
+  const tristar_status status = tsi_tasks_start(tasks, here);
+  return status == TRISTAR_OK ? tsi_tasks_wait(tasks) : status;
 }
 
 tsi_index tsi_tasks_count(const tsi_tasks *tasks) {

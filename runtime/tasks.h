@@ -1,13 +1,15 @@
 /* A recorded set of tasks: built once, run as often as wanted, on StarPU or on the calling thread.
  *
- * Job. Hold tasks and the edges between them; submit all of them to StarPU and wait, or run them one after
- * the other in the order in which they were added. Tasks must be added in a legal order: an edge goes from a
- * later task to an earlier one.
+ * Job. Hold tasks and the edges between them; submit all of them to StarPU, to be tested or waited for, or
+ * run them one after the other in the order in which they were added. Tasks must be added in a legal order:
+ * an edge goes from a later task to an earlier one.
  *
  * Reads   what the caller adds.   Writes  StarPU's queues.
  * Invariants
  *   - before[k] < task[k] for every edge (a cycle cannot be built)
- *   - after tsi_tasks_run no task of the set is known to any worker: it can be submitted again or freed
+ *   - at most one run of a set is in flight: from a tsi_tasks_start that submits to the tsi_tasks_wait that
+ *     returns, or the tsi_tasks_test that gives true
+ *   - outside of it no worker reads or writes what the tasks work with; the set can be started again or freed
  *   - nothing else of the program's tasks is waited for */
 #ifndef TSI_RUNTIME_TASKS_H
 #define TSI_RUNTIME_TASKS_H
@@ -34,8 +36,18 @@ TRISTAR_CHECKED tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task,
 /* Makes the StarPU tasks; StarPU must run. Nothing can be added any more. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tasks_record(tsi_tasks *tasks);
 
-/* Runs all tasks and waits for them. Recorded: on StarPU, unless `here`, or the caller is itself a StarPU
- * task, which must not wait. Otherwise on the calling thread. Not reentrant for one set. Errors: RUNTIME. */
+/* Starts a run. Recorded: submits all tasks to StarPU and returns, unless `here`, or the caller is itself a
+ * StarPU task, which must not wait for others. Otherwise runs them on the calling thread; nothing is in
+ * flight then, nor after a failure. Must not be called while a run of the set is in flight. Errors:
+ * NO_WORKER, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here);
+/* Is a run in flight, as far as test and wait have seen? */
+bool tsi_tasks_running(const tsi_tasks *tasks);
+/* true: no run is in flight any more. Does not wait. */
+bool tsi_tasks_test(tsi_tasks *tasks);
+/* Waits for the run in flight, if there is one. Not from inside a StarPU task. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_tasks_wait(tsi_tasks *tasks);
+/* tsi_tasks_start and tsi_tasks_wait. */
 TRISTAR_CHECKED tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here);
 
 tsi_index tsi_tasks_count(const tsi_tasks *tasks);

@@ -37,6 +37,11 @@ for seed in 0 1 2 3 4294967295; do
   found=$(bits --engine serial --order-seed $seed)
   [ "$found" = "$reference" ] || fail "serial, seed $seed: $found, not $reference"
 done
+for run in '--in-flight 2 --repeat 2' '--in-flight 5 --repeat 12' '--in-flight 3 --repeat 3 --engine serial'; do
+  found=$(bits $run) # several words
+  [ "$found" = "$reference" ] || fail "$run: $found, not $reference"
+done
+[ "$(value in_flight bits.json)" -eq 3 ] && [ -n "$(value solves_per_s bits.json)" ] || fail "in_flight, solves_per_s"
 [ "$(bits --nrhs 2)" != "$reference" ] || fail "the checksum does not see the right-hand sides"
 
 # ---- Bits of another type and operation

@@ -33,6 +33,8 @@ tail -n 6 some.mtx | cmp - expected.txt || fail "other rows than in the whole X"
 [ "$(value rows_wanted some.json)" -eq 3 ] || fail "rows_wanted $(value rows_wanted some.json)"
 awk -v a="$(value share some.json)" -v b="$(value share whole.json)" 'BEGIN { exit !(a > 0 && a < b && b < 1) }' ||
   fail "shares: $(value share some.json) of $(value share whole.json)"
+"$tristar" solve "${problem[@]}" --rhs b.mtx --rows rows.txt --repeat 6 --in-flight 3 --json flight.json >/dev/null || fail "in flight"
+[ "$(value checksum flight.json)" = "$(value checksum some.json)" ] || fail "in flight: other bits"
 for operation in T C; do
   "$tristar" solve "${problem[@]}" --rhs b.mtx --rows rows.txt --op $operation >/dev/null || fail "--op $operation"
 done

@@ -52,6 +52,8 @@ expect 2 '--nrhs 3x: not an integer' solve gen:s2d9pt:5 --nrhs 3x
 expect 2 '--nrhs : not an integer' solve gen:s2d9pt:5 --nrhs ''
 expect 2 '--nrhs 0: not between 1 and' solve gen:s2d9pt:5 --nrhs 0
 expect 2 '--repeat 99999999999999999999: not an integer' solve gen:s2d9pt:5 --repeat 99999999999999999999
+expect 2 '--in-flight 0: not between 1 and' solve gen:s2d9pt:5 --in-flight 0
+expect 2 '--in-flight 4 needs --repeat' solve gen:s2d9pt:5 --in-flight 4 --repeat 3
 expect 2 '--refine -1: not between 0 and' solve gen:s2d9pt:5 --refine -1
 expect 2 '--tolerance 1e-6x: not a number' solve gen:s2d9pt:5 --tolerance 1e-6x
 expect 2 '--tolerance nan: not a number' solve gen:s2d9pt:5 --tolerance nan
@@ -172,6 +174,8 @@ expect 0 '^accuracy' solve pattern.mtx --laplacian --precision c
 
 # ---- Success
 expect 0 '^solve .*median of 3' solve ok.mtx --repeat 3 --nrhs 2
+expect 0 '^solve .* a solve, .* a second \(5 solves, 3 in flight, each for ' solve ok.mtx --repeat 5 --in-flight 3
+expect 0 '"latency_s":[[:space:]]*[0-9.]+' solve gen:s2d9pt:60 --engine tasks --repeat 5 --in-flight 2 --json -
 expect 0 '^checksum  [0-9a-f]{16}$' solve ok.mtx --checksum --engine serial
 expect 0 'estimated reciprocal condition' solve ok.mtx --condition
 expect 0 '^accuracy .* before\), converged$' solve ok.mtx

@@ -7,6 +7,7 @@
  *   tristar_factor            values  -> factors                        once per set of values
  *   tristar_plan              factors -> a recorded DAG of tasks        once per way of solving
  *   tristar_solve             replays the plan: X = A^-1 B              again and again
+ *   tristar_solve_start       the same, several solves at the same time
  *
  * Every later object keeps what it needs of the earlier ones alive: objects may be destroyed in any order.
  * The context itself must be destroyed last.
@@ -344,8 +345,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
                                                           tristar_factor_t **factor);
 
 /* New values, same pattern. Plans of this factor solve with the new values from their next solve on. Not to
- * be called while a solve with this factor runs. After a failure the factor holds no values; solves give
- * ERR_STALE until a later refactor succeeds. */
+ * be called while a solve with this factor runs or is in flight. After a failure the factor holds no values;
+ * solves give ERR_STALE until a later refactor succeeds. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 typedef struct tristar_factor_stats {
@@ -551,6 +552,39 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_with(tristar_plan_t *pl
                                                               int64_t nrhs, const void *b, void *x,
                                                               tristar_solve_result *result);
 
+/* A solve that was started and not yet waited for. */
+typedef struct tristar_request_s tristar_request_t;
+
+/* tristar_solve_with that does not wait: submits the tasks and returns. Several requests, of one plan or
+ * more, may be in flight, and are not ordered among each other: the forward sweep of one runs while the
+ * backward sweep of another ends. Each has a workspace of its own, kept by the plan for later solves. Until
+ * test or wait says that the request is done, b must not change, x must be neither read nor written, and the
+ * factor must not be refactored; then x has the bits that tristar_solve_with gives. x may be b as there;
+ * options and its lists may be freed at once.
+ *
+ * The request keeps its plan alive and must be given to tristar_wait, before the context is destroyed. One
+ * thread at a time may use a request; it need not be the one that started it. More than 64 right-hand sides
+ * are solved in blocks of 64: two are in flight, test and wait submit the next ones.
+ *
+ * Without StarPU tasks (ENGINE_SERIAL, a plan of one chunk, few rows), and from inside a StarPU task, which
+ * must not wait for others, the call solves, and the request is done when it returns. Errors: as
+ * tristar_solve_with; nothing is in flight then. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_start(tristar_plan_t *plan,
+                                                               const tristar_solve_options *options,
+                                                               int64_t nrhs, const void *b, void *x,
+                                                               tristar_request_t **request);
+
+/* *done = 1: the request is done, x is written, and tristar_wait will not wait; or the request failed, which
+ * tristar_wait tells. Never waits for a task; may submit the next block (inside a StarPU task: solve it).
+ * Errors: ARGUMENT. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_test(tristar_request_t *request, int *done);
+
+/* Waits for the request, frees it and sets *request to NULL, also if the solve failed: the status is that of
+ * the solve. result may be NULL. Accepts NULL, and a request that is NULL. Errors: as tristar_solve_with;
+ * UNSUPPORTED: called from inside a StarPU task while tasks of the request run, which keeps the request. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_wait(tristar_request_t **request,
+                                                        tristar_solve_result *result);
+
 typedef struct tristar_refine_options {
   int max_steps;      /* at most this many corrections per right-hand side */
   double tolerance;   /* stop at this componentwise backward error; 0: 4 units of roundoff */
@@ -622,7 +656,7 @@ typedef struct tristar_plan_stats {
   const char *scheduler; /* static text; "serial" without StarPU */
   size_t workspace_bytes;
   double plan_seconds;
-  double last_solve_seconds; /* of the latest tristar_solve */
+  double last_solve_seconds; /* of the latest solve to end; of a request: until test or wait saw its end */
   int64_t solves;
 } tristar_plan_stats;
 TRISTAR_API void tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);

@@ -1,0 +1,22 @@
+/* The same solve again and again, several in flight at the same time: how many there are a second.
+ *
+ * Reads   a session with a plan, B, the options of the solve.
+ * Writes  X, and as many others less one as there are solves in flight; times in seconds.
+ * Invariants: a solve starts when the one as many places before it has ended; every request is waited for,
+ * also after a failure. */
+#ifndef TSI_DRIVERS_IN_FLIGHT_H
+#define TSI_DRIVERS_IN_FLIGHT_H
+
+#include "drivers/rhs.h"
+
+typedef struct tsi_in_flight {
+  double solve_s;   /* from the first start to the last end, divided by the number of solves */
+  double latency_s; /* from start to end of one solve; the median */
+} tsi_in_flight;
+
+/* --repeat solves, --in-flight at a time, after a warm-up of as many as are in flight. The last X of each
+ * place must have this checksum. */
+bool tsi_in_flight_solve(tsi_session *s, const tristar_solve_options *options, const tristar_dense *b,
+                         const tristar_dense *x, uint64_t checksum, tsi_in_flight *times);
+
+#endif
