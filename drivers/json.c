@@ -17,6 +17,7 @@ static void add_analysis(const tsi_session *s, cJSON *object) {
   cJSON_AddStringToObject(object, "ordering",
                           s->settings->ordering == TRISTAR_ORDERING_METIS ? "metis" : "natural");
   cJSON_AddBoolToObject(object, "matched", s->a.matched);
+  cJSON_AddStringToObject(object, "inverse", tsi_inverse_name(s->settings->inverse));
   cJSON_AddBoolToObject(object, "symmetric_pattern", s->a.symmetric_pattern);
   tsi_json_add_number(object, "nnz_lower", (double)s->a.nnz_lower);
   tsi_json_add_number(object, "factor_flops", tsi_factor_flops(s));

@@ -36,6 +36,7 @@ typedef struct option_row {
 static const char *const methods[] = {"auto", "llt", "lu", "ldlt", NULL};
 static const char *const orderings[] = {"metis", "natural", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
+static const char *const inverses[] = {"diagonal", "none", "off", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const ops[] = {"N", "T", "C", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
@@ -55,6 +56,7 @@ static const option_row rows[] = {
   {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (auto: Cholesky or L D L^T if symmetric, else LU)", 0, 0, methods},
   {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (metis: nested dissection)", 0, 0, orderings},
   {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal (L D L^T: near it)", 0, 0, matchings},
+  {"inverse", CHOICE, FIELD(inverse), TSI_SOLVE | TSI_INFO, "none|diagonal|off", "invert nothing, diagonal blocks (default), or multiply all by these inverses", 0, 0, inverses},
   {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks; serial: one thread, no StarPU", 0, 0, engines},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "which legal order --engine serial takes (0: the natural one)", 0, UINT32_MAX, NULL},
   {"workers", NUMBER, FIELD(workers), MATRIX | TSI_CALIBRATE, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},

@@ -27,7 +27,7 @@ typedef struct tsi_settings {
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
-  int method, ordering, matching, engine;
+  int method, ordering, matching, inverse, engine;
   int64_t order_seed, workers, chunk_bytes;
   /* solve */
   int op; /* 0 ..: one of N, T, C */

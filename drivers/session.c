@@ -157,6 +157,7 @@ bool tsi_session_analyze(tsi_session *s) {
   options.ordering = (tristar_ordering)s->settings->ordering;
   options.matching = (tristar_matching)s->settings->matching;
   options.single_factors = s->single_factors;
+  options.inverse = (tristar_inverse)s->settings->inverse;
   if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
   tristar_analysis_get_stats(s->analysis, &s->a);
   s->analyze_s = tsi_now() - begin;

@@ -10,12 +10,17 @@
 #include "runtime/clock.h"
 #include "runtime/method.h"
 
+_Static_assert((int)TRISTAR_INVERSE_NONE == (int)TSI_INVERSE_NONE &&
+                   (int)TRISTAR_INVERSE_OFF == (int)TSI_INVERSE_OFF,
+               "tsi_analysis_inverse converts one to the other");
+
 void tristar_analysis_options_init(tristar_analysis_options *options) {
   memset(options, 0, sizeof *options);
   options->method = TRISTAR_METHOD_AUTO;
   options->ordering = TRISTAR_ORDERING_METIS;
   options->seed = 1;
   options->matching = TRISTAR_MATCHING_AUTO;
+  options->inverse = TRISTAR_INVERSE_DIAGONAL;
 }
 
 tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_count **values) {
@@ -195,9 +200,9 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   if (options == NULL) options = &defaults;
   if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
       (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
-      (unsigned)options->matching > TRISTAR_MATCHING_ON)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method %d, ordering %d, matching %d", (int)options->method,
-             (int)options->ordering, (int)options->matching);
+      (unsigned)options->matching > TRISTAR_MATCHING_ON || (unsigned)options->inverse > TRISTAR_INVERSE_OFF)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method %d, ordering %d, matching %d, inverse %d",
+             (int)options->method, (int)options->ordering, (int)options->matching, (int)options->inverse);
   TSI_TRY(tsi_pattern_create(env, view, &pattern));
   TSI_TRY(analyze(ts, pattern, view->values, options, out));
 out:

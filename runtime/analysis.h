@@ -18,6 +18,7 @@
 
 #include <stdatomic.h>
 
+#include "codelets/cpu/panel.h"
 #include "partition/panels.h"
 #include "runtime/context.h"
 #include "runtime/pattern.h"
@@ -75,6 +76,10 @@ static inline int tsi_analysis_sides(const tristar_analysis_t *analysis) {
 static inline tsi_structure tsi_analysis_structure(const tristar_analysis_t *analysis, int side) {
   return side > 0 ? analysis->other
                   : (tsi_structure){analysis->symbolic, analysis->panels, analysis->panel_values};
+}
+/* The treatment of diagonal blocks in all panels of its factors. */
+static inline tsi_inverse tsi_analysis_inverse(const tristar_analysis_t *analysis) {
+  return (tsi_inverse)analysis->options.inverse; /* both enumerations have the same order */
 }
 static inline bool tsi_analysis_is_lu(const tristar_analysis_t *analysis) {
   return analysis->stats.method == TRISTAR_METHOD_LU;

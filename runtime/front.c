@@ -179,8 +179,8 @@ void tsi_front_pack(tsi_numeric *numeric, tsi_index panel) {
   double work[2 * TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX]
       __attribute__((aligned(64))); /* for the largest scalar */
   numeric->kernels->pack(&numeric->front[s], an->panels->start[panel] - first_column(numeric, s),
-                         tsi_panel_width(an->panels, panel), numeric->lower + offset,
-                         numeric->upper ? numeric->upper + offset : NULL, work);
+                         tsi_panel_width(an->panels, panel), tsi_analysis_inverse(an),
+                         numeric->lower + offset, numeric->upper ? numeric->upper + offset : NULL, work);
 }
 
 static void report(tsi_numeric *numeric) {

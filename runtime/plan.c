@@ -163,7 +163,9 @@ out:
 
 static void point_to_data(tristar_plan_t *plan, int i) {
   tsi_plan_side *side = &plan->side[i];
-  side->data = (tsi_solve_data){.kernels = tsi_kernels_select(plan->factor->analysis->factor_scalar, NULL),
+  const tristar_analysis_t *an = plan->factor->analysis;
+  const tsi_kernels *kernels = tsi_kernels_select(an->factor_scalar, tsi_analysis_inverse(an), NULL);
+  side->data = (tsi_solve_data){.kernels = kernels,
                                 .chunk = side->chunk,
                                 .slice = side->slice,
                                 .panel = side->panel,

@@ -54,6 +54,16 @@ for run in '--engine serial --order-seed 3' '--workers 2 --repeat 3'; do
 done
 [ "$(bits --precision z --op N)" != "$reference" ] || fail "the checksum does not see --op"
 
+# ---- Bits of the treatments of diagonal blocks
+for inverse in none off; do
+  reference=$(bits --inverse $inverse --engine serial)
+  [ "$(value inverse bits.json)" = $inverse ] || fail "inverse: $(value inverse bits.json), not $inverse"
+  found=$(bits --inverse $inverse --workers 2 --engine tasks --repeat 3)
+  [ "$found" = "$reference" ] || fail "--inverse $inverse: $found, not $reference"
+  [ "$(bits)" != "$reference" ] || fail "--inverse $inverse changes nothing"
+  [ "$(value inverse bits.json)" = diagonal ] || fail "inverse: $(value inverse bits.json), not diagonal"
+done
+
 # ---- X as B: A^2 y = b, then A (A y) = b
 "$tristar" solve gen:s2d9pt:20 --out x.mtx.gz >/dev/null && "$tristar" solve gen:s2d9pt:20 --rhs x.mtx.gz --out y.mtx >/dev/null ||
   fail "--out is not readable as --rhs"
@@ -63,7 +73,7 @@ done
 
 # ---- JSON
 "$tristar" solve gen:circuit:3000 --repeat 3 --report --condition --json - >solve.json || fail "--json -"
-for key in matrix precision op tolerance n nnz method ordering matched nnz_factor stored_factor supernodes panels chunks slices tasks workers \
+for key in matrix precision op tolerance n nnz method ordering inverse matched nnz_factor stored_factor supernodes panels chunks slices tasks workers \
   scheduler read_s analyze_s factor_s plan_s solve_s solve_min_s solve_gbps factor_gflops initial_backward_error \
   backward_error refinement_steps rcond perturbed_pivots peak_rss_bytes factor_bytes peak_factor_bytes checksum \
   version status bandwidth_gbps; do

@@ -58,6 +58,9 @@ expect 2 '--refine -1: not between 0 and' solve gen:s2d9pt:5 --refine -1
 expect 2 '--tolerance 1e-6x: not a number' solve gen:s2d9pt:5 --tolerance 1e-6x
 expect 2 '--tolerance nan: not a number' solve gen:s2d9pt:5 --tolerance nan
 expect 2 '--method qr: not one of auto\|llt\|lu\|ldlt' solve gen:s2d9pt:5 --method qr
+expect 2 '--inverse all: not one of none\|diagonal\|off' solve gen:s2d9pt:5 --inverse all
+expect 2 'unknown or ambiguous option --inverse' plot tree gen:s2d9pt:5 --inverse off
+expect 0 'diagonal blocks are not inverted' info gen:s2d9pt:5 --inverse none
 expect 2 '--precision x: not one of s\|d\|c\|z\|sd\|cz' info gen:s2d9pt:5 --precision x
 expect 2 '--precision needs a value' plot tree gen:s2d9pt:5 --precision
 expect 2 '--op H: not one of N\|T\|C' solve gen:s2d9pt:5 --op H

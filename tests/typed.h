@@ -60,6 +60,25 @@ static inline number get(const typed *t, const void *array, int64_t i) {
   }
 }
 
+/* Values of the view in type t. Complex types: Hermitian and skew imaginary parts for symmetric kinds that
+ * stay definite (small imaginary parts), arbitrary ones for general matrices. To be freed. */
+static inline void *typed_values(const typed *t, const tristar_view *v) {
+  const int64_t *ptr = v->ptr, entries = ptr[v->cols];
+  const int32_t *index = v->index;
+  const double *from = v->values;
+  void *values = malloc((size_t)(entries > 0 ? entries : 1) * t->bytes);
+  double imaginary;
+  for (int64_t j = 0; j < v->cols; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
+      number x = from[p];
+      fill_random(&imaginary, 1, (uint64_t)p + 9);
+      if (t->is_complex && (v->symmetry == TRISTAR_GENERAL || index[p] != j))
+        __imag__ x = 0.1 * imaginary * from[p];
+      put(t, values, p, x);
+    }
+  return values;
+}
+
 /* The entry that a stored off-diagonal one also stands for. */
 static inline number mirrored(tristar_symmetry symmetry, number a) {
   return symmetry == TRISTAR_HERMITIAN ? conj(a) : symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : a;

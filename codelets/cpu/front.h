@@ -108,11 +108,12 @@ typedef struct tsi_front_kernels {
    * == c0, r1 == c1) or below it (c1 <= r0). */
   void (*schur)(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1);
   void (*schur_all)(const tsi_front *front);
-  /* Packs a factored panel: inverts its diagonal block and writes triangle and rectangle (panel.h) to lower,
-   * and for LU the transpose of U's to upper. work: b b scalars. */
-  void (*pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower, void *upper, void *work);
-  /* For factors that are given: P of a triangular factor alone (C and Q are NULL). Packs its panel; unit:
-   * ones on the diagonal, whatever stands there. */
+  /* Packs a factored panel: writes triangle and rectangle (panel.h) to lower, and for LU the transpose of U's
+   * to upper. work: b TSI_PANEL_WIDTH_MAX scalars. */
+  void (*pack)(const tsi_front *front, tsi_index o, tsi_index b, tsi_inverse inverse, void *lower,
+               void *upper, void *work);
+  /* For factors that are given: P of a triangular factor alone (C and Q are NULL). Packs its panel with the
+   * diagonal block inverted; unit: ones on the diagonal, whatever stands there. */
   void (*pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *lower, void *work);
   /* Adds entry e of `count` to row row[e] of a column of P; negative: left out. Its value is
    * values[index ? index[e] : e]. */
@@ -133,8 +134,8 @@ void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_
                                        tsi_pivoting *result);
 void TSI_TYPED(tsi_front_below_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0,
                                     tsi_index r1, const tsi_index *pivot, const void *inverse, bool adjoint);
-void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower, void *upper,
-                               void *work);
+void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, tsi_inverse inverse,
+                               void *lower, void *upper, void *work);
 void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *lower,
                                      void *work);
 void TSI_TYPED(tsi_front_add_column)(const tsi_front *front, tsi_index column, tsi_count count,

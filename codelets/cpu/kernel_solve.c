@@ -6,11 +6,15 @@
  *
  * One right-hand side: vectors run over the 8 rows of a row block. Several (nrhs is then a multiple of 8, the
  * caller pads): vectors run over right-hand sides, in strips of 16, the last of 8. Each strip reads the panel
- * again, from the cache. */
+ * again, from the cache.
+ *
+ * The three treatments of diagonal blocks have a table each and share all but the order of triangle and
+ * rectangle and, TSI_INVERSE_NONE, the substitutions. All is in this one file because everything is made of
+ * the same few functions on row blocks, which must be inlined. */
 #include <string.h>
 
 #include "codelets/cpu/kernels.h"
-#include "codelets/cpu/vector.h"
+#include "codelets/cpu/kernel_narrow.h"
 
 /* ---- One right-hand side ------------------------------------------------------------------------------ */
 
@@ -52,29 +56,8 @@ INLINE void four_blocks_transposed(const tsi_scalar *block, tsi_index w, const l
   }
 }
 
-/* Rows row[0..count-1] of work (one scalar each), zero in the lanes beyond. */
-INLINE lanes gather(const tsi_scalar *work, const tsi_index *row, tsi_index count) {
-  tsi_scalar part[B];
-  if (count >= B)
-    for (int i = 0; i < B; i++) part[i] = work[row[i]];
-  else
-    for (int i = 0; i < B; i++) part[i] = i < count ? work[row[i]] : 0;
-  return as_lanes(load(part));
-}
-
-/* count <= 8 scalars, zero in the lanes beyond. */
-INLINE vec load_some(const tsi_scalar *x, tsi_index count) {
-  tsi_scalar part[B] = {0};
-  memcpy(part, x, (size_t)count * sizeof *x);
-  return load(part);
-}
 INLINE lanes load_part(const tsi_scalar *x, tsi_index count) {
   return as_lanes(load_some(x, count));
-}
-INLINE void store_part(tsi_scalar *x, vec v, tsi_index count) {
-  tsi_scalar part[B];
-  store(part, v);
-  memcpy(x, part, (size_t)count * sizeof *x);
 }
 
 /* Zeroes the partial sums of w columns, and of those up to the next multiple of 8. */
@@ -91,7 +74,7 @@ INLINE void take_sums(tsi_scalar *x, const tsi_scalar *y, tsi_index w, bool subt
     if (count == B)
       store(x + k, sums);
     else
-      store_part(x + k, sums, count);
+      store_some(x + k, sums, count);
   }
 }
 
@@ -109,7 +92,7 @@ static void triangle_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_sc
     if (rows == B)
       store(x + r, sum_value(acc));
     else
-      store_part(x + r, sum_value(acc), rows);
+      store_some(x + r, sum_value(acc), rows);
   }
 }
 
@@ -132,8 +115,70 @@ static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar
   take_sums(x, y, w, false);
 }
 
+/* a b, without the care for infinities that the language has for complex numbers */
+INLINE tsi_scalar product(tsi_scalar a, tsi_scalar b) {
+#if TSI_COMPLEX
+  tsi_scalar p;
+  __real__ p = tsi_re(a) * tsi_re(b) - tsi_im(a) * tsi_im(b);
+  __imag__ p = tsi_re(a) * tsi_im(b) + tsi_im(a) * tsi_re(b);
+  return p;
+#else
+  return a * b;
+#endif
+}
+
+INLINE tsi_scalar lane(vec v, int j) {
+  tsi_scalar part[B];
+  store(part, v);
+  return part[j];
+}
+
+/* x := D^-1 x; TSI_INVERSE_NONE. Forwards by row blocks: what is solved above goes in by a product, then the
+ * corner column by column. */
+static void substitute_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x) {
+  for (tsi_index r = 0; r < w; r += B) {
+    const tsi_index rows = tsi_index_min(B, w - r);
+    vec rest = (rows == B ? load(x + r) : load_some(x + r, rows)) - sum_value(block_times(tri, rows, r, x));
+    tri += (ptrdiff_t)rows * r;
+    for (int j = 0; j < rows; j++) {
+      sum below = no_sum();
+      x[r + j] = product(lane(rest, j), tri[0]);
+      add_times(&below, lanes_from(load(tri - j), j + 1), x[r + j]);
+      rest -= sum_value(below);
+      tri += rows - j;
+    }
+  }
+}
+
+/* Row block r of a triangle begins here, its corner `rows` r scalars later. */
+INLINE const tsi_scalar *row_block(const tsi_scalar *tri, tsi_index r) {
+  return tri + (ptrdiff_t)r * (r + 1) / 2;
+}
+/* The diagonal entry of column j of a corner; those below follow. */
+INLINE const tsi_scalar *corner_column(const tsi_scalar *corner, tsi_index rows, tsi_index j) {
+  return corner + j * rows - j * (j - 1) / 2;
+}
+
+/* x := D'^-1 x; TSI_INVERSE_NONE. Backwards by row blocks; y is scratch for partial sums: what is solved
+ * takes from the columns before. */
+static void substitute_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
+  clear_sums(y, w);
+  for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
+    const tsi_index rows = tsi_index_min(B, w - r);
+    const tsi_scalar *block = row_block(tri, r), *corner = block + (ptrdiff_t)rows * r;
+    take_sums(x + r, y + PARTIAL * (ptrdiff_t)r, rows, true);
+    for (tsi_index j = rows; j-- > 0;) {
+      const tsi_scalar *column = corner_column(corner, rows, j);
+      tsi_scalar rest = x[r + j];
+      for (tsi_index i = rows - 1; i > j; i--) rest -= product(column[i - j], x[r + i]);
+      x[r + j] = product(rest, column[0]);
+    }
+    block_transposed(block, rows, r, load_part(x + r, rows), y);
+  }
+}
+
 /* work[row[i]] -= (R x)[i] */
-static void rectangle_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
+INLINE void rectangle_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                         const tsi_scalar *x, tsi_scalar *work) {
   tsi_scalar part[B];
   tsi_index i = 0;
@@ -148,7 +193,7 @@ static void rectangle_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const 
 }
 
 /* y[k] (partial sums) := R' work[row], row blocks descending */
-static void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
+INLINE void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                                    const tsi_scalar *work, tsi_scalar *y) {
   tsi_index i = m / B * B;
   clear_sums(y, w);
@@ -243,6 +288,52 @@ INLINE void strip_triangle_transposed(const int nv, const tsi_scalar *tri, tsi_i
   strip_copy(nv, x, ldx, y, B * nv, w);
 }
 
+/* X := D^-1 X; TSI_INVERSE_NONE. */
+INLINE void strip_substitute(const int nv, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx) {
+  for (tsi_index r = 0; r < w; r += B) {
+    const tsi_index rows = tsi_index_min(B, w - r);
+    sum acc[B][2];
+    strip_block_times(nv, tri, rows, r, x, ldx, acc);
+    tri += (ptrdiff_t)rows * r;
+    for (tsi_index i = 0; i < rows; i++) {
+      for (tsi_index j = 0; j < i; j++)
+        for (int v = 0; v < nv; v++)
+          add_times(&acc[i][v], load(x + (r + j) * ldx + v * B), corner_column(tri, rows, j)[i - j]);
+      for (int v = 0; v < nv; v++) {
+        tsi_scalar *to = x + (r + i) * ldx + v * B;
+        sum quotient = no_sum();
+        add_times(&quotient, load(to) - sum_value(acc[i][v]), *corner_column(tri, rows, i));
+        store(to, sum_value(quotient));
+      }
+    }
+    tri += rows * (rows + 1) / 2;
+  }
+}
+
+/* X := D'^-1 X; TSI_INVERSE_NONE. y is scratch for w x 8 nv. */
+INLINE void strip_substitute_transposed(const int nv, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
+                                        ptrdiff_t ldx, tsi_scalar *y) {
+  memset(y, 0, (size_t)w * B * (size_t)nv * sizeof *y);
+  for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
+    const tsi_index rows = tsi_index_min(B, w - r);
+    const tsi_scalar *block = row_block(tri, r), *corner = block + (ptrdiff_t)rows * r;
+    vec xr[B][2];
+    for (tsi_index j = rows; j-- > 0;) {
+      const tsi_scalar *column = corner_column(corner, rows, j);
+      for (int v = 0; v < nv; v++) {
+        tsi_scalar *to = x + (r + j) * ldx + v * B;
+        sum known = no_sum(), quotient = no_sum();
+        for (tsi_index i = rows - 1; i > j; i--)
+          add_times(&known, load(x + (r + i) * ldx + v * B), column[i - j]);
+        add_times(&quotient, load(to) - load(y + (r + j) * B * nv + v * B) - sum_value(known), column[0]);
+        store(to, sum_value(quotient));
+      }
+    }
+    strip_gather(nv, x + r * ldx, ldx, NULL, rows, xr);
+    strip_block_transposed(nv, block, rows, r, xr, y);
+  }
+}
+
 /* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W */
 INLINE void strip_rectangle(const int nv, const tsi_scalar *rect, tsi_index m, tsi_index w,
                             const tsi_index *row, const tsi_scalar *x, ptrdiff_t ldx, tsi_scalar *work) {
@@ -289,56 +380,111 @@ static void interchange(tsi_index w, const tsi_index *pivot, tsi_index nrhs, tsi
   }
 }
 
-static void forward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
-                             tsi_index nrhs, void *vector, void *work) {
-  const tsi_scalar *values = factor;
-  tsi_scalar *x = vector, *scratch = work;
-  const tsi_scalar *tri = values + panel->values;
-  const tsi_index w = panel->width;
-  if (pivots) interchange(w, pivots + panel->column, nrhs, x, false);
+/* x := T x, or T^-1 x where the triangle is not inverted. */
+INLINE void apply_triangle(const tsi_inverse inverse, const tsi_scalar *tri, tsi_index w, tsi_index nrhs,
+                           tsi_scalar *x, tsi_scalar *scratch) {
+  const bool solve = inverse == TSI_INVERSE_NONE;
   if (nrhs == 1) {
-    triangle_1(tri, w, x, scratch);
+    solve ? substitute_1(tri, w, x) : triangle_1(tri, w, x, scratch);
     return;
   }
   tsi_index c = 0;
-  for (; c + 16 <= nrhs; c += 16) strip_triangle(2, tri, w, x + c, nrhs, scratch);
-  if (c < nrhs) strip_triangle(1, tri, w, x + c, nrhs, scratch);
+  for (; c + 16 <= nrhs; c += 16)
+    solve ? strip_substitute(2, tri, w, x + c, nrhs) : strip_triangle(2, tri, w, x + c, nrhs, scratch);
+  if (c < nrhs)
+    solve ? strip_substitute(1, tri, w, x + c, nrhs) : strip_triangle(1, tri, w, x + c, nrhs, scratch);
+}
+
+/* x := T' x, or T'^-1 x where the triangle is not inverted. */
+INLINE void apply_triangle_transposed(const tsi_inverse inverse, const tsi_scalar *tri, tsi_index w,
+                                      tsi_index nrhs, tsi_scalar *x, tsi_scalar *scratch) {
+  const bool solve = inverse == TSI_INVERSE_NONE;
+  if (nrhs == 1) {
+    solve ? substitute_transposed_1(tri, w, x, scratch) : triangle_transposed_1(tri, w, x, scratch);
+    return;
+  }
+  tsi_index c = 0;
+  for (; c + 16 <= nrhs; c += 16)
+    solve ? strip_substitute_transposed(2, tri, w, x + c, nrhs, scratch)
+          : strip_triangle_transposed(2, tri, w, x + c, nrhs, scratch);
+  if (c < nrhs)
+    solve ? strip_substitute_transposed(1, tri, w, x + c, nrhs, scratch)
+          : strip_triangle_transposed(1, tri, w, x + c, nrhs, scratch);
+}
+
+static void forward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
+                             tsi_index nrhs, void *vector, void *work) {
+  const tsi_scalar *values = factor;
+  if (pivots) interchange(panel->width, pivots + panel->column, nrhs, vector, false);
+  apply_triangle(TSI_INVERSE_DIAGONAL, values + panel->values, panel->width, nrhs, vector, work);
+}
+static void forward_triangle_none(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
+                                  tsi_index nrhs, void *vector, void *work) {
+  const tsi_scalar *values = factor;
+  if (pivots) interchange(panel->width, pivots + panel->column, nrhs, vector, false);
+  apply_triangle(TSI_INVERSE_NONE, values + panel->values, panel->width, nrhs, vector, work);
 }
 
 static void backward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
                               tsi_index nrhs, void *vector, void *work) {
   const tsi_scalar *values = factor;
-  tsi_scalar *x = vector, *scratch = work;
-  const tsi_scalar *tri = values + panel->values;
-  const tsi_index w = panel->width;
-  if (nrhs == 1)
-    triangle_transposed_1(tri, w, x, scratch);
-  else {
-    tsi_index c = 0;
-    for (; c + 16 <= nrhs; c += 16) strip_triangle_transposed(2, tri, w, x + c, nrhs, scratch);
-    if (c < nrhs) strip_triangle_transposed(1, tri, w, x + c, nrhs, scratch);
-  }
-  if (pivots) interchange(w, pivots + panel->column, nrhs, x, true);
+  apply_triangle_transposed(TSI_INVERSE_DIAGONAL, values + panel->values, panel->width, nrhs, vector, work);
+  if (pivots) interchange(panel->width, pivots + panel->column, nrhs, vector, true);
+}
+static void backward_triangle_none(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
+                                   tsi_index nrhs, void *vector, void *work) {
+  const tsi_scalar *values = factor;
+  apply_triangle_transposed(TSI_INVERSE_NONE, values + panel->values, panel->width, nrhs, vector, work);
+  if (pivots) interchange(panel->width, pivots + panel->column, nrhs, vector, true);
 }
 
-static void forward(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
-                    const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
-  const tsi_scalar *values = factor;
-  tsi_scalar *work = workspace;
+static void interchange_panel(const tsi_panel *panel, const tsi_index *pivots, tsi_index nrhs, void *vector,
+                              bool undo) {
+  if (pivots) interchange(panel->width, pivots + panel->column, nrhs, vector, undo);
+}
+
+/* w[rows] -= R x */
+INLINE void subtract_product(const tsi_panel *panel, const tsi_scalar *values, const tsi_index *row,
+                             tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work) {
+  const tsi_scalar *rect = values + panel->values + tsi_triangle_size(panel->width);
+  if (nrhs == 1) {
+    rectangle_1(rect, panel->height, panel->width, row, x, work);
+    return;
+  }
+  tsi_index c = 0;
+  for (; c + 16 <= nrhs; c += 16)
+    strip_rectangle(2, rect, panel->height, panel->width, row, x + c, nrhs, work + c);
+  if (c < nrhs) strip_rectangle(1, rect, panel->height, panel->width, row, x + c, nrhs, work + c);
+}
+
+INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_panel *panels,
+                          const tsi_scalar *values, const tsi_index *rows, const tsi_index *pivots,
+                          tsi_index nrhs, tsi_scalar *work, tsi_scalar *scratch) {
   for (const tsi_panel *panel = panels; panel < panels + count; panel++) {
-    const tsi_scalar *rect = values + panel->values + tsi_triangle_size(panel->width);
-    const tsi_index *row = rows + panel->row;
     tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
-    forward_triangle(panel, values, pivots, nrhs, x, scratch);
-    if (nrhs == 1) {
-      rectangle_1(rect, panel->height, panel->width, row, x, work);
+    if (inverse == TSI_INVERSE_DIAGONAL && nrhs == 1 && is_narrow(panel->width)) {
+      interchange_panel(panel, pivots, 1, x, false);
+      narrow_forward(panel, values + panel->values, rows + panel->row, x, work);
       continue;
     }
-    tsi_index c = 0;
-    for (; c + 16 <= nrhs; c += 16)
-      strip_rectangle(2, rect, panel->height, panel->width, row, x + c, nrhs, work + c);
-    if (c < nrhs) strip_rectangle(1, rect, panel->height, panel->width, row, x + c, nrhs, work + c);
+    if (inverse == TSI_INVERSE_DIAGONAL) forward_triangle(panel, values, pivots, nrhs, x, scratch);
+    if (inverse == TSI_INVERSE_NONE) forward_triangle_none(panel, values, pivots, nrhs, x, scratch);
+    if (inverse == TSI_INVERSE_OFF) interchange_panel(panel, pivots, nrhs, x, false);
+    subtract_product(panel, values, rows + panel->row, nrhs, x, work);
+    if (inverse == TSI_INVERSE_OFF) forward_triangle(panel, values, NULL, nrhs, x, scratch);
   }
+}
+static void forward(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
+                    const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
+  sweep_forward(TSI_INVERSE_DIAGONAL, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
+}
+static void forward_none(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
+                         const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
+  sweep_forward(TSI_INVERSE_NONE, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
+}
+static void forward_off(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
+                        const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
+  sweep_forward(TSI_INVERSE_OFF, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
 }
 
 /* x -= y, strip of 8 nv columns */
@@ -352,9 +498,8 @@ INLINE void fetch(const void *from, const void *to) {
   for (const char *line = from; line < (const char *)to; line += 64) __builtin_prefetch(line, 0, 3);
 }
 
-/* What a backward sweep reads next lies before what it reads now, but is itself read in ascending order:
- * processors do not foresee that. So AHEAD bytes before the panel at hand are fetched; *fetched is where that
- * began the last time. */
+/* A backward sweep reads its factor strictly downwards. Processors foresee that less well than the way up, so
+ * AHEAD bytes before the panel at hand are fetched; *fetched is where that began the last time. */
 #define AHEAD 8192
 INLINE void fetch_before(const void *begin, const void *now, const char **fetched) {
   const ptrdiff_t left = (const char *)now - (const char *)begin;
@@ -363,36 +508,63 @@ INLINE void fetch_before(const void *begin, const void *now, const char **fetche
   *fetched = from;
 }
 
-static void backward(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
-                     const tsi_index *pivots, tsi_index nrhs, void *workspace, void *partial) {
-  const tsi_scalar *values = factor;
-  tsi_scalar *work = workspace, *scratch = partial;
+/* x -= R' w[rows] */
+INLINE void subtract_transposed(const tsi_panel *panel, const tsi_scalar *values, const tsi_index *row,
+                                tsi_index nrhs, tsi_scalar *x, const tsi_scalar *work, tsi_scalar *scratch) {
+  const tsi_index m = panel->height, w = panel->width;
+  const tsi_scalar *rect = values + panel->values + tsi_triangle_size(w);
+  if (m == 0) return;
+  if (nrhs == 1) {
+    rectangle_transposed_1(rect, m, w, row, work, scratch);
+    take_sums(x, scratch, w, true);
+    return;
+  }
+  tsi_index c = 0;
+  for (; c + 16 <= nrhs; c += 16) {
+    strip_rectangle_transposed(2, rect, m, w, row, work + c, nrhs, scratch);
+    strip_subtract(2, x + c, nrhs, scratch, w);
+  }
+  if (c < nrhs) {
+    strip_rectangle_transposed(1, rect, m, w, row, work + c, nrhs, scratch);
+    strip_subtract(1, x + c, nrhs, scratch, w);
+  }
+}
+
+INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi_panel *panels,
+                           const tsi_scalar *values, const tsi_index *rows, const tsi_index *pivots,
+                           tsi_index nrhs, tsi_scalar *work, tsi_scalar *scratch) {
   const tsi_panel *last = panels + count - 1;
   const char *fetched = (const char *)(values + last->values),
              *fetched_rows = (const char *)(rows + last->row);
   for (const tsi_panel *panel = panels + count; panel-- > panels;) {
+    tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
     fetch_before(values + panels->values, values + panel->values, &fetched);
     fetch_before(rows + panels->row, rows + panel->row, &fetched_rows);
-    const tsi_scalar *rect = values + panel->values + tsi_triangle_size(panel->width);
-    const tsi_index *row = rows + panel->row;
-    const tsi_index m = panel->height, w = panel->width;
-    tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
-    if (m > 0 && nrhs == 1) {
-      rectangle_transposed_1(rect, m, w, row, work, scratch);
-      take_sums(x, scratch, w, true);
-    } else if (m > 0) {
-      tsi_index c = 0;
-      for (; c + 16 <= nrhs; c += 16) {
-        strip_rectangle_transposed(2, rect, m, w, row, work + c, nrhs, scratch);
-        strip_subtract(2, x + c, nrhs, scratch, w);
-      }
-      if (c < nrhs) {
-        strip_rectangle_transposed(1, rect, m, w, row, work + c, nrhs, scratch);
-        strip_subtract(1, x + c, nrhs, scratch, w);
-      }
+    if (inverse == TSI_INVERSE_OFF) {
+      backward_triangle(panel, values, NULL, nrhs, x, scratch);
+      subtract_transposed(panel, values, rows + panel->row, nrhs, x, work, scratch);
+      interchange_panel(panel, pivots, nrhs, x, true);
+    } else if (inverse == TSI_INVERSE_DIAGONAL && nrhs == 1 && is_narrow(panel->width)) {
+      narrow_backward(panel, values + panel->values, rows + panel->row, x, work);
+      interchange_panel(panel, pivots, 1, x, true);
+    } else {
+      subtract_transposed(panel, values, rows + panel->row, nrhs, x, work, scratch);
+      if (inverse == TSI_INVERSE_DIAGONAL) backward_triangle(panel, values, pivots, nrhs, x, scratch);
+      if (inverse == TSI_INVERSE_NONE) backward_triangle_none(panel, values, pivots, nrhs, x, scratch);
     }
-    backward_triangle(panel, values, pivots, nrhs, x, scratch);
   }
+}
+static void backward(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
+                     const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
+  sweep_backward(TSI_INVERSE_DIAGONAL, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
+}
+static void backward_none(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
+                          const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
+  sweep_backward(TSI_INVERSE_NONE, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
+}
+static void backward_off(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
+                         const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
+  sweep_backward(TSI_INVERSE_OFF, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
 }
 
 /* ---- Row slices -------------------------------------------------------------------------------------------
@@ -408,7 +580,7 @@ static void forward_slice(const tsi_panel *panel, const void *factor, tsi_index 
   tsi_index c = 0;
   if (nrhs == 1)
     for (tsi_index i = 0; i < count; i += B, rect += B * (ptrdiff_t)w)
-      store_part(u + i, -sum_value(block_times(rect, tsi_index_min(B, panel->height - first - i), w, x)),
+      store_some(u + i, -sum_value(block_times(rect, tsi_index_min(B, panel->height - first - i), w, x)),
                  tsi_index_min(B, count - i));
   else {
     for (; c + 16 <= nrhs; c += 16) strip_rectangle(2, rect, count, w, NULL, x + c, nrhs, u + c);
@@ -452,12 +624,22 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
 #define TEXT_(isa) #isa
 #define TEXT(isa) TEXT_(isa)
 
-const tsi_kernels TABLE(TSI_ISA) = {
-    .isa = TEXT(TSI_ISA),
-    .forward = forward,
-    .backward = backward,
-    .forward_triangle = forward_triangle,
-    .backward_triangle = backward_triangle,
-    .forward_slice = forward_slice,
-    .backward_slice = backward_slice,
+#define ENTRIES(treatment, forward_sweep, backward_sweep, forward_diagonal, backward_diagonal)               \
+  [treatment] = {                                                                                            \
+      .isa = TEXT(TSI_ISA),                                                                                  \
+      .inverse = treatment,                                                                                  \
+      .forward = forward_sweep,                                                                              \
+      .backward = backward_sweep,                                                                            \
+      .forward_triangle = forward_diagonal,                                                                  \
+      .backward_triangle = backward_diagonal,                                                                \
+      .interchange = interchange_panel,                                                                      \
+      .forward_slice = forward_slice,                                                                        \
+      .backward_slice = backward_slice,                                                                      \
+  }
+
+extern const tsi_kernels TABLE(TSI_ISA)[TSI_INVERSES];
+const tsi_kernels TABLE(TSI_ISA)[TSI_INVERSES] = {
+    ENTRIES(TSI_INVERSE_DIAGONAL, forward, backward, forward_triangle, backward_triangle),
+    ENTRIES(TSI_INVERSE_NONE, forward_none, backward_none, forward_triangle_none, backward_triangle_none),
+    ENTRIES(TSI_INVERSE_OFF, forward_off, backward_off, forward_triangle, backward_triangle),
 };

@@ -1,4 +1,5 @@
-/* Chooses the kernel table of a scalar type for the best instruction set that the processor has. */
+/* Chooses the kernel table of a scalar type and a treatment of diagonal blocks for the best instruction set
+ * that the processor has. */
 #include "codelets/cpu/kernels.h"
 
 #include <string.h>
@@ -6,14 +7,15 @@
 #ifdef TSI_HAVE_X86_KERNELS
 #define ISAS 3
 #define DECLARE(t)                                                                                           \
-  extern const tsi_kernels tsi_kernels_##t##_base, tsi_kernels_##t##_avx2, tsi_kernels_##t##_avx512;
+  extern const tsi_kernels tsi_kernels_##t##_base[TSI_INVERSES], tsi_kernels_##t##_avx2[TSI_INVERSES],       \
+      tsi_kernels_##t##_avx512[TSI_INVERSES];
 #define TABLES(t)                                                                                            \
-  { &tsi_kernels_##t##_base, &tsi_kernels_##t##_avx2, &tsi_kernels_##t##_avx512 }
+  { tsi_kernels_##t##_base, tsi_kernels_##t##_avx2, tsi_kernels_##t##_avx512 }
 #else
 #define ISAS 1
-#define DECLARE(t) extern const tsi_kernels tsi_kernels_##t##_base;
+#define DECLARE(t) extern const tsi_kernels tsi_kernels_##t##_base[TSI_INVERSES];
 #define TABLES(t)                                                                                            \
-  { &tsi_kernels_##t##_base }
+  { tsi_kernels_##t##_base }
 #endif
 DECLARE(s)
 DECLARE(d)
@@ -34,13 +36,13 @@ static int usable(void) {
 #endif
 }
 
-const tsi_kernels *tsi_kernels_select(char scalar, const char *isa) {
+const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
   static const char letters[] = "sdcz";
   static const tsi_kernels *const tables[][ISAS] = {TABLES(s), TABLES(d), TABLES(c), TABLES(z)};
   const char *letter = strchr(letters, scalar);
   if (letter == NULL || scalar == 0) return NULL;
   for (int i = usable(); i-- > 0;) {
-    const tsi_kernels *table = tables[letter - letters][i];
+    const tsi_kernels *table = &tables[letter - letters][i][inverse];
     if (isa == NULL || strcmp(isa, table->isa) == 0) return table;
   }
   return NULL;

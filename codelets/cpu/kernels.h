@@ -9,7 +9,14 @@
  *   backward, panel K:   x_K := P_K' T_K' (x_K - R_K' w[rows])
  *
  * T the triangle (inverted diagonal block), R the rectangle, P the row interchanges inside the diagonal block
- * (LU only: on the lower factor; NULL otherwise). nrhs is 1 or a multiple of 8. The order of every sum is
+ * (LU only: on the lower factor; NULL otherwise). That is TSI_INVERSE_DIAGONAL. With TSI_INVERSE_NONE
+ * (panel.h) T^-1 and T'^-1 stand in the place of T and T'. With TSI_INVERSE_OFF, where R is already
+ * multiplied by T,
+ *
+ *   forward,  panel K:   x_K := P_K x_K;   w[rows] := w[rows] - R_K x_K;   x_K := T_K x_K
+ *   backward, panel K:   x_K := P_K' (T_K' x_K - R_K' w[rows])
+ *
+ * nrhs is 1 or a multiple of 8. The order of every sum is
  * fixed by the arguments, so results repeat bit for bit.
  *
  * Kernels take plain pointers and sizes, hold no state and check nothing. */
@@ -23,7 +30,8 @@
 
 /* values, w, x, u, sum, scratch: arrays of the table's scalar type. */
 typedef struct tsi_kernels {
-  const char *isa; /* "base", "avx2", "avx512" */
+  const char *isa;     /* "base", "avx2", "avx512" */
+  tsi_inverse inverse; /* the treatment of diagonal blocks that the panels must have */
   /* Sweeps count panels in ascending (forward) or descending (backward) order. pivots: n, indexed by
    * panel.column, or NULL. */
   void (*forward)(tsi_index count, const tsi_panel *panels, const void *values, const tsi_index *rows,
@@ -35,6 +43,8 @@ typedef struct tsi_kernels {
                            tsi_index nrhs, void *x, void *scratch);
   void (*backward_triangle)(const tsi_panel *panel, const void *values, const tsi_index *pivots,
                             tsi_index nrhs, void *x, void *scratch);
+  /* x := P x, or, undo, P' x. pivots: as above. */
+  void (*interchange)(const tsi_panel *panel, const tsi_index *pivots, tsi_index nrhs, void *x, bool undo);
   /* Rows first .. first+count-1 of one panel's rectangle; first is a multiple of TSI_ROW_BLOCK.
    * forward:  u := -R x  (overwrites; u has count rows);   backward: sum := R' w  (overwrites; sum has
    * `width` rows). */
@@ -44,8 +54,8 @@ typedef struct tsi_kernels {
                          tsi_index nrhs, const void *w, void *sum, void *scratch);
 } tsi_kernels;
 
-/* The table for a scalar type ('s', 'd', 'c', 'z') on this processor. isa (may be NULL: the best) asks for
- * one by its name; NULL is returned if it cannot run here. */
-const tsi_kernels *tsi_kernels_select(char scalar, const char *isa);
+/* The table for a scalar type ('s', 'd', 'c', 'z') and a treatment on this processor. isa (may be NULL: the
+ * best) asks for one by its name; NULL is returned if it cannot run here. */
+const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa);
 
 #endif

@@ -13,6 +13,14 @@
  *   backward chunk  u_c = x of the owners (unsliced), x_c -= sum_k (sliced);  panels in reverse;  x to the
  * user (permuted, scaled)
  *
+ * With TSI_INVERSE_OFF the rectangle works on x as it is before the triangle, forward, and its sum is
+ * subtracted after the triangle, backward. So the forward task of a sliced chunk leaves P x_c in the first
+ * `width` rows of partial sums, where its forward slices find it. No backward slice of the chunk writes there
+ * before the last forward slice has read: it waits for x of the owner of its first row, whose own columns
+ * have all later rows below them, hence for the backward and so the forward tasks of the owners of all rows,
+ * and these wait for the forward slices. (Imported factors, whose rows may be others, are
+ * TSI_INVERSE_DIAGONAL.)
+ *
  * A solve may consist of one direction only: then the forward chunk also writes x, or the backward chunk
  * reads b. With sparse right-hand sides, or few rows of x asked for, chunks that have no part in the result
  * do nothing; x of a chunk that had no part forward is zero.

@@ -3,12 +3,20 @@
  * A panel is w consecutive columns of a lower triangular factor F (L itself, or U^T): a w x w diagonal block
  * and m rows below it. It is stored in the order in which the solve streams it, in two segments:
  *
- *   triangle   the inverse of the diagonal block, lower triangular, w (w + 1) / 2 entries
- *   rectangle  the m x w block of the rows below, m w entries
+ *   triangle   T, lower triangular, w (w + 1) / 2 entries
+ *   rectangle  R, m w entries
  *
- * Both are cut into row blocks of TSI_ROW_BLOCK = 8 rows (the last may have fewer); inside a row block the
- * entries lie column by column. Row block b of the triangle is a rectangle (its rows x the 8 b columns before
- * it) followed by its corner, a packed lower triangle, column by column. No zero is stored.
+ * With D the diagonal block and G the m x w block of the rows below, there are three treatments of diagonal
+ * blocks (Yamazaki, Rajamanickam and Ellingwood, ICPP 2020); all panels of a factor have the same:
+ *
+ *   TSI_INVERSE_DIAGONAL  T = D^-1, R = G        triangle and rectangle are products, one after the other
+ *   TSI_INVERSE_NONE      T = D,    R = G        the triangle is a substitution; on its diagonal are the
+ *                                                reciprocals of D's, so that a solve divides nowhere
+ *   TSI_INVERSE_OFF       T = D^-1, R = G D^-1   both are products and work on the same x
+ *
+ * Both segments are cut into row blocks of TSI_ROW_BLOCK = 8 rows (the last may have fewer); inside a row
+ * block the entries lie column by column. Row block b of the triangle is a rectangle (its rows x the 8 b
+ * columns before it) followed by its corner, a packed lower triangle, column by column. No zero is stored.
  *
  *      triangle, w = 18          rectangle, m = 20
  *      b=0  \                    b=0  8 x w
@@ -27,6 +35,14 @@
 #define TSI_ROW_BLOCK 8
 #define TSI_STREAM_PAD 64
 #define TSI_PANEL_WIDTH_MAX 128
+
+/* The treatment of diagonal blocks, see above. */
+typedef enum tsi_inverse {
+  TSI_INVERSE_DIAGONAL,
+  TSI_INVERSE_NONE,
+  TSI_INVERSE_OFF,
+  TSI_INVERSES
+} tsi_inverse;
 
 static inline tsi_count tsi_round_up_block(tsi_count count) {
   return (count + TSI_ROW_BLOCK - 1) / TSI_ROW_BLOCK * TSI_ROW_BLOCK;

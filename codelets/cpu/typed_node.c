@@ -190,6 +190,42 @@ static void apply_inverse(const tsi_solve_call *call, const tsi_solve_chunk *chu
   }
 }
 
+/* Rows of partial sums of a sliced chunk; with TSI_INVERSE_OFF, forward, P x. */
+static tsi_scalar *partial_sums(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
+  return chunk_rows(call, chunk) + (ptrdiff_t)(chunk->update + chunk->off_rows) * call->stride;
+}
+
+/* The diagonal part of a sliced chunk's panel; its slices make the update vector. */
+static void forward_sliced(const tsi_solve_data *data, const tsi_solve_call *call,
+                           const tsi_solve_chunk *chunk, tsi_scalar *x, tsi_scalar *scratch) {
+  const tsi_panel *panel = &data->panel[chunk->panel];
+  const tsi_index *pivots = call->forward_pivots;
+  if (data->kernels->inverse == TSI_INVERSE_OFF) {
+    data->kernels->interchange(panel, pivots, call->stride, x, false);
+    memcpy(partial_sums(call, chunk), x, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
+    pivots = NULL;
+  }
+  data->kernels->forward_triangle(panel, call->forward_values, pivots, call->stride, x, scratch);
+}
+
+/* The same backward, with what the slices have summed. */
+static void backward_sliced(const tsi_solve_data *data, const tsi_solve_call *call,
+                            const tsi_solve_chunk *chunk, tsi_scalar *x, tsi_scalar *scratch) {
+  const tsi_panel *panel = &data->panel[chunk->panel];
+  const ptrdiff_t size = (ptrdiff_t)chunk->columns * call->stride;
+  const bool triangle_first = data->kernels->inverse == TSI_INVERSE_OFF;
+  const tsi_scalar *sum = partial_sums(call, chunk);
+  if (triangle_first)
+    data->kernels->backward_triangle(panel, call->backward_values, NULL, call->stride, x, scratch);
+  for (tsi_index k = 0; k < chunk->slices; k++, sum += size)
+    for (ptrdiff_t i = 0; i < size; i++) x[i] -= sum[i];
+  if (triangle_first)
+    data->kernels->interchange(panel, call->backward_pivots, call->stride, x, true);
+  else
+    data->kernels->backward_triangle(panel, call->backward_values, call->backward_pivots, call->stride, x,
+                                     scratch);
+}
+
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
@@ -200,9 +236,8 @@ static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call
     const tsi_solve_pair *pair = &data->pair[data->by_target[chunk->sources + q]];
     if (forward_part(call, pair->source)) add_updates(data, call, pair, chunk, x);
   }
-  if (chunk->slices > 0) /* they make the update vector */
-    data->kernels->forward_triangle(&data->panel[chunk->panel], call->forward_values, call->forward_pivots,
-                                    call->stride, x, scratch);
+  if (chunk->slices > 0)
+    forward_sliced(data, call, chunk, x, scratch);
   else {
     memset(x + (ptrdiff_t)chunk->update * call->stride, 0,
            (size_t)chunk->off_rows * (size_t)call->stride * sizeof *x);
@@ -215,10 +250,12 @@ static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call
 static void forward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_slice *slice = &data->slice[number];
   const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
+  const bool before = data->kernels->inverse == TSI_INVERSE_OFF; /* the triangle was applied */
   tsi_scalar *x = chunk_rows(call, chunk);
   if (!forward_part(call, slice->chunk)) return;
   data->kernels->forward_slice(&data->panel[chunk->panel], call->forward_values, slice->first, slice->count,
-                               call->stride, x, x + (ptrdiff_t)(chunk->update + slice->first) * call->stride);
+                               call->stride, before ? partial_sums(call, chunk) : x,
+                               x + (ptrdiff_t)(chunk->update + slice->first) * call->stride);
 }
 
 static void backward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
@@ -227,7 +264,7 @@ static void backward_slice(const tsi_solve_data *data, const tsi_solve_call *cal
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->update * call->stride;
   tsi_scalar *sum =
-      u + ((ptrdiff_t)chunk->off_rows + (ptrdiff_t)(number - chunk->slice) * chunk->columns) * call->stride;
+      partial_sums(call, chunk) + (ptrdiff_t)(number - chunk->slice) * chunk->columns * call->stride;
   if (!backward_part(call, slice->chunk)) return;
   copy_owners(data, call, chunk, slice->first, slice->first + slice->count);
   data->kernels->backward_slice(&data->panel[chunk->panel], call->backward_values, slice->first, slice->count,
@@ -246,14 +283,9 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   if (call->inverse) apply_inverse(call, chunk, x);
   if (TSI_COMPLEX && call->conjugate_backward)
     for (ptrdiff_t i = 0; i < (ptrdiff_t)chunk->columns * call->stride; i++) x[i] = tsi_conj(x[i]);
-  if (chunk->slices > 0) {
-    const ptrdiff_t size = (ptrdiff_t)chunk->columns * call->stride;
-    const tsi_scalar *sum = x + (ptrdiff_t)(chunk->update + chunk->off_rows) * call->stride;
-    for (tsi_index k = 0; k < chunk->slices; k++, sum += size)
-      for (ptrdiff_t i = 0; i < size; i++) x[i] -= sum[i];
-    data->kernels->backward_triangle(&data->panel[chunk->panel], call->backward_values, call->backward_pivots,
-                                     call->stride, x, scratch);
-  } else {
+  if (chunk->slices > 0)
+    backward_sliced(data, call, chunk, x, scratch);
+  else {
     copy_owners(data, call, chunk, 0, chunk->off_rows);
     data->kernels->backward(chunk->panels, data->panel + chunk->panel, call->backward_values, data->local_row,
                             call->backward_pivots, call->stride, x, scratch);

@@ -1,4 +1,7 @@
-/* From a factored front to packed panels (panel.h): inverts the diagonal blocks and reorders the entries. */
+/* From a factored front to packed panels (panel.h): treats the diagonal blocks and reorders the entries.
+ *
+ * Reads   P and Q of a front, which other tasks may be reading too.
+ * Writes  the panel's segments of the factor's stream, and scratch of the caller. */
 #include <string.h>
 
 #include "codelets/cpu/blas.h"
@@ -42,48 +45,102 @@ static void zero_between(tsi_scalar *from, tsi_scalar *to) {
   while (from < to) *from++ = 0;
 }
 
-/* Copies a b x b block and inverts its lower or upper triangle. */
-static void invert(const tsi_scalar *block, int ld, tsi_index b, const char *uplo, const char *diag,
-                   tsi_scalar *inverse) {
-  int info = 0; /* cannot be positive: no pivot is zero */
-  for (tsi_index k = 0; k < b; k++)
-    memcpy(inverse + (ptrdiff_t)k * b, block + (ptrdiff_t)k * ld, (size_t)b * sizeof *inverse);
-  TSI_LAPACK(trtri)(uplo, diag, &b, inverse, &b, &info);
-  if (*diag == 'U')
-    for (tsi_index k = 0; k < b; k++) inverse[k + (ptrdiff_t)k * b] = 1;
+/* What a panel's triangle is made of: D, lower triangular. */
+typedef struct diagonal_block {
+  const tsi_scalar *a; /* column-major */
+  int ld;
+  tsi_index b;
+  bool transposed; /* a holds the transpose of D, upper triangular */
+  bool unit;       /* ones on the diagonal, whatever stands there */
+  tsi_inverse inverse;
+} diagonal_block;
+
+static CBLAS_UPLO uplo_of(const diagonal_block *d) {
+  return d->transposed ? CblasUpper : CblasLower;
 }
 
-void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *panel,
-                                     void *scratch) {
-  tsi_scalar *lower = panel, *work = scratch;
-  const ptrdiff_t f = front->f;
-  const tsi_index below = front->f - o - b;
-  const tsi_scalar *diagonal = (const tsi_scalar *)front->p + o + o * f;
+/* The diagonal of a copy becomes what the triangle is to have there. */
+static void set_diagonal(const diagonal_block *d, tsi_scalar *copy) {
+  for (tsi_index k = 0; k < d->b; k++) {
+    tsi_scalar *entry = &copy[k + (ptrdiff_t)k * d->b];
+    if (d->unit)
+      *entry = 1;
+    else if (d->inverse == TSI_INVERSE_NONE)
+      *entry = 1 / *entry;
+  }
+}
+
+/* Writes the triangle. work: b b scalars. Returns the end. */
+static tsi_scalar *pack_diagonal(const diagonal_block *d, tsi_scalar *to, tsi_scalar *work) {
+  const tsi_index b = d->b;
+  int info = 0; /* cannot be positive: no pivot is zero */
+  for (tsi_index k = 0; k < b; k++)
+    memcpy(work + (ptrdiff_t)k * b, d->a + (ptrdiff_t)k * d->ld, (size_t)b * sizeof *work);
+  if (d->inverse != TSI_INVERSE_NONE)
+    TSI_LAPACK(trtri)(d->transposed ? "U" : "L", d->unit ? "U" : "N", &b, work, &b, &info);
+  set_diagonal(d, work);
+  return pack_triangle(d->transposed ? (source){work, b, 1} : (source){work, 1, b}, b, to);
+}
+
+#define PIECE TSI_PANEL_WIDTH_MAX /* rows that are multiplied by D^-1 at once */
+
+/* Writes `rows` rows of the rectangle after `before` rows. work: PIECE b scalars. */
+static void pack_below(const diagonal_block *d, source s, tsi_index rows, tsi_index before, tsi_index height,
+                       tsi_scalar *rectangle, tsi_scalar *work) {
+  if (d->inverse != TSI_INVERSE_OFF) {
+    pack_rows(s, rows, d->b, before, height, rectangle);
+    return;
+  }
+  for (tsi_index i = 0; i < rows; i += PIECE) {
+    const tsi_index count = tsi_index_min(PIECE, rows - i);
+    for (tsi_index k = 0; k < d->b; k++)
+      for (tsi_index l = 0; l < count; l++)
+        work[l + (ptrdiff_t)k * count] = s.a[(i + l) * s.row_step + k * s.column_step];
+    /* by substitution: its backward error is smaller than that of a product with the computed inverse */
+    tsi_trsm(CblasRight, uplo_of(d), d->transposed ? CblasTrans : CblasNoTrans,
+             d->unit ? CblasUnit : CblasNonUnit, count, d->b, d->a, d->ld, work, count);
+    pack_rows((source){work, 1, count}, count, d->b, before + i, height, rectangle);
+  }
+}
+
+static const tsi_scalar *diagonal_of(const tsi_front *front, tsi_index o) {
+  return (const tsi_scalar *)front->p + o + o * (ptrdiff_t)front->f;
+}
+
+static void pack_lower(const tsi_front *front, tsi_index o, const diagonal_block *d, tsi_scalar *lower,
+                       tsi_scalar *work) {
+  const tsi_index b = d->b, below = front->f - o - b;
   tsi_scalar *rectangle = lower + tsi_triangle_size(b), *end = lower + tsi_panel_size(b, below);
-  invert(diagonal, front->f, b, "L", unit ? "U" : "N", work);
-  zero_between(pack_triangle((source){work, 1, b}, b, lower), rectangle);
-  pack_rows((source){diagonal + b, 1, f}, below, b, 0, below, rectangle);
+  zero_between(pack_diagonal(d, lower, work), rectangle);
+  pack_below(d, (source){d->a + b, 1, front->f}, below, 0, below, rectangle, work);
   zero_between(rectangle + (ptrdiff_t)below * b, end);
 }
 
 /* The transpose of U's panel. */
-static void pack_upper(const tsi_front *front, tsi_index o, tsi_index b, tsi_scalar *upper,
+static void pack_upper(const tsi_front *front, tsi_index o, const diagonal_block *d, tsi_scalar *upper,
                        tsi_scalar *work) {
   const ptrdiff_t f = front->f;
-  const tsi_index below = front->f - o - b, inside = front->w - o - b;
-  const tsi_scalar *diagonal = (const tsi_scalar *)front->p + o + o * f;
+  const tsi_index b = d->b, below = front->f - o - b, inside = front->w - o - b;
   tsi_scalar *rectangle = upper + tsi_triangle_size(b), *end = upper + tsi_panel_size(b, below);
-  invert(diagonal, front->f, b, "U", "N", work);
-  zero_between(pack_triangle((source){work, b, 1}, b, upper), rectangle);
-  pack_rows((source){diagonal + b * f, f, 1}, inside, b, 0, below, rectangle);
-  pack_rows((source){(const tsi_scalar *)front->q + o, front->w, 1}, front->m, b, inside, below, rectangle);
+  zero_between(pack_diagonal(d, upper, work), rectangle);
+  pack_below(d, (source){d->a + b * f, f, 1}, inside, 0, below, rectangle, work);
+  pack_below(d, (source){(const tsi_scalar *)front->q + o, front->w, 1}, front->m, inside, below, rectangle,
+             work);
   zero_between(rectangle + (ptrdiff_t)below * b, end);
 }
 
-void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, void *lower, void *upper,
-                               void *work) {
-  TSI_TYPED(tsi_front_pack_lower)(front, o, b, front->q != NULL, lower, work);
-  if (front->full) pack_upper(front, o, b, upper, work);
+void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *panel,
+                                     void *scratch) {
+  const diagonal_block d = {diagonal_of(front, o), front->f, b, false, unit, TSI_INVERSE_DIAGONAL};
+  pack_lower(front, o, &d, panel, scratch);
+}
+
+void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, tsi_inverse inverse,
+                               void *lower, void *upper, void *work) {
+  const diagonal_block l = {diagonal_of(front, o), front->f, b, false, front->q != NULL, inverse};
+  const diagonal_block u = {diagonal_of(front, o), front->f, b, true, false, inverse};
+  pack_lower(front, o, &l, lower, work);
+  if (front->full) pack_upper(front, o, &u, upper, work);
 }
 
 void TSI_TYPED(tsi_front_add_column)(const tsi_front *front, tsi_index column, tsi_count count,

@@ -11,6 +11,10 @@
 
 #include <string.h>
 
+#if defined __AVX512F__
+#include <immintrin.h>
+#endif
+
 #include "codelets/cpu/panel.h"
 #include "codelets/cpu/scalar.h"
 
@@ -45,6 +49,31 @@ typedef struct sum {
   vec v[PARTS];
 } sum;
 
+/* The first count <= 8 scalars, zero in the lanes beyond, which are not read. */
+INLINE vec load_some(const tsi_scalar *p, tsi_index count) {
+#if defined __AVX512F__ && defined TSI_SCALAR_D
+  return (vec)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), p);
+#elif defined __AVX512VL__ && defined TSI_SCALAR_S
+  return (vec)_mm256_maskz_loadu_ps((__mmask8)((1u << count) - 1), p);
+#else
+  tsi_scalar part[B] = {0};
+  memcpy(part, p, (size_t)count * sizeof *p);
+  return load(part);
+#endif
+}
+/* Writes the first count lanes. */
+INLINE void store_some(tsi_scalar *p, vec v, tsi_index count) {
+#if defined __AVX512F__ && defined TSI_SCALAR_D
+  _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1), (__m512d)v);
+#elif defined __AVX512VL__ && defined TSI_SCALAR_S
+  _mm256_mask_storeu_ps(p, (__mmask8)((1u << count) - 1), (__m256)v);
+#else
+  tsi_scalar part[B];
+  store(part, v);
+  memcpy(p, part, (size_t)count * sizeof *p);
+#endif
+}
+
 #if TSI_COMPLEX
 INLINE vec lanes_from(vec v, int j) {
   const mask lane = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
@@ -74,6 +103,11 @@ INLINE tsi_scalar sum_lanes(vec v) {
 INLINE vec lanes_from(vec v, int j) {
   const mask lane = {0, 1, 2, 3, 4, 5, 6, 7};
   return (vec)((mask)v & (lane >= (integer)j));
+}
+/* Lanes 0 .. count-1 of v; zero beyond. */
+INLINE vec lanes_below(vec v, tsi_index count) {
+  const mask lane = {0, 1, 2, 3, 4, 5, 6, 7};
+  return (vec)((mask)v & (lane < (integer)count));
 }
 INLINE lanes as_lanes(vec x) {
   return (lanes){{x}};
@@ -133,6 +167,14 @@ INLINE void store_sum(tsi_scalar *p, sum a) {
   for (int q = 0; q < PARTS; q++) store(p + q * B, a.v[q]);
 }
 
+#if !TSI_COMPLEX
+/* The sums of the lanes of 8 vectors. */
+INLINE vec fold(const vec a[B]) {
+  return fold_ones(fold_twos(fold_fours(a[0], a[1]), fold_fours(a[2], a[3])),
+                   fold_twos(fold_fours(a[4], a[5]), fold_fours(a[6], a[7])));
+}
+#endif
+
 /* The sums of the lanes of 8 columns' partial sums. */
 INLINE vec sum_columns(const tsi_scalar *p) {
 #if TSI_COMPLEX
@@ -140,10 +182,23 @@ INLINE vec sum_columns(const tsi_scalar *p) {
   for (int k = 0; k < B; k++) x[k] = sum_lanes(sum_value(load_sum(p + k * PARTIAL)));
   return load(x);
 #else
-  return fold_ones(
-      fold_twos(fold_fours(load(p), load(p + B)), fold_fours(load(p + 2 * B), load(p + 3 * B))),
-      fold_twos(fold_fours(load(p + 4 * B), load(p + 5 * B)), fold_fours(load(p + 6 * B), load(p + 7 * B))));
+  vec a[B];
+  for (int k = 0; k < B; k++) a[k] = load(p + k * B);
+  return fold(a);
 #endif
+}
+
+/* Rows row[0..count-1] of work (one scalar each), zero in the lanes beyond. */
+INLINE vec gather_rows(const tsi_scalar *work, const tsi_index *row, tsi_index count) {
+  tsi_scalar part[B];
+  if (count >= B)
+    for (int i = 0; i < B; i++) part[i] = work[row[i]];
+  else
+    for (int i = 0; i < B; i++) part[i] = i < count ? work[row[i]] : 0;
+  return load(part);
+}
+INLINE lanes gather(const tsi_scalar *work, const tsi_index *row, tsi_index count) {
+  return as_lanes(gather_rows(work, row, count));
 }
 
 #endif

@@ -279,6 +279,18 @@ typedef enum tristar_matching {
                          pairs together */
 } tristar_matching;
 
+/* What the factorization makes of the diagonal block D of each panel of a triangular factor and of the block
+ * G of the rows below it (Yamazaki, Rajamanickam and Ellingwood, Performance portable supernode-based sparse
+ * triangular solver for manycore architectures, ICPP 2020). The factors take the same memory, solves read
+ * the same bytes. Where D is badly conditioned, solves lose accuracy, least with NONE and most with OFF,
+ * which refinement restores. */
+typedef enum tristar_inverse {
+  TRISTAR_INVERSE_DIAGONAL, /* D^-1: a solve consists of products */
+  TRISTAR_INVERSE_NONE,     /* D, with the reciprocals of its diagonal entries: substitution with D */
+  TRISTAR_INVERSE_OFF /* D^-1 and G D^-1, a partitioned inverse: products that do not wait for each other;
+                         costs w^2 m operations more in the factorization of an m x w block G */
+} tristar_inverse;
+
 typedef struct tristar_analysis_options {
   tristar_method method;
   tristar_ordering ordering;
@@ -289,6 +301,8 @@ typedef struct tristar_analysis_options {
   tristar_matching matching; /* needs values in the view */
   int single_factors; /* 1: factors and solves in single precision for a double matrix; b, x and refinement
                          stay double */
+  tristar_inverse
+      inverse; /* of tristar_factor and tristar_refactor; imported factors have INVERSE_DIAGONAL */
 } tristar_analysis_options;
 
 TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options);

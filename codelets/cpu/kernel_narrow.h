@@ -1,0 +1,152 @@
+/* Panels of at most 16 columns, one right-hand side, inverted diagonal block: the bulk of the panels of
+ * two-dimensional problems, where most of the time would go into starting and ending short loops.
+ *
+ * Nothing is kept in memory between triangle and rectangle, and no loop runs over columns: the sums of all
+ * columns are registers, 8 or 16 of them, whatever the width. What is read beyond the width is the next row
+ * block, or the TSI_STREAM_PAD scalars behind the last panel: finite, and multiplied by zero or dropped.
+ *
+ * Real types only: complex ones would need twice the registers, and have twice the work on each entry. */
+#ifndef TSI_CODELETS_CPU_KERNEL_NARROW_H
+#define TSI_CODELETS_CPU_KERNEL_NARROW_H
+
+#include "codelets/cpu/vector.h"
+
+#if TSI_COMPLEX
+INLINE bool is_narrow(tsi_index w) {
+  (void)w;
+  return false;
+}
+INLINE void narrow_forward(const tsi_panel *panel, const tsi_scalar *triangle, const tsi_index *row,
+                           tsi_scalar *x, tsi_scalar *work) {
+  (void)panel, (void)triangle, (void)row, (void)x, (void)work;
+}
+INLINE void narrow_backward(const tsi_panel *panel, const tsi_scalar *triangle, const tsi_index *row,
+                            tsi_scalar *x, const tsi_scalar *work) {
+  (void)panel, (void)triangle, (void)row, (void)x, (void)work;
+}
+#else
+
+INLINE bool is_narrow(tsi_index w) {
+  return w <= 2 * B;
+}
+
+/* Column k of a corner of `rows` rows, from lane k on; zero before it. *next: where the column begins, moved
+ * to the next one. Beyond the corner: anything finite. */
+INLINE vec corner_lanes(const tsi_scalar **next, const tsi_scalar *corner, tsi_index rows, int k) {
+  const tsi_scalar *column = k < rows ? *next - k : corner;
+  *next += k < rows ? rows - k : 0;
+  return lanes_from(load(column), k);
+}
+
+/* Corner times x: a[l] += sum over k <= l of corner(l,k) x[k]; x zero from x[rows] on. */
+INLINE void corner_times(const tsi_scalar *corner, tsi_index rows, const tsi_scalar x[B], vec a[2]) {
+  const tsi_scalar *next = corner;
+  for (int k = 0; k < B; k++) a[k & 1] += corner_lanes(&next, corner, rows, k) * x[k];
+}
+
+/* y[k] += corner(:,k) x, lane by lane; x zero from lane `rows` on. */
+INLINE void corner_transposed(const tsi_scalar *corner, tsi_index rows, vec x, vec y[B]) {
+  const tsi_scalar *next = corner;
+  for (int k = 0; k < B; k++) y[k] += corner_lanes(&next, corner, rows, k) * x;
+}
+
+/* work[row] -= R x; nb: row blocks of the triangle, 1 or 2, so that x has 8 nb entries, zero beyond the
+ * width. */
+INLINE void narrow_rectangle(const int nb, const tsi_scalar *rect, tsi_index m, tsi_index w,
+                             const tsi_index *row, const tsi_scalar *x, tsi_scalar *work) {
+  for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
+    const tsi_index count = tsi_index_min(B, m - i);
+    tsi_scalar part[B];
+    vec a = {0}, b = {0};
+    for (int k = 0; k < nb * B; k += 2) {
+      a += load(rect + k * (ptrdiff_t)count) * x[k];
+      b += load(rect + (k + 1) * (ptrdiff_t)count) * x[k + 1];
+    }
+    store(part, a + b);
+    if (count == B)
+      for (int l = 0; l < B; l++) work[row[i + l]] -= part[l];
+    else
+      for (int l = 0; l < count; l++) work[row[i + l]] -= part[l];
+  }
+}
+
+/* y[k] := R' work[row], lane by lane, row blocks descending. */
+INLINE void narrow_rectangle_transposed(const int nb, const tsi_scalar *rect, tsi_index m, tsi_index w,
+                                        const tsi_index *row, const tsi_scalar *work, vec y[2 * B]) {
+  tsi_index i = m / B * B;
+  for (int k = 0; k < nb * B; k++) y[k] = (vec){0};
+  if (i < m) {
+    const vec x = gather_rows(work, row + i, m - i);
+    const tsi_scalar *block = rect + i * (ptrdiff_t)w;
+    for (int k = 0; k < nb * B; k++) y[k] += load(block + k * (ptrdiff_t)(m - i)) * x;
+  }
+  while (i > 0) {
+    i -= B;
+    const vec x = gather_rows(work, row + i, B);
+    const tsi_scalar *block = rect + i * (ptrdiff_t)w;
+    for (int k = 0; k < nb * B; k++) y[k] += load(block + k * B) * x;
+  }
+}
+
+/* x := T x;  work[row] -= R x */
+INLINE void narrow_forward_blocks(const int nb, const tsi_panel *panel, const tsi_scalar *triangle,
+                                  const tsi_index *row, tsi_scalar *x, tsi_scalar *work) {
+  const tsi_index w = panel->width, last = w - (nb - 1) * B; /* columns of the last row block */
+  const tsi_scalar *below = triangle + B * (B + 1) / 2;      /* row block 1 */
+  tsi_scalar t[2 * B] __attribute__((aligned(64)));
+  vec a[2] = {{0}}, b[2] = {{0}};
+  if (nb == 2) store(t, load(x));
+  store(t + (nb - 1) * B, load_some(x + (nb - 1) * B, last));
+  corner_times(triangle, nb == 2 ? B : w, t, a);
+  if (nb == 2) {
+    for (int k = 0; k < B; k++) b[k & 1] += load(below + k * (ptrdiff_t)last) * t[k];
+    corner_times(below + B * (ptrdiff_t)last, last, t + B, b);
+    store(t, a[0] + a[1]);
+    store(x, a[0] + a[1]);
+    a[0] = b[0], a[1] = b[1];
+  }
+  store_some(x + (nb - 1) * B, a[0] + a[1], last);
+  store(t + (nb - 1) * B, load_some(x + (nb - 1) * B, last));
+  narrow_rectangle(nb, triangle + tsi_triangle_size(w), panel->height, w, row, t, work);
+}
+
+INLINE void narrow_forward(const tsi_panel *panel, const tsi_scalar *triangle, const tsi_index *row,
+                           tsi_scalar *x, tsi_scalar *work) {
+  if (panel->width <= B)
+    narrow_forward_blocks(1, panel, triangle, row, x, work);
+  else
+    narrow_forward_blocks(2, panel, triangle, row, x, work);
+}
+
+/* x := T' (x - R' work[row]) */
+INLINE void narrow_backward_blocks(const int nb, const tsi_panel *panel, const tsi_scalar *triangle,
+                                   const tsi_index *row, tsi_scalar *x, const tsi_scalar *work) {
+  const tsi_index w = panel->width, last = w - (nb - 1) * B;
+  const tsi_scalar *below = triangle + B * (B + 1) / 2;
+  vec y[2 * B], x0 = nb == 2 ? load(x) : (vec){0}, x1 = load_some(x + (nb - 1) * B, last);
+  if (panel->height > 0) {
+    narrow_rectangle_transposed(nb, triangle + tsi_triangle_size(w), panel->height, w, row, work, y);
+    if (nb == 2) x0 -= fold(y);
+    x1 = lanes_below(x1 - fold(y + (nb - 1) * B), last);
+  }
+  for (int k = 0; k < nb * B; k++) y[k] = (vec){0};
+  if (nb == 2) {
+    for (int k = 0; k < B; k++) y[k] += load(below + k * (ptrdiff_t)last) * x1;
+    corner_transposed(below + B * (ptrdiff_t)last, last, x1, y + B);
+    corner_transposed(triangle, B, x0, y);
+    store(x, fold(y));
+  } else
+    corner_transposed(triangle, w, x1, y);
+  store_some(x + (nb - 1) * B, fold(y + (nb - 1) * B), last);
+}
+
+INLINE void narrow_backward(const tsi_panel *panel, const tsi_scalar *triangle, const tsi_index *row,
+                            tsi_scalar *x, const tsi_scalar *work) {
+  if (panel->width <= B)
+    narrow_backward_blocks(1, panel, triangle, row, x, work);
+  else
+    narrow_backward_blocks(2, panel, triangle, row, x, work);
+}
+#endif
+
+#endif
