@@ -6,25 +6,6 @@
 static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                      &typed_complex_double};
 
-/* Values of the view in type t. Complex types: Hermitian and skew imaginary parts for symmetric kinds that
- * stay definite (small imaginary parts), arbitrary ones for general matrices. */
-static void *make_values(const typed *t, const tristar_view *v) {
-  const int64_t *ptr = v->ptr, entries = ptr[v->cols];
-  const int32_t *index = v->index;
-  const double *from = v->values;
-  void *values = malloc((size_t)(entries > 0 ? entries : 1) * t->bytes);
-  double imaginary;
-  for (int64_t j = 0; j < v->cols; j++)
-    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
-      number x = from[p];
-      fill_random(&imaginary, 1, (uint64_t)p + 9);
-      if (t->is_complex && (v->symmetry == TRISTAR_GENERAL || index[p] != j))
-        __imag__ x = 0.1 * imaginary * from[p];
-      put(t, values, p, x);
-    }
-  return values;
-}
-
 static void check_solves(const typed *t, const tristar_view *v, const char *what, tristar_factor_t *f,
                          tristar_engine engine, char *reference) {
   const int64_t n = v->rows;
@@ -68,7 +49,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
   tristar_analysis_stats stats;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
   tristar_matrix_view(m, &v);
-  void *values = make_values(t, &v);
+  void *values = make_typed_values(t, &v);
   if (t->is_complex && v.symmetry == TRISTAR_SYMMETRIC) v.symmetry = symmetry;
   v.scalar = t->scalar;
   v.values = values;

@@ -185,4 +185,23 @@ static inline typed_errors worst_errors(const typed *t, const tristar_view *v, t
   return worst;
 }
 
+/* Values of the view in type t. Complex types: Hermitian and skew imaginary parts for symmetric kinds that
+ * stay definite (small imaginary parts), arbitrary ones for general matrices. */
+static inline void *make_typed_values(const typed *t, const tristar_view *v) {
+  const int64_t *ptr = v->ptr, entries = ptr[v->cols];
+  const int32_t *index = v->index;
+  const double *from = v->values;
+  void *values = malloc((size_t)(entries > 0 ? entries : 1) * t->bytes);
+  double imaginary;
+  for (int64_t j = 0; j < v->cols; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
+      number x = from[p];
+      fill_random(&imaginary, 1, (uint64_t)p + 9);
+      if (t->is_complex && (v->symmetry == TRISTAR_GENERAL || index[p] != j))
+        __imag__ x = 0.1 * imaginary * from[p];
+      put(t, values, p, x);
+    }
+  return values;
+}
+
 #endif

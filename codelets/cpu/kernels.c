@@ -1,24 +1,21 @@
-/* Chooses the kernel table of a scalar type for the best instruction set that the processor has. */
+/* Chooses the kernel tables of a scalar type for the best instruction set that the processor has. */
 #include "codelets/cpu/kernels.h"
 
 #include <string.h>
 
+#include "codelets/cpu/spmv.h"
+
 #ifdef TSI_HAVE_X86_KERNELS
 #define ISAS 3
-#define DECLARE(t)                                                                                           \
-  extern const tsi_kernels tsi_kernels_##t##_base, tsi_kernels_##t##_avx2, tsi_kernels_##t##_avx512;
-#define TABLES(t)                                                                                            \
-  { &tsi_kernels_##t##_base, &tsi_kernels_##t##_avx2, &tsi_kernels_##t##_avx512 }
+#define DECLARE(table, t) extern const table table##_##t##_base, table##_##t##_avx2, table##_##t##_avx512;
+#define TABLES(table, t)                                                                                     \
+  { &table##_##t##_base, &table##_##t##_avx2, &table##_##t##_avx512 }
 #else
 #define ISAS 1
-#define DECLARE(t) extern const tsi_kernels tsi_kernels_##t##_base;
-#define TABLES(t)                                                                                            \
-  { &tsi_kernels_##t##_base }
+#define DECLARE(table, t) extern const table table##_##t##_base;
+#define TABLES(table, t)                                                                                     \
+  { &table##_##t##_base }
 #endif
-DECLARE(s)
-DECLARE(d)
-DECLARE(c)
-DECLARE(z)
 
 /* How many of the tables, from the first, can run here. */
 static int usable(void) {
@@ -34,14 +31,21 @@ static int usable(void) {
 #endif
 }
 
-const tsi_kernels *tsi_kernels_select(char scalar, const char *isa) {
-  static const char letters[] = "sdcz";
-  static const tsi_kernels *const tables[][ISAS] = {TABLES(s), TABLES(d), TABLES(c), TABLES(z)};
-  const char *letter = strchr(letters, scalar);
-  if (letter == NULL || scalar == 0) return NULL;
-  for (int i = usable(); i-- > 0;) {
-    const tsi_kernels *table = tables[letter - letters][i];
-    if (isa == NULL || strcmp(isa, table->isa) == 0) return table;
+#define SELECT(table)                                                                                        \
+  DECLARE(table, s)                                                                                          \
+  DECLARE(table, d)                                                                                          \
+  DECLARE(table, c)                                                                                          \
+  DECLARE(table, z)                                                                                          \
+  const table *table##_select(char scalar, const char *isa) {                                                \
+    static const char letters[] = "sdcz";                                                                    \
+    static const table *const tables[][ISAS] = {TABLES(table, s), TABLES(table, d), TABLES(table, c),        \
+                                                TABLES(table, z)};                                           \
+    const char *letter = strchr(letters, scalar);                                                            \
+    if (letter == NULL || scalar == 0) return NULL;                                                          \
+    for (int i = usable(); i-- > 0;)                                                                         \
+      if (isa == NULL || strcmp(isa, tables[letter - letters][i]->isa) == 0)                                 \
+        return tables[letter - letters][i];                                                                  \
+    return NULL;                                                                                             \
   }
-  return NULL;
-}
+SELECT(tsi_kernels)
+SELECT(tsi_spmv_kernels)
