@@ -47,6 +47,9 @@ static void add_plan(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "critical_bytes", s->p.critical_bytes);
   tsi_json_add_number(object, "stream_bytes", s->p.stream_bytes);
   tsi_json_add_number(object, "exact_bytes", s->p.exact_bytes);
+  if (s->settings->variant != NULL) cJSON_AddStringToObject(object, "variant", s->settings->variant);
+  tsi_json_add_number(object, "variant_bytes", (double)s->p.variant_bytes);
+  tsi_json_add_number(object, "workspace_bytes", (double)s->p.workspace_bytes);
   tsi_json_add_number(object, "workers", s->p.workers);
   cJSON_AddStringToObject(object, "scheduler", s->p.scheduler);
   tsi_json_add_number(object, "plan_s", s->plan_s);

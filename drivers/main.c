@@ -43,27 +43,30 @@ static const tsi_command commands[] = {
                  "tell chunks apart, which are the tasks of a solve.\n",
      2, tsi_command_plot},
     {TSI_BENCH, "bench", "MATRIX...", "Compares the solve phase with that of other solvers",
-     MATRIX_TEXT "\n"
-                 "Every contender runs in a process of its own, in turn, round by round, in double precision "
-                 "and without\n"
-                 "refinement in its time: TriStar with each number of workers and each scheduler; the peers "
-                 "CHOLMOD, UMFPACK,\n"
-                 "SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the "
-                 "fastest setting counts.\n"
-                 "\n"
-                 "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all "
-                 "cores can read; above\n"
-                 "100 % the factor stays in the caches. DGEMM, tall: GF/s as a share of DGEMM's, with square "
-                 "matrices and with as\n"
-                 "many columns as right-hand sides. Both are measured in the same rounds, with the largest "
-                 "number of workers.\n"
-                 "error: componentwise backward error after so many steps of refinement.\n"
-                 "\n"
-                 "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, "
-                 "without it, beside this\n"
-                 "program in tools/peers and ../libexec/tristar. A LIST has commas. A contender that fails "
-                 "is told in its row; the\n"
-                 "exit status is 1 if no TriStar solved.\n",
+     MATRIX_TEXT
+     "\n"
+     "Every contender runs in a process of its own, in turn, round by round, in double precision "
+     "and without\n"
+     "refinement in its time: TriStar with each number of workers and each scheduler; the peers "
+     "CHOLMOD, UMFPACK,\n"
+     "SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the "
+     "fastest setting counts.\n"
+     "\n"
+     "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all "
+     "cores can read; above\n"
+     "100 % the factor stays in the caches. DGEMM, tall: GF/s as a share of DGEMM's, with square "
+     "matrices and with as\n"
+     "many columns as right-hand sides. Both are measured in the same rounds, with the largest "
+     "number of workers.\n"
+     "error: componentwise backward error after so many steps of refinement.\n"
+     "\n"
+     "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, "
+     "without it, beside this\n"
+     "program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest number of "
+     "workers and are\n"
+     "told in a table of their own. A LIST has commas. A contender that fails "
+     "is told in its row; the\n"
+     "exit status is 1 if no TriStar solved.\n",
      INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])

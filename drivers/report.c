@@ -123,4 +123,10 @@ void tsi_report_plan(const tsi_session *s) {
              tsi_text_many(s->p.workers, "worker"), s->p.scheduler);
   tsi_report("plan", "%s, %s; %s; in %s", tsi_text_many(s->p.chunks, "chunk"),
              tsi_text_many(s->p.slices, "row slice"), work, tsi_text_seconds(s->plan_s));
+  if (s->settings->variant == NULL) return;
+  if (s->p.variant_bytes > 0)
+    tsi_report("", "variant %s, with matrices of %s", s->settings->variant,
+               tsi_text_bytes((double)s->p.variant_bytes));
+  else
+    tsi_report("", "variant %s", s->settings->variant);
 }

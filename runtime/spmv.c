@@ -34,6 +34,9 @@ tristar_status tsi_spmv_create(const tristar_plan_t *plan, tsi_spmv **out) {
     TSI_TRY(tsi_products_create(env, an->symbolic, an->panels, spmv->levels, backward,
                                 plan->factor->scalar_bytes + sizeof(tsi_index), BLOCK_BYTES,
                                 &spmv->products[backward]));
+  for (int backward = 0; backward < 2; backward++)
+    spmv->bytes += (size_t)spmv->products[backward]->rows *
+                   (sizeof *spmv->products[backward]->row + sizeof *spmv->products[backward]->ptr);
 out:
   if (status != TRISTAR_OK) tsi_spmv_destroy(env, &spmv);
   *out = spmv;

@@ -31,7 +31,7 @@ struct tsi_spmv {
   tsi_levels *levels;           /* of the panels */
   tsi_products *products[2];    /* forward, backward */
   tsi_spmv_matrix matrix[2][2]; /* the same; of the lower, the upper factor */
-  size_t bytes;                 /* of the matrices */
+  size_t bytes;                 /* of the matrices, the layout of their rows included */
 };
 
 /* Lays out the products. Errors: UNSUPPORTED (L and U of different structure, or one of them alone),

@@ -441,13 +441,13 @@ typedef enum tristar_granularity {
                               MERGE_NONE), as other solvers have */
 } tristar_granularity;
 
+/* SPMV: for each level of the assembly tree a sparse matrix, multiplied by blocks of rows, and a barrier (the
+ * partitioned inverse; Alvarado, Pothen, Schreiber 1993). Needs memory for these matrices besides the factor:
+ * variant_bytes. It serves whole solves only, with all rows of b and x, and L and U of the same structure;
+ * else UNSUPPORTED. Scheduling, updates and granularity have no effect on it. */
 typedef enum tristar_kernel {
   TRISTAR_KERNEL_PANELS, /* dense panels of the factor */
-  TRISTAR_KERNEL_SPMV    /* the partitioned inverse (Alvarado, Pothen, Schreiber 1993): for each level of the
-                            assembly tree a sparse matrix, multiplied by blocks of rows, and a barrier. Needs
-                            more    than the factor's own memory again (variant_bytes). Whole solves only, with
-                            all    rows of    b and x; L and U of the same structure; else UNSUPPORTED. scheduling,
-                            updates    and    granularity have no effect on it. */
+  TRISTAR_KERNEL_SPMV    /* the partitioned inverse */
 } tristar_kernel;
 
 typedef struct tristar_plan_options {
