@@ -159,12 +159,56 @@ tristar_status tsi_steps_create(tsi_env *env, const tsi_steps_source *source, ts
   b.counting = false;
   TSI_TRY(TSI_ALLOC(env, b.steps->edge, b.steps->edges));
   add_edges(&b);
+  if (env->check) TSI_TRY(tsi_steps_check(env, b.steps, source));
 out:
   TSI_FREE(env, b.number_of);
   TSI_FREE(env, b.forward_push);
   TSI_FREE(env, b.backward_push);
   if (status != TRISTAR_OK) tsi_steps_destroy(env, &b.steps);
   *out = b.steps;
+  return status;
+}
+
+/* How many arguments each kind has. */
+static void count_kinds(const tsi_steps_source *source, tsi_count count[TSI_STEP_KINDS]) {
+  const tsi_sweep *f = source->dag->forward, *b = source->dag->backward;
+  memset(count, 0, TSI_STEP_KINDS * sizeof *count);
+  if (source->forward) {
+    count[TSI_STEP_FORWARD_CHUNK] = f->chunks;
+    count[TSI_STEP_FORWARD_SLICE] = f->slices;
+    if (source->push) count[TSI_STEP_FORWARD_PUSH] = f->pairs;
+  }
+  if (source->backward) {
+    count[TSI_STEP_BACKWARD_CHUNK] = b->chunks;
+    count[TSI_STEP_BACKWARD_SLICE] = b->slices;
+    if (source->push) count[TSI_STEP_BACKWARD_PUSH] = b->pairs;
+  }
+}
+
+tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_steps_source *source) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count count[TSI_STEP_KINDS], first[TSI_STEP_KINDS + 1] = {0};
+  bool *seen = NULL;
+  count_kinds(source, count);
+  for (int kind = 0; kind < TSI_STEP_KINDS; kind++) first[kind + 1] = first[kind] + count[kind];
+  TSI_TRY(TSI_ALLOC_ZERO(env, seen, first[TSI_STEP_KINDS]));
+  if (steps->count != first[TSI_STEP_KINDS])
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d steps for %lld tasks", steps->count,
+             (long long)first[TSI_STEP_KINDS]);
+  for (tsi_index k = 0; k < steps->count; k++) {
+    const tsi_step *step = &steps->step[k];
+    if ((unsigned)step->kind >= TSI_STEP_KINDS || step->argument < 0 || step->argument >= count[step->kind] ||
+        seen[first[step->kind] + step->argument])
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d: kind %d of %d", k, (int)step->kind, step->argument);
+    seen[first[step->kind] + step->argument] = true;
+  }
+  for (tsi_count e = 0; e < steps->edges; e++)
+    if (steps->edge[e].before < 0 || steps->edge[e].before >= steps->edge[e].item ||
+        steps->edge[e].item >= steps->count)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d", steps->edge[e].item,
+               steps->edge[e].before);
+out:
+  TSI_FREE(env, seen);
   return status;
 }
 

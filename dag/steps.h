@@ -13,7 +13,7 @@
  *
  * Reads   a tsi_dag, a legal order of its tasks, the chunks of both sweeps.
  * Writes  a tsi_steps that owns its arrays and is immutable afterwards.
- * Invariants
+ * Invariants (tsi_steps_check)
  *   - edges lead upwards: before < item; the list is a legal order
  *   - every task of the chosen sweeps, and with push every pair of them, is one step */
 #ifndef TSI_DAG_STEPS_H
@@ -63,6 +63,8 @@ typedef struct tsi_steps_source {
 /* Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_steps_create(tsi_env *env, const tsi_steps_source *source,
                                                 tsi_steps **out);
+TRISTAR_CHECKED tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps,
+                                               const tsi_steps_source *source);
 void tsi_steps_destroy(tsi_env *env, tsi_steps **steps);
 
 #endif

@@ -189,6 +189,7 @@ static void fill_stats(tristar_plan_t *plan) {
     stats->stream_bytes += (double)symbolic->nnz_stored * (double)factor->scalar_bytes;
     stats->exact_bytes += (double)symbolic->nnz_exact * (double)factor->scalar_bytes;
   }
+  if (plan->spmv) tsi_spmv_weigh(plan, &stats->stream_bytes, &stats->critical_bytes);
   stats->workers = plan->use_tasks ? (int)starpu_cpu_worker_get_count() : 1;
   stats->scheduler = plan->use_tasks ? starpu_sched_ctx_get_sched_policy(0)->policy_name : "serial";
 }

@@ -239,6 +239,28 @@ tristar_status tsi_spmv_prepare(tristar_plan_t *plan, bool backward, bool upper,
 
 /* ---- Steps -------------------------------------------------------------------------------------------- */
 
+static double block_bytes(const tristar_plan_t *plan, const tsi_products *products, tsi_index b) {
+  const tsi_row_block *block = &products->block[b];
+  return (double)(products->ptr[block->end] - products->ptr[block->first]) *
+         (double)(plan->factor->scalar_bytes + sizeof(tsi_index));
+}
+
+void tsi_spmv_weigh(const tristar_plan_t *plan, double *stream, double *critical) {
+  *stream = *critical = 0;
+  for (int backward = 0; backward < 2; backward++) {
+    const tsi_products *products = plan->spmv->products[backward];
+    for (tsi_index stage = 0; stage < products->stages; stage++) {
+      double most = 0;
+      for (tsi_index b = products->block_ptr[stage]; b < products->block_ptr[stage + 1]; b++) {
+        const double bytes = block_bytes(plan, products, b);
+        *stream += bytes;
+        if (bytes > most) most = bytes;
+      }
+      *critical += most;
+    }
+  }
+}
+
 /* Steps and levels in the making: every step is of the level that is open. */
 typedef struct lister {
   tsi_steps *steps;
@@ -254,15 +276,11 @@ static void list_chunks(lister *l, const tristar_plan_t *plan, tsi_step_kind kin
 }
 
 static void list_products(lister *l, const tristar_plan_t *plan, bool backward) {
+  const tsi_step_kind kind = backward ? TSI_STEP_BACKWARD_ROWS : TSI_STEP_FORWARD_ROWS;
   const tsi_products *products = plan->spmv->products[backward];
-  const double entry_bytes = (double)(plan->factor->scalar_bytes + sizeof(tsi_index));
   for (tsi_index stage = 0; stage < products->stages; stage++) {
-    for (tsi_index b = products->block_ptr[stage]; b < products->block_ptr[stage + 1]; b++) {
-      const tsi_count entries =
-          products->ptr[products->block[b].end] - products->ptr[products->block[b].first];
-      l->steps->step[l->steps->count++] = (tsi_step){
-          backward ? TSI_STEP_BACKWARD_ROWS : TSI_STEP_FORWARD_ROWS, b, 1, (double)entries * entry_bytes};
-    }
+    for (tsi_index b = products->block_ptr[stage]; b < products->block_ptr[stage + 1]; b++)
+      l->steps->step[l->steps->count++] = (tsi_step){kind, b, 1, block_bytes(plan, products, b)};
     l->levels->ptr[++l->levels->count] = l->steps->count;
   }
 }

@@ -44,6 +44,9 @@ void tsi_spmv_destroy(tsi_env *env, tsi_spmv **spmv);
 TRISTAR_CHECKED tristar_status tsi_spmv_prepare(tristar_plan_t *plan, bool backward, bool upper,
                                                 const tsi_spmv_matrix **out);
 
+/* Bytes of matrices that a solve reads; of the heaviest block of each stage. */
+void tsi_spmv_weigh(const tristar_plan_t *plan, double *stream, double *critical);
+
 /* All steps of a solve, and their level sets: no step of a level needs another one of it. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_spmv_steps(const tristar_plan_t *plan, tsi_steps **steps,
                                               tsi_levels **levels);

@@ -190,6 +190,26 @@ static void check_products_corruption(tsi_env *env) {
   pattern_free(&a);
 }
 
+static void check_steps_corruption(tsi_env *env) {
+  pattern a = pattern_grid(9, 9, 1, true);
+  structure s;
+  CHECK_OK(build(env, &a, 8, false, true, &s));
+  const tsi_steps_source source = {s.dag, s.order, s.chunks, s.chunks, true, true, true};
+  tsi_steps *steps = s.steps;
+#define STEPS tsi_steps_check(env, steps, &source)
+  BROKEN(steps->count, steps->count - 1, STEPS);
+  BROKEN(steps->step[0].argument, -1, STEPS);
+  BROKEN(steps->step[0].argument, s.chunks->count, STEPS);
+  BROKEN(steps->step[1], steps->step[0], STEPS);
+  BROKEN(steps->step[0].kind, TSI_STEP_KINDS, STEPS);
+  BROKEN(steps->step[0].kind, TSI_STEP_TURN, STEPS);
+  BROKEN(steps->edge[0].before, steps->edge[0].item, STEPS);
+  BROKEN(steps->edge[0].item, steps->count, STEPS);
+  CHECK_OK(STEPS);
+  release(env, &s);
+  pattern_free(&a);
+}
+
 static void check_failures(void) {
   pattern a = pattern_grid(7, 7, 1, true);
   for (int push = 0; push < 2; push++)
@@ -220,6 +240,7 @@ int main(void) {
   env.check = false;
   check_corruption(&env);
   check_products_corruption(&env);
+  check_steps_corruption(&env);
   CHECK(atomic_load(&env.memory.current) == 0);
   tsi_env_finish(&env);
   check_failures();

@@ -233,7 +233,8 @@ typedef enum tristar_matching {
 typedef enum tristar_merge {
   TRISTAR_MERGE_RELAXED,     /* also such of slightly different structure, zeros are stored; the default */
   TRISTAR_MERGE_FUNDAMENTAL, /* columns of the same structure only */
-  TRISTAR_MERGE_NONE         /* the same, cut into panels of at most 8 columns */
+  TRISTAR_MERGE_NONE         /* the same, cut into panels of at most 8 columns, which also bounds where LU and
+                                LDLT may exchange pivots */
 } tristar_merge;
 
 typedef struct tristar_analysis_options {
@@ -593,7 +594,8 @@ typedef struct tristar_plan_stats {
   int64_t width;         /* largest number of nodes at one depth, forward */
   int64_t depth;         /* nodes on the longest path, forward */
   double critical_bytes; /* bytes streamed on the heaviest path, forward and backward */
-  double stream_bytes;   /* bytes of factor streamed by one solve, forward and backward, as stored */
+  double stream_bytes; /* bytes of factor streamed by one solve, forward and backward, as stored; KERNEL_SPMV:
+                          of its matrices */
   double
       exact_bytes; /* (nnz(L) + nnz(U)) * bytes of a scalar of the factors: what GB/s figures are based on */
   int workers;     /* StarPU workers able to run the tasks; 1 without StarPU */
