@@ -88,6 +88,7 @@ static int measure_all(const tsi_bench_setup *setup, const tsi_bench_matrix *mat
     if (!tsi_bench_case_measure(c, place)) return k + 1;
     if (!print) continue;
     tsi_bench_print(c);
+    tsi_bench_print_variants(c);
     if (settings->reuse) tsi_bench_print_reuse(c);
     fflush(stdout);
   }

@@ -4,7 +4,9 @@
  * and would slow whatever else runs in the same process, and turns spread the disturbances of a shared
  * machine over all contenders. TriStar is this program (`tristar solve ... --json -`), once for each number
  * of workers and scheduler; a peer is a program NAME_solve MATRIX REPEAT [NRHS] that prints its figures as
- * JSON, once for each number of threads of the BLAS. The fastest setting of a peer counts.
+ * JSON, once for each number of threads of the BLAS. The fastest setting of a peer counts. Variants of
+ * TriStar (variant.h) run with the largest number of workers; they have a table of their own, and what is
+ * told about the best TriStar is about the default.
  *
  * Reads   matrices, the JSON of the contenders. Writes  tables, a picture, JSON.
  * Invariants
@@ -34,6 +36,7 @@ typedef struct tsi_bench_contender {
   int peer;           /* in tsi_bench_peers; -1: TriStar */
   int threads;        /* workers of TriStar, threads of the BLAS of a peer */
   char scheduler[32]; /* of TriStar */
+  char variant[64];   /* of TriStar; "": the default */
   char program[PATH_MAX + 32];
 } tsi_bench_contender;
 
@@ -65,6 +68,7 @@ typedef struct tsi_bench_result {
   double analyze_s, factor_s, plan_s, solve_s; /* medians over the rounds */
   double least_s, most_s;                      /* of a round's solve_s */
   double bytes;                                /* of the exact nonzeros of L and U; 0: unknown */
+  double memory, tasks;                        /* TriStar: bytes of factor, variant, workspace; of a replay */
   double backward_error;                       /* after `steps` steps of refinement */
   double outside; /* share of the time of StarPU's workers outside of kernels; negative: not told */
   int steps;
@@ -108,12 +112,17 @@ double tsi_bench_gflops(const tsi_bench_case *c, const tsi_bench_result *r);
 double tsi_bench_total(const tsi_bench_result *r, double solves);
 /* Is contender k a row of the tables: TriStar, or the setting of a peer that counts? */
 bool tsi_bench_shown(const tsi_bench_case *c, int k);
+/* Is it TriStar, but not the default one? */
+bool tsi_bench_is_variant(const tsi_bench_setup *setup, int k);
+/* The default TriStar with the setting of variant k. */
+int tsi_bench_default_of(const tsi_bench_setup *setup, int k);
 /* The contender of the same solver with the least total of so many solves; -1: none solved. */
 int tsi_bench_least_total(const tsi_bench_case *c, int peer, double solves);
 
 /* bench_table.c */
 void tsi_bench_print_matrix(const tsi_bench_setup *setup, const tsi_bench_matrix *m);
 void tsi_bench_print(const tsi_bench_case *c);
+void tsi_bench_print_variants(const tsi_bench_case *c);
 void tsi_bench_print_reuse(const tsi_bench_case *c);
 
 /* bench_json.c, bench_svg.c: false with a message. cases: those of a matrix follow each other. */

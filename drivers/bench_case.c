@@ -94,6 +94,8 @@ static void evaluate(tsi_bench_case *c, int k) {
   r->steps = (int)number(last, "refinement_steps");
   r->outside =
       cJSON_HasObjectItem(last, "outside_share") ? median(r->rounds, "outside_share", NULL, NULL) : -1;
+  r->memory = number(last, "factor_bytes") + number(last, "variant_bytes") + number(last, "workspace_bytes");
+  r->tasks = number(last, "tasks");
 }
 
 static bool faster(const tsi_bench_case *c, int k, int best) {
@@ -107,7 +109,7 @@ static void find_best(tsi_bench_case *c) {
   for (int k = 0; k < c->setup->count; k++) {
     const int peer = c->setup->contenders[k].peer;
     if (peer < 0) {
-      if (faster(c, k, c->best_tristar)) c->best_tristar = k;
+      if (!tsi_bench_is_variant(c->setup, k) && faster(c, k, c->best_tristar)) c->best_tristar = k;
       continue;
     }
     if (c->best[peer] < 0 || (!c->results[c->best[peer]].ok && c->results[k].ok) ||
@@ -193,10 +195,23 @@ bool tsi_bench_shown(const tsi_bench_case *c, int k) {
   return peer < 0 || c->best[peer] == k;
 }
 
+bool tsi_bench_is_variant(const tsi_bench_setup *setup, int k) {
+  return *setup->contenders[k].variant != '\0';
+}
+
+int tsi_bench_default_of(const tsi_bench_setup *setup, int k) {
+  const tsi_bench_contender *variant = &setup->contenders[k];
+  for (int d = 0; d < k; d++)
+    if (setup->contenders[d].threads == variant->threads && !tsi_bench_is_variant(setup, d) &&
+        strcmp(setup->contenders[d].scheduler, variant->scheduler) == 0)
+      return d;
+  return k;
+}
+
 int tsi_bench_least_total(const tsi_bench_case *c, int peer, double solves) {
   int least = -1;
   for (int k = 0; k < c->setup->count; k++)
-    if (c->setup->contenders[k].peer == peer && c->results[k].ok &&
+    if (c->setup->contenders[k].peer == peer && c->results[k].ok && !tsi_bench_is_variant(c->setup, k) &&
         (least < 0 || tsi_bench_total(&c->results[k], solves) < tsi_bench_total(&c->results[least], solves)))
       least = k;
   return least;

@@ -33,6 +33,8 @@ static void add_figures(cJSON *object, const tsi_bench_case *c, const tsi_bench_
   cJSON_AddNumberToObject(object, "backward_error", r->backward_error);
   cJSON_AddNumberToObject(object, "refinement_steps", r->steps);
   if (r->outside >= 0) cJSON_AddNumberToObject(object, "outside_share", r->outside);
+  add_positive(object, "memory_bytes", r->memory);
+  add_positive(object, "tasks", r->tasks);
   cJSON_AddNumberToObject(object, "total_1_s", tsi_bench_total(r, 1));
   cJSON_AddNumberToObject(object, "total_10_s", tsi_bench_total(r, 10));
   cJSON_AddNumberToObject(object, "total_1000_s", tsi_bench_total(r, 1000));
@@ -49,6 +51,7 @@ static cJSON *make_contender(const tsi_bench_case *c, int k) {
                           contender->peer < 0 ? "tristar" : tsi_bench_peers[contender->peer].name);
   cJSON_AddNumberToObject(object, contender->peer < 0 ? "workers" : "threads", contender->threads);
   if (contender->peer < 0) cJSON_AddStringToObject(object, "scheduler", contender->scheduler);
+  if (contender->peer < 0) cJSON_AddStringToObject(object, "variant", contender->variant);
   cJSON_AddBoolToObject(object, "solved", r->ok);
   cJSON_AddBoolToObject(object, "shown", tsi_bench_shown(c, k));
   if (r->ok)

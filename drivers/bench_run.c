@@ -180,24 +180,19 @@ cJSON *tsi_bench_run(const tsi_bench_contender *contender, const tsi_bench_case 
   char repeat_text[24], nrhs_text[24], workers_text[24];
   variables v;
   char *program = (char *)contender->program, *matrix = (char *)c->matrix->name; /* argv is not written to */
-  char *tristar[] = {program,
-                     "solve",
-                     matrix,
-                     "--repeat",
-                     repeat_text,
-                     "--nrhs",
-                     nrhs_text,
-                     "--workers",
-                     workers_text,
-                     "--report",
-                     "--json",
-                     "-",
-                     c->matrix->pattern ? "--laplacian" : NULL,
-                     NULL};
+  char *tristar[] = {program,   "solve",     matrix,       "--repeat", repeat_text, "--nrhs",
+                     nrhs_text, "--workers", workers_text, "--report", "--json",    "-",
+                     NULL,      NULL,        NULL,         NULL};
+  char **option = tristar + 12; /* the first NULL */
   char *peer[] = {program, matrix, repeat_text, c->nrhs > 1 ? nrhs_text : NULL, NULL};
   snprintf(repeat_text, sizeof repeat_text, "%" PRId64, repeat);
   snprintf(nrhs_text, sizeof nrhs_text, "%" PRId64, c->nrhs);
   snprintf(workers_text, sizeof workers_text, "%d", contender->threads);
+  if (c->matrix->pattern) *option++ = "--laplacian";
+  if (*contender->variant) {
+    *option++ = "--variant";
+    *option = (char *)contender->variant;
+  }
   list_variables(contender, &v);
   char **environment = make_environment(&v);
   FILE *errors = tmpfile();

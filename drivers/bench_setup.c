@@ -1,6 +1,6 @@
 /* The contenders of `tristar bench`, from the lists of the command line: see bench.h.
  *
- * Reads   --nrhs, --workers, --sched, --peers; which programs of peers are there: in the folder
+ * Reads   --nrhs, --workers, --sched, --variants, --peers; which programs of peers are there: in the folder
  * TRISTAR_PEERS, or beside this program in tools/peers (a build) or ../libexec/tristar (installed). */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #include "drivers/bench.h"
 #include "drivers/console.h"
 #include "drivers/session.h"
+#include "drivers/variant.h"
 
 const tsi_bench_peer tsi_bench_peers[TSI_BENCH_PEERS] = {{"cholmod", "CHOLMOD"},
                                                          {"umfpack", "UMFPACK"},
@@ -21,7 +22,7 @@ const tsi_bench_peer tsi_bench_peers[TSI_BENCH_PEERS] = {{"cholmod", "CHOLMOD"},
 
 /* A list of the command line, taken apart. */
 typedef struct word_list {
-  char word[TSI_BENCH_LIST_MAX][32];
+  char word[TSI_BENCH_LIST_MAX][64];
   int count;
 } word_list;
 
@@ -98,16 +99,41 @@ static int too_many(void) {
                          TSI_BENCH_CONTENDERS_MAX);
 }
 
-static int add_tristar(tsi_bench_setup *setup, int threads, const char *scheduler, const char *program) {
+/* variant "": the default. */
+static int add_tristar(tsi_bench_setup *setup, int threads, const char *scheduler, const char *variant,
+                       const char *program) {
   tsi_bench_contender *contender = add(setup);
   if (contender == NULL) return too_many();
   contender->threads = threads;
   snprintf(contender->scheduler, sizeof contender->scheduler, "%s", scheduler);
   snprintf(contender->program, sizeof contender->program, "%s", program);
-  snprintf(contender->name, sizeof contender->name, "TriStar, %d worker%s, %s", threads,
-           threads == 1 ? "" : "s", scheduler);
+  snprintf(contender->variant, sizeof contender->variant, "%s", variant);
+  snprintf(contender->name, sizeof contender->name, "TriStar, %d worker%s, %s%s%s", threads,
+           threads == 1 ? "" : "s", scheduler, *variant ? ", " : "", variant);
   if (threads > setup->workers_most) setup->workers_most = threads;
   return TSI_EXIT_OK;
+}
+
+/* Variants, with as many workers as any, and the first scheduler. */
+static int add_variants(tsi_bench_setup *setup, const char *text, const char *scheduler,
+                        const char *program) {
+  word_list list;
+  const char *word;
+  char why[256];
+  const int workers = setup->workers_most;
+  if (strcmp(text, "all") == 0) {
+    int status = TSI_EXIT_OK;
+    for (int k = 0; status == TSI_EXIT_OK && tsi_variant_word(k, &word, NULL); k++)
+      status = add_tristar(setup, workers, scheduler, word, program);
+    return status;
+  }
+  int status = split("variants", text, &list);
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
+    if (tsi_variant_wrong(list.word[k], why, sizeof why))
+      return tsi_usage_error("bench", "--variants %s: %s; all: each of them", text, why);
+    status = add_tristar(setup, workers, scheduler, list.word[k], program);
+  }
+  return status;
 }
 
 static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *program) {
@@ -121,8 +147,9 @@ static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *progra
     status = split("sched", settings->sched_list != NULL ? settings->sched_list : "lws", &schedulers);
   for (int w = 0; w < count && status == TSI_EXIT_OK; w++)
     for (int k = 0; k < schedulers.count && status == TSI_EXIT_OK; k++)
-      status = add_tristar(setup, (int)workers[w], schedulers.word[k], program);
-  return status;
+      status = add_tristar(setup, (int)workers[w], schedulers.word[k], "", program);
+  if (status != TSI_EXIT_OK || settings->variants_list == NULL) return status;
+  return add_variants(setup, settings->variants_list, schedulers.word[0], program);
 }
 
 /* ---- Peers -------------------------------------------------------------------------------------------- */

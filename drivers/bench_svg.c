@@ -37,6 +37,7 @@ static const char *const tristar_colours[] = {"#0b3c78", "#2f78c4", "#7fb2e5",
                                               "#14808a", "#55b8b0", "#a9d6e8"};
 static const char *const peer_colours[TSI_BENCH_PEERS] = {"#e08a00", "#2e9e4f", "#c23b3b", "#8a4fa8",
                                                           "#7a6a4f"};
+static const char variant_colour[] = "#a3adb8";
 #define TRISTAR_COLOURS (int)(sizeof tristar_colours / sizeof tristar_colours[0])
 
 typedef struct picture {
@@ -49,6 +50,7 @@ typedef struct picture {
 /* TriStar's contenders come first. */
 static const char *colour_of(const tsi_bench_setup *setup, int k) {
   const int peer = setup->contenders[k].peer;
+  if (tsi_bench_is_variant(setup, k)) return variant_colour;
   return peer >= 0 ? peer_colours[peer] : tristar_colours[k % TRISTAR_COLOURS];
 }
 
@@ -103,7 +105,10 @@ static void write_row(picture *p, const tsi_bench_case *c, int k) {
   const tsi_bench_result *r = &c->results[k];
   fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\">", AXIS - 8, p->y + 11);
   write_escaped(p->file,
-                r->ok || contender->peer < 0 ? contender->name : tsi_bench_peers[contender->peer].title, 36);
+                *contender->variant            ? contender->variant
+                : r->ok || contender->peer < 0 ? contender->name
+                                               : tsi_bench_peers[contender->peer].title,
+                36);
   fputs("</text>\n", p->file);
   if (r->ok)
     write_bar(p, c, k);
@@ -176,8 +181,10 @@ static void write_chart(picture *p, const tsi_bench_case *cases, int count, int6
 
 /* ---- The whole ---------------------------------------------------------------------------------------- */
 
-/* Does contender k have an entry in the legend? A peer has one, whatever its settings. */
+/* Does contender k have an entry in the legend? A peer has one, whatever its settings, and so have all
+ * variants. */
 static bool in_legend(const tsi_bench_setup *setup, int k) {
+  if (tsi_bench_is_variant(setup, k)) return !tsi_bench_is_variant(setup, k - 1);
   return k == 0 || setup->contenders[k].peer < 0 ||
          setup->contenders[k].peer != setup->contenders[k - 1].peer;
 }
@@ -207,7 +214,11 @@ static void write_legend(picture *p) {
     fprintf(p->file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"14\" fill=\"%s\"/>", x, y,
             colour_of(setup, k));
     fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\">", x + 20, y + 11);
-    write_escaped(p->file, peer < 0 ? setup->contenders[k].name : tsi_bench_peers[peer].title, 30);
+    write_escaped(p->file,
+                  tsi_bench_is_variant(setup, k) ? "variants of TriStar"
+                  : peer < 0                     ? setup->contenders[k].name
+                                                 : tsi_bench_peers[peer].title,
+                  30);
     fputs("</text>\n", p->file);
   }
   p->y += legend_height(setup);

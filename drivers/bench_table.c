@@ -80,13 +80,50 @@ void tsi_bench_print(const tsi_bench_case *c) {
   print_rates(c);
   print_head(c);
   for (int k = 0; k < c->setup->count; k++)
-    if (tsi_bench_shown(c, k)) print_row(c, k);
+    if (tsi_bench_shown(c, k) && !tsi_bench_is_variant(c->setup, k)) print_row(c, k);
   if (c->best_tristar >= 0 && c->best_peer >= 0)
     printf("  Speed-up of the best TriStar (%s) over the best peer (%s): %.2f\n",
            c->setup->contenders[c->best_tristar].name + strlen("TriStar, "),
            c->setup->contenders[c->best_peer].name,
            c->results[c->best_peer].solve_s / c->results[c->best_tristar].solve_s);
   putchar('\n');
+}
+
+/* ---- --variants --------------------------------------------------------------------------------------- */
+
+/* base: the default that ratios are to. */
+static void print_variant(const tsi_bench_case *c, int k, int base) {
+  const char *name = k == base ? "default" : c->setup->contenders[k].variant;
+  const tsi_bench_result *r = &c->results[k];
+  char error[32];
+  if (!r->ok) {
+    printf("  %-*s failed: %s\n", NAME_WIDTH, name, r->message);
+    return;
+  }
+  snprintf(error, sizeof error, "%.1e (%d)", r->backward_error, r->steps);
+  printf("  %-*s %9s", NAME_WIDTH, name, tsi_text_seconds(r->solve_s));
+  if (c->results[base].ok)
+    printf(" %10.2f", r->solve_s / c->results[base].solve_s);
+  else
+    printf(" %10s", "-");
+  printf(" %9s %13s %9s\n", tsi_text_bytes(r->memory), error, tsi_text_count((int64_t)r->tasks));
+}
+
+void tsi_bench_print_variants(const tsi_bench_case *c) {
+  int base = -1;
+  for (int k = 0; k < c->setup->count; k++) {
+    if (!tsi_bench_is_variant(c->setup, k)) continue;
+    if (base < 0) {
+      base = tsi_bench_default_of(c->setup, k);
+      printf("%s: variants of %s; memory: factor, matrices of the variant, workspace\n",
+             tsi_text_many(c->nrhs, "right-hand side"), c->setup->contenders[base].name);
+      printf("  %-*s %9s %10s %9s %13s %9s\n", NAME_WIDTH, "variant", "solve", "to default", "memory",
+             "error (steps)", "tasks");
+      print_variant(c, base, base);
+    }
+    print_variant(c, k, base);
+  }
+  if (base >= 0) putchar('\n');
 }
 
 /* ---- --reuse ------------------------------------------------------------------------------------------ */
@@ -121,7 +158,9 @@ static double least_phase(const tsi_bench_case *c, int peer, bool analysis) {
   for (int k = 0; k < c->setup->count; k++) {
     const tsi_bench_result *r = &c->results[k];
     const double seconds = analysis ? r->analyze_s : r->factor_s + r->plan_s;
-    if (c->setup->contenders[k].peer == peer && r->ok && seconds < least) least = seconds;
+    if (c->setup->contenders[k].peer == peer && r->ok && !tsi_bench_is_variant(c->setup, k) &&
+        seconds < least)
+      least = seconds;
   }
   return least;
 }

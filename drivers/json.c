@@ -17,7 +17,6 @@ static void add_analysis(const tsi_session *s, cJSON *object) {
   cJSON_AddStringToObject(object, "ordering",
                           s->settings->ordering == TRISTAR_ORDERING_METIS ? "metis" : "natural");
   cJSON_AddBoolToObject(object, "matched", s->a.matched);
-  cJSON_AddStringToObject(object, "inverse", tsi_inverse_name(s->settings->inverse));
   cJSON_AddBoolToObject(object, "symmetric_pattern", s->a.symmetric_pattern);
   tsi_json_add_number(object, "nnz_lower", (double)s->a.nnz_lower);
   tsi_json_add_number(object, "factor_flops", tsi_factor_flops(s));
@@ -50,6 +49,9 @@ static void add_plan(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "exact_bytes", s->p.exact_bytes);
   tsi_json_add_number(object, "floor_bytes", s->p.floor_bytes);
   tsi_json_add_number(object, "ceiling_bytes", s->p.ceiling_bytes);
+  if (s->settings->variant != NULL) cJSON_AddStringToObject(object, "variant", s->settings->variant);
+  tsi_json_add_number(object, "variant_bytes", (double)s->p.variant_bytes);
+  tsi_json_add_number(object, "workspace_bytes", (double)s->p.workspace_bytes);
   tsi_json_add_number(object, "workers", s->p.workers);
   cJSON_AddStringToObject(object, "scheduler", s->p.scheduler);
   tsi_json_add_number(object, "plan_s", s->plan_s);

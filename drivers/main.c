@@ -73,7 +73,9 @@ static const tsi_command commands[] = {
      "\n"
      "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, "
      "without it, beside this\n"
-     "program in tools/peers and ../libexec/tristar. A LIST has commas. A contender that fails "
+     "program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest number of "
+     "workers and are\n"
+     "told in a table of their own. A LIST has commas. A contender that fails "
      "is told in its row; the\n"
      "exit status is 1 if no TriStar solved.\n",
      INT_MAX, tsi_command_bench},

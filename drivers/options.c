@@ -12,13 +12,15 @@
 #include <string.h>
 
 #include "drivers/console.h"
+#include "drivers/variant.h"
 
 typedef enum option_kind {
   FLAG,   /* bool */
   TEXT,   /* const char * */
   NUMBER, /* int64_t from minimum to maximum */
   REAL,   /* double, not negative */
-  CHOICE  /* int: the number of the word in `choices` */
+  CHOICE, /* int: the number of the word in `choices` */
+  VARIANT /* const char *: words of variant.h */
 } option_kind;
 
 typedef struct option_row {
@@ -36,7 +38,6 @@ typedef struct option_row {
 static const char *const methods[] = {"auto", "llt", "lu", "ldlt", NULL};
 static const char *const orderings[] = {"metis", "natural", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
-static const char *const inverses[] = {"diagonal", "none", "off", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const ops[] = {"N", "T", "C", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
@@ -56,11 +57,11 @@ static const option_row rows[] = {
   {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (auto: Cholesky or L D L^T if symmetric, else LU)", 0, 0, methods},
   {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (metis: nested dissection)", 0, 0, orderings},
   {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal (L D L^T: near it)", 0, 0, matchings},
-  {"inverse", CHOICE, FIELD(inverse), TSI_SOLVE | TSI_INFO, "none|diagonal|off", "invert nothing, diagonal blocks (default), or multiply all by these inverses", 0, 0, inverses},
   {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks; serial: one thread, no StarPU", 0, 0, engines},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "which legal order --engine serial takes (0: the natural one)", 0, UINT32_MAX, NULL},
   {"workers", NUMBER, FIELD(workers), MATRIX | TSI_CALIBRATE, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
   {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
+  {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO, "WORD[+WORD...]", "solve in another way, to compare: see below", 0, 0, NULL},
   {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of refinement (default 5; 0 only measures)", 0, 1000, NULL},
   {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12; s, c: 1e-5)", 0, 0, NULL},
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (done anyway if pivots were perturbed)", 0, 0, NULL},
@@ -73,6 +74,7 @@ static const option_row rows[] = {
   {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
   {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU (default lws)", 0, 0, NULL},
   {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps; or none (default: all that are there)", 0, 0, NULL},
+  {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
   {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5)", 1, 1000, NULL},
   {"repeat", NUMBER, FIELD(repeat), TSI_BENCH, "N", "timed solves of a run, after a warm-up (default 11)", 1, 1000000, NULL},
   {"reuse", FLAG, FIELD(reuse), TSI_BENCH, NULL, "tell the time of 1, 10, 1000 solves with analysis and factorization", 0, 0, NULL},
@@ -102,6 +104,12 @@ int tsi_usage_error(const char *command, const char *format, ...) {
   return TSI_EXIT_USAGE;
 }
 
+static void print_variants(void) {
+  const char *word, *meaning;
+  puts("\nVariants");
+  for (int k = 0; tsi_variant_word(k, &word, &meaning); k++) printf("  %-28s %s\n", word, meaning);
+}
+
 static void print_help(const tsi_command *command) {
   printf("usage: tristar %s %s [OPTION...]\n\n%s.\n\n%s\nOptions\n", command->name, command->operands,
          command->summary, command->text);
@@ -111,6 +119,7 @@ static void print_help(const tsi_command *command) {
     snprintf(left, sizeof left, "--%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
     printf("  %-28s %s\n", left, row->help);
   }
+  if (command->bit & (TSI_SOLVE | TSI_INFO | TSI_BENCH)) print_variants();
 }
 
 static int refuse(const tsi_command *command, const option_row *row, const char *word, const char *why) {
@@ -152,6 +161,13 @@ static int store_choice(const tsi_command *command, const option_row *row, const
   return refuse(command, row, word, why);
 }
 
+static int store_variant(const tsi_command *command, const option_row *row, const char *word,
+                         const char **field) {
+  char why[256];
+  *field = word;
+  return tsi_variant_wrong(word, why, sizeof why) ? refuse(command, row, word, why) : TSI_EXIT_OK;
+}
+
 static int store(const tsi_command *command, const option_row *row, const char *word,
                  tsi_settings *settings) {
   void *field = (char *)settings + row->offset;
@@ -166,6 +182,8 @@ static int store(const tsi_command *command, const option_row *row, const char *
     return store_number(command, row, word, field);
   case REAL:
     return store_real(command, row, word, field);
+  case VARIANT:
+    return store_variant(command, row, word, field);
   default:
     return store_choice(command, row, word, field);
   }

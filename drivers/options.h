@@ -27,15 +27,16 @@ typedef struct tsi_settings {
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
-  int method, ordering, matching, inverse, engine;
+  int method, ordering, matching, engine;
   int64_t order_seed, workers, chunk_bytes;
+  const char *variant; /* WORD[+WORD...], known words; NULL: none */
   /* solve */
   int op; /* 0 ..: one of N, T, C */
   int64_t refine, repeat, in_flight;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
   /* benchmark: lists with commas; NULL: not given */
-  const char *nrhs_list, *workers_list, *sched_list, *peers_list;
+  const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
   int64_t rounds;
   bool reuse;
   /* what comes out */

@@ -66,11 +66,6 @@ const char *tsi_method_name(tristar_method method) {
   return names[method];
 }
 
-const char *tsi_inverse_name(int inverse) {
-  static const char *const names[] = {"diagonal", "none", "off"};
-  return names[inverse];
-}
-
 const char *tsi_symmetry_text(tristar_symmetry symmetry) {
   static const char *const names[] = {"general", "symmetric", "skew-symmetric", "hermitian"};
   return names[symmetry];
@@ -115,14 +110,10 @@ void tsi_report_analysis(const tsi_session *s) {
 }
 
 void tsi_report_factor(const tsi_session *s) {
-  static const char *const treatments[] = {
-      NULL, "diagonal blocks are not inverted",
-      "diagonal blocks are inverted, the blocks below multiplied by that"};
   tsi_report("factor", "%s, %.1f GF/s; %s; %s, %s at the peak", tsi_text_seconds(s->factor_s),
              s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0,
              tsi_text_many(s->f.perturbed_pivots, "perturbed pivot"),
              tsi_text_bytes((double)s->f.factor_bytes), tsi_text_bytes((double)s->f.peak_bytes));
-  if (treatments[s->settings->inverse]) tsi_report("", "%s", treatments[s->settings->inverse]);
 }
 
 void tsi_report_plan(const tsi_session *s) {
@@ -132,6 +123,12 @@ void tsi_report_plan(const tsi_session *s) {
              tsi_text_many(s->p.workers, "worker"), s->p.scheduler);
   tsi_report("plan", "%s, %s; %s; in %s", tsi_text_many(s->p.chunks, "chunk"),
              tsi_text_many(s->p.slices, "row slice"), work, tsi_text_seconds(s->plan_s));
+  if (s->settings->variant == NULL) return;
+  if (s->p.variant_bytes > 0)
+    tsi_report("", "variant %s, with matrices of %s", s->settings->variant,
+               tsi_text_bytes((double)s->p.variant_bytes));
+  else
+    tsi_report("", "variant %s", s->settings->variant);
 }
 
 void tsi_report_machine(const char *label, const tristar_calibration *c) {

@@ -17,7 +17,6 @@ const char *tsi_text_flops(double flops);                       /* 123 Kflop, 12
 double tsi_factor_flops(const tsi_session *s);
 
 const char *tsi_method_name(tristar_method method); /* llt, lu */
-const char *tsi_inverse_name(int inverse);          /* as the option --inverse has it */
 const char *tsi_symmetry_text(tristar_symmetry symmetry);
 
 /* "label     text": the label, if any, in a column of its own. */

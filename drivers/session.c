@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "drivers/console.h"
+#include "drivers/variant.h"
 #include "runtime/bandwidth.h"
 
 double tsi_now(void) {
@@ -151,13 +152,14 @@ bool tsi_session_read(tsi_session *s) {
 
 bool tsi_session_analyze(tsi_session *s) {
   tristar_analysis_options options;
+  tristar_plan_options ignored;
   const double begin = tsi_now();
   tristar_analysis_options_init(&options);
   options.method = (tristar_method)s->settings->method;
   options.ordering = (tristar_ordering)s->settings->ordering;
   options.matching = (tristar_matching)s->settings->matching;
   options.single_factors = s->single_factors;
-  options.inverse = (tristar_inverse)s->settings->inverse;
+  tsi_variant_apply(s->settings->variant, &options, &ignored);
   if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
   tristar_analysis_get_stats(s->analysis, &s->a);
   s->analyze_s = tsi_now() - begin;
@@ -177,12 +179,14 @@ bool tsi_session_factor(tsi_session *s) {
 
 bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
   tristar_plan_options options;
+  tristar_analysis_options ignored;
   const double begin = tsi_now();
   tristar_plan_options_init(&options);
   options.engine = (tristar_engine)s->settings->engine;
   options.nrhs = nrhs;
   options.chunk_bytes_max = s->settings->chunk_bytes;
   options.order_seed = (unsigned)s->settings->order_seed;
+  tsi_variant_apply(s->settings->variant, &ignored, &options);
   if (!tsi_session_check(s, tristar_plan(s->factor, &options, &s->plan), s->name)) return false;
   tristar_plan_get_stats(s->plan, &s->p);
   s->plan_s = tsi_now() - begin;

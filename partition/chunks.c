@@ -16,6 +16,7 @@ void tsi_chunk_options_init(tsi_chunk_options *options, double floor_bytes, tsi_
   options->ceiling_bytes = part < whole ? whole : part < CEILING_MOST ? part : CEILING_MOST;
   options->slice_bytes = 0.75 * floor_bytes;
   options->whole_bytes = whole;
+  options->single = false;
 }
 
 /* What the choice is made from, and where it stands while it walks through the supernodes. */
@@ -77,6 +78,7 @@ static tsi_index slices_wanted(const chooser *ch, int side, tsi_index s, tsi_ind
   const double bytes = panel_bytes(ch, side, p);
   const tsi_index height = ch->side[side].panels->height[p];
   double pieces = ROOT_SLICES * ch->subtree[s] / ch->total;
+  if (ch->options->single) return 1;
   if (pieces > bytes / ch->options->slice_bytes) pieces = bytes / ch->options->slice_bytes;
   if (pieces < bytes / ch->options->ceiling_bytes) pieces = bytes / ch->options->ceiling_bytes;
   if (pieces > height / 8) pieces = height / 8;
@@ -114,6 +116,13 @@ static void add_top_supernode(chooser *ch, tsi_index s, bool only_top_child) {
       if (pieces > 1) slice_panel(ch, i, p, pieces);
     }
     ch->open = joins = !sliced;
+    end_slices(ch);
+  }
+}
+
+static void choose_single(chooser *ch) {
+  for (tsi_index p = 0; p < ch->panels->count; p++) {
+    start_chunk(ch, p, false);
     end_slices(ch);
   }
 }
@@ -289,7 +298,10 @@ tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
   weigh(&ch);
   describe_tree(&ch, subtree_first, top_children);
   for (int i = 0; i < sides; i++) TSI_TRY(allocate(env, &ch, i));
-  choose(&ch, subtree_first, top_children);
+  if (options->single)
+    choose_single(&ch);
+  else
+    choose(&ch, subtree_first, top_children);
   for (int i = 0; i < sides; i++) TSI_TRY(describe(env, &ch, i, scratch));
 out:
   TSI_FREE(env, ch.subtree);

@@ -41,6 +41,7 @@ typedef struct tsi_chunk_options {
   double slice_bytes;   /* no slice lighter than this */
   double whole_bytes;   /* below this everything is one chunk */
   size_t scalar_bytes;
+  bool single; /* each panel is a chunk, and none is cut: the weights above do not count */
 } tsi_chunk_options;
 
 #define TSI_CHUNK_FLOOR_BYTES 0.4e6 /* 30 us of streaming, 16 times a task, on a common machine */

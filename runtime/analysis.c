@@ -13,6 +13,7 @@
 _Static_assert((int)TRISTAR_INVERSE_NONE == (int)TSI_INVERSE_NONE &&
                    (int)TRISTAR_INVERSE_OFF == (int)TSI_INVERSE_OFF,
                "tsi_analysis_inverse converts one to the other");
+#define UNMERGED_WIDTH 8 /* columns of a panel with MERGE_NONE */
 
 void tristar_analysis_options_init(tristar_analysis_options *options) {
   memset(options, 0, sizeof *options);
@@ -102,6 +103,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   options.given = given;
   options.leaf_parts = an->options.leaf_parts > 1 ? an->options.leaf_parts : 1;
   options.seed = an->options.seed;
+  if (an->options.merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
   if (row_map != NULL) { /* needs columns, in full */
     TSI_TRY(tsi_expand(env, pattern, NULL, false, &a));
     TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
@@ -117,7 +119,9 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
     options.given = paired;
   }
   TSI_TRY(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
-  TSI_TRY(tsi_panels_create(env, an->symbolic, TSI_PANEL_WIDTH_MAX, &an->panels));
+  TSI_TRY(tsi_panels_create(env, an->symbolic,
+                            an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
+                            &an->panels));
   tsi_analysis_fill_stats(an, pattern->symmetry != TRISTAR_GENERAL || graph->symmetric);
   TSI_TRY(TSI_ALLOC(env, an->out_row, n));
   TSI_TRY(TSI_ALLOC(env, an->in_row, n));
@@ -200,9 +204,11 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   if (options == NULL) options = &defaults;
   if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
       (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
-      (unsigned)options->matching > TRISTAR_MATCHING_ON || (unsigned)options->inverse > TRISTAR_INVERSE_OFF)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method %d, ordering %d, matching %d, inverse %d",
-             (int)options->method, (int)options->ordering, (int)options->matching, (int)options->inverse);
+      (unsigned)options->matching > TRISTAR_MATCHING_ON || (unsigned)options->inverse > TRISTAR_INVERSE_OFF ||
+      (unsigned)options->merge > TRISTAR_MERGE_NONE)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method %d, ordering %d, matching %d, inverse %d, merge %d",
+             (int)options->method, (int)options->ordering, (int)options->matching, (int)options->inverse,
+             (int)options->merge);
   TSI_TRY(tsi_pattern_create(env, view, &pattern));
   TSI_TRY(analyze(ts, pattern, view->values, options, out));
 out:

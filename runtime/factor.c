@@ -163,6 +163,7 @@ static tristar_status run(tristar_factor_t *factor, const void *values) {
   TSI_TRY(tsi_factorize(factor));
   order_pivots(factor);
   factor->valid = true;
+  factor->generation++;
 out:
   return status;
 }

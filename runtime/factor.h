@@ -21,6 +21,7 @@ struct tristar_factor_s {
   tristar_t *ts;
   tristar_analysis_t *analysis;
   bool valid;
+  int64_t generation;
   bool has_matrix;                   /* values are there */
   size_t user_bytes;                 /* of a scalar of values, b and x */
   size_t scalar_bytes;               /* of a scalar of the factors */

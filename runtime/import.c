@@ -231,6 +231,7 @@ static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *facto
   if (factor->has_matrix && an->pattern->ptr[g->n] > 0)
     memcpy(factor->values, f->matrix->values, (size_t)an->pattern->ptr[g->n] * factor->user_bytes);
   factor->valid = true;
+  factor->generation++;
 out:
   return status;
 }

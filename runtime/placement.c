@@ -24,7 +24,9 @@ tsi_count tsi_placement_choose(tsi_placement_range *range, tsi_count count, uint
 void tsi_placement_init(tristar_plan_t *plan) {
   tsi_machine machine;
   atomic_init(&plan->placement, TSI_PLACEMENT_NONE);
-  if (!plan->use_tasks || plan->options.placement == TRISTAR_PLACEMENT_OFF) return;
+  if (!plan->use_tasks || plan->options.placement == TRISTAR_PLACEMENT_OFF ||
+      plan->options.kernel == TRISTAR_KERNEL_SPMV)
+    return;
   if (plan->options.placement == TRISTAR_PLACEMENT_AUTO && tsi_topology_one_node()) return;
   if (tsi_topology_need(plan->ts) != TRISTAR_OK) {
     tsi_log(&plan->ts->env, TRISTAR_LOG_WARNING, "placement: none, as hwloc does not know the machine");

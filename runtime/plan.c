@@ -7,6 +7,7 @@
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
 #include "runtime/placement.h"
+#include "runtime/spmv.h"
 
 void tristar_plan_options_init(tristar_plan_options *options) {
   memset(options, 0, sizeof *options);
@@ -33,6 +34,8 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
   }
   plan->stats.floor_bytes = options.floor_bytes;
   plan->stats.ceiling_bytes = options.ceiling_bytes;
+  options.single =
+      plan->options.granularity == TRISTAR_TASKS_SUPERNODES && plan->options.kernel == TRISTAR_KERNEL_PANELS;
   const int sides = plan->sides;
   tsi_side side[2];
   tsi_chunks *chunks[2] = {NULL, NULL};
@@ -98,7 +101,7 @@ static tristar_status fill_chunks(tsi_env *env, tristar_plan_t *plan, int i) {
   TSI_TRY(TSI_ALLOC(env, side->pair, sweep->pairs));
   for (tsi_index c = 0; c < chunks->count; c++) {
     tsi_solve_chunk *to = &side->chunk[c];
-    *to = (tsi_solve_chunk){.workspace = row,
+    *to = (tsi_solve_chunk){.workspace = plan->spmv ? chunks->column[c] : row,
                             .off = chunks->off_ptr[c],
                             .sources = sweep->target_ptr[c],
                             .targets = sweep->source_ptr[c],
@@ -118,7 +121,7 @@ static tristar_status fill_chunks(tsi_env *env, tristar_plan_t *plan, int i) {
           tsi_slice_rows(chunks, tsi_analysis_structure(plan->factor->analysis, i).panels, c, k)};
     row += place_chunk(plan, c);
   }
-  plan->workspace_rows = row;
+  plan->workspace_rows = plan->spmv ? 2 * (tsi_count)plan->factor->analysis->symbolic->n : row;
   for (tsi_count q = 0; q < sweep->pairs; q++)
     side->pair[q] = (tsi_solve_pair){sweep->pair[q].source, sweep->pair[q].target, sweep->pair[q].first,
                                      sweep->pair[q].count};
@@ -172,7 +175,9 @@ static void point_to_data(tristar_plan_t *plan, int i) {
                                 .local_row = side->chunks->local_row,
                                 .off = side->chunks->off,
                                 .pair = side->pair,
-                                .by_target = side->sweep->by_target};
+                                .by_target = side->sweep->by_target,
+                                .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
+                                .second = plan->factor->analysis->symbolic->n};
 }
 
 static void fill_stats(tristar_plan_t *plan) {
@@ -183,12 +188,6 @@ static void fill_stats(tristar_plan_t *plan) {
   tristar_plan_stats *stats = &plan->stats;
   stats->chunks = forward->chunks;
   stats->slices = tsi_index_max(forward->slices, dag->backward->slices);
-  stats->tasks = plan->use_tasks ? (both ? dag->tasks : forward->nodes) + 1 : 0;
-  stats->edges = forward->edges;
-  if (both) {
-    stats->edges += dag->backward->edges;
-    for (tsi_index v = 0; v < forward->nodes; v++) stats->edges += tsi_dag_turn(dag, v) != TSI_NONE;
-  }
   stats->width = forward->width;
   stats->depth = forward->depth;
   stats->critical_bytes = both ? dag->critical_bytes : dag->critical_bytes / 2;
@@ -197,6 +196,7 @@ static void fill_stats(tristar_plan_t *plan) {
     stats->stream_bytes += (double)symbolic->nnz_stored * (double)factor->scalar_bytes;
     stats->exact_bytes += (double)symbolic->nnz_exact * (double)factor->scalar_bytes;
   }
+  if (plan->spmv) tsi_spmv_weigh(plan, &stats->stream_bytes, &stats->critical_bytes);
   stats->workers = plan->use_tasks ? (int)starpu_cpu_worker_get_count() : 1;
   stats->scheduler = plan->use_tasks ? starpu_sched_ctx_get_sched_policy(0)->policy_name : "serial";
 }
@@ -210,6 +210,8 @@ static tristar_status warm_up(tristar_plan_t *plan) {
   const tsi_index nrhs = (tsi_index)tsi_count_min(wanted, TSI_NRHS_BLOCK);
   TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
   TSI_TRY(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
+  plan->stats.tasks = plan->use_tasks ? tsi_tasks_count(tasks) + 1 : 0;
+  plan->stats.edges = tsi_tasks_edges(tasks);
 out:
   if (replay) tsi_replay_give_back(replay);
   return status;
@@ -233,6 +235,13 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
              "engine %d, nrhs %" PRId64 ", chunk bytes %" PRId64 " to %" PRId64 ", placement %d",
              (int)options->engine, options->nrhs, options->chunk_bytes_min, options->chunk_bytes_max,
              (int)options->placement);
+  if ((unsigned)options->scheduling > TRISTAR_SCHEDULING_LEVELS ||
+      (unsigned)options->updates > TRISTAR_UPDATES_PUSH ||
+      (unsigned)options->granularity > TRISTAR_TASKS_SUPERNODES ||
+      (unsigned)options->kernel > TRISTAR_KERNEL_SPMV)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scheduling %d, updates %d, granularity %d, kernel %d",
+             (int)options->scheduling, (int)options->updates, (int)options->granularity,
+             (int)options->kernel);
   if (!factor->valid)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
   TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
@@ -249,6 +258,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
       (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->use_starpu && plan->dag[0]->forward->nodes > 1);
   if (plan->use_tasks) TSI_TRY(tsi_context_need_starpu(plan->ts));
   tsi_placement_init(plan);
+  if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
   TSI_TRY(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) {
     TSI_TRY(fill_panels(env, plan, i));
@@ -305,6 +315,7 @@ void tristar_plan_destroy(tristar_plan_t **plan) {
     TSI_FREE(env, side->panel);
     TSI_FREE(env, side->pair);
   }
+  tsi_spmv_destroy(env, &p->spmv);
   if (p->out_list != p->in_list) TSI_FREE(env, p->out_list);
   TSI_FREE(env, p->in_list);
   TSI_FREE(env, p->chunk_of_supernode);

@@ -9,7 +9,7 @@
 #define TSI_RUNTIME_PLAN_H
 
 #include "codelets/cpu/node.h"
-#include "dag/dag.h"
+#include "dag/steps.h"
 #include "runtime/factor.h"
 #include "runtime/tasks.h"
 
@@ -18,11 +18,15 @@
 /* What runs: both sweeps or one of them. */
 typedef enum tsi_sweeps { TSI_BOTH, TSI_FORWARD, TSI_BACKWARD, TSI_SWEEPS } tsi_sweeps;
 
+typedef struct tsi_spmv tsi_spmv;
+struct tsi_spmv_matrix;
+
 typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
   tristar_plan_t *plan;
   tsi_solve_call call;
   const tsi_solve_data *forward, *backward; /* the sides that this call's sweeps work with */
+  const struct tsi_spmv_matrix *product[2]; /* forward, backward; KERNEL_SPMV only */
   tsi_tasks *tasks[2][TSI_SWEEPS];          /* by DAG and sweeps; recorded when first needed */
   tsi_count workspace_size;                 /* scalars */
   /* by node of the forward sweep, then of the backward one: where its task ran; NULL: that is not noted */
@@ -52,6 +56,7 @@ struct tristar_plan_s {
   tsi_plan_side side[2]; /* 0: L (or the only factor), 1: U if its structure is another one */
   tsi_dag *dag[2]; /* 0: forward with side 0; 1: forward with side 1, backward with side 0; NULL: one side */
   tsi_index *order[2]; /* tasks of each DAG in the order in which they are recorded, and run without StarPU */
+  tsi_spmv *spmv;      /* NULL but for KERNEL_SPMV */
   const tsi_node_kernels *nodes;
   tsi_index *in_list,
       *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be in_list */
@@ -70,7 +75,8 @@ static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
 
 /* A replay with a workspace for `stride` scalars a row, from the pool or new. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_replay **out);
-/* The tasks of a DAG of the plan, recorded if this is their first use. Errors: MEMORY. */
+/* The tasks of a DAG of the plan, recorded if this is their first use; what they need beside the factor is
+ * made, or brought up to date. replay->call is set, or zero: then for OP_N. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_replay_tasks(tsi_replay *replay, int dag, tsi_sweeps sweeps,
                                                 tsi_tasks **out);
 void tsi_replay_give_back(tsi_replay *replay);

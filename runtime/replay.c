@@ -3,87 +3,176 @@
  * Neither plan nor replay touches a workspace: the tasks are the first to write its pages, which the system
  * then puts near the cores that run them. */
 #include "runtime/placement.h"
+#include "runtime/spmv.h"
 
-static void run_forward_chunk(void *context, const tsi_index argument[4], int worker) {
-  const tsi_replay *replay = context;
-  tsi_placement_note(replay, false, argument[1], worker);
-  replay->plan->nodes->forward_chunk(replay->forward, &replay->call, argument[0]);
+/* A task that streams factor: it notes where it runs. Nodes of a sweep: its chunks, then its slices. */
+#define STREAM_STEP(step, side, backward, first_node)                                                        \
+  static void run_##step(void *context, const tsi_index argument[4], int worker) {                           \
+    const tsi_replay *replay = context;                                                                      \
+    tsi_placement_note(replay, backward, (first_node) + argument[0], worker);                                \
+    replay->plan->nodes->step(replay->side, &replay->call, argument[0]);                                     \
+  }
+#define CHUNKS replay->plan->side[0].chunks->count
+STREAM_STEP(forward_chunk, forward, false, 0)
+STREAM_STEP(forward_slice, forward, false, CHUNKS)
+STREAM_STEP(backward_chunk, backward, true, 0)
+STREAM_STEP(backward_slice, backward, true, CHUNKS)
+
+#define NODE_STEP(step, side)                                                                                \
+  static void run_##step(void *context, const tsi_index argument[4], int worker) {                           \
+    const tsi_replay *replay = context;                                                                      \
+    (void)worker;                                                                                            \
+    replay->plan->nodes->step(replay->side, &replay->call, argument[0]);                                     \
+  }
+NODE_STEP(forward_push, forward)
+NODE_STEP(backward_push, backward)
+NODE_STEP(read_chunk, forward)
+NODE_STEP(turn_chunk, forward)
+NODE_STEP(write_chunk, backward)
+
+static void multiply(const tsi_replay *replay, bool backward, tsi_index number) {
+  const tsi_spmv *spmv = replay->plan->spmv;
+  const tsi_row_block *block = &spmv->products[backward]->block[number];
+  spmv->kernels->multiply(&replay->product[backward]->rows, block->first, block->end, block->add,
+                          replay->call.stride, replay->call.workspace);
 }
-static void run_forward_slice(void *context, const tsi_index argument[4], int worker) {
-  const tsi_replay *replay = context;
-  tsi_placement_note(replay, false, argument[1], worker);
-  replay->plan->nodes->forward_slice(replay->forward, &replay->call, argument[0]);
+static void run_forward_rows(void *context, const tsi_index argument[4], int worker) {
+  (void)worker;
+  multiply(context, false, argument[0]);
 }
-static void run_backward_chunk(void *context, const tsi_index argument[4], int worker) {
-  const tsi_replay *replay = context;
-  tsi_placement_note(replay, true, argument[1], worker);
-  replay->plan->nodes->backward_chunk(replay->backward, &replay->call, argument[0]);
+static void run_backward_rows(void *context, const tsi_index argument[4], int worker) {
+  (void)worker;
+  multiply(context, true, argument[0]);
 }
-static void run_backward_slice(void *context, const tsi_index argument[4], int worker) {
-  const tsi_replay *replay = context;
-  tsi_placement_note(replay, true, argument[1], worker);
-  replay->plan->nodes->backward_slice(replay->backward, &replay->call, argument[0]);
+
+static void run_barrier(void *context, const tsi_index argument[4], int worker) {
+  (void)context;
+  (void)argument;
+  (void)worker;
 }
 
 #define BYTES_PER_MICROSECOND 15e3
 
-/* Adds task `task` of a DAG; *number becomes its number. */
-static tristar_status add_task(tsi_replay *replay, tsi_tasks *tasks, const tsi_dag *dag, tsi_index task,
+static tristar_status add_task(tsi_replay *replay, tsi_tasks *tasks, const tsi_step *step,
                                tsi_index *number) {
-  const bool backward = task >= dag->forward->nodes;
-  const tsi_sweep *sweep = backward ? dag->backward : dag->forward;
-  const tsi_index node = backward ? task - dag->forward->nodes : task;
-  const bool slice = node >= sweep->chunks;
-  const tsi_index argument[4] = {slice ? node - sweep->chunks : node, node, 0, 0};
   static const struct {
     const char *name;
     tsi_task_run run;
-  } kind[2][2] = {{{"forward_chunk", run_forward_chunk}, {"forward_slice", run_forward_slice}},
-                  {{"backward_chunk", run_backward_chunk}, {"backward_slice", run_backward_slice}}};
-  return tsi_tasks_add(tasks, kind[backward][slice].name, kind[backward][slice].run, replay, argument,
-                       dag->priority[task], 1 + sweep->bytes[node] / BYTES_PER_MICROSECOND, number);
+  } kind[TSI_STEP_KINDS] = {
+      [TSI_STEP_FORWARD_CHUNK] = {"forward_chunk", run_forward_chunk},
+      [TSI_STEP_FORWARD_SLICE] = {"forward_slice", run_forward_slice},
+      [TSI_STEP_FORWARD_PUSH] = {"forward_push", run_forward_push},
+      [TSI_STEP_BACKWARD_CHUNK] = {"backward_chunk", run_backward_chunk},
+      [TSI_STEP_BACKWARD_SLICE] = {"backward_slice", run_backward_slice},
+      [TSI_STEP_BACKWARD_PUSH] = {"backward_push", run_backward_push},
+      [TSI_STEP_READ] = {"read_chunk", run_read_chunk},
+      [TSI_STEP_FORWARD_ROWS] = {"forward_rows", run_forward_rows},
+      [TSI_STEP_TURN] = {"turn_chunk", run_turn_chunk},
+      [TSI_STEP_BACKWARD_ROWS] = {"backward_rows", run_backward_rows},
+      [TSI_STEP_WRITE] = {"write_chunk", run_write_chunk},
+  };
+  const tsi_index argument[4] = {step->argument, 0, 0, 0};
+  return tsi_tasks_add(tasks, kind[step->kind].name, kind[step->kind].run, replay, argument, step->priority,
+                       1 + step->bytes / BYTES_PER_MICROSECOND, number);
 }
 
-typedef struct edge_adder {
-  tsi_tasks *tasks;
-  const tsi_index *number_of; /* TSI_NONE: the task does not run */
-  tristar_status status;
-} edge_adder;
+/* Tasks that run as soon as those that they wait for are through. The steps are in a legal order, so task k
+ * is step k. */
+static tristar_status add_dynamic(tsi_replay *replay, tsi_tasks *tasks, const tsi_steps *steps) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index number;
+  for (tsi_index k = 0; k < steps->count; k++) TSI_TRY(add_task(replay, tasks, &steps->step[k], &number));
+  for (tsi_count e = 0; e < steps->edges; e++)
+    TSI_TRY(tsi_tasks_after(tasks, steps->edge[e].item, steps->edge[e].before));
+out:
+  return status;
+}
 
-static void add_edge(void *arg, tsi_index task, tsi_index before) {
-  edge_adder *adder = arg;
-  if (adder->status == TRISTAR_OK && adder->number_of[task] != TSI_NONE)
-    adder->status = tsi_tasks_after(adder->tasks, adder->number_of[task], adder->number_of[before]);
+/* Tasks level by level; between two levels a task without work waits for all of the former, and all of the
+ * latter wait for it. */
+static tristar_status add_levels(tsi_replay *replay, tsi_tasks *tasks, const tsi_steps *steps,
+                                 const tsi_levels *levels) {
+  tristar_status status = TRISTAR_OK;
+  static const tsi_index none[4] = {0, 0, 0, 0};
+  tsi_index barrier = TSI_NONE, first = 0, number;
+  for (tsi_index l = 0; l < levels->count; l++) {
+    for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) {
+      TSI_TRY(add_task(replay, tasks, &steps->step[levels->item[q]], &number));
+      TSI_TRY(tsi_tasks_after(tasks, number, barrier));
+    }
+    if (l + 1 == levels->count) break;
+    const tsi_index end = tsi_tasks_count(tasks);
+    TSI_TRY(tsi_tasks_add(tasks, "barrier", run_barrier, replay, none, 1, 1, &barrier));
+    for (; first < end; first++) TSI_TRY(tsi_tasks_after(tasks, barrier, first));
+    first = barrier + 1;
+  }
+out:
+  return status;
+}
+
+static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_sweeps sweeps, tsi_steps **steps,
+                                 tsi_levels **levels) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  if (plan->spmv) return tsi_spmv_steps(plan, steps, levels);
+  const tsi_steps_source source = {.dag = plan->dag[number],
+                                   .order = plan->order[number],
+                                   .forward_chunks = plan->side[number].chunks,
+                                   .backward_chunks = plan->side[plan->sides - 1 - number].chunks,
+                                   .forward = sweeps != TSI_BACKWARD,
+                                   .backward = sweeps != TSI_FORWARD,
+                                   .push = plan->options.updates == TRISTAR_UPDATES_PUSH};
+  TSI_TRY(tsi_steps_create(env, &source, steps));
+  if (plan->options.scheduling == TRISTAR_SCHEDULING_LEVELS)
+    TSI_TRY(tsi_levels_create(env, (*steps)->count, (*steps)->edges, (*steps)->edge, levels));
+out:
+  return status;
+}
+
+static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps, tsi_tasks **out) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_plan_t *plan = replay->plan;
+  tsi_env *env = &plan->ts->env;
+  tsi_tasks *tasks = NULL;
+  tsi_steps *steps = NULL;
+  tsi_levels *levels = NULL;
+  TSI_TRY(list_steps(plan, number, sweeps, &steps, &levels));
+  TSI_TRY(tsi_tasks_create(env, &tasks));
+  TSI_TRY(levels ? add_levels(replay, tasks, steps, levels) : add_dynamic(replay, tasks, steps));
+  if (plan->use_tasks) TSI_TRY(tsi_tasks_record(tasks));
+  *out = tasks;
+  tasks = NULL;
+out:
+  tsi_tasks_destroy(&tasks);
+  tsi_steps_destroy(env, &steps);
+  tsi_levels_destroy(env, &levels);
+  return status;
+}
+
+/* The products that replay->call is to multiply with; those of OP_N if there is none yet. */
+static tristar_status take_products(tsi_replay *replay) {
+  tristar_status status = TRISTAR_OK;
+  tristar_plan_t *plan = replay->plan;
+  const tsi_solve_call *call = &replay->call;
+  const void *upper = plan->factor->upper;
+  const bool none = call->forward_values == NULL;
+  TSI_TRY(tsi_spmv_prepare(plan, false, !none && call->forward_values == upper, &replay->product[0]));
+  TSI_TRY(tsi_spmv_prepare(plan, true, none ? upper != NULL : call->backward_values == upper,
+                           &replay->product[1]));
+out:
+  return status;
 }
 
 tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweeps, tsi_tasks **out) {
   tristar_status status = TRISTAR_OK;
-  const tristar_plan_t *plan = replay->plan;
-  const tsi_dag *dag = plan->dag[number];
-  tsi_env *env = &plan->ts->env;
-  tsi_index *number_of = NULL;
-  tsi_tasks *tasks = NULL;
+  tsi_tasks **tasks = &replay->tasks[number][sweeps];
   *out = NULL;
-  TSI_TRY(tsi_placement_begin(replay, sweeps == tsi_plan_sweeps(plan) && replay->call.sparse == NULL));
-  *out = replay->tasks[number][sweeps];
-  if (*out != NULL) goto out;
-  TSI_TRY(TSI_ALLOC(env, number_of, dag->tasks));
-  TSI_TRY(tsi_tasks_create(env, &tasks));
-  for (tsi_index k = 0; k < dag->tasks; k++) {
-    const tsi_index task = plan->order[number][k];
-    number_of[task] = TSI_NONE;
-    if (sweeps != (task < dag->forward->nodes ? TSI_BACKWARD : TSI_FORWARD))
-      TSI_TRY(add_task(replay, tasks, dag, task, &number_of[task]));
-  }
-  edge_adder adder = {tasks, number_of, TRISTAR_OK};
-  tsi_dag_for_each_edge(dag, add_edge, &adder);
-  TSI_TRY(adder.status);
-  if (plan->use_tasks) TSI_TRY(tsi_tasks_record(tasks));
-  *out = replay->tasks[number][sweeps] = tasks;
-  tasks = NULL;
+  TSI_TRY(
+      tsi_placement_begin(replay, sweeps == tsi_plan_sweeps(replay->plan) && replay->call.sparse == NULL));
+  if (replay->plan->spmv) TSI_TRY(take_products(replay));
+  if (*tasks == NULL) TSI_TRY(record(replay, number, sweeps, tasks));
+  *out = *tasks;
 out:
-  tsi_tasks_destroy(&tasks);
-  TSI_FREE(env, number_of);
   return status;
 }
 

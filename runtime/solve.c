@@ -150,6 +150,9 @@ static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_
              o->b_row_stride, o->b_column_stride, o->x_row_stride, o->x_column_stride);
   if (n > 0 && nrhs > 0 && (b == NULL || x == NULL)) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
   if (n > 0 && nrhs > 0) TSI_TRY(check_lists(env, o, b, x));
+  if (plan->spmv && (o->part != TRISTAR_PART_ALL || o->b_row || o->x_row))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "a plan with KERNEL_SPMV solves with the whole of A only, and with all rows of b and x");
   if (!factor->valid)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
 out:

@@ -77,6 +77,19 @@ printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n'
 expect 0 '^Laplacian of pattern.mtx: 3 rows' pattern.mtx --workers 1 --rounds 1 --peers none
 row '^  TriStar, 1 worker, lws  .* [0-9.]+e[-+][0-9]+ \('
 
+# ---- Variants
+expect 0 '^1 right-hand side: variants of TriStar, 2 workers, lws; memory: ' gen:convdiff3d:8 "${two[@]}" --peers cholmod \
+  --variants levels,push+supernodes,spmv --json variants.json --svg variants.svg
+row '^  default +.* 1\.00 +[0-9.]+ .?B +[0-9.]+e-1[0-9] \('
+row '^  push\+supernodes  +[0-9.]+ .?s +[0-9.]+ +[0-9.]+ .?B +[0-9.]+e-1[0-9] \([0-9]\) +[0-9,]+$'
+row '^  Speed-up of the best TriStar \([12] workers?, lws\) over'
+[ "$(grep -c '^  spmv ' output.txt)" -eq 1 ] || fail 'spmv is not in exactly one table'
+expect 0 '^  unmerged  ' gen:s2d9pt:9 --workers 1 --rounds 1 --repeat 1 --peers none --variants all
+for word in levels push fundamental unmerged supernodes spmv; do row "^  $word  "; done
+expect 2 "--variants levels,pull: unknown variant 'pull'; known are levels, push, " gen:s2d9pt:9 --variants levels,pull
+expect 2 '--variants levels,: an empty entry' gen:s2d9pt:9 --variants levels,
+expect 2 '--variants push,push: push stands there twice' gen:s2d9pt:9 --variants push,push
+
 # ---- JSON and picture
 cat >check.py <<'END'
 import json, sys, xml.etree.ElementTree as tree
@@ -104,7 +117,15 @@ for case in told["cases"]:
     assert best["shown"] and case["speed_up"] == best["speed_up"] > 1
     if "CHOLMOD, 2 threads" in rows:
         assert case["best_peer"] != "CHOLMOD, 1 thread" and not slow["shown"]
+    assert one["variant"] == "" and one["memory_bytes"] > one["exact_bytes"] / 2
     assert not rows["SuperLU, 1 thread"]["solved"] and rows["SuperLU, 1 thread"]["message"] == "it is singular"
+case, = json.load(open("variants.json"))["cases"]
+rows = {c["variant"]: c for c in case["contenders"] if c["solver"] == "tristar" and c["workers"] == 2}
+assert sorted(rows) == ["", "levels", "push+supernodes", "spmv"] and all(c["solved"] for c in rows.values())
+assert rows["spmv"]["memory_bytes"] > 2 * rows[""]["memory_bytes"] and rows["push+supernodes"]["tasks"] > 100
+assert case["best_tristar"].count(",") == 2, case["best_tristar"]
+texts = open("variants.svg").read()
+assert "push+supernodes" in texts and texts.count("variants of TriStar") == 1
 for name in ("all.svg",):
     root = tree.parse(name).getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"

@@ -56,12 +56,11 @@ done
 
 # ---- Bits of the treatments of diagonal blocks
 for inverse in none off; do
-  reference=$(bits --inverse $inverse --engine serial)
-  [ "$(value inverse bits.json)" = $inverse ] || fail "inverse: $(value inverse bits.json), not $inverse"
-  found=$(bits --inverse $inverse --workers 2 --engine tasks --repeat 3)
-  [ "$found" = "$reference" ] || fail "--inverse $inverse: $found, not $reference"
-  [ "$(bits)" != "$reference" ] || fail "--inverse $inverse changes nothing"
-  [ "$(value inverse bits.json)" = diagonal ] || fail "inverse: $(value inverse bits.json), not diagonal"
+  reference=$(bits --variant inverse-$inverse --engine serial)
+  [ "$(value variant bits.json)" = inverse-$inverse ] || fail "variant: $(value variant bits.json)"
+  found=$(bits --variant inverse-$inverse --workers 2 --engine tasks --repeat 3)
+  [ "$found" = "$reference" ] || fail "--variant inverse-$inverse: $found, not $reference"
+  [ "$(bits)" != "$reference" ] || fail "--variant inverse-$inverse changes nothing"
 done
 
 # ---- X as B: A^2 y = b, then A (A y) = b

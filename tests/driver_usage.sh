@@ -58,13 +58,17 @@ expect 2 '--refine -1: not between 0 and' solve gen:s2d9pt:5 --refine -1
 expect 2 '--tolerance 1e-6x: not a number' solve gen:s2d9pt:5 --tolerance 1e-6x
 expect 2 '--tolerance nan: not a number' solve gen:s2d9pt:5 --tolerance nan
 expect 2 '--method qr: not one of auto\|llt\|lu\|ldlt' solve gen:s2d9pt:5 --method qr
-expect 2 '--inverse all: not one of none\|diagonal\|off' solve gen:s2d9pt:5 --inverse all
-expect 2 'unknown or ambiguous option --inverse' plot tree gen:s2d9pt:5 --inverse off
-expect 0 'diagonal blocks are not inverted' info gen:s2d9pt:5 --inverse none
 expect 2 '--precision x: not one of s\|d\|c\|z\|sd\|cz' info gen:s2d9pt:5 --precision x
 expect 2 '--precision needs a value' plot tree gen:s2d9pt:5 --precision
 expect 2 '--op H: not one of N\|T\|C' solve gen:s2d9pt:5 --op H
 expect 2 'unknown or ambiguous option --op' info gen:s2d9pt:5 --op T
+for command in solve info; do
+  expect 2 "--variant pull: unknown variant 'pull'; known are levels, push, fundamental, .*spmv" $command gen:s2d9pt:5 --variant pull
+  expect 2 "unknown variant ''; known are levels, " $command gen:s2d9pt:5 --variant levels+
+  expect 2 '--variant unmerged\+fundamental: unmerged and fundamental cannot go together' $command gen:s2d9pt:5 --variant unmerged+fundamental
+  expect 2 '--variant : unknown variant' $command gen:s2d9pt:5 --variant ''
+done
+expect 2 'unknown or ambiguous option --variant' plot tree gen:s2d9pt:5 --variant push
 expect 2 '--nrhs and --rhs' solve gen:s2d9pt:5 --nrhs 2 --rhs x.mtx
 expect 2 "unknown kind 'poison'; known are s2d9pt, " solve gen:poison:5
 expect 2 "unknown kind 'poison'; known are s2d9pt, " gen poison 5 --out x.mtx
@@ -75,6 +79,7 @@ expect 2 '--out FILE is missing' gen s2d9pt 5
 expect 2 "unknown plot 'graph'; known is: tree" plot graph gen:s2d9pt:5
 
 # ---- Failures: status 1, the file, the cause
+echo 1 3 >rows.txt
 expect 0 '^ok.mtx: 25 rows' gen s2d9pt 5 --out ok.mtx
 head -c 200 ok.mtx >truncated.mtx
 gzip -c ok.mtx | head -c 120 >truncated.mtx.gz
@@ -176,6 +181,13 @@ expect 0 '^picture.svg: written' plot tree ok.mtx --precision z --out picture.sv
 expect 0 '^accuracy' solve pattern.mtx --laplacian --precision c
 
 # ---- Success
+for variant in levels push fundamental unmerged supernodes spmv levels+push+unmerged+supernodes; do
+  expect 0 "^          variant ${variant//+/\\+}(, with matrices of [0-9.]+ KB)?\$" info gen:s2d9pt:30 --variant $variant
+  expect 0 '^accuracy .*backward error [0-9.]+e-1[56]' solve gen:convdiff3d:6 --variant $variant --op T --nrhs 2
+done
+expect 0 '^          variant spmv, with matrices of ' solve gen:s2d9pt:30 --variant spmv
+expect 0 '"variant":[[:space:]]*"push\+levels",' solve gen:s2d9pt:30 --variant push+levels --json -
+expect 1 'KERNEL_SPMV' solve gen:s2d9pt:5 --variant spmv --rows rows.txt
 expect 0 '^solve .*median of 3' solve ok.mtx --repeat 3 --nrhs 2
 expect 0 '^solve .* a solve, .* a second \(5 solves, 3 in flight, each for ' solve ok.mtx --repeat 5 --in-flight 3
 expect 0 '"latency_s":[[:space:]]*[0-9.]+' solve gen:s2d9pt:60 --engine tasks --repeat 5 --in-flight 2 --json -

@@ -116,7 +116,7 @@ typedef enum typed_measure { COMPONENTWISE, DOCUMENTED } typed_measure;
 static inline double error_of(const typed *t, const tristar_view *v, tristar_op op, const void *b,
                               const void *x, int64_t column, typed_measure measure, const double *row_sum) {
   const int64_t n = v->rows;
-  number *wide = malloc((size_t)n * sizeof *wide), *y = malloc((size_t)n * sizeof *y);
+  number *wide = calloc((size_t)n, sizeof *wide), *y = malloc((size_t)n * sizeof *y);
   double *size = malloc((size_t)n * sizeof *size), worst = 0, largest = 0;
   CHECK(wide != NULL && y != NULL && size != NULL);
   for (int64_t i = 0; i < n; i++) {

@@ -1,26 +1,23 @@
-/* Chooses the kernel table of a scalar type and a treatment of diagonal blocks for the best instruction set
- * that the processor has. */
+/* Chooses the kernel tables of a scalar type, and of a treatment of diagonal blocks, for the best instruction
+ * set that the processor has. */
 #include "codelets/cpu/kernels.h"
 
 #include <string.h>
 
+#include "codelets/cpu/spmv.h"
+
 #ifdef TSI_HAVE_X86_KERNELS
 #define ISAS 3
-#define DECLARE(t)                                                                                           \
-  extern const tsi_kernels tsi_kernels_##t##_base[TSI_INVERSES], tsi_kernels_##t##_avx2[TSI_INVERSES],       \
-      tsi_kernels_##t##_avx512[TSI_INVERSES];
-#define TABLES(t)                                                                                            \
-  { tsi_kernels_##t##_base, tsi_kernels_##t##_avx2, tsi_kernels_##t##_avx512 }
+#define DECLARE(table, t, size)                                                                              \
+  extern const table table##_##t##_base size, table##_##t##_avx2 size, table##_##t##_avx512 size;
+#define TABLES(table, t, address)                                                                            \
+  { address table##_##t##_base, address table##_##t##_avx2, address table##_##t##_avx512 }
 #else
 #define ISAS 1
-#define DECLARE(t) extern const tsi_kernels tsi_kernels_##t##_base[TSI_INVERSES];
-#define TABLES(t)                                                                                            \
-  { tsi_kernels_##t##_base }
+#define DECLARE(table, t, size) extern const table table##_##t##_base size;
+#define TABLES(table, t, address)                                                                            \
+  { address table##_##t##_base }
 #endif
-DECLARE(s)
-DECLARE(d)
-DECLARE(c)
-DECLARE(z)
 
 /* How many of the tables, from the first, can run here. */
 static int usable(void) {
@@ -36,14 +33,31 @@ static int usable(void) {
 #endif
 }
 
-const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
-  static const char letters[] = "sdcz";
-  static const tsi_kernels *const tables[][ISAS] = {TABLES(s), TABLES(d), TABLES(c), TABLES(z)};
-  const char *letter = strchr(letters, scalar);
-  if (letter == NULL || scalar == 0) return NULL;
-  for (int i = usable(); i-- > 0;) {
-    const tsi_kernels *table = &tables[letter - letters][i][inverse];
-    if (isa == NULL || strcmp(isa, table->isa) == 0) return table;
+/* Where a table begins, for the best of the instruction sets that can run here, or for the one asked for. */
+#define SELECT(table, size, address)                                                                         \
+  DECLARE(table, s, size)                                                                                    \
+  DECLARE(table, d, size)                                                                                    \
+  DECLARE(table, c, size)                                                                                    \
+  DECLARE(table, z, size)                                                                                    \
+  static const table *select_##table(char scalar, const char *isa) {                                         \
+    static const char letters[] = "sdcz";                                                                    \
+    static const table *const tables[][ISAS] = {TABLES(table, s, address), TABLES(table, d, address),        \
+                                                TABLES(table, c, address), TABLES(table, z, address)};       \
+    const char *letter = strchr(letters, scalar);                                                            \
+    if (letter == NULL || scalar == 0) return NULL;                                                          \
+    for (int i = usable(); i-- > 0;)                                                                         \
+      if (isa == NULL || strcmp(isa, tables[letter - letters][i]->isa) == 0)                                 \
+        return tables[letter - letters][i];                                                                  \
+    return NULL;                                                                                             \
   }
-  return NULL;
+SELECT(tsi_kernels, [TSI_INVERSES], )
+SELECT(tsi_spmv_kernels, , &)
+
+const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
+  const tsi_kernels *tables = select_tsi_kernels(scalar, isa);
+  return tables ? &tables[inverse] : NULL;
+}
+
+const tsi_spmv_kernels *tsi_spmv_kernels_select(char scalar, const char *isa) {
+  return select_tsi_spmv_kernels(scalar, isa);
 }

@@ -21,6 +21,19 @@
  * and these wait for the forward slices. (Imported factors, whose rows may be others, are
  * TSI_INVERSE_DIAGONAL.)
  *
+ * Updates pushed (tsi_solve_data.push): x_c = R b, the sums and the copies are made by tasks of their own,
+ * one for each pair, in the same order.
+ *
+ *   forward push    x_target = R b, if the pair is the target's first;  x_target += u_source
+ *   backward push   u_source[rows of the pair] = x_target
+ *
+ * Partitioned inverse: chunks only say who reads, turns and writes which rows. Row j of the final order is
+ * row j of the workspace, and row second + j of its second half.
+ *
+ *   read chunk     x_c = R b
+ *   turn chunk     D^-1 and conjugates, in the second half
+ *   write chunk    x_c to the user
+ *
  * A solve may consist of one direction only: then the forward chunk also writes x, or the backward chunk
  * reads b. With sparse right-hand sides, or few rows of x asked for, chunks that have no part in the result
  * do nothing; x of a chunk that had no part forward is zero.
@@ -64,6 +77,8 @@ typedef struct tsi_solve_data {
   const tsi_index *off;       /* off-rows of all chunks, final numbering */
   const tsi_solve_pair *pair;
   const tsi_count *by_target;
+  bool push;        /* pairs have tasks of their own */
+  tsi_count second; /* partitioned inverse: first row of the workspace's second half */
 } tsi_solve_data;
 
 /* Which chunks take part, and where the given rows of b and the wanted rows of x are. */
@@ -108,12 +123,18 @@ typedef struct tsi_solve_call {
   const tsi_solve_sparse *sparse; /* NULL: all chunks take part, b and x are whole */
 } tsi_solve_call;
 
-/* The four tasks, by scalar type. data: of the factor that the direction works with. */
+/* The tasks, by scalar type. data: of the factor that the direction works with. */
 typedef struct tsi_node_kernels {
   void (*forward_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   void (*forward_slice)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
   void (*backward_slice)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
   void (*backward_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  /* Pairs: place in by_target; number of the pair. */
+  void (*forward_push)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index place);
+  void (*backward_push)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index pair);
+  void (*read_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  void (*turn_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  void (*write_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   /* x_c = D^-1 b_c from user to user: no task, for solves with D alone. */
   void (*diagonal_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
 } tsi_node_kernels;

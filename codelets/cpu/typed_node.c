@@ -148,25 +148,29 @@ static void add_updates(const tsi_solve_data *data, const tsi_solve_call *call, 
   }
 }
 
-/* Copies x of the owners to off-rows first .. end-1 of a chunk. */
+/* Copies x of the target to those rows of a pair that are off-rows first .. end-1 of the source. */
+static void copy_pair(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_pair *pair,
+                      tsi_index first, tsi_index end) {
+  const tsi_index stride = call->stride;
+  const tsi_solve_chunk *source = &data->chunk[pair->source], *target = &data->chunk[pair->target];
+  tsi_scalar *u = chunk_rows(call, source) + (ptrdiff_t)source->update * stride;
+  const tsi_scalar *x = chunk_rows(call, target);
+  const tsi_index begin = tsi_index_max(first, pair->first),
+                  stop = tsi_index_min(end, pair->first + pair->count);
+  const tsi_index *off = data->off + source->off;
+  if (stride == 1)
+    for (tsi_index i = begin; i < stop; i++) u[i] = x[off[i] - target->column];
+  else
+    for (tsi_index i = begin; i < stop; i++)
+      memcpy(u + (ptrdiff_t)i * stride, x + (ptrdiff_t)(off[i] - target->column) * stride,
+             (size_t)stride * sizeof *u);
+}
+
+/* Copies x of the owners to off-rows first .. end-1 of a chunk, unless that has been done. */
 static void copy_owners(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_chunk *chunk,
                         tsi_index first, tsi_index end) {
-  const tsi_index stride = call->stride;
-  tsi_scalar *u = chunk_rows(call, chunk) + (ptrdiff_t)chunk->update * stride;
-  for (tsi_index q = 0; q < chunk->target_count; q++) {
-    const tsi_solve_pair *pair = &data->pair[chunk->targets + q];
-    const tsi_solve_chunk *target = &data->chunk[pair->target];
-    const tsi_scalar *x = chunk_rows(call, target);
-    const tsi_index begin = tsi_index_max(first, pair->first),
-                    stop = tsi_index_min(end, pair->first + pair->count);
-    const tsi_index *off = data->off + chunk->off;
-    if (stride == 1)
-      for (tsi_index i = begin; i < stop; i++) u[i] = x[off[i] - target->column];
-    else
-      for (tsi_index i = begin; i < stop; i++)
-        memcpy(u + (ptrdiff_t)i * stride, x + (ptrdiff_t)(off[i] - target->column) * stride,
-               (size_t)stride * sizeof *u);
-  }
+  for (tsi_index q = 0; q < chunk->target_count && !data->push; q++)
+    copy_pair(data, call, &data->pair[chunk->targets + q], first, end);
 }
 
 /* x := D^-1 x on the columns of a chunk. */
@@ -226,16 +230,38 @@ static void backward_sliced(const tsi_solve_data *data, const tsi_solve_call *ca
                                      scratch);
 }
 
+/* What stands between the two sweeps. */
+static void turn(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
+  if (call->inverse) apply_inverse(call, chunk, x);
+  if (TSI_COMPLEX && call->conjugate_backward)
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)chunk->columns * call->stride; i++) x[i] = tsi_conj(x[i]);
+}
+
+/* x_target += u_source of the pair at a place of by_target; x_target = R b before its first one. */
+static void add_pair(const tsi_solve_data *data, const tsi_solve_call *call, tsi_count place) {
+  const tsi_solve_pair *pair = &data->pair[data->by_target[place]];
+  const tsi_solve_chunk *target = &data->chunk[pair->target];
+  tsi_scalar *x = chunk_rows(call, target);
+  if (place == target->sources) read_user(call, target, pair->target, x);
+  if (forward_part(call, pair->source)) add_updates(data, call, pair, target, x);
+}
+
+static void forward_push(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index place) {
+  if (forward_part(call, data->pair[data->by_target[place]].target)) add_pair(data, call, place);
+}
+
+static void backward_push(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_solve_pair *pair = &data->pair[number];
+  if (backward_part(call, pair->source)) copy_pair(data, call, pair, pair->first, pair->first + pair->count);
+}
+
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
   if (!forward_part(call, number)) return;
-  read_user(call, chunk, number, x);
-  for (tsi_index q = 0; q < chunk->source_count; q++) {
-    const tsi_solve_pair *pair = &data->pair[data->by_target[chunk->sources + q]];
-    if (forward_part(call, pair->source)) add_updates(data, call, pair, chunk, x);
-  }
+  if (chunk->source_count == 0) read_user(call, chunk, number, x);
+  for (tsi_index q = 0; q < chunk->source_count && !data->push; q++) add_pair(data, call, chunk->sources + q);
   if (chunk->slices > 0)
     forward_sliced(data, call, chunk, x, scratch);
   else {
@@ -280,9 +306,7 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
     read_user(call, chunk, number, x);
   else if (!forward_part(call, number))
     memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
-  if (call->inverse) apply_inverse(call, chunk, x);
-  if (TSI_COMPLEX && call->conjugate_backward)
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)chunk->columns * call->stride; i++) x[i] = tsi_conj(x[i]);
+  turn(call, chunk, x);
   if (chunk->slices > 0)
     backward_sliced(data, call, chunk, x, scratch);
   else {
@@ -291,6 +315,19 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
                             call->backward_pivots, call->stride, x, scratch);
   }
   write_user(call, chunk, number, x);
+}
+
+static void read_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  read_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
+}
+
+static void turn_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_solve_chunk *chunk = &data->chunk[number];
+  turn(call, chunk, chunk_rows(call, chunk) + data->second * call->stride);
+}
+
+static void write_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  write_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
 }
 
 static void diagonal_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
@@ -307,5 +344,10 @@ const tsi_node_kernels TSI_TYPED(tsi_node_kernels) = {
     .forward_slice = forward_slice,
     .backward_slice = backward_slice,
     .backward_chunk = backward_chunk,
+    .forward_push = forward_push,
+    .backward_push = backward_push,
+    .read_chunk = read_chunk,
+    .turn_chunk = turn_chunk,
+    .write_chunk = write_chunk,
     .diagonal_chunk = diagonal_chunk,
 };

@@ -132,6 +132,9 @@ INLINE vec fold_twos(vec a, vec b) {
 INLINE vec fold_ones(vec a, vec b) {
   return SHUFFLE2(a, b, 0, 2, 4, 6, 8, 10, 12, 14) + SHUFFLE2(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
 }
+INLINE tsi_scalar sum_lanes(vec v) {
+  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
 #endif
 
 INLINE sum no_sum(void) {

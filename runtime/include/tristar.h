@@ -291,6 +291,14 @@ typedef enum tristar_inverse {
                          costs w^2 m operations more in the factorization of an m x w block G */
 } tristar_inverse;
 
+/* Which supernodes are merged, as Yamazaki, Rajamanickam and Ellingwood (ICPP 2020) vary it. */
+typedef enum tristar_merge {
+  TRISTAR_MERGE_RELAXED,     /* also such of slightly different structure, zeros are stored; the default */
+  TRISTAR_MERGE_FUNDAMENTAL, /* columns of the same structure only */
+  TRISTAR_MERGE_NONE         /* the same, cut into panels of at most 8 columns, which also bounds where LU and
+                                LDLT may exchange pivots */
+} tristar_merge;
+
 typedef struct tristar_analysis_options {
   tristar_method method;
   tristar_ordering ordering;
@@ -303,6 +311,7 @@ typedef struct tristar_analysis_options {
                          stay double */
   tristar_inverse
       inverse; /* of tristar_factor and tristar_refactor; imported factors have INVERSE_DIAGONAL */
+  tristar_merge merge;
 } tristar_analysis_options;
 
 TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options);
@@ -489,6 +498,36 @@ typedef enum tristar_placement {
   TRISTAR_PLACEMENT_ON /* also with one, where it is of no use: for tests */
 } tristar_placement;
 
+/* Variants of a solve, to compare them; 0 is what solves fastest here. Yamazaki, Rajamanickam and Ellingwood
+ * ("Performance portable supernode-based sparse triangular solver for manycore architectures", ICPP 2020)
+ * compare the same choices on GPUs and CPUs. */
+typedef enum tristar_scheduling {
+  TRISTAR_SCHEDULING_DYNAMIC, /* a task runs as soon as those that it needs are through */
+  TRISTAR_SCHEDULING_LEVELS   /* level sets: a barrier after all tasks of the same depth in the DAG */
+} tristar_scheduling;
+
+typedef enum tristar_updates {
+  TRISTAR_UPDATES_PULL, /* a chunk gathers what its sources left for it, backward what it needs of x */
+  TRISTAR_UPDATES_PUSH  /* tasks of their own, one for each pair of chunks, bring it there: forward they add
+                           the  update of a finished source to x of the target, in the order of the sources;
+                           backward they copy x of a finished chunk to one that needs it */
+} tristar_updates;
+
+typedef enum tristar_granularity {
+  TRISTAR_TASKS_CHUNKS,    /* a task for each chunk: many small supernodes, or slices of a large one */
+  TRISTAR_TASKS_SUPERNODES /* a task for each supernode, or piece of it of at most 128 columns (8 with
+                              MERGE_NONE), as other solvers have */
+} tristar_granularity;
+
+/* SPMV: for each level of the assembly tree a sparse matrix, multiplied by blocks of rows, and a barrier (the
+ * partitioned inverse; Alvarado, Pothen, Schreiber 1993). Needs memory for these matrices besides the factor:
+ * variant_bytes. It serves whole solves only, with all rows of b and x, and L and U of the same structure;
+ * else UNSUPPORTED. Scheduling, updates and granularity have no effect on it. */
+typedef enum tristar_kernel {
+  TRISTAR_KERNEL_PANELS, /* dense panels of the factor */
+  TRISTAR_KERNEL_SPMV    /* the partitioned inverse */
+} tristar_kernel;
+
 typedef struct tristar_plan_options {
   tristar_engine engine;
   int64_t nrhs;            /* right-hand sides expected per solve; workspace for them is made now. 0: 1 */
@@ -496,14 +535,19 @@ typedef struct tristar_plan_options {
   int64_t chunk_bytes_max; /* ceiling: panels heavier than this are cut into row slices; 0: by the factor */
   unsigned order_seed;     /* ENGINE_SERIAL: which of the legal orders; 0: the natural one */
   tristar_placement placement;
+  tristar_scheduling scheduling;
+  tristar_updates updates;
+  tristar_granularity granularity;
+  tristar_kernel kernel;
 } tristar_plan_options;
 
 TRISTAR_API void tristar_plan_options_init(tristar_plan_options *options);
 
 /* Chooses chunks, builds the DAG, records the tasks. Immutable afterwards; the result of a solve depends, bit
  * for bit, on the plan and the right-hand side only: not on workers, scheduler or order of execution. options
- * may be NULL. Errors: ARGUMENT, MEMORY, STALE (factor without values), UNSUPPORTED (ENGINE_TASKS in a
- * context without StarPU). */
+ * may be NULL. Of the variants scheduling and updates do not change a bit of the result. Errors: ARGUMENT,
+ * MEMORY, STALE (factor without values), UNSUPPORTED (ENGINE_TASKS in a context without StarPU; KERNEL_SPMV
+ * for factors that it does not serve). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);
@@ -661,7 +705,8 @@ typedef struct tristar_plan_stats {
   int64_t width;         /* largest number of nodes at one depth, forward */
   int64_t depth;         /* nodes on the longest path, forward */
   double critical_bytes; /* bytes streamed on the heaviest path, forward and backward */
-  double stream_bytes;   /* bytes of factor streamed by one solve, forward and backward, as stored */
+  double stream_bytes; /* bytes of factor streamed by one solve, forward and backward, as stored; KERNEL_SPMV:
+                          of its matrices */
   double
       exact_bytes; /* (nnz(L) + nnz(U)) * bytes of a scalar of the factors: what GB/s figures are based on */
   double floor_bytes;    /* no chunk lighter than this was wanted, */
@@ -669,6 +714,8 @@ typedef struct tristar_plan_stats {
   int workers;           /* StarPU workers able to run the tasks; 1 without StarPU */
   const char *scheduler; /* static text; "serial" without StarPU */
   size_t workspace_bytes;
+  size_t variant_bytes; /* KERNEL_SPMV: of its matrices, besides the factor; those of op(A) are made at first
+                           use */
   double plan_seconds;
   double last_solve_seconds; /* of the latest solve to end; of a request: until test or wait saw its end */
   int64_t solves;

@@ -1,0 +1,78 @@
+/* Sparse matrix by rows times vectors: see spmv.h. Compiled for each scalar type and instruction set.
+ *
+ * One right-hand side: 8 entries at once, summed lane by lane. Several: 8 right-hand sides at once, entry by
+ * entry. */
+#include "codelets/cpu/spmv.h"
+
+#include "codelets/cpu/vector.h"
+
+/* Less than 8 entries, filled up with zeros. */
+INLINE void add_rest(sum *a, const tsi_scalar *values, const tsi_index *index, tsi_count count,
+                     const tsi_scalar *work) {
+  tsi_scalar v[B] = {0}, x[B] = {0};
+  for (tsi_count i = 0; i < count; i++) {
+    v[i] = values[i];
+    x[i] = work[index[i]];
+  }
+  add_lanes(a, load(v), as_lanes(load(x)));
+}
+
+static tsi_scalar row_1(const tsi_scalar *values, const tsi_index *index, tsi_count count,
+                        const tsi_scalar *work) {
+  sum a = no_sum();
+  tsi_count e = 0;
+  for (; e + B <= count; e += B) {
+    tsi_scalar x[B];
+    for (int i = 0; i < B; i++) x[i] = work[index[e + i]];
+    add_lanes(&a, load(values + e), as_lanes(load(x)));
+  }
+  if (e < count) add_rest(&a, values + e, index + e, count - e, work);
+  return sum_lanes(sum_value(a));
+}
+
+/* 8 right-hand sides; work and to are theirs. */
+INLINE void row_8(const tsi_scalar *values, const tsi_index *index, tsi_count count, ptrdiff_t stride,
+                  bool add, const tsi_scalar *work, tsi_scalar *to) {
+  sum a = no_sum();
+  for (tsi_count e = 0; e < count; e++) add_times(&a, load(work + index[e] * stride), values[e]);
+  if (add)
+    store(to, load(to) + sum_value(a));
+  else
+    store(to, sum_value(a));
+}
+
+static void multiply(const tsi_spmv_rows *rows, tsi_count first, tsi_count end, bool add, tsi_index stride,
+                     void *workspace) {
+  tsi_scalar *work = workspace;
+  for (tsi_count r = first; r < end; r++) {
+    const tsi_count begin = rows->ptr[r], count = rows->ptr[r + 1] - begin;
+    const tsi_scalar *values = (const tsi_scalar *)rows->values + begin;
+    const tsi_index *index = rows->index + begin;
+    tsi_scalar *to = work + (ptrdiff_t)rows->row[r] * stride;
+    if (stride == 1) {
+      const tsi_scalar value = row_1(values, index, count, work);
+      *to = add ? *to + value : value;
+      continue;
+    }
+    for (tsi_index c = 0; c < stride; c += B) row_8(values, index, count, stride, add, work + c, to + c);
+  }
+}
+
+static void identity(tsi_index w, tsi_index stride, void *x) {
+  tsi_scalar *to = x;
+  memset(to, 0, (size_t)w * (size_t)stride * sizeof *to);
+  for (tsi_index k = 0; k < w; k++) to[(ptrdiff_t)k * stride + k] = 1;
+}
+
+static void take_column(tsi_index count, tsi_index stride, const void *from, void *to) {
+  const tsi_scalar *x = from;
+  tsi_scalar *y = to;
+  for (tsi_index i = 0; i < count; i++, x += stride) y[i] = *x;
+}
+
+#define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_spmv_kernels), isa)
+#define TEXT_(isa) #isa
+#define TEXT(isa) TEXT_(isa)
+
+const tsi_spmv_kernels TABLE(TSI_ISA) = {
+    .isa = TEXT(TSI_ISA), .multiply = multiply, .identity = identity, .take_column = take_column};

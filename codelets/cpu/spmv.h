@@ -1,0 +1,32 @@
+/* Products of sparse matrices by rows with the vectors of a solve: the kernels of the partitioned inverse.
+ *
+ * Reads   a matrix by compressed rows, rows of `stride` scalars (1, or a multiple of 8).   Writes  such rows.
+ * The order of every sum is fixed by the arguments. */
+#ifndef TSI_CODELETS_CPU_SPMV_H
+#define TSI_CODELETS_CPU_SPMV_H
+
+#include "runtime/base/types.h"
+
+/* Row r has the entries ptr[r] .. ptr[r+1]-1; it makes row row[r] of the workspace out of its rows
+ * index[...]. */
+typedef struct tsi_spmv_rows {
+  const tsi_count *ptr;
+  const tsi_index *row, *index;
+  const void *values;
+} tsi_spmv_rows;
+
+typedef struct tsi_spmv_kernels {
+  const char *isa;
+  /* Rows first .. end-1: w[row] = sum, or w[row] += sum if add. No row that is written is read. */
+  void (*multiply)(const tsi_spmv_rows *rows, tsi_count first, tsi_count end, bool add, tsi_index stride,
+                   void *workspace);
+  /* x := the identity of order w, row-major with stride scalars a row; those beyond w become zero. */
+  void (*identity)(tsi_index w, tsi_index stride, void *x);
+  /* to[i] = from[i * stride], i < count */
+  void (*take_column)(tsi_index count, tsi_index stride, const void *from, void *to);
+} tsi_spmv_kernels;
+
+/* As tsi_kernels_select. */
+const tsi_spmv_kernels *tsi_spmv_kernels_select(char scalar, const char *isa);
+
+#endif

@@ -1,0 +1,107 @@
+/* Sorts items into level sets: see levels.h. */
+#include "dag/levels.h"
+
+/* before[ptr[i]] .. before[ptr[i+1]-1]: what item i waits for. */
+static tristar_status list_before(tsi_env *env, tsi_index items, tsi_count edges, const tsi_edge *edge,
+                                  tsi_count **ptr, tsi_index **before) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *ptr, (tsi_count)items + 2));
+  TSI_TRY(TSI_ALLOC(env, *before, edges));
+  for (tsi_count e = 0; e < edges; e++) {
+    if (edge[e].before < 0 || edge[e].before >= edge[e].item || edge[e].item >= items)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "item %d of %d waits for item %d", edge[e].item, items,
+               edge[e].before);
+    (*ptr)[edge[e].item + 2]++;
+  }
+  for (tsi_index i = 0; i < items; i++) (*ptr)[i + 2] += (*ptr)[i + 1];
+  for (tsi_count e = 0; e < edges; e++) /* ptr[i + 1] moves from the start of i's list to its end */
+    (*before)[(*ptr)[edge[e].item + 1]++] = edge[e].before;
+out:
+  return status;
+}
+
+/* Fills level (items); gives the number of levels. */
+static tsi_index find_levels(tsi_index items, const tsi_count *ptr, const tsi_index *before,
+                             tsi_index *level) {
+  tsi_index count = 0;
+  for (tsi_index i = 0; i < items; i++) {
+    level[i] = 0;
+    for (tsi_count e = ptr[i]; e < ptr[i + 1]; e++) level[i] = tsi_index_max(level[i], level[before[e]] + 1);
+    count = tsi_index_max(count, level[i] + 1);
+  }
+  return count;
+}
+
+/* Lists the items of each level, ascending. */
+static void sort_items(tsi_levels *levels, tsi_index items, const tsi_index *level) {
+  for (tsi_index i = 0; i < items; i++) levels->ptr[level[i] + 1]++;
+  for (tsi_index l = 0; l < levels->count; l++) levels->ptr[l + 1] += levels->ptr[l];
+  for (tsi_index i = 0; i < items; i++) levels->item[levels->ptr[level[i]]++] = i;
+  for (tsi_index l = levels->count; l > 0; l--) levels->ptr[l] = levels->ptr[l - 1];
+  levels->ptr[0] = 0;
+}
+
+tristar_status tsi_levels_create(tsi_env *env, tsi_index items, tsi_count edges, const tsi_edge *edge,
+                                 tsi_levels **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_levels *levels = NULL;
+  tsi_count *ptr = NULL;
+  tsi_index *before = NULL, *level = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, levels, 1));
+  TSI_TRY(list_before(env, items, edges, edge, &ptr, &before));
+  TSI_TRY(TSI_ALLOC(env, level, items));
+  levels->count = find_levels(items, ptr, before, level);
+  TSI_TRY(TSI_ALLOC_ZERO(env, levels->ptr, (tsi_count)levels->count + 1));
+  TSI_TRY(TSI_ALLOC(env, levels->item, items));
+  sort_items(levels, items, level);
+  if (env->check) TSI_TRY(tsi_levels_check(env, levels, items, edges, edge));
+out:
+  TSI_FREE(env, ptr);
+  TSI_FREE(env, before);
+  TSI_FREE(env, level);
+  if (status != TRISTAR_OK) tsi_levels_destroy(env, &levels);
+  *out = levels;
+  return status;
+}
+
+void tsi_levels_destroy(tsi_env *env, tsi_levels **levels) {
+  if (*levels == NULL) return;
+  TSI_FREE(env, (*levels)->ptr);
+  TSI_FREE(env, (*levels)->item);
+  TSI_FREE(env, *levels);
+}
+
+tristar_status tsi_levels_check(tsi_env *env, const tsi_levels *levels, tsi_index items, tsi_count edges,
+                                const tsi_edge *edge) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *level = NULL;
+  bool *touches = NULL; /* the item waits for one of the level before its own */
+  TSI_TRY(TSI_ALLOC(env, level, items));
+  TSI_TRY(TSI_ALLOC_ZERO(env, touches, items));
+  for (tsi_index i = 0; i < items; i++) level[i] = TSI_NONE;
+  if (levels->ptr[0] != 0 || levels->ptr[levels->count] != items)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "levels hold %d of %d items", levels->ptr[levels->count], items);
+  for (tsi_index l = 0; l < levels->count; l++)
+    for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) {
+      const tsi_index i = levels->item[q];
+      if (i < 0 || i >= items || level[i] != TSI_NONE || (q > levels->ptr[l] && i <= levels->item[q - 1]))
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "level %d lists item %d", l, i);
+      level[i] = l;
+    }
+  for (tsi_count e = 0; e < edges; e++) {
+    const tsi_index l = level[edge[e].item], before = level[edge[e].before];
+    if (before >= l)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "item %d of level %d waits for item %d of level %d", edge[e].item,
+               l, edge[e].before, before);
+    touches[edge[e].item] |= before == l - 1;
+  }
+  for (tsi_index i = 0; i < items; i++)
+    if (level[i] > 0 && !touches[i])
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "item %d of level %d waits for none of the level before", i,
+               level[i]);
+out:
+  TSI_FREE(env, level);
+  TSI_FREE(env, touches);
+  return status;
+}

@@ -1,0 +1,34 @@
+/* Level sets of a directed acyclic graph: item i is of level l if the longest path that leads to it has l
+ * edges. No item of a level waits for another one of it, so a barrier between levels replaces all edges
+ * (Anderson and Saad 1989).
+ *
+ * Reads   a number of items and edges between them, in any order.
+ * Writes  a tsi_levels that owns its arrays.
+ * Invariants (tsi_levels_check)
+ *   - item[ptr[l]] .. item[ptr[l+1]-1] are the items of level l, ascending; each item is listed once
+ *   - an edge leads from a lower level to a higher one, and an item of level l > 0 waits for one of level l-1
+ */
+#ifndef TSI_DAG_LEVELS_H
+#define TSI_DAG_LEVELS_H
+
+#include "runtime/base/env.h"
+
+/* `item` waits for `before`, which has a lower number. */
+typedef struct tsi_edge {
+  tsi_index item, before;
+} tsi_edge;
+
+typedef struct tsi_levels {
+  tsi_index count;
+  tsi_index *ptr;  /* count + 1 */
+  tsi_index *item; /* ptr[count] */
+} tsi_levels;
+
+/* Errors: MEMORY, INTERNAL (an edge does not lead upwards). */
+TRISTAR_CHECKED tristar_status tsi_levels_create(tsi_env *env, tsi_index items, tsi_count edges,
+                                                 const tsi_edge *edge, tsi_levels **out);
+void tsi_levels_destroy(tsi_env *env, tsi_levels **levels);
+TRISTAR_CHECKED tristar_status tsi_levels_check(tsi_env *env, const tsi_levels *levels, tsi_index items,
+                                                tsi_count edges, const tsi_edge *edge);
+
+#endif

@@ -1,0 +1,74 @@
+/* The partitioned inverse of a triangular factor F as sparse products, one for each level of the assembly
+ * tree (Alvarado, Pothen, Schreiber 1993; as a solver: Yamazaki, Rajamanickam, Ellingwood, ICPP 2020).
+ *
+ * Panels of the same level do not update each other. With T the inverses of their diagonal blocks and R what
+ * stands below these, a level of F x = b takes two products, of F' x = y one; t, x and y are arrays of n
+ * rows:
+ *
+ *   forward, levels up      x_i = sum T_ij t_j             rows i of the level (t is b at first)
+ *                           t_i -= sum (R T)_ij t_j        rows i below
+ *   backward, levels down   x_i = sum T'_ij y_j - sum (R T)'_ij x_j
+ *
+ * All rows of a product may be computed at the same time: none that is written is read. The products of one
+ * direction are one matrix by compressed rows, whose columns and values others fill in. Its entries are those
+ * of F as stored.
+ *
+ * Forward row order in a level: the columns of its panels, ascending, which are set; then the rows below that
+ * any of its panels has, ascending, which are added to. The entries of such a row are those of the first
+ * panel that has it, then those of the next. Backward: the columns of its panels.
+ *
+ * Blocks cut the rows of a product into consecutive pieces of about `block_bytes`.
+ *
+ * Reads   tsi_symbolic, tsi_panels.
+ * Writes  a tsi_products that owns its arrays and is immutable afterwards.
+ * Invariants (tsi_products_check)
+ *   - every column is set by exactly one row; no row below is a column of its level or of one done before
+ *   - no row is written twice in a level
+ *   - blocks cut all rows in order, none is empty; those of stage l are block_ptr[l] .. block_ptr[l+1]-1 */
+#ifndef TSI_DAG_PRODUCTS_H
+#define TSI_DAG_PRODUCTS_H
+
+#include "dag/levels.h"
+#include "partition/panels.h"
+
+typedef struct tsi_row_block {
+  tsi_count first, end;
+  bool add; /* to what the rows hold; false: they are set */
+} tsi_row_block;
+
+typedef struct tsi_products {
+  bool backward;
+  tsi_count rows;
+  tsi_index *row; /* rows: which row of the vectors it makes */
+  tsi_count *ptr; /* rows + 1: first entry of each row */
+  tsi_index blocks;
+  tsi_row_block *block;
+  tsi_index stages;     /* levels, in the order in which the direction takes them */
+  tsi_index *block_ptr; /* stages + 1 */
+} tsi_products;
+
+/* Levels of the panels: each waits for those whose first row below it has. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_panel_levels(tsi_env *env, const tsi_symbolic *symbolic,
+                                                const tsi_panels *panels, tsi_levels **out);
+
+/* entry_bytes: of an entry, its column included. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_products_create(tsi_env *env, const tsi_symbolic *symbolic,
+                                                   const tsi_panels *panels, const tsi_levels *levels,
+                                                   bool backward, size_t entry_bytes, double block_bytes,
+                                                   tsi_products **out);
+void tsi_products_destroy(tsi_env *env, tsi_products **products);
+TRISTAR_CHECKED tristar_status tsi_products_check(tsi_env *env, const tsi_products *products,
+                                                  const tsi_symbolic *symbolic);
+
+/* Row i of panel p's rectangle, i < height(p), in the final ordering. */
+static inline tsi_index tsi_panel_row(const tsi_symbolic *symbolic, const tsi_panels *panels, tsi_index p,
+                                      tsi_index i) {
+  const tsi_index s = panels->supernode[p], inside = symbolic->start[s + 1] - panels->start[p + 1];
+  return i < inside ? panels->start[p + 1] + i : symbolic->rows[symbolic->row_ptr[s] + i - inside];
+}
+/* The level of stage q. */
+static inline tsi_index tsi_product_level(const tsi_products *products, tsi_index stage) {
+  return products->backward ? products->stages - 1 - stage : stage;
+}
+
+#endif

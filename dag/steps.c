@@ -1,0 +1,220 @@
+/* Lists the steps of a solve and their edges: see steps.h. */
+#include "dag/steps.h"
+
+/* Bytes that a push moves for each row of its pair: two reads and a write, and the row's number. */
+#define PUSH_BYTES_PER_ROW 28.0
+
+/* Where the list stands. Edges are counted first, then listed. */
+typedef struct builder {
+  const tsi_steps_source *source;
+  const tsi_dag *dag;
+  tsi_steps *steps;
+  tsi_index *number_of;     /* tasks: the step of each; TSI_NONE: it does not run */
+  tsi_index *forward_push;  /* pairs of the forward sweep: its step, by place in by_target */
+  tsi_index *backward_push; /* pairs of the backward sweep: its step */
+  bool counting;
+} builder;
+
+static tsi_index add_step(builder *b, tsi_step_kind kind, tsi_index argument, double priority, double bytes) {
+  b->steps->step[b->steps->count] = (tsi_step){kind, argument, priority, bytes};
+  return b->steps->count++;
+}
+
+static void add_edge(builder *b, tsi_index item, tsi_index before) {
+  if (item == TSI_NONE || before == TSI_NONE) return;
+  if (!b->counting) b->steps->edge[b->steps->edges] = (tsi_edge){item, before};
+  b->steps->edges++;
+}
+
+/* ---- Steps -------------------------------------------------------------------------------------------- */
+
+/* The pushes into a chunk, in the order of their sources. Each is more urgent than the next. */
+static void add_forward_pushes(builder *b, tsi_index chunk) {
+  const tsi_sweep *sweep = b->dag->forward;
+  for (tsi_count q = sweep->target_ptr[chunk]; q < sweep->target_ptr[chunk + 1]; q++)
+    b->forward_push[q] = add_step(b, TSI_STEP_FORWARD_PUSH, (tsi_index)q,
+                                  b->dag->priority[chunk] + (double)(sweep->target_ptr[chunk + 1] - q),
+                                  PUSH_BYTES_PER_ROW * sweep->pair[sweep->by_target[q]].count);
+}
+
+/* The copies of a chunk's x, as urgent as those that read them. */
+static void add_backward_pushes(builder *b, tsi_index chunk) {
+  const tsi_sweep *sweep = b->dag->backward;
+  for (tsi_count q = sweep->target_ptr[chunk]; q < sweep->target_ptr[chunk + 1]; q++) {
+    const tsi_count pair = sweep->by_target[q];
+    const tsi_index reader = sweep->pair[pair].source;
+    b->backward_push[pair] = add_step(b, TSI_STEP_BACKWARD_PUSH, (tsi_index)pair,
+                                      b->dag->priority[b->dag->forward->nodes + reader] + 1,
+                                      PUSH_BYTES_PER_ROW * sweep->pair[pair].count);
+  }
+}
+
+static void add_task(builder *b, tsi_index task) {
+  const tsi_dag *dag = b->dag;
+  const bool backward = task >= dag->forward->nodes;
+  const tsi_sweep *sweep = backward ? dag->backward : dag->forward;
+  const tsi_index node = backward ? task - dag->forward->nodes : task;
+  const bool slice = node >= sweep->chunks;
+  static const tsi_step_kind kind[2][2] = {{TSI_STEP_FORWARD_CHUNK, TSI_STEP_FORWARD_SLICE},
+                                           {TSI_STEP_BACKWARD_CHUNK, TSI_STEP_BACKWARD_SLICE}};
+  b->number_of[task] = TSI_NONE;
+  if (!(backward ? b->source->backward : b->source->forward)) return;
+  if (b->source->push && !backward && !slice) add_forward_pushes(b, node);
+  b->number_of[task] = add_step(b, kind[backward][slice], slice ? node - sweep->chunks : node,
+                                dag->priority[task], sweep->bytes[node]);
+  if (b->source->push && backward && !slice) add_backward_pushes(b, node);
+}
+
+/* ---- Edges -------------------------------------------------------------------------------------------- */
+
+static void add_dag_edge(void *arg, tsi_index task, tsi_index before) {
+  builder *b = arg;
+  add_edge(b, b->number_of[task], b->number_of[before]);
+}
+
+/* Calls add_edge for the step of a pair and each task that makes (forward) or reads (backward) its rows: the
+ * chunk, or those of its slices. */
+static void join_pair(builder *b, const tsi_sweep *sweep, const tsi_chunks *chunks, tsi_index tasks,
+                      const tsi_pair *pair, tsi_index push, bool backward) {
+  const tsi_index c = pair->source, end = pair->first + pair->count;
+  tsi_index k = chunks->slice_ptr[c];
+  const tsi_index last = chunks->slice_ptr[c + 1];
+  if (k == last) {
+    const tsi_index step = b->number_of[tasks + c];
+    add_edge(b, backward ? step : push, backward ? push : step);
+    return;
+  }
+  for (; k < last && chunks->slice_row[k] < end; k++) {
+    const tsi_index step = b->number_of[tasks + sweep->chunks + k];
+    if (k + 1 < last && chunks->slice_row[k + 1] <= pair->first) continue;
+    add_edge(b, backward ? step : push, backward ? push : step);
+  }
+}
+
+static void add_forward_push_edges(builder *b) {
+  const tsi_sweep *sweep = b->dag->forward;
+  for (tsi_index c = 0; c < sweep->chunks; c++) {
+    tsi_index latest = TSI_NONE;
+    for (tsi_count q = sweep->target_ptr[c]; q < sweep->target_ptr[c + 1]; q++) {
+      add_edge(b, b->forward_push[q], latest);
+      latest = b->forward_push[q];
+      join_pair(b, sweep, b->source->forward_chunks, 0, &sweep->pair[sweep->by_target[q]], latest, false);
+    }
+    add_edge(b, b->number_of[c], latest);
+  }
+  for (tsi_index k = 0; k < sweep->slices; k++)
+    add_edge(b, b->number_of[sweep->chunks + k], b->number_of[sweep->slice_chunk[k]]);
+}
+
+static void add_backward_push_edges(builder *b) {
+  const tsi_sweep *sweep = b->dag->backward;
+  const tsi_index tasks = b->dag->forward->nodes;
+  for (tsi_count p = 0; p < sweep->pairs; p++) {
+    add_edge(b, b->backward_push[p], b->number_of[tasks + sweep->pair[p].target]);
+    join_pair(b, sweep, b->source->backward_chunks, tasks, &sweep->pair[p], b->backward_push[p], true);
+  }
+  for (tsi_index k = 0; k < sweep->slices; k++)
+    add_edge(b, b->number_of[tasks + sweep->slice_chunk[k]], b->number_of[tasks + sweep->chunks + k]);
+}
+
+/* Counts the edges, or lists them. */
+static void add_edges(builder *b) {
+  b->steps->edges = 0;
+  if (!b->source->push) {
+    tsi_dag_for_each_edge(b->dag, add_dag_edge, b);
+    return;
+  }
+  if (b->source->forward) add_forward_push_edges(b);
+  if (b->source->backward) add_backward_push_edges(b);
+  for (tsi_index v = 0; v < b->dag->forward->nodes; v++) {
+    const tsi_index turn = tsi_dag_turn(b->dag, v);
+    if (turn != TSI_NONE) add_edge(b, b->number_of[b->dag->forward->nodes + turn], b->number_of[v]);
+  }
+}
+
+/* ---- All ---------------------------------------------------------------------------------------------- */
+
+static tristar_status allocate(tsi_env *env, builder *b) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_dag *dag = b->dag;
+  const tsi_count pushes = b->source->push ? dag->forward->pairs + dag->backward->pairs : 0;
+  tsi_index most;
+  if (!tsi_to_index(dag->tasks + pushes, &most)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  TSI_TRY(TSI_ALLOC(env, b->steps->step, most));
+  TSI_TRY(TSI_ALLOC(env, b->number_of, dag->tasks));
+  TSI_TRY(TSI_ALLOC(env, b->forward_push, b->source->push ? dag->forward->pairs : 0));
+  TSI_TRY(TSI_ALLOC(env, b->backward_push, b->source->push ? dag->backward->pairs : 0));
+out:
+  return status;
+}
+
+tristar_status tsi_steps_create(tsi_env *env, const tsi_steps_source *source, tsi_steps **out) {
+  tristar_status status = TRISTAR_OK;
+  builder b = {.source = source, .dag = source->dag, .counting = true};
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, b.steps, 1));
+  TSI_TRY(allocate(env, &b));
+  for (tsi_index k = 0; k < source->dag->tasks; k++) add_task(&b, source->order[k]);
+  add_edges(&b);
+  b.counting = false;
+  TSI_TRY(TSI_ALLOC(env, b.steps->edge, b.steps->edges));
+  add_edges(&b);
+  if (env->check) TSI_TRY(tsi_steps_check(env, b.steps, source));
+out:
+  TSI_FREE(env, b.number_of);
+  TSI_FREE(env, b.forward_push);
+  TSI_FREE(env, b.backward_push);
+  if (status != TRISTAR_OK) tsi_steps_destroy(env, &b.steps);
+  *out = b.steps;
+  return status;
+}
+
+/* How many arguments each kind has. */
+static void count_kinds(const tsi_steps_source *source, tsi_count count[TSI_STEP_KINDS]) {
+  const tsi_sweep *f = source->dag->forward, *b = source->dag->backward;
+  memset(count, 0, TSI_STEP_KINDS * sizeof *count);
+  if (source->forward) {
+    count[TSI_STEP_FORWARD_CHUNK] = f->chunks;
+    count[TSI_STEP_FORWARD_SLICE] = f->slices;
+    if (source->push) count[TSI_STEP_FORWARD_PUSH] = f->pairs;
+  }
+  if (source->backward) {
+    count[TSI_STEP_BACKWARD_CHUNK] = b->chunks;
+    count[TSI_STEP_BACKWARD_SLICE] = b->slices;
+    if (source->push) count[TSI_STEP_BACKWARD_PUSH] = b->pairs;
+  }
+}
+
+tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_steps_source *source) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count count[TSI_STEP_KINDS], first[TSI_STEP_KINDS + 1] = {0};
+  bool *seen = NULL;
+  count_kinds(source, count);
+  for (int kind = 0; kind < TSI_STEP_KINDS; kind++) first[kind + 1] = first[kind] + count[kind];
+  TSI_TRY(TSI_ALLOC_ZERO(env, seen, first[TSI_STEP_KINDS]));
+  if (steps->count != first[TSI_STEP_KINDS])
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d steps for %lld tasks", steps->count,
+             (long long)first[TSI_STEP_KINDS]);
+  for (tsi_index k = 0; k < steps->count; k++) {
+    const tsi_step *step = &steps->step[k];
+    if ((unsigned)step->kind >= TSI_STEP_KINDS || step->argument < 0 || step->argument >= count[step->kind] ||
+        seen[first[step->kind] + step->argument])
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d: kind %d of %d", k, (int)step->kind, step->argument);
+    seen[first[step->kind] + step->argument] = true;
+  }
+  for (tsi_count e = 0; e < steps->edges; e++)
+    if (steps->edge[e].before < 0 || steps->edge[e].before >= steps->edge[e].item ||
+        steps->edge[e].item >= steps->count)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d", steps->edge[e].item,
+               steps->edge[e].before);
+out:
+  TSI_FREE(env, seen);
+  return status;
+}
+
+void tsi_steps_destroy(tsi_env *env, tsi_steps **steps) {
+  if (*steps == NULL) return;
+  TSI_FREE(env, (*steps)->step);
+  TSI_FREE(env, (*steps)->edge);
+  TSI_FREE(env, *steps);
+}

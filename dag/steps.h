@@ -1,0 +1,70 @@
+/* Steps: what a solve does, task by task, in a legal order.
+ *
+ * Job. Make the list of tasks that the runtime records out of the DAG of chunks: all of it, or one sweep.
+ *
+ *   pull   a step for each task of the DAG; its edges are those of the DAG. A forward chunk gathers the
+ *          updates of its sources, a backward chunk or slice copies x of the owners of its off-rows.
+ *   push   each pair of chunks (sweep.h) becomes a step of its own in each direction:
+ *          forward   x of the target += the update of the source, as soon as those tasks are through that
+ * make the rows of the pair. The pushes into one target wait for each other in the order of the sources:
+ * every sum has the same order as with pull. The first one also reads b. backward  the copy of the source :=
+ * x of the target. All pairs have rows of their own, so they wait for their target's task only; the tasks
+ * that read a pair's rows wait for it.
+ *
+ * Reads   a tsi_dag, a legal order of its tasks, the chunks of both sweeps.
+ * Writes  a tsi_steps that owns its arrays and is immutable afterwards.
+ * Invariants (tsi_steps_check)
+ *   - edges lead upwards: before < item; the list is a legal order
+ *   - every task of the chosen sweeps, and with push every pair of them, is one step */
+#ifndef TSI_DAG_STEPS_H
+#define TSI_DAG_STEPS_H
+
+#include "dag/dag.h"
+#include "dag/levels.h"
+
+typedef enum tsi_step_kind {                          /* the argument */
+                             TSI_STEP_FORWARD_CHUNK,  /* chunk */
+                             TSI_STEP_FORWARD_SLICE,  /* slice */
+                             TSI_STEP_FORWARD_PUSH,   /* place in by_target of the forward sweep */
+                             TSI_STEP_BACKWARD_CHUNK, /* chunk */
+                             TSI_STEP_BACKWARD_SLICE, /* slice */
+                             TSI_STEP_BACKWARD_PUSH,  /* pair of the backward sweep */
+                             TSI_STEP_READ, /* chunk; this and the following: of the partitioned inverse */
+                             TSI_STEP_FORWARD_ROWS,  /* block of rows of the forward product */
+                             TSI_STEP_TURN,          /* chunk */
+                             TSI_STEP_BACKWARD_ROWS, /* block of rows of the backward product */
+                             TSI_STEP_WRITE,         /* chunk */
+                             TSI_STEP_KINDS
+} tsi_step_kind;
+
+typedef struct tsi_step {
+  tsi_step_kind kind;
+  tsi_index argument;
+  double priority; /* larger: earlier */
+  double bytes;    /* that it moves, about */
+} tsi_step;
+
+typedef struct tsi_steps {
+  tsi_index count;
+  tsi_step *step;
+  tsi_count edges;
+  tsi_edge *edge;
+} tsi_steps;
+
+/* What steps are made of. */
+typedef struct tsi_steps_source {
+  const tsi_dag *dag;
+  const tsi_index *order;                             /* dag->tasks: a legal order */
+  const tsi_chunks *forward_chunks, *backward_chunks; /* of the two sweeps */
+  bool forward, backward;                             /* which sweeps run */
+  bool push;
+} tsi_steps_source;
+
+/* Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_steps_create(tsi_env *env, const tsi_steps_source *source,
+                                                tsi_steps **out);
+TRISTAR_CHECKED tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps,
+                                               const tsi_steps_source *source);
+void tsi_steps_destroy(tsi_env *env, tsi_steps **steps);
+
+#endif
