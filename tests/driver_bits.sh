@@ -72,7 +72,7 @@ done
 
 # ---- JSON
 "$tristar" solve gen:circuit:3000 --repeat 3 --report --condition --json - >solve.json || fail "--json -"
-for key in matrix precision op tolerance n nnz method ordering inverse matched nnz_factor stored_factor supernodes panels chunks slices tasks workers \
+for key in matrix precision op tolerance n nnz method ordering matched nnz_factor stored_factor supernodes panels chunks slices tasks workers \
   scheduler read_s analyze_s factor_s plan_s solve_s solve_min_s solve_gbps factor_gflops initial_backward_error \
   backward_error refinement_steps rcond perturbed_pivots peak_rss_bytes factor_bytes peak_factor_bytes checksum \
   version status bandwidth_gbps; do
