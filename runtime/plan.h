@@ -9,7 +9,7 @@
 #define TSI_RUNTIME_PLAN_H
 
 #include "codelets/cpu/node.h"
-#include "dag/steps.h"
+#include "dag/bundles.h"
 #include "runtime/factor.h"
 #include "runtime/tasks.h"
 
@@ -21,13 +21,20 @@ typedef enum tsi_sweeps { TSI_BOTH, TSI_FORWARD, TSI_BACKWARD, TSI_SWEEPS } tsi_
 typedef struct tsi_spmv tsi_spmv;
 struct tsi_spmv_matrix;
 
+/* The tasks of some sweeps, and the steps that they run. */
+typedef struct tsi_recording {
+  tsi_steps *steps;
+  tsi_bundles *bundles; /* NULL: level sets, a task for each step */
+  tsi_tasks *tasks;     /* NULL: not recorded yet */
+} tsi_recording;
+
 typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
   tristar_plan_t *plan;
   tsi_solve_call call;
   const tsi_solve_data *forward, *backward; /* the sides that this call's sweeps work with */
   const struct tsi_spmv_matrix *product[2]; /* forward, backward; KERNEL_SPMV only */
-  tsi_tasks *tasks[2][TSI_SWEEPS];          /* by DAG and sweeps; recorded when first needed */
+  tsi_recording recording[2][TSI_SWEEPS];   /* by DAG and sweeps; made when first needed */
   tsi_count workspace_size;                 /* scalars */
   /* by node of the forward sweep, then of the backward one: where its task ran; NULL: that is not noted */
   int *processor;

@@ -53,37 +53,72 @@ static void run_barrier(void *context, const tsi_index argument[4], int worker) 
 
 #define BYTES_PER_MICROSECOND 15e3
 
+typedef struct step_kind {
+  const char *name;
+  tsi_task_run run;
+} step_kind;
+
+static const step_kind kinds[TSI_STEP_KINDS] = {
+    [TSI_STEP_FORWARD_CHUNK] = {"forward_chunk", run_forward_chunk},
+    [TSI_STEP_FORWARD_SLICE] = {"forward_slice", run_forward_slice},
+    [TSI_STEP_FORWARD_PUSH] = {"forward_push", run_forward_push},
+    [TSI_STEP_BACKWARD_CHUNK] = {"backward_chunk", run_backward_chunk},
+    [TSI_STEP_BACKWARD_SLICE] = {"backward_slice", run_backward_slice},
+    [TSI_STEP_BACKWARD_PUSH] = {"backward_push", run_backward_push},
+    [TSI_STEP_READ] = {"read_chunk", run_read_chunk},
+    [TSI_STEP_FORWARD_ROWS] = {"forward_rows", run_forward_rows},
+    [TSI_STEP_TURN] = {"turn_chunk", run_turn_chunk},
+    [TSI_STEP_BACKWARD_ROWS] = {"backward_rows", run_backward_rows},
+    [TSI_STEP_WRITE] = {"write_chunk", run_write_chunk},
+};
+
+static void run_step(tsi_replay *replay, const tsi_step *step, int worker) {
+  const tsi_index argument[4] = {step->argument, 0, 0, 0};
+  kinds[step->kind].run(replay, argument, worker);
+}
+
 static tristar_status add_task(tsi_replay *replay, tsi_tasks *tasks, const tsi_step *step,
                                tsi_index *number) {
-  static const struct {
-    const char *name;
-    tsi_task_run run;
-  } kind[TSI_STEP_KINDS] = {
-      [TSI_STEP_FORWARD_CHUNK] = {"forward_chunk", run_forward_chunk},
-      [TSI_STEP_FORWARD_SLICE] = {"forward_slice", run_forward_slice},
-      [TSI_STEP_FORWARD_PUSH] = {"forward_push", run_forward_push},
-      [TSI_STEP_BACKWARD_CHUNK] = {"backward_chunk", run_backward_chunk},
-      [TSI_STEP_BACKWARD_SLICE] = {"backward_slice", run_backward_slice},
-      [TSI_STEP_BACKWARD_PUSH] = {"backward_push", run_backward_push},
-      [TSI_STEP_READ] = {"read_chunk", run_read_chunk},
-      [TSI_STEP_FORWARD_ROWS] = {"forward_rows", run_forward_rows},
-      [TSI_STEP_TURN] = {"turn_chunk", run_turn_chunk},
-      [TSI_STEP_BACKWARD_ROWS] = {"backward_rows", run_backward_rows},
-      [TSI_STEP_WRITE] = {"write_chunk", run_write_chunk},
-  };
   const tsi_index argument[4] = {step->argument, 0, 0, 0};
-  return tsi_tasks_add(tasks, kind[step->kind].name, kind[step->kind].run, replay, argument, step->priority,
+  return tsi_tasks_add(tasks, kinds[step->kind].name, kinds[step->kind].run, replay, argument, step->priority,
                        1 + step->bytes / BYTES_PER_MICROSECOND, number);
 }
 
-/* Tasks that run as soon as those that they wait for are through. The steps are in a legal order, so task k
- * is step k. */
-static tristar_status add_dynamic(tsi_replay *replay, tsi_tasks *tasks, const tsi_steps *steps) {
-  tristar_status status = TRISTAR_OK;
+/* argument: DAG, sweeps, bundle. */
+static void run_bundle(void *context, const tsi_index argument[4], int worker) {
+  tsi_replay *replay = context;
+  const tsi_recording *recording = &replay->recording[argument[0]][argument[1]];
+  const tsi_bundles *bundles = recording->bundles;
+  for (tsi_index q = bundles->ptr[argument[2]]; q < bundles->ptr[argument[2] + 1]; q++)
+    run_step(replay, &recording->steps->step[bundles->item[q]], worker);
+}
+
+static tristar_status add_bundle(tsi_replay *replay, int dag, tsi_sweeps sweeps, tsi_index bundle,
+                                 tsi_tasks *tasks) {
+  const tsi_recording *recording = &replay->recording[dag][sweeps];
+  const tsi_bundles *bundles = recording->bundles;
+  const tsi_index first = bundles->ptr[bundle], end = bundles->ptr[bundle + 1];
+  const tsi_step *step = recording->steps->step;
+  const tsi_index argument[4] = {dag, (tsi_index)sweeps, bundle, 0};
+  double priority = 0, bytes = 0;
   tsi_index number;
-  for (tsi_index k = 0; k < steps->count; k++) TSI_TRY(add_task(replay, tasks, &steps->step[k], &number));
-  for (tsi_count e = 0; e < steps->edges; e++)
-    TSI_TRY(tsi_tasks_after(tasks, steps->edge[e].item, steps->edge[e].before));
+  if (end - first == 1) return add_task(replay, tasks, &step[bundles->item[first]], &number);
+  for (tsi_index q = first; q < end; q++) {
+    const tsi_step *member = &step[bundles->item[q]];
+    if (member->priority > priority) priority = member->priority;
+    bytes += member->bytes;
+  }
+  return tsi_tasks_add(tasks, "bundle", run_bundle, replay, argument, priority,
+                       1 + bytes / BYTES_PER_MICROSECOND, &number);
+}
+
+/* Tasks that run as soon as those that they wait for are through; task k is bundle k. */
+static tristar_status add_bundles(tsi_replay *replay, int dag, tsi_sweeps sweeps, tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_bundles *bundles = replay->recording[dag][sweeps].bundles;
+  for (tsi_index k = 0; k < bundles->count; k++) TSI_TRY(add_bundle(replay, dag, sweeps, k, tasks));
+  for (tsi_count e = 0; e < bundles->edges; e++)
+    TSI_TRY(tsi_tasks_after(tasks, bundles->edge[e].item, bundles->edge[e].before));
 out:
   return status;
 }
@@ -110,6 +145,12 @@ out:
   return status;
 }
 
+static void release_recording(tsi_env *env, tsi_recording *recording) {
+  tsi_tasks_destroy(&recording->tasks);
+  tsi_bundles_destroy(env, &recording->bundles);
+  tsi_steps_destroy(env, &recording->steps);
+}
+
 static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_sweeps sweeps, tsi_steps **steps,
                                  tsi_levels **levels) {
   tristar_status status = TRISTAR_OK;
@@ -129,22 +170,42 @@ out:
   return status;
 }
 
-static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps, tsi_tasks **out) {
+/* Bundles for each worker in each direction: enough to balance the load. */
+#define BUNDLES_PER_WORKER 16
+
+/* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
+static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
+  double bytes = 0;
+  if (!plan->use_tasks || plan->spmv || plan->options.updates == TRISTAR_UPDATES_PUSH ||
+      plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
+    return 0;
+  const int workers = plan->stats.workers;
+  for (tsi_index k = 0; k < steps->count; k++) bytes += steps->step[k].bytes;
+  return workers > 1 ? bytes / 2 / (BUNDLES_PER_WORKER * workers) : bytes;
+}
+
+static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) {
   tristar_status status = TRISTAR_OK;
   const tristar_plan_t *plan = replay->plan;
   tsi_env *env = &plan->ts->env;
+  tsi_recording *recording = &replay->recording[number][sweeps];
   tsi_tasks *tasks = NULL;
-  tsi_steps *steps = NULL;
   tsi_levels *levels = NULL;
-  TSI_TRY(list_steps(plan, number, sweeps, &steps, &levels));
+  release_recording(env, recording);
+  TSI_TRY(list_steps(plan, number, sweeps, &recording->steps, &levels));
   TSI_TRY(tsi_tasks_create(env, &tasks));
-  TSI_TRY(levels ? add_levels(replay, tasks, steps, levels) : add_dynamic(replay, tasks, steps));
+  if (levels)
+    TSI_TRY(add_levels(replay, tasks, recording->steps, levels));
+  else {
+    TSI_TRY(
+        tsi_bundles_create(env, recording->steps, light_bytes(plan, recording->steps), &recording->bundles));
+    TSI_TRY(add_bundles(replay, number, sweeps, tasks));
+  }
   if (plan->use_tasks) TSI_TRY(tsi_tasks_record(tasks));
-  *out = tasks;
+  recording->tasks = tasks;
   tasks = NULL;
 out:
   tsi_tasks_destroy(&tasks);
-  tsi_steps_destroy(env, &steps);
   tsi_levels_destroy(env, &levels);
   return status;
 }
@@ -165,13 +226,13 @@ out:
 
 tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweeps, tsi_tasks **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_tasks **tasks = &replay->tasks[number][sweeps];
+  const tsi_recording *recording = &replay->recording[number][sweeps];
   *out = NULL;
   TSI_TRY(
       tsi_placement_begin(replay, sweeps == tsi_plan_sweeps(replay->plan) && replay->call.sparse == NULL));
   if (replay->plan->spmv) TSI_TRY(take_products(replay));
-  if (*tasks == NULL) TSI_TRY(record(replay, number, sweeps, tasks));
-  *out = *tasks;
+  if (recording->tasks == NULL) TSI_TRY(record(replay, number, sweeps));
+  *out = recording->tasks;
 out:
   return status;
 }
@@ -190,7 +251,7 @@ void tsi_replay_destroy(tsi_replay **replay) {
   if (*replay == NULL) return;
   tsi_env *env = &(*replay)->plan->ts->env;
   for (int d = 0; d < 2; d++)
-    for (int k = 0; k < TSI_SWEEPS; k++) tsi_tasks_destroy(&(*replay)->tasks[d][k]);
+    for (int k = 0; k < TSI_SWEEPS; k++) release_recording(env, &(*replay)->recording[d][k]);
   TSI_FREE(env, (*replay)->call.workspace);
   TSI_FREE(env, *replay);
 }

@@ -1,0 +1,364 @@
+/* Bundles of steps: see bundles.h. */
+#include "dag/bundles.h"
+
+/* Lists of neighbours: list[ptr[i]] .. list[ptr[i+1]-1]. */
+typedef struct neighbours {
+  tsi_count *ptr;
+  tsi_index *list;
+} neighbours;
+
+typedef struct bundler {
+  const tsi_steps *steps;
+  neighbours before, after;
+  double light;
+  double *subtree;  /* bytes of a step with all of its subtree; negative: that is too heavy, or not alone */
+  tsi_index *group; /* the step that stands for the bundle */
+  bool *packed;     /* with siblings: no part of a chain */
+} bundler;
+
+static tsi_count degree(const neighbours *n, tsi_index i) {
+  return n->ptr[i + 1] - n->ptr[i];
+}
+static tsi_index only(const neighbours *n, tsi_index i) {
+  return degree(n, i) == 1 ? n->list[n->ptr[i]] : TSI_NONE;
+}
+
+/* reverse: by what is waited for. */
+static tristar_status list_neighbours(tsi_env *env, tsi_index items, tsi_count edges, const tsi_edge *edge,
+                                      bool reverse, neighbours *n) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, n->ptr, (tsi_count)items + 2));
+  TSI_TRY(TSI_ALLOC(env, n->list, edges));
+  for (tsi_count e = 0; e < edges; e++) n->ptr[(reverse ? edge[e].before : edge[e].item) + 2]++;
+  for (tsi_index i = 0; i < items; i++) n->ptr[i + 2] += n->ptr[i + 1];
+  for (tsi_count e = 0; e < edges; e++) {
+    const tsi_index from = reverse ? edge[e].before : edge[e].item;
+    n->list[n->ptr[from + 1]++] = reverse ? edge[e].item : edge[e].before;
+  }
+out:
+  return status;
+}
+
+static bool is_backward(const bundler *b, tsi_index i) {
+  return b->steps->step[i].kind == TSI_STEP_BACKWARD_CHUNK ||
+         b->steps->step[i].kind == TSI_STEP_BACKWARD_SLICE;
+}
+static bool is_forward(const bundler *b, tsi_index i) {
+  return b->steps->step[i].kind == TSI_STEP_FORWARD_CHUNK || b->steps->step[i].kind == TSI_STEP_FORWARD_SLICE;
+}
+
+/* Forward, a subtree goes down from a step to those that it waits for; backward the roles are exchanged. */
+static const neighbours *below(const bundler *b, bool backward) {
+  return backward ? &b->after : &b->before;
+}
+static const neighbours *above(const bundler *b, bool backward) {
+  return backward ? &b->before : &b->after;
+}
+
+/* Bytes of step i with all below it; -1 if there is more than `light`, or if others need some of it. */
+static double weigh(const bundler *b, tsi_index i, bool backward) {
+  const neighbours *down = below(b, backward), *up = above(b, backward);
+  double bytes = b->steps->step[i].bytes;
+  for (tsi_count e = down->ptr[i]; e < down->ptr[i + 1]; e++) {
+    const tsi_index child = down->list[e];
+    if (b->subtree[child] < 0 || degree(up, child) != 1) return -1;
+    bytes += b->subtree[child];
+  }
+  return bytes <= b->light ? bytes : -1;
+}
+
+static bool is_subtree(const bundler *b, tsi_index i) {
+  return b->subtree[i] >= 0;
+}
+
+/* Fills subtree: children before parents. */
+static void weigh_all(bundler *b) {
+  const tsi_index count = b->steps->count;
+  for (tsi_index i = 0; i < count; i++) b->subtree[i] = -1;
+  for (tsi_index i = 0; i < count; i++)
+    if (is_forward(b, i)) b->subtree[i] = weigh(b, i, false);
+  for (tsi_index i = count; i-- > 0;)
+    if (is_backward(b, i)) b->subtree[i] = weigh(b, i, true);
+}
+
+/* Steps inside a subtree join the step above them. */
+static void join_subtrees(bundler *b) {
+  const tsi_index count = b->steps->count;
+  for (tsi_index k = 0; k < 2 * count; k++) {
+    const bool backward = k >= count; /* forward downwards, then backward upwards: parents first */
+    const tsi_index i = backward ? k - count : count - 1 - k;
+    if (!(backward ? is_backward(b, i) : is_forward(b, i)) || !is_subtree(b, i)) continue;
+    const tsi_index parent = only(above(b, backward), i);
+    if (parent != TSI_NONE && is_subtree(b, parent) && is_backward(b, parent) == backward)
+      b->group[i] = b->group[parent];
+  }
+}
+
+/* Joins neighbours of step i that are alike: subtrees of their own, or (slices) steps that are none, as
+ * long as the weight allows. up: what their only other neighbour i is found by. */
+static void join_siblings(bundler *b, const neighbours *siblings, const neighbours *up, tsi_index i,
+                          bool subtrees, double light) {
+  tsi_index open = TSI_NONE;
+  double weight = 0;
+  for (tsi_count e = siblings->ptr[i]; e < siblings->ptr[i + 1]; e++) {
+    const tsi_index s = siblings->list[e];
+    if (b->group[s] != s || degree(up, s) != 1 || is_subtree(b, s) != subtrees ||
+        is_backward(b, s) != is_backward(b, i))
+      continue;
+    const double bytes = subtrees ? b->subtree[s] : b->steps->step[s].bytes;
+    if (open == TSI_NONE || weight + bytes > light) {
+      open = s;
+      weight = 0;
+    } else
+      b->packed[s] = b->packed[open] = true;
+    b->group[s] = open;
+    weight += bytes;
+  }
+}
+
+static void join_chains(bundler *b) {
+  for (tsi_index i = 0; i < b->steps->count; i++) {
+    const tsi_index before = only(&b->before, i);
+    if (before == TSI_NONE || degree(&b->after, before) != 1 || is_subtree(b, i) || is_subtree(b, before) ||
+        b->packed[i] || b->packed[before] || is_backward(b, i) != is_backward(b, before))
+      continue;
+    b->group[i] = b->group[before];
+  }
+}
+
+/* Whether each direction is light; then each is one bundle. */
+static bool join_directions(bundler *b) {
+  double bytes[2] = {0, 0};
+  tsi_index first[2] = {TSI_NONE, TSI_NONE};
+  for (tsi_index i = 0; i < b->steps->count; i++) {
+    if (!is_forward(b, i) && !is_backward(b, i)) return false;
+    bytes[is_backward(b, i)] += b->steps->step[i].bytes;
+  }
+  if (bytes[0] > b->light || bytes[1] > b->light) return false;
+  for (tsi_index i = 0; i < b->steps->count; i++) {
+    const bool backward = is_backward(b, i);
+    if (first[backward] == TSI_NONE) first[backward] = i;
+    b->group[i] = first[backward];
+  }
+  return true;
+}
+
+static void join(bundler *b) {
+  if (join_directions(b)) return;
+  weigh_all(b);
+  join_subtrees(b);
+  for (tsi_index i = 0; i < b->steps->count; i++) {
+    const bool backward = is_backward(b, i);
+    if (!backward && !is_forward(b, i)) continue;
+    const neighbours *down = below(b, backward), *up = above(b, backward);
+    if (!is_subtree(b, i)) join_siblings(b, down, up, i, true, b->light);
+    join_siblings(b, up, down, i, false, b->light / 4); /* slices of i */
+  }
+  join_chains(b);
+  for (tsi_index i = 0; i < b->steps->count; i++)
+    while (b->group[i] != b->group[b->group[i]]) b->group[i] = b->group[b->group[i]];
+}
+
+/* ---- From groups to bundles --------------------------------------------------------------------------- */
+
+/* Numbers the groups in an order that their edges allow (Kahn 1962), as near to that of the steps as it gets:
+ * number[group]. */
+static tristar_status number_groups(tsi_env *env, const bundler *b, const neighbours *members,
+                                    tsi_index *number, tsi_index *count) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index items = b->steps->count;
+  tsi_count *open = NULL; /* edges into the group from others */
+  tsi_index *queue = NULL, head = 0, tail = 0;
+  TSI_TRY(TSI_ALLOC_ZERO(env, open, items));
+  TSI_TRY(TSI_ALLOC(env, queue, items));
+  for (tsi_count e = 0; e < b->steps->edges; e++) {
+    const tsi_edge *edge = &b->steps->edge[e];
+    open[b->group[edge->item]] += b->group[edge->item] != b->group[edge->before];
+  }
+  tsi_index groups = 0;
+  for (tsi_index i = 0; i < items; i++) {
+    if (b->group[i] != i) continue;
+    groups++;
+    if (open[i] == 0) queue[tail++] = i;
+  }
+  while (head < tail) {
+    const tsi_index g = queue[head];
+    number[g] = head++;
+    for (tsi_count q = members->ptr[g]; q < members->ptr[g + 1]; q++) {
+      const tsi_index i = members->list[q];
+      for (tsi_count e = b->after.ptr[i]; e < b->after.ptr[i + 1]; e++) {
+        const tsi_index next = b->group[b->after.list[e]];
+        if (next != g && --open[next] == 0) queue[tail++] = next;
+      }
+    }
+  }
+  if (tail != groups)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d of %d bundles wait for each other", groups - tail, groups);
+  *count = groups;
+out:
+  TSI_FREE(env, open);
+  TSI_FREE(env, queue);
+  return status;
+}
+
+/* Fills ptr and item. */
+static tristar_status list_items(tsi_env *env, const bundler *b, const tsi_index *number,
+                                 tsi_bundles *bundles) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index items = b->steps->count;
+  TSI_TRY(TSI_ALLOC_ZERO(env, bundles->ptr, (tsi_count)bundles->count + 2));
+  TSI_TRY(TSI_ALLOC(env, bundles->item, items));
+  for (tsi_index i = 0; i < items; i++) bundles->ptr[number[b->group[i]] + 2]++;
+  for (tsi_index k = 0; k < bundles->count; k++) bundles->ptr[k + 2] += bundles->ptr[k + 1];
+  for (tsi_index i = 0; i < items; i++) bundles->item[bundles->ptr[number[b->group[i]] + 1]++] = i;
+out:
+  return status;
+}
+
+/* Fills edge: each once. */
+static tristar_status list_edges(tsi_env *env, const bundler *b, const tsi_index *number,
+                                 tsi_bundles *bundles) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *seen = NULL; /* the last bundle that was found to wait for this one */
+  TSI_TRY(TSI_ALLOC(env, seen, bundles->count));
+  TSI_TRY(TSI_ALLOC(env, bundles->edge, b->steps->edges));
+  for (tsi_index k = 0; k < bundles->count; k++) seen[k] = TSI_NONE;
+  for (tsi_index k = 0; k < bundles->count; k++)
+    for (tsi_index q = bundles->ptr[k]; q < bundles->ptr[k + 1]; q++) {
+      const tsi_index i = bundles->item[q];
+      for (tsi_count e = b->before.ptr[i]; e < b->before.ptr[i + 1]; e++) {
+        const tsi_index before = number[b->group[b->before.list[e]]];
+        if (before == k || seen[before] == k) continue;
+        seen[before] = k;
+        bundles->edge[bundles->edges++] = (tsi_edge){k, before};
+      }
+    }
+out:
+  TSI_FREE(env, seen);
+  return status;
+}
+
+static tristar_status list_members(tsi_env *env, const bundler *b, neighbours *members) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index items = b->steps->count;
+  TSI_TRY(TSI_ALLOC_ZERO(env, members->ptr, (tsi_count)items + 2));
+  TSI_TRY(TSI_ALLOC(env, members->list, items));
+  for (tsi_index i = 0; i < items; i++) members->ptr[b->group[i] + 2]++;
+  for (tsi_index i = 0; i < items; i++) members->ptr[i + 2] += members->ptr[i + 1];
+  for (tsi_index i = 0; i < items; i++) members->list[members->ptr[b->group[i] + 1]++] = i;
+out:
+  return status;
+}
+
+tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light, tsi_bundles **out) {
+  tristar_status status = TRISTAR_OK;
+  bundler b = {.steps = steps, .light = light};
+  neighbours members = {NULL, NULL};
+  tsi_index *number = NULL;
+  tsi_bundles *bundles = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, bundles, 1));
+  TSI_TRY(TSI_ALLOC(env, b.subtree, steps->count));
+  TSI_TRY(TSI_ALLOC(env, b.group, steps->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, b.packed, steps->count));
+  TSI_TRY(TSI_ALLOC(env, number, steps->count));
+  TSI_TRY(list_neighbours(env, steps->count, steps->edges, steps->edge, false, &b.before));
+  TSI_TRY(list_neighbours(env, steps->count, steps->edges, steps->edge, true, &b.after));
+  for (tsi_index i = 0; i < steps->count; i++) b.group[i] = i;
+  if (light > 0) join(&b);
+  TSI_TRY(list_members(env, &b, &members));
+  TSI_TRY(number_groups(env, &b, &members, number, &bundles->count));
+  TSI_TRY(list_items(env, &b, number, bundles));
+  TSI_TRY(list_edges(env, &b, number, bundles));
+  if (env->check) TSI_TRY(tsi_bundles_check(env, bundles, steps));
+out:
+  TSI_FREE(env, members.ptr);
+  TSI_FREE(env, members.list);
+  TSI_FREE(env, b.before.ptr);
+  TSI_FREE(env, b.before.list);
+  TSI_FREE(env, b.after.ptr);
+  TSI_FREE(env, b.after.list);
+  TSI_FREE(env, b.subtree);
+  TSI_FREE(env, b.group);
+  TSI_FREE(env, b.packed);
+  TSI_FREE(env, number);
+  if (status != TRISTAR_OK) tsi_bundles_destroy(env, &bundles);
+  *out = bundles;
+  return status;
+}
+
+void tsi_bundles_destroy(tsi_env *env, tsi_bundles **bundles) {
+  if (*bundles == NULL) return;
+  TSI_FREE(env, (*bundles)->ptr);
+  TSI_FREE(env, (*bundles)->item);
+  TSI_FREE(env, (*bundles)->edge);
+  TSI_FREE(env, *bundles);
+}
+
+/* ---- Check -------------------------------------------------------------------------------------------- */
+
+static tristar_status check_items(tsi_env *env, const tsi_bundles *bundles, const tsi_steps *steps,
+                                  tsi_index *bundle_of) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index i = 0; i < steps->count; i++) bundle_of[i] = TSI_NONE;
+  if (bundles->ptr[0] != 0 || bundles->ptr[bundles->count] != steps->count)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "bundles hold %d of %d steps", bundles->ptr[bundles->count],
+             steps->count);
+  for (tsi_index k = 0; k < bundles->count; k++)
+    for (tsi_index q = bundles->ptr[k]; q < bundles->ptr[k + 1]; q++) {
+      const tsi_index i = bundles->item[q];
+      if (i < 0 || i >= steps->count || bundle_of[i] != TSI_NONE ||
+          (q > bundles->ptr[k] && i <= bundles->item[q - 1]))
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "bundle %d holds step %d", k, i);
+      bundle_of[i] = k;
+    }
+out:
+  return status;
+}
+
+/* Edges come in the order of the bundles that wait; each leads upwards and is there once. first[k]: the first
+ * edge of bundle k. */
+static tristar_status check_edges(tsi_env *env, const tsi_bundles *bundles, tsi_count *first) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count e = 0;
+  tsi_index *seen = NULL;
+  TSI_TRY(TSI_ALLOC(env, seen, bundles->count));
+  for (tsi_index k = 0; k < bundles->count; k++) seen[k] = TSI_NONE;
+  for (tsi_index k = 0; k < bundles->count; k++) {
+    first[k] = e;
+    for (; e < bundles->edges && bundles->edge[e].item == k; e++) {
+      const tsi_index before = bundles->edge[e].before;
+      if (before < 0 || before >= k || seen[before] == k)
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "bundle %d waits for bundle %d", k, before);
+      seen[before] = k;
+    }
+  }
+  first[bundles->count] = e;
+  if (e != bundles->edges)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "edge %lld of the bundles is out of order", (long long)e);
+out:
+  TSI_FREE(env, seen);
+  return status;
+}
+
+tristar_status tsi_bundles_check(tsi_env *env, const tsi_bundles *bundles, const tsi_steps *steps) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *bundle_of = NULL;
+  tsi_count *first = NULL;
+  TSI_TRY(TSI_ALLOC(env, bundle_of, steps->count));
+  TSI_TRY(TSI_ALLOC(env, first, (tsi_count)bundles->count + 1));
+  TSI_TRY(check_items(env, bundles, steps, bundle_of));
+  TSI_TRY(check_edges(env, bundles, first));
+  for (tsi_count e = 0; e < steps->edges; e++) {
+    const tsi_index item = bundle_of[steps->edge[e].item], before = bundle_of[steps->edge[e].before];
+    tsi_count f = first[item];
+    if (item == before) continue;
+    while (f < first[item + 1] && bundles->edge[f].before != before) f++;
+    if (f == first[item + 1])
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "bundle %d does not wait for bundle %d", item, before);
+  }
+out:
+  TSI_FREE(env, bundle_of);
+  TSI_FREE(env, first);
+  return status;
+}
