@@ -457,11 +457,37 @@ INLINE void subtract_product(const tsi_panel *panel, const tsi_scalar *values, c
   if (c < nrhs) strip_rectangle(1, rect, panel->height, panel->width, row, x + c, nrhs, work + c);
 }
 
+/* Fetches the bytes from `from` up to `to`. */
+INLINE void fetch(const void *from, const void *to) {
+  for (const char *line = from; line < (const char *)to; line += 64) __builtin_prefetch(line, 0, 3);
+}
+
+/* A sweep reads its factor strictly upwards or downwards, but panels are short, each waits for what those
+ * before it left, and processors foresee little in between. So AHEAD bytes from the panel at hand on,
+ * backwards before it, are fetched; *fetched is how far that went the last time. begin: of the array. */
+#define AHEAD 8192
+INLINE void fetch_before(const void *begin, const void *now, const char **fetched) {
+  const ptrdiff_t left = (const char *)now - (const char *)begin;
+  const char *from = (const char *)now - (left < AHEAD ? left : AHEAD);
+  fetch(from, *fetched < (const char *)now ? *fetched : (const char *)now);
+  *fetched = from;
+}
+
+INLINE void fetch_behind(const void *now, const char **fetched) {
+  const char *to = (const char *)now + AHEAD;
+  fetch(*fetched > (const char *)now ? *fetched : (const char *)now, to);
+  *fetched = to;
+}
+
 INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_panel *panels,
                           const tsi_scalar *values, const tsi_index *rows, const tsi_index *pivots,
                           tsi_index nrhs, tsi_scalar *work, tsi_scalar *scratch) {
+  const char *fetched = (const char *)(values + panels->values),
+             *fetched_rows = (const char *)(rows + panels->row);
   for (const tsi_panel *panel = panels; panel < panels + count; panel++) {
     tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
+    fetch_behind(values + panel->values, &fetched);
+    fetch_behind(rows + panel->row, &fetched_rows);
     if (inverse == TSI_INVERSE_DIAGONAL && nrhs == 1 && is_narrow(panel->width)) {
       interchange_panel(panel, pivots, 1, x, false);
       narrow_forward(panel, values + panel->values, rows + panel->row, x, work);
@@ -491,21 +517,6 @@ static void forward_off(tsi_index count, const tsi_panel *panels, const void *fa
 INLINE void strip_subtract(const int nv, tsi_scalar *x, ptrdiff_t ldx, const tsi_scalar *y, tsi_index w) {
   for (tsi_index k = 0; k < w; k++, x += ldx, y += B * nv)
     for (int v = 0; v < nv; v++) store(x + v * B, load(x + v * B) - load(y + v * B));
-}
-
-/* Fetches the bytes from `from` up to `to`. */
-INLINE void fetch(const void *from, const void *to) {
-  for (const char *line = from; line < (const char *)to; line += 64) __builtin_prefetch(line, 0, 3);
-}
-
-/* A backward sweep reads its factor strictly downwards. Processors foresee that less well than the way up, so
- * AHEAD bytes before the panel at hand are fetched; *fetched is where that began the last time. */
-#define AHEAD 8192
-INLINE void fetch_before(const void *begin, const void *now, const char **fetched) {
-  const ptrdiff_t left = (const char *)now - (const char *)begin;
-  const char *from = (const char *)now - (left < AHEAD ? left : AHEAD);
-  fetch(from, *fetched < (const char *)now ? *fetched : (const char *)now);
-  *fetched = from;
 }
 
 /* x -= R' w[rows] */
