@@ -69,6 +69,7 @@ typedef struct tsi_bench_result {
   double least_s, most_s;                      /* of a round's solve_s */
   double bytes;                                /* of the exact nonzeros of L and U; 0: unknown */
   double memory, tasks;                        /* TriStar: bytes of factor, variant, workspace; of a replay */
+  double predicted_s;                          /* TriStar: of a solve, by its cost model */
   double backward_error;                       /* after `steps` steps of refinement */
   double outside; /* share of the time of StarPU's workers outside of kernels; negative: not told */
   int steps;

@@ -96,6 +96,7 @@ static void evaluate(tsi_bench_case *c, int k) {
       cJSON_HasObjectItem(last, "outside_share") ? median(r->rounds, "outside_share", NULL, NULL) : -1;
   r->memory = number(last, "factor_bytes") + number(last, "variant_bytes") + number(last, "workspace_bytes");
   r->tasks = number(last, "tasks");
+  r->predicted_s = c->nrhs == 1 ? number(last, "predicted_s") : 0;
 }
 
 static bool faster(const tsi_bench_case *c, int k, int best) {

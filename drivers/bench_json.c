@@ -35,6 +35,7 @@ static void add_figures(cJSON *object, const tsi_bench_case *c, const tsi_bench_
   if (r->outside >= 0) cJSON_AddNumberToObject(object, "outside_share", r->outside);
   add_positive(object, "memory_bytes", r->memory);
   add_positive(object, "tasks", r->tasks);
+  add_positive(object, "predicted_s", r->predicted_s);
   cJSON_AddNumberToObject(object, "total_1_s", tsi_bench_total(r, 1));
   cJSON_AddNumberToObject(object, "total_10_s", tsi_bench_total(r, 10));
   cJSON_AddNumberToObject(object, "total_1000_s", tsi_bench_total(r, 1000));

@@ -106,7 +106,8 @@ static void print_variant(const tsi_bench_case *c, int k, int base) {
     printf(" %10.2f", r->solve_s / c->results[base].solve_s);
   else
     printf(" %10s", "-");
-  printf(" %9s %13s %9s\n", tsi_text_bytes(r->memory), error, tsi_text_count((int64_t)r->tasks));
+  printf(" %9s %9s %13s %9s\n", r->predicted_s > 0 ? tsi_text_seconds(r->predicted_s) : "-",
+         tsi_text_bytes(r->memory), error, tsi_text_count((int64_t)r->tasks));
 }
 
 void tsi_bench_print_variants(const tsi_bench_case *c) {
@@ -117,8 +118,8 @@ void tsi_bench_print_variants(const tsi_bench_case *c) {
       base = tsi_bench_default_of(c->setup, k);
       printf("%s: variants of %s; memory: factor, matrices of the variant, workspace\n",
              tsi_text_many(c->nrhs, "right-hand side"), c->setup->contenders[base].name);
-      printf("  %-*s %9s %10s %9s %13s %9s\n", NAME_WIDTH, "variant", "solve", "to default", "memory",
-             "error (steps)", "tasks");
+      printf("  %-*s %9s %10s %9s %9s %13s %9s\n", NAME_WIDTH, "variant", "solve", "to default", "predicted",
+             "memory", "error (steps)", "tasks");
       print_variant(c, base, base);
     }
     print_variant(c, k, base);

@@ -41,6 +41,7 @@ static void add_plan(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "chunks", (double)s->p.chunks);
   tsi_json_add_number(object, "slices", (double)s->p.slices);
   tsi_json_add_number(object, "tasks", (double)s->p.tasks);
+  tsi_json_add_number(object, "predicted_s", s->p.predicted_seconds);
   tsi_json_add_number(object, "edges", (double)s->p.edges);
   tsi_json_add_number(object, "width", (double)s->p.width);
   tsi_json_add_number(object, "depth", (double)s->p.depth);

@@ -6,7 +6,9 @@
 
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
+#include "runtime/bandwidth.h"
 #include "runtime/placement.h"
+#include "runtime/predict.h"
 #include "runtime/spmv.h"
 
 void tristar_plan_options_init(tristar_plan_options *options) {
@@ -201,6 +203,26 @@ static void fill_stats(tristar_plan_t *plan) {
   stats->scheduler = plan->use_tasks ? starpu_sched_ctx_get_sched_policy(0)->policy_name : "serial";
 }
 
+/* Tasks are worth while where they are to be faster than a call. For one worker they are what the caller
+ * wants who lets others than itself work; and who chooses how tasks are made wants tasks. Several right-hand
+ * sides take as many times as long. */
+static bool worth_tasks(const tristar_plan_t *plan) {
+  const tsi_sweep *forward = plan->dag[0]->forward, *backward = plan->dag[0]->backward;
+  const tsi_costs costs = tsi_costs_assumed(plan->ts, tsi_expected_cpu_workers(plan->ts->workers));
+  const tristar_plan_options *options = &plan->options;
+  const double nrhs = options->nrhs > 1 ? (double)options->nrhs : 1;
+  double bytes = 0;
+  if (forward->nodes == 1) return false;
+  if (costs.workers == 1 || options->chunk_bytes_min > 0 || options->chunk_bytes_max > 0 ||
+      options->scheduling != TRISTAR_SCHEDULING_DYNAMIC || options->updates != TRISTAR_UPDATES_PULL ||
+      options->granularity != TRISTAR_TASKS_CHUNKS || options->kernel != TRISTAR_KERNEL_PANELS)
+    return true;
+  for (tsi_index v = 0; v < forward->nodes; v++) bytes += forward->bytes[v];
+  for (tsi_index v = 0; v < backward->nodes; v++) bytes += backward->bytes[v];
+  return tsi_predict_worth_tasks(&costs, nrhs * bytes, nrhs * plan->dag[0]->critical_bytes,
+                                 plan->dag[0]->tasks);
+}
+
 /* Makes the first replay, so that the first solve finds its workspace and its tasks. */
 static tristar_status warm_up(tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
@@ -212,6 +234,7 @@ static tristar_status warm_up(tristar_plan_t *plan) {
   TSI_TRY(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
   plan->stats.tasks = plan->use_tasks ? tsi_tasks_count(tasks) + 1 : 0;
   plan->stats.edges = tsi_tasks_edges(tasks);
+  plan->stats.predicted_seconds = replay->recording[0][tsi_plan_sweeps(plan)].predicted;
 out:
   if (replay) tsi_replay_give_back(replay);
   return status;
@@ -253,9 +276,8 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   plan->sides = tsi_analysis_sides(factor->analysis);
   plan->nodes = tsi_node_kernels_select(factor->analysis->factor_scalar);
   TSI_TRY(choose_chunks(env, plan));
-  plan->use_tasks =
-      options->engine == TRISTAR_ENGINE_TASKS ||
-      (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->use_starpu && plan->dag[0]->forward->nodes > 1);
+  plan->use_tasks = options->engine == TRISTAR_ENGINE_TASKS ||
+                    (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->use_starpu && worth_tasks(plan));
   if (plan->use_tasks) TSI_TRY(tsi_context_need_starpu(plan->ts));
   tsi_placement_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));

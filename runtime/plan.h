@@ -26,6 +26,7 @@ typedef struct tsi_recording {
   tsi_steps *steps;
   tsi_bundles *bundles; /* NULL: level sets, a task for each step */
   tsi_tasks *tasks;     /* NULL: not recorded yet */
+  double predicted;     /* seconds of a run with one right-hand side; 0: unknown */
 } tsi_recording;
 
 typedef struct tsi_replay {

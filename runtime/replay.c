@@ -3,6 +3,7 @@
  * Neither plan nor replay touches a workspace: the tasks are the first to write its pages, which the system
  * then puts near the cores that run them. */
 #include "runtime/placement.h"
+#include "runtime/predict.h"
 #include "runtime/spmv.h"
 
 /* A task that streams factor: it notes where it runs. Nodes of a sweep: its chunks, then its slices. */
@@ -202,6 +203,9 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
     TSI_TRY(add_bundles(replay, number, sweeps, tasks));
   }
   if (plan->use_tasks) TSI_TRY(tsi_tasks_record(tasks));
+  const tsi_costs costs = tsi_costs_assumed(plan->ts, plan->stats.workers);
+  TSI_TRY(tsi_predict_seconds(env, &costs, recording->steps, plan->use_tasks ? levels : NULL,
+                              plan->use_tasks ? recording->bundles : NULL, &recording->predicted));
   recording->tasks = tasks;
   tasks = NULL;
 out:

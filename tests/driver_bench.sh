@@ -80,8 +80,8 @@ row '^  TriStar, 1 worker, lws  .* [0-9.]+e[-+][0-9]+ \('
 # ---- Variants
 expect 0 '^1 right-hand side: variants of TriStar, 2 workers, lws; memory: ' gen:convdiff3d:8 "${two[@]}" --peers cholmod \
   --variants levels,push+supernodes,spmv --json variants.json --svg variants.svg
-row '^  default +.* 1\.00 +[0-9.]+ .?B +[0-9.]+e-1[0-9] \('
-row '^  push\+supernodes  +[0-9.]+ .?s +[0-9.]+ +[0-9.]+ .?B +[0-9.]+e-1[0-9] \([0-9]\) +[0-9,]+$'
+row '^  default +.* 1\.00 +[0-9.]+ .?s +[0-9.]+ .?B +[0-9.]+e-1[0-9] \('
+row '^  push\+supernodes  +[0-9.]+ .?s +[0-9.]+ +[0-9.]+ .?s +[0-9.]+ .?B +[0-9.]+e-1[0-9] \([0-9]\) +[0-9,]+$'
 row '^  Speed-up of the best TriStar \([12] workers?, lws\) over'
 [ "$(grep -c '^  spmv ' output.txt)" -eq 1 ] || fail 'spmv is not in exactly one table'
 expect 0 '^  unmerged  ' gen:s2d9pt:9 --workers 1 --rounds 1 --repeat 1 --peers none --variants all

@@ -479,7 +479,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_csr(tristar_t *ts, con
 typedef struct tristar_plan_s tristar_plan_t;
 
 typedef enum tristar_engine {
-  TRISTAR_ENGINE_AUTO,   /* StarPU tasks, or a plain call when the plan is one chunk */
+  TRISTAR_ENGINE_AUTO,   /* StarPU tasks, or a plain call where that is predicted to be faster, unless options
+                            say how tasks are to be made */
   TRISTAR_ENGINE_SERIAL, /* the DAG in a legal order on the calling thread, no task: the oracle of the tests
                           */
   TRISTAR_ENGINE_TASKS   /* StarPU tasks always */
@@ -716,6 +717,9 @@ typedef struct tristar_plan_stats {
   size_t workspace_bytes;
   size_t variant_bytes; /* KERNEL_SPMV: of its matrices, besides the factor; those of op(A) are made at first
                            use */
+  double predicted_seconds; /* of a solve with one right-hand side whose factor comes from memory: the larger
+                               of all of it at the rate of all workers and the heaviest path at that of one,
+                               and the cost of the tasks; by the calibration */
   double plan_seconds;
   double last_solve_seconds; /* of the latest solve to end; of a request: until test or wait saw its end */
   int64_t solves;

@@ -1,0 +1,87 @@
+/* The cost model of a solve: see predict.h. */
+#include "runtime/predict.h"
+
+#include "runtime/calibration.h"
+
+/* Where nothing was measured: all cores of common machines read about twice as fast as one. */
+#define ALL_TO_ONE 1.8
+#define BARRIER_TO_TASK 3
+/* Bytes per second that the kernels of one core get through, however fast its memory is. */
+#define KERNELS_ONE 17e9
+/* From the call to the first task and from the last one back, seconds. */
+#define START 20e-6
+
+static double larger(double a, double b) {
+  return a > b ? a : b;
+}
+static double smaller(double a, double b) {
+  return a < b ? a : b;
+}
+
+tsi_costs tsi_costs_assumed(tristar_t *ts, int workers) {
+  pthread_mutex_lock(&ts->lock);
+  const tristar_calibration c = ts->calibration;
+  pthread_mutex_unlock(&ts->lock);
+  const bool known = c.read_gbps_all > 0 && c.workers == workers;
+  const double all = known ? c.read_gbps_all : workers > 1 ? ALL_TO_ONE * c.read_gbps_one : c.read_gbps_one;
+  const double barrier =
+      c.barrier_microseconds > 0 ? c.barrier_microseconds : BARRIER_TO_TASK * c.task_microseconds;
+  const double one = smaller(1e9 * c.read_gbps_one, KERNELS_ONE);
+  return (tsi_costs){.one = one,
+                     .all = larger(one, smaller(1e9 * all, workers * one)),
+                     .task = 1e-6 * c.task_microseconds,
+                     .barrier = 1e-6 * barrier,
+                     .start = START,
+                     .workers = workers};
+}
+
+static double with_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks) {
+  return larger(bytes / costs->all, critical / costs->one) + costs->task * tasks + costs->start;
+}
+
+bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks) {
+  return with_tasks(costs, bytes, critical, tasks) < bytes / costs->one;
+}
+
+static double in_levels(const tsi_costs *costs, const tsi_steps *steps, const tsi_levels *levels) {
+  double seconds = costs->start + costs->task * steps->count + costs->barrier * levels->count;
+  for (tsi_index l = 0; l < levels->count; l++) {
+    double bytes = 0, heaviest = 0;
+    for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) {
+      const double step = steps->step[levels->item[q]].bytes;
+      bytes += step;
+      heaviest = larger(heaviest, step);
+    }
+    seconds += larger(bytes / costs->all, heaviest / costs->one);
+  }
+  return seconds;
+}
+
+/* Bytes on the heaviest path of bundles; path: scratch, one for each bundle. */
+static double heaviest_path(const tsi_steps *steps, const tsi_bundles *bundles, double *path) {
+  double heaviest = 0;
+  tsi_count e = 0;
+  for (tsi_index k = 0; k < bundles->count; k++) { /* edges come in the order of the bundles that wait */
+    path[k] = 0;
+    for (; e < bundles->edges && bundles->edge[e].item == k; e++)
+      path[k] = larger(path[k], path[bundles->edge[e].before]);
+    for (tsi_index q = bundles->ptr[k]; q < bundles->ptr[k + 1]; q++)
+      path[k] += steps->step[bundles->item[q]].bytes;
+    heaviest = larger(heaviest, path[k]);
+  }
+  return heaviest;
+}
+
+tristar_status tsi_predict_seconds(tsi_env *env, const tsi_costs *costs, const tsi_steps *steps,
+                                   const tsi_levels *levels, const tsi_bundles *bundles, double *seconds) {
+  tristar_status status = TRISTAR_OK;
+  double bytes = 0, *path = NULL;
+  for (tsi_index k = 0; k < steps->count; k++) bytes += steps->step[k].bytes;
+  *seconds = levels ? in_levels(costs, steps, levels) : bytes / costs->one;
+  if (levels || bundles == NULL) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, path, bundles->count));
+  *seconds = with_tasks(costs, bytes, heaviest_path(steps, bundles, path), bundles->count);
+out:
+  TSI_FREE(env, path);
+  return status;
+}
