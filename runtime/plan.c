@@ -204,7 +204,8 @@ static void fill_stats(tristar_plan_t *plan) {
 }
 
 /* Tasks are worth while where they are to be faster than a call. For one worker they are what the caller
- * wants who lets others than itself work; and who chooses how tasks are made wants tasks. Several right-hand
+ * wants who lets others than itself work; and who chooses how tasks are made wants tasks. Where StarPU
+ * runs already, its idle workers poll on all cores and would slow a call down. Several right-hand
  * sides take as many times as long. */
 static bool worth_tasks(const tristar_plan_t *plan) {
   const tsi_sweep *forward = plan->dag[0]->forward, *backward = plan->dag[0]->backward;
@@ -213,9 +214,10 @@ static bool worth_tasks(const tristar_plan_t *plan) {
   const double nrhs = options->nrhs > 1 ? (double)options->nrhs : 1;
   double bytes = 0;
   if (forward->nodes == 1) return false;
-  if (costs.workers == 1 || options->chunk_bytes_min > 0 || options->chunk_bytes_max > 0 ||
-      options->scheduling != TRISTAR_SCHEDULING_DYNAMIC || options->updates != TRISTAR_UPDATES_PULL ||
-      options->granularity != TRISTAR_TASKS_CHUNKS || options->kernel != TRISTAR_KERNEL_PANELS)
+  if (costs.workers == 1 || starpu_is_initialized() || options->chunk_bytes_min > 0 ||
+      options->chunk_bytes_max > 0 || options->scheduling != TRISTAR_SCHEDULING_DYNAMIC ||
+      options->updates != TRISTAR_UPDATES_PULL || options->granularity != TRISTAR_TASKS_CHUNKS ||
+      options->kernel != TRISTAR_KERNEL_PANELS)
     return true;
   for (tsi_index v = 0; v < forward->nodes; v++) bytes += forward->bytes[v];
   for (tsi_index v = 0; v < backward->nodes; v++) bytes += backward->bytes[v];
