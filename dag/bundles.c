@@ -11,6 +11,7 @@ typedef struct bundler {
   const tsi_steps *steps;
   neighbours before, after;
   double light;
+  int parts;
   double *subtree;  /* bytes of a step with all of its subtree; negative: that is too heavy, or not alone */
   tsi_index *group; /* the step that stands for the bundle */
   bool *packed;     /* with siblings: no part of a chain */
@@ -94,26 +95,39 @@ static void join_subtrees(bundler *b) {
   }
 }
 
-/* Joins neighbours of step i that are alike: subtrees of their own, or (slices) steps that are none, as
- * long as the weight allows. up: what their only other neighbour i is found by. */
+/* Is s, a neighbour of step i, one to be joined with its like: a subtree of its own, or (slices) none? up:
+ * what its only other neighbour i is found by. */
+static bool is_sibling(const bundler *b, const neighbours *up, tsi_index i, tsi_index s, bool subtrees) {
+  return b->group[s] == s && degree(up, s) == 1 && is_subtree(b, s) == subtrees &&
+         is_backward(b, s) == is_backward(b, i);
+}
+
+/* Joins such neighbours of step i as long as the weight allows. */
 static void join_siblings(bundler *b, const neighbours *siblings, const neighbours *up, tsi_index i,
                           bool subtrees, double light) {
   tsi_index open = TSI_NONE;
   double weight = 0;
   for (tsi_count e = siblings->ptr[i]; e < siblings->ptr[i + 1]; e++) {
     const tsi_index s = siblings->list[e];
-    if (b->group[s] != s || degree(up, s) != 1 || is_subtree(b, s) != subtrees ||
-        is_backward(b, s) != is_backward(b, i))
-      continue;
-    const double bytes = subtrees ? b->subtree[s] : b->steps->step[s].bytes;
-    if (open == TSI_NONE || weight + bytes > light) {
+    if (!is_sibling(b, up, i, s, subtrees)) continue;
+    const double more = subtrees ? b->subtree[s] : b->steps->step[s].bytes;
+    if (open == TSI_NONE || weight + more > light) {
       open = s;
       weight = 0;
     } else
       b->packed[s] = b->packed[open] = true;
     b->group[s] = open;
-    weight += bytes;
+    weight += more;
   }
+}
+
+/* The slices of step i. */
+static void join_slices(bundler *b, const neighbours *slices, const neighbours *up, tsi_index i) {
+  double light = 0;
+  for (tsi_count e = slices->ptr[i]; e < slices->ptr[i + 1]; e++)
+    if (is_sibling(b, up, i, slices->list[e], false)) light += b->steps->step[slices->list[e]].bytes;
+  light /= b->parts;
+  join_siblings(b, slices, up, i, false, light < b->light / 4 ? light : b->light / 4);
 }
 
 static void join_chains(bundler *b) {
@@ -152,7 +166,7 @@ static void join(bundler *b) {
     if (!backward && !is_forward(b, i)) continue;
     const neighbours *down = below(b, backward), *up = above(b, backward);
     if (!is_subtree(b, i)) join_siblings(b, down, up, i, true, b->light);
-    join_siblings(b, up, down, i, false, b->light / 4); /* slices of i */
+    join_slices(b, up, down, i);
   }
   join_chains(b);
   for (tsi_index i = 0; i < b->steps->count; i++)
@@ -250,9 +264,10 @@ out:
   return status;
 }
 
-tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light, tsi_bundles **out) {
+tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light, int parts,
+                                  tsi_bundles **out) {
   tristar_status status = TRISTAR_OK;
-  bundler b = {.steps = steps, .light = light};
+  bundler b = {.steps = steps, .light = light, .parts = parts};
   neighbours members = {NULL, NULL};
   tsi_index *number = NULL;
   tsi_bundles *bundles = NULL;

@@ -5,13 +5,17 @@
  * whatever the worker. So few workers get few tasks, and every result keeps its bits.
  *
  * Two steps come into one bundle where that takes nothing from the parallelism that is needed:
- *   subtrees   forward, a step with all that it waits for, directly or not, if nothing else waits for any of
+ *   - subtrees: forward, a step with all that it waits for, directly or not, if nothing else waits for any of
  * them; backward, a step with all that wait for it. Up to the weight `light`, and so for several of them that
- * the same step waits for, or that wait for the same step. slices     steps with the same only predecessor
- * (forward) or only successor (backward), up to light / 4 chains     a step and the next one, if nobody else
- * has an edge between them The graph of the bundles has no cycle: a whole subtree has no edge into it
- * (backward: out of it); steps with the same only predecessor, or successor, do not wait for each other; a
- * chain has no way around its edges.
+ * the same step waits for, or that wait for the same step
+ *   - slices: steps with the same only predecessor (forward) or only successor (backward), up to light / 4,
+ * and so that `parts` bundles of them are left
+ *   - chains: a step and the next one, if nobody else has an edge between them
+ *   - all of each direction, if each is light
+ *
+ * The graph of the bundles has no cycle: a whole subtree has no edge into it (backward: out of it); steps
+ * with the same only predecessor, or successor, do not wait for each other; a chain has no way around its
+ * edges; nothing forward waits for anything backward.
  *
  * Reads   tsi_steps.   Writes  a tsi_bundles that owns its arrays and is immutable afterwards.
  * Invariants (tsi_bundles_check)
@@ -31,9 +35,10 @@ typedef struct tsi_bundles {
   tsi_edge *edge; /* between bundles */
 } tsi_bundles;
 
-/* light: bytes. 0: each step is a bundle. Errors: MEMORY, INTERNAL (steps in no legal order). */
+/* light: bytes; 0: each step is a bundle. parts: 1 or more. Errors: MEMORY, INTERNAL (steps in no legal
+ * order). */
 TRISTAR_CHECKED tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light,
-                                                  tsi_bundles **out);
+                                                  int parts, tsi_bundles **out);
 TRISTAR_CHECKED tristar_status tsi_bundles_check(tsi_env *env, const tsi_bundles *bundles,
                                                  const tsi_steps *steps);
 void tsi_bundles_destroy(tsi_env *env, tsi_bundles **bundles);

@@ -173,6 +173,8 @@ out:
 
 /* Bundles for each worker in each direction: enough to balance the load. */
 #define BUNDLES_PER_WORKER 16
+/* Bundles of the slices of a panel for each worker: near the root they are all that there is to do. */
+#define PARTS_PER_WORKER 2
 
 /* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
 static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
@@ -198,8 +200,8 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
   if (levels)
     TSI_TRY(add_levels(replay, tasks, recording->steps, levels));
   else {
-    TSI_TRY(
-        tsi_bundles_create(env, recording->steps, light_bytes(plan, recording->steps), &recording->bundles));
+    TSI_TRY(tsi_bundles_create(env, recording->steps, light_bytes(plan, recording->steps),
+                               PARTS_PER_WORKER * plan->stats.workers, &recording->bundles));
     TSI_TRY(add_bundles(replay, number, sweeps, tasks));
   }
   if (plan->use_tasks) TSI_TRY(tsi_tasks_record(tasks));

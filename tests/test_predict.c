@@ -14,7 +14,7 @@ static double predict(tsi_env *env, const tsi_steps *steps, bool in_levels, doub
   tsi_bundles *bundles = NULL;
   double seconds;
   if (in_levels) CHECK_OK(tsi_levels_create(env, steps->count, steps->edges, steps->edge, &levels));
-  if (!in_levels && light >= 0) CHECK_OK(tsi_bundles_create(env, steps, light, &bundles));
+  if (!in_levels && light >= 0) CHECK_OK(tsi_bundles_create(env, steps, light, 1, &bundles));
   CHECK_OK(tsi_predict_seconds(env, &costs, steps, levels, bundles, &seconds));
   tsi_levels_destroy(env, &levels);
   tsi_bundles_destroy(env, &bundles);

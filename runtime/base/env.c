@@ -83,8 +83,9 @@ size_t tsi_memory_watch(tsi_env *env) {
 static void *allocate_block(size_t total) {
 #ifdef MADV_HUGEPAGE
   if (total >= HUGE_BYTES) {
-    void *block = aligned_alloc(HUGE_PAGE, total);
-    if (block != NULL) (void)madvise(block, total, MADV_HUGEPAGE); /* a kernel without them says no */
+    void *block;
+    if (posix_memalign(&block, HUGE_PAGE, total) != 0) return NULL;
+    (void)madvise(block, total, MADV_HUGEPAGE); /* a kernel without them says no */
     return block;
   }
 #endif
