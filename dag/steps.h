@@ -2,14 +2,14 @@
  *
  * Job. Make the list of tasks that the runtime records out of the DAG of chunks: all of it, or one sweep.
  *
- *   pull   a step for each task of the DAG; its edges are those of the DAG. A forward chunk gathers the
- *          updates of its sources, a backward chunk or slice copies x of the owners of its off-rows.
- *   push   each pair of chunks (sweep.h) becomes a step of its own in each direction:
- *          forward   x of the target += the update of the source, as soon as those tasks are through that
- * make the rows of the pair. The pushes into one target wait for each other in the order of the sources:
- * every sum has the same order as with pull. The first one also reads b. backward  the copy of the source :=
- * x of the target. All pairs have rows of their own, so they wait for their target's task only; the tasks
- * that read a pair's rows wait for it.
+ *   - pull: a step for each task of the DAG; its edges are those of the DAG. A forward chunk gathers the
+ * updates of its sources, a backward chunk or slice copies x of the owners of its off-rows.
+ *   - push: each pair of chunks (sweep.h) becomes a step of its own in each direction. Forward, x of the
+ * target += the update of the source, as soon as those tasks are through that make the rows of the pair; the
+ * pushes into one target wait for each other in the order of the sources, so that every sum has the same
+ * order as with pull; the first one also reads b. Backward, the copy of the source := x of the target; all
+ * pairs have rows of their own, so they wait for their target's task only, and the tasks that read a pair's
+ * rows wait for it.
  *
  * Reads   a tsi_dag, a legal order of its tasks, the chunks of both sweeps.
  * Writes  a tsi_steps that owns its arrays and is immutable afterwards.

@@ -332,7 +332,8 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
               after.current_bytes - memory.current_bytes);
   }
   CHECK(failed_start > 2);
-  CHECK((failed_later > 0) == (engine == TRISTAR_ENGINE_TASKS));
+  /* on StarPU the third block is started by start, if the first has already ended by then, or by wait */
+  CHECK(failed_later == 0 || engine == TRISTAR_ENGINE_TASKS);
   free(b);
   flow_destroy(&f);
 }
