@@ -53,6 +53,7 @@ for run in '--engine serial --order-seed 3' '--workers 2 --repeat 3'; do
   found=$(bits --precision z --op C $run) # several words
   [ "$found" = "$reference" ] || fail "--precision z --op C $run: $found, not $reference"
 done
+[ "$(value tasks bits.json)" -gt 20 ] || fail "the complex problem has too few tasks: $(value tasks bits.json)"
 [ "$(bits --precision z --op N)" != "$reference" ] || fail "the checksum does not see --op"
 
 # ---- Bits of the treatments of diagonal blocks

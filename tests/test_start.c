@@ -232,21 +232,34 @@ static struct starpu_task *submit(struct starpu_codelet *cl, void *arg) {
   return task;
 }
 
+#define WORKERS_MOST 64
+
+/* Occupies all workers until hold is 0; first: for the task of the first one. Gives their number. */
+static int occupy_workers(struct starpu_task *task[WORKERS_MOST], void *first) {
+  static struct starpu_codelet codelet = {.cpu_funcs = {hold_worker}, .nbuffers = 0};
+  const int workers = (int)starpu_cpu_worker_get_count();
+  CHECK(workers <= WORKERS_MOST);
+  set(&hold, 2);
+  for (int w = 0; w < workers; w++) task[w] = submit(&codelet, w == 0 ? first : NULL);
+  while (get(&holding) < workers) sched_yield();
+  return workers;
+}
+
+static void release_workers(struct starpu_task *task[WORKERS_MOST], int workers) {
+  set(&hold, 0);
+  for (int w = 0; w < workers; w++) CHECK(starpu_task_wait(task[w]) == 0);
+}
+
 /* With every worker occupied nothing can run: start and test return all the same, and a task must not wait.
  */
 static void check_occupied(const flow *f) {
-  static struct starpu_codelet codelet = {.cpu_funcs = {hold_worker}, .nbuffers = 0};
-  struct starpu_task *task[64];
-  const int workers = (int)starpu_cpu_worker_get_count();
+  struct starpu_task *task[WORKERS_MOST];
   job j;
   int done = 1;
-  CHECK(workers <= 64);
   for (int turn = 0; turn < 2; turn++) {
     const variant *v = &variants[turn == 0 ? 0 : 3];
     job_create(f->plan, v, f->view.rows, 8, &j);
-    set(&hold, 2);
-    for (int w = 0; w < workers; w++) task[w] = submit(&codelet, w == 0 ? &held : NULL);
-    while (get(&holding) < workers) sched_yield();
+    const int workers = occupy_workers(task, &held);
     job_start(f->plan, v, f->view.rows, &j);
     held = j.request;
     CHECK_OK(tristar_test(j.request, &done));
@@ -257,8 +270,7 @@ static void check_occupied(const flow *f) {
     CHECK(held == j.request);
     CHECK_OK(tristar_test(j.request, &done));
     CHECK(!done);
-    set(&hold, 0);
-    for (int w = 0; w < workers; w++) CHECK(starpu_task_wait(task[w]) == 0);
+    release_workers(task, workers);
     if (turn == 1) poll_request(j.request);
     job_finish(&j);
     job_free(&j);
@@ -334,6 +346,42 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
   CHECK(failed_start > 2);
   /* on StarPU the third block is started by start, if the first has already ended by then, or by wait */
   CHECK(failed_later == 0 || engine == TRISTAR_ENGINE_TASKS);
+  free(b);
+  flow_destroy(&f);
+}
+
+/* With all workers occupied two blocks are in flight when start returns; that the third one fails is found
+ * by test or wait, which end the others first. */
+static void check_failure_later(tristar_t *ts, bool polled) {
+  struct starpu_task *task[WORKERS_MOST];
+  flow f;
+  tristar_memory_stats before, after;
+  tristar_plan_t *plan;
+  tristar_plan_options options;
+  tristar_request_t *request;
+  const int64_t nrhs = 140;
+  matched_create(ts, TRISTAR_ENGINE_TASKS, &f);
+  const int64_t n = f.view.rows;
+  double *b = malloc((size_t)(n * nrhs) * sizeof *b);
+  fill_random(b, n * nrhs, 3);
+  tristar_plan_options_init(&options);
+  options.engine = TRISTAR_ENGINE_TASKS;
+  options.chunk_bytes_max = 3000;
+  tristar_memory(ts, &before);
+  CHECK_OK(tristar_plan(f.factor, &options, &plan));
+  const int workers = occupy_workers(task, NULL);
+  CHECK_OK(tristar_solve_start(plan, NULL, nrhs, b, b, &request));
+  tristar_memory(ts, &after);
+  tsi_context_env(ts)->memory.fail_at = after.allocations + 1;
+  release_workers(task, workers);
+  if (polled) poll_request(request);
+  CHECK_STATUS(tristar_wait(&request, NULL), TRISTAR_ERR_MEMORY);
+  CHECK(request == NULL);
+  tsi_context_env(ts)->memory.fail_at = 0;
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, b, n));
+  tristar_plan_destroy(&plan);
+  tristar_memory(ts, &after);
+  CHECK(after.current_bytes == before.current_bytes);
   free(b);
   flow_destroy(&f);
 }
@@ -418,6 +466,8 @@ int main(void) {
     check_allocations(ts, engines[e], e == 0);
   }
   check_allocations(ts, TRISTAR_ENGINE_TASKS, true);
+  check_failure_later(ts, false);
+  check_failure_later(ts, true);
   flow_create(ts, "convdiff3d", 6, TRISTAR_ENGINE_TASKS, 3000, &f);
   check_arguments(ts, &f);
   check_threads(&f);
