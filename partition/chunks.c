@@ -17,6 +17,7 @@ void tsi_chunk_options_init(tsi_chunk_options *options, double floor_bytes, tsi_
   options->slice_bytes = 0.75 * floor_bytes;
   options->whole_bytes = whole;
   options->single = false;
+  options->label = NULL;
 }
 
 /* What the choice is made from, and where it stands while it walks through the supernodes. */
@@ -60,6 +61,10 @@ static void weigh(chooser *ch) {
   }
 }
 
+static tsi_index label_of(const chooser *ch, tsi_index s) {
+  return ch->options->label ? ch->options->label[s] : 0;
+}
+
 static void start_chunk(chooser *ch, tsi_index panel, bool group) {
   for (int i = 0; i < ch->sides; i++) ch->chunks[i]->panel[ch->count] = panel;
   ch->count++;
@@ -78,7 +83,7 @@ static tsi_index slices_wanted(const chooser *ch, int side, tsi_index s, tsi_ind
   const double bytes = panel_bytes(ch, side, p);
   const tsi_index height = ch->side[side].panels->height[p];
   double pieces = ROOT_SLICES * ch->subtree[s] / ch->total;
-  if (ch->options->single) return 1;
+  if (ch->options->single || label_of(ch, s) == TSI_NONE) return 1;
   if (pieces > bytes / ch->options->slice_bytes) pieces = bytes / ch->options->slice_bytes;
   if (pieces < bytes / ch->options->ceiling_bytes) pieces = bytes / ch->options->ceiling_bytes;
   if (pieces > height / 8) pieces = height / 8;
@@ -95,6 +100,7 @@ static void slice_panel(chooser *ch, int side, tsi_index p, tsi_index pieces) {
 
 /* One subtree below the top: joins the open group of its siblings or starts one. */
 static void add_bottom_subtree(chooser *ch, tsi_index root, tsi_index first_supernode) {
+  if (first_supernode > 0 && label_of(ch, first_supernode - 1) != label_of(ch, root)) ch->open = false;
   if (!ch->open || !ch->group || ch->weight + ch->subtree[root] > ch->options->ceiling_bytes)
     start_chunk(ch, ch->panels->first[first_supernode], true);
   ch->weight += ch->subtree[root];
@@ -103,10 +109,12 @@ static void add_bottom_subtree(chooser *ch, tsi_index root, tsi_index first_supe
 /* The panels of one top supernode. only_top_child: the supernode just before it in the open chunk is its only
  * top child. */
 static void add_top_supernode(chooser *ch, tsi_index s, bool only_top_child) {
+  const bool apart = label_of(ch, s) == TSI_NONE;
+  if (s > 0 && label_of(ch, s - 1) != label_of(ch, s)) ch->open = false;
   bool joins = ch->open && (ch->group ? ch->weight < ch->options->floor_bytes : only_top_child);
   for (tsi_index p = ch->panels->first[s]; p < ch->panels->first[s + 1]; p++) {
     const double bytes = mean_bytes(ch, p);
-    bool sliced = false;
+    bool sliced = apart;
     for (int i = 0; i < ch->sides; i++) sliced |= slices_wanted(ch, i, s, p) > 1;
     if (!joins || sliced || ch->weight + bytes > ch->options->ceiling_bytes) start_chunk(ch, p, false);
     ch->group = false;
@@ -127,13 +135,17 @@ static void choose_single(chooser *ch) {
   }
 }
 
+static bool is_top(const chooser *ch, tsi_index s) {
+  return label_of(ch, s) == TSI_NONE || ch->subtree[s] > ch->options->ceiling_bytes;
+}
+
 static void choose(chooser *ch, const tsi_index *subtree_first, const tsi_index *top_children) {
   const tsi_symbolic *symbolic = ch->symbolic;
-  const bool whole = ch->total <= ch->options->whole_bytes;
+  const bool whole = ch->total <= ch->options->whole_bytes && ch->options->label == NULL;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
-    const bool top = !whole && ch->subtree[s] > ch->options->ceiling_bytes;
-    const bool parent_top = !whole && parent != TSI_NONE && ch->subtree[parent] > ch->options->ceiling_bytes;
+    const bool top = !whole && is_top(ch, s);
+    const bool parent_top = !whole && parent != TSI_NONE && is_top(ch, parent);
     if (whole) {
       if (s == 0) start_chunk(ch, 0, true);
     } else if (top)
@@ -155,7 +167,7 @@ static void describe_tree(const chooser *ch, tsi_index *subtree_first, tsi_index
     const tsi_index parent = symbolic->parent[s];
     if (parent == TSI_NONE) continue;
     subtree_first[parent] = tsi_index_min(subtree_first[parent], subtree_first[s]);
-    if (ch->subtree[s] > ch->options->ceiling_bytes) top_children[parent]++;
+    if (is_top(ch, s)) top_children[parent]++;
   }
 }
 

@@ -15,7 +15,11 @@
  *
  * Any partition of a postorder into intervals is legal: the rows below an interval are columns of later ones.
  * L and U with different rows (sides) get the same intervals, each its own off-rows and slices; weights are
- * then means over both, and a panel that is sliced on one side is a chunk of its own on both. The choice
+ * then means over both, and a panel that is sliced on one side is a chunk of its own on both.
+ *
+ * Labels, if given, keep chunks apart: supernodes of different labels share none, and each panel of a
+ * supernode labelled TSI_NONE is a chunk of its own, in one piece. Supernodes with one label, other than
+ * TSI_NONE, are whole subtrees. The choice
  * depends on the structure and the options only, never on the number of workers, so that results do not
  * either.
  *
@@ -41,7 +45,8 @@ typedef struct tsi_chunk_options {
   double slice_bytes;   /* no slice lighter than this */
   double whole_bytes;   /* below this everything is one chunk */
   size_t scalar_bytes;
-  bool single; /* each panel is a chunk, and none is cut: the weights above do not count */
+  bool single;            /* each panel is a chunk, and none is cut: the weights above do not count */
+  const tsi_index *label; /* by supernode; NULL: all the same */
 } tsi_chunk_options;
 
 #define TSI_CHUNK_FLOOR_BYTES 0.4e6 /* 30 us of streaming, 16 times a task, on a common machine */
