@@ -34,6 +34,14 @@ typedef enum tsi_step_kind {                          /* the argument */
                              TSI_STEP_TURN,          /* chunk */
                              TSI_STEP_BACKWARD_ROWS, /* block of rows of the backward product */
                              TSI_STEP_WRITE,         /* chunk */
+                             TSI_STEP_ARRIVAL, /* received message; this and the following: of program.h */
+                             TSI_STEP_FORWARD_SUM,      /* chunk */
+                             TSI_STEP_FORWARD_RECEIVE,  /* chunk */
+                             TSI_STEP_BACKWARD_SUM,     /* chunk */
+                             TSI_STEP_BACKWARD_RECEIVE, /* chunk */
+                             TSI_STEP_EXCHANGE,         /* stage */
+                             TSI_STEP_GRID_FORWARD,     /* level */
+                             TSI_STEP_GRID_BACKWARD,    /* level */
                              TSI_STEP_KINDS
 } tsi_step_kind;
 

@@ -34,6 +34,14 @@
  *   turn chunk     D^-1 and conjugates, in the second half
  *   write chunk    x_c to the user
  *
+ * Distributed solves (tsi_solve_data.messages). A process has chunks that others own a part of; sums that it
+ * gets from them lie in an inbox of rows.
+ *
+ *   forward chunk    also adds the rows of the inbox that are for it; x_c starts from zero unless it reads b
+ *   forward sum      x_c = 0 + sum over pairs of u_source + rows of the inbox
+ *   backward chunk   also subtracts the rows of the inbox that are for it; writes x only if it is to
+ *   backward sum     sum_0 = sum over its slices of sum_k + rows of the inbox
+ *
  * A solve may consist of one direction only: then the forward chunk also writes x, or the backward chunk
  * reads b. With sparse right-hand sides, or few rows of x asked for, chunks that have no part in the result
  * do nothing; x of a chunk that had no part forward is zero.
@@ -67,6 +75,19 @@ typedef struct tsi_solve_slice {
   tsi_index first, count; /* rows of the chunk's only panel */
 } tsi_solve_slice;
 
+/* Rows of the inbox for each chunk, in the order in which they are added: those of chunk c are
+ * row[first[c]] .. row[first[c] + count[c] - 1], each the first of as many as the chunk has columns. */
+typedef struct tsi_solve_inbox {
+  const tsi_count *first;
+  const tsi_index *count;
+  const tsi_count *row;
+} tsi_solve_inbox;
+
+typedef struct tsi_solve_messages {
+  tsi_solve_inbox forward, backward;
+  const unsigned char *reads, *writes; /* chunks: b is read, x is written here */
+} tsi_solve_messages;
+
 /* What a plan holds for the kernels of one triangular factor. */
 typedef struct tsi_solve_data {
   const tsi_kernels *kernels;
@@ -77,8 +98,9 @@ typedef struct tsi_solve_data {
   const tsi_index *off;       /* off-rows of all chunks, final numbering */
   const tsi_solve_pair *pair;
   const tsi_count *by_target;
-  bool push;        /* pairs have tasks of their own */
-  tsi_count second; /* partitioned inverse: first row of the workspace's second half */
+  bool push;                          /* pairs have tasks of their own */
+  tsi_count second;                   /* partitioned inverse: first row of the workspace's second half */
+  const tsi_solve_messages *messages; /* NULL: the solve is not distributed. INVERSE_OFF has none */
 } tsi_solve_data;
 
 /* Which chunks take part, and where the given rows of b and the wanted rows of x are. */
@@ -115,6 +137,7 @@ typedef struct tsi_solve_call {
   tsi_index nrhs;                           /* of the user */
   tsi_index stride; /* scalars in a workspace row: 1, or nrhs rounded up to a multiple of 8 */
   void *workspace;
+  const void *inbox;       /* rows of `stride` scalars; NULL without messages */
   bool conjugate_in;       /* conj(b) instead of b */
   bool conjugate_backward; /* the backward sweep works on conjugates: its factor is conj of the stored one */
   bool conjugate_out;      /* conj(x) instead of x */
@@ -135,6 +158,8 @@ typedef struct tsi_node_kernels {
   void (*read_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   void (*turn_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   void (*write_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  void (*forward_sum)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  void (*backward_sum)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   /* x_c = D^-1 b_c from user to user: no task, for solves with D alone. */
   void (*diagonal_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
 } tsi_node_kernels;

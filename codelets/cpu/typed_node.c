@@ -237,12 +237,33 @@ static void turn(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_s
     for (ptrdiff_t i = 0; i < (ptrdiff_t)chunk->columns * call->stride; i++) x[i] = tsi_conj(x[i]);
 }
 
+/* What x_c is before anything is added to it. */
+static void start_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
+                        tsi_scalar *x) {
+  const tsi_solve_chunk *chunk = &data->chunk[number];
+  if (data->messages && !data->messages->reads[number])
+    memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
+  else
+    read_user(call, chunk, number, x);
+}
+
+/* sum += sign times the rows of the inbox that are for a chunk. */
+static void add_inbox(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_inbox *inbox,
+                      tsi_index number, tsi_scalar sign, tsi_scalar *sum) {
+  const ptrdiff_t size = (ptrdiff_t)data->chunk[number].columns * call->stride;
+  for (tsi_index m = 0; m < inbox->count[number]; m++) {
+    const tsi_scalar *from =
+        (const tsi_scalar *)call->inbox + inbox->row[inbox->first[number] + m] * call->stride;
+    for (ptrdiff_t i = 0; i < size; i++) sum[i] += sign * from[i];
+  }
+}
+
 /* x_target += u_source of the pair at a place of by_target; x_target = R b before its first one. */
 static void add_pair(const tsi_solve_data *data, const tsi_solve_call *call, tsi_count place) {
   const tsi_solve_pair *pair = &data->pair[data->by_target[place]];
   const tsi_solve_chunk *target = &data->chunk[pair->target];
   tsi_scalar *x = chunk_rows(call, target);
-  if (place == target->sources) read_user(call, target, pair->target, x);
+  if (place == target->sources) start_chunk(data, call, pair->target, x);
   if (forward_part(call, pair->source)) add_updates(data, call, pair, target, x);
 }
 
@@ -255,13 +276,24 @@ static void backward_push(const tsi_solve_data *data, const tsi_solve_call *call
   if (backward_part(call, pair->source)) copy_pair(data, call, pair, pair->first, pair->first + pair->count);
 }
 
+static void gather_forward(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
+                           tsi_scalar *x) {
+  const tsi_solve_chunk *chunk = &data->chunk[number];
+  if (chunk->source_count == 0) start_chunk(data, call, number, x);
+  for (tsi_index q = 0; q < chunk->source_count && !data->push; q++) add_pair(data, call, chunk->sources + q);
+  if (data->messages) add_inbox(data, call, &data->messages->forward, number, 1, x);
+}
+
+static void forward_sum(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  gather_forward(data, call, number, chunk_rows(call, &data->chunk[number]));
+}
+
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
   if (!forward_part(call, number)) return;
-  if (chunk->source_count == 0) read_user(call, chunk, number, x);
-  for (tsi_index q = 0; q < chunk->source_count && !data->push; q++) add_pair(data, call, chunk->sources + q);
+  gather_forward(data, call, number, x);
   if (chunk->slices > 0)
     forward_sliced(data, call, chunk, x, scratch);
   else {
@@ -307,6 +339,7 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   else if (!forward_part(call, number))
     memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
   turn(call, chunk, x);
+  if (data->messages) add_inbox(data, call, &data->messages->backward, number, -1, x);
   if (chunk->slices > 0)
     backward_sliced(data, call, chunk, x, scratch);
   else {
@@ -314,7 +347,17 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
     data->kernels->backward(chunk->panels, data->panel + chunk->panel, call->backward_values, data->local_row,
                             call->backward_pivots, call->stride, x, scratch);
   }
-  write_user(call, chunk, number, x);
+  if (data->messages == NULL || data->messages->writes[number]) write_user(call, chunk, number, x);
+}
+
+static void backward_sum(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_solve_chunk *chunk = &data->chunk[number];
+  const ptrdiff_t size = (ptrdiff_t)chunk->columns * call->stride;
+  tsi_scalar *sum = partial_sums(call, chunk);
+  const tsi_scalar *more = sum + size;
+  for (tsi_index k = 1; k < chunk->slices; k++, more += size)
+    for (ptrdiff_t i = 0; i < size; i++) sum[i] += more[i];
+  add_inbox(data, call, &data->messages->backward, number, 1, sum);
 }
 
 static void read_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
@@ -349,5 +392,7 @@ const tsi_node_kernels TSI_TYPED(tsi_node_kernels) = {
     .read_chunk = read_chunk,
     .turn_chunk = turn_chunk,
     .write_chunk = write_chunk,
+    .forward_sum = forward_sum,
+    .backward_sum = backward_sum,
     .diagonal_chunk = diagonal_chunk,
 };

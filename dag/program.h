@@ -1,0 +1,123 @@
+/* The program of one process in a distributed solve: its steps, and the messages between them.
+ *
+ * Job. Given what a process holds (share.h) and who else takes part in each chunk (members.h), list the steps
+ * of its solve, the edges between them, the messages that it sends and receives, and where they go.
+ *
+ * Within a grid, for chunk c with the anchor as the root of two trees (broadcasts go down, reductions up):
+ *
+ *   forward    contributors   FORWARD_SUM       x_c = sum of the updates made here and of those received
+ *              anchor         FORWARD_CHUNK     x_c = b + all sums, then the triangles
+ *              holders        FORWARD_RECEIVE   x_c arrives;  slices make updates of it
+ *   backward   holders        BACKWARD_SUM      sum of the slices' parts and of those received
+ *              anchor         BACKWARD_CHUNK    x_c - all sums, then the triangles
+ *              contributors   BACKWARD_RECEIVE  x_c arrives: copied to where the rows of updates were
+ *
+ * Across grids, replicated (SC 2023): every grid solves forward with its copies of the ancestors, b being
+ * zero for them except in their home; the solution of L y = b is the sum over the grids, as it is linear in
+ * b. It is summed for all ancestors at once by EXCHANGE, log2 Pz pairwise steps between processes of the same
+ * place: stage 0 sends, stage k adds what came in step k - 1 and sends the sum on, if there is another step.
+ * In step l grids z and z xor 2^l exchange the chunks of levels above l. Both add the same two numbers, so
+ * all copies have the same bits. Backward no grid needs another one. Not replicated (ICS 2019): ancestors are
+ * solved in their home. GRID_FORWARD(l) in a grid z that is an odd multiple of 2^l sends the sums for all
+ * chunks above level l to grid z - 2^l; GRID_BACKWARD(l) sends x back.
+ *
+ * ARRIVAL is an event: it happens when its message is there. A step's messages go out at its end. Sums are
+ * added in a fixed order: own updates by source, then messages by tree position, then by level of the grids.
+ * So results do not depend on when messages come.
+ *
+ * Order. Steps are listed by chunk, forward ascending, backward descending, and an arrival comes just before
+ * the first step that needs it. A process that does its steps in this order and waits at arrivals cannot
+ * block for ever: the same holds for all processes, and messages about a chunk depend on steps about it and
+ * earlier ones.
+ *
+ * Tags. Messages from one process to another one are numbered in an order that both know: kind, then chunk or
+ * level.
+ *
+ * Reads   tsi_layout, tsi_members and tsi_share of the process, the sweep of the share's chunks.
+ * Writes  a tsi_program that owns its arrays and is immutable afterwards.
+ * Invariants (tsi_program_check)
+ *   - edges lead upwards
+ *   - each arrival is waited for; each sent message has at least one row
+ *   - rows of the inbox (outbox) of two messages do not overlap */
+#ifndef TSI_DAG_PROGRAM_H
+#define TSI_DAG_PROGRAM_H
+
+#include "dag/steps.h"
+#include "partition/members.h"
+#include "partition/share.h"
+
+typedef enum tsi_tree { TSI_TREE_BINARY, TSI_TREE_FLAT } tsi_tree;
+
+typedef enum tsi_message_kind {
+  TSI_MESSAGE_FORWARD_SUM,
+  TSI_MESSAGE_FORWARD_X,
+  TSI_MESSAGE_BACKWARD_SUM,
+  TSI_MESSAGE_BACKWARD_X,
+  TSI_MESSAGE_EXCHANGE,
+  TSI_MESSAGE_GRID_FORWARD,
+  TSI_MESSAGE_GRID_BACKWARD,
+  TSI_MESSAGE_KINDS
+} tsi_message_kind;
+
+/* A message is the rows of one or more local chunks, one after the other. */
+typedef struct tsi_message {
+  tsi_message_kind kind;
+  tsi_index number; /* of the chunk in the layout; stage or level of messages between grids */
+  tsi_index peer;   /* rank */
+  tsi_index tag;
+  tsi_index step;        /* that sends it, or its ARRIVAL */
+  tsi_count part, parts; /* its chunks: tsi_program.part[part] .. */
+  tsi_count row;         /* its first row in the outbox or inbox */
+  tsi_count rows;
+} tsi_message;
+
+/* Lists of inbox rows by local chunk: those of chunk k are row[first[k]] .. row[first[k] + count[k] - 1]. */
+typedef struct tsi_inbox_list {
+  tsi_count *first; /* chunks */
+  tsi_index *count; /* chunks */
+  tsi_count rows;   /* in all lists */
+  tsi_count *row;
+} tsi_inbox_list;
+
+typedef struct tsi_program {
+  tsi_steps *steps;
+  bool *alone; /* steps: sends or is an arrival; must not share a task with others */
+  tsi_index sends, receives;
+  tsi_message *send;    /* by step */
+  tsi_index *send_ptr;  /* steps + 1 */
+  tsi_message *receive; /* by step */
+  tsi_count parts;
+  tsi_index *part; /* local chunks */
+  tsi_count outbox_rows, inbox_rows;
+  tsi_inbox_list forward, backward;  /* what each chunk adds, in order */
+  tsi_count *forward_x, *backward_x; /* chunks: where its x arrives in the inbox; -1: nowhere */
+  tsi_index *exchange;               /* stages (levels + 1): the message that the stage adds; TSI_NONE */
+} tsi_program;
+
+typedef struct tsi_program_source {
+  const tsi_layout *layout;
+  const tsi_members *members;
+  const tsi_share *share;
+  const tsi_sweep *sweep; /* of share->chunks */
+  const tsi_index *owner; /* the chunk of each column of the factor */
+  tsi_tree tree;
+} tsi_program_source;
+
+/* Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_program_create(tsi_env *env, const tsi_program_source *source,
+                                                  tsi_program **out);
+void tsi_program_destroy(tsi_env *env, tsi_program **program);
+TRISTAR_CHECKED tristar_status tsi_program_check(tsi_env *env, const tsi_program *program);
+
+/* Position i of a tree with `count` positions, the root being 0: its parent, and its children first .. end-1.
+ */
+static inline tsi_index tsi_tree_parent(tsi_tree tree, tsi_index i) {
+  return i == 0 ? TSI_NONE : tree == TSI_TREE_FLAT ? 0 : (i - 1) / 2;
+}
+static inline void tsi_tree_children(tsi_tree tree, tsi_index count, tsi_index i, tsi_index *first,
+                                     tsi_index *end) {
+  *first = tree == TSI_TREE_BINARY ? tsi_index_min(2 * i + 1, count) : i == 0 ? 1 : count;
+  *end = tree == TSI_TREE_BINARY ? tsi_index_min(2 * i + 3, count) : count;
+}
+
+#endif
