@@ -77,15 +77,6 @@ static void check_orders(tsi_env *env, const tsi_dag *dag) {
   free(place);
 }
 
-/* Every broken invariant is found; what was broken is mended afterwards. */
-#define BROKEN(place, value, check)                                                                          \
-  do {                                                                                                       \
-    const __typeof__(place) keep = (place);                                                                  \
-    (place) = (value);                                                                                       \
-    CHECK_STATUS(check, TRISTAR_ERR_INTERNAL);                                                               \
-    (place) = keep;                                                                                          \
-  } while (0)
-
 static void check_corruption(tsi_env *env, structure *s) {
   tsi_chunks *chunks = s->chunks;
   tsi_sweep *sweep = s->sweep;

@@ -6,15 +6,6 @@
 #include "dag/steps.h"
 #include "tests/patterns.h"
 
-/* Every broken invariant is found; what was broken is mended afterwards. */
-#define BROKEN(place, value, check)                                                                          \
-  do {                                                                                                       \
-    const __typeof__(place) keep = (place);                                                                  \
-    (place) = (value);                                                                                       \
-    CHECK_STATUS(check, TRISTAR_ERR_INTERNAL);                                                               \
-    (place) = keep;                                                                                          \
-  } while (0)
-
 /* A random graph: edge e of `edges`; some stand there twice. */
 static tsi_edge *draw_edges(tsi_index items, tsi_count edges, uint64_t seed) {
   tsi_edge *edge = malloc((size_t)(edges + 1) * sizeof *edge);
