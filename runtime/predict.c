@@ -19,9 +19,7 @@ static double smaller(double a, double b) {
 }
 
 tsi_costs tsi_costs_assumed(tristar_t *ts, int workers) {
-  pthread_mutex_lock(&ts->lock);
-  const tristar_calibration c = ts->calibration;
-  pthread_mutex_unlock(&ts->lock);
+  const tristar_calibration c = tsi_calibration_now(ts);
   const bool known = c.read_gbps_all > 0 && c.workers == workers;
   const double all = known ? c.read_gbps_all : workers > 1 ? ALL_TO_ONE * c.read_gbps_one : c.read_gbps_one;
   const double barrier =
