@@ -33,8 +33,12 @@ tsi_costs tsi_costs_assumed(tristar_t *ts, int workers) {
                      .workers = workers};
 }
 
+double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical) {
+  return larger(bytes / costs->all, critical / costs->one);
+}
+
 static double with_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks) {
-  return larger(bytes / costs->all, critical / costs->one) + costs->task * tasks + costs->start;
+  return tsi_predict_reading(costs, bytes, critical) + costs->task * tasks + costs->start;
 }
 
 bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks) {
@@ -50,7 +54,7 @@ static double in_levels(const tsi_costs *costs, const tsi_steps *steps, const ts
       bytes += step;
       heaviest = larger(heaviest, step);
     }
-    seconds += larger(bytes / costs->all, heaviest / costs->one);
+    seconds += tsi_predict_reading(costs, bytes, heaviest);
   }
   return seconds;
 }
