@@ -1,15 +1,9 @@
 /* Bundles of steps: see bundles.h. */
 #include "dag/bundles.h"
 
-/* Lists of neighbours: list[ptr[i]] .. list[ptr[i+1]-1]. */
-typedef struct neighbours {
-  tsi_count *ptr;
-  tsi_index *list;
-} neighbours;
-
 typedef struct bundler {
   const tsi_steps *steps;
-  neighbours before, after;
+  tsi_adjacency *before, *after;
   double light;
   int parts;
   double *subtree;  /* bytes of a step with all of its subtree; negative: that is too heavy, or not alone */
@@ -17,27 +11,8 @@ typedef struct bundler {
   bool *packed;     /* with siblings: no part of a chain */
 } bundler;
 
-static tsi_count degree(const neighbours *n, tsi_index i) {
-  return n->ptr[i + 1] - n->ptr[i];
-}
-static tsi_index only(const neighbours *n, tsi_index i) {
-  return degree(n, i) == 1 ? n->list[n->ptr[i]] : TSI_NONE;
-}
-
-/* reverse: by what is waited for. */
-static tristar_status list_neighbours(tsi_env *env, tsi_index items, tsi_count edges, const tsi_edge *edge,
-                                      bool reverse, neighbours *n) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC_ZERO(env, n->ptr, (tsi_count)items + 2));
-  TSI_TRY(TSI_ALLOC(env, n->list, edges));
-  for (tsi_count e = 0; e < edges; e++) n->ptr[(reverse ? edge[e].before : edge[e].item) + 2]++;
-  for (tsi_index i = 0; i < items; i++) n->ptr[i + 2] += n->ptr[i + 1];
-  for (tsi_count e = 0; e < edges; e++) {
-    const tsi_index from = reverse ? edge[e].before : edge[e].item;
-    n->list[n->ptr[from + 1]++] = reverse ? edge[e].item : edge[e].before;
-  }
-out:
-  return status;
+static tsi_index only(const tsi_adjacency *a, tsi_index i) {
+  return tsi_degree(a, i) == 1 ? a->list[a->ptr[i]] : TSI_NONE;
 }
 
 static bool is_backward(const bundler *b, tsi_index i) {
@@ -49,20 +24,20 @@ static bool is_forward(const bundler *b, tsi_index i) {
 }
 
 /* Forward, a subtree goes down from a step to those that it waits for; backward the roles are exchanged. */
-static const neighbours *below(const bundler *b, bool backward) {
-  return backward ? &b->after : &b->before;
+static const tsi_adjacency *below(const bundler *b, bool backward) {
+  return backward ? b->after : b->before;
 }
-static const neighbours *above(const bundler *b, bool backward) {
-  return backward ? &b->before : &b->after;
+static const tsi_adjacency *above(const bundler *b, bool backward) {
+  return backward ? b->before : b->after;
 }
 
 /* Bytes of step i with all below it; -1 if there is more than `light`, or if others need some of it. */
 static double weigh(const bundler *b, tsi_index i, bool backward) {
-  const neighbours *down = below(b, backward), *up = above(b, backward);
+  const tsi_adjacency *down = below(b, backward), *up = above(b, backward);
   double bytes = b->steps->step[i].bytes;
   for (tsi_count e = down->ptr[i]; e < down->ptr[i + 1]; e++) {
     const tsi_index child = down->list[e];
-    if (b->subtree[child] < 0 || degree(up, child) != 1) return -1;
+    if (b->subtree[child] < 0 || tsi_degree(up, child) != 1) return -1;
     bytes += b->subtree[child];
   }
   return bytes <= b->light ? bytes : -1;
@@ -97,13 +72,13 @@ static void join_subtrees(bundler *b) {
 
 /* Is s, a neighbour of step i, one to be joined with its like: a subtree of its own, or (slices) none? up:
  * what its only other neighbour i is found by. */
-static bool is_sibling(const bundler *b, const neighbours *up, tsi_index i, tsi_index s, bool subtrees) {
-  return b->group[s] == s && degree(up, s) == 1 && is_subtree(b, s) == subtrees &&
+static bool is_sibling(const bundler *b, const tsi_adjacency *up, tsi_index i, tsi_index s, bool subtrees) {
+  return b->group[s] == s && tsi_degree(up, s) == 1 && is_subtree(b, s) == subtrees &&
          is_backward(b, s) == is_backward(b, i);
 }
 
 /* Joins such neighbours of step i as long as the weight allows. */
-static void join_siblings(bundler *b, const neighbours *siblings, const neighbours *up, tsi_index i,
+static void join_siblings(bundler *b, const tsi_adjacency *siblings, const tsi_adjacency *up, tsi_index i,
                           bool subtrees, double light) {
   tsi_index open = TSI_NONE;
   double weight = 0;
@@ -122,7 +97,7 @@ static void join_siblings(bundler *b, const neighbours *siblings, const neighbou
 }
 
 /* The slices of step i. */
-static void join_slices(bundler *b, const neighbours *slices, const neighbours *up, tsi_index i) {
+static void join_slices(bundler *b, const tsi_adjacency *slices, const tsi_adjacency *up, tsi_index i) {
   double light = 0;
   for (tsi_count e = slices->ptr[i]; e < slices->ptr[i + 1]; e++)
     if (is_sibling(b, up, i, slices->list[e], false)) light += b->steps->step[slices->list[e]].bytes;
@@ -132,9 +107,10 @@ static void join_slices(bundler *b, const neighbours *slices, const neighbours *
 
 static void join_chains(bundler *b) {
   for (tsi_index i = 0; i < b->steps->count; i++) {
-    const tsi_index before = only(&b->before, i);
-    if (before == TSI_NONE || degree(&b->after, before) != 1 || is_subtree(b, i) || is_subtree(b, before) ||
-        b->packed[i] || b->packed[before] || is_backward(b, i) != is_backward(b, before))
+    const tsi_index before = only(b->before, i);
+    if (before == TSI_NONE || tsi_degree(b->after, before) != 1 || is_subtree(b, i) ||
+        is_subtree(b, before) || b->packed[i] || b->packed[before] ||
+        is_backward(b, i) != is_backward(b, before))
       continue;
     b->group[i] = b->group[before];
   }
@@ -164,7 +140,7 @@ static void join(bundler *b) {
   for (tsi_index i = 0; i < b->steps->count; i++) {
     const bool backward = is_backward(b, i);
     if (!backward && !is_forward(b, i)) continue;
-    const neighbours *down = below(b, backward), *up = above(b, backward);
+    const tsi_adjacency *down = below(b, backward), *up = above(b, backward);
     if (!is_subtree(b, i)) join_siblings(b, down, up, i, true, b->light);
     join_slices(b, up, down, i);
   }
@@ -175,16 +151,28 @@ static void join(bundler *b) {
 
 /* ---- From groups to bundles --------------------------------------------------------------------------- */
 
-/* Numbers the groups in an order that their edges allow (Kahn 1962), as near to that of the steps as it gets:
- * number[group]. */
-static tristar_status number_groups(tsi_env *env, const bundler *b, const neighbours *members,
-                                    tsi_index *number, tsi_index *count) {
+/* The steps of each group, ascending. */
+static tristar_status list_members(tsi_env *env, const bundler *b, tsi_adjacency **members) {
   tristar_status status = TRISTAR_OK;
   const tsi_index items = b->steps->count;
-  tsi_count *open = NULL; /* edges into the group from others */
-  tsi_index *queue = NULL, head = 0, tail = 0;
+  tsi_edge *member = NULL;
+  TSI_TRY(TSI_ALLOC(env, member, items));
+  for (tsi_index i = 0; i < items; i++) member[i] = (tsi_edge){.item = b->group[i], .before = i};
+  TSI_TRY(tsi_adjacency_create(env, items, items, member, TSI_BEFORE, members));
+out:
+  TSI_FREE(env, member);
+  return status;
+}
+
+/* Lists the groups in an order that their edges allow (Kahn 1962), as near to that of the steps as it gets.
+ * order: its start is the list, *count groups. */
+static tristar_status order_groups(tsi_env *env, const bundler *b, const tsi_adjacency *members,
+                                   tsi_index *order, tsi_index *count) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index items = b->steps->count;
+  tsi_count *open = NULL;       /* edges into the group from others */
+  tsi_index head = 0, tail = 0; /* of the queue, which is the list */
   TSI_TRY(TSI_ALLOC_ZERO(env, open, items));
-  TSI_TRY(TSI_ALLOC(env, queue, items));
   for (tsi_count e = 0; e < b->steps->edges; e++) {
     const tsi_edge *edge = &b->steps->edge[e];
     open[b->group[edge->item]] += b->group[edge->item] != b->group[edge->before];
@@ -193,16 +181,15 @@ static tristar_status number_groups(tsi_env *env, const bundler *b, const neighb
   for (tsi_index i = 0; i < items; i++) {
     if (b->group[i] != i) continue;
     groups++;
-    if (open[i] == 0) queue[tail++] = i;
+    if (open[i] == 0) order[tail++] = i;
   }
   while (head < tail) {
-    const tsi_index g = queue[head];
-    number[g] = head++;
+    const tsi_index g = order[head++];
     for (tsi_count q = members->ptr[g]; q < members->ptr[g + 1]; q++) {
       const tsi_index i = members->list[q];
-      for (tsi_count e = b->after.ptr[i]; e < b->after.ptr[i + 1]; e++) {
-        const tsi_index next = b->group[b->after.list[e]];
-        if (next != g && --open[next] == 0) queue[tail++] = next;
+      for (tsi_count e = b->after->ptr[i]; e < b->after->ptr[i + 1]; e++) {
+        const tsi_index next = b->group[b->after->list[e]];
+        if (next != g && --open[next] == 0) order[tail++] = next;
       }
     }
   }
@@ -211,20 +198,23 @@ static tristar_status number_groups(tsi_env *env, const bundler *b, const neighb
   *count = groups;
 out:
   TSI_FREE(env, open);
-  TSI_FREE(env, queue);
   return status;
 }
 
-/* Fills ptr and item. */
-static tristar_status list_items(tsi_env *env, const bundler *b, const tsi_index *number,
-                                 tsi_bundles *bundles) {
+/* Fills ptr and item, and numbers the groups: number[group]. order: bundles->count groups. */
+static tristar_status list_items(tsi_env *env, const bundler *b, const tsi_adjacency *members,
+                                 const tsi_index *order, tsi_index *number, tsi_bundles *bundles) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index items = b->steps->count;
-  TSI_TRY(TSI_ALLOC_ZERO(env, bundles->ptr, (tsi_count)bundles->count + 2));
-  TSI_TRY(TSI_ALLOC(env, bundles->item, items));
-  for (tsi_index i = 0; i < items; i++) bundles->ptr[number[b->group[i]] + 2]++;
-  for (tsi_index k = 0; k < bundles->count; k++) bundles->ptr[k + 2] += bundles->ptr[k + 1];
-  for (tsi_index i = 0; i < items; i++) bundles->item[bundles->ptr[number[b->group[i]] + 1]++] = i;
+  tsi_index at = 0;
+  TSI_TRY(TSI_ALLOC(env, bundles->ptr, (tsi_count)bundles->count + 1));
+  TSI_TRY(TSI_ALLOC(env, bundles->item, b->steps->count));
+  for (tsi_index k = 0; k < bundles->count; k++) {
+    const tsi_index g = order[k];
+    number[g] = k;
+    bundles->ptr[k] = at;
+    for (tsi_count q = members->ptr[g]; q < members->ptr[g + 1]; q++) bundles->item[at++] = members->list[q];
+  }
+  bundles->ptr[bundles->count] = at;
 out:
   return status;
 }
@@ -240,8 +230,8 @@ static tristar_status list_edges(tsi_env *env, const bundler *b, const tsi_index
   for (tsi_index k = 0; k < bundles->count; k++)
     for (tsi_index q = bundles->ptr[k]; q < bundles->ptr[k + 1]; q++) {
       const tsi_index i = bundles->item[q];
-      for (tsi_count e = b->before.ptr[i]; e < b->before.ptr[i + 1]; e++) {
-        const tsi_index before = number[b->group[b->before.list[e]]];
+      for (tsi_count e = b->before->ptr[i]; e < b->before->ptr[i + 1]; e++) {
+        const tsi_index before = number[b->group[b->before->list[e]]];
         if (before == k || seen[before] == k) continue;
         seen[before] = k;
         bundles->edge[bundles->edges++] = (tsi_edge){k, before};
@@ -252,50 +242,37 @@ out:
   return status;
 }
 
-static tristar_status list_members(tsi_env *env, const bundler *b, neighbours *members) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_index items = b->steps->count;
-  TSI_TRY(TSI_ALLOC_ZERO(env, members->ptr, (tsi_count)items + 2));
-  TSI_TRY(TSI_ALLOC(env, members->list, items));
-  for (tsi_index i = 0; i < items; i++) members->ptr[b->group[i] + 2]++;
-  for (tsi_index i = 0; i < items; i++) members->ptr[i + 2] += members->ptr[i + 1];
-  for (tsi_index i = 0; i < items; i++) members->list[members->ptr[b->group[i] + 1]++] = i;
-out:
-  return status;
-}
-
 tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light, int parts,
                                   tsi_bundles **out) {
   tristar_status status = TRISTAR_OK;
   bundler b = {.steps = steps, .light = light, .parts = parts};
-  neighbours members = {NULL, NULL};
-  tsi_index *number = NULL;
+  tsi_adjacency *members = NULL;
+  tsi_index *order = NULL, *number = NULL;
   tsi_bundles *bundles = NULL;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, bundles, 1));
   TSI_TRY(TSI_ALLOC(env, b.subtree, steps->count));
   TSI_TRY(TSI_ALLOC(env, b.group, steps->count));
   TSI_TRY(TSI_ALLOC_ZERO(env, b.packed, steps->count));
+  TSI_TRY(TSI_ALLOC(env, order, steps->count));
   TSI_TRY(TSI_ALLOC(env, number, steps->count));
-  TSI_TRY(list_neighbours(env, steps->count, steps->edges, steps->edge, false, &b.before));
-  TSI_TRY(list_neighbours(env, steps->count, steps->edges, steps->edge, true, &b.after));
+  TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_BEFORE, &b.before));
+  TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_AFTER, &b.after));
   for (tsi_index i = 0; i < steps->count; i++) b.group[i] = i;
   if (light > 0) join(&b);
   TSI_TRY(list_members(env, &b, &members));
-  TSI_TRY(number_groups(env, &b, &members, number, &bundles->count));
-  TSI_TRY(list_items(env, &b, number, bundles));
+  TSI_TRY(order_groups(env, &b, members, order, &bundles->count));
+  TSI_TRY(list_items(env, &b, members, order, number, bundles));
   TSI_TRY(list_edges(env, &b, number, bundles));
   if (env->check) TSI_TRY(tsi_bundles_check(env, bundles, steps));
 out:
-  TSI_FREE(env, members.ptr);
-  TSI_FREE(env, members.list);
-  TSI_FREE(env, b.before.ptr);
-  TSI_FREE(env, b.before.list);
-  TSI_FREE(env, b.after.ptr);
-  TSI_FREE(env, b.after.list);
+  tsi_adjacency_destroy(env, &members);
+  tsi_adjacency_destroy(env, &b.before);
+  tsi_adjacency_destroy(env, &b.after);
   TSI_FREE(env, b.subtree);
   TSI_FREE(env, b.group);
   TSI_FREE(env, b.packed);
+  TSI_FREE(env, order);
   TSI_FREE(env, number);
   if (status != TRISTAR_OK) tsi_bundles_destroy(env, &bundles);
   *out = bundles;

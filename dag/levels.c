@@ -1,32 +1,23 @@
 /* Sorts items into level sets: see levels.h. */
 #include "dag/levels.h"
 
-/* before[ptr[i]] .. before[ptr[i+1]-1]: what item i waits for. */
-static tristar_status list_before(tsi_env *env, tsi_index items, tsi_count edges, const tsi_edge *edge,
-                                  tsi_count **ptr, tsi_index **before) {
+static tristar_status check_edges(tsi_env *env, tsi_index items, tsi_count edges, const tsi_edge *edge) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC_ZERO(env, *ptr, (tsi_count)items + 2));
-  TSI_TRY(TSI_ALLOC(env, *before, edges));
-  for (tsi_count e = 0; e < edges; e++) {
+  for (tsi_count e = 0; e < edges; e++)
     if (edge[e].before < 0 || edge[e].before >= edge[e].item || edge[e].item >= items)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "item %d of %d waits for item %d", edge[e].item, items,
                edge[e].before);
-    (*ptr)[edge[e].item + 2]++;
-  }
-  for (tsi_index i = 0; i < items; i++) (*ptr)[i + 2] += (*ptr)[i + 1];
-  for (tsi_count e = 0; e < edges; e++) /* ptr[i + 1] moves from the start of i's list to its end */
-    (*before)[(*ptr)[edge[e].item + 1]++] = edge[e].before;
 out:
   return status;
 }
 
 /* Fills level (items); gives the number of levels. */
-static tsi_index find_levels(tsi_index items, const tsi_count *ptr, const tsi_index *before,
-                             tsi_index *level) {
+static tsi_index find_levels(tsi_index items, const tsi_adjacency *before, tsi_index *level) {
   tsi_index count = 0;
   for (tsi_index i = 0; i < items; i++) {
     level[i] = 0;
-    for (tsi_count e = ptr[i]; e < ptr[i + 1]; e++) level[i] = tsi_index_max(level[i], level[before[e]] + 1);
+    for (tsi_count e = before->ptr[i]; e < before->ptr[i + 1]; e++)
+      level[i] = tsi_index_max(level[i], level[before->list[e]] + 1);
     count = tsi_index_max(count, level[i] + 1);
   }
   return count;
@@ -45,20 +36,20 @@ tristar_status tsi_levels_create(tsi_env *env, tsi_index items, tsi_count edges,
                                  tsi_levels **out) {
   tristar_status status = TRISTAR_OK;
   tsi_levels *levels = NULL;
-  tsi_count *ptr = NULL;
-  tsi_index *before = NULL, *level = NULL;
+  tsi_adjacency *before = NULL;
+  tsi_index *level = NULL;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, levels, 1));
-  TSI_TRY(list_before(env, items, edges, edge, &ptr, &before));
+  TSI_TRY(check_edges(env, items, edges, edge));
+  TSI_TRY(tsi_adjacency_create(env, items, edges, edge, TSI_BEFORE, &before));
   TSI_TRY(TSI_ALLOC(env, level, items));
-  levels->count = find_levels(items, ptr, before, level);
+  levels->count = find_levels(items, before, level);
   TSI_TRY(TSI_ALLOC_ZERO(env, levels->ptr, (tsi_count)levels->count + 1));
   TSI_TRY(TSI_ALLOC(env, levels->item, items));
   sort_items(levels, items, level);
   if (env->check) TSI_TRY(tsi_levels_check(env, levels, items, edges, edge));
 out:
-  TSI_FREE(env, ptr);
-  TSI_FREE(env, before);
+  tsi_adjacency_destroy(env, &before);
   TSI_FREE(env, level);
   if (status != TRISTAR_OK) tsi_levels_destroy(env, &levels);
   *out = levels;

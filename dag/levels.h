@@ -2,7 +2,7 @@
  * edges. No item of a level waits for another one of it, so a barrier between levels replaces all edges
  * (Anderson and Saad 1989).
  *
- * Reads   a number of items and edges between them, in any order.
+ * Reads   a number of items and edges between them, in any order; an item waits for lower ones only.
  * Writes  a tsi_levels that owns its arrays.
  * Invariants (tsi_levels_check)
  *   - item[ptr[l]] .. item[ptr[l+1]-1] are the items of level l, ascending; each item is listed once
@@ -11,12 +11,7 @@
 #ifndef TSI_DAG_LEVELS_H
 #define TSI_DAG_LEVELS_H
 
-#include "runtime/base/env.h"
-
-/* `item` waits for `before`, which has a lower number. */
-typedef struct tsi_edge {
-  tsi_index item, before;
-} tsi_edge;
+#include "dag/adjacency.h"
 
 typedef struct tsi_levels {
   tsi_index count;

@@ -7,8 +7,8 @@
 
 #include "drivers/bench.h"
 #include "drivers/console.h"
-#include "drivers/median.h"
 #include "drivers/session.h"
+#include "runtime/base/median.h"
 
 /* A figure of one run; 0 where there is none. */
 static double number(const cJSON *figures, const char *key) {

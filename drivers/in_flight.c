@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "drivers/median.h"
+#include "runtime/base/median.h"
 
 /* One of the solves in flight. */
 typedef struct place {

@@ -8,6 +8,7 @@
 #include "drivers/console.h"
 #include "drivers/report.h"
 #include "drivers/tree.h"
+#include "runtime/predict.h"
 
 #define BAR_WIDTH 48
 
@@ -48,17 +49,24 @@ static void print_widths(const histogram *h) {
   }
 }
 
-/* Seconds that a solve takes if it reads the factor once in each direction from memory: the larger of all of
- * it at the bandwidth of all workers, and the heaviest path at the bandwidth of one. */
-static double predict(const tsi_session *s, const tsi_bandwidth *bandwidth) {
-  const double all = s->p.stream_bytes / tsi_bandwidth_of(bandwidth, s->p.workers);
-  return fmax(all, s->p.critical_bytes / bandwidth->one) / 1e9;
-}
+/* A solve that reads the factor once in each direction from memory. */
+typedef struct prediction {
+  double seconds;
+  bool path;         /* the heaviest path takes them, not the whole factor */
+  double task_share; /* that the cost of tasks would have of a solve */
+} prediction;
 
-/* Share of a predicted solve that the cost of its tasks takes. */
-static double task_share(const tsi_session *s, const tsi_bandwidth *bandwidth, const tristar_calibration *c) {
-  const double tasks = 1e-6 * c->task_microseconds * (double)s->p.tasks, rest = predict(s, bandwidth);
-  return tasks > 0 ? tasks / (tasks + rest) : 0;
+/* At the bandwidth that was just measured. */
+static prediction predict(const tsi_session *s, const tsi_bandwidth *bandwidth,
+                          const tristar_calibration *c) {
+  const tsi_costs costs = {.one = 1e9 * bandwidth->one,
+                           .all = 1e9 * tsi_bandwidth_of(bandwidth, s->p.workers),
+                           .workers = s->p.workers};
+  const double seconds = tsi_predict_reading(&costs, s->p.stream_bytes, s->p.critical_bytes);
+  const double tasks = 1e-6 * c->task_microseconds * (double)s->p.tasks;
+  return (prediction){.seconds = seconds,
+                      .path = seconds > tsi_predict_reading(&costs, s->p.stream_bytes, 0),
+                      .task_share = tasks > 0 ? tasks / (tasks + seconds) : 0};
 }
 
 /* Why the chunks are as large as they are, and on what machine. */
@@ -77,6 +85,7 @@ static void print_granularity(const tsi_session *s, const tristar_calibration *c
 static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, const tristar_calibration *c,
                          const histogram *h) {
   const double stream = s->p.stream_bytes > 0 ? s->p.stream_bytes : 1;
+  const prediction p = predict(s, bandwidth, c);
   const double padding = s->a.stored_lower > 0 ? 1 - (double)s->a.nnz_lower / (double)s->a.stored_lower : 0;
   tsi_console_clear();
   tsi_report_matrix(s);
@@ -90,15 +99,12 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
              tsi_text_bytes(s->p.stream_bytes));
   tsi_report("", "%.1f %% of what is stored is padding", 100 * padding);
   print_granularity(s, c);
-  tsi_report("predicted", "%s for a solve: the %s", tsi_text_seconds(predict(s, bandwidth)),
-             s->p.critical_bytes / bandwidth->one >
-                     s->p.stream_bytes / tsi_bandwidth_of(bandwidth, s->p.workers)
-                 ? "heaviest path, read by one core"
-                 : "factor, read by all workers");
+  tsi_report("predicted", "%s for a solve: the %s", tsi_text_seconds(p.seconds),
+             p.path ? "heaviest path, read by one core" : "factor, read by all workers");
   tsi_report("", "assuming memory at the measured %.1f GB/s of 1 core, %.1f GB/s of %d", bandwidth->one,
              bandwidth->all, bandwidth->cores);
   if (s->p.tasks > 0)
-    tsi_report("", "and besides %.1f %% of the time for %s", 100 * task_share(s, bandwidth, c),
+    tsi_report("", "and besides %.1f %% of the time for %s", 100 * p.task_share,
                tsi_text_many(s->p.tasks, "task"));
   print_widths(h);
 }
@@ -108,8 +114,9 @@ static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, co
   cJSON *object = tsi_json_session(s), *widths = cJSON_CreateArray();
   tsi_json_add_bandwidth(object, bandwidth);
   if (s->plan != NULL && bandwidth->one > 0) {
-    tsi_json_add_number(object, "predicted_solve_s", predict(s, bandwidth));
-    tsi_json_add_number(object, "predicted_task_share", task_share(s, bandwidth, c));
+    const prediction p = predict(s, bandwidth, c);
+    tsi_json_add_number(object, "predicted_solve_s", p.seconds);
+    tsi_json_add_number(object, "predicted_task_share", p.task_share);
     tsi_json_add_calibration(object, c);
   }
   for (int bin = 0; bin < h->bins; bin++) {

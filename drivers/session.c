@@ -9,7 +9,7 @@
 
 #include "drivers/console.h"
 #include "drivers/variant.h"
-#include "runtime/bandwidth.h"
+#include "runtime/context.h"
 
 double tsi_now(void) {
   struct timespec now;

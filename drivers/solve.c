@@ -15,10 +15,10 @@
 #include "drivers/commands.h"
 #include "drivers/console.h"
 #include "drivers/in_flight.h"
-#include "drivers/median.h"
 #include "drivers/paths.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
+#include "runtime/base/median.h"
 
 typedef struct result {
   tristar_dense b, x;

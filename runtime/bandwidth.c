@@ -2,7 +2,6 @@
 #include "runtime/bandwidth.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "runtime/clock.h"
@@ -104,13 +103,4 @@ tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, doubl
 out:
   TSI_FREE(env, words);
   return status;
-}
-
-int tsi_expected_cpu_workers(int asked) {
-  const char *given = getenv("STARPU_NCPU");
-  const long count = given != NULL ? strtol(given, NULL, 10) : 0;
-  cpu_set_t cores;
-  if (count > 0 && count <= INT16_MAX) return (int)count;
-  if (asked > 0) return asked;
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }

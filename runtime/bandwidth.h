@@ -19,8 +19,4 @@
 TRISTAR_CHECKED tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one,
                                                   double *all);
 
-/* CPU workers that StarPU will have if it is asked for so many (0: its default): STARPU_NCPU, which has
- * precedence, or `asked`, or the cores of this process. */
-int tsi_expected_cpu_workers(int asked);
-
 #endif

@@ -49,11 +49,25 @@ void tsi_calibration_load(tristar_t *ts, const char *chosen) {
             "calibration: %s; default figures are taken", why);
 }
 
-double tsi_calibration_floor_bytes(tristar_t *ts) {
+tristar_calibration tsi_calibration_now(tristar_t *ts) {
   pthread_mutex_lock(&ts->lock);
-  const double floor = ts->calibration.floor_bytes;
+  const tristar_calibration calibration = ts->calibration;
   pthread_mutex_unlock(&ts->lock);
-  return floor;
+  return calibration;
+}
+
+tristar_status tsi_calibration_describe(tristar_t *ts, tristar_calibration *calibration) {
+  tristar_status status = TRISTAR_OK;
+  tsi_machine machine;
+  TSI_TRY(tsi_topology_need(ts));
+  tsi_topology_describe(ts, &machine);
+  calibration->cores = machine.cores;
+  calibration->numa_nodes = machine.numa_nodes;
+  calibration->l2_bytes = machine.l2_bytes;
+  calibration->l3_bytes = machine.l3_bytes;
+  calibration->l3_cores = machine.l3_cores;
+out:
+  return status;
 }
 
 tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out) {
@@ -61,9 +75,8 @@ tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out) {
   tristar_calibration measured;
   if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
   tsi_calibration_init(&measured);
-  pthread_mutex_lock(&ts->lock);
-  memcpy(measured.path, ts->calibration.path, sizeof measured.path);
-  pthread_mutex_unlock(&ts->lock);
+  const tristar_calibration before = tsi_calibration_now(ts);
+  memcpy(measured.path, before.path, sizeof measured.path);
   TSI_TRY(tsi_calibration_measure(ts, &measured));
   TSI_TRY(tsi_calibration_round(&ts->env, &measured));
   measured.source = TRISTAR_CALIBRATION_MEASURED;
@@ -78,20 +91,11 @@ out:
 
 tristar_status tristar_get_calibration(tristar_t *ts, tristar_calibration *calibration) {
   tristar_status status = TRISTAR_OK;
-  tsi_machine machine;
   if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
   if (calibration == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "calibration is NULL");
-  pthread_mutex_lock(&ts->lock);
-  *calibration = ts->calibration;
-  pthread_mutex_unlock(&ts->lock);
-  if (calibration->cores > 0) goto out;
-  TSI_TRY(tsi_topology_need(ts)); /* the defaults know nothing of the machine */
-  tsi_topology_describe(ts, &machine);
-  calibration->cores = machine.cores;
-  calibration->numa_nodes = machine.numa_nodes;
-  calibration->l2_bytes = machine.l2_bytes;
-  calibration->l3_bytes = machine.l3_bytes;
-  calibration->l3_cores = machine.l3_cores;
+  *calibration = tsi_calibration_now(ts);
+  if (calibration->cores == 0) /* the defaults know nothing of the machine */
+    TSI_TRY(tsi_calibration_describe(ts, calibration));
 out:
   return status;
 }

@@ -24,8 +24,11 @@ double tsi_calibration_floor(double task_microseconds, double read_gbps_one);
 /* Sets ts->calibration. chosen: file, "off" or NULL, as in tristar_config. For tristar_create. */
 void tsi_calibration_load(tristar_t *ts, const char *chosen);
 
-/* The floor in use. */
-double tsi_calibration_floor_bytes(tristar_t *ts);
+/* The calibration in use. */
+tristar_calibration tsi_calibration_now(tristar_t *ts);
+
+/* Fills what hwloc tells of the machine: cores to l3_cores. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_calibration_describe(tristar_t *ts, tristar_calibration *calibration);
 
 /* ---- The file (calibration_file.c) --------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 #include "runtime/context.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <starpu.h>
@@ -74,6 +75,15 @@ static tristar_status start_starpu(tristar_t *ts) {
   if (code != 0) TSI_FAIL(&ts->env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
 out:
   return status;
+}
+
+int tsi_expected_cpu_workers(int asked) {
+  const char *given = getenv("STARPU_NCPU");
+  const long count = given != NULL ? strtol(given, NULL, 10) : 0;
+  cpu_set_t cores;
+  if (count > 0 && count <= INT16_MAX) return (int)count;
+  if (asked > 0) return asked;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
 tristar_status tsi_context_need_starpu(tristar_t *ts) {

@@ -10,13 +10,12 @@
  *
  * A replay counts as the median of several. */
 #include <starpu.h>
-#include <stdlib.h>
 
 #include "runtime/bandwidth.h"
+#include "runtime/base/median.h"
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
 #include "runtime/tasks.h"
-#include "runtime/topology.h"
 
 #define CHAINS 64
 #define CHAIN_LENGTH 32
@@ -33,11 +32,6 @@ static tristar_status add_empty(tsi_tasks *tasks, tsi_index *number) {
   return tsi_tasks_add(tasks, "empty", do_nothing, NULL, (const tsi_index[4]){0}, 1, 1, number);
 }
 
-static int compare(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Records the tasks and replays them; the median of the seconds. */
 static tristar_status time_tasks(tsi_tasks *tasks, double *seconds) {
   tristar_status status = TRISTAR_OK;
@@ -49,8 +43,7 @@ static tristar_status time_tasks(tsi_tasks *tasks, double *seconds) {
     TSI_TRY(tsi_tasks_run(tasks, false));
     run[k] = tsi_clock() - begin;
   }
-  qsort(run, RUNS, sizeof *run, compare);
-  *seconds = run[RUNS / 2];
+  *seconds = tsi_median(run, RUNS);
 out:
   return status;
 }
@@ -94,9 +87,9 @@ out:
 }
 
 /* Twice all of L3, within bounds. */
-static size_t bytes_to_read(const tsi_machine *machine) {
-  const int64_t caches = machine->l3_cores > 0 ? machine->cores / machine->l3_cores + 1 : 0;
-  size_t bytes = 2 * (size_t)(caches * machine->l3_bytes);
+static size_t bytes_to_read(const tristar_calibration *c) {
+  const int64_t caches = c->l3_cores > 0 ? c->cores / c->l3_cores + 1 : 0;
+  size_t bytes = 2 * (size_t)(caches * c->l3_bytes);
   if (bytes < TSI_BANDWIDTH_BYTES_MIN) bytes = TSI_BANDWIDTH_BYTES_MIN;
   return bytes < TSI_BANDWIDTH_BYTES_MAX ? bytes : TSI_BANDWIDTH_BYTES_MAX;
 }
@@ -104,21 +97,14 @@ static size_t bytes_to_read(const tsi_machine *machine) {
 tristar_status tsi_calibration_measure(tristar_t *ts, tristar_calibration *c) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  tsi_machine machine;
   if (!ts->use_starpu)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "calibration measures tasks: it needs a context with StarPU");
   const bool running = starpu_is_initialized() != 0;
   if (running && starpu_worker_get_id() >= 0)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot calibrate: it must not wait for tasks");
-  TSI_TRY(tsi_topology_need(ts));
-  tsi_topology_describe(ts, &machine);
-  c->cores = machine.cores;
-  c->numa_nodes = machine.numa_nodes;
-  c->l2_bytes = machine.l2_bytes;
-  c->l3_bytes = machine.l3_bytes;
-  c->l3_cores = machine.l3_cores;
+  TSI_TRY(tsi_calibration_describe(ts, c));
   const int readers = running ? (int)starpu_cpu_worker_get_count() : tsi_expected_cpu_workers(ts->workers);
-  TSI_TRY(tsi_bandwidth_read(env, bytes_to_read(&machine), readers > 0 ? readers : 1, &c->read_gbps_one,
+  TSI_TRY(tsi_bandwidth_read(env, bytes_to_read(c), readers > 0 ? readers : 1, &c->read_gbps_one,
                              &c->read_gbps_all));
   TSI_TRY(tsi_context_need_starpu(ts));
   c->workers = (int)starpu_cpu_worker_get_count();

@@ -6,7 +6,6 @@
 
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
-#include "runtime/bandwidth.h"
 #include "runtime/placement.h"
 #include "runtime/predict.h"
 #include "runtime/spmv.h"
@@ -21,7 +20,7 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
   tsi_chunk_options options;
-  tsi_chunk_options_init(&options, tsi_calibration_floor_bytes(plan->ts), an->symbolic->nnz_stored,
+  tsi_chunk_options_init(&options, tsi_calibration_now(plan->ts).floor_bytes, an->symbolic->nnz_stored,
                          plan->factor->scalar_bytes);
   if (plan->options.chunk_bytes_max > 0) {
     options.ceiling_bytes = (double)plan->options.chunk_bytes_max;
@@ -209,16 +208,17 @@ static void fill_stats(tristar_plan_t *plan) {
  * sides take as many times as long. */
 static bool worth_tasks(const tristar_plan_t *plan) {
   const tsi_sweep *forward = plan->dag[0]->forward, *backward = plan->dag[0]->backward;
-  const tsi_costs costs = tsi_costs_assumed(plan->ts, tsi_expected_cpu_workers(plan->ts->workers));
   const tristar_plan_options *options = &plan->options;
   const double nrhs = options->nrhs > 1 ? (double)options->nrhs : 1;
   double bytes = 0;
   if (forward->nodes == 1) return false;
-  if (costs.workers == 1 || starpu_is_initialized() || options->chunk_bytes_min > 0 ||
+  const int workers = tsi_expected_cpu_workers(plan->ts->workers);
+  if (workers == 1 || starpu_is_initialized() || options->chunk_bytes_min > 0 ||
       options->chunk_bytes_max > 0 || options->scheduling != TRISTAR_SCHEDULING_DYNAMIC ||
       options->updates != TRISTAR_UPDATES_PULL || options->granularity != TRISTAR_TASKS_CHUNKS ||
       options->kernel != TRISTAR_KERNEL_PANELS)
     return true;
+  const tsi_costs costs = tsi_costs_assumed(plan->ts, workers);
   for (tsi_index v = 0; v < forward->nodes; v++) bytes += forward->bytes[v];
   for (tsi_index v = 0; v < backward->nodes; v++) bytes += backward->bytes[v];
   return tsi_predict_worth_tasks(&costs, nrhs * bytes, nrhs * plan->dag[0]->critical_bytes,

@@ -19,9 +19,7 @@ static double smaller(double a, double b) {
 }
 
 tsi_costs tsi_costs_assumed(tristar_t *ts, int workers) {
-  pthread_mutex_lock(&ts->lock);
-  const tristar_calibration c = ts->calibration;
-  pthread_mutex_unlock(&ts->lock);
+  const tristar_calibration c = tsi_calibration_now(ts);
   const bool known = c.read_gbps_all > 0 && c.workers == workers;
   const double all = known ? c.read_gbps_all : workers > 1 ? ALL_TO_ONE * c.read_gbps_one : c.read_gbps_one;
   const double barrier =
@@ -35,8 +33,12 @@ tsi_costs tsi_costs_assumed(tristar_t *ts, int workers) {
                      .workers = workers};
 }
 
+double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical) {
+  return larger(bytes / costs->all, critical / costs->one);
+}
+
 static double with_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks) {
-  return larger(bytes / costs->all, critical / costs->one) + costs->task * tasks + costs->start;
+  return tsi_predict_reading(costs, bytes, critical) + costs->task * tasks + costs->start;
 }
 
 bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks) {
@@ -52,7 +54,7 @@ static double in_levels(const tsi_costs *costs, const tsi_steps *steps, const ts
       bytes += step;
       heaviest = larger(heaviest, step);
     }
-    seconds += larger(bytes / costs->all, heaviest / costs->one);
+    seconds += tsi_predict_reading(costs, bytes, heaviest);
   }
   return seconds;
 }

@@ -27,6 +27,9 @@ typedef struct tsi_costs {
 
 tsi_costs tsi_costs_assumed(tristar_t *ts, int workers);
 
+/* Seconds that all workers take to read so many bytes, `critical` of them on the heaviest path. */
+double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical);
+
 /* Whether tasks are to be faster than a plain call, for a solve that reads so many bytes, `critical` of them
  * on its heaviest path, in so many tasks. */
 bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks);

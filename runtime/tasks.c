@@ -5,6 +5,7 @@
 #include <starpu.h>
 
 #include "codelets/host_task.h"
+#include "dag/adjacency.h"
 #include "runtime/happens_before.h"
 
 typedef struct task_record {
@@ -16,22 +17,17 @@ typedef struct task_record {
   tsi_tasks *tasks;
 } task_record;
 
-typedef struct task_edge {
-  tsi_index task, before;
-} task_edge;
-
 struct tsi_tasks {
   tsi_env *env;
   tsi_count count, capacity;
   task_record *record;
   tsi_count edges, edge_capacity;
-  task_edge *edge;
+  tsi_edge *edge;
   /* made by tsi_tasks_record */
   bool recorded;
-  bool running;               /* submitted, and not yet seen to have ended */
-  tsi_count submitted;        /* tasks that StarPU may still know */
-  tsi_count *before_ptr;      /* count + 1 */
-  tsi_index *before;          /* edges, by task */
+  bool running;        /* submitted, and not yet seen to have ended */
+  tsi_count submitted; /* tasks that StarPU may still know */
+  tsi_adjacency *before;
   struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
   tsi_host_task *body;
 };
@@ -63,8 +59,7 @@ void tsi_tasks_destroy(tsi_tasks **tasks) {
     for (tsi_count k = 0; k <= (*tasks)->count; k++) starpu_task_clean(&(*tasks)->starpu[k]);
   TSI_FREE(env, (*tasks)->record);
   TSI_FREE(env, (*tasks)->edge);
-  TSI_FREE(env, (*tasks)->before_ptr);
-  TSI_FREE(env, (*tasks)->before);
+  tsi_adjacency_destroy(env, &(*tasks)->before);
   TSI_FREE(env, (*tasks)->starpu);
   TSI_FREE(env, (*tasks)->body);
   TSI_FREE(env, *tasks);
@@ -104,7 +99,7 @@ tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task, tsi_index befor
   if (before == TSI_NONE) return TRISTAR_OK;
   if (before >= task) TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d", task, before);
   TSI_TRY(grow(tasks->env, (void **)&tasks->edge, tasks->edges, &tasks->edge_capacity, sizeof *tasks->edge));
-  tasks->edge[tasks->edges++] = (task_edge){task, before};
+  tasks->edge[tasks->edges++] = (tsi_edge){task, before};
 out:
   return status;
 }
@@ -113,22 +108,13 @@ out:
 static void run_record(void *arg, int worker) {
   task_record *record = arg;
   tsi_tasks *tasks = record->tasks;
+  const tsi_adjacency *before = tasks->before;
   const tsi_count k = record - tasks->record;
   TSI_HAPPENS_AFTER(tasks);
-  for (tsi_count e = tasks->before_ptr[k]; e < tasks->before_ptr[k + 1]; e++)
-    TSI_HAPPENS_AFTER(&tasks->record[tasks->before[e]]);
+  for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++)
+    TSI_HAPPENS_AFTER(&tasks->record[before->list[e]]);
   record->run(record->context, record->argument, worker);
   TSI_HAPPENS_BEFORE(record);
-}
-
-static void sort_edges(tsi_tasks *tasks) {
-  for (tsi_count k = 0; k <= tasks->count; k++) tasks->before_ptr[k] = 0;
-  for (tsi_count e = 0; e < tasks->edges; e++) tasks->before_ptr[tasks->edge[e].task + 1]++;
-  for (tsi_count k = 0; k < tasks->count; k++) tasks->before_ptr[k + 1] += tasks->before_ptr[k];
-  for (tsi_count e = 0; e < tasks->edges; e++)
-    tasks->before[tasks->before_ptr[tasks->edge[e].task]++] = tasks->edge[e].before;
-  for (tsi_count k = tasks->count; k > 0; k--) tasks->before_ptr[k] = tasks->before_ptr[k - 1];
-  tasks->before_ptr[0] = 0;
 }
 
 /* Priorities on the scale of the scheduler. */
@@ -140,15 +126,16 @@ static int scaled_priority(double priority, double largest) {
 /* Declares what each task waits for; the last one waits for every task that no other waits for. */
 static tristar_status declare_edges(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
+  const tsi_adjacency *before = tasks->before;
   struct starpu_task **list = NULL;
   bool *waited_for = NULL;
   TSI_TRY(TSI_ALLOC(tasks->env, list, tasks->count));
   TSI_TRY(TSI_ALLOC_ZERO(tasks->env, waited_for, tasks->count));
   for (tsi_count k = 0; k < tasks->count; k++) {
     unsigned count = 0;
-    for (tsi_count e = tasks->before_ptr[k]; e < tasks->before_ptr[k + 1]; e++) {
-      list[count++] = &tasks->starpu[tasks->before[e]];
-      waited_for[tasks->before[e]] = true;
+    for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++) {
+      list[count++] = &tasks->starpu[before->list[e]];
+      waited_for[before->list[e]] = true;
     }
     if (count > 0) starpu_task_declare_deps_array(&tasks->starpu[k], count, list);
   }
@@ -165,11 +152,10 @@ out:
 tristar_status tsi_tasks_record(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
   double largest = 0;
-  TSI_TRY(TSI_ALLOC(tasks->env, tasks->before_ptr, tasks->count + 1));
-  TSI_TRY(TSI_ALLOC(tasks->env, tasks->before, tasks->edges));
+  TSI_TRY(tsi_adjacency_create(tasks->env, tsi_tasks_count(tasks), tasks->edges, tasks->edge, TSI_BEFORE,
+                               &tasks->before));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->starpu, tasks->count + 1));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->body, tasks->count));
-  sort_edges(tasks);
   for (tsi_count k = 0; k < tasks->count; k++)
     if (tasks->record[k].priority > largest) largest = tasks->record[k].priority;
   for (tsi_count k = 0; k < tasks->count; k++) {

@@ -40,6 +40,16 @@
 
 #define CHECK_OK(expr) CHECK_STATUS(expr, TRISTAR_OK)
 
+/* A structure whose `place` holds `value` must not pass the call `check`; what was broken is mended
+ * afterwards. */
+#define BROKEN(place, value, check)                                                                          \
+  do {                                                                                                       \
+    const __typeof__(place) check_kept = (place);                                                            \
+    (place) = (value);                                                                                       \
+    CHECK_STATUS(check, TRISTAR_ERR_INTERNAL);                                                               \
+    (place) = check_kept;                                                                                    \
+  } while (0)
+
 /* Ends the test as skipped. */
 #define SKIP(...)                                                                                            \
   do {                                                                                                       \

@@ -2,30 +2,15 @@
 # driver_bench.sh PROGRAM: `tristar bench` on tiny problems: rows of the table, keys of the JSON, the picture, peers that
 # fail or are not there, wrong lists. Peers are scripts here, so that none needs to be installed. Works in the current
 # folder.
-set -u
-tristar=$1
-failures=0
+. "$(dirname "$0")/driver.sh"
 rm -rf -- *.json *.svg *.txt *.mtx peers # of an earlier run
 
-fail() {
-  echo "driver_bench: $*" >&2
-  failures=$((failures + 1))
-}
-
-# expect STATUS REGEX ARGUMENT...: exit status of `tristar bench`, and a line of the output that matches.
-expect() {
-  local expected=$1 regex=$2 status
+# bench STATUS REGEX ARGUMENT...: expect of `tristar bench`.
+bench() {
+  local expected=$1 regex=$2
   shift 2
-  "$tristar" bench "$@" >output.txt 2>&1 </dev/null
-  status=$?
-  if [ "$status" -ne "$expected" ] || ! grep -qE -e "$regex" output.txt; then
-    fail "bench $*: exit status $status, expected $expected and a line like: $regex"
-    cat output.txt >&2
-  fi
+  expect "$expected" "$regex" bench "$@"
 }
-# row REGEX: the latest output has such a line.
-row() { grep -qE -e "$1" output.txt || { fail "no line like: $1"; cat output.txt >&2; }; }
-no_row() { ! grep -qE -e "$1" output.txt || { fail "a line like: $1"; cat output.txt >&2; }; }
 
 # peer NAME LINE...: a program of a peer.
 peer() {
@@ -50,7 +35,7 @@ peer superlu_dist 'kill -9 $$'
 
 # ---- Tables
 two=(--workers 1,2 --rounds 1 --repeat 2)
-expect 0 '^gen:s2d9pt:9: 81 rows, 625 entries, double; medians of 1 round, each of 2 solves$' gen:s2d9pt:9 \
+bench 0 '^gen:s2d9pt:9: 81 rows, 625 entries, double; medians of 1 round, each of 2 solves$' gen:s2d9pt:9 \
   gen:convdiff3d:4 --nrhs 1,3 "${two[@]}" --reuse --svg all.svg --json all.json
 row '^gen:convdiff3d:4: 64 rows'
 row '^Peers that are not there, and are skipped: MUMPS$'
@@ -67,28 +52,28 @@ row '^  CHOLMOD +2\.00 s +3\.00 s +[79]\.00 s .* always$'
 for text in 'TriStar, 1 worker' 'CHOLMOD, ' 'failed: it is singular'; do
   [ "$(grep -c "$text" output.txt)" -ge 4 ] || fail "'$text' is not in the table of each case"
 done
-expect 0 '^  TriStar, 1 worker, eager ' gen:s2d9pt:60 --workers 1 --sched lws,eager --rounds 1 --repeat 1 --peers none
+bench 0 '^  TriStar, 1 worker, eager ' gen:s2d9pt:60 --workers 1 --sched lws,eager --rounds 1 --repeat 1 --peers none
 no_row 'CHOLMOD|Peers|Speed-up'
 row '^  TriStar, 1 worker, lws  .* [0-9]+\.[0-9] % +[0-9.]+e-[0-9]+ \([0-9]+\)$'
-expect 1 "failed: StarPU has no scheduler 'nonsense'" gen:s2d9pt:100 --workers 2 --sched nonsense --rounds 1 --peers none
-expect 1 'failed: (StarPU has only [0-9]+ workers|no memory or no threads)' gen:s2d9pt:100 --workers 1000 --rounds 1 --peers none
-expect 0 '^  TriStar, [0-9]+ workers?, lws ' gen:s2d9pt:9 --workers "all,$(nproc)" --rounds 1 --peers none
+bench 1 "failed: StarPU has no scheduler 'nonsense'" gen:s2d9pt:100 --workers 2 --sched nonsense --rounds 1 --peers none
+bench 1 'failed: (StarPU has only [0-9]+ workers|no memory or no threads)' gen:s2d9pt:100 --workers 1000 --rounds 1 --peers none
+bench 0 '^  TriStar, [0-9]+ workers?, lws ' gen:s2d9pt:9 --workers "all,$(nproc)" --rounds 1 --peers none
 printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n' >pattern.mtx
-expect 0 '^Laplacian of pattern.mtx: 3 rows' pattern.mtx --workers 1 --rounds 1 --peers none
+bench 0 '^Laplacian of pattern.mtx: 3 rows' pattern.mtx --workers 1 --rounds 1 --peers none
 row '^  TriStar, 1 worker, lws  .* [0-9.]+e[-+][0-9]+ \('
 
 # ---- Variants
-expect 0 '^1 right-hand side: variants of TriStar, 2 workers, lws; memory: ' gen:convdiff3d:8 "${two[@]}" --peers cholmod \
+bench 0 '^1 right-hand side: variants of TriStar, 2 workers, lws; memory: ' gen:convdiff3d:8 "${two[@]}" --peers cholmod \
   --variants levels,push+supernodes,spmv --json variants.json --svg variants.svg
 row '^  default +.* 1\.00 +[0-9.]+ .?s +[0-9.]+ .?B +[0-9.]+e-1[0-9] \('
 row '^  push\+supernodes  +[0-9.]+ .?s +[0-9.]+ +[0-9.]+ .?s +[0-9.]+ .?B +[0-9.]+e-1[0-9] \([0-9]\) +[0-9,]+$'
 row '^  Speed-up of the best TriStar \([12] workers?, lws\) over'
 [ "$(grep -c '^  spmv ' output.txt)" -eq 1 ] || fail 'spmv is not in exactly one table'
-expect 0 '^  unmerged  ' gen:s2d9pt:9 --workers 1 --rounds 1 --repeat 1 --peers none --variants all
+bench 0 '^  unmerged  ' gen:s2d9pt:9 --workers 1 --rounds 1 --repeat 1 --peers none --variants all
 for word in levels push fundamental unmerged supernodes spmv; do row "^  $word  "; done
-expect 2 "--variants levels,pull: unknown variant 'pull'; known are levels, push, " gen:s2d9pt:9 --variants levels,pull
-expect 2 '--variants levels,: an empty entry' gen:s2d9pt:9 --variants levels,
-expect 2 '--variants push,push: push stands there twice' gen:s2d9pt:9 --variants push,push
+bench 2 "--variants levels,pull: unknown variant 'pull'; known are levels, push, " gen:s2d9pt:9 --variants levels,pull
+bench 2 '--variants levels,: an empty entry' gen:s2d9pt:9 --variants levels,
+bench 2 '--variants push,push: push stands there twice' gen:s2d9pt:9 --variants push,push
 
 # ---- JSON and picture
 cat >check.py <<'END'
@@ -140,30 +125,30 @@ else
   echo "driver_bench: no python3, JSON and picture are not looked into"
   grep -q '"speed_up":' all.json && [ "$(tail -n 1 all.svg)" = '</svg>' ] || fail "all.json or all.svg"
 fi
-expect 0 '^{' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --json -
+bench 0 '^{' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --json -
 no_row 'right-hand side'
 
 # ---- Peers that are not there
-expect 1 'the peer mumps is not there: no mumps_solve in .*/peers$' gen:s2d9pt:9 --peers cholmod,mumps
-TRISTAR_PEERS=$PWD/nothing expect 0 'skipped: CHOLMOD, UMFPACK, SuperLU, SuperLU_DIST, MUMPS$' gen:s2d9pt:9 --workers 1 --rounds 1
+bench 1 'the peer mumps is not there: no mumps_solve in .*/peers$' gen:s2d9pt:9 --peers cholmod,mumps
+TRISTAR_PEERS=$PWD/nothing bench 0 'skipped: CHOLMOD, UMFPACK, SuperLU, SuperLU_DIST, MUMPS$' gen:s2d9pt:9 --workers 1 --rounds 1
 
 # ---- Wrong usage and failures
-expect 0 '^usage: tristar bench MATRIX\.\.\. ' --help
-expect 2 'no MATRIX given'
-expect 2 "unknown peer 'pardiso'; known are cholmod, " gen:s2d9pt:9 --peers cholmod,pardiso
-expect 2 '--peers cholmod,: an empty entry' gen:s2d9pt:9 --peers cholmod,
-expect 2 '--peers cholmod,cholmod: cholmod stands there twice' gen:s2d9pt:9 --peers cholmod,cholmod
-expect 2 "--nrhs 1,x: 'x' is not an integer" gen:s2d9pt:9 --nrhs 1,x
-expect 2 "--nrhs all: 'all' is not an integer" gen:s2d9pt:9 --nrhs all
-expect 2 '--nrhs 0: 0 is not between 1 and' gen:s2d9pt:9 --nrhs 0
-expect 2 '--nrhs 8,8: 8 stands there twice' gen:s2d9pt:9 --nrhs 8,8
-expect 2 '--workers 1,,2: an empty entry' gen:s2d9pt:9 --workers 1,,2
-expect 2 '--workers 5000: 5000 is not between 1 and' gen:s2d9pt:9 --workers 5000
-expect 2 '--sched lws,lws: lws stands there twice' gen:s2d9pt:9 --sched lws,lws
-expect 2 '--rounds 0: not between 1 and' gen:s2d9pt:9 --rounds 0
-expect 2 "unknown kind 'poison'" gen:s2d9pt:9 gen:poison:3
-expect 1 'cannot open missing.mtx' gen:s2d9pt:9 missing.mtx
-expect 1 'cannot write no/such/folder/x' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --json no/such/folder/x
-expect 1 'cannot write no/such/folder/x' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --svg no/such/folder/x
+bench 0 '^usage: tristar bench MATRIX\.\.\. ' --help
+bench 2 'no MATRIX given'
+bench 2 "unknown peer 'pardiso'; known are cholmod, " gen:s2d9pt:9 --peers cholmod,pardiso
+bench 2 '--peers cholmod,: an empty entry' gen:s2d9pt:9 --peers cholmod,
+bench 2 '--peers cholmod,cholmod: cholmod stands there twice' gen:s2d9pt:9 --peers cholmod,cholmod
+bench 2 "--nrhs 1,x: 'x' is not an integer" gen:s2d9pt:9 --nrhs 1,x
+bench 2 "--nrhs all: 'all' is not an integer" gen:s2d9pt:9 --nrhs all
+bench 2 '--nrhs 0: 0 is not between 1 and' gen:s2d9pt:9 --nrhs 0
+bench 2 '--nrhs 8,8: 8 stands there twice' gen:s2d9pt:9 --nrhs 8,8
+bench 2 '--workers 1,,2: an empty entry' gen:s2d9pt:9 --workers 1,,2
+bench 2 '--workers 5000: 5000 is not between 1 and' gen:s2d9pt:9 --workers 5000
+bench 2 '--sched lws,lws: lws stands there twice' gen:s2d9pt:9 --sched lws,lws
+bench 2 '--rounds 0: not between 1 and' gen:s2d9pt:9 --rounds 0
+bench 2 "unknown kind 'poison'" gen:s2d9pt:9 gen:poison:3
+bench 1 'cannot open missing.mtx' gen:s2d9pt:9 missing.mtx
+bench 1 'cannot write no/such/folder/x' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --json no/such/folder/x
+bench 1 'cannot write no/such/folder/x' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --svg no/such/folder/x
 
-[ $failures -eq 0 ]
+finish

@@ -1,18 +1,9 @@
 #!/usr/bin/env bash
 # driver_bits.sh PROGRAM: the same bits from every scheduler, number of workers and legal order; a written X as
 # right-hand side; the keys of the JSON. Works in the current folder.
-set -u
-tristar=$1
+. "$(dirname "$0")/driver.sh"
 rm -f -- *.json *.mtx *.mtx.gz # of an earlier run
 problem=(gen:convdiff3d:12 --chunk-bytes 30000)
-
-fail() {
-  echo "driver_bits: $*" >&2
-  exit 1
-}
-
-# value KEY FILE: of a number or string in the JSON of tristar.
-value() { sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$2"; }
 
 # bits ARGUMENT...: the checksum.
 bits() {
@@ -85,9 +76,9 @@ done
 for key in n critical_bytes width depth predicted_solve_s; do
   [ -n "$(value $key info.json)" ] || fail "no key $key in info.json"
 done
-"$tristar" solve missing.mtx --json failed.json 2>/dev/null && fail "solved a missing file"
+expect 1 '^tristar: cannot open missing.mtx: No such file' solve missing.mtx --json failed.json
 [ "$(value status failed.json)" = TRISTAR_ERR_IO ] || fail "status $(value status failed.json)"
 if command -v python3 >/dev/null; then
   for file in solve.json info.json failed.json; do python3 -m json.tool $file >/dev/null || fail "$file is not valid"; done
 fi
-exit 0
+finish

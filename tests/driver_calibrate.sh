@@ -1,30 +1,11 @@
 #!/usr/bin/env bash
 # driver_calibrate.sh PROGRAM: `tristar calibrate`, what `tristar info` says about the calibration, and the line about
 # StarPU in `tristar solve --report`. Works in the current folder.
-set -u
-tristar=$1
-failures=0
+. "$(dirname "$0")/driver.sh"
 rm -rf -- *.txt *.json file.calibration blocked home # of an earlier run
 unset XDG_CACHE_HOME TRISTAR_CALIBRATION
 export STARPU_HOME=$PWD/home STARPU_HOSTNAME=here
 mkdir home
-
-fail() {
-  echo "driver_calibrate: $*" >&2
-  failures=$((failures + 1))
-}
-# expect STATUS REGEX ARGUMENT...: exit status, and a line of the output (both streams) that matches.
-expect() {
-  local expected=$1 regex=$2 status
-  shift 2
-  "$tristar" "$@" >output.txt 2>&1 </dev/null
-  status=$?
-  if [ "$status" -ne "$expected" ] || ! grep -qE -e "$regex" output.txt; then
-    fail "tristar $*: exit status $status, expected $expected and a line like: $regex"
-    cat output.txt >&2
-  fi
-}
-row() { grep -qE -e "$1" output.txt || { fail "no line like: $1"; cat output.txt >&2; }; }
 
 # ---- Defaults
 expect 0 '^chunks +of 400 KB to 800 KB$' info gen:s2d9pt:60
@@ -77,6 +58,6 @@ expect 0 '^StarPU +[0-9.]+ % of the workers. time is not spent in kernels \(prof
   solve gen:s2d9pt:200 --report --repeat 3
 expect 0 '"outside_share":[[:space:]]*[0-9.e-]+,' solve gen:s2d9pt:200 --report --json - --chunk-bytes 100000
 expect 0 '^accuracy' solve gen:s2d9pt:9 --report
-grep -q '^StarPU' output.txt && fail "a plan without tasks is profiled"
+no_row '^StarPU' # a plan without tasks
 
-[ $failures -eq 0 ]
+finish

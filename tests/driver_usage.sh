@@ -1,22 +1,7 @@
 #!/usr/bin/env bash
 # driver_usage.sh PROGRAM: help, exit statuses and messages of the program `tristar`. Works in the current folder.
-set -u
-tristar=$1
-failures=0
+. "$(dirname "$0")/driver.sh"
 rm -f -- *.mtx *.mtx.gz *.svg *.dot *.png full.txt # of an earlier run
-
-# expect STATUS REGEX ARGUMENT...: exit status, and a line of the output (both streams) that matches.
-expect() {
-  local expected=$1 regex=$2 output status
-  shift 2
-  output=$("$tristar" "$@" 2>&1 </dev/null)
-  status=$?
-  if [ "$status" -ne "$expected" ] || ! grep -qE -e "$regex" <<<"$output"; then
-    printf 'tristar %s\n  exit status %d, expected %d and a line like: %s\n%s\n' "$*" "$status" "$expected" "$regex" \
-      "$output" >&2
-    failures=$((failures + 1))
-  fi
-}
 
 # matrix FILE HEADER SIZES ENTRY...
 matrix() {
@@ -115,7 +100,7 @@ expect 1 '^tristar: cannot write no/such/folder/x' info ok.mtx --tree no/such/fo
 expect 1 'no/such/folder/x' info ok.mtx --dot no/such/folder/x
 if [ -w /dev/full ]; then
   "$tristar" gen --list >/dev/full 2>full.txt
-  [ $? -eq 1 ] && grep -q 'cannot write to standard output' full.txt || { echo "full disk not told" >&2; failures=$((failures + 1)); }
+  [ $? -eq 1 ] && grep -q 'cannot write to standard output' full.txt || fail "full disk not told"
 fi
 
 # ---- Precisions and operations
@@ -138,8 +123,7 @@ solves() {
     tail -n 2 x.mtx | awk 'function far(x, y) { return (x - y) ^ 2 > 1e-10 }
       NR == 1 && (far($1, 1) || far($2, 0)) || NR == 2 && (far($1, 0) || far($2, 1)) { wrong = 1 }
       END { exit NR != 2 || wrong }' && return
-  echo "complex.mtx, --op $1 --precision $2: x is not (1, i)" >&2
-  failures=$((failures + 1))
+  fail "complex.mtx, --op $1 --precision $2: x is not (1, i)"
 }
 for op in N T C; do
   solves $op z
@@ -204,10 +188,9 @@ expect 0 '^predicted' info ok.mtx --tree tree.svg --dot tree.dot
 expect 0 'GB/s of 1 core' info gen:poisson3d7:8 --chunk-bytes 4000
 expect 0 '^picture.svg: written' plot tree gen:circuit:2000 --out picture.svg
 for file in tree.svg picture.svg; do
-  [ "$(head -c 4 $file)" = '<svg' ] && [ "$(tail -n 1 $file)" = '</svg>' ] || { echo "$file is no SVG" >&2; failures=$((failures + 1)); }
-  if command -v rsvg-convert >/dev/null && ! rsvg-convert $file -o picture.png; then failures=$((failures + 1)); fi
+  [ "$(head -c 4 $file)" = '<svg' ] && [ "$(tail -n 1 $file)" = '</svg>' ] || fail "$file is no SVG"
+  if command -v rsvg-convert >/dev/null && ! rsvg-convert $file -o picture.png; then fail "$file is no picture"; fi
 done
-grep -q '^digraph' tree.dot || { echo "tree.dot is no graph" >&2; failures=$((failures + 1)); }
+grep -q '^digraph' tree.dot || fail "tree.dot is no graph"
 
-[ $failures -eq 0 ] || echo "driver_usage: $failures failed" >&2
-[ $failures -eq 0 ]
+finish

@@ -3,6 +3,7 @@
 #include "runtime/adapters/cholmod_factors.h"
 #include "tests/adapter_matrix.h"
 #include "tests/factors_product.h"
+#include "tests/failing_import.h"
 
 /* The functions for int and for long have the same types. */
 typedef struct api {
@@ -43,6 +44,7 @@ enum { FORMS = sizeof forms / sizeof *forms };
 /* CHOLMOD's side of a test. */
 typedef struct side {
   const api *api;
+  const adapter_matrix *m;
   cholmod_common common;
   cholmod_sparse a;
   cholmod_factor *l;
@@ -50,7 +52,7 @@ typedef struct side {
 
 /* A without copying; CHOLMOD reads the lower triangle. */
 static void side_start(const api *functions, const adapter_matrix *m, side *s) {
-  *s = (side){.api = functions};
+  *s = (side){.api = functions, .m = m};
   CHECK(functions->start(&s->common));
   s->common.print = 0;
   s->a = (cholmod_sparse){.nrow = (size_t)m->n,
@@ -263,31 +265,18 @@ static void check_refused(tristar_t *ts) {
   adapter_matrix_destroy(&m);
 }
 
-/* Every allocation of an import may fail: MEMORY, and nothing is left behind. */
-static void check_memory(void) {
+static tristar_status import_side(tristar_t *ts, const void *from, tristar_factor_t **out) {
+  const side *s = from;
+  return tristar_import_cholmod(ts, s->l, &s->m->view, out);
+}
+
+static void check_allocations(void) {
   adapter_matrix m;
   side s;
   adapter_matrix_create(ADAPTER_INDEFINITE, 30, 2, 5, &m);
   side_start(&apis[1], &m, &s);
   side_factor(&s, &forms[FORMS - 1]);
-  for (int64_t k = 1, done = 0; !done; k++) {
-    tristar_config config;
-    tristar_t *ts;
-    tristar_factor_t *factor;
-    tristar_memory_stats memory;
-    tristar_config_init(&config);
-    config.use_starpu = 0;
-    config.fail_allocation = k;
-    CHECK_OK(tristar_create(&config, &ts));
-    const tristar_status status = tristar_import_cholmod(ts, s.l, &m.view, &factor);
-    done = status == TRISTAR_OK;
-    CHECK(done || (status == TRISTAR_ERR_MEMORY && factor == NULL));
-    tristar_factor_destroy(&factor);
-    tristar_memory(ts, &memory);
-    CHECK(memory.current_bytes == 0);
-    CHECK(k > 5 || !done);
-    tristar_destroy(&ts);
-  }
+  CHECK(fail_each_allocation(import_side, &s) >= 5);
   side_finish(&s);
   adapter_matrix_destroy(&m);
 }
@@ -308,6 +297,6 @@ int main(void) {
   tristar_memory(ts, &memory);
   CHECK(memory.current_bytes == 0);
   tristar_destroy(&ts);
-  check_memory();
+  check_allocations();
   return 0;
 }

@@ -28,6 +28,7 @@ typedef doublecomplex slu_scalar;
 
 #include "runtime/adapters/superlu_factors.h"
 #include "tests/factors_product.h"
+#include "tests/failing_import.h"
 #include "tests/unsymmetric.h"
 #include "tristar_superlu.h"
 
@@ -301,26 +302,8 @@ static void check_bad_arrays(tristar_t *ts, system_t *s) {
   *corner = old;
 }
 
-/* Every allocation fails once. */
-static void check_allocations(const tristar_superlu *from) {
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_status status = TRISTAR_ERR_MEMORY;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  for (config.fail_allocation = 1; status != TRISTAR_OK; config.fail_allocation++) {
-    tristar_t *ts;
-    tristar_factor_t *f;
-    status = tristar_create(&config, &ts);
-    if (status == TRISTAR_OK) {
-      status = tristar_import_superlu(ts, from, &f);
-      tristar_factor_destroy(&f);
-      tristar_memory(ts, &memory);
-      CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-      tristar_destroy(&ts);
-    }
-    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
-  }
+static tristar_status import(tristar_t *ts, const void *from, tristar_factor_t **out) {
+  return tristar_import_superlu(ts, from, out);
 }
 
 int main(void) {
@@ -340,7 +323,7 @@ int main(void) {
   create(&s, SLU_NC, false, true);
   check_bad_arguments(ts, &s.factors);
   check_bad_arrays(ts, &s);
-  check_allocations(&s.factors);
+  CHECK(fail_each_allocation(import, &s.factors) >= 10);
   destroy(&s);
   tristar_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);

@@ -8,6 +8,7 @@
 
 #include "runtime/adapters/superlu_dist_factors.h"
 #include "tests/factors_product.h"
+#include "tests/failing_import.h"
 #include "tests/unsymmetric.h"
 
 #if defined TSI_SCALAR_S
@@ -105,7 +106,8 @@ static void destroy(system_t *s) {
   unsymmetric_destroy(&s->matrix);
 }
 
-static tristar_status import(tristar_t *ts, const system_t *s, tristar_factor_t **f) {
+static tristar_status import(tristar_t *ts, const void *from, tristar_factor_t **f) {
+  const system_t *s = from;
   return IMPORT(ts, N, &s->lu, &s->scale_perm, &s->grid, NULL, f);
 }
 
@@ -258,28 +260,6 @@ static void check_bad_arrays(tristar_t *ts, system_t *s) {
   *corner = old;
 }
 
-/* Every allocation fails once. */
-static void check_allocations(const system_t *s) {
-  tristar_config config;
-  tristar_memory_stats memory;
-  tristar_status status = TRISTAR_ERR_MEMORY;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  for (config.fail_allocation = 1; status != TRISTAR_OK; config.fail_allocation++) {
-    tristar_t *ts;
-    tristar_factor_t *f;
-    status = tristar_create(&config, &ts);
-    if (status == TRISTAR_OK) {
-      status = import(ts, s, &f);
-      tristar_factor_destroy(&f);
-      tristar_memory(ts, &memory);
-      CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-      tristar_destroy(&ts);
-    }
-    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
-  }
-}
-
 int main(int argc, char **argv) {
   static system_t s;
   tristar_config config;
@@ -296,7 +276,7 @@ int main(int argc, char **argv) {
   check_refined(ts, &s);
   check_bad_arguments(ts, &s);
   check_bad_arrays(ts, &s);
-  check_allocations(&s);
+  CHECK(fail_each_allocation(import, &s) >= 10);
   destroy(&s);
   tristar_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);

@@ -3,6 +3,7 @@
 #include "runtime/adapters/umfpack_factors.h"
 #include "tests/adapter_matrix.h"
 #include "tests/factors_product.h"
+#include "tests/failing_import.h"
 
 /* UMFPACK's side of a test. */
 typedef struct side {
@@ -181,6 +182,21 @@ static void check_refused(tristar_t *ts, tristar_umfpack family) {
   adapter_matrix_destroy(&m);
 }
 
+static tristar_status import_side(tristar_t *ts, const void *from, tristar_factor_t **out) {
+  const side *s = from;
+  return tristar_import_umfpack(ts, s->family, s->numeric, &s->m->view, out);
+}
+
+static void check_allocations(tristar_umfpack family) {
+  adapter_matrix m;
+  side s = {.family = family, .m = &m, .scale = UMFPACK_SCALE_SUM};
+  adapter_matrix_create(ADAPTER_UNSYMMETRIC, 30, parts_of(family), 5, &m);
+  side_factor(&s);
+  CHECK(fail_each_allocation(import_side, &s) >= 10);
+  free_numeric(&s);
+  adapter_matrix_destroy(&m);
+}
+
 int main(void) {
   static const double scales[] = {UMFPACK_SCALE_NONE, UMFPACK_SCALE_SUM, UMFPACK_SCALE_MAX};
   tristar_config config;
@@ -200,5 +216,7 @@ int main(void) {
   tristar_memory(ts, &memory);
   CHECK(memory.current_bytes == 0);
   tristar_destroy(&ts);
+  check_allocations(TRISTAR_UMFPACK_DI);
+  check_allocations(TRISTAR_UMFPACK_ZL);
   return 0;
 }

@@ -166,26 +166,19 @@ static void check_slices(tsi_env *env) {
   tsi_bundles_destroy(env, &bundles);
 }
 
-#define BROKEN(place, value)                                                                                 \
-  do {                                                                                                       \
-    __typeof__(place) kept = (place);                                                                        \
-    (place) = (value);                                                                                       \
-    CHECK_STATUS(tsi_bundles_check(env, bundles, &p.steps), TRISTAR_ERR_INTERNAL);                           \
-    (place) = kept;                                                                                          \
-  } while (0)
-
 static void check_corruption(tsi_env *env) {
   static problem p;
   tsi_bundles *bundles;
   make(&p, 60, 0, 5);
+#define BUNDLES tsi_bundles_check(env, bundles, &p.steps)
   CHECK_OK(tsi_bundles_create(env, &p.steps, 200, 1, &bundles));
-  BROKEN(bundles->item[0], bundles->item[1]);
-  BROKEN(bundles->item[0], p.steps.count);
-  BROKEN(bundles->ptr[bundles->count], bundles->ptr[bundles->count] - 1);
-  BROKEN(bundles->edge[0].before, bundles->edge[0].item);
-  BROKEN(bundles->edge[1], bundles->edge[0]);
-  BROKEN(bundles->edges, bundles->edges - 1);
-  CHECK_OK(tsi_bundles_check(env, bundles, &p.steps));
+  BROKEN(bundles->item[0], bundles->item[1], BUNDLES);
+  BROKEN(bundles->item[0], p.steps.count, BUNDLES);
+  BROKEN(bundles->ptr[bundles->count], bundles->ptr[bundles->count] - 1, BUNDLES);
+  BROKEN(bundles->edge[0].before, bundles->edge[0].item, BUNDLES);
+  BROKEN(bundles->edge[1], bundles->edge[0], BUNDLES);
+  BROKEN(bundles->edges, bundles->edges - 1, BUNDLES);
+  CHECK_OK(BUNDLES);
   tsi_bundles_destroy(env, &bundles);
   release(&p);
 }

@@ -1,59 +1,15 @@
 /* Chunks and DAG on generated problems: the checks pass for many granularities, and fail for each invariant
  * that is broken. */
 #include "dag/dag.h"
-#include "tests/check.h"
+#include "tests/dags.h"
 
-typedef struct structure {
-  tsi_graph *graph;
-  tsi_symbolic *symbolic;
-  tsi_panels *panels;
-  tsi_chunks *chunks;
-  tsi_sweep *sweep;
-  tsi_dag *dag;
-} structure;
-
-/* k x k x k grid with 7-point coupling, one triangle. */
-static void make_grid(tsi_env *env, tsi_index kx, tsi_index ky, tsi_index kz, tsi_graph **graph) {
-  const tsi_index n = kx * ky * kz;
-  tsi_count *ptr = calloc((size_t)n + 1, sizeof *ptr), at = 0;
-  tsi_index *index = malloc(4 * (size_t)n * sizeof *index);
-  for (tsi_index v = 0; v < n; v++) {
-    const tsi_index x = v % kx, y = v / kx % ky, z = v / kx / ky;
-    index[at++] = v;
-    if (x + 1 < kx) index[at++] = v + 1;
-    if (y + 1 < ky) index[at++] = v + kx;
-    if (z + 1 < kz) index[at++] = v + kx * ky;
-    ptr[v + 1] = at;
-  }
-  CHECK_OK(tsi_graph_create(env, n, ptr, index, NULL, true, graph));
-  free(ptr);
-  free(index);
-}
-
+/* A grid of k x k x kz points with 7-point coupling. */
 static void build(tsi_env *env, structure *s, tsi_index k, tsi_index kz, tsi_index width, double ceiling) {
-  tsi_symbolic_options options;
-  tsi_chunk_options chunk;
-  tsi_symbolic_options_init(&options);
-  make_grid(env, k, k, kz, &s->graph);
-  CHECK_OK(tsi_symbolic_create(env, s->graph, &options, &s->symbolic));
-  CHECK_OK(tsi_panels_create(env, s->symbolic, width, &s->panels));
-  tsi_chunk_options_init(&chunk, TSI_CHUNK_FLOOR_BYTES, s->symbolic->nnz_stored, 8);
-  chunk.ceiling_bytes = ceiling;
-  chunk.floor_bytes = ceiling / 4;
-  chunk.slice_bytes = ceiling / 8;
-  chunk.whole_bytes = 0;
-  CHECK_OK(tsi_chunks_create(env, 1, &(tsi_side){s->symbolic, s->panels}, &chunk, &s->chunks));
-  CHECK_OK(tsi_sweep_create(env, s->chunks, s->panels, 8, &s->sweep));
-  CHECK_OK(tsi_dag_create(env, s->sweep, s->sweep, &s->dag));
-}
-
-static void destroy(tsi_env *env, structure *s) {
-  tsi_dag_destroy(env, &s->dag);
-  tsi_sweep_destroy(env, &s->sweep);
-  tsi_chunks_destroy(env, &s->chunks);
-  tsi_panels_destroy(env, &s->panels);
-  tsi_symbolic_destroy(env, &s->symbolic);
-  tsi_graph_destroy(env, &s->graph);
+  const structure_options options = {
+      .width = width, .ceiling_bytes = ceiling, .floor_bytes = ceiling / 4, .slice_bytes = ceiling / 8};
+  pattern a = pattern_grid(k, k, kz, false);
+  CHECK_OK(structure_build(env, &a, &options, s));
+  pattern_free(&a);
 }
 
 static void check_edge(void *arg, tsi_index task, tsi_index before) {
@@ -76,15 +32,6 @@ static void check_orders(tsi_env *env, const tsi_dag *dag) {
   free(order);
   free(place);
 }
-
-/* Every broken invariant is found; what was broken is mended afterwards. */
-#define BROKEN(place, value, check)                                                                          \
-  do {                                                                                                       \
-    const __typeof__(place) keep = (place);                                                                  \
-    (place) = (value);                                                                                       \
-    CHECK_STATUS(check, TRISTAR_ERR_INTERNAL);                                                               \
-    (place) = keep;                                                                                          \
-  } while (0)
 
 static void check_corruption(tsi_env *env, structure *s) {
   tsi_chunks *chunks = s->chunks;
@@ -138,7 +85,7 @@ int main(void) {
         CHECK(s.sweep->edges <= s.sweep->chunks + 2 * s.sweep->slices);
         if (ceilings[c] == 1e9) CHECK(s.chunks->count == 1);
         if (ceilings[c] == 200 && grid == 1) CHECK(s.chunks->count > 20);
-        destroy(&env, &s);
+        structure_release(&env, &s);
       }
   build(&env, &s, 12, 12, 32, 3e4);
   CHECK(s.chunks->count > 8 && s.chunks->slices > 8);
@@ -146,7 +93,7 @@ int main(void) {
   CHECK_STATUS(tsi_sweep_write_dot(&env, s.sweep, s.chunks, "no/such/folder/x.dot"), TRISTAR_ERR_IO);
   env.check = false;
   check_corruption(&env, &s);
-  destroy(&env, &s);
+  structure_release(&env, &s);
   CHECK(atomic_load(&env.memory.current) == 0);
   tsi_env_finish(&env);
   return 0;

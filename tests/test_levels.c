@@ -4,16 +4,7 @@
 
 #include "dag/products.h"
 #include "dag/steps.h"
-#include "tests/patterns.h"
-
-/* Every broken invariant is found; what was broken is mended afterwards. */
-#define BROKEN(place, value, check)                                                                          \
-  do {                                                                                                       \
-    const __typeof__(place) keep = (place);                                                                  \
-    (place) = (value);                                                                                       \
-    CHECK_STATUS(check, TRISTAR_ERR_INTERNAL);                                                               \
-    (place) = keep;                                                                                          \
-  } while (0)
+#include "tests/dags.h"
 
 /* A random graph: edge e of `edges`; some stand there twice. */
 static tsi_edge *draw_edges(tsi_index items, tsi_count edges, uint64_t seed) {
@@ -69,78 +60,52 @@ static void check_corruption(tsi_env *env) {
   tsi_levels_destroy(env, &levels);
 }
 
-/* All that a plan builds out of a pattern; the first failure as status. */
-typedef struct structure {
-  tsi_graph *graph;
-  tsi_symbolic *symbolic;
-  tsi_panels *panels;
-  tsi_chunks *chunks;
-  tsi_sweep *sweep;
-  tsi_dag *dag;
+/* What is tested, and what it is built from. */
+typedef struct lists {
+  structure of;
   tsi_index *order;
   tsi_levels *panel_levels, *step_levels;
   tsi_products *products[2];
   tsi_steps *steps;
-} structure;
+} lists;
 
-static tristar_status build_dag(tsi_env *env, const pattern *a, tsi_index width, bool single, structure *s) {
-  tristar_status status = TRISTAR_OK;
-  tsi_symbolic_options options;
-  tsi_chunk_options chunk;
-  tsi_symbolic_options_init(&options);
-  options.relax = single ? 0 : options.relax;
-  TSI_TRY(tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &s->graph));
-  TSI_TRY(tsi_symbolic_create(env, s->graph, &options, &s->symbolic));
-  TSI_TRY(tsi_panels_create(env, s->symbolic, width, &s->panels));
-  tsi_chunk_options_init(&chunk, TSI_CHUNK_FLOOR_BYTES, s->symbolic->nnz_stored, 8);
-  chunk.ceiling_bytes = 800;
-  chunk.floor_bytes = chunk.slice_bytes = 100;
-  chunk.whole_bytes = 0;
-  chunk.single = single;
-  TSI_TRY(tsi_chunks_create(env, 1, &(tsi_side){s->symbolic, s->panels}, &chunk, &s->chunks));
-  TSI_TRY(tsi_sweep_create(env, s->chunks, s->panels, 8, &s->sweep));
-  TSI_TRY(tsi_dag_create(env, s->sweep, s->sweep, &s->dag));
-  TSI_TRY(TSI_ALLOC(env, s->order, s->dag->tasks));
-  TSI_TRY(tsi_dag_order(env, s->dag, 3, s->order));
-out:
-  return status;
-}
-
+/* The first failure as status. */
 static tristar_status build(tsi_env *env, const pattern *a, tsi_index width, bool single, bool push,
-                            structure *s) {
+                            lists *l) {
   tristar_status status = TRISTAR_OK;
-  memset(s, 0, sizeof *s);
-  TSI_TRY(build_dag(env, a, width, single, s));
-  TSI_TRY(tsi_panel_levels(env, s->symbolic, s->panels, &s->panel_levels));
+  const structure_options options = {
+      .single = single, .width = width, .ceiling_bytes = 800, .floor_bytes = 100, .slice_bytes = 100};
+  structure *s = &l->of;
+  memset(l, 0, sizeof *l);
+  TSI_TRY(structure_build(env, a, &options, s));
+  TSI_TRY(TSI_ALLOC(env, l->order, s->dag->tasks));
+  TSI_TRY(tsi_dag_order(env, s->dag, 3, l->order));
+  TSI_TRY(tsi_panel_levels(env, s->symbolic, s->panels, &l->panel_levels));
   for (int backward = 0; backward < 2; backward++)
-    TSI_TRY(tsi_products_create(env, s->symbolic, s->panels, s->panel_levels, backward, 12, 200,
-                                &s->products[backward]));
-  const tsi_steps_source source = {s->dag, s->order, s->chunks, s->chunks, true, true, push};
-  TSI_TRY(tsi_steps_create(env, &source, &s->steps));
-  TSI_TRY(tsi_levels_create(env, s->steps->count, s->steps->edges, s->steps->edge, &s->step_levels));
+    TSI_TRY(tsi_products_create(env, s->symbolic, s->panels, l->panel_levels, backward, 12, 200,
+                                &l->products[backward]));
+  const tsi_steps_source source = {s->dag, l->order, s->chunks, s->chunks, true, true, push};
+  TSI_TRY(tsi_steps_create(env, &source, &l->steps));
+  TSI_TRY(tsi_levels_create(env, l->steps->count, l->steps->edges, l->steps->edge, &l->step_levels));
 out:
   return status;
 }
 
-static void release(tsi_env *env, structure *s) {
-  tsi_steps_destroy(env, &s->steps);
-  for (int backward = 0; backward < 2; backward++) tsi_products_destroy(env, &s->products[backward]);
-  tsi_levels_destroy(env, &s->panel_levels);
-  tsi_levels_destroy(env, &s->step_levels);
-  TSI_FREE(env, s->order);
-  tsi_dag_destroy(env, &s->dag);
-  tsi_sweep_destroy(env, &s->sweep);
-  tsi_chunks_destroy(env, &s->chunks);
-  tsi_panels_destroy(env, &s->panels);
-  tsi_symbolic_destroy(env, &s->symbolic);
-  tsi_graph_destroy(env, &s->graph);
+static void release(tsi_env *env, lists *l) {
+  tsi_steps_destroy(env, &l->steps);
+  for (int backward = 0; backward < 2; backward++) tsi_products_destroy(env, &l->products[backward]);
+  tsi_levels_destroy(env, &l->panel_levels);
+  tsi_levels_destroy(env, &l->step_levels);
+  TSI_FREE(env, l->order);
+  structure_release(env, &l->of);
 }
 
 /* Each task once, with push each pair once in each direction; all entries in each product. */
-static void check_counts(const structure *s, bool single, bool push) {
+static void check_counts(const lists *l, bool single, bool push) {
+  const structure *s = &l->of;
   tsi_count entries = 0;
   tsi_index kinds[TSI_STEP_KINDS] = {0};
-  for (tsi_index k = 0; k < s->steps->count; k++) kinds[s->steps->step[k].kind]++;
+  for (tsi_index k = 0; k < l->steps->count; k++) kinds[l->steps->step[k].kind]++;
   CHECK(kinds[TSI_STEP_FORWARD_CHUNK] == s->chunks->count &&
         kinds[TSI_STEP_BACKWARD_CHUNK] == s->chunks->count);
   CHECK(kinds[TSI_STEP_FORWARD_SLICE] == s->chunks->slices &&
@@ -150,19 +115,19 @@ static void check_counts(const structure *s, bool single, bool push) {
   if (single) CHECK(s->chunks->count == s->panels->count && s->chunks->slices == 0);
   for (tsi_index p = 0; p < s->panels->count; p++) entries += tsi_panel_entries(s->panels, p);
   for (int backward = 0; backward < 2; backward++)
-    CHECK(s->products[backward]->ptr[s->products[backward]->rows] == entries);
+    CHECK(l->products[backward]->ptr[l->products[backward]->rows] == entries);
 }
 
 static void check_patterns(tsi_env *env) {
   const char *name;
   pattern a;
-  structure s;
+  lists l;
   for (int i = 0; pattern_case(i, &name, &a); i++) {
     for (int variant = 0; variant < 12; variant++) {
       const bool single = variant & 1, push = variant & 2;
-      CHECK_OK(build(env, &a, variant < 4 ? 8 : variant < 8 ? 16 : 128, single, push, &s));
-      check_counts(&s, single, push);
-      release(env, &s);
+      CHECK_OK(build(env, &a, variant < 4 ? 8 : variant < 8 ? 16 : 128, single, push, &l));
+      check_counts(&l, single, push);
+      release(env, &l);
     }
     pattern_free(&a);
   }
@@ -170,11 +135,11 @@ static void check_patterns(tsi_env *env) {
 
 static void check_products_corruption(tsi_env *env) {
   pattern a = pattern_grid(9, 9, 1, true);
-  structure s;
-  CHECK_OK(build(env, &a, 8, false, false, &s));
+  lists l;
+  CHECK_OK(build(env, &a, 8, false, false, &l));
   for (int backward = 0; backward < 2; backward++) {
-    tsi_products *products = s.products[backward];
-#define PRODUCTS tsi_products_check(env, products, s.symbolic)
+    tsi_products *products = l.products[backward];
+#define PRODUCTS tsi_products_check(env, products, l.of.symbolic)
     CHECK(products->blocks > products->stages);
     BROKEN(products->row[1], products->row[0], PRODUCTS);
     BROKEN(products->row[0], a.n, PRODUCTS);
@@ -186,27 +151,27 @@ static void check_products_corruption(tsi_env *env) {
     BROKEN(products->block_ptr[products->stages], products->blocks - 1, PRODUCTS);
     CHECK_OK(PRODUCTS);
   }
-  release(env, &s);
+  release(env, &l);
   pattern_free(&a);
 }
 
 static void check_steps_corruption(tsi_env *env) {
   pattern a = pattern_grid(9, 9, 1, true);
-  structure s;
-  CHECK_OK(build(env, &a, 8, false, true, &s));
-  const tsi_steps_source source = {s.dag, s.order, s.chunks, s.chunks, true, true, true};
-  tsi_steps *steps = s.steps;
+  lists l;
+  CHECK_OK(build(env, &a, 8, false, true, &l));
+  const tsi_steps_source source = {l.of.dag, l.order, l.of.chunks, l.of.chunks, true, true, true};
+  tsi_steps *steps = l.steps;
 #define STEPS tsi_steps_check(env, steps, &source)
   BROKEN(steps->count, steps->count - 1, STEPS);
   BROKEN(steps->step[0].argument, -1, STEPS);
-  BROKEN(steps->step[0].argument, s.chunks->count, STEPS);
+  BROKEN(steps->step[0].argument, l.of.chunks->count, STEPS);
   BROKEN(steps->step[1], steps->step[0], STEPS);
   BROKEN(steps->step[0].kind, TSI_STEP_KINDS, STEPS);
   BROKEN(steps->step[0].kind, TSI_STEP_TURN, STEPS);
   BROKEN(steps->edge[0].before, steps->edge[0].item, STEPS);
   BROKEN(steps->edge[0].item, steps->count, STEPS);
   CHECK_OK(STEPS);
-  release(env, &s);
+  release(env, &l);
   pattern_free(&a);
 }
 
@@ -215,12 +180,12 @@ static void check_failures(void) {
   for (int push = 0; push < 2; push++)
     for (int64_t k = 1;; k++) {
       tsi_env env;
-      structure s;
+      lists l;
       tsi_env_init(&env);
       env.check = true;
       env.memory.fail_at = k;
-      const tristar_status status = build(&env, &a, 8, false, push, &s);
-      release(&env, &s);
+      const tristar_status status = build(&env, &a, 8, false, push, &l);
+      release(&env, &l);
       CHECK(atomic_load(&env.memory.current) == 0);
       const bool done = status == TRISTAR_OK;
       CHECK(done || status == TRISTAR_ERR_MEMORY);

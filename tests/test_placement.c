@@ -73,6 +73,17 @@ static void hear(void *arg, tristar_log_level level, const char *text) {
   if (strncmp(text, "placement: ", 11) == 0) told++;
 }
 
+/* Another plan with tasks. */
+static void replan(flow *f, tristar_placement placement) {
+  tristar_plan_options options;
+  tristar_plan_destroy(&f->plan);
+  tristar_plan_options_init(&options);
+  options.engine = TRISTAR_ENGINE_TASKS;
+  options.chunk_bytes_max = 20000;
+  options.placement = placement;
+  CHECK_OK(tristar_plan(f->factor, &options, &f->plan));
+}
+
 /* LU has two streams, a Cholesky factor one. nrhs > 1 has another workspace. */
 static void solve(const char *kind, int64_t k, int streams) {
   tristar_config config;
@@ -90,14 +101,8 @@ static void solve(const char *kind, int64_t k, int streams) {
   CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_NONE ||
         atomic_load(&f.plan->placement) == TSI_PLACEMENT_DONE); /* one node, or several */
   for (int off = 0; off < 2; off++) {
-    tristar_plan_options options;
     tristar_solve_options part;
-    tristar_plan_destroy(&f.plan);
-    tristar_plan_options_init(&options);
-    options.engine = TRISTAR_ENGINE_TASKS;
-    options.chunk_bytes_max = 20000;
-    options.placement = off ? TRISTAR_PLACEMENT_OFF : TRISTAR_PLACEMENT_ON;
-    CHECK_OK(tristar_plan(f.factor, &options, &f.plan));
+    replan(&f, off ? TRISTAR_PLACEMENT_OFF : TRISTAR_PLACEMENT_ON);
     const int wanted = off ? TSI_PLACEMENT_NONE : TSI_PLACEMENT_WANTED;
     CHECK(atomic_load(&f.plan->placement) == wanted);
     tristar_solve_options_init(&part); /* a part of a solve does not place */
@@ -125,14 +130,8 @@ static void fail(void) {
   flow f;
   CHECK_OK(tristar_create(NULL, &ts));
   flow_create(ts, "s2d9pt", 40, TRISTAR_ENGINE_SERIAL, 20000, &f);
-  tristar_plan_options options;
   tristar_memory_stats memory;
-  tristar_plan_destroy(&f.plan);
-  tristar_plan_options_init(&options);
-  options.engine = TRISTAR_ENGINE_TASKS;
-  options.chunk_bytes_max = 20000;
-  options.placement = TRISTAR_PLACEMENT_ON;
-  CHECK_OK(tristar_plan(f.factor, &options, &f.plan));
+  replan(&f, TRISTAR_PLACEMENT_ON);
   const int64_t n = f.view.rows;
   double *b = calloc((size_t)n, sizeof *b);
   tristar_status status = TRISTAR_ERR_MEMORY;

@@ -38,6 +38,9 @@ int main(void) {
   CHECK(close_to(predict(&env, &steps, false, 0), 1e-3 + 20e-6 + 20e-6));
   CHECK(close_to(predict(&env, &steps, false, 1), 1e-3 + 2e-6 + 20e-6));
   CHECK(close_to(predict(&env, &steps, true, 0), 1e-3 + 20e-6 + 50e-6 + 20e-6));
+  /* reading: at the rate of all, or that of one along the heaviest path */
+  CHECK(close_to(tsi_predict_reading(&costs, 10e6, 1e6), 0.5e-3));
+  CHECK(close_to(tsi_predict_reading(&costs, 10e6, 6e6), 0.6e-3));
   /* tasks are worth while for much, not for little, and not for a chain */
   CHECK(tsi_predict_worth_tasks(&costs, 10e6, 1e6, 20));
   CHECK(!tsi_predict_worth_tasks(&costs, 0.4e6, 0.1e6, 20));

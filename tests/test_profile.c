@@ -4,6 +4,7 @@
 #include <starpu_profiling.h>
 
 #include "tests/flow.h"
+#include "tests/host_task.h"
 
 static void check_result(const tristar_profile_result *r, int solves) {
   CHECK(r->solves == solves && r->workers == (int)starpu_cpu_worker_get_count());
@@ -52,11 +53,7 @@ static void run(tristar_t *ts, int borrowed) {
   CHECK(starpu_profiling_status_get() == STARPU_PROFILING_DISABLE); /* also after a failure */
 
   inner in = {&f, x, TRISTAR_OK}, *arg = &in;
-  struct starpu_task *task = starpu_task_create();
-  task->cl = &codelet;
-  task->cl_arg = &arg;
-  task->detach = 0;
-  CHECK(starpu_task_submit(task) == 0 && starpu_task_wait(task) == 0);
+  CHECK(starpu_task_wait(submit(&codelet, &arg)) == 0);
   CHECK_STATUS(in.status, TRISTAR_ERR_UNSUPPORTED);
 
   starpu_profiling_status_set(STARPU_PROFILING_ENABLE); /* the program profiles */

@@ -8,6 +8,7 @@
 
 #include "runtime/context.h"
 #include "tests/flow.h"
+#include "tests/host_task.h"
 
 enum { REQUESTS = 5 };
 static const int in_flight[] = {1, 2, REQUESTS};
@@ -221,15 +222,6 @@ static void hold_worker(void *buffers[], void *arg) {
 static void solve_in_task(void *buffers[], void *arg) {
   (void)buffers;
   (void)solve_in_thread(*(void **)arg);
-}
-
-static struct starpu_task *submit(struct starpu_codelet *cl, void *arg) {
-  struct starpu_task *task = starpu_task_create();
-  task->cl = cl;
-  task->cl_arg = arg;
-  task->detach = 0;
-  CHECK(starpu_task_submit(task) == 0);
-  return task;
 }
 
 #define WORKERS_MOST 64

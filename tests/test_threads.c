@@ -5,6 +5,7 @@
 #include <starpu.h>
 
 #include "tests/flow.h"
+#include "tests/host_task.h"
 
 #define THREADS 3
 #define SOLVES 25
@@ -37,15 +38,6 @@ static void wait_for_release(void *buffers[], void *arg) {
   while (!__atomic_load_n(&release_foreign, __ATOMIC_ACQUIRE)) starpu_sleep(0.001f);
 }
 static struct starpu_codelet foreign_codelet = {.cpu_funcs = {wait_for_release}, .nbuffers = 0};
-
-static struct starpu_task *submit(struct starpu_codelet *cl, void *arg) {
-  struct starpu_task *task = starpu_task_create();
-  task->cl = cl;
-  task->cl_arg = arg;
-  task->detach = 0;
-  CHECK(starpu_task_submit(task) == 0);
-  return task;
-}
 
 int main(void) {
   tristar_t *ts;

@@ -135,34 +135,18 @@ static void check_threads(tristar_t *ts) {
   close_problem(&p);
 }
 
-/* workers 0: the serial engine. */
-static void check_all(const char *workers) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_memory_stats memory;
-  const bool serial = *workers == '0';
-  const tristar_engine engine = serial ? TRISTAR_ENGINE_SERIAL : TRISTAR_ENGINE_TASKS;
-  tristar_config_init(&config);
-  config.use_starpu = !serial;
-  config.check = 1;
-  if (!serial) setenv("STARPU_NCPU", workers, 1);
-  CHECK_OK(tristar_create(&config, &ts));
+static void check_all(tristar_t *ts, tristar_engine engine) {
   for (int s = 0; s < SYSTEMS; s++) check_system(ts, s, engine);
-  if (serial) {
+  if (engine == TRISTAR_ENGINE_SERIAL) {
     check_refactor(ts, 0);
     check_refactor(ts, 6);
     check_refactor(ts, 8);
     check_lists(ts);
   } else
     check_threads(ts);
-  tristar_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
 }
 
 int main(void) {
-  check_all("0");
-  check_all("1");
-  check_all("2");
+  with_each_engine(check_all);
   return 0;
 }

@@ -182,31 +182,15 @@ static void check_failures(tristar_t *ts, const variant *v, tristar_engine engin
   free(x);
 }
 
-/* workers 0: the serial engine. */
-static void check_all(const char *workers) {
-  tristar_config config;
-  tristar_t *ts;
-  tristar_memory_stats memory;
-  const bool serial = *workers == '0';
-  const tristar_engine engine = serial ? TRISTAR_ENGINE_SERIAL : TRISTAR_ENGINE_TASKS;
-  tristar_config_init(&config);
-  config.use_starpu = !serial;
-  config.check = 1;
-  if (!serial) setenv("STARPU_NCPU", workers, 1);
-  CHECK_OK(tristar_create(&config, &ts));
+static void check_all(tristar_t *ts, tristar_engine engine) {
   check_two_structures(ts, engine);
   check_triangle(ts, engine);
-  if (serial) check_refusals(ts);
+  if (engine == TRISTAR_ENGINE_SERIAL) check_refusals(ts);
   check_failures(ts, &variants[3], engine);
   check_failures(ts, &variants[11], engine);
-  tristar_memory(ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
-  tristar_destroy(&ts);
 }
 
 int main(void) {
-  check_all("0");
-  check_all("1");
-  check_all("2");
+  with_each_engine(check_all);
   return 0;
 }

@@ -136,4 +136,23 @@ static inline uint64_t solve_all(const problem *p, tristar_plan_t *plan, double 
   return h;
 }
 
+/* Runs the checks in a context of its own without StarPU, then with 1 and 2 workers; nothing may be leaked.
+ */
+static inline void with_each_engine(void (*check)(tristar_t *ts, tristar_engine engine)) {
+  for (int workers = 0; workers <= 2; workers++) {
+    tristar_config config;
+    tristar_t *ts;
+    tristar_memory_stats memory;
+    tristar_config_init(&config);
+    config.use_starpu = workers > 0;
+    config.check = 1;
+    if (workers > 0) setenv("STARPU_NCPU", workers == 1 ? "1" : "2", 1);
+    CHECK_OK(tristar_create(&config, &ts));
+    check(ts, workers > 0 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL);
+    tristar_memory(ts, &memory);
+    CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
+    tristar_destroy(&ts);
+  }
+}
+
 #endif

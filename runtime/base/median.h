@@ -1,6 +1,6 @@
 /* The median of measured figures. */
-#ifndef TSI_DRIVERS_MEDIAN_H
-#define TSI_DRIVERS_MEDIAN_H
+#ifndef TSI_BASE_MEDIAN_H
+#define TSI_BASE_MEDIAN_H
 
 #include <stddef.h>
 

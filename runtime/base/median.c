@@ -1,5 +1,5 @@
 /* The median of measured figures: see median.h. */
-#include "drivers/median.h"
+#include "runtime/base/median.h"
 
 #include <stdlib.h>
 

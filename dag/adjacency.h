@@ -1,0 +1,42 @@
+/* Edges of a directed graph, listed by the item at one end of them.
+ *
+ * Reads   a number of items and edges between them, in any order; an edge may be there more than once.
+ * Writes  a tsi_adjacency that owns its arrays and is immutable afterwards.
+ * Invariants (tsi_adjacency_check)
+ *   - list[ptr[i]] .. list[ptr[i+1]-1] are the other ends of the edges of item i, in the order of the edges
+ *   - each edge is listed once
+ * Not checked when it is made: that the ends of an edge are items. */
+#ifndef TSI_DAG_ADJACENCY_H
+#define TSI_DAG_ADJACENCY_H
+
+#include "runtime/base/env.h"
+
+/* `item` waits for `before`. */
+typedef struct tsi_edge {
+  tsi_index item, before;
+} tsi_edge;
+
+typedef struct tsi_adjacency {
+  tsi_count *ptr;  /* items + 1 */
+  tsi_index *list; /* ptr[items] */
+} tsi_adjacency;
+
+typedef enum tsi_adjacency_side {
+  TSI_BEFORE, /* what each item waits for */
+  TSI_AFTER   /* what waits for each item */
+} tsi_adjacency_side;
+
+/* Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_adjacency_create(tsi_env *env, tsi_index items, tsi_count edges,
+                                                    const tsi_edge *edge, tsi_adjacency_side side,
+                                                    tsi_adjacency **out);
+void tsi_adjacency_destroy(tsi_env *env, tsi_adjacency **adjacency);
+TRISTAR_CHECKED tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjacency *adjacency,
+                                                   tsi_index items, tsi_count edges, const tsi_edge *edge,
+                                                   tsi_adjacency_side side);
+
+static inline tsi_count tsi_degree(const tsi_adjacency *adjacency, tsi_index i) {
+  return adjacency->ptr[i + 1] - adjacency->ptr[i];
+}
+
+#endif

@@ -1,0 +1,38 @@
+# shellcheck shell=bash
+# Shared by driver_*.sh: sourced by them with their own arguments, not run. Gives
+#   $tristar                         the program
+#   fail MESSAGE...                  tells a failure, also from a subshell; the script goes on
+#   expect STATUS REGEX ARGUMENT...  runs the program: exit status, and a line of the output that matches
+#   row REGEX, no_row REGEX          the output of the latest expect, both streams, has such a line, or none
+#   value KEY FILE                   a number or string in the JSON of the program
+#   finish                           ends the script: exit status 1 if anything failed
+set -u
+tristar=$1
+name=$(basename "$0" .sh)
+rm -f output.txt failures.log # of an earlier run
+
+fail() {
+  echo "$name: $*" | tee -a failures.log >&2
+}
+
+expect() {
+  local expected=$1 regex=$2 status
+  shift 2
+  "$tristar" "$@" >output.txt 2>&1 </dev/null
+  status=$?
+  if [ "$status" -ne "$expected" ] || ! grep -qE -e "$regex" output.txt; then
+    fail "tristar $*: exit status $status, expected $expected and a line like: $regex"
+    cat output.txt >&2
+  fi
+}
+
+row() { grep -qE -e "$1" output.txt || { fail "no line like: $1"; cat output.txt >&2; }; }
+no_row() { ! grep -qE -e "$1" output.txt || { fail "a line like: $1"; cat output.txt >&2; }; }
+
+value() { sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$2"; }
+
+finish() {
+  [ -e failures.log ] || exit 0
+  echo "$name: $(wc -l <failures.log) failed" >&2
+  exit 1
+}

@@ -1,0 +1,19 @@
+/* Tasks of an application that calls the library, for tests. */
+#ifndef TSI_TESTS_HOST_TASK_H
+#define TSI_TESTS_HOST_TASK_H
+
+#include <starpu.h>
+
+#include "tests/check.h"
+
+/* To be waited for with starpu_task_wait. */
+static inline struct starpu_task *submit(struct starpu_codelet *cl, void *arg) {
+  struct starpu_task *task = starpu_task_create();
+  task->cl = cl;
+  task->cl_arg = arg;
+  task->detach = 0;
+  CHECK(starpu_task_submit(task) == 0);
+  return task;
+}
+
+#endif
