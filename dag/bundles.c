@@ -15,12 +15,18 @@ static tsi_index only(const tsi_adjacency *a, tsi_index i) {
   return tsi_degree(a, i) == 1 ? a->list[a->ptr[i]] : TSI_NONE;
 }
 
+/* Steps of other kinds, and those that must be alone, are in neither direction. */
 static bool is_backward(const bundler *b, tsi_index i) {
-  return b->steps->step[i].kind == TSI_STEP_BACKWARD_CHUNK ||
-         b->steps->step[i].kind == TSI_STEP_BACKWARD_SLICE;
+  const tsi_step *step = &b->steps->step[i];
+  return !step->alone && (step->kind == TSI_STEP_BACKWARD_CHUNK || step->kind == TSI_STEP_BACKWARD_SLICE);
 }
 static bool is_forward(const bundler *b, tsi_index i) {
-  return b->steps->step[i].kind == TSI_STEP_FORWARD_CHUNK || b->steps->step[i].kind == TSI_STEP_FORWARD_SLICE;
+  const tsi_step *step = &b->steps->step[i];
+  return !step->alone && (step->kind == TSI_STEP_FORWARD_CHUNK || step->kind == TSI_STEP_FORWARD_SLICE);
+}
+/* Are both steps in the same direction? */
+static bool go_together(const bundler *b, tsi_index i, tsi_index j) {
+  return (is_forward(b, i) && is_forward(b, j)) || (is_backward(b, i) && is_backward(b, j));
 }
 
 /* Forward, a subtree goes down from a step to those that it waits for; backward the roles are exchanged. */
@@ -73,8 +79,7 @@ static void join_subtrees(bundler *b) {
 /* Is s, a neighbour of step i, one to be joined with its like: a subtree of its own, or (slices) none? up:
  * what its only other neighbour i is found by. */
 static bool is_sibling(const bundler *b, const tsi_adjacency *up, tsi_index i, tsi_index s, bool subtrees) {
-  return b->group[s] == s && tsi_degree(up, s) == 1 && is_subtree(b, s) == subtrees &&
-         is_backward(b, s) == is_backward(b, i);
+  return b->group[s] == s && tsi_degree(up, s) == 1 && is_subtree(b, s) == subtrees && go_together(b, s, i);
 }
 
 /* Joins such neighbours of step i as long as the weight allows. */
@@ -109,8 +114,7 @@ static void join_chains(bundler *b) {
   for (tsi_index i = 0; i < b->steps->count; i++) {
     const tsi_index before = only(b->before, i);
     if (before == TSI_NONE || tsi_degree(b->after, before) != 1 || is_subtree(b, i) ||
-        is_subtree(b, before) || b->packed[i] || b->packed[before] ||
-        is_backward(b, i) != is_backward(b, before))
+        is_subtree(b, before) || b->packed[i] || b->packed[before] || !go_together(b, i, before))
       continue;
     b->group[i] = b->group[before];
   }

@@ -26,9 +26,9 @@ typedef struct builder {
 static tsi_index add_step(builder *b, tsi_step_kind kind, tsi_index argument, double priority, double bytes) {
   tsi_program *program = b->program;
   if (b->writing) {
-    program->steps->step[program->steps->count] = (tsi_step){kind, argument, priority, bytes};
+    program->steps->step[program->steps->count] =
+        (tsi_step){kind, argument, priority, bytes, kind == TSI_STEP_ARRIVAL};
     program->send_ptr[program->steps->count] = program->sends;
-    program->alone[program->steps->count] = kind == TSI_STEP_ARRIVAL;
   }
   return program->steps->count++;
 }
@@ -61,7 +61,7 @@ static void finish_send(builder *b, const tsi_message *message) {
   tsi_program *program = b->program;
   if (b->writing) {
     program->send[program->sends] = *message;
-    program->alone[message->step] = true;
+    program->steps->step[message->step].alone = true;
   }
   program->sends++;
   program->outbox_rows += message->rows;
@@ -538,7 +538,6 @@ static tristar_status allocate_counted(tsi_env *env, tsi_program *program) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, program->steps->step, program->steps->count));
   TSI_TRY(TSI_ALLOC(env, program->steps->edge, program->steps->edges));
-  TSI_TRY(TSI_ALLOC(env, program->alone, program->steps->count));
   TSI_TRY(TSI_ALLOC(env, program->send_ptr, (tsi_count)program->steps->count + 1));
   TSI_TRY(TSI_ALLOC(env, program->send, program->sends));
   TSI_TRY(TSI_ALLOC(env, program->receive, program->receives));
@@ -589,7 +588,6 @@ void tsi_program_destroy(tsi_env *env, tsi_program **program) {
   if (*program == NULL) return;
   tsi_program *p = *program;
   tsi_steps_destroy(env, &p->steps);
-  TSI_FREE(env, p->alone);
   TSI_FREE(env, p->send);
   TSI_FREE(env, p->send_ptr);
   TSI_FREE(env, p->receive);
@@ -625,7 +623,7 @@ static tristar_status check_messages(tsi_env *env, const tsi_program *program, c
     const bool matches = sent ? program->send_ptr[this->step] <= m && m < program->send_ptr[this->step + 1]
                               : program->steps->step[this->step].kind == TSI_STEP_ARRIVAL &&
                                     program->steps->step[this->step].argument == m;
-    if (!matches || !program->alone[this->step])
+    if (!matches || !program->steps->step[this->step].alone)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "message %d does not belong to step %d", m, this->step);
     row += rows;
   }

@@ -81,7 +81,6 @@ typedef struct tsi_inbox_list {
 
 typedef struct tsi_program {
   tsi_steps *steps;
-  bool *alone; /* steps: sends or is an arrival; must not share a task with others */
   tsi_index sends, receives;
   tsi_message *send;    /* by step */
   tsi_index *send_ptr;  /* steps + 1 */

@@ -50,6 +50,7 @@ typedef struct tsi_step {
   tsi_index argument;
   double priority; /* larger: earlier */
   double bytes;    /* that it moves, about */
+  bool alone;      /* must not share a task with others */
 } tsi_step;
 
 typedef struct tsi_steps {

@@ -73,8 +73,8 @@ static tsi_count list_ranges(const tristar_plan_t *plan, const tsi_plan_side *si
   const uintptr_t base = (uintptr_t)values;
   tsi_count count = 0;
   for (tsi_index c = 0; c < side->chunks->count; c++) {
-    const tsi_solve_chunk *chunk = &side->chunk[c];
-    const tsi_panel *first = &side->panel[chunk->panel], *last = first + chunk->panels - 1;
+    const tsi_solve_chunk *chunk = &side->data.chunk[c];
+    const tsi_panel *first = &side->data.panel[chunk->panel], *last = first + chunk->panels - 1;
     const tsi_count rectangle = first->values + tsi_triangle_size(first->width);
     const tsi_count end = last->values + tsi_panel_size(last->width, last->height);
     const int node = tsi_topology_node(plan->ts, processor[c]);
@@ -82,9 +82,9 @@ static tsi_count list_ranges(const tristar_plan_t *plan, const tsi_plan_side *si
         (tsi_placement_range){base + (uintptr_t)(first->values * scalar),
                               base + (uintptr_t)((chunk->slices ? rectangle : end) * scalar), node};
     for (tsi_index k = chunk->slice; k < chunk->slice + chunk->slices; k++) {
-      const tsi_count from = rectangle + (tsi_count)side->slice[k].first * first->width;
+      const tsi_count from = rectangle + (tsi_count)side->data.slice[k].first * first->width;
       const tsi_count to = k + 1 < chunk->slice + chunk->slices
-                               ? rectangle + (tsi_count)side->slice[k + 1].first * first->width
+                               ? rectangle + (tsi_count)side->data.slice[k + 1].first * first->width
                                : end;
       range[count++] =
           (tsi_placement_range){base + (uintptr_t)(from * scalar), base + (uintptr_t)(to * scalar),

@@ -56,24 +56,6 @@ out:
   return status;
 }
 
-static tristar_status fill_panels(tsi_env *env, tristar_plan_t *plan, int i) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_structure structure = tsi_analysis_structure(plan->factor->analysis, i);
-  const tsi_panels *panels = structure.panels;
-  tsi_plan_side *side = &plan->side[i];
-  TSI_TRY(TSI_ALLOC(env, side->panel, panels->count));
-  for (tsi_index c = 0; c < side->chunks->count; c++)
-    for (tsi_index p = side->chunks->panel[c]; p < side->chunks->panel[c + 1]; p++)
-      side->panel[p] = (tsi_panel){.values = structure.panel_values[p],
-                                   .row = side->chunks->panel_row[p],
-                                   .width = tsi_panel_width(panels, p),
-                                   .height = panels->height[p],
-                                   .x = panels->start[p] - side->chunks->column[c],
-                                   .column = panels->start[p]};
-out:
-  return status;
-}
-
 static tristar_status note_chunks(tsi_env *env, tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = plan->side[0].chunks;
@@ -86,46 +68,20 @@ out:
   return status;
 }
 
-/* Places the chunks in the workspace, which all sides share; each begins on cache lines of its own. */
-static tsi_count place_chunk(const tristar_plan_t *plan, tsi_index c) {
-  return tsi_round_up_block(tsi_chunk_local_rows(plan->side[plan->sides - 1].chunks, c));
-}
-
-static tristar_status fill_chunks(tsi_env *env, tristar_plan_t *plan, int i) {
+/* What the kernels of a side read. All sides share the workspace. */
+static tristar_status fill_tables(tsi_env *env, tristar_plan_t *plan, int i) {
   tristar_status status = TRISTAR_OK;
   tsi_plan_side *side = &plan->side[i];
-  const tsi_chunks *chunks = side->chunks;
-  const tsi_sweep *sweep = side->sweep;
-  tsi_count row = 0;
-  TSI_TRY(TSI_ALLOC(env, side->chunk, chunks->count));
-  TSI_TRY(TSI_ALLOC(env, side->slice, chunks->slices));
-  TSI_TRY(TSI_ALLOC(env, side->pair, sweep->pairs));
-  for (tsi_index c = 0; c < chunks->count; c++) {
-    tsi_solve_chunk *to = &side->chunk[c];
-    *to = (tsi_solve_chunk){.workspace = plan->spmv ? chunks->column[c] : row,
-                            .off = chunks->off_ptr[c],
-                            .sources = sweep->target_ptr[c],
-                            .targets = sweep->source_ptr[c],
-                            .source_count = (tsi_index)(sweep->target_ptr[c + 1] - sweep->target_ptr[c]),
-                            .target_count = (tsi_index)(sweep->source_ptr[c + 1] - sweep->source_ptr[c]),
-                            .panel = chunks->panel[c],
-                            .panels = chunks->panel[c + 1] - chunks->panel[c],
-                            .column = chunks->column[c],
-                            .columns = tsi_chunk_columns(chunks, c),
-                            .update = chunks->first_off[c],
-                            .off_rows = tsi_chunk_off_rows(chunks, c),
-                            .slice = chunks->slice_ptr[c],
-                            .slices = tsi_chunk_slices(chunks, c)};
-    for (tsi_index k = to->slice; k < to->slice + to->slices; k++)
-      side->slice[k] = (tsi_solve_slice){
-          c, chunks->slice_row[k],
-          tsi_slice_rows(chunks, tsi_analysis_structure(plan->factor->analysis, i).panels, c, k)};
-    row += place_chunk(plan, c);
-  }
-  plan->workspace_rows = plan->spmv ? 2 * (tsi_count)plan->factor->analysis->symbolic->n : row;
-  for (tsi_count q = 0; q < sweep->pairs; q++)
-    side->pair[q] = (tsi_solve_pair){sweep->pair[q].source, sweep->pair[q].target, sweep->pair[q].first,
-                                     sweep->pair[q].count};
+  const tsi_structure structure = tsi_analysis_structure(plan->factor->analysis, i);
+  const tsi_tables_source source = {.chunks = side->chunks,
+                                    .sweep = side->sweep,
+                                    .panels = structure.panels,
+                                    .panel_values = structure.panel_values,
+                                    .rows_of = plan->side[plan->sides - 1].chunks,
+                                    .by_column = plan->spmv != NULL};
+  TSI_TRY(tsi_tables_create(env, &source, &side->tables));
+  plan->workspace_rows =
+      plan->spmv ? 2 * (tsi_count)plan->factor->analysis->symbolic->n : side->tables.workspace_rows;
 out:
   return status;
 }
@@ -170,12 +126,12 @@ static void point_to_data(tristar_plan_t *plan, int i) {
   const tristar_analysis_t *an = plan->factor->analysis;
   const tsi_kernels *kernels = tsi_kernels_select(an->factor_scalar, tsi_analysis_inverse(an), NULL);
   side->data = (tsi_solve_data){.kernels = kernels,
-                                .chunk = side->chunk,
-                                .slice = side->slice,
-                                .panel = side->panel,
+                                .chunk = side->tables.chunk,
+                                .slice = side->tables.slice,
+                                .panel = side->tables.panel,
                                 .local_row = side->chunks->local_row,
                                 .off = side->chunks->off,
-                                .pair = side->pair,
+                                .pair = side->tables.pair,
                                 .by_target = side->sweep->by_target,
                                 .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
                                 .second = plan->factor->analysis->symbolic->n};
@@ -285,8 +241,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
   TSI_TRY(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) {
-    TSI_TRY(fill_panels(env, plan, i));
-    TSI_TRY(fill_chunks(env, plan, i));
+    TSI_TRY(fill_tables(env, plan, i));
     point_to_data(plan, i);
   }
   TSI_TRY(list_rows(env, plan));
@@ -334,10 +289,7 @@ void tristar_plan_destroy(tristar_plan_t **plan) {
     TSI_FREE(env, p->order[i]);
     tsi_sweep_destroy(env, &side->sweep);
     tsi_chunks_destroy(env, &side->chunks);
-    TSI_FREE(env, side->chunk);
-    TSI_FREE(env, side->slice);
-    TSI_FREE(env, side->panel);
-    TSI_FREE(env, side->pair);
+    tsi_tables_destroy(env, &side->tables);
   }
   tsi_spmv_destroy(env, &p->spmv);
   if (p->out_list != p->in_list) TSI_FREE(env, p->out_list);

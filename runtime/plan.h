@@ -11,6 +11,7 @@
 #include "codelets/cpu/node.h"
 #include "dag/bundles.h"
 #include "runtime/factor.h"
+#include "runtime/tables.h"
 #include "runtime/tasks.h"
 
 #define TSI_NRHS_BLOCK 64 /* more right-hand sides are solved in blocks of this many */
@@ -48,10 +49,7 @@ typedef struct tsi_plan_side {
   tsi_chunks *chunks;
   tsi_sweep *sweep;
   tsi_solve_data data;
-  tsi_solve_chunk *chunk;
-  tsi_solve_slice *slice;
-  tsi_panel *panel;
-  tsi_solve_pair *pair;
+  tsi_tables tables;
 } tsi_plan_side;
 
 struct tristar_plan_s {

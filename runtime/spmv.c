@@ -166,7 +166,7 @@ static void put_all(filler *f) {
     start_rows_below(f, stage);
     for (tsi_index q = levels->ptr[level]; q < levels->ptr[level + 1]; q++) {
       put_panel(f, levels->item[q], row);
-      row += f->plan->side[0].panel[levels->item[q]].width;
+      row += f->plan->side[0].data.panel[levels->item[q]].width;
     }
   }
 }
@@ -271,7 +271,10 @@ static void list_chunks(lister *l, const tristar_plan_t *plan, tsi_step_kind kin
   const tsi_chunks *chunks = plan->side[0].chunks;
   for (tsi_index c = 0; c < chunks->count; c++)
     l->steps->step[l->steps->count++] =
-        (tsi_step){kind, c, 1, 2.0 * tsi_chunk_columns(chunks, c) * (double)plan->factor->scalar_bytes};
+        (tsi_step){.kind = kind,
+                   .argument = c,
+                   .priority = 1,
+                   .bytes = 2.0 * tsi_chunk_columns(chunks, c) * (double)plan->factor->scalar_bytes};
   l->levels->ptr[++l->levels->count] = l->steps->count;
 }
 
@@ -280,7 +283,8 @@ static void list_products(lister *l, const tristar_plan_t *plan, bool backward) 
   const tsi_products *products = plan->spmv->products[backward];
   for (tsi_index stage = 0; stage < products->stages; stage++) {
     for (tsi_index b = products->block_ptr[stage]; b < products->block_ptr[stage + 1]; b++)
-      l->steps->step[l->steps->count++] = (tsi_step){kind, b, 1, block_bytes(plan, products, b)};
+      l->steps->step[l->steps->count++] =
+          (tsi_step){.kind = kind, .argument = b, .priority = 1, .bytes = block_bytes(plan, products, b)};
     l->levels->ptr[++l->levels->count] = l->steps->count;
   }
 }

@@ -15,6 +15,8 @@ typedef struct task_record {
   const char *name;
   double priority, microseconds;
   tsi_tasks *tasks;
+  bool event;
+  atomic_bool happened; /* of an event, in this run */
 } task_record;
 
 struct tsi_tasks {
@@ -88,8 +90,17 @@ tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run ru
     TSI_FAIL(tasks->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
   TSI_TRY(grow(tasks->env, (void **)&tasks->record, tasks->count, &tasks->capacity, sizeof *tasks->record));
   task_record *record = &tasks->record[tasks->count++];
-  *record = (task_record){run, context, {0}, name, priority, microseconds, tasks};
+  *record = (task_record){run, context, {0}, name, priority, microseconds, tasks, false, false};
   memcpy(record->argument, argument, sizeof record->argument);
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_add_event(tsi_tasks *tasks, const char *name, tsi_task_run run, void *context,
+                                   const tsi_index argument[4], tsi_index *number) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_tasks_add(tasks, name, run, context, argument, 0, 0, number));
+  tasks->record[*number].event = true;
 out:
   return status;
 }
@@ -163,6 +174,7 @@ tristar_status tsi_tasks_record(tsi_tasks *tasks) {
     tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds};
     tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], record->name,
                        scaled_priority(record->priority, largest));
+    if (record->event) tasks->starpu[k].cl = NULL; /* no worker needs to know of it */
   }
   tsi_host_task_init(&tasks->starpu[tasks->count], NULL, "tristar_end", 0);
   tasks->starpu[tasks->count].cl = NULL; /* only marks the end */
@@ -172,11 +184,30 @@ out:
   return status;
 }
 
-/* Submits all; after a failure the ones already submitted run to their end (they wait for earlier ones only).
- */
+static tristar_status submit_event(task_record *record) {
+  tristar_status status = TRISTAR_OK;
+  tsi_tasks *tasks = record->tasks;
+  if (atomic_exchange(&record->happened, true)) return TRISTAR_OK;
+  TSI_HAPPENS_BEFORE(record);
+  const int code = starpu_task_submit(&tasks->starpu[record - tasks->record]);
+  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_happen(tsi_tasks *tasks, tsi_index event) {
+  return submit_event(&tasks->record[event]);
+}
+
+/* Submits all but events; after a failure the ones already submitted run to their end (they wait for earlier
+ * ones only), and so all events happen. */
 static tristar_status submit(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
   for (tsi_count k = 0; k <= tasks->count; k++) {
+    if (k < tasks->count && tasks->record[k].event) {
+      tasks->submitted = k + 1;
+      continue;
+    }
     const int code = starpu_task_submit(&tasks->starpu[k]);
     if (code == -ENODEV) TSI_FAIL(tasks->env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the tasks");
     if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
@@ -186,12 +217,23 @@ out:
   return status;
 }
 
+tristar_status tsi_tasks_prepare(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  if (!tasks->recorded) return TRISTAR_OK;
+  TSI_TRY(settle(tasks));
+  for (tsi_count k = 0; k < tasks->count; k++) atomic_store(&tasks->record[k].happened, false);
+out:
+  return status;
+}
+
 static tristar_status start_on_starpu(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(settle(tasks)); /* of the run before */
+  TSI_TRY(tsi_tasks_prepare(tasks)); /* the run before */
   TSI_HAPPENS_BEFORE(tasks);
   status = submit(tasks);
   if (status != TRISTAR_OK) {
+    for (tsi_count k = 0; k < tasks->submitted; k++)
+      if (tasks->record[k].event) (void)submit_event(&tasks->record[k]);
     const tristar_status settled = settle(tasks);
     return settled != TRISTAR_OK ? settled : status;
   }

@@ -30,11 +30,23 @@ void tsi_tasks_destroy(tsi_tasks **tasks);
 TRISTAR_CHECKED tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run run,
                                              void *context, const tsi_index argument[4], double priority,
                                              double microseconds, tsi_index *number);
+/* Adds an event: a task that is over when tsi_tasks_happen is called, from any thread, once in each run.
+ * Where the tasks run on the calling thread, run is called in its turn, and returns when the event has
+ * happened. */
+TRISTAR_CHECKED tristar_status tsi_tasks_add_event(tsi_tasks *tasks, const char *name, tsi_task_run run,
+                                                   void *context, const tsi_index argument[4],
+                                                   tsi_index *number);
 /* `task` waits for `before` (< task). TSI_NONE as before: no edge. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task, tsi_index before);
 
 /* Makes the StarPU tasks; StarPU must run. Nothing can be added any more. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tasks_record(tsi_tasks *tasks);
+
+/* Waits until StarPU has let go of the run before: from then on events may happen. tsi_tasks_start does it as
+ * well; who has events calls this before anything can make them happen. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_tasks_prepare(tsi_tasks *tasks);
+/* The event happens. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_tasks_happen(tsi_tasks *tasks, tsi_index event);
 
 /* Starts a run. Recorded: submits all tasks to StarPU and returns, unless `here`, or the caller is itself a
  * StarPU task, which must not wait for others. Otherwise runs them on the calling thread; nothing is in
