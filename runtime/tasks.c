@@ -25,6 +25,7 @@ struct tsi_tasks {
   task_record *record;
   tsi_count edges, edge_capacity;
   tsi_edge *edge;
+  bool events; /* there are some */
   /* made by tsi_tasks_record */
   bool recorded;
   bool running;        /* submitted, and not yet seen to have ended */
@@ -96,11 +97,12 @@ out:
   return status;
 }
 
-tristar_status tsi_tasks_add_event(tsi_tasks *tasks, const char *name, tsi_task_run run, void *context,
-                                   const tsi_index argument[4], tsi_index *number) {
+tristar_status tsi_tasks_add_event(tsi_tasks *tasks, const char *name, tsi_index *number) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_tasks_add(tasks, name, run, context, argument, 0, 0, number));
+  static const tsi_index none[4] = {0, 0, 0, 0};
+  TSI_TRY(tsi_tasks_add(tasks, name, NULL, NULL, none, 0, 0, number));
   tasks->record[*number].event = true;
+  tasks->events = true;
 out:
   return status;
 }
@@ -244,6 +246,9 @@ out:
 
 tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {
   if (tasks->recorded && !here && starpu_worker_get_id() < 0) return start_on_starpu(tasks);
+  if (tasks->events)
+    return tsi_fail(tasks->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+                    "tasks that wait for messages cannot run inside a StarPU task");
   for (tsi_count k = 0; k < tasks->count; k++)
     tasks->record[k].run(tasks->record[k].context, tasks->record[k].argument, -1);
   return TRISTAR_OK;

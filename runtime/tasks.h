@@ -30,12 +30,9 @@ void tsi_tasks_destroy(tsi_tasks **tasks);
 TRISTAR_CHECKED tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run run,
                                              void *context, const tsi_index argument[4], double priority,
                                              double microseconds, tsi_index *number);
-/* Adds an event: a task that is over when tsi_tasks_happen is called, from any thread, once in each run.
- * Where the tasks run on the calling thread, run is called in its turn, and returns when the event has
- * happened. */
-TRISTAR_CHECKED tristar_status tsi_tasks_add_event(tsi_tasks *tasks, const char *name, tsi_task_run run,
-                                                   void *context, const tsi_index argument[4],
-                                                   tsi_index *number);
+/* Adds an event: a task that is over when tsi_tasks_happen is called, from any thread, once in each run. A
+ * set with events can run on StarPU only. */
+TRISTAR_CHECKED tristar_status tsi_tasks_add_event(tsi_tasks *tasks, const char *name, tsi_index *number);
 /* `task` waits for `before` (< task). TSI_NONE as before: no edge. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task, tsi_index before);
 
@@ -51,7 +48,7 @@ TRISTAR_CHECKED tristar_status tsi_tasks_happen(tsi_tasks *tasks, tsi_index even
 /* Starts a run. Recorded: submits all tasks to StarPU and returns, unless `here`, or the caller is itself a
  * StarPU task, which must not wait for others. Otherwise runs them on the calling thread; nothing is in
  * flight then, nor after a failure. Must not be called while a run of the set is in flight. Errors:
- * NO_WORKER, RUNTIME. */
+ * NO_WORKER, RUNTIME, UNSUPPORTED (events, but not on StarPU). */
 TRISTAR_CHECKED tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here);
 /* Is a run in flight, as far as test and wait have seen? */
 bool tsi_tasks_running(const tsi_tasks *tasks);

@@ -159,6 +159,8 @@ typedef struct tsi_node_kernels {
   void (*turn_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   void (*write_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   void (*forward_sum)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  /* to += from, `count` scalars */
+  void (*add)(tsi_count count, const void *from, void *to);
   void (*backward_sum)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   /* x_c = D^-1 b_c from user to user: no task, for solves with D alone. */
   void (*diagonal_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);

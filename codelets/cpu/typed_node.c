@@ -381,6 +381,12 @@ static void diagonal_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   write_user(call, chunk, number, x);
 }
 
+static void add(tsi_count count, const void *from, void *to) {
+  const tsi_scalar *a = from;
+  tsi_scalar *sum = to;
+  for (tsi_count i = 0; i < count; i++) sum[i] += a[i];
+}
+
 extern const tsi_node_kernels TSI_TYPED(tsi_node_kernels);
 const tsi_node_kernels TSI_TYPED(tsi_node_kernels) = {
     .forward_chunk = forward_chunk,
@@ -394,5 +400,6 @@ const tsi_node_kernels TSI_TYPED(tsi_node_kernels) = {
     .write_chunk = write_chunk,
     .forward_sum = forward_sum,
     .backward_sum = backward_sum,
+    .add = add,
     .diagonal_chunk = diagonal_chunk,
 };

@@ -1,0 +1,277 @@
+/* The processes of a distributed solve as threads of this one, messages through memory: backward errors are
+ * those of a solve in one piece, and the bits are the same whenever it is repeated, for layouts, algorithms,
+ * maps and trees, scalar types and kinds of factors. */
+#include "runtime/extract.h"
+#include "tests/typed.h"
+
+#define RANKS_MOST 12
+
+typedef struct mail {
+  bool there;
+  tsi_count row; /* in the inbox of its process */
+} mail;
+
+struct world;
+
+typedef struct member {
+  struct world *world;
+  tsi_index rank;
+  tsi_process *process;
+  tsi_process_run *run;
+  mail *mail; /* by received message */
+  char *b, *x;
+  tristar_op op;
+  tsi_index nrhs;
+} member;
+
+typedef struct world {
+  tsi_index ranks;
+  member member[RANKS_MOST];
+  pthread_mutex_t lock;
+  pthread_cond_t arrival;
+} world;
+
+/* ---- Messages through memory -------------------------------------------------------------------------- */
+
+static tristar_status port_begin(void *context) {
+  (void)context;
+  return TRISTAR_OK;
+}
+
+static tristar_status port_send(void *context, tsi_index which) {
+  const member *from = context;
+  const tsi_message *message = &from->process->program->send[which];
+  member *to = &from->world->member[message->peer];
+  const tsi_program *program = to->process->program;
+  const size_t row = from->process->scalar_bytes * (size_t)(from->nrhs == 1 ? 1 : (from->nrhs + 7) / 8 * 8);
+  tsi_index m = 0;
+  while (program->receive[m].peer != from->rank || program->receive[m].tag != message->tag) m++;
+  CHECK(program->receive[m].rows == message->rows);
+  pthread_mutex_lock(&from->world->lock);
+  memcpy((char *)tsi_process_inbox(to->run) + (size_t)program->receive[m].row * row,
+         (char *)tsi_process_outbox(from->run) + (size_t)message->row * row, (size_t)message->rows * row);
+  CHECK(!to->mail[m].there);
+  to->mail[m].there = true;
+  pthread_cond_broadcast(&from->world->arrival);
+  pthread_mutex_unlock(&from->world->lock);
+  return TRISTAR_OK;
+}
+
+static tristar_status port_wait(void *context, tsi_index which) {
+  member *to = context;
+  pthread_mutex_lock(&to->world->lock);
+  while (!to->mail[which].there) pthread_cond_wait(&to->world->arrival, &to->world->lock);
+  to->mail[which].there = false;
+  pthread_mutex_unlock(&to->world->lock);
+  tsi_process_arrived(to->run, which);
+  return TRISTAR_OK;
+}
+
+static void *run_member(void *arg) {
+  member *m = arg;
+  tsi_process_times times;
+  CHECK_OK(tsi_process_solve(m->run, m->op, m->nrhs, m->b, m->x, &times));
+  CHECK(times.wall > 0 && times.compute >= 0 && times.xy >= 0 && times.z >= 0 && times.idle >= 0);
+  return NULL;
+}
+
+/* ---- A factor on many processes ----------------------------------------------------------------------- */
+
+static void fill_values(const tristar_factor_t *f, tsi_process *p) {
+  const tsi_index panels = p->share->panels->count, middle = panels / 3;
+  const size_t skip = (size_t)(p->begin[middle] - 0) * p->scalar_bytes;
+  memset(p->lower, 0, (size_t)p->begin[0] * p->scalar_bytes);
+  for (int u = 0; u < (p->kind.lu ? 2 : 1); u++) {
+    char *stream = u ? p->upper : p->lower;
+    tsi_extract_panels(f, u, p->share, p->begin, 0, middle, stream + (size_t)p->begin[0] * p->scalar_bytes);
+    tsi_extract_panels(f, u, p->share, p->begin, middle, panels, stream + skip);
+  }
+  tsi_extract_columns(f, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);
+}
+
+static void world_create(tsi_env *env, const tristar_factor_t *f, const tsi_process_options *options,
+                         tsi_index nrhs, world *w) {
+  const tsi_factor_kind kind = tsi_factor_kind_of(f);
+  const tsi_port port = {.begin = port_begin, .send = port_send, .wait = port_wait, .end = port_begin};
+  const tsi_layout_options *layout = &options->layout;
+  *w = (world){.ranks = layout->px * layout->py * layout->pz};
+  CHECK(w->ranks <= RANKS_MOST);
+  pthread_mutex_init(&w->lock, NULL);
+  pthread_cond_init(&w->arrival, NULL);
+  for (tsi_index r = 0; r < w->ranks; r++) {
+    member *m = &w->member[r];
+    tsi_process_options mine = *options;
+    tsi_port to_me = port;
+    mine.rank = r;
+    to_me.context = m;
+    *m = (member){.world = w, .rank = r, .nrhs = nrhs};
+    CHECK_OK(tsi_process_create(env, &kind, f->analysis->symbolic, f->analysis->panels, &mine, &m->process));
+    fill_values(f, m->process);
+    CHECK_OK(tsi_process_run_create(m->process, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &m->run));
+    tsi_process_connect(m->run, &to_me);
+    m->mail = calloc((size_t)m->process->program->receives + 1, sizeof *m->mail);
+    const size_t columns = (size_t)m->process->share->panels->start[m->process->share->panels->count];
+    m->b = calloc(columns * (size_t)nrhs + 1, m->process->user_bytes);
+    m->x = calloc(columns * (size_t)nrhs + 1, m->process->user_bytes);
+  }
+}
+
+static void world_destroy(world *w) {
+  for (tsi_index r = 0; r < w->ranks; r++) {
+    member *m = &w->member[r];
+    tsi_process_run_destroy(&m->run);
+    tsi_process_destroy(&m->process);
+    free(m->mail);
+    free(m->b);
+    free(m->x);
+  }
+  pthread_cond_destroy(&w->arrival);
+  pthread_mutex_destroy(&w->lock);
+}
+
+/* Copies rows between the user's array and that of a process, for the chunks that are at home there. */
+static void exchange_rows(member *m, const tsi_index *row_of, char *user, bool to_user) {
+  const tsi_process *p = m->process;
+  const tsi_index n = (tsi_index)p->kind.n, columns = p->share->panels->start[p->share->panels->count];
+  char *local = to_user ? m->x : m->b;
+  for (tsi_index k = 0; k < p->share->chunks->count; k++)
+    for (tsi_index j = p->share->chunks->column[k]; p->home[k] && j < p->share->chunks->column[k + 1]; j++) {
+      const tsi_index column =
+          p->layout->chunks->column[p->share->chunk[k]] + j - p->share->chunks->column[k];
+      for (tsi_index c = 0; c < m->nrhs; c++) {
+        char *mine = local + ((size_t)c * (size_t)columns + (size_t)j) * p->user_bytes;
+        char *theirs = user + ((size_t)c * (size_t)n + (size_t)row_of[column]) * p->user_bytes;
+        memcpy(to_user ? theirs : mine, to_user ? mine : theirs, p->user_bytes);
+      }
+    }
+}
+
+static void world_solve(world *w, const tristar_analysis_t *an, tristar_op op, char *b, char *x) {
+  pthread_t thread[RANKS_MOST];
+  const bool plain = op == TRISTAR_N || !tsi_analysis_is_lu(an);
+  for (tsi_index r = 0; r < w->ranks; r++) {
+    w->member[r].op = op;
+    exchange_rows(&w->member[r], plain ? an->in_row : an->out_row, b, false);
+    CHECK(pthread_create(&thread[r], NULL, run_member, &w->member[r]) == 0);
+  }
+  for (tsi_index r = 0; r < w->ranks; r++) CHECK(pthread_join(thread[r], NULL) == 0);
+  for (tsi_index r = 0; r < w->ranks; r++)
+    exchange_rows(&w->member[r], plain ? an->out_row : an->in_row, x, true);
+}
+
+/* ---- Checks ------------------------------------------------------------------------------------------- */
+
+typedef struct problem {
+  const char *kind;
+  tristar_view view;
+  const typed *type;
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  char *b, *x, *again;
+} problem;
+
+static void check_layout(tsi_env *env, problem *q, const tsi_process_options *options, tsi_index nrhs) {
+  const int64_t n = q->view.rows;
+  const size_t bytes = (size_t)n * (size_t)nrhs * q->type->bytes;
+  const tsi_layout_options *l = &options->layout;
+  world w;
+  world_create(env, q->factor, options, nrhs, &w);
+  for (int o = 0; o < TYPED_OPS; o++) {
+    double *row_sum = make_row_sum(q->type, &q->view, typed_ops[o]);
+    CHECK_OK(tristar_solve(q->plan, typed_ops[o], nrhs, q->b, n, q->x, n));
+    double bound = 100 * q->type->roundoff;
+    for (tsi_index c = 0; c < nrhs; c++)
+      bound += 10 * error_of(q->type, &q->view, typed_ops[o], q->b, q->x, c, DOCUMENTED, row_sum);
+    for (int turn = 0; turn < 2; turn++) {
+      memset(q->x, 0xff, bytes);
+      world_solve(&w, q->factor->analysis, typed_ops[o], q->b, q->x);
+      for (tsi_index c = 0; c < nrhs && turn == 0; c++) {
+        const double error = error_of(q->type, &q->view, typed_ops[o], q->b, q->x, c, DOCUMENTED, row_sum);
+        CHECK_MSG(error < bound, "%s %c %c, %dx%dx%d, map %d, replicated %d: backward error %g, not %g",
+                  q->kind, q->type->scalar, typed_ops[o], l->px, l->py, l->pz, (int)l->map, l->replicated,
+                  error, bound);
+      }
+      if (turn == 0)
+        memcpy(q->again, q->x, bytes);
+      else
+        CHECK_MSG(memcmp(q->again, q->x, bytes) == 0, "%s: other bits", q->kind);
+    }
+    free(row_sum);
+  }
+  world_destroy(&w);
+}
+
+static void check_layouts(tsi_env *env, problem *q, tsi_index pz, bool all) {
+  static const tsi_index grids[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 2}};
+  for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)
+    for (int variant = 0; variant < 8; variant++) {
+      const tsi_process_options options = {.layout = {.px = grids[g][0],
+                                                      .py = grids[g][1],
+                                                      .pz = pz,
+                                                      .map = variant & 1 ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
+                                                      .replicated = (variant & 2) != 0,
+                                                      .floor_bytes = 400,
+                                                      .ceiling_bytes = 4000,
+                                                      .slice_bytes = 1000,
+                                                      .scalar_bytes = 8},
+                                           .tree = variant & 4 ? TSI_TREE_FLAT : TSI_TREE_BINARY};
+      if (grids[g][0] * grids[g][1] * pz > RANKS_MOST || (!all && (variant + (int)g) % 4 != 0)) continue;
+      check_layout(env, q, &options, variant % 3 == 0 ? 1 : 5);
+    }
+}
+
+/* symmetry: what a symmetric kind is declared as in a complex type. */
+static void check_matrix(tristar_t *ts, const char *kind, int64_t k, const typed *t, tristar_method method,
+                         tristar_symmetry symmetry, bool all) {
+  tristar_matrix_t *matrix;
+  tristar_analysis_options options;
+  problem q = {.kind = kind, .type = t};
+  CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
+  tristar_matrix_view(matrix, &q.view);
+  void *values = typed_values(t, &q.view);
+  if (t->is_complex && q.view.symmetry == TRISTAR_SYMMETRIC) q.view.symmetry = symmetry;
+  q.view.scalar = t->scalar;
+  q.view.values = values;
+  q.b = make_rhs(t, q.view.rows);
+  q.x = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);
+  q.again = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  for (tsi_index pz = 1; pz <= 4; pz *= 2) {
+    tristar_analysis_t *an;
+    options.leaf_parts = pz;
+    CHECK_OK(tristar_analyze(ts, &q.view, &options, &an));
+    CHECK_OK(tristar_factor(an, values, &q.factor));
+    CHECK_OK(tristar_plan(q.factor, NULL, &q.plan));
+    check_layouts(tsi_context_env(ts), &q, pz, all);
+    tristar_plan_destroy(&q.plan);
+    tristar_factor_destroy(&q.factor);
+    tristar_analysis_destroy(&an);
+  }
+  free(values);
+  free(q.b);
+  free(q.x);
+  free(q.again);
+  tristar_matrix_destroy(&matrix);
+}
+
+int main(void) {
+  tristar_t *ts;
+  tristar_config config;
+  tristar_memory_stats memory;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  check_matrix(ts, "s2d9pt", 24, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, true);
+  check_matrix(ts, "convdiff3d", 8, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, true);
+  check_matrix(ts, "maxwell3d", 4, &typed_double, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, false);
+  check_matrix(ts, "poisson3d7", 8, &typed_complex_double, TRISTAR_METHOD_AUTO, TRISTAR_HERMITIAN, false);
+  check_matrix(ts, "poisson3d7", 7, &typed_complex_single, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, false);
+  check_matrix(ts, "circuit", 500, &typed_complex_double, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, false);
+  check_matrix(ts, "elasticity3d", 4, &typed_single, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, false);
+  tristar_memory(ts, &memory);
+  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
+  tristar_destroy(&ts);
+  return 0;
+}
