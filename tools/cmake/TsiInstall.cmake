@@ -1,7 +1,8 @@
 # Installs headers, libraries, adapters, program, the CMake package TriStar, tristar.pc and tristar_NAME.pc.
 #
 # The static library is an export of its own: only who links it needs the development files of StarPU,
-# OpenBLAS, hwloc, METIS and zlib. So is each adapter: only who links it needs those of its solver.
+# OpenBLAS, hwloc, METIS and zlib, and of MPI and StarPU-MPI if it was built with them. So is each adapter: only
+# who links it needs those of its solver.
 include(CMakePackageConfigHelpers)
 
 set(tsi_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/TriStar")
@@ -10,6 +11,9 @@ set(tsi_headers_off "")
 foreach(name IN LISTS tsi_adapters_off)
   list(APPEND tsi_headers_off PATTERN tristar_${name}.h EXCLUDE)
 endforeach()
+if(NOT TRISTAR_HAVE_MPI)
+  list(APPEND tsi_headers_off PATTERN tristar_mpi.h EXCLUDE)
+endif()
 install(DIRECTORY runtime/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h"
         ${tsi_headers_off})
 
@@ -31,6 +35,12 @@ if(TRISTAR_WITH_PROGRAM)
   install(TARGETS tristar_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
+set(tsi_config_packages "")
+set(tsi_config_modules "")
+if(TRISTAR_HAVE_MPI)
+  set(tsi_config_packages MPI)
+  set(tsi_config_modules STARPUMPI=${tsi_starpumpi})
+endif()
 configure_package_config_file(tools/cmake/TriStarConfig.cmake.in TriStarConfig.cmake
                               INSTALL_DESTINATION "${tsi_package_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(TriStarConfigVersion.cmake COMPATIBILITY SameMinorVersion)
@@ -49,11 +59,26 @@ endif()
 cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_LIBDIR BASE_DIRECTORY [[${prefix}]] OUTPUT_VARIABLE tsi_pc_libdir)
 cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_INCLUDEDIR BASE_DIRECTORY [[${prefix}]]
            OUTPUT_VARIABLE tsi_pc_includedir)
+# tsi_pc_mpi(LIST PROPERTY): appends what MPI needs; a compiler that is one of MPI's needs nothing.
+function(tsi_pc_mpi list property)
+  get_target_property(found MPI::MPI_C ${property})
+  list(FILTER found EXCLUDE REGEX "-NOTFOUND$")
+  set(${list} ${${list}} ${found} PARENT_SCOPE)
+endfunction()
+# tsi_pc_libraries(LIST): paths of libraries as flags.
+macro(tsi_pc_libraries list)
+  list(TRANSFORM ${list} REPLACE "^(/.*)/lib([^/]*)\\.(so|a|dylib)$" "-L\\1 -l\\2")
+endmacro()
 # What the static library needs, as flags: Requires.private would drag in what the static forms of StarPU and
 # OpenBLAS need, and would make --cflags fail for users of the shared library who have neither.
 cmake_path(GET METIS_LIBRARY PARENT_PATH tsi_metis_dir)
 set(tsi_pc_private ${TRISTAR_STARPU_LDFLAGS} ${TRISTAR_OPENBLAS_LDFLAGS} ${TRISTAR_HWLOC_LDFLAGS}
     "-L${tsi_metis_dir}" -lmetis -lz -lpthread -lm)
+if(TRISTAR_HAVE_MPI)
+  tsi_pc_mpi(tsi_pc_private INTERFACE_LINK_LIBRARIES)
+  tsi_pc_libraries(tsi_pc_private)
+  list(PREPEND tsi_pc_private ${TRISTAR_STARPUMPI_LDFLAGS})
+endif()
 list(REMOVE_DUPLICATES tsi_pc_private)
 list(JOIN tsi_pc_private " " tsi_pc_private)
 configure_file(tools/cmake/tristar.pc.in tristar.pc @ONLY)
@@ -64,17 +89,13 @@ function(tsi_pc_solver name)
   get_target_property(includes TriStar::${name}_solver INTERFACE_INCLUDE_DIRECTORIES)
   get_target_property(libraries TriStar::${name}_solver INTERFACE_LINK_LIBRARIES)
   if(MPI::MPI_C IN_LIST libraries)
-    get_target_property(mpi_includes MPI::MPI_C INTERFACE_INCLUDE_DIRECTORIES)
-    get_target_property(mpi_libraries MPI::MPI_C INTERFACE_LINK_LIBRARIES)
     list(REMOVE_ITEM libraries MPI::MPI_C)
-    list(APPEND includes ${mpi_includes})
-    list(APPEND libraries ${mpi_libraries})
-    list(FILTER includes EXCLUDE REGEX "-NOTFOUND$") # the compiler is one of MPI's, and needs no flags
-    list(FILTER libraries EXCLUDE REGEX "-NOTFOUND$")
+    tsi_pc_mpi(includes INTERFACE_INCLUDE_DIRECTORIES)
+    tsi_pc_mpi(libraries INTERFACE_LINK_LIBRARIES)
   endif()
   list(REMOVE_DUPLICATES includes)
   list(TRANSFORM includes PREPEND "-I")
-  list(TRANSFORM libraries REPLACE "^(/.*)/lib([^/]*)\\.(so|a|dylib)$" "-L\\1 -l\\2")
+  tsi_pc_libraries(libraries)
   list(JOIN includes " " includes)
   list(JOIN libraries " " libraries)
   set(tsi_pc_cflags "${includes}" PARENT_SCOPE)

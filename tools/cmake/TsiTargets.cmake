@@ -34,6 +34,9 @@ add_library(tsi_internal INTERFACE)
 target_include_directories(tsi_internal INTERFACE "${PROJECT_SOURCE_DIR}"
                            "${PROJECT_SOURCE_DIR}/runtime/include")
 target_link_libraries(tsi_internal INTERFACE tsi_flags Threads::Threads)
+if(TRISTAR_HAVE_MPI)
+  target_compile_definitions(tsi_internal INTERFACE TSI_HAVE_MPI)
+endif()
 
 # Instruction sets of the kernels: the best that the processor has is chosen when the program runs.
 set(tsi_isas base)
@@ -117,6 +120,9 @@ function(tsi_library name kind)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${name} PRIVATE PkgConfig::TRISTAR_STARPU PkgConfig::TRISTAR_OPENBLAS
                         PkgConfig::TRISTAR_HWLOC METIS::METIS ZLIB::ZLIB Threads::Threads m)
+  if(TRISTAR_HAVE_MPI)
+    target_link_libraries(${name} PRIVATE PkgConfig::TRISTAR_STARPUMPI MPI::MPI_C)
+  endif()
   if(TRISTAR_SANITIZE)
     target_link_options(${name} PRIVATE "-fsanitize=${TRISTAR_SANITIZE}")
   elseif(kind STREQUAL SHARED)

@@ -1,0 +1,53 @@
+/* The lock of MPI: one for the process, so that MPI_THREAD_SERIALIZED suffices. See mailbox.h.
+ *
+ * Who polls takes it again and again, and leaves it to who has something to send: those wait by spinning, a
+ * message takes a microsecond, and sleep only if the holder does not run. */
+#include "runtime/mpi/mailbox.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(int) waiting;
+
+#define SPINS 2000
+
+void tsi_mpi_lock(void) {
+  if (pthread_mutex_trylock(&lock) == 0) return;
+  atomic_fetch_add(&waiting, 1);
+  int turn = 0;
+  while (turn < SPINS && pthread_mutex_trylock(&lock) != 0) turn++;
+  if (turn == SPINS) pthread_mutex_lock(&lock);
+  atomic_fetch_sub(&waiting, 1);
+}
+
+bool tsi_mpi_trylock(void) {
+  return atomic_load_explicit(&waiting, memory_order_relaxed) == 0 && pthread_mutex_trylock(&lock) == 0;
+}
+
+void tsi_mpi_unlock(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+tristar_status tsi_mpi_status(tsi_env *env, const char *what, int code, const char *function,
+                              const char *file, int line) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  if (code == MPI_SUCCESS) return TRISTAR_OK;
+  tsi_mpi_lock();
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) snprintf(text, sizeof text, "MPI error %d", code);
+  tsi_mpi_unlock();
+  return tsi_fail(env, TRISTAR_ERR_RUNTIME, function, file, line, "%s: %s", what, text);
+}
+
+#define YIELDS 200
+#define NAP_NANOSECONDS 50000
+
+void tsi_mpi_pause(int turn) {
+  static const struct timespec nap = {0, NAP_NANOSECONDS};
+  if (turn < YIELDS)
+    sched_yield();
+  else
+    nanosleep(&nap, NULL);
+}

@@ -1,0 +1,72 @@
+/* What the two kinds of transport share: the structures, the account of a run, the lock of MPI.
+ *
+ * Invariants
+ *   - pending = messages of the run in flight that are not yet accounted for; 0: no run is in flight
+ *   - pending is lowered under transport->lock, and who lowers it does not touch the mailbox afterwards: who
+ *     has taken the lock after reading 0 may free it
+ *   - every call of MPI is made between tsi_mpi_lock and tsi_mpi_unlock, and no callback is called there */
+#ifndef TSI_MPI_MAILBOX_H
+#define TSI_MPI_MAILBOX_H
+
+#include "runtime/mpi/transport.h"
+
+/* One kind of transport. `attach` is collective and comes with agreement afterwards; the rest is local. */
+typedef struct tsi_transport_ops {
+  int thread_level;                          /* of MPI, at least */
+  tristar_status (*check)(tsi_env *env);     /* can it work here? may be NULL */
+  tristar_status (*attach)(tsi_transport *); /* may be NULL */
+  void (*detach)(tsi_transport *);           /* may be NULL; only after attach */
+  tristar_status (*open)(tsi_mailbox *);     /* makes mailbox->own; `close` follows after errors too */
+  void (*close)(tsi_mailbox *);              /* frees mailbox->own */
+  tristar_status (*start)(tsi_mailbox *);    /* pending is set already */
+  tristar_status (*send)(tsi_mailbox *, tsi_index send);
+  void (*progress)(tsi_mailbox *); /* may be NULL */
+} tsi_transport_ops;
+
+extern const tsi_transport_ops tsi_transport_direct;
+
+struct tsi_transport {
+  tsi_env *env;
+  MPI_Comm comm; /* ours */
+  int rank, size, tag_most;
+  bool attached;
+  const tsi_transport_ops *ops;
+  pthread_mutex_t lock;   /* guards the lowering of pending */
+  pthread_cond_t changed; /* a run has ended; its clock is CLOCK_MONOTONIC */
+};
+
+struct tsi_mailbox {
+  tsi_env *env;
+  tsi_transport *transport;
+  tsi_index receives, sends;
+  tsi_channel *channel; /* receives, then sends */
+  tsi_arrival arrived;
+  void *context;
+  _Atomic(int64_t) pending;
+  _Atomic(int) failure; /* the first status of the run that is not TRISTAR_OK */
+  void *own;            /* of the kind of transport */
+};
+
+static inline const tsi_channel *tsi_mailbox_send_channel(const tsi_mailbox *mailbox, tsi_index send) {
+  return &mailbox->channel[mailbox->receives + send];
+}
+
+/* `count` messages of the run are through. The last thing that a thread does with a mailbox. */
+void tsi_mailbox_settle(tsi_mailbox *mailbox, int64_t count);
+/* Keeps the first failure of a run; the message is in env already. */
+void tsi_mailbox_failed(tsi_mailbox *mailbox, tristar_status status);
+
+/* The lock of all MPI calls of the process. try: false at once if it is held, or others wait for it. */
+void tsi_mpi_lock(void);
+bool tsi_mpi_trylock(void);
+void tsi_mpi_unlock(void);
+
+/* The status of what an MPI call returned, with MPI's text as the message; not while the lock is held. */
+#define TSI_MPI(env, what, code) tsi_mpi_status((env), (what), (code), __func__, __FILE__, __LINE__)
+TRISTAR_CHECKED tristar_status tsi_mpi_status(tsi_env *env, const char *what, int code, const char *function,
+                                              const char *file, int line);
+
+/* Waits a little in a loop that polls: yields first, sleeps when it takes long. */
+void tsi_mpi_pause(int turn);
+
+#endif
