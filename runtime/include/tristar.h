@@ -754,6 +754,37 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_write_dot(const tristar_
 
 TRISTAR_API void tristar_plan_destroy(tristar_plan_t **plan);
 
+/* ---- Distributed solves ------------------------------------------------------------------------------- */
+
+/* How grids of processes share the work above the leaves of the separator tree. */
+typedef enum tristar_algorithm {
+  TRISTAR_ALGORITHM_NEW, /* every grid solves with copies of its ancestors; sums are exchanged once, between
+                            the sweeps (Liu, Ding, Williams, Li, SC 2023) */
+  TRISTAR_ALGORITHM_BASELINE /* ancestors are solved in one grid each, level after level (Sao, Kannan, Li,
+                                Vuduc, ICS 2019) */
+} tristar_algorithm;
+
+/* Which process of a grid has which blocks of the factor. */
+typedef enum tristar_map {
+  TRISTAR_MAP_SUBTREE, /* balanced subtrees are whole on one process, only what is above them is spread */
+  TRISTAR_MAP_CYCLIC   /* all panels are spread block-cyclically */
+} tristar_map;
+
+/* The shape of broadcasts and reductions in a grid. */
+typedef enum tristar_tree { TRISTAR_TREE_BINARY, TRISTAR_TREE_FLAT } tristar_tree;
+
+/* px * py * pz processes, pz grids of px x py: grid z works on leaf z of the separator tree and on the
+ * ancestors of that leaf. Rank p + px (q + py z) is process (p, q) of grid z. */
+typedef struct tristar_layout {
+  int px, py, pz;              /* each at least 1; pz a power of two, at most leaf_parts of the analysis */
+  tristar_algorithm algorithm; /* the same for pz = 1 */
+  tristar_map map;
+  tristar_tree tree;
+} tristar_layout;
+
+/* 1 x 1 x 1, NEW, SUBTREE, BINARY. */
+TRISTAR_API void tristar_layout_init(tristar_layout *layout);
+
 #ifdef __cplusplus
 }
 #endif
