@@ -10,7 +10,7 @@ tsi_factor_kind tsi_factor_kind_of(const tristar_factor_t *factor) {
                            .lu = tsi_analysis_is_lu(an),
                            .adjoint = an->adjoint,
                            .scaled = factor->row_scale != NULL,
-                           .pivoted = factor->pivoted,
+                           .pivots = factor->pivots != NULL,
                            .indefinite = factor->inverse != NULL};
 }
 
@@ -107,7 +107,7 @@ static tristar_status allocate_values(tsi_process *process) {
   const size_t columns = (size_t)process->share->panels->start[process->share->panels->count];
   TSI_TRY(allocate_stream(process, &process->lower));
   if (process->kind.lu) TSI_TRY(allocate_stream(process, &process->upper));
-  if (process->kind.pivoted) TSI_TRY(TSI_ALLOC(env, process->pivots, columns));
+  if (process->kind.pivots) TSI_TRY(TSI_ALLOC(env, process->pivots, columns));
   if (process->kind.indefinite)
     TSI_TRY(tsi_allocate(env, 2 * columns, process->scalar_bytes, __func__, __FILE__, __LINE__,
                          &process->inverse));
@@ -141,10 +141,10 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   TSI_TRY(TSI_ALLOC(env, process->owner, symbolic->n));
   tsi_chunk_owners(process->layout->chunks, process->owner);
   TSI_TRY(tsi_members_create(env, process->layout, process->owner, options->rank / grid, &members));
-  const tsi_share_options share_options = {
+  process->share_options = (tsi_share_options){
       .slice_bytes = options->layout.slice_bytes, .pieces = SLICES, .scalar_bytes = process->scalar_bytes};
-  TSI_TRY(tsi_share_create(env, process->layout, panels, process->owner, options->rank, &share_options,
-                           &process->share));
+  TSI_TRY(tsi_share_create(env, process->layout, panels, process->owner, options->rank,
+                           &process->share_options, &process->share));
   TSI_TRY(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,
                            &process->sweep));
   const tsi_program_source source = {.layout = process->layout,

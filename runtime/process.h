@@ -28,7 +28,7 @@ typedef struct tsi_factor_kind {
   int64_t n;
   char user_scalar, factor_scalar;
   tsi_inverse inverse;
-  bool lu, adjoint, scaled, pivoted, indefinite; /* indefinite: L D L^T */
+  bool lu, adjoint, scaled, pivots, indefinite; /* indefinite: L D L^T */
 } tsi_factor_kind;
 
 tsi_factor_kind tsi_factor_kind_of(const tristar_factor_t *factor);
@@ -47,6 +47,7 @@ typedef struct tsi_process {
   int workers;
   tsi_layout *layout;
   tsi_index *owner; /* n: the chunk of each column of the factor */
+  tsi_share_options share_options;
   tsi_share *share;
   tsi_sweep *sweep;
   tsi_program *program;
@@ -58,7 +59,8 @@ typedef struct tsi_process {
   const tsi_node_kernels *nodes;
   /* Values, by local column */
   void *lower, *upper;           /* streams of begin[panels] scalars and TSI_STREAM_PAD; upper: LU */
-  tsi_index *pivots;             /* if kind.pivoted */
+  tsi_index *pivots;             /* if kind.pivots */
+  bool pivoted;                  /* some interchange happened */
   void *inverse;                 /* two scalars a column, if kind.indefinite */
   double *row_scale, *col_scale; /* if kind.scaled: of the user's row, and column, of each local column */
 } tsi_process;

@@ -317,28 +317,29 @@ static void fill_call(tsi_process_run *run, tristar_op op, tsi_index nrhs, const
   const bool conjugate = is_complex && op == (hermitian ? TRISTAR_T : TRISTAR_C);
   const tsi_index stride = run->call.stride;
   void *workspace = run->call.workspace;
-  run->call = (tsi_solve_call){.forward_values = plain ? process->lower : process->upper,
-                               .backward_values = plain && kind->lu ? process->upper : process->lower,
-                               .forward_pivots = plain ? process->pivots : NULL,
-                               .backward_pivots = plain && kind->lu ? NULL : process->pivots,
-                               .inverse = process->inverse,
-                               .adjoint = kind->adjoint,
-                               .in_scale = plain ? process->row_scale : process->col_scale,
-                               .out_scale = plain ? process->col_scale : process->row_scale,
-                               .b = b,
-                               .x = x,
-                               .wide = kind->user_scalar != kind->factor_scalar,
-                               .b_row = 1,
-                               .b_column = columns,
-                               .x_row = 1,
-                               .x_column = columns,
-                               .nrhs = nrhs,
-                               .stride = stride,
-                               .workspace = workspace,
-                               .inbox = run->inbox,
-                               .conjugate_in = conjugate,
-                               .conjugate_backward = hermitian,
-                               .conjugate_out = conjugate != hermitian};
+  run->call =
+      (tsi_solve_call){.forward_values = plain ? process->lower : process->upper,
+                       .backward_values = plain && kind->lu ? process->upper : process->lower,
+                       .forward_pivots = plain && process->pivoted ? process->pivots : NULL,
+                       .backward_pivots = (plain && kind->lu) || !process->pivoted ? NULL : process->pivots,
+                       .inverse = process->inverse,
+                       .adjoint = kind->adjoint,
+                       .in_scale = plain ? process->row_scale : process->col_scale,
+                       .out_scale = plain ? process->col_scale : process->row_scale,
+                       .b = b,
+                       .x = x,
+                       .wide = kind->user_scalar != kind->factor_scalar,
+                       .b_row = 1,
+                       .b_column = columns,
+                       .x_row = 1,
+                       .x_column = columns,
+                       .nrhs = nrhs,
+                       .stride = stride,
+                       .workspace = workspace,
+                       .inbox = run->inbox,
+                       .conjugate_in = conjugate,
+                       .conjugate_backward = hermitian,
+                       .conjugate_out = conjugate != hermitian};
 }
 
 static void sum_times(const tsi_process_run *run, double wall, tsi_process_times *times) {

@@ -86,6 +86,7 @@ static void fill_values(const tristar_factor_t *f, tsi_process *p) {
     tsi_extract_panels(f, u, p->share, p->begin, 0, middle, stream + (size_t)p->begin[0] * p->scalar_bytes);
     tsi_extract_panels(f, u, p->share, p->begin, middle, panels, stream + skip);
   }
+  p->pivoted = f->pivoted;
   tsi_extract_columns(f, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);
 }
 

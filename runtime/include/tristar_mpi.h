@@ -1,0 +1,108 @@
+/* TriStar on many processes: a factor spread over the ranks of an MPI communicator, and solves with it.
+ *
+ *   rank 0                                       all ranks
+ *   tristar_analyze (leaf_parts >= pz)
+ *   tristar_factor
+ *                                                tristar_distribute          each rank gets the panels it
+ * owns tristar_distributed_solve   again and again tristar_refactor tristar_distributed_update  new values,
+ * same structure
+ *
+ * Functions marked collective are called by all ranks of the communicator, in the same order; all of them get
+ * the same status, and where another rank failed its message. MPI must have been initialized with
+ * MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE; with SERIALIZED the program itself must not call MPI while a
+ * collective function of TriStar runs. TriStar duplicates the communicator and neither initializes nor
+ * finalizes MPI. These functions are in libtristar where that was built with MPI (CMake: TRISTAR_WITH_MPI). */
+#ifndef TRISTAR_MPI_H
+#define TRISTAR_MPI_H
+
+#include <mpi.h>
+
+#include "tristar.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tristar_distributed_s tristar_distributed_t;
+
+/* How messages go. */
+typedef enum tristar_transport {
+  TRISTAR_TRANSPORT_AUTO,   /* the environment variable TRISTAR_TRANSPORT (direct, starpu_mpi), or DIRECT */
+  TRISTAR_TRANSPORT_DIRECT, /* MPI requests that StarPU's idle workers advance: no thread of its own */
+  TRISTAR_TRANSPORT_STARPU_MPI /* StarPU-MPI's detached messages; needs MPI_THREAD_MULTIPLE */
+} tristar_transport;
+
+typedef struct tristar_distributed_options {
+  tristar_layout layout;
+  tristar_transport transport;
+  tristar_engine engine; /* AUTO: tasks, unless the context has no StarPU */
+  int64_t nrhs;          /* right-hand sides to prepare for; 0: 1 */
+} tristar_distributed_options;
+
+TRISTAR_API void tristar_distributed_options_init(tristar_distributed_options *options);
+
+/* Collective. Spreads a factor that rank 0 has (factor; NULL on all others) over the ranks of comm, which are
+ * as many as the layout has. Values travel panel by panel; no other rank ever holds more than its share. The
+ * factor stays the caller's, and may be destroyed afterwards. options may be NULL; all ranks pass the same
+ * ones. Errors: ARGUMENT (layout and communicator do not match, pz, no factor on rank 0), STALE, UNSUPPORTED
+ * (INVERSE_OFF; a triangular matrix alone; L and U of different structure; the thread level of MPI), MEMORY,
+ * NO_WORKER, RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm,
+                                                              tristar_factor_t *factor,
+                                                              const tristar_distributed_options *options,
+                                                              tristar_distributed_t **out);
+
+/* Collective. Takes over the values of a factor of the same analysis, such as after tristar_refactor. Errors:
+ * ARGUMENT (no factor on rank 0, or one of another structure), STALE, MEMORY, RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_update(tristar_distributed_t *distributed,
+                                                                      tristar_factor_t *factor);
+
+/* Collective. Rank r passes rows first .. first + rows - 1 of b and x from now on; blocks of rows follow each
+ * other by rank and cover all n. At first rank 0 passes all of them. Errors: ARGUMENT, MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_set_rows(tristar_distributed_t *distributed,
+                                                                        int64_t first, int64_t rows);
+
+/* Collective. X = op(A)^-1 B for nrhs right-hand sides, the same number on all ranks. b, x: this rank's rows,
+ * column-major with leading dimensions ldb and ldx; x may be b. Not refined. Errors: ARGUMENT, MEMORY,
+ * RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve(tristar_distributed_t *distributed,
+                                                                     tristar_op op, int64_t nrhs,
+                                                                     const void *b, int64_t ldb, void *x,
+                                                                     int64_t ldx);
+
+/* Messages of one class that a rank sent. */
+typedef struct tristar_message_count {
+  int64_t messages, bytes;
+} tristar_message_count;
+
+/* Of one rank. Seconds: of its latest solve, all its workers together but for the first three. */
+typedef struct tristar_distributed_stats {
+  int rank, workers;
+  int64_t chunks, tasks;        /* tasks: steps of a solve */
+  double factor_bytes;          /* held here */
+  double distribute_seconds;    /* of tristar_distribute */
+  double solve_seconds;         /* from b to x, with the following two */
+  double redistribute_seconds;  /* rows of b and x from and to the ranks that own them */
+  double sweep_seconds;         /* both sweeps */
+  double compute_seconds;       /* in steps */
+  double xy_seconds, z_seconds; /* waiting for messages of the own grid, and of other grids */
+  double idle_seconds;          /* waiting for other tasks */
+  tristar_message_count broadcast,
+      reduction;               /* within the grid: parts of x, sums; sent in the latest solve */
+  tristar_message_count grids; /* between grids */
+} tristar_distributed_stats;
+
+TRISTAR_API void tristar_distributed_get_stats(const tristar_distributed_t *distributed,
+                                               tristar_distributed_stats *stats);
+/* Collective. all: as many as there are ranks, written on rank 0; not read elsewhere. Errors: RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_distributed_gather_stats(const tristar_distributed_t *distributed, tristar_distributed_stats *all);
+
+/* Collective. Before MPI_Finalize, and before the context is destroyed. Accepts NULL. */
+TRISTAR_API void tristar_distributed_destroy(tristar_distributed_t **distributed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

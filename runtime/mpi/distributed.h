@@ -1,0 +1,63 @@
+/* A factor on many ranks, and its solves: see tristar_mpi.h.
+ *
+ * Reads   the factor of rank 0, while it is distributed.
+ * Writes  a process (runtime/process.h) on every rank, its values, its runs.
+ * Invariants
+ *   - all ranks hold the same layout, found by each of them from the same structure
+ *   - slots: one run and its mailbox for each stride; made by all ranks in the same order, so that a tag
+ * means the same to all
+ *   - no rank waits in MPI for one that has failed: the ranks agree on a status (tsi_transport_agree) before
+ *     each step that needs the others */
+#ifndef TSI_MPI_DISTRIBUTED_H
+#define TSI_MPI_DISTRIBUTED_H
+
+#include "runtime/mpi/rows.h"
+#include "tristar_mpi.h"
+
+#define TSI_SLOTS 9 /* strides 1, 8, 16, .. 64 */
+
+typedef struct tsi_slot {
+  struct tristar_distributed_s *distributed;
+  tsi_process_run *run; /* NULL: not made yet */
+  tsi_mailbox *mailbox;
+  _Atomic(bool) *arrived; /* by received message */
+  void *b, *x;            /* local rows */
+  void *buffer;           /* of rows.h */
+} tsi_slot;
+
+struct tristar_distributed_s {
+  tristar_t *ts;
+  tristar_distributed_options options;
+  tsi_transport *transport;
+  tsi_process *process;
+  int64_t n;
+  int64_t *first;                  /* ranks + 1: blocks of rows of the user */
+  tsi_index *in_place, *out_place; /* n: final column of the user's rows of b and of x */
+  tsi_rows *in, *out;              /* the same if both places are */
+  tsi_slot slot[TSI_SLOTS];
+  tsi_index tags;   /* that a slot takes */
+  tsi_index panels; /* of the factor, and entries: to know it again */
+  tsi_count nnz_stored;
+  tristar_distributed_stats stats;
+  bool valid; /* values are in place */
+};
+
+/* What all ranks must know of a factor before they can make their shares; on ranks other than 0 allocated, to
+ * be freed by tsi_structure_release. */
+typedef struct tsi_known {
+  tsi_factor_kind kind;
+  tsi_symbolic *symbolic;
+  tsi_panels *panels;
+  tsi_index *in_place, *out_place;
+  bool borrowed; /* of the analysis: rank 0 */
+} tsi_known;
+
+/* Collective: rank 0 gives the structure of factor to all. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport,
+                                                  const tristar_factor_t *factor, tsi_known *known);
+void tsi_known_release(tsi_env *env, tsi_known *known);
+
+/* Collective: rank 0 sends everyone the values of its share. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor);
+
+#endif

@@ -1,0 +1,156 @@
+/* Moves rows of b and x: see rows.h. */
+#include "runtime/mpi/rows.h"
+
+#include "runtime/mpi/mailbox.h"
+
+typedef struct counter {
+  const tsi_process *process;
+  const int64_t *first;
+  const tsi_index *place;
+} counter;
+
+static int home_of(const counter *c, int64_t row) {
+  return tsi_home_rank(c->process->layout, c->process->owner[c->place[row]]);
+}
+
+/* The local column of a row that is at home here. */
+static tsi_index local_column(const counter *c, int64_t row) {
+  const tsi_process *p = c->process;
+  const tsi_index column = c->place[row], chunk = p->owner[column];
+  return p->share->chunks->column[p->share->local[chunk]] + column - p->layout->chunks->column[chunk];
+}
+
+static void count_rows(const counter *c, tsi_rows *rows) {
+  const int me = c->process->share->rank;
+  for (int r = 0; r < rows->ranks; r++) rows->user_count[r] = rows->home_count[r] = 0;
+  for (int r = 0; r < rows->ranks; r++)
+    for (int64_t i = c->first[r]; i < c->first[r + 1]; i++) {
+      const int home = home_of(c, i);
+      if (r == me) rows->user_count[home]++;
+      if (home == me) rows->home_count[r]++;
+    }
+  rows->users = rows->homes = 0;
+  for (int r = 0; r < rows->ranks; r++) {
+    rows->user_first[r] = (int)rows->users;
+    rows->home_first[r] = (int)rows->homes;
+    rows->users += rows->user_count[r];
+    rows->homes += rows->home_count[r];
+  }
+}
+
+static void list_rows(const counter *c, tsi_rows *rows) {
+  const int me = c->process->share->rank;
+  tsi_count at = 0;
+  for (int r = 0; r < rows->ranks; r++)
+    for (int64_t i = c->first[r]; i < c->first[r + 1]; i++) {
+      const int home = home_of(c, i);
+      if (r == me) rows->user[rows->user_first[home]++] = (tsi_index)(i - c->first[me]);
+      if (home == me) rows->home[at++] = local_column(c, i);
+    }
+  for (int r = rows->ranks; r-- > 0;) rows->user_first[r] -= rows->user_count[r];
+}
+
+tristar_status tsi_rows_create(tsi_env *env, const tsi_process *process, int ranks, const int64_t *first,
+                               const tsi_index *place, tsi_rows **out) {
+  tristar_status status = TRISTAR_OK;
+  const counter c = {process, first, place};
+  tsi_rows *rows = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, rows, 1));
+  rows->ranks = ranks;
+  TSI_TRY(TSI_ALLOC(env, rows->user_count, ranks));
+  TSI_TRY(TSI_ALLOC(env, rows->user_first, ranks));
+  TSI_TRY(TSI_ALLOC(env, rows->home_count, ranks));
+  TSI_TRY(TSI_ALLOC(env, rows->home_first, ranks));
+  count_rows(&c, rows);
+  TSI_TRY(TSI_ALLOC(env, rows->user, rows->users));
+  TSI_TRY(TSI_ALLOC(env, rows->home, rows->homes));
+  list_rows(&c, rows);
+out:
+  if (status != TRISTAR_OK) tsi_rows_destroy(env, &rows);
+  *out = rows;
+  return status;
+}
+
+void tsi_rows_destroy(tsi_env *env, tsi_rows **rows) {
+  if (*rows == NULL) return;
+  TSI_FREE(env, (*rows)->user_count);
+  TSI_FREE(env, (*rows)->user_first);
+  TSI_FREE(env, (*rows)->home_count);
+  TSI_FREE(env, (*rows)->home_first);
+  TSI_FREE(env, (*rows)->user);
+  TSI_FREE(env, (*rows)->home);
+  TSI_FREE(env, *rows);
+}
+
+/* Rows list[0 .. count-1] of an array of nrhs columns, row by row. A constant size makes the copies moves. */
+#define COPY_ROWS(type)                                                                                      \
+  for (tsi_count e = 0; e < count; e++)                                                                      \
+    for (tsi_index c = 0; c < nrhs; c++) {                                                                   \
+      type *packed = (type *)buffer + e * nrhs + c, *place = (type *)array + list[e] + c * ld;               \
+      if (pack)                                                                                              \
+        *packed = *place;                                                                                    \
+      else                                                                                                   \
+        *place = *packed;                                                                                    \
+    }
+
+typedef struct pair_of_doubles {
+  double a[2];
+} pair_of_doubles;
+
+static void copy_rows(bool pack, size_t bytes, tsi_count count, const tsi_index *list, tsi_index nrhs,
+                      void *array, int64_t ld, void *buffer) {
+  switch (bytes) {
+  case sizeof(float):
+    COPY_ROWS(float)
+    break;
+  case sizeof(double):
+    COPY_ROWS(double)
+    break;
+  default:
+    COPY_ROWS(pair_of_doubles)
+  }
+}
+
+/* MPI_Alltoallv of rows of `bytes` each. */
+static tristar_status move_rows(tsi_env *env, MPI_Comm comm, int bytes, const void *from,
+                                const int *from_count, const int *from_first, void *to, const int *to_count,
+                                const int *to_first) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Datatype row;
+  TSI_TRY(TSI_MPI(env, "MPI_Type_contiguous", MPI_Type_contiguous(bytes, MPI_BYTE, &row)));
+  TSI_TRY(TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(&row)));
+  status = TSI_MPI(env, "MPI_Alltoallv",
+                   MPI_Alltoallv(from, from_count, from_first, row, to, to_count, to_first, row, comm));
+  MPI_Type_free(&row);
+out:
+  return status;
+}
+
+tristar_status tsi_rows_to_homes(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes,
+                                 tsi_index nrhs, const void *user, int64_t ld, void *local, tsi_index columns,
+                                 void *buffer) {
+  tristar_status status = TRISTAR_OK;
+  const size_t row = bytes * (size_t)nrhs;
+  char *arrived = (char *)buffer + (size_t)rows->users * row;
+  copy_rows(true, bytes, rows->users, rows->user, nrhs, (void *)(uintptr_t)user, ld, buffer);
+  TSI_TRY(move_rows(env, comm, (int)row, buffer, rows->user_count, rows->user_first, arrived,
+                    rows->home_count, rows->home_first));
+  copy_rows(false, bytes, rows->homes, rows->home, nrhs, local, columns, arrived);
+out:
+  return status;
+}
+
+tristar_status tsi_rows_to_users(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes,
+                                 tsi_index nrhs, const void *local, tsi_index columns, void *user, int64_t ld,
+                                 void *buffer) {
+  tristar_status status = TRISTAR_OK;
+  const size_t row = bytes * (size_t)nrhs;
+  char *arrived = (char *)buffer + (size_t)rows->homes * row;
+  copy_rows(true, bytes, rows->homes, rows->home, nrhs, (void *)(uintptr_t)local, columns, buffer);
+  TSI_TRY(move_rows(env, comm, (int)row, buffer, rows->home_count, rows->home_first, arrived,
+                    rows->user_count, rows->user_first));
+  copy_rows(false, bytes, rows->users, rows->user, nrhs, user, ld, arrived);
+out:
+  return status;
+}

@@ -1,0 +1,208 @@
+/* Sends every rank the values of its share: see distributed.h.
+ *
+ * Rank 0 finds the share of each rank in turn, takes its panels out of the factor piece by piece, and sends
+ * them; the receiver has the same list of panels, so a piece goes straight to its place. Before the values of
+ * a rank comes a status: if rank 0 has failed, nothing else follows. */
+#include "runtime/extract.h"
+#include "runtime/mpi/distributed.h"
+#include "runtime/mpi/mailbox.h"
+
+#define PIECE_BYTES ((tsi_count)16 << 20) /* or one panel */
+#define TAG_VALUES 0
+
+/* What a rank is to get, as both sides know it. */
+typedef struct shipment {
+  const tsi_share *share;
+  const tsi_count *begin;
+  size_t scalar_bytes;
+} shipment;
+
+/* The panel behind the piece that begins with panel `first`. */
+static tsi_index end_of_piece(const shipment *s, tsi_index first) {
+  const tsi_index panels = s->share->panels->count;
+  const tsi_count most = PIECE_BYTES / (tsi_count)s->scalar_bytes;
+  tsi_index end = first + 1;
+  while (end < panels && s->begin[end + 1] - s->begin[first] <= most) end++;
+  return end;
+}
+
+static tsi_count largest_piece(const shipment *s) {
+  tsi_count most = 0;
+  for (tsi_index j = 0, end; j < s->share->panels->count; j = end) {
+    end = end_of_piece(s, j);
+    most = tsi_count_max(most, s->begin[end] - s->begin[j]);
+  }
+  return most;
+}
+
+#define CALL_BYTES ((size_t)1 << 30) /* MPI counts with int */
+
+static tristar_status send_bytes(tsi_env *env, MPI_Comm comm, const void *array, size_t bytes, int rank) {
+  tristar_status status = TRISTAR_OK;
+  for (size_t at = 0; at < bytes && status == TRISTAR_OK; at += CALL_BYTES) {
+    const int count = (int)(bytes - at < CALL_BYTES ? bytes - at : CALL_BYTES);
+    status =
+        TSI_MPI(env, "MPI_Send", MPI_Send((const char *)array + at, count, MPI_BYTE, rank, TAG_VALUES, comm));
+  }
+  return status;
+}
+
+static tristar_status receive_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
+  tristar_status status = TRISTAR_OK;
+  for (size_t at = 0; at < bytes && status == TRISTAR_OK; at += CALL_BYTES) {
+    const int count = (int)(bytes - at < CALL_BYTES ? bytes - at : CALL_BYTES);
+    status = TSI_MPI(env, "MPI_Recv",
+                     MPI_Recv((char *)array + at, count, MPI_BYTE, 0, TAG_VALUES, comm, MPI_STATUS_IGNORE));
+  }
+  return status;
+}
+
+/* Arrays by column, on rank 0 for another rank. */
+typedef struct columns {
+  tsi_index *pivots;
+  void *inverse;
+  double *row_scale, *col_scale;
+} columns;
+
+static tristar_status allocate_columns(tsi_env *env, const tsi_process *p, size_t count, columns *c) {
+  tristar_status status = TRISTAR_OK;
+  if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, c->pivots, count));
+  if (p->kind.indefinite)
+    TSI_TRY(
+        tsi_allocate(env, 2 * count, p->scalar_bytes, __func__, __FILE__, __LINE__, (void **)&c->inverse));
+  if (p->kind.scaled) TSI_TRY(TSI_ALLOC(env, c->row_scale, count));
+  if (p->kind.scaled) TSI_TRY(TSI_ALLOC(env, c->col_scale, count));
+out:
+  return status;
+}
+
+static void release_columns(tsi_env *env, columns *c) {
+  TSI_FREE(env, c->pivots);
+  TSI_FREE(env, c->inverse);
+  TSI_FREE(env, c->row_scale);
+  TSI_FREE(env, c->col_scale);
+}
+
+/* Everything that rank 0 needs for one rank. */
+typedef struct sender {
+  tsi_share *share;
+  tsi_count *begin;
+  void *piece;
+  columns columns;
+} sender;
+
+static tristar_status prepare_sender(tristar_distributed_t *d, const tristar_factor_t *factor, int rank,
+                                     sender *s) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_process *p = d->process;
+  TSI_TRY(tsi_share_create(env, p->layout, factor->analysis->panels, p->owner, rank, &p->share_options,
+                           &s->share));
+  TSI_TRY(tsi_place_share(env, s->share, &s->begin));
+  const shipment load = {s->share, s->begin, p->scalar_bytes};
+  TSI_TRY(tsi_allocate(env, (size_t)largest_piece(&load), p->scalar_bytes, __func__, __FILE__, __LINE__,
+                       &s->piece));
+  TSI_TRY(allocate_columns(env, p, (size_t)s->share->panels->start[s->share->panels->count], &s->columns));
+out:
+  return status;
+}
+
+static void release_sender(tsi_env *env, sender *s) {
+  tsi_share_destroy(env, &s->share);
+  TSI_FREE(env, s->begin);
+  TSI_FREE(env, s->piece);
+  release_columns(env, &s->columns);
+}
+
+static tristar_status send_columns(tsi_env *env, MPI_Comm comm, const tsi_process *p, size_t count,
+                                   const columns *c, int rank) {
+  tristar_status status = TRISTAR_OK;
+  if (c->pivots) TSI_TRY(send_bytes(env, comm, c->pivots, count * sizeof *c->pivots, rank));
+  if (c->inverse) TSI_TRY(send_bytes(env, comm, c->inverse, 2 * count * p->scalar_bytes, rank));
+  if (c->row_scale) TSI_TRY(send_bytes(env, comm, c->row_scale, count * sizeof *c->row_scale, rank));
+  if (c->col_scale) TSI_TRY(send_bytes(env, comm, c->col_scale, count * sizeof *c->col_scale, rank));
+out:
+  return status;
+}
+
+static tristar_status send_to(tristar_distributed_t *d, const tristar_factor_t *factor, int rank) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  const tsi_process *p = d->process;
+  sender s = {.share = NULL};
+  int told = (int)prepare_sender(d, factor, rank, &s);
+  status = (tristar_status)told;
+  TSI_TRY(send_bytes(env, comm, &told, sizeof told, rank));
+  status = (tristar_status)told;
+  if (status != TRISTAR_OK) goto out;
+  const shipment load = {s.share, s.begin, p->scalar_bytes};
+  for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
+    for (tsi_index j = 0, end; j < s.share->panels->count; j = end) {
+      end = end_of_piece(&load, j);
+      tsi_extract_panels(factor, upper, s.share, s.begin, j, end, s.piece);
+      TSI_TRY(send_bytes(env, comm, s.piece, (size_t)(s.begin[end] - s.begin[j]) * p->scalar_bytes, rank));
+    }
+  tsi_extract_columns(factor, p->layout, s.share, s.columns.pivots, s.columns.inverse, s.columns.row_scale,
+                      s.columns.col_scale);
+  TSI_TRY(
+      send_columns(env, comm, p, (size_t)s.share->panels->start[s.share->panels->count], &s.columns, rank));
+out:
+  release_sender(env, &s);
+  return status;
+}
+
+/* Rank 0's own share. */
+static void take_own(tsi_process *p, const tristar_factor_t *factor) {
+  for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
+    tsi_extract_panels(factor, upper, p->share, p->begin, 0, p->share->panels->count,
+                       (char *)(upper ? p->upper : p->lower) + (size_t)p->begin[0] * p->scalar_bytes);
+  tsi_extract_columns(factor, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);
+}
+
+static tristar_status receive(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  tsi_process *p = d->process;
+  const size_t count = (size_t)p->share->panels->start[p->share->panels->count];
+  const shipment load = {p->share, p->begin, p->scalar_bytes};
+  int told = TRISTAR_OK;
+  TSI_TRY(receive_bytes(env, comm, &told, sizeof told));
+  if (told != TRISTAR_OK) return TRISTAR_OK; /* rank 0 has failed, and will say so */
+  for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
+    for (tsi_index j = 0, end; j < p->share->panels->count; j = end) {
+      end = end_of_piece(&load, j);
+      TSI_TRY(receive_bytes(env, comm,
+                            (char *)(upper ? p->upper : p->lower) + (size_t)p->begin[j] * p->scalar_bytes,
+                            (size_t)(p->begin[end] - p->begin[j]) * p->scalar_bytes));
+    }
+  if (p->pivots) TSI_TRY(receive_bytes(env, comm, p->pivots, count * sizeof *p->pivots));
+  if (p->inverse) TSI_TRY(receive_bytes(env, comm, p->inverse, 2 * count * p->scalar_bytes));
+  if (p->row_scale) TSI_TRY(receive_bytes(env, comm, p->row_scale, count * sizeof *p->row_scale));
+  if (p->col_scale) TSI_TRY(receive_bytes(env, comm, p->col_scale, count * sizeof *p->col_scale));
+out:
+  return status;
+}
+
+tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const int ranks = tsi_transport_size(d->transport);
+  tsi_process *p = d->process;
+  int pivoted = factor ? factor->pivoted : 0;
+  if (factor == NULL)
+    status = receive(d);
+  else {
+    for (int rank = 1; rank < ranks; rank++) { /* each must hear of it, if something fails */
+      const tristar_status sent = send_to(d, factor, rank);
+      if (status == TRISTAR_OK) status = sent;
+    }
+    take_own(p, factor);
+  }
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Bcast",
+                  MPI_Bcast(&pivoted, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  p->pivoted = pivoted;
+out:
+  return status;
+}
