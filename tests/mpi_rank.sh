@@ -1,7 +1,10 @@
 #!/bin/sh
-# mpi_rank.sh PROGRAM ARGUMENT...: runs one rank, with a STARPU_HOME of its own: ranks that start at the same time
-# would read each other's half-written files. The rank is told by Open MPI, by MPICH and its kin, or by Slurm.
-STARPU_HOME=${STARPU_HOME:-.}/rank${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}
-export STARPU_HOME
+# mpi_rank.sh PROGRAM ARGUMENT...: runs one rank, which Open MPI, MPICH and its kin, or Slurm number.
+#   - a STARPU_HOME of its own: ranks that start at the same time would read each other's half-written files
+#   - a core of its own for its worker, as far as there are cores: unbound ranks would all bind theirs to core 0
+rank=${OMPI_COMM_WORLD_LOCAL_RANK:-${PMI_RANK:-${SLURM_LOCALID:-0}}}
+STARPU_HOME=${STARPU_HOME:-.}/rank$rank
+STARPU_WORKERS_CPUID=$((rank % $(nproc)))
+export STARPU_HOME STARPU_WORKERS_CPUID
 mkdir -p "$STARPU_HOME"
 exec "$@"

@@ -23,7 +23,7 @@ typedef struct tsi_transport_ops {
   void (*progress)(tsi_mailbox *); /* may be NULL */
 } tsi_transport_ops;
 
-extern const tsi_transport_ops tsi_transport_direct;
+extern const tsi_transport_ops tsi_transport_direct, tsi_transport_starpu_mpi;
 
 struct tsi_transport {
   tsi_env *env;

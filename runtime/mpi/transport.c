@@ -8,6 +8,7 @@ static const struct {
   const tsi_transport_ops *ops;
 } kinds[TSI_TRANSPORT_KINDS] = {
     [TSI_TRANSPORT_DIRECT] = {"direct", &tsi_transport_direct},
+    [TSI_TRANSPORT_STARPU_MPI] = {"starpu_mpi", &tsi_transport_starpu_mpi},
 };
 
 const char *tsi_transport_kind_name(tsi_transport_kind kind) {
