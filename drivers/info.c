@@ -137,6 +137,9 @@ int tsi_command_info(const tsi_settings *settings) {
   tristar_tree_view tree;
   histogram h = {0};
   if (settings->operand[0] == NULL) return tsi_usage_error("info", "no MATRIX given");
+  if (settings->layout != NULL) return tsi_info_layout(settings);
+  if (settings->nrhs > 0 || settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
+    return tsi_usage_error("info", "--nrhs, --algo, --map and --message-tree need --layout");
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
             tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
             tsi_session_plan(s, 1) &&

@@ -40,6 +40,9 @@ static const char *const orderings[] = {"metis", "natural", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const ops[] = {"N", "T", "C", NULL};
+static const char *const algorithms[] = {"new", "baseline", "2d", NULL};
+static const char *const maps[] = {"subtree", "cyclic", NULL};
+static const char *const trees[] = {"binary", "flat", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
 #define FIELD(name) offsetof(tsi_settings, name)
@@ -51,6 +54,7 @@ static const option_row rows[] = {
   {"rhs", TEXT, FIELD(rhs), TSI_SOLVE, "FILE", "right-hand sides, a Matrix Market file (default: pseudo-random)", 0, 0, NULL},
   {"rows", TEXT, FIELD(rows), TSI_SOLVE, "FILE", "only these rows of X, numbered from 1 (white space between them)", 0, 0, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_SOLVE, "N", "pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
+  {"nrhs", NUMBER, FIELD(nrhs), TSI_INFO, "N", "--layout: right-hand sides (default 1)", 1, 1000000, NULL},
   {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "take the graph Laplacian of the pattern plus the identity instead", 0, 0, NULL},
   {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or double (default: d or z); sd, cz: single factors, double solution", 0, 0, precisions},
   {"op", CHOICE, FIELD(op), TSI_SOLVE, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
@@ -62,6 +66,10 @@ static const option_row rows[] = {
   {"workers", NUMBER, FIELD(workers), MATRIX | TSI_CALIBRATE, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
   {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
   {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO, "WORD[+WORD...]", "solve in another way, to compare: see below", 0, 0, NULL},
+  {"layout", TEXT, FIELD(layout), TSI_INFO, "PXxPYxPZ", "count the messages of a solve on so many processes instead, without factorization", 0, 0, NULL},
+  {"algo", CHOICE, FIELD(algo), TSI_INFO, "new|baseline|2d", "--layout: one exchange between grids; one a level; a single grid, PZ = 1", 0, 0, algorithms},
+  {"map", CHOICE, FIELD(map), TSI_INFO, "subtree|cyclic", "--layout: balanced subtrees whole on a process, or all panels spread", 0, 0, maps},
+  {"message-tree", CHOICE, FIELD(message_tree), TSI_INFO, "binary|flat", "--layout: the way of broadcasts and reductions in a grid", 0, 0, trees},
   {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of refinement (default 5; 0 only measures)", 0, 1000, NULL},
   {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12; s, c: 1e-5)", 0, 0, NULL},
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (done anyway if pivots were perturbed)", 0, 0, NULL},
@@ -197,6 +205,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->rounds = 5;
   settings->tolerance = -1;
   settings->precision = -1;
+  settings->algo = settings->map = settings->message_tree = -1;
 }
 
 /* The rows of the command as getopt_long wants them; val is the number of the row plus FIRST, which is beyond

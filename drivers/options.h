@@ -30,6 +30,9 @@ typedef struct tsi_settings {
   int method, ordering, matching, engine;
   int64_t order_seed, workers, chunk_bytes;
   const char *variant; /* WORD[+WORD...], known words; NULL: none */
+  /* a distributed solve; negative: not given */
+  const char *layout;          /* PXxPYxPZ; NULL: none */
+  int algo, map, message_tree; /* 0 ..: one of new, baseline, 2d; enumerators of tristar.h */
   /* solve */
   int op; /* 0 ..: one of N, T, C */
   int64_t refine, repeat, in_flight;

@@ -159,6 +159,7 @@ bool tsi_session_analyze(tsi_session *s) {
   options.ordering = (tristar_ordering)s->settings->ordering;
   options.matching = (tristar_matching)s->settings->matching;
   options.single_factors = s->single_factors;
+  options.leaf_parts = s->leaf_parts;
   tsi_variant_apply(s->settings->variant, &options, &ignored);
   if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
   tristar_analysis_get_stats(s->analysis, &s->a);

@@ -22,6 +22,7 @@ typedef struct tsi_session {
   void *values;                   /* converted to another precision; NULL: not */
   const tsi_precision *precision; /* of view.values */
   bool single_factors;            /* --precision sd, cz: of a double matrix */
+  int leaf_parts;                 /* of the analysis to come; 0: no separator tree */
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   tristar_plan_t *plan;

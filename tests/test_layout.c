@@ -1,6 +1,8 @@
 /* Layouts, shares and programs of all processes together: every entry of the factor is held as often as there
- * are copies, every message that is sent is received, and the steps of all processes can run. */
+ * are copies, every message that is sent is received, the steps of all processes can run, and the messages
+ * that are counted without programs are theirs. */
 #include "dag/program.h"
+#include "dag/traffic.h"
 #include "runtime/context.h"
 #include "runtime/factor.h"
 #include "tests/check.h"
@@ -152,6 +154,50 @@ static void check_runs(const world *w, bool in_order) {
   free(ran);
 }
 
+static void count_messages(const tsi_message *message, tsi_index count, tsi_traffic_count *counts) {
+  for (tsi_index m = 0; m < count; m++) {
+    counts[tsi_traffic_class_of(message[m].kind)].messages++;
+    counts[tsi_traffic_class_of(message[m].kind)].rows += message[m].rows;
+  }
+}
+
+static tsi_count entries_of(const tsi_share *share) {
+  tsi_count entries = 0;
+  for (tsi_index k = 0; k < share->chunks->count; k++)
+    for (tsi_index j = share->chunks->panel[k]; j < share->chunks->panel[k + 1]; j++) {
+      const tsi_count width = tsi_panel_width(share->panels, j);
+      entries += width * share->panels->height[j];
+      if (share->role[k] & TSI_ROLE_DIAGONAL) entries += width * (width + 1) / 2;
+    }
+  return entries;
+}
+
+/* Counted traffic is that of the programs. */
+static void check_traffic(const world *w, tsi_tree tree) {
+  tsi_traffic *traffic;
+  CHECK_OK(tsi_traffic_create(w->env, w->layout, w->panels, tree, &traffic));
+  CHECK_OK(tsi_traffic_check(w->env, traffic, w->layout, w->panels));
+  CHECK(traffic->ranks == w->ranks);
+  for (tsi_index r = 0; r < w->ranks; r++) {
+    const tsi_program *program = w->program[r];
+    tsi_traffic_rank rank = {.entries = entries_of(w->share[r])};
+    count_messages(program->send, program->sends, rank.sent);
+    count_messages(program->receive, program->receives, rank.received);
+    for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++) {
+      const tsi_traffic_count *sent = &traffic->rank[r].sent[k], *received = &traffic->rank[r].received[k];
+      CHECK_MSG(sent->messages == rank.sent[k].messages && sent->rows == rank.sent[k].rows,
+                "rank %d sends %lld messages of class %d, not %lld", r, (long long)rank.sent[k].messages, k,
+                (long long)sent->messages);
+      CHECK_MSG(received->messages == rank.received[k].messages && received->rows == rank.received[k].rows,
+                "rank %d receives %lld messages of class %d, not %lld", r,
+                (long long)rank.received[k].messages, k, (long long)received->messages);
+    }
+    CHECK_MSG(traffic->rank[r].entries == rank.entries, "rank %d has %lld entries, not %lld", r,
+              (long long)rank.entries, (long long)traffic->rank[r].entries);
+  }
+  tsi_traffic_destroy(w->env, &traffic);
+}
+
 static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index px, tsi_index py,
                          tsi_index pz) {
   for (int variant = 0; variant < 8; variant++) {
@@ -164,10 +210,12 @@ static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index p
                                         .ceiling_bytes = 4000,
                                         .slice_bytes = 1000,
                                         .scalar_bytes = 8};
+    const tsi_tree tree = variant & 4 ? TSI_TREE_FLAT : TSI_TREE_BINARY;
     world w;
-    world_create(env, an, &options, variant & 4 ? TSI_TREE_FLAT : TSI_TREE_BINARY, &w);
+    world_create(env, an, &options, tree, &w);
     check_entries(&w);
     check_messages(&w);
+    check_traffic(&w, tree);
     check_runs(&w, true);
     check_runs(&w, false);
     world_destroy(&w);

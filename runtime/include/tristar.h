@@ -785,6 +785,37 @@ typedef struct tristar_layout {
 /* 1 x 1 x 1, NEW, SUBTREE, BINARY. */
 TRISTAR_API void tristar_layout_init(tristar_layout *layout);
 
+/* A figure of every process: its sum, and its smallest, mean and largest value. */
+typedef struct tristar_range {
+  double total, min, mean, max;
+} tristar_range;
+
+/* Messages of one solve, and their bytes. What all processes send together they receive together. */
+typedef struct tristar_messages {
+  tristar_range sent, received, sent_bytes, received_bytes;
+} tristar_messages;
+
+typedef struct tristar_traffic {
+  int64_t ranks;
+  int64_t chunks;        /* of the solve, copies not counted */
+  int64_t spread_chunks; /* that have their rows on several processes of a grid */
+  int grid_steps; /* steps of messages between grids, one after the other: log2 pz; BASELINE: 2 log2 pz */
+  tristar_messages broadcast, reduction; /* within grids: parts of x that go out, sums that come in */
+  tristar_messages grids;                /* between grids */
+  tristar_messages all;
+  tristar_range factor_bytes; /* of one triangular factor as stored, with all copies */
+  double balance;             /* factor_bytes.max / factor_bytes.mean; 1 if there is none */
+} tristar_traffic;
+
+/* Counts what a solve with nrhs right-hand sides sends in this layout, forward and backward, without doing or
+ * even preparing it: any number of processes up to 2^20, on one. Values are scalars of the factor. layout may
+ * be NULL: the default. Errors: ARGUMENT (nrhs < 1, an unknown enumerator, a layout with a number below 1, or
+ * a pz that is no power of two or above leaf_parts), TOO_LARGE (more than 2^20 processes), UNSUPPORTED
+ * (factors from elsewhere with different structures of L and U), MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis,
+                                                                  const tristar_layout *layout, int64_t nrhs,
+                                                                  tristar_traffic *out);
+
 #ifdef __cplusplus
 }
 #endif
