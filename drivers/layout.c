@@ -6,6 +6,7 @@
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/layout.h"
 #include "drivers/report.h"
 
 #define EXTENT_MOST (1 << 20) /* of px, py, pz: what the library takes together */
@@ -28,27 +29,43 @@ static int scan_extent(const char **at, char end) {
   return (int)value;
 }
 
-/* What --layout, --algo, --map and --message-tree say. Gives an exit status. */
-static int read_layout(const tsi_settings *settings, tristar_layout *layout) {
+const char *tsi_algorithm_name(const tsi_settings *settings) {
+  return algorithm_names[given(settings->algo)];
+}
+const char *tsi_map_name(tristar_map map) {
+  return map_names[map];
+}
+const char *tsi_tree_name(tristar_tree tree) {
+  return tree_names[tree];
+}
+
+/* What is wrong with the words; "": nothing. */
+static void scan_layout(const tsi_settings *settings, tristar_layout *layout, char *wrong, size_t size) {
   const char *at = settings->layout;
+  *wrong = '\0';
   tristar_layout_init(layout);
+  layout->algorithm = settings->algo == 1 ? TRISTAR_ALGORITHM_BASELINE : TRISTAR_ALGORITHM_NEW;
+  layout->map = (tristar_map)given(settings->map);
+  layout->tree = (tristar_tree)given(settings->message_tree);
+  layout->px = 0;
+  if (strcmp(at, "auto") == 0) return;
   layout->px = scan_extent(&at, 'x');
   layout->py = layout->px > 0 ? scan_extent(&at, 'x') : 0;
   layout->pz = layout->py > 0 ? scan_extent(&at, '\0') : 0;
   if (layout->pz == 0)
-    return tsi_usage_error("info", "--layout %s: not three numbers PXxPYxPZ from 1 to %d", settings->layout,
-                           EXTENT_MOST);
-  if ((layout->pz & (layout->pz - 1)) != 0)
-    return tsi_usage_error("info", "--layout %s: the last number is not a power of two", settings->layout);
-  if (settings->algo == 2 && layout->pz > 1)
-    return tsi_usage_error("info", "--algo 2d needs one grid, such as --layout %dx%dx1", layout->px,
-                           layout->py);
-  if (settings->tree != NULL || settings->dot != NULL)
-    return tsi_usage_error("info", "--tree and --dot do not go together with --layout");
-  layout->algorithm = settings->algo == 1 ? TRISTAR_ALGORITHM_BASELINE : TRISTAR_ALGORITHM_NEW;
-  layout->map = (tristar_map)given(settings->map);
-  layout->tree = (tristar_tree)given(settings->message_tree);
-  return TSI_EXIT_OK;
+    snprintf(wrong, size, "--layout %.64s: not three numbers PXxPYxPZ from 1 to %d", settings->layout,
+             EXTENT_MOST);
+  else if ((layout->pz & (layout->pz - 1)) != 0)
+    snprintf(wrong, size, "--layout %.64s: the last number is not a power of two", settings->layout);
+  else if (settings->algo == 2 && layout->pz > 1)
+    snprintf(wrong, size, "--algo 2d needs one grid, such as --layout %dx%dx1", layout->px, layout->py);
+}
+
+int tsi_layout_read(const char *command, const tsi_settings *settings, bool quiet, tristar_layout *layout) {
+  char wrong[160];
+  scan_layout(settings, layout, wrong, sizeof wrong);
+  if (*wrong == '\0') return TSI_EXIT_OK;
+  return quiet ? TSI_EXIT_USAGE : tsi_usage_error(command, "%s", wrong);
 }
 
 static void print_row(const char *label, const tristar_range *messages, const tristar_range *bytes) {
@@ -127,8 +144,11 @@ int tsi_info_layout(const tsi_settings *settings) {
   tristar_layout layout;
   tristar_traffic traffic = {0};
   const int64_t nrhs = settings->nrhs > 0 ? settings->nrhs : 1;
-  const int status = read_layout(settings, &layout);
+  const int status = tsi_layout_read("info", settings, false, &layout);
   if (status != TSI_EXIT_OK) return status;
+  if (layout.px == 0) return tsi_usage_error("info", "--layout auto: of `tristar solve` under mpiexec only");
+  if (settings->tree != NULL || settings->dot != NULL)
+    return tsi_usage_error("info", "--tree and --dot do not go together with --layout");
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
   s->leaf_parts = layout.pz;
   ok = ok && tsi_session_analyze(s) &&

@@ -43,6 +43,7 @@ static const char *const ops[] = {"N", "T", "C", NULL};
 static const char *const algorithms[] = {"new", "baseline", "2d", NULL};
 static const char *const maps[] = {"subtree", "cyclic", NULL};
 static const char *const trees[] = {"binary", "flat", NULL};
+static const char *const transports[] = {"auto", "direct", "starpu_mpi", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
 #define FIELD(name) offsetof(tsi_settings, name)
@@ -67,8 +68,12 @@ static const option_row rows[] = {
   {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
   {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO, "WORD[+WORD...]", "solve in another way, to compare: see below", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_INFO, "PXxPYxPZ", "count the messages of a solve on so many processes instead, without factorization", 0, 0, NULL},
-  {"algo", CHOICE, FIELD(algo), TSI_INFO, "new|baseline|2d", "--layout: one exchange between grids; one a level; a single grid, PZ = 1", 0, 0, algorithms},
-  {"map", CHOICE, FIELD(map), TSI_INFO, "subtree|cyclic", "--layout: balanced subtrees whole on a process, or all panels spread", 0, 0, maps},
+  {"layout", TEXT, FIELD(layout), TSI_SOLVE, "PXxPYxPZ|auto", "under mpiexec: spread the factor over so many processes", 0, 0, NULL},
+  {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE, "new|baseline|2d", "--layout: one exchange between grids; one a level; a single grid, PZ = 1", 0, 0, algorithms},
+  {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE, "subtree|cyclic", "--layout: balanced subtrees whole on a process, or all panels spread", 0, 0, maps},
+  {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", "--layout: the way of broadcasts and reductions in a grid", 0, 0, trees},
+  {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi", "--layout: the way of messages (auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
+  {"svg", TEXT, FIELD(svg), TSI_SOLVE, "FILE", "--layout: draw where the time of each process went (SVG)", 0, 0, NULL},
   {"message-tree", CHOICE, FIELD(message_tree), TSI_INFO, "binary|flat", "--layout: the way of broadcasts and reductions in a grid", 0, 0, trees},
   {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of refinement (default 5; 0 only measures)", 0, 1000, NULL},
   {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12; s, c: 1e-5)", 0, 0, NULL},
@@ -206,6 +211,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->tolerance = -1;
   settings->precision = -1;
   settings->algo = settings->map = settings->message_tree = -1;
+  settings->first_core = -1;
 }
 
 /* The rows of the command as getopt_long wants them; val is the number of the row plus FIRST, which is beyond

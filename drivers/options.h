@@ -33,6 +33,8 @@ typedef struct tsi_settings {
   /* a distributed solve; negative: not given */
   const char *layout;          /* PXxPYxPZ; NULL: none */
   int algo, map, message_tree; /* 0 ..: one of new, baseline, 2d; enumerators of tristar.h */
+  int transport;               /* enumerator of tristar_mpi.h */
+  int first_core;              /* of the workers of this process; no option of its own */
   /* solve */
   int op; /* 0 ..: one of N, T, C */
   int64_t refine, repeat, in_flight;

@@ -14,6 +14,7 @@
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/distributed.h"
 #include "drivers/in_flight.h"
 #include "drivers/paths.h"
 #include "drivers/report.h"
@@ -289,6 +290,10 @@ int tsi_command_solve(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   result r = {.rcond = NAN};
   if (settings->operand[0] == NULL) return tsi_usage_error("solve", "no MATRIX given");
+  if (settings->layout != NULL || tsi_started_by_mpiexec()) return tsi_solve_distributed(settings);
+  if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0 || settings->transport > 0 ||
+      settings->svg != NULL)
+    return tsi_usage_error("solve", "--algo, --map, --tree, --transport and --svg need --layout");
   if (settings->rhs != NULL && settings->nrhs > 0)
     return tsi_usage_error("solve", "--nrhs and --rhs: the file tells how many right-hand sides there are");
   if (settings->repeat < settings->in_flight)

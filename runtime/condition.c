@@ -49,7 +49,7 @@ tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal) {
   if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
   tsi_env *env = &plan->ts->env;
   if (reciprocal == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reciprocal is NULL");
-  TSI_TRY(tsi_need_matrix(plan));
+  TSI_TRY(tsi_need_matrix(plan->factor));
   const tsi_index n = plan->factor->analysis->pattern->n;
   scaled_inverse inverse = {plan, tsi_sparse_kernels_select(plan->factor->analysis->pattern->scalar)};
   *reciprocal = 1; /* an empty matrix */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <starpu.h>
+#include <unistd.h>
 
 #include "runtime/blas.h"
 #include "runtime/calibration.h"
@@ -14,6 +15,7 @@
 void tristar_config_init(tristar_config *config) {
   memset(config, 0, sizeof *config);
   config->use_starpu = 1;
+  config->first_core = -1;
   config->log_level = TRISTAR_LOG_INFO;
 }
 
@@ -37,6 +39,7 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
   ts->env.memory.fail_at = config->fail_allocation;
   ts->use_starpu = config->use_starpu != 0;
   ts->workers = config->workers;
+  ts->first_core = config->first_core;
   if (config->scheduler) snprintf(ts->scheduler, sizeof ts->scheduler, "%s", config->scheduler);
   if (config->workers < 0) {
     const tristar_status status = tsi_fail(&ts->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
@@ -61,6 +64,15 @@ void tristar_destroy(tristar_t **ts) {
   *ts = NULL;
 }
 
+/* Workers on the cores that the context asks for; STARPU_WORKERS_CPUID has precedence. */
+static void bind_workers(const tristar_t *ts, struct starpu_conf *conf) {
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  if (ts->first_core < 0 || cores < 1 || getenv("STARPU_WORKERS_CPUID") != NULL) return;
+  conf->use_explicit_workers_bindid = 1;
+  for (int w = 0; w < STARPU_NMAXWORKERS; w++)
+    conf->workers_bindid[w] = (unsigned)((ts->first_core + w) % cores);
+}
+
 static tristar_status start_starpu(tristar_t *ts) {
   tristar_status status = TRISTAR_OK;
   struct starpu_conf conf;
@@ -68,6 +80,7 @@ static tristar_status start_starpu(tristar_t *ts) {
   if (code != 0)
     TSI_FAIL(&ts->env, TRISTAR_ERR_RUNTIME, "starpu_conf_init gave %d (%s)", code, strerror(-code));
   if (ts->workers > 0) conf.ncpus = ts->workers;
+  bind_workers(ts, &conf);
   conf.sched_policy_name = ts->scheduler[0] ? ts->scheduler : "lws"; /* STARPU_SCHED has precedence */
   conf.catch_signals = 0;
   code = starpu_init(&conf);

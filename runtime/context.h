@@ -13,6 +13,7 @@ struct tristar_s {
   tsi_env env;
   bool use_starpu;
   int workers;          /* asked for; 0: StarPU's default */
+  int first_core;       /* of the workers; -1: StarPU's choice */
   char scheduler[64];   /* asked for; "": StarPU's default rules, then lws */
   pthread_mutex_t lock; /* guards all below */
   bool starpu_running;  /* started by us or found running */

@@ -49,7 +49,7 @@ tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_
   if (options->max_steps < 0 || options->max_iterations < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d, max_iterations %d", options->max_steps,
              options->max_iterations);
-  TSI_TRY(tsi_need_matrix(plan));
+  TSI_TRY(tsi_need_matrix(plan->factor));
   TSI_TRY(tristar_solve(plan, op, nrhs, b, ldb, x, ldx));
   const size_t scalar = plan->factor->user_bytes, n = (size_t)plan->factor->analysis->pattern->n;
   if (n > 0 && nrhs > 0 &&

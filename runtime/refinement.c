@@ -5,9 +5,9 @@
 
 #include "runtime/fgmres.h"
 
-tristar_status tsi_need_matrix(const tristar_plan_t *plan) {
-  if (plan->factor->has_matrix) return TRISTAR_OK;
-  return tsi_fail(&plan->ts->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+tristar_status tsi_need_matrix(const tristar_factor_t *factor) {
+  if (factor->has_matrix) return TRISTAR_OK;
+  return tsi_fail(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
                   "the factor was imported without its matrix");
 }
 
@@ -15,7 +15,7 @@ tristar_status tsi_refinement_begin(tristar_plan_t *plan, tristar_op op, tsi_ref
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
-  TSI_TRY(tsi_need_matrix(plan));
+  TSI_TRY(tsi_need_matrix(plan->factor));
   const tsi_pattern *pattern = factor->analysis->pattern;
   const size_t column = (size_t)pattern->n * factor->user_bytes;
   r->plan = plan;

@@ -33,6 +33,6 @@ TRISTAR_CHECKED tristar_status tsi_refine(const tsi_refinement *r, const void *b
                                           tristar_refine_result *result);
 
 /* Errors: UNSUPPORTED if the factor was imported without its matrix. */
-TRISTAR_CHECKED tristar_status tsi_need_matrix(const tristar_plan_t *plan);
+TRISTAR_CHECKED tristar_status tsi_need_matrix(const tristar_factor_t *factor);
 
 #endif

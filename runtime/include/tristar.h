@@ -86,6 +86,8 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 typedef struct tristar_config {
   int use_starpu;              /* 1: tasks on StarPU; 0: everything on the calling thread */
   int workers;                 /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores */
+  int first_core;              /* workers are bound to cores first_core, first_core + 1, .., if TriStar starts
+                                  StarPU and STARPU_WORKERS_CPUID is not set; -1: as StarPU does it */
   const char *scheduler;       /* StarPU scheduler if TriStar starts StarPU; NULL: STARPU_SCHED, or lws */
   int check;                   /* 1: verify every internal structure as it is built (also TRISTAR_CHECK=1) */
   tristar_log_fn log;          /* NULL: silent */
@@ -692,6 +694,14 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
                                                                  void *x, int64_t ldx,
                                                                  const tristar_refine_options *options,
                                                                  tristar_refine_result *result);
+
+/* R = B - op(A) X for the matrix of a factor, and the componentwise backward error of X (as above, the largest
+ * over the right-hand sides; NaN if X has one). r may be NULL, or b; backward_error may be NULL. Errors:
+ * ARGUMENT, MEMORY, UNSUPPORTED: the factor was imported without its matrix. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
+                                                            int64_t nrhs, const void *b, int64_t ldb,
+                                                            const void *x, int64_t ldx, void *r, int64_t ldr,
+                                                            double *backward_error);
 
 /* Estimate of 1 / (|A| |A^-1|) in the 1-norm, A as scaled for the factorization (Hager 1984, Higham 1988): 4
  * to 10 solves, mostly 5. A value below the unit roundoff means: singular to working precision. Errors: those

@@ -11,7 +11,8 @@
  * the same status, and where another rank failed its message. MPI must have been initialized with
  * MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE; with SERIALIZED the program itself must not call MPI while a
  * collective function of TriStar runs. TriStar duplicates the communicator and neither initializes nor
- * finalizes MPI. These functions are in libtristar where that was built with MPI (CMake: TRISTAR_WITH_MPI). */
+ * finalizes MPI. These functions are in libtristar where that was built with MPI (CMake: TRISTAR_WITH_MPI).
+ */
 #ifndef TRISTAR_MPI_H
 #define TRISTAR_MPI_H
 
@@ -22,6 +23,11 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Collective. Shares the cores of every node among the ranks of comm on it: sets config->first_core, and
+ * config->workers if it is 0 and STARPU_NCPU is not set. Without it StarPU binds the workers of all ranks to
+ * the same cores, unless mpiexec has bound the ranks. Errors: ARGUMENT (config is NULL), RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config);
 
 typedef struct tristar_distributed_s tristar_distributed_t;
 

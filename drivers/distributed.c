@@ -1,0 +1,443 @@
+/* Solves under mpiexec: see distributed.h. */
+#include "drivers/distributed.h"
+
+#include <stdlib.h>
+
+#include "drivers/console.h"
+
+/* Set by Open MPI; by MPICH and its kin; by Slurm. */
+bool tsi_started_by_mpiexec(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    const char *value = getenv(names[k]);
+    if (value != NULL && atoi(value) > 1) return true;
+  }
+  return false;
+}
+
+#ifndef TSI_HAVE_MPI
+
+int tsi_solve_distributed(const tsi_settings *settings) {
+  tsi_console_error("solve: %s: this program was built without MPI (CMake: TRISTAR_WITH_MPI)",
+                    settings->layout ? "--layout" : "started as one of several processes");
+  return TSI_EXIT_FAILED;
+}
+
+#else
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "drivers/layout.h"
+#include "drivers/processes_svg.h"
+#include "drivers/report.h"
+#include "drivers/rhs.h"
+#include "runtime/base/median.h"
+
+typedef struct solution {
+  int rank, ranks;
+  tristar_layout layout;
+  tristar_distributed_t *distributed;
+  int64_t nrhs;
+  tristar_dense b, x;      /* rank 0 */
+  double *sweep, *whole;   /* repeat: seconds of the sweeps, of the solves */
+  double sweep_s, whole_s; /* medians, as rank 0 sees them */
+  uint64_t checksum;
+  double initial_error, error;
+  int steps;                        /* of refinement */
+  tristar_distributed_stats *stats; /* ranks, on rank 0 */
+} solution;
+
+static const char op_letters[] = "NTC";
+static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+
+/* All ranks learn whether rank 0 goes on. */
+static bool rank_0_says(bool ok) {
+  int value = ok;
+  MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return value;
+}
+
+/* ---- A layout for the machine -------------------------------------------------------------------------- */
+
+/* Seconds of a message: half a round trip of 8 bytes between ranks 0 and 1, the fastest of some. */
+static double message_seconds(const solution *z) {
+  double fastest = 1, value = 0;
+  for (int turn = 0; turn < 200 && z->ranks > 1; turn++) {
+    const double begin = tsi_now();
+    if (z->rank == 0) {
+      MPI_Send(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
+      MPI_Recv(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (z->rank == 1) {
+      MPI_Recv(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+    }
+    fastest = fmin(fastest, (tsi_now() - begin) / 2);
+  }
+  return fastest;
+}
+
+/* What a task costs beside its message. */
+#define TASK_SECONDS 4e-6
+
+/* Predicted seconds: the heaviest process reads its share twice, and takes its messages one after the other.
+ */
+static double predicted_seconds(const tristar_traffic *t, double bytes_per_second, double message) {
+  return 2 * t->factor_bytes.max / bytes_per_second +
+         (message + TASK_SECONDS) * (t->all.sent.max + t->all.received.max) / 2 +
+         t->all.sent_bytes.max / bytes_per_second;
+}
+
+/* On rank 0: the layout with the least predicted time among all with so many processes. */
+static bool choose_layout(tsi_session *s, solution *z, double message) {
+  tristar_calibration machine;
+  double best = INFINITY;
+  tristar_layout candidate = z->layout;
+  if (!tsi_session_check(s, tristar_get_calibration(s->ts, &machine), s->name)) return false;
+  const double bandwidth = 1e9 * machine.read_gbps_one;
+  for (candidate.pz = 1; candidate.pz <= s->leaf_parts; candidate.pz *= 2)
+    for (candidate.px = 1; candidate.px * candidate.pz <= z->ranks; candidate.px++) {
+      tristar_traffic traffic;
+      candidate.py = z->ranks / candidate.px / candidate.pz;
+      if (candidate.px * candidate.py * candidate.pz != z->ranks) continue;
+      if (s->settings->algo == 2 && candidate.pz > 1) continue;
+      if (!tsi_session_check(s, tristar_layout_traffic(s->analysis, &candidate, z->nrhs, &traffic), s->name))
+        return false;
+      const double seconds = predicted_seconds(&traffic, bandwidth, message);
+      if (seconds >= best) continue;
+      best = seconds;
+      z->layout = candidate;
+    }
+  return true;
+}
+
+/* ---- Solving ------------------------------------------------------------------------------------------- */
+
+static bool factor_on_rank_0(tsi_session *s, solution *z, double message) {
+  const bool automatic = z->layout.px == 0;
+  s->leaf_parts = z->layout.pz;
+  if (automatic)
+    for (s->leaf_parts = 1; z->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
+  return tsi_session_read(s) && tsi_rhs_make(s, &z->b) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) &&
+         tsi_session_analyze(s) && (z->nrhs = z->b.cols, true) &&
+         (!automatic || choose_layout(s, z, message)) && tsi_session_factor(s);
+}
+
+static bool distribute(tsi_session *s, solution *z) {
+  tristar_distributed_options options;
+  tristar_distributed_options_init(&options);
+  MPI_Bcast(&z->layout, (int)sizeof z->layout, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  options.layout = z->layout;
+  options.transport = (tristar_transport)s->settings->transport;
+  options.engine = (tristar_engine)s->settings->engine;
+  options.nrhs = z->nrhs;
+  return tsi_session_check(s, tristar_distribute(s->ts, MPI_COMM_WORLD, s->factor, &options, &z->distributed),
+                           s->name);
+}
+
+static bool solve_once(tsi_session *s, solution *z, const void *b, void *x) {
+  const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
+  return tsi_session_check(
+      s, tristar_distributed_solve(z->distributed, ops[s->settings->op], z->nrhs, b, n, x, n), s->name);
+}
+
+/* --repeat timed solves after a warm-up, all with the same bits. */
+static bool solve_timed(tsi_session *s, solution *z) {
+  const int64_t repeat = s->settings->repeat, warm_up = repeat > 1;
+  for (int64_t k = -warm_up; k < repeat; k++) {
+    tristar_distributed_stats stats;
+    if (!solve_once(s, z, z->b.values, z->x.values)) return false;
+    tristar_distributed_get_stats(z->distributed, &stats);
+    if (k >= 0) z->sweep[k] = stats.sweep_seconds;
+    if (k >= 0) z->whole[k] = stats.solve_seconds;
+    const uint64_t checksum = z->rank == 0 ? tsi_checksum(&z->x) : 0;
+    if (k == -warm_up) z->checksum = checksum;
+    const bool same = checksum == z->checksum;
+    if (!rank_0_says(same))
+      return tsi_session_fail(s, TRISTAR_ERR_INTERNAL,
+                              "%s: solve %" PRId64 " gave other bits: a defect of TriStar", s->name, k + 1);
+  }
+  z->sweep_s = tsi_median(z->sweep, (size_t)repeat);
+  z->whole_s = tsi_median(z->whole, (size_t)repeat);
+  return true;
+}
+
+static bool measure(tsi_session *s, solution *z, void *r, double *error) {
+  const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
+  return tsi_session_check(
+      s,
+      tristar_residual(s->factor, ops[s->settings->op], z->nrhs, z->b.values, n, z->x.values, n, r, n, error),
+      s->name);
+}
+
+static void add(const tsi_precision *precision, int64_t count, void *x, const void *d) {
+  const bool single = precision->scalar == TRISTAR_SINGLE || precision->scalar == TRISTAR_COMPLEX_SINGLE;
+  for (int64_t i = 0; i < count * precision->width; i++)
+    if (single)
+      ((float *)x)[i] += ((const float *)d)[i];
+    else
+      ((double *)x)[i] += ((const double *)d)[i];
+}
+
+/* Corrections with the residual that rank 0 computes, while they make the backward error smaller. */
+static bool refine(tsi_session *s, solution *z) {
+  tristar_dense r = {0, 0, TRISTAR_DOUBLE, NULL}, d = r, best = r;
+  bool ok = z->rank > 0 ||
+            (tsi_dense_make(s, z->b.rows, z->b.cols, &r) && tsi_dense_make(s, z->b.rows, z->b.cols, &d) &&
+             tsi_dense_make(s, z->b.rows, z->b.cols, &best));
+  ok = rank_0_says(ok) && (z->rank > 0 || measure(s, z, r.values, &z->error));
+  ok = rank_0_says(ok);
+  z->initial_error = z->error;
+  const size_t bytes = z->rank == 0 ? (size_t)(z->b.rows * z->b.cols) * s->precision->bytes : 0;
+  const double goal = z->rank == 0 ? 2 * s->precision->epsilon : 0;
+  while (ok && rank_0_says(z->steps < s->settings->refine && z->error > goal)) {
+    double now = INFINITY;
+    ok = solve_once(s, z, r.values, d.values);
+    if (ok && z->rank == 0) {
+      memcpy(best.values, z->x.values, bytes);
+      add(s->precision, z->b.rows * z->b.cols, z->x.values, d.values);
+      ok = measure(s, z, r.values, &now);
+    }
+    if (!rank_0_says(ok && now < z->error)) {
+      if (z->rank == 0 && ok) memcpy(z->x.values, best.values, bytes);
+      break;
+    }
+    z->steps++;
+    z->error = now;
+  }
+  free(r.values);
+  free(d.values);
+  free(best.values);
+  return rank_0_says(ok);
+}
+
+/* ---- What came out ------------------------------------------------------------------------------------- */
+
+static double tolerance(const tsi_session *s) {
+  return s->settings->tolerance >= 0 ? s->settings->tolerance : s->precision->tolerance;
+}
+
+static bool judge(tsi_session *s, const solution *z) {
+  if (z->error <= tolerance(s)) return true;
+  return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
+                          "%s: backward error %.1e is above the tolerance %.1e; %s perturbed", s->name,
+                          z->error, tolerance(s), tsi_text_many(s->f.perturbed_pivots, "pivot"));
+}
+
+/* A figure of all ranks. */
+typedef struct range {
+  double least, mean, most;
+} range;
+
+typedef double (*figure)(const tristar_distributed_stats *stats);
+
+static range range_of(const solution *z, figure value) {
+  range r = {INFINITY, 0, 0};
+  for (int k = 0; k < z->ranks; k++) {
+    const double v = value(&z->stats[k]);
+    r.least = fmin(r.least, v);
+    r.most = fmax(r.most, v);
+    r.mean += v / z->ranks;
+  }
+  return r;
+}
+
+#define FIGURE(name, expression)                                                                             \
+  static double name(const tristar_distributed_stats *s) {                                                   \
+    return expression;                                                                                       \
+  }
+FIGURE(compute, s->compute_seconds)
+FIGURE(xy, s->xy_seconds)
+FIGURE(between, s->z_seconds)
+FIGURE(idle, s->idle_seconds)
+FIGURE(redistribute, s->redistribute_seconds)
+FIGURE(factor_bytes, s->factor_bytes)
+FIGURE(xy_messages, (double)(s->broadcast.messages + s->reduction.messages))
+FIGURE(xy_bytes, (double)(s->broadcast.bytes + s->reduction.bytes))
+FIGURE(z_messages, (double)s->grids.messages)
+FIGURE(z_bytes, (double)s->grids.bytes)
+
+static const struct {
+  const char *label, *key;
+  figure value;
+  const char *(*text)(double);
+} figures[] = {{"arithmetic", "compute_s", compute, tsi_text_seconds},
+               {"XY waiting", "xy_s", xy, tsi_text_seconds},
+               {"Z waiting", "z_s", between, tsi_text_seconds},
+               {"idle", "idle_s", idle, tsi_text_seconds},
+               {"b and x", "redistribute_s", redistribute, tsi_text_seconds},
+               {"factor", "factor_bytes", factor_bytes, tsi_text_bytes},
+               {"XY messages", "xy_messages", xy_messages, NULL},
+               {"XY bytes", "xy_bytes", xy_bytes, tsi_text_bytes},
+               {"Z messages", "z_messages", z_messages, NULL},
+               {"Z bytes", "z_bytes", z_bytes, tsi_text_bytes}};
+#define FIGURES (sizeof figures / sizeof figures[0])
+
+static void print_figure(const char *text, double value) {
+  if (text)
+    printf(" %11s", text);
+  else
+    printf(" %11.4g", value);
+}
+
+static void print_report(const tsi_session *s, const solution *z) {
+  const tristar_layout *l = &z->layout;
+  const int workers = z->stats[0].workers;
+  if (s->settings->json != NULL && strcmp(s->settings->json, "-") == 0) return;
+  tsi_console_clear();
+  tsi_report_matrix(s);
+  tsi_report_analysis(s);
+  tsi_report_factor(s);
+  tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees; %s each", l->px, l->py, l->pz,
+             tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->tree),
+             workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
+  tsi_report("", "spread in %s", tsi_text_seconds(z->stats[0].distribute_seconds));
+  tsi_report("solve", "%s the sweeps, %s with b and x from and to rank 0 (median of %s)",
+             tsi_text_seconds(z->sweep_s), tsi_text_seconds(z->whole_s),
+             tsi_text_many(s->settings->repeat, "solve"));
+  tsi_report("accuracy", "backward error %.1e after %s of refinement (%.1e before)", z->error,
+             tsi_text_many(z->steps, "step"), z->initial_error);
+  if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
+  printf("\n%-22s %11s %11s %11s\n", "Of a process, last solve", "least", "mean", "most");
+  for (size_t f = 0; f < FIGURES; f++) {
+    const range r = range_of(z, figures[f].value);
+    printf("%-24s", figures[f].label);
+    print_figure(figures[f].text ? figures[f].text(r.least) : NULL, r.least);
+    print_figure(figures[f].text ? figures[f].text(r.mean) : NULL, r.mean);
+    print_figure(figures[f].text ? figures[f].text(r.most) : NULL, r.most);
+    putchar('\n');
+  }
+}
+
+static cJSON *make_json(const tsi_session *s, const solution *z) {
+  char checksum[32];
+  const char letter[2] = {op_letters[s->settings->op], '\0'};
+  cJSON *object = tsi_json_session(s), *o;
+  if (z->stats == NULL || z->stats[0].solve_seconds == 0) return object;
+  snprintf(checksum, sizeof checksum, "%016" PRIx64, z->checksum);
+  cJSON_AddStringToObject(object, "op", letter);
+  tsi_json_add_number(object, "nrhs", (double)z->nrhs);
+  tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
+  tsi_json_add_number(object, "sweep_s", z->sweep_s);
+  tsi_json_add_number(object, "solve_s", z->whole_s);
+  tsi_json_add_number(object, "distribute_s", z->stats[0].distribute_seconds);
+  tsi_json_add_number(object, "initial_backward_error", z->initial_error);
+  tsi_json_add_number(object, "backward_error", z->error);
+  tsi_json_add_number(object, "refinement_steps", z->steps);
+  cJSON_AddStringToObject(object, "checksum", checksum);
+  o = cJSON_AddObjectToObject(object, "layout");
+  tsi_json_add_number(o, "px", z->layout.px);
+  tsi_json_add_number(o, "py", z->layout.py);
+  tsi_json_add_number(o, "pz", z->layout.pz);
+  cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
+  cJSON_AddStringToObject(o, "map", tsi_map_name(z->layout.map));
+  cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(z->layout.tree));
+  cJSON *all = cJSON_AddArrayToObject(object, "processes");
+  for (int k = 0; k < z->ranks; k++) {
+    cJSON *one = cJSON_CreateObject();
+    tsi_json_add_number(one, "rank", k);
+    for (size_t f = 0; f < FIGURES; f++)
+      tsi_json_add_number(one, figures[f].key, figures[f].value(&z->stats[k]));
+    cJSON_AddItemToArray(all, one);
+  }
+  return object;
+}
+
+static bool write_results(tsi_session *s, const solution *z) {
+  char comment[512];
+  snprintf(comment, sizeof comment, "X of op %c, A = %.300s (tristar solve, TriStar %s, %s precision)",
+           op_letters[s->settings->op], s->name, tristar_version(), s->precision->text);
+  if (s->settings->out != NULL &&
+      !tsi_session_check(s, tristar_dense_write(s->ts, s->settings->out, &z->x, comment), s->settings->out))
+    return false;
+  return s->settings->svg == NULL || tsi_processes_svg(s, &z->layout, z->ranks, z->stats);
+}
+
+/* Everything after the context; gives what rank 0 found. */
+static bool run(tsi_session *s, solution *z) {
+  const double message = message_seconds(z);
+  bool ok = rank_0_says(z->rank > 0 || factor_on_rank_0(s, z, message));
+  if (!ok) return false;
+  ok = distribute(s, z) && solve_timed(s, z) &&
+       tsi_session_check(s, tristar_distributed_gather_stats(z->distributed, z->stats), s->name) &&
+       refine(s, z);
+  if (!ok || z->rank > 0) return ok;
+  ok = judge(s, z) && write_results(s, z);
+  print_report(s, z);
+  return ok;
+}
+
+/* The words that are wrong only under mpiexec, or only without. */
+static int check_words(const tsi_settings *settings, solution *z) {
+  const bool quiet = z->rank > 0;
+  if (settings->layout == NULL)
+    return quiet ? TSI_EXIT_USAGE
+                 : tsi_usage_error("solve", "%d processes: --layout PXxPYxPZ tells how they share the work",
+                                   z->ranks);
+  const int status = tsi_layout_read("solve", settings, quiet, &z->layout);
+  if (status != TSI_EXIT_OK) return status;
+  const tristar_layout *l = &z->layout;
+  if (l->px > 0 && (int64_t)l->px * l->py * l->pz != z->ranks)
+    return quiet ? TSI_EXIT_USAGE
+                 : tsi_usage_error("solve", "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
+                                   settings->layout, (int64_t)l->px * l->py * l->pz, z->ranks);
+  if (settings->rows != NULL || settings->in_flight > 1 || settings->variant != NULL || settings->condition ||
+      settings->forward_error || settings->report || (settings->rhs != NULL && settings->nrhs > 0))
+    return quiet ? TSI_EXIT_USAGE
+                 : tsi_usage_error("solve",
+                                   "--rows, --in-flight, --variant, --condition, --forward-error, "
+                                   "--report, and --rhs with --nrhs, do not go together with --layout");
+  return TSI_EXIT_OK;
+}
+
+static int solve(const tsi_settings *given) {
+  tsi_session session, *s = &session;
+  solution z = {.error = NAN};
+  tsi_settings settings = *given;
+  tristar_config cores;
+  MPI_Comm_rank(MPI_COMM_WORLD, &z.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &z.ranks);
+  const int wrong = check_words(given, &z);
+  if (wrong != TSI_EXIT_OK) return wrong;
+  tristar_config_init(&cores);
+  cores.workers = (int)settings.workers;
+  if (tristar_mpi_share_cores(MPI_COMM_WORLD, &cores) == TRISTAR_OK) {
+    settings.workers = cores.workers;
+    settings.first_core = cores.first_core;
+  }
+  bool ok = tsi_session_open(s, &settings, given->operand[0]);
+  z.sweep = calloc((size_t)settings.repeat, sizeof *z.sweep);
+  z.whole = calloc((size_t)settings.repeat, sizeof *z.whole);
+  z.stats = calloc((size_t)z.ranks, sizeof *z.stats);
+  if (ok && (z.sweep == NULL || z.whole == NULL || z.stats == NULL))
+    ok = tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", settings.repeat);
+  int all = ok;
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (all) ok = rank_0_says(run(s, &z));
+  if (z.rank == 0) tsi_json_write(s, make_json(s, &z));
+  tristar_distributed_destroy(&z.distributed);
+  free(z.b.values);
+  free(z.x.values);
+  free(z.sweep);
+  free(z.whole);
+  free(z.stats);
+  if (z.rank > 0) s->status = TRISTAR_OK; /* rank 0 tells */
+  const int status = tsi_session_close(s);
+  return status != TSI_EXIT_OK ? status : all && ok ? TSI_EXIT_OK : TSI_EXIT_FAILED;
+}
+
+int tsi_solve_distributed(const tsi_settings *settings) {
+  int level = MPI_THREAD_SINGLE;
+  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
+    tsi_console_error("MPI cannot be initialized");
+    return TSI_EXIT_FAILED;
+  }
+  const int status = solve(settings);
+  MPI_Finalize();
+  return status;
+}
+
+#endif

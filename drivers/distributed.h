@@ -1,0 +1,16 @@
+/* `tristar solve MATRIX --layout PXxPYxPZ` under mpiexec: a factor spread over processes.
+ *
+ * Rank 0 reads the matrix, analyzes and factors it; the factor is spread, all ranks solve, rank 0 judges x
+ * and tells everything. What fails on any rank is told by rank 0 once, and all ranks end with the same
+ * status. */
+#ifndef TSI_DRIVERS_DISTRIBUTED_H
+#define TSI_DRIVERS_DISTRIBUTED_H
+
+#include "drivers/options.h"
+
+/* Has mpiexec started this process as one of several? */
+bool tsi_started_by_mpiexec(void);
+
+int tsi_solve_distributed(const tsi_settings *settings);
+
+#endif
