@@ -82,10 +82,34 @@ out:
   return status;
 }
 
+static tsi_index common_multiple(tsi_index a, tsi_index b) {
+  tsi_index x = a, y = b;
+  while (y > 0) {
+    const tsi_index rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return a / x * b;
+}
+
+/* next[t], by node: the number of spread chunks of the node and its ancestors. */
+static void number_chunks(const tsi_layout *layout, const tsi_panels *panels, const tsi_index *node,
+                          const tsi_index *label, tsi_index *next) {
+  const tsi_index nodes = 2 * layout->pz - 1;
+  for (tsi_index t = 0; t < nodes; t++) next[t] = 0;
+  for (tsi_index c = 0; c < layout->chunks->count; c++) {
+    const tsi_index s = panels->supernode[layout->chunks->panel[c]];
+    if (label[s] == TSI_NONE) next[node[s]]++;
+  }
+  for (tsi_index t = nodes - 1; t-- > 0;) next[t] += next[tsi_separator_parent(layout->pz, t)];
+}
+
+/* next: scratch, by node. */
 static void place_chunks(tsi_layout *layout, const tsi_panels *panels, const tsi_index *node,
                          const tsi_index *label, tsi_index *next) {
   const tsi_chunks *chunks = layout->chunks;
-  for (tsi_index t = 0; t < 2 * layout->pz - 1; t++) next[t] = 0;
+  const tsi_index period = common_multiple(layout->px, layout->py);
+  number_chunks(layout, panels, node, label, next);
   for (tsi_index c = 0; c < chunks->count; c++) {
     const tsi_index s = panels->supernode[chunks->panel[c]];
     layout->node[c] = node[s];
@@ -98,9 +122,9 @@ static void place_chunks(tsi_layout *layout, const tsi_panels *panels, const tsi
       layout->row[c] = c % layout->px;
       layout->column[c] = c % layout->py;
     } else {
-      const tsi_index t = next[node[s]]++;
+      const tsi_index t = --next[node[s]];
       layout->row[c] = t % layout->px;
-      layout->column[c] = t / layout->px % layout->py;
+      layout->column[c] = (t + t / period) % layout->py;
     }
   }
 }

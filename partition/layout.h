@@ -14,8 +14,10 @@
  * Two maps choose them:
  *
  *   subtree    subtrees of supernodes, cut until they balance, are whole on one process of the grid of their
- *              leaf; what is above them is spread, chunk t of its node to row t mod Px and column t / Px mod
- * Py cyclic     every panel is spread, chunk c to row c mod Px and column c mod Py (Liu, Ding, Williams, Li,
+ *              leaf; what is above them is spread, chunk t to row t mod Px and column
+ *              (t + t / lcm(Px, Py)) mod Py: neighbours are in different columns, and each process in turn is
+ *              an anchor. t counts from the root's last chunk down: a node goes on where its parent ended
+ *   cyclic     every panel is spread, chunk c to row c mod Px and column c mod Py (Liu, Ding, Williams, Li,
  *              "Unified communication optimization strategies for sparse triangular solver on CPU and GPU
  *              clusters", SC 2023)
  *
