@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# driver_mpi.sh PROGRAM MPIEXEC [FLAG...] -- : `tristar solve --layout` under mpiexec: results, bits, wrong usage told
+# once, failures on rank 0, many processes on few cores, a process that is killed. Works in the current folder.
+program=$1
+shift
+mpiexec=()
+while [ "$1" != -- ]; do mpiexec+=("$1"); shift; done
+set -- "$program"
+. "$(dirname "$0")/driver.sh"
+rm -f -- *.json *.svg *.mtx # of an earlier run
+rm -f late.txt
+
+# ranks N STATUS REGEX ARGUMENT...: N processes of the program; status: 0, or - for any other one.
+ranks() {
+  local count=$1 expected=$2 regex=$3 status
+  shift 3
+  "${mpiexec[@]}" -n "$count" "$(dirname "$0")/mpi_rank.sh" "$tristar" "$@" >output.txt 2>&1 </dev/null
+  status=$?
+  if [ $((expected == 0)) -ne $((status == 0)) ] || ! grep -qE -e "$regex" output.txt; then
+    fail "$count processes, tristar $*: exit status $status, expected $expected and a line like: $regex"
+    cat output.txt >&2
+  fi
+}
+
+# ---- Results, and the same bits when repeated
+for layout in 2x1x1 1x2x1 1x1x2; do
+  for algo in new baseline; do
+    ranks 2 0 '^accuracy ' solve gen:s2d9pt:40 --layout $layout --algo $algo --repeat 3 --checksum --json $layout.$algo.json
+    python3 - $layout.$algo.json <<'EOF' || fail "$layout, $algo: figures"
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["backward_error"] < 1e-13 and r["sweep_s"] <= r["solve_s"], r
+p = r["processes"]
+assert len(p) == 2 and sum(q["factor_bytes"] for q in p) > 0
+assert all(q["compute_s"] >= 0 and q["xy_s"] >= 0 and q["z_s"] >= 0 for q in p)
+assert all((q["z_messages"] > 0) == (r["layout"]["pz"] > 1) for q in p), p
+EOF
+  done
+  [ "$(value checksum $layout.new.json)" != '' ] || fail "$layout: no checksum"
+done
+ranks 2 0 '^accuracy ' solve gen:convdiff3d:8 --layout 2x1x1 --map cyclic --tree flat --nrhs 5 --op T --out x.mtx
+[ "$(wc -l <x.mtx)" -gt 2560 ] || fail "x.mtx has $(wc -l <x.mtx) lines"
+ranks 4 0 '^layout ' solve gen:poisson3d7:8 --precision z --layout auto --svg bars.svg
+python3 -c 'import xml.dom.minidom, sys; sys.exit(len(xml.dom.minidom.parse("bars.svg").getElementsByTagName("rect")) < 21)' ||
+  fail "bars.svg is no picture of four processes"
+ranks 1 0 '^layout +1 x 1 x 1' solve gen:s2d9pt:20 --layout 1x1x1
+
+# ---- Wrong usage: told once
+ranks 2 - '^tristar: solve: --layout 3x1x1: 3 processes, but mpiexec has started 2$' solve gen:s2d9pt:20 --layout 3x1x1
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+ranks 3 - '^tristar: solve: --layout 1x1x3: the last number is not a power of two$' solve gen:s2d9pt:20 --layout 1x1x3
+ranks 2 - 'tells how they share the work$' solve gen:s2d9pt:20
+ranks 2 - 'do not go together with --layout$' solve gen:s2d9pt:20 --layout 2x1x1 --condition
+expect 2 'need --layout$' solve gen:s2d9pt:20 --algo new
+
+# ---- What rank 0 finds wrong ends all of them
+ranks 2 - '^tristar: .*no-such-file' solve no-such-file.mtx --layout 2x1x1
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n' >singular.mtx
+ranks 2 - '^tristar: singular.mtx: ' solve singular.mtx --layout 2x1x1
+TRISTAR_TRANSPORT=pigeon ranks 2 - 'TRISTAR_TRANSPORT is "pigeon"' solve gen:s2d9pt:20 --layout 2x1x1
+
+# ---- Eight processes on however few cores, 200 solves
+ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --repeat 200
+ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo baseline --map cyclic --engine serial --repeat 200
+
+# ---- A process is killed: the run ends
+"${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" solve gen:s2d9pt:60 --layout 2x1x1 --repeat 1000000 >output.txt 2>&1 </dev/null &
+run=$!
+victim=
+for _ in $(seq 100); do
+  sleep 0.1
+  victim=$(pgrep -P $run -x tristar | head -n 1)
+  [ -z "$victim" ] || break
+done
+sleep 2
+if [ -z "$victim" ]; then
+  fail "found no process to kill"
+  kill $run
+else
+  kill -KILL "$victim"
+fi
+( sleep 60; kill -KILL $run 2>/dev/null; echo late >late.txt ) &
+guard=$!
+wait $run
+status=$?
+kill $guard 2>/dev/null
+[ $status -ne 0 ] || fail "a killed process, and exit status 0"
+[ ! -e late.txt ] || fail "a minute after a process was killed the others still ran"
+finish
