@@ -9,6 +9,16 @@
 
 #include "codelets/cpu/vector.h"
 
+/* A sweep reads its factor strictly upwards or downwards, but panels are short, each waits for what those
+ * before it left, and processors foresee little in between, downwards less. So what lies AHEAD bytes further
+ * on is fetched; where the factor has ended, that has no effect. */
+#define AHEAD 8192
+
+/* Fetches the bytes from `from` up to `to`. */
+INLINE void fetch(const void *from, const void *to) {
+  for (const char *line = from; line < (const char *)to; line += 64) __builtin_prefetch(line, 0, 3);
+}
+
 /* sum over k of block(i,k) x[k], 8 rows; block has `stride` rows. */
 INLINE sum block_times(const tsi_scalar *block, tsi_index stride, tsi_index w, const tsi_scalar *x) {
   sum a0 = no_sum(), a1 = no_sum(), a2 = no_sum(), a3 = no_sum();
@@ -23,27 +33,32 @@ INLINE sum block_times(const tsi_scalar *block, tsi_index stride, tsi_index w, c
   return add_sums(add_sums(a0, a1), add_sums(a2, a3));
 }
 
-/* y[k] (partial sums) += block(:,k) xr, k descending. */
-INLINE void block_transposed(const tsi_scalar *block, tsi_index stride, tsi_index w, lanes xr,
-                             tsi_scalar *y) {
-  for (tsi_index k = w; k-- > 0;) {
-    sum a = load_sum(y + k * (ptrdiff_t)PARTIAL);
-    add_lanes(&a, load(block + k * (ptrdiff_t)stride), xr);
-    store_sum(y + k * (ptrdiff_t)PARTIAL, a);
-  }
-}
+/* Row blocks that are read together backwards, so that partial sums are read and written once for all of
+ * them. One, where a vector is one register: the fewer places are read at once, the better the processor
+ * foresees them. Four, where the sums of a wide panel fill the nearest cache. */
+#if defined TSI_SCALAR_Z
+#define TOGETHER 4
+#elif defined __AVX512F__ || defined __AVX2__ && defined TSI_SCALAR_S
+#define TOGETHER 1
+#else
+#define TOGETHER 2
+#endif
 
-/* Four whole row blocks at once: the partial sums are read and written once for 32 rows. */
-INLINE void four_blocks_transposed(const tsi_scalar *block, tsi_index w, const lanes xr[4], tsi_scalar *y) {
-  const tsi_scalar *b1 = block + B * (ptrdiff_t)w, *b2 = b1 + B * (ptrdiff_t)w, *b3 = b2 + B * (ptrdiff_t)w;
-  y += (w - 1) * (ptrdiff_t)PARTIAL;
-  for (ptrdiff_t o = B * (ptrdiff_t)(w - 1); o >= 0; o -= B, y -= PARTIAL) {
-    sum a = no_sum(), b = no_sum();
-    add_lanes(&a, load(block + o), xr[0]);
-    add_lanes(&b, load(b2 + o), xr[2]);
-    add_lanes(&a, load(b1 + o), xr[1]);
-    add_lanes(&b, load(b3 + o), xr[3]);
-    store_sum(y, add_sums(load_sum(y), add_sums(a, b)));
+/* y[k] (partial sums) += blocks(:,k) xr, k descending, for one or more row blocks of `stride` rows. In the
+ * order of memory, downwards, what lies AHEAD bytes before them is fetched. */
+INLINE void blocks_transposed(const int blocks, const tsi_scalar *block, tsi_index stride, tsi_index w,
+                              const lanes *xr, tsi_scalar *y) {
+  const ptrdiff_t next = stride * (ptrdiff_t)w;
+  const char *ahead = (const char *)(block + blocks * next) - AHEAD;
+  for (tsi_index k = w; k-- > 0;) {
+    const tsi_scalar *column = block + k * (ptrdiff_t)stride;
+    sum a = load_sum(y + k * (ptrdiff_t)PARTIAL), b = no_sum();
+    for (int q = 0; q < blocks; q++) {
+      fetch(ahead - B * sizeof *y, ahead);
+      ahead -= B * sizeof *y;
+      add_lanes(q & 1 ? &b : &a, load(column + q * next), xr[q]);
+    }
+    store_sum(y + k * (ptrdiff_t)PARTIAL, blocks > 1 ? add_sums(a, b) : a);
   }
 }
 
@@ -101,7 +116,7 @@ static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar
       store_sum(y + PARTIAL * (ptrdiff_t)(r + j), a);
     }
     end -= (ptrdiff_t)rows * r;
-    block_transposed(end, rows, r, xr, y);
+    blocks_transposed(1, end, rows, r, &xr, y);
   }
   take_sums(x, y, w, false);
 }
@@ -155,7 +170,8 @@ static void substitute_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scal
       for (tsi_index i = rows - 1; i > j; i--) rest -= product(column[i - j], x[r + i]);
       x[r + j] = product(rest, column[0]);
     }
-    block_transposed(block, rows, r, load_part(x + r, rows), y);
+    const lanes xr = load_part(x + r, rows);
+    blocks_transposed(1, block, rows, r, &xr, y);
   }
 }
 
@@ -174,18 +190,29 @@ INLINE void rectangle_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const 
   }
 }
 
-/* y[k] (partial sums) := R' work[row], row blocks descending */
+/* Rows i .. i+count-1 of the workspace as row (NULL: consecutive) says, zero in the lanes beyond. */
+INLINE lanes work_lanes(const tsi_scalar *work, const tsi_index *row, tsi_index i, tsi_index count) {
+  if (row) return gather(work, row + i, count);
+  return count == B ? as_lanes(load(work + i)) : load_part(work + i, count);
+}
+
+/* y[k] (partial sums) := R' work[row], row blocks descending; row NULL: rows 0, 1, ... of work */
 INLINE void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                                    const tsi_scalar *work, tsi_scalar *y) {
   tsi_index i = m / B * B;
+  lanes xr[TOGETHER];
   clear_sums(y, w);
-  if (i < m) block_transposed(rect + i * (ptrdiff_t)w, m - i, w, gather(work, row + i, m - i), y);
-  for (; i % (4 * B) != 0; i -= B)
-    block_transposed(rect + (i - B) * (ptrdiff_t)w, B, w, gather(work, row + i - B, B), y);
-  for (; i > 0; i -= 4 * B) {
-    lanes xr[4];
-    for (int q = 0; q < 4; q++) xr[q] = gather(work, row + i - (4 - q) * B, B);
-    four_blocks_transposed(rect + (i - 4 * B) * (ptrdiff_t)w, w, xr, y);
+  if (i < m) {
+    xr[0] = work_lanes(work, row, i, m - i);
+    blocks_transposed(1, rect + i * (ptrdiff_t)w, m - i, w, xr, y);
+  }
+  for (; i % (TOGETHER * B) != 0; i -= B) {
+    xr[0] = work_lanes(work, row, i - B, B);
+    blocks_transposed(1, rect + (i - B) * (ptrdiff_t)w, B, w, xr, y);
+  }
+  for (; i > 0; i -= TOGETHER * B) {
+    for (int q = 0; q < TOGETHER; q++) xr[q] = work_lanes(work, row, i - (TOGETHER - q) * B, B);
+    blocks_transposed(TOGETHER, rect + (i - TOGETHER * B) * (ptrdiff_t)w, B, w, xr, y);
   }
 }
 
@@ -196,22 +223,6 @@ INLINE void rectangle_slice_1(const tsi_scalar *rect, tsi_index rows, tsi_index 
   for (tsi_index i = 0; i < count; i += B, rect += B * (ptrdiff_t)w)
     store_some(u + i, -sum_value(block_times(rect, tsi_index_min(B, rows - i), w, x)),
                tsi_index_min(B, count - i));
-}
-
-/* y[k] (partial sums) := R' work, the rows of a slice, row blocks ascending */
-INLINE void rectangle_slice_transposed_1(const tsi_scalar *rect, tsi_index w, tsi_index count,
-                                         const tsi_scalar *work, tsi_scalar *y) {
-  tsi_index i = 0;
-  clear_sums(y, w);
-  for (; i + 4 * B <= count; i += 4 * B, rect += 4 * B * (ptrdiff_t)w) {
-    lanes xr[4];
-    for (int q = 0; q < 4; q++) xr[q] = as_lanes(load(work + i + q * B));
-    four_blocks_transposed(rect, w, xr, y);
-  }
-  for (; i < count; i += B, rect += B * (ptrdiff_t)w) {
-    const tsi_index rows = tsi_index_min(B, count - i);
-    block_transposed(rect, rows, w, load_part(work + i, rows), y);
-  }
 }
 
 #endif

@@ -98,15 +98,8 @@ INLINE void subtract_product(const tsi_panel *panel, const tsi_scalar *values, c
   FOR_STRIPS(nrhs, c, nv, strip_rectangle(nv, rect, panel->height, panel->width, row, x + c, nrhs, work + c));
 }
 
-/* Fetches the bytes from `from` up to `to`. */
-INLINE void fetch(const void *from, const void *to) {
-  for (const char *line = from; line < (const char *)to; line += 64) __builtin_prefetch(line, 0, 3);
-}
-
-/* A sweep reads its factor strictly upwards or downwards, but panels are short, each waits for what those
- * before it left, and processors foresee little in between. So AHEAD bytes from the panel at hand on,
- * backwards before it, are fetched; *fetched is how far that went the last time. begin: of the array. */
-#define AHEAD 8192
+/* AHEAD bytes from the panel at hand on, or before it, are fetched; *fetched is how far that went the last
+ * time. begin: of the array. */
 INLINE void fetch_before(const void *begin, const void *now, const char **fetched) {
   const ptrdiff_t left = (const char *)now - (const char *)begin;
   const char *from = (const char *)now - (left < AHEAD ? left : AHEAD);
@@ -229,7 +222,7 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
   const tsi_index w = panel->width;
   const tsi_scalar *rect = values + panel->values + tsi_triangle_size(w) + (ptrdiff_t)first * w;
   if (nrhs == 1) {
-    rectangle_slice_transposed_1(rect, w, count, work, scratch);
+    rectangle_transposed_1(rect, count, w, NULL, work, scratch);
     take_sums(out, scratch, w, false);
     return;
   }
