@@ -53,6 +53,16 @@ static inline tsi_count tsi_triangle_size(tsi_index w) {
   return tsi_round_up_block((tsi_count)w * (w + 1) / 2);
 }
 
+/* Where row block r of a triangle, r a multiple of 8, begins; its corner lies `rows` r scalars further on. */
+static inline tsi_count tsi_triangle_block(tsi_index r) {
+  return (tsi_count)r * (r + 1) / 2;
+}
+
+/* Where in a corner of `rows` rows the diagonal entry of column j lies; those below it follow. */
+static inline tsi_count tsi_corner_column(tsi_index rows, tsi_index j) {
+  return j * rows - j * (j - 1) / 2;
+}
+
 /* Scalars that a panel takes in the stream, up to the start of the next one. */
 static inline tsi_count tsi_panel_size(tsi_index w, tsi_index m) {
   return tsi_triangle_size(w) + tsi_round_up_block((tsi_count)m * w);
