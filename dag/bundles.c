@@ -16,13 +16,17 @@ static tsi_index only(const tsi_adjacency *a, tsi_index i) {
 }
 
 /* Steps of other kinds, and those that must be alone, are in neither direction. */
+static bool is_joinable(const tsi_step *step) {
+  return !step->alone && !step->with_before && !step->with_after;
+}
 static bool is_backward(const bundler *b, tsi_index i) {
   const tsi_step *step = &b->steps->step[i];
-  return !step->alone && (step->kind == TSI_STEP_BACKWARD_CHUNK || step->kind == TSI_STEP_BACKWARD_SLICE);
+  return is_joinable(step) &&
+         (step->kind == TSI_STEP_BACKWARD_CHUNK || step->kind == TSI_STEP_BACKWARD_SLICE);
 }
 static bool is_forward(const bundler *b, tsi_index i) {
   const tsi_step *step = &b->steps->step[i];
-  return !step->alone && (step->kind == TSI_STEP_FORWARD_CHUNK || step->kind == TSI_STEP_FORWARD_SLICE);
+  return is_joinable(step) && (step->kind == TSI_STEP_FORWARD_CHUNK || step->kind == TSI_STEP_FORWARD_SLICE);
 }
 /* Are both steps in the same direction? */
 static bool go_together(const bundler *b, tsi_index i, tsi_index j) {
@@ -76,20 +80,21 @@ static void join_subtrees(bundler *b) {
   }
 }
 
-/* Is s, a neighbour of step i, one to be joined with its like: a subtree of its own, or (slices) none? up:
- * what its only other neighbour i is found by. */
-static bool is_sibling(const bundler *b, const tsi_adjacency *up, tsi_index i, tsi_index s, bool subtrees) {
-  return b->group[s] == s && tsi_degree(up, s) == 1 && is_subtree(b, s) == subtrees && go_together(b, s, i);
+/* Is s, a neighbour of a step, one to be joined with its like: a subtree of its own, or (slices) none? up:
+ * what that step, its only neighbour there, is found by. */
+static bool is_sibling(const bundler *b, const tsi_adjacency *up, tsi_index s, bool backward, bool subtrees) {
+  return b->group[s] == s && tsi_degree(up, s) == 1 && is_subtree(b, s) == subtrees &&
+         (backward ? is_backward(b, s) : is_forward(b, s));
 }
 
 /* Joins such neighbours of step i as long as the weight allows. */
 static void join_siblings(bundler *b, const tsi_adjacency *siblings, const tsi_adjacency *up, tsi_index i,
-                          bool subtrees, double light) {
+                          bool backward, bool subtrees, double light) {
   tsi_index open = TSI_NONE;
   double weight = 0;
   for (tsi_count e = siblings->ptr[i]; e < siblings->ptr[i + 1]; e++) {
     const tsi_index s = siblings->list[e];
-    if (!is_sibling(b, up, i, s, subtrees)) continue;
+    if (!is_sibling(b, up, s, backward, subtrees)) continue;
     const double more = subtrees ? b->subtree[s] : b->steps->step[s].bytes;
     if (open == TSI_NONE || weight + more > light) {
       open = s;
@@ -102,12 +107,13 @@ static void join_siblings(bundler *b, const tsi_adjacency *siblings, const tsi_a
 }
 
 /* The slices of step i. */
-static void join_slices(bundler *b, const tsi_adjacency *slices, const tsi_adjacency *up, tsi_index i) {
+static void join_slices(bundler *b, const tsi_adjacency *slices, const tsi_adjacency *up, tsi_index i,
+                        bool backward) {
   double light = 0;
   for (tsi_count e = slices->ptr[i]; e < slices->ptr[i + 1]; e++)
-    if (is_sibling(b, up, i, slices->list[e], false)) light += b->steps->step[slices->list[e]].bytes;
+    if (is_sibling(b, up, slices->list[e], backward, false)) light += b->steps->step[slices->list[e]].bytes;
   light /= b->parts;
-  join_siblings(b, slices, up, i, false, light < b->light / 4 ? light : b->light / 4);
+  join_siblings(b, slices, up, i, backward, false, light < b->light / 4 ? light : b->light / 4);
 }
 
 static void join_chains(bundler *b) {
@@ -117,6 +123,17 @@ static void join_chains(bundler *b) {
         is_subtree(b, before) || b->packed[i] || b->packed[before] || !go_together(b, i, before))
       continue;
     b->group[i] = b->group[before];
+  }
+}
+
+/* Steps that are to be with their only neighbour. */
+static void join_partners(bundler *b) {
+  for (tsi_index i = 0; i < b->steps->count; i++) {
+    const tsi_step *step = &b->steps->step[i];
+    const tsi_index partner = step->with_before  ? only(b->before, i)
+                              : step->with_after ? only(b->after, i)
+                                                 : TSI_NONE;
+    if (partner != TSI_NONE) b->group[i] = b->group[partner];
   }
 }
 
@@ -141,14 +158,15 @@ static void join(bundler *b) {
   if (join_directions(b)) return;
   weigh_all(b);
   join_subtrees(b);
-  for (tsi_index i = 0; i < b->steps->count; i++) {
-    const bool backward = is_backward(b, i);
-    if (!backward && !is_forward(b, i)) continue;
-    const tsi_adjacency *down = below(b, backward), *up = above(b, backward);
-    if (!is_subtree(b, i)) join_siblings(b, down, up, i, true, b->light);
-    join_slices(b, up, down, i);
-  }
+  for (tsi_index i = 0; i < b->steps->count; i++)
+    for (int backward = 0; backward < 2; backward++) { /* what is alone itself may have both around it */
+      const tsi_adjacency *down = below(b, backward), *up = above(b, backward);
+      if (backward ? is_forward(b, i) : is_backward(b, i)) continue;
+      if (!is_subtree(b, i)) join_siblings(b, down, up, i, backward, true, b->light);
+      join_slices(b, up, down, i, backward);
+    }
   join_chains(b);
+  join_partners(b);
   for (tsi_index i = 0; i < b->steps->count; i++)
     while (b->group[i] != b->group[b->group[i]]) b->group[i] = b->group[b->group[i]];
 }

@@ -14,7 +14,7 @@
  *   - all of each direction, if each is light
  *
  * Steps that exchange messages (steps.h: alone) stay alone: what a process sends must not wait for what it
- * receives, unless it depends on it.
+ * receives, unless it depends on it. A step may ask to be with its only predecessor, or successor, even so.
  *
  * The graph of the bundles has no cycle: a whole subtree has no edge into it (backward: out of it); steps
  * with the same only predecessor, or successor, do not wait for each other; a chain has no way around its

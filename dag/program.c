@@ -27,7 +27,7 @@ static tsi_index add_step(builder *b, tsi_step_kind kind, tsi_index argument, do
   tsi_program *program = b->program;
   if (b->writing) {
     program->steps->step[program->steps->count] =
-        (tsi_step){kind, argument, priority, bytes, kind == TSI_STEP_ARRIVAL};
+        (tsi_step){kind, argument, priority, bytes, kind == TSI_STEP_ARRIVAL, false, false};
     program->send_ptr[program->steps->count] = program->sends;
   }
   return program->steps->count++;
@@ -230,6 +230,12 @@ static void add_grid_edges(builder *b, tsi_index k, tsi_index gather) {
   for (tsi_index l = 0; l < last; l++) add_edge(b, gather, b->grid_arrival[l]);
 }
 
+/* Is slice s of chunk k the one that the next chunk on the way to the root waits for? It must not wait for
+ * others that its task would run with it. */
+static bool is_urgent(const builder *b, tsi_index k, tsi_index s) {
+  return b->writing && s == b->share->chunks->slice_ptr[k] && !b->layout->whole[b->share->chunk[k]];
+}
+
 /* ---- Forward ------------------------------------------------------------------------------------------ */
 
 /* Edges from the predecessors of a node of the forward sweep. */
@@ -287,6 +293,7 @@ static void forward(builder *b, tsi_count *row_of_level) {
     for (tsi_index s = chunks->slice_ptr[k]; s < chunks->slice_ptr[k + 1]; s++) {
       b->forward_slice[s] = add_step(b, TSI_STEP_FORWARD_SLICE, s, b->top + b->up[b->share->chunk[k]] - 1,
                                      b->sweep->bytes[b->sweep->chunks + s]);
+      if (is_urgent(b, k, s)) b->program->steps->step[b->forward_slice[s]].with_before = true;
       add_forward_edges(b, b->sweep->chunks + s, b->forward_slice[s]);
     }
   }
@@ -408,6 +415,7 @@ static void backward(builder *b, const tsi_index *stage) {
     for (tsi_index s = chunks->slice_ptr[k]; s < chunks->slice_ptr[k + 1]; s++) {
       b->backward_slice[s] = add_step(b, TSI_STEP_BACKWARD_SLICE, s, b->down[b->share->chunk[k]] + 1,
                                       b->sweep->bytes[b->sweep->chunks + s]);
+      if (is_urgent(b, k, s)) b->program->steps->step[b->backward_slice[s]].with_after = true;
       add_backward_edges(b, b->sweep->chunks + s, b->backward_slice[s]);
     }
     if (solves || holds) gather_backward(b, k, stage);

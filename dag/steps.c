@@ -16,7 +16,7 @@ typedef struct builder {
 } builder;
 
 static tsi_index add_step(builder *b, tsi_step_kind kind, tsi_index argument, double priority, double bytes) {
-  b->steps->step[b->steps->count] = (tsi_step){kind, argument, priority, bytes, false};
+  b->steps->step[b->steps->count] = (tsi_step){kind, argument, priority, bytes, false, false, false};
   return b->steps->count++;
 }
 

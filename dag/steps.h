@@ -48,9 +48,11 @@ typedef enum tsi_step_kind {                          /* the argument */
 typedef struct tsi_step {
   tsi_step_kind kind;
   tsi_index argument;
-  double priority; /* larger: earlier */
-  double bytes;    /* that it moves, about */
-  bool alone;      /* must not share a task with others */
+  double priority;  /* larger: earlier */
+  double bytes;     /* that it moves, about */
+  bool alone;       /* must not share a task with others, but for */
+  bool with_before; /* this step and its only predecessor: one task */
+  bool with_after;  /* this step and its only successor: one task */
 } tsi_step;
 
 typedef struct tsi_steps {

@@ -75,7 +75,7 @@ static tsi_count local_rows_of(const tsi_chunks *chunks, tsi_index c) {
   return end - chunks->panel_row[chunks->panel[c]];
 }
 
-/* Slices of a spread chunk with `rows` rows and `columns` columns here. */
+/* Rows of each slice of a spread chunk with `rows` rows and `columns` columns to cut. */
 static tsi_index rows_per_slice(const builder *b, tsi_index rows, tsi_index columns) {
   const double bytes = (double)rows * columns * (double)b->options->scalar_bytes;
   double pieces = bytes / b->options->slice_bytes;
@@ -97,7 +97,7 @@ static tristar_status allocate(tsi_env *env, builder *b) {
     panels += panels_of(b, c);
     off += held;
     local += is_copy(b, c) ? local_rows_of(chunks, c) : held;
-    slices += is_copy(b, c) ? tsi_chunk_slices(chunks, c) : held > 0 ? b->options->pieces : 0;
+    slices += is_copy(b, c) ? tsi_chunk_slices(chunks, c) : held > 0 ? b->options->pieces + 1 : 0;
     for (tsi_index p = chunks->panel[c]; is_copy(b, c) && p < chunks->panel[c + 1]; p++)
       rows += b->panels->height[p];
     if (!is_copy(b, c)) rows += held;
@@ -159,7 +159,7 @@ static void append_rest(builder *b, tsi_index c) {
   tsi_share *share = b->share;
   tsi_chunks *to = share->chunks;
   const tsi_index j = share->panels->count, columns = tsi_chunk_columns(chunks, c);
-  tsi_index held = 0;
+  tsi_index held = 0, first = 0; /* rows of the first target */
   to->panel_row[j] = to->local_rows;
   for (tsi_count q = chunks->off_ptr[c], end; (b->role[c] & TSI_ROLE_HOLDER) && q < chunks->off_ptr[c + 1];
        q = end) {
@@ -169,13 +169,16 @@ static void append_rest(builder *b, tsi_index c) {
       share->row[share->row_ptr[j] + held] = (tsi_index)(i - chunks->off_ptr[c]);
       to->local_row[to->local_rows++] = columns + held;
     }
+    if (first == 0) first = (held + 7) / 8 * 8;
   }
   append_panel(b, chunks->panel[c], held);
   share->panels->start[j + 1] = share->panels->start[j] + columns;
   share->row_ptr[j + 1] = share->row_ptr[j] + held;
   if (held == 0) return;
-  const tsi_index rows = rows_per_slice(b, held, columns);
-  for (tsi_index row = 0; row < held; row += rows) to->slice_row[to->slices++] = row;
+  to->slice_row[to->slices++] = 0;
+  if (first >= held) return;
+  const tsi_index rows = rows_per_slice(b, held - first, columns);
+  for (tsi_index row = first; row < held; row += rows) to->slice_row[to->slices++] = row;
 }
 
 /* Columns and panels of the local chunks, in order. */

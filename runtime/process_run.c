@@ -192,7 +192,7 @@ void tsi_process_arrived(tsi_process_run *run, tsi_index message) {
 
 #define BYTES_PER_MICROSECOND 15e3
 #define BUNDLES_PER_WORKER 16
-#define PARTS_PER_WORKER 2
+#define PARTS_PER_WORKER 2 /* of several */
 
 static const char *const names[TSI_STEP_KINDS] = {
     [TSI_STEP_FORWARD_CHUNK] = "forward_chunk",

@@ -12,6 +12,7 @@
  *     the box stays. */
 #include "runtime/mpi/mailbox.h"
 
+#include <sched.h>
 #include <starpu.h>
 
 typedef struct direct_box direct_box;
@@ -159,7 +160,10 @@ static void direct_progress(tsi_mailbox *mailbox) {
 static unsigned advance(void *arg) {
   direct_news news = {NULL, 0, 0, 0};
   (void)arg;
-  if (atomic_load_explicit(&runs, memory_order_relaxed) == 0) return 1;
+  if (atomic_load_explicit(&runs, memory_order_relaxed) == 0) {
+    sched_yield(); /* between solves the program has better use for the core */
+    return 1;
+  }
   if (!tsi_mpi_trylock()) return 0;
   for (direct_box *box = running, *next; box != NULL && !any(&news); box = next) {
     next = box->next;
