@@ -24,7 +24,14 @@ static const tsi_command commands[] = {
      "1442695040888963407 mod\n"
      "2^64, starting from s = 1, column after column; in complex types real and imaginary part of "
      "each entry in turn.\n"
-     "The exit status is 1 if A is singular or X not accurate.\n",
+     "The exit status is 1 if A is singular or X not accurate.\n"
+     "\n"
+     "Under mpiexec, --layout PXxPYxPZ spreads the factor over PX * PY * PZ processes: PZ grids, each for a "
+     "leaf of "
+     "the\n"
+     "separator tree and its ancestors. The report then tells for all processes where their time went and "
+     "what they "
+     "sent.\n",
      1, tsi_command_solve},
     {TSI_INFO, "info", "MATRIX", "Tells what a solve with a matrix consists of",
      MATRIX_TEXT "\n"
@@ -93,7 +100,9 @@ static void print_help(void) {
          "  STARPU_SCHED=NAME  scheduler: lws (the default), eager, prio, dmda, ...\n"
          "  TRISTAR_CHECK=1    verify every internal structure as it is built\n"
          "  TRISTAR_CALIBRATION=FILE|off\n"
-         "                     another file for the calibration of the machine, or none\n\n"
+         "                     another file for the calibration of the machine, or none\n"
+         "  TRISTAR_TRANSPORT=direct|starpu_mpi\n"
+         "                     how messages go in solves on many processes\n\n"
          "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
 }
 

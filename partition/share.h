@@ -19,8 +19,8 @@
  *   - panels->supernode and panels->first are NULL: a share has panels only
  *   - local panel j is panel panel[j] of the factor; of its rows it has row[row_ptr[j] .. row_ptr[j+1]-1],
  *     numbers of rows of that panel's rectangle, ascending. All of them if the chunk is whole
- *   - spread chunks with rows here have at least one slice, so that x can be sent before they are at work. The
- *     first slice has the rows in the first chunk that they go to: the next one on the way to the root, which
+ *   - spread chunks with rows here have at least one slice, so that x can be sent before they are at work.
+ * The first slice has the rows in the first chunk that they go to: the next one on the way to the root, which
  *     waits for them, forward, and whose x comes last, backward */
 #ifndef TSI_PARTITION_SHARE_H
 #define TSI_PARTITION_SHARE_H

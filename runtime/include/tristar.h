@@ -695,9 +695,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
                                                                  const tristar_refine_options *options,
                                                                  tristar_refine_result *result);
 
-/* R = B - op(A) X for the matrix of a factor, and the componentwise backward error of X (as above, the largest
- * over the right-hand sides; NaN if X has one). r may be NULL, or b; backward_error may be NULL. Errors:
- * ARGUMENT, MEMORY, UNSUPPORTED: the factor was imported without its matrix. */
+/* R = B - op(A) X for the matrix of a factor, and the componentwise backward error of X (as above, the
+ * largest over the right-hand sides; NaN if X has one). r may be NULL, or b; backward_error may be NULL.
+ * Errors: ARGUMENT, MEMORY, UNSUPPORTED: the factor was imported without its matrix. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,

@@ -18,7 +18,7 @@ enum { ROUNDS = 64, RUNS_MOST = 1000 };
 static const char usage[] =
     "usage: mpiexec -n 2 mpi_pingpong [--transport direct|starpu_mpi] [--runs N] [--help]\n"
     "\n"
-    "Sends messages of 8 B to 1 MB to and fro between two ranks through recorded StarPU tasks, and prints "
+    "Sends messages of 8 B to 512 KB to and fro between two ranks through recorded StarPU tasks, and prints "
     "the\n"
     "microseconds of a hop (message and task): smallest, median, largest of N runs (21) of 64 rounds.\n"
     "Both transports unless one is named. One worker for each rank: STARPU_NCPU=1; each on a core of its "

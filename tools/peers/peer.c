@@ -220,6 +220,7 @@ static void print_report(const peer *p) {
     print_number("factor_s", p->factor_s);
     print_number("solve_s", (p->solves_s[(p->repeat - 1) / 2] + p->solves_s[p->repeat / 2]) / 2);
     print_number("solve_min_s", p->solves_s[0]);
+    if (p->sweeps_s > 0) print_number("sweeps_min_s", p->sweeps_s);
     print_number("backward_error", backward_error(p));
   }
   puts("}");

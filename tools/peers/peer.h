@@ -36,6 +36,7 @@ typedef struct peer {
   void *x;                          /* the same, from the peer */
   int repeat;                       /* timed solves */
   double *solves_s;
+  double sweeps_s; /* the fastest solve's sweeps alone, where the solver tells them; 0: not */
 
   /* What the peer tells: */
   char solver[64];      /* its name and version */

@@ -1,5 +1,9 @@
-/* superlu_dist_solve MATRIX [REPEAT [NRHS]]: SuperLU_DIST on a 1 x 1 grid with its default options, among
- * them METIS on A + A^T and refinement in double precision. See peer.h.
+/* superlu_dist_solve MATRIX [REPEAT [NRHS]]: SuperLU_DIST with its default options, among them METIS on A +
+ * A^T and refinement in double precision. See peer.h.
+ *
+ * Under mpiexec: on the grid SUPERLU_DIST_GRID=ROWSxCOLUMNS of processes (default: all in one row); A, b and
+ * x in blocks of rows. The first process prints. Besides the solve, which moves b and x, it tells the time of
+ * the sweeps.
  *
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are given in
  * full. The factorization's time includes the distribution of the values. Timed solves are without refinement
@@ -40,22 +44,30 @@ typedef struct solver {
   TYPED(SOLVEstruct_t) solve;
   double *row_scale, *column_scale; /* that a was multiplied with before; NULL: not */
   double match_s;
+  int rank, ranks;
+  int_t first, rows; /* of A, b and x that this process has */
+  double sweeps_s;   /* of the latest solve: the largest over the processes */
 } solver;
 
-/* The full matrix by rows, in arrays that Destroy_CompRowLoc_Matrix_dist frees. */
-static void convert(const peer *p, SuperMatrix *a) {
+/* Blocks of about the same size. */
+static int_t first_row(const peer *p, const solver *s, int rank) {
+  return (int_t)(p->n * rank / s->ranks);
+}
+
+/* This process's rows of the full matrix, in arrays that Destroy_CompRowLoc_Matrix_dist frees. */
+static void convert(const peer *p, solver *s) {
   peer_compressed rows;
   peer_compress(p, true, &rows);
-  const int32_t count = rows.ptr[p->n];
-  int_t *ptr = intMalloc_dist((int_t)p->n + 1), *column = intMalloc_dist((int_t)count + 1);
+  const int32_t begin = rows.ptr[s->first], count = rows.ptr[s->first + s->rows] - begin;
+  int_t *ptr = intMalloc_dist(s->rows + 1), *column = intMalloc_dist((int_t)count + 1);
   scalar *values = SUPERLU_MALLOC(((size_t)count + 1) * sizeof *values);
   if (ptr == NULL || column == NULL || values == NULL) abort();
-  for (int64_t i = 0; i <= p->n; i++) ptr[i] = rows.ptr[i];
-  for (int32_t e = 0; e < count; e++) column[e] = rows.index[e];
-  memcpy(values, rows.values, (size_t)count * sizeof *values);
+  for (int_t i = 0; i <= s->rows; i++) ptr[i] = rows.ptr[s->first + i] - begin;
+  for (int32_t e = 0; e < count; e++) column[e] = rows.index[begin + e];
+  memcpy(values, (const scalar *)rows.values + begin, (size_t)count * sizeof *values);
   TYPED(Create_CompRowLoc_Matrix_dist)
-  (a, (int_t)p->n, (int_t)p->n, (int_t)count, (int_t)p->n, 0, values, column, ptr, SLU_NR_loc, SLU_TYPE,
-   SLU_GE);
+  (&s->a, (int_t)p->n, (int_t)p->n, (int_t)count, s->rows, s->first, values, column, ptr, SLU_NR_loc,
+   SLU_TYPE, SLU_GE);
   peer_compressed_free(&rows);
 }
 
@@ -90,14 +102,14 @@ static void match(peer *p, solver *s) {
     abort();
   if (rank == p->n) {
     NRformat_loc *store = s->a.Store;
-    for (tsi_index i = 0; i < rank; i++) {
+    for (int_t i = 0; i < s->rows; i++) {
       scalar *row = (scalar *)store->nzval + store->rowptr[i];
       for (int_t e = 0; e < store->rowptr[i + 1] - store->rowptr[i]; e++) {
-        const double factor = row_scale[i] * column_scale[store->colind[store->rowptr[i] + e]];
+        const double factor = row_scale[s->first + i] * column_scale[store->colind[store->rowptr[i] + e]];
         multiply(1, &factor, &row[e]);
       }
-      s->scale.perm_r[row_of_column[i]] = i;
     }
+    for (tsi_index i = 0; i < rank; i++) s->scale.perm_r[row_of_column[i]] = i;
     s->options.RowPerm = MY_PERMR;
     s->row_scale = row_scale;
     s->column_scale = column_scale;
@@ -113,8 +125,8 @@ static void match(peer *p, solver *s) {
   tsi_pattern_destroy(env, &pattern);
 }
 
-/* The stored entries of L and U, zeros inside supernodes too. On a 1 x 1 grid all supernodes are here: block
- * columns of L, each with the full block of the diagonal, and block rows of U. */
+/* The stored entries of L and U, zeros inside supernodes too; on a 1 x 1 grid, where all supernodes are here:
+ * block columns of L, each with the full block of the diagonal, and block rows of U. */
 static double count_factors(const peer *p, const solver *s) {
   const Glu_persist_t *persistent = s->lu.Glu_persist;
   const int_t supernodes = persistent->supno[p->n - 1] + 1;
@@ -133,19 +145,49 @@ static void scale_rows(const peer *p, const double *factor, scalar *x) {
   for (int k = 0; k < p->nrhs; k++) multiply(p->n, factor, x + k * p->n);
 }
 
+/* Copies this process's rows out of an array of all rows. */
+static void take_rows(const peer *p, const solver *s, const scalar *all, scalar *mine) {
+  for (int k = 0; k < p->nrhs; k++)
+    memcpy(mine + k * s->rows, all + k * p->n + s->first, (size_t)s->rows * sizeof *mine);
+}
+
+/* All rows on all processes. */
+static void gather_rows(const peer *p, const solver *s, const scalar *mine, scalar *all) {
+  int *count = peer_allocate(s->ranks, sizeof *count), *first = peer_allocate(s->ranks, sizeof *first);
+  for (int r = 0; r < s->ranks; r++) {
+    first[r] = (int)((size_t)first_row(p, s, r) * sizeof *all);
+    count[r] = (int)((size_t)first_row(p, s, r + 1) * sizeof *all) - first[r];
+  }
+  for (int k = 0; k < p->nrhs; k++)
+    MPI_Allgatherv(mine + k * s->rows, count[s->rank], MPI_BYTE, all + k * p->n, count, first, MPI_BYTE,
+                   MPI_COMM_WORLD);
+  free(count);
+  free(first);
+}
+
+static double largest(double seconds) {
+  double most = seconds;
+  MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return most;
+}
+
 /* Gives the seconds of the solve alone. p->x is the solution afterwards. */
 static double solve(peer *p, solver *s, IterRefine_t refine) {
   SuperLUStat_t stat;
   double *errors = peer_allocate(p->nrhs, sizeof *errors);
+  scalar *mine = peer_allocate((int64_t)s->rows * p->nrhs + 1, sizeof *mine);
   int info = 0;
   memcpy(p->x, p->b, p->block_bytes);
   scale_rows(p, s->row_scale, p->x);
+  take_rows(p, s, p->x, mine);
   s->options.IterRefine = refine;
   PStatInit(&stat);
-  DRIVER(&s->options, &s->a, &s->scale, p->x, (int)p->n, p->nrhs, &s->grid, &s->lu, &s->solve, errors, &stat,
-         &info);
+  DRIVER(&s->options, &s->a, &s->scale, mine, (int)s->rows, p->nrhs, &s->grid, &s->lu, &s->solve, errors,
+         &stat, &info);
+  gather_rows(p, s, mine, p->x);
   scale_rows(p, s->column_scale, p->x);
   free(errors);
+  free(mine);
   const double *time = stat.utime;
   if (info != 0)
     peer_fail(p, info, info > 0 && info <= p->n ? "info = %d (a pivot is zero)" : "info = %d", info);
@@ -153,10 +195,11 @@ static double solve(peer *p, solver *s, IterRefine_t refine) {
     p->analyze_s = s->match_s + time[EQUIL] + time[ROWPERM] + time[COLPERM] + time[ETREE] + time[SYMBFAC];
     p->factor_s = time[DIST] + time[FACT];
     p->perturbed = stat.TinyPivots;
-    if (info == 0) p->nnz_factor = count_factors(p, s);
+    if (info == 0 && s->ranks == 1) p->nnz_factor = count_factors(p, s);
   }
   if (refine != NOREFINE) p->refinement_steps = stat.RefineSteps;
-  const double seconds = time[SOLVE];
+  const double seconds = largest(time[SOLVE]);
+  s->sweeps_s = largest(time[SOL_TOT]);
   PStatFree(&stat);
   return seconds;
 }
@@ -165,8 +208,29 @@ static void solve_all(peer *p, solver *s) {
   s->options.Fact = DOFACT;
   solve(p, s, NOREFINE); /* factors, and is the warm-up */
   s->options.Fact = FACTORED;
-  for (int k = 0; k < p->repeat && p->status == 0; k++) p->solves_s[k] = solve(p, s, NOREFINE);
+  for (int k = 0; k < p->repeat && p->status == 0; k++) {
+    p->solves_s[k] = solve(p, s, NOREFINE);
+    if (k == 0 || s->sweeps_s < p->sweeps_s) p->sweeps_s = s->sweeps_s;
+  }
   if (p->status == 0) solve(p, s, SLU_DOUBLE);
+}
+
+/* Processes, their grid, the rows of each. */
+static bool start_grid(peer *p, solver *s) {
+  const char *text = getenv("SUPERLU_DIST_GRID");
+  int rows = 1, columns;
+  MPI_Comm_rank(MPI_COMM_WORLD, &s->rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &s->ranks);
+  columns = s->ranks;
+  if (text != NULL && (sscanf(text, "%dx%d", &rows, &columns) != 2 || rows * columns != s->ranks)) {
+    peer_fail(p, -1, "SUPERLU_DIST_GRID is %s, but there are %d processes", text, s->ranks);
+    MPI_Finalize();
+    return false;
+  }
+  s->first = first_row(p, s, s->rank);
+  s->rows = first_row(p, s, s->rank + 1) - s->first;
+  superlu_gridinit(MPI_COMM_WORLD, rows, columns, &s->grid);
+  return s->rank == 0 || freopen("/dev/null", "w", stdout) != NULL;
 }
 
 void peer_solve(peer *p) {
@@ -180,11 +244,11 @@ void peer_solve(peer *p) {
   }
   int argc = 0;
   MPI_Init(&argc, NULL);
-  superlu_gridinit(MPI_COMM_WORLD, 1, 1, &s.grid);
+  if (!start_grid(p, &s)) return;
   set_default_options_dist(&s.options);
   s.options.PrintStat = NO;
   p->ordering = s.options.ColPerm == METIS_AT_PLUS_A ? "METIS" : "not METIS";
-  convert(p, &s.a);
+  convert(p, &s);
   TYPED(ScalePermstructInit)((int_t)p->n, (int_t)p->n, &s.scale);
   TYPED(LUstructInit)((int_t)p->n, &s.lu);
   if (s.options.RowPerm == NOROWPERM) match(p, &s);

@@ -1,0 +1,67 @@
+/* The program of a process under construction, for the files that make it: what program.h says, in two
+ * passes.
+ *
+ * Job. Append steps, edges and messages. Everything is counted in a first pass and written in a second one,
+ * so a function does the same in both but for the writing. A message belongs to the step that was appended
+ * last.
+ *
+ * Reads   a tsi_program_source.   Writes  the program. */
+#ifndef TSI_DAG_PROGRAM_BUILDER_H
+#define TSI_DAG_PROGRAM_BUILDER_H
+
+#include "dag/program.h"
+
+/* Where the lists stand. Everything is counted in a first pass and written in a second one. */
+typedef struct tsi_program_builder {
+  const tsi_program_source *source;
+  const tsi_layout *layout;
+  const tsi_share *share;
+  const tsi_sweep *sweep;
+  tsi_program *program;
+  bool writing;
+  /* by local chunk: the step that gathers to it or solves it, and the one that makes its x known here */
+  tsi_index *forward_gather, *forward_x, *backward_x;
+  tsi_index *forward_slice, *backward_slice; /* by slice */
+  tsi_index *grid_arrival;                   /* levels: ARRIVAL of the forward message of that level */
+  tsi_count
+      *above; /* levels x (chunks + 1): columns of earlier chunks above the level whose anchor is here */
+  double *up, *down; /* chunks of the layout: bytes on the way to the root; heaviest way to a leaf */
+  double top;        /* the heaviest way of all */
+} tsi_program_builder;
+
+tsi_index tsi_program_add_step(tsi_program_builder *b, tsi_step_kind kind, tsi_index argument,
+                               double priority, double bytes);
+void tsi_program_add_edge(tsi_program_builder *b, tsi_index item, tsi_index before);
+tsi_index tsi_program_columns_of(const tsi_program_builder *b, tsi_index k);
+void tsi_program_send_to_parent(tsi_program_builder *b, tsi_message_kind kind, const tsi_member_list *list,
+                                tsi_index k, tsi_index step);
+void tsi_program_send_to_children(tsi_program_builder *b, tsi_message_kind kind, const tsi_member_list *list,
+                                  tsi_index k, tsi_index step);
+/* Arrivals of the sums of the children are the latest steps; their rows go to `inbox`. Returns
+ * how many. */
+tsi_index tsi_program_receive_from_children(tsi_program_builder *b, tsi_message_kind kind,
+                                            const tsi_member_list *list, tsi_index k, double priority,
+                                            tsi_inbox_list *inbox);
+/* The ARRIVAL of x of chunk k from the parent in a tree. */
+tsi_index tsi_program_receive_x(tsi_program_builder *b, tsi_message_kind kind, const tsi_member_list *list,
+                                tsi_index k, double priority, tsi_count *row);
+void tsi_program_wait_for_last(tsi_program_builder *b, tsi_index item, tsi_index count);
+tsi_index tsi_program_level_of(const tsi_program_builder *b, tsi_index k);
+/* The first row of chunk k in a message of all chunks above a level. */
+tsi_count tsi_program_row_above(const tsi_program_builder *b, tsi_index k, tsi_index level);
+bool tsi_program_any_above(const tsi_program_builder *b, tsi_index level);
+/* Is chunk k the first one above the level? */
+bool tsi_program_first_above(const tsi_program_builder *b, tsi_index k, tsi_index level);
+void tsi_program_send_above(tsi_program_builder *b, tsi_message_kind kind, tsi_index number, tsi_index level,
+                            tsi_index z, tsi_index step);
+/* The ARRIVAL of such a message. */
+tsi_index tsi_program_receive_above(tsi_program_builder *b, tsi_message_kind kind, tsi_index number,
+                                    tsi_index level, tsi_index z);
+/* The level at which grid z sends its sums to another one; `levels` for grid 0, which never does. */
+tsi_index tsi_program_own_level(const tsi_program_builder *b);
+/* Sums of other grids for chunk k, which this process gathers; their arrivals, where they are first needed.
+ */
+void tsi_program_receive_grid_sums(tsi_program_builder *b, tsi_index k, tsi_count *row_of_level);
+void tsi_program_add_grid_edges(tsi_program_builder *b, tsi_index k, tsi_index gather);
+
+#endif
