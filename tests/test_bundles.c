@@ -111,6 +111,60 @@ static void check_random(tsi_env *env) {
   }
 }
 
+/* Marks a fifth of the steps as alone, and slices of marked chunks as partners of these. */
+static void mark_alone(problem *p, uint64_t seed) {
+  uint64_t state = seed;
+  tsi_step *step = p->steps.step;
+  for (tsi_index i = 0; i < p->steps.count; i++) step[i].alone = lcg_below(&state, 5) == 0;
+  for (tsi_index i = 0; i < p->steps.count; i++) {
+    if (step[i].kind != TSI_STEP_FORWARD_SLICE && step[i].kind != TSI_STEP_BACKWARD_SLICE) continue;
+    step[i].alone = false;
+    if (lcg_below(&state, 2) == 0) continue;
+    step[i].with_before = step[i].kind == TSI_STEP_FORWARD_SLICE;
+    step[i].with_after = !step[i].with_before;
+  }
+}
+
+/* The only neighbour that a step waits for, or that waits for it; TSI_NONE: there are none or several. */
+static tsi_index only_neighbour(const tsi_steps *steps, tsi_index i, bool before) {
+  tsi_index found = TSI_NONE;
+  for (tsi_count e = 0; e < steps->edges; e++)
+    if ((before ? steps->edge[e].item : steps->edge[e].before) == i) {
+      if (found != TSI_NONE) return TSI_NONE;
+      found = before ? steps->edge[e].before : steps->edge[e].item;
+    }
+  return found;
+}
+
+/* Steps that are alone share a bundle with their partners only, and partners are where they want to be. */
+static void check_alone(tsi_env *env) {
+  static problem p;
+  for (uint64_t seed = 1; seed <= 100; seed++) {
+    make(&p, 1 + (tsi_index)(seed % 97) * 2, 0, seed);
+    mark_alone(&p, seed);
+    const tsi_step *step = p.steps.step;
+    tsi_bundles *bundles;
+    tsi_index *bundle_of = calloc((size_t)p.steps.count + 1, sizeof *bundle_of);
+    CHECK_OK(tsi_bundles_create(env, &p.steps, 300, 2, &bundles));
+    CHECK_OK(tsi_bundles_check(env, bundles, &p.steps));
+    for (tsi_index k = 0; k < bundles->count; k++)
+      for (tsi_index q = bundles->ptr[k]; q < bundles->ptr[k + 1]; q++) bundle_of[bundles->item[q]] = k;
+    for (tsi_index i = 0; i < p.steps.count; i++) {
+      const bool partner = step[i].with_before || step[i].with_after;
+      const tsi_index other = partner ? only_neighbour(&p.steps, i, step[i].with_before) : TSI_NONE;
+      if (other != TSI_NONE) CHECK(bundle_of[i] == bundle_of[other]);
+      if (!step[i].alone) continue;
+      for (tsi_index q = bundles->ptr[bundle_of[i]]; q < bundles->ptr[bundle_of[i] + 1]; q++) {
+        const tsi_step *mate = &step[bundles->item[q]];
+        CHECK(bundles->item[q] == i || mate->with_before || mate->with_after);
+      }
+    }
+    tsi_bundles_destroy(env, &bundles);
+    free(bundle_of);
+    release(&p);
+  }
+}
+
 /* A tree with one root and no slices is one bundle in each direction if that is light, a chain is whatever it
  * weighs. */
 static void check_whole(tsi_env *env) {
@@ -206,6 +260,7 @@ int main(void) {
   tsi_env env;
   tsi_env_init(&env);
   check_random(&env);
+  check_alone(&env);
   check_whole(&env);
   check_slices(&env);
   check_corruption(&env);

@@ -453,6 +453,8 @@ static tristar_status check_arguments(const tristar_distributed_t *d, tristar_op
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "ldb %" PRId64 " or ldx %" PRId64 " is below %" PRId64 ", this rank's rows", ldb, ldx, rows);
   if (!d->valid) TSI_FAIL(env, TRISTAR_ERR_STALE, "the distributed factor holds no values");
+  if (d->in == NULL || d->out == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_STALE, "the latest tristar_distributed_set_rows failed");
 out:
   return status;
 }
