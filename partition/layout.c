@@ -129,34 +129,14 @@ static void place_chunks(tsi_layout *layout, const tsi_panels *panels, const tsi
   }
 }
 
-/* Bytes of every chunk, and the balance; a spread chunk counts as evenly shared by its grid. */
-static tristar_status weigh(tsi_env *env, tsi_layout *layout, const tsi_panels *panels, size_t scalar_bytes) {
-  tristar_status status = TRISTAR_OK;
+static void weigh(tsi_layout *layout, const tsi_panels *panels, size_t scalar_bytes) {
   const tsi_chunks *chunks = layout->chunks;
-  const tsi_index ranks = tsi_layout_ranks(layout), grid = layout->px * layout->py;
-  double *own = NULL, *shared = NULL, most = 0, sum = 0;
-  TSI_TRY(TSI_ALLOC_ZERO(env, own, ranks));
-  TSI_TRY(TSI_ALLOC_ZERO(env, shared, layout->pz));
   for (tsi_index c = 0; c < chunks->count; c++) {
-    const tsi_index home = tsi_layout_home(layout, layout->node[c]);
     tsi_count entries = 0;
     for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++)
       entries += tsi_panel_entries(panels, p);
     layout->bytes[c] = (double)entries * (double)scalar_bytes;
-    if (layout->whole[c]) own[tsi_layout_anchor(layout, c, home)] += layout->bytes[c];
-    for (tsi_index z = home; z < layout->pz && tsi_layout_holds(layout, z, layout->node[c]); z++)
-      if (!layout->whole[c]) shared[z] += layout->bytes[c] / grid;
   }
-  for (tsi_index r = 0; r < ranks; r++) {
-    const double load = own[r] + shared[r / grid];
-    sum += load;
-    if (load > most) most = load;
-  }
-  layout->balance = sum > 0 ? most * ranks / sum : 1;
-out:
-  TSI_FREE(env, own);
-  TSI_FREE(env, shared);
-  return status;
 }
 
 static tristar_status allocate(tsi_env *env, tsi_layout *layout) {
@@ -199,7 +179,7 @@ tristar_status tsi_layout_create(tsi_env *env, const tsi_symbolic *symbolic, con
   TSI_TRY(tsi_chunks_create(env, 1, &side, &chunk_options, &layout->chunks));
   TSI_TRY(allocate(env, layout));
   place_chunks(layout, panels, node, label, next);
-  TSI_TRY(weigh(env, layout, panels, options->scalar_bytes));
+  weigh(layout, panels, options->scalar_bytes);
   if (env->check) TSI_TRY(tsi_layout_check(env, layout, symbolic, panels));
 out:
   TSI_FREE(env, node);

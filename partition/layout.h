@@ -58,7 +58,6 @@ typedef struct tsi_layout {
   tsi_index *row, *column; /* chunks: process coordinates of the anchor */
   bool *whole;             /* chunks */
   double *bytes;           /* chunks: of the factor, in one direction */
-  double balance;          /* heaviest process of all over the mean, whole chunks and shares of spread ones */
 } tsi_layout;
 
 /* Errors: ARGUMENT (pz no power of two, or too few leaves: the message says how many), MEMORY, TOO_LARGE. */

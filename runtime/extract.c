@@ -62,12 +62,6 @@ void tsi_extract_panels(const tristar_factor_t *factor, bool upper, const tsi_sh
   }
 }
 
-void tsi_share_columns(const tsi_layout *layout, const tsi_share *share, tsi_index *column) {
-  for (tsi_index k = 0; k < share->chunks->count; k++)
-    for (tsi_index j = share->chunks->column[k]; j < share->chunks->column[k + 1]; j++)
-      column[j] = layout->chunks->column[share->chunk[k]] + j - share->chunks->column[k];
-}
-
 void tsi_extract_columns(const tristar_factor_t *factor, const tsi_layout *layout, const tsi_share *share,
                          tsi_index *pivots, void *inverse, double *row_scale, double *col_scale) {
   const tristar_analysis_t *an = factor->analysis;

@@ -16,7 +16,4 @@ void tsi_extract_panels(const tristar_factor_t *factor, bool upper, const tsi_sh
 void tsi_extract_columns(const tristar_factor_t *factor, const tsi_layout *layout, const tsi_share *share,
                          tsi_index *pivots, void *inverse, double *row_scale, double *col_scale);
 
-/* column[j]: the factor's number of local column j. */
-void tsi_share_columns(const tsi_layout *layout, const tsi_share *share, tsi_index *column);
-
 #endif

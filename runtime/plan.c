@@ -188,7 +188,7 @@ static tristar_status warm_up(tristar_plan_t *plan) {
   tsi_tasks *tasks;
   const int64_t wanted = plan->options.nrhs > 0 ? plan->options.nrhs : 1;
   const tsi_index nrhs = (tsi_index)tsi_count_min(wanted, TSI_NRHS_BLOCK);
-  TSI_TRY(tsi_replay_take(plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &replay));
+  TSI_TRY(tsi_replay_take(plan, tsi_workspace_stride(nrhs), &replay));
   TSI_TRY(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
   plan->stats.tasks = plan->use_tasks ? tsi_tasks_count(tasks) + 1 : 0;
   plan->stats.edges = tsi_tasks_edges(tasks);

@@ -14,8 +14,6 @@
 #include "runtime/tables.h"
 #include "runtime/tasks.h"
 
-#define TSI_NRHS_BLOCK 64 /* more right-hand sides are solved in blocks of this many */
-
 /* What runs: both sweeps or one of them. */
 typedef enum tsi_sweeps { TSI_BOTH, TSI_FORWARD, TSI_BACKWARD, TSI_SWEEPS } tsi_sweeps;
 

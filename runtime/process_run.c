@@ -24,7 +24,6 @@ struct tsi_process_run {
   tsi_index *event;    /* received messages: their task */
   worker_clock *clock; /* workers, or the calling thread */
   int clocks;
-  double begin;               /* of the solve */
   _Atomic(double) arrived;    /* when the latest message came */
   atomic_int arrived_between; /* it was one between grids */
   atomic_int status;          /* the first failure of a step */
@@ -358,8 +357,8 @@ tristar_status tsi_process_solve(tsi_process_run *run, tristar_op op, tsi_index 
                                  tsi_process_times *times) {
   tristar_status status = TRISTAR_OK;
   fill_call(run, op, nrhs, b, x);
-  run->begin = tsi_clock();
-  for (int w = 0; w < run->clocks; w++) run->clock[w] = (worker_clock){.since = run->begin};
+  const double begin = tsi_clock();
+  for (int w = 0; w < run->clocks; w++) run->clock[w] = (worker_clock){.since = begin};
   atomic_store(&run->arrived, 0);
   atomic_store(&run->status, TRISTAR_OK);
   if (run->tasks) TSI_TRY(tsi_tasks_prepare(run->tasks));
@@ -371,6 +370,6 @@ tristar_status tsi_process_solve(tsi_process_run *run, tristar_op op, tsi_index 
   TSI_TRY(run->port.end(run->port.context));
   status = (tristar_status)atomic_load(&run->status);
 out:
-  if (times) sum_times(run, tsi_clock() - run->begin, times);
+  if (times) sum_times(run, tsi_clock() - begin, times);
   return status;
 }

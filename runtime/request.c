@@ -60,7 +60,7 @@ static tristar_status start_block(tristar_request_t *r) {
   const int64_t first = r->next;
   const tsi_index nrhs = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, r->nrhs - first);
   r->next += nrhs;
-  TSI_TRY(tsi_replay_take(r->plan, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &block->replay));
+  TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(nrhs), &block->replay));
   tsi_solve_call *call = &block->replay->call;
   fill_call(r, first, nrhs, block->replay);
   TSI_TRY(copy_in(r, call, &block->copy));

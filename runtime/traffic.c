@@ -5,6 +5,7 @@
 #include "codelets/cpu/sparse.h"
 #include "runtime/analysis.h"
 #include "runtime/calibration.h"
+#include "runtime/layout_words.h"
 
 #define RANKS_MOST (1 << 20)
 
@@ -21,10 +22,7 @@ static tristar_status check_arguments(tsi_env *env, const tristar_analysis_t *an
   tristar_status status = TRISTAR_OK;
   int64_t ranks;
   if (nrhs < 1) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs = %lld", (long long)nrhs);
-  if ((unsigned)layout->algorithm > TRISTAR_ALGORITHM_BASELINE ||
-      (unsigned)layout->map > TRISTAR_MAP_CYCLIC || (unsigned)layout->tree > TRISTAR_TREE_FLAT)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "layout: algorithm %d, map %d, tree %d", (int)layout->algorithm,
-             (int)layout->map, (int)layout->tree);
+  TSI_TRY(tsi_layout_check_words(env, layout));
   if (tsi_analysis_sides(analysis) > 1)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "L and U have different structures: no layout serves both");
   if (layout->px > 0 && layout->py > 0 && layout->pz > 0 &&
@@ -33,22 +31,6 @@ static tristar_status check_arguments(tsi_env *env, const tristar_analysis_t *an
              layout->pz, RANKS_MOST);
 out:
   return status;
-}
-
-static tsi_layout_options layout_options(const tristar_analysis_t *analysis, const tristar_layout *layout,
-                                         size_t scalar_bytes) {
-  tsi_chunk_options chunks;
-  tsi_chunk_options_init(&chunks, tsi_calibration_now(analysis->ts).floor_bytes,
-                         analysis->symbolic->nnz_stored, scalar_bytes);
-  return (tsi_layout_options){.px = layout->px,
-                              .py = layout->py,
-                              .pz = layout->pz,
-                              .map = layout->map == TRISTAR_MAP_CYCLIC ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
-                              .replicated = layout->algorithm == TRISTAR_ALGORITHM_NEW,
-                              .floor_bytes = chunks.floor_bytes,
-                              .ceiling_bytes = chunks.ceiling_bytes,
-                              .slice_bytes = chunks.slice_bytes,
-                              .scalar_bytes = scalar_bytes};
 }
 
 /* ---- Figures over all processes ----------------------------------------------------------------------- */
@@ -115,8 +97,9 @@ tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const 
   if (layout == NULL) layout = &fallback;
   TSI_TRY(check_arguments(env, analysis, layout, nrhs));
   const size_t scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
-  const tsi_layout_options options = layout_options(analysis, layout, scalar_bytes);
-  const tsi_tree tree = layout->tree == TRISTAR_TREE_FLAT ? TSI_TREE_FLAT : TSI_TREE_BINARY;
+  const tsi_layout_options options = tsi_layout_options_of(
+      layout, tsi_calibration_now(analysis->ts).floor_bytes, analysis->symbolic->nnz_stored, scalar_bytes);
+  const tsi_tree tree = tsi_tree_of(layout);
   TSI_TRY(tsi_layout_create(env, analysis->symbolic, analysis->panels, &options, &made));
   TSI_TRY(tsi_traffic_create(env, made, analysis->panels, tree, &traffic));
   summarize(traffic, (double)scalar_bytes, (double)scalar_bytes * (double)nrhs, out);

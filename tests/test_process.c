@@ -43,7 +43,7 @@ static tristar_status port_send(void *context, tsi_index which) {
   const tsi_message *message = &from->process->program->send[which];
   member *to = &from->world->member[message->peer];
   const tsi_program *program = to->process->program;
-  const size_t row = from->process->scalar_bytes * (size_t)(from->nrhs == 1 ? 1 : (from->nrhs + 7) / 8 * 8);
+  const size_t row = from->process->scalar_bytes * (size_t)tsi_workspace_stride(from->nrhs);
   tsi_index m = 0;
   while (program->receive[m].peer != from->rank || program->receive[m].tag != message->tag) m++;
   CHECK(program->receive[m].rows == message->rows);
@@ -108,7 +108,7 @@ static void world_create(tsi_env *env, const tristar_factor_t *f, const tsi_proc
     *m = (member){.world = w, .rank = r, .nrhs = nrhs};
     CHECK_OK(tsi_process_create(env, &kind, f->analysis->symbolic, f->analysis->panels, &mine, &m->process));
     fill_values(f, m->process);
-    CHECK_OK(tsi_process_run_create(m->process, nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8, &m->run));
+    CHECK_OK(tsi_process_run_create(m->process, tsi_workspace_stride(nrhs), &m->run));
     tsi_process_connect(m->run, &to_me);
     m->mail = calloc((size_t)m->process->program->receives + 1, sizeof *m->mail);
     const size_t columns = (size_t)m->process->share->panels->start[m->process->share->panels->count];

@@ -7,9 +7,8 @@
 
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
+#include "runtime/layout_words.h"
 #include "runtime/mpi/mailbox.h"
-
-#define NRHS_BLOCK 64
 
 void tristar_distributed_options_init(tristar_distributed_options *options) {
   memset(options, 0, sizeof *options);
@@ -211,11 +210,10 @@ static tristar_status check_options(tsi_env *env, const tristar_distributed_opti
   tristar_status status = TRISTAR_OK;
   const tristar_layout *l = &o->layout;
   if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS || (unsigned)o->transport > TRISTAR_TRANSPORT_STARPU_MPI ||
-      o->nrhs < 0 || (unsigned)l->algorithm > TRISTAR_ALGORITHM_BASELINE ||
-      (unsigned)l->map > TRISTAR_MAP_CYCLIC || (unsigned)l->tree > TRISTAR_TREE_FLAT)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "engine %d, transport %d, nrhs %" PRId64 ", algorithm %d, map %d, tree %d", (int)o->engine,
-             (int)o->transport, o->nrhs, (int)l->algorithm, (int)l->map, (int)l->tree);
+      o->nrhs < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine %d, transport %d, nrhs %" PRId64, (int)o->engine,
+             (int)o->transport, o->nrhs);
+  TSI_TRY(tsi_layout_check_words(env, l));
   if (l->px < 1 || l->py < 1 || l->pz < 1 || (int64_t)l->px * l->py * l->pz != ranks)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "layout %dx%dx%d has %" PRId64 " processes, the communicator %d",
              l->px, l->py, l->pz, (int64_t)l->px * l->py * l->pz, ranks);
@@ -241,23 +239,12 @@ out:
 /* The same on all ranks: sizes of chunks must not depend on a rank's own calibration. */
 static tsi_process_options process_options(const tristar_distributed_t *d, const tsi_known *known,
                                            double floor_bytes) {
-  const tristar_layout *l = &d->options.layout;
-  tsi_chunk_options chunks;
   const size_t scalar_bytes = tsi_sparse_kernels_select(known->kind.factor_scalar)->scalar_bytes;
-  tsi_chunk_options_init(&chunks, floor_bytes, known->symbolic->nnz_stored, scalar_bytes);
-  return (tsi_process_options){
-      .layout = {.px = l->px,
-                 .py = l->py,
-                 .pz = l->pz,
-                 .map = l->map == TRISTAR_MAP_CYCLIC ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
-                 .replicated = l->algorithm == TRISTAR_ALGORITHM_NEW,
-                 .floor_bytes = chunks.floor_bytes,
-                 .ceiling_bytes = chunks.ceiling_bytes,
-                 .slice_bytes = chunks.slice_bytes,
-                 .scalar_bytes = scalar_bytes},
-      .tree = l->tree == TRISTAR_TREE_FLAT ? TSI_TREE_FLAT : TSI_TREE_BINARY,
-      .rank = tsi_transport_rank(d->transport),
-      .workers = d->stats.workers};
+  return (tsi_process_options){.layout = tsi_layout_options_of(&d->options.layout, floor_bytes,
+                                                               known->symbolic->nnz_stored, scalar_bytes),
+                               .tree = tsi_tree_of(&d->options.layout),
+                               .rank = tsi_transport_rank(d->transport),
+                               .workers = d->stats.workers};
 }
 
 static tristar_status copy_places(tristar_distributed_t *d, const tsi_known *known) {
@@ -340,7 +327,7 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   TSI_TRY(tsi_send_values(d, factor));
   d->valid = true;
   fill_stats(d);
-  TSI_TRY(need_slot(d, (tsi_index)tsi_count_min(nrhs, NRHS_BLOCK), &slot));
+  TSI_TRY(need_slot(d, (tsi_index)tsi_count_min(nrhs, TSI_NRHS_BLOCK), &slot));
 out:
   tsi_known_release(env, &known);
   return status;
@@ -506,7 +493,7 @@ static void count_messages(tristar_distributed_t *d, tsi_index stride) {
   }
 }
 
-/* nrhs <= NRHS_BLOCK columns. */
+/* nrhs <= TSI_NRHS_BLOCK columns. */
 static tristar_status solve_block(tristar_distributed_t *d, tristar_op op, tsi_index nrhs, const void *b,
                                   int64_t ldb, void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
@@ -515,7 +502,7 @@ static tristar_status solve_block(tristar_distributed_t *d, tristar_op op, tsi_i
   const tsi_process *p = d->process;
   const bool plain = op == TRISTAR_N || !p->kind.lu;
   const tsi_index columns = p->share->panels->start[p->share->panels->count];
-  const tsi_index stride = nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8;
+  const tsi_index stride = tsi_workspace_stride(nrhs);
   tsi_process_times times;
   tsi_slot *slot;
   TSI_TRY(need_slot(d, nrhs, &slot));
@@ -550,8 +537,8 @@ tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op
   TSI_TRY(tsi_transport_agree(d->transport, check_arguments(d, op, nrhs, b, ldb, x, ldx)));
   TSI_TRY(check_same(d, op, nrhs));
   reset_stats(&d->stats);
-  for (int64_t first = 0; first < nrhs; first += NRHS_BLOCK)
-    TSI_TRY(solve_block(d, op, (tsi_index)tsi_count_min(NRHS_BLOCK, nrhs - first),
+  for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK)
+    TSI_TRY(solve_block(d, op, (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - first),
                         (const char *)b + (size_t)(first * ldb) * bytes, ldb,
                         (char *)x + (size_t)(first * ldx) * bytes, ldx));
   d->stats.solve_seconds = tsi_clock() - begin;

@@ -4,7 +4,8 @@
  *   - pending = messages of the run in flight that are not yet accounted for; 0: no run is in flight
  *   - pending is lowered under transport->lock, and who lowers it does not touch the mailbox afterwards: who
  *     has taken the lock after reading 0 may free it
- *   - every call of MPI is made between tsi_mpi_lock and tsi_mpi_unlock, and no callback is called there */
+ *   - every call of MPI is made between tsi_mpi_lock and tsi_mpi_unlock, and no callback is called there; but
+ * for the collective calls that distribute a factor and move b and x, during which no run is in flight */
 #ifndef TSI_MPI_MAILBOX_H
 #define TSI_MPI_MAILBOX_H
 
