@@ -301,6 +301,16 @@ out:
   return status;
 }
 
+void tsi_bundle_weigh(const tsi_bundles *bundles, const tsi_steps *steps, tsi_index bundle, double *priority,
+                      double *bytes) {
+  *priority = *bytes = 0;
+  for (tsi_index q = bundles->ptr[bundle]; q < bundles->ptr[bundle + 1]; q++) {
+    const tsi_step *step = &steps->step[bundles->item[q]];
+    if (step->priority > *priority) *priority = step->priority;
+    *bytes += step->bytes;
+  }
+}
+
 void tsi_bundles_destroy(tsi_env *env, tsi_bundles **bundles) {
   if (*bundles == NULL) return;
   TSI_FREE(env, (*bundles)->ptr);

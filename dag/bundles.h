@@ -38,6 +38,22 @@ typedef struct tsi_bundles {
   tsi_edge *edge; /* between bundles */
 } tsi_bundles;
 
+/* Bundles for each worker in each direction: enough to balance the load. */
+#define TSI_BUNDLES_PER_WORKER 16
+/* Bundles of the slices of a panel for each worker: near the root they are all that there is to do. */
+#define TSI_PARTS_PER_WORKER 2
+
+static inline double tsi_bundles_light(const tsi_steps *steps, int workers) {
+  return tsi_steps_bytes(steps) / 2 / (TSI_BUNDLES_PER_WORKER * workers);
+}
+static inline int tsi_bundles_parts(int workers) {
+  return TSI_PARTS_PER_WORKER * workers;
+}
+
+/* The largest priority of the steps of a bundle, and their bytes. */
+void tsi_bundle_weigh(const tsi_bundles *bundles, const tsi_steps *steps, tsi_index bundle, double *priority,
+                      double *bytes);
+
 /* light: bytes; 0: each step is a bundle. parts: 1 or more. Errors: MEMORY, INTERNAL (steps in no legal
  * order). */
 TRISTAR_CHECKED tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light,

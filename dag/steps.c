@@ -1,6 +1,38 @@
 /* Lists the steps of a solve and their edges: see steps.h. */
 #include "dag/steps.h"
 
+static const char *const names[TSI_STEP_KINDS] = {
+    [TSI_STEP_FORWARD_CHUNK] = "forward_chunk",
+    [TSI_STEP_FORWARD_SLICE] = "forward_slice",
+    [TSI_STEP_FORWARD_PUSH] = "forward_push",
+    [TSI_STEP_BACKWARD_CHUNK] = "backward_chunk",
+    [TSI_STEP_BACKWARD_SLICE] = "backward_slice",
+    [TSI_STEP_BACKWARD_PUSH] = "backward_push",
+    [TSI_STEP_READ] = "read_chunk",
+    [TSI_STEP_FORWARD_ROWS] = "forward_rows",
+    [TSI_STEP_TURN] = "turn_chunk",
+    [TSI_STEP_BACKWARD_ROWS] = "backward_rows",
+    [TSI_STEP_WRITE] = "write_chunk",
+    [TSI_STEP_ARRIVAL] = "arrival",
+    [TSI_STEP_FORWARD_SUM] = "forward_sum",
+    [TSI_STEP_FORWARD_RECEIVE] = "forward_receive",
+    [TSI_STEP_BACKWARD_SUM] = "backward_sum",
+    [TSI_STEP_BACKWARD_RECEIVE] = "backward_receive",
+    [TSI_STEP_EXCHANGE] = "exchange",
+    [TSI_STEP_GRID_FORWARD] = "grid_forward",
+    [TSI_STEP_GRID_BACKWARD] = "grid_backward",
+};
+
+const char *tsi_step_name(tsi_step_kind kind) {
+  return names[kind];
+}
+
+double tsi_steps_bytes(const tsi_steps *steps) {
+  double bytes = 0;
+  for (tsi_index k = 0; k < steps->count; k++) bytes += steps->step[k].bytes;
+  return bytes;
+}
+
 /* Bytes that a push moves for each row of its pair: two reads and a write, and the row's number. */
 #define PUSH_BYTES_PER_ROW 28.0
 

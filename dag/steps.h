@@ -62,6 +62,11 @@ typedef struct tsi_steps {
   tsi_edge *edge;
 } tsi_steps;
 
+/* Bytes that all steps move together. */
+double tsi_steps_bytes(const tsi_steps *steps);
+/* The name of a kind of step, for traces. The text is static. */
+const char *tsi_step_name(tsi_step_kind kind);
+
 /* What steps are made of. */
 typedef struct tsi_steps_source {
   const tsi_dag *dag;

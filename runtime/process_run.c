@@ -189,34 +189,6 @@ void tsi_process_arrived(tsi_process_run *run, tsi_index message) {
 
 /* ---- Recording ---------------------------------------------------------------------------------------- */
 
-#define BYTES_PER_MICROSECOND 15e3
-#define BUNDLES_PER_WORKER 16
-#define PARTS_PER_WORKER 2 /* of several */
-
-static const char *const names[TSI_STEP_KINDS] = {
-    [TSI_STEP_FORWARD_CHUNK] = "forward_chunk",
-    [TSI_STEP_FORWARD_SLICE] = "forward_slice",
-    [TSI_STEP_BACKWARD_CHUNK] = "backward_chunk",
-    [TSI_STEP_BACKWARD_SLICE] = "backward_slice",
-    [TSI_STEP_ARRIVAL] = "arrival",
-    [TSI_STEP_FORWARD_SUM] = "forward_sum",
-    [TSI_STEP_FORWARD_RECEIVE] = "forward_receive",
-    [TSI_STEP_BACKWARD_SUM] = "backward_sum",
-    [TSI_STEP_BACKWARD_RECEIVE] = "backward_receive",
-    [TSI_STEP_EXCHANGE] = "exchange",
-    [TSI_STEP_GRID_FORWARD] = "grid_forward",
-    [TSI_STEP_GRID_BACKWARD] = "grid_backward",
-};
-
-/* Bytes that a bundle may weigh; 0 on the calling thread, where tasks cost nothing, and where the order of
- * the steps must be kept. */
-static double light_bytes(const tsi_process *process) {
-  const tsi_steps *steps = process->program->steps;
-  double bytes = 0;
-  for (tsi_index k = 0; k < steps->count; k++) bytes += steps->step[k].bytes;
-  return process->workers > 0 ? bytes / 2 / (BUNDLES_PER_WORKER * process->workers) : 0;
-}
-
 static tristar_status add_bundle(tsi_process_run *run, tsi_index b) {
   const tsi_bundles *bundles = run->bundles;
   const tsi_index first = bundles->item[bundles->ptr[b]];
@@ -224,27 +196,25 @@ static tristar_status add_bundle(tsi_process_run *run, tsi_index b) {
   const tsi_step *step = run->process->program->steps->step;
   const tsi_index argument[4] = {b, 0, 0, 0};
   tsi_index number;
-  double priority = 0, bytes = 0;
+  double priority, bytes;
   if (step[first].kind == TSI_STEP_ARRIVAL) {
     run->event[step[first].argument] = b;
-    return tsi_tasks_add_event(run->tasks, names[TSI_STEP_ARRIVAL], &number);
+    return tsi_tasks_add_event(run->tasks, tsi_step_name(TSI_STEP_ARRIVAL), &number);
   }
-  for (tsi_index q = bundles->ptr[b]; q < bundles->ptr[b + 1]; q++) {
-    const tsi_step *member = &step[bundles->item[q]];
-    if (member->priority > priority) priority = member->priority;
-    bytes += member->bytes;
-  }
-  return tsi_tasks_add(run->tasks, size > 1 ? "bundle" : names[step[first].kind], run_bundle, run, argument,
-                       priority, 1 + bytes / BYTES_PER_MICROSECOND, &number);
+  tsi_bundle_weigh(bundles, run->process->program->steps, b, &priority, &bytes);
+  return tsi_tasks_add(run->tasks, size > 1 ? "bundle" : tsi_step_name(step[first].kind), run_bundle, run,
+                       argument, priority, tsi_task_microseconds(bytes), &number);
 }
 
 static tristar_status record(tsi_process_run *run) {
   tristar_status status = TRISTAR_OK;
   const tsi_process *process = run->process;
   tsi_env *env = process->env;
-  TSI_TRY(tsi_bundles_create(env, process->program->steps, light_bytes(process),
-                             PARTS_PER_WORKER * (process->workers > 0 ? process->workers : 1),
-                             &run->bundles));
+  /* on the calling thread tasks cost nothing, and the order of the steps must be kept */
+  const double light =
+      process->workers > 0 ? tsi_bundles_light(process->program->steps, process->workers) : 0;
+  TSI_TRY(tsi_bundles_create(env, process->program->steps, light,
+                             tsi_bundles_parts(process->workers > 0 ? process->workers : 1), &run->bundles));
   TSI_TRY(tsi_tasks_create(env, &run->tasks));
   TSI_TRY(TSI_ALLOC(env, run->event, process->program->receives));
   for (tsi_index b = 0; b < run->bundles->count; b++) TSI_TRY(add_bundle(run, b));

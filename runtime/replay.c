@@ -52,37 +52,30 @@ static void run_barrier(void *context, const tsi_index argument[4], int worker) 
   (void)worker;
 }
 
-#define BYTES_PER_MICROSECOND 15e3
-
-typedef struct step_kind {
-  const char *name;
-  tsi_task_run run;
-} step_kind;
-
-static const step_kind kinds[TSI_STEP_KINDS] = {
-    [TSI_STEP_FORWARD_CHUNK] = {"forward_chunk", run_forward_chunk},
-    [TSI_STEP_FORWARD_SLICE] = {"forward_slice", run_forward_slice},
-    [TSI_STEP_FORWARD_PUSH] = {"forward_push", run_forward_push},
-    [TSI_STEP_BACKWARD_CHUNK] = {"backward_chunk", run_backward_chunk},
-    [TSI_STEP_BACKWARD_SLICE] = {"backward_slice", run_backward_slice},
-    [TSI_STEP_BACKWARD_PUSH] = {"backward_push", run_backward_push},
-    [TSI_STEP_READ] = {"read_chunk", run_read_chunk},
-    [TSI_STEP_FORWARD_ROWS] = {"forward_rows", run_forward_rows},
-    [TSI_STEP_TURN] = {"turn_chunk", run_turn_chunk},
-    [TSI_STEP_BACKWARD_ROWS] = {"backward_rows", run_backward_rows},
-    [TSI_STEP_WRITE] = {"write_chunk", run_write_chunk},
+static const tsi_task_run run_kind[TSI_STEP_KINDS] = {
+    [TSI_STEP_FORWARD_CHUNK] = run_forward_chunk,
+    [TSI_STEP_FORWARD_SLICE] = run_forward_slice,
+    [TSI_STEP_FORWARD_PUSH] = run_forward_push,
+    [TSI_STEP_BACKWARD_CHUNK] = run_backward_chunk,
+    [TSI_STEP_BACKWARD_SLICE] = run_backward_slice,
+    [TSI_STEP_BACKWARD_PUSH] = run_backward_push,
+    [TSI_STEP_READ] = run_read_chunk,
+    [TSI_STEP_FORWARD_ROWS] = run_forward_rows,
+    [TSI_STEP_TURN] = run_turn_chunk,
+    [TSI_STEP_BACKWARD_ROWS] = run_backward_rows,
+    [TSI_STEP_WRITE] = run_write_chunk,
 };
 
 static void run_step(tsi_replay *replay, const tsi_step *step, int worker) {
   const tsi_index argument[4] = {step->argument, 0, 0, 0};
-  kinds[step->kind].run(replay, argument, worker);
+  run_kind[step->kind](replay, argument, worker);
 }
 
 static tristar_status add_task(tsi_replay *replay, tsi_tasks *tasks, const tsi_step *step,
                                tsi_index *number) {
   const tsi_index argument[4] = {step->argument, 0, 0, 0};
-  return tsi_tasks_add(tasks, kinds[step->kind].name, kinds[step->kind].run, replay, argument, step->priority,
-                       1 + step->bytes / BYTES_PER_MICROSECOND, number);
+  return tsi_tasks_add(tasks, tsi_step_name(step->kind), run_kind[step->kind], replay, argument,
+                       step->priority, tsi_task_microseconds(step->bytes), number);
 }
 
 /* argument: DAG, sweeps, bundle. */
@@ -101,16 +94,12 @@ static tristar_status add_bundle(tsi_replay *replay, int dag, tsi_sweeps sweeps,
   const tsi_index first = bundles->ptr[bundle], end = bundles->ptr[bundle + 1];
   const tsi_step *step = recording->steps->step;
   const tsi_index argument[4] = {dag, (tsi_index)sweeps, bundle, 0};
-  double priority = 0, bytes = 0;
+  double priority, bytes;
   tsi_index number;
   if (end - first == 1) return add_task(replay, tasks, &step[bundles->item[first]], &number);
-  for (tsi_index q = first; q < end; q++) {
-    const tsi_step *member = &step[bundles->item[q]];
-    if (member->priority > priority) priority = member->priority;
-    bytes += member->bytes;
-  }
-  return tsi_tasks_add(tasks, "bundle", run_bundle, replay, argument, priority,
-                       1 + bytes / BYTES_PER_MICROSECOND, &number);
+  tsi_bundle_weigh(bundles, recording->steps, bundle, &priority, &bytes);
+  return tsi_tasks_add(tasks, "bundle", run_bundle, replay, argument, priority, tsi_task_microseconds(bytes),
+                       &number);
 }
 
 /* Tasks that run as soon as those that they wait for are through; task k is bundle k. */
@@ -171,20 +160,13 @@ out:
   return status;
 }
 
-/* Bundles for each worker in each direction: enough to balance the load. */
-#define BUNDLES_PER_WORKER 16
-/* Bundles of the slices of a panel for each worker: near the root they are all that there is to do. */
-#define PARTS_PER_WORKER 2
-
 /* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
 static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
-  double bytes = 0;
   if (!plan->use_tasks || plan->spmv || plan->options.updates == TRISTAR_UPDATES_PUSH ||
       plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
     return 0;
   const int workers = plan->stats.workers;
-  for (tsi_index k = 0; k < steps->count; k++) bytes += steps->step[k].bytes;
-  return workers > 1 ? bytes / 2 / (BUNDLES_PER_WORKER * workers) : bytes;
+  return workers > 1 ? tsi_bundles_light(steps, workers) : tsi_steps_bytes(steps);
 }
 
 static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) {
@@ -201,7 +183,7 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
     TSI_TRY(add_levels(replay, tasks, recording->steps, levels));
   else {
     TSI_TRY(tsi_bundles_create(env, recording->steps, light_bytes(plan, recording->steps),
-                               PARTS_PER_WORKER * plan->stats.workers, &recording->bundles));
+                               tsi_bundles_parts(plan->stats.workers), &recording->bundles));
     TSI_TRY(add_bundles(replay, number, sweeps, tasks));
   }
   if (plan->use_tasks) TSI_TRY(tsi_tasks_record(tasks));

@@ -18,6 +18,11 @@
 
 typedef struct tsi_tasks tsi_tasks;
 
+/* The estimate for a task that reads so many bytes. */
+static inline double tsi_task_microseconds(double bytes) {
+  return 1 + bytes / 15e3;
+}
+
 /* What a task does. worker: 0 .. workers-1, or -1 on the calling thread. */
 typedef void (*tsi_task_run)(void *context, const tsi_index argument[4], int worker);
 

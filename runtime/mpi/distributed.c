@@ -446,14 +446,17 @@ out:
   return status;
 }
 
-/* Collective. All ranks must pass the same; the smallest and the largest of each tell. */
-static tristar_status check_same(const tristar_distributed_t *d, tristar_op op, int64_t nrhs) {
+/* Collective. All ranks' arguments must be right (mine: what this one found), and the same; the smallest and
+ * the largest of each tell. */
+static tristar_status agree_on_arguments(const tristar_distributed_t *d, tristar_status mine, tristar_op op,
+                                         int64_t nrhs) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const int64_t own[4] = {nrhs, -nrhs, op, -(int64_t)op};
-  int64_t most[4];
+  const int64_t own[5] = {nrhs, -nrhs, op, -(int64_t)op, mine};
+  int64_t most[5];
   TSI_TRY(TSI_MPI(env, "MPI_Allreduce",
-                  MPI_Allreduce(own, most, 4, MPI_INT64_T, MPI_MAX, tsi_transport_comm(d->transport))));
+                  MPI_Allreduce(own, most, 5, MPI_INT64_T, MPI_MAX, tsi_transport_comm(d->transport))));
+  if (most[4] != TRISTAR_OK) return tsi_transport_agree(d->transport, mine); /* who, and why */
   if (most[0] != -most[1])
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the ranks pass %" PRId64 " to %" PRId64 " right-hand sides",
              -most[1], most[0]);
@@ -534,8 +537,7 @@ tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op
   if (d == NULL) return TRISTAR_ERR_ARGUMENT;
   const double begin = tsi_clock();
   const size_t bytes = d->process->user_bytes;
-  TSI_TRY(tsi_transport_agree(d->transport, check_arguments(d, op, nrhs, b, ldb, x, ldx)));
-  TSI_TRY(check_same(d, op, nrhs));
+  TSI_TRY(agree_on_arguments(d, check_arguments(d, op, nrhs, b, ldb, x, ldx), op, nrhs));
   reset_stats(&d->stats);
   for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK)
     TSI_TRY(solve_block(d, op, (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - first),
