@@ -4,7 +4,7 @@
 # binds the first worker of every process to the first core. The rank is told by Open MPI, by MPICH and its kin, or
 # by Slurm.
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}
-STARPU_HOME=${STARPU_HOME:-.}/rank$rank
+STARPU_HOME=${STARPU_HOME:-${TMPDIR:-/tmp}/starpu-$(id -u)}/rank$rank
 STARPU_WORKERS_CPUID=$((rank % $(nproc)))
 export STARPU_HOME STARPU_WORKERS_CPUID
 mkdir -p "$STARPU_HOME"
