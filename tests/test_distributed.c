@@ -89,7 +89,8 @@ static void check_layout(const world *w, const problem *q, const tristar_layout 
   CHECK(d == NULL);
 }
 
-static void check_layouts(const world *w, const problem *q, int pz, bool all) {
+/* Every `every`-th of the layouts with that pz. */
+static void check_layouts(const world *w, const problem *q, int pz, int every) {
   int layouts = 0;
   for (int px = 1; px * pz <= w->ranks; px++)
     for (int variant = 0; variant < 8; variant++) {
@@ -100,12 +101,12 @@ static void check_layouts(const world *w, const problem *q, int pz, bool all) {
                                          variant & 1 ? TRISTAR_ALGORITHM_BASELINE : TRISTAR_ALGORITHM_NEW,
                                      .map = variant & 2 ? TRISTAR_MAP_CYCLIC : TRISTAR_MAP_SUBTREE,
                                      .tree = variant & 4 ? TRISTAR_TREE_FLAT : TRISTAR_TREE_BINARY};
-      if (px * layout.py * pz != w->ranks || (!all && layouts++ % 3 != 0)) continue;
+      if (px * layout.py * pz != w->ranks || layouts++ % every != 0) continue;
       check_layout(w, q, &layout);
     }
 }
 
-static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, bool all) {
+static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, int every) {
   tristar_matrix_t *matrix;
   tristar_analysis_options options;
   problem q = {.kind = kind, .type = t};
@@ -126,7 +127,7 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
     if (w->ranks % pz != 0) continue;
     if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &q.view, &options, &an));
     if (w->rank == 0) CHECK_OK(tristar_factor(an, values, &q.factor));
-    check_layouts(w, &q, pz, all);
+    check_layouts(w, &q, pz, every);
     tristar_factor_destroy(&q.factor);
     tristar_analysis_destroy(&an);
   }
@@ -134,6 +135,110 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   free(q.b);
   free(q.x);
   free(q.again);
+  tristar_matrix_destroy(&matrix);
+}
+
+/* Rows first .. end - 1 of a view in compressed columns, as compressed rows of a block. */
+typedef struct rows_block {
+  int64_t *ptr;
+  int64_t *index;
+  char *values;
+  tristar_view view;
+} rows_block;
+
+static rows_block take_rows(const tristar_view *view, size_t bytes, int64_t first, int64_t end, int base) {
+  const int64_t *ptr = view->ptr;
+  const int32_t *index = view->index;
+  const size_t entries = (size_t)ptr[view->cols];
+  rows_block o = {.ptr = calloc((size_t)(end - first) + 2, sizeof *o.ptr),
+                  .index = malloc(entries * sizeof *o.index + 1),
+                  .values = malloc(entries * bytes + 1)};
+  int64_t *next = o.ptr + 1; /* first counts, shifted by one more; then where the next entry of a row goes */
+  for (int64_t k = 0; k < ptr[view->cols]; k++)
+    if (index[k] >= first && index[k] < end && index[k] + 1 < end) next[index[k] - first + 1]++;
+  for (int64_t i = 1; i <= end - first; i++) o.ptr[i] += o.ptr[i - 1];
+  for (int64_t j = 0; j < view->cols; j++)
+    for (int64_t k = ptr[j]; k < ptr[j + 1]; k++) {
+      if (index[k] < first || index[k] >= end) continue;
+      const int64_t at = next[index[k] - first]++;
+      o.index[at] = j + base;
+      memcpy(o.values + (size_t)at * bytes, (const char *)view->values + (size_t)k * bytes, bytes);
+    }
+  for (int64_t i = 0; i <= end - first; i++) o.ptr[i] += base;
+  o.view = *view;
+  o.view.format = TRISTAR_CSR;
+  o.view.rows = end - first;
+  o.view.ptr = o.ptr;
+  o.view.index = o.index;
+  o.view.values = o.values;
+  o.view.index_bits = 64;
+  o.view.base = base;
+  return o;
+}
+
+static void release_rows(rows_block *o) {
+  free(o->ptr);
+  free(o->index);
+  free(o->values);
+}
+
+/* Blocks of rows on all ranks, the first of them empty if there are three, become the matrix again. */
+static void check_gather(const world *w, const char *kind, int64_t k) {
+  tristar_matrix_t *matrix, *gathered;
+  tristar_view view, got;
+  CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
+  tristar_matrix_view(matrix, &view);
+  const int shift = w->ranks > 2, parts = w->ranks - shift;
+  const int64_t n = view.rows, part = w->rank - shift;
+  const int64_t first = part < 0 ? 0 : n * part / parts, end = part < 0 ? 0 : n * (part + 1) / parts;
+  rows_block mine = take_rows(&view, sizeof(double), first, end, w->rank % 2);
+  for (int turn = 0; turn < 2; turn++) {
+    const int64_t *ptr = view.ptr;
+    if (turn == 1) mine.view.values = NULL;
+    CHECK_OK(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered));
+    CHECK((gathered == NULL) == (w->rank > 0));
+    tristar_matrix_view(gathered, &got);
+    if (w->rank > 0) continue;
+    CHECK(got.rows == n && got.cols == n && got.symmetry == view.symmetry);
+    CHECK(memcmp(got.ptr, view.ptr, (size_t)(n + 1) * sizeof(int64_t)) == 0);
+    CHECK(memcmp(got.index, view.index, (size_t)ptr[n] * sizeof(int32_t)) == 0);
+    CHECK((got.values == NULL) == (turn == 1));
+    CHECK(turn == 1 || memcmp(got.values, view.values, (size_t)ptr[n] * sizeof(double)) == 0);
+    tristar_matrix_destroy(&gathered);
+  }
+  mine.view.values = mine.values;
+  /* what one rank passes wrongly, all are told */
+  const tristar_view right = mine.view;
+  if (w->rank == w->ranks - 1) mine.view.rows--;
+  CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered), TRISTAR_ERR_RECTANGULAR);
+  mine.view = right;
+  if (w->ranks > 1) {
+    if (w->rank == 1) mine.view.values = NULL;
+    CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered), TRISTAR_ERR_ARGUMENT);
+    mine.view = right;
+    if (w->rank == 1) mine.view.symmetry = TRISTAR_HERMITIAN + 1;
+    CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered), TRISTAR_ERR_ARGUMENT);
+    mine.view = right;
+  }
+  if (w->rank == w->ranks - 1) ((double *)mine.values)[0] = NAN;
+  CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered), TRISTAR_ERR_NOT_FINITE);
+  CHECK_STATUS(
+      tristar_matrix_gather(w->ts, MPI_COMM_WORLD, w->rank == w->ranks - 1 ? NULL : &mine.view, &gathered),
+      TRISTAR_ERR_ARGUMENT);
+  CHECK(gathered == NULL);
+  memset(mine.values, 0, sizeof(double));
+  for (int64_t at = 1; at < 12; at++) { /* an allocation fails on the last rank, or on rank 0 */
+    tristar_memory_stats before;
+    tristar_memory(w->ts, &before);
+    if (w->rank == (at % 2 ? w->ranks - 1 : 0))
+      tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
+    const tristar_status status = tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered);
+    tsi_context_env(w->ts)->memory.fail_at = 0;
+    CHECK_MSG(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && gathered == NULL),
+              "allocation %lld: %s", (long long)at, tristar_status_name(status));
+    tristar_matrix_destroy(&gathered);
+  }
+  release_rows(&mine);
   tristar_matrix_destroy(&matrix);
 }
 
@@ -217,14 +322,16 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   CHECK_OK(tristar_create(&config, &w.ts));
-  if (w.transport ==
-      TRISTAR_TRANSPORT_STARPU_MPI) /* milliseconds a message where ranks share cores with its thread */
-    check_matrix(&w, "s2d9pt", 24, &typed_double, false);
-  else
-    check_matrix(&w, "s2d9pt", 40, &typed_double, w.ranks <= 4);
-  if (w.transport != TRISTAR_TRANSPORT_STARPU_MPI) check_matrix(&w, "convdiff3d", 9, &typed_double, false);
-  if (w.transport != TRISTAR_TRANSPORT_STARPU_MPI)
-    check_matrix(&w, "poisson3d7", 8, &typed_complex_double, false);
+  if (w.transport == TRISTAR_TRANSPORT_STARPU_MPI) {
+    /* milliseconds a message where ranks share cores with its thread; 7: all variants in turn */
+    check_matrix(&w, "s2d9pt", w.ranks <= 2 ? 24 : 12, &typed_double, w.ranks <= 2 ? 3 : 7);
+  } else {
+    check_matrix(&w, "s2d9pt", 40, &typed_double, w.ranks <= 4 ? 1 : 3);
+    check_matrix(&w, "convdiff3d", 9, &typed_double, 3);
+    check_matrix(&w, "poisson3d7", 8, &typed_complex_double, 3);
+  }
+  check_gather(&w, "convdiff3d", 6);
+  check_gather(&w, "kkt3d", 5);
   check_errors(&w);
   tristar_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);

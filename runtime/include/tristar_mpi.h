@@ -1,11 +1,12 @@
 /* TriStar on many processes: a factor spread over the ranks of an MPI communicator, and solves with it.
  *
- *   rank 0                                       all ranks
- *   tristar_analyze (leaf_parts >= pz)
- *   tristar_factor
- *                                                tristar_distribute          each rank gets the panels it
- * owns tristar_distributed_solve   again and again tristar_refactor tristar_distributed_update  new values,
- * same structure
+ *   all ranks   tristar_matrix_gather        where the rows of A lie on all ranks: to rank 0
+ *   rank 0      tristar_analyze              leaf_parts >= pz
+ *   rank 0      tristar_factor
+ *   all ranks   tristar_distribute           each rank gets the panels that it owns
+ *   all ranks   tristar_distributed_solve    again and again
+ *   rank 0      tristar_refactor             new values, same pattern
+ *   all ranks   tristar_distributed_update
  *
  * Functions marked collective are called by all ranks of the communicator, in the same order; all of them get
  * the same status, and where another rank failed its message. MPI must have been initialized with
@@ -28,6 +29,20 @@ extern "C" {
  * config->workers if it is 0 and STARPU_NCPU is not set. Without it StarPU binds the workers of all ranks to
  * the same cores, unless mpiexec has bound the ranks. Errors: ARGUMENT (config is NULL), RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config);
+
+/* Collective. Gathers on rank 0, to be factored there, a matrix of n columns whose rows lie on the ranks in
+ * blocks, one block after the other by rank, n in all. rows: this rank's block, CSR or CSC: cols = n, columns
+ * are numbered over the whole matrix, rows within the block; a block may have no rows. symmetry is that of
+ * the whole matrix and the same on all ranks: where it is not GENERAL, each off-diagonal pair is stored once,
+ * on the rank that has the row of what is stored. Either all ranks pass values or none does (the pattern
+ * alone). Duplicates are summed. Entries travel in pieces; no rank but 0 needs memory for more than a piece
+ * of 16 MB. *matrix: on rank 0 the matrix, in double precision; NULL on all others. For new values gather
+ * again: the same pattern gives the same arrays, so the values are those that tristar_refactor wants. Errors:
+ * ARGUMENT (NULL; sizes, symmetries or kinds of values differ between ranks), RECTANGULAR (the blocks do not
+ * add up to n rows), FORMAT, NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_gather(tristar_t *ts, MPI_Comm comm,
+                                                                 const tristar_view *rows,
+                                                                 tristar_matrix_t **matrix);
 
 typedef struct tristar_distributed_s tristar_distributed_t;
 

@@ -42,8 +42,17 @@ struct tristar_distributed_s {
   bool valid; /* values are in place */
 };
 
+/* Collective. The slot for nrhs right-hand sides, made at its first use. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot **out);
+/* All but its buffer. */
+void tsi_slot_release(tsi_slot *slot);
+
+/* d->in and d->out for the blocks of d->first. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_distributed_list_rows(tristar_distributed_t *d);
+void tsi_distributed_release_rows(tristar_distributed_t *d);
+
 /* What all ranks must know of a factor before they can make their shares; on ranks other than 0 allocated, to
- * be freed by tsi_structure_release. */
+ * be freed by tsi_known_release. */
 typedef struct tsi_known {
   tsi_factor_kind kind;
   tsi_symbolic *symbolic;

@@ -1,21 +1,9 @@
 /* Gives the structure of a factor to all ranks: see distributed.h. */
+#include "runtime/mpi/bytes.h"
 #include "runtime/mpi/distributed.h"
-#include "runtime/mpi/mailbox.h"
 
-/* MPI counts with int. */
-#define PIECE ((size_t)1 << 30)
-
-static tristar_status broadcast(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
-  tristar_status status = TRISTAR_OK;
-  for (size_t at = 0; at < bytes; at += PIECE) {
-    const size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
-    TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast((char *)array + at, (int)piece, MPI_BYTE, 0, comm)));
-  }
-out:
-  return status;
-}
 #define BROADCAST(array, count)                                                                              \
-  TSI_TRY(broadcast(env, comm, (void *)(uintptr_t)(array), (size_t)(count) * sizeof *(array)))
+  TSI_TRY(tsi_broadcast_bytes(env, comm, (void *)(uintptr_t)(array), (size_t)(count) * sizeof *(array)))
 
 /* What the sizes of all arrays follow from. */
 typedef struct head {
@@ -90,7 +78,7 @@ tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport, const 
   head h = {.n = 0};
   *known = (tsi_known){.borrowed = false};
   if (factor != NULL) h = describe(factor);
-  TSI_TRY(broadcast(env, comm, &h, sizeof h));
+  TSI_TRY(tsi_broadcast_bytes(env, comm, &h, sizeof h));
   known->kind = h.kind;
   if (factor != NULL)
     borrow(factor, known);

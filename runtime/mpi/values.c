@@ -4,11 +4,11 @@
  * them; the receiver has the same list of panels, so a piece goes straight to its place. Before the values of
  * a rank comes a status: if rank 0 has failed, nothing else follows. */
 #include "runtime/extract.h"
+#include "runtime/mpi/bytes.h"
 #include "runtime/mpi/distributed.h"
 #include "runtime/mpi/mailbox.h"
 
 #define PIECE_BYTES ((tsi_count)16 << 20) /* or one panel */
-#define TAG_VALUES 0
 
 /* What a rank is to get, as both sides know it. */
 typedef struct shipment {
@@ -33,28 +33,6 @@ static tsi_count largest_piece(const shipment *s) {
     most = tsi_count_max(most, s->begin[end] - s->begin[j]);
   }
   return most;
-}
-
-#define CALL_BYTES ((size_t)1 << 30) /* MPI counts with int */
-
-static tristar_status send_bytes(tsi_env *env, MPI_Comm comm, const void *array, size_t bytes, int rank) {
-  tristar_status status = TRISTAR_OK;
-  for (size_t at = 0; at < bytes && status == TRISTAR_OK; at += CALL_BYTES) {
-    const int count = (int)(bytes - at < CALL_BYTES ? bytes - at : CALL_BYTES);
-    status =
-        TSI_MPI(env, "MPI_Send", MPI_Send((const char *)array + at, count, MPI_BYTE, rank, TAG_VALUES, comm));
-  }
-  return status;
-}
-
-static tristar_status receive_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
-  tristar_status status = TRISTAR_OK;
-  for (size_t at = 0; at < bytes && status == TRISTAR_OK; at += CALL_BYTES) {
-    const int count = (int)(bytes - at < CALL_BYTES ? bytes - at : CALL_BYTES);
-    status = TSI_MPI(env, "MPI_Recv",
-                     MPI_Recv((char *)array + at, count, MPI_BYTE, 0, TAG_VALUES, comm, MPI_STATUS_IGNORE));
-  }
-  return status;
 }
 
 /* Arrays by column, on rank 0 for another rank. */
@@ -117,10 +95,10 @@ static void release_sender(tsi_env *env, sender *s) {
 static tristar_status send_columns(tsi_env *env, MPI_Comm comm, const tsi_process *p, size_t count,
                                    const columns *c, int rank) {
   tristar_status status = TRISTAR_OK;
-  if (c->pivots) TSI_TRY(send_bytes(env, comm, c->pivots, count * sizeof *c->pivots, rank));
-  if (c->inverse) TSI_TRY(send_bytes(env, comm, c->inverse, 2 * count * p->scalar_bytes, rank));
-  if (c->row_scale) TSI_TRY(send_bytes(env, comm, c->row_scale, count * sizeof *c->row_scale, rank));
-  if (c->col_scale) TSI_TRY(send_bytes(env, comm, c->col_scale, count * sizeof *c->col_scale, rank));
+  if (c->pivots) TSI_TRY(tsi_send_bytes(env, comm, c->pivots, count * sizeof *c->pivots, rank));
+  if (c->inverse) TSI_TRY(tsi_send_bytes(env, comm, c->inverse, 2 * count * p->scalar_bytes, rank));
+  if (c->row_scale) TSI_TRY(tsi_send_bytes(env, comm, c->row_scale, count * sizeof *c->row_scale, rank));
+  if (c->col_scale) TSI_TRY(tsi_send_bytes(env, comm, c->col_scale, count * sizeof *c->col_scale, rank));
 out:
   return status;
 }
@@ -133,7 +111,7 @@ static tristar_status send_to(tristar_distributed_t *d, const tristar_factor_t *
   sender s = {.share = NULL};
   int told = (int)prepare_sender(d, factor, rank, &s);
   status = (tristar_status)told;
-  TSI_TRY(send_bytes(env, comm, &told, sizeof told, rank));
+  TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
   status = (tristar_status)told;
   if (status != TRISTAR_OK) goto out;
   const shipment load = {s.share, s.begin, p->scalar_bytes};
@@ -141,7 +119,8 @@ static tristar_status send_to(tristar_distributed_t *d, const tristar_factor_t *
     for (tsi_index j = 0, end; j < s.share->panels->count; j = end) {
       end = end_of_piece(&load, j);
       tsi_extract_panels(factor, upper, s.share, s.begin, j, end, s.piece);
-      TSI_TRY(send_bytes(env, comm, s.piece, (size_t)(s.begin[end] - s.begin[j]) * p->scalar_bytes, rank));
+      TSI_TRY(
+          tsi_send_bytes(env, comm, s.piece, (size_t)(s.begin[end] - s.begin[j]) * p->scalar_bytes, rank));
     }
   tsi_extract_columns(factor, p->layout, s.share, s.columns.pivots, s.columns.inverse, s.columns.row_scale,
                       s.columns.col_scale);
@@ -168,19 +147,19 @@ static tristar_status receive(tristar_distributed_t *d) {
   const size_t count = (size_t)p->share->panels->start[p->share->panels->count];
   const shipment load = {p->share, p->begin, p->scalar_bytes};
   int told = TRISTAR_OK;
-  TSI_TRY(receive_bytes(env, comm, &told, sizeof told));
+  TSI_TRY(tsi_receive_bytes(env, comm, &told, sizeof told, 0));
   if (told != TRISTAR_OK) return TRISTAR_OK; /* rank 0 has failed, and will say so */
   for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
     for (tsi_index j = 0, end; j < p->share->panels->count; j = end) {
       end = end_of_piece(&load, j);
-      TSI_TRY(receive_bytes(env, comm,
-                            (char *)(upper ? p->upper : p->lower) + (size_t)p->begin[j] * p->scalar_bytes,
-                            (size_t)(p->begin[end] - p->begin[j]) * p->scalar_bytes));
+      TSI_TRY(tsi_receive_bytes(env, comm,
+                                (char *)(upper ? p->upper : p->lower) + (size_t)p->begin[j] * p->scalar_bytes,
+                                (size_t)(p->begin[end] - p->begin[j]) * p->scalar_bytes, 0));
     }
-  if (p->pivots) TSI_TRY(receive_bytes(env, comm, p->pivots, count * sizeof *p->pivots));
-  if (p->inverse) TSI_TRY(receive_bytes(env, comm, p->inverse, 2 * count * p->scalar_bytes));
-  if (p->row_scale) TSI_TRY(receive_bytes(env, comm, p->row_scale, count * sizeof *p->row_scale));
-  if (p->col_scale) TSI_TRY(receive_bytes(env, comm, p->col_scale, count * sizeof *p->col_scale));
+  if (p->pivots) TSI_TRY(tsi_receive_bytes(env, comm, p->pivots, count * sizeof *p->pivots, 0));
+  if (p->inverse) TSI_TRY(tsi_receive_bytes(env, comm, p->inverse, 2 * count * p->scalar_bytes, 0));
+  if (p->row_scale) TSI_TRY(tsi_receive_bytes(env, comm, p->row_scale, count * sizeof *p->row_scale, 0));
+  if (p->col_scale) TSI_TRY(tsi_receive_bytes(env, comm, p->col_scale, count * sizeof *p->col_scale, 0));
 out:
   return status;
 }

@@ -1,0 +1,49 @@
+/* Large arrays between ranks: see bytes.h. */
+#include "runtime/mpi/bytes.h"
+
+#include "runtime/mpi/mailbox.h"
+
+#define PIECE_BYTES ((size_t)1 << 30)
+#define TAG_BYTES 0
+
+typedef struct piece {
+  char *begin;
+  int bytes;
+} piece;
+
+/* The piece of an array that begins at byte `at`. */
+static piece piece_of(const void *array, size_t bytes, size_t at) {
+  const size_t left = bytes - at;
+  return (piece){(char *)(uintptr_t)array + at, (int)(left < PIECE_BYTES ? left : PIECE_BYTES)};
+}
+
+tristar_status tsi_send_bytes(tsi_env *env, MPI_Comm comm, const void *array, size_t bytes, int to) {
+  tristar_status status = TRISTAR_OK;
+  for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+    const piece p = piece_of(array, bytes, at);
+    TSI_TRY(TSI_MPI(env, "MPI_Send", MPI_Send(p.begin, p.bytes, MPI_BYTE, to, TAG_BYTES, comm)));
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_receive_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes, int from) {
+  tristar_status status = TRISTAR_OK;
+  for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+    const piece p = piece_of(array, bytes, at);
+    TSI_TRY(TSI_MPI(env, "MPI_Recv",
+                    MPI_Recv(p.begin, p.bytes, MPI_BYTE, from, TAG_BYTES, comm, MPI_STATUS_IGNORE)));
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
+  tristar_status status = TRISTAR_OK;
+  for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+    const piece p = piece_of(array, bytes, at);
+    TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(p.begin, p.bytes, MPI_BYTE, 0, comm)));
+  }
+out:
+  return status;
+}

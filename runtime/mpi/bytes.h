@@ -1,0 +1,20 @@
+/* Large arrays between ranks: bytes in pieces, as MPI counts with int. For collective calls of setup, during
+ * which no run of a mailbox is in flight.
+ *
+ * Reads   the array that is sent.   Writes  the array that is received.   Nothing is allocated. */
+#ifndef TSI_MPI_BYTES_H
+#define TSI_MPI_BYTES_H
+
+#include <mpi.h>
+
+#include "runtime/base/env.h"
+
+/* Blocking; both sides pass the same number of bytes. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_send_bytes(tsi_env *env, MPI_Comm comm, const void *array, size_t bytes,
+                                              int to);
+TRISTAR_CHECKED tristar_status tsi_receive_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes,
+                                                 int from);
+/* Collective, from rank 0. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes);
+
+#endif
