@@ -50,9 +50,6 @@ typedef struct solution {
   tristar_distributed_stats *stats; /* ranks, on rank 0 */
 } solution;
 
-static const char op_letters[] = "NTC";
-static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-
 /* All ranks learn whether rank 0 goes on. */
 static bool rank_0_says(bool ok) {
   int value = ok;
@@ -141,7 +138,7 @@ static bool distribute(tsi_session *s, solution *z) {
 static bool solve_once(tsi_session *s, solution *z, const void *b, void *x) {
   const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
   return tsi_session_check(
-      s, tristar_distributed_solve(z->distributed, ops[s->settings->op], z->nrhs, b, n, x, n), s->name);
+      s, tristar_distributed_solve(z->distributed, tsi_session_op(s)->op, z->nrhs, b, n, x, n), s->name);
 }
 
 /* --repeat timed solves after a warm-up, all with the same bits. */
@@ -168,10 +165,10 @@ static bool solve_timed(tsi_session *s, solution *z) {
 
 static bool measure(tsi_session *s, solution *z, void *r, double *error) {
   const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
-  return tsi_session_check(
-      s,
-      tristar_residual(s->factor, ops[s->settings->op], z->nrhs, z->b.values, n, z->x.values, n, r, n, error),
-      s->name);
+  return tsi_session_check(s,
+                           tristar_residual(s->factor, tsi_session_op(s)->op, z->nrhs, z->b.values, n,
+                                            z->x.values, n, r, n, error),
+                           s->name);
 }
 
 static void add(const tsi_precision *precision, int64_t count, void *x, const void *d) {
@@ -217,15 +214,11 @@ static bool refine(tsi_session *s, solution *z) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
-static double tolerance(const tsi_session *s) {
-  return s->settings->tolerance >= 0 ? s->settings->tolerance : s->precision->tolerance;
-}
-
 static bool judge(tsi_session *s, const solution *z) {
-  if (z->error <= tolerance(s)) return true;
+  if (z->error <= tsi_session_tolerance(s)) return true;
   return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
                           "%s: backward error %.1e is above the tolerance %.1e; %s perturbed", s->name,
-                          z->error, tolerance(s), tsi_text_many(s->f.perturbed_pivots, "pivot"));
+                          z->error, tsi_session_tolerance(s), tsi_text_many(s->f.perturbed_pivots, "pivot"));
 }
 
 /* A figure of all ranks. */
@@ -315,11 +308,10 @@ static void print_report(const tsi_session *s, const solution *z) {
 
 static cJSON *make_json(const tsi_session *s, const solution *z) {
   char checksum[32];
-  const char letter[2] = {op_letters[s->settings->op], '\0'};
   cJSON *object = tsi_json_session(s), *o;
   if (z->stats == NULL || z->stats[0].solve_seconds == 0) return object;
   snprintf(checksum, sizeof checksum, "%016" PRIx64, z->checksum);
-  cJSON_AddStringToObject(object, "op", letter);
+  cJSON_AddStringToObject(object, "op", tsi_session_op(s)->letter);
   tsi_json_add_number(object, "nrhs", (double)z->nrhs);
   tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
   tsi_json_add_number(object, "sweep_s", z->sweep_s);
@@ -349,8 +341,8 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
 
 static bool write_results(tsi_session *s, const solution *z) {
   char comment[512];
-  snprintf(comment, sizeof comment, "X of op %c, A = %.300s (tristar solve, TriStar %s, %s precision)",
-           op_letters[s->settings->op], s->name, tristar_version(), s->precision->text);
+  snprintf(comment, sizeof comment, "X of op %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
+           tsi_session_op(s)->letter, s->name, tristar_version(), s->precision->text);
   if (s->settings->out != NULL &&
       !tsi_session_check(s, tristar_dense_write(s->ts, s->settings->out, &z->x, comment), s->settings->out))
     return false;

@@ -195,6 +195,17 @@ bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
   return true;
 }
 
+const tsi_op *tsi_session_op(const tsi_session *s) {
+  static const tsi_op ops[] = {{TRISTAR_N, "N", "A X = B", ""},
+                               {TRISTAR_T, "T", "A^T X = B", " with A^T"},
+                               {TRISTAR_C, "C", "A^H X = B", " with A^H"}};
+  return &ops[s->settings->op];
+}
+
+double tsi_session_tolerance(const tsi_session *s) {
+  return s->settings->tolerance >= 0 ? s->settings->tolerance : s->precision->tolerance;
+}
+
 int tsi_session_close(tsi_session *s) {
   tsi_console_clear();
   tristar_plan_destroy(&s->plan);

@@ -47,6 +47,14 @@ bool tsi_session_analyze(tsi_session *s);
 bool tsi_session_factor(tsi_session *s);
 /* nrhs: right-hand sides per solve. */
 bool tsi_session_plan(tsi_session *s, int64_t nrhs);
+/* --op: what the library calls it, what is solved, what a report adds to the time. */
+typedef struct tsi_op {
+  tristar_op op;
+  const char *letter, *system, *text;
+} tsi_op;
+const tsi_op *tsi_session_op(const tsi_session *s);
+/* --tolerance, or what the precision has. */
+double tsi_session_tolerance(const tsi_session *s);
 /* Tells the failure, if there is one, on stderr; destroys everything; gives the exit status. */
 int tsi_session_close(tsi_session *s);
 

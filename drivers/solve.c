@@ -34,28 +34,16 @@ typedef struct result {
   tristar_profile_result profile; /* solves 0: none was made */
 } result;
 
-/* --op: what the library calls it, what is solved, what the report adds to the time. */
-static const struct {
-  tristar_op op;
-  const char *letter, *system, *text;
-} ops[] = {{TRISTAR_N, "N", "A X = B", ""},
-           {TRISTAR_T, "T", "A^T X = B", " with A^T"},
-           {TRISTAR_C, "C", "A^H X = B", " with A^H"}};
-
 /* tristar_stop: the word in JSON, what the report says. */
 static const struct {
   const char *word, *text;
 } stops[] = {
     {"converged", "converged"}, {"limit", "stopped by the limit of steps"}, {"stagnated", "stagnated"}};
 
-static double tolerance(const tsi_session *s) {
-  return s->settings->tolerance >= 0 ? s->settings->tolerance : s->precision->tolerance;
-}
-
 /* One plain solve, its time, and the checksum of its x. */
 static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *checksum) {
   const int64_t n = r->b.rows;
-  const tristar_op op = ops[s->settings->op].op;
+  const tristar_op op = tsi_session_op(s)->op;
   const double begin = tsi_now();
   const bool ok =
       r->paths.used ? tsi_paths_solve(s, op, &r->paths)
@@ -68,7 +56,7 @@ static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *che
 
 /* --repeat timed solves, --in-flight of them at a time; the bits are those of one alone. */
 static bool solve_in_flight(tsi_session *s, result *r) {
-  const tristar_op op = ops[s->settings->op].op;
+  const tristar_op op = tsi_session_op(s)->op;
   const bool paths = r->paths.used;
   tristar_solve_options options;
   tsi_in_flight times = {0, 0};
@@ -119,7 +107,7 @@ static bool profile(tsi_session *s, result *r) {
   const int repeat = fitting < 1 ? 1 : fitting < PROFILED_MOST ? (int)fitting : PROFILED_MOST;
   if (!s->settings->report || s->p.tasks == 0 || r->paths.used) return true;
   return tsi_session_check(s,
-                           tristar_profile(s->plan, ops[s->settings->op].op, r->b.cols, r->b.values, n,
+                           tristar_profile(s->plan, tsi_session_op(s)->op, r->b.cols, r->b.values, n,
                                            r->x.values, n, repeat, &r->profile),
                            s->name);
 }
@@ -136,7 +124,7 @@ static bool solve_refined(tsi_session *s, result *r) {
   options.forward_error = s->settings->forward_error;
   r->measured =
       tsi_session_check(s,
-                        tristar_solve_refined(s->plan, ops[s->settings->op].op, r->b.cols, r->b.values, n,
+                        tristar_solve_refined(s->plan, tsi_session_op(s)->op, r->b.cols, r->b.values, n,
                                               r->x.values, n, &options, &r->refined),
                         s->name);
   return r->measured;
@@ -161,10 +149,11 @@ static bool judge(tsi_session *s, const result *r) {
         "%s: the matrix is singular to working precision (%s): estimated reciprocal condition "
         "%.1e, %s",
         s->name, s->precision->text, r->rcond, tsi_text_many(perturbed, "perturbed pivot"));
-  if (!(error <= tolerance(s))) /* true for NaN */
+  if (!(error <= tsi_session_tolerance(s))) /* true for NaN */
     return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
                             "%s: backward error %.1e is above the tolerance %.1e; %s perturbed%s", s->name,
-                            error, tolerance(s), pivots, perturbed > 0 ? ": the matrix may be singular" : "");
+                            error, tsi_session_tolerance(s), pivots,
+                            perturbed > 0 ? ": the matrix may be singular" : "");
   return true;
 }
 
@@ -173,7 +162,7 @@ static bool write_x(tsi_session *s, const result *r) {
   char comment[512];
   if (path == NULL) return true;
   snprintf(comment, sizeof comment, "X of %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
-           ops[s->settings->op].system, s->name, tristar_version(), s->precision->text);
+           tsi_session_op(s)->system, s->name, tristar_version(), s->precision->text);
   return tsi_session_check(s, tristar_dense_write(s->ts, path, r->paths.used ? &r->paths.x : &r->x, comment),
                            path);
 }
@@ -223,8 +212,8 @@ static void report_solve(const tsi_session *s, const result *r) {
   if (nrhs > 1)
     snprintf(rate, sizeof rate, ", %.1f GF/s with %s", solve_gflops(s, r),
              tsi_text_many(nrhs, "right-hand side"));
-  tsi_report("solve", "%s%s%s, %.1f GB/s of factor%s", tsi_text_seconds(r->median_s),
-             ops[s->settings->op].text, times, solve_gbps(s, r), rate);
+  tsi_report("solve", "%s%s%s, %.1f GB/s of factor%s", tsi_text_seconds(r->median_s), tsi_session_op(s)->text,
+             times, solve_gbps(s, r), rate);
   if (r->bandwidth.one > 0) {
     const double limit = tsi_bandwidth_of(&r->bandwidth, s->p.workers);
     const int cores = s->p.workers > 1 ? r->bandwidth.cores : 1;
@@ -256,7 +245,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   cJSON *object = tsi_json_session(s);
   if (!r->measured) return object;
   snprintf(checksum, sizeof checksum, "%016" PRIx64, r->checksum);
-  cJSON_AddStringToObject(object, "op", ops[s->settings->op].letter);
+  cJSON_AddStringToObject(object, "op", tsi_session_op(s)->letter);
   tsi_json_add_number(object, "nrhs", (double)r->b.cols);
   tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
   tsi_json_add_number(object, "solve_s", r->median_s);
@@ -279,7 +268,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   tsi_json_add_number(object, "refinement_steps", r->refined.steps);
   tsi_json_add_number(object, "fgmres_iterations", r->refined.iterations);
   cJSON_AddStringToObject(object, "refinement_stop", stops[r->refined.stop].word);
-  tsi_json_add_number(object, "tolerance", tolerance(s));
+  tsi_json_add_number(object, "tolerance", tsi_session_tolerance(s));
   if (!isnan(r->rcond)) tsi_json_add_number(object, "rcond", r->rcond);
   if (s->settings->forward_error) tsi_json_add_number(object, "forward_error", r->refined.forward_error);
   cJSON_AddStringToObject(object, "checksum", checksum);

@@ -110,12 +110,7 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   tristar_matrix_t *matrix;
   tristar_analysis_options options;
   problem q = {.kind = kind, .type = t};
-  CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
-  tristar_matrix_view(matrix, &q.view);
-  void *values = typed_values(t, &q.view);
-  if (t->is_complex && q.view.symmetry == TRISTAR_SYMMETRIC) q.view.symmetry = TRISTAR_HERMITIAN;
-  q.view.scalar = t->scalar;
-  q.view.values = values;
+  void *values = typed_matrix(w->ts, kind, k, t, TRISTAR_HERMITIAN, &matrix, &q.view);
   q.n = q.view.rows;
   q.b = make_rhs(t, q.n);
   q.x = malloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);

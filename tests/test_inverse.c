@@ -202,12 +202,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
                   tristar_symmetry symmetry, bool first_pass) {
   problem p = {.kind = kind, .k = k, .t = t, .method = method};
   tristar_matrix_t *m;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_view(m, &p.view);
-  void *values = typed_values(t, &p.view);
-  if (t->is_complex && p.view.symmetry == TRISTAR_SYMMETRIC) p.view.symmetry = symmetry;
-  p.view.scalar = t->scalar;
-  p.view.values = values;
+  void *values = typed_matrix(ts, kind, k, t, symmetry, &m, &p.view);
   const bool large = p.view.rows > 400; /* these in the four types are enough */
   for (int single = 0; single < (t->is_single || large ? 1 : 2); single++) {
     p.single_factors = single;

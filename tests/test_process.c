@@ -227,12 +227,7 @@ static void check_matrix(tristar_t *ts, const char *kind, int64_t k, const typed
   tristar_matrix_t *matrix;
   tristar_analysis_options options;
   problem q = {.kind = kind, .type = t};
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
-  tristar_matrix_view(matrix, &q.view);
-  void *values = typed_values(t, &q.view);
-  if (t->is_complex && q.view.symmetry == TRISTAR_SYMMETRIC) q.view.symmetry = symmetry;
-  q.view.scalar = t->scalar;
-  q.view.values = values;
+  void *values = typed_matrix(ts, kind, k, t, symmetry, &matrix, &q.view);
   q.b = make_rhs(t, q.view.rows);
   q.x = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);
   q.again = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);

@@ -47,12 +47,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
   tristar_analysis_t *an;
   tristar_factor_t *f;
   tristar_analysis_stats stats;
-  CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_view(m, &v);
-  void *values = typed_values(t, &v);
-  if (t->is_complex && v.symmetry == TRISTAR_SYMMETRIC) v.symmetry = symmetry;
-  v.scalar = t->scalar;
-  v.values = values;
+  void *values = typed_matrix(ts, kind, k, t, symmetry, &m, &v);
   tristar_analysis_options_init(&options);
   options.method = method;
   CHECK_OK(tristar_analyze(ts, &v, &options, &an));

@@ -79,6 +79,19 @@ static inline void *typed_values(const typed *t, const tristar_view *v) {
   return values;
 }
 
+/* A generated matrix with values in type t, which view has and which are to be freed. symmetry: what a
+ * symmetric kind is declared as in a complex type. */
+static inline void *typed_matrix(tristar_t *ts, const char *kind, int64_t k, const typed *t,
+                                 tristar_symmetry symmetry, tristar_matrix_t **matrix, tristar_view *view) {
+  CHECK_OK(tristar_matrix_generate(ts, kind, k, matrix));
+  tristar_matrix_view(*matrix, view);
+  void *values = typed_values(t, view);
+  if (t->is_complex && view->symmetry == TRISTAR_SYMMETRIC) view->symmetry = symmetry;
+  view->scalar = t->scalar;
+  view->values = values;
+  return values;
+}
+
 /* The entry that a stored off-diagonal one also stands for. */
 static inline number mirrored(tristar_symmetry symmetry, number a) {
   return symmetry == TRISTAR_HERMITIAN ? conj(a) : symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : a;

@@ -73,12 +73,7 @@ typedef struct problem {
 
 static inline void open_problem(tristar_t *ts, const system_case *c, problem *p) {
   p->t = c->t;
-  CHECK_OK(tristar_matrix_generate(ts, c->kind, c->k, &p->matrix));
-  tristar_matrix_view(p->matrix, &p->view);
-  p->values = typed_values(c->t, &p->view);
-  if (c->t->is_complex && p->view.symmetry == TRISTAR_SYMMETRIC) p->view.symmetry = c->symmetry;
-  p->view.scalar = c->t->scalar;
-  p->view.values = p->values;
+  p->values = typed_matrix(ts, c->kind, c->k, c->t, c->symmetry, &p->matrix, &p->view);
   p->b = make_rhs(c->t, p->view.rows);
 }
 
