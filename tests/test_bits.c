@@ -1,8 +1,6 @@
-/* Same plan, same bits: schedulers x workers x serial replay x 50 repeated solves, 1 and 17 right-hand sides,
- * five matrices, each analyzed and factored anew under every configuration. */
+/* Same plan, same bits: schedulers x workers x serial replay x REPEAT repeated solves, 1 and 17 right-hand
+ * sides, five matrices, each analyzed and factored anew under every configuration. */
 #include "tests/flow.h"
-
-#define REPEAT 50
 
 static uint64_t hash(const double *x, int64_t count) {
   uint64_t h = 14695981039346656037u;
