@@ -407,7 +407,7 @@ static void check_context(const flow *f) {
  * next solve is as good as ever. */
 static atomic_int submissions, failing_submission;
 int __real_starpu_task_submit(struct starpu_task *task);
-int __wrap_starpu_task_submit(struct starpu_task *task);
+__attribute__((visibility("default"))) int __wrap_starpu_task_submit(struct starpu_task *task);
 int __wrap_starpu_task_submit(struct starpu_task *task) {
   return atomic_fetch_add(&submissions, 1) + 1 == failing_submission ? -ENODEV
                                                                      : __real_starpu_task_submit(task);
