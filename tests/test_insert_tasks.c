@@ -1,15 +1,12 @@
 /* Inserted solves among the tasks of a program: in their order, without waiting, whoever inserts them; what
  * is in flight is bounded; failures are told; nothing is leaked, and foreign tasks are left alone. */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <starpu.h>
 
-#include "runtime/context.h"
 #include "runtime/happens_before.h"
-#include "tests/flow.h"
 #include "tests/host_task.h"
-#include "tristar_starpu.h"
+#include "tests/stream.h"
 
 /* ---- Tasks of the program -------------------------------------------------------------------------------
  */
@@ -41,12 +38,6 @@ static void consume(void *buffers[], void *arg) {
 static struct starpu_codelet producer = {.cpu_funcs = {produce}, .nbuffers = 1, .modes = {STARPU_W}};
 static struct starpu_codelet consumer = {
     .cpu_funcs = {consume}, .nbuffers = 2, .modes = {STARPU_R, STARPU_RW}};
-
-static starpu_data_handle_t vector(double *array, int64_t n) {
-  starpu_data_handle_t handle;
-  starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)array, (uint32_t)n, sizeof *array);
-  return handle;
-}
 
 static volatile int hold, holding; /* tasks that occupy a worker until hold is 0 */
 static void set(volatile int *flag, int value) {
@@ -120,24 +111,6 @@ static void check_chain(tristar_t *ts, tristar_engine engine, tristar_engine oth
 
 enum { STREAMS = 4, EACH = 250 };
 
-typedef struct stream {
-  tristar_plan_t *plan;
-  double *b, *x, *expected;
-  starpu_data_handle_t hb, hx;
-  int64_t n;
-  int left;  /* to be inserted from `end` */
-  int ended; /* in all */
-  int wrong;
-} stream;
-
-static void count_end(void *arg, tristar_status status) {
-  stream *s = arg;
-  const size_t bytes = (size_t)s->n * sizeof(double);
-  if (status != TRISTAR_OK || memcmp(s->x, s->expected, bytes) != 0)
-    __atomic_add_fetch(&s->wrong, 1, __ATOMIC_ACQ_REL);
-  __atomic_add_fetch(&s->ended, 1, __ATOMIC_ACQ_REL);
-}
-
 /* Each solve inserts the next one. */
 static void insert_next(void *arg, tristar_status status) {
   stream *s = arg;
@@ -150,42 +123,10 @@ static void insert_next(void *arg, tristar_status status) {
   if (tristar_solve_insert_with(s->plan, &options, s->hb, s->hx) != TRISTAR_OK) s->wrong++;
 }
 
-static void stream_create(tristar_plan_t *plan, int64_t n, uint64_t seed, stream *s) {
-  const size_t bytes = (size_t)n * sizeof(double);
-  *s = (stream){.plan = plan, .n = n, .b = malloc(bytes), .x = calloc(1, bytes), .expected = malloc(bytes)};
-  fill_random(s->b, n, seed);
-  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, s->b, n, s->expected, n));
-  s->hb = vector(s->b, n);
-  s->hx = vector(s->x, n);
-}
-
-static void stream_destroy(stream *s) {
-  starpu_data_unregister(s->hb);
-  starpu_data_unregister(s->hx);
-  free(s->b);
-  free(s->x);
-  free(s->expected);
-}
-
-static void insert(stream *s, tristar_end_fn end) {
-  tristar_insert_options options;
-  tristar_insert_options_init(&options);
-  options.end = end;
-  options.end_arg = s;
-  options.in_flight = 3;
-  CHECK_OK(tristar_solve_insert_with(s->plan, &options, s->hb, s->hx));
-}
-
 static void *insert_many(void *arg) {
   stream *s = arg;
   for (int k = 0; k < 2 * EACH; k++) insert(&s[k % 2], count_end);
   return NULL;
-}
-
-static size_t memory_now(tristar_t *ts) {
-  tristar_memory_stats memory;
-  tristar_memory(ts, &memory);
-  return memory.current_bytes;
 }
 
 /* Two threads, four plans, 1000 solves; then a chain of `end`s. */
@@ -297,73 +238,8 @@ static void check_foreign(void) {
   CHECK(starpu_task_wait(foreign) == 0);
 }
 
-/* ---- Failures ------------------------------------------------------------------------------------------ */
-
-typedef struct told {
-  int calls;
-  tristar_status status;
-} told;
-static void tell(void *arg, tristar_status status) {
-  told *t = arg;
-  t->calls++;
-  t->status = status;
-}
-
-/* The k-th allocation fails, of the insertion or later: b is copied, and gathered from two blocks of rows. */
-static void check_allocations(tristar_t *ts, tristar_engine engine) {
-  flow f;
-  const int64_t nrhs = 70;
-  tristar_status status = TRISTAR_ERR_MEMORY;
-  int failed_here = 0, failed_later = 0;
-  flow_create(ts, "convdiff3d", 4, engine, 3000, &f);
-  const int64_t n = f.view.rows, half = n / 2;
-  double *b = malloc((size_t)(n * nrhs) * sizeof *b);
-  fill_random(b, n * nrhs, 3);
-  starpu_data_handle_t piece[2];
-  for (int k = 0; k < 2; k++)
-    starpu_matrix_data_register(&piece[k], STARPU_MAIN_RAM, (uintptr_t)(b + k * half * nrhs), (uint32_t)half,
-                                (uint32_t)half, (uint32_t)nrhs, sizeof *b);
-  CHECK(n == 2 * half);
-  for (int64_t k = 1; status != TRISTAR_OK; k++) {
-    tristar_plan_t *plan;
-    tristar_plan_options plan_options;
-    tristar_insert_options options;
-    tristar_memory_stats memory;
-    told t = {0, TRISTAR_OK};
-    const size_t before = memory_now(ts);
-    tristar_plan_options_init(&plan_options);
-    plan_options.engine = engine;
-    plan_options.chunk_bytes_max = 3000;
-    CHECK_OK(tristar_plan(f.factor, &plan_options, &plan));
-    tristar_insert_options_init(&options);
-    options.end = tell;
-    options.end_arg = &t;
-    tristar_memory(ts, &memory);
-    tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
-    status = tristar_solve_insert_pieces(plan, &options, 2, piece, 2, piece);
-    const bool inserted = status == TRISTAR_OK;
-    failed_here += !inserted;
-    const tristar_status later = tristar_plan_wait(plan);
-    CHECK(t.calls == inserted && t.status == later);
-    if (inserted) status = later;
-    failed_later += later != TRISTAR_OK;
-    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY);
-    tsi_context_env(ts)->memory.fail_at = 0;
-    CHECK_OK(tristar_plan_wait(plan)); /* told once */
-    CHECK_OK(tristar_solve_insert_pieces(plan, NULL, 2, piece, 2, piece));
-    tristar_plan_destroy(&plan); /* at once, whoever frees it */
-    for (int i = 0; i < 2; i++) CHECK(starpu_data_acquire(piece[i], STARPU_R) == 0);
-    for (int i = 0; i < 2; i++) starpu_data_release(piece[i]);
-    while (memory_now(ts) != before) { /* the last solve has left the plan to the next call */
-      CHECK_OK(tristar_plan(f.factor, &plan_options, &plan));
-      tristar_plan_destroy(&plan);
-    }
-  }
-  CHECK(failed_here > 2 && failed_later > 0);
-  for (int k = 0; k < 2; k++) starpu_data_unregister(piece[k]);
-  free(b);
-  flow_destroy(&f);
-}
+/* ---- Scheduling contexts ---------------------------------------------------------------------------------
+ */
 
 /* Inserted in a scheduling context: the tasks run there, on its one worker, whatever contexts other solves of
  * the plan run in. */
@@ -400,52 +276,6 @@ static void check_context(const flow *f) {
   insert(&s, count_end);
   CHECK_OK(tristar_plan_wait(f->plan));
   CHECK(s.ended == 12 && s.wrong == 0);
-  stream_destroy(&s);
-}
-
-/* The library's k-th submission of a task fails, for every k: this is told, the handles are released, and the
- * next solve is as good as ever. */
-static atomic_int submissions, failing_submission;
-int __real_starpu_task_submit(struct starpu_task *task);
-__attribute__((visibility("default"))) int __wrap_starpu_task_submit(struct starpu_task *task);
-int __wrap_starpu_task_submit(struct starpu_task *task) {
-  return atomic_fetch_add(&submissions, 1) + 1 == failing_submission ? -ENODEV
-                                                                     : __real_starpu_task_submit(task);
-}
-
-static void check_submissions(const flow *f) {
-  stream s;
-  tristar_status status = TRISTAR_ERR_NO_WORKER;
-  int failed = 0;
-  stream_create(f->plan, f->view.rows, 3, &s);
-  for (int k = 1; status != TRISTAR_OK; k++) {
-    tristar_insert_options options;
-    told t = {0, TRISTAR_OK};
-    tristar_insert_options_init(&options);
-    options.end = tell;
-    options.end_arg = &t;
-    submissions = 0;
-    failing_submission = k;
-    CHECK_OK(tristar_solve_insert_with(f->plan, &options, s.hb, s.hx));
-    status = tristar_plan_wait(f->plan);
-    failing_submission = 0;
-    CHECK(status == TRISTAR_OK || status == TRISTAR_ERR_NO_WORKER);
-    CHECK(t.calls == 1 && t.status == status);
-    failed += status != TRISTAR_OK;
-    insert(&s, count_end);
-    CHECK_OK(tristar_plan_wait(f->plan));
-    CHECK(s.ended == k && s.wrong == 0);
-  }
-  CHECK(failed > 0);
-  submissions = 0;
-  failing_submission = 2;
-  tristar_plan_stats stats;
-  tristar_plan_get_stats(f->plan, &stats);
-  if (stats.tasks > 1)
-    CHECK_STATUS(tristar_solve(f->plan, TRISTAR_N, 1, s.b, s.n, s.x, s.n), TRISTAR_ERR_NO_WORKER);
-  failing_submission = 0;
-  CHECK_OK(tristar_solve(f->plan, TRISTAR_N, 1, s.b, s.n, s.x, s.n));
-  CHECK(memcmp(s.x, s.expected, (size_t)s.n * sizeof(double)) == 0);
   stream_destroy(&s);
 }
 
@@ -492,15 +322,12 @@ int main(void) {
   check_chain(ts, TRISTAR_ENGINE_TASKS, TRISTAR_ENGINE_TASKS);
   check_chain(ts, TRISTAR_ENGINE_TASKS, TRISTAR_ENGINE_SERIAL);
   check_many(ts);
-  check_allocations(ts, TRISTAR_ENGINE_TASKS);
-  check_allocations(ts, TRISTAR_ENGINE_SERIAL);
   if (starpu_cpu_worker_get_count() > 1) check_foreign();
   for (int serial = 0; serial < 2; serial++) {
     flow_create(ts, "convdiff3d", 5, serial ? TRISTAR_ENGINE_SERIAL : TRISTAR_ENGINE_TASKS, 4000, &f);
     check_started(&f);
     if (starpu_cpu_worker_get_count() > 1) check_limit(&f);
     check_context(&f);
-    check_submissions(&f);
     flow_destroy(&f);
   }
   tristar_destroy(&ts);
