@@ -8,6 +8,7 @@
  *   tristar_plan              factors -> a recorded DAG of tasks        once per way of solving
  *   tristar_solve             replays the plan: X = A^-1 B              again and again
  *   tristar_solve_start       the same, several solves at the same time
+ *   tristar_solve_insert      the same, among the tasks of a StarPU program (tristar_starpu.h)
  *
  * Every later object keeps what it needs of the earlier ones alive: objects may be destroyed in any order.
  * The context itself must be destroyed last.
