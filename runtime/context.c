@@ -10,6 +10,7 @@
 
 #include "runtime/blas.h"
 #include "runtime/calibration.h"
+#include "runtime/in_flight.h"
 #include "runtime/topology.h"
 
 void tristar_config_init(tristar_config *config) {
@@ -32,6 +33,7 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
   const char *check = getenv("TRISTAR_CHECK");
   tsi_env_init(&ts->env);
   pthread_mutex_init(&ts->lock, NULL);
+  tsi_solves_init(&ts->solves);
   ts->env.log = config->log;
   ts->env.log_arg = config->log_arg;
   ts->env.log_level = config->log_level;
@@ -55,6 +57,7 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
 
 void tristar_destroy(tristar_t **ts) {
   if (ts == NULL || *ts == NULL) return;
+  tsi_solves_finish(*ts);
   if ((*ts)->starpu_owned) starpu_shutdown();
   if ((*ts)->starpu_running) tsi_blas_release();
   tsi_topology_release(*ts);

@@ -9,8 +9,18 @@
 
 #include "runtime/base/env.h"
 
+/* Solves that nobody waits for: see in_flight.h. */
+typedef struct tsi_solves {
+  pthread_mutex_t lock;    /* guards all below, and what plans say of it */
+  pthread_cond_t changed;  /* a solve has ended */
+  int64_t unfinished;      /* of all plans */
+  tristar_plan_t *retired; /* plans that are to be freed where that may wait */
+  pthread_mutex_t order;   /* held while an insertion asks for its handles */
+} tsi_solves;
+
 struct tristar_s {
   tsi_env env;
+  tsi_solves solves;
   bool use_starpu;
   int workers;          /* asked for; 0: StarPU's default */
   int first_core;       /* of the workers; -1: StarPU's choice */

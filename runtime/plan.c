@@ -6,6 +6,7 @@
 
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
+#include "runtime/in_flight.h"
 #include "runtime/placement.h"
 #include "runtime/predict.h"
 #include "runtime/spmv.h"
@@ -208,6 +209,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   const double begin = tsi_clock();
   if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
   *out = NULL;
+  tsi_plans_reclaim(factor->ts);
   tristar_plan_options_init(&defaults);
   if (options == NULL) options = &defaults;
   if ((unsigned)options->engine > TRISTAR_ENGINE_TASKS || options->nrhs < 0 || options->chunk_bytes_min < 0 ||
@@ -275,9 +277,14 @@ tristar_status tristar_plan_write_dot(const tristar_plan_t *plan, const char *pa
 void tristar_plan_destroy(tristar_plan_t **plan) {
   if (plan == NULL || *plan == NULL) return;
   tristar_plan_t *p = *plan;
-  tsi_env *env = &p->ts->env;
+  tristar_t *ts = p->ts;
   *plan = NULL;
-  if (atomic_fetch_sub(&p->references, 1) > 1) return;
+  tsi_plan_drop(p);
+  tsi_plans_reclaim(ts);
+}
+
+void tsi_plan_free(tristar_plan_t *p) {
+  tsi_env *env = &p->ts->env;
   while (p->free_replays != NULL) {
     tsi_replay *replay = p->free_replays;
     p->free_replays = replay->next;

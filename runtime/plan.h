@@ -3,7 +3,8 @@
  * Reads   factor (its streams may get new values by tristar_refactor; its structure never changes).
  * Writes  only its replays: each owns a workspace and recorded tasks, and serves one solve at a time. A solve
  * takes a free replay from the pool or makes one, so concurrent solves of one plan never share a workspace.
- * Requests (request.h) keep their plan alive.
+ * Requests (request.h) keep their plan alive. Who drops the last share where nothing may be waited for leaves
+ * the plan to its context, which frees it later (in_flight.h).
  * Invariants: everything but the pool and the statistics is immutable after tristar_plan. */
 #ifndef TSI_RUNTIME_PLAN_H
 #define TSI_RUNTIME_PLAN_H
@@ -67,6 +68,10 @@ struct tristar_plan_s {
   tsi_count workspace_rows;
   tsi_index *chunk_of_supernode;
   atomic_int placement; /* see placement.h */
+  /* guarded by the context's solves.lock, see in_flight.h */
+  int64_t inserted, unfinished;
+  tristar_status failure;
+  struct tristar_plan_s *next_retired;
   pthread_mutex_t lock; /* guards the pool and the changing statistics */
   tsi_replay *free_replays;
   tristar_plan_stats stats;
@@ -77,7 +82,11 @@ static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
   return !tsi_factor_is_triangle(plan->factor) ? TSI_BOTH : plan->factor->lower ? TSI_FORWARD : TSI_BACKWARD;
 }
 
-/* A replay with a workspace for `stride` scalars a row, from the pool or new. Errors: MEMORY, RUNTIME. */
+/* Frees a plan that nobody has a share of. May wait for StarPU to let go of its tasks. */
+void tsi_plan_free(tristar_plan_t *plan);
+
+/* A replay with a workspace for `stride` scalars a row, from the pool or new. Where nothing may be waited
+ * for, StarPU has let go of its tasks. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_replay **out);
 /* The tasks of a DAG of the plan, recorded if this is their first use; what they need beside the factor is
  * made, or brought up to date. replay->call is set, or zero: then for OP_N. Errors: MEMORY. */

@@ -260,14 +260,31 @@ out:
   return status;
 }
 
+static bool is_idle(const tsi_replay *replay) {
+  for (int d = 0; d < 2; d++)
+    for (int k = 0; k < TSI_SWEEPS; k++)
+      if (replay->recording[d][k].tasks && !tsi_tasks_idle(replay->recording[d][k].tasks)) return false;
+  return true;
+}
+
+/* Takes the first replay that StarPU has let go of out of the pool; if there is none, the first one of all
+ * where the caller may wait for that, else NULL. */
+static tsi_replay *take_free(tristar_plan_t *plan) {
+  tsi_replay **link, *replay;
+  pthread_mutex_lock(&plan->lock);
+  for (link = &plan->free_replays; *link != NULL && !is_idle(*link); link = &(*link)->next) {
+  }
+  if (*link == NULL && tsi_tasks_may_wait()) link = &plan->free_replays;
+  replay = *link;
+  if (replay != NULL) *link = replay->next;
+  pthread_mutex_unlock(&plan->lock);
+  return replay;
+}
+
 tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_replay **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_replay *replay;
+  tsi_replay *replay = take_free(plan);
   *out = NULL;
-  pthread_mutex_lock(&plan->lock);
-  replay = plan->free_replays;
-  if (replay != NULL) plan->free_replays = replay->next;
-  pthread_mutex_unlock(&plan->lock);
   if (replay == NULL) TSI_TRY(replay_create(plan, &replay));
   TSI_TRY(fit_workspace(&plan->ts->env, replay, stride));
   replay->call.stride = stride;

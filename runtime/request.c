@@ -1,9 +1,8 @@
-/* Runs a request block after block; tristar_test and tristar_wait: see request.h. */
+/* Runs a request, followed or alone; tristar_test and tristar_wait: see request.h. */
 #include "runtime/request.h"
 
-#include <starpu.h>
-
 #include "runtime/clock.h"
+#include "runtime/in_flight.h"
 
 static tsi_env *env_of(const tristar_request_t *r) {
   return &r->plan->ts->env;
@@ -46,47 +45,57 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
   replay->backward = r->backward ? &r->backward->data : NULL;
 }
 
-static void release_block(tristar_request_t *r, tsi_block *block) {
+static void release_block(tsi_env *env, tsi_block *block) {
   if (block->replay) tsi_replay_give_back(block->replay);
-  TSI_FREE(env_of(r), block->copy);
+  TSI_FREE(env, block->copy);
   *block = (tsi_block){0};
+}
+
+/* A replay for the columns from `first` on. What the call reads of b and x may still be missing. */
+static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_block *block) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index nrhs = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, r->nrhs - first);
+  block->request = r;
+  TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(nrhs), &block->replay));
+  fill_call(r, first, nrhs, block->replay);
+  if (!r->diagonal) TSI_TRY(tsi_replay_tasks(block->replay, r->dag, r->sweeps, &block->tasks));
+out:
+  return status;
 }
 
 /* The next block; in flight afterwards, or solved already. */
 static tristar_status start_block(tristar_request_t *r) {
   tristar_status status = TRISTAR_OK;
   const tristar_plan_t *plan = r->plan;
-  tsi_block *block = &r->block[(r->oldest + r->running) % TSI_BLOCKS];
+  tsi_block *block = &r->pair[(r->oldest + r->running) % TSI_BLOCKS];
   const int64_t first = r->next;
-  const tsi_index nrhs = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, r->nrhs - first);
-  r->next += nrhs;
-  TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(nrhs), &block->replay));
+  r->next += tsi_count_min(TSI_NRHS_BLOCK, r->nrhs - first);
+  TSI_TRY(reserve_block(r, first, block));
   tsi_solve_call *call = &block->replay->call;
-  fill_call(r, first, nrhs, block->replay);
   TSI_TRY(copy_in(r, call, &block->copy));
   if (r->diagonal) {
     for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
       plan->nodes->diagonal_chunk(&plan->side[0].data, call, c);
     goto out;
   }
-  TSI_TRY(tsi_replay_tasks(block->replay, r->dag, r->sweeps, &block->tasks));
   TSI_TRY(tsi_tasks_start(block->tasks, r->here));
   if (!tsi_tasks_running(block->tasks)) goto out;
   r->running++;
   return TRISTAR_OK;
 out: /* failed, or solved */
-  release_block(r, block);
+  release_block(env_of(r), block);
   return status;
 }
 
-static void keep_first_failure(tristar_request_t *r, tristar_status status) {
-  if (r->status == TRISTAR_OK) r->status = status;
+void tsi_request_fail(tristar_request_t *r, tristar_status status) {
+  tristar_status none = TRISTAR_OK;
+  if (status != TRISTAR_OK) atomic_compare_exchange_strong(&r->status, &none, status);
 }
 
 static void end_oldest_block(tristar_request_t *r) {
-  tsi_block *block = &r->block[r->oldest];
-  keep_first_failure(r, tsi_tasks_wait(block->tasks));
-  release_block(r, block);
+  tsi_block *block = &r->pair[r->oldest];
+  tsi_request_fail(r, tsi_tasks_wait(block->tasks));
+  release_block(env_of(r), block);
   r->oldest = (r->oldest + 1) % TSI_BLOCKS;
   r->running--;
 }
@@ -94,7 +103,7 @@ static void end_oldest_block(tristar_request_t *r) {
 static void finish(tristar_request_t *r) {
   tristar_plan_t *plan = r->plan;
   tsi_reach_finish(env_of(r), &r->reach);
-  r->done = true;
+  TSI_FREE(env_of(r), r->block);
   if (r->status != TRISTAR_OK) return;
   pthread_mutex_lock(&plan->lock);
   plan->stats.last_solve_seconds = tsi_clock() - r->begin;
@@ -102,18 +111,74 @@ static void finish(tristar_request_t *r) {
   pthread_mutex_unlock(&plan->lock);
 }
 
+/* A request that runs alone is done when its last callback says so. */
 bool tsi_request_advance(tristar_request_t *r, bool wait) {
+  if (r->ended) return tsi_in_flight_done(r->plan, &r->done, wait);
   while (!r->done) {
     if (r->status == TRISTAR_OK && r->running < TSI_BLOCKS && r->next < r->nrhs)
-      keep_first_failure(r, start_block(r));
-    else if (r->running == 0)
+      tsi_request_fail(r, start_block(r));
+    else if (r->running == 0) {
       finish(r);
-    else if (wait || tsi_tasks_test(r->block[r->oldest].tasks))
+      r->done = true;
+    } else if (wait || tsi_tasks_test(r->pair[r->oldest].tasks))
       end_oldest_block(r);
     else
       return false;
   }
   return true;
+}
+
+bool tsi_request_has_tasks(const tristar_request_t *r) {
+  return r->plan->use_tasks && !r->here && !r->diagonal && r->nrhs > 0;
+}
+
+void tsi_request_cancel(tristar_request_t *r) {
+  for (int64_t k = 0; k < r->blocks; k++) release_block(env_of(r), &r->block[k]);
+  r->blocks = 0;
+  TSI_FREE(env_of(r), r->block);
+  tsi_reach_finish(env_of(r), &r->reach);
+}
+
+tristar_status tsi_request_reserve(tristar_request_t *r) {
+  tristar_status status = TRISTAR_OK;
+  r->blocks = (r->nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
+  status = TSI_ALLOC_ZERO(env_of(r), r->block, r->blocks);
+  if (status != TRISTAR_OK) r->blocks = 0;
+  for (int64_t k = 0; k < r->blocks; k++) {
+    TSI_TRY(reserve_block(r, k * TSI_NRHS_BLOCK, &r->block[k]));
+    TSI_TRY(tsi_tasks_prepare(r->block[k].tasks));
+  }
+out:
+  if (status != TRISTAR_OK) tsi_request_cancel(r);
+  return status;
+}
+
+static void end_one(tristar_request_t *r) {
+  if (atomic_fetch_sub(&r->left, 1) > 1) return;
+  finish(r);
+  r->ended(r);
+}
+
+static void end_block(void *arg, tristar_status status) {
+  tsi_block *block = arg;
+  tristar_request_t *r = block->request;
+  tsi_request_fail(r, status);
+  release_block(env_of(r), block);
+  end_one(r);
+}
+
+void tsi_request_launch(tristar_request_t *r) {
+  atomic_store(&r->left, r->blocks + 1);
+  for (int64_t k = 0; k < r->blocks; k++) {
+    tristar_status status = r->status;
+    tsi_block *block = &r->block[k];
+    tsi_solve_call *call = &block->replay->call;
+    fill_call(r, k * TSI_NRHS_BLOCK, call->nrhs, block->replay);
+    if (status == TRISTAR_OK) status = copy_in(r, call, &block->copy);
+    if (status == TRISTAR_OK) status = tsi_tasks_launch(block->tasks, r->context, end_block, block);
+    if (status != TRISTAR_OK) end_block(block, status);
+  }
+  end_one(r);
 }
 
 tristar_status tristar_test(tristar_request_t *request, int *done) {
@@ -130,7 +195,7 @@ tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *r
   if (request == NULL || *request == NULL) return TRISTAR_OK;
   tristar_request_t *r = *request;
   tsi_env *env = env_of(r);
-  if (!tsi_request_advance(r, false) && starpu_worker_get_id() >= 0)
+  if (!tsi_request_advance(r, false) && !tsi_tasks_may_wait())
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
   (void)tsi_request_advance(r, true);
   status = r->status;

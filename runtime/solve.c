@@ -16,6 +16,7 @@
 #include <inttypes.h>
 
 #include "runtime/clock.h"
+#include "runtime/in_flight.h"
 #include "runtime/request.h"
 
 /* If fewer bytes of factor take part, the tasks run on the calling thread. */
@@ -116,9 +117,11 @@ static void choose_orders(tristar_request_t *r, tristar_op op, tristar_part part
   }
 }
 
-static tristar_status check_lists(tsi_env *env, const tristar_solve_options *o, const void *b,
-                                  const void *x) {
+/* What can be said of b and x only where their places are known. */
+static tristar_status check_arrays(tsi_env *env, const tristar_solve_options *o, const void *b,
+                                   const void *x) {
   tristar_status status = TRISTAR_OK;
+  if (b == NULL || x == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
   if (b == x && (o->b_row || o->x_row))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, which a list of rows does not allow");
   if (b == x && (o->b_row_stride != o->x_row_stride || o->b_column_stride != o->x_column_stride))
@@ -130,12 +133,10 @@ out:
   return status;
 }
 
-static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_options *o, int64_t nrhs,
-                                      const void *b, const void *x) {
+static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_options *o, int64_t nrhs) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
-  const tsi_index n = factor->analysis->pattern->n;
   if (o->op != TRISTAR_N && o->op != TRISTAR_T && o->op != TRISTAR_C)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)o->op);
   if ((unsigned)o->part > TRISTAR_PART_U) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "part is %d", (int)o->part);
@@ -148,8 +149,6 @@ static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_
              "strides of b %" PRId64 " and %" PRId64 ", of x %" PRId64 " and %" PRId64
              " are not all positive",
              o->b_row_stride, o->b_column_stride, o->x_row_stride, o->x_column_stride);
-  if (n > 0 && nrhs > 0 && (b == NULL || x == NULL)) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
-  if (n > 0 && nrhs > 0) TSI_TRY(check_lists(env, o, b, x));
   if (plan->spmv && (o->part != TRISTAR_PART_ALL || o->b_row || o->x_row))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a plan with KERNEL_SPMV solves with the whole of A only, and with all rows of b and x");
@@ -187,9 +186,8 @@ out:
   return status;
 }
 
-/* Fills *r, which nothing runs of yet. After a failure it holds nothing. */
-static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
-                              const tristar_solve_options *options, int64_t nrhs, const void *b, void *x) {
+tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
+                                   const tristar_solve_options *options, int64_t nrhs) {
   tristar_status status = TRISTAR_OK;
   tristar_solve_options o;
   memset(r, 0, sizeof *r);
@@ -199,13 +197,11 @@ static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
   r->nrhs = plan->factor->analysis->pattern->n > 0 ? nrhs : 0;
   tristar_solve_options_init(&o);
   o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
-  TSI_TRY(check_arguments(plan, &o, nrhs, b, x));
+  TSI_TRY(check_arguments(plan, &o, nrhs));
   choose_sweeps(r, o.op, o.part);
   choose_conjugates(r, o.op, o.part);
   choose_orders(r, o.op, o.part, o.factor_order != 0);
   r->call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
-  r->call.b = b;
-  r->call.x = x;
   r->call.b_row = o.b_row_stride;
   r->call.b_column = o.b_column_stride;
   r->call.x_row = o.x_row_stride;
@@ -213,6 +209,21 @@ static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
   TSI_TRY(choose_chunks(r, &o));
 out:
   if (status != TRISTAR_OK) tsi_reach_finish(&plan->ts->env, &r->reach);
+  return status;
+}
+
+static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
+                              const tristar_solve_options *options, int64_t nrhs, const void *b, void *x) {
+  tristar_status status = TRISTAR_OK;
+  tristar_solve_options o;
+  tristar_solve_options_init(&o);
+  o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
+  TSI_TRY(tsi_request_prepare(r, plan, options, nrhs));
+  r->call.b = b;
+  r->call.x = x;
+  if (r->nrhs > 0) status = check_arrays(&plan->ts->env, &o, b, x);
+  if (status != TRISTAR_OK) tsi_request_cancel(r);
+out:
   return status;
 }
 
@@ -229,6 +240,31 @@ out:
   return status;
 }
 
+/* The last block of a request with `end` has ended. */
+static void end_started(tristar_request_t *r) {
+  r->end(r->end_arg, r->status);
+  tsi_in_flight_finish_started(r->plan, &r->done);
+}
+
+/* Starts a request, which has a share of the plan. After a failure nothing is in flight. */
+static tristar_status start(tristar_request_t *r) {
+  tristar_status status = TRISTAR_OK;
+  if (r->end && tsi_request_has_tasks(r)) {
+    TSI_TRY(tsi_request_reserve(r));
+    r->context = tsi_tasks_context();
+    r->ended = end_started;
+    tsi_in_flight_start(r->plan);
+    tsi_request_launch(r);
+    goto out;
+  }
+  if (!tsi_request_advance(r, false) && (r->status != TRISTAR_OK))
+    (void)tsi_request_advance(r, true); /* what did start */
+  TSI_TRY(r->status);
+  if (r->end) r->end(r->end_arg, TRISTAR_OK);
+out:
+  return status;
+}
+
 tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
                                    const void *b, void *x, tristar_request_t **request) {
   tristar_status status = TRISTAR_OK;
@@ -239,14 +275,18 @@ tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_opt
   if (request == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
   TSI_TRY(TSI_ALLOC(env, r, 1));
   TSI_TRY(prepare(r, plan, options, nrhs, b, x));
-  (void)tsi_request_advance(r, false);
-  if (r->status != TRISTAR_OK) {
-    (void)tsi_request_advance(r, true); /* what did start */
-    TSI_TRY(r->status);
+  if (options) {
+    r->end = options->end;
+    r->end_arg = options->end_arg;
   }
-  atomic_fetch_add(&plan->references, 1);
-  *request = r;
-  r = NULL;
+  atomic_fetch_add(&plan->references, 1); /* the caller has one, so this is never the last */
+  *request = r;                           /* `end` may look at it */
+  status = start(r);
+  if (status != TRISTAR_OK) {
+    *request = NULL;
+    atomic_fetch_sub(&plan->references, 1);
+  } else
+    r = NULL;
 out:
   TSI_FREE(env, r);
   return status;

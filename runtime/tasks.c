@@ -28,8 +28,12 @@ struct tsi_tasks {
   bool events; /* there are some */
   /* made by tsi_tasks_record */
   bool recorded;
-  bool running;        /* submitted, and not yet seen to have ended */
-  tsi_count submitted; /* tasks that StarPU may still know */
+  bool running;           /* submitted, and not yet seen to have ended */
+  tsi_count submitted;    /* tasks that StarPU may still know */
+  tristar_status failure; /* of the run: some tasks were submitted without work */
+  tsi_tasks_ended ended;  /* NULL: the run is tested or waited for */
+  void *ended_arg;
+  struct starpu_codelet *codelet; /* of all tasks */
   tsi_adjacency *before;
   struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
   tsi_host_task *body;
@@ -176,6 +180,7 @@ tristar_status tsi_tasks_record(tsi_tasks *tasks) {
     tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds};
     tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], record->name,
                        scaled_priority(record->priority, largest));
+    tasks->codelet = tasks->starpu[k].cl;
     if (record->event) tasks->starpu[k].cl = NULL; /* no worker needs to know of it */
   }
   tsi_host_task_init(&tasks->starpu[tasks->count], NULL, "tristar_end", 0);
@@ -201,51 +206,86 @@ tristar_status tsi_tasks_happen(tsi_tasks *tasks, tsi_index event) {
   return submit_event(&tasks->record[event]);
 }
 
-/* Submits all but events; after a failure the ones already submitted run to their end (they wait for earlier
- * ones only), and so all events happen. */
-static tristar_status submit(tsi_tasks *tasks) {
+bool tsi_tasks_may_wait(void) {
+  return !starpu_is_initialized() || (starpu_worker_get_id() < 0 && starpu_task_get_current() == NULL);
+}
+
+unsigned tsi_tasks_context(void) {
+  const unsigned context = starpu_sched_ctx_get_context();
+  return context == STARPU_NMAX_SCHED_CTXS ? 0 : context; /* 0: that of all workers */
+}
+
+static tristar_status submit_one(tsi_tasks *tasks, tsi_count k, unsigned context) {
   tristar_status status = TRISTAR_OK;
-  for (tsi_count k = 0; k <= tasks->count; k++) {
-    if (k < tasks->count && tasks->record[k].event) {
-      tasks->submitted = k + 1;
-      continue;
-    }
-    const int code = starpu_task_submit(&tasks->starpu[k]);
-    if (code == -ENODEV) TSI_FAIL(tasks->env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the tasks");
-    if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
-    tasks->submitted = k + 1;
-  }
+  tasks->starpu[k].sched_ctx = context;
+  const int code = starpu_task_submit(&tasks->starpu[k]);
+  if (code == -ENODEV) TSI_FAIL(tasks->env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the tasks");
+  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
 out:
   return status;
+}
+
+/* Submits all but events. The end comes first: so the run ends in the last of its tasks, on a worker, and not
+ * on the stack of who submits. A task that StarPU does not take, and those after it, are submitted without
+ * work, which needs no worker: the run ends all the same. Once the last task is submitted a run with `ended`
+ * may be over and the set in other hands: nothing of it is read any more. Failures: of the end, nothing is in
+ * flight; of others: *failure, which is also kept in the set. */
+static tristar_status submit(tsi_tasks *tasks, unsigned context, tristar_status *failure) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count count = tasks->count;
+  *failure = TRISTAR_OK;
+  tasks->running = true;
+  tasks->submitted = count + 1;
+  status = submit_one(tasks, count, context);
+  if (status != TRISTAR_OK) {
+    tasks->running = false;
+    tasks->submitted = 0;
+    return status;
+  }
+  for (tsi_count k = 0; k < count; k++) {
+    if (tasks->record[k].event) continue;
+    tristar_status got = *failure;
+    if (got == TRISTAR_OK) got = submit_one(tasks, k, context);
+    if (got == TRISTAR_OK) continue;
+    *failure = tasks->failure = got;
+    tasks->starpu[k].cl = NULL;
+    (void)submit_one(tasks, k, context);
+  }
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_tasks_prepare(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
   if (!tasks->recorded) return TRISTAR_OK;
   TSI_TRY(settle(tasks));
-  for (tsi_count k = 0; k < tasks->count; k++) atomic_store(&tasks->record[k].happened, false);
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    atomic_store(&tasks->record[k].happened, false);
+    if (tasks->failure != TRISTAR_OK && !tasks->record[k].event) tasks->starpu[k].cl = tasks->codelet;
+  }
+  tasks->failure = TRISTAR_OK;
 out:
   return status;
 }
 
 static tristar_status start_on_starpu(tsi_tasks *tasks) {
-  tristar_status status = TRISTAR_OK;
+  tristar_status status = TRISTAR_OK, failure;
   TSI_TRY(tsi_tasks_prepare(tasks)); /* the run before */
+  tasks->ended = NULL;
+  tasks->starpu[tasks->count].callback_func = NULL;
   TSI_HAPPENS_BEFORE(tasks);
-  status = submit(tasks);
-  if (status != TRISTAR_OK) {
-    for (tsi_count k = 0; k < tasks->submitted; k++)
-      if (tasks->record[k].event) (void)submit_event(&tasks->record[k]);
-    const tristar_status settled = settle(tasks);
-    return settled != TRISTAR_OK ? settled : status;
-  }
-  tasks->running = true;
+  TSI_TRY(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failure)); /* the context of this thread */
+  if (failure == TRISTAR_OK) return TRISTAR_OK;
+  for (tsi_count k = 0; k < tasks->count; k++)
+    if (tasks->record[k].event) (void)submit_event(&tasks->record[k]);
+  status = settle(tasks);
+  tasks->running = false;
+  if (status == TRISTAR_OK) status = failure;
 out:
   return status;
 }
 
 tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {
-  if (tasks->recorded && !here && starpu_worker_get_id() < 0) return start_on_starpu(tasks);
+  if (tasks->recorded && !here && tsi_tasks_may_wait()) return start_on_starpu(tasks);
   if (tasks->events)
     return tsi_fail(tasks->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
                     "tasks that wait for messages cannot run inside a StarPU task");
@@ -267,12 +307,36 @@ bool tsi_tasks_running(const tsi_tasks *tasks) {
 /* A finished task can be submitted again (StarPU calls it finished when starpu_task_wait would return). The
  * end task is looked at first; the others may still be in the last lines of StarPU's that come after the
  * tasks that they release. */
-bool tsi_tasks_test(tsi_tasks *tasks) {
-  if (!tasks->running) return true;
+bool tsi_tasks_idle(tsi_tasks *tasks) {
   for (; tasks->submitted > 0; tasks->submitted--)
     if (!starpu_task_finished(&tasks->starpu[tasks->submitted - 1])) return false;
+  return true;
+}
+
+bool tsi_tasks_test(tsi_tasks *tasks) {
+  if (!tasks->running) return true;
+  if (!tsi_tasks_idle(tasks)) return false;
   end_run(tasks);
   return true;
+}
+
+/* The end task's callback. */
+static void end_launched(void *arg) {
+  tsi_tasks *tasks = arg;
+  const tristar_status failure = tasks->failure;
+  end_run(tasks);
+  tasks->ended(tasks->ended_arg, failure);
+}
+
+tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned context, tsi_tasks_ended ended, void *arg) {
+  struct starpu_task *end = &tasks->starpu[tasks->count];
+  tristar_status failure;
+  tasks->ended = ended;
+  tasks->ended_arg = arg;
+  end->callback_func = end_launched;
+  end->callback_arg = tasks;
+  TSI_HAPPENS_BEFORE(tasks);
+  return submit(tasks, context, &failure);
 }
 
 tristar_status tsi_tasks_wait(tsi_tasks *tasks) {

@@ -8,7 +8,7 @@
  * Invariants
  *   - before[k] < task[k] for every edge (a cycle cannot be built)
  *   - at most one run of a set is in flight: from a tsi_tasks_start that submits to the tsi_tasks_wait that
- *     returns, or the tsi_tasks_test that gives true
+ *     returns, or the tsi_tasks_test that gives true; from a tsi_tasks_launch to the call of `ended`
  *   - outside of it no worker reads or writes what the tasks work with; the set can be started again or freed
  *   - nothing else of the program's tasks is waited for */
 #ifndef TSI_RUNTIME_TASKS_H
@@ -55,6 +55,21 @@ TRISTAR_CHECKED tristar_status tsi_tasks_happen(tsi_tasks *tasks, tsi_index even
  * flight then, nor after a failure. Must not be called while a run of the set is in flight. Errors:
  * NO_WORKER, RUNTIME, UNSUPPORTED (events, but not on StarPU). */
 TRISTAR_CHECKED tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here);
+
+/* May the calling thread wait for tasks? Not from inside a StarPU task or one of its callbacks. */
+bool tsi_tasks_may_wait(void);
+/* StarPU's scheduling context that tasks submitted by this thread would run in. */
+unsigned tsi_tasks_context(void);
+/* true: StarPU has let go of the run before, so that tsi_tasks_prepare does not wait. */
+bool tsi_tasks_idle(tsi_tasks *tasks);
+/* The run is over; a failure is one of tsi_tasks_launch's. Called on a worker, in a StarPU callback: it must
+ * not wait. The set may go into other hands from then on, but StarPU has not let go of it yet. */
+typedef void (*tsi_tasks_ended)(void *arg, tristar_status status);
+/* Starts a run of a recorded set with tasks, after tsi_tasks_prepare, from any thread: waits for nothing.
+ * `ended` is called once, unless launch fails. context: StarPU's scheduling context. Errors: RUNTIME; `ended`
+ * also gets NO_WORKER: then not all of the tasks have run. */
+TRISTAR_CHECKED tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned context, tsi_tasks_ended ended,
+                                                void *arg);
 /* Is a run in flight, as far as test and wait have seen? */
 bool tsi_tasks_running(const tsi_tasks *tasks);
 /* true: no run is in flight any more. Does not wait. */

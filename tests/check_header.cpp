@@ -1,6 +1,9 @@
 // The public headers compile as C++ without a warning, and their functions link with C names.
-// TSI_ADAPTER_HEADER: that of an adapter, in quotes.
+// TSI_ADAPTER_HEADER: that of an adapter, in quotes. TSI_STARPU: that of solves among StarPU tasks.
 #include "tristar_adapter.h"
+#ifdef TSI_STARPU
+#include "tristar_starpu.h"
+#endif
 #ifdef TSI_ADAPTER_HEADER
 #include TSI_ADAPTER_HEADER
 #endif
@@ -12,5 +15,10 @@ int main() {
   tristar_config_init(&config);
   const bool named = std::strcmp(tristar_status_name(TRISTAR_OK), "TRISTAR_OK") == 0;
   const bool versioned = std::strchr(tristar_version(), '.') != nullptr;
+#ifdef TSI_STARPU
+  tristar_insert_options options;
+  tristar_insert_options_init(&options);
+  if (options.op != TRISTAR_N || options.end != nullptr) return 1;
+#endif
   return named && versioned && config.use_starpu == 1 ? 0 : 1;
 }

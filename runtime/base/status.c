@@ -43,6 +43,8 @@ const char *tristar_status_name(tristar_status status) {
     return "TRISTAR_ERR_STALE";
   case TRISTAR_ERR_INTERNAL:
     return "TRISTAR_ERR_INTERNAL";
+  case TRISTAR_ERR_BUSY:
+    return "TRISTAR_ERR_BUSY";
   }
   return "unknown tristar_status";
 }

@@ -8,6 +8,7 @@
  *   tristar_plan              factors -> a recorded DAG of tasks        once per way of solving
  *   tristar_solve             replays the plan: X = A^-1 B              again and again
  *   tristar_solve_start       the same, several solves at the same time
+ *   tristar_solve_insert      the same, among the tasks of a StarPU program (tristar_starpu.h)
  *
  * Every later object keeps what it needs of the earlier ones alive: objects may be destroyed in any order.
  * The context itself must be destroyed last.
@@ -59,7 +60,8 @@ typedef enum tristar_status {
   TRISTAR_ERR_NO_WORKER,             /* StarPU has no worker able to run the tasks */
   TRISTAR_ERR_RUNTIME,               /* StarPU, METIS or another library failed; the message gives its code */
   TRISTAR_ERR_STALE,                 /* the factors changed in a way that the plan cannot follow */
-  TRISTAR_ERR_INTERNAL               /* a broken invariant: a defect of TriStar; please report the message */
+  TRISTAR_ERR_INTERNAL,              /* a broken invariant: a defect of TriStar; please report the message */
+  TRISTAR_ERR_BUSY                   /* as many solves as allowed are unfinished; see tristar_starpu.h */
 } tristar_status;
 
 /* The name of a status, such as "TRISTAR_ERR_FORMAT". Never NULL; the text is static. */
@@ -107,7 +109,10 @@ TRISTAR_API void tristar_config_init(tristar_config *config);
  * Errors: ARGUMENT, MEMORY. The message of a failed creation goes to config->log. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
-/* Destroys the context and sets *ts to NULL; stops StarPU if tristar_create started it. Accepts NULL. */
+/* Destroys the context and sets *ts to NULL; stops StarPU if tristar_create started it. Waits for the solves
+ * that were inserted (tristar_starpu.h) or started with an `end`; not from inside a StarPU task. Accepts
+ * NULL.
+ */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
 /* Copies the message of the context's latest error into buffer (size bytes, always terminated) and returns
@@ -574,6 +579,10 @@ typedef enum tristar_part {
   TRISTAR_PART_U    /* op(U); U = L^T or L^H for LLT and LDLT */
 } tristar_part;
 
+/* Tells that a solve has ended, and how. May be called on any thread, also on a StarPU worker: it must not
+ * wait for anything, but may start (tristar_solve_start) or insert (tristar_starpu.h) further solves. */
+typedef void (*tristar_end_fn)(void *arg, tristar_status status);
+
 /* How tristar_solve_with is to solve. */
 typedef struct tristar_solve_options {
   tristar_op op;
@@ -593,6 +602,9 @@ typedef struct tristar_solve_options {
   /* Rows wanted: x has only x_rows rows; its row i becomes row x_row[i] of the solution. NULL: all n rows. */
   int64_t x_rows;
   const int64_t *x_row;
+  /* Only for tristar_solve_start; NULL: none. Called once when the solve has ended. */
+  tristar_end_fn end;
+  void *end_arg;
 } tristar_solve_options;
 
 /* OP_N, PART_ALL, the user's order, column-major without gaps, all rows. */
@@ -629,7 +641,12 @@ typedef struct tristar_request_s tristar_request_t;
  *
  * Without StarPU tasks (ENGINE_SERIAL, a plan of one chunk, few rows), and from inside a StarPU task, which
  * must not wait for others, the call solves, and the request is done when it returns. Errors: as
- * tristar_solve_with; nothing is in flight then. */
+ * tristar_solve_with; nothing is in flight then.
+ *
+ * With options->end the tasks of all right-hand sides are submitted at once, also from inside a StarPU task,
+ * and `end` is called when the last one is over (before this function returns, where it solves), but not if
+ * this function fails. The request is done when `end` has returned, and is given to tristar_wait as any
+ * other. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_start(tristar_plan_t *plan,
                                                                const tristar_solve_options *options,
                                                                int64_t nrhs, const void *b, void *x,
@@ -762,7 +779,14 @@ TRISTAR_API const int32_t *tristar_plan_chunk_of_supernode(const tristar_plan_t 
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_write_dot(const tristar_plan_t *plan,
                                                                   const char *path);
 
+/* Returns at once; what solves in flight need of the plan lives until the last of them has ended. */
 TRISTAR_API void tristar_plan_destroy(tristar_plan_t **plan);
+
+/* Waits until all solves of this plan that were inserted (tristar_starpu.h) or started with an `end` have
+ * ended; their `end` has returned then. Others that were started are waited for with tristar_wait. Errors:
+ * the first failure of an inserted solve since the last call; ARGUMENT; UNSUPPORTED: called from inside a
+ * StarPU task or callback while there are such solves. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_wait(tristar_plan_t *plan);
 
 /* ---- Distributed solves ------------------------------------------------------------------------------- */
 

@@ -1,0 +1,44 @@
+/* Solves that nobody waits for: how many of a plan, and of a context, are unfinished, and what becomes of a
+ * plan whose last share is dropped by one of them.
+ *
+ * Job. Inserted solves, and started ones with an `end`, end on a StarPU worker, in a callback that must not
+ * wait. They are counted here, so that others can wait for them; and where the last share of a plan is
+ * dropped in such a place, the plan goes to a list of its context, and is freed by the next call that may
+ * wait.
+ *
+ * Reads   nothing else.   Writes  ts->solves; plan->inserted, unfinished, failure, next_retired, references.
+ * Invariants, under ts->solves.lock
+ *   - 0 <= plan->inserted <= the limit of the latest insertion that had to look; inserted <= unfinished
+ *   - ts->solves.unfinished is the sum of unfinished of its plans
+ *   - an unfinished inserted solve has a share of its plan; it gives it back in the moment in which it counts
+ * as finished, so that who has waited for it and then destroys the plan frees it there and then
+ *   - a retired plan has no references and no unfinished solve */
+#ifndef TSI_RUNTIME_IN_FLIGHT_H
+#define TSI_RUNTIME_IN_FLIGHT_H
+
+#include "runtime/plan.h"
+
+void tsi_solves_init(tsi_solves *solves);
+/* Waits for the unfinished solves of the context, frees its retired plans. */
+void tsi_solves_finish(tristar_t *ts);
+/* Frees the retired plans, unless the caller may not wait. */
+void tsi_plans_reclaim(tristar_t *ts);
+/* Gives back a share of the plan. */
+void tsi_plan_drop(tristar_plan_t *plan);
+
+/* A solve to be inserted gets a share of the plan; at most `limit` have a place at the same time. Waits for a
+ * place, unless `busy`, or the caller may not wait. Errors: BUSY. */
+TRISTAR_CHECKED tristar_status tsi_in_flight_insert(tristar_plan_t *plan, int64_t limit, bool busy);
+/* Its place is free again: before its `end`, which may insert another one. */
+void tsi_in_flight_free_place(tristar_plan_t *plan);
+/* It is finished; the last that may be done for it. */
+void tsi_in_flight_finish_inserted(tristar_plan_t *plan, tristar_status status);
+
+/* The same of a solve that was started with an `end`: its request has the share. *done becomes true in the
+ * moment in which it counts as finished. */
+void tsi_in_flight_start(tristar_plan_t *plan);
+void tsi_in_flight_finish_started(tristar_plan_t *plan, bool *done);
+/* *done; wait: when it is true. */
+bool tsi_in_flight_done(tristar_plan_t *plan, const bool *done, bool wait);
+
+#endif
