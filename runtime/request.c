@@ -4,6 +4,7 @@
 #include <starpu.h>
 
 #include "runtime/clock.h"
+#include "runtime/trace.h"
 
 static tsi_env *env_of(const tristar_request_t *r) {
   return &r->plan->ts->env;
@@ -47,9 +48,21 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
 }
 
 static void release_block(tristar_request_t *r, tsi_block *block) {
+  if (r->trace && block->tasks) tsi_tasks_note_here(block->tasks, false);
   if (block->replay) tsi_replay_give_back(block->replay);
   TSI_FREE(env_of(r), block->copy);
   *block = (tsi_block){0};
+}
+
+/* The tasks of a block have run. */
+static void note_block(tristar_request_t *r, const tsi_block *block) {
+  const tsi_statistics *statistics = &r->plan->solved;
+  const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
+  if (!tsi_tasks_ran_on_starpu(block->tasks)) r->sums.here = true;
+  tsi_tasks_add_busy(block->tasks, statistics->slots, r->sums.compute);
+  r->sums.tasks += tsi_tasks_count(block->tasks);
+  r->sums.bytes += r->share * recording->bytes;
+  if (r->trace) tsi_trace_note(r->trace, r, block);
 }
 
 /* The next block; in flight afterwards, or solved already. */
@@ -67,13 +80,17 @@ static tristar_status start_block(tristar_request_t *r) {
   if (r->diagonal) {
     for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
       plan->nodes->diagonal_chunk(&plan->side[0].data, call, c);
+    r->sums.here = true;
     goto out;
   }
   TSI_TRY(tsi_replay_tasks(block->replay, r->dag, r->sweeps, &block->tasks));
+  if (r->trace) TSI_TRY(tsi_trace_begin(r->trace, r, block));
   TSI_TRY(tsi_tasks_start(block->tasks, r->here));
-  if (!tsi_tasks_running(block->tasks)) goto out;
-  r->running++;
-  return TRISTAR_OK;
+  if (tsi_tasks_running(block->tasks)) {
+    r->running++;
+    return TRISTAR_OK;
+  }
+  note_block(r, block);
 out: /* failed, or solved */
   release_block(r, block);
   return status;
@@ -85,7 +102,9 @@ static void keep_first_failure(tristar_request_t *r, tristar_status status) {
 
 static void end_oldest_block(tristar_request_t *r) {
   tsi_block *block = &r->block[r->oldest];
-  keep_first_failure(r, tsi_tasks_wait(block->tasks));
+  const tristar_status status = tsi_tasks_wait(block->tasks);
+  keep_first_failure(r, status);
+  if (status == TRISTAR_OK) note_block(r, block);
   release_block(r, block);
   r->oldest = (r->oldest + 1) % TSI_BLOCKS;
   r->running--;
@@ -93,13 +112,17 @@ static void end_oldest_block(tristar_request_t *r) {
 
 static void finish(tristar_request_t *r) {
   tristar_plan_t *plan = r->plan;
+  const double seconds = tsi_clock() - r->begin;
   tsi_reach_finish(env_of(r), &r->reach);
   r->done = true;
-  if (r->status != TRISTAR_OK) return;
-  pthread_mutex_lock(&plan->lock);
-  plan->stats.last_solve_seconds = tsi_clock() - r->begin;
-  plan->stats.solves++;
-  pthread_mutex_unlock(&plan->lock);
+  if (r->status == TRISTAR_OK) {
+    pthread_mutex_lock(&plan->lock);
+    plan->stats.last_solve_seconds = seconds;
+    plan->stats.solves++;
+    tsi_sums_keep(&plan->solved, &r->sums, seconds, plan->stats.solves);
+    pthread_mutex_unlock(&plan->lock);
+  }
+  tsi_sums_end(env_of(r), &plan->solved, &r->sums);
 }
 
 bool tsi_request_advance(tristar_request_t *r, bool wait) {

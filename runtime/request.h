@@ -12,7 +12,7 @@
  *   - columns 0 .. next-1 are solved or in flight
  *   - after the first failure, which status keeps, no block is started
  *   - done: nothing is in flight or will be, and the request owns nothing but itself
- *   - call.sparse points into the request, which therefore must not move
+ *   - call.sparse and sums.compute point into the request, which therefore must not move
  *   - one thread at a time works with a request; any thread may */
 #ifndef TSI_RUNTIME_REQUEST_H
 #define TSI_RUNTIME_REQUEST_H
@@ -40,15 +40,23 @@ struct tristar_request_s {
   bool here;                               /* too little to do for StarPU */
   int64_t nrhs;
   tsi_reach reach;
-  double share; /* of the factor's bytes */
-  double begin; /* tsi_clock() at the start */
+  double share;            /* of the factor's bytes */
+  double begin;            /* tsi_clock() at the start */
+  struct tsi_trace *trace; /* notes what runs; NULL: nothing does */
   /* how far it is */
   tsi_block block[TSI_BLOCKS];
   int oldest, running;
   int64_t next; /* the first column that was not started */
+  tsi_solve_sums sums;
   tristar_status status;
   bool done;
 };
+
+/* What tristar_solve solves: fills *r, which nothing runs of yet. After a failure it holds nothing. Errors:
+ * ARGUMENT, MEMORY, UNSUPPORTED, STALE. */
+TRISTAR_CHECKED tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tristar_op op,
+                                                 int64_t nrhs, const void *b, int64_t ldb, void *x,
+                                                 int64_t ldx);
 
 /* Starts and ends blocks until the request is done (true), or all that is left is to wait for tasks. wait:
  * waits for them, so true is the answer; not from inside a StarPU task. Failures: r->status. */
