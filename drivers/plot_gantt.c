@@ -97,7 +97,7 @@ static void write_legend(const gantt *g) {
           "<rect x=\"%.1f\" y=\"%d\" width=\"12\" height=\"12\" fill=\"none\" stroke=\"#111\" "
           "stroke-width=\"1.6\"/><text x=\"%.1f\" y=\"%d\" font-size=\"12\">critical path, %s</text>\n",
           x + 1, LEGEND - 10, x + 20, LEGEND, tsi_text_seconds(g->trace->tasks.critical_seconds));
-  x += 40 + 6.7 * 20;
+  x += 170;
   fprintf(g->file,
           "<rect x=\"%.1f\" y=\"%d\" width=\"14\" height=\"4\" fill=\"#111\"/><text x=\"%.1f\" y=\"%d\" "
           "font-size=\"12\">bound the time</text>\n",

@@ -67,7 +67,7 @@ static void write_legend(FILE *file, const tsi_spy *spy, bool by_rank) {
   double x = LEFT;
   for (tsi_index k = 0; k < (by_rank ? tsi_index_min(spy->owners, LISTED_MOST) : 3); k++) {
     snprintf(label, sizeof label, "%s %d", by_rank ? "process" : "chunk", (int)k);
-    x = tsi_svg_legend(file, x, LEGEND, colour_of(spy, k, by_rank, text), label) - (by_rank ? 16 : 8);
+    x = tsi_svg_legend(file, x, LEGEND, colour_of(spy, k, by_rank, text), label);
   }
   if (!by_rank || spy->owners > LISTED_MOST)
     fprintf(file, "<text x=\"%.1f\" y=\"%d\" font-size=\"12\">and so on</text>\n", x, LEGEND);

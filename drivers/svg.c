@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define LETTER 6.7 /* width of a character of 12 pixels, in the widest of the fonts */
+#define LETTER 6.9 /* width of a character of 12 pixels, in the widest of the fonts */
 
 const char *const tsi_svg_colour[TSI_COLOURS] = {"#0072b2", "#56b4e9", "#d55e00", "#e69f00", "#009e73",
                                                  "#cc79a7", "#f0e442", "#8c959f", "#111111"};
