@@ -58,8 +58,10 @@ static void release_block(tristar_request_t *r, tsi_block *block) {
 static void note_block(tristar_request_t *r, const tsi_block *block) {
   const tsi_statistics *statistics = &r->plan->solved;
   const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
-  if (!tsi_tasks_ran_on_starpu(block->tasks)) r->sums.here = true;
-  tsi_tasks_add_busy(block->tasks, statistics->slots, r->sums.compute);
+  if (tsi_tasks_ran_on_starpu(block->tasks))
+    tsi_tasks_add_busy(block->tasks, statistics->slots, r->sums.compute);
+  else
+    r->sums.here = true;
   r->sums.tasks += tsi_tasks_count(block->tasks);
   r->sums.bytes += r->share * recording->bytes;
   if (r->trace) tsi_trace_note(r->trace, r, block);

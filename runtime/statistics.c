@@ -45,7 +45,8 @@ void tsi_sums_keep(tsi_statistics *s, const tsi_solve_sums *sums, double seconds
                                     .solve_seconds = seconds,
                                     .tasks = sums->tasks,
                                     .bytes = sums->bytes};
-  for (int k = 0; k < s->latest.workers; k++) s->compute[k] = sums->compute[sums->here ? 0 : s->worker[k]];
+  for (int k = 0; k < s->latest.workers; k++)
+    s->compute[k] = sums->here ? seconds : sums->compute[s->worker[k]];
 }
 
 void tsi_sums_end(tsi_env *env, tsi_statistics *s, tsi_solve_sums *sums) {

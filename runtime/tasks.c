@@ -28,7 +28,7 @@ struct tsi_tasks {
   tsi_edge *edge;
   bool events;    /* there are some */
   bool note_here; /* runs on the calling thread note the time of each task */
-  double here;    /* seconds of the latest run, if it was on the calling thread; negative: it was not */
+  bool here;      /* the latest run was on the calling thread */
   /* made by tsi_tasks_record */
   bool recorded;
   bool running;        /* submitted, and not yet seen to have ended */
@@ -245,17 +245,17 @@ static tristar_status start_on_starpu(tsi_tasks *tasks) {
     const tristar_status settled = settle(tasks);
     return settled != TRISTAR_OK ? settled : status;
   }
-  tasks->here = -1;
+  tasks->here = false;
   tasks->running = true;
 out:
   return status;
 }
 
-/* A task begins where the one before it ends: one look at the clock for each, and none but two where times
- * are not wanted. */
+/* A task begins where the one before it ends: one look at the clock for each, none where times are not
+ * wanted. */
 static void run_here(tsi_tasks *tasks) {
-  const double begin = tsi_clock();
-  double now = begin;
+  double now = tasks->note_here ? tsi_clock() : 0;
+  tasks->here = true;
   for (tsi_count k = 0; k < tasks->count; k++) {
     task_record *record = &tasks->record[k];
     record->run(record->context, record->argument, -1);
@@ -264,7 +264,6 @@ static void run_here(tsi_tasks *tasks) {
     record->span = (tsi_task_span){now, end, -1};
     now = end;
   }
-  tasks->here = (tasks->note_here ? now : tsi_clock()) - begin;
 }
 
 tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {
@@ -337,14 +336,10 @@ tsi_task_span tsi_tasks_span(const tsi_tasks *tasks, tsi_index task) {
 }
 
 bool tsi_tasks_ran_on_starpu(const tsi_tasks *tasks) {
-  return tasks->here < 0;
+  return !tasks->here;
 }
 
 void tsi_tasks_add_busy(const tsi_tasks *tasks, int workers, double *seconds) {
-  if (tasks->here >= 0) {
-    if (workers > 0) seconds[0] += tasks->here;
-    return;
-  }
   for (tsi_count k = 0; k < tasks->count; k++) {
     const tsi_task_span *span = &tasks->record[k].span;
     if (span->worker >= 0 && span->worker < workers) seconds[span->worker] += span->end - span->start;

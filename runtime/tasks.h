@@ -85,8 +85,8 @@ void tsi_tasks_note_here(tsi_tasks *tasks, bool note);
 tsi_task_span tsi_tasks_span(const tsi_tasks *tasks, tsi_index task);
 /* Did StarPU run the latest run? Else the calling thread did. */
 bool tsi_tasks_ran_on_starpu(const tsi_tasks *tasks);
-/* Adds the seconds that each worker spent in tasks in the latest run, which has ended, to seconds[worker];
- * the calling thread's to seconds[0]. Workers from `workers` on are left out. */
+/* Adds the seconds that each worker spent in tasks in the latest run, which has ended and was on StarPU, to
+ * seconds[worker]. Workers from `workers` on are left out. */
 void tsi_tasks_add_busy(const tsi_tasks *tasks, int workers, double *seconds);
 
 #endif

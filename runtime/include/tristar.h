@@ -750,7 +750,7 @@ typedef struct tristar_solve_stats {
   double solve_seconds;          /* as last_solve_seconds */
   int64_t tasks;                 /* that ran; more than 64 right-hand sides: of all blocks of 64 */
   double bytes;                  /* that these tasks streamed, mostly of the factor */
-  tristar_range compute_seconds; /* by worker: in tasks of this solve; */
+  tristar_range compute_seconds; /* by worker: in tasks of this solve; the calling thread: all of it; */
   tristar_range idle_seconds;    /* the rest of solve_seconds, in which it may have run tasks of others */
 } tristar_solve_stats;
 TRISTAR_API void tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats);
