@@ -27,7 +27,7 @@ int64_t tsi_plot_rank(const tristar_trace_list *list, int64_t *level);
 /* Steps if there are edges between them; else the tasks, whose barriers order them. */
 const tristar_trace_list *tsi_plot_list(const tristar_trace_t *trace);
 
-/* plot_kinds.c: how items of a kind look, and what they are called; direction: of a bundle, its first step.
+/* plot_kinds.c: how items of a kind look, what they are called, and whether they belong to the forward sweep.
  */
 const char *tsi_plot_colour(tristar_step_kind kind);
 const char *tsi_plot_name(tristar_step_kind kind);

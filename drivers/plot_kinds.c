@@ -64,6 +64,11 @@ static void write_what(FILE *file, const tristar_trace_item *item) {
   }
 }
 
+static const tristar_trace_list *list_of(const tristar_trace_t *trace, const tristar_trace_item *item) {
+  const tristar_trace_list *steps = &trace->steps;
+  return item >= steps->item && item < steps->item + steps->count ? steps : &trace->tasks;
+}
+
 void tsi_plot_tip(FILE *file, const tristar_trace_t *trace, const tristar_trace_item *item) {
   const double seconds = item->end - item->start;
   fputs("<title>", file);
@@ -73,7 +78,7 @@ void tsi_plot_tip(FILE *file, const tristar_trace_t *trace, const tristar_trace_
   if (item->bytes > 0) fprintf(file, "\n%s", tsi_text_bytes(item->bytes));
   if (item->bytes > 0 && seconds > 0) fprintf(file, ", %.1f GB/s", item->bytes / seconds / 1e9);
   if (item->critical)
-    fprintf(file, "\non the critical path of %s", tsi_text_seconds(trace->tasks.critical_seconds));
+    fprintf(file, "\non the critical path of %s", tsi_text_seconds(list_of(trace, item)->critical_seconds));
   fputs("</title>", file);
 }
 

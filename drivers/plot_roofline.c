@@ -88,13 +88,14 @@ static void write_limit(FILE *file, const tsi_axis *x, const tsi_axis *y, const 
           "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" transform=\"rotate(%.2f %.1f %.1f)\">read "
           "bandwidth of %s, %.1f GB/s</text>\n",
           px, py, angle, px, py, tsi_text_many(r->bandwidth.cores, "core"), r->bandwidth.all);
-  fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">DGEMM, square matrices, %.1f GF/s</text>\n",
-          x->end - 8, tsi_axis_at(y, r->square) - 9, r->square);
-  fprintf(file,
-          "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#222\" stroke-dasharray=\"5 4\"/><text x=\"%.1f\" y=\"%.1f\" "
-          "text-anchor=\"end\">DGEMM with %lld columns, %.1f GF/s</text>\n",
-          tsi_axis_at(x, r->tall / r->bandwidth.all), tsi_axis_at(y, r->tall), x->end, x->end - 8,
-          tsi_axis_at(y, r->tall) + 17, (long long)sizes[SIZES - 1], r->tall);
+  fprintf(file, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#222\" stroke-dasharray=\"5 4\"/>\n",
+          tsi_axis_at(x, r->tall / r->bandwidth.all), tsi_axis_at(y, r->tall), x->end);
+  fprintf(
+      file,
+      "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">DGEMM, square matrices %.1f GF/s; dashed: with %lld "
+      "columns, %.1f GF/s</text>\n",
+      x->end - 8, tsi_axis_at(y, fmax(r->square, r->tall)) - 9, r->square, (long long)sizes[SIZES - 1],
+      r->tall);
 }
 
 /* The label of a number of right-hand sides: below the slower of its points. */
