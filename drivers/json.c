@@ -138,15 +138,15 @@ void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *ran
   tsi_json_add_number(o, "max", range->max);
 }
 
-/* The names of a distributed solve's figures, too. */
+/* Names that nothing else has: scripts look for them by text. */
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
   cJSON *o = cJSON_AddObjectToObject(object, "latest_solve");
-  tsi_json_add_number(o, "solve_s", stats->solve_seconds);
-  tsi_json_add_number(o, "workers", stats->workers);
-  tsi_json_add_number(o, "tasks", (double)stats->tasks);
-  tsi_json_add_number(o, "bytes", stats->bytes);
-  tsi_json_add_range(o, "compute_s", &stats->compute_seconds);
-  tsi_json_add_range(o, "idle_s", &stats->idle_seconds);
+  tsi_json_add_number(o, "latest_s", stats->solve_seconds);
+  tsi_json_add_number(o, "latest_workers", stats->workers);
+  tsi_json_add_number(o, "latest_tasks", (double)stats->tasks);
+  tsi_json_add_number(o, "latest_bytes", stats->bytes);
+  tsi_json_add_range(o, "latest_compute_s", &stats->compute_seconds);
+  tsi_json_add_range(o, "latest_idle_s", &stats->idle_seconds);
 }
 
 static bool write_text(tsi_session *s, const char *path, const char *text) {
