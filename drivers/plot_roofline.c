@@ -75,32 +75,34 @@ static bool measure_sweeps(tsi_session *s, roofline *r) {
 
 static void write_limit(FILE *file, const tsi_axis *x, const tsi_axis *y, const roofline *r) {
   const double ridge = r->square / r->bandwidth.all, begin = fmax(x->from, y->from / r->bandwidth.all);
-  fprintf(file, "<path d=\"M%.1f %.1fL%.1f %.1fH%.1f\" fill=\"none\" stroke=\"#222\" stroke-width=\"2\"/>\n",
-          tsi_axis_at(x, begin), tsi_axis_at(y, begin * r->bandwidth.all), tsi_axis_at(x, ridge),
-          tsi_axis_at(y, r->square), x->end);
-  const double angle =
-      atan2(tsi_axis_at(y, 10 * begin * r->bandwidth.all) - tsi_axis_at(y, begin * r->bandwidth.all),
-            tsi_axis_at(x, 10 * begin) - tsi_axis_at(x, begin)) *
-      180 / acos(-1);
-  const double at = sqrt(begin * ridge), px = tsi_axis_at(x, at),
-               py = tsi_axis_at(y, at * r->bandwidth.all) - 9;
   fprintf(file,
-          "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" transform=\"rotate(%.2f %.1f %.1f)\">read "
-          "bandwidth of %s, %.1f GB/s</text>\n",
-          px, py, angle, px, py, tsi_text_many(r->bandwidth.cores, "core"), r->bandwidth.all);
-  fprintf(file, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#222\" stroke-dasharray=\"5 4\"/>\n",
-          tsi_axis_at(x, r->tall / r->bandwidth.all), tsi_axis_at(y, r->tall), x->end);
-  fprintf(
-      file,
-      "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">DGEMM, square matrices %.1f GF/s; dashed: with %lld "
-      "columns, %.1f GF/s</text>\n",
-      x->end - 8, tsi_axis_at(y, fmax(r->square, r->tall)) - 9, r->square, (long long)sizes[SIZES - 1],
-      r->tall);
+          "<path d=\"M%.1f %.1fL%.1f %.1fH%.1f\" fill=\"none\" stroke=\"#222\" stroke-width=\"2\"/>\n<path "
+          "d=\"M%.1f %.1fH%.1f\" stroke=\"#222\" stroke-dasharray=\"5 4\"/>\n",
+          tsi_axis_at(x, begin), tsi_axis_at(y, begin * r->bandwidth.all), tsi_axis_at(x, ridge),
+          tsi_axis_at(y, r->square), x->end, tsi_axis_at(x, r->tall / r->bandwidth.all),
+          tsi_axis_at(y, r->tall), x->end);
+}
+
+/* Beside the squares of the sweeps: the plot itself has no place that is free for certain. */
+static void write_legend(FILE *file, const roofline *r) {
+  double at = LEFT;
+  for (int part = 0; part < SWEEPS; part++)
+    at = tsi_svg_legend(file, at, LEGEND, tsi_svg_colour[part_colours[part]], part_names[part]);
+  fprintf(file,
+          "<path d=\"M%.1f %dh24\" stroke=\"#222\" stroke-width=\"2\"/><text x=\"%.1f\" y=\"%d\" "
+          "font-size=\"12\">read bandwidth of %s, %.1f GB/s; DGEMM, %.1f GF/s</text>\n",
+          at, LEGEND - 4, at + 30, LEGEND, tsi_text_many(r->bandwidth.cores, "core"), r->bandwidth.all,
+          r->square);
+  at += 410;
+  fprintf(file,
+          "<path d=\"M%.1f %dh24\" stroke=\"#222\" stroke-dasharray=\"5 4\"/><text x=\"%.1f\" y=\"%d\" "
+          "font-size=\"12\">DGEMM with %lld columns, %.1f GF/s</text>\n",
+          at, LEGEND - 4, at + 30, LEGEND, (long long)sizes[SIZES - 1], r->tall);
 }
 
 /* The label of a number of right-hand sides: below the slower of its points. */
 static void write_points(FILE *file, const tsi_axis *x, const tsi_axis *y, const roofline *r) {
-  for (int k = 0; k < SIZES; k++) {
+  for (int k = 0; k < SIZES; k++) { /* squares around circles, so that both are seen */
     double lowest = 0;
     for (int part = 0; part < SWEEPS; part++) {
       const point *p = &r->points[part][k];
@@ -109,16 +111,18 @@ static void write_points(FILE *file, const tsi_axis *x, const tsi_axis *y, const
       if (part == 0)
         fprintf(file, "<circle class=\"point\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\" ", px, py);
       else
-        fprintf(file, "<rect class=\"point\" x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\" ", px - 5.5,
-                py - 5.5);
-      fprintf(file,
-              "fill=\"%s\" stroke=\"#fff\"><title>%s, %s\n%s a solve, %.1f GF/s, %.1f GB/s</title></%s>\n",
+        fprintf(file, "<rect class=\"point\" x=\"%.1f\" y=\"%.1f\" width=\"15\" height=\"15\" ", px - 7.5,
+                py - 7.5);
+      fprintf(file, "%s=\"%s\"><title>%s, %s\n%s a solve, %.1f GF/s, %.1f GB/s</title></%s>\n",
+              part == 0 ? "fill" : "fill=\"none\" pointer-events=\"all\" stroke-width=\"2.5\" stroke",
               tsi_svg_colour[part_colours[part]], part_names[part],
               tsi_text_many(sizes[k], "right-hand side"), tsi_text_seconds(p->seconds), gflops(p),
               p->bytes / p->seconds / 1e9, part == 0 ? "circle" : "rect");
     }
-    fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" text-anchor=\"middle\">%s</text>\n",
-            tsi_axis_at(x, intensity(&r->points[0][k])), lowest + 22,
+    fprintf(file,
+            "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" text-anchor=\"middle\" "
+            "stroke=\"#fff\" stroke-width=\"4\" paint-order=\"stroke\">%s</text>\n",
+            tsi_axis_at(x, intensity(&r->points[0][k])), lowest + 24,
             tsi_text_many(sizes[k], "right-hand side"));
   }
 }
@@ -147,9 +151,7 @@ static void draw(const tsi_picture *p, const roofline *r) {
                        tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower),
                        tsi_text_bytes(s->p.exact_bytes / SWEEPS), s->precision->text,
                        tsi_text_many(s->p.workers, "worker"), s->p.scheduler);
-  double at = LEFT;
-  for (int part = 0; part < SWEEPS; part++)
-    at = tsi_svg_legend(p->file, at, LEGEND, tsi_svg_colour[part_colours[part]], part_names[part]);
+  write_legend(p->file, r);
   tsi_svg_axis_x(p->file, &x, y.begin, y.end, "flops per byte");
   tsi_svg_axis_y(p->file, &y, x.begin, x.end, "GF/s");
   write_limit(p->file, &x, &y, r);
