@@ -233,16 +233,14 @@ static double picture_height(const tsi_bench_setup *setup, const tsi_bench_case 
 
 static void write_picture(picture *p, const tsi_bench_case *cases, int count) {
   const double height = picture_height(p->setup, cases, count);
+  tsi_svg_head(p->file, WIDTH, height);
   fprintf(p->file,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\" "
-          "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"13\" fill=\"#222\">\n"
-          "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
           "<text x=\"%d\" y=\"30\" font-size=\"19\" font-weight=\"bold\">Solve phase of TriStar and of other "
           "solvers</text>\n"
           "<text x=\"%d\" y=\"48\" font-size=\"12\" fill=\"#666\">At each bar: median time of a solve, and "
           "the bytes "
           "of the exact nonzeros of L and U that it reads in a second</text>\n",
-          WIDTH, height, WIDTH, height, LEFT, LEFT);
+          LEFT, LEFT);
   p->y = TITLE;
   write_legend(p);
   for (int k = 0; k < p->setup->nrhs_count; k++) write_chart(p, cases, count, p->setup->nrhs[k]);

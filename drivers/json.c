@@ -130,6 +130,25 @@ void tsi_json_add_profile(cJSON *object, const tristar_profile_result *profile) 
   tsi_json_add_number(object, "outside_share", profile->outside_share);
 }
 
+void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range) {
+  cJSON *o = cJSON_AddObjectToObject(object, key);
+  tsi_json_add_number(o, "total", range->total);
+  tsi_json_add_number(o, "min", range->min);
+  tsi_json_add_number(o, "mean", range->mean);
+  tsi_json_add_number(o, "max", range->max);
+}
+
+/* Names that nothing else has: scripts look for them by text. */
+void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
+  cJSON *o = cJSON_AddObjectToObject(object, "latest_solve");
+  tsi_json_add_number(o, "latest_s", stats->solve_seconds);
+  tsi_json_add_number(o, "latest_workers", stats->workers);
+  tsi_json_add_number(o, "latest_tasks", (double)stats->tasks);
+  tsi_json_add_number(o, "latest_bytes", stats->bytes);
+  tsi_json_add_range(o, "latest_compute_s", &stats->compute_seconds);
+  tsi_json_add_range(o, "latest_idle_s", &stats->idle_seconds);
+}
+
 static bool write_text(tsi_session *s, const char *path, const char *text) {
   FILE *file = fopen(path, "w");
   bool ok = file != NULL;

@@ -98,20 +98,12 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
   print_row("received", &t->all.received, &t->all.received_bytes);
 }
 
-static void add_range(cJSON *object, const char *key, const tristar_range *range) {
-  cJSON *o = cJSON_AddObjectToObject(object, key);
-  tsi_json_add_number(o, "total", range->total);
-  tsi_json_add_number(o, "min", range->min);
-  tsi_json_add_number(o, "mean", range->mean);
-  tsi_json_add_number(o, "max", range->max);
-}
-
 static void add_messages(cJSON *object, const char *key, const tristar_messages *messages) {
   cJSON *o = cJSON_AddObjectToObject(object, key);
-  add_range(o, "sent", &messages->sent);
-  add_range(o, "received", &messages->received);
-  add_range(o, "sent_bytes", &messages->sent_bytes);
-  add_range(o, "received_bytes", &messages->received_bytes);
+  tsi_json_add_range(o, "sent", &messages->sent);
+  tsi_json_add_range(o, "received", &messages->received);
+  tsi_json_add_range(o, "sent_bytes", &messages->sent_bytes);
+  tsi_json_add_range(o, "received_bytes", &messages->received_bytes);
 }
 
 static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int64_t nrhs,
@@ -131,7 +123,7 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
   tsi_json_add_number(o, "spread_chunks", (double)t->spread_chunks);
   tsi_json_add_number(o, "grid_steps", t->grid_steps);
   tsi_json_add_number(o, "balance", t->balance);
-  add_range(o, "factor_bytes", &t->factor_bytes);
+  tsi_json_add_range(o, "factor_bytes", &t->factor_bytes);
   add_messages(o, "broadcast", &t->broadcast);
   add_messages(o, "reduction", &t->reduction);
   add_messages(o, "grids", &t->grids);

@@ -52,11 +52,19 @@ static const tsi_command commands[] = {
      0, tsi_command_calibrate},
     {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
      "The kinds, and what the size K means for them: tristar gen --list.\n", 2, tsi_command_gen},
-    {TSI_PLOT, "plot", "tree MATRIX", "Draws the assembly tree of a matrix with the chunks of its solve",
+    {TSI_PLOT, "plot", "MATRIX",
+     "Draws a solve: its tasks in time, their graph, the factor, its assembly tree",
      MATRIX_TEXT "\n"
-                 "Each supernode is a rectangle below its parent. Areas are proportional to bytes of factor, "
-                 "and the colours\n"
-                 "tell chunks apart, which are the tasks of a solve.\n",
+                 "gantt     workers x time: each task of a solve, the critical path, idle time\n"
+                 "dag       the steps of a solve, level by level; areas are bytes\n"
+                 "levels    time and number of steps of each level of that graph\n"
+                 "roofline  GF/s of the sweeps against flops per byte, for 1, 4, 16 and 64 right-hand sides, "
+                 "with the read\n"
+                 "          bandwidth and DGEMM of this machine\n"
+                 "spy       where the entries of the factor are, by chunk, or by process of --layout\n"
+                 "tree      each supernode as a rectangle below its parent; areas are bytes of factor, "
+                 "colours tell chunks\n"
+                 "          apart. tristar plot tree MATRIX is the same\n",
      2, tsi_command_plot},
     {TSI_BENCH, "bench", "MATRIX...", "Compares the solve phase with that of other solvers",
      MATRIX_TEXT

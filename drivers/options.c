@@ -46,6 +46,8 @@ static const char *const trees[] = {"binary", "flat", NULL};
 static const char *const transports[] = {"auto", "direct", "starpu_mpi", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
+static const char *const pictures[] = {"gantt", "dag", "spy", "roofline", "levels", "tree", NULL};
+
 #define FIELD(name) offsetof(tsi_settings, name)
 #define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
 #define ALL (TSI_SOLVE | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE)
@@ -56,21 +58,25 @@ static const option_row rows[] = {
   {"rows", TEXT, FIELD(rows), TSI_SOLVE, "FILE", "only these rows of X, numbered from 1 (white space between them)", 0, 0, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_SOLVE, "N", "pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_INFO, "N", "--layout: right-hand sides (default 1)", 1, 1000000, NULL},
+  {"what", CHOICE, FIELD(what), TSI_PLOT, "gantt|dag|spy|roofline|levels|tree", "what to draw: see above", 0, 0, pictures},
+  {"nrhs", NUMBER, FIELD(nrhs), TSI_PLOT, "N", "gantt, dag, levels: pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
   {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "take the graph Laplacian of the pattern plus the identity instead", 0, 0, NULL},
   {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or double (default: d or z); sd, cz: single factors, double solution", 0, 0, precisions},
-  {"op", CHOICE, FIELD(op), TSI_SOLVE, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
+  {"op", CHOICE, FIELD(op), TSI_SOLVE | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
   {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (auto: Cholesky or L D L^T if symmetric, else LU)", 0, 0, methods},
   {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (metis: nested dissection)", 0, 0, orderings},
   {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal (L D L^T: near it)", 0, 0, matchings},
   {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks; serial: one thread, no StarPU", 0, 0, engines},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "which legal order --engine serial takes (0: the natural one)", 0, UINT32_MAX, NULL},
   {"workers", NUMBER, FIELD(workers), MATRIX | TSI_CALIBRATE, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
+  {"sched", TEXT, FIELD(scheduler), TSI_SOLVE | TSI_PLOT, "NAME", "scheduler of StarPU (default: STARPU_SCHED, or lws)", 0, 0, NULL},
   {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
-  {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO, "WORD[+WORD...]", "solve in another way, to compare: see below", 0, 0, NULL},
+  {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO | TSI_PLOT, "WORD[+WORD...]", "solve in another way, to compare: see below", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_INFO, "PXxPYxPZ", "count the messages of a solve on so many processes instead, without factorization", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_SOLVE, "PXxPYxPZ|auto", "under mpiexec: spread the factor over so many processes", 0, 0, NULL},
-  {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE, "new|baseline|2d", "--layout: one exchange between grids; one a level; a single grid, PZ = 1", 0, 0, algorithms},
-  {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE, "subtree|cyclic", "--layout: balanced subtrees whole on a process, or all panels spread", 0, 0, maps},
+  {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy: colour the factor by the process that owns it, without factorization", 0, 0, NULL},
+  {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT, "new|baseline|2d", "--layout: one exchange between grids; one a level; a single grid, PZ = 1", 0, 0, algorithms},
+  {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT, "subtree|cyclic", "--layout: balanced subtrees whole on a process, or all panels spread", 0, 0, maps},
   {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", "--layout: the way of broadcasts and reductions in a grid", 0, 0, trees},
   {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi", "--layout: the way of messages (auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
   {"svg", TEXT, FIELD(svg), TSI_SOLVE, "FILE", "--layout: draw where the time of each process went (SVG)", 0, 0, NULL},
@@ -98,7 +104,7 @@ static const option_row rows[] = {
   {"dot", TEXT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of the solve (Graphviz)", 0, 0, NULL},
   {"out", TEXT, FIELD(out), TSI_SOLVE, "FILE", "write x, a Matrix Market array file (.gz compresses)", 0, 0, NULL},
   {"out", TEXT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market (.gz compresses)", 0, 0, NULL},
-  {"out", TEXT, FIELD(out), TSI_PLOT, "FILE", "the file to write, SVG", 0, 0, NULL},
+  {"out", TEXT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg, or .html, which zooms and tells what is under the pointer", 0, 0, NULL},
   {"json", TEXT, FIELD(json), TSI_SOLVE | TSI_INFO | TSI_CALIBRATE, "FILE", "write all figures as JSON; -: to stdout instead of the report", 0, 0, NULL},
   {"verbose", FLAG, FIELD(verbose), ALL, NULL, "tell more, on standard error", 0, 0, NULL},
   {"help", FLAG, SIZE_MAX, ALL, NULL, "this text", 0, 0, NULL},
@@ -132,7 +138,7 @@ static void print_help(const tsi_command *command) {
     snprintf(left, sizeof left, "--%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
     printf("  %-28s %s\n", left, row->help);
   }
-  if (command->bit & (TSI_SOLVE | TSI_INFO | TSI_BENCH)) print_variants();
+  if (command->bit & (TSI_SOLVE | TSI_INFO | TSI_PLOT | TSI_BENCH)) print_variants();
 }
 
 static int refuse(const tsi_command *command, const option_row *row, const char *word, const char *why) {
@@ -210,6 +216,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->rounds = 5;
   settings->tolerance = -1;
   settings->precision = -1;
+  settings->what = -1;
   settings->algo = settings->map = settings->message_tree = -1;
   settings->first_core = -1;
 }

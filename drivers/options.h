@@ -29,7 +29,9 @@ typedef struct tsi_settings {
   /* analysis, factorization, plan: enumerators of tristar.h */
   int method, ordering, matching, engine;
   int64_t order_seed, workers, chunk_bytes;
-  const char *variant; /* WORD[+WORD...], known words; NULL: none */
+  const char *scheduler; /* of StarPU; NULL: its choice, or lws */
+  int what;              /* 0 ..: a picture; negative: not given */
+  const char *variant;   /* WORD[+WORD...], known words; NULL: none */
   /* a distributed solve; negative: not given */
   const char *layout;          /* PXxPYxPZ; NULL: none */
   int algo, map, message_tree; /* 0 ..: one of new, baseline, 2d; enumerators of tristar.h */

@@ -94,12 +94,9 @@ static void draw(FILE *file, const tsi_session *s, const tristar_layout *layout,
   double longest = 0;
   for (int r = 0; r < ranks; r++)
     if (height_of(&stats[r]) > longest) longest = height_of(&stats[r]);
-  fprintf(file,
-          "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' viewBox='0 0 %d %d' "
-          "font-family='sans-serif' font-size='13' fill='#1f2328'>\n"
-          "<rect width='100%%' height='100%%' fill='white'/>\n<text x='%d' y='32' font-size='18'>",
-          WIDTH, TOP + HEIGHT + BOTTOM, WIDTH, TOP + HEIGHT + BOTTOM, LEFT);
-  for (const char *c = s->name; *c; c++) tsi_svg_put(file, (unsigned char)*c);
+  tsi_svg_head(file, WIDTH, TOP + HEIGHT + BOTTOM);
+  fprintf(file, "<text x='%d' y='32' font-size='18'>", LEFT);
+  tsi_svg_text(file, s->name, SIZE_MAX);
   fprintf(file, ": where the time of each process goes</text>\n");
   fprintf(file,
           "<text x='%d' y='54' fill='#57606a'>%d x %d x %d processes, %s algorithm, %s map, %s trees, %s "

@@ -131,6 +131,18 @@ void tsi_report_plan(const tsi_session *s) {
     tsi_report("", "variant %s", s->settings->variant);
 }
 
+void tsi_report_stats(const tristar_solve_stats *stats) {
+  const tristar_range *compute = &stats->compute_seconds, *idle = &stats->idle_seconds;
+  const double all = compute->total + idle->total;
+  if (stats->tasks == 0 || all <= 0) return;
+  tsi_report("workers", "%s in the latest solve, %s: %s, %s streamed",
+             tsi_text_many(stats->workers, "worker"), tsi_text_seconds(stats->solve_seconds),
+             tsi_text_many(stats->tasks, "task"), tsi_text_bytes(stats->bytes));
+  tsi_report("", "%.1f %% of their time in tasks: each for %s to %s, idle for %s to %s",
+             100 * compute->total / all, tsi_text_seconds(compute->min), tsi_text_seconds(compute->max),
+             tsi_text_seconds(idle->min), tsi_text_seconds(idle->max));
+}
+
 void tsi_report_machine(const char *label, const tristar_calibration *c) {
   char l2[48] = "", l3[80] = "";
   if (c->l2_bytes > 0) snprintf(l2, sizeof l2, "; L2 of %s a core", tsi_text_bytes((double)c->l2_bytes));

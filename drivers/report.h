@@ -29,6 +29,9 @@ void tsi_report_plan(const tsi_session *s);
 /* Cores and caches. */
 void tsi_report_machine(const char *label, const tristar_calibration *calibration);
 
+/* Where the time of the latest solve went. */
+void tsi_report_stats(const tristar_solve_stats *stats);
+
 /* A JSON object with version, status, message (if any) and the figures of whatever the session has reached.
  */
 cJSON *tsi_json_session(const tsi_session *s);
@@ -37,6 +40,8 @@ cJSON *tsi_json_status(const tsi_session *s);
 void tsi_json_add_number(cJSON *object, const char *key, double value);
 void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth);
 void tsi_json_add_calibration(cJSON *object, const tristar_calibration *calibration);
+void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range);
+void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats);
 void tsi_json_add_profile(cJSON *object, const tristar_profile_result *profile);
 /* Writes --json, if given, and frees the object. */
 bool tsi_json_write(tsi_session *s, cJSON *object);

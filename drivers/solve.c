@@ -27,6 +27,7 @@ typedef struct result {
   double median_s, fastest_s; /* of one plain solve; 0: none was made; in flight: the mean, and no fastest */
   double latency_s;           /* of one of the solves in flight; 0: they were made one by one */
   uint64_t checksum;          /* of the plain x */
+  tristar_solve_stats stats;  /* of the latest plain solve */
   tristar_refine_result refined;
   bool measured; /* refined is set */
   double rcond;  /* NaN: not computed */
@@ -113,7 +114,9 @@ static bool profile(tsi_session *s, result *r) {
 }
 
 static bool solve_plain(tsi_session *s, result *r) {
-  return s->settings->in_flight > 1 ? solve_in_flight(s, r) : solve_one_by_one(s, r);
+  const bool ok = s->settings->in_flight > 1 ? solve_in_flight(s, r) : solve_one_by_one(s, r);
+  tristar_stats(s->plan, &r->stats);
+  return ok;
 }
 
 static bool solve_refined(tsi_session *s, result *r) {
@@ -221,6 +224,7 @@ static void report_solve(const tsi_session *s, const result *r) {
                tsi_text_many(cores, "core"), limit,
                solve_gbps(s, r) > limit ? " (the factor stays in the caches)" : "");
   }
+  if (s->settings->report) tsi_report_stats(&r->stats);
   if (r->profile.solves > 0)
     tsi_report("StarPU", "%.1f %% of the workers' time is not spent in kernels (profiled over %s)",
                100 * r->profile.outside_share, tsi_text_many(r->profile.solves, "solve"));
@@ -263,6 +267,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   }
   tsi_json_add_bandwidth(object, &r->bandwidth);
   tsi_json_add_profile(object, &r->profile);
+  tsi_json_add_stats(object, &r->stats);
   tsi_json_add_number(object, "initial_backward_error", r->refined.initial_backward_error);
   tsi_json_add_number(object, "backward_error", r->refined.backward_error);
   tsi_json_add_number(object, "refinement_steps", r->refined.steps);

@@ -1,8 +1,15 @@
-/* What the pictures share. */
+/* What the pictures share: files, heads, texts, colours, axes.
+ *
+ * Reads   what it is given.   Writes  SVG; where the name of the file ends in .html, a page around it that
+ * needs nothing else: it shows what a <title> says about the thing under the pointer, and zooms. An <svg
+ * id="time"> in it is zoomed along its width only, and the ticks below it follow.
+ * Invariants: texts that come from outside (names of matrices) are written with tsi_svg_text. */
 #ifndef TSI_DRIVERS_SVG_H
 #define TSI_DRIVERS_SVG_H
 
 #include <stdio.h>
+
+#include "drivers/session.h"
 
 /* One character of a text; those that mean something to XML as entities, control characters as ?. */
 static inline void tsi_svg_put(FILE *file, unsigned char letter) {
@@ -11,5 +18,76 @@ static inline void tsi_svg_put(FILE *file, unsigned char letter) {
   else
     fputc(letter < 32 ? '?' : letter, file);
 }
+/* The last `most` characters of text. */
+void tsi_svg_text(FILE *file, const char *text, size_t most);
+
+/* The first tag, and a white background. */
+void tsi_svg_head(FILE *file, double width, double height);
+
+/* ---- Files -------------------------------------------------------------------------------------------- */
+
+typedef struct tsi_picture {
+  tsi_session *s;
+  const char *path;
+  FILE *file;
+  bool html;
+} tsi_picture;
+
+/* Opens the file and begins the picture. Pixels. */
+bool tsi_picture_begin(tsi_picture *p, tsi_session *s, const char *path, double width, double height);
+/* Ends it. False with a message if any of it could not be written. */
+bool tsi_picture_end(tsi_picture *p);
+
+/* "What it is of MATRIX", in large letters, and a line below it, which must be free of what means something
+ * to XML. Both begin at x. */
+void tsi_picture_title(const tsi_picture *p, double x, const char *what);
+__attribute__((format(printf, 3, 4))) void tsi_picture_subtitle(const tsi_picture *p, double x,
+                                                                const char *format, ...);
+/* Around the picture, for .html. */
+void tsi_html_head(FILE *file, const char *title);
+void tsi_html_tail(FILE *file);
+
+/* ---- Colours ------------------------------------------------------------------------------------------ */
+
+/* Colours that differ whatever the colour vision (Okabe and Ito 2008). */
+enum {
+  TSI_BLUE,
+  TSI_SKY,
+  TSI_VERMILLION,
+  TSI_ORANGE,
+  TSI_GREEN,
+  TSI_PURPLE,
+  TSI_YELLOW,
+  TSI_GREY,
+  TSI_BLACK,
+  TSI_COLOURS
+};
+extern const char *const tsi_svg_colour[TSI_COLOURS];
+
+/* The colour of the number-th of many things; neighbouring numbers differ. strong: for thin lines instead of
+ * areas with labels. text: room for 8 characters. */
+const char *tsi_svg_many_colours(int32_t number, bool strong, char text[8]);
+
+/* A square of this colour and a text beside it, base line at y; gives where the next one begins. */
+double tsi_svg_legend(FILE *file, double x, double y, const char *colour, const char *text);
+
+/* ---- Axes --------------------------------------------------------------------------------------------- */
+
+/* Values from `from` to `to` lie at pixels `begin` to `end`. */
+typedef struct tsi_axis {
+  double from, to, begin, end;
+  bool logarithmic;
+} tsi_axis;
+
+double tsi_axis_at(const tsi_axis *axis, double value);
+/* 1, 2 or 5 times a power of ten, near value from below. */
+double tsi_svg_round(double value);
+/* Ticks with numbers and lines across the plot, which is between pixels `near` (at the numbers) and `far` of
+ * the other direction; `label` beside the numbers. x: below the plot; y: on its left. */
+void tsi_svg_axis_x(FILE *file, const tsi_axis *axis, double near, double far, const char *label);
+void tsi_svg_axis_y(FILE *file, const tsi_axis *axis, double near, double far, const char *label);
+
+/* Seconds in a unit that suits numbers up to `most`: what to multiply with, and its name. */
+double tsi_svg_time_unit(double most, const char **name);
 
 #endif

@@ -1,5 +1,4 @@
 /* Draws the layout of an assembly tree as SVG: see tree.h. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,50 +23,19 @@
 #define INVISIBLE 0.05 /* width of a box that is not drawn */
 #define BOXES_MAX 4000 /* keeps the file below 1 MB */
 
-/* Neighbouring chunks have neighbouring numbers: the golden angle between them makes their hues differ. */
-static void write_colour(FILE *file, int32_t chunk) {
-  const double hue = fmod(208 + 137.50776 * chunk, 360) / 60, light = chunk % 2 ? 0.72 : 0.64,
-               chroma = (1 - fabs(2 * light - 1)) * 0.46;
-  double rgb[3];
-  for (int c = 0; c < 3; c++) {
-    const double distance = fabs(fmod(hue - 2 * c + 9, 6) - 3); /* from the hue of this primary */
-    const double part = distance <= 1 ? 1 : distance >= 2 ? 0 : 2 - distance;
-    rgb[c] = light - chroma / 2 + chroma * part;
-  }
-  fprintf(file, "#%02x%02x%02x", (unsigned)lround(255 * rgb[0]), (unsigned)lround(255 * rgb[1]),
-          (unsigned)lround(255 * rgb[2]));
-}
-
-/* The last `most` characters of text, with the characters that mean something to XML written as entities. */
-static void write_text(FILE *file, const char *text, size_t most) {
-  const size_t length = strlen(text);
-  if (length > most) {
-    fputs("...", file);
-    text += length - most;
-  }
-  for (; *text; text++) tsi_svg_put(file, (unsigned char)*text);
-}
-
-static void write_head(FILE *file, const tsi_session *s, const tsi_tree_layout *layout) {
-  fprintf(file,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-          "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"13\" fill=\"#222\">\n",
-          PICTURE_WIDTH, PICTURE_HEIGHT, PICTURE_WIDTH, PICTURE_HEIGHT);
+static void write_head(const tsi_picture *p, const tsi_tree_layout *layout) {
+  const tsi_session *s = p->s;
   fputs("<defs><pattern id=\"hatch\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><path d=\"M0 0V7\" stroke=\"#000\" stroke-opacity=\".28\" "
-        "stroke-width=\"2\"/></pattern></defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-        file);
-  fprintf(file, "<text x=\"%d\" y=\"32\" font-size=\"19\" font-weight=\"bold\">Assembly tree of %s", LEFT,
-          s->settings->laplacian ? "the Laplacian of " : "");
-  const char *slash = strrchr(s->name, '/');
-  write_text(file, slash ? slash + 1 : s->name, 80);
-  fprintf(file, "</text>\n<text x=\"%d\" y=\"56\">n = %s, %s, %s of factor (%s, %s ordering); ", LEFT,
-          tsi_text_count(s->a.n), tsi_text_many(s->a.supernodes, "supernode"), tsi_text_bytes(layout->bytes),
-          s->a.method == TRISTAR_METHOD_LLT ? "Cholesky" : "LU",
-          s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural");
-  fprintf(file, "a solve has %s", tsi_text_many(s->p.chunks, "chunk"));
-  if (s->p.slices > 0) fprintf(file, " and %s", tsi_text_many(s->p.slices, "row slice"));
-  fputs("</text>\n", file);
+        "stroke-width=\"2\"/></pattern></defs>\n",
+        p->file);
+  tsi_picture_title(p, LEFT, "Assembly tree");
+  tsi_picture_subtitle(p, LEFT, "n = %s, %s, %s of factor (%s, %s ordering); a solve has %s%s%s",
+                       tsi_text_count(s->a.n), tsi_text_many(s->a.supernodes, "supernode"),
+                       tsi_text_bytes(layout->bytes), s->a.method == TRISTAR_METHOD_LLT ? "Cholesky" : "LU",
+                       s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural",
+                       tsi_text_many(s->p.chunks, "chunk"), s->p.slices > 0 ? " and " : "",
+                       s->p.slices > 0 ? tsi_text_many(s->p.slices, "row slice") : "");
 }
 
 static void write_tooltip(FILE *file, const tsi_tree_box *box) {
@@ -82,11 +50,11 @@ static void write_tooltip(FILE *file, const tsi_tree_box *box) {
 
 /* Rectangle number `part` of a box, from below; the tooltip is that of the whole box. */
 static void write_part(FILE *file, const tsi_tree_box *box, int32_t part) {
+  char colour[8];
   const double height = box->height / box->parts, y = box->y + box->height - (part + 1) * height;
-  fprintf(file, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"",
-          LEFT + box->x * PLOT_WIDTH, TOP + y * PLOT_HEIGHT, box->width * PLOT_WIDTH, height * PLOT_HEIGHT);
-  write_colour(file, box->chunk + part);
-  fputs("\">", file);
+  fprintf(file, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">",
+          LEFT + box->x * PLOT_WIDTH, TOP + y * PLOT_HEIGHT, box->width * PLOT_WIDTH, height * PLOT_HEIGHT,
+          tsi_svg_many_colours(box->chunk + part, false, colour));
   write_tooltip(file, box);
   fputs("</rect>\n", file);
 }
@@ -125,12 +93,6 @@ static void write_box(FILE *file, const tsi_tree_box *box) {
   write_label(file, box, parts);
 }
 
-/* 1, 2 or 5 times a power of ten, near value from below. */
-static double round_figure(double value) {
-  const double power = pow(10, floor(log10(value)));
-  return power * (value / power >= 5 ? 5 : value / power >= 2 ? 2 : 1);
-}
-
 /* Text of the legend at x; gives where the next entry begins. */
 static double write_entry(FILE *file, double x, const char *text) {
   fprintf(file, "<text x=\"%.1f\" y=\"%d\" font-size=\"12\">%s</text>\n", x, LEGEND + 1, text);
@@ -140,13 +102,11 @@ static double write_entry(FILE *file, double x, const char *text) {
 static void write_legend(FILE *file, const tsi_session *s, const tsi_tree_layout *layout, bool hatched) {
   double x = LEFT;
   const double scale = PLOT_WIDTH * PLOT_HEIGHT / (layout->bytes > 0 ? layout->bytes : 1); /* px^2 per byte */
-  const double sample = round_figure(900 / scale), side = sqrt(sample * scale);
-  char text[48];
-  for (int k = 0; k < 3; k++, x += 18) {
-    fprintf(file, "<rect x=\"%.1f\" y=\"%d\" width=\"16\" height=\"16\" fill=\"", x, LEGEND - 12);
-    write_colour(file, k);
-    fputs("\"/>\n", file);
-  }
+  const double sample = tsi_svg_round(900 / scale), side = sqrt(sample * scale);
+  char text[48], colour[8];
+  for (int k = 0; k < 3; k++, x += 18)
+    fprintf(file, "<rect x=\"%.1f\" y=\"%d\" width=\"16\" height=\"16\" fill=\"%s\"/>\n", x, LEGEND - 12,
+            tsi_svg_many_colours(k, false, colour));
   x = write_entry(file, x + 6,
                   s->p.tasks > 0 ? "one colour, one chunk: a task in each direction"
                                  : "one colour, one chunk: one call");
@@ -174,19 +134,17 @@ static void write_legend(FILE *file, const tsi_session *s, const tsi_tree_layout
           LEFT, LEGEND + 26);
 }
 
-static bool write_picture(FILE *file, const tsi_session *s, const tsi_tree_layout *layout) {
+static void write_picture(const tsi_picture *p, const tsi_tree_layout *layout) {
   bool hatched = false;
-  write_head(file, s, layout);
-  fputs("<g stroke=\"#fff\" stroke-width=\".6\">\n", file);
+  write_head(p, layout);
+  fputs("<g stroke=\"#fff\" stroke-width=\".6\">\n", p->file);
   for (int64_t k = 0; k < layout->count; k++) {
     if (layout->boxes[k].width * PLOT_WIDTH < INVISIBLE) continue;
-    write_box(file, &layout->boxes[k]);
+    write_box(p->file, &layout->boxes[k]);
     if (layout->boxes[k].parts > 1) hatched = true;
   }
-  fputs("</g>\n", file);
-  write_legend(file, s, layout, hatched);
-  fputs("</svg>\n", file);
-  return !ferror(file);
+  fputs("</g>\n", p->file);
+  write_legend(p->file, p->s, layout, hatched);
 }
 
 /* Merges more until few enough boxes are left. */
@@ -206,11 +164,13 @@ static bool lay_out(tsi_session *s, tsi_tree_layout *layout) {
 
 bool tsi_tree_draw(tsi_session *s, const char *path) {
   tsi_tree_layout layout;
+  tsi_picture p;
   if (!lay_out(s, &layout)) return false;
-  FILE *file = fopen(path, "w");
-  bool ok = file != NULL && write_picture(file, s, &layout);
-  if (file != NULL && fclose(file) != 0) ok = false;
-  if (!ok) tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  bool ok = tsi_picture_begin(&p, s, path, PICTURE_WIDTH, PICTURE_HEIGHT);
+  if (ok) {
+    write_picture(&p, &layout);
+    ok = tsi_picture_end(&p);
+  }
   free(layout.boxes);
   return ok;
 }

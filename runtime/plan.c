@@ -239,6 +239,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   plan->use_tasks = options->engine == TRISTAR_ENGINE_TASKS ||
                     (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->use_starpu && worth_tasks(plan));
   if (plan->use_tasks) TSI_TRY(tsi_context_need_starpu(plan->ts));
+  TSI_TRY(tsi_statistics_create(env, plan->use_tasks, &plan->solved));
   tsi_placement_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
   TSI_TRY(note_chunks(env, plan));
@@ -302,6 +303,7 @@ void tsi_plan_free(tristar_plan_t *p) {
   if (p->out_list != p->in_list) TSI_FREE(env, p->out_list);
   TSI_FREE(env, p->in_list);
   TSI_FREE(env, p->chunk_of_supernode);
+  tsi_statistics_destroy(env, &p->solved);
   tristar_factor_destroy(&p->factor);
   pthread_mutex_destroy(&p->lock);
   TSI_FREE(env, p);

@@ -12,6 +12,7 @@
 #include "codelets/cpu/node.h"
 #include "dag/bundles.h"
 #include "runtime/factor.h"
+#include "runtime/statistics.h"
 #include "runtime/tables.h"
 #include "runtime/tasks.h"
 
@@ -26,6 +27,7 @@ typedef struct tsi_recording {
   tsi_steps *steps;
   tsi_bundles *bundles; /* NULL: level sets, a task for each step */
   tsi_tasks *tasks;     /* NULL: not recorded yet */
+  double bytes;         /* of all steps */
   double predicted;     /* seconds of a run with one right-hand side; 0: unknown */
 } tsi_recording;
 
@@ -37,6 +39,7 @@ typedef struct tsi_replay {
   const struct tsi_spmv_matrix *product[2]; /* forward, backward; KERNEL_SPMV only */
   tsi_recording recording[2][TSI_SWEEPS];   /* by DAG and sweeps; made when first needed */
   tsi_count workspace_size;                 /* scalars */
+  double *step_start; /* by step: when it began (tsi_clock), where a trace wants to know; NULL: not noted */
   /* by node of the forward sweep, then of the backward one: where its task ran; NULL: that is not noted */
   int *processor;
   tsi_index forward_nodes;               /* of processor */
@@ -75,6 +78,7 @@ struct tristar_plan_s {
   pthread_mutex_t lock; /* guards the pool and the changing statistics */
   tsi_replay *free_replays;
   tristar_plan_stats stats;
+  tsi_statistics solved; /* what is known of the latest solve */
 };
 
 /* The sweeps of a whole solve. */

@@ -2,6 +2,7 @@
  *
  * Neither plan nor replay touches a workspace: the tasks are the first to write its pages, which the system
  * then puts near the cores that run them. */
+#include "runtime/clock.h"
 #include "runtime/placement.h"
 #include "runtime/predict.h"
 #include "runtime/spmv.h"
@@ -71,9 +72,11 @@ static void run_step(tsi_replay *replay, const tsi_step *step, int worker) {
   run_kind[step->kind](replay, argument, worker);
 }
 
-static tristar_status add_task(tsi_replay *replay, tsi_tasks *tasks, const tsi_step *step,
+/* A task for one step. Argument 1: the number of the step, for traces. */
+static tristar_status add_task(tsi_replay *replay, tsi_tasks *tasks, const tsi_steps *steps, tsi_index k,
                                tsi_index *number) {
-  const tsi_index argument[4] = {step->argument, 0, 0, 0};
+  const tsi_step *step = &steps->step[k];
+  const tsi_index argument[4] = {step->argument, k, 0, 0};
   return tsi_tasks_add(tasks, tsi_step_name(step->kind), run_kind[step->kind], replay, argument,
                        step->priority, tsi_task_microseconds(step->bytes), number);
 }
@@ -83,8 +86,10 @@ static void run_bundle(void *context, const tsi_index argument[4], int worker) {
   tsi_replay *replay = context;
   const tsi_recording *recording = &replay->recording[argument[0]][argument[1]];
   const tsi_bundles *bundles = recording->bundles;
-  for (tsi_index q = bundles->ptr[argument[2]]; q < bundles->ptr[argument[2] + 1]; q++)
+  for (tsi_index q = bundles->ptr[argument[2]]; q < bundles->ptr[argument[2] + 1]; q++) {
+    if (replay->step_start) replay->step_start[bundles->item[q]] = tsi_clock();
     run_step(replay, &recording->steps->step[bundles->item[q]], worker);
+  }
 }
 
 static tristar_status add_bundle(tsi_replay *replay, int dag, tsi_sweeps sweeps, tsi_index bundle,
@@ -92,11 +97,10 @@ static tristar_status add_bundle(tsi_replay *replay, int dag, tsi_sweeps sweeps,
   const tsi_recording *recording = &replay->recording[dag][sweeps];
   const tsi_bundles *bundles = recording->bundles;
   const tsi_index first = bundles->ptr[bundle], end = bundles->ptr[bundle + 1];
-  const tsi_step *step = recording->steps->step;
   const tsi_index argument[4] = {dag, (tsi_index)sweeps, bundle, 0};
   double priority, bytes;
   tsi_index number;
-  if (end - first == 1) return add_task(replay, tasks, &step[bundles->item[first]], &number);
+  if (end - first == 1) return add_task(replay, tasks, recording->steps, bundles->item[first], &number);
   tsi_bundle_weigh(bundles, recording->steps, bundle, &priority, &bytes);
   return tsi_tasks_add(tasks, "bundle", run_bundle, replay, argument, priority, tsi_task_microseconds(bytes),
                        &number);
@@ -118,11 +122,11 @@ out:
 static tristar_status add_levels(tsi_replay *replay, tsi_tasks *tasks, const tsi_steps *steps,
                                  const tsi_levels *levels) {
   tristar_status status = TRISTAR_OK;
-  static const tsi_index none[4] = {0, 0, 0, 0};
+  static const tsi_index none[4] = {0, TSI_NONE, 0, 0}; /* no step */
   tsi_index barrier = TSI_NONE, first = 0, number;
   for (tsi_index l = 0; l < levels->count; l++) {
     for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) {
-      TSI_TRY(add_task(replay, tasks, &steps->step[levels->item[q]], &number));
+      TSI_TRY(add_task(replay, tasks, steps, levels->item[q], &number));
       TSI_TRY(tsi_tasks_after(tasks, number, barrier));
     }
     if (l + 1 == levels->count) break;
@@ -190,6 +194,7 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
   const tsi_costs costs = tsi_costs_assumed(plan->ts, plan->stats.workers);
   TSI_TRY(tsi_predict_seconds(env, &costs, recording->steps, plan->use_tasks ? levels : NULL,
                               plan->use_tasks ? recording->bundles : NULL, &recording->predicted));
+  recording->bytes = tsi_steps_bytes(recording->steps);
   recording->tasks = tasks;
   tasks = NULL;
 out:
@@ -298,6 +303,7 @@ out:
 void tsi_replay_give_back(tsi_replay *replay) {
   tristar_plan_t *plan = replay->plan;
   tsi_placement_end(replay);
+  replay->step_start = NULL;
   pthread_mutex_lock(&plan->lock);
   replay->next = plan->free_replays;
   plan->free_replays = replay;

@@ -3,6 +3,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/in_flight.h"
+#include "runtime/trace.h"
 
 static tsi_env *env_of(const tristar_request_t *r) {
   return &r->plan->ts->env;
@@ -45,9 +46,10 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
   replay->backward = r->backward ? &r->backward->data : NULL;
 }
 
-static void release_block(tsi_env *env, tsi_block *block) {
+static void release_block(tristar_request_t *r, tsi_block *block) {
+  if (r->trace && block->tasks) tsi_tasks_note_here(block->tasks, false);
   if (block->replay) tsi_replay_give_back(block->replay);
-  TSI_FREE(env, block->copy);
+  TSI_FREE(env_of(r), block->copy);
   *block = (tsi_block){0};
 }
 
@@ -63,6 +65,21 @@ out:
   return status;
 }
 
+/* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */
+static void note_block(tristar_request_t *r, const tsi_block *block) {
+  tristar_plan_t *plan = r->plan;
+  const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
+  pthread_mutex_lock(&plan->lock);
+  if (tsi_tasks_ran_on_starpu(block->tasks))
+    tsi_tasks_add_busy(block->tasks, plan->solved.slots, r->sums.compute);
+  else
+    r->sums.here = true;
+  r->sums.tasks += tsi_tasks_count(block->tasks);
+  r->sums.bytes += r->share * recording->bytes;
+  pthread_mutex_unlock(&plan->lock);
+  if (r->trace) tsi_trace_note(r->trace, r, block);
+}
+
 /* The next block; in flight afterwards, or solved already. */
 static tristar_status start_block(tristar_request_t *r) {
   tristar_status status = TRISTAR_OK;
@@ -76,14 +93,18 @@ static tristar_status start_block(tristar_request_t *r) {
   if (r->diagonal) {
     for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
       plan->nodes->diagonal_chunk(&plan->side[0].data, call, c);
+    r->sums.here = true;
     goto out;
   }
+  if (r->trace) TSI_TRY(tsi_trace_begin(r->trace, r, block));
   TSI_TRY(tsi_tasks_start(block->tasks, r->here));
-  if (!tsi_tasks_running(block->tasks)) goto out;
-  r->running++;
-  return TRISTAR_OK;
+  if (tsi_tasks_running(block->tasks)) {
+    r->running++;
+    return TRISTAR_OK;
+  }
+  note_block(r, block);
 out: /* failed, or solved */
-  release_block(env_of(r), block);
+  release_block(r, block);
   return status;
 }
 
@@ -94,21 +115,27 @@ void tsi_request_fail(tristar_request_t *r, tristar_status status) {
 
 static void end_oldest_block(tristar_request_t *r) {
   tsi_block *block = &r->pair[r->oldest];
-  tsi_request_fail(r, tsi_tasks_wait(block->tasks));
-  release_block(env_of(r), block);
+  const tristar_status status = tsi_tasks_wait(block->tasks);
+  tsi_request_fail(r, status);
+  if (status == TRISTAR_OK) note_block(r, block);
+  release_block(r, block);
   r->oldest = (r->oldest + 1) % TSI_BLOCKS;
   r->running--;
 }
 
 static void finish(tristar_request_t *r) {
   tristar_plan_t *plan = r->plan;
+  const double seconds = tsi_clock() - r->begin;
   tsi_reach_finish(env_of(r), &r->reach);
   TSI_FREE(env_of(r), r->block);
-  if (r->status != TRISTAR_OK) return;
-  pthread_mutex_lock(&plan->lock);
-  plan->stats.last_solve_seconds = tsi_clock() - r->begin;
-  plan->stats.solves++;
-  pthread_mutex_unlock(&plan->lock);
+  if (r->status == TRISTAR_OK) {
+    pthread_mutex_lock(&plan->lock);
+    plan->stats.last_solve_seconds = seconds;
+    plan->stats.solves++;
+    tsi_sums_keep(&plan->solved, &r->sums, seconds, plan->stats.solves);
+    pthread_mutex_unlock(&plan->lock);
+  }
+  tsi_sums_end(env_of(r), &plan->solved, &r->sums);
 }
 
 /* A request that runs alone is done when its last callback says so. */
@@ -133,10 +160,11 @@ bool tsi_request_has_tasks(const tristar_request_t *r) {
 }
 
 void tsi_request_cancel(tristar_request_t *r) {
-  for (int64_t k = 0; k < r->blocks; k++) release_block(env_of(r), &r->block[k]);
+  for (int64_t k = 0; k < r->blocks; k++) release_block(r, &r->block[k]);
   r->blocks = 0;
   TSI_FREE(env_of(r), r->block);
   tsi_reach_finish(env_of(r), &r->reach);
+  if (r->sums.compute) tsi_sums_end(env_of(r), &r->plan->solved, &r->sums);
 }
 
 tristar_status tsi_request_reserve(tristar_request_t *r) {
@@ -163,7 +191,8 @@ static void end_block(void *arg, tristar_status status) {
   tsi_block *block = arg;
   tristar_request_t *r = block->request;
   tsi_request_fail(r, status);
-  release_block(env_of(r), block);
+  if (status == TRISTAR_OK) note_block(r, block);
+  release_block(r, block);
   end_one(r);
 }
 

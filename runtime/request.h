@@ -17,7 +17,7 @@
  *   - after the first failure, which status keeps, no block is started
  *   - done: nothing is in flight or will be, and the request owns nothing but itself. Of a request with
  * `alone` and `end` it is guarded as in_flight.h says
- *   - call.sparse points into the request, which therefore must not move
+ *   - call.sparse and sums.compute point into the request, which therefore must not move
  *   - followed: one thread at a time works with a request; any thread may */
 #ifndef TSI_RUNTIME_REQUEST_H
 #define TSI_RUNTIME_REQUEST_H
@@ -46,11 +46,13 @@ struct tristar_request_s {
   bool here;                               /* too little to do for StarPU, or not the place for it */
   int64_t nrhs;
   tsi_reach reach;
-  double share;       /* of the factor's bytes */
-  double begin;       /* tsi_clock() at the start */
-  tristar_end_fn end; /* NULL: none */
+  double share;            /* of the factor's bytes */
+  double begin;            /* tsi_clock() at the start */
+  struct tsi_trace *trace; /* notes what runs, of a followed request; NULL: nothing does */
+  tristar_end_fn end;      /* NULL: none */
   void *end_arg;
   /* how far it is */
+  tsi_solve_sums sums; /* written under the plan's lock */
   _Atomic(tristar_status) status;
   bool done;
   tsi_block pair[TSI_BLOCKS]; /* followed */
@@ -69,6 +71,12 @@ TRISTAR_CHECKED tristar_status tsi_request_prepare(tristar_request_t *r, tristar
                                                    const tristar_solve_options *options, int64_t nrhs);
 
 void tsi_request_fail(tristar_request_t *r, tristar_status status);
+
+/* What tristar_solve solves: fills *r, which nothing runs of yet. After a failure it holds nothing. Errors:
+ * ARGUMENT, MEMORY, UNSUPPORTED, STALE. */
+TRISTAR_CHECKED tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tristar_op op,
+                                                 int64_t nrhs, const void *b, int64_t ldb, void *x,
+                                                 int64_t ldx);
 
 /* Followed. Starts and ends blocks until the request is done (true), or all that is left is to wait for
  * tasks. wait: waits for them, so true is the answer; not from inside a StarPU task, unless r->here.

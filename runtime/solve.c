@@ -207,6 +207,7 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   r->call.x_row = o.x_row_stride;
   r->call.x_column = o.x_column_stride;
   TSI_TRY(choose_chunks(r, &o));
+  TSI_TRY(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
 out:
   if (status != TRISTAR_OK) tsi_reach_finish(&plan->ts->env, &r->reach);
   return status;
@@ -292,11 +293,10 @@ out:
   return status;
 }
 
-tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
-                             void *x, int64_t ldx) {
+tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                 const void *b, int64_t ldb, void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
   tristar_solve_options options;
-  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
   tsi_env *env = &plan->ts->env;
   const tsi_index n = plan->factor->analysis->pattern->n;
   if (ldb < n || ldx < n) /* also for one column: a wrong value is a mistake */
@@ -306,7 +306,19 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   options.b_row_stride = options.x_row_stride = 1;
   options.b_column_stride = tsi_count_max(1, ldb);
   options.x_column_stride = tsi_count_max(1, ldx);
-  TSI_TRY(tristar_solve_with(plan, &options, nrhs, b, x, NULL));
+  TSI_TRY(prepare(r, plan, &options, nrhs, b, x));
+out:
+  return status;
+}
+
+tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
+                             void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  tristar_request_t r;
+  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
+  (void)tsi_request_advance(&r, true);
+  status = r.status;
 out:
   return status;
 }

@@ -5,7 +5,7 @@
 #include <starpu.h>
 
 #include "codelets/host_task.h"
-#include "dag/adjacency.h"
+#include "runtime/clock.h"
 #include "runtime/happens_before.h"
 
 typedef struct task_record {
@@ -17,6 +17,7 @@ typedef struct task_record {
   tsi_tasks *tasks;
   bool event;
   atomic_bool happened; /* of an event, in this run */
+  tsi_task_span span;   /* of the latest run; written by the worker that runs it */
 } task_record;
 
 struct tsi_tasks {
@@ -25,7 +26,9 @@ struct tsi_tasks {
   task_record *record;
   tsi_count edges, edge_capacity;
   tsi_edge *edge;
-  bool events; /* there are some */
+  bool events;    /* there are some */
+  bool note_here; /* runs on the calling thread note the time of each task */
+  bool here;      /* the latest run was on the calling thread */
   /* made by tsi_tasks_record */
   bool recorded;
   bool running;           /* submitted, and not yet seen to have ended */
@@ -95,7 +98,7 @@ tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run ru
     TSI_FAIL(tasks->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
   TSI_TRY(grow(tasks->env, (void **)&tasks->record, tasks->count, &tasks->capacity, sizeof *tasks->record));
   task_record *record = &tasks->record[tasks->count++];
-  *record = (task_record){run, context, {0}, name, priority, microseconds, tasks, false, false};
+  *record = (task_record){run, context, {0}, name, priority, microseconds, tasks, false, false, {0, 0, 0}};
   memcpy(record->argument, argument, sizeof record->argument);
 out:
   return status;
@@ -130,7 +133,10 @@ static void run_record(void *arg, int worker) {
   TSI_HAPPENS_AFTER(tasks);
   for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++)
     TSI_HAPPENS_AFTER(&tasks->record[before->list[e]]);
+  record->span.start = tsi_clock();
   record->run(record->context, record->argument, worker);
+  record->span.end = tsi_clock();
+  record->span.worker = worker;
   TSI_HAPPENS_BEFORE(record);
 }
 
@@ -273,6 +279,7 @@ static tristar_status start_on_starpu(tsi_tasks *tasks) {
   tasks->ended = NULL;
   tasks->starpu[tasks->count].callback_func = NULL;
   TSI_HAPPENS_BEFORE(tasks);
+  tasks->here = false;
   TSI_TRY(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failure)); /* the context of this thread */
   if (failure == TRISTAR_OK) return TRISTAR_OK;
   for (tsi_count k = 0; k < tasks->count; k++)
@@ -284,13 +291,27 @@ out:
   return status;
 }
 
+/* A task begins where the one before it ends: one look at the clock for each, none where times are not
+ * wanted. */
+static void run_here(tsi_tasks *tasks) {
+  double now = tasks->note_here ? tsi_clock() : 0;
+  tasks->here = true;
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    task_record *record = &tasks->record[k];
+    record->run(record->context, record->argument, -1);
+    if (!tasks->note_here) continue;
+    const double end = tsi_clock();
+    record->span = (tsi_task_span){now, end, -1};
+    now = end;
+  }
+}
+
 tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {
   if (tasks->recorded && !here && tsi_tasks_may_wait()) return start_on_starpu(tasks);
   if (tasks->events)
     return tsi_fail(tasks->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
                     "tasks that wait for messages cannot run inside a StarPU task");
-  for (tsi_count k = 0; k < tasks->count; k++)
-    tasks->record[k].run(tasks->record[k].context, tasks->record[k].argument, -1);
+  run_here(tasks);
   return TRISTAR_OK;
 }
 
@@ -335,6 +356,7 @@ tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned context, tsi_tasks_en
   tasks->ended_arg = arg;
   end->callback_func = end_launched;
   end->callback_arg = tasks;
+  tasks->here = false;
   TSI_HAPPENS_BEFORE(tasks);
   return submit(tasks, context, &failure);
 }
@@ -359,4 +381,32 @@ tsi_index tsi_tasks_count(const tsi_tasks *tasks) {
 }
 tsi_count tsi_tasks_edges(const tsi_tasks *tasks) {
   return tasks->edges;
+}
+const tsi_edge *tsi_tasks_edge(const tsi_tasks *tasks) {
+  return tasks->edge;
+}
+const char *tsi_tasks_name(const tsi_tasks *tasks, tsi_index task) {
+  return tasks->record[task].name;
+}
+const tsi_index *tsi_tasks_argument(const tsi_tasks *tasks, tsi_index task) {
+  return tasks->record[task].argument;
+}
+
+void tsi_tasks_note_here(tsi_tasks *tasks, bool note) {
+  tasks->note_here = note;
+}
+
+tsi_task_span tsi_tasks_span(const tsi_tasks *tasks, tsi_index task) {
+  return tasks->record[task].span;
+}
+
+bool tsi_tasks_ran_on_starpu(const tsi_tasks *tasks) {
+  return !tasks->here;
+}
+
+void tsi_tasks_add_busy(const tsi_tasks *tasks, int workers, double *seconds) {
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    const tsi_task_span *span = &tasks->record[k].span;
+    if (span->worker >= 0 && span->worker < workers) seconds[span->worker] += span->end - span->start;
+  }
 }

@@ -14,6 +14,7 @@
 #ifndef TSI_RUNTIME_TASKS_H
 #define TSI_RUNTIME_TASKS_H
 
+#include "dag/adjacency.h"
 #include "runtime/context.h"
 
 typedef struct tsi_tasks tsi_tasks;
@@ -22,6 +23,12 @@ typedef struct tsi_tasks tsi_tasks;
 static inline double tsi_task_microseconds(double bytes) {
   return 1 + bytes / 15e3;
 }
+
+/* When and where a task ran. Seconds of tsi_clock; worker as below. */
+typedef struct tsi_task_span {
+  double start, end;
+  int worker;
+} tsi_task_span;
 
 /* What a task does. worker: 0 .. workers-1, or -1 on the calling thread. */
 typedef void (*tsi_task_run)(void *context, const tsi_index argument[4], int worker);
@@ -81,5 +88,20 @@ TRISTAR_CHECKED tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here);
 
 tsi_index tsi_tasks_count(const tsi_tasks *tasks);
 tsi_count tsi_tasks_edges(const tsi_tasks *tasks);
+/* All edges: item waits for before. */
+const tsi_edge *tsi_tasks_edge(const tsi_tasks *tasks);
+const char *tsi_tasks_name(const tsi_tasks *tasks, tsi_index task);
+const tsi_index *tsi_tasks_argument(const tsi_tasks *tasks, tsi_index task);
+
+/* Runs on the calling thread note the time of every task from now on, or no longer; runs on StarPU always
+ * do. */
+void tsi_tasks_note_here(tsi_tasks *tasks, bool note);
+/* Of a task in the latest run, which has ended; zeros where nothing was noted, and for events. */
+tsi_task_span tsi_tasks_span(const tsi_tasks *tasks, tsi_index task);
+/* Did StarPU run the latest run? Else the calling thread did. */
+bool tsi_tasks_ran_on_starpu(const tsi_tasks *tasks);
+/* Adds the seconds that each worker spent in tasks in the latest run, which has ended and was on StarPU, to
+ * seconds[worker]. Workers from `workers` on are left out. */
+void tsi_tasks_add_busy(const tsi_tasks *tasks, int workers, double *seconds);
 
 #endif

@@ -53,7 +53,7 @@ for command in solve info; do
   expect 2 '--variant unmerged\+fundamental: unmerged and fundamental cannot go together' $command gen:s2d9pt:5 --variant unmerged+fundamental
   expect 2 '--variant : unknown variant' $command gen:s2d9pt:5 --variant ''
 done
-expect 2 'unknown or ambiguous option --variant' plot tree gen:s2d9pt:5 --variant push
+expect 2 'unknown or ambiguous option --variant' gen s2d9pt 5 --variant push
 expect 2 '--nrhs and --rhs' solve gen:s2d9pt:5 --nrhs 2 --rhs x.mtx
 expect 2 "unknown kind 'poison'; known are s2d9pt, " solve gen:poison:5
 expect 2 "unknown kind 'poison'; known are s2d9pt, " gen poison 5 --out x.mtx
@@ -61,7 +61,7 @@ expect 2 'not of the form gen:KIND:K' solve gen:s2d9pt
 expect 2 'no integer' solve gen:s2d9pt:many
 expect 2 'size 5x: not a positive integer' gen s2d9pt 5x --out x.mtx
 expect 2 '--out FILE is missing' gen s2d9pt 5
-expect 2 "unknown plot 'graph'; known is: tree" plot graph gen:s2d9pt:5
+expect 2 "unknown plot 'graph'; known is: gantt, dag" plot graph gen:s2d9pt:5
 
 # ---- Failures: status 1, the file, the cause
 echo 1 3 >rows.txt
