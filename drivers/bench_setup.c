@@ -13,6 +13,7 @@
 #include "drivers/console.h"
 #include "drivers/session.h"
 #include "drivers/variant.h"
+#include "runtime/base/variables.h"
 
 const tsi_bench_peer tsi_bench_peers[TSI_BENCH_PEERS] = {{"cholmod", "CHOLMOD"},
                                                          {"umfpack", "UMFPACK"},
@@ -161,10 +162,10 @@ typedef struct folders {
 } folders;
 
 static void list_folders(folders *f, const char *program) {
-  const char *given = getenv("TRISTAR_PEERS"), *slash = strrchr(program, '/');
+  const char *given = tsi_variable(TSI_VARIABLE_PEERS), *slash = strrchr(program, '/');
   const int length = slash != NULL ? (int)(slash - program) : 1;
   f->count = 0;
-  if (given != NULL && *given != '\0') {
+  if (given != NULL) {
     snprintf(f->path[f->count++], PATH_MAX, "%s", given);
     return; /* and no others: who names a folder means it */
   }

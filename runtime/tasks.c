@@ -7,6 +7,7 @@
 #include "codelets/host_task.h"
 #include "dag/adjacency.h"
 #include "runtime/happens_before.h"
+#include "runtime/idle.h"
 
 typedef struct task_record {
   tsi_task_run run;
@@ -232,6 +233,7 @@ static tristar_status start_on_starpu(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_tasks_prepare(tasks)); /* the run before */
   TSI_HAPPENS_BEFORE(tasks);
+  tsi_idle_rouse();
   status = submit(tasks);
   if (status != TRISTAR_OK) {
     for (tsi_count k = 0; k < tasks->submitted; k++)
