@@ -70,6 +70,7 @@ static tristar_status start_block(tristar_request_t *r) {
     goto out;
   }
   TSI_TRY(tsi_replay_tasks(block->replay, r->dag, r->sweeps, &block->tasks));
+  tsi_tasks_set_columns(block->tasks, nrhs);
   TSI_TRY(tsi_tasks_start(block->tasks, r->here));
   if (!tsi_tasks_running(block->tasks)) goto out;
   r->running++;

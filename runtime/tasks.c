@@ -34,6 +34,7 @@ struct tsi_tasks {
   tsi_adjacency *before;
   struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
   tsi_host_task *body;
+  _Atomic(int) columns; /* of the next run, or the one in flight */
 };
 
 tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out) {
@@ -41,6 +42,7 @@ tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out) {
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
+  atomic_init(&(*out)->columns, 1);
 out:
   return status;
 }
@@ -174,7 +176,9 @@ tristar_status tsi_tasks_record(tsi_tasks *tasks) {
     if (tasks->record[k].priority > largest) largest = tasks->record[k].priority;
   for (tsi_count k = 0; k < tasks->count; k++) {
     task_record *record = &tasks->record[k];
-    tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds};
+    if (tasks->env->check && !tsi_host_task_known(record->name))
+      TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "tasks %s have no performance model", record->name);
+    tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds, &tasks->columns};
     tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], record->name,
                        scaled_priority(record->priority, largest));
     if (record->event) tasks->starpu[k].cl = NULL; /* no worker needs to know of it */
@@ -244,6 +248,10 @@ static tristar_status start_on_starpu(tsi_tasks *tasks) {
   tasks->running = true;
 out:
   return status;
+}
+
+void tsi_tasks_set_columns(tsi_tasks *tasks, tsi_index columns) {
+  atomic_store(&tasks->columns, columns);
 }
 
 tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {
