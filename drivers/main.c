@@ -82,7 +82,7 @@ static const tsi_command commands[] = {
      "without it, beside this\n"
      "program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest number of "
      "workers and are\n"
-     "told in a table of their own. A LIST has commas. A contender that fails "
+     "told in a table of their own, and so are several schedulers. A LIST has commas. A contender that fails "
      "is told in its row; the\n"
      "exit status is 1 if no TriStar solved.\n",
      INT_MAX, tsi_command_bench},

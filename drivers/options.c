@@ -85,7 +85,7 @@ static const option_row rows[] = {
   {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth, tell which share of it is reached; profile StarPU", 0, 0, NULL},
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
   {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
-  {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU (default lws)", 0, 0, NULL},
+  {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU; all: each of them, with all cores (default lws)", 0, 0, NULL},
   {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps; or none (default: all that are there)", 0, 0, NULL},
   {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
   {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5)", 1, 1000, NULL},

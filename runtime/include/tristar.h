@@ -108,6 +108,11 @@ typedef struct tristar_config {
 /* Fills *config with the defaults: StarPU with all cores, silent. */
 TRISTAR_API void tristar_config_init(tristar_config *config);
 
+/* The i-th scheduler (from 0) of the StarPU that the program runs with: its name, as tristar_config and
+ * STARPU_SCHED take it, and what StarPU says about it, static texts. The pointers may be NULL. Returns 0 when
+ * there is no i-th. */
+TRISTAR_API int tristar_scheduler(int i, const char **name, const char **description);
+
 /* Creates a context. config may be NULL (defaults). Unless use_starpu is 0, the first call that needs workers
  * starts StarPU and gives RUNTIME or NO_WORKER if that fails; where nothing has been submitted for about 2 ms
  * its workers then sleep (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees,
