@@ -141,8 +141,14 @@ static int add_variants(tsi_bench_setup *setup, const char *text, const char *sc
 /* "all": the default one, then all others of this StarPU. */
 static int split_schedulers(const char *text, word_list *list) {
   const char *name;
-  if (strcmp(text, "all") != 0) return split("sched", text, list);
-  int status = split("sched", "lws", list);
+  const bool all = strcmp(text, "all") == 0;
+  int status = split("sched", all ? "lws" : text, list);
+  if (!all) {
+    for (int k = 0; status == TSI_EXIT_OK && k < list->count; k++)
+      if (strcmp(list->word[k], "all") == 0)
+        return tsi_usage_error("bench", "--sched %s: all goes alone", text);
+    return status;
+  }
   for (int k = 0; status == TSI_EXIT_OK && tristar_scheduler(k, &name, NULL); k++) {
     if (strcmp(name, "lws") == 0 || strlen(name) >= sizeof list->word[0]) continue;
     if (list->count == TSI_BENCH_LIST_MAX)

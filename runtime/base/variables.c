@@ -15,7 +15,7 @@ static const struct {
                            "idle workers of a StarPU that TriStar has started: sleep, or poll"},
     [TSI_VARIABLE_TRANSPORT] = {"TRISTAR_TRANSPORT", "direct",
                                 "direct or starpu_mpi: how messages go in solves on many processes"},
-    [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "those of the build or the installation",
+    [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",
                             "folder of the programs that tristar bench compares with"},
     [TSI_VARIABLE_DATA] = {"TRISTAR_DATA", "../shared/data",
                            "folder of further matrices, for tests and tools/table_matrices"}};

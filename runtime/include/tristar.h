@@ -113,6 +113,18 @@ TRISTAR_API void tristar_config_init(tristar_config *config);
  * there is no i-th. */
 TRISTAR_API int tristar_scheduler(int i, const char **name, const char **description);
 
+/* The StarPU that runs. */
+typedef struct tristar_starpu_info {
+  int version[3];        /* 1.3.10 */
+  const char *scheduler; /* static text; "" if it does not run */
+  int owned;             /* 1: started by this context */
+  int idle_sleep;        /* 1: its idle workers sleep */
+  int workers;           /* of all kinds */
+  int cpu_workers;
+  int cores;       /* that the calling thread may run on; 0: unknown */
+  int bound_cores; /* different ones that CPU workers are bound to; 0: they are not bound */
+} tristar_starpu_info;
+
 /* Creates a context. config may be NULL (defaults). Unless use_starpu is 0, the first call that needs workers
  * starts StarPU and gives RUNTIME or NO_WORKER if that fails; where nothing has been submitted for about 2 ms
  * its workers then sleep (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees,
@@ -120,6 +132,14 @@ TRISTAR_API int tristar_scheduler(int i, const char **name, const char **descrip
  * is borrowed, and config->workers, config->scheduler and config->idle_sleep are not used. Errors: ARGUMENT
  * (also: another value of TRISTAR_IDLE), MEMORY. The message of a failed creation goes to config->log. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
+
+/* Fills *info; starts StarPU if it does not run. The version is there even if that fails. Errors: ARGUMENT,
+ * RUNTIME, NO_WORKER, UNSUPPORTED (use_starpu is 0). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_starpu(tristar_t *ts, tristar_starpu_info *info);
+/* The i-th worker (from 0) of the StarPU that the context uses: its name, cut to size bytes, and the core
+ * that it is bound to, as hwloc counts processing units, negative: none. Both may be NULL. Returns 0 when
+ * there is no i-th, or no call has needed StarPU yet. */
+TRISTAR_API int tristar_worker(tristar_t *ts, int i, char *name, size_t size, int *core);
 
 /* Destroys the context and sets *ts to NULL; stops StarPU if tristar_create started it. Accepts NULL. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
