@@ -72,6 +72,7 @@ void tristar_destroy(tristar_t **ts) {
   if ((*ts)->starpu_owned) {
     tsi_idle_stop();
     starpu_shutdown();
+    tsi_idle_end();
   }
   if ((*ts)->starpu_running) tsi_blas_release();
   tsi_topology_release(*ts);

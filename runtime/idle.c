@@ -13,11 +13,14 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards hook and changes of asleep */
 static pthread_cond_t roused;                            /* asleep has become false */
-static int hook = -1;
+static int hook = -1;                                    /* ours, while it is registered */
 static _Atomic(bool) asleep;
-static _Atomic(int64_t) rouses; /* calls of tsi_idle_rouse */
+static _Atomic(bool) other_hook; /* there is one that dozes */
+static _Atomic(int64_t) rouses;  /* calls of tsi_idle_rouse */
 static _Atomic(int) holds;
-static _Atomic(bool) stop;
+static pthread_mutex_t looking =
+    PTHREAD_MUTEX_INITIALIZER; /* guards stop, and that StarPU is there to be asked */
+static bool stop;
 static bool running; /* the thread; changed by whoever starts and stops StarPU only */
 static pthread_t thread;
 
@@ -30,11 +33,10 @@ static void make_condition(void) {
   pthread_condattr_destroy(&attributes);
 }
 
-/* The hook. StarPU also calls it in threads of the program that wait for data: those are not idle. */
-static unsigned sleep_here(void *arg) {
+/* StarPU also calls hooks in threads of the program that wait for data: those are not idle. */
+bool tsi_idle_doze(void) {
   struct timespec until;
-  (void)arg;
-  if (!atomic_load(&asleep) || starpu_worker_get_id() < 0) return 1;
+  if (!atomic_load(&asleep) || starpu_worker_get_id() < 0) return false;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_nsec += TURN_NANOSECONDS;
   if (until.tv_nsec >= 1000000000L) {
@@ -44,13 +46,20 @@ static unsigned sleep_here(void *arg) {
   pthread_mutex_lock(&lock);
   while (atomic_load(&asleep) && pthread_cond_timedwait(&roused, &lock, &until) == 0) continue;
   pthread_mutex_unlock(&lock);
+  return true;
+}
+
+static unsigned doze(void *arg) {
+  (void)arg;
+  (void)tsi_idle_doze();
   return 1;
 }
 
-/* Under the lock. The hook goes first: nobody polls it yet, so StarPU's table is free. */
+/* Under the lock, which every worker comes to that takes a turn: so nobody reads StarPU's table of hooks for
+ * long, and the hook can be taken out of it. */
 static void wake_locked(void) {
   if (!atomic_load(&asleep)) return;
-  starpu_progression_hook_deregister(hook);
+  if (hook >= 0) starpu_progression_hook_deregister(hook);
   hook = -1;
   atomic_store(&asleep, false);
   pthread_cond_broadcast(&roused);
@@ -62,20 +71,35 @@ static void wake(void) {
   pthread_mutex_unlock(&lock);
 }
 
+/* false as well when StarPU is about to end. */
 static bool nothing_to_do(void) {
-  return atomic_load(&holds) == 0 && starpu_task_nsubmitted() == 0;
+  pthread_mutex_lock(&looking);
+  const bool nothing = !stop && atomic_load(&holds) == 0 && starpu_task_nsubmitted() == 0;
+  pthread_mutex_unlock(&looking);
+  return nothing;
 }
 
 /* seen: the rouses that there had been. Who rouses counts before he looks at asleep, and here asleep is set
- * before the count is looked at: one of the two sees the other. false: StarPU has no place for the hook. */
+ * before the count is looked at: one of the two sees the other. The registration is not under the lock: where
+ * the program has hooks of its own it may last, as workers that poll read the table all the time. false:
+ * StarPU has no place for the hook. */
 static bool put_to_sleep(int64_t seen) {
+  const bool needed = !atomic_load(&other_hook);
+  const int number = needed ? starpu_progression_hook_register(doze, NULL) : -1;
+  if (needed && number < 0) return false;
   pthread_mutex_lock(&lock);
-  hook = starpu_progression_hook_register(sleep_here, NULL);
-  const bool registered = hook >= 0;
-  atomic_store(&asleep, registered);
-  if (registered && (atomic_load(&rouses) != seen || !nothing_to_do())) wake_locked();
+  hook = number;
+  atomic_store(&asleep, true);
+  if (atomic_load(&rouses) != seen || !nothing_to_do()) wake_locked();
   pthread_mutex_unlock(&lock);
-  return registered;
+  return true;
+}
+
+static bool stopped(void) {
+  pthread_mutex_lock(&looking);
+  const bool now = stop;
+  pthread_mutex_unlock(&looking);
+  return now;
 }
 
 static void *watch(void *arg) {
@@ -83,7 +107,7 @@ static void *watch(void *arg) {
   int64_t seen = -1;
   int still = 0;
   (void)arg;
-  while (!atomic_load(&stop)) {
+  while (!stopped()) {
     const int64_t now = atomic_load(&rouses);
     const bool quiet = now == seen && nothing_to_do();
     still = quiet ? still + 1 : 0;
@@ -97,10 +121,16 @@ static void *watch(void *arg) {
   return NULL;
 }
 
+static void set_stop(bool value) {
+  pthread_mutex_lock(&looking);
+  stop = value;
+  pthread_mutex_unlock(&looking);
+}
+
 void tsi_idle_start(tsi_env *env) {
   sigset_t all, before;
   pthread_once(&once, make_condition);
-  atomic_store(&stop, false);
+  set_stop(false);
   sigfillset(&all); /* signals are for the threads of the program */
   const bool masked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
   const int code = pthread_create(&thread, NULL, watch, NULL);
@@ -112,10 +142,18 @@ void tsi_idle_start(tsi_env *env) {
 
 void tsi_idle_stop(void) {
   if (!running) return;
-  atomic_store(&stop, true);
+  set_stop(true); /* nobody asks StarPU any more */
+  wake();
+}
+
+void tsi_idle_end(void) {
+  if (!running) return;
   pthread_join(thread, NULL);
   running = false;
-  wake();
+}
+
+void tsi_idle_other_hook(void) {
+  atomic_store(&other_hook, true);
 }
 
 void tsi_idle_rouse(void) {

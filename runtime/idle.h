@@ -9,7 +9,7 @@
  * Reads   the number of tasks that StarPU has and that have not ended.
  * Writes  StarPU's table of progression hooks. All data is static, as StarPU is: a process has at most one.
  * Invariants
- *   - the hook is registered exactly while workers are asleep: a hook costs StarPU some locks, in every turn
+ *   - the hook is registered while workers are asleep only: a hook costs StarPU some locks, in every turn
  * of every idle worker, and solves that follow each other should not pay for it
  *   - no worker sleeps on while tasks are submitted (for longer than a millisecond, if they are not ours),
  * nor while anybody holds it awake
@@ -22,8 +22,10 @@
 
 /* Starts the thread; StarPU must run. Not twice without a tsi_idle_stop. What fails goes to the log. */
 void tsi_idle_start(tsi_env *env);
-/* Wakes the workers, ends the thread; before starpu_shutdown. Does nothing where the thread does not run. */
+/* Wakes the workers, for good; before starpu_shutdown. Does nothing where the thread does not run. */
 void tsi_idle_stop(void);
+/* Ends the thread; after starpu_shutdown, when no worker keeps the thread from StarPU's table of hooks. */
+void tsi_idle_end(void);
 
 /* Tasks are about to be submitted: the workers wake up. From any thread; cheap while they are awake. */
 void tsi_idle_rouse(void);
@@ -32,6 +34,12 @@ void tsi_idle_rouse(void);
  * needed, to advance messages. From any thread. */
 void tsi_idle_hold(void);
 void tsi_idle_release(void);
+
+/* For other progression hooks of TriStar, when they have nothing to do: sleeps, if workers are to sleep.
+ * Gives whether it did. */
+bool tsi_idle_doze(void);
+/* There is such a hook now, registered until the program ends: no further one is needed. */
+void tsi_idle_other_hook(void);
 
 /* Are the workers asleep, or about to be? For tests. */
 bool tsi_idle_asleep(void);
