@@ -18,10 +18,10 @@ static _Atomic(bool) asleep;
 static _Atomic(bool) other_hook; /* there is one that dozes */
 static _Atomic(int64_t) rouses;  /* calls of tsi_idle_rouse */
 static _Atomic(int) holds;
-static pthread_mutex_t looking =
-    PTHREAD_MUTEX_INITIALIZER; /* guards stop, and that StarPU is there to be asked */
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* guards these two; held to ask StarPU */
 static bool stop;
-static bool running; /* the thread; changed by whoever starts and stops StarPU only */
+static bool registering; /* the thread is about to, or does */
+static bool running;     /* the thread; changed by whoever starts and stops StarPU only */
 static pthread_t thread;
 
 /* The clock that nobody sets. */
@@ -79,13 +79,24 @@ static bool nothing_to_do(void) {
   return nothing;
 }
 
+/* false: StarPU is about to end, do not. */
+static bool set_registering(bool value) {
+  pthread_mutex_lock(&looking);
+  const bool go_on = !stop;
+  registering = value && go_on;
+  pthread_mutex_unlock(&looking);
+  return go_on;
+}
+
 /* seen: the rouses that there had been. Who rouses counts before he looks at asleep, and here asleep is set
  * before the count is looked at: one of the two sees the other. The registration is not under the lock: where
  * the program has hooks of its own it may last, as workers that poll read the table all the time. false:
  * StarPU has no place for the hook. */
 static bool put_to_sleep(int64_t seen) {
   const bool needed = !atomic_load(&other_hook);
+  if (!set_registering(true)) return false;
   const int number = needed ? starpu_progression_hook_register(doze, NULL) : -1;
+  (void)set_registering(false);
   if (needed && number < 0) return false;
   pthread_mutex_lock(&lock);
   hook = number;
@@ -121,16 +132,19 @@ static void *watch(void *arg) {
   return NULL;
 }
 
-static void set_stop(bool value) {
+/* Gives whether the thread can be waited for at once. */
+static bool set_stop(bool value) {
   pthread_mutex_lock(&looking);
   stop = value;
+  const bool at_once = !registering;
   pthread_mutex_unlock(&looking);
+  return at_once;
 }
 
 void tsi_idle_start(tsi_env *env) {
   sigset_t all, before;
   pthread_once(&once, make_condition);
-  set_stop(false);
+  (void)set_stop(false);
   sigfillset(&all); /* signals are for the threads of the program */
   const bool masked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
   const int code = pthread_create(&thread, NULL, watch, NULL);
@@ -140,16 +154,20 @@ void tsi_idle_start(tsi_env *env) {
     tsi_log(env, TRISTAR_LOG_WARNING, "no thread to put idle workers to sleep: %s", strerror(code));
 }
 
+static void join(void) {
+  pthread_join(thread, NULL);
+  running = false;
+}
+
 void tsi_idle_stop(void) {
   if (!running) return;
-  set_stop(true); /* nobody asks StarPU any more */
+  const bool at_once = set_stop(true); /* nobody asks StarPU any more */
   wake();
+  if (at_once) join();
 }
 
 void tsi_idle_end(void) {
-  if (!running) return;
-  pthread_join(thread, NULL);
-  running = false;
+  if (running) join();
 }
 
 void tsi_idle_other_hook(void) {

@@ -24,7 +24,8 @@
 void tsi_idle_start(tsi_env *env);
 /* Wakes the workers, for good; before starpu_shutdown. Does nothing where the thread does not run. */
 void tsi_idle_stop(void);
-/* Ends the thread; after starpu_shutdown, when no worker keeps the thread from StarPU's table of hooks. */
+/* Ends the thread, if it still waits for StarPU's table of hooks; after starpu_shutdown, when no worker reads
+ * it. */
 void tsi_idle_end(void);
 
 /* Tasks are about to be submitted: the workers wake up. From any thread; cheap while they are awake. */

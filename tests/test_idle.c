@@ -9,7 +9,7 @@
 #include "tests/flow.h"
 #include "tests/host_task.h"
 
-enum { PAUSES = 8, THREADS = 2, HOOKS_MOST = 64 };
+enum { PAUSES = 8, THREADS = 2 };
 
 static void create(int idle_sleep, tristar_t **ts) {
   tristar_config config;
@@ -181,23 +181,28 @@ static unsigned do_nothing(void *arg) {
   return 1;
 }
 
-/* Without a place for the hook workers poll. */
-static void check_no_hook(void) {
-  int hook[HOOKS_MOST], hooks = 0;
-  CHECK(starpu_init(NULL) == 0); /* makes the table of hooks usable */
-  while (hooks < HOOKS_MOST && (hook[hooks] = starpu_progression_hook_register(do_nothing, NULL)) >= 0)
-    hooks++;
-  CHECK(hooks > 0 && hooks < HOOKS_MOST);
-  starpu_shutdown();
-  check_awake(1);
-  while (hooks > 0) starpu_progression_hook_deregister(hook[--hooks]);
+/* The program has a hook of its own, which workers poll: whether and when they sleep is open. */
+static void check_own_hook(void) {
+  tristar_t *ts;
+  system_t s;
+  create(1, &ts);
+  system_create(ts, &s);
+  const int hook = starpu_progression_hook_register(do_nothing, NULL);
+  CHECK(hook >= 0);
+  for (int k = 0; k < 3; k++) {
+    starpu_sleep(0.004f);
+    solve(&s);
+  }
+  system_destroy(&s);
+  tristar_destroy(&ts);
+  starpu_progression_hook_deregister(hook);
 }
 
 int main(void) {
   check_variable();
   check_asleep();
   check_awake(0);
-  check_no_hook();
+  check_own_hook();
   check_asleep();
   CHECK(starpu_init(NULL) == 0); /* borrowed: as the program wants it */
   check_awake(1);
