@@ -90,6 +90,7 @@ static int measure_all(const tsi_bench_setup *setup, const tsi_bench_matrix *mat
     tsi_bench_print(c);
     tsi_bench_print_variants(c);
     if (settings->reuse) tsi_bench_print_reuse(c);
+    tsi_bench_print_schedulers(c);
     fflush(stdout);
   }
   return all;

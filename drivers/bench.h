@@ -13,6 +13,7 @@
  *   - a time is the median over the rounds of the medians that a process tells
  *   - bytes are those of exact nonzeros of L and U, without padding
  *   - a contender that fails is kept with its message, and does not run again
+ *   - with several schedulers a run that takes far longer than the fastest one is ended: it may never end
  *   - all rates of one table are shares of the same two figures, those of the largest number of workers */
 #ifndef TSI_DRIVERS_BENCH_H
 #define TSI_DRIVERS_BENCH_H
@@ -22,7 +23,7 @@
 
 #include "drivers/options.h"
 
-enum { TSI_BENCH_LIST_MAX = 16, TSI_BENCH_CONTENDERS_MAX = 128, TSI_BENCH_PEERS = 5 };
+enum { TSI_BENCH_LIST_MAX = 64, TSI_BENCH_CONTENDERS_MAX = 128, TSI_BENCH_PEERS = 5 };
 
 typedef struct tsi_bench_peer {
   const char *name;  /* on the command line; its program is NAME_solve */
@@ -45,7 +46,9 @@ typedef struct tsi_bench_setup {
   const tsi_settings *settings;
   int64_t nrhs[TSI_BENCH_LIST_MAX];
   int nrhs_count;
-  int workers_most; /* of any TriStar */
+  int workers_most;    /* of any TriStar */
+  int schedulers;      /* of each number of workers */
+  bool all_schedulers; /* --sched all: the first table shows the fastest only */
   tsi_bench_contender contenders[TSI_BENCH_CONTENDERS_MAX];
   int count;
   bool missing[TSI_BENCH_PEERS]; /* peers whose programs are not there */
@@ -93,11 +96,13 @@ typedef struct tsi_bench_case {
   tsi_bench_result *results;   /* setup->count */
   int best[TSI_BENCH_PEERS];   /* the contender that counts for a peer; -1: not measured */
   int best_tristar, best_peer; /* the fastest; -1: none */
+  double shortest_run;         /* of a process of TriStar that solved, seconds; 0: none has */
 } tsi_bench_case;
 
-/* bench_run.c: runs a contender once. Gives its JSON, or NULL with a message. */
+/* bench_run.c: runs a contender once. Gives its JSON, or NULL with a message. limit: seconds after which it
+ * is ended; 0: none. */
 cJSON *tsi_bench_run(const tsi_bench_contender *contender, const tsi_bench_case *c, int64_t repeat,
-                     char *message, size_t size);
+                     double limit, char *message, size_t size);
 
 /* bench_dgemm.c: GF/s of `threads` threads, each with matrices of its own: square ones, and tall ones with
  * nrhs columns. Best of three; 0 without memory. */
@@ -111,7 +116,8 @@ double tsi_bench_gbps(const tsi_bench_result *r);
 double tsi_bench_gflops(const tsi_bench_case *c, const tsi_bench_result *r);
 /* Seconds of analysis, factorization, plan and `solves` solves. */
 double tsi_bench_total(const tsi_bench_result *r, double solves);
-/* Is contender k a row of the tables: TriStar, or the setting of a peer that counts? */
+/* Is contender k a row of the tables: TriStar, of --sched all with the fastest scheduler, or the setting of a
+ * peer that counts? */
 bool tsi_bench_shown(const tsi_bench_case *c, int k);
 /* Is it TriStar, but not the default one? */
 bool tsi_bench_is_variant(const tsi_bench_setup *setup, int k);
@@ -125,6 +131,10 @@ void tsi_bench_print_matrix(const tsi_bench_setup *setup, const tsi_bench_matrix
 void tsi_bench_print(const tsi_bench_case *c);
 void tsi_bench_print_variants(const tsi_bench_case *c);
 void tsi_bench_print_reuse(const tsi_bench_case *c);
+
+/* bench_sched.c: the table of several schedulers, and the same as JSON of a case; nothing with one. */
+void tsi_bench_print_schedulers(const tsi_bench_case *c);
+void tsi_bench_add_schedulers(cJSON *object, const tsi_bench_case *c);
 
 /* bench_json.c, bench_svg.c: false with a message. cases: those of a matrix follow each other. */
 bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);

@@ -48,10 +48,16 @@ static void show_progress(const tsi_bench_case *c, const char *place, int64_t ro
 static void run_contender(tsi_bench_case *c, int k) {
   const tsi_settings *settings = c->setup->settings;
   tsi_bench_result *r = &c->results[k];
+  const bool tristar = c->setup->contenders[k].peer < 0;
+  const double limit =
+      tristar && c->setup->schedulers > 1 && c->shortest_run > 0 ? 30 + 20 * c->shortest_run : 0;
+  const double begin = tsi_now();
   cJSON *figures =
-      tsi_bench_run(&c->setup->contenders[k], c, settings->repeat, r->message, sizeof r->message);
+      tsi_bench_run(&c->setup->contenders[k], c, settings->repeat, limit, r->message, sizeof r->message);
+  const double seconds = tsi_now() - begin;
   r->ok = figures != NULL && number(figures, "solve_s") > 0;
   if (figures != NULL && !r->ok) snprintf(r->message, sizeof r->message, "told no solve_s");
+  if (r->ok && tristar && (c->shortest_run <= 0 || seconds < c->shortest_run)) c->shortest_run = seconds;
   if (r->ok)
     cJSON_AddItemToArray(r->rounds, figures);
   else
@@ -192,8 +198,16 @@ double tsi_bench_total(const tsi_bench_result *r, double solves) {
 }
 
 bool tsi_bench_shown(const tsi_bench_case *c, int k) {
-  const int peer = c->setup->contenders[k].peer;
-  return peer < 0 || c->best[peer] == k;
+  const tsi_bench_contender *contenders = c->setup->contenders;
+  const int peer = contenders[k].peer;
+  if (peer >= 0) return c->best[peer] == k;
+  if (!c->setup->all_schedulers || tsi_bench_is_variant(c->setup, k)) return true;
+  int best = -1;
+  for (int d = 0; d < c->setup->count; d++)
+    if (contenders[d].peer < 0 && contenders[d].threads == contenders[k].threads &&
+        !tsi_bench_is_variant(c->setup, d) && faster(c, d, best))
+      best = d;
+  return best == k;
 }
 
 bool tsi_bench_is_variant(const tsi_bench_setup *setup, int k) {

@@ -88,6 +88,7 @@ static cJSON *make_case(const tsi_bench_case *c) {
   if (c->best_tristar >= 0 && c->best_peer >= 0)
     cJSON_AddNumberToObject(object, "speed_up",
                             c->results[c->best_peer].solve_s / c->results[c->best_tristar].solve_s);
+  tsi_bench_add_schedulers(object, c);
   cJSON *list = cJSON_AddArrayToObject(object, "contenders");
   for (int k = 0; k < c->setup->count; k++) cJSON_AddItemToArray(list, make_contender(c, k));
   return object;

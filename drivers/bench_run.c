@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #include "drivers/bench.h"
+#include "drivers/session.h"
 
 extern char **environ;
 
@@ -79,11 +82,28 @@ static int start(char *const *arguments, char *const *environment, int errors, p
   return status;
 }
 
-/* Everything that comes out of a pipe, as a text to be freed; NULL if that is too much. */
-static char *read_all(int descriptor) {
+/* Waits until something comes out of a pipe. until: a time of tsi_now, or 0: for ever. false: nothing did. */
+static bool wait_for_output(int descriptor, double until) {
+  struct pollfd pipe_end = {.fd = descriptor, .events = POLLIN};
+  for (;;) {
+    const double left = until > 0 ? until - tsi_now() : 0;
+    const int ready = poll(&pipe_end, 1, until <= 0 ? -1 : left > 0 ? (int)(1e3 * left) + 1 : 0);
+    if (ready > 0) return true;
+    if (ready == 0 && tsi_now() >= until) return false;
+    if (ready < 0 && errno != EINTR) return true; /* let read tell */
+  }
+}
+
+/* Everything that comes out of a pipe, as a text to be freed; NULL if that is too much. Kills the child when
+ * the time is over. */
+static char *read_all(int descriptor, double until, pid_t child) {
   size_t used = 0, room = 1 << 14;
   char *text = malloc(room);
   while (text != NULL) {
+    if (!wait_for_output(descriptor, until)) {
+      (void)kill(child, SIGKILL);
+      until = 0;
+    }
     const ssize_t got = read(descriptor, text + used, room - used - 1);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
@@ -156,7 +176,7 @@ static bool other_setting(const tsi_bench_contender *contender, const cJSON *fig
 }
 
 static cJSON *run(char *const *arguments, char *const *environment, const tsi_bench_contender *contender,
-                  FILE *errors, char *message, size_t size) {
+                  double limit, FILE *errors, char *message, size_t size) {
   pid_t child;
   int output = -1, status = 0;
   const int problem = start(arguments, environment, fileno(errors), &child, &output);
@@ -164,11 +184,17 @@ static cJSON *run(char *const *arguments, char *const *environment, const tsi_be
     snprintf(message, size, "cannot start %s: %s", arguments[0], strerror(problem));
     return NULL;
   }
-  char *text = read_all(output);
+  const double until = limit > 0 ? tsi_now() + limit : 0;
+  char *text = read_all(output, until, child);
   close(output);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   cJSON *figures = text != NULL ? find_json(text) : NULL;
   free(text);
+  if (until > 0 && tsi_now() >= until) {
+    snprintf(message, size, "no end after %.0f s", limit);
+    cJSON_Delete(figures);
+    return NULL;
+  }
   if (!failed(status, figures, errors, message, size) && !other_setting(contender, figures, message, size))
     return figures;
   cJSON_Delete(figures);
@@ -176,7 +202,7 @@ static cJSON *run(char *const *arguments, char *const *environment, const tsi_be
 }
 
 cJSON *tsi_bench_run(const tsi_bench_contender *contender, const tsi_bench_case *c, int64_t repeat,
-                     char *message, size_t size) {
+                     double limit, char *message, size_t size) {
   char repeat_text[24], nrhs_text[24], workers_text[24];
   variables v;
   char *program = (char *)contender->program, *matrix = (char *)c->matrix->name; /* argv is not written to */
@@ -200,7 +226,7 @@ cJSON *tsi_bench_run(const tsi_bench_contender *contender, const tsi_bench_case 
   if (environment == NULL || errors == NULL)
     snprintf(message, size, "%s", environment == NULL ? "out of memory" : strerror(errno));
   else
-    figures = run(contender->peer < 0 ? tristar : peer, environment, contender, errors, message, size);
+    figures = run(contender->peer < 0 ? tristar : peer, environment, contender, limit, errors, message, size);
   if (errors != NULL) fclose(errors);
   free(environment);
   return figures;

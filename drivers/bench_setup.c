@@ -13,6 +13,8 @@
 #include "drivers/console.h"
 #include "drivers/session.h"
 #include "drivers/variant.h"
+#include "runtime/base/variables.h"
+#include "tristar.h"
 
 const tsi_bench_peer tsi_bench_peers[TSI_BENCH_PEERS] = {{"cholmod", "CHOLMOD"},
                                                          {"umfpack", "UMFPACK"},
@@ -136,15 +138,41 @@ static int add_variants(tsi_bench_setup *setup, const char *text, const char *sc
   return status;
 }
 
+/* "all": the default one, then all others of this StarPU. */
+static int split_schedulers(const char *text, word_list *list) {
+  const char *name;
+  const bool all = strcmp(text, "all") == 0;
+  int status = split("sched", all ? "lws" : text, list);
+  if (!all) {
+    for (int k = 0; status == TSI_EXIT_OK && k < list->count; k++)
+      if (strcmp(list->word[k], "all") == 0)
+        return tsi_usage_error("bench", "--sched %s: all goes alone", text);
+    return status;
+  }
+  for (int k = 0; status == TSI_EXIT_OK && tristar_scheduler(k, &name, NULL); k++) {
+    if (strcmp(name, "lws") == 0 || strlen(name) >= sizeof list->word[0]) continue;
+    if (list->count == TSI_BENCH_LIST_MAX)
+      return tsi_usage_error("bench", "--sched all: more than %d schedulers", TSI_BENCH_LIST_MAX);
+    snprintf(list->word[list->count++], sizeof list->word[0], "%s", name);
+  }
+  return status;
+}
+
 static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *program) {
   const tsi_settings *settings = setup->settings;
   int64_t workers[TSI_BENCH_LIST_MAX] = {1, cores};
   int count = cores > 1 ? 2 : 1, status = TSI_EXIT_OK;
   word_list schedulers;
+  setup->all_schedulers = settings->sched_list != NULL && strcmp(settings->sched_list, "all") == 0;
+  if (setup->all_schedulers) { /* with all cores only, unless other numbers are asked for */
+    workers[0] = cores;
+    count = 1;
+  }
   if (settings->workers_list != NULL)
     status = split_numbers("workers", settings->workers_list, 4096, cores, workers, &count);
   if (status == TSI_EXIT_OK)
-    status = split("sched", settings->sched_list != NULL ? settings->sched_list : "lws", &schedulers);
+    status = split_schedulers(settings->sched_list != NULL ? settings->sched_list : "lws", &schedulers);
+  if (status == TSI_EXIT_OK) setup->schedulers = schedulers.count;
   for (int w = 0; w < count && status == TSI_EXIT_OK; w++)
     for (int k = 0; k < schedulers.count && status == TSI_EXIT_OK; k++)
       status = add_tristar(setup, (int)workers[w], schedulers.word[k], "", program);
@@ -161,10 +189,10 @@ typedef struct folders {
 } folders;
 
 static void list_folders(folders *f, const char *program) {
-  const char *given = getenv("TRISTAR_PEERS"), *slash = strrchr(program, '/');
+  const char *given = tsi_variable(TSI_VARIABLE_PEERS), *slash = strrchr(program, '/');
   const int length = slash != NULL ? (int)(slash - program) : 1;
   f->count = 0;
-  if (given != NULL && *given != '\0') {
+  if (given != NULL) {
     snprintf(f->path[f->count++], PATH_MAX, "%s", given);
     return; /* and no others: who names a folder means it */
   }

@@ -9,6 +9,7 @@ int tsi_command_gen(const tsi_settings *settings);
 int tsi_command_info(const tsi_settings *settings);
 int tsi_command_bench(const tsi_settings *settings);
 int tsi_command_calibrate(const tsi_settings *settings);
+int tsi_command_env(const tsi_settings *settings);
 int tsi_command_plot(const tsi_settings *settings);
 /* layout.c: `tristar info MATRIX --layout`. */
 int tsi_info_layout(const tsi_settings *settings);

@@ -50,6 +50,14 @@ static const tsi_command commands[] = {
      "roundings), and\n"
      "`tristar info` tells them. Best run on an idle machine.\n",
      0, tsi_command_calibrate},
+    {TSI_ENV, "env", "", "Tells environment variables, and what StarPU has here",
+     "Lists the environment variables of TriStar and those of StarPU, the BLAS and MPI that matter most: "
+     "value, "
+     "default,\n"
+     "meaning. Starts StarPU and tells its version, workers, the cores that they are bound to, and its "
+     "schedulers. Warns\n"
+     "of what cannot be meant. The exit status is 1 if StarPU does not start or has no CPU worker.\n",
+     0, tsi_command_env},
     {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
      "The kinds, and what the size K means for them: tristar gen --list.\n", 2, tsi_command_gen},
     {TSI_PLOT, "plot", "MATRIX",
@@ -90,7 +98,7 @@ static const tsi_command commands[] = {
      "without it, beside this\n"
      "program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest number of "
      "workers and are\n"
-     "told in a table of their own. A LIST has commas. A contender that fails "
+     "told in a table of their own, and so are several schedulers. A LIST has commas. A contender that fails "
      "is told in its row; the\n"
      "exit status is 1 if no TriStar solved.\n",
      INT_MAX, tsi_command_bench},
@@ -98,19 +106,18 @@ static const tsi_command commands[] = {
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static void print_help(void) {
+  const char *name, *description;
   printf("usage: tristar SUBCOMMAND ... [OPTION...]\n\n"
          "Sparse triangular solves as a task graph on StarPU: factor once, solve again and again.\n\n"
          "Subcommands\n");
   for (size_t k = 0; k < COMMANDS; k++) printf("  %-9s %s\n", commands[k].name, commands[k].summary);
   printf("\n  tristar SUBCOMMAND --help tells the options of each; tristar --version the version.\n\n"
          "Environment\n"
-         "  STARPU_NCPU=N      CPU workers (default: all cores)\n"
-         "  STARPU_SCHED=NAME  scheduler: lws (the default), eager, prio, dmda, ...\n"
-         "  TRISTAR_CHECK=1    verify every internal structure as it is built\n"
-         "  TRISTAR_CALIBRATION=FILE|off\n"
-         "                     another file for the calibration of the machine, or none\n"
-         "  TRISTAR_TRANSPORT=direct|starpu_mpi\n"
-         "                     how messages go in solves on many processes\n\n"
+         "  STARPU_NCPU          CPU workers (default: all cores)\n"
+         "  STARPU_SCHED         scheduler: lws (the default), eager, prio, dmda, ...\n");
+  for (int k = 0; tristar_variable(k, &name, NULL, &description); k++)
+    printf("  %-20s %s\n", name, description);
+  printf("\n  tristar env tells their values and defaults, and more of StarPU's.\n\n"
          "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
 }
 

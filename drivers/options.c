@@ -50,7 +50,7 @@ static const char *const pictures[] = {"gantt", "dag", "spy", "roofline", "level
 
 #define FIELD(name) offsetof(tsi_settings, name)
 #define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
-#define ALL (TSI_SOLVE | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE)
+#define ALL (TSI_SOLVE | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE | TSI_ENV)
 
 /* clang-format off */
 static const option_row rows[] = {
@@ -68,7 +68,7 @@ static const option_row rows[] = {
   {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal (L D L^T: near it)", 0, 0, matchings},
   {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks; serial: one thread, no StarPU", 0, 0, engines},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "which legal order --engine serial takes (0: the natural one)", 0, UINT32_MAX, NULL},
-  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_CALIBRATE, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
+  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_CALIBRATE | TSI_ENV, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
   {"sched", TEXT, FIELD(scheduler), TSI_SOLVE | TSI_PLOT, "NAME", "scheduler of StarPU (default: STARPU_SCHED, or lws)", 0, 0, NULL},
   {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
   {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO | TSI_PLOT, "WORD[+WORD...]", "solve in another way, to compare: see below", 0, 0, NULL},
@@ -91,7 +91,7 @@ static const option_row rows[] = {
   {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth, tell which share of it is reached; profile StarPU", 0, 0, NULL},
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
   {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
-  {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU (default lws)", 0, 0, NULL},
+  {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU; all: each of them, with all cores (default lws)", 0, 0, NULL},
   {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps; or none (default: all that are there)", 0, 0, NULL},
   {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
   {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5)", 1, 1000, NULL},
@@ -105,7 +105,7 @@ static const option_row rows[] = {
   {"out", TEXT, FIELD(out), TSI_SOLVE, "FILE", "write x, a Matrix Market array file (.gz compresses)", 0, 0, NULL},
   {"out", TEXT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market (.gz compresses)", 0, 0, NULL},
   {"out", TEXT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg, or .html, which zooms and tells what is under the pointer", 0, 0, NULL},
-  {"json", TEXT, FIELD(json), TSI_SOLVE | TSI_INFO | TSI_CALIBRATE, "FILE", "write all figures as JSON; -: to stdout instead of the report", 0, 0, NULL},
+  {"json", TEXT, FIELD(json), TSI_SOLVE | TSI_INFO | TSI_CALIBRATE | TSI_ENV, "FILE", "write all figures as JSON; -: to stdout instead of the report", 0, 0, NULL},
   {"verbose", FLAG, FIELD(verbose), ALL, NULL, "tell more, on standard error", 0, 0, NULL},
   {"help", FLAG, SIZE_MAX, ALL, NULL, "this text", 0, 0, NULL},
 };

@@ -62,7 +62,15 @@ typedef struct tsi_command {
 } tsi_command;
 
 /* The bits of the subcommands. */
-enum { TSI_SOLVE = 1, TSI_GEN = 2, TSI_INFO = 4, TSI_PLOT = 8, TSI_BENCH = 16, TSI_CALIBRATE = 32 };
+enum {
+  TSI_SOLVE = 1,
+  TSI_GEN = 2,
+  TSI_INFO = 4,
+  TSI_PLOT = 8,
+  TSI_BENCH = 16,
+  TSI_CALIBRATE = 32,
+  TSI_ENV = 64
+};
 
 /* Parses argv[1 ..] (argv[0] is the subcommand). Returns true when the command is to run; otherwise *status
  * is the exit status: help was printed, or the usage was wrong and a message says so. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/base/variables.h"
 #include "runtime/topology.h"
 
 #define TASKS_OF_FLOOR 16
@@ -30,7 +31,7 @@ void tsi_calibration_load(tristar_t *ts, const char *chosen) {
   tristar_calibration *c = &ts->calibration;
   char why[TSI_MESSAGE_SIZE];
   tsi_calibration_init(c);
-  if (chosen == NULL) chosen = getenv("TRISTAR_CALIBRATION");
+  if (chosen == NULL) chosen = tsi_variable(TSI_VARIABLE_CALIBRATION);
   const bool named = chosen != NULL && *chosen != '\0';
   if (named && strcmp(chosen, "off") == 0) return;
   const bool fits = named ? (size_t)snprintf(c->path, sizeof c->path, "%s", chosen) < sizeof c->path

@@ -8,8 +8,10 @@
 #include <starpu.h>
 #include <unistd.h>
 
+#include "runtime/base/variables.h"
 #include "runtime/blas.h"
 #include "runtime/calibration.h"
+#include "runtime/idle.h"
 #include "runtime/in_flight.h"
 #include "runtime/topology.h"
 
@@ -17,7 +19,26 @@ void tristar_config_init(tristar_config *config) {
   memset(config, 0, sizeof *config);
   config->use_starpu = 1;
   config->first_core = -1;
+  config->idle_sleep = -1;
   config->log_level = TRISTAR_LOG_INFO;
+}
+
+static tristar_status configure(tristar_t *ts, const tristar_config *config) {
+  tristar_status status = TRISTAR_OK;
+  const char *check = tsi_variable(TSI_VARIABLE_CHECK), *idle = tsi_variable(TSI_VARIABLE_IDLE);
+  ts->env.check = config->check || (check != NULL && *check != '0');
+  ts->use_starpu = config->use_starpu != 0;
+  ts->workers = config->workers;
+  ts->first_core = config->first_core;
+  ts->idle_sleep = config->idle_sleep != 0;
+  if (config->scheduler) snprintf(ts->scheduler, sizeof ts->scheduler, "%s", config->scheduler);
+  if (config->workers < 0) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%d workers asked for", config->workers);
+  if (config->idle_sleep >= 0 || idle == NULL) goto out;
+  ts->idle_sleep = strcmp(idle, "sleep") == 0;
+  if (!ts->idle_sleep && strcmp(idle, "poll") != 0)
+    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "TRISTAR_IDLE is \"%s\", not sleep or poll", idle);
+out:
+  return status;
 }
 
 tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
@@ -30,22 +51,15 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
   }
   tristar_t *ts = calloc(1, sizeof *ts); /* before there is anything that counts */
   if (ts == NULL) return TRISTAR_ERR_MEMORY;
-  const char *check = getenv("TRISTAR_CHECK");
   tsi_env_init(&ts->env);
   pthread_mutex_init(&ts->lock, NULL);
   tsi_solves_init(&ts->solves);
   ts->env.log = config->log;
   ts->env.log_arg = config->log_arg;
   ts->env.log_level = config->log_level;
-  ts->env.check = config->check || (check != NULL && *check != '\0' && *check != '0');
   ts->env.memory.fail_at = config->fail_allocation;
-  ts->use_starpu = config->use_starpu != 0;
-  ts->workers = config->workers;
-  ts->first_core = config->first_core;
-  if (config->scheduler) snprintf(ts->scheduler, sizeof ts->scheduler, "%s", config->scheduler);
-  if (config->workers < 0) {
-    const tristar_status status = tsi_fail(&ts->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
-                                           "%d workers asked for", config->workers);
+  const tristar_status status = configure(ts, config);
+  if (status != TRISTAR_OK) {
     tsi_log(&ts->env, TRISTAR_LOG_ERROR, "%s", ts->env.message);
     tristar_destroy(&ts);
     return status;
@@ -58,7 +72,11 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
 void tristar_destroy(tristar_t **ts) {
   if (ts == NULL || *ts == NULL) return;
   tsi_solves_finish(*ts);
-  if ((*ts)->starpu_owned) starpu_shutdown();
+  if ((*ts)->starpu_owned) {
+    tsi_idle_stop();
+    starpu_shutdown();
+    tsi_idle_end();
+  }
   if ((*ts)->starpu_running) tsi_blas_release();
   tsi_topology_release(*ts);
   pthread_mutex_destroy(&(*ts)->lock);
@@ -119,6 +137,7 @@ tristar_status tsi_context_need_starpu(tristar_t *ts) {
              starpu_worker_get_count());
   }
   ts->starpu_running = true;
+  if (ts->starpu_owned && ts->idle_sleep) tsi_idle_start(&ts->env);
   tsi_blas_acquire();
 out:
   pthread_mutex_unlock(&ts->lock);

@@ -1,9 +1,9 @@
 /* The context: messages, memory, log, and whether StarPU is ours or borrowed.
  *
- * Reads   tristar_config, TRISTAR_CHECK, TRISTAR_CALIBRATION and the calibration of the machine.
- * Writes  StarPU's state, only if the program had not started StarPU: it is started by the first call that
- * needs workers (idle workers poll, so not before) and stopped by tristar_destroy. Invariants: env is the
- * first member; starpu_owned implies starpu_running. */
+ * Reads   tristar_config, TRISTAR_CHECK, TRISTAR_CALIBRATION, TRISTAR_IDLE and the calibration of the
+ * machine. Writes  StarPU's state, only if the program had not started StarPU: it is started by the first
+ * call that needs workers and stopped by tristar_destroy. Invariants: env is the first member; starpu_owned
+ * implies starpu_running. */
 #ifndef TSI_RUNTIME_CONTEXT_H
 #define TSI_RUNTIME_CONTEXT_H
 
@@ -24,6 +24,7 @@ struct tristar_s {
   bool use_starpu;
   int workers;          /* asked for; 0: StarPU's default */
   int first_core;       /* of the workers; -1: StarPU's choice */
+  bool idle_sleep;      /* workers of a StarPU of ours sleep when idle, see idle.h */
   char scheduler[64];   /* asked for; "": StarPU's default rules, then lws */
   pthread_mutex_t lock; /* guards all below */
   bool starpu_running;  /* started by us or found running */

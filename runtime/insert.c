@@ -20,6 +20,7 @@
 
 #include "codelets/host_task.h"
 #include "runtime/happens_before.h"
+#include "runtime/idle.h"
 #include "runtime/in_flight.h"
 #include "runtime/operand.h"
 #include "runtime/request.h"
@@ -42,7 +43,8 @@ struct tsi_insertion {
   tsi_hold *hold;
   int64_t holds;
   _Atomic(int64_t) waiting;
-  tsi_host_task body; /* of a request without tasks */
+  tsi_host_task body;   /* of a request without tasks */
+  _Atomic(int) columns; /* of body */
 };
 
 void tristar_insert_options_init(tristar_insert_options *options) {
@@ -137,15 +139,17 @@ static void submit_whole(tsi_insertion *insertion) {
   tristar_request_t *r = &insertion->request;
   struct starpu_task *task = starpu_task_create();
   int code = -1;
-  const double bytes = r->plan->stats.stream_bytes * r->share * (double)r->nrhs;
-  insertion->body = (tsi_host_task){run_whole, r, tsi_task_microseconds(bytes)};
+  const double microseconds = tsi_task_microseconds(r->plan->stats.stream_bytes * r->share);
+  atomic_store(&insertion->columns, (int)tsi_count_min(r->nrhs, INT32_MAX));
+  insertion->body = (tsi_host_task){run_whole, r, microseconds, &insertion->columns};
   if (task != NULL) {
-    tsi_host_task_init(task, &insertion->body, "tristar_solve", 0);
+    tsi_host_task_init(task, &insertion->body, "solve", 0);
     task->destroy = task->detach = 1;
     task->sched_ctx = r->context;
     task->callback_func = end_whole;
     task->callback_arg = r;
     TSI_HAPPENS_BEFORE(r);
+    tsi_idle_rouse();
     code = starpu_task_submit(task);
   }
   if (code == 0) return; /* the insertion may be gone */

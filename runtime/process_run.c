@@ -331,7 +331,10 @@ tristar_status tsi_process_solve(tsi_process_run *run, tristar_op op, tsi_index 
   for (int w = 0; w < run->clocks; w++) run->clock[w] = (worker_clock){.since = begin};
   atomic_store(&run->arrived, 0);
   atomic_store(&run->status, TRISTAR_OK);
-  if (run->tasks) TSI_TRY(tsi_tasks_prepare(run->tasks));
+  if (run->tasks) {
+    TSI_TRY(tsi_tasks_prepare(run->tasks));
+    tsi_tasks_set_columns(run->tasks, nrhs);
+  }
   TSI_TRY(run->port.begin(run->port.context));
   if (run->tasks)
     TSI_TRY(tsi_tasks_run(run->tasks, false));

@@ -60,7 +60,9 @@ static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_blo
   block->request = r;
   TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(nrhs), &block->replay));
   fill_call(r, first, nrhs, block->replay);
-  if (!r->diagonal) TSI_TRY(tsi_replay_tasks(block->replay, r->dag, r->sweeps, &block->tasks));
+  if (r->diagonal) return TRISTAR_OK;
+  TSI_TRY(tsi_replay_tasks(block->replay, r->dag, r->sweeps, &block->tasks));
+  tsi_tasks_set_columns(block->tasks, nrhs);
 out:
   return status;
 }

@@ -7,6 +7,7 @@
 #include "codelets/host_task.h"
 #include "runtime/clock.h"
 #include "runtime/happens_before.h"
+#include "runtime/idle.h"
 
 typedef struct task_record {
   tsi_task_run run;
@@ -40,6 +41,7 @@ struct tsi_tasks {
   tsi_adjacency *before;
   struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
   tsi_host_task *body;
+  _Atomic(int) columns; /* of the next run, or the one in flight */
 };
 
 tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out) {
@@ -47,6 +49,7 @@ tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out) {
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
+  atomic_init(&(*out)->columns, 1);
 out:
   return status;
 }
@@ -183,7 +186,9 @@ tristar_status tsi_tasks_record(tsi_tasks *tasks) {
     if (tasks->record[k].priority > largest) largest = tasks->record[k].priority;
   for (tsi_count k = 0; k < tasks->count; k++) {
     task_record *record = &tasks->record[k];
-    tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds};
+    if (tasks->env->check && !tsi_host_task_known(record->name))
+      TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "tasks %s have no performance model", record->name);
+    tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds, &tasks->columns};
     tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], record->name,
                        scaled_priority(record->priority, largest));
     tasks->codelet = tasks->starpu[k].cl;
@@ -240,6 +245,7 @@ static tristar_status submit(tsi_tasks *tasks, unsigned context, tristar_status 
   tristar_status status = TRISTAR_OK;
   const tsi_count count = tasks->count;
   *failure = TRISTAR_OK;
+  tsi_idle_rouse();
   tasks->running = true;
   tasks->submitted = count + 1;
   status = submit_one(tasks, count, context);
@@ -304,6 +310,10 @@ static void run_here(tsi_tasks *tasks) {
     record->span = (tsi_task_span){now, end, -1};
     now = end;
   }
+}
+
+void tsi_tasks_set_columns(tsi_tasks *tasks, tsi_index columns) {
+  atomic_store(&tasks->columns, columns);
 }
 
 tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {

@@ -37,8 +37,8 @@ typedef void (*tsi_task_run)(void *context, const tsi_index argument[4], int wor
 TRISTAR_CHECKED tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out);
 void tsi_tasks_destroy(tsi_tasks **tasks);
 
-/* Adds a task; *number counts from 0. name: static text. priority: larger runs earlier; any positive scale.
- * microseconds: estimate. Errors: MEMORY, TOO_LARGE. */
+/* Adds a task; *number counts from 0. name: static text, the kind (host_task.h). priority: larger runs
+ * earlier; any positive scale. microseconds: estimate for one right-hand side. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run run,
                                              void *context, const tsi_index argument[4], double priority,
                                              double microseconds, tsi_index *number);
@@ -56,6 +56,9 @@ TRISTAR_CHECKED tristar_status tsi_tasks_record(tsi_tasks *tasks);
 TRISTAR_CHECKED tristar_status tsi_tasks_prepare(tsi_tasks *tasks);
 /* The event happens. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_tasks_happen(tsi_tasks *tasks, tsi_index event);
+
+/* Right-hand sides of the runs to come, for the estimates of what tasks take; 1 until then. */
+void tsi_tasks_set_columns(tsi_tasks *tasks, tsi_index columns);
 
 /* Starts a run. Recorded: submits all tasks to StarPU and returns, unless `here`, or the caller is itself a
  * StarPU task, which must not wait for others. Otherwise runs them on the calling thread; nothing is in

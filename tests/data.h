@@ -2,10 +2,12 @@
 #ifndef TSI_TESTS_DATA_H
 #define TSI_TESTS_DATA_H
 
-#include <stdlib.h>
+#include <stddef.h>
+
+#include "runtime/base/variables.h"
 
 static inline const char *data_folder(void) {
-  const char *data = getenv("TRISTAR_DATA");
+  const char *data = tsi_variable(TSI_VARIABLE_DATA);
   return data != NULL ? data : TSI_SOURCE_DIR "/../shared/data";
 }
 

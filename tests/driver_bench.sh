@@ -56,6 +56,18 @@ bench 0 '^  TriStar, 1 worker, eager ' gen:s2d9pt:60 --workers 1 --sched lws,eag
 no_row 'CHOLMOD|Peers|Speed-up'
 row '^  TriStar, 1 worker, lws  .* [0-9]+\.[0-9] % +[0-9.]+e-[0-9]+ \([0-9]+\)$'
 bench 1 "failed: StarPU has no scheduler 'nonsense'" gen:s2d9pt:100 --workers 2 --sched nonsense --rounds 1 --peers none
+bench 0 '^  Best scheduler for gen:s2d9pt:100 on this machine, 2 workers: (lws|prio)' gen:s2d9pt:100 --workers 1,2 \
+  --sched prio,lws,nonsense --rounds 2 --repeat 1 --peers none --json sched.json
+row '^1 right-hand side: schedulers of StarPU, 2 workers$'
+row '^  (lws|prio)  .* .s \.\. .* 1\.00 +[0-9.]+ %$'
+row "^  nonsense  +skipped: StarPU has no scheduler 'nonsense', it took "
+row '^  TriStar, 1 worker, prio '
+bench 0 '^  gen:s2d9pt:9 is solved without tasks: no scheduler takes part$' gen:s2d9pt:9 --workers 1 --sched prio,lws --rounds 1 \
+  --repeat 1 --peers none
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n' >singular.mtx
+bench 1 '^  No scheduler solved singular.mtx$' singular.mtx --sched all --rounds 1 --peers none # all of them fail at once
+for scheduler in lws eager prio dmda; do row "^  $scheduler  +skipped: .*singular"; done
+bench 2 '--sched all,lws: all goes alone' gen:s2d9pt:9 --sched all,lws
 bench 1 'failed: (StarPU has only [0-9]+ workers|no memory or no threads)' gen:s2d9pt:100 --workers 1000 --rounds 1 --peers none
 bench 0 '^  TriStar, [0-9]+ workers?, lws ' gen:s2d9pt:9 --workers "all,$(nproc)" --rounds 1 --peers none
 printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n' >pattern.mtx
@@ -104,6 +116,12 @@ for case in told["cases"]:
         assert case["best_peer"] != "CHOLMOD, 1 thread" and not slow["shown"]
     assert one["variant"] == "" and one["memory_bytes"] > one["exact_bytes"] / 2
     assert not rows["SuperLU, 1 thread"]["solved"] and rows["SuperLU, 1 thread"]["message"] == "it is singular"
+case, = json.load(open("sched.json"))["cases"]
+best, other, wrong = case["schedulers"]
+assert best["scheduler"] == case["best_scheduler"] and {best["scheduler"], other["scheduler"]} == {"lws", "prio"}
+assert best["to_best"] == 1 and best["solve_s"] <= other["solve_s"] and best["workers"] == 2
+assert abs(other["to_best"] * best["solve_s"] / other["solve_s"] - 1) < 1e-9
+assert not wrong["solved"] and "nonsense" in wrong["message"]
 case, = json.load(open("variants.json"))["cases"]
 rows = {c["variant"]: c for c in case["contenders"] if c["solver"] == "tristar" and c["workers"] == 2}
 assert sorted(rows) == ["", "levels", "push+supernodes", "spmv"] and all(c["solved"] for c in rows.values())

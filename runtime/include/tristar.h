@@ -70,6 +70,10 @@ TRISTAR_API const char *tristar_status_name(tristar_status status);
 /* The version of the library that runs, such as "0.1.0"; the text is static. */
 TRISTAR_API const char *tristar_version(void);
 
+/* The i-th environment variable (from 0) that TriStar looks at: its name, what is taken where it is not set
+ * or empty, and its meaning, static texts. The pointers may be NULL. Returns 0 when there is no i-th. */
+TRISTAR_API int tristar_variable(int i, const char **name, const char **fallback, const char **description);
+
 /* ---- Context ----------------------------------------------------------------------------------------- */
 
 typedef struct tristar_s tristar_t;
@@ -98,21 +102,50 @@ typedef struct tristar_config {
   int64_t fail_allocation;     /* for tests: the allocation (counted from 1) that fails; 0: none */
   const char *calibration;     /* file of the calibration, or "off"; NULL: TRISTAR_CALIBRATION, or the file of
                                   this machine, see tristar_calibration */
+  int idle_sleep; /* idle workers, if TriStar starts StarPU: 1: sleep; 0: poll, which takes cores from
+                     the rest of the program, and spares a solve after a pause that they wake up;
+                     negative: by TRISTAR_IDLE (sleep or poll), or 1 */
 } tristar_config;
 
 /* Fills *config with the defaults: StarPU with all cores, silent. */
 TRISTAR_API void tristar_config_init(tristar_config *config);
 
+/* The i-th scheduler (from 0) of the StarPU that the program runs with: its name, as tristar_config and
+ * STARPU_SCHED take it, and what StarPU says about it, static texts. The pointers may be NULL. Returns 0 when
+ * there is no i-th. */
+TRISTAR_API int tristar_scheduler(int i, const char **name, const char **description);
+
+/* The StarPU that runs. */
+typedef struct tristar_starpu_info {
+  int version[3];        /* 1.3.10 */
+  const char *scheduler; /* static text; "" if it does not run */
+  int owned;             /* 1: started by this context */
+  int idle_sleep;        /* 1: its idle workers sleep */
+  int workers;           /* of all kinds */
+  int cpu_workers;
+  int cores;       /* that the calling thread may run on; 0: unknown */
+  int bound_cores; /* different ones that CPU workers are bound to; 0: they are not bound */
+} tristar_starpu_info;
+
 /* Creates a context. config may be NULL (defaults). Unless use_starpu is 0, the first call that needs workers
- * starts StarPU (its idle workers poll, so not before) and gives RUNTIME or NO_WORKER if that fails. If the
- * program runs StarPU by then, it is borrowed, and config->workers and config->scheduler are not used.
- * Errors: ARGUMENT, MEMORY. The message of a failed creation goes to config->log. */
+ * starts StarPU and gives RUNTIME or NO_WORKER if that fails; where nothing has been submitted for about 2 ms
+ * its workers then sleep (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees,
+ * within about 1 ms, that the program has submitted some of its own. If the program runs StarPU by then, it
+ * is borrowed, and config->workers, config->scheduler and config->idle_sleep are not used. Errors: ARGUMENT
+ * (also: another value of TRISTAR_IDLE), MEMORY. The message of a failed creation goes to config->log. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
+
+/* Fills *info; starts StarPU if it does not run. The version is there even if that fails. Errors: ARGUMENT,
+ * RUNTIME, NO_WORKER, UNSUPPORTED (use_starpu is 0). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_starpu(tristar_t *ts, tristar_starpu_info *info);
+/* The i-th worker (from 0) of the StarPU that the context uses: its name, cut to size bytes, and the core
+ * that it is bound to, as hwloc counts processing units, negative: none. Both may be NULL. Returns 0 when
+ * there is no i-th, or no call has needed StarPU yet. */
+TRISTAR_API int tristar_worker(tristar_t *ts, int i, char *name, size_t size, int *core);
 
 /* Destroys the context and sets *ts to NULL; stops StarPU if tristar_create started it. Waits for the solves
  * that were inserted (tristar_starpu.h) or started with an `end`; not from inside a StarPU task. Accepts
- * NULL.
- */
+ * NULL. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
 /* Copies the message of the context's latest error into buffer (size bytes, always terminated) and returns

@@ -3,17 +3,19 @@
  * Reads   the channels of mailboxes.   Writes  the buffers of receives.
  * One progression hook of the process, which StarPU calls in idle workers, advances all runs in flight. It is
  * registered with the first run that finds StarPU running and stays: it uses static data only until it holds
- * the lock, so a worker that is still in it when a transport is destroyed does no harm. Invariants (all data
+ * the lock, so a worker that is still in it when a transport is destroyed does no harm. While there are runs
+ * idle workers stay awake, between them the hook puts them to sleep (idle.h). Invariants (all data
  * here is guarded by the lock of MPI)
  *   - a box is in the list exactly while it has messages that MPI has not completed or that were not sent yet
  *   - active[0 .. actives) are the started requests, each message at most once
  *   - ready[0 .. readies) are the receives of the run that MPI has completed, each once: who appends to it
  *     delivers what he appended, after he let go of the lock. Until that is settled the run is in flight, and
  *     the box stays. */
-#include "runtime/mpi/mailbox.h"
-
 #include <sched.h>
 #include <starpu.h>
+
+#include "runtime/idle.h"
+#include "runtime/mpi/mailbox.h"
 
 typedef struct direct_box direct_box;
 struct direct_box {
@@ -47,6 +49,7 @@ static void enlist(direct_box *box) {
   *last = box;
   box->next = NULL;
   atomic_fetch_add(&runs, 1);
+  tsi_idle_hold();
 }
 
 static void delist(direct_box *box) {
@@ -54,6 +57,7 @@ static void delist(direct_box *box) {
     if (*p == box) {
       *p = box->next;
       atomic_fetch_sub(&runs, 1);
+      tsi_idle_release();
       return;
     }
 }
@@ -161,7 +165,7 @@ static unsigned advance(void *arg) {
   direct_news news = {NULL, 0, 0, 0};
   (void)arg;
   if (atomic_load_explicit(&runs, memory_order_relaxed) == 0) {
-    sched_yield(); /* between solves the program has better use for the core */
+    if (!tsi_idle_doze()) sched_yield(); /* between solves the program has better use for the core */
     return 1;
   }
   if (!tsi_mpi_trylock()) return 0;
@@ -235,7 +239,9 @@ out:
 static void need_hook(tsi_env *env) {
   if (atomic_load(&hook_exists) || !starpu_is_initialized()) return;
   if (atomic_exchange(&hook_exists, true)) return;
-  if (starpu_progression_hook_register(advance, NULL) < 0)
+  if (starpu_progression_hook_register(advance, NULL) >= 0)
+    tsi_idle_other_hook();
+  else
     tsi_log(env, TRISTAR_LOG_WARNING,
             "StarPU has no place for another progression hook: messages are slower");
 }

@@ -5,6 +5,7 @@
 #include <starpu.h>
 #include <stdlib.h>
 
+#include "runtime/base/variables.h"
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
 #include "runtime/layout_words.h"
@@ -51,9 +52,9 @@ out:
 
 static tristar_status choose_transport(tsi_env *env, tristar_transport wanted, tsi_transport_kind *kind) {
   tristar_status status = TRISTAR_OK;
-  const char *name = getenv("TRISTAR_TRANSPORT");
+  const char *name = tsi_variable(TSI_VARIABLE_TRANSPORT);
   *kind = wanted == TRISTAR_TRANSPORT_STARPU_MPI ? TSI_TRANSPORT_STARPU_MPI : TSI_TRANSPORT_DIRECT;
-  if (wanted != TRISTAR_TRANSPORT_AUTO || name == NULL || *name == '\0') return TRISTAR_OK;
+  if (wanted != TRISTAR_TRANSPORT_AUTO || name == NULL) return TRISTAR_OK;
   for (int k = 0; k < TSI_TRANSPORT_KINDS; k++)
     if (strcmp(name, tsi_transport_kind_name((tsi_transport_kind)k)) == 0) {
       *kind = (tsi_transport_kind)k;

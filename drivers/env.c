@@ -1,0 +1,206 @@
+/* `tristar env`: environment variables, and what StarPU makes of them here, with warnings.
+ *
+ * Reads   the environment; StarPU, which it starts.   Writes  a report or JSON.
+ * Invariant: TriStar's own variables are those of tristar_variable; the others are listed here. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/commands.h"
+#include "drivers/console.h"
+#include "drivers/report.h"
+
+extern char **environ;
+
+typedef struct other_variable {
+  const char *name, *fallback, *description;
+} other_variable;
+
+static const other_variable others[] = {
+    {"STARPU_NCPU", "all cores", "CPU workers; overrules --workers"},
+    {"STARPU_SCHED", "lws", "scheduler"},
+    {"STARPU_WORKERS_CPUID", "by StarPU", "the cores that workers are bound to"},
+    {"STARPU_WORKERS_NOBIND", "0", "1: workers are not bound to cores"},
+    {"STARPU_MAIN_THREAD_BIND", "0", "1: a core for the main thread, and none for a worker there"},
+    {"STARPU_NCUDA", "all", "CUDA workers; TriStar has no tasks for them"},
+    {"STARPU_NOPENCL", "all", "OpenCL workers; TriStar has no tasks for them"},
+    {"STARPU_HOME", "HOME", "folder of .starpu: performance models, the calibration"},
+    {"STARPU_HOSTNAME", "the host's", "name of the machine in those files"},
+    {"STARPU_CALIBRATE", "0", "1: improve performance models, 2: begin them anew (for dmda and the like)"},
+    {"STARPU_PROFILING", "0", "1: profile workers and tasks"},
+    {"STARPU_FXT_TRACE", "0", "1: write a trace, where StarPU is built for it"},
+    {"STARPU_SILENT", "0", "1: StarPU prints no messages"},
+    {"XDG_CACHE_HOME", "", "has precedence over STARPU_HOME"},
+    {"OPENBLAS_NUM_THREADS", "all cores", "threads of the BLAS; inside tasks TriStar takes one"},
+    {"OMP_NUM_THREADS", "all cores", "the same, for a BLAS with OpenMP"},
+    {"OMPI_COMM_WORLD_SIZE", "", "set by mpiexec: processes"},
+    {"OMPI_MCA_mpi_yield_when_idle", "0", "1: processes that wait give way; with more of them than cores"},
+    {"OMPI_MCA_btl", "by Open MPI", "ways of messages"}};
+enum { OTHERS = sizeof others / sizeof others[0], WARNINGS_MAX = 16 };
+
+typedef struct warning_list {
+  char text[WARNINGS_MAX][256];
+  int count;
+} warning_list;
+
+__attribute__((format(printf, 2, 3))) static void warn(warning_list *list, const char *format, ...) {
+  va_list args;
+  if (list->count == WARNINGS_MAX) return;
+  va_start(args, format);
+  vsnprintf(list->text[list->count++], sizeof list->text[0], format, args);
+  va_end(args);
+}
+
+/* ---- What may be wrong ----------------------------------------------------------------------------------
+ */
+
+/* A slip of the pen: set, but looked at by nobody. */
+static void find_unknown(warning_list *list) {
+  const char *name;
+  for (char **entry = environ; *entry != NULL; entry++) {
+    const size_t length = strcspn(*entry, "=");
+    bool known = strncmp(*entry, "TRISTAR_", 8) != 0;
+    for (int k = 0; !known && tristar_variable(k, &name, NULL, NULL); k++)
+      known = strlen(name) == length && strncmp(*entry, name, length) == 0;
+    if (!known) warn(list, "%.*s is set, but TriStar has no such variable", (int)length, *entry);
+  }
+}
+
+static void judge_scheduler(warning_list *list, const tristar_starpu_info *info) {
+  const char *asked = getenv("STARPU_SCHED");
+  if (asked != NULL && *info->scheduler != '\0' && strcmp(asked, info->scheduler) != 0)
+    warn(list, "STARPU_SCHED=%s: StarPU has no such scheduler and took %s", asked, info->scheduler);
+}
+
+static void judge(warning_list *list, const tristar_starpu_info *info) {
+  const char *asked = getenv("STARPU_NCPU");
+  list->count = 0;
+  find_unknown(list);
+  judge_scheduler(list, info);
+  if (asked != NULL && strtol(asked, NULL, 10) == 0)
+    warn(list, "STARPU_NCPU=%s: no CPU worker, so nothing can be solved with tasks", asked);
+  if (info->cores > 0 && info->cpu_workers > info->cores)
+    warn(list, "%d CPU workers, but this process may run on %s: they take turns", info->cpu_workers,
+         tsi_text_many(info->cores, "core"));
+  if (info->bound_cores > 0 && info->cpu_workers > info->bound_cores)
+    warn(list, "%d CPU workers are bound to %s: they take turns", info->cpu_workers,
+         tsi_text_many(info->bound_cores, "core"));
+}
+
+/* ---- Report ---------------------------------------------------------------------------------------------
+ */
+
+static void print_variable(const char *name, const char *fallback, const char *description) {
+  const char *value = getenv(name);
+  char shown[80];
+  if (value != NULL)
+    snprintf(shown, sizeof shown, "= %s", value);
+  else
+    snprintf(shown, sizeof shown, "%s%s", *fallback != '\0' ? "default: " : "not set", fallback);
+  printf("  %-28s %-36s %s\n", name, shown, description);
+}
+
+static void print_variables(void) {
+  const char *name, *fallback, *description;
+  puts("Variables of TriStar");
+  for (int k = 0; tristar_variable(k, &name, &fallback, &description); k++)
+    print_variable(name, fallback, description);
+  puts("\nVariables of StarPU, of the BLAS and of MPI, a choice");
+  for (int k = 0; k < OTHERS; k++) print_variable(others[k].name, others[k].fallback, others[k].description);
+}
+
+static void print_starpu(tristar_t *ts, const tristar_starpu_info *info) {
+  char name[64];
+  const char *scheduler;
+  int core, used = 0;
+  printf("\nStarPU %d.%d.%d\n", info->version[0], info->version[1], info->version[2]);
+  if (info->workers > 0)
+    printf("  %s on %s; scheduler %s; when idle they %s\n", tsi_text_many(info->cpu_workers, "CPU worker"),
+           info->bound_cores > 0 ? tsi_text_many(info->bound_cores, "core") : "no cores of their own",
+           info->scheduler, info->idle_sleep ? "sleep" : "poll");
+  for (int w = 0; tristar_worker(ts, w, name, sizeof name, &core); w++)
+    printf(core >= 0 ? "  worker %d: %s, core %d\n" : "  worker %d: %s\n", w, name, core);
+  printf("  schedulers:");
+  for (int k = 0; tristar_scheduler(k, &scheduler, NULL); k++) {
+    const int length = (int)strlen(scheduler) + 1;
+    used = used + length > 90 ? length : used + length;
+    printf(used == length && k > 0 ? "\n             %s" : " %s", scheduler);
+  }
+  putchar('\n');
+}
+
+static void print_warnings(const warning_list *list) {
+  if (list->count > 0) puts("\nWarnings");
+  for (int k = 0; k < list->count; k++) printf("  %s\n", list->text[k]);
+}
+
+/* ---- JSON -----------------------------------------------------------------------------------------------
+ */
+
+static void add_variable(cJSON *list, const char *name, const char *fallback, const char *description) {
+  const char *value = getenv(name);
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "name", name);
+  if (value != NULL) cJSON_AddStringToObject(object, "value", value);
+  cJSON_AddStringToObject(object, "default", fallback);
+  cJSON_AddStringToObject(object, "description", description);
+  cJSON_AddItemToArray(list, object);
+}
+
+static void add_starpu(cJSON *object, tristar_t *ts, const tristar_starpu_info *info) {
+  char text[64];
+  const char *scheduler, *description;
+  int core;
+  snprintf(text, sizeof text, "%d.%d.%d", info->version[0], info->version[1], info->version[2]);
+  cJSON_AddStringToObject(object, "starpu_version", text);
+  cJSON_AddStringToObject(object, "scheduler", info->scheduler);
+  cJSON_AddNumberToObject(object, "cpu_workers", info->cpu_workers);
+  cJSON_AddNumberToObject(object, "cores", info->cores);
+  cJSON_AddNumberToObject(object, "bound_cores", info->bound_cores);
+  cJSON_AddBoolToObject(object, "idle_sleep", info->idle_sleep);
+  cJSON *workers = cJSON_AddArrayToObject(object, "workers");
+  for (int w = 0; tristar_worker(ts, w, text, sizeof text, &core); w++) {
+    cJSON *worker = cJSON_CreateObject();
+    cJSON_AddStringToObject(worker, "name", text);
+    if (core >= 0) cJSON_AddNumberToObject(worker, "core", core);
+    cJSON_AddItemToArray(workers, worker);
+  }
+  cJSON *schedulers = cJSON_AddArrayToObject(object, "schedulers");
+  for (int k = 0; tristar_scheduler(k, &scheduler, &description); k++)
+    cJSON_AddItemToArray(schedulers, cJSON_CreateString(scheduler));
+}
+
+static cJSON *make_json(tsi_session *s, const tristar_starpu_info *info, const warning_list *warnings) {
+  const char *name, *fallback, *description;
+  cJSON *object = tsi_json_status(s);
+  cJSON *list = cJSON_AddArrayToObject(object, "variables");
+  for (int k = 0; tristar_variable(k, &name, &fallback, &description); k++)
+    add_variable(list, name, fallback, description);
+  for (int k = 0; k < OTHERS; k++)
+    add_variable(list, others[k].name, others[k].fallback, others[k].description);
+  add_starpu(object, s->ts, info);
+  cJSON *texts = cJSON_AddArrayToObject(object, "warnings");
+  for (int k = 0; k < warnings->count; k++)
+    cJSON_AddItemToArray(texts, cJSON_CreateString(warnings->text[k]));
+  return object;
+}
+
+/* Without a worker, or with a wrong value, the rest is told all the same; the exit status is 1 then. */
+int tsi_command_env(const tsi_settings *settings) {
+  tsi_session session, *s = &session;
+  tristar_starpu_info info = {.scheduler = ""};
+  static warning_list warnings;
+  if (tsi_session_open(s, settings, "environment"))
+    (void)tsi_session_check(s, tristar_starpu(s->ts, &info), "StarPU");
+  judge(&warnings, &info);
+  tsi_console_clear();
+  if (settings->json == NULL || strcmp(settings->json, "-") != 0) {
+    print_variables();
+    print_starpu(s->ts, &info);
+    print_warnings(&warnings);
+    fflush(stdout);
+  }
+  tsi_json_write(s, make_json(s, &info, &warnings));
+  return tsi_session_close(s);
+}

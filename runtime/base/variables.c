@@ -1,0 +1,34 @@
+/* See variables.h. */
+#include "runtime/base/variables.h"
+
+#include <stdlib.h>
+
+#include "tristar.h"
+
+static const struct {
+  const char *name, *fallback, *description;
+} variables[TSI_VARIABLES] = {
+    [TSI_VARIABLE_CALIBRATION] = {"TRISTAR_CALIBRATION", "the file of this machine",
+                                  "file of the calibration, or off: the figures of a common machine"},
+    [TSI_VARIABLE_CHECK] = {"TRISTAR_CHECK", "0", "1: verify every internal structure as it is built"},
+    [TSI_VARIABLE_IDLE] = {"TRISTAR_IDLE", "sleep",
+                           "idle workers of a StarPU that TriStar has started: sleep, or poll"},
+    [TSI_VARIABLE_TRANSPORT] = {"TRISTAR_TRANSPORT", "direct",
+                                "direct or starpu_mpi: how messages go in solves on many processes"},
+    [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",
+                            "folder of the programs that tristar bench compares with"},
+    [TSI_VARIABLE_DATA] = {"TRISTAR_DATA", "../shared/data",
+                           "folder of further matrices, for tests and tools/table_matrices"}};
+
+const char *tsi_variable(tsi_variable_id id) {
+  const char *value = getenv(variables[id].name);
+  return value != NULL && *value != '\0' ? value : NULL;
+}
+
+int tristar_variable(int i, const char **name, const char **fallback, const char **description) {
+  const int known = i >= 0 && i < TSI_VARIABLES;
+  if (name != NULL) *name = known ? variables[i].name : NULL;
+  if (fallback != NULL) *fallback = known ? variables[i].fallback : NULL;
+  if (description != NULL) *description = known ? variables[i].description : NULL;
+  return known;
+}

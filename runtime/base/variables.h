@@ -1,0 +1,22 @@
+/* Environment variables of TriStar: the one table of their names, defaults and meanings.
+ *
+ * Reads   the environment, at each call.   Writes  nothing.
+ * Invariant: whoever looks at a variable TRISTAR_... names it by its number here (tools/check_variables), so
+ * that no list of them can be incomplete. */
+#ifndef TSI_BASE_VARIABLES_H
+#define TSI_BASE_VARIABLES_H
+
+typedef enum tsi_variable_id {
+  TSI_VARIABLE_CALIBRATION,
+  TSI_VARIABLE_CHECK,
+  TSI_VARIABLE_IDLE,
+  TSI_VARIABLE_TRANSPORT,
+  TSI_VARIABLE_PEERS,
+  TSI_VARIABLE_DATA,
+  TSI_VARIABLES
+} tsi_variable_id;
+
+/* The value of a variable; NULL: not set, or empty. */
+const char *tsi_variable(tsi_variable_id id);
+
+#endif

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# driver_env.sh PROGRAM: `tristar env` lists every variable with its value or default, tells what StarPU has here, warns
+# of settings that cannot be meant, and fails where there is no worker. Works in the current folder.
+. "$(dirname "$0")/driver.sh"
+rm -f -- *.json # of an earlier run
+unset STARPU_SCHED TRISTAR_CHECK TRISTAR_IDLE TRISTAR_TRANSPORT
+
+# ---- Report
+expect 0 '^  TRISTAR_CALIBRATION  += off  ' env
+row '^  TRISTAR_CHECK  +default: 0  +1: verify'
+row '^  TRISTAR_IDLE  +default: sleep  '
+row '^  STARPU_NCPU  += 2  '
+row '^  STARPU_SCHED  +default: lws  '
+row '^  OPENBLAS_NUM_THREADS  '
+row '^StarPU [0-9]+\.[0-9]+\.[0-9]+$'
+row '^  2 CPU workers on [12] cores?; scheduler lws; when idle they sleep$'
+row '^  worker 0: .*[^ ]'
+row '^ .* prio .* lws '
+no_row 'no such variable'
+for name in $(grep -oE '"TRISTAR_[A-Z]+"' "$(dirname "$0")/../runtime/base/variables.c" | tr -d '"'); do row "^  $name "; done
+TRISTAR_IDLE=poll STARPU_SCHED=prio TRISTAR_CHECK='' expect 0 '; scheduler prio; when idle they poll$' env
+row '^  TRISTAR_IDLE  += poll  '
+
+# ---- Warnings and failures
+TRISTAR_IDEL=poll expect 0 '^  TRISTAR_IDEL is set, but TriStar has no such variable$' env
+row '^Warnings$'
+STARPU_SCHED=nonsense expect 0 '^  STARPU_SCHED=nonsense: StarPU has no such scheduler and took [a-z]+$' env
+STARPU_NCPU=3 STARPU_WORKERS_CPUID=0 expect 0 '^  3 CPU workers are bound to 1 core: they take turns$' env
+STARPU_NCPU=0 expect 1 '^  STARPU_NCPU=0: no CPU worker, so nothing can be solved with tasks$' env
+row '^tristar: StarPU: '
+row '^  TRISTAR_CHECK  '
+TRISTAR_IDLE=snore expect 1 'TRISTAR_IDLE is "snore", not sleep or poll' env
+row '^  TRISTAR_IDLE  += snore  '
+
+# ---- JSON
+TRISTAR_IDLE=poll expect 0 '^' env --json env.json
+TRISTAR_IDEL=1 expect 0 '^{' env --json -
+no_row '^Variables'
+if command -v python3 >/dev/null; then
+  python3 - <<'END' || fail "env.json"
+import json
+told = json.load(open("env.json"))
+variables = {v["name"]: v for v in told["variables"]}
+assert variables["TRISTAR_IDLE"]["value"] == "poll" and "value" not in variables["TRISTAR_CHECK"]
+assert all(v["description"] for v in variables.values()) and len(variables) == len(told["variables"])
+assert told["scheduler"] == "lws" and "lws" in told["schedulers"] and told["cpu_workers"] == len(told["workers"]) == 2
+assert told["idle_sleep"] is False and told["status"] == "TRISTAR_OK"
+output = json.load(open("output.txt"))
+assert output["warnings"] == ["TRISTAR_IDEL is set, but TriStar has no such variable"] or len(output["warnings"]) > 1
+END
+fi
+value starpu_version env.json | grep -qE '^[0-9.]+$' || fail "no starpu_version in env.json"
+
+# ---- Wrong usage
+expect 0 '^usage: tristar env ' env --help
+expect 0 '^  TRISTAR_IDLE ' --help
+expect 2 'one word too many: gen:s2d9pt:5' env gen:s2d9pt:5
+expect 1 'cannot write no/such/folder/x' env --json no/such/folder/x
+
+finish
