@@ -130,8 +130,8 @@ static void print_variants(void) {
 }
 
 static void print_help(const tsi_command *command) {
-  printf("usage: tristar %s %s [OPTION...]\n\n%s.\n\n%s\nOptions\n", command->name, command->operands,
-         command->summary, command->text);
+  printf("usage: tristar %s %s%s[OPTION...]\n\n%s.\n\n%s\nOptions\n", command->name, command->operands,
+         *command->operands ? " " : "", command->summary, command->text);
   for (const option_row *row = rows; row < rows + ROWS; row++) {
     char left[64];
     if (!(row->commands & command->bit)) continue;

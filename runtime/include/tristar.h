@@ -31,21 +31,22 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-#define TRISTAR_API __attribute__((visibility("default")))
-#define TRISTAR_CHECKED __attribute__((warn_unused_result))
+#define TRISTAR_API __attribute__((visibility("default")))  /* a function of the shared library */
+#define TRISTAR_CHECKED __attribute__((warn_unused_result)) /* its result must be looked at */
 #else
 #define TRISTAR_API
 #define TRISTAR_CHECKED
 #endif
 
-#define TRISTAR_VERSION_MAJOR 0
-#define TRISTAR_VERSION_MINOR 1
-#define TRISTAR_VERSION_PATCH 0
+#define TRISTAR_VERSION_MAJOR 0 /* of this header */
+#define TRISTAR_VERSION_MINOR 1 /* the same one: programs need not be changed */
+#define TRISTAR_VERSION_PATCH 0 /* repairs only */
 
 /* ---- Status ------------------------------------------------------------------------------------------ */
 
+/* What a function returns: OK, or why it failed. */
 typedef enum tristar_status {
-  TRISTAR_OK = 0,
+  TRISTAR_OK = 0,          /* done */
   TRISTAR_ERR_ARGUMENT,    /* an argument that no valid call has: NULL, negative size, ld too small */
   TRISTAR_ERR_MEMORY,      /* an allocation failed */
   TRISTAR_ERR_TOO_LARGE,   /* a size beyond what the types of the library hold */
@@ -76,19 +77,22 @@ TRISTAR_API int tristar_variable(int i, const char **name, const char **fallback
 
 /* ---- Context ----------------------------------------------------------------------------------------- */
 
+/* A context: the workers, the log, the latest message, and what later objects share. */
 typedef struct tristar_s tristar_t;
 
+/* How much a line of the log matters; a lower level matters more. */
 typedef enum tristar_log_level {
-  TRISTAR_LOG_ERROR = 0,
-  TRISTAR_LOG_WARNING,
-  TRISTAR_LOG_INFO,
-  TRISTAR_LOG_PROGRESS, /* many short lines during long work: "factor 42%" */
-  TRISTAR_LOG_DEBUG
+  TRISTAR_LOG_ERROR = 0, /* why a call failed */
+  TRISTAR_LOG_WARNING,   /* what may not be as intended */
+  TRISTAR_LOG_INFO,      /* what was done, a line for each call that takes long */
+  TRISTAR_LOG_PROGRESS,  /* many short lines during long work: "factor 42%" */
+  TRISTAR_LOG_DEBUG      /* for whoever works on the library */
 } tristar_log_level;
 
 /* Receives one line of text (no newline). May be called from any thread, also at the same time. */
 typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *text);
 
+/* What tristar_create needs to know. Fill it with tristar_config_init first. */
 typedef struct tristar_config {
   int use_starpu;              /* 1: tasks on StarPU; 0: everything on the calling thread */
   int workers;                 /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores */
@@ -122,9 +126,9 @@ typedef struct tristar_starpu_info {
   int owned;             /* 1: started by this context */
   int idle_sleep;        /* 1: its idle workers sleep */
   int workers;           /* of all kinds */
-  int cpu_workers;
-  int cores;       /* that the calling thread may run on; 0: unknown */
-  int bound_cores; /* different ones that CPU workers are bound to; 0: they are not bound */
+  int cpu_workers;       /* of them on CPU cores */
+  int cores;             /* that the calling thread may run on; 0: unknown */
+  int bound_cores;       /* different ones that CPU workers are bound to; 0: they are not bound */
 } tristar_starpu_info;
 
 /* Creates a context. config may be NULL (defaults). Unless use_starpu is 0, the first call that needs workers
@@ -152,15 +156,18 @@ TRISTAR_API void tristar_destroy(tristar_t **ts);
  * the length of the full message. "" if nothing failed yet. */
 TRISTAR_API size_t tristar_error(tristar_t *ts, char *buffer, size_t size);
 
+/* Memory that a context and its objects hold. */
 typedef struct tristar_memory_stats {
   size_t current_bytes; /* allocated now through this context */
   size_t peak_bytes;    /* the largest value so far */
   int64_t allocations;  /* calls so far */
 } tristar_memory_stats;
+/* Tells the memory of the context and of all objects made in it. */
 TRISTAR_API void tristar_memory(tristar_t *ts, tristar_memory_stats *stats);
 
 /* ---- Calibration ------------------------------------------------------------------------------------- */
 
+/* Where the figures of a calibration are from. */
 typedef enum tristar_calibration_source {
   TRISTAR_CALIBRATION_DEFAULTS, /* figures of a common machine: there is no file, or it is off or broken */
   TRISTAR_CALIBRATION_FILE,     /* read by tristar_create */
@@ -176,18 +183,18 @@ typedef enum tristar_calibration_source {
  * 1.3 and 1.4), HOST is STARPU_HOSTNAME or the name of the host up to its first dot. It is text, a key and
  * a whole number in each line. */
 typedef struct tristar_calibration {
-  tristar_calibration_source source;
-  char path[512];           /* the file that was read, or that tristar_calibrate writes; "": off */
+  tristar_calibration_source source; /* where the figures are from */
+  char path[512];                    /* the file that was read, or that tristar_calibrate writes; "": off */
   double task_microseconds; /* of one StarPU task without data, recorded: submitted and run, many at once */
   double barrier_microseconds; /* from one level of `workers` such tasks to the next; 0: not measured */
   double read_gbps_one;        /* 1e9 bytes per second that one core reads from memory */
   double read_gbps_all;        /* that `workers` cores read together; 0: not measured */
   int workers;                 /* CPU workers of StarPU at that time; 0: not measured */
   /* from hwloc; 0: unknown */
-  int cores, numa_nodes;
-  int64_t l2_bytes; /* of a core */
-  int64_t l3_bytes; /* of one L3 */
-  int l3_cores;     /* that share it */
+  int cores, numa_nodes; /* of this machine */
+  int64_t l2_bytes;      /* of a core */
+  int64_t l3_bytes;      /* of one L3 */
+  int l3_cores;          /* that share it */
   /* Derived: no chunk is to be lighter, where the tree allows. What one core reads while 16 tasks pass, as
    * 0.1 MB times a power of two from 1 to 32, so that close measurements give the same chunks. The defaults
    * give 0.4 MB. */
@@ -208,19 +215,24 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_get_calibration(tristar_t *ts
 
 /* ---- Matrices ---------------------------------------------------------------------------------------- */
 
+/* The type of the entries of a matrix. Complex ones: real part, then imaginary part. */
 typedef enum tristar_scalar {
-  TRISTAR_SINGLE = 's',
-  TRISTAR_DOUBLE = 'd',
-  TRISTAR_COMPLEX_SINGLE = 'c',
-  TRISTAR_COMPLEX_DOUBLE = 'z'
+  TRISTAR_SINGLE = 's',         /* float */
+  TRISTAR_DOUBLE = 'd',         /* double */
+  TRISTAR_COMPLEX_SINGLE = 'c', /* float complex */
+  TRISTAR_COMPLEX_DOUBLE = 'z'  /* double complex */
 } tristar_scalar;
 
-typedef enum tristar_format { TRISTAR_CSC, TRISTAR_CSR } tristar_format;
+/* The direction in which the entries of a matrix are stored. */
+typedef enum tristar_format {
+  TRISTAR_CSC, /* compressed columns */
+  TRISTAR_CSR  /* compressed rows */
+} tristar_format;
 
 /* What the stored entries stand for. For all but GENERAL each off-diagonal pair is stored once, in either
  * triangle: an entry (i,j) also stands for (j,i). */
 typedef enum tristar_symmetry {
-  TRISTAR_GENERAL,
+  TRISTAR_GENERAL,        /* all entries are stored */
   TRISTAR_SYMMETRIC,      /* a_ji =  a_ij */
   TRISTAR_SKEW_SYMMETRIC, /* a_ji = -a_ij, zero diagonal */
   TRISTAR_HERMITIAN       /* a_ji = conj(a_ij), real diagonal */
@@ -230,16 +242,16 @@ typedef enum tristar_symmetry {
  * The entries of column j (CSC) or row j (CSR) are ptr[j]-base .. ptr[j+1]-base-1 of index and values.
  * Any order inside a column; duplicates are summed. */
 typedef struct tristar_view {
-  tristar_format format;
-  tristar_symmetry symmetry;
-  tristar_scalar scalar;
-  int64_t rows, cols;
-  const void *ptr;    /* cols+1 (CSC) or rows+1 (CSR) integers of ptr_bits bits */
-  const void *index;  /* row (CSC) or column (CSR) numbers, integers of index_bits bits */
-  const void *values; /* of type `scalar`, same order as index; NULL: the pattern alone */
-  int ptr_bits;       /* 32 or 64 */
-  int index_bits;     /* 32 or 64 */
-  int base;           /* 0 or 1: the number of the first row, column and entry */
+  tristar_format format;     /* by columns or by rows */
+  tristar_symmetry symmetry; /* what the entries stand for */
+  tristar_scalar scalar;     /* type of the values, also where there are none */
+  int64_t rows, cols;        /* number of rows, number of columns */
+  const void *ptr;           /* cols+1 (CSC) or rows+1 (CSR) integers of ptr_bits bits */
+  const void *index;         /* row (CSC) or column (CSR) numbers, integers of index_bits bits */
+  const void *values;        /* of type `scalar`, same order as index; NULL: the pattern alone */
+  int ptr_bits;              /* 32 or 64 */
+  int index_bits;            /* 32 or 64 */
+  int base;                  /* 0 or 1: the number of the first row, column and entry */
 } tristar_view;
 
 /* A matrix that the library owns: from a file or a generator. */
@@ -272,6 +284,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_laplacian(tristar_t *t
  * rows ascending inside a column, no duplicates. */
 TRISTAR_API void tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view);
 
+/* Frees the matrix and sets *matrix to NULL. Accepts NULL. */
 TRISTAR_API void tristar_matrix_destroy(tristar_matrix_t **matrix);
 
 /* The i-th generator (from 0): its name, and a line that says what it discretizes and what k means.
@@ -280,9 +293,9 @@ TRISTAR_API int tristar_generator(int i, const char **name, const char **descrip
 
 /* A dense matrix in column-major order, such as right-hand sides. */
 typedef struct tristar_dense {
-  int64_t rows, cols;
-  tristar_scalar scalar;
-  void *values; /* rows * cols; owned, freed by tristar_dense_destroy */
+  int64_t rows, cols;    /* number of rows, number of columns */
+  tristar_scalar scalar; /* type of the values */
+  void *values;          /* rows * cols; owned, freed by tristar_dense_destroy */
 } tristar_dense;
 
 /* Reads a Matrix Market array or coordinate file (plain or .gz) as a dense matrix. */
@@ -292,12 +305,15 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_read(tristar_t *ts, con
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_write(tristar_t *ts, const char *path,
                                                                const tristar_dense *dense,
                                                                const char *comment);
+/* Frees the values and sets all of *dense to zero. */
 TRISTAR_API void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense);
 
 /* ---- Analysis ---------------------------------------------------------------------------------------- */
 
+/* What is known of a matrix from its pattern: order of elimination, supernodes, structure of the factors. */
 typedef struct tristar_analysis_s tristar_analysis_t;
 
+/* The factorization. */
 typedef enum tristar_method {
   TRISTAR_METHOD_AUTO, /* symmetric or Hermitian values: LLT with a positive diagonal, else LDLT; else LU */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H */
@@ -306,17 +322,19 @@ typedef enum tristar_method {
                           2 */
 } tristar_method;
 
+/* The order of elimination. */
 typedef enum tristar_ordering {
   TRISTAR_ORDERING_METIS,   /* nested dissection, METIS_NodeND */
   TRISTAR_ORDERING_NATURAL, /* as given (then postordered) */
   TRISTAR_ORDERING_USER     /* options.permutation */
 } tristar_ordering;
 
+/* Whether large entries are brought to the diagonal before the factorization. */
 typedef enum tristar_matching {
   TRISTAR_MATCHING_AUTO, /* before LU and LDLT, where the diagonal has zeros or small entries */
-  TRISTAR_MATCHING_OFF,
-  TRISTAR_MATCHING_ON /* LU: permute large entries to the diagonal and scale them to one; LDLT: keep large
-                         pairs together */
+  TRISTAR_MATCHING_OFF,  /* never */
+  TRISTAR_MATCHING_ON    /* LU: permute large entries to the diagonal and scale them to one; LDLT: keep large
+                            pairs together */
 } tristar_matching;
 
 /* What the factorization makes of the diagonal block D of each panel of a triangular factor and of the block
@@ -339,9 +357,10 @@ typedef enum tristar_merge {
                                 LDLT may exchange pivots */
 } tristar_merge;
 
+/* What tristar_analyze needs to know. Fill it with tristar_analysis_options_init first. */
 typedef struct tristar_analysis_options {
-  tristar_method method;
-  tristar_ordering ordering;
+  tristar_method method;     /* the factorization */
+  tristar_ordering ordering; /* the order of elimination */
   const int64_t
       *permutation; /* ORDERING_USER: permutation[k] is the row eliminated as k-th (base 0); n entries */
   int leaf_parts;   /* METIS: 0 or 1: plain; 2, 4, 8, ...: top separator tree with that many leaves */
@@ -350,10 +369,11 @@ typedef struct tristar_analysis_options {
   int single_factors; /* 1: factors and solves in single precision for a double matrix; b, x and refinement
                          stay double */
   tristar_inverse
-      inverse; /* of tristar_factor and tristar_refactor; imported factors have INVERSE_DIAGONAL */
-  tristar_merge merge;
+      inverse;         /* of tristar_factor and tristar_refactor; imported factors have INVERSE_DIAGONAL */
+  tristar_merge merge; /* which supernodes are merged */
 } tristar_analysis_options;
 
+/* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, seed 1, all else 0. */
 TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options);
 
 /* Orders the matrix, finds its supernodes, prepares the factorization. Reads the pattern of view; reads
@@ -365,39 +385,44 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const 
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);
 
+/* Figures of an analysis. */
 typedef struct tristar_analysis_stats {
-  int64_t n;
+  int64_t n;   /* order of the matrix */
   int64_t nnz; /* of the matrix in full: both triangles of symmetric storage, without duplicates' merging */
   int symmetric_pattern; /* 1: the pattern is symmetric */
   tristar_method method; /* LLT, LDLT or LU: what METHOD_AUTO has become */
   int matched;       /* 1: a matching permuted the rows (LU) or paired pivots (LDLT), and gave the scaling */
   int64_t pairs;     /* LDLT: pivots of order 2 that the ordering keeps together */
   int64_t nnz_lower; /* exact entries of L, diagonal included, no padding */
-  int64_t stored_lower; /* entries of L as stored, relaxed merging included */
-  double flops;         /* of the factorization (exact structure) */
-  int64_t supernodes;
-  int64_t panels;
-  int64_t widest_supernode; /* columns */
-  int64_t tree_height;      /* supernodes on the longest path to a root */
-  int64_t elimination_tree_height;
-  double analyze_seconds;
+  int64_t stored_lower;            /* entries of L as stored, relaxed merging included */
+  double flops;                    /* of the factorization (exact structure) */
+  int64_t supernodes;              /* after merging */
+  int64_t panels;                  /* supernodes, wide ones cut into several */
+  int64_t widest_supernode;        /* columns */
+  int64_t tree_height;             /* supernodes on the longest path to a root */
+  int64_t elimination_tree_height; /* columns on the longest path to a root */
+  double analyze_seconds;          /* of tristar_analyze */
 } tristar_analysis_stats;
+/* Tells the figures of an analysis. */
 TRISTAR_API void tristar_analysis_get_stats(const tristar_analysis_t *analysis,
                                             tristar_analysis_stats *stats);
 
 /* The assembly tree of supernodes, as arrays that live as long as the analysis (for pictures and reports). */
 typedef struct tristar_tree_view {
-  int64_t supernodes;
+  int64_t supernodes;          /* how many there are */
   const int32_t *first_column; /* supernodes + 1, in the final ordering */
   const int32_t *parent;       /* supernodes; -1: a root */
   const int64_t *rows;         /* supernodes + 1: rows[s+1] - rows[s] off-diagonal rows of supernode s */
 } tristar_tree_view;
+/* Gives the assembly tree; the arrays are borrowed from the analysis. */
 TRISTAR_API void tristar_analysis_get_tree(const tristar_analysis_t *analysis, tristar_tree_view *tree);
 
+/* Frees the analysis and sets *analysis to NULL; its factors go on. Accepts NULL. */
 TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
 
 /* ---- Factorization ----------------------------------------------------------------------------------- */
 
+/* The factors of a matrix, computed here or imported. */
 typedef struct tristar_factor_s tristar_factor_t;
 
 /* Factors the matrix whose pattern was analyzed. values: as many and in the same order as in the view of
@@ -412,14 +437,16 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
  * solves give ERR_STALE until a later refactor succeeds. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
+/* Figures of a factor. */
 typedef struct tristar_factor_stats {
-  int64_t perturbed_pivots;
-  int64_t nnz_factor;    /* exact entries: L (LLT, LDLT), L + U without the unit diagonal (LU) */
-  int64_t stored_factor; /* entries stored */
-  size_t factor_bytes;
-  size_t peak_bytes; /* largest memory of the factorization, the factors included */
-  double factor_seconds;
+  int64_t perturbed_pivots; /* pivots too small to divide by, replaced by larger ones */
+  int64_t nnz_factor;       /* exact entries: L (LLT, LDLT), L + U without the unit diagonal (LU) */
+  int64_t stored_factor;    /* entries stored */
+  size_t factor_bytes;      /* of the factors as stored */
+  size_t peak_bytes;        /* largest memory of the factorization, the factors included */
+  double factor_seconds;    /* of the latest factorization, or import */
 } tristar_factor_stats;
+/* Tells the figures of a factor. */
 TRISTAR_API void tristar_factor_get_stats(const tristar_factor_t *factor, tristar_factor_stats *stats);
 
 /* Where A went: row_scale[r] A(r, c) column_scale[c] = (L D U)(k, l) with r = row_order[k], c =
@@ -428,13 +455,15 @@ TRISTAR_API void tristar_factor_get_order(const tristar_factor_t *factor, int64_
                                           int64_t *column_order, double *row_scale, double *column_scale);
 
 /* The analysis that the factor was made with, borrowed: it lives as long as the factor. Not the one given to
- * tristar_factor if METHOD_AUTO fell back from Cholesky to LU. */
+ * tristar_factor if METHOD_AUTO went on from Cholesky to L D L^T. */
 TRISTAR_API const tristar_analysis_t *tristar_factor_analysis(const tristar_factor_t *factor);
 
+/* Frees the factor and sets *factor to NULL; its plans go on. Accepts NULL. */
 TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
 
 /* ---- Factors from elsewhere --------------------------------------------------------------------------- */
 
+/* How a triangular matrix is stored. */
 typedef enum tristar_triangle_format {
   TRISTAR_TRIANGLE_COLUMNS,   /* compressed columns */
   TRISTAR_TRIANGLE_ROWS,      /* compressed rows */
@@ -453,7 +482,7 @@ typedef enum tristar_triangle_format {
  * blocks[s] is its dense block, column-major, its leading dimension the number of its rows. What stands above
  * the diagonal is not read. */
 typedef struct tristar_triangle {
-  tristar_triangle_format format;
+  tristar_triangle_format format; /* which of the following fields are used */
   int unit_diagonal;        /* 1: ones on the diagonal; what is stored there is not read and may be missing */
   int ptr_bits, index_bits; /* 32 or 64 */
   const void *ptr;          /* n + 1 (supernodes + 1) integers of ptr_bits */
@@ -473,8 +502,8 @@ typedef struct tristar_triangle {
  *   METHOD_LDLT  U = L^T, or L^H if hermitian; D diagonal
  *   METHOD_LU    D = I; L and U need not have related structures (partial pivoting) */
 typedef struct tristar_factors {
-  int64_t n;
-  tristar_scalar scalar;
+  int64_t n;                               /* order of A */
+  tristar_scalar scalar;                   /* type of all values */
   tristar_method method;                   /* LLT, LDLT or LU */
   int hermitian;                           /* complex LLT and LDLT */
   tristar_triangle lower;                  /* L */
@@ -504,8 +533,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_supernodal(tristar_t *
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport(tristar_factor_t *factor,
                                                             const tristar_factors *factors);
 
-typedef enum tristar_uplo { TRISTAR_LOWER = 'L', TRISTAR_UPPER = 'U' } tristar_uplo;
-typedef enum tristar_diag { TRISTAR_UNIT = 'U', TRISTAR_NON_UNIT = 'N' } tristar_diag;
+/* Which triangle of a view is meant. */
+typedef enum tristar_uplo {
+  TRISTAR_LOWER = 'L', /* on and below the diagonal */
+  TRISTAR_UPPER = 'U'  /* on and above it */
+} tristar_uplo;
+
+/* Whether the diagonal of a triangle is one. */
+typedef enum tristar_diag {
+  TRISTAR_UNIT = 'U',    /* ones, whatever is stored */
+  TRISTAR_NON_UNIT = 'N' /* as stored */
+} tristar_diag;
 
 /* A triangular matrix T as a factor on its own: solves with T, T^T and T^H. Entries of view in the other
  * triangle, and with UNIT those on the diagonal, are not read. Refinement works. Errors: as
@@ -516,8 +554,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_csr(tristar_t *ts, con
 
 /* ---- Plan and solve ---------------------------------------------------------------------------------- */
 
+/* A way of solving with a factor: chunks, and the recorded DAG of tasks over them. */
 typedef struct tristar_plan_s tristar_plan_t;
 
+/* What runs the DAG. */
 typedef enum tristar_engine {
   TRISTAR_ENGINE_AUTO,   /* StarPU tasks, or a plain call where that is predicted to be faster, unless options
                             say how tasks are to be made */
@@ -535,8 +575,8 @@ typedef enum tristar_engine {
  * changes results; where the system refuses it, a line in the log says so. */
 typedef enum tristar_placement {
   TRISTAR_PLACEMENT_AUTO, /* with several NUMA nodes */
-  TRISTAR_PLACEMENT_OFF,
-  TRISTAR_PLACEMENT_ON /* also with one, where it is of no use: for tests */
+  TRISTAR_PLACEMENT_OFF,  /* never */
+  TRISTAR_PLACEMENT_ON    /* also with one, where it is of no use: for tests */
 } tristar_placement;
 
 /* Variants of a solve, to compare them; 0 is what solves fastest here. Yamazaki, Rajamanickam and Ellingwood
@@ -547,6 +587,7 @@ typedef enum tristar_scheduling {
   TRISTAR_SCHEDULING_LEVELS   /* level sets: a barrier after all tasks of the same depth in the DAG */
 } tristar_scheduling;
 
+/* How what a chunk contributes to others gets there. */
 typedef enum tristar_updates {
   TRISTAR_UPDATES_PULL, /* a chunk gathers what its sources left for it, backward what it needs of x */
   TRISTAR_UPDATES_PUSH  /* tasks of their own, one for each pair of chunks, bring it there: forward they add
@@ -554,6 +595,7 @@ typedef enum tristar_updates {
                            backward they copy x of a finished chunk to one that needs it */
 } tristar_updates;
 
+/* How much of the factor is one node of the DAG. */
 typedef enum tristar_granularity {
   TRISTAR_TASKS_CHUNKS,    /* a task for each chunk: many small supernodes, or slices of a large one */
   TRISTAR_TASKS_SUPERNODES /* a task for each supernode, or piece of it of at most 128 columns (8 with
@@ -569,19 +611,21 @@ typedef enum tristar_kernel {
   TRISTAR_KERNEL_SPMV    /* the partitioned inverse */
 } tristar_kernel;
 
+/* What tristar_plan needs to know. Fill it with tristar_plan_options_init first. */
 typedef struct tristar_plan_options {
-  tristar_engine engine;
+  tristar_engine engine;   /* what runs the DAG */
   int64_t nrhs;            /* right-hand sides expected per solve; workspace for them is made now. 0: 1 */
   int64_t chunk_bytes_min; /* floor: no chunk lighter than this, unless the problem is; 0: calibrated */
   int64_t chunk_bytes_max; /* ceiling: panels heavier than this are cut into row slices; 0: by the factor */
   unsigned order_seed;     /* ENGINE_SERIAL: which of the legal orders; 0: the natural one */
-  tristar_placement placement;
-  tristar_scheduling scheduling;
-  tristar_updates updates;
-  tristar_granularity granularity;
-  tristar_kernel kernel;
+  tristar_placement placement;     /* where the factor lies */
+  tristar_scheduling scheduling;   /* when a task may run */
+  tristar_updates updates;         /* how contributions travel */
+  tristar_granularity granularity; /* chunks or supernodes */
+  tristar_kernel kernel;           /* panels or the partitioned inverse */
 } tristar_plan_options;
 
+/* ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, no variant, all else 0. */
 TRISTAR_API void tristar_plan_options_init(tristar_plan_options *options);
 
 /* Chooses chunks, builds the DAG, records the tasks. Immutable afterwards; the result of a solve depends, bit
@@ -593,6 +637,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);
 
+/* Which system is solved. */
 typedef enum tristar_op {
   TRISTAR_N = 'N', /* A X = B */
   TRISTAR_T = 'T', /* A^T X = B */
@@ -605,6 +650,7 @@ typedef enum tristar_op {
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
+/* Which part of A = L D U is solved with. */
 typedef enum tristar_part {
   TRISTAR_PART_ALL, /* op(A) */
   TRISTAR_PART_L,   /* op(L) */
@@ -618,8 +664,8 @@ typedef void (*tristar_end_fn)(void *arg, tristar_status status);
 
 /* How tristar_solve_with is to solve. */
 typedef struct tristar_solve_options {
-  tristar_op op;
-  tristar_part part;
+  tristar_op op;     /* which system is solved */
+  tristar_part part; /* with which part of A */
   /* 0: b and x are in the user's order and scaling where op(A) touches them: the first part to be applied
    * permutes and scales b, the last one x; what stands between parts is in factor order. So, for OP_N, solves
    * with L, D and U one after the other give what ALL gives (for T and C: with U, D and L). 1: b and x are in
@@ -627,22 +673,24 @@ typedef struct tristar_solve_options {
   int factor_order;
   /* Scalars between consecutive rows and consecutive columns (right-hand sides) of b and x. All 0:
    * column-major without gaps. Row-major: row stride nrhs, column stride 1. */
-  int64_t b_row_stride, b_column_stride, x_row_stride, x_column_stride;
+  int64_t b_row_stride, b_column_stride; /* of b */
+  int64_t x_row_stride, x_column_stride; /* of x */
   /* Sparse right-hand sides: b has only b_rows rows; its row i is row b_row[i] of the system (each at most
    * once), all others are zero. NULL: b has all n rows. */
   int64_t b_rows;
-  const int64_t *b_row;
+  const int64_t *b_row; /* b_rows numbers of rows, in any order */
   /* Rows wanted: x has only x_rows rows; its row i becomes row x_row[i] of the solution. NULL: all n rows. */
   int64_t x_rows;
-  const int64_t *x_row;
+  const int64_t *x_row; /* x_rows numbers of rows, in any order */
   /* Only for tristar_solve_start; NULL: none. Called once when the solve has ended. */
   tristar_end_fn end;
-  void *end_arg;
+  void *end_arg; /* handed to end */
 } tristar_solve_options;
 
 /* OP_N, PART_ALL, the user's order, column-major without gaps, all rows. */
 TRISTAR_API void tristar_solve_options_init(tristar_solve_options *options);
 
+/* Figures of one solve. */
 typedef struct tristar_solve_result {
   double share; /* bytes of factor streamed / bytes that the same solve streams with all rows of b and x */
 } tristar_solve_result;
@@ -696,6 +744,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_test(tristar_request_t *reque
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_wait(tristar_request_t **request,
                                                         tristar_solve_result *result);
 
+/* How tristar_solve_refined is to refine. Fill it with tristar_refine_options_init first. */
 typedef struct tristar_refine_options {
   int max_steps;      /* at most this many corrections per right-hand side */
   double tolerance;   /* stop at this componentwise backward error; 0: 4 units of roundoff */
@@ -703,14 +752,17 @@ typedef struct tristar_refine_options {
                          of roundoff; 0: none */
   int forward_error;  /* 1: bound the forward error too; costs solves, see below */
 } tristar_refine_options;
+/* 5 steps, tolerance 0, 30 iterations, no bound of the forward error. */
 TRISTAR_API void tristar_refine_options_init(tristar_refine_options *options);
 
+/* Why refinement ended. */
 typedef enum tristar_stop {
   TRISTAR_STOP_CONVERGED, /* the backward error is within the tolerance */
   TRISTAR_STOP_LIMIT,     /* after max_steps or max_iterations, before that */
   TRISTAR_STOP_STAGNATED  /* the backward error no longer fell, or is not finite */
 } tristar_stop;
 
+/* What refinement has reached. */
 typedef struct tristar_refine_result {
   double backward_error;         /* componentwise, the largest over the right-hand sides; see below */
   double initial_backward_error; /* before the first correction */
@@ -758,6 +810,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
  * of tristar_solve, and UNSUPPORTED: the factor was imported without its matrix. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
+/* Figures of a plan. */
 typedef struct tristar_plan_stats {
   int64_t chunks;        /* with a diagonal part */
   int64_t slices;        /* row slices of big panels */
@@ -770,25 +823,26 @@ typedef struct tristar_plan_stats {
                           of its matrices */
   double
       exact_bytes; /* (nnz(L) + nnz(U)) * bytes of a scalar of the factors: what GB/s figures are based on */
-  double floor_bytes;    /* no chunk lighter than this was wanted, */
-  double ceiling_bytes;  /* and none heavier, but for single panels */
-  int workers;           /* StarPU workers able to run the tasks; 1 without StarPU */
-  const char *scheduler; /* static text; "serial" without StarPU */
-  size_t workspace_bytes;
+  double floor_bytes;     /* no chunk lighter than this was wanted, */
+  double ceiling_bytes;   /* and none heavier, but for single panels */
+  int workers;            /* StarPU workers able to run the tasks; 1 without StarPU */
+  const char *scheduler;  /* static text; "serial" without StarPU */
+  size_t workspace_bytes; /* of the workspace of a solve */
   size_t variant_bytes; /* KERNEL_SPMV: of its matrices, besides the factor; those of op(A) are made at first
                            use */
-  double predicted_seconds; /* of a solve with one right-hand side whose factor comes from memory: the larger
-                               of all of it at the rate of all workers and the heaviest path at that of one,
-                               and the cost of the tasks; by the calibration */
-  double plan_seconds;
+  double predicted_seconds;  /* of a solve with one right-hand side whose factor comes from memory: the larger
+                                of all of it at the rate of all workers and the heaviest path at that of one,
+                                and the cost of the tasks; by the calibration */
+  double plan_seconds;       /* of tristar_plan */
   double last_solve_seconds; /* of the latest solve to end; of a request: until test or wait saw its end */
-  int64_t solves;
+  int64_t solves;            /* with this plan so far */
 } tristar_plan_stats;
+/* Tells the figures of a plan. */
 TRISTAR_API void tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);
 
 /* A figure of every worker, or of every process: its sum, and its smallest, mean and largest value. */
 typedef struct tristar_range {
-  double total, min, mean, max;
+  double total, min, mean, max; /* over all processes */
 } tristar_range;
 
 /* Where the time of the latest solve of a plan to end went. Always noted; costs two looks at the clock for
@@ -803,13 +857,15 @@ typedef struct tristar_solve_stats {
   tristar_range compute_seconds; /* by worker: in tasks of this solve; the calling thread: all of it; */
   tristar_range idle_seconds;    /* the rest of solve_seconds, in which it may have run tasks of others */
 } tristar_solve_stats;
+/* Tells the figures of the latest solve of a plan to end. */
 TRISTAR_API void tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats);
 /* Of one worker in that solve, counted from 0; 0 and 0 where it had none of that number. */
 TRISTAR_API void tristar_worker_seconds(const tristar_plan_t *plan, int worker, double *compute,
                                         double *idle);
 
+/* Figures of tristar_profile. */
 typedef struct tristar_profile_result {
-  int solves;
+  int solves;            /* that were profiled */
   int workers;           /* CPU workers of StarPU */
   double wall_seconds;   /* of all solves */
   double kernel_seconds; /* that workers spent in tasks, over all workers */
@@ -831,32 +887,33 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_profile(tristar_plan_t *plan,
  * chunk of the factor, or multiply with a slice of a large panel; pushes: TRISTAR_UPDATES_PUSH; read, rows,
  * turn and write: TRISTAR_KERNEL_SPMV. */
 typedef enum tristar_step_kind {
-  TRISTAR_STEP_FORWARD_CHUNK,
-  TRISTAR_STEP_FORWARD_SLICE,
-  TRISTAR_STEP_FORWARD_PUSH,
-  TRISTAR_STEP_BACKWARD_CHUNK,
-  TRISTAR_STEP_BACKWARD_SLICE,
-  TRISTAR_STEP_BACKWARD_PUSH,
-  TRISTAR_STEP_READ,
-  TRISTAR_STEP_FORWARD_ROWS,
-  TRISTAR_STEP_TURN,
-  TRISTAR_STEP_BACKWARD_ROWS,
-  TRISTAR_STEP_WRITE,
-  TRISTAR_STEP_BUNDLE,  /* a task with several steps */
-  TRISTAR_STEP_BARRIER, /* a task with none: TRISTAR_SCHEDULING_LEVELS */
-  TRISTAR_STEP_KINDS
+  TRISTAR_STEP_FORWARD_CHUNK,  /* solves with the diagonal part of a chunk, and updates below it */
+  TRISTAR_STEP_FORWARD_SLICE,  /* updates with a slice of a large panel */
+  TRISTAR_STEP_FORWARD_PUSH,   /* adds a pair of chunks' update */
+  TRISTAR_STEP_BACKWARD_CHUNK, /* solves with a chunk */
+  TRISTAR_STEP_BACKWARD_SLICE, /* sums with a slice of a large panel */
+  TRISTAR_STEP_BACKWARD_PUSH,  /* copies x for a pair of chunks */
+  TRISTAR_STEP_READ,           /* reads b */
+  TRISTAR_STEP_FORWARD_ROWS,   /* multiplies with a block of rows */
+  TRISTAR_STEP_TURN,           /* solves with D between the sweeps */
+  TRISTAR_STEP_BACKWARD_ROWS,  /* multiplies with a block of rows */
+  TRISTAR_STEP_WRITE,          /* writes x */
+  TRISTAR_STEP_BUNDLE,         /* a task with several steps */
+  TRISTAR_STEP_BARRIER,        /* a task with none: TRISTAR_SCHEDULING_LEVELS */
+  TRISTAR_STEP_KINDS           /* how many there are */
 } tristar_step_kind;
 
+/* A task of a traced solve, or a step of one. */
 typedef struct tristar_trace_item {
-  tristar_step_kind kind;
-  const char *name;   /* static text */
-  int worker;         /* 0 .. workers - 1 */
-  double start, end;  /* seconds from the beginning of the solve */
-  double bytes;       /* that it streams, about */
-  int64_t chunk;      /* whose columns it works on, of a task: in its first step; -1: none */
-  int64_t number;     /* chunk, slice, pair or block of rows, by its kind; of a task: of its first step */
-  int64_t first_step; /* of the trace; a step's: itself */
-  int64_t steps;      /* of a task: that many follow each other; of a step: 1 */
+  tristar_step_kind kind; /* what is done */
+  const char *name;       /* static text */
+  int worker;             /* 0 .. workers - 1 */
+  double start, end;      /* seconds from the beginning of the solve */
+  double bytes;           /* that it streams, about */
+  int64_t chunk;          /* whose columns it works on, of a task: in its first step; -1: none */
+  int64_t number;         /* chunk, slice, pair or block of rows, by its kind; of a task: of its first step */
+  int64_t first_step;     /* of the trace; a step's: itself */
+  int64_t steps;          /* of a task: that many follow each other; of a step: 1 */
   int64_t first_before, befores; /* waits for items before[first_before ..] of the same list */
   int critical;                  /* it is on the longest chain of measured durations */
   int binding; /* of a task: it bound the time. The last task to end did, and so did, of each that did, what
@@ -865,7 +922,7 @@ typedef struct tristar_trace_item {
 
 /* An item waits for items with lower numbers only. */
 typedef struct tristar_trace_list {
-  int64_t count, edges;
+  int64_t count, edges;     /* items; entries of before */
   tristar_trace_item *item; /* count */
   int64_t *before;          /* edges */
   double critical_seconds;  /* of the longest chain: no number of workers can be faster */
@@ -873,11 +930,11 @@ typedef struct tristar_trace_list {
 
 /* One solve, task by task, and step by step within the tasks. */
 typedef struct tristar_trace_s {
-  int workers;           /* CPU workers of StarPU; 1: the solve ran on the calling thread */
-  double seconds;        /* from its begin to its end */
-  const char *scheduler; /* static text; "serial" without StarPU */
-  tristar_trace_list tasks, steps;
-  void *owner; /* of the library */
+  int workers;                     /* CPU workers of StarPU; 1: the solve ran on the calling thread */
+  double seconds;                  /* from its begin to its end */
+  const char *scheduler;           /* static text; "serial" without StarPU */
+  tristar_trace_list tasks, steps; /* of StarPU; of the DAG, within the tasks */
+  void *owner;                     /* of the library */
 } tristar_trace_t;
 
 /* Two solves as by tristar_solve, the first one as a warm-up; of the second one every task notes when and
@@ -923,15 +980,18 @@ typedef enum tristar_map {
 } tristar_map;
 
 /* The shape of broadcasts and reductions in a grid. */
-typedef enum tristar_tree { TRISTAR_TREE_BINARY, TRISTAR_TREE_FLAT } tristar_tree;
+typedef enum tristar_tree {
+  TRISTAR_TREE_BINARY, /* log2 of the processes many steps */
+  TRISTAR_TREE_FLAT    /* one process sends to, or receives from, all others */
+} tristar_tree;
 
 /* px * py * pz processes, pz grids of px x py: grid z works on leaf z of the separator tree and on the
  * ancestors of that leaf. Rank p + px (q + py z) is process (p, q) of grid z. */
 typedef struct tristar_layout {
   int px, py, pz;              /* each at least 1; pz a power of two, at most leaf_parts of the analysis */
   tristar_algorithm algorithm; /* the same for pz = 1 */
-  tristar_map map;
-  tristar_tree tree;
+  tristar_map map;             /* who has which blocks in a grid */
+  tristar_tree tree;           /* the shape of broadcasts and reductions */
 } tristar_layout;
 
 /* 1 x 1 x 1, NEW, SUBTREE, BINARY. */
@@ -939,19 +999,20 @@ TRISTAR_API void tristar_layout_init(tristar_layout *layout);
 
 /* Messages of one solve, and their bytes. What all processes send together they receive together. */
 typedef struct tristar_messages {
-  tristar_range sent, received, sent_bytes, received_bytes;
+  tristar_range sent, received, sent_bytes, received_bytes; /* per process, in one solve */
 } tristar_messages;
 
+/* What a solve sends, over all processes. */
 typedef struct tristar_traffic {
-  int64_t ranks;
+  int64_t ranks;         /* px py pz */
   int64_t chunks;        /* of the solve, copies not counted */
   int64_t spread_chunks; /* that have their rows on several processes of a grid */
   int grid_steps; /* steps of messages between grids, one after the other: log2 pz; BASELINE: 2 log2 pz */
   tristar_messages broadcast, reduction; /* within grids: parts of x that go out, sums that come in */
   tristar_messages grids;                /* between grids */
-  tristar_messages all;
-  tristar_range factor_bytes; /* of one triangular factor as stored, with all copies */
-  double balance;             /* factor_bytes.max / factor_bytes.mean; 1 if there is none */
+  tristar_messages all;                  /* the sum of these three */
+  tristar_range factor_bytes;            /* of one triangular factor as stored, with all copies */
+  double balance;                        /* factor_bytes.max / factor_bytes.mean; 1 if there is none */
 } tristar_traffic;
 
 /* Counts what a solve with nrhs right-hand sides sends in this layout, forward and backward, without doing or

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-#define TRISTAR_ADAPTER_FORMAT __attribute__((format(printf, 6, 7)))
+#define TRISTAR_ADAPTER_FORMAT __attribute__((format(printf, 6, 7))) /* its text is one of printf */
 #else
 #define TRISTAR_ADAPTER_FORMAT
 #endif

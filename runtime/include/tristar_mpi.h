@@ -44,6 +44,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_gather(tristar_t *ts, 
                                                                  const tristar_view *rows,
                                                                  tristar_matrix_t **matrix);
 
+/* A factor spread over the ranks of a communicator, ready to solve. */
 typedef struct tristar_distributed_s tristar_distributed_t;
 
 /* How messages go. */
@@ -53,13 +54,15 @@ typedef enum tristar_transport {
   TRISTAR_TRANSPORT_STARPU_MPI /* StarPU-MPI's detached messages; needs MPI_THREAD_MULTIPLE */
 } tristar_transport;
 
+/* What tristar_distribute needs to know. Fill it with tristar_distributed_options_init first. */
 typedef struct tristar_distributed_options {
-  tristar_layout layout;
-  tristar_transport transport;
-  tristar_engine engine; /* AUTO: tasks, unless the context has no StarPU */
-  int64_t nrhs;          /* right-hand sides to prepare for; 0: 1 */
+  tristar_layout layout;       /* how the ranks share the factor */
+  tristar_transport transport; /* how messages go */
+  tristar_engine engine;       /* AUTO: tasks, unless the context has no StarPU */
+  int64_t nrhs;                /* right-hand sides to prepare for; 0: 1 */
 } tristar_distributed_options;
 
+/* The layout of tristar_layout_init, TRANSPORT_AUTO, ENGINE_AUTO, one right-hand side. */
 TRISTAR_API void tristar_distributed_options_init(tristar_distributed_options *options);
 
 /* Collective. Spreads a factor that rank 0 has (factor; NULL on all others) over the ranks of comm, which are
@@ -93,26 +96,27 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve(tristar_dis
 
 /* Messages of one class that a rank sent. */
 typedef struct tristar_message_count {
-  int64_t messages, bytes;
+  int64_t messages, bytes; /* sent in one solve */
 } tristar_message_count;
 
 /* Of one rank. Seconds: of its latest solve, all its workers together but for the first three. */
 typedef struct tristar_distributed_stats {
-  int rank, workers;
-  int64_t chunks, tasks;        /* tasks: steps of a solve */
-  double factor_bytes;          /* held here */
-  double distribute_seconds;    /* of tristar_distribute */
-  double solve_seconds;         /* from b to x, with the following two */
-  double redistribute_seconds;  /* rows of b and x from and to the ranks that own them */
-  double sweep_seconds;         /* both sweeps */
-  double compute_seconds;       /* in steps */
-  double xy_seconds, z_seconds; /* waiting for messages of the own grid, and of other grids */
-  double idle_seconds;          /* waiting for other tasks */
-  tristar_message_count broadcast,
-      reduction;               /* within the grid: parts of x, sums; sent in the latest solve */
-  tristar_message_count grids; /* between grids */
+  int rank, workers;               /* its number, and its CPU workers */
+  int64_t chunks, tasks;           /* tasks: steps of a solve */
+  double factor_bytes;             /* held here */
+  double distribute_seconds;       /* of tristar_distribute */
+  double solve_seconds;            /* from b to x, with the following two */
+  double redistribute_seconds;     /* rows of b and x from and to the ranks that own them */
+  double sweep_seconds;            /* both sweeps */
+  double compute_seconds;          /* in steps */
+  double xy_seconds, z_seconds;    /* waiting for messages of the own grid, and of other grids */
+  double idle_seconds;             /* waiting for other tasks */
+  tristar_message_count broadcast; /* within the grid: parts of x; sent in the latest solve, as the others */
+  tristar_message_count reduction; /* within the grid: sums */
+  tristar_message_count grids;     /* between grids */
 } tristar_distributed_stats;
 
+/* Tells the figures of this rank. Not collective. */
 TRISTAR_API void tristar_distributed_get_stats(const tristar_distributed_t *distributed,
                                                tristar_distributed_stats *stats);
 /* Collective. all: as many as there are ranks, written on rank 0; not read elsewhere. Errors: RUNTIME. */

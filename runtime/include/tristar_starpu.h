@@ -33,9 +33,10 @@
 extern "C" {
 #endif
 
+/* How an inserted solve is to solve. Fill it with tristar_insert_options_init first. */
 typedef struct tristar_insert_options {
-  tristar_op op;
-  tristar_part part;
+  tristar_op op;     /* which system is solved */
+  tristar_part part; /* with which part of A */
   /* At most so many inserted solves of the plan may be unfinished, each with a workspace; 0: 16. Where there
    * are as many, the call waits for one of them to end, which must not need anything that the caller holds.
    */
@@ -45,7 +46,7 @@ typedef struct tristar_insert_options {
   /* Called once if the insertion succeeds: when x holds the solution, before x is released to the tasks that
    * wait for it; or with the status of a solve that failed. NULL: none. */
   tristar_end_fn end;
-  void *end_arg;
+  void *end_arg; /* handed to end */
 } tristar_insert_options;
 
 /* OP_N, PART_ALL, 16 in flight, no `end`. */

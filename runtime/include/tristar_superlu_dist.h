@@ -29,9 +29,11 @@ extern "C" {
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_s(
     tristar_t *ts, int64_t n, const sLUstruct_t *LUstruct, const sScalePermstruct_t *ScalePermstruct,
     const gridinfo_t *grid, const tristar_view *matrix, tristar_factor_t **factor);
+/* The same for double. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_d(
     tristar_t *ts, int64_t n, const dLUstruct_t *LUstruct, const dScalePermstruct_t *ScalePermstruct,
     const gridinfo_t *grid, const tristar_view *matrix, tristar_factor_t **factor);
+/* The same for double complex. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_z(
     tristar_t *ts, int64_t n, const zLUstruct_t *LUstruct, const zScalePermstruct_t *ScalePermstruct,
     const gridinfo_t *grid, const tristar_view *matrix, tristar_factor_t **factor);
@@ -42,9 +44,11 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_z(
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_superlu_dist_s(
     tristar_factor_t *factor, int64_t n, const sLUstruct_t *LUstruct,
     const sScalePermstruct_t *ScalePermstruct, const gridinfo_t *grid, const tristar_view *matrix);
+/* The same for double. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_superlu_dist_d(
     tristar_factor_t *factor, int64_t n, const dLUstruct_t *LUstruct,
     const dScalePermstruct_t *ScalePermstruct, const gridinfo_t *grid, const tristar_view *matrix);
+/* The same for double complex. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_superlu_dist_z(
     tristar_factor_t *factor, int64_t n, const zLUstruct_t *LUstruct,
     const zScalePermstruct_t *ScalePermstruct, const gridinfo_t *grid, const tristar_view *matrix);
