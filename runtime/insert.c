@@ -7,45 +7,28 @@
  *
  * Reads   handles, options, the data of b.   Writes  the data of x.
  * Invariants
- *   - each handle is acquired once: to read, to write, or, where it is in b and x, for both
- *   - all handles of an insertion are asked for before those of the next one in the context, so that no two
- * wait for each other
- *   - `waiting` counts the handles that were not granted, and one for who asks for them; nothing starts
- * before
  *   - the data of the handles is used, and `end` is called, after all are granted and before any is released
  *   - an insertion is freed by its end; who has asked for its handles does not touch it any more */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "codelets/host_task.h"
 #include "runtime/happens_before.h"
 #include "runtime/idle.h"
 #include "runtime/in_flight.h"
-#include "runtime/operand.h"
+#include "runtime/holds.h"
 #include "runtime/request.h"
 #include "tristar_starpu.h"
 
 #define IN_FLIGHT_DEFAULT 16
 
-typedef struct tsi_insertion tsi_insertion;
-
-typedef struct tsi_hold {
-  tsi_insertion *insertion;
-  starpu_data_handle_t handle;
-  enum starpu_data_access_mode mode;
-  bool held; /* or asked for */
-} tsi_hold;
-
-struct tsi_insertion {
+typedef struct tsi_insertion {
   tristar_request_t request; /* first member: its `ended` finds the insertion */
   tsi_operand b, x;
-  tsi_hold *hold;
-  int64_t holds;
-  _Atomic(int64_t) waiting;
+  tsi_holds holds;
   tsi_host_task body;   /* of a request without tasks */
   _Atomic(int) columns; /* of body */
-};
+} tsi_insertion;
 
 void tristar_insert_options_init(tristar_insert_options *options) {
   memset(options, 0, sizeof *options);
@@ -55,20 +38,11 @@ void tristar_insert_options_init(tristar_insert_options *options) {
 static void insertion_free(tsi_env *env, tsi_insertion *insertion) {
   tsi_operand_finish(env, &insertion->b);
   tsi_operand_finish(env, &insertion->x);
-  TSI_FREE(env, insertion->hold);
+  tsi_holds_finish(env, &insertion->holds);
   TSI_FREE(env, insertion);
 }
 
 /* ---- The end ------------------------------------------------------------------------------------------- */
-
-static void release_handles(tsi_insertion *insertion) {
-  for (int64_t k = 0; k < insertion->holds; k++) {
-    tsi_hold *hold = &insertion->hold[k];
-    if (!hold->held) continue;
-    TSI_HAPPENS_BEFORE(hold->handle);
-    starpu_data_release_on_node(hold->handle, STARPU_MAIN_RAM);
-  }
-}
 
 static void end_inserted(tristar_request_t *r) {
   tsi_insertion *insertion = (tsi_insertion *)r;
@@ -81,7 +55,7 @@ static void end_inserted(tristar_request_t *r) {
     tsi_log(env, TRISTAR_LOG_ERROR, "an inserted solve failed: %s", tristar_status_name(status));
   tsi_in_flight_free_place(plan);
   if (r->end) r->end(r->end_arg, status);
-  release_handles(insertion);
+  tsi_holds_release(&insertion->holds);
   insertion_free(env, insertion);
   tsi_in_flight_finish_inserted(plan, status);
 }
@@ -164,10 +138,11 @@ static void submit_whole(tsi_insertion *insertion) {
   end_inserted(r);
 }
 
-static void begin(tsi_insertion *insertion) {
+/* All handles are there. */
+static void begin(void *arg, tristar_status status) {
+  tsi_insertion *insertion = arg;
   tristar_request_t *r = &insertion->request;
-  for (int64_t k = 0; k < insertion->holds; k++)
-    if (insertion->hold[k].held) TSI_HAPPENS_AFTER(insertion->hold[k].handle);
+  tsi_request_fail(r, status);
   if (r->status == TRISTAR_OK) tsi_request_fail(r, choose_arrays(insertion));
   if (r->ended)
     tsi_request_launch(r);
@@ -175,65 +150,7 @@ static void begin(tsi_insertion *insertion) {
     submit_whole(insertion);
 }
 
-/* One handle more is granted. The last one may be granted here and now, or on a worker. */
-static void granted(void *arg) {
-  tsi_insertion *insertion = ((tsi_hold *)arg)->insertion;
-  if (atomic_fetch_sub(&insertion->waiting, 1) == 1) begin(insertion);
-}
-
-static void ask_for_handles(tsi_insertion *insertion) {
-  tristar_request_t *r = &insertion->request;
-  pthread_mutex_t *order = &r->plan->ts->solves.order;
-  pthread_mutex_lock(order);
-  for (int64_t k = 0; k < insertion->holds; k++) {
-    tsi_hold *hold = &insertion->hold[k];
-    hold->held = true; /* `granted` may come before the call returns */
-    const int code = starpu_data_acquire_on_node_cb_sequential_consistency(hold->handle, STARPU_MAIN_RAM,
-                                                                           hold->mode, granted, hold, 1);
-    if (code == 0) continue;
-    hold->held = false;
-    tsi_request_fail(r, tsi_fail(&r->plan->ts->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
-                                 "starpu_data_acquire_on_node_cb gave %d", code));
-    atomic_fetch_sub(&insertion->waiting, 1);
-  }
-  pthread_mutex_unlock(order);
-  granted(&insertion->hold[0]);
-}
-
 /* ---- The insertion ------------------------------------------------------------------------------------- */
-
-static int compare_holds(const void *left, const void *right) {
-  const uintptr_t a = (uintptr_t)((const tsi_hold *)left)->handle,
-                  b = (uintptr_t)((const tsi_hold *)right)->handle;
-  return (a > b) - (a < b);
-}
-
-/* Each handle once; their order among each other does not matter. */
-static tristar_status list_holds(tsi_env *env, tsi_insertion *insertion) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_operand *operand[2] = {&insertion->b, &insertion->x};
-  tsi_hold *hold;
-  int64_t count = 0, kept = 0;
-  TSI_TRY(TSI_ALLOC_ZERO(env, insertion->hold, insertion->b.count + insertion->x.count));
-  hold = insertion->hold;
-  for (int i = 0; i < 2; i++)
-    for (int64_t k = 0; k < operand[i]->count; k++)
-      hold[count++] = (tsi_hold){insertion, operand[i]->piece[k].handle, i == 0 ? STARPU_R : STARPU_W, false};
-  qsort(hold, (size_t)count, sizeof *hold, compare_holds);
-  for (int64_t k = 0; k < count; k++) {
-    if (kept == 0 || hold[kept - 1].handle != hold[k].handle) {
-      hold[kept++] = hold[k];
-      continue;
-    }
-    if ((hold[kept - 1].mode & STARPU_W) && (hold[k].mode & STARPU_W))
-      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a handle is twice a piece of x");
-    hold[kept - 1].mode = (enum starpu_data_access_mode)(hold[kept - 1].mode | hold[k].mode);
-  }
-  insertion->holds = kept;
-  atomic_store(&insertion->waiting, kept + 1);
-out:
-  return status;
-}
 
 static tristar_status create_operands(tristar_plan_t *plan, tsi_insertion *insertion, int64_t b_pieces,
                                       const starpu_data_handle_t *b, int64_t x_pieces,
@@ -249,7 +166,7 @@ static tristar_status create_operands(tristar_plan_t *plan, tsi_insertion *inser
   if (insertion->b.columns != insertion->x.columns)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b has %" PRId64 " right-hand sides, but x has %" PRId64,
              insertion->b.columns, insertion->x.columns);
-  TSI_TRY(list_holds(env, insertion));
+  TSI_TRY(tsi_holds_create(env, &insertion->b, &insertion->x, &insertion->holds));
 out:
   return status;
 }
@@ -296,7 +213,7 @@ tristar_status tristar_solve_insert_pieces(tristar_plan_t *plan, const tristar_i
   TSI_TRY(tsi_in_flight_insert(plan, limit, options->busy != 0));
   counted = true;
   TSI_TRY(insertion_create(plan, options, insertion));
-  ask_for_handles(insertion);
+  tsi_holds_ask(plan->ts, &insertion->holds, begin, insertion);
   return TRISTAR_OK;
 out:
   if (insertion) insertion_free(env, insertion);
