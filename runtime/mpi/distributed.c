@@ -9,6 +9,7 @@
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
 #include "runtime/layout_words.h"
+#include "runtime/mpi/inserted.h"
 #include "runtime/mpi/mailbox.h"
 
 void tristar_distributed_options_init(tristar_distributed_options *options) {
@@ -219,6 +220,7 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   tristar_distributed_t *d = *distributed;
   tsi_env *env = &d->ts->env;
   *distributed = NULL;
+  tsi_inserted_destroy(d);
   for (int s = 0; s < TSI_SLOTS; s++) {
     tsi_slot_release(&d->slot[s]);
     TSI_FREE(env, d->slot[s].buffer);
@@ -235,6 +237,7 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
 tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TRISTAR_ERR_ARGUMENT;
+  tsi_inserted_drain(d);
   tsi_env *env = &d->ts->env;
   status = check_factor(env, factor, tsi_transport_rank(d->transport));
   if (status == TRISTAR_OK && factor != NULL) {

@@ -39,8 +39,10 @@ struct tristar_distributed_s {
   tsi_index panels; /* of the factor, and entries: to know it again */
   tsi_count nnz_stored;
   tristar_distributed_stats stats;
-  bool valid; /* values are in place */
+  bool valid;                    /* values are in place */
+  struct tsi_inserted *inserted; /* NULL: no solve was inserted */
 };
+typedef struct tsi_inserted tsi_inserted;
 
 /* Collective. The slot for nrhs right-hand sides, made at its first use. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot **out);
@@ -50,6 +52,12 @@ void tsi_slot_release(tsi_slot *slot);
 /* d->in and d->out for the blocks of d->first. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_distributed_list_rows(tristar_distributed_t *d);
 void tsi_distributed_release_rows(tristar_distributed_t *d);
+/* Collective. first: ranks + 1, the same on all ranks and right; nothing is done if these are the blocks
+ * already. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t *first);
+/* tristar_distributed_solve, while solves may be inserted. */
+TRISTAR_CHECKED tristar_status tsi_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs,
+                                                     const void *b, int64_t ldb, void *x, int64_t ldx);
 
 /* What all ranks must know of a factor before they can make their shares; on ranks other than 0 allocated, to
  * be freed by tsi_known_release. */

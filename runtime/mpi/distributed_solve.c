@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "runtime/clock.h"
-#include "runtime/mpi/distributed.h"
+#include "runtime/mpi/inserted.h"
 #include "runtime/mpi/mailbox.h"
 
 /* ---- Rows of the user --------------------------------------------------------------------------------- */
@@ -29,9 +29,17 @@ out:
   return status;
 }
 
+/* Collective: the blocks of d->first, on all ranks or on none. */
+static tristar_status adopt_rows(tristar_distributed_t *d) {
+  const tristar_status status = tsi_transport_agree(d->transport, tsi_distributed_list_rows(d));
+  if (status != TRISTAR_OK) tsi_distributed_release_rows(d);
+  return status;
+}
+
 tristar_status tristar_distributed_set_rows(tristar_distributed_t *d, int64_t first, int64_t rows) {
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TRISTAR_ERR_ARGUMENT;
+  tsi_inserted_drain(d);
   tsi_env *env = &d->ts->env;
   const int ranks = tsi_transport_size(d->transport), me = tsi_transport_rank(d->transport);
   const int64_t own[2] = {first, rows};
@@ -51,10 +59,17 @@ tristar_status tristar_distributed_set_rows(tristar_distributed_t *d, int64_t fi
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the ranks pass %" PRId64 " rows together, not %" PRId64, next, d->n);
   for (int r = 0; r < ranks; r++) d->first[r] = all[2 * r];
   d->first[ranks] = d->n;
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_distributed_list_rows(d)));
+  TSI_TRY(adopt_rows(d));
 out:
   TSI_FREE(env, all);
   return status;
+}
+
+tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t *first) {
+  const size_t bytes = (size_t)(tsi_transport_size(d->transport) + 1) * sizeof *first;
+  if (d->in && d->out && memcmp(d->first, first, bytes) == 0) return TRISTAR_OK;
+  memcpy(d->first, first, bytes);
+  return adopt_rows(d);
 }
 
 /* ---- Solves ------------------------------------------------------------------------------------------- */
@@ -98,13 +113,16 @@ out:
   return status;
 }
 
-/* Collective. The buffer of a slot for rows.h. */
+/* Collective. The buffer of a slot for rows.h: on all ranks or on none. */
 static tristar_status need_buffer(tristar_distributed_t *d, tsi_slot *slot, tsi_index stride) {
   if (slot->buffer) return TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
   const tsi_count rows = tsi_count_max(d->in->users + d->in->homes, d->out->users + d->out->homes);
-  return tsi_transport_agree(d->transport,
-                             tsi_allocate(&d->ts->env, (size_t)(rows * stride), d->process->user_bytes,
-                                          __func__, __FILE__, __LINE__, &slot->buffer));
+  const tristar_status status =
+      tsi_transport_agree(d->transport, tsi_allocate(env, (size_t)(rows * stride), d->process->user_bytes,
+                                                     __func__, __FILE__, __LINE__, &slot->buffer));
+  if (status != TRISTAR_OK) TSI_FREE(env, slot->buffer);
+  return status;
 }
 
 static void add_times(tristar_distributed_stats *stats, const tsi_process_times *times) {
@@ -147,11 +165,13 @@ static tristar_status solve_block(tristar_distributed_t *d, tristar_op op, tsi_i
   TSI_TRY(tsi_rows_to_homes(env, plain ? d->in : d->out, comm, p->user_bytes, nrhs, b, ldb, slot->b, columns,
                             slot->buffer));
   const double there = tsi_clock();
-  TSI_TRY(tsi_process_solve(slot->run, op, nrhs, slot->b, slot->x, &times));
+  /* whoever fails goes on with the others, and tells it afterwards */
+  const tristar_status mine = tsi_process_solve(slot->run, op, nrhs, slot->b, slot->x, &times);
   const double solved = tsi_clock();
   TSI_TRY(tsi_rows_to_users(env, plain ? d->out : d->in, comm, p->user_bytes, nrhs, slot->x, columns, x, ldx,
                             slot->buffer));
   d->stats.redistribute_seconds += there - begin + tsi_clock() - solved;
+  TSI_TRY(tsi_transport_agree(d->transport, mine));
   add_times(&d->stats, &times);
   count_messages(d, stride);
 out:
@@ -164,10 +184,9 @@ static void reset_stats(tristar_distributed_stats *stats) {
   stats->broadcast = stats->reduction = stats->grids = (tristar_message_count){0, 0};
 }
 
-tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
-                                         int64_t ldb, void *x, int64_t ldx) {
+tristar_status tsi_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
+                                     int64_t ldb, void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
-  if (d == NULL) return TRISTAR_ERR_ARGUMENT;
   const double begin = tsi_clock();
   const size_t bytes = d->process->user_bytes;
   TSI_TRY(agree_on_arguments(d, check_arguments(d, op, nrhs, b, ldb, x, ldx), op, nrhs));
@@ -181,15 +200,24 @@ out:
   return status;
 }
 
+tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
+                                         int64_t ldb, void *x, int64_t ldx) {
+  if (d == NULL) return TRISTAR_ERR_ARGUMENT;
+  tsi_inserted_drain(d);
+  return tsi_distributed_solve(d, op, nrhs, b, ldb, x, ldx);
+}
+
 /* ---- Statistics --------------------------------------------------------------------------------------- */
 
 void tristar_distributed_get_stats(const tristar_distributed_t *d, tristar_distributed_stats *stats) {
+  tsi_inserted_drain(d);
   *stats = d->stats;
 }
 
 tristar_status tristar_distributed_gather_stats(const tristar_distributed_t *d,
                                                 tristar_distributed_stats *all) {
   tristar_status status = TRISTAR_OK;
+  tsi_inserted_drain(d);
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Gather",
                   MPI_Gather(&d->stats, (int)sizeof d->stats, MPI_BYTE, all, (int)sizeof d->stats, MPI_BYTE,
                              0, tsi_transport_comm(d->transport))));

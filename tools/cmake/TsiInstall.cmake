@@ -12,7 +12,7 @@ foreach(name IN LISTS tsi_adapters_off)
   list(APPEND tsi_headers_off PATTERN tristar_${name}.h EXCLUDE)
 endforeach()
 if(NOT TRISTAR_HAVE_MPI)
-  list(APPEND tsi_headers_off PATTERN tristar_mpi.h EXCLUDE)
+  list(APPEND tsi_headers_off PATTERN "*_mpi.h" EXCLUDE)
 endif()
 install(DIRECTORY runtime/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h"
         ${tsi_headers_off})
