@@ -1,4 +1,4 @@
-/* What several examples share: errors, memory, the clock, numbers on the command line.
+/* What several examples share: errors, memory, the clock, numbers on the command line, sums of bits.
  *
  * Reads   its arguments.   Writes  messages to stderr.
  *
@@ -46,6 +46,14 @@ static inline int example_number(const char *text, int least, int most) {
     exit(EXIT_FAILURE);
   }
   return (int)number;
+}
+
+/* Continues a checksum of bits (FNV-1a); 0 begins one. */
+static inline uint64_t example_bits(uint64_t sum, const void *data, size_t bytes) {
+  const unsigned char *byte = data;
+  if (sum == 0) sum = 14695981039346656037u;
+  for (size_t k = 0; k < bytes; k++) sum = (sum ^ byte[k]) * 1099511628211u;
+  return sum;
 }
 
 #endif
