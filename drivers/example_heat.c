@@ -24,8 +24,7 @@
 #include "example_tasks.h"
 #include "example_watch.h"
 
-enum { BLOCKS = 4 };
-enum { SOURCE, SUM, SOLVE, OUTPUT, PARTS };
+enum { BLOCKS = 4, SOURCE = 0, SUM, SOLVE, OUTPUT, PARTS };
 static const char *const part_name[PARTS] = {"source", "sum", "solve", "output"};
 
 typedef struct simulation {
