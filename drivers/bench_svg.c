@@ -13,7 +13,7 @@
 #include "drivers/bench.h"
 #include "drivers/console.h"
 #include "drivers/report.h"
-#include "drivers/svg.h"
+#include "drivers/picture.h"
 
 /* Pixels. */
 enum {

@@ -11,12 +11,9 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <tristar.h>
+
+#include "example.h"
 
 #define EXAMPLE_WORKERS 2
 #define EXAMPLE_SOLVES 11 /* solves whose median is told */
@@ -31,31 +28,6 @@ typedef struct example_problem {
   double *b;     /* a right-hand side: random numbers in [-1, 1) */
   double *x, *y; /* for the solution of the other library, and for that of TriStar */
 } example_problem;
-
-static inline void example_die(const char *what, const char *why) {
-  fprintf(stderr, "%s: %s\n", what, why);
-  exit(EXIT_FAILURE);
-}
-
-/* Ends the program, with TriStar's message, unless status is TRISTAR_OK. */
-static inline void example_check(tristar_t *ts, tristar_status status) {
-  char message[512] = "";
-  if (status == TRISTAR_OK) return;
-  if (ts != NULL) tristar_error(ts, message, sizeof message);
-  example_die(tristar_status_name(status), message);
-}
-
-static inline void *example_allocate(size_t count, size_t size) {
-  void *memory = calloc(count > 0 ? count : 1, size);
-  if (memory == NULL) example_die("calloc", "out of memory");
-  return memory;
-}
-
-static inline double example_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static inline int example_compare(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;

@@ -1,5 +1,5 @@
-/* The page around a picture, for files that end in .html: see svg.h. Everything is in the page itself. */
-#include "drivers/svg.h"
+/* The page around a picture, for files that end in .html: see picture.h. Everything is in the page itself. */
+#include "drivers/picture.h"
 
 void tsi_html_head(FILE *file, const char *title) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>TriStar: ", file);

@@ -5,7 +5,7 @@
 #ifndef TSI_DRIVERS_PLOT_H
 #define TSI_DRIVERS_PLOT_H
 
-#include "drivers/svg.h"
+#include "drivers/picture.h"
 
 /* plot_gantt.c: workers x time, task by task. */
 bool tsi_plot_gantt(tsi_session *s, const tristar_trace_t *trace);

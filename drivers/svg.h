@@ -1,15 +1,13 @@
-/* What the pictures share: files, heads, texts, colours, axes.
+/* What the pictures share: heads, texts, colours, axes.
  *
- * Reads   what it is given.   Writes  SVG; where the name of the file ends in .html, a page around it that
- * needs nothing else: it shows what a <title> says about the thing under the pointer, and zooms. An <svg
- * id="time"> in it is zoomed along its width only, and the ticks below it follow.
+ * Reads   what it is given.   Writes  SVG.
  * Invariants: texts that come from outside (names of matrices) are written with tsi_svg_text. */
 #ifndef TSI_DRIVERS_SVG_H
 #define TSI_DRIVERS_SVG_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
-
-#include "drivers/session.h"
 
 /* One character of a text; those that mean something to XML as entities, control characters as ?. */
 static inline void tsi_svg_put(FILE *file, unsigned char letter) {
@@ -23,29 +21,6 @@ void tsi_svg_text(FILE *file, const char *text, size_t most);
 
 /* The first tag, and a white background. */
 void tsi_svg_head(FILE *file, double width, double height);
-
-/* ---- Files -------------------------------------------------------------------------------------------- */
-
-typedef struct tsi_picture {
-  tsi_session *s;
-  const char *path;
-  FILE *file;
-  bool html;
-} tsi_picture;
-
-/* Opens the file and begins the picture. Pixels. */
-bool tsi_picture_begin(tsi_picture *p, tsi_session *s, const char *path, double width, double height);
-/* Ends it. False with a message if any of it could not be written. */
-bool tsi_picture_end(tsi_picture *p);
-
-/* "What it is of MATRIX", in large letters, and a line below it, which must be free of what means something
- * to XML. Both begin at x. */
-void tsi_picture_title(const tsi_picture *p, double x, const char *what);
-__attribute__((format(printf, 3, 4))) void tsi_picture_subtitle(const tsi_picture *p, double x,
-                                                                const char *format, ...);
-/* Around the picture, for .html. */
-void tsi_html_head(FILE *file, const char *title);
-void tsi_html_tail(FILE *file);
 
 /* ---- Colours ------------------------------------------------------------------------------------------ */
 

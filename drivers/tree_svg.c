@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "drivers/report.h"
-#include "drivers/svg.h"
+#include "drivers/picture.h"
 #include "drivers/tree.h"
 
 /* Pixels. */
