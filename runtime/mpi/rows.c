@@ -26,6 +26,10 @@ static void count_rows(const counter *c, tsi_rows *rows) {
   for (int r = 0; r < rows->ranks; r++)
     for (int64_t i = c->first[r]; i < c->first[r + 1]; i++) {
       const int home = home_of(c, i);
+      if (r == me && home == me) {
+        rows->own++;
+        continue;
+      }
       if (r == me) rows->user_count[home]++;
       if (home == me) rows->home_count[r]++;
     }
@@ -40,10 +44,15 @@ static void count_rows(const counter *c, tsi_rows *rows) {
 
 static void list_rows(const counter *c, tsi_rows *rows) {
   const int me = c->process->share->rank;
-  tsi_count at = 0;
+  tsi_count at = 0, own = 0;
   for (int r = 0; r < rows->ranks; r++)
     for (int64_t i = c->first[r]; i < c->first[r + 1]; i++) {
       const int home = home_of(c, i);
+      if (r == me && home == me) {
+        rows->own_user[own] = (tsi_index)(i - c->first[me]);
+        rows->own_home[own++] = local_column(c, i);
+        continue;
+      }
       if (r == me) rows->user[rows->user_first[home]++] = (tsi_index)(i - c->first[me]);
       if (home == me) rows->home[at++] = local_column(c, i);
     }
@@ -63,6 +72,8 @@ tristar_status tsi_rows_create(tsi_env *env, const tsi_process *process, int ran
   TSI_TRY(TSI_ALLOC(env, rows->home_count, ranks));
   TSI_TRY(TSI_ALLOC(env, rows->home_first, ranks));
   count_rows(&c, rows);
+  TSI_TRY(TSI_ALLOC(env, rows->own_user, rows->own));
+  TSI_TRY(TSI_ALLOC(env, rows->own_home, rows->own));
   TSI_TRY(TSI_ALLOC(env, rows->user, rows->users));
   TSI_TRY(TSI_ALLOC(env, rows->home, rows->homes));
   list_rows(&c, rows);
@@ -74,6 +85,8 @@ out:
 
 void tsi_rows_destroy(tsi_env *env, tsi_rows **rows) {
   if (*rows == NULL) return;
+  TSI_FREE(env, (*rows)->own_user);
+  TSI_FREE(env, (*rows)->own_home);
   TSI_FREE(env, (*rows)->user_count);
   TSI_FREE(env, (*rows)->user_first);
   TSI_FREE(env, (*rows)->home_count);
@@ -112,6 +125,26 @@ static void copy_rows(bool pack, size_t bytes, tsi_count count, const tsi_index 
   }
 }
 
+#define COPY_OWN(type)                                                                                       \
+  for (tsi_count e = 0; e < rows->own; e++)                                                                  \
+    for (tsi_index c = 0; c < nrhs; c++)                                                                     \
+      ((type *)to)[to_row[e] + c * to_ld] = ((const type *)from)[from_row[e] + c * from_ld];
+
+/* Rows that stay on this rank. */
+static void copy_own(const tsi_rows *rows, size_t bytes, tsi_index nrhs, const tsi_index *from_row,
+                     const void *from, int64_t from_ld, const tsi_index *to_row, void *to, int64_t to_ld) {
+  switch (bytes) {
+  case sizeof(float):
+    COPY_OWN(float)
+    break;
+  case sizeof(double):
+    COPY_OWN(double)
+    break;
+  default:
+    COPY_OWN(pair_of_doubles)
+  }
+}
+
 /* MPI_Alltoallv of rows of `bytes` each. */
 static tristar_status move_rows(tsi_env *env, MPI_Comm comm, int bytes, const void *from,
                                 const int *from_count, const int *from_first, void *to, const int *to_count,
@@ -134,6 +167,7 @@ tristar_status tsi_rows_to_homes(tsi_env *env, const tsi_rows *rows, MPI_Comm co
   const size_t row = bytes * (size_t)nrhs;
   char *arrived = (char *)buffer + (size_t)rows->users * row;
   copy_rows(true, bytes, rows->users, rows->user, nrhs, (void *)(uintptr_t)user, ld, buffer);
+  copy_own(rows, bytes, nrhs, rows->own_user, user, ld, rows->own_home, local, columns);
   TSI_TRY(move_rows(env, comm, (int)row, buffer, rows->user_count, rows->user_first, arrived,
                     rows->home_count, rows->home_first));
   copy_rows(false, bytes, rows->homes, rows->home, nrhs, local, columns, arrived);
@@ -148,6 +182,7 @@ tristar_status tsi_rows_to_users(tsi_env *env, const tsi_rows *rows, MPI_Comm co
   const size_t row = bytes * (size_t)nrhs;
   char *arrived = (char *)buffer + (size_t)rows->homes * row;
   copy_rows(true, bytes, rows->homes, rows->home, nrhs, (void *)(uintptr_t)local, columns, buffer);
+  copy_own(rows, bytes, nrhs, rows->own_home, local, columns, rows->own_user, user, ld);
   TSI_TRY(move_rows(env, comm, (int)row, buffer, rows->home_count, rows->home_first, arrived,
                     rows->user_count, rows->user_first));
   copy_rows(false, bytes, rows->users, rows->user, nrhs, user, ld, arrived);

@@ -1,7 +1,8 @@
 /* Rows of b and x between the ranks that the program has them on and those that solve with them.
  *
  * Job. A rank passes a block of the user's rows; a row is read, or written, by the process that is the home
- * of its column. Move rows either way, for a number of right-hand sides at a time, by one MPI_Alltoallv.
+ * of its column. Move rows either way, for a number of right-hand sides at a time, by one MPI_Alltoallv;
+ * rows that are at home where they are passed are copied at once.
  *
  * Reads   the blocks of all ranks, the place of every row in the final order, layout and share of the
  * process. Writes  a tsi_rows that owns its arrays and is immutable afterwards; the arrays handed to it.
@@ -16,6 +17,9 @@
 
 typedef struct tsi_rows {
   int ranks;
+  tsi_count own;                /* rows passed here and at home here; not counted below */
+  tsi_index *own_user;          /* own: number in this rank's block, ascending */
+  tsi_index *own_home;          /* own: local column of the same row */
   tsi_count users, homes;       /* rows that this rank passes; rows at home here */
   int *user_count, *user_first; /* ranks: rows passed here that are at home there, and where they begin */
   int *home_count, *home_first; /* ranks: rows at home here that are passed there */
