@@ -7,6 +7,7 @@
 #include <time.h>
 
 #define LOOK_NANOSECONDS 1000000L        /* from one look to the next */
+#define HELD_NANOSECONDS 20000000L       /* the same while workers are held awake */
 #define STILL_LOOKS 2                    /* looks in a row that find nothing before workers sleep */
 #define TURN_NANOSECONDS (10 * 1000000L) /* a sleeping worker takes a turn, though nobody has roused it */
 
@@ -114,7 +115,6 @@ static bool stopped(void) {
 }
 
 static void *watch(void *arg) {
-  const struct timespec period = {0, LOOK_NANOSECONDS};
   int64_t seen = -1;
   int still = 0;
   (void)arg;
@@ -127,6 +127,7 @@ static void *watch(void *arg) {
       wake();
     else if (still >= STILL_LOOKS && !atomic_load(&asleep) && !put_to_sleep(seen))
       break; /* all places are taken: the workers go on polling */
+    const struct timespec period = {0, atomic_load(&holds) > 0 ? HELD_NANOSECONDS : LOOK_NANOSECONDS};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &period, NULL);
   }
   return NULL;
