@@ -14,9 +14,9 @@
 
 #include "codelets/host_task.h"
 #include "runtime/happens_before.h"
+#include "runtime/holds.h"
 #include "runtime/idle.h"
 #include "runtime/in_flight.h"
-#include "runtime/holds.h"
 #include "runtime/request.h"
 #include "tristar_starpu.h"
 
@@ -152,25 +152,6 @@ static void begin(void *arg, tristar_status status) {
 
 /* ---- The insertion ------------------------------------------------------------------------------------- */
 
-static tristar_status create_operands(tristar_plan_t *plan, tsi_insertion *insertion, int64_t b_pieces,
-                                      const starpu_data_handle_t *b, int64_t x_pieces,
-                                      const starpu_data_handle_t *x) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tsi_operand none = {.rows = plan->factor->analysis->pattern->n, .scalar = plan->factor->user_bytes};
-  insertion->b = insertion->x = none;
-  insertion->b.name = "b";
-  insertion->x.name = "x";
-  TSI_TRY(tsi_operand_create(env, b_pieces, b, &insertion->b));
-  TSI_TRY(tsi_operand_create(env, x_pieces, x, &insertion->x));
-  if (insertion->b.columns != insertion->x.columns)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b has %" PRId64 " right-hand sides, but x has %" PRId64,
-             insertion->b.columns, insertion->x.columns);
-  TSI_TRY(tsi_holds_create(env, &insertion->b, &insertion->x, &insertion->holds));
-out:
-  return status;
-}
-
 /* Everything that can fail without anybody being asked for anything. */
 static tristar_status insertion_create(tristar_plan_t *plan, const tristar_insert_options *options,
                                        tsi_insertion *insertion) {
@@ -209,7 +190,9 @@ tristar_status tristar_solve_insert_pieces(tristar_plan_t *plan, const tristar_i
   tsi_plans_reclaim(plan->ts);
   TSI_TRY(tsi_context_need_starpu(plan->ts));
   TSI_TRY(TSI_ALLOC_ZERO(env, insertion, 1));
-  TSI_TRY(create_operands(plan, insertion, b_pieces, b, x_pieces, x));
+  TSI_TRY(tsi_operands_create(env, plan->factor->analysis->pattern->n, plan->factor->user_bytes, b_pieces, b,
+                              x_pieces, x, &insertion->b, &insertion->x));
+  TSI_TRY(tsi_holds_create(env, &insertion->b, &insertion->x, &insertion->holds));
   TSI_TRY(tsi_in_flight_insert(plan, limit, options->busy != 0));
   counted = true;
   TSI_TRY(insertion_create(plan, options, insertion));

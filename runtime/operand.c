@@ -95,8 +95,8 @@ out:
   return status;
 }
 
-tristar_status tsi_operand_create(tsi_env *env, int64_t count, const starpu_data_handle_t *handle,
-                                  tsi_operand *o) {
+static tristar_status create(tsi_env *env, int64_t count, const starpu_data_handle_t *handle,
+                             tsi_operand *o) {
   tristar_status status = TRISTAR_OK;
   int64_t leaves = 0;
   if (count < 1 || handle == NULL)
@@ -109,6 +109,21 @@ tristar_status tsi_operand_create(tsi_env *env, int64_t count, const starpu_data
   for (int64_t k = 0; k < count; k++) list_leaves(handle[k], o);
   TSI_TRY(check_pieces(env, o));
   TSI_TRY(arrange(env, o));
+out:
+  return status;
+}
+
+tristar_status tsi_operands_create(tsi_env *env, int64_t rows, size_t scalar, int64_t b_pieces,
+                                   const starpu_data_handle_t *b_handle, int64_t x_pieces,
+                                   const starpu_data_handle_t *x_handle, tsi_operand *b, tsi_operand *x) {
+  tristar_status status = TRISTAR_OK;
+  *b = (tsi_operand){.name = "b", .rows = rows, .scalar = scalar};
+  *x = (tsi_operand){.name = "x", .rows = rows, .scalar = scalar};
+  TSI_TRY(create(env, b_pieces, b_handle, b));
+  TSI_TRY(create(env, x_pieces, x_handle, x));
+  if (b->columns != x->columns)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b has %" PRId64 " right-hand sides, but x has %" PRId64, b->columns,
+             x->columns);
 out:
   return status;
 }

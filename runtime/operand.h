@@ -37,10 +37,12 @@ typedef struct tsi_operand {
   int64_t stride; /* scalars from column to column */
 } tsi_operand;
 
-/* name, rows and scalar are set; all else is zero. Errors: ARGUMENT, MEMORY; *operand can be finished then.
- */
-TRISTAR_CHECKED tristar_status tsi_operand_create(tsi_env *env, int64_t count,
-                                                  const starpu_data_handle_t *handle, tsi_operand *operand);
+/* b and x of a system with so many rows, which are zero before. Errors: ARGUMENT (also: other numbers of
+ * right-hand sides), MEMORY; both can be finished then. */
+TRISTAR_CHECKED tristar_status tsi_operands_create(tsi_env *env, int64_t rows, size_t scalar,
+                                                   int64_t b_pieces, const starpu_data_handle_t *b_handle,
+                                                   int64_t x_pieces, const starpu_data_handle_t *x_handle,
+                                                   tsi_operand *b, tsi_operand *x);
 void tsi_operand_finish(tsi_env *env, tsi_operand *operand);
 
 /* The handles are acquired: sets data and stride. false: it is not one array; then there is none yet. */

@@ -6,6 +6,14 @@
 
 #include "tests/check.h"
 
+/* Flags that threads and tasks wait for. */
+static inline void set_flag(volatile int *flag, int value) {
+  __atomic_store_n(flag, value, __ATOMIC_RELEASE);
+}
+static inline int get_flag(const volatile int *flag) {
+  return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
 /* To be waited for with starpu_task_wait. */
 static inline struct starpu_task *submit(struct starpu_codelet *cl, void *arg) {
   struct starpu_task *task = starpu_task_create();

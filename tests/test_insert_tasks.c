@@ -40,17 +40,11 @@ static struct starpu_codelet consumer = {
     .cpu_funcs = {consume}, .nbuffers = 2, .modes = {STARPU_R, STARPU_RW}};
 
 static volatile int hold, holding; /* tasks that occupy a worker until hold is 0 */
-static void set(volatile int *flag, int value) {
-  __atomic_store_n(flag, value, __ATOMIC_RELEASE);
-}
-static int get(const volatile int *flag) {
-  return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
-}
 static void hold_worker(void *buffers[], void *arg) {
   (void)buffers;
   (void)arg;
-  set(&holding, 1);
-  while (get(&hold)) starpu_sleep(0.001f);
+  set_flag(&holding, 1);
+  while (get_flag(&hold)) starpu_sleep(0.001f);
 }
 static struct starpu_codelet holder = {.cpu_funcs = {hold_worker}, .nbuffers = 0};
 /* Its datum cannot be used until hold is 0. */
@@ -188,7 +182,7 @@ static void check_limit(const flow *f) {
   tristar_insert_options options;
   tristar_plan_stats stats;
   stream_create(f->plan, f->view.rows, 1, &s);
-  set(&hold, 1);
+  set_flag(&hold, 1);
   CHECK(starpu_task_insert(&data_holder, STARPU_RW, s.hb, 0) == 0);
   tristar_plan_get_stats(f->plan, &stats);
   const int64_t solves = stats.solves;
@@ -206,7 +200,7 @@ static void check_limit(const flow *f) {
   CHECK_STATUS(status_in_task[2], TRISTAR_ERR_UNSUPPORTED);
   tristar_plan_get_stats(f->plan, &stats);
   CHECK(stats.solves == solves); /* nothing has run, and nobody has waited */
-  set(&hold, 0);
+  set_flag(&hold, 0);
   options.busy = 0; /* waits for a place */
   CHECK_OK(tristar_solve_insert_with(f->plan, &options, s.hb, s.hx));
   CHECK_OK(tristar_plan_wait(f->plan));
@@ -221,10 +215,10 @@ static void check_foreign(void) {
   tristar_t *ts;
   flow f;
   stream s;
-  set(&hold, 1);
-  set(&holding, 0);
+  set_flag(&hold, 1);
+  set_flag(&holding, 0);
   struct starpu_task *foreign = submit(&holder, NULL);
-  while (!get(&holding)) sched_yield();
+  while (!get_flag(&holding)) sched_yield();
   CHECK_OK(tristar_create(NULL, &ts));
   flow_create(ts, "poisson3d7", 6, TRISTAR_ENGINE_TASKS, 3000, &f);
   stream_create(f.plan, f.view.rows, 3, &s);
@@ -234,7 +228,7 @@ static void check_foreign(void) {
   CHECK(s.ended == 5 && s.wrong == 0);
   CHECK(!starpu_task_finished(foreign));
   stream_destroy(&s);
-  set(&hold, 0);
+  set_flag(&hold, 0);
   CHECK(starpu_task_wait(foreign) == 0);
 }
 
@@ -259,15 +253,15 @@ static void check_context(const flow *f) {
   struct starpu_task *task = starpu_task_create();
   task->cl = &holder;
   task->detach = 0;
-  set(&hold, 1);
-  set(&holding, 0);
+  set_flag(&hold, 1);
+  set_flag(&holding, 0);
   CHECK(starpu_task_submit_to_ctx(task, one) == 0);
-  while (!get(&holding)) sched_yield();
+  while (!get_flag(&holding)) sched_yield();
   starpu_sched_ctx_set_context((unsigned *)&one);
   insert(&s, count_end);
   starpu_sleep(0.01f);
   CHECK(__atomic_load_n(&s.ended, __ATOMIC_ACQUIRE) == 10);
-  set(&hold, 0);
+  set_flag(&hold, 0);
   CHECK(starpu_task_wait(task) == 0);
   CHECK_OK(tristar_plan_wait(f->plan));
   CHECK(s.ended == 11 && s.wrong == 0);

@@ -200,24 +200,17 @@ static volatile int hold, holding;
 static tristar_request_t *held; /* in flight while the workers are occupied */
 static tristar_status status_in_task;
 
-static void set(volatile int *flag, int value) {
-  __atomic_store_n(flag, value, __ATOMIC_RELEASE);
-}
-static int get(const volatile int *flag) {
-  return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
-}
-
 static void hold_worker(void *buffers[], void *arg) {
   (void)buffers;
   (void)arg;
   __atomic_add_fetch(&holding, 1, __ATOMIC_ACQ_REL);
-  while (get(&hold) == 2) starpu_sleep(0.001f); /* 1: look at the request first, 0: end */
+  while (get_flag(&hold) == 2) starpu_sleep(0.001f); /* 1: look at the request first, 0: end */
   if (arg != NULL) {
     tristar_solve_result result;
     status_in_task = tristar_wait(&held, &result);
   }
   __atomic_sub_fetch(&holding, 1, __ATOMIC_ACQ_REL);
-  while (get(&hold) == 1) starpu_sleep(0.001f);
+  while (get_flag(&hold) == 1) starpu_sleep(0.001f);
 }
 static void solve_in_task(void *buffers[], void *arg) {
   (void)buffers;
@@ -231,14 +224,14 @@ static int occupy_workers(struct starpu_task *task[WORKERS_MOST], void *first) {
   static struct starpu_codelet codelet = {.cpu_funcs = {hold_worker}, .nbuffers = 0};
   const int workers = (int)starpu_cpu_worker_get_count();
   CHECK(workers <= WORKERS_MOST);
-  set(&hold, 2);
+  set_flag(&hold, 2);
   for (int w = 0; w < workers; w++) task[w] = submit(&codelet, w == 0 ? first : NULL);
-  while (get(&holding) < workers) sched_yield();
+  while (get_flag(&holding) < workers) sched_yield();
   return workers;
 }
 
 static void release_workers(struct starpu_task *task[WORKERS_MOST], int workers) {
-  set(&hold, 0);
+  set_flag(&hold, 0);
   for (int w = 0; w < workers; w++) CHECK(starpu_task_wait(task[w]) == 0);
 }
 
@@ -256,8 +249,8 @@ static void check_occupied(const flow *f) {
     held = j.request;
     CHECK_OK(tristar_test(j.request, &done));
     CHECK(!done);
-    set(&hold, 1);
-    while (get(&holding) > 0) sched_yield();
+    set_flag(&hold, 1);
+    while (get_flag(&holding) > 0) sched_yield();
     CHECK_STATUS(status_in_task, TRISTAR_ERR_UNSUPPORTED);
     CHECK(held == j.request);
     CHECK_OK(tristar_test(j.request, &done));

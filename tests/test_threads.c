@@ -35,7 +35,7 @@ static volatile int release_foreign;
 static void wait_for_release(void *buffers[], void *arg) {
   (void)buffers;
   (void)arg;
-  while (!__atomic_load_n(&release_foreign, __ATOMIC_ACQUIRE)) starpu_sleep(0.001f);
+  while (!get_flag(&release_foreign)) starpu_sleep(0.001f);
 }
 static struct starpu_codelet foreign_codelet = {.cpu_funcs = {wait_for_release}, .nbuffers = 0};
 
@@ -71,7 +71,7 @@ int main(void) {
   flow_destroy(&f);
   tristar_destroy(&ts);
   CHECK(starpu_is_initialized()); /* borrowed, so still there */
-  __atomic_store_n(&release_foreign, 1, __ATOMIC_RELEASE);
+  set_flag(&release_foreign, 1);
   CHECK(starpu_task_wait(foreign) == 0);
   for (int t = 0; t < THREADS; t++) free(jobs[t].x);
   free(b);

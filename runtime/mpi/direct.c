@@ -3,9 +3,9 @@
  * Reads   the channels of mailboxes.   Writes  the buffers of receives.
  * One progression hook of the process, which StarPU calls in idle workers, advances all runs in flight. It is
  * registered with the first run that finds StarPU running and stays: it uses static data only until it holds
- * the lock, so a worker that is still in it when a transport is destroyed does no harm. While there are runs
- * idle workers stay awake, between them the hook puts them to sleep (idle.h). Invariants (all data
- * here is guarded by the lock of MPI)
+ * the lock, so a worker that is still in it when a transport is destroyed does no harm. Where
+ * there is no transport any more it puts idle workers to sleep (idle.h). Invariants (all data here is guarded
+ * by the lock of MPI)
  *   - a box is in the list exactly while it has messages that MPI has not completed or that were not sent yet
  *   - active[0 .. actives) are the started requests, each message at most once
  *   - ready[0 .. readies) are the receives of the run that MPI has completed, each once: who appends to it
@@ -49,7 +49,6 @@ static void enlist(direct_box *box) {
   *last = box;
   box->next = NULL;
   atomic_fetch_add(&runs, 1);
-  tsi_idle_hold();
 }
 
 static void delist(direct_box *box) {
@@ -57,7 +56,6 @@ static void delist(direct_box *box) {
     if (*p == box) {
       *p = box->next;
       atomic_fetch_sub(&runs, 1);
-      tsi_idle_release();
       return;
     }
 }

@@ -8,7 +8,6 @@
 #include "runtime/base/variables.h"
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
-#include "runtime/idle.h"
 #include "runtime/layout_words.h"
 #include "runtime/mpi/inserted.h"
 #include "runtime/mpi/mailbox.h"
@@ -182,7 +181,6 @@ static tristar_status create(tristar_t *ts, MPI_Comm comm, const tristar_distrib
   d->ts = ts;
   d->options = *options;
   d->transport = transport;
-  tsi_idle_hold(); /* a worker that wakes up late makes other ranks wait */
   for (int s = 0; s < TSI_SLOTS; s++) d->slot[s].distributed = d;
 out:
   if (status != TRISTAR_OK) {
@@ -223,7 +221,6 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   tsi_env *env = &d->ts->env;
   *distributed = NULL;
   tsi_inserted_destroy(d);
-  tsi_idle_release();
   for (int s = 0; s < TSI_SLOTS; s++) {
     tsi_slot_release(&d->slot[s]);
     TSI_FREE(env, d->slot[s].buffer);

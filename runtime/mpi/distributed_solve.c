@@ -29,8 +29,11 @@ out:
   return status;
 }
 
-/* Collective: the blocks of d->first, on all ranks or on none. */
-static tristar_status adopt_rows(tristar_distributed_t *d) {
+/* On all ranks or on none. */
+tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t *first) {
+  const size_t bytes = (size_t)(tsi_transport_size(d->transport) + 1) * sizeof *first;
+  if (d->in && d->out && memcmp(d->first, first, bytes) == 0) return TRISTAR_OK;
+  memcpy(d->first, first, bytes);
   const tristar_status status = tsi_transport_agree(d->transport, tsi_distributed_list_rows(d));
   if (status != TRISTAR_OK) tsi_distributed_release_rows(d);
   return status;
@@ -57,19 +60,12 @@ tristar_status tristar_distributed_set_rows(tristar_distributed_t *d, int64_t fi
   }
   if (next != d->n)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the ranks pass %" PRId64 " rows together, not %" PRId64, next, d->n);
-  for (int r = 0; r < ranks; r++) d->first[r] = all[2 * r];
-  d->first[ranks] = d->n;
-  TSI_TRY(adopt_rows(d));
+  for (int r = 0; r < ranks; r++) all[r] = all[2 * r];
+  all[ranks] = d->n;
+  TSI_TRY(tsi_distributed_use_rows(d, all));
 out:
   TSI_FREE(env, all);
   return status;
-}
-
-tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t *first) {
-  const size_t bytes = (size_t)(tsi_transport_size(d->transport) + 1) * sizeof *first;
-  if (d->in && d->out && memcmp(d->first, first, bytes) == 0) return TRISTAR_OK;
-  memcpy(d->first, first, bytes);
-  return adopt_rows(d);
 }
 
 /* ---- Solves ------------------------------------------------------------------------------------------- */

@@ -212,12 +212,6 @@ out:
   return status;
 }
 
-static tristar_status create_operand(const tristar_distributed_t *d, const char *name, int64_t count,
-                                     const starpu_data_handle_t *handle, tsi_operand *whole) {
-  *whole = (tsi_operand){.name = name, .rows = d->n, .scalar = d->process->user_bytes};
-  return tsi_operand_create(env_of(d), count, handle, whole);
-}
-
 /* Local: everything about the handles. */
 static tristar_status fill_insertion(const tristar_distributed_t *d, int64_t b_pieces,
                                      const starpu_data_handle_t *b, int64_t x_pieces,
@@ -229,11 +223,8 @@ static tristar_status fill_insertion(const tristar_distributed_t *d, int64_t b_p
   int64_t *other = NULL;
   TSI_TRY(TSI_ALLOC(env, i->first, ranks + 1));
   TSI_TRY(TSI_ALLOC(env, other, ranks + 1));
-  TSI_TRY(create_operand(d, "b", b_pieces, b, &whole[0]));
-  TSI_TRY(create_operand(d, "x", x_pieces, x, &whole[1]));
-  if (whole[0].columns != whole[1].columns)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b has %" PRId64 " right-hand sides, but x has %" PRId64,
-             whole[0].columns, whole[1].columns);
+  TSI_TRY(
+      tsi_operands_create(env, d->n, d->process->user_bytes, b_pieces, b, x_pieces, x, &whole[0], &whole[1]));
   TSI_TRY(find_blocks(d, &whole[0], i->first));
   TSI_TRY(find_blocks(d, &whole[1], other));
   if (memcmp(i->first, other, (size_t)(ranks + 1) * sizeof *other) != 0)

@@ -96,7 +96,24 @@ void tsi_rows_destroy(tsi_env *env, tsi_rows **rows) {
   TSI_FREE(env, *rows);
 }
 
-/* Rows list[0 .. count-1] of an array of nrhs columns, row by row. A constant size makes the copies moves. */
+typedef struct pair_of_doubles {
+  double a[2];
+} pair_of_doubles;
+
+/* COPY(type) with a type of that many bytes: a constant size makes the copies moves. */
+#define BY_SIZE(bytes, COPY)                                                                                 \
+  switch (bytes) {                                                                                           \
+  case sizeof(float):                                                                                        \
+    COPY(float)                                                                                              \
+    break;                                                                                                   \
+  case sizeof(double):                                                                                       \
+    COPY(double)                                                                                             \
+    break;                                                                                                   \
+  default:                                                                                                   \
+    COPY(pair_of_doubles)                                                                                    \
+  }
+
+/* Rows list[0 .. count-1] of an array of nrhs columns, row by row. */
 #define COPY_ROWS(type)                                                                                      \
   for (tsi_count e = 0; e < count; e++)                                                                      \
     for (tsi_index c = 0; c < nrhs; c++) {                                                                   \
@@ -107,22 +124,9 @@ void tsi_rows_destroy(tsi_env *env, tsi_rows **rows) {
         *place = *packed;                                                                                    \
     }
 
-typedef struct pair_of_doubles {
-  double a[2];
-} pair_of_doubles;
-
 static void copy_rows(bool pack, size_t bytes, tsi_count count, const tsi_index *list, tsi_index nrhs,
                       void *array, int64_t ld, void *buffer) {
-  switch (bytes) {
-  case sizeof(float):
-    COPY_ROWS(float)
-    break;
-  case sizeof(double):
-    COPY_ROWS(double)
-    break;
-  default:
-    COPY_ROWS(pair_of_doubles)
-  }
+  BY_SIZE(bytes, COPY_ROWS)
 }
 
 #define COPY_OWN(type)                                                                                       \
@@ -133,16 +137,7 @@ static void copy_rows(bool pack, size_t bytes, tsi_count count, const tsi_index 
 /* Rows that stay on this rank. */
 static void copy_own(const tsi_rows *rows, size_t bytes, tsi_index nrhs, const tsi_index *from_row,
                      const void *from, int64_t from_ld, const tsi_index *to_row, void *to, int64_t to_ld) {
-  switch (bytes) {
-  case sizeof(float):
-    COPY_OWN(float)
-    break;
-  case sizeof(double):
-    COPY_OWN(double)
-    break;
-  default:
-    COPY_OWN(pair_of_doubles)
-  }
+  BY_SIZE(bytes, COPY_OWN)
 }
 
 /* MPI_Alltoallv of rows of `bytes` each. */

@@ -1,7 +1,8 @@
 /* Transports: communicator, agreement of the ranks. See transport.h. */
-#include "runtime/mpi/mailbox.h"
-
 #include <time.h>
+
+#include "runtime/idle.h"
+#include "runtime/mpi/mailbox.h"
 
 static const struct {
   const char *name;
@@ -156,6 +157,7 @@ static tristar_status prepare(tsi_env *env, MPI_Comm comm, tsi_transport_kind ki
   (*out)->comm = comm;
   (*out)->ops = kinds[kind].ops;
   init_lock(*out);
+  tsi_idle_hold(); /* a worker that wakes up late makes other ranks wait */
   TSI_TRY(describe(*out));
 out:
   return status;
@@ -163,6 +165,7 @@ out:
 
 static void release(tsi_transport **transport) {
   if (*transport == NULL) return;
+  tsi_idle_release();
   if ((*transport)->attached && (*transport)->ops->detach) (*transport)->ops->detach(*transport);
   pthread_mutex_lock(&(*transport)->lock); /* who settled the last message has let go of it */
   pthread_mutex_unlock(&(*transport)->lock);

@@ -9,6 +9,8 @@
  *               and until it is destroyed, the program must not have started StarPU-MPI itself, and there is
  *               one such transport at a time in a process.
  *
+ * As long as there is a transport idle workers stay awake (idle.h).
+ *
  * Reads   the buffers of sends, from tsi_mailbox_send until the run is done.
  * Writes  the buffers of receives, from tsi_mailbox_start until the arrival of each.
  * Invariants
