@@ -23,6 +23,7 @@ static const other_variable others[] = {
     {"STARPU_WORKERS_CPUID", "by StarPU", "the cores that workers are bound to"},
     {"STARPU_WORKERS_NOBIND", "0", "1: workers are not bound to cores"},
     {"STARPU_MAIN_THREAD_BIND", "0", "1: a core for the main thread, and none for a worker there"},
+    {"STARPU_MPI_NOBIND", "0", "StarPU 1.4: 1: its MPI thread (transport starpu_mpi) is not bound to a core"},
     {"STARPU_NCUDA", "all", "CUDA workers; TriStar has no tasks for them"},
     {"STARPU_NOPENCL", "all", "OpenCL workers; TriStar has no tasks for them"},
     {"STARPU_HOME", "HOME", "folder of .starpu: performance models, the calibration"},

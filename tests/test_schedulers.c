@@ -78,14 +78,20 @@ static void check_priorities(const char *scheduler) {
 /* ---- Performance models ---------------------------------------------------------------------------------
  */
 
-static void model_file(const char *kind, char *path, size_t size) {
+/* The file of the model of kind; false: there is none. StarPU 1.4 knows it only where it was there at the
+ * start. */
+static bool find_model(const char *kind, char *path, size_t size) {
   char symbol[64];
+  tristar_t *ts;
+  create("eager", 1, &ts);
   snprintf(symbol, sizeof symbol, "tristar_%s", kind);
   starpu_perfmodel_get_model_path(symbol, path, size);
+  tristar_destroy(&ts);
+  return access(path, R_OK) == 0;
 }
 
-/* Solves with 1 and 9 right-hand sides; file: of the model of kind. */
-static void solve(const char *scheduler, const char *kind, double *x, int64_t n, char *file, size_t size) {
+/* Solves with 1 and 9 right-hand sides. */
+static void solve(const char *scheduler, double *x, int64_t n) {
   tristar_t *ts;
   flow f;
   create(scheduler, 2, &ts);
@@ -96,7 +102,6 @@ static void solve(const char *scheduler, const char *kind, double *x, int64_t n,
       fill_random(x, n * nrhs, 8);
       CHECK_OK(tristar_solve(f.plan, TRISTAR_N, nrhs, x, n, x, n));
     }
-  model_file(kind, file, size);
   flow_destroy(&f);
   tristar_destroy(&ts); /* models are written */
 }
@@ -106,14 +111,12 @@ static void check_models(void) {
   static double expected[9 * N], x[9 * N];
   char file[512];
   const char *kind = "forward_chunk";
-  solve("lws", kind, expected, N, file, sizeof file);
-  unlink(file); /* of an earlier run */
-  solve("lws", kind, x, N, file, sizeof file);
-  CHECK_MSG(access(file, F_OK) != 0, "lws wrote %s", file);
-  CHECK(memcmp(x, expected, sizeof x) == 0);
+  if (find_model(kind, file, sizeof file)) unlink(file); /* of an earlier run */
+  solve("lws", expected, N);
+  CHECK_MSG(!find_model(kind, file, sizeof file), "lws wrote %s", file);
   for (int run = 0; run < 2; run++) { /* without the model, and with it */
-    solve("dmda", kind, x, N, file, sizeof file);
-    CHECK_MSG(access(file, R_OK) == 0, "dmda did not write %s", file);
+    solve("dmda", x, N);
+    CHECK_MSG(find_model(kind, file, sizeof file), "dmda wrote no model of %s", kind);
     CHECK(memcmp(x, expected, sizeof x) == 0);
   }
 }

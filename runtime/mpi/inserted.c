@@ -102,6 +102,9 @@ static tristar_status create_queue(tristar_distributed_t *d) {
              "inserted solves need MPI with MPI_THREAD_MULTIPLE, as StarPU-MPI sends messages meanwhile");
   if (!starpu_is_initialized())
     TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED, "inserted solves need StarPU, which does not run");
+#if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4
+  starpu_mpi_comm_register(tsi_transport_comm(d->transport)); /* for starpu_mpi_cache_flush */
+#endif
   TSI_TRY(TSI_ALLOC_ZERO(env_of(d), q, 1));
   q->distributed = d;
   pthread_mutex_init(&q->lock, NULL);
