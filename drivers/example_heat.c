@@ -3,7 +3,7 @@
  *
  *   example_heat [--serial] [--whole] [--compare] [--gantt FILE] [N [STEPS]]
  *
- * N x N points (400), STEPS steps (20).
+ * N x N points (256), STEPS steps (20).
  *
  * Each step consists of
  *
@@ -326,7 +326,7 @@ typedef struct settings {
 } settings;
 
 static settings read_arguments(int argc, char **argv) {
-  settings set = {.n = 400, .steps = 20};
+  settings set = {.n = 256, .steps = 20};
   int numbers = 0;
   for (int k = 1; k < argc; k++) {
     if (strcmp(argv[k], "--serial") == 0)
