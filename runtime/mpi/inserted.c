@@ -103,7 +103,8 @@ static tristar_status create_queue(tristar_distributed_t *d) {
   if (!starpu_is_initialized())
     TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED, "inserted solves need StarPU, which does not run");
 #if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4
-  starpu_mpi_comm_register(tsi_transport_comm(d->transport)); /* for starpu_mpi_cache_flush */
+  /* for starpu_mpi_cache_flush; StarPU-MPI forgets it when it is shut down, not before */
+  starpu_mpi_comm_register(tsi_transport_comm(d->transport));
 #endif
   TSI_TRY(TSI_ALLOC_ZERO(env_of(d), q, 1));
   q->distributed = d;
