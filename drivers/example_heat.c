@@ -200,7 +200,7 @@ static void create(simulation *s, int n, int steps) {
 /* Back to time 0, with a film of its own. */
 static void restart(simulation *s) {
   example_call(starpu_data_acquire(s->hu[0], STARPU_W));
-  heat_begin(&s->p, s->u[0]);
+  heat_begin(&s->p, 0, s->p.n, s->u[0]);
   starpu_data_release(s->hu[0]);
   example_call(starpu_data_acquire(s->hfilm, STARPU_W));
   heat_film_open(&s->p, &s->film);

@@ -75,12 +75,26 @@ static inline void heat_assemble(const heat *p, double t, int from, int to, doub
     }
 }
 
-/* u at time 0. */
-static inline void heat_begin(const heat *p, double *u) {
+/* Rows from .. to - 1 of u at time 0. u begins with the first of these rows. */
+static inline void heat_begin(const heat *p, int from, int to, double *u) {
   const heat_spot spot = heat_spot_at(0);
-  for (int i = 0; i < p->n; i++)
+  for (int i = from; i < to; i++)
     for (int j = 0; j < p->n; j++)
-      u[(int64_t)i * p->n + j] = heat_exact(&spot, (j + 1) * p->h, (i + 1) * p->h);
+      u[(int64_t)(i - from) * p->n + j] = heat_exact(&spot, (j + 1) * p->h, (i + 1) * p->h);
+}
+
+/* The largest error of such rows at time t; NaN if there is one. */
+static inline double heat_error(const heat *p, double t, int from, int to, const double *u) {
+  const heat_spot spot = heat_spot_at(t);
+  double error = 0;
+  for (int i = from; i < to; i++)
+    for (int j = 0; j < p->n; j++) {
+      const double exact = heat_exact(&spot, (j + 1) * p->h, (i + 1) * p->h);
+      const double off = fabs(u[(int64_t)(i - from) * p->n + j] - exact);
+      if (isnan(off)) return off;
+      error = fmax(error, off);
+    }
+  return error;
 }
 
 /* The lower triangle of I + dt K, column by column. The arrays are to be freed. */
@@ -182,20 +196,15 @@ static inline size_t heat_compress(const heat *p, const double *u, double least,
 
 /* Statistics and error of u at time t; writes the compressed snapshot. */
 static inline void heat_film_add(const heat *p, double t, const double *u, heat_film *film) {
-  const heat_spot spot = heat_spot_at(t);
-  double least = u[0], most = u[0], sum = 0, error = 0;
-  for (int i = 0; i < p->n; i++)
-    for (int j = 0; j < p->n; j++) {
-      const double value = u[(int64_t)i * p->n + j];
-      const double off = fabs(value - heat_exact(&spot, (j + 1) * p->h, (i + 1) * p->h));
-      if (!(off <= error)) error = off; /* keeps a NaN */
-      least = value < least ? value : least;
-      most = value > most ? value : most;
-      sum += value;
-    }
-  film->error = error;
+  double least = u[0], most = u[0], sum = 0;
+  for (int64_t k = 0; k < heat_points(p); k++) {
+    least = u[k] < least ? u[k] : least;
+    most = u[k] > most ? u[k] : most;
+    sum += u[k];
+  }
+  film->error = heat_error(p, t, 0, p->n, u);
   film->content = sum * p->h * p->h;
-  if (!(error < 1)) return; /* nothing worth a snapshot */
+  if (!(film->error < 1)) return; /* nothing worth a snapshot */
   const double head[4] = {t, least, most, film->content};
   const size_t bytes = heat_compress(p, u, least, most, film);
   if (fwrite(head, sizeof head, 1, film->file) != 1 || fwrite(film->buffer, 1, bytes, film->file) != bytes)
