@@ -37,8 +37,8 @@ typedef struct tsi_operand {
   int64_t stride; /* scalars from column to column */
 } tsi_operand;
 
-/* b and x of a system with so many rows, which are zero before. Errors: ARGUMENT (also: other numbers of
- * right-hand sides), MEMORY; both can be finished then. */
+/* b and x of a system with so many rows. Errors: ARGUMENT (also: other numbers of right-hand sides), MEMORY;
+ * both can be finished then. */
 TRISTAR_CHECKED tristar_status tsi_operands_create(tsi_env *env, int64_t rows, size_t scalar,
                                                    int64_t b_pieces, const starpu_data_handle_t *b_handle,
                                                    int64_t x_pieces, const starpu_data_handle_t *x_handle,

@@ -15,8 +15,8 @@ row '^  OPENBLAS_NUM_THREADS  '
 row '^StarPU [0-9]+\.[0-9]+\.[0-9]+$'
 row '^  2 CPU workers on [12] cores?; scheduler lws; when idle they sleep$'
 row '^  worker 0: .*[^ ]'
-row '^ .* lws '
-row '^ .* prio '
+schedulers=$(sed -n '/^  schedulers: /,$p' output.txt | tr -s '[:space:]' ' ') # on several lines
+[[ $schedulers == *' prio '*' lws '* ]] || fail "prio and lws are not among the schedulers:$schedulers"
 no_row 'no such variable'
 for name in $(grep -oE '"TRISTAR_[A-Z]+"' "$(dirname "$0")/../runtime/base/variables.c" | tr -d '"'); do row "^  $name "; done
 TRISTAR_IDLE=poll STARPU_SCHED=prio TRISTAR_CHECK='' expect 0 '; scheduler prio; when idle they poll$' env
