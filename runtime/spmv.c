@@ -139,7 +139,8 @@ static void put_panel(filler *f, tsi_index p, tsi_count row) {
   }
   for (tsi_index first = 0; first < panel->height; first += STRIP) {
     const tsi_index count = tsi_index_min(STRIP, panel->height - first);
-    data->kernels->forward_slice(panel, f->stream, first, count, f->stride, f->triangle, f->strip);
+    data->kernels->forward_slice(panel, f->stream, first, count, f->stride, f->triangle, f->strip,
+                                 f->scratch);
     if (f->products->backward)
       put_strip_columns(f, panel, p, first, count, row);
     else

@@ -68,7 +68,7 @@ static void check_sliced(const tsi_kernels *kernels, const tsi_panel *panel, con
     if (off) kernels->interchange(panel, pivot, nrhs, x, false);
     memcpy(kept, x, sizeof x);
     kernels->forward_triangle(panel, values, off ? NULL : pivot, nrhs, x, scratch);
-    if (m > 0) kernels->forward_slice(panel, values, 0, m, nrhs, off ? kept : x, u);
+    if (m > 0) kernels->forward_slice(panel, values, 0, m, nrhs, off ? kept : x, u, scratch);
   } else {
     for (tsi_index i = 0; i < m * nrhs; i++) u[i] = start[rows[i / nrhs] * nrhs + i % nrhs];
     if (m > 0) kernels->backward_slice(panel, values, 0, m, nrhs, u, sum, scratch);
@@ -169,9 +169,10 @@ static void check_slices(const tsi_kernels *kernels, tsi_index w, tsi_index m, t
   const tsi_panel panel = {.values = 0, .row = 0, .width = w, .height = m, .x = 0, .column = 0};
   fill(values, F * F, 3);
   fill(x, F * 64, 4);
-  kernels->forward_slice(&panel, values, 0, m, nrhs, x, all);
+  kernels->forward_slice(&panel, values, 0, m, nrhs, x, all, scratch);
   for (tsi_index first = 0; first < m; first += 16)
-    kernels->forward_slice(&panel, values, first, tsi_index_min(16, m - first), nrhs, x, u + first * nrhs);
+    kernels->forward_slice(&panel, values, first, tsi_index_min(16, m - first), nrhs, x, u + first * nrhs,
+                           scratch);
   for (tsi_index i = 0; i < m * nrhs; i++)
     CHECK_MSG(u[i] == all[i], "%s: row slice %d", kernels->isa, i / nrhs);
   memset(sum, 0, sizeof sum);

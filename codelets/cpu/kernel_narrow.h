@@ -30,24 +30,29 @@ INLINE bool is_narrow(tsi_index w) {
   return w <= 2 * B;
 }
 
-/* Column k of a corner of `rows` rows, from lane k on; zero before it. *next: where the column begins, moved
+/* Column k of a corner of `rows` rows, from row k on; zero before it. *next: where the column begins, moved
  * to the next one. Beyond the corner: anything finite. */
-INLINE vec corner_lanes(const tsi_scalar **next, const tsi_scalar *corner, tsi_index rows, int k) {
+INLINE vec corner_column(const tsi_scalar **next, const tsi_scalar *corner, tsi_index rows, int k) {
   const tsi_scalar *column = k < rows ? *next - k : corner;
   *next += k < rows ? rows - k : 0;
-  return lanes_from(load(column), k);
+  return scalars_from(load(column), k);
 }
 
-/* Corner times x: a[l] += sum over k <= l of corner(l,k) x[k]; x zero from x[rows] on. */
-INLINE void corner_times(const tsi_scalar *corner, tsi_index rows, const tsi_scalar x[B], vec a[2]) {
+/* Corner times x: a += the sum over k <= l of corner(l,k) x[k]; x zero from x[rows] on. */
+INLINE void corner_times(const tsi_scalar *corner, tsi_index rows, const tsi_scalar x[B], sum a[2]) {
   const tsi_scalar *next = corner;
-  for (int k = 0; k < B; k++) a[k & 1] += corner_lanes(&next, corner, rows, k) * x[k];
+  UNROLL for (int k = 0; k < B; k++) add_times(&a[k & 1], corner_column(&next, corner, rows, k), x[k]);
 }
 
-/* y[k] += corner(:,k) x, lane by lane; x zero from lane `rows` on. */
-INLINE void corner_transposed(const tsi_scalar *corner, tsi_index rows, vec x, vec y[B]) {
+/* y[k] += column x, row by row */
+INLINE void add_column(reg_sum *y, vec column, factors x) {
+  EACH_REG(r) add_partial(y, column.r[r], x, r);
+}
+
+/* y[k] += corner(:,k) x; x zero from row `rows` on. */
+INLINE void corner_transposed(const tsi_scalar *corner, tsi_index rows, vec x, reg_sum y[B]) {
   const tsi_scalar *next = corner;
-  for (int k = 0; k < B; k++) y[k] += corner_lanes(&next, corner, rows, k) * x;
+  UNROLL for (int k = 0; k < B; k++) add_column(&y[k], corner_column(&next, corner, rows, k), as_factors(x));
 }
 
 /* work[row] -= R x; nb: row blocks of the triangle, 1 or 2, so that x has 8 nb entries, zero beyond the
@@ -57,12 +62,9 @@ INLINE void narrow_rectangle(const int nb, const tsi_scalar *rect, tsi_index m, 
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index count = tsi_index_min(B, m - i);
     tsi_scalar part[B];
-    vec a = {0}, b = {0};
-    for (int k = 0; k < nb * B; k += 2) {
-      a += load(rect + k * (ptrdiff_t)count) * x[k];
-      b += load(rect + (k + 1) * (ptrdiff_t)count) * x[k + 1];
-    }
-    store(part, a + b);
+    sum a[2] = {no_sum(), no_sum()};
+    UNROLL for (int k = 0; k < nb * B; k++) add_times(&a[k & 1], load(rect + k * (ptrdiff_t)count), x[k]);
+    store(part, sum_value(add_sums(a[0], a[1])));
     if (count == B)
       for (int l = 0; l < B; l++) work[row[i + l]] -= part[l];
     else
@@ -70,21 +72,21 @@ INLINE void narrow_rectangle(const int nb, const tsi_scalar *rect, tsi_index m, 
   }
 }
 
-/* y[k] := R' work[row], lane by lane, row blocks descending. */
+/* y[k] := R' work[row], partial sums, row blocks descending. */
 INLINE void narrow_rectangle_transposed(const int nb, const tsi_scalar *rect, tsi_index m, tsi_index w,
-                                        const tsi_index *row, const tsi_scalar *work, vec y[2 * B]) {
+                                        const tsi_index *row, const tsi_scalar *work, reg_sum y[2 * B]) {
   tsi_index i = m / B * B;
-  for (int k = 0; k < nb * B; k++) y[k] = (vec){0};
+  UNROLL for (int k = 0; k < nb * B; k++) y[k] = no_reg_sum();
   if (i < m) {
-    const vec x = gather_rows(work, row + i, m - i);
+    const factors x = as_factors(gather_rows(work, row + i, m - i));
     const tsi_scalar *block = rect + i * (ptrdiff_t)w;
-    for (int k = 0; k < nb * B; k++) y[k] += load(block + k * (ptrdiff_t)(m - i)) * x;
+    UNROLL for (int k = 0; k < nb * B; k++) add_column(&y[k], load(block + k * (ptrdiff_t)(m - i)), x);
   }
   while (i > 0) {
     i -= B;
-    const vec x = gather_rows(work, row + i, B);
+    const factors x = as_factors(gather_rows(work, row + i, B));
     const tsi_scalar *block = rect + i * (ptrdiff_t)w;
-    for (int k = 0; k < nb * B; k++) y[k] += load(block + k * B) * x;
+    UNROLL for (int k = 0; k < nb * B; k++) add_column(&y[k], load(block + k * B), x);
   }
 }
 
@@ -94,19 +96,21 @@ INLINE void narrow_forward_blocks(const int nb, const tsi_panel *panel, const ts
   const tsi_index w = panel->width, last = w - (nb - 1) * B; /* columns of the last row block */
   const tsi_scalar *below = triangle + B * (B + 1) / 2;      /* row block 1 */
   tsi_scalar t[2 * B] __attribute__((aligned(64)));
-  vec a[2] = {{0}}, b[2] = {{0}};
+  sum a[2] = {no_sum(), no_sum()}, b[2] = {no_sum(), no_sum()};
   if (nb == 2) store(t, load(x));
   store(t + (nb - 1) * B, load_some(x + (nb - 1) * B, last));
   corner_times(triangle, nb == 2 ? B : w, t, a);
   if (nb == 2) {
-    for (int k = 0; k < B; k++) b[k & 1] += load(below + k * (ptrdiff_t)last) * t[k];
+    UNROLL for (int k = 0; k < B; k++) add_times(&b[k & 1], load(below + k * (ptrdiff_t)last), t[k]);
     corner_times(below + B * (ptrdiff_t)last, last, t + B, b);
-    store(t, a[0] + a[1]);
-    store(x, a[0] + a[1]);
+    const vec above = sum_value(add_sums(a[0], a[1]));
+    store(t, above);
+    store(x, above);
     a[0] = b[0], a[1] = b[1];
   }
-  store_some(x + (nb - 1) * B, a[0] + a[1], last);
-  store(t + (nb - 1) * B, load_some(x + (nb - 1) * B, last));
+  const vec end = scalars_below(sum_value(add_sums(a[0], a[1])), last);
+  store_some(x + (nb - 1) * B, end, last);
+  store(t + (nb - 1) * B, end);
   narrow_rectangle(nb, triangle + tsi_triangle_size(w), panel->height, w, row, t, work);
 }
 
@@ -123,15 +127,16 @@ INLINE void narrow_backward_blocks(const int nb, const tsi_panel *panel, const t
                                    const tsi_index *row, tsi_scalar *x, const tsi_scalar *work) {
   const tsi_index w = panel->width, last = w - (nb - 1) * B;
   const tsi_scalar *below = triangle + B * (B + 1) / 2;
-  vec y[2 * B], x0 = nb == 2 ? load(x) : (vec){0}, x1 = load_some(x + (nb - 1) * B, last);
+  reg_sum y[2 * B];
+  vec x0 = nb == 2 ? load(x) : no_vec(), x1 = load_some(x + (nb - 1) * B, last);
   if (panel->height > 0) {
     narrow_rectangle_transposed(nb, triangle + tsi_triangle_size(w), panel->height, w, row, work, y);
-    if (nb == 2) x0 -= fold(y);
-    x1 = lanes_below(x1 - fold(y + (nb - 1) * B), last);
+    if (nb == 2) x0 = minus(x0, fold(y));
+    x1 = scalars_below(minus(x1, fold(y + (nb - 1) * B)), last);
   }
-  for (int k = 0; k < nb * B; k++) y[k] = (vec){0};
+  UNROLL for (int k = 0; k < nb * B; k++) y[k] = no_reg_sum();
   if (nb == 2) {
-    for (int k = 0; k < B; k++) y[k] += load(below + k * (ptrdiff_t)last) * x1;
+    UNROLL for (int k = 0; k < B; k++) add_column(&y[k], load(below + k * (ptrdiff_t)last), as_factors(x1));
     corner_transposed(below + B * (ptrdiff_t)last, last, x1, y + B);
     corner_transposed(triangle, B, x0, y);
     store(x, fold(y));

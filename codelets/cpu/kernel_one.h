@@ -19,18 +19,26 @@ INLINE void fetch(const void *from, const void *to) {
   for (const char *line = from; line < (const char *)to; line += 64) __builtin_prefetch(line, 0, 3);
 }
 
+/* Sums that block_times has at once, so that products do not wait for each other. */
+#if SUMS / (PARTS * REGS) >= 4
+#define CHAINS 4
+#elif SUMS / (PARTS * REGS) >= 2
+#define CHAINS 2
+#else
+#define CHAINS 1
+#endif
+
 /* sum over k of block(i,k) x[k], 8 rows; block has `stride` rows. */
 INLINE sum block_times(const tsi_scalar *block, tsi_index stride, tsi_index w, const tsi_scalar *x) {
-  sum a0 = no_sum(), a1 = no_sum(), a2 = no_sum(), a3 = no_sum();
+  sum a[CHAINS];
   tsi_index k = 0;
-  for (; k + 4 <= w; k += 4, block += 4 * (ptrdiff_t)stride) {
-    add_times(&a0, load(block), x[k]);
-    add_times(&a1, load(block + stride), x[k + 1]);
-    add_times(&a2, load(block + 2 * (ptrdiff_t)stride), x[k + 2]);
-    add_times(&a3, load(block + 3 * (ptrdiff_t)stride), x[k + 3]);
-  }
-  for (; k < w; k++, block += stride) add_times(&a0, load(block), x[k]);
-  return add_sums(add_sums(a0, a1), add_sums(a2, a3));
+  UNROLL for (int c = 0; c < CHAINS; c++) a[c] = no_sum();
+  for (; k + CHAINS <= w; k += CHAINS, block += CHAINS * (ptrdiff_t)stride)
+    UNROLL for (int c = 0; c < CHAINS; c++) add_times(&a[c], load(block + c * (ptrdiff_t)stride), x[k + c]);
+  for (; k < w; k++, block += stride) add_times(&a[0], load(block), x[k]);
+  UNROLL for (int half = CHAINS / 2; half > 0; half /= 2) UNROLL for (int c = 0; c < half; c++) a[c] =
+      add_sums(a[c], a[c + half]);
+  return a[0];
 }
 
 /* Row blocks that are read together backwards, so that partial sums are read and written once for all of
@@ -38,7 +46,7 @@ INLINE sum block_times(const tsi_scalar *block, tsi_index stride, tsi_index w, c
  * foresees them. Four, where the sums of a wide panel fill the nearest cache. */
 #if defined TSI_SCALAR_Z
 #define TOGETHER 4
-#elif defined __AVX512F__ || defined __AVX2__ && defined TSI_SCALAR_S
+#elif REGS == 1
 #define TOGETHER 1
 #else
 #define TOGETHER 2
@@ -47,23 +55,25 @@ INLINE sum block_times(const tsi_scalar *block, tsi_index stride, tsi_index w, c
 /* y[k] (partial sums) += blocks(:,k) xr, k descending, for one or more row blocks of `stride` rows. In the
  * order of memory, downwards, what lies AHEAD bytes before them is fetched. */
 INLINE void blocks_transposed(const int blocks, const tsi_scalar *block, tsi_index stride, tsi_index w,
-                              const lanes *xr, tsi_scalar *y) {
+                              const factors *xr, tsi_scalar *y) {
   const ptrdiff_t next = stride * (ptrdiff_t)w;
   const char *ahead = (const char *)(block + blocks * next) - AHEAD;
   for (tsi_index k = w; k-- > 0;) {
     const tsi_scalar *column = block + k * (ptrdiff_t)stride;
-    sum a = load_sum(y + k * (ptrdiff_t)PARTIAL), b = no_sum();
+    reg_sum a[2] = {load_partial(y + k * (ptrdiff_t)PARTIAL), no_reg_sum()};
     for (int q = 0; q < blocks; q++) {
       fetch(ahead - B * sizeof *y, ahead);
       ahead -= B * sizeof *y;
-      add_lanes(q & 1 ? &b : &a, load(column + q * next), xr[q]);
+      EACH_REG(r) add_partial(&a[(q * REGS + r) % 2], load_reg(column + q * next + r * WIDE), xr[q], r);
     }
-    store_sum(y + k * (ptrdiff_t)PARTIAL, blocks > 1 ? add_sums(a, b) : a);
+    if (blocks * REGS > 1) EACH_PART(part) a[0].v[part] += a[1].v[part];
+    store_partial(y + k * (ptrdiff_t)PARTIAL, a[0]);
   }
 }
 
-INLINE lanes load_part(const tsi_scalar *x, tsi_index count) {
-  return as_lanes(load_some(x, count));
+/* The first count <= 8 scalars, zero beyond. */
+INLINE factors load_factors(const tsi_scalar *x, tsi_index count) {
+  return as_factors(count == B ? load(x) : load_some(x, count));
 }
 
 /* Zeroes the partial sums of w columns, and of those up to the next multiple of 8. */
@@ -72,15 +82,14 @@ INLINE void clear_sums(tsi_scalar *y, tsi_index w) {
 }
 
 /* x := the partial sums y of w columns, or x minus them. */
-INLINE void take_sums(tsi_scalar *x, const tsi_scalar *y, tsi_index w, bool subtract) {
-  for (tsi_index k = 0; k < w; k += B, y += B * PARTIAL) {
+INLINE void take_sums(tsi_scalar *x, const tsi_scalar *y, tsi_index w, bool from_x) {
+  for (tsi_index k = 0; k < w; k += B) {
     const tsi_index count = tsi_index_min(B, w - k);
-    vec sums = sum_columns(y);
-    if (subtract) sums = (count == B ? load(x + k) : load_some(x + k, count)) - sums;
-    if (count == B)
-      store(x + k, sums);
-    else
-      store_some(x + k, sums, count);
+    reg_sum column[B];
+    UNROLL for (int l = 0; l < B; l++, y += PARTIAL) column[l] = load_partial(y);
+    vec sums = fold(column);
+    if (from_x) sums = minus(count == B ? load(x + k) : load_some(x + k, count), sums);
+    store_some(x + k, sums, count);
   }
 }
 
@@ -92,13 +101,10 @@ static void triangle_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x, tsi_sc
     sum acc = block_times(tri, rows, r, t);
     tri += (ptrdiff_t)rows * r;
     for (int j = 0; j < rows; j++) {
-      add_times(&acc, lanes_from(load(tri - j), j), t[r + j]);
+      add_times(&acc, scalars_from(load(tri - j), j), t[r + j]);
       tri += rows - j;
     }
-    if (rows == B)
-      store(x + r, sum_value(acc));
-    else
-      store_some(x + r, sum_value(acc), rows);
+    store_some(x + r, sum_value(acc), rows);
   }
 }
 
@@ -108,12 +114,13 @@ static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar
   clear_sums(y, w);
   for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
-    const lanes xr = load_part(x + r, rows);
+    const factors xr = load_factors(x + r, rows);
     for (tsi_index j = rows; j-- > 0;) {
       end -= rows - j;
-      sum a = load_sum(y + PARTIAL * (ptrdiff_t)(r + j));
-      add_lanes(&a, lanes_from(load(end - j), (int)j), xr);
-      store_sum(y + PARTIAL * (ptrdiff_t)(r + j), a);
+      const vec column = scalars_from(load(end - j), (int)j);
+      reg_sum a = load_partial(y + PARTIAL * (ptrdiff_t)(r + j));
+      EACH_REG(q) add_partial(&a, column.r[q], xr, q);
+      store_partial(y + PARTIAL * (ptrdiff_t)(r + j), a);
     }
     end -= (ptrdiff_t)rows * r;
     blocks_transposed(1, end, rows, r, &xr, y);
@@ -133,7 +140,7 @@ INLINE tsi_scalar product(tsi_scalar a, tsi_scalar b) {
 #endif
 }
 
-INLINE tsi_scalar lane(vec v, int j) {
+INLINE tsi_scalar scalar_of(vec v, int j) {
   tsi_scalar part[B];
   store(part, v);
   return part[j];
@@ -144,13 +151,13 @@ INLINE tsi_scalar lane(vec v, int j) {
 static void substitute_1(const tsi_scalar *tri, tsi_index w, tsi_scalar *x) {
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
-    vec rest = (rows == B ? load(x + r) : load_some(x + r, rows)) - sum_value(block_times(tri, rows, r, x));
+    vec rest = minus(load_some(x + r, rows), sum_value(block_times(tri, rows, r, x)));
     tri += (ptrdiff_t)rows * r;
     for (int j = 0; j < rows; j++) {
       sum below = no_sum();
-      x[r + j] = product(lane(rest, j), tri[0]);
-      add_times(&below, lanes_from(load(tri - j), j + 1), x[r + j]);
-      rest -= sum_value(below);
+      x[r + j] = product(scalar_of(rest, j), tri[0]);
+      add_times(&below, scalars_from(load(tri - j), j + 1), x[r + j]);
+      rest = minus(rest, sum_value(below));
       tri += rows - j;
     }
   }
@@ -170,7 +177,7 @@ static void substitute_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scal
       for (tsi_index i = rows - 1; i > j; i--) rest -= product(column[i - j], x[r + i]);
       x[r + j] = product(rest, column[0]);
     }
-    const lanes xr = load_part(x + r, rows);
+    const factors xr = load_factors(x + r, rows);
     blocks_transposed(1, block, rows, r, &xr, y);
   }
 }
@@ -190,28 +197,27 @@ INLINE void rectangle_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const 
   }
 }
 
-/* Rows i .. i+count-1 of the workspace as row (NULL: consecutive) says, zero in the lanes beyond. */
-INLINE lanes work_lanes(const tsi_scalar *work, const tsi_index *row, tsi_index i, tsi_index count) {
-  if (row) return gather(work, row + i, count);
-  return count == B ? as_lanes(load(work + i)) : load_part(work + i, count);
+/* Rows i .. i+count-1 of the workspace as row (NULL: consecutive) says, zero beyond. */
+INLINE factors work_factors(const tsi_scalar *work, const tsi_index *row, tsi_index i, tsi_index count) {
+  return row ? as_factors(gather_rows(work, row + i, count)) : load_factors(work + i, count);
 }
 
 /* y[k] (partial sums) := R' work[row], row blocks descending; row NULL: rows 0, 1, ... of work */
 INLINE void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                                    const tsi_scalar *work, tsi_scalar *y) {
   tsi_index i = m / B * B;
-  lanes xr[TOGETHER];
+  factors xr[TOGETHER];
   clear_sums(y, w);
   if (i < m) {
-    xr[0] = work_lanes(work, row, i, m - i);
+    xr[0] = work_factors(work, row, i, m - i);
     blocks_transposed(1, rect + i * (ptrdiff_t)w, m - i, w, xr, y);
   }
   for (; i % (TOGETHER * B) != 0; i -= B) {
-    xr[0] = work_lanes(work, row, i - B, B);
+    xr[0] = work_factors(work, row, i - B, B);
     blocks_transposed(1, rect + (i - B) * (ptrdiff_t)w, B, w, xr, y);
   }
   for (; i > 0; i -= TOGETHER * B) {
-    for (int q = 0; q < TOGETHER; q++) xr[q] = work_lanes(work, row, i - (TOGETHER - q) * B, B);
+    for (int q = 0; q < TOGETHER; q++) xr[q] = work_factors(work, row, i - (TOGETHER - q) * B, B);
     blocks_transposed(TOGETHER, rect + (i - TOGETHER * B) * (ptrdiff_t)w, B, w, xr, y);
   }
 }
@@ -221,7 +227,7 @@ INLINE void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_inde
 INLINE void rectangle_slice_1(const tsi_scalar *rect, tsi_index rows, tsi_index w, tsi_index count,
                               const tsi_scalar *x, tsi_scalar *u) {
   for (tsi_index i = 0; i < count; i += B, rect += B * (ptrdiff_t)w)
-    store_some(u + i, -sum_value(block_times(rect, tsi_index_min(B, rows - i), w, x)),
+    store_some(u + i, negated(sum_value(block_times(rect, tsi_index_min(B, rows - i), w, x))),
                tsi_index_min(B, count - i));
 }
 

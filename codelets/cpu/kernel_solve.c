@@ -43,9 +43,9 @@ INLINE void apply_triangle(const tsi_inverse inverse, const tsi_scalar *tri, tsi
     solve ? substitute_1(tri, w, x) : triangle_1(tri, w, x, scratch);
     return;
   }
-  FOR_STRIPS(nrhs, c, nv,
-             solve ? strip_substitute(nv, tri, w, x + c, nrhs)
-                   : strip_triangle(nv, tri, w, x + c, nrhs, scratch));
+  FOR_STRIPS(nrhs, c, nr,
+             solve ? strip_substitute(nr, tri, w, x + c, nrhs, scratch)
+                   : strip_triangle(nr, tri, w, x + c, nrhs, scratch));
 }
 
 /* x := T' x, or T'^-1 x where the triangle is not inverted. */
@@ -56,9 +56,9 @@ INLINE void apply_triangle_transposed(const tsi_inverse inverse, const tsi_scala
     solve ? substitute_transposed_1(tri, w, x, scratch) : triangle_transposed_1(tri, w, x, scratch);
     return;
   }
-  FOR_STRIPS(nrhs, c, nv,
-             solve ? strip_substitute_transposed(nv, tri, w, x + c, nrhs, scratch)
-                   : strip_triangle_transposed(nv, tri, w, x + c, nrhs, scratch));
+  FOR_STRIPS(nrhs, c, nr,
+             solve ? strip_substitute_transposed(nr, tri, w, x + c, nrhs, scratch)
+                   : strip_triangle_transposed(nr, tri, w, x + c, nrhs, scratch));
 }
 
 static void forward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,
@@ -89,13 +89,13 @@ static void backward_triangle_none(const tsi_panel *panel, const void *factor, c
 
 /* w[rows] -= R x */
 INLINE void subtract_product(const tsi_panel *panel, const tsi_scalar *values, const tsi_index *row,
-                             tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work) {
+                             tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work, tsi_scalar *scratch) {
   const tsi_scalar *rect = values + panel->values + tsi_triangle_size(panel->width);
   if (nrhs == 1) {
     rectangle_1(rect, panel->height, panel->width, row, x, work);
     return;
   }
-  FOR_STRIPS(nrhs, c, nv, strip_rectangle(nv, rect, panel->height, panel->width, row, x + c, nrhs, work + c));
+  strips_rectangle(rect, panel->height, panel->width, row, nrhs, x, work, scratch);
 }
 
 /* AHEAD bytes from the panel at hand on, or before it, are fetched; *fetched is how far that went the last
@@ -130,7 +130,7 @@ INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_
     if (inverse == TSI_INVERSE_DIAGONAL) forward_triangle(panel, values, pivots, nrhs, x, scratch);
     if (inverse == TSI_INVERSE_NONE) forward_triangle_none(panel, values, pivots, nrhs, x, scratch);
     if (inverse == TSI_INVERSE_OFF) interchange(panel, pivots, nrhs, x, false);
-    subtract_product(panel, values, rows + panel->row, nrhs, x, work);
+    subtract_product(panel, values, rows + panel->row, nrhs, x, work, scratch);
     if (inverse == TSI_INVERSE_OFF) forward_triangle(panel, values, NULL, nrhs, x, scratch);
   }
 }
@@ -158,8 +158,7 @@ INLINE void subtract_transposed(const tsi_panel *panel, const tsi_scalar *values
     take_sums(x, scratch, w, true);
     return;
   }
-  FOR_STRIPS(nrhs, c, nv, strip_rectangle_transposed(nv, rect, m, w, row, work + c, nrhs, scratch);
-             strip_subtract(nv, x + c, nrhs, scratch, w));
+  strips_rectangle_transposed(rect, m, w, row, nrhs, x, work, true, scratch);
 }
 
 INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi_panel *panels,
@@ -202,7 +201,7 @@ static void backward_off(tsi_index count, const tsi_panel *panels, const void *f
 /* ---- Row slices ---------------------------------------------------------------------------------------- */
 
 static void forward_slice(const tsi_panel *panel, const void *factor, tsi_index first, tsi_index count,
-                          tsi_index nrhs, const void *vector, void *update) {
+                          tsi_index nrhs, const void *vector, void *update, void *strip) {
   const tsi_scalar *values = factor, *x = vector;
   tsi_scalar *u = update;
   const tsi_index w = panel->width;
@@ -212,7 +211,7 @@ static void forward_slice(const tsi_panel *panel, const void *factor, tsi_index 
     return;
   }
   memset(u, 0, (size_t)count * (size_t)nrhs * sizeof *u);
-  FOR_STRIPS(nrhs, c, nv, strip_rectangle(nv, rect, count, w, NULL, x + c, nrhs, u + c));
+  strips_rectangle(rect, count, w, NULL, nrhs, x, u, strip);
 }
 
 static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index first, tsi_index count,
@@ -226,8 +225,8 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
     take_sums(out, scratch, w, false);
     return;
   }
-  FOR_STRIPS(nrhs, c, nv, strip_rectangle_transposed(nv, rect, count, w, NULL, work + c, nrhs, scratch);
-             strip_copy(nv, out + c, nrhs, scratch, B * nv, w));
+  memset(out, 0, (size_t)w * (size_t)nrhs * sizeof *out);
+  strips_rectangle_transposed(rect, count, w, NULL, nrhs, out, work, false, scratch);
 }
 
 /* ---- Tables -------------------------------------------------------------------------------------------- */

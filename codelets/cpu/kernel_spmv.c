@@ -6,28 +6,17 @@
 
 #include "codelets/cpu/vector.h"
 
-/* Less than 8 entries, filled up with zeros. */
-INLINE void add_rest(sum *a, const tsi_scalar *values, const tsi_index *index, tsi_count count,
-                     const tsi_scalar *work) {
-  tsi_scalar v[B] = {0}, x[B] = {0};
-  for (tsi_count i = 0; i < count; i++) {
-    v[i] = values[i];
-    x[i] = work[index[i]];
-  }
-  add_lanes(a, load(v), as_lanes(load(x)));
-}
-
 static tsi_scalar row_1(const tsi_scalar *values, const tsi_index *index, tsi_count count,
                         const tsi_scalar *work) {
   sum a = no_sum();
   tsi_count e = 0;
-  for (; e + B <= count; e += B) {
-    tsi_scalar x[B];
-    for (int i = 0; i < B; i++) x[i] = work[index[e + i]];
-    add_lanes(&a, load(values + e), as_lanes(load(x)));
+  for (; e + B <= count; e += B)
+    add_products(&a, load(values + e), as_factors(gather_rows(work, index + e, B)));
+  if (e < count) {
+    const tsi_index rest = (tsi_index)(count - e);
+    add_products(&a, load_some(values + e, rest), as_factors(gather_rows(work, index + e, rest)));
   }
-  if (e < count) add_rest(&a, values + e, index + e, count - e, work);
-  return sum_lanes(sum_value(a));
+  return sum_vec(sum_value(a));
 }
 
 /* 8 right-hand sides; work and to are theirs. */
@@ -36,7 +25,7 @@ INLINE void row_8(const tsi_scalar *values, const tsi_index *index, tsi_count co
   sum a = no_sum();
   for (tsi_count e = 0; e < count; e++) add_times(&a, load(work + index[e] * stride), values[e]);
   if (add)
-    store(to, load(to) + sum_value(a));
+    store(to, plus(load(to), sum_value(a)));
   else
     store(to, sum_value(a));
 }

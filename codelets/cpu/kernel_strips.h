@@ -1,182 +1,295 @@
-/* Several right-hand sides, in strips of 8 nv, nv = 1 or 2 (a constant wherever these are inlined).
+/* Several right-hand sides, in strips of nr registers, nr = 1 or 2 (a constant wherever these are inlined).
  *
- * Vectors run over right-hand sides. X has leading dimension nrhs, which is a multiple of 8 (the caller
- * pads); the strip's first right-hand side is already added to the pointers. Each strip reads the panel
- * again, from the cache. */
+ * Reads a panel, the right-hand sides and the row indices; writes X in place, or subtracts from rows of the
+ * workspace. Vectors run over right-hand sides, of which X has nrhs, a multiple of 8 (the caller pads).
+ *
+ * A tile is TILE rows of a row block times a strip: its products with a column of the strip stay in
+ * registers. The X of a panel's columns is copied to scratch, strip by strip, where it lies densely and stays
+ * in the nearest cache. A rectangle is taken GROUP_BYTES at a time, all strips of them, so that it comes from
+ * memory once and from a near cache after that. */
 #ifndef TSI_CODELETS_CPU_KERNEL_STRIPS_H
 #define TSI_CODELETS_CPU_KERNEL_STRIPS_H
 
 #include "codelets/cpu/vector.h"
 
-/* Does what follows for each strip of nrhs right-hand sides, c its first: strips of 16, the last of 8. */
-#define FOR_STRIPS(nrhs, c, nv, ...)                                                                         \
+#define GROUP_BYTES 131072
+#define STRIP (2 * WIDE) /* right-hand sides of a full strip */
+#define TILE (SUMS / (2 * PARTS))
+
+/* Does what follows for each strip of nrhs right-hand sides, c its first: strips of two registers, the last
+ * of one. */
+#define FOR_STRIPS(nrhs, c, nr, ...)                                                                         \
   do {                                                                                                       \
     tsi_index c = 0;                                                                                         \
-    for (; c + 2 * B <= (nrhs); c += 2 * B) {                                                                \
-      enum { nv = 2 };                                                                                       \
+    for (; c + STRIP <= (nrhs); c += STRIP) {                                                                \
+      enum { nr = 2 };                                                                                       \
       __VA_ARGS__;                                                                                           \
     }                                                                                                        \
     if (c < (nrhs)) {                                                                                        \
-      enum { nv = 1 };                                                                                       \
+      enum { nr = 1 };                                                                                       \
       __VA_ARGS__;                                                                                           \
     }                                                                                                        \
   } while (0)
 
-/* acc[i] = sum over k of block(i,k) X(k,:), 8 rows; those beyond `stride` are meaningless. */
-INLINE void strip_block_times(const int nv, const tsi_scalar *block, tsi_index stride, tsi_index w,
-                              const tsi_scalar *x, ptrdiff_t ldx, sum acc[B][2]) {
-  for (int i = 0; i < B; i++)
-    for (int v = 0; v < nv; v++) acc[i][v] = no_sum();
-  for (tsi_index k = 0; k < w; k++, block += stride, x += ldx)
-    for (int v = 0; v < nv; v++) {
-      const vec xk = load(x + v * B);
-      for (int i = 0; i < B; i++) add_times(&acc[i][v], xk, block[i]);
-    }
+#define EACH_STRIP_REG(v) UNROLL for (int v = 0; v < nr; v++)
+#define EACH_TILE_ROW(i) UNROLL for (int i = 0; i < TILE; i++)
+
+/* Rows of a rectangle of width w that are taken together. */
+INLINE tsi_index group_rows(tsi_index w) {
+  return (tsi_index)(GROUP_BYTES / (B * sizeof(tsi_scalar)) / (size_t)w + 1) * B;
 }
 
-/* Y(k,:) += sum over i of block(i,k) xr[i]; Y has 8 nv columns. */
-INLINE void strip_block_transposed(const int nv, const tsi_scalar *block, tsi_index stride, tsi_index w,
-                                   vec xr[B][2], tsi_scalar *y) {
-  for (tsi_index k = 0; k < w; k++, block += stride, y += B * nv)
-    for (int v = 0; v < nv; v++) {
-      sum a = no_sum();
-      a.v[0] = load(y + v * B);
-      for (int i = 0; i < B; i++) add_times(&a, xr[i][v], block[i]);
-      store(y + v * B, sum_value(a));
-    }
-}
-
-/* `rows` rows of the strip, zero beyond; row (may be NULL: consecutive) says which. */
-INLINE void strip_gather(const int nv, const tsi_scalar *x, ptrdiff_t ldx, const tsi_index *row,
-                         tsi_index rows, vec xr[B][2]) {
-  for (int i = 0; i < B; i++)
-    for (int v = 0; v < nv; v++) xr[i][v] = i < rows ? load(x + (row ? row[i] : i) * ldx + v * B) : (vec){0};
-}
-
-INLINE void strip_copy(const int nv, tsi_scalar *to, ptrdiff_t ldto, const tsi_scalar *from, ptrdiff_t ldfrom,
+INLINE void strip_copy(const int nr, tsi_scalar *to, ptrdiff_t ldto, const tsi_scalar *from, ptrdiff_t ldfrom,
                        tsi_index rows) {
   for (tsi_index k = 0; k < rows; k++, to += ldto, from += ldfrom)
-    for (int v = 0; v < nv; v++) store(to + v * B, load(from + v * B));
+    EACH_STRIP_REG(v) store_reg(to + v * WIDE, load_reg(from + v * WIDE));
 }
 
-/* X := triangle * X; t is scratch for w x 8 nv. */
-INLINE void strip_triangle(const int nv, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx,
-                           tsi_scalar *t) {
-  strip_copy(nv, t, B * nv, x, ldx, w);
-  for (tsi_index r = 0; r < w; r += B) {
-    const tsi_index rows = tsi_index_min(B, w - r);
-    sum acc[B][2];
-    strip_block_times(nv, tri, rows, r, t, B * nv, acc);
-    tri += (ptrdiff_t)rows * r;
-    for (int i = 0; i < rows; i++)
-      for (int j = 0; j <= i; j++) {
-        const tsi_scalar entry = tri[tsi_corner_column(rows, j) + i - j];
-        for (int v = 0; v < nv; v++) add_times(&acc[i][v], load(t + (r + j) * B * nv + v * B), entry);
-      }
-    tri += rows * (rows + 1) / 2;
-    for (int i = 0; i < rows; i++)
-      for (int v = 0; v < nv; v++) store(x + (r + i) * ldx + v * B, sum_value(acc[i][v]));
+/* acc[i] = sum over k of block(i,k) X(k,:); block: the tile's first row in its row block, of `stride` rows.
+ * Rows beyond those are meaningless. X has one strip. */
+INLINE void tile_times(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w,
+                       const tsi_scalar *x, reg_sum acc[TILE][2]) {
+  EACH_TILE_ROW(i) EACH_STRIP_REG(v) acc[i][v] = no_reg_sum();
+  for (tsi_index k = 0; k < w; k++, block += stride, x += nr * WIDE)
+    EACH_TILE_ROW(i) EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_reg(x + v * WIDE), block[i]);
+}
+
+/* Rows of the workspace as the factors of a tile: theirs, and, complex, i times them. */
+typedef struct tile {
+  reg_sum row[TILE][2];
+} tile;
+
+INLINE reg_sum as_row(reg x) {
+#if TSI_COMPLEX
+  return (reg_sum){{x, turned(x)}};
+#else
+  return (reg_sum){{x}};
+#endif
+}
+
+/* y += row entry */
+INLINE reg add_row(reg y, reg_sum row, tsi_scalar entry) {
+  y += row.v[0] * tsi_re(entry);
+#if TSI_COMPLEX
+  y += row.v[1] * tsi_im(entry);
+#endif
+  return y;
+}
+
+/* Y(k,:) += sum over i of block(i,k) t.row[i]; as above. Y has one strip. */
+INLINE void tile_transposed(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w, tile t,
+                            tsi_scalar *y) {
+  for (tsi_index k = 0; k < w; k++, block += stride, y += nr * WIDE) {
+    reg s[2];
+    EACH_STRIP_REG(v) s[v] = load_reg(y + v * WIDE);
+    EACH_TILE_ROW(i) EACH_STRIP_REG(v) s[v] = add_row(s[v], t.row[i][v], block[i]);
+    EACH_STRIP_REG(v) store_reg(y + v * WIDE, s[v]);
   }
 }
 
-/* X := triangle' * X; y is scratch for w x 8 nv. */
-INLINE void strip_triangle_transposed(const int nv, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
-                                      ptrdiff_t ldx, tsi_scalar *y) {
-  memset(y, 0, (size_t)w * B * (size_t)nv * sizeof *y);
-  for (tsi_index r = 0; r < w; r += B) {
-    const tsi_index rows = tsi_index_min(B, w - r);
-    vec xr[B][2];
-    strip_gather(nv, x + r * ldx, ldx, NULL, rows, xr);
-    strip_block_transposed(nv, tri, rows, r, xr, y);
-    tri += (ptrdiff_t)rows * r;
-    for (int j = 0; j < rows; tri += rows - j, j++)
-      for (int v = 0; v < nv; v++) {
-        sum a = no_sum();
-        for (int i = j; i < rows; i++) add_times(&a, load(x + (r + i) * ldx + v * B), tri[i - j]);
-        store(y + (r + j) * B * nv + v * B, sum_value(a));
-      }
-  }
-  strip_copy(nv, x, ldx, y, B * nv, w);
-}
-
-/* X := D^-1 X; TSI_INVERSE_NONE. */
-INLINE void strip_substitute(const int nv, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx) {
-  for (tsi_index r = 0; r < w; r += B) {
-    const tsi_index rows = tsi_index_min(B, w - r);
-    sum acc[B][2];
-    strip_block_times(nv, tri, rows, r, x, ldx, acc);
-    tri += (ptrdiff_t)rows * r;
-    for (tsi_index i = 0; i < rows; i++) {
-      for (tsi_index j = 0; j < i; j++)
-        for (int v = 0; v < nv; v++)
-          add_times(&acc[i][v], load(x + (r + j) * ldx + v * B), tri[tsi_corner_column(rows, j) + i - j]);
-      for (int v = 0; v < nv; v++) {
-        tsi_scalar *to = x + (r + i) * ldx + v * B;
-        sum quotient = no_sum();
-        add_times(&quotient, load(to) - sum_value(acc[i][v]), tri[tsi_corner_column(rows, i)]);
-        store(to, sum_value(quotient));
-      }
+/* Rows x(row[i],:) of the strip, or their negatives, zero from `rows` on; row (may be NULL: 0, 1, ...) says
+ * which. */
+INLINE tile tile_rows(const int nr, const tsi_scalar *x, ptrdiff_t ldx, const tsi_index *row, tsi_index rows,
+                      bool negative) {
+  tile t;
+  EACH_TILE_ROW(i) {
+    const tsi_index at = tsi_index_min(i, rows - 1);
+    EACH_STRIP_REG(v) {
+      const reg value = load_reg(x + (row ? row[at] : at) * ldx + v * WIDE);
+      t.row[i][v] = as_row(i >= rows ? (reg){0} : negative ? -value : value);
     }
-    tri += rows * (rows + 1) / 2;
+  }
+  return t;
+}
+
+/* ---- Triangles ----------------------------------------------------------------------------------------- */
+
+/* acc[i] += the corner's rows first .. first+TILE-1 times X, for a corner of `rows` rows; 8 of them: a
+ * constant. */
+INLINE void tile_corner(const int nr, const tsi_scalar *corner, const tsi_index rows, const int first,
+                        const tsi_scalar *x, reg_sum acc[TILE][2]) {
+  UNROLL for (int j = 0; j < first + TILE; j++) EACH_TILE_ROW(i) if (j <= first + i && first + i < rows)
+      EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_reg(x + (j * nr + v) * WIDE),
+                                      corner[tsi_corner_column(rows, j) + first + i - j]);
+}
+
+/* Y(j,:) += the sum over those rows i >= j of corner(i,j) t.row[i] */
+INLINE void tile_corner_transposed(const int nr, const tsi_scalar *corner, const tsi_index rows,
+                                   const int first, tile t, tsi_scalar *y) {
+  UNROLL for (int j = 0; j < first + TILE; j++) {
+    if (j >= rows) break;
+    EACH_STRIP_REG(v) {
+      tsi_scalar *to = y + (j * nr + v) * WIDE;
+      reg s = load_reg(to);
+      EACH_TILE_ROW(i)
+      if (j <= first + i && first + i < rows)
+        s = add_row(s, t.row[i][v], corner[tsi_corner_column(rows, j) + first + i - j]);
+      store_reg(to, s);
+    }
   }
 }
 
-/* X := D'^-1 X; TSI_INVERSE_NONE. y is scratch for w x 8 nv. */
-INLINE void strip_substitute_transposed(const int nv, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
-                                        ptrdiff_t ldx, tsi_scalar *y) {
-  memset(y, 0, (size_t)w * B * (size_t)nv * sizeof *y);
+/* X := triangle * X; t is scratch for a strip of w rows. */
+INLINE void strip_triangle(const int nr, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx,
+                           tsi_scalar *t) {
+  strip_copy(nr, t, nr * WIDE, x, ldx, w);
+  for (tsi_index r = 0; r < w; r += B) {
+    const tsi_index rows = tsi_index_min(B, w - r);
+    const tsi_scalar *corner = tri + (ptrdiff_t)rows * r, *below = t + r * (ptrdiff_t)(nr * WIDE);
+    UNROLL for (int first = 0; first < B; first += TILE) {
+      reg_sum acc[TILE][2];
+      if (first >= rows) break;
+      tile_times(nr, tri + first, rows, r, t, acc);
+      if (rows == B)
+        tile_corner(nr, corner, B, first, below, acc);
+      else
+        tile_corner(nr, corner, rows, first, below, acc);
+      EACH_TILE_ROW(i)
+      if (first + i < rows)
+        EACH_STRIP_REG(v) store_reg(x + (r + first + i) * ldx + v * WIDE, reg_value(acc[i][v]));
+    }
+    tri = corner + rows * (rows + 1) / 2;
+  }
+}
+
+/* X := triangle' * X; y is scratch for a strip of w rows. */
+INLINE void strip_triangle_transposed(const int nr, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
+                                      ptrdiff_t ldx, tsi_scalar *y) {
+  memset(y, 0, (size_t)w * WIDE * (size_t)nr * sizeof *y);
+  for (tsi_index r = 0; r < w; r += B) {
+    const tsi_index rows = tsi_index_min(B, w - r);
+    const tsi_scalar *corner = tri + (ptrdiff_t)rows * r;
+    tsi_scalar *own = y + r * (ptrdiff_t)(nr * WIDE);
+    UNROLL for (int first = 0; first < B; first += TILE) {
+      if (first >= rows) break;
+      const tile t = tile_rows(nr, x + (r + first) * ldx, ldx, NULL, rows - first, false);
+      tile_transposed(nr, tri + first, rows, r, t, y);
+      if (rows == B)
+        tile_corner_transposed(nr, corner, B, first, t, own);
+      else
+        tile_corner_transposed(nr, corner, rows, first, t, own);
+    }
+    tri = corner + rows * (rows + 1) / 2;
+  }
+  strip_copy(nr, x, ldx, y, nr * WIDE, w);
+}
+
+/* X(i,:) := (X(i,:) - s) d */
+INLINE void strip_quotient(const int nr, tsi_scalar *x, const reg_sum s[2], tsi_scalar d) {
+  EACH_STRIP_REG(v) {
+    reg_sum quotient = no_reg_sum();
+    add_reg_times(&quotient, load_reg(x + v * WIDE) - reg_value(s[v]), d);
+    store_reg(x + v * WIDE, reg_value(quotient));
+  }
+}
+
+/* X := D^-1 X; TSI_INVERSE_NONE. t is scratch for a strip of w rows. */
+INLINE void strip_substitute(const int nr, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx,
+                             tsi_scalar *t) {
+  const ptrdiff_t ldt = nr * WIDE;
+  strip_copy(nr, t, ldt, x, ldx, w);
+  for (tsi_index r = 0; r < w; r += B) {
+    const tsi_index rows = tsi_index_min(B, w - r);
+    const tsi_scalar *corner = tri + (ptrdiff_t)rows * r;
+    reg_sum acc[B][2];
+    UNROLL for (int first = 0; first < B; first += TILE) tile_times(nr, tri + first, rows, r, t, acc + first);
+    for (tsi_index i = 0; i < rows; i++) {
+      for (tsi_index j = 0; j < i; j++) EACH_STRIP_REG(v)
+      add_reg_times(&acc[i][v], load_reg(t + (r + j) * ldt + v * WIDE),
+                    corner[tsi_corner_column(rows, j) + i - j]);
+      strip_quotient(nr, t + (r + i) * ldt, acc[i], corner[tsi_corner_column(rows, i)]);
+    }
+    tri = corner + rows * (rows + 1) / 2;
+  }
+  strip_copy(nr, x, ldx, t, ldt, w);
+}
+
+/* X := D'^-1 X; TSI_INVERSE_NONE. t is scratch for a strip of w rows. */
+INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
+                                        ptrdiff_t ldx, tsi_scalar *t) {
+  const ptrdiff_t ldt = nr * WIDE;
+  strip_copy(nr, t, ldt, x, ldx, w);
   for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_scalar *block = tri + tsi_triangle_block(r), *corner = block + (ptrdiff_t)rows * r;
-    vec xr[B][2];
     for (tsi_index j = rows; j-- > 0;) {
       const tsi_scalar *column = corner + tsi_corner_column(rows, j);
-      for (int v = 0; v < nv; v++) {
-        tsi_scalar *to = x + (r + j) * ldx + v * B;
-        sum known = no_sum(), quotient = no_sum();
-        for (tsi_index i = rows - 1; i > j; i--)
-          add_times(&known, load(x + (r + i) * ldx + v * B), column[i - j]);
-        add_times(&quotient, load(to) - load(y + (r + j) * B * nv + v * B) - sum_value(known), column[0]);
-        store(to, sum_value(quotient));
+      reg_sum known[2] = {no_reg_sum(), no_reg_sum()};
+      for (tsi_index i = rows - 1; i > j; i--)
+        EACH_STRIP_REG(v) add_reg_times(&known[v], load_reg(t + (r + i) * ldt + v * WIDE), column[i - j]);
+      strip_quotient(nr, t + (r + j) * ldt, known, column[0]);
+    }
+    UNROLL for (int first = 0; first < B; first += TILE) {
+      if (first >= rows) break;
+      tile_transposed(nr, block + first, rows, r,
+                      tile_rows(nr, t + (r + first) * ldt, ldt, NULL, rows - first, true), t);
+    }
+  }
+  strip_copy(nr, x, ldx, t, ldt, w);
+}
+
+/* ---- Rectangles ---------------------------------------------------------------------------------------- */
+
+/* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W. X has one strip. */
+INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, tsi_index w,
+                            const tsi_index *row, const tsi_scalar *x, tsi_scalar *work, ptrdiff_t ldw) {
+  for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
+    const tsi_index rows = tsi_index_min(B, m - i);
+    UNROLL for (int first = 0; first < B; first += TILE) {
+      reg_sum acc[TILE][2];
+      if (first >= rows) break;
+      tile_times(nr, rect + first, rows, w, x, acc);
+      EACH_TILE_ROW(l) {
+        if (first + l >= rows) break;
+        tsi_scalar *to = work + (row ? row[i + first + l] : i + first + l) * ldw;
+        EACH_STRIP_REG(v) store_reg(to + v * WIDE, load_reg(to + v * WIDE) - reg_value(acc[l][v]));
       }
     }
-    strip_gather(nv, x + r * ldx, ldx, NULL, rows, xr);
-    strip_block_transposed(nv, block, rows, r, xr, y);
   }
 }
 
-/* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W */
-INLINE void strip_rectangle(const int nv, const tsi_scalar *rect, tsi_index m, tsi_index w,
-                            const tsi_index *row, const tsi_scalar *x, ptrdiff_t ldx, tsi_scalar *work) {
+/* Y += R' W(row,:), or, negative, Y -= it; row NULL: rows 0, 1, ... of W. Y has one strip. */
+INLINE void strip_rectangle_transposed(const int nr, const tsi_scalar *rect, tsi_index m, tsi_index w,
+                                       const tsi_index *row, const tsi_scalar *work, ptrdiff_t ldw,
+                                       bool negative, tsi_scalar *y) {
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
-    sum acc[B][2];
-    strip_block_times(nv, rect, rows, w, x, ldx, acc);
-    for (int l = 0; l < rows; l++)
-      for (int v = 0; v < nv; v++) {
-        tsi_scalar *to = work + (row ? row[i + l] : i + l) * ldx + v * B;
-        store(to, load(to) - sum_value(acc[l][v]));
-      }
+    UNROLL for (int first = 0; first < B; first += TILE) {
+      const tsi_index at = i + first;
+      if (first >= rows) break;
+      tile_transposed(
+          nr, rect + first, rows, w,
+          tile_rows(nr, row ? work : work + at * ldw, ldw, row ? row + at : NULL, rows - first, negative), y);
+    }
   }
 }
 
-/* Y := R' W(row,:), Y of w x 8 nv; row NULL: rows 0, 1, ... of W */
-INLINE void strip_rectangle_transposed(const int nv, const tsi_scalar *rect, tsi_index m, tsi_index w,
-                                       const tsi_index *row, const tsi_scalar *work, ptrdiff_t ldx,
-                                       tsi_scalar *y) {
-  memset(y, 0, (size_t)w * B * (size_t)nv * sizeof *y);
-  for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
-    const tsi_index rows = tsi_index_min(B, m - i);
-    vec xr[B][2];
-    strip_gather(nv, row ? work : work + i * ldx, ldx, row ? row + i : NULL, rows, xr);
-    strip_block_transposed(nv, rect, rows, w, xr, y);
+/* W(row,:) -= R X for all right-hand sides; t is scratch for a strip of w rows. */
+INLINE void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
+                             tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work, tsi_scalar *t) {
+  const tsi_index group = group_rows(w);
+  for (tsi_index i = 0; i < m; i += group) {
+    const tsi_index rows = tsi_index_min(group, m - i);
+    const tsi_index *at = row ? row + i : NULL;
+    tsi_scalar *to = row ? work : work + i * (ptrdiff_t)nrhs;
+    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, nrhs, w);
+               strip_rectangle(nr, rect + i * (ptrdiff_t)w, rows, w, at, t, to + c, nrhs));
   }
 }
 
-/* X -= Y, Y of w x 8 nv */
-INLINE void strip_subtract(const int nv, tsi_scalar *x, ptrdiff_t ldx, const tsi_scalar *y, tsi_index w) {
-  for (tsi_index k = 0; k < w; k++, x += ldx, y += B * nv)
-    for (int v = 0; v < nv; v++) store(x + v * B, load(x + v * B) - load(y + v * B));
+/* X += R' W(row,:) for all right-hand sides, or, negative, X -= it; t as above. */
+INLINE void strips_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_index w,
+                                        const tsi_index *row, tsi_index nrhs, tsi_scalar *x,
+                                        const tsi_scalar *work, bool negative, tsi_scalar *t) {
+  const tsi_index group = group_rows(w);
+  for (tsi_index i = 0; i < m; i += group) {
+    const tsi_index rows = tsi_index_min(group, m - i);
+    const tsi_index *at = row ? row + i : NULL;
+    const tsi_scalar *from = row ? work : work + i * (ptrdiff_t)nrhs;
+    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, nrhs, w); strip_rectangle_transposed(
+                   nr, rect + i * (ptrdiff_t)w, rows, w, at, from + c, nrhs, negative, t);
+               strip_copy(nr, x + c, nrhs, t, nr * WIDE, w));
+  }
 }
 
 #endif

@@ -49,7 +49,7 @@ typedef struct tsi_kernels {
    * forward:  u := -R x  (overwrites; u has count rows);   backward: sum := R' w  (overwrites; sum has
    * `width` rows). */
   void (*forward_slice)(const tsi_panel *panel, const void *values, tsi_index first, tsi_index count,
-                        tsi_index nrhs, const void *x, void *u);
+                        tsi_index nrhs, const void *x, void *u, void *scratch);
   void (*backward_slice)(const tsi_panel *panel, const void *values, tsi_index first, tsi_index count,
                          tsi_index nrhs, const void *w, void *sum, void *scratch);
 } tsi_kernels;

@@ -309,11 +309,12 @@ static void forward_slice(const tsi_solve_data *data, const tsi_solve_call *call
   const tsi_solve_slice *slice = &data->slice[number];
   const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
   const bool before = data->kernels->inverse == TSI_INVERSE_OFF; /* the triangle was applied */
+  tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
   if (!forward_part(call, slice->chunk)) return;
   data->kernels->forward_slice(&data->panel[chunk->panel], call->forward_values, slice->first, slice->count,
                                call->stride, before ? partial_sums(call, chunk) : x,
-                               x + (ptrdiff_t)(chunk->update + slice->first) * call->stride);
+                               x + (ptrdiff_t)(chunk->update + slice->first) * call->stride, scratch);
 }
 
 static void backward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {

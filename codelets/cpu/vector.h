@@ -1,9 +1,10 @@
 /* Vectors of 8 scalars, the height of a row block, and sums of products of them, for the file's scalar type.
  *
- * They are compiler vectors of any width: the compiler maps them to the registers of the instruction set that
- * the file is compiled for. All functions are inlined; no vector is passed between files.
+ * A vector is as many registers as 8 scalars take in the instruction set that the file is compiled for: a
+ * compiler vector wider than a register would live in memory. All functions are inlined, and loops over the
+ * registers of a vector unrolled; no vector is passed between files.
  *
- * Complex products. The vectors hold real and imaginary parts in turn. A sum of products is kept as two sums:
+ * Complex products. Registers hold real and imaginary parts in turn. A sum of products is kept as two sums:
  * v[0] of the vector times the real part of the other factor, v[1] of it times the imaginary part; sum_value
  * puts them together once. */
 #ifndef TSI_CODELETS_CPU_VECTOR_H
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-#if defined __AVX512F__
+#if defined __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -20,188 +21,361 @@
 
 #define B TSI_ROW_BLOCK
 #define PARTS (1 + TSI_COMPLEX) /* reals in a scalar */
-
-typedef tsi_real vec
-    __attribute__((vector_size(B * sizeof(tsi_scalar)), aligned(sizeof(tsi_real)), may_alias));
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
+#define REAL_BYTES 4
 typedef int32_t integer;
 #else
+#define REAL_BYTES 8
 typedef int64_t integer;
 #endif
-typedef integer mask __attribute__((vector_size(B * sizeof(tsi_scalar))));
+
+/* REGISTER_BYTES: what a register holds. SUMS: how many of them a kernel may fill with sums of products; the
+ * factors need some as well. */
+#if defined __AVX512F__
+#define REGISTER_BYTES 64
+#define SUMS 16
+#elif defined __AVX2__
+#define REGISTER_BYTES 32
+#define SUMS 8
+#elif defined __aarch64__
+#define REGISTER_BYTES 16
+#define SUMS 16
+#else
+#define REGISTER_BYTES 16
+#define SUMS 8
+#endif
+
+#define VECTOR_BYTES (B * PARTS * REAL_BYTES)
+#if VECTOR_BYTES < REGISTER_BYTES
+#define REG_BYTES VECTOR_BYTES
+#else
+#define REG_BYTES REGISTER_BYTES
+#endif
+#define LANES (REG_BYTES / REAL_BYTES)  /* reals in a register */
+#define WIDE (LANES / PARTS)            /* scalars in a register */
+#define REGS (VECTOR_BYTES / REG_BYTES) /* registers in a vector */
 
 #define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
+#define EACH_REG(r) UNROLL for (int r = 0; r < REGS; r++)
+#define EACH_PART(q) UNROLL for (int q = 0; q < PARTS; q++)
+
+typedef tsi_real reg __attribute__((vector_size(REG_BYTES), aligned(REAL_BYTES), may_alias));
+typedef integer mask __attribute__((vector_size(REG_BYTES)));
+
+typedef struct vec {
+  reg r[REGS];
+} vec;
+
+/* ---- Lanes of registers -------------------------------------------------------------------------------- */
+
+/* f(0), f(1), ...: one for each lane. */
+#if LANES == 2
+#define EACH_LANE(f) f(0), f(1)
+#elif LANES == 4
+#define EACH_LANE(f) f(0), f(1), f(2), f(3)
+#elif LANES == 8
+#define EACH_LANE(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)
+#else
+#define EACH_LANE(f)                                                                                         \
+  f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
+#endif
+
+/* Lane l becomes lane from(l) of a, or, from LANES on, of b. */
+#if defined __clang__
+#define SHUFFLE(a, b, from) __builtin_shufflevector(a, b, EACH_LANE(from))
+#else
+#define SHUFFLE(a, b, from) __builtin_shuffle(a, b, (mask){EACH_LANE(from)})
+#endif
+
+/* The lanes of register r of a vector that belong to scalars from j on. */
+INLINE mask lanes_behind(int r, integer j) {
+#define SCALAR(l) ((l) / PARTS)
+  const mask scalar = {EACH_LANE(SCALAR)};
+  return scalar + r * WIDE >= j;
+}
+
+INLINE reg load_reg(const tsi_scalar *p) {
+  return *(const reg *)p;
+}
+INLINE void store_reg(tsi_scalar *p, reg v) {
+  *(reg *)p = v;
+}
+
+/* ---- Vectors ------------------------------------------------------------------------------------------- */
 
 INLINE vec load(const tsi_scalar *p) {
-  return *(const vec *)p;
+  vec v;
+  EACH_REG(r) v.r[r] = load_reg(p + r * WIDE);
+  return v;
 }
 INLINE void store(tsi_scalar *p, vec v) {
-  *(vec *)p = v;
+  EACH_REG(r) store_reg(p + r * WIDE, v.r[r]);
+}
+INLINE vec no_vec(void) {
+  vec v;
+  EACH_REG(r) v.r[r] = (reg){0};
+  return v;
+}
+INLINE vec plus(vec a, vec b) {
+  EACH_REG(r) a.r[r] += b.r[r];
+  return a;
+}
+INLINE vec minus(vec a, vec b) {
+  EACH_REG(r) a.r[r] -= b.r[r];
+  return a;
+}
+INLINE vec negated(vec a) {
+  EACH_REG(r) a.r[r] = -a.r[r];
+  return a;
 }
 
-/* A vector as the second factor of products lane by lane. */
-typedef struct lanes {
+/* Scalars j .. 7 of v; zero below. */
+INLINE vec scalars_from(vec v, int j) {
+  EACH_REG(r) v.r[r] = (reg)((mask)v.r[r] & lanes_behind(r, j));
+  return v;
+}
+/* Scalars 0 .. count-1 of v; zero beyond. */
+INLINE vec scalars_below(vec v, tsi_index count) {
+  EACH_REG(r) v.r[r] = (reg)((mask)v.r[r] & ~lanes_behind(r, count));
+  return v;
+}
+
+/* Masked memory accesses of the instruction set: KEPT(r, count): the lanes of register r that belong to the
+ * first count scalars. */
+#if defined __AVX512VL__
+#define HAVE_MASKED_LOADS 1
+#define HAVE_MASKED_STORES 1
+#define KEPT(r, count) ((1u << (PARTS * (count))) - 1) >> (r)*LANES
+#if defined TSI_SCALAR_S
+#define LOAD_KEPT(kept, p) _mm256_maskz_loadu_ps((__mmask8)(kept), p)
+#define STORE_KEPT(p, kept, v) _mm256_mask_storeu_ps(p, (__mmask8)(kept), (__m256)(v))
+#elif defined TSI_SCALAR_C
+#define LOAD_KEPT(kept, p) _mm512_maskz_loadu_ps((__mmask16)(kept), p)
+#define STORE_KEPT(p, kept, v) _mm512_mask_storeu_ps(p, (__mmask16)(kept), (__m512)(v))
+#else
+#define LOAD_KEPT(kept, p) _mm512_maskz_loadu_pd((__mmask8)(kept), p)
+#define STORE_KEPT(p, kept, v) _mm512_mask_storeu_pd(p, (__mmask8)(kept), (__m512d)(v))
+#endif
+#elif defined __AVX2__
+#define HAVE_MASKED_LOADS 1
+#define KEPT(r, count) (__m256i) ~lanes_behind(r, count)
+#if REAL_BYTES == 4
+#define LOAD_KEPT(kept, p) _mm256_maskload_ps((const float *)(p), kept)
+#else
+#define LOAD_KEPT(kept, p) _mm256_maskload_pd((const double *)(p), kept)
+#endif
+#endif
+
+/* The first count <= 8 scalars, zero beyond; those are not read. */
+INLINE vec load_some(const tsi_scalar *p, tsi_index count) {
+#ifdef HAVE_MASKED_LOADS
+  vec v;
+  EACH_REG(r) v.r[r] = (reg)LOAD_KEPT(KEPT(r, count), p + r * WIDE);
+  return v;
+#else
+  tsi_scalar part[B] = {0};
+  if (count == B) return load(p);
+  for (tsi_index i = 0; i < count; i++) part[i] = p[i];
+  return load(part);
+#endif
+}
+/* Writes the first count <= 8 scalars. */
+INLINE void store_some(tsi_scalar *p, vec v, tsi_index count) {
+#ifdef HAVE_MASKED_STORES
+  EACH_REG(r) STORE_KEPT(p + r * WIDE, KEPT(r, count), v.r[r]);
+#else
+  tsi_scalar part[B], *from = part;
+  if (count == B) {
+    store(p, v);
+    return;
+  }
+  store(part, v);
+  UNROLL for (int some = B / 2; some > 0; some /= 2) {
+    if (!(count & some)) continue;
+    memcpy(p, from, (size_t)some * sizeof *p);
+    p += some;
+    from += some;
+  }
+#endif
+}
+
+/* Rows row[0..count-1] of x (one scalar each), zero beyond. Lane by lane from memory into registers: what is
+ * stored in parts is slow to load as a whole. */
+INLINE vec gather_rows(const tsi_scalar *x, const tsi_index *row, tsi_index count) {
+  const tsi_real *reals = (const tsi_real *)x;
+  vec v;
+  if (count >= B) {
+#define ROW_LANE(l) reals[PARTS * (ptrdiff_t)row[r * WIDE + (l) / PARTS] + (l) % PARTS]
+    EACH_REG(r) v.r[r] = (reg){EACH_LANE(ROW_LANE)};
+    return v;
+  }
+#define SOME_LANE(l)                                                                                         \
+  reals[PARTS * (ptrdiff_t)row[tsi_index_min(r * WIDE + (l) / PARTS, count - 1)] + (l) % PARTS]
+  EACH_REG(r) v.r[r] = (reg){EACH_LANE(SOME_LANE)};
+  return scalars_below(v, count);
+}
+
+/* ---- Products ------------------------------------------------------------------------------------------ */
+
+/* A vector as the second factor of products scalar by scalar. */
+typedef struct factors {
   vec v[PARTS];
-} lanes;
+} factors;
 
 /* A sum of products. */
 typedef struct sum {
   vec v[PARTS];
 } sum;
 
-/* The first count <= 8 scalars, zero in the lanes beyond, which are not read. */
-INLINE vec load_some(const tsi_scalar *p, tsi_index count) {
-#if defined __AVX512F__ && defined TSI_SCALAR_D
-  return (vec)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), p);
-#elif defined __AVX512VL__ && defined TSI_SCALAR_S
-  return (vec)_mm256_maskz_loadu_ps((__mmask8)((1u << count) - 1), p);
-#else
-  tsi_scalar part[B] = {0};
-  memcpy(part, p, (size_t)count * sizeof *p);
-  return load(part);
-#endif
-}
-/* Writes the first count lanes. */
-INLINE void store_some(tsi_scalar *p, vec v, tsi_index count) {
-#if defined __AVX512F__ && defined TSI_SCALAR_D
-  _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1), (__m512d)v);
-#elif defined __AVX512VL__ && defined TSI_SCALAR_S
-  _mm256_mask_storeu_ps(p, (__mmask8)((1u << count) - 1), (__m256)v);
-#else
-  tsi_scalar part[B];
-  store(part, v);
-  memcpy(p, part, (size_t)count * sizeof *p);
-#endif
-}
+/* The same, of a register. */
+typedef struct reg_sum {
+  reg v[PARTS];
+} reg_sum;
 
 #if TSI_COMPLEX
-INLINE vec lanes_from(vec v, int j) {
-  const mask lane = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
-  return (vec)((mask)v & (lane >= (integer)j));
+#define OTHER_PART(l) ((l) ^ 1)
+#define REAL_PART(l) ((l) & ~1)
+#define IMAGINARY_PART(l) ((l) | 1)
+#define PART_SIGN(l) ((l) % 2 ? 1 : -1)
+/* i v */
+INLINE reg turned(reg v) {
+  const reg sign = {EACH_LANE(PART_SIGN)};
+  return sign * SHUFFLE(v, v, OTHER_PART);
 }
-#if defined __clang__
-#define SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
-#else
-#define SHUFFLE(v, ...) __builtin_shuffle(v, (mask){__VA_ARGS__})
-#endif
-INLINE lanes as_lanes(vec x) {
-  return (lanes){{SHUFFLE(x, 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14),
-                  SHUFFLE(x, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15)}};
+INLINE factors as_factors(vec x) {
+  factors f;
+  EACH_REG(r) {
+    f.v[0].r[r] = SHUFFLE(x.r[r], x.r[r], REAL_PART);
+    f.v[1].r[r] = SHUFFLE(x.r[r], x.r[r], IMAGINARY_PART);
+  }
+  return f;
+}
+INLINE reg reg_value(reg_sum a) {
+  return a.v[0] + turned(a.v[1]);
 }
 INLINE vec sum_value(sum a) {
-  const vec sign = {-1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1};
-  return a.v[0] + sign * SHUFFLE(a.v[1], 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-}
-INLINE tsi_scalar sum_lanes(vec v) {
-  tsi_scalar x;
-  __real__ x = ((v[0] + v[8]) + (v[4] + v[12])) + ((v[2] + v[10]) + (v[6] + v[14]));
-  __imag__ x = ((v[1] + v[9]) + (v[5] + v[13])) + ((v[3] + v[11]) + (v[7] + v[15]));
-  return x;
+  EACH_REG(r) a.v[0].r[r] += turned(a.v[1].r[r]);
+  return a.v[0];
 }
 #else
-/* Lanes j .. 7 of v; zero below. */
-INLINE vec lanes_from(vec v, int j) {
-  const mask lane = {0, 1, 2, 3, 4, 5, 6, 7};
-  return (vec)((mask)v & (lane >= (integer)j));
+INLINE factors as_factors(vec x) {
+  return (factors){{x}};
 }
-/* Lanes 0 .. count-1 of v; zero beyond. */
-INLINE vec lanes_below(vec v, tsi_index count) {
-  const mask lane = {0, 1, 2, 3, 4, 5, 6, 7};
-  return (vec)((mask)v & (lane < (integer)count));
-}
-INLINE lanes as_lanes(vec x) {
-  return (lanes){{x}};
+INLINE reg reg_value(reg_sum a) {
+  return a.v[0];
 }
 INLINE vec sum_value(sum a) {
   return a.v[0];
 }
-#if defined __clang__
-#define SHUFFLE2(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SHUFFLE2(a, b, ...) __builtin_shuffle(a, b, (mask){__VA_ARGS__})
-#endif
-/* Each lane l < 4 of a vector plus lane l + 4: those of a, then those of b. */
-INLINE vec fold_fours(vec a, vec b) {
-  return SHUFFLE2(a, b, 0, 1, 2, 3, 8, 9, 10, 11) + SHUFFLE2(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
-}
-/* Of every four lanes the first two plus the last two. */
-INLINE vec fold_twos(vec a, vec b) {
-  return SHUFFLE2(a, b, 0, 1, 4, 5, 8, 9, 12, 13) + SHUFFLE2(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
-}
-/* Of every two lanes the first plus the second. */
-INLINE vec fold_ones(vec a, vec b) {
-  return SHUFFLE2(a, b, 0, 2, 4, 6, 8, 10, 12, 14) + SHUFFLE2(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
-}
-INLINE tsi_scalar sum_lanes(vec v) {
-  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
-}
 #endif
 
 INLINE sum no_sum(void) {
-  return (sum){{{0}}};
+  sum a;
+  EACH_PART(q) a.v[q] = no_vec();
+  return a;
+}
+INLINE sum add_sums(sum a, sum b) {
+  EACH_PART(q) a.v[q] = plus(a.v[q], b.v[q]);
+  return a;
+}
+INLINE reg_sum no_reg_sum(void) {
+  reg_sum a;
+  EACH_PART(q) a.v[q] = (reg){0};
+  return a;
 }
 
 /* a += v x, x one scalar for all lanes. */
 INLINE void add_times(sum *a, vec v, tsi_scalar x) {
+  EACH_REG(r) {
+    a->v[0].r[r] += v.r[r] * tsi_re(x);
+#if TSI_COMPLEX
+    a->v[1].r[r] += v.r[r] * tsi_im(x);
+#endif
+  }
+}
+INLINE void add_reg_times(reg_sum *a, reg v, tsi_scalar x) {
   a->v[0] += v * tsi_re(x);
 #if TSI_COMPLEX
   a->v[1] += v * tsi_im(x);
 #endif
 }
 
-/* a += v x, lane by lane. */
-INLINE void add_lanes(sum *a, vec v, lanes x) {
-  for (int q = 0; q < PARTS; q++) a->v[q] += v * x.v[q];
+/* a += v x, scalar by scalar. */
+INLINE void add_products(sum *a, vec v, factors x) {
+  EACH_PART(q) EACH_REG(r) a->v[q].r[r] += v.r[r] * x.v[q].r[r];
 }
 
-INLINE sum add_sums(sum a, sum b) {
-  for (int q = 0; q < PARTS; q++) a.v[q] += b.v[q];
+/* ---- Partial sums of columns ----------------------------------------------------------------------------
+ */
+
+/* A sum over rows is kept for each column as the lanes of a register, which are added up once: the sum of
+ * v x over the registers of v. In memory it takes PARTIAL scalars. */
+#define PARTIAL LANES
+INLINE void add_partial(reg_sum *a, reg v, factors x, int r) {
+  EACH_PART(q) a->v[q] += v * x.v[q].r[r];
+}
+INLINE reg_sum load_partial(const tsi_scalar *p) {
+  reg_sum a;
+  EACH_PART(q) a.v[q] = load_reg(p + q * WIDE);
   return a;
 }
-
-/* Partial sums of one column: PARTS vectors in scratch. */
-#define PARTIAL (B * PARTS) /* scalars */
-INLINE sum load_sum(const tsi_scalar *p) {
-  sum a;
-  for (int q = 0; q < PARTS; q++) a.v[q] = load(p + q * B);
-  return a;
-}
-INLINE void store_sum(tsi_scalar *p, sum a) {
-  for (int q = 0; q < PARTS; q++) store(p + q * B, a.v[q]);
+INLINE void store_partial(tsi_scalar *p, reg_sum a) {
+  EACH_PART(q) store_reg(p + q * WIDE, a.v[q]);
 }
 
-#if !TSI_COMPLEX
-/* The sums of the lanes of 8 vectors. */
-INLINE vec fold(const vec a[B]) {
-  return fold_ones(fold_twos(fold_fours(a[0], a[1]), fold_fours(a[2], a[3])),
-                   fold_twos(fold_fours(a[4], a[5]), fold_fours(a[6], a[7])));
+/* The sum of a register's scalars. */
+INLINE tsi_scalar sum_reg(reg v) {
+  tsi_scalar x[WIDE];
+  store_reg(x, v);
+  UNROLL for (int half = WIDE / 2; half > 0; half /= 2) UNROLL for (int l = 0; l < half; l++) x[l] +=
+      x[l + half];
+  return x[0];
 }
-#endif
+INLINE tsi_scalar sum_vec(vec v) {
+  UNROLL for (int r = 1; r < REGS; r++) v.r[0] += v.r[r];
+  return sum_reg(v.r[0]);
+}
 
-/* The sums of the lanes of 8 columns' partial sums. */
-INLINE vec sum_columns(const tsi_scalar *p) {
+/* The sums of the lanes of 8 columns. */
 #if TSI_COMPLEX
+INLINE vec fold(const reg_sum a[B]) {
   tsi_scalar x[B];
-  for (int k = 0; k < B; k++) x[k] = sum_lanes(sum_value(load_sum(p + k * PARTIAL)));
+  UNROLL for (int k = 0; k < B; k++) x[k] = sum_reg(reg_value(a[k]));
   return load(x);
+}
 #else
-  vec a[B];
-  for (int k = 0; k < B; k++) a[k] = load(p + k * B);
-  return fold(a);
+/* The first of every two lanes plus the second, a's and b's in turn. */
+INLINE reg fold_ones(reg a, reg b) {
+#define EVEN(l) ((l) % 2 ? LANES + (l)-1 : (l))
+#define ODD(l) ((l) % 2 ? LANES + (l) : (l) + 1)
+  return SHUFFLE(a, b, EVEN) + SHUFFLE(a, b, ODD);
+}
+/* The lower half of the lanes plus the upper one: a's, then b's. */
+INLINE reg fold_halves(reg a, reg b) {
+#define LOWER(l) ((l) < LANES / 2 ? (l) : (l) + LANES / 2)
+#define UPPER(l) ((l) < LANES / 2 ? (l) + LANES / 2 : (l) + LANES)
+  return SHUFFLE(a, b, LOWER) + SHUFFLE(a, b, UPPER);
+}
+/* Of every four lanes the first two plus the last two: a's, then b's. */
+INLINE reg fold_twos(reg a, reg b) {
+#define FIRST_TWO(l) (2 * ((l) - (l) % 2) + (l) % 2)
+#define LAST_TWO(l) (FIRST_TWO(l) + 2)
+  return SHUFFLE(a, b, FIRST_TWO) + SHUFFLE(a, b, LAST_TWO);
+}
+INLINE vec fold(const reg_sum a[B]) {
+  reg two[B / 2];
+  vec v;
+  UNROLL for (int k = 0; k < B / 2; k++) two[k] = fold_ones(a[2 * k].v[0], a[2 * k + 1].v[0]);
+#if LANES == 2
+  EACH_REG(r) v.r[r] = two[r];
+#elif LANES == 4
+  EACH_REG(r) v.r[r] = fold_halves(two[2 * r], two[2 * r + 1]);
+#else
+  v.r[0] = fold_twos(fold_halves(two[0], two[1]), fold_halves(two[2], two[3]));
 #endif
+  return v;
 }
-
-/* Rows row[0..count-1] of work (one scalar each), zero in the lanes beyond. */
-INLINE vec gather_rows(const tsi_scalar *work, const tsi_index *row, tsi_index count) {
-  tsi_scalar part[B];
-  if (count >= B)
-    for (int i = 0; i < B; i++) part[i] = work[row[i]];
-  else
-    for (int i = 0; i < B; i++) part[i] = i < count ? work[row[i]] : 0;
-  return load(part);
-}
-INLINE lanes gather(const tsi_scalar *work, const tsi_index *row, tsi_index count) {
-  return as_lanes(gather_rows(work, row, count));
-}
+#endif
 
 #endif
