@@ -9,6 +9,7 @@
 #ifndef TSI_CODELETS_CPU_KERNEL_NARROW_H
 #define TSI_CODELETS_CPU_KERNEL_NARROW_H
 
+#include "codelets/cpu/fetch.h"
 #include "codelets/cpu/vector.h"
 
 #if TSI_COMPLEX
@@ -63,6 +64,7 @@ INLINE void narrow_rectangle(const int nb, const tsi_scalar *rect, tsi_index m, 
     const tsi_index count = tsi_index_min(B, m - i);
     tsi_scalar part[B];
     sum a[2] = {no_sum(), no_sum()};
+    fetch_behind(rect, count * (tsi_count)w, sizeof *rect);
     UNROLL for (int k = 0; k < nb * B; k++) add_times(&a[k & 1], load(rect + k * (ptrdiff_t)count), x[k]);
     store(part, sum_value(add_sums(a[0], a[1])));
     if (count == B)
@@ -72,21 +74,24 @@ INLINE void narrow_rectangle(const int nb, const tsi_scalar *rect, tsi_index m, 
   }
 }
 
+/* y[k] += block(:,k) x, block of `rows` rows; downwards in memory. */
+INLINE void narrow_block_transposed(const int nb, const tsi_scalar *block, tsi_index rows, tsi_index w, vec x,
+                                    reg_sum y[2 * B]) {
+  fetch_before(block, rows * (tsi_count)w, sizeof *block);
+  UNROLL for (int k = nb * B - 1; k >= 0; k--)
+      add_column(&y[k], load(block + k * (ptrdiff_t)rows), as_factors(x));
+}
+
 /* y[k] := R' work[row], partial sums, row blocks descending. */
 INLINE void narrow_rectangle_transposed(const int nb, const tsi_scalar *rect, tsi_index m, tsi_index w,
                                         const tsi_index *row, const tsi_scalar *work, reg_sum y[2 * B]) {
   tsi_index i = m / B * B;
   UNROLL for (int k = 0; k < nb * B; k++) y[k] = no_reg_sum();
-  if (i < m) {
-    const factors x = as_factors(gather_rows(work, row + i, m - i));
-    const tsi_scalar *block = rect + i * (ptrdiff_t)w;
-    UNROLL for (int k = 0; k < nb * B; k++) add_column(&y[k], load(block + k * (ptrdiff_t)(m - i)), x);
-  }
+  if (i < m)
+    narrow_block_transposed(nb, rect + i * (ptrdiff_t)w, m - i, w, gather_rows(work, row + i, m - i), y);
   while (i > 0) {
     i -= B;
-    const factors x = as_factors(gather_rows(work, row + i, B));
-    const tsi_scalar *block = rect + i * (ptrdiff_t)w;
-    UNROLL for (int k = 0; k < nb * B; k++) add_column(&y[k], load(block + k * B), x);
+    narrow_block_transposed(nb, rect + i * (ptrdiff_t)w, B, w, gather_rows(work, row + i, B), y);
   }
 }
 
@@ -97,6 +102,7 @@ INLINE void narrow_forward_blocks(const int nb, const tsi_panel *panel, const ts
   const tsi_scalar *below = triangle + B * (B + 1) / 2;      /* row block 1 */
   tsi_scalar t[2 * B] __attribute__((aligned(64)));
   sum a[2] = {no_sum(), no_sum()}, b[2] = {no_sum(), no_sum()};
+  fetch_behind(triangle, tsi_triangle_size(w), sizeof *triangle);
   if (nb == 2) store(t, load(x));
   store(t + (nb - 1) * B, load_some(x + (nb - 1) * B, last));
   corner_times(triangle, nb == 2 ? B : w, t, a);
@@ -135,9 +141,11 @@ INLINE void narrow_backward_blocks(const int nb, const tsi_panel *panel, const t
     x1 = scalars_below(minus(x1, fold(y + (nb - 1) * B)), last);
   }
   UNROLL for (int k = 0; k < nb * B; k++) y[k] = no_reg_sum();
+  fetch_before(triangle, tsi_triangle_size(w), sizeof *triangle);
   if (nb == 2) {
-    UNROLL for (int k = 0; k < B; k++) add_column(&y[k], load(below + k * (ptrdiff_t)last), as_factors(x1));
     corner_transposed(below + B * (ptrdiff_t)last, last, x1, y + B);
+    UNROLL for (int k = B - 1; k >= 0; k--)
+        add_column(&y[k], load(below + k * (ptrdiff_t)last), as_factors(x1));
     corner_transposed(triangle, B, x0, y);
     store(x, fold(y));
   } else

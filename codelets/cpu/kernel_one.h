@@ -7,17 +7,8 @@
 #ifndef TSI_CODELETS_CPU_KERNEL_ONE_H
 #define TSI_CODELETS_CPU_KERNEL_ONE_H
 
+#include "codelets/cpu/fetch.h"
 #include "codelets/cpu/vector.h"
-
-/* A sweep reads its factor strictly upwards or downwards, but panels are short, each waits for what those
- * before it left, and processors foresee little in between, downwards less. So what lies AHEAD bytes further
- * on is fetched; where the factor has ended, that has no effect. */
-#define AHEAD 8192
-
-/* Fetches the bytes from `from` up to `to`. */
-INLINE void fetch(const void *from, const void *to) {
-  for (const char *line = from; line < (const char *)to; line += 64) __builtin_prefetch(line, 0, 3);
-}
 
 /* Sums that block_times has at once, so that products do not wait for each other. */
 #if SUMS / (PARTS * REGS) >= 4
@@ -41,32 +32,15 @@ INLINE sum block_times(const tsi_scalar *block, tsi_index stride, tsi_index w, c
   return a[0];
 }
 
-/* Row blocks that are read together backwards, so that partial sums are read and written once for all of
- * them. One, where a vector is one register: the fewer places are read at once, the better the processor
- * foresees them. Four, where the sums of a wide panel fill the nearest cache. */
-#if defined TSI_SCALAR_Z
-#define TOGETHER 4
-#elif REGS == 1
-#define TOGETHER 1
-#else
-#define TOGETHER 2
-#endif
-
-/* y[k] (partial sums) += blocks(:,k) xr, k descending, for one or more row blocks of `stride` rows. In the
- * order of memory, downwards, what lies AHEAD bytes before them is fetched. */
-INLINE void blocks_transposed(const int blocks, const tsi_scalar *block, tsi_index stride, tsi_index w,
-                              const factors *xr, tsi_scalar *y) {
-  const ptrdiff_t next = stride * (ptrdiff_t)w;
-  const char *ahead = (const char *)(block + blocks * next) - AHEAD;
+/* y[k] (partial sums) += block(:,k) xr, k descending; block has `stride` rows. */
+INLINE void block_transposed(const tsi_scalar *block, tsi_index stride, tsi_index w, factors xr,
+                             tsi_scalar *y) {
   for (tsi_index k = w; k-- > 0;) {
     const tsi_scalar *column = block + k * (ptrdiff_t)stride;
     reg_sum a[2] = {load_partial(y + k * (ptrdiff_t)PARTIAL), no_reg_sum()};
-    for (int q = 0; q < blocks; q++) {
-      fetch(ahead - B * sizeof *y, ahead);
-      ahead -= B * sizeof *y;
-      EACH_REG(r) add_partial(&a[(q * REGS + r) % 2], load_reg(column + q * next + r * WIDE), xr[q], r);
-    }
-    if (blocks * REGS > 1) EACH_PART(part) a[0].v[part] += a[1].v[part];
+    fetch_before(column, B, sizeof *column);
+    EACH_REG(r) add_partial(&a[r % 2], load_reg(column + r * WIDE), xr, r);
+    if (REGS > 1) EACH_PART(part) a[0].v[part] += a[1].v[part];
     store_partial(y + k * (ptrdiff_t)PARTIAL, a[0]);
   }
 }
@@ -115,6 +89,7 @@ static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar
   for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const factors xr = load_factors(x + r, rows);
+    fetch_before(end - tsi_corner_column(rows, rows), tsi_corner_column(rows, rows), sizeof *end);
     for (tsi_index j = rows; j-- > 0;) {
       end -= rows - j;
       const vec column = scalars_from(load(end - j), (int)j);
@@ -123,7 +98,7 @@ static void triangle_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scalar
       store_partial(y + PARTIAL * (ptrdiff_t)(r + j), a);
     }
     end -= (ptrdiff_t)rows * r;
-    blocks_transposed(1, end, rows, r, &xr, y);
+    block_transposed(end, rows, r, xr, y);
   }
   take_sums(x, y, w, false);
 }
@@ -178,7 +153,7 @@ static void substitute_transposed_1(const tsi_scalar *tri, tsi_index w, tsi_scal
       x[r + j] = product(rest, column[0]);
     }
     const factors xr = load_factors(x + r, rows);
-    blocks_transposed(1, block, rows, r, &xr, y);
+    block_transposed(block, rows, r, xr, y);
   }
 }
 
@@ -206,19 +181,11 @@ INLINE factors work_factors(const tsi_scalar *work, const tsi_index *row, tsi_in
 INLINE void rectangle_transposed_1(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                                    const tsi_scalar *work, tsi_scalar *y) {
   tsi_index i = m / B * B;
-  factors xr[TOGETHER];
   clear_sums(y, w);
-  if (i < m) {
-    xr[0] = work_factors(work, row, i, m - i);
-    blocks_transposed(1, rect + i * (ptrdiff_t)w, m - i, w, xr, y);
-  }
-  for (; i % (TOGETHER * B) != 0; i -= B) {
-    xr[0] = work_factors(work, row, i - B, B);
-    blocks_transposed(1, rect + (i - B) * (ptrdiff_t)w, B, w, xr, y);
-  }
-  for (; i > 0; i -= TOGETHER * B) {
-    for (int q = 0; q < TOGETHER; q++) xr[q] = work_factors(work, row, i - (TOGETHER - q) * B, B);
-    blocks_transposed(TOGETHER, rect + (i - TOGETHER * B) * (ptrdiff_t)w, B, w, xr, y);
+  if (i < m) block_transposed(rect + i * (ptrdiff_t)w, m - i, w, work_factors(work, row, i, m - i), y);
+  while (i > 0) {
+    i -= B;
+    block_transposed(rect + i * (ptrdiff_t)w, B, w, work_factors(work, row, i, B), y);
   }
 }
 

@@ -98,30 +98,18 @@ INLINE void subtract_product(const tsi_panel *panel, const tsi_scalar *values, c
   strips_rectangle(rect, panel->height, panel->width, row, nrhs, x, work, scratch);
 }
 
-/* AHEAD bytes from the panel at hand on, or before it, are fetched; *fetched is how far that went the last
- * time. begin: of the array. */
-INLINE void fetch_before(const void *begin, const void *now, const char **fetched) {
-  const ptrdiff_t left = (const char *)now - (const char *)begin;
-  const char *from = (const char *)now - (left < AHEAD ? left : AHEAD);
-  fetch(from, *fetched < (const char *)now ? *fetched : (const char *)now);
-  *fetched = from;
-}
-
-INLINE void fetch_behind(const void *now, const char **fetched) {
-  const char *to = (const char *)now + AHEAD;
-  fetch(*fetched > (const char *)now ? *fetched : (const char *)now, to);
-  *fetched = to;
+/* Row indices that are fetched with a panel: as many as AHEAD bytes are. More of them the processor foresees.
+ */
+INLINE tsi_index rows_ahead(const tsi_panel *panel) {
+  return tsi_index_min(panel->height, (tsi_index)(AHEAD / sizeof(tsi_index)));
 }
 
 INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_panel *panels,
                           const tsi_scalar *values, const tsi_index *rows, const tsi_index *pivots,
                           tsi_index nrhs, tsi_scalar *work, tsi_scalar *scratch) {
-  const char *fetched = (const char *)(values + panels->values),
-             *fetched_rows = (const char *)(rows + panels->row);
   for (const tsi_panel *panel = panels; panel < panels + count; panel++) {
     tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
-    fetch_behind(values + panel->values, &fetched);
-    fetch_behind(rows + panel->row, &fetched_rows);
+    fetch_behind(rows + panel->row, rows_ahead(panel), sizeof *rows);
     if (inverse == TSI_INVERSE_DIAGONAL && nrhs == 1 && is_narrow(panel->width)) {
       interchange(panel, pivots, 1, x, false);
       narrow_forward(panel, values + panel->values, rows + panel->row, x, work);
@@ -164,13 +152,9 @@ INLINE void subtract_transposed(const tsi_panel *panel, const tsi_scalar *values
 INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi_panel *panels,
                            const tsi_scalar *values, const tsi_index *rows, const tsi_index *pivots,
                            tsi_index nrhs, tsi_scalar *work, tsi_scalar *scratch) {
-  const tsi_panel *last = panels + count - 1;
-  const char *fetched = (const char *)(values + last->values),
-             *fetched_rows = (const char *)(rows + last->row);
   for (const tsi_panel *panel = panels + count; panel-- > panels;) {
     tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
-    fetch_before(values + panels->values, values + panel->values, &fetched);
-    fetch_before(rows + panels->row, rows + panel->row, &fetched_rows);
+    fetch_before(rows + panel->row, rows_ahead(panel), sizeof *rows);
     if (inverse == TSI_INVERSE_OFF) {
       backward_triangle(panel, values, NULL, nrhs, x, scratch);
       subtract_transposed(panel, values, rows + panel->row, nrhs, x, work, scratch);
