@@ -1,4 +1,5 @@
-/* Several right-hand sides, in strips of nr registers, nr = 1 or 2 (a constant wherever these are inlined).
+/* Several right-hand sides, in strips of nr registers, nr = 1, 2 or 3 (a constant wherever these are
+ * inlined).
  *
  * Reads a panel, the right-hand sides and the row indices; writes X in place, or subtracts from rows of the
  * workspace. Vectors run over right-hand sides, of which X has nrhs, a multiple of 8 (the caller pads).
@@ -13,23 +14,36 @@
 #include "codelets/cpu/vector.h"
 
 #define GROUP_BYTES 131072
-#define STRIP (2 * WIDE) /* right-hand sides of a full strip */
 #define TILE (SUMS / (2 * PARTS))
 
-/* Does what follows for each strip of nrhs right-hand sides, c its first: strips of two registers, the last
- * of one. */
+/* Registers of a full strip. Three, where there are 16: 12 sums at once, so that products do not wait for
+ * each other, 3 factors and one for the entry of the panel. */
+#if SUMS == 8
+#define STRIP_REGS 3
+#else
+#define STRIP_REGS 2
+#endif
+
+/* Registers of the next strip, of those that are left: two and two instead of three and one. */
+INLINE int strip_regs(tsi_index left) {
+  return left < 3 || left == 4 ? (int)tsi_index_min(left, 2) : STRIP_REGS;
+}
+
+/* Does what follows for each strip of nrhs right-hand sides, c its first, nr its registers. */
 #define FOR_STRIPS(nrhs, c, nr, ...)                                                                         \
-  do {                                                                                                       \
-    tsi_index c = 0;                                                                                         \
-    for (; c + STRIP <= (nrhs); c += STRIP) {                                                                \
+  for (tsi_index c = 0, regs_; c < (nrhs); c += regs_ * WIDE) {                                              \
+    regs_ = strip_regs(((nrhs)-c) / WIDE);                                                                   \
+    if (regs_ == STRIP_REGS) {                                                                               \
+      enum { nr = STRIP_REGS };                                                                              \
+      __VA_ARGS__;                                                                                           \
+    } else if (regs_ == 2) {                                                                                 \
       enum { nr = 2 };                                                                                       \
       __VA_ARGS__;                                                                                           \
-    }                                                                                                        \
-    if (c < (nrhs)) {                                                                                        \
+    } else {                                                                                                 \
       enum { nr = 1 };                                                                                       \
       __VA_ARGS__;                                                                                           \
     }                                                                                                        \
-  } while (0)
+  }
 
 #define EACH_STRIP_REG(v) UNROLL for (int v = 0; v < nr; v++)
 #define EACH_TILE_ROW(i) UNROLL for (int i = 0; i < TILE; i++)
@@ -48,7 +62,7 @@ INLINE void strip_copy(const int nr, tsi_scalar *to, ptrdiff_t ldto, const tsi_s
 /* acc[i] = sum over k of block(i,k) X(k,:); block: the tile's first row in its row block, of `stride` rows.
  * Rows beyond those are meaningless. X has one strip. */
 INLINE void tile_times(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w,
-                       const tsi_scalar *x, reg_sum acc[TILE][2]) {
+                       const tsi_scalar *x, reg_sum acc[TILE][STRIP_REGS]) {
   EACH_TILE_ROW(i) EACH_STRIP_REG(v) acc[i][v] = no_reg_sum();
   for (tsi_index k = 0; k < w; k++, block += stride, x += nr * WIDE)
     EACH_TILE_ROW(i) EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_reg(x + v * WIDE), block[i]);
@@ -56,7 +70,7 @@ INLINE void tile_times(const int nr, const tsi_scalar *block, tsi_index stride, 
 
 /* Rows of the workspace as the factors of a tile: theirs, and, complex, i times them. */
 typedef struct tile {
-  reg_sum row[TILE][2];
+  reg_sum row[TILE][STRIP_REGS];
 } tile;
 
 INLINE reg_sum as_row(reg x) {
@@ -80,7 +94,7 @@ INLINE reg add_row(reg y, reg_sum row, tsi_scalar entry) {
 INLINE void tile_transposed(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w, tile t,
                             tsi_scalar *y) {
   for (tsi_index k = 0; k < w; k++, block += stride, y += nr * WIDE) {
-    reg s[2];
+    reg s[STRIP_REGS];
     EACH_STRIP_REG(v) s[v] = load_reg(y + v * WIDE);
     EACH_TILE_ROW(i) EACH_STRIP_REG(v) s[v] = add_row(s[v], t.row[i][v], block[i]);
     EACH_STRIP_REG(v) store_reg(y + v * WIDE, s[v]);
@@ -107,7 +121,7 @@ INLINE tile tile_rows(const int nr, const tsi_scalar *x, ptrdiff_t ldx, const ts
 /* acc[i] += the corner's rows first .. first+TILE-1 times X, for a corner of `rows` rows; 8 of them: a
  * constant. */
 INLINE void tile_corner(const int nr, const tsi_scalar *corner, const tsi_index rows, const int first,
-                        const tsi_scalar *x, reg_sum acc[TILE][2]) {
+                        const tsi_scalar *x, reg_sum acc[TILE][STRIP_REGS]) {
   UNROLL for (int j = 0; j < first + TILE; j++) EACH_TILE_ROW(i) if (j <= first + i && first + i < rows)
       EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_reg(x + (j * nr + v) * WIDE),
                                       corner[tsi_corner_column(rows, j) + first + i - j]);
@@ -137,7 +151,7 @@ INLINE void strip_triangle(const int nr, const tsi_scalar *tri, tsi_index w, tsi
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_scalar *corner = tri + (ptrdiff_t)rows * r, *below = t + r * (ptrdiff_t)(nr * WIDE);
     UNROLL for (int first = 0; first < B; first += TILE) {
-      reg_sum acc[TILE][2];
+      reg_sum acc[TILE][STRIP_REGS];
       if (first >= rows) break;
       tile_times(nr, tri + first, rows, r, t, acc);
       if (rows == B)
@@ -175,7 +189,7 @@ INLINE void strip_triangle_transposed(const int nr, const tsi_scalar *tri, tsi_i
 }
 
 /* X(i,:) := (X(i,:) - s) d */
-INLINE void strip_quotient(const int nr, tsi_scalar *x, const reg_sum s[2], tsi_scalar d) {
+INLINE void strip_quotient(const int nr, tsi_scalar *x, const reg_sum s[STRIP_REGS], tsi_scalar d) {
   EACH_STRIP_REG(v) {
     reg_sum quotient = no_reg_sum();
     add_reg_times(&quotient, load_reg(x + v * WIDE) - reg_value(s[v]), d);
@@ -191,7 +205,7 @@ INLINE void strip_substitute(const int nr, const tsi_scalar *tri, tsi_index w, t
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_scalar *corner = tri + (ptrdiff_t)rows * r;
-    reg_sum acc[B][2];
+    reg_sum acc[B][STRIP_REGS];
     UNROLL for (int first = 0; first < B; first += TILE) tile_times(nr, tri + first, rows, r, t, acc + first);
     for (tsi_index i = 0; i < rows; i++) {
       for (tsi_index j = 0; j < i; j++) EACH_STRIP_REG(v)
@@ -214,7 +228,8 @@ INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi
     const tsi_scalar *block = tri + tsi_triangle_block(r), *corner = block + (ptrdiff_t)rows * r;
     for (tsi_index j = rows; j-- > 0;) {
       const tsi_scalar *column = corner + tsi_corner_column(rows, j);
-      reg_sum known[2] = {no_reg_sum(), no_reg_sum()};
+      reg_sum known[STRIP_REGS];
+      EACH_STRIP_REG(v) known[v] = no_reg_sum();
       for (tsi_index i = rows - 1; i > j; i--)
         EACH_STRIP_REG(v) add_reg_times(&known[v], load_reg(t + (r + i) * ldt + v * WIDE), column[i - j]);
       strip_quotient(nr, t + (r + j) * ldt, known, column[0]);
@@ -236,7 +251,7 @@ INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, t
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
     UNROLL for (int first = 0; first < B; first += TILE) {
-      reg_sum acc[TILE][2];
+      reg_sum acc[TILE][STRIP_REGS];
       if (first >= rows) break;
       tile_times(nr, rect + first, rows, w, x, acc);
       EACH_TILE_ROW(l) {

@@ -26,7 +26,7 @@
 #include "codelets/cpu/panel.h"
 
 /* Scalars of scratch that a kernel call needs. */
-#define TSI_KERNEL_SCRATCH (TSI_PANEL_WIDTH_MAX * 16)
+#define TSI_KERNEL_SCRATCH (TSI_PANEL_WIDTH_MAX * 24)
 
 /* values, w, x, u, sum, scratch: arrays of the table's scalar type. */
 typedef struct tsi_kernels {
