@@ -11,6 +11,7 @@
 #ifndef TSI_CODELETS_CPU_KERNEL_STRIPS_H
 #define TSI_CODELETS_CPU_KERNEL_STRIPS_H
 
+#include "codelets/cpu/fetch.h"
 #include "codelets/cpu/vector.h"
 
 #define GROUP_BYTES 131072
@@ -245,11 +246,28 @@ INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi
 
 /* ---- Rectangles ---------------------------------------------------------------------------------------- */
 
+/* What comes after the group at hand: fetched bit by bit, upwards, while its strips are computed. */
+typedef struct to_fetch {
+  const char *next;
+  tsi_index lines; /* with each row block of each strip */
+} to_fetch;
+
+INLINE to_fetch fetch_while(const tsi_scalar *next, tsi_index w, tsi_index nrhs) {
+  const tsi_index strips = (nrhs / WIDE + STRIP_REGS - 1) / STRIP_REGS;
+  const tsi_index lines = (tsi_index)((size_t)w * B * sizeof *next / LINE);
+  return (to_fetch){(const char *)next, (lines + strips - 1) / strips};
+}
+INLINE void fetch_some(to_fetch *f) {
+  for (tsi_index line = 0; line < f->lines; line++, f->next += LINE) __builtin_prefetch(f->next, 0, 2);
+}
+
 /* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W. X has one strip. */
 INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, tsi_index w,
-                            const tsi_index *row, const tsi_scalar *x, tsi_scalar *work, ptrdiff_t ldw) {
+                            const tsi_index *row, const tsi_scalar *x, tsi_scalar *work, ptrdiff_t ldw,
+                            to_fetch *after) {
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
+    fetch_some(after);
     UNROLL for (int first = 0; first < B; first += TILE) {
       reg_sum acc[TILE][STRIP_REGS];
       if (first >= rows) break;
@@ -266,9 +284,10 @@ INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, t
 /* Y += R' W(row,:), or, negative, Y -= it; row NULL: rows 0, 1, ... of W. Y has one strip. */
 INLINE void strip_rectangle_transposed(const int nr, const tsi_scalar *rect, tsi_index m, tsi_index w,
                                        const tsi_index *row, const tsi_scalar *work, ptrdiff_t ldw,
-                                       bool negative, tsi_scalar *y) {
+                                       bool negative, tsi_scalar *y, to_fetch *after) {
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
+    fetch_some(after);
     UNROLL for (int first = 0; first < B; first += TILE) {
       const tsi_index at = i + first;
       if (first >= rows) break;
@@ -285,24 +304,29 @@ INLINE void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, c
   const tsi_index group = group_rows(w);
   for (tsi_index i = 0; i < m; i += group) {
     const tsi_index rows = tsi_index_min(group, m - i);
+    const tsi_scalar *part = rect + i * (ptrdiff_t)w;
     const tsi_index *at = row ? row + i : NULL;
     tsi_scalar *to = row ? work : work + i * (ptrdiff_t)nrhs;
+    to_fetch after = fetch_while(part + rows * (ptrdiff_t)w, w, nrhs);
     FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, nrhs, w);
-               strip_rectangle(nr, rect + i * (ptrdiff_t)w, rows, w, at, t, to + c, nrhs));
+               strip_rectangle(nr, part, rows, w, at, t, to + c, nrhs, &after));
   }
 }
 
-/* X += R' W(row,:) for all right-hand sides, or, negative, X -= it; t as above. */
+/* X += R' W(row,:) for all right-hand sides, or, negative, X -= it; t as above. Panels are taken downwards:
+ * behind the last group comes what lies before the triangle. */
 INLINE void strips_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_index w,
                                         const tsi_index *row, tsi_index nrhs, tsi_scalar *x,
                                         const tsi_scalar *work, bool negative, tsi_scalar *t) {
   const tsi_index group = group_rows(w);
   for (tsi_index i = 0; i < m; i += group) {
     const tsi_index rows = tsi_index_min(group, m - i);
+    const tsi_scalar *part = rect + i * (ptrdiff_t)w, *end = part + rows * (ptrdiff_t)w;
     const tsi_index *at = row ? row + i : NULL;
     const tsi_scalar *from = row ? work : work + i * (ptrdiff_t)nrhs;
-    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, nrhs, w); strip_rectangle_transposed(
-                   nr, rect + i * (ptrdiff_t)w, rows, w, at, from + c, nrhs, negative, t);
+    to_fetch after = fetch_while(i + rows < m ? end : rect - tsi_triangle_size(w) - (end - part), w, nrhs);
+    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, nrhs, w);
+               strip_rectangle_transposed(nr, part, rows, w, at, from + c, nrhs, negative, t, &after);
                strip_copy(nr, x + c, nrhs, t, nr * WIDE, w));
   }
 }
