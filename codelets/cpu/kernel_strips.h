@@ -48,6 +48,7 @@ INLINE int strip_regs(tsi_index left) {
 
 #define EACH_STRIP_REG(v) UNROLL for (int v = 0; v < nr; v++)
 #define EACH_TILE_ROW(i) UNROLL for (int i = 0; i < TILE; i++)
+#define EACH_TILE(first) UNROLL for (int first = 0; first < B; first += TILE)
 
 /* Rows of a rectangle of width w that are taken together. */
 INLINE tsi_index group_rows(tsi_index w) {
@@ -131,16 +132,13 @@ INLINE void tile_corner(const int nr, const tsi_scalar *corner, const tsi_index 
 /* Y(j,:) += the sum over those rows i >= j of corner(i,j) t.row[i] */
 INLINE void tile_corner_transposed(const int nr, const tsi_scalar *corner, const tsi_index rows,
                                    const int first, tile t, tsi_scalar *y) {
-  UNROLL for (int j = 0; j < first + TILE; j++) {
-    if (j >= rows) break;
-    EACH_STRIP_REG(v) {
-      tsi_scalar *to = y + (j * nr + v) * WIDE;
-      reg s = load_reg(to);
-      EACH_TILE_ROW(i)
-      if (j <= first + i && first + i < rows)
-        s = add_row(s, t.row[i][v], corner[tsi_corner_column(rows, j) + first + i - j]);
-      store_reg(to, s);
-    }
+  UNROLL for (int j = 0; j < first + TILE; j++) if (j < rows) EACH_STRIP_REG(v) {
+    tsi_scalar *to = y + (j * nr + v) * WIDE;
+    reg s = load_reg(to);
+    EACH_TILE_ROW(i)
+    if (j <= first + i && first + i < rows)
+      s = add_row(s, t.row[i][v], corner[tsi_corner_column(rows, j) + first + i - j]);
+    store_reg(to, s);
   }
 }
 
@@ -151,9 +149,8 @@ INLINE void strip_triangle(const int nr, const tsi_scalar *tri, tsi_index w, tsi
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_scalar *corner = tri + (ptrdiff_t)rows * r, *below = t + r * (ptrdiff_t)(nr * WIDE);
-    UNROLL for (int first = 0; first < B; first += TILE) {
+    EACH_TILE(first) if (first < rows) {
       reg_sum acc[TILE][STRIP_REGS];
-      if (first >= rows) break;
       tile_times(nr, tri + first, rows, r, t, acc);
       if (rows == B)
         tile_corner(nr, corner, B, first, below, acc);
@@ -175,8 +172,7 @@ INLINE void strip_triangle_transposed(const int nr, const tsi_scalar *tri, tsi_i
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_scalar *corner = tri + (ptrdiff_t)rows * r;
     tsi_scalar *own = y + r * (ptrdiff_t)(nr * WIDE);
-    UNROLL for (int first = 0; first < B; first += TILE) {
-      if (first >= rows) break;
+    EACH_TILE(first) if (first < rows) {
       const tile t = tile_rows(nr, x + (r + first) * ldx, ldx, NULL, rows - first, false);
       tile_transposed(nr, tri + first, rows, r, t, y);
       if (rows == B)
@@ -207,7 +203,7 @@ INLINE void strip_substitute(const int nr, const tsi_scalar *tri, tsi_index w, t
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_scalar *corner = tri + (ptrdiff_t)rows * r;
     reg_sum acc[B][STRIP_REGS];
-    UNROLL for (int first = 0; first < B; first += TILE) tile_times(nr, tri + first, rows, r, t, acc + first);
+    for (int first = 0; first < B; first += TILE) tile_times(nr, tri + first, rows, r, t, acc + first);
     for (tsi_index i = 0; i < rows; i++) {
       for (tsi_index j = 0; j < i; j++) EACH_STRIP_REG(v)
       add_reg_times(&acc[i][v], load_reg(t + (r + j) * ldt + v * WIDE),
@@ -235,11 +231,9 @@ INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi
         EACH_STRIP_REG(v) add_reg_times(&known[v], load_reg(t + (r + i) * ldt + v * WIDE), column[i - j]);
       strip_quotient(nr, t + (r + j) * ldt, known, column[0]);
     }
-    UNROLL for (int first = 0; first < B; first += TILE) {
-      if (first >= rows) break;
+    for (int first = 0; first < rows; first += TILE)
       tile_transposed(nr, block + first, rows, r,
                       tile_rows(nr, t + (r + first) * ldt, ldt, NULL, rows - first, true), t);
-    }
   }
   strip_copy(nr, x, ldx, t, ldt, w);
 }
@@ -261,6 +255,11 @@ INLINE void fetch_some(to_fetch *f) {
   for (tsi_index line = 0; line < f->lines; line++, f->next += LINE) __builtin_prefetch(f->next, 0, 2);
 }
 
+/* X -= a, a row of one strip */
+INLINE void strip_subtract(const int nr, tsi_scalar *x, const reg_sum a[STRIP_REGS]) {
+  EACH_STRIP_REG(v) store_reg(x + v * WIDE, load_reg(x + v * WIDE) - reg_value(a[v]));
+}
+
 /* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W. X has one strip. */
 INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, tsi_index w,
                             const tsi_index *row, const tsi_scalar *x, tsi_scalar *work, ptrdiff_t ldw,
@@ -268,14 +267,12 @@ INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, t
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
     fetch_some(after);
-    UNROLL for (int first = 0; first < B; first += TILE) {
+    for (int first = 0; first < rows; first += TILE) {
       reg_sum acc[TILE][STRIP_REGS];
-      if (first >= rows) break;
       tile_times(nr, rect + first, rows, w, x, acc);
       EACH_TILE_ROW(l) {
-        if (first + l >= rows) break;
-        tsi_scalar *to = work + (row ? row[i + first + l] : i + first + l) * ldw;
-        EACH_STRIP_REG(v) store_reg(to + v * WIDE, load_reg(to + v * WIDE) - reg_value(acc[l][v]));
+        const tsi_index at = i + first + l;
+        if (first + l < rows) strip_subtract(nr, work + (row ? row[at] : at) * ldw, acc[l]);
       }
     }
   }
@@ -288,9 +285,8 @@ INLINE void strip_rectangle_transposed(const int nr, const tsi_scalar *rect, tsi
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
     fetch_some(after);
-    UNROLL for (int first = 0; first < B; first += TILE) {
+    for (int first = 0; first < rows; first += TILE) {
       const tsi_index at = i + first;
-      if (first >= rows) break;
       tile_transposed(
           nr, rect + first, rows, w,
           tile_rows(nr, row ? work : work + at * ldw, ldw, row ? row + at : NULL, rows - first, negative), y);
