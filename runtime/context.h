@@ -1,9 +1,9 @@
 /* The context: messages, memory, log, and whether StarPU is ours or borrowed.
  *
- * Reads   tristar_config, TRISTAR_CHECK, TRISTAR_CALIBRATION, TRISTAR_IDLE and the calibration of the
- * machine. Writes  StarPU's state, only if the program had not started StarPU: it is started by the first
- * call that needs workers and stopped by tristar_destroy. Invariants: env is the first member; starpu_owned
- * implies starpu_running. */
+ * Reads   tristar_config, TRISTAR_CHECK, TRISTAR_CALIBRATION, TRISTAR_IDLE, TRISTAR_ISA and the calibration
+ * of the machine. Writes  StarPU's state, only if the program had not started StarPU: it is started by the
+ * first call that needs workers and stopped by tristar_destroy. Invariants: env is the first member;
+ * starpu_owned implies starpu_running. */
 #ifndef TSI_RUNTIME_CONTEXT_H
 #define TSI_RUNTIME_CONTEXT_H
 
@@ -25,6 +25,7 @@ struct tristar_s {
   int workers;          /* asked for; 0: StarPU's default */
   int first_core;       /* of the workers; -1: StarPU's choice */
   bool idle_sleep;      /* workers of a StarPU of ours sleep when idle, see idle.h */
+  char isa[16];         /* instruction set of the kernels, asked for; "": the best of this processor */
   char scheduler[64];   /* asked for; "": StarPU's default rules, then lws */
   pthread_mutex_t lock; /* guards all below */
   bool starpu_running;  /* started by us or found running */
@@ -35,6 +36,11 @@ struct tristar_s {
 
 static inline tsi_env *tsi_context_env(tristar_t *ts) {
   return &ts->env;
+}
+
+/* As tsi_kernels_select has it. */
+static inline const char *tsi_context_isa(const tristar_t *ts) {
+  return *ts->isa ? ts->isa : NULL;
 }
 
 /* Starts StarPU or finds it running. Errors: RUNTIME, NO_WORKER; UNSUPPORTED in a context without StarPU. */

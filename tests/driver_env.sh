@@ -3,7 +3,7 @@
 # of settings that cannot be meant, and fails where there is no worker. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.json # of an earlier run
-unset STARPU_SCHED TRISTAR_CHECK TRISTAR_IDLE TRISTAR_TRANSPORT
+unset STARPU_SCHED TRISTAR_CHECK TRISTAR_IDLE TRISTAR_ISA TRISTAR_TRANSPORT
 
 # ---- Report
 expect 0 '^  TRISTAR_CALIBRATION  += off  ' env
@@ -32,6 +32,16 @@ row '^tristar: StarPU: '
 row '^  TRISTAR_CHECK  '
 TRISTAR_IDLE=snore expect 1 'TRISTAR_IDLE is "snore", not sleep or poll' env
 row '^  TRISTAR_IDLE  += snore  '
+TRISTAR_ISA=pdp11 expect 1 'TRISTAR_ISA is "pdp11", not an instruction set of this processor .*; the best is [a-z0-9]+ ' env
+
+# ---- Kernels of every instruction set that there is
+for isa in base avx2 avx512; do
+  if TRISTAR_ISA=$isa "$tristar" env >output.txt 2>&1; then
+    TRISTAR_ISA=$isa expect 0 "kernels $isa," solve gen:poisson3d7:8 --nrhs 11 --verbose
+  else
+    row "TRISTAR_ISA is \"$isa\""
+  fi
+done
 
 # ---- JSON
 TRISTAR_IDLE=poll expect 0 '^' env --json env.json

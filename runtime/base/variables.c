@@ -13,6 +13,8 @@ static const struct {
     [TSI_VARIABLE_CHECK] = {"TRISTAR_CHECK", "0", "1: verify every internal structure as it is built"},
     [TSI_VARIABLE_IDLE] = {"TRISTAR_IDLE", "sleep",
                            "idle workers of a StarPU that TriStar has started: sleep, or poll"},
+    [TSI_VARIABLE_ISA] = {"TRISTAR_ISA", "the best of this processor",
+                          "instruction set of the solve's kernels: base, avx2 or avx512"},
     [TSI_VARIABLE_TRANSPORT] = {"TRISTAR_TRANSPORT", "direct",
                                 "direct or starpu_mpi: how messages go in solves on many processes"},
     [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",

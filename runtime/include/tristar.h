@@ -136,7 +136,8 @@ typedef struct tristar_starpu_info {
  * its workers then sleep (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees,
  * within about 1 ms, that the program has submitted some of its own. If the program runs StarPU by then, it
  * is borrowed, and config->workers, config->scheduler and config->idle_sleep are not used. Errors: ARGUMENT
- * (also: another value of TRISTAR_IDLE), MEMORY. The message of a failed creation goes to config->log. */
+ * (also: another value of TRISTAR_IDLE or TRISTAR_ISA), MEMORY. The message of a failed creation goes to
+ * config->log. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
 /* Fills *info; starts StarPU if it does not run. The version is there even if that fails. Errors: ARGUMENT,
