@@ -39,26 +39,21 @@ static void interchange(const tsi_panel *panel, const tsi_index *pivots, tsi_ind
 INLINE void apply_triangle(const tsi_inverse inverse, const tsi_scalar *tri, tsi_index w, tsi_index nrhs,
                            tsi_scalar *x, tsi_scalar *scratch) {
   const bool solve = inverse == TSI_INVERSE_NONE;
-  if (nrhs == 1) {
+  if (nrhs == 1)
     solve ? substitute_1(tri, w, x) : triangle_1(tri, w, x, scratch);
-    return;
-  }
-  FOR_STRIPS(nrhs, c, nr,
-             solve ? strip_substitute(nr, tri, w, x + c, nrhs, scratch)
-                   : strip_triangle(nr, tri, w, x + c, nrhs, scratch));
+  else
+    solve ? strips_substitute(tri, w, nrhs, x, scratch) : strips_triangle(tri, w, nrhs, x, scratch);
 }
 
 /* x := T' x, or T'^-1 x where the triangle is not inverted. */
 INLINE void apply_triangle_transposed(const tsi_inverse inverse, const tsi_scalar *tri, tsi_index w,
                                       tsi_index nrhs, tsi_scalar *x, tsi_scalar *scratch) {
   const bool solve = inverse == TSI_INVERSE_NONE;
-  if (nrhs == 1) {
+  if (nrhs == 1)
     solve ? substitute_transposed_1(tri, w, x, scratch) : triangle_transposed_1(tri, w, x, scratch);
-    return;
-  }
-  FOR_STRIPS(nrhs, c, nr,
-             solve ? strip_substitute_transposed(nr, tri, w, x + c, nrhs, scratch)
-                   : strip_triangle_transposed(nr, tri, w, x + c, nrhs, scratch));
+  else
+    solve ? strips_substitute_transposed(tri, w, nrhs, x, scratch)
+          : strips_triangle_transposed(tri, w, nrhs, x, scratch);
 }
 
 static void forward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,

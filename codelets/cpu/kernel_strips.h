@@ -46,6 +46,10 @@ INLINE int strip_regs(tsi_index left) {
     }                                                                                                        \
   }
 
+/* One function for all callers: with several right-hand sides a call takes no time to speak of, and each
+ * expansion of the strips takes seconds to compile. */
+#define SHARED static __attribute__((noinline))
+
 #define EACH_STRIP_REG(v) UNROLL for (int v = 0; v < nr; v++)
 #define EACH_TILE_ROW(i) UNROLL for (int i = 0; i < TILE; i++)
 #define EACH_TILE(first) UNROLL for (int first = 0; first < B; first += TILE)
@@ -238,6 +242,26 @@ INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi
   strip_copy(nr, x, ldx, t, ldt, w);
 }
 
+/* X := T X, or T^-1 X, for all right-hand sides; t is scratch for a strip of w rows. */
+SHARED void strips_triangle(const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
+                            tsi_scalar *t) {
+  FOR_STRIPS(nrhs, c, nr, strip_triangle(nr, tri, w, x + c, nrhs, t));
+}
+SHARED void strips_substitute(const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
+                              tsi_scalar *t) {
+  FOR_STRIPS(nrhs, c, nr, strip_substitute(nr, tri, w, x + c, nrhs, t));
+}
+
+/* The same with T' and T'^-1. */
+SHARED void strips_triangle_transposed(const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
+                                       tsi_scalar *t) {
+  FOR_STRIPS(nrhs, c, nr, strip_triangle_transposed(nr, tri, w, x + c, nrhs, t));
+}
+SHARED void strips_substitute_transposed(const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
+                                         tsi_scalar *t) {
+  FOR_STRIPS(nrhs, c, nr, strip_substitute_transposed(nr, tri, w, x + c, nrhs, t));
+}
+
 /* ---- Rectangles ---------------------------------------------------------------------------------------- */
 
 /* What comes after the group at hand: fetched bit by bit, upwards, while its strips are computed. */
@@ -295,7 +319,7 @@ INLINE void strip_rectangle_transposed(const int nr, const tsi_scalar *rect, tsi
 }
 
 /* W(row,:) -= R X for all right-hand sides; t is scratch for a strip of w rows. */
-INLINE void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
+SHARED void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                              tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work, tsi_scalar *t) {
   const tsi_index group = group_rows(w);
   for (tsi_index i = 0; i < m; i += group) {
@@ -311,7 +335,7 @@ INLINE void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, c
 
 /* X += R' W(row,:) for all right-hand sides, or, negative, X -= it; t as above. Panels are taken downwards:
  * behind the last group comes what lies before the triangle. */
-INLINE void strips_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_index w,
+SHARED void strips_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_index w,
                                         const tsi_index *row, tsi_index nrhs, tsi_scalar *x,
                                         const tsi_scalar *work, bool negative, tsi_scalar *t) {
   const tsi_index group = group_rows(w);
