@@ -89,21 +89,20 @@ static void check_sliced(const tsi_kernels *kernels, const tsi_panel *panel, con
 /* Dense A = [diag; below] (LLT, lower) or the LU one, solved by elimination on the full (w+m) system with
  * identity below. */
 static void check_one(const tsi_kernels *kernels, tsi_index w, tsi_index m, bool lu, tsi_index nrhs) {
-  static tsi_scalar p[F * F], q[F * F], original[F * F], lower[F * F], upper[F * F], work[2 * F * F];
+  static tsi_scalar p[F * F], q[F * F], lower[F * F], upper[F * F], work[2 * F * F];
   static tsi_scalar x[F * 64], start[F * 64], reference[F * 64], scratch[TSI_KERNEL_SCRATCH];
   static tsi_index pivot[TSI_PANEL_WIDTH_MAX], rows[F];
   tsi_front front = {.p = p, .q = q};
   make_front(&front, w, m, lu, (uint64_t)(w * 1000 + m));
-  memcpy(original, p, sizeof p);
   if (!lu) front.q = NULL;
   tsi_pivoting result = {.tiny = 1e-12};
   front_kernels->diagonal(&front, 0, w, lu ? pivot : NULL, &result);
   CHECK(result.failed == TSI_NONE && result.perturbed == 0);
   if (m > 0) front_kernels->below(&front, 0, w, w, w + m);
   if (m > 0 && lu) front_kernels->right(&front, 0, w, w, w + m, pivot);
-  for (int i = 0; i < F * F; i++) lower[i] = upper[i] = NAN;
-  front_kernels->pack(&front, 0, w, kernels->inverse, lower, lu ? upper : NULL, work);
   const tsi_count size = tsi_panel_size(w, m);
+  for (tsi_count i = 0; i < tsi_count_min(F * F, size + 8 * TSI_STREAM_PAD); i++) lower[i] = upper[i] = NAN;
+  front_kernels->pack(&front, 0, w, kernels->inverse, lower, lu ? upper : NULL, work);
   for (tsi_count i = 0; i < size; i++)
     CHECK(isfinite(tsi_abs(lower[i])) && (!lu || isfinite(tsi_abs(upper[i]))));
   for (int i = 0; i < TSI_STREAM_PAD; i++) lower[size + i] = upper[size + i] = 0;
@@ -167,7 +166,7 @@ static void check_slices(const tsi_kernels *kernels, tsi_index w, tsi_index m, t
   static tsi_scalar values[F * F], x[F * 64], u[F * 64], all[F * 64], sum[F * 64], part[F * 64],
       scratch[TSI_KERNEL_SCRATCH];
   const tsi_panel panel = {.values = 0, .row = 0, .width = w, .height = m, .x = 0, .column = 0};
-  fill(values, F * F, 3);
+  fill(values, tsi_panel_size(w, m) + TSI_STREAM_PAD, 3);
   fill(x, F * 64, 4);
   kernels->forward_slice(&panel, values, 0, m, nrhs, x, all, scratch);
   for (tsi_index first = 0; first < m; first += 16)
