@@ -24,18 +24,18 @@ void tristar_config_init(tristar_config *config) {
   config->log_level = TRISTAR_LOG_INFO;
 }
 
-/* The instruction set of the kernels that the environment asks for. */
-static tristar_status configure_isa(tristar_t *ts) {
+/* The instruction set of the kernels: what the environment asks for, or the best of this processor. */
+static tristar_status choose_isa(tristar_t *ts) {
   tristar_status status = TRISTAR_OK;
-  const char *isa = tsi_variable(TSI_VARIABLE_ISA);
-  if (isa == NULL) goto out;
-  if (tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, isa) == NULL)
-    TSI_FAIL(
-        &ts->env, TRISTAR_ERR_ARGUMENT,
-        "TRISTAR_ISA is \"%s\", not an instruction set of this processor that there are kernels for; the "
-        "best is %s",
-        isa, tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL)->isa);
-  snprintf(ts->isa, sizeof ts->isa, "%s", isa);
+  const char *asked = tsi_variable(TSI_VARIABLE_ISA),
+             *best = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL)->isa;
+  const tsi_kernels *kernels = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, asked);
+  if (kernels == NULL)
+    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT,
+             "TRISTAR_ISA is \"%s\", not an instruction set of this processor that there are kernels for; "
+             "the best is %s",
+             asked, best);
+  ts->isa = kernels->isa;
 out:
   return status;
 }
@@ -50,7 +50,7 @@ static tristar_status configure(tristar_t *ts, const tristar_config *config) {
   ts->idle_sleep = config->idle_sleep != 0;
   if (config->scheduler) snprintf(ts->scheduler, sizeof ts->scheduler, "%s", config->scheduler);
   if (config->workers < 0) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%d workers asked for", config->workers);
-  TSI_TRY(configure_isa(ts));
+  TSI_TRY(choose_isa(ts));
   if (config->idle_sleep >= 0 || idle == NULL) goto out;
   ts->idle_sleep = strcmp(idle, "sleep") == 0;
   if (!ts->idle_sleep && strcmp(idle, "poll") != 0)

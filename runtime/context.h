@@ -25,7 +25,7 @@ struct tristar_s {
   int workers;          /* asked for; 0: StarPU's default */
   int first_core;       /* of the workers; -1: StarPU's choice */
   bool idle_sleep;      /* workers of a StarPU of ours sleep when idle, see idle.h */
-  char isa[16];         /* instruction set of the kernels, asked for; "": the best of this processor */
+  const char *isa;      /* instruction set of the kernels; text of theirs */
   char scheduler[64];   /* asked for; "": StarPU's default rules, then lws */
   pthread_mutex_t lock; /* guards all below */
   bool starpu_running;  /* started by us or found running */
@@ -36,11 +36,6 @@ struct tristar_s {
 
 static inline tsi_env *tsi_context_env(tristar_t *ts) {
   return &ts->env;
-}
-
-/* As tsi_kernels_select has it. */
-static inline const char *tsi_context_isa(const tristar_t *ts) {
-  return *ts->isa ? ts->isa : NULL;
 }
 
 /* Starts StarPU or finds it running. Errors: RUNTIME, NO_WORKER; UNSUPPORTED in a context without StarPU. */

@@ -125,8 +125,7 @@ out:
 static void point_to_data(tristar_plan_t *plan, int i) {
   tsi_plan_side *side = &plan->side[i];
   const tristar_analysis_t *an = plan->factor->analysis;
-  const tsi_kernels *kernels =
-      tsi_kernels_select(an->factor_scalar, tsi_analysis_inverse(an), tsi_context_isa(plan->ts));
+  const tsi_kernels *kernels = tsi_kernels_select(an->factor_scalar, tsi_analysis_inverse(an), plan->ts->isa);
   side->data = (tsi_solve_data){.kernels = kernels,
                                 .chunk = side->tables.chunk,
                                 .slice = side->tables.slice,

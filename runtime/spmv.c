@@ -28,7 +28,7 @@ tristar_status tsi_spmv_create(const tristar_plan_t *plan, tsi_spmv **out) {
   TSI_TRY(refuse(plan));
   TSI_TRY(TSI_ALLOC_ZERO(env, spmv, 1));
   pthread_mutex_init(&spmv->lock, NULL);
-  spmv->kernels = tsi_spmv_kernels_select(an->factor_scalar, tsi_context_isa(plan->ts));
+  spmv->kernels = tsi_spmv_kernels_select(an->factor_scalar, plan->ts->isa);
   TSI_TRY(tsi_panel_levels(env, an->symbolic, an->panels, &spmv->levels));
   for (int backward = 0; backward < 2; backward++)
     TSI_TRY(tsi_products_create(env, an->symbolic, an->panels, spmv->levels, backward,

@@ -47,7 +47,7 @@ INLINE void block_transposed(const tsi_scalar *block, tsi_index stride, tsi_inde
 
 /* The first count <= 8 scalars, zero beyond. */
 INLINE factors load_factors(const tsi_scalar *x, tsi_index count) {
-  return as_factors(count == B ? load(x) : load_some(x, count));
+  return as_factors(load_some(x, count));
 }
 
 /* Zeroes the partial sums of w columns, and of those up to the next multiple of 8. */
@@ -62,7 +62,7 @@ INLINE void take_sums(tsi_scalar *x, const tsi_scalar *y, tsi_index w, bool from
     reg_sum column[B];
     UNROLL for (int l = 0; l < B; l++, y += PARTIAL) column[l] = load_partial(y);
     vec sums = fold(column);
-    if (from_x) sums = minus(count == B ? load(x + k) : load_some(x + k, count), sums);
+    if (from_x) sums = minus(load_some(x + k, count), sums);
     store_some(x + k, sums, count);
   }
 }

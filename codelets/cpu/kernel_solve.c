@@ -39,21 +39,20 @@ static void interchange(const tsi_panel *panel, const tsi_index *pivots, tsi_ind
 INLINE void apply_triangle(const tsi_inverse inverse, const tsi_scalar *tri, tsi_index w, tsi_index nrhs,
                            tsi_scalar *x, tsi_scalar *scratch) {
   const bool solve = inverse == TSI_INVERSE_NONE;
-  if (nrhs == 1)
-    solve ? substitute_1(tri, w, x) : triangle_1(tri, w, x, scratch);
+  if (nrhs > 1)
+    strips_triangle(solve, tri, w, nrhs, x, scratch);
   else
-    solve ? strips_substitute(tri, w, nrhs, x, scratch) : strips_triangle(tri, w, nrhs, x, scratch);
+    solve ? substitute_1(tri, w, x) : triangle_1(tri, w, x, scratch);
 }
 
 /* x := T' x, or T'^-1 x where the triangle is not inverted. */
 INLINE void apply_triangle_transposed(const tsi_inverse inverse, const tsi_scalar *tri, tsi_index w,
                                       tsi_index nrhs, tsi_scalar *x, tsi_scalar *scratch) {
   const bool solve = inverse == TSI_INVERSE_NONE;
-  if (nrhs == 1)
-    solve ? substitute_transposed_1(tri, w, x, scratch) : triangle_transposed_1(tri, w, x, scratch);
+  if (nrhs > 1)
+    strips_triangle_transposed(solve, tri, w, nrhs, x, scratch);
   else
-    solve ? strips_substitute_transposed(tri, w, nrhs, x, scratch)
-          : strips_triangle_transposed(tri, w, nrhs, x, scratch);
+    solve ? substitute_transposed_1(tri, w, x, scratch) : triangle_transposed_1(tri, w, x, scratch);
 }
 
 static void forward_triangle(const tsi_panel *panel, const void *factor, const tsi_index *pivots,

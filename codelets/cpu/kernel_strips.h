@@ -242,24 +242,20 @@ INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi
   strip_copy(nr, x, ldx, t, ldt, w);
 }
 
-/* X := T X, or T^-1 X, for all right-hand sides; t is scratch for a strip of w rows. */
-SHARED void strips_triangle(const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
+/* X := T X, or, solve, T^-1 X, for all right-hand sides; t is scratch for a strip of w rows. */
+SHARED void strips_triangle(bool solve, const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
                             tsi_scalar *t) {
-  FOR_STRIPS(nrhs, c, nr, strip_triangle(nr, tri, w, x + c, nrhs, t));
-}
-SHARED void strips_substitute(const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
-                              tsi_scalar *t) {
-  FOR_STRIPS(nrhs, c, nr, strip_substitute(nr, tri, w, x + c, nrhs, t));
+  FOR_STRIPS(nrhs, c, nr,
+             solve ? strip_substitute(nr, tri, w, x + c, nrhs, t)
+                   : strip_triangle(nr, tri, w, x + c, nrhs, t));
 }
 
 /* The same with T' and T'^-1. */
-SHARED void strips_triangle_transposed(const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
-                                       tsi_scalar *t) {
-  FOR_STRIPS(nrhs, c, nr, strip_triangle_transposed(nr, tri, w, x + c, nrhs, t));
-}
-SHARED void strips_substitute_transposed(const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
-                                         tsi_scalar *t) {
-  FOR_STRIPS(nrhs, c, nr, strip_substitute_transposed(nr, tri, w, x + c, nrhs, t));
+SHARED void strips_triangle_transposed(bool solve, const tsi_scalar *tri, tsi_index w, tsi_index nrhs,
+                                       tsi_scalar *x, tsi_scalar *t) {
+  FOR_STRIPS(nrhs, c, nr,
+             solve ? strip_substitute_transposed(nr, tri, w, x + c, nrhs, t)
+                   : strip_triangle_transposed(nr, tri, w, x + c, nrhs, t));
 }
 
 /* ---- Rectangles ---------------------------------------------------------------------------------------- */

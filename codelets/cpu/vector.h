@@ -146,7 +146,7 @@ INLINE vec scalars_below(vec v, tsi_index count) {
 #if defined __AVX512VL__
 #define HAVE_MASKED_LOADS 1
 #define HAVE_MASKED_STORES 1
-#define KEPT(r, count) ((1u << (PARTS * (count))) - 1) >> (r)*LANES
+#define KEPT(r, count) (((1u << (PARTS * (count))) - 1) >> (r)*LANES)
 #if defined TSI_SCALAR_S
 #define LOAD_KEPT(kept, p) _mm256_maskz_loadu_ps((__mmask8)(kept), p)
 #define STORE_KEPT(p, kept, v) _mm256_mask_storeu_ps(p, (__mmask8)(kept), (__m256)(v))
@@ -159,7 +159,7 @@ INLINE vec scalars_below(vec v, tsi_index count) {
 #endif
 #elif defined __AVX2__
 #define HAVE_MASKED_LOADS 1
-#define KEPT(r, count) (__m256i) ~lanes_behind(r, count)
+#define KEPT(r, count) ((__m256i)~lanes_behind(r, count))
 #if REAL_BYTES == 4
 #define LOAD_KEPT(kept, p) _mm256_maskload_ps((const float *)(p), kept)
 #else
