@@ -103,7 +103,7 @@ typedef struct tsi_process_times {
 
 typedef struct tsi_process_run tsi_process_run;
 
-/* Room for `stride` scalars a row: 1, or a multiple of 8. Errors: MEMORY, TOO_LARGE. */
+/* Room for `stride` scalars a row: tsi_workspace_stride of what it is to solve. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride,
                                                       tsi_process_run **out);
 void tsi_process_run_destroy(tsi_process_run **run);
@@ -115,9 +115,9 @@ void tsi_process_connect(tsi_process_run *run, const tsi_port *port);
 /* A received message is there. From any thread, once for each in every solve. */
 void tsi_process_arrived(tsi_process_run *run, tsi_index message);
 
-/* Solves with op(A) for nrhs <= stride right-hand sides; b, x: local rows x nrhs, column-major, leading
- * dimension the number of local columns; x may be b. Returns when this process is through. times may be NULL.
- * Errors: of the port; NO_WORKER, RUNTIME. */
+/* Solves with op(A) for nrhs right-hand sides, for which the run has the right stride; b, x: local rows x
+ * nrhs, column-major, leading dimension the number of local columns; x may be b. Returns when this process is
+ * through. times may be NULL. Errors: of the port; NO_WORKER, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_process_solve(tsi_process_run *run, tristar_op op, tsi_index nrhs,
                                                  const void *b, void *x, tsi_process_times *times);
 

@@ -23,10 +23,11 @@ static void interchange(const tsi_panel *panel, const tsi_index *pivots, tsi_ind
                         bool undo) {
   if (pivots == NULL) return;
   const tsi_index w = panel->width, *pivot = pivots + panel->column;
+  const ptrdiff_t ldx = tsi_workspace_stride(nrhs);
   for (tsi_index q = 0; q < w; q++) {
     const tsi_index k = undo ? w - 1 - q : q;
     if (pivot[k] == k) continue;
-    tsi_scalar *x = vector, *a = x + (ptrdiff_t)k * nrhs, *b = x + (ptrdiff_t)pivot[k] * nrhs;
+    tsi_scalar *x = vector, *a = x + k * ldx, *b = x + pivot[k] * ldx;
     for (tsi_index c = 0; c < nrhs; c++) {
       const tsi_scalar swap = a[c];
       a[c] = b[c];
@@ -102,7 +103,7 @@ INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_
                           const tsi_scalar *values, const tsi_index *rows, const tsi_index *pivots,
                           tsi_index nrhs, tsi_scalar *work, tsi_scalar *scratch) {
   for (const tsi_panel *panel = panels; panel < panels + count; panel++) {
-    tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
+    tsi_scalar *x = work + (ptrdiff_t)panel->x * tsi_workspace_stride(nrhs);
     fetch_behind(rows + panel->row, rows_ahead(panel), sizeof *rows);
     if (inverse == TSI_INVERSE_DIAGONAL && nrhs == 1 && is_narrow(panel->width)) {
       interchange(panel, pivots, 1, x, false);
@@ -147,7 +148,7 @@ INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi
                            const tsi_scalar *values, const tsi_index *rows, const tsi_index *pivots,
                            tsi_index nrhs, tsi_scalar *work, tsi_scalar *scratch) {
   for (const tsi_panel *panel = panels + count; panel-- > panels;) {
-    tsi_scalar *x = work + (ptrdiff_t)panel->x * nrhs;
+    tsi_scalar *x = work + (ptrdiff_t)panel->x * tsi_workspace_stride(nrhs);
     fetch_before(rows + panel->row, rows_ahead(panel), sizeof *rows);
     if (inverse == TSI_INVERSE_OFF) {
       backward_triangle(panel, values, NULL, nrhs, x, scratch);
@@ -188,7 +189,7 @@ static void forward_slice(const tsi_panel *panel, const void *factor, tsi_index 
     rectangle_slice_1(rect, panel->height - first, w, count, x, u);
     return;
   }
-  memset(u, 0, (size_t)count * (size_t)nrhs * sizeof *u);
+  memset(u, 0, (size_t)count * (size_t)tsi_workspace_stride(nrhs) * sizeof *u);
   strips_rectangle(rect, count, w, NULL, nrhs, x, u, strip);
 }
 
@@ -203,7 +204,7 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
     take_sums(out, scratch, w, false);
     return;
   }
-  memset(out, 0, (size_t)w * (size_t)nrhs * sizeof *out);
+  memset(out, 0, (size_t)w * (size_t)tsi_workspace_stride(nrhs) * sizeof *out);
   strips_rectangle_transposed(rect, count, w, NULL, nrhs, out, work, false, scratch);
 }
 

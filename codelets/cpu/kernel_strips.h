@@ -2,7 +2,8 @@
  * inlined).
  *
  * Reads a panel, the right-hand sides and the row indices; writes X in place, or subtracts from rows of the
- * workspace. Vectors run over right-hand sides, of which X has nrhs, a multiple of 8 (the caller pads).
+ * workspace. Vectors run over right-hand sides: as many registers of each row as the nrhs take, of which the
+ * last may reach into the padding of the row.
  *
  * A tile is TILE rows of a row block times a strip: its products with a column of the strip stay in
  * registers. The X of a panel's columns is copied to scratch, strip by strip, where it lies densely and stays
@@ -33,7 +34,7 @@ INLINE int strip_regs(tsi_index left) {
 /* Does what follows for each strip of nrhs right-hand sides, c its first, nr its registers. */
 #define FOR_STRIPS(nrhs, c, nr, ...)                                                                         \
   for (tsi_index c = 0, regs_; c < (nrhs); c += regs_ * WIDE) {                                              \
-    regs_ = strip_regs(((nrhs)-c) / WIDE);                                                                   \
+    regs_ = strip_regs(((nrhs)-c + WIDE - 1) / WIDE);                                                        \
     if (regs_ == STRIP_REGS) {                                                                               \
       enum { nr = STRIP_REGS };                                                                              \
       __VA_ARGS__;                                                                                           \
@@ -65,13 +66,38 @@ INLINE void strip_copy(const int nr, tsi_scalar *to, ptrdiff_t ldto, const tsi_s
     EACH_STRIP_REG(v) store_reg(to + v * WIDE, load_reg(from + v * WIDE));
 }
 
+/* What a rectangle fetches while it is multiplied, a little with each column of each row block, so that
+ * memory and arithmetic overlap: what comes after the group at hand, each strip its part of it; a single
+ * strip, which reads each group only once, what lies AHEAD bytes behind. */
+typedef struct to_fetch {
+  const char *next;
+  ptrdiff_t bytes; /* for each register of a strip */
+} to_fetch;
+
+INLINE to_fetch fetch_while(const tsi_scalar *group, const tsi_scalar *after, tsi_index nrhs) {
+  const tsi_index regs = (nrhs + WIDE - 1) / WIDE;
+  const ptrdiff_t column = B * sizeof *group;
+  return (to_fetch){regs > STRIP_REGS ? (const char *)after : (const char *)group + AHEAD,
+                    (column + regs - 1) / regs};
+}
+
+/* For a column. f: NULL: nothing. */
+INLINE void fetch_some(const int nr, to_fetch *f) {
+  if (f == NULL) return;
+  __builtin_prefetch(f->next, 0, 3);
+  if (B * sizeof(tsi_scalar) > LINE) __builtin_prefetch(f->next + LINE, 0, 3);
+  f->next += nr * f->bytes;
+}
+
 /* acc[i] = sum over k of block(i,k) X(k,:); block: the tile's first row in its row block, of `stride` rows.
  * Rows beyond those are meaningless. X has one strip. */
 INLINE void tile_times(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w,
-                       const tsi_scalar *x, reg_sum acc[TILE][STRIP_REGS]) {
+                       const tsi_scalar *x, reg_sum acc[TILE][STRIP_REGS], to_fetch *f) {
   EACH_TILE_ROW(i) EACH_STRIP_REG(v) acc[i][v] = no_reg_sum();
-  for (tsi_index k = 0; k < w; k++, block += stride, x += nr * WIDE)
+  for (tsi_index k = 0; k < w; k++, block += stride, x += nr * WIDE) {
+    fetch_some(nr, f);
     EACH_TILE_ROW(i) EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_reg(x + v * WIDE), block[i]);
+  }
 }
 
 /* Rows of the workspace as the factors of a tile: theirs, and, complex, i times them. */
@@ -98,9 +124,10 @@ INLINE reg add_row(reg y, reg_sum row, tsi_scalar entry) {
 
 /* Y(k,:) += sum over i of block(i,k) t.row[i]; as above. Y has one strip. */
 INLINE void tile_transposed(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w, tile t,
-                            tsi_scalar *y) {
+                            tsi_scalar *y, to_fetch *f) {
   for (tsi_index k = 0; k < w; k++, block += stride, y += nr * WIDE) {
     reg s[STRIP_REGS];
+    fetch_some(nr, f);
     EACH_STRIP_REG(v) s[v] = load_reg(y + v * WIDE);
     EACH_TILE_ROW(i) EACH_STRIP_REG(v) s[v] = add_row(s[v], t.row[i][v], block[i]);
     EACH_STRIP_REG(v) store_reg(y + v * WIDE, s[v]);
@@ -155,7 +182,7 @@ INLINE void strip_triangle(const int nr, const tsi_scalar *tri, tsi_index w, tsi
     const tsi_scalar *corner = tri + (ptrdiff_t)rows * r, *below = t + r * (ptrdiff_t)(nr * WIDE);
     EACH_TILE(first) if (first < rows) {
       reg_sum acc[TILE][STRIP_REGS];
-      tile_times(nr, tri + first, rows, r, t, acc);
+      tile_times(nr, tri + first, rows, r, t, acc, NULL);
       if (rows == B)
         tile_corner(nr, corner, B, first, below, acc);
       else
@@ -178,7 +205,7 @@ INLINE void strip_triangle_transposed(const int nr, const tsi_scalar *tri, tsi_i
     tsi_scalar *own = y + r * (ptrdiff_t)(nr * WIDE);
     EACH_TILE(first) if (first < rows) {
       const tile t = tile_rows(nr, x + (r + first) * ldx, ldx, NULL, rows - first, false);
-      tile_transposed(nr, tri + first, rows, r, t, y);
+      tile_transposed(nr, tri + first, rows, r, t, y, NULL);
       if (rows == B)
         tile_corner_transposed(nr, corner, B, first, t, own);
       else
@@ -207,7 +234,7 @@ INLINE void strip_substitute(const int nr, const tsi_scalar *tri, tsi_index w, t
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_scalar *corner = tri + (ptrdiff_t)rows * r;
     reg_sum acc[B][STRIP_REGS];
-    for (int first = 0; first < B; first += TILE) tile_times(nr, tri + first, rows, r, t, acc + first);
+    for (int first = 0; first < B; first += TILE) tile_times(nr, tri + first, rows, r, t, acc + first, NULL);
     for (tsi_index i = 0; i < rows; i++) {
       for (tsi_index j = 0; j < i; j++) EACH_STRIP_REG(v)
       add_reg_times(&acc[i][v], load_reg(t + (r + j) * ldt + v * WIDE),
@@ -237,7 +264,7 @@ INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi
     }
     for (int first = 0; first < rows; first += TILE)
       tile_transposed(nr, block + first, rows, r,
-                      tile_rows(nr, t + (r + first) * ldt, ldt, NULL, rows - first, true), t);
+                      tile_rows(nr, t + (r + first) * ldt, ldt, NULL, rows - first, true), t, NULL);
   }
   strip_copy(nr, x, ldx, t, ldt, w);
 }
@@ -245,35 +272,21 @@ INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi
 /* X := T X, or, solve, T^-1 X, for all right-hand sides; t is scratch for a strip of w rows. */
 SHARED void strips_triangle(bool solve, const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
                             tsi_scalar *t) {
+  const tsi_index ldx = tsi_workspace_stride(nrhs);
   FOR_STRIPS(nrhs, c, nr,
-             solve ? strip_substitute(nr, tri, w, x + c, nrhs, t)
-                   : strip_triangle(nr, tri, w, x + c, nrhs, t));
+             solve ? strip_substitute(nr, tri, w, x + c, ldx, t) : strip_triangle(nr, tri, w, x + c, ldx, t));
 }
 
 /* The same with T' and T'^-1. */
 SHARED void strips_triangle_transposed(bool solve, const tsi_scalar *tri, tsi_index w, tsi_index nrhs,
                                        tsi_scalar *x, tsi_scalar *t) {
+  const tsi_index ldx = tsi_workspace_stride(nrhs);
   FOR_STRIPS(nrhs, c, nr,
-             solve ? strip_substitute_transposed(nr, tri, w, x + c, nrhs, t)
-                   : strip_triangle_transposed(nr, tri, w, x + c, nrhs, t));
+             solve ? strip_substitute_transposed(nr, tri, w, x + c, ldx, t)
+                   : strip_triangle_transposed(nr, tri, w, x + c, ldx, t));
 }
 
 /* ---- Rectangles ---------------------------------------------------------------------------------------- */
-
-/* What comes after the group at hand: fetched bit by bit, upwards, while its strips are computed. */
-typedef struct to_fetch {
-  const char *next;
-  tsi_index lines; /* with each row block of each strip */
-} to_fetch;
-
-INLINE to_fetch fetch_while(const tsi_scalar *next, tsi_index w, tsi_index nrhs) {
-  const tsi_index strips = (nrhs / WIDE + STRIP_REGS - 1) / STRIP_REGS;
-  const tsi_index lines = (tsi_index)((size_t)w * B * sizeof *next / LINE);
-  return (to_fetch){(const char *)next, (lines + strips - 1) / strips};
-}
-INLINE void fetch_some(to_fetch *f) {
-  for (tsi_index line = 0; line < f->lines; line++, f->next += LINE) __builtin_prefetch(f->next, 0, 2);
-}
 
 /* X -= a, a row of one strip */
 INLINE void strip_subtract(const int nr, tsi_scalar *x, const reg_sum a[STRIP_REGS]) {
@@ -283,13 +296,15 @@ INLINE void strip_subtract(const int nr, tsi_scalar *x, const reg_sum a[STRIP_RE
 /* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W. X has one strip. */
 INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, tsi_index w,
                             const tsi_index *row, const tsi_scalar *x, tsi_scalar *work, ptrdiff_t ldw,
-                            to_fetch *after) {
+                            to_fetch *f) {
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
-    fetch_some(after);
     for (int first = 0; first < rows; first += TILE) {
       reg_sum acc[TILE][STRIP_REGS];
-      tile_times(nr, rect + first, rows, w, x, acc);
+      if (first == 0)
+        tile_times(nr, rect, rows, w, x, acc, f);
+      else
+        tile_times(nr, rect + first, rows, w, x, acc, NULL);
       EACH_TILE_ROW(l) {
         const tsi_index at = i + first + l;
         if (first + l < rows) strip_subtract(nr, work + (row ? row[at] : at) * ldw, acc[l]);
@@ -301,15 +316,17 @@ INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, t
 /* Y += R' W(row,:), or, negative, Y -= it; row NULL: rows 0, 1, ... of W. Y has one strip. */
 INLINE void strip_rectangle_transposed(const int nr, const tsi_scalar *rect, tsi_index m, tsi_index w,
                                        const tsi_index *row, const tsi_scalar *work, ptrdiff_t ldw,
-                                       bool negative, tsi_scalar *y, to_fetch *after) {
+                                       bool negative, tsi_scalar *y, to_fetch *f) {
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index rows = tsi_index_min(B, m - i);
-    fetch_some(after);
     for (int first = 0; first < rows; first += TILE) {
       const tsi_index at = i + first;
-      tile_transposed(
-          nr, rect + first, rows, w,
-          tile_rows(nr, row ? work : work + at * ldw, ldw, row ? row + at : NULL, rows - first, negative), y);
+      const tile t =
+          tile_rows(nr, row ? work : work + at * ldw, ldw, row ? row + at : NULL, rows - first, negative);
+      if (first == 0)
+        tile_transposed(nr, rect, rows, w, t, y, f);
+      else
+        tile_transposed(nr, rect + first, rows, w, t, y, NULL);
     }
   }
 }
@@ -317,15 +334,15 @@ INLINE void strip_rectangle_transposed(const int nr, const tsi_scalar *rect, tsi
 /* W(row,:) -= R X for all right-hand sides; t is scratch for a strip of w rows. */
 SHARED void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                              tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work, tsi_scalar *t) {
-  const tsi_index group = group_rows(w);
+  const tsi_index group = group_rows(w), ld = tsi_workspace_stride(nrhs);
   for (tsi_index i = 0; i < m; i += group) {
     const tsi_index rows = tsi_index_min(group, m - i);
     const tsi_scalar *part = rect + i * (ptrdiff_t)w;
     const tsi_index *at = row ? row + i : NULL;
-    tsi_scalar *to = row ? work : work + i * (ptrdiff_t)nrhs;
-    to_fetch after = fetch_while(part + rows * (ptrdiff_t)w, w, nrhs);
-    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, nrhs, w);
-               strip_rectangle(nr, part, rows, w, at, t, to + c, nrhs, &after));
+    tsi_scalar *to = row ? work : work + i * (ptrdiff_t)ld;
+    to_fetch fetch = fetch_while(part, part + rows * (ptrdiff_t)w, nrhs);
+    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, ld, w);
+               strip_rectangle(nr, part, rows, w, at, t, to + c, ld, &fetch));
   }
 }
 
@@ -334,16 +351,16 @@ SHARED void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, c
 SHARED void strips_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_index w,
                                         const tsi_index *row, tsi_index nrhs, tsi_scalar *x,
                                         const tsi_scalar *work, bool negative, tsi_scalar *t) {
-  const tsi_index group = group_rows(w);
+  const tsi_index group = group_rows(w), ld = tsi_workspace_stride(nrhs);
   for (tsi_index i = 0; i < m; i += group) {
     const tsi_index rows = tsi_index_min(group, m - i);
     const tsi_scalar *part = rect + i * (ptrdiff_t)w, *end = part + rows * (ptrdiff_t)w;
     const tsi_index *at = row ? row + i : NULL;
-    const tsi_scalar *from = row ? work : work + i * (ptrdiff_t)nrhs;
-    to_fetch after = fetch_while(i + rows < m ? end : rect - tsi_triangle_size(w) - (end - part), w, nrhs);
-    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, nrhs, w);
-               strip_rectangle_transposed(nr, part, rows, w, at, from + c, nrhs, negative, t, &after);
-               strip_copy(nr, x + c, nrhs, t, nr * WIDE, w));
+    const tsi_scalar *from = row ? work : work + i * (ptrdiff_t)ld;
+    to_fetch fetch = fetch_while(part, i + rows < m ? end : rect - tsi_triangle_size(w) - (end - part), nrhs);
+    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, ld, w);
+               strip_rectangle_transposed(nr, part, rows, w, at, from + c, ld, negative, t, &fetch);
+               strip_copy(nr, x + c, ld, t, nr * WIDE, w));
   }
 }
 

@@ -1,9 +1,9 @@
 /* Kernels of the triangular solve on packed panels (see panel.h), one table per instruction set.
  *
- * Workspace of a chunk: rows of nrhs contiguous scalars. Rows 0 .. nc-1 hold x for the chunk's own columns,
- * the rows after them hold, forward, the update vector u (what the chunk adds to rows that it does not own),
- * and, backward, a copy of the x of those rows. A panel's row indices are rows of this workspace, so one
- * index serves both.
+ * Workspace of a chunk: rows of nrhs contiguous scalars, tsi_workspace_stride(nrhs) apart. Rows 0 .. nc-1
+ * hold x for the chunk's own columns, the rows after them hold, forward, the update vector u (what the chunk
+ * adds to rows that it does not own), and, backward, a copy of the x of those rows. A panel's row indices are
+ * rows of this workspace, so one index serves both.
  *
  *   forward,  panel K:   x_K := T_K P_K x_K;            w[rows] := w[rows] - R_K x_K
  *   backward, panel K:   x_K := P_K' T_K' (x_K - R_K' w[rows])
@@ -16,14 +16,21 @@
  *   forward,  panel K:   x_K := P_K x_K;   w[rows] := w[rows] - R_K x_K;   x_K := T_K x_K
  *   backward, panel K:   x_K := P_K' (T_K' x_K - R_K' w[rows])
  *
- * nrhs is 1 or a multiple of 8. The order of every sum is
- * fixed by the arguments, so results repeat bit for bit.
+ * Scalars between the nrhs of a row and the next row are padding: kernels may use them as if they were of
+ * right-hand sides, and leave those zero that were; rows that a kernel overwrites have zeros there. The order
+ * of every sum is fixed by the arguments, so results repeat bit for bit.
  *
  * Kernels take plain pointers and sizes, hold no state and check nothing. */
 #ifndef TSI_CODELETS_CPU_KERNELS_H
 #define TSI_CODELETS_CPU_KERNELS_H
 
 #include "codelets/cpu/panel.h"
+
+/* Scalars from a row of a workspace to the next: 1, or a multiple of what any register holds. The instruction
+ * set does not matter, so that processors of several kinds can work on one solve. */
+static inline tsi_index tsi_workspace_stride(tsi_index nrhs) {
+  return nrhs == 1 ? 1 : (tsi_index)tsi_round_up_block(nrhs);
+}
 
 /* Scalars of scratch that a kernel call needs. */
 #define TSI_KERNEL_SCRATCH (TSI_PANEL_WIDTH_MAX * 24)

@@ -122,11 +122,6 @@ typedef struct tsi_user_rows {
 
 #define TSI_NRHS_BLOCK 64 /* more right-hand sides are solved in blocks of this many */
 
-/* Scalars in a workspace row for so many right-hand sides. */
-static inline tsi_index tsi_workspace_stride(tsi_index nrhs) {
-  return nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8;
-}
-
 /* What one solve adds. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
 typedef struct tsi_solve_call {
   const void *forward_values, *backward_values;      /* all of the scalar type of the kernels */
@@ -142,7 +137,7 @@ typedef struct tsi_solve_call {
   bool wide;
   int64_t b_row, b_column, x_row, x_column; /* strides, in scalars */
   tsi_index nrhs;                           /* of the user */
-  tsi_index stride;                         /* tsi_workspace_stride */
+  tsi_index stride;                         /* tsi_workspace_stride(nrhs) */
   void *workspace;
   const void *inbox;       /* rows of `stride` scalars; NULL without messages */
   bool conjugate_in;       /* conj(b) instead of b */

@@ -205,11 +205,11 @@ static void forward_sliced(const tsi_solve_data *data, const tsi_solve_call *cal
   const tsi_panel *panel = &data->panel[chunk->panel];
   const tsi_index *pivots = call->forward_pivots;
   if (data->kernels->inverse == TSI_INVERSE_OFF) {
-    data->kernels->interchange(panel, pivots, call->stride, x, false);
+    data->kernels->interchange(panel, pivots, call->nrhs, x, false);
     memcpy(partial_sums(call, chunk), x, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
     pivots = NULL;
   }
-  data->kernels->forward_triangle(panel, call->forward_values, pivots, call->stride, x, scratch);
+  data->kernels->forward_triangle(panel, call->forward_values, pivots, call->nrhs, x, scratch);
 }
 
 /* The same backward, with what the slices have summed. */
@@ -220,13 +220,13 @@ static void backward_sliced(const tsi_solve_data *data, const tsi_solve_call *ca
   const bool triangle_first = data->kernels->inverse == TSI_INVERSE_OFF;
   const tsi_scalar *sum = partial_sums(call, chunk);
   if (triangle_first)
-    data->kernels->backward_triangle(panel, call->backward_values, NULL, call->stride, x, scratch);
+    data->kernels->backward_triangle(panel, call->backward_values, NULL, call->nrhs, x, scratch);
   for (tsi_index k = 0; k < chunk->slices; k++, sum += size)
     for (ptrdiff_t i = 0; i < size; i++) x[i] -= sum[i];
   if (triangle_first)
-    data->kernels->interchange(panel, call->backward_pivots, call->stride, x, true);
+    data->kernels->interchange(panel, call->backward_pivots, call->nrhs, x, true);
   else
-    data->kernels->backward_triangle(panel, call->backward_values, call->backward_pivots, call->stride, x,
+    data->kernels->backward_triangle(panel, call->backward_values, call->backward_pivots, call->nrhs, x,
                                      scratch);
 }
 
@@ -300,7 +300,7 @@ static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call
     memset(x + (ptrdiff_t)chunk->update * call->stride, 0,
            (size_t)chunk->off_rows * (size_t)call->stride * sizeof *x);
     data->kernels->forward(chunk->panels, data->panel + chunk->panel, call->forward_values, data->local_row,
-                           call->forward_pivots, call->stride, x, scratch);
+                           call->forward_pivots, call->nrhs, x, scratch);
   }
   if (call->write_forward) write_user(call, chunk, number, x);
 }
@@ -313,7 +313,7 @@ static void forward_slice(const tsi_solve_data *data, const tsi_solve_call *call
   tsi_scalar *x = chunk_rows(call, chunk);
   if (!forward_part(call, slice->chunk)) return;
   data->kernels->forward_slice(&data->panel[chunk->panel], call->forward_values, slice->first, slice->count,
-                               call->stride, before ? partial_sums(call, chunk) : x,
+                               call->nrhs, before ? partial_sums(call, chunk) : x,
                                x + (ptrdiff_t)(chunk->update + slice->first) * call->stride, scratch);
 }
 
@@ -327,7 +327,7 @@ static void backward_slice(const tsi_solve_data *data, const tsi_solve_call *cal
   if (!backward_part(call, slice->chunk)) return;
   copy_owners(data, call, chunk, slice->first, slice->first + slice->count);
   data->kernels->backward_slice(&data->panel[chunk->panel], call->backward_values, slice->first, slice->count,
-                                call->stride, u + (ptrdiff_t)slice->first * call->stride, sum, scratch);
+                                call->nrhs, u + (ptrdiff_t)slice->first * call->stride, sum, scratch);
 }
 
 static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
@@ -346,7 +346,7 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   else {
     copy_owners(data, call, chunk, 0, chunk->off_rows);
     data->kernels->backward(chunk->panels, data->panel + chunk->panel, call->backward_values, data->local_row,
-                            call->backward_pivots, call->stride, x, scratch);
+                            call->backward_pivots, call->nrhs, x, scratch);
   }
   if (data->messages == NULL || data->messages->writes[number]) write_user(call, chunk, number, x);
 }
