@@ -36,6 +36,9 @@ typedef double _Complex tsi_scalar;
 #error "one of TSI_SCALAR_S, TSI_SCALAR_D, TSI_SCALAR_C, TSI_SCALAR_Z must be defined"
 #endif
 
+/* A function whose constant arguments must reach its body wherever it is called. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* The double type of the same kind. */
 #if TSI_COMPLEX
 typedef double _Complex tsi_wide;

@@ -16,119 +16,127 @@ static bool backward_part(const tsi_solve_call *call, tsi_index chunk) {
   return call->sparse == NULL || call->sparse->backward[chunk];
 }
 
-/* Right-hand sides that are read or written at once: the user's columns are far apart, so a few of them stay
- * in the caches, and in the table of pages, while all rows of a chunk go through. */
-#define COLUMNS 8
-
-/* Columns c0 .. c1-1 of x = those of b for final row j, which is row `from` of the user's array; scaled (in
- * the user's type). Columns beyond nrhs become zero. */
-static void read_row(const tsi_solve_call *call, tsi_index j, tsi_index from, tsi_index c0, tsi_index c1,
-                     tsi_scalar *x) {
-  const double s = call->in_scale ? call->in_scale[call->in_row ? call->in_row[j] : j] : 1.0;
-  const tsi_index end = tsi_index_min(c1, call->nrhs);
-  for (tsi_index c = c0; c < end; c++) {
-    const ptrdiff_t at = from * call->b_row + c * call->b_column;
-    const tsi_scalar b = call->wide ? (tsi_scalar)(s * ((const tsi_wide *)call->b)[at])
-                                    : (tsi_real)s * ((const tsi_scalar *)call->b)[at];
-    x[c] = call->conjugate_in ? tsi_conj(b) : b;
-  }
-  for (tsi_index c = tsi_index_max(c0, end); c < c1; c++) x[c] = 0;
-}
-
-static void write_row(const tsi_solve_call *call, tsi_index j, tsi_index to, tsi_index c0, tsi_index c1,
-                      const tsi_scalar *x) {
-  const double s = call->out_scale ? call->out_scale[call->out_row ? call->out_row[j] : j] : 1.0;
-  for (tsi_index c = c0; c < tsi_index_min(c1, call->nrhs); c++) {
-    const ptrdiff_t at = to * call->x_row + c * call->x_column;
-    const tsi_scalar value = call->conjugate_out ? tsi_conj(x[c]) : x[c];
-    if (call->wide)
-      ((tsi_wide *)call->x)[at] = s * (tsi_wide)value;
-    else
-      ((tsi_scalar *)call->x)[at] = (tsi_real)s * value;
-  }
-}
+/* Rows that are read or written at once, of all right-hand sides in turn: they stay in the nearest cache, and
+ * the user's columns, which can all lie at the same distance from a page, do not push each other out. */
+#define ROWS 64
 
 /* Rows of one chunk: entry e < count is its local row local[e] (NULL: e) and row user[e] of the user's array
  * (NULL: the same number in the final order). */
 typedef struct row_list {
   tsi_index count;
   const tsi_index *local, *user;
+  tsi_index first;        /* column of the chunk's first row */
+  bool compact;           /* the user's array has only these rows */
+  const tsi_index *whole; /* compact: by final number, the row in the user's full array; NULL: the same */
 } row_list;
 
-static row_list rows_of(const tsi_solve_chunk *chunk, const tsi_index *map, tsi_user_rows rows) {
+static row_list all_rows(const tsi_solve_chunk *chunk, const tsi_index *map, tsi_user_rows rows) {
   const tsi_index first = chunk->column;
-  if (rows.local) return (row_list){chunk->columns, rows.local + first, rows.user + first};
-  return (row_list){chunk->columns, NULL, map ? map + first : NULL};
+  row_list list = {.count = chunk->columns, .user = map ? map + first : NULL, .first = first};
+  if (rows.local) list.local = rows.local + first, list.user = rows.user + first;
+  return list;
 }
 
-/* One right-hand side, dense, in the type of the factors and not conjugated: the common case. */
-static bool is_plain(const tsi_solve_call *call, bool conjugate, const tsi_index *sparse) {
-  return call->stride == 1 && !call->wide && !conjugate && sparse == NULL;
+/* The part of a user's compact array that is for a chunk. */
+static row_list some_rows(const tsi_solve_chunk *chunk, tsi_index number, const tsi_index *ptr,
+                          const tsi_index *local, const tsi_index *user, const tsi_index *map) {
+  const tsi_index begin = ptr[number];
+  return (row_list){.count = ptr[number + 1] - begin,
+                    .local = local + begin,
+                    .user = user + begin,
+                    .first = chunk->column,
+                    .compact = true,
+                    .whole = map};
 }
 
-/* x_c = b for one right-hand side. */
-static void read_plain(const tsi_solve_call *call, row_list rows, tsi_index first, tsi_scalar *x) {
-  const tsi_scalar *b = call->b;
+static tsi_index local_row(const row_list *rows, tsi_index e) {
+  return rows->local ? rows->local[e] : e;
+}
+static tsi_index user_row(const row_list *rows, tsi_index e) {
+  return rows->user ? rows->user[e] : rows->first + e;
+}
+/* Where the factor of entry e is. */
+static tsi_index scale_row(const row_list *rows, const bool compact, tsi_index e) {
+  if (!compact) return user_row(rows, e);
+  const tsi_index j = rows->first + rows->local[e];
+  return rows->whole ? rows->whole[j] : j;
+}
+
+/* Column c of x_c = that of b, scaled in the user's type, for entries begin .. end-1. plain: in the type of
+ * the factors, not conjugated and not compact; then the entries two columns on are fetched. */
+INLINE void read_entries(const bool plain, const tsi_solve_call *call, const row_list *rows, tsi_index begin,
+                         tsi_index end, tsi_index c, tsi_scalar *x) {
   const double *scale = call->in_scale;
-  for (tsi_index e = 0; e < rows.count; e++) {
-    const tsi_index user = rows.user ? rows.user[e] : first + e;
-    const tsi_scalar value = b[user * call->b_row];
-    x[rows.local ? rows.local[e] : e] = scale ? (tsi_real)scale[user] * value : value;
+  const ptrdiff_t stride = call->stride, from = c * call->b_column,
+                  ahead = c + 2 < call->nrhs ? 2 * call->b_column : 0;
+  for (tsi_index e = begin; e < end; e++) {
+    const ptrdiff_t at = user_row(rows, e) * call->b_row + from;
+    if (plain && ahead) __builtin_prefetch((const tsi_scalar *)call->b + at + ahead, 0);
+    const double s = scale ? scale[scale_row(rows, !plain && rows->compact, e)] : 1.0;
+    tsi_scalar value;
+    if (plain || !call->wide)
+      value = (tsi_real)s * ((const tsi_scalar *)call->b)[at];
+    else
+      value = (tsi_scalar)(s * ((const tsi_wide *)call->b)[at]);
+    x[local_row(rows, e) * stride + c] = !plain && call->conjugate_in ? tsi_conj(value) : value;
   }
 }
 
-static void write_plain(const tsi_solve_call *call, row_list rows, tsi_index first, const tsi_scalar *x) {
-  tsi_scalar *to = call->x;
+INLINE void write_entries(const bool plain, const tsi_solve_call *call, const row_list *rows, tsi_index begin,
+                          tsi_index end, tsi_index c, const tsi_scalar *x) {
   const double *scale = call->out_scale;
-  for (tsi_index e = 0; e < rows.count; e++) {
-    const tsi_index user = rows.user ? rows.user[e] : first + e;
-    const tsi_scalar value = x[rows.local ? rows.local[e] : e];
-    to[user * call->x_row] = scale ? (tsi_real)scale[user] * value : value;
+  const ptrdiff_t stride = call->stride, to = c * call->x_column,
+                  ahead = c + 2 < call->nrhs ? 2 * call->x_column : 0;
+  for (tsi_index e = begin; e < end; e++) {
+    const ptrdiff_t at = user_row(rows, e) * call->x_row + to;
+    if (plain && ahead) __builtin_prefetch((const tsi_scalar *)call->x + at + ahead, 1);
+    const double s = scale ? scale[scale_row(rows, !plain && rows->compact, e)] : 1.0;
+    tsi_scalar value = x[local_row(rows, e) * stride + c];
+    if (!plain && call->conjugate_out) value = tsi_conj(value);
+    if (plain || !call->wide)
+      ((tsi_scalar *)call->x)[at] = (tsi_real)s * value;
+    else
+      ((tsi_wide *)call->x)[at] = s * (tsi_wide)value;
   }
 }
 
-/* x_c = b, permuted and scaled. */
+/* x_c = b, permuted and scaled; zero in the padding. */
 static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
                       tsi_scalar *x) {
   const tsi_solve_sparse *sparse = call->sparse;
-  const tsi_index stride = call->stride, first = chunk->column;
-  row_list rows = rows_of(chunk, call->in_row, call->in_rows);
-  if (is_plain(call, call->conjugate_in, sparse ? sparse->in_ptr : NULL)) {
-    read_plain(call, rows, first, x);
-    return;
+  const bool compact = sparse && sparse->in_ptr;
+  const row_list rows =
+      compact ? some_rows(chunk, number, sparse->in_ptr, sparse->in_local, sparse->in_from, call->in_row)
+              : all_rows(chunk, call->in_row, call->in_rows);
+  const ptrdiff_t stride = call->stride;
+  if (compact) memset(x, 0, (size_t)chunk->columns * (size_t)stride * sizeof *x);
+  for (tsi_index begin = 0; begin < rows.count; begin += ROWS) {
+    const tsi_index end = tsi_index_min(rows.count, begin + ROWS);
+    for (tsi_index c = 0; c < call->nrhs; c++)
+      if (compact || call->wide || call->conjugate_in)
+        read_entries(false, call, &rows, begin, end, c, x);
+      else
+        read_entries(true, call, &rows, begin, end, c, x);
+    for (tsi_index e = begin; e < end && call->nrhs < stride; e++)
+      memset(x + local_row(&rows, e) * stride + call->nrhs, 0, (size_t)(stride - call->nrhs) * sizeof *x);
   }
-  if (sparse && sparse->in_ptr) {
-    const tsi_index begin = sparse->in_ptr[number];
-    rows = (row_list){sparse->in_ptr[number + 1] - begin, sparse->in_local + begin, sparse->in_from + begin};
-    memset(x, 0, (size_t)chunk->columns * (size_t)stride * sizeof *x);
-  }
-  for (tsi_index c = 0; c < stride; c += COLUMNS)
-    for (tsi_index e = 0; e < rows.count; e++) {
-      const tsi_index local = rows.local ? rows.local[e] : e;
-      read_row(call, first + local, rows.user ? rows.user[e] : first + e, c,
-               tsi_index_min(stride, c + COLUMNS), x + (ptrdiff_t)local * stride);
-    }
 }
 
 static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
                        const tsi_scalar *x) {
   const tsi_solve_sparse *sparse = call->sparse;
-  const tsi_index stride = call->stride, first = chunk->column;
-  row_list rows = rows_of(chunk, call->out_row, call->out_rows);
-  if (is_plain(call, call->conjugate_out, sparse ? sparse->out_ptr : NULL)) {
-    write_plain(call, rows, first, x);
-    return;
+  const bool compact = sparse && sparse->out_ptr;
+  const row_list rows =
+      compact ? some_rows(chunk, number, sparse->out_ptr, sparse->out_local, sparse->out_to, call->out_row)
+              : all_rows(chunk, call->out_row, call->out_rows);
+  for (tsi_index begin = 0; begin < rows.count; begin += ROWS) {
+    const tsi_index end = tsi_index_min(rows.count, begin + ROWS);
+    for (tsi_index c = 0; c < call->nrhs; c++)
+      if (compact || call->wide || call->conjugate_out)
+        write_entries(false, call, &rows, begin, end, c, x);
+      else
+        write_entries(true, call, &rows, begin, end, c, x);
   }
-  if (sparse && sparse->out_ptr) {
-    const tsi_index begin = sparse->out_ptr[number];
-    rows = (row_list){sparse->out_ptr[number + 1] - begin, sparse->out_local + begin, sparse->out_to + begin};
-  }
-  for (tsi_index c = 0; c < stride; c += COLUMNS)
-    for (tsi_index e = 0; e < rows.count; e++) {
-      const tsi_index local = rows.local ? rows.local[e] : e;
-      write_row(call, first + local, rows.user ? rows.user[e] : first + e, c,
-                tsi_index_min(stride, c + COLUMNS), x + (ptrdiff_t)local * stride);
-    }
 }
 
 /* x_target += u_source for the rows of one pair. */

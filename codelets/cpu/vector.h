@@ -55,7 +55,6 @@ typedef int64_t integer;
 #define WIDE (LANES / PARTS)            /* scalars in a register */
 #define REGS (VECTOR_BYTES / REG_BYTES) /* registers in a vector */
 
-#define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 #define EACH_REG(r) UNROLL for (int r = 0; r < REGS; r++)
 #define EACH_PART(q) UNROLL for (int q = 0; q < PARTS; q++)
