@@ -129,6 +129,13 @@ out:
   return status;
 }
 
+bool tsi_context_polls(tristar_t *ts) {
+  pthread_mutex_lock(&ts->lock);
+  const bool sleep = ts->starpu_owned && ts->idle_sleep;
+  pthread_mutex_unlock(&ts->lock);
+  return !sleep && starpu_is_initialized();
+}
+
 int tsi_expected_cpu_workers(int asked) {
   const char *given = getenv("STARPU_NCPU");
   const long count = given != NULL ? strtol(given, NULL, 10) : 0;

@@ -41,6 +41,9 @@ static inline tsi_env *tsi_context_env(tristar_t *ts) {
 /* Starts StarPU or finds it running. Errors: RUNTIME, NO_WORKER; UNSUPPORTED in a context without StarPU. */
 TRISTAR_CHECKED tristar_status tsi_context_need_starpu(tristar_t *ts);
 
+/* StarPU runs, and its workers poll when they are idle: it is not ours, or they are not to sleep. */
+bool tsi_context_polls(tristar_t *ts);
+
 /* CPU workers that StarPU will have if it is asked for so many (0: its default): STARPU_NCPU, which has
  * precedence, or `asked`, or the cores of this process. */
 int tsi_expected_cpu_workers(int asked);

@@ -160,9 +160,9 @@ static void fill_stats(tristar_plan_t *plan) {
 }
 
 /* Tasks are worth while where they are to be faster than a call. For one worker they are what the caller
- * wants who lets others than itself work; and who chooses how tasks are made wants tasks. Where StarPU
- * runs already, its idle workers poll on all cores and would slow a call down. Several right-hand
- * sides take as many times as long. */
+ * wants who lets others than itself work; and who chooses how tasks are made wants tasks. Where StarPU runs
+ * already and its idle workers do not sleep, they poll on all cores and would slow a call down. Several
+ * right-hand sides take as many times as long. */
 static bool worth_tasks(const tristar_plan_t *plan) {
   const tsi_sweep *forward = plan->dag[0]->forward, *backward = plan->dag[0]->backward;
   const tristar_plan_options *options = &plan->options;
@@ -170,7 +170,7 @@ static bool worth_tasks(const tristar_plan_t *plan) {
   double bytes = 0;
   if (forward->nodes == 1) return false;
   const int workers = tsi_expected_cpu_workers(plan->ts->workers);
-  if (workers == 1 || starpu_is_initialized() || options->chunk_bytes_min > 0 ||
+  if (workers == 1 || tsi_context_polls(plan->ts) || options->chunk_bytes_min > 0 ||
       options->chunk_bytes_max > 0 || options->scheduling != TRISTAR_SCHEDULING_DYNAMIC ||
       options->updates != TRISTAR_UPDATES_PULL || options->granularity != TRISTAR_TASKS_CHUNKS ||
       options->kernel != TRISTAR_KERNEL_PANELS)

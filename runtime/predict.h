@@ -8,10 +8,10 @@
  *   tasks          max(bytes / all, heaviest path / one) + tasks * task + start
  *   level sets     sum over levels of max(bytes / all, heaviest task / one) + levels * barrier + start
  *
- * One core reads as fast as its kernels work, where that is slower.
+ * One core reads as fast as its kernels work, where that is slower. What fits into half of the last cache of
+ * the cores that work is found there again by the next solve, and read from there as fast as kernels work.
  *
- * Reads   the calibration, steps with bundles or levels.   Writes  nothing.
- * Caches are not in the model: what fits into them is faster. */
+ * Reads   the calibration, steps with bundles or levels.   Writes  nothing. */
 #ifndef TSI_RUNTIME_PREDICT_H
 #define TSI_RUNTIME_PREDICT_H
 
@@ -21,13 +21,16 @@
 /* What is assumed about the machine, for a number of workers. */
 typedef struct tsi_costs {
   double one, all;             /* bytes per second that one core, and all workers together, read */
+  double cached;               /* those that the kernels of one core get through, out of caches */
+  double cache;                /* bytes of a solve that stay in caches till the next one; 0: none */
   double task, barrier, start; /* seconds; task: while all workers run tasks */
   int workers;
 } tsi_costs;
 
 tsi_costs tsi_costs_assumed(tristar_t *ts, int workers);
 
-/* Seconds that all workers take to read so many bytes, `critical` of them on the heaviest path. */
+/* Seconds that all workers take to read so many bytes from memory, `critical` of them on the heaviest path.
+ */
 double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical);
 
 /* Whether tasks are to be faster than a plain call, for a solve that reads so many bytes, `critical` of them

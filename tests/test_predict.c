@@ -46,6 +46,13 @@ int main(void) {
   CHECK(!tsi_predict_worth_tasks(&costs, 0.4e6, 0.1e6, 20));
   CHECK(!tsi_predict_worth_tasks(&costs, 10e6, 10e6, 20));
   CHECK(!tsi_predict_worth_tasks(&costs, 10e6, 1e6, 300));
+  /* what stays in caches is read faster, by each worker: less is to be gained by tasks */
+  tsi_costs cached = costs;
+  cached.cache = 2e6;
+  cached.cached = 40e9;
+  CHECK(tsi_predict_worth_tasks(&costs, 1.5e6, 0.5e6, 10));
+  CHECK(!tsi_predict_worth_tasks(&cached, 1.5e6, 0.5e6, 10));
+  CHECK(tsi_predict_worth_tasks(&cached, 3e6, 0.5e6, 10));
   CHECK(atomic_load(&env.memory.current) == 0);
   tsi_env_finish(&env);
   return 0;
