@@ -6,8 +6,7 @@
 /* Where nothing was measured: all cores of common machines read about twice as fast as one. */
 #define ALL_TO_ONE 1.8
 #define BARRIER_TO_TASK 3
-/* Bytes per second that the kernels of one core get through, however fast its memory is, and out of caches.
- */
+/* Bytes per second that the kernels of one core get through: from memory, however fast it is; from caches. */
 #define KERNELS_ONE 17e9
 #define KERNELS_CACHED 40e9
 /* From the call to the first task and from the last one back, seconds: 20 to 60 us were measured. */

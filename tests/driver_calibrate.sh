@@ -55,7 +55,7 @@ TRISTAR_CALIBRATION=blocked/x expect 1 '"status":[[:space:]]*"TRISTAR_ERR_IO"' c
 
 # ---- StarPU's share
 expect 0 '^StarPU +[0-9.]+ % of the workers. time is not spent in kernels \(profiled over [0-9]+ solves?\)$' \
-  solve gen:s2d9pt:200 --report --repeat 3
+  solve gen:s2d9pt:200 --engine tasks --report --repeat 3
 row '^workers +2 workers in the latest solve, '
 row ' of their time in tasks: each for '
 expect 0 '"latest_solve":' solve gen:s2d9pt:30 --json -

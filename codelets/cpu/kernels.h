@@ -16,9 +16,9 @@
  *   forward,  panel K:   x_K := P_K x_K;   w[rows] := w[rows] - R_K x_K;   x_K := T_K x_K
  *   backward, panel K:   x_K := P_K' (T_K' x_K - R_K' w[rows])
  *
- * Scalars between the nrhs of a row and the next row are padding: kernels may use them as if they were of
- * right-hand sides, and leave those zero that were; rows that a kernel overwrites have zeros there. The order
- * of every sum is fixed by the arguments, so results repeat bit for bit.
+ * What lies between the nrhs scalars of a row and the next row is padding. Kernels may compute with it as
+ * with right-hand sides: where it is zero it stays zero, and in rows that a kernel overwrites it is. The
+ * order of every sum is fixed by the arguments, so results repeat bit for bit.
  *
  * Kernels take plain pointers and sizes, hold no state and check nothing. */
 #ifndef TSI_CODELETS_CPU_KERNELS_H
