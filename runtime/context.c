@@ -27,14 +27,13 @@ void tristar_config_init(tristar_config *config) {
 /* The instruction set of the kernels: what the environment asks for, or the best of this processor. */
 static tristar_status choose_isa(tristar_t *ts) {
   tristar_status status = TRISTAR_OK;
-  const char *asked = tsi_variable(TSI_VARIABLE_ISA),
-             *best = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL)->isa;
+  const char *asked = tsi_variable(TSI_VARIABLE_ISA);
   const tsi_kernels *kernels = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, asked);
   if (kernels == NULL)
     TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT,
              "TRISTAR_ISA is \"%s\", not an instruction set of this processor that there are kernels for; "
              "the best is %s",
-             asked, best);
+             asked, tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL)->isa);
   ts->isa = kernels->isa;
 out:
   return status;
@@ -131,7 +130,7 @@ out:
 
 bool tsi_context_polls(tristar_t *ts) {
   pthread_mutex_lock(&ts->lock);
-  const bool sleep = ts->starpu_owned && ts->idle_sleep;
+  const bool sleep = tsi_context_sleeps(ts);
   pthread_mutex_unlock(&ts->lock);
   return !sleep && starpu_is_initialized();
 }
@@ -162,7 +161,7 @@ tristar_status tsi_context_need_starpu(tristar_t *ts) {
              starpu_worker_get_count());
   }
   ts->starpu_running = true;
-  if (ts->starpu_owned && ts->idle_sleep) tsi_idle_start(&ts->env);
+  if (tsi_context_sleeps(ts)) tsi_idle_start(&ts->env);
   tsi_blas_acquire();
 out:
   pthread_mutex_unlock(&ts->lock);

@@ -41,6 +41,11 @@ static inline tsi_env *tsi_context_env(tristar_t *ts) {
 /* Starts StarPU or finds it running. Errors: RUNTIME, NO_WORKER; UNSUPPORTED in a context without StarPU. */
 TRISTAR_CHECKED tristar_status tsi_context_need_starpu(tristar_t *ts);
 
+/* StarPU is ours and its idle workers sleep. Under the lock, or where StarPU is known to run. */
+static inline bool tsi_context_sleeps(const tristar_t *ts) {
+  return ts->starpu_owned && ts->idle_sleep;
+}
+
 /* StarPU runs, and its workers poll when they are idle: it is not ours, or they are not to sleep. */
 bool tsi_context_polls(tristar_t *ts);
 

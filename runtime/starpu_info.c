@@ -39,7 +39,7 @@ tristar_status tristar_starpu(tristar_t *ts, tristar_starpu_info *info) {
   TSI_TRY(tsi_context_need_starpu(ts));
   info->scheduler = starpu_sched_ctx_get_sched_policy(0)->policy_name;
   info->owned = ts->starpu_owned;
-  info->idle_sleep = ts->starpu_owned && ts->idle_sleep;
+  info->idle_sleep = tsi_context_sleeps(ts);
   info->cpu_workers = (int)starpu_cpu_worker_get_count();
   info->workers = (int)starpu_worker_get_count();
   info->bound_cores = count_bound_cores();

@@ -26,6 +26,11 @@
 #define STRIP_REGS 2
 #endif
 
+/* Registers that so many right-hand sides take. */
+INLINE tsi_index regs_of(tsi_index nrhs) {
+  return (nrhs + WIDE - 1) / WIDE;
+}
+
 /* Registers of the next strip, of those that are left: two and two instead of three and one. */
 INLINE int strip_regs(tsi_index left) {
   return left < 3 || left == 4 ? (int)tsi_index_min(left, 2) : STRIP_REGS;
@@ -34,7 +39,7 @@ INLINE int strip_regs(tsi_index left) {
 /* Does what follows for each strip of nrhs right-hand sides, c its first, nr its registers. */
 #define FOR_STRIPS(nrhs, c, nr, ...)                                                                         \
   for (tsi_index c = 0, regs_; c < (nrhs); c += regs_ * WIDE) {                                              \
-    regs_ = strip_regs(((nrhs)-c + WIDE - 1) / WIDE);                                                        \
+    regs_ = strip_regs(regs_of((nrhs)-c));                                                                   \
     if (regs_ == STRIP_REGS) {                                                                               \
       enum { nr = STRIP_REGS };                                                                              \
       __VA_ARGS__;                                                                                           \
@@ -75,7 +80,7 @@ typedef struct to_fetch {
 } to_fetch;
 
 INLINE to_fetch fetch_while(const tsi_scalar *group, const tsi_scalar *after, tsi_index nrhs) {
-  const tsi_index regs = (nrhs + WIDE - 1) / WIDE;
+  const tsi_index regs = regs_of(nrhs);
   const ptrdiff_t column = B * sizeof *group;
   return (to_fetch){regs > STRIP_REGS ? (const char *)after : (const char *)group + AHEAD,
                     (column + regs - 1) / regs};

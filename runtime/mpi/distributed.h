@@ -14,7 +14,7 @@
 #include "runtime/mpi/rows.h"
 #include "tristar_mpi.h"
 
-#define TSI_SLOTS (TSI_NRHS_BLOCK / 8 + 1) /* strides 1, 8, 16, .. */
+#define TSI_SLOTS (TSI_NRHS_BLOCK / TSI_ROW_BLOCK + 1) /* strides 1, 8, 16, .. */
 
 typedef struct tsi_slot {
   struct tristar_distributed_s *distributed;

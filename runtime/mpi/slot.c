@@ -77,12 +77,11 @@ void tsi_slot_release(tsi_slot *slot) {
   TSI_FREE(env, slot->x);
 }
 
-static tristar_status fill_slot(tristar_distributed_t *d, int number) {
+static tristar_status fill_slot(tristar_distributed_t *d, int number, tsi_index stride) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_slot *slot = &d->slot[number];
   const tsi_process *p = d->process;
-  const tsi_index stride = number == 0 ? 1 : 8 * number;
   const size_t columns = (size_t)p->share->panels->start[p->share->panels->count];
   const tsi_port port = {.context = slot,
                          .begin = slot_begin,
@@ -102,16 +101,13 @@ out:
   return status;
 }
 
-static int slot_number(tsi_index nrhs) {
-  return nrhs == 1 ? 0 : (nrhs + 7) / 8;
-}
-
 tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot **out) {
   tristar_status status = TRISTAR_OK;
-  const int number = slot_number(nrhs);
+  const tsi_index stride = tsi_workspace_stride(nrhs);
+  const int number = stride / TSI_ROW_BLOCK;
   *out = &d->slot[number];
   if ((*out)->run) return TRISTAR_OK;
-  status = tsi_transport_agree(d->transport, fill_slot(d, number));
+  status = tsi_transport_agree(d->transport, fill_slot(d, number, stride));
   if (status != TRISTAR_OK) tsi_slot_release(*out);
   return status;
 }
