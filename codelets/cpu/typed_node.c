@@ -100,6 +100,31 @@ INLINE void write_entries(const bool plain, const tsi_solve_call *call, const ro
   }
 }
 
+static void read_column(const tsi_solve_call *call, const row_list *rows, tsi_index begin, tsi_index end,
+                        tsi_index c, tsi_scalar *x) {
+  if (rows->compact || call->wide || call->conjugate_in)
+    read_entries(false, call, rows, begin, end, c, x);
+  else
+    read_entries(true, call, rows, begin, end, c, x);
+}
+static void write_column(const tsi_solve_call *call, const row_list *rows, tsi_index begin, tsi_index end,
+                         tsi_index c, tsi_scalar *x) {
+  if (rows->compact || call->wide || call->conjugate_out)
+    write_entries(false, call, rows, begin, end, c, x);
+  else
+    write_entries(true, call, rows, begin, end, c, x);
+}
+
+/* Reads or writes all entries: ROWS of them of a column at a time. */
+static void move_entries(const tsi_solve_call *call, const row_list *rows,
+                         void (*column)(const tsi_solve_call *, const row_list *, tsi_index begin,
+                                        tsi_index end, tsi_index c, tsi_scalar *x),
+                         tsi_scalar *x) {
+  for (tsi_index begin = 0; begin < rows->count; begin += ROWS)
+    for (tsi_index c = 0; c < call->nrhs; c++)
+      column(call, rows, begin, tsi_index_min(rows->count, begin + ROWS), c, x);
+}
+
 /* x_c = b, permuted and scaled; zero in the padding. */
 static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
                       tsi_scalar *x) {
@@ -108,35 +133,19 @@ static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, 
   const row_list rows =
       compact ? some_rows(chunk, number, sparse->in_ptr, sparse->in_local, sparse->in_from, call->in_row)
               : all_rows(chunk, call->in_row, call->in_rows);
-  const ptrdiff_t stride = call->stride;
-  if (compact) memset(x, 0, (size_t)chunk->columns * (size_t)stride * sizeof *x);
-  for (tsi_index begin = 0; begin < rows.count; begin += ROWS) {
-    const tsi_index end = tsi_index_min(rows.count, begin + ROWS);
-    for (tsi_index c = 0; c < call->nrhs; c++)
-      if (compact || call->wide || call->conjugate_in)
-        read_entries(false, call, &rows, begin, end, c, x);
-      else
-        read_entries(true, call, &rows, begin, end, c, x);
-    for (tsi_index e = begin; e < end && call->nrhs < stride; e++)
-      memset(x + local_row(&rows, e) * stride + call->nrhs, 0, (size_t)(stride - call->nrhs) * sizeof *x);
-  }
+  if (compact || call->nrhs < call->stride)
+    memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
+  move_entries(call, &rows, read_column, x);
 }
 
 static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
-                       const tsi_scalar *x) {
+                       tsi_scalar *x) {
   const tsi_solve_sparse *sparse = call->sparse;
   const bool compact = sparse && sparse->out_ptr;
   const row_list rows =
       compact ? some_rows(chunk, number, sparse->out_ptr, sparse->out_local, sparse->out_to, call->out_row)
               : all_rows(chunk, call->out_row, call->out_rows);
-  for (tsi_index begin = 0; begin < rows.count; begin += ROWS) {
-    const tsi_index end = tsi_index_min(rows.count, begin + ROWS);
-    for (tsi_index c = 0; c < call->nrhs; c++)
-      if (compact || call->wide || call->conjugate_out)
-        write_entries(false, call, &rows, begin, end, c, x);
-      else
-        write_entries(true, call, &rows, begin, end, c, x);
-  }
+  move_entries(call, &rows, write_column, x);
 }
 
 /* x_target += u_source for the rows of one pair. */
