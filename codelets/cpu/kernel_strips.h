@@ -86,12 +86,28 @@ INLINE to_fetch fetch_while(const tsi_scalar *group, const tsi_scalar *after, ts
                     (column + regs - 1) / regs};
 }
 
-/* For a column. f: NULL: nothing. */
-INLINE void fetch_some(const int nr, to_fetch *f) {
+/* For so many columns. f: NULL: nothing. */
+INLINE void fetch_some(const int nr, tsi_index columns, to_fetch *f) {
   if (f == NULL) return;
-  __builtin_prefetch(f->next, 0, 3);
-  if (B * sizeof(tsi_scalar) > LINE) __builtin_prefetch(f->next + LINE, 0, 3);
-  f->next += nr * f->bytes;
+  const char *const end = f->next + columns * nr * f->bytes;
+  for (const char *line = f->next; line < end; line += LINE) __builtin_prefetch(line, 0, 3);
+  f->next = end;
+}
+
+/* Columns that loops over a tile's columns take at once. With one, counters and fetching are a fifth of the
+ * instructions: too many where another thread, of somebody else's even, runs on the same core. Products and
+ * sums apart need too many registers for more. */
+#if SUMS == 8 && !defined __FMA__
+#define STEP 1
+#else
+#define STEP 4
+#endif
+#define EACH_STEP(q) UNROLL for (int q = 0; q < STEP; q++)
+
+/* acc[i] += column(i) X(0,:) */
+INLINE void column_times(const int nr, const tsi_scalar *column, const tsi_scalar *x,
+                         reg_sum acc[TILE][STRIP_REGS]) {
+  EACH_TILE_ROW(i) EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_reg(x + v * WIDE), column[i]);
 }
 
 /* acc[i] = sum over k of block(i,k) X(k,:); block: the tile's first row in its row block, of `stride` rows.
@@ -99,10 +115,12 @@ INLINE void fetch_some(const int nr, to_fetch *f) {
 INLINE void tile_times(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w,
                        const tsi_scalar *x, reg_sum acc[TILE][STRIP_REGS], to_fetch *f) {
   EACH_TILE_ROW(i) EACH_STRIP_REG(v) acc[i][v] = no_reg_sum();
-  for (tsi_index k = 0; k < w; k++, block += stride, x += nr * WIDE) {
-    fetch_some(nr, f);
-    EACH_TILE_ROW(i) EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_reg(x + v * WIDE), block[i]);
+  for (; stride == B && w >= STEP; w -= STEP, block += STEP * B, x += STEP * nr * WIDE) {
+    fetch_some(nr, STEP, f);
+    EACH_STEP(q) column_times(nr, block + q * B, x + q * nr * WIDE, acc);
   }
+  fetch_some(nr, w, f);
+  for (; w > 0; w--, block += stride, x += nr * WIDE) column_times(nr, block, x, acc);
 }
 
 /* Rows of the workspace as the factors of a tile: theirs, and, complex, i times them. */
@@ -120,23 +138,30 @@ INLINE reg_sum as_row(reg x) {
 
 /* y += row entry */
 INLINE reg add_row(reg y, reg_sum row, tsi_scalar entry) {
-  y += row.v[0] * tsi_re(entry);
+  add_product(&y, row.v[0], all_lanes(tsi_re(entry)));
 #if TSI_COMPLEX
-  y += row.v[1] * tsi_im(entry);
+  add_product(&y, row.v[1], all_lanes(tsi_im(entry)));
 #endif
   return y;
+}
+
+/* Y(0,:) += sum over i of column(i) t.row[i] */
+INLINE void column_transposed(const int nr, const tsi_scalar *column, const tile *t, tsi_scalar *y) {
+  reg s[STRIP_REGS];
+  EACH_STRIP_REG(v) s[v] = load_reg(y + v * WIDE);
+  EACH_TILE_ROW(i) EACH_STRIP_REG(v) s[v] = add_row(s[v], t->row[i][v], column[i]);
+  EACH_STRIP_REG(v) store_reg(y + v * WIDE, s[v]);
 }
 
 /* Y(k,:) += sum over i of block(i,k) t.row[i]; as above. Y has one strip. */
 INLINE void tile_transposed(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w, tile t,
                             tsi_scalar *y, to_fetch *f) {
-  for (tsi_index k = 0; k < w; k++, block += stride, y += nr * WIDE) {
-    reg s[STRIP_REGS];
-    fetch_some(nr, f);
-    EACH_STRIP_REG(v) s[v] = load_reg(y + v * WIDE);
-    EACH_TILE_ROW(i) EACH_STRIP_REG(v) s[v] = add_row(s[v], t.row[i][v], block[i]);
-    EACH_STRIP_REG(v) store_reg(y + v * WIDE, s[v]);
+  for (; stride == B && w >= STEP; w -= STEP, block += STEP * B, y += STEP * nr * WIDE) {
+    fetch_some(nr, STEP, f);
+    EACH_STEP(q) column_transposed(nr, block + q * B, &t, y + q * nr * WIDE);
   }
+  fetch_some(nr, w, f);
+  for (; w > 0; w--, block += stride, y += nr * WIDE) column_transposed(nr, block, &t, y);
 }
 
 /* Rows x(row[i],:) of the strip, or their negatives, zero from `rows` on; row (may be NULL: 0, 1, ...) says
