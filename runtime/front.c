@@ -172,15 +172,19 @@ void tsi_front_tile(tsi_numeric *numeric, tsi_index panel, bool right, tsi_index
 }
 
 void tsi_front_pack(tsi_numeric *numeric, tsi_index panel) {
+  tristar_status status = TRISTAR_OK;
   if (tsi_numeric_failed(numeric)) return;
   const tristar_analysis_t *an = numeric->analysis;
-  const tsi_index s = an->panels->supernode[panel];
+  const tsi_index s = an->panels->supernode[panel], b = tsi_panel_width(an->panels, panel);
   const size_t offset = (size_t)an->panel_values[panel] * numeric->kernels->scalar_bytes;
-  double work[2 * TSI_PANEL_WIDTH_MAX * TSI_PANEL_WIDTH_MAX]
-      __attribute__((aligned(64))); /* for the largest scalar */
-  numeric->kernels->pack(&numeric->front[s], an->panels->start[panel] - first_column(numeric, s),
-                         tsi_panel_width(an->panels, panel), tsi_analysis_inverse(an),
-                         numeric->lower + offset, numeric->upper ? numeric->upper + offset : NULL, work);
+  char *work = NULL;
+  TSI_TRY(allocate_block(numeric, (tsi_count)b * TSI_PANEL_WIDTH_MAX, (void **)&work));
+  numeric->kernels->pack(&numeric->front[s], an->panels->start[panel] - first_column(numeric, s), b,
+                         tsi_analysis_inverse(an), numeric->lower + offset,
+                         numeric->upper ? numeric->upper + offset : NULL, work);
+out:
+  TSI_FREE(numeric->env, work);
+  if (status != TRISTAR_OK) fail(numeric, status);
 }
 
 static void report(tsi_numeric *numeric) {
