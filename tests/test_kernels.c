@@ -249,7 +249,7 @@ static void check_table(const tsi_kernels *kernels, const panel_case *k) {
 
 /* Every shape with all tables. Returns how many there are. */
 static int check_tables(void) {
-  static const tsi_index widths[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 64, 100, 252};
+  static const tsi_index widths[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 64, 100, 128, TSI_PANEL_WIDTH_MAX};
   static const tsi_index heights[] = {0, 1, 2, 3, 5, 8, 9, 31, 32, 40, 67, 130, 170};
   static const char *const isas[] = {"base", "avx2", "avx512"};
   static panel_case k;

@@ -119,8 +119,10 @@ INLINE void tile_times(const int nr, const tsi_scalar *block, tsi_index stride, 
     fetch_some(nr, STEP, f);
     EACH_STEP(q) column_times(nr, block + q * B, x + q * nr * WIDE, acc);
   }
-  fetch_some(nr, w, f);
-  for (; w > 0; w--, block += stride, x += nr * WIDE) column_times(nr, block, x, acc);
+  for (; w > 0; w--, block += stride, x += nr * WIDE) {
+    fetch_some(nr, 1, f);
+    column_times(nr, block, x, acc);
+  }
 }
 
 /* Rows of the workspace as the factors of a tile: theirs, and, complex, i times them. */
@@ -138,9 +140,9 @@ INLINE reg_sum as_row(reg x) {
 
 /* y += row entry */
 INLINE reg add_row(reg y, reg_sum row, tsi_scalar entry) {
-  add_product(&y, row.v[0], all_lanes(tsi_re(entry)));
+  add_product(&y, row.v[0], tsi_re(entry));
 #if TSI_COMPLEX
-  add_product(&y, row.v[1], all_lanes(tsi_im(entry)));
+  add_product(&y, row.v[1], tsi_im(entry));
 #endif
   return y;
 }
@@ -160,8 +162,10 @@ INLINE void tile_transposed(const int nr, const tsi_scalar *block, tsi_index str
     fetch_some(nr, STEP, f);
     EACH_STEP(q) column_transposed(nr, block + q * B, &t, y + q * nr * WIDE);
   }
-  fetch_some(nr, w, f);
-  for (; w > 0; w--, block += stride, y += nr * WIDE) column_transposed(nr, block, &t, y);
+  for (; w > 0; w--, block += stride, y += nr * WIDE) {
+    fetch_some(nr, 1, f);
+    column_transposed(nr, block, &t, y);
+  }
 }
 
 /* Rows x(row[i],:) of the strip, or their negatives, zero from `rows` on; row (may be NULL: 0, 1, ...) says

@@ -101,28 +101,24 @@ INLINE void store_reg(tsi_scalar *p, reg v) {
   *(reg *)p = v;
 }
 
-/* a += v b. In loops that keep all registers busy: there gcc 12 copies sums from register to register, or to
- * memory and back, where it may choose among the forms of the instruction. */
+/* a += v x, x one number for all lanes. In loops that keep all registers busy: there gcc 12 copies sums from
+ * register to register, or to memory and back, where it may choose among the forms of the instruction. */
 #if defined __FMA__ && !defined __AVX512F__
 #if REAL_BYTES == 4
 #define FMA "vfmadd231ps"
 #else
 #define FMA "vfmadd231pd"
 #endif
-INLINE void add_product(reg *a, reg v, reg b) {
-  __asm__(FMA " %2, %1, %0" : "+x"(*a) : "x"(v), "x"(b));
+#define SAME_LANE(l) x
+INLINE void add_product(reg *a, reg v, tsi_real x) {
+  const reg all = {EACH_LANE(SAME_LANE)};
+  __asm__(FMA " %2, %1, %0" : "+x"(*a) : "x"(v), "x"(all));
 }
 #else
-INLINE void add_product(reg *a, reg v, reg b) {
-  *a += v * b;
+INLINE void add_product(reg *a, reg v, tsi_real x) {
+  *a += v * x;
 }
 #endif
-
-/* x in all lanes. */
-INLINE reg all_lanes(tsi_real x) {
-#define SAME_LANE(l) x
-  return (reg){EACH_LANE(SAME_LANE)};
-}
 
 /* ---- Vectors ------------------------------------------------------------------------------------------- */
 
@@ -317,9 +313,9 @@ INLINE void add_times(sum *a, vec v, tsi_scalar x) {
   }
 }
 INLINE void add_reg_times(reg_sum *a, reg v, tsi_scalar x) {
-  add_product(&a->v[0], v, all_lanes(tsi_re(x)));
+  add_product(&a->v[0], v, tsi_re(x));
 #if TSI_COMPLEX
-  add_product(&a->v[1], v, all_lanes(tsi_im(x)));
+  add_product(&a->v[1], v, tsi_im(x));
 #endif
 }
 
