@@ -5,7 +5,7 @@ typedef struct bundler {
   const tsi_steps *steps;
   tsi_adjacency *before, *after;
   double light;
-  int parts;
+  int workers;
   double *subtree;  /* bytes of a step with all of its subtree; negative: that is too heavy, or not alone */
   tsi_index *group; /* the step that stands for the bundle */
   bool *packed;     /* with siblings: no part of a chain */
@@ -112,7 +112,7 @@ static void join_slices(bundler *b, const tsi_adjacency *slices, const tsi_adjac
   double light = 0;
   for (tsi_count e = slices->ptr[i]; e < slices->ptr[i + 1]; e++)
     if (is_sibling(b, up, slices->list[e], backward, false)) light += b->steps->step[slices->list[e]].bytes;
-  light /= b->parts;
+  light /= b->workers;
   join_siblings(b, slices, up, i, backward, false, light < b->light / 4 ? light : b->light / 4);
 }
 
@@ -264,10 +264,10 @@ out:
   return status;
 }
 
-tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light, int parts,
+tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light, int workers,
                                   tsi_bundles **out) {
   tristar_status status = TRISTAR_OK;
-  bundler b = {.steps = steps, .light = light, .parts = parts};
+  bundler b = {.steps = steps, .light = light, .workers = workers};
   tsi_adjacency *members = NULL;
   tsi_index *order = NULL, *number = NULL;
   tsi_bundles *bundles = NULL;

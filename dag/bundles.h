@@ -9,7 +9,7 @@
  * them; backward, a step with all that wait for it. Up to the weight `light`, and so for several of them that
  * the same step waits for, or that wait for the same step
  *   - slices: steps with the same only predecessor (forward) or only successor (backward), up to light / 4,
- * and so that `parts` bundles of them are left
+ * and so that a bundle of them is left for each worker: near the root they are all that there is to do
  *   - chains: a step and the next one, if nobody else has an edge between them
  *   - all of each direction, if each is light
  *
@@ -38,26 +38,26 @@ typedef struct tsi_bundles {
   tsi_edge *edge; /* between bundles */
 } tsi_bundles;
 
-/* Bundles for each worker in each direction: enough to balance the load. */
-#define TSI_BUNDLES_PER_WORKER 16
-/* Bundles of the slices of a panel for each worker: near the root they are all that there is to do. */
-#define TSI_PARTS_PER_WORKER 2
+/* Bundles for each worker in each direction: enough to balance the load, and no more than that takes where
+ * tasks are short, with one right-hand side. Between processes what is sent waits for the whole bundle that
+ * it comes from: those are smaller. */
+#define TSI_BUNDLES_ONE_RHS 5
+#define TSI_BUNDLES_MORE_RHS 8
+#define TSI_BUNDLES_MESSAGES 16
 
-static inline double tsi_bundles_light(const tsi_steps *steps, int workers) {
-  return tsi_steps_bytes(steps) / 2 / (TSI_BUNDLES_PER_WORKER * workers);
-}
-static inline int tsi_bundles_parts(int workers) {
-  return TSI_PARTS_PER_WORKER * workers;
+/* per_worker: one of these. */
+static inline double tsi_bundles_light(const tsi_steps *steps, int workers, int per_worker) {
+  return tsi_steps_bytes(steps) / 2 / (per_worker * workers);
 }
 
 /* The largest priority of the steps of a bundle, and their bytes. */
 void tsi_bundle_weigh(const tsi_bundles *bundles, const tsi_steps *steps, tsi_index bundle, double *priority,
                       double *bytes);
 
-/* light: bytes; 0: each step is a bundle. parts: 1 or more. Errors: MEMORY, INTERNAL (steps in no legal
+/* light: bytes; 0: each step is a bundle. workers: 1 or more. Errors: MEMORY, INTERNAL (steps in no legal
  * order). */
 TRISTAR_CHECKED tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light,
-                                                  int parts, tsi_bundles **out);
+                                                  int workers, tsi_bundles **out);
 TRISTAR_CHECKED tristar_status tsi_bundles_check(tsi_env *env, const tsi_bundles *bundles,
                                                  const tsi_steps *steps);
 void tsi_bundles_destroy(tsi_env *env, tsi_bundles **bundles);

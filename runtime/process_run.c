@@ -211,10 +211,11 @@ static tristar_status record(tsi_process_run *run) {
   const tsi_process *process = run->process;
   tsi_env *env = process->env;
   /* on the calling thread tasks cost nothing, and the order of the steps must be kept */
-  const double light =
-      process->workers > 0 ? tsi_bundles_light(process->program->steps, process->workers) : 0;
-  TSI_TRY(tsi_bundles_create(env, process->program->steps, light,
-                             tsi_bundles_parts(process->workers > 0 ? process->workers : 1), &run->bundles));
+  const double light = process->workers > 0 ? tsi_bundles_light(process->program->steps, process->workers,
+                                                                TSI_BUNDLES_MESSAGES)
+                                            : 0;
+  TSI_TRY(tsi_bundles_create(env, process->program->steps, light, process->workers > 0 ? process->workers : 1,
+                             &run->bundles));
   TSI_TRY(tsi_tasks_create(env, &run->tasks));
   TSI_TRY(TSI_ALLOC(env, run->event, process->program->receives));
   for (tsi_index b = 0; b < run->bundles->count; b++) TSI_TRY(add_bundle(run, b));

@@ -170,7 +170,8 @@ static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
       plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
     return 0;
   const int workers = plan->stats.workers;
-  return workers > 1 ? tsi_bundles_light(steps, workers) : tsi_steps_bytes(steps);
+  const int per_worker = plan->options.nrhs > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS;
+  return workers > 1 ? tsi_bundles_light(steps, workers, per_worker) : tsi_steps_bytes(steps);
 }
 
 static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) {
@@ -187,7 +188,7 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
     TSI_TRY(add_levels(replay, tasks, recording->steps, levels));
   else {
     TSI_TRY(tsi_bundles_create(env, recording->steps, light_bytes(plan, recording->steps),
-                               tsi_bundles_parts(plan->stats.workers), &recording->bundles));
+                               plan->stats.workers, &recording->bundles));
     TSI_TRY(add_bundles(replay, number, sweeps, tasks));
   }
   if (plan->use_tasks) TSI_TRY(tsi_tasks_record(tasks));
