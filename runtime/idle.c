@@ -2,6 +2,7 @@
 #include "runtime/idle.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <starpu.h>
 #include <time.h>
@@ -35,7 +36,7 @@ static void make_condition(void) {
 }
 
 /* StarPU also calls hooks in threads of the program that wait for data: those are not idle. */
-bool tsi_idle_doze(void) {
+static bool sleep_a_turn(void) {
   struct timespec until;
   if (!atomic_load(&asleep) || starpu_worker_get_id() < 0) return false;
   clock_gettime(CLOCK_MONOTONIC, &until);
@@ -52,7 +53,7 @@ bool tsi_idle_doze(void) {
 
 static unsigned doze(void *arg) {
   (void)arg;
-  (void)tsi_idle_doze();
+  (void)sleep_a_turn();
   return 1;
 }
 
@@ -171,8 +172,17 @@ void tsi_idle_end(void) {
   if (running) join();
 }
 
-void tsi_idle_other_hook(void) {
-  atomic_store(&other_hook, true);
+void tsi_idle_add_hook(tsi_env *env, unsigned (*hook_function)(void *), _Atomic(bool) *exists,
+                       const char *without) {
+  if (atomic_load(exists) || !starpu_is_initialized() || atomic_exchange(exists, true)) return;
+  if (starpu_progression_hook_register(hook_function, NULL) >= 0)
+    atomic_store(&other_hook, true);
+  else
+    tsi_log(env, TRISTAR_LOG_WARNING, "StarPU has no place for another progression hook: %s", without);
+}
+
+void tsi_idle_give_way(void) {
+  if (!sleep_a_turn()) sched_yield();
 }
 
 void tsi_idle_rouse(void) {

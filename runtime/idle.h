@@ -36,11 +36,12 @@ void tsi_idle_rouse(void);
 void tsi_idle_hold(void);
 void tsi_idle_release(void);
 
-/* For other progression hooks of TriStar, when they have nothing to do: sleeps, if workers are to sleep.
- * Gives whether it did. */
-bool tsi_idle_doze(void);
-/* There is such a hook now, registered until the program ends: no further one is needed. */
-void tsi_idle_other_hook(void);
+/* Registers a progression hook that stays until the program ends, unless *exists says that it is there
+ * already, or StarPU does not run. While it has nothing to do it calls tsi_idle_give_way; so no further hook
+ * is needed for that. without: what comes of it if StarPU has no place for the hook; that goes to the log. */
+void tsi_idle_add_hook(tsi_env *env, unsigned (*hook)(void *), _Atomic(bool) *exists, const char *without);
+/* In an idle worker: sleeps, if workers are to sleep, else lets another thread have the core. */
+void tsi_idle_give_way(void);
 
 /* Are the workers asleep, or about to be? For tests. */
 bool tsi_idle_asleep(void);

@@ -2,18 +2,15 @@
  *
  * Reads   the channels of mailboxes.   Writes  the buffers of receives.
  * One progression hook of the process, which StarPU calls in idle workers, advances all runs in flight. It is
- * registered with the first run that finds StarPU running and stays: it uses static data only until it holds
- * the lock, so a worker that is still in it when a transport is destroyed does no harm. Where
- * there is no transport any more it puts idle workers to sleep (idle.h). Invariants (all data here is guarded
- * by the lock of MPI)
+ * registered with the first run that finds StarPU running, were it without messages, and stays: it uses
+ * static data only until it holds the lock, so a worker that is still in it when a transport is destroyed
+ * does no harm. Where there is no transport any more it puts idle workers to sleep (idle.h). Invariants (all
+ * data here is guarded by the lock of MPI)
  *   - a box is in the list exactly while it has messages that MPI has not completed or that were not sent yet
  *   - active[0 .. actives) are the started requests, each message at most once
  *   - ready[0 .. readies) are the receives of the run that MPI has completed, each once: who appends to it
  *     delivers what he appended, after he let go of the lock. Until that is settled the run is in flight, and
  *     the box stays. */
-#include <sched.h>
-#include <starpu.h>
-
 #include "runtime/idle.h"
 #include "runtime/mpi/mailbox.h"
 
@@ -163,7 +160,7 @@ static unsigned advance(void *arg) {
   direct_news news = {NULL, 0, 0, 0};
   (void)arg;
   if (atomic_load_explicit(&runs, memory_order_relaxed) == 0) {
-    if (!tsi_idle_doze()) sched_yield(); /* between solves the program has better use for the core */
+    tsi_idle_give_way(); /* between solves the program has better use for the core */
     return 1;
   }
   if (!tsi_mpi_trylock()) return 0;
@@ -232,18 +229,6 @@ out:
   return status;
 }
 
-/* With the first run that finds StarPU running. Without a hook who waits is the only one to advance messages.
- */
-static void need_hook(tsi_env *env) {
-  if (atomic_load(&hook_exists) || !starpu_is_initialized()) return;
-  if (atomic_exchange(&hook_exists, true)) return;
-  if (starpu_progression_hook_register(advance, NULL) >= 0)
-    tsi_idle_other_hook();
-  else
-    tsi_log(env, TRISTAR_LOG_WARNING,
-            "StarPU has no place for another progression hook: messages are slower");
-}
-
 /* Starts a request, which is active then; under the lock. One that failed in a former run is made anew. */
 static int start_request(direct_box *box, tsi_index number) {
   int code = MPI_SUCCESS;
@@ -266,8 +251,9 @@ static void cancel_receives(direct_box *box) {
 static tristar_status direct_start(tsi_mailbox *mailbox) {
   tristar_status status = TRISTAR_OK;
   direct_box *box = mailbox->own;
+  /* Without messages as well: other processes may want the core. */
+  tsi_idle_add_hook(mailbox->env, advance, &hook_exists, "messages are slower");
   if (tsi_mailbox_done(mailbox)) return TRISTAR_OK; /* no messages */
-  need_hook(mailbox->env);
   tsi_mpi_lock();
   int code = MPI_SUCCESS;
   box->actives = 0;

@@ -3,7 +3,8 @@
  * Reads   the channels of mailboxes.   Writes  the buffers of receives; the state of StarPU-MPI.
  * StarPU-MPI lives once in a process, so one transport at a time has it: started by the transport's creation,
  * stopped by its end. A thread of StarPU-MPI makes the MPI calls and calls back; it holds no lock of ours,
- * which is why MPI_THREAD_MULTIPLE is needed. Invariants
+ * which is why MPI_THREAD_MULTIPLE is needed. It shares the cores with StarPU's workers, and with those of
+ * other ranks: idle workers, which poll, let it have them. Invariants
  *   - every message has a registered handle in main memory; tasks work with the buffers and not with the
  * handles
  *   - messages of no bytes carry one: StarPU-MPI does not handle empty data
@@ -14,7 +15,10 @@
 #include <errno.h>
 #include <starpu_mpi.h>
 
-static _Atomic(bool) taken; /* a transport has StarPU-MPI */
+#include "runtime/idle.h"
+
+static _Atomic(bool) taken;       /* a transport has StarPU-MPI */
+static _Atomic(bool) hook_exists; /* set once */
 
 typedef struct message {
   tsi_mailbox *mailbox;
@@ -32,6 +36,12 @@ out:
   return status;
 }
 
+static unsigned let_thread_run(void *arg) {
+  (void)arg;
+  tsi_idle_give_way();
+  return 1; /* the worker may block */
+}
+
 static tristar_status starpu_mpi_attach(tsi_transport *transport) {
   tristar_status status = TRISTAR_OK;
   if (atomic_exchange(&taken, true))
@@ -42,6 +52,7 @@ static tristar_status starpu_mpi_attach(tsi_transport *transport) {
     atomic_store(&taken, false);
     TSI_FAIL(transport->env, TRISTAR_ERR_RUNTIME, "starpu_mpi_init_comm gave %d (%s)", code, strerror(-code));
   }
+  tsi_idle_add_hook(transport->env, let_thread_run, &hook_exists, "messages wait for idle workers");
 out:
   return status;
 }
