@@ -155,21 +155,29 @@ static void direct_progress(tsi_mailbox *mailbox) {
   deliver(&news);
 }
 
-/* Advances all runs in flight, until there is something to deliver. Gives whether the worker may block. */
+/* Advances all runs in flight, until there is something to deliver. A worker that finds nothing gives way:
+ * its core may be wanted by another process, whose message it waits for, or by the program. Gives whether the
+ * worker may block. */
 static unsigned advance(void *arg) {
   direct_news news = {NULL, 0, 0, 0};
   (void)arg;
   if (atomic_load_explicit(&runs, memory_order_relaxed) == 0) {
-    tsi_idle_give_way(); /* between solves the program has better use for the core */
+    tsi_idle_give_way();
     return 1;
   }
-  if (!tsi_mpi_trylock()) return 0;
+  if (!tsi_mpi_trylock()) {
+    tsi_idle_give_way();
+    return 0;
+  }
   for (direct_box *box = running, *next; box != NULL && !any(&news); box = next) {
     next = box->next;
     news = look(box);
   }
   tsi_mpi_unlock();
-  if (any(&news)) deliver(&news);
+  if (any(&news))
+    deliver(&news);
+  else
+    tsi_idle_give_way();
   return 0;
 }
 
