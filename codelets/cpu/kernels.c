@@ -6,31 +6,34 @@
 
 #include "codelets/cpu/spmv.h"
 
-#ifdef TSI_HAVE_X86_KERNELS
-#define ISAS 3
-#define DECLARE(table, t, size)                                                                              \
-  extern const table table##_##t##_base size, table##_##t##_avx2 size, table##_##t##_avx512 size;
-#define TABLES(table, t, address)                                                                            \
-  { address table##_##t##_base, address table##_##t##_avx2, address table##_##t##_avx512 }
+#ifdef TSI_KERNELS_AVX2
+#define AVX2(...) __VA_ARGS__
 #else
-#define ISAS 1
-#define DECLARE(table, t, size) extern const table table##_##t##_base size;
-#define TABLES(table, t, address)                                                                            \
-  { address table##_##t##_base }
+#define AVX2(...)
 #endif
+#ifdef TSI_KERNELS_AVX512
+#define AVX512(...) __VA_ARGS__
+#else
+#define AVX512(...)
+#endif
+enum { ISAS = 1 AVX2(+1) AVX512(+1) };
+#define DECLARE(table, t, size)                                                                              \
+  extern const table table##_##t##_base size AVX2(, table##_##t##_avx2 size)                                 \
+      AVX512(, table##_##t##_avx512 size);
+#define TABLES(table, t, address)                                                                            \
+  { address table##_##t##_base AVX2(, address table##_##t##_avx2) AVX512(, address table##_##t##_avx512) }
 
 /* How many of the tables, from the first, can run here. */
 static int usable(void) {
-#ifdef TSI_HAVE_X86_KERNELS
+  int sets = 1;
+#ifdef TSI_KERNELS_AVX2
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                 __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
-             ? 3
-             : 2;
-#else
-  return 1;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets = 2;
+  if (sets == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    sets = 3;
 #endif
+  return sets < ISAS ? sets : ISAS;
 }
 
 /* Where a table begins, for the best of the instruction sets that can run here, or for the one asked for. */

@@ -9,6 +9,7 @@
 #   tsi_kernels(DIR SCALARS s d ...)   DIR/kernel_*.c once for each scalar type and instruction set [LINK ...]
 #   tsi_library(NAME SHARED|STATIC)    a library of all layers
 include(CheckCCompilerFlag)
+include(CheckCSourceRuns)
 
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
@@ -44,13 +45,27 @@ set(tsi_isa_flags_base "")
 set(tsi_isa_flags_avx2 -mavx2 -mfma)
 set(tsi_isa_flags_avx512 ${tsi_isa_flags_avx2} -mavx512f -mavx512dq -mavx512vl -mavx512bw
     -mprefer-vector-width=512)
+if(NOT TRISTAR_KERNELS MATCHES "^(ALL|NATIVE)$")
+  message(FATAL_ERROR "TRISTAR_KERNELS is \"${TRISTAR_KERNELS}\"; it can be ALL or NATIVE")
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   check_c_compiler_flag("${tsi_isa_flags_avx512}" TRISTAR_COMPILER_HAS_AVX512)
   if(TRISTAR_COMPILER_HAS_AVX512)
     list(APPEND tsi_isas avx2 avx512)
-    target_compile_definitions(tsi_internal INTERFACE TSI_HAVE_X86_KERNELS)
+  endif()
+  if(TRISTAR_KERNELS STREQUAL NATIVE)
+    foreach(isa avx2 avx512f)
+      check_c_source_runs("int main(void) { return !__builtin_cpu_supports(\"${isa}\"); }" TRISTAR_MACHINE_HAS_${isa})
+      if(NOT TRISTAR_MACHINE_HAS_${isa})
+        list(FILTER tsi_isas EXCLUDE REGEX "avx512|^${isa}$") # AVX-512 has AVX2
+      endif()
+    endforeach()
   endif()
 endif()
+foreach(isa IN LISTS tsi_isas)
+  string(TOUPPER ${isa} isa)
+  target_compile_definitions(tsi_internal INTERFACE TSI_KERNELS_${isa})
+endforeach()
 
 set(tsi_objects "" CACHE INTERNAL "Object libraries that make up the library")
 
