@@ -195,7 +195,7 @@ static void check_whole(tsi_env *env) {
   tsi_bundles_destroy(env, &bundles);
 }
 
-/* The slices of a panel are left in as many bundles as are asked for, unless they are light. */
+/* The slices of a panel are left in as many bundles as there are workers, unless they are light. */
 static void check_slices(tsi_env *env) {
   enum { SLICES = 16 };
   tsi_step step[SLICES + 2] = {{.kind = TSI_STEP_FORWARD_CHUNK, .bytes = 10}};
@@ -211,7 +211,7 @@ static void check_slices(tsi_env *env) {
   for (int i = 0; i < 4; i++) {
     tsi_bundles *bundles;
     CHECK_OK(tsi_bundles_create(env, &steps, 80, (int)expected[i][0], &bundles));
-    CHECK_MSG(bundles->count == expected[i][1], "%d parts: %d bundles", expected[i][0], bundles->count);
+    CHECK_MSG(bundles->count == expected[i][1], "%d workers: %d bundles", expected[i][0], bundles->count);
     tsi_bundles_destroy(env, &bundles);
   }
   tsi_bundles *bundles;
