@@ -54,8 +54,8 @@ static inline double tsi_bundles_light(const tsi_steps *steps, int workers, int 
 void tsi_bundle_weigh(const tsi_bundles *bundles, const tsi_steps *steps, tsi_index bundle, double *priority,
                       double *bytes);
 
-/* light: bytes; 0: each step is a bundle. workers: 1 or more. Errors: MEMORY, INTERNAL (steps in no legal
- * order). */
+/* light: bytes; 0: each step is a bundle, however many workers. workers: else 1 or more. Errors: MEMORY,
+ * INTERNAL (steps in no legal order). */
 TRISTAR_CHECKED tristar_status tsi_bundles_create(tsi_env *env, const tsi_steps *steps, double light,
                                                   int workers, tsi_bundles **out);
 TRISTAR_CHECKED tristar_status tsi_bundles_check(tsi_env *env, const tsi_bundles *bundles,

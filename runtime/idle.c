@@ -51,9 +51,9 @@ static bool sleep_a_turn(void) {
   return true;
 }
 
-static unsigned doze(void *arg) {
+unsigned tsi_idle_give_way(void *arg) {
   (void)arg;
-  (void)sleep_a_turn();
+  if (!sleep_a_turn()) sched_yield();
   return 1;
 }
 
@@ -97,7 +97,7 @@ static bool set_registering(bool value) {
 static bool put_to_sleep(int64_t seen) {
   const bool needed = !atomic_load(&other_hook);
   if (!set_registering(true)) return false;
-  const int number = needed ? starpu_progression_hook_register(doze, NULL) : -1;
+  const int number = needed ? starpu_progression_hook_register(tsi_idle_give_way, NULL) : -1;
   (void)set_registering(false);
   if (needed && number < 0) return false;
   pthread_mutex_lock(&lock);
@@ -179,10 +179,6 @@ void tsi_idle_add_hook(tsi_env *env, unsigned (*hook_function)(void *), _Atomic(
     atomic_store(&other_hook, true);
   else
     tsi_log(env, TRISTAR_LOG_WARNING, "StarPU has no place for another progression hook: %s", without);
-}
-
-void tsi_idle_give_way(void) {
-  if (!sleep_a_turn()) sched_yield();
 }
 
 void tsi_idle_rouse(void) {

@@ -40,8 +40,9 @@ void tsi_idle_release(void);
  * already, or StarPU does not run. While it has nothing to do it calls tsi_idle_give_way; so no further hook
  * is needed for that. without: what comes of it if StarPU has no place for the hook; that goes to the log. */
 void tsi_idle_add_hook(tsi_env *env, unsigned (*hook)(void *), _Atomic(bool) *exists, const char *without);
-/* In an idle worker: sleeps, if workers are to sleep, else lets another thread have the core. */
-void tsi_idle_give_way(void);
+/* In an idle worker: sleeps, if workers are to sleep, else lets another thread have the core. A progression
+ * hook itself: the argument is not read, the worker may block. */
+unsigned tsi_idle_give_way(void *arg);
 
 /* Are the workers asleep, or about to be? For tests. */
 bool tsi_idle_asleep(void);

@@ -214,8 +214,7 @@ static tristar_status record(tsi_process_run *run) {
   const double light = process->workers > 0 ? tsi_bundles_light(process->program->steps, process->workers,
                                                                 TSI_BUNDLES_MESSAGES)
                                             : 0;
-  TSI_TRY(tsi_bundles_create(env, process->program->steps, light, process->workers > 0 ? process->workers : 1,
-                             &run->bundles));
+  TSI_TRY(tsi_bundles_create(env, process->program->steps, light, process->workers, &run->bundles));
   TSI_TRY(tsi_tasks_create(env, &run->tasks));
   TSI_TRY(TSI_ALLOC(env, run->event, process->program->receives));
   for (tsi_index b = 0; b < run->bundles->count; b++) TSI_TRY(add_bundle(run, b));

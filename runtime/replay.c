@@ -170,8 +170,9 @@ static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
       plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
     return 0;
   const int workers = plan->stats.workers;
-  const int per_worker = plan->options.nrhs > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS;
-  return workers > 1 ? tsi_bundles_light(steps, workers, per_worker) : tsi_steps_bytes(steps);
+  if (workers <= 1) return tsi_steps_bytes(steps);
+  return tsi_bundles_light(steps, workers,
+                           plan->options.nrhs > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS);
 }
 
 static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) {

@@ -160,25 +160,19 @@ static void direct_progress(tsi_mailbox *mailbox) {
  * worker may block. */
 static unsigned advance(void *arg) {
   direct_news news = {NULL, 0, 0, 0};
-  (void)arg;
-  if (atomic_load_explicit(&runs, memory_order_relaxed) == 0) {
-    tsi_idle_give_way();
-    return 1;
+  const bool in_flight = atomic_load_explicit(&runs, memory_order_relaxed) > 0;
+  if (in_flight && tsi_mpi_trylock()) {
+    for (direct_box *box = running, *next; box != NULL && !any(&news); box = next) {
+      next = box->next;
+      news = look(box);
+    }
+    tsi_mpi_unlock();
   }
-  if (!tsi_mpi_trylock()) {
-    tsi_idle_give_way();
-    return 0;
-  }
-  for (direct_box *box = running, *next; box != NULL && !any(&news); box = next) {
-    next = box->next;
-    news = look(box);
-  }
-  tsi_mpi_unlock();
   if (any(&news))
     deliver(&news);
   else
-    tsi_idle_give_way();
-  return 0;
+    (void)tsi_idle_give_way(arg);
+  return !in_flight;
 }
 
 /* ---- A mailbox ------------------------------------------------------------------------------------------

@@ -36,12 +36,6 @@ out:
   return status;
 }
 
-static unsigned let_thread_run(void *arg) {
-  (void)arg;
-  tsi_idle_give_way();
-  return 1; /* the worker may block */
-}
-
 static tristar_status starpu_mpi_attach(tsi_transport *transport) {
   tristar_status status = TRISTAR_OK;
   if (atomic_exchange(&taken, true))
@@ -52,7 +46,7 @@ static tristar_status starpu_mpi_attach(tsi_transport *transport) {
     atomic_store(&taken, false);
     TSI_FAIL(transport->env, TRISTAR_ERR_RUNTIME, "starpu_mpi_init_comm gave %d (%s)", code, strerror(-code));
   }
-  tsi_idle_add_hook(transport->env, let_thread_run, &hook_exists, "messages wait for idle workers");
+  tsi_idle_add_hook(transport->env, tsi_idle_give_way, &hook_exists, "messages wait for idle workers");
 out:
   return status;
 }
