@@ -45,12 +45,10 @@
 #define NUMBER(kind, colour, model) NUMBER_##kind,
 enum { KINDS(NUMBER) KIND_COUNT };
 
-/* A worker reads a task's part of the factor once, whatever the number of right-hand sides, and multiplies
- * with each of them: about eight more take as long as the reading. */
 static double effort(const struct starpu_task *task) {
   const tsi_host_task *body = task->cl_arg;
   const int columns = atomic_load_explicit(body->columns, memory_order_relaxed);
-  return body->microseconds * (7 + columns) / 8;
+  return body->microseconds * tsi_time_of_columns(columns);
 }
 
 static double estimate(struct starpu_task *task, unsigned implementation) {

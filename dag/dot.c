@@ -1,5 +1,8 @@
 /* The DAG of a sweep as a Graphviz file. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "dag/sweep.h"
 
@@ -22,11 +25,21 @@ static void write_edges(FILE *file, const tsi_sweep *sweep) {
     }
 }
 
+/* "-": standard output, which stays open. */
+static FILE *open_output(const char *path) {
+  if (strcmp(path, "-") != 0) return fopen(path, "w");
+  const int descriptor = dup(STDOUT_FILENO);
+  FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+  if (file == NULL && descriptor >= 0) close(descriptor);
+  return file;
+}
+
 tristar_status tsi_sweep_write_dot(tsi_env *env, const tsi_sweep *sweep, const tsi_chunks *chunks,
                                    const char *path) {
   tristar_status status = TRISTAR_OK;
-  FILE *file = fopen(path, "w");
-  if (file == NULL) TSI_FAIL(env, TRISTAR_ERR_IO, "%s: cannot be opened for writing", path);
+  FILE *file = open_output(path);
+  if (file == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_IO, "%s: cannot be opened for writing: %s", path, strerror(errno));
   fprintf(file, "digraph forward {\n  rankdir=BT;\n  node [shape=box, fontname=\"sans-serif\"];\n");
   write_nodes(file, sweep, chunks);
   write_edges(file, sweep);

@@ -65,7 +65,8 @@ TRISTAR_CHECKED tristar_status tsi_sweep_check(tsi_env *env, const tsi_sweep *sw
 /* The nodes in a legal order of a forward sweep: each chunk, then its slices. order: nodes. */
 void tsi_sweep_order(const tsi_sweep *sweep, tsi_index *order);
 
-/* Writes the DAG in Graphviz DOT form; node labels give columns and bytes. Errors: IO. */
+/* Writes the DAG in Graphviz DOT form; node labels give columns and bytes. path "-": standard output.
+ * Errors: IO. */
 TRISTAR_CHECKED tristar_status tsi_sweep_write_dot(tsi_env *env, const tsi_sweep *sweep,
                                                    const tsi_chunks *chunks, const char *path);
 

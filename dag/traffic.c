@@ -20,16 +20,26 @@ typedef struct counter {
   tsi_index *owner; /* columns: the chunk */
   tsi_tree tree;
   tsi_traffic *traffic;
+  tsi_pairs *pairs; /* NULL: not asked for */
   tsi_count *above; /* of the grid at work, processes x (levels + 1): columns anchored above a level */
 } counter;
 
-static void add_message(tsi_traffic *traffic, tsi_traffic_class kind, tsi_index from, tsi_index to,
+static void add(tsi_traffic_count *count, tsi_count rows) {
+  count->messages++;
+  count->rows += rows;
+}
+
+static tsi_count group_of(const tsi_pairs *pairs, tsi_index process) {
+  return (tsi_count)process * pairs->cells / pairs->ranks;
+}
+
+static void add_message(const counter *co, tsi_traffic_class kind, tsi_index from, tsi_index to,
                         tsi_count rows) {
-  tsi_traffic_count *sent = &traffic->rank[from].sent[kind], *received = &traffic->rank[to].received[kind];
-  sent->messages++;
-  sent->rows += rows;
-  received->messages++;
-  received->rows += rows;
+  const tsi_pairs *pairs = co->pairs;
+  add(&co->traffic->rank[from].sent[kind], rows);
+  add(&co->traffic->rank[to].received[kind], rows);
+  if (pairs == NULL) return;
+  add(&pairs->count[kind][group_of(pairs, from) * pairs->cells + group_of(pairs, to)], rows);
 }
 
 /* ---- In a grid ---------------------------------------------------------------------------------------- */
@@ -43,8 +53,8 @@ static void count_tree(const counter *co, const tsi_member_list *list, tsi_index
   for (tsi_index i = 1; i < members; i++) {
     const tsi_index up = tsi_tree_parent(co->tree, i), child = first + process[i - 1];
     const tsi_index parent = up == 0 ? tsi_layout_anchor(layout, c, z) : first + process[up - 1];
-    add_message(co->traffic, TSI_TRAFFIC_BROADCAST, parent, child, columns);
-    add_message(co->traffic, TSI_TRAFFIC_REDUCTION, child, parent, columns);
+    add_message(co, TSI_TRAFFIC_BROADCAST, parent, child, columns);
+    add_message(co, TSI_TRAFFIC_REDUCTION, child, parent, columns);
   }
 }
 
@@ -117,37 +127,66 @@ static void count_between(const counter *co, tsi_index z) {
       const tsi_count rows = above_of(co, process)[l];
       /* replicated: all pairs that differ in bit l; else those whose upper one is an odd multiple of it */
       if ((z & bit) != 0 || (!layout->replicated && (z & (bit - 1)) != 0) || rows == 0) continue;
-      add_message(co->traffic, TSI_TRAFFIC_GRIDS, here, there, rows);
-      add_message(co->traffic, TSI_TRAFFIC_GRIDS, there, here, rows);
+      add_message(co, TSI_TRAFFIC_GRIDS, here, there, rows);
+      add_message(co, TSI_TRAFFIC_GRIDS, there, here, rows);
     }
 }
 
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
+/* Counts everything into co->traffic, which is made here, and co->pairs. */
+static tristar_status count_all(tsi_env *env, counter *co) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_layout *layout = co->layout;
+  const tsi_count grid = (tsi_count)layout->px * layout->py;
+  TSI_TRY(TSI_ALLOC_ZERO(env, co->traffic, 1));
+  co->traffic->ranks = tsi_layout_ranks(layout);
+  co->traffic->grid_steps = layout->levels * (layout->replicated ? 1 : 2);
+  TSI_TRY(TSI_ALLOC_ZERO(env, co->traffic->rank, co->traffic->ranks));
+  TSI_TRY(TSI_ALLOC(env, co->owner, co->panels->start[co->panels->count]));
+  TSI_TRY(TSI_ALLOC(env, co->above, grid * (layout->levels + 1)));
+  tsi_chunk_owners(layout->chunks, co->owner);
+  for (tsi_index z = 0; z < layout->pz; z++) {
+    TSI_TRY(count_grid(env, co, z));
+    count_between(co, z);
+  }
+  if (env->check) TSI_TRY(tsi_traffic_check(env, co->traffic, layout, co->panels));
+out:
+  TSI_FREE(env, co->owner);
+  TSI_FREE(env, co->above);
+  return status;
+}
+
 tristar_status tsi_traffic_create(tsi_env *env, const tsi_layout *layout, const tsi_panels *panels,
                                   tsi_tree tree, tsi_traffic **out) {
-  tristar_status status = TRISTAR_OK;
   counter co = {.layout = layout, .panels = panels, .tree = tree};
-  const tsi_count grid = (tsi_count)layout->px * layout->py;
-  *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, co.traffic, 1));
-  co.traffic->ranks = tsi_layout_ranks(layout);
-  co.traffic->grid_steps = layout->levels * (layout->replicated ? 1 : 2);
-  TSI_TRY(TSI_ALLOC_ZERO(env, co.traffic->rank, co.traffic->ranks));
-  TSI_TRY(TSI_ALLOC(env, co.owner, panels->start[panels->count]));
-  TSI_TRY(TSI_ALLOC(env, co.above, grid * (layout->levels + 1)));
-  tsi_chunk_owners(layout->chunks, co.owner);
-  for (tsi_index z = 0; z < layout->pz; z++) {
-    TSI_TRY(count_grid(env, &co, z));
-    count_between(&co, z);
-  }
-  if (env->check) TSI_TRY(tsi_traffic_check(env, co.traffic, layout, panels));
-out:
-  TSI_FREE(env, co.owner);
-  TSI_FREE(env, co.above);
+  const tristar_status status = count_all(env, &co);
   if (status != TRISTAR_OK) tsi_traffic_destroy(env, &co.traffic);
   *out = co.traffic;
   return status;
+}
+
+tristar_status tsi_pairs_create(tsi_env *env, const tsi_layout *layout, const tsi_panels *panels,
+                                tsi_tree tree, tsi_index cells, tsi_pairs **out) {
+  tristar_status status = TRISTAR_OK;
+  counter co = {.layout = layout, .panels = panels, .tree = tree};
+  TSI_TRY(TSI_ALLOC_ZERO(env, co.pairs, 1));
+  co.pairs->ranks = tsi_layout_ranks(layout);
+  co.pairs->cells = tsi_index_min(cells, co.pairs->ranks);
+  for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++)
+    TSI_TRY(TSI_ALLOC_ZERO(env, co.pairs->count[k], (tsi_count)co.pairs->cells * co.pairs->cells));
+  TSI_TRY(count_all(env, &co));
+out:
+  tsi_traffic_destroy(env, &co.traffic);
+  if (status != TRISTAR_OK) tsi_pairs_destroy(env, &co.pairs);
+  *out = co.pairs;
+  return status;
+}
+
+void tsi_pairs_destroy(tsi_env *env, tsi_pairs **pairs) {
+  if (*pairs == NULL) return;
+  for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++) TSI_FREE(env, (*pairs)->count[k]);
+  TSI_FREE(env, *pairs);
 }
 
 void tsi_traffic_destroy(tsi_env *env, tsi_traffic **traffic) {

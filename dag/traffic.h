@@ -15,7 +15,10 @@
  * right-hand side, forward and backward.
  * Invariants (tsi_traffic_check)
  *   - in each class as many messages and rows are sent as received; a message has at least one row
- *   - the processes of all grids together hold each panel as often as there are copies of it */
+ *   - the processes of all grids together hold each panel as often as there are copies of it
+ *
+ * The same messages by sender and receiver are a matrix that is too large for many processes: tsi_pairs has
+ * it in cells, each for a group of senders and one of receivers. */
 #ifndef TSI_DAG_TRAFFIC_H
 #define TSI_DAG_TRAFFIC_H
 
@@ -50,6 +53,18 @@ TRISTAR_CHECKED tristar_status tsi_traffic_create(tsi_env *env, const tsi_layout
 void tsi_traffic_destroy(tsi_env *env, tsi_traffic **traffic);
 TRISTAR_CHECKED tristar_status tsi_traffic_check(tsi_env *env, const tsi_traffic *traffic,
                                                  const tsi_layout *layout, const tsi_panels *panels);
+
+/* Process p belongs to group p * cells / ranks, so with as many cells as processes each is a group. */
+typedef struct tsi_pairs {
+  tsi_index ranks, cells;
+  tsi_traffic_count *count[TSI_TRAFFIC_CLASSES]; /* cells * cells: from group i to group j at i * cells + j */
+} tsi_pairs;
+
+/* cells is lowered to the number of processes if it is larger. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_pairs_create(tsi_env *env, const tsi_layout *layout,
+                                                const tsi_panels *panels, tsi_tree tree, tsi_index cells,
+                                                tsi_pairs **out);
+void tsi_pairs_destroy(tsi_env *env, tsi_pairs **pairs);
 
 /* The class of a kind of messages. */
 tsi_traffic_class tsi_traffic_class_of(tsi_message_kind kind);

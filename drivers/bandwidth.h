@@ -13,7 +13,8 @@ typedef struct tsi_bandwidth {
 
 /* Reads an array as large as the factor (at least 256 MB, so that it exceeds the caches; at most 1 GB) with
  * one thread and with as many as StarPU will have workers; best of three. To be called between analysis and
- * factorization: StarPU's workers poll and would take cores away. Fails without memory. */
+ * factorization, before StarPU runs: where its idle workers poll, they would take cores away. Fails without
+ * memory. */
 bool tsi_bandwidth_measure(tsi_session *s, tsi_bandwidth *bandwidth);
 
 /* What a plan can reach with its workers. */

@@ -7,6 +7,7 @@
 #include "drivers/bench.h"
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/picture.h"
 #include "drivers/session.h"
 
 /* A session with a matrix, without StarPU. */
@@ -54,10 +55,6 @@ static int inspect_all(const tsi_settings *settings, tsi_bench_matrix *matrices)
   return status;
 }
 
-static bool to_stdout(const tsi_settings *settings) {
-  return settings->json != NULL && strcmp(settings->json, "-") == 0;
-}
-
 static void print_missing(const tsi_bench_setup *setup) {
   const char *between = "";
   for (int k = 0; k < TSI_BENCH_PEERS; k++) {
@@ -66,26 +63,29 @@ static void print_missing(const tsi_bench_setup *setup) {
            *between ? between : "Peers that are not there, and are skipped: ", tsi_bench_peers[k].title);
     between = ", ";
   }
-  if (*between) puts("\n");
+  if (*between)
+    puts("\nTheir programs are built with TriStar where their libraries are installed (Debian: "
+         "libsuitesparse-dev,\n"
+         "libsuperlu-dev, libsuperlu-dist-dev, libmumps-seq-dev); --peers none: without any\n");
 }
 
 /* Measures and prints all cases; gives how many were measured. */
 static int measure_all(const tsi_bench_setup *setup, const tsi_bench_matrix *matrices,
                        tsi_bench_case *cases) {
   const tsi_settings *settings = setup->settings;
-  const bool print = !to_stdout(settings);
+  const bool print = !settings->to_stdout;
   const int all = settings->operand_count * setup->nrhs_count;
   if (print) print_missing(setup);
   for (int k = 0; k < all; k++) {
-    char place[32];
     tsi_bench_case *c = &cases[k];
     const tsi_bench_matrix *m = &matrices[k / setup->nrhs_count];
     c->setup = setup;
     c->matrix = m;
     c->nrhs = setup->nrhs[k % setup->nrhs_count];
-    snprintf(place, sizeof place, "[%d/%d]", k + 1, all);
+    c->number = k + 1;
+    c->all = all;
     if (print && k % setup->nrhs_count == 0) tsi_bench_print_matrix(setup, m);
-    if (!tsi_bench_case_measure(c, place)) return k + 1;
+    if (!tsi_bench_case_measure(c)) return k + 1;
     if (!print) continue;
     tsi_bench_print(c);
     tsi_bench_print_variants(c);
@@ -107,6 +107,7 @@ static int run(const tsi_bench_setup *setup, tsi_bench_matrix *matrices, tsi_ben
   const tsi_settings *settings = setup->settings;
   const int all = settings->operand_count * setup->nrhs_count;
   int status = inspect_all(settings, matrices);
+  tsi_process_guard();
   if (status != TSI_EXIT_OK) return status;
   const int count = measure_all(setup, matrices, cases);
   status = count == all && cases[all - 1].results != NULL ? judge(cases, count) : TSI_EXIT_FAILED;
@@ -125,7 +126,8 @@ int tsi_command_bench(const tsi_settings *settings) {
   if (setup == NULL || matrices == NULL || cases == NULL)
     tsi_console_error("bench: out of memory");
   else
-    status = tsi_bench_setup_make(setup, settings);
+    status = tsi_picture_check("bench", "svg", settings->svg, false);
+  if (status == TSI_EXIT_OK) status = tsi_bench_setup_make(setup, settings);
   if (status == TSI_EXIT_OK) status = run(setup, matrices, cases);
   free(setup);
   free(matrices);

@@ -1,18 +1,25 @@
 /* `tristar bench`: the solve phase of TriStar and of other solvers, measured side by side.
  *
- * Every contender runs in a process of its own, in turn, round by round: StarPU's idle workers poll for tasks
- * and would slow whatever else runs in the same process, and turns spread the disturbances of a shared
- * machine over all contenders. TriStar is this program (`tristar solve ... --json -`), once for each number
- * of workers and scheduler; a peer is a program NAME_solve MATRIX REPEAT [NRHS] that prints its figures as
- * JSON, once for each number of threads of the BLAS. The fastest setting of a peer counts. Variants of
+ * Every contender runs in a process of its own, in turn, round by round: turns spread the disturbances of a
+ * shared machine over all contenders. TriStar is this program (`tristar solve ... --json - --on-demand`),
+ * once for each number of workers and scheduler; a peer is a program NAME_solve --on-demand MATRIX REPEAT
+ * [NRHS], once for each number of threads of the BLAS. The fastest setting of a peer counts. Variants of
  * TriStar (variant.h) run with the largest number of workers; they have a table of their own, and what is
  * told about the best TriStar is about the default.
+ *
+ * A process prepares its solves (analysis, factorization), solves REPEAT times, and prints its figures as a
+ * JSON object. Each line on its standard input asks for as many solves again and another object; the end of
+ * its standard input ends it. Between its turns it is halted, so that it takes no core. It is not kept where
+ * --fresh asks for that or memory is short; nor is one that ends by itself after its figures: these start
+ * again in each round.
  *
  * Reads   matrices, the JSON of the contenders. Writes  tables, a picture, JSON.
  * Invariants
  *   - a time is the median over the rounds of the medians that a process tells
  *   - bytes are those of exact nonzeros of L and U, without padding
  *   - a contender that fails is kept with its message, and does not run again
+ *   - a contender that has used up its time (--limit) is ended and takes part in no later round; what it told
+ *     in earlier ones counts
  *   - with several schedulers a run that takes far longer than the fastest one is ended: it may never end
  *   - all rates of one table are shares of the same two figures, those of the largest number of workers */
 #ifndef TSI_DRIVERS_BENCH_H
@@ -21,9 +28,15 @@
 #include <cjson/cJSON.h>
 #include <limits.h>
 
+#include "drivers/bench_process.h"
 #include "drivers/options.h"
 
-enum { TSI_BENCH_LIST_MAX = 64, TSI_BENCH_CONTENDERS_MAX = 128, TSI_BENCH_PEERS = 5 };
+enum {
+  TSI_BENCH_LIST_MAX = 64,
+  TSI_BENCH_CONTENDERS_MAX = 128,
+  TSI_BENCH_PEERS = 5,
+  TSI_BENCH_OPTIONS_MAX = 20
+};
 
 typedef struct tsi_bench_peer {
   const char *name;  /* on the command line; its program is NAME_solve */
@@ -51,7 +64,8 @@ typedef struct tsi_bench_setup {
   bool all_schedulers; /* --sched all: the first table shows the fastest only */
   tsi_bench_contender contenders[TSI_BENCH_CONTENDERS_MAX];
   int count;
-  bool missing[TSI_BENCH_PEERS]; /* peers whose programs are not there */
+  bool missing[TSI_BENCH_PEERS];                  /* peers whose programs are not there */
+  const char *options[TSI_BENCH_OPTIONS_MAX + 1]; /* further words for all runs of TriStar, up to a NULL */
 } tsi_bench_setup;
 
 /* Finds the contenders that the lists of the command line name. Gives an exit status; a message tells what is
@@ -68,7 +82,14 @@ typedef struct tsi_bench_matrix {
 typedef struct tsi_bench_result {
   bool ok;
   char message[320];                           /* where not ok */
+  bool over_limit;                             /* it used up its time, and takes part in no later round */
+  tsi_process process;                         /* of its own, during the rounds */
+  bool late;                                   /* the latest turn took longer than it may */
+  bool kept;                                   /* the process was kept for later rounds */
+  double used_s;                               /* of all its turns */
+  double later_s;                              /* estimate of a turn from the second on */
   double analyze_s, factor_s, plan_s, solve_s; /* medians over the rounds */
+  double start_s;                              /* TriStar: of the start of StarPU; in none of these */
   double least_s, most_s;                      /* of a round's solve_s */
   double bytes;                                /* of the exact nonzeros of L and U; 0: unknown */
   double memory, tasks;                        /* TriStar: bytes of factor, variant, workspace; of a replay */
@@ -84,7 +105,7 @@ typedef struct tsi_bench_rates {
   double bandwidth;            /* GB/s of workers_most readers */
   double square, tall;         /* DGEMM, GF/s of workers_most threads */
   double one_square, one_tall; /* of one thread */
-  cJSON *rounds;               /* array */
+  cJSON *bandwidths, *dgemms;  /* arrays: what was measured in each round */
 } tsi_bench_rates;
 
 /* All contenders for one matrix and one number of right-hand sides. */
@@ -96,20 +117,28 @@ typedef struct tsi_bench_case {
   tsi_bench_result *results;   /* setup->count */
   int best[TSI_BENCH_PEERS];   /* the contender that counts for a peer; -1: not measured */
   int best_tristar, best_peer; /* the fastest; -1: none */
-  double shortest_run;         /* of a process of TriStar that solved, seconds; 0: none has */
+  int number, all;             /* it is the case of this number, from 1, of so many */
+  double shortest_run;         /* the first turn of a TriStar that solved, seconds; 0: none has */
+  double rates_s;              /* that measuring the rates took in the first round */
+  double largest_peak;         /* bytes of memory that a contender has held */
 } tsi_bench_case;
 
-/* bench_run.c: runs a contender once. Gives its JSON, or NULL with a message. limit: seconds after which it
- * is ended; 0: none. */
-cJSON *tsi_bench_run(const tsi_bench_contender *contender, const tsi_bench_case *c, int64_t repeat,
-                     double limit, char *message, size_t size);
+/* bench_run.c: contender k's turn: starts its process, or asks the one that is there, which is halted
+ * afterwards. Gives its JSON, or NULL with a message in its result. limit: seconds after which it is ended;
+ * 0: none. tick(arg) is called about once a second. */
+cJSON *tsi_bench_turn(const tsi_bench_case *c, int k, double limit, void (*tick)(void *), void *arg);
+/* Ends a contender's process. false, with a message: it did not end well. */
+bool tsi_bench_dismiss(tsi_bench_result *r);
+
+/* bench_memory.c: bytes that processes may still take before the system runs short; infinite: unknown. */
+double tsi_bench_memory_left(void);
 
 /* bench_dgemm.c: GF/s of `threads` threads, each with matrices of its own: square ones, and tall ones with
  * nrhs columns. Best of three; 0 without memory. */
 void tsi_bench_dgemm(int threads, int64_t nrhs, double *square, double *tall);
 
 /* bench_case.c: rounds of all contenders, then medians. */
-bool tsi_bench_case_measure(tsi_bench_case *c, const char *place);
+bool tsi_bench_case_measure(tsi_bench_case *c);
 void tsi_bench_case_free(tsi_bench_case *c);
 /* GB/s of exact nonzeros; GF/s of the solve. */
 double tsi_bench_gbps(const tsi_bench_result *r);

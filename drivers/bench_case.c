@@ -1,14 +1,18 @@
 /* Rounds of all contenders for one matrix and one number of right-hand sides, and their medians: see bench.h.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "drivers/bench.h"
 #include "drivers/console.h"
+#include "drivers/report.h"
 #include "drivers/session.h"
+#include "runtime/bandwidth.h"
 #include "runtime/base/median.h"
+#include "runtime/context.h"
 
 /* A figure of one run; 0 where there is none. */
 static double number(const cJSON *figures, const char *key) {
@@ -34,34 +38,142 @@ static double median(const cJSON *rounds, const char *key, double *least, double
   return middle;
 }
 
-/* ---- Rounds ------------------------------------------------------------------------------------------- */
+/* ---- Turns -------------------------------------------------------------------------------------------- */
 
-static void show_progress(const tsi_bench_case *c, const char *place, int64_t round, const char *who) {
-  char text[256];
+/* Where the measurement stands, for the line of progress. */
+typedef struct turn {
+  const tsi_bench_case *c;
+  int64_t round; /* from 0 */
+  const char *who;
+  double begin; /* of the turn */
+} turn;
+
+/* Seconds, coarsely. */
+static const char *text_about(double seconds, char *text, size_t size) {
+  if (seconds < 120)
+    snprintf(text, size, "%.0f s", seconds);
+  else if (seconds < 7200)
+    snprintf(text, size, "%.0f min", seconds / 60);
+  else
+    snprintf(text, size, "%.1f h", seconds / 3600);
+  return text;
+}
+
+/* Seconds that a round will take, from the second on. */
+static double later_round(const tsi_bench_case *c) {
+  double seconds = c->rates_s;
+  for (int k = 0; k < c->setup->count; k++)
+    if (c->results[k].ok && !c->results[k].over_limit) seconds += c->results[k].later_s;
+  return seconds;
+}
+
+static void show_progress(void *arg) {
+  const turn *t = arg;
+  const tsi_bench_case *c = t->c;
+  const int64_t rounds = c->setup->settings->rounds;
+  const double seconds = tsi_now() - t->begin;
+  char text[256], took[32] = "", left[64] = "", about[32];
   bool verbose = c->setup->settings->verbose;
   if (tsi_console_level(verbose) != TRISTAR_LOG_PROGRESS) return;
-  snprintf(text, sizeof text, "%s %.40s, nrhs %" PRId64 ", round %" PRId64 ": %s", place, c->matrix->name,
-           c->nrhs, round + 1, who);
+  if (seconds >= 1) {
+    if (verbose) return; /* a line for each turn is enough */
+    snprintf(took, sizeof took, " (%.0f s)", seconds);
+  }
+  if (t->round > 0 && later_round(c) >= 1)
+    snprintf(left, sizeof left, ", %s left",
+             text_about(later_round(c) * (double)(rounds - t->round), about, sizeof about));
+  snprintf(text, sizeof text, "[%d/%d] %.30s, nrhs %" PRId64 ", round %" PRId64 " of %" PRId64 "%s: %s%s",
+           c->number, c->all, c->matrix->name, c->nrhs, t->round + 1, rounds, left, t->who, took);
   tsi_console_log(&verbose, TRISTAR_LOG_PROGRESS, text);
 }
 
-static void run_contender(tsi_bench_case *c, int k) {
-  const tsi_settings *settings = c->setup->settings;
-  tsi_bench_result *r = &c->results[k];
+/* Seconds that contender k's next turn may take; 0: any. */
+static double turn_limit(const tsi_bench_case *c, int k) {
+  const double left = (double)c->setup->settings->limit - c->results[k].used_s;
   const bool tristar = c->setup->contenders[k].peer < 0;
   const double limit =
       tristar && c->setup->schedulers > 1 && c->shortest_run > 0 ? 30 + 20 * c->shortest_run : 0;
-  const double begin = tsi_now();
-  cJSON *figures =
-      tsi_bench_run(&c->setup->contenders[k], c, settings->repeat, limit, r->message, sizeof r->message);
-  const double seconds = tsi_now() - begin;
+  if (c->setup->settings->limit == 0) return limit;
+  return limit > 0 && limit < left ? limit : left;
+}
+
+/* Another turn would exceed the limit: the contender takes part no more. */
+static void retire(tsi_bench_case *c, int k) {
+  tsi_bench_result *r = &c->results[k];
+  r->over_limit = true;
+  r->ok = cJSON_GetArraySize(r->rounds) > 0;
+  snprintf(r->message, sizeof r->message, "no result within the limit of %" PRId64 " s (--limit)",
+           c->setup->settings->limit);
+  tsi_process_free(&r->process);
+}
+
+/* Ends the process of contender k, unless it is of use in a later round and there is memory to keep it: twice
+ * what the largest one has taken so far, so that others can work meanwhile. */
+static void keep_or_end(tsi_bench_case *c, int k, bool last_round) {
+  tsi_bench_result *r = &c->results[k];
+  const double peak = tsi_process_peak(r->process.pid);
+  if (peak > c->largest_peak) c->largest_peak = peak;
+  r->kept = !c->setup->settings->fresh && tsi_bench_memory_left() > 2 * c->largest_peak;
+  if (last_round || !r->kept) r->ok = tsi_bench_dismiss(r);
+}
+
+/* What a later turn takes: the warm-up and the solves, and those that are profiled; or all of this one. */
+static double estimate_later(const tsi_bench_case *c, const tsi_bench_result *r, const cJSON *figures,
+                             double seconds) {
+  const double solves = number(figures, "solve_s") * (double)(c->setup->settings->repeat + 1);
+  const cJSON *profile = cJSON_GetObjectItemCaseSensitive(figures, "profile");
+  const double estimate = solves + number(profile, "wall_s");
+  return r->kept && estimate < seconds ? estimate : seconds;
+}
+
+static void run_contender(tsi_bench_case *c, int k, int64_t round) {
+  const tsi_settings *settings = c->setup->settings;
+  tsi_bench_result *r = &c->results[k];
+  turn t = {c, round, c->setup->contenders[k].name, tsi_now()};
+  if (settings->limit > 0 && round > 0 && r->used_s + r->later_s > (double)settings->limit) {
+    retire(c, k);
+    return;
+  }
+  show_progress(&t);
+  cJSON *figures = tsi_bench_turn(c, k, turn_limit(c, k), show_progress, &t);
+  const double seconds = tsi_now() - t.begin;
+  r->used_s += seconds;
   r->ok = figures != NULL && number(figures, "solve_s") > 0;
   if (figures != NULL && !r->ok) snprintf(r->message, sizeof r->message, "told no solve_s");
-  if (r->ok && tristar && (c->shortest_run <= 0 || seconds < c->shortest_run)) c->shortest_run = seconds;
-  if (r->ok)
+  if (r->ok) {
+    if (c->setup->contenders[k].peer < 0 && round == 0 && (c->shortest_run <= 0 || seconds < c->shortest_run))
+      c->shortest_run = seconds;
     cJSON_AddItemToArray(r->rounds, figures);
-  else
-    cJSON_Delete(figures);
+    keep_or_end(c, k, round + 1 == settings->rounds);
+    r->later_s = estimate_later(c, r, figures, seconds);
+    return;
+  }
+  cJSON_Delete(figures);
+  tsi_process_free(&r->process);
+  if (r->late && settings->limit > 0 && r->used_s >= (double)settings->limit) retire(c, k);
+}
+
+/* ---- Rates of the machine, while all contenders are halted ------------------------------------------------
+ */
+
+/* Of an array as large as the largest factor, within the bounds of bandwidth.h. */
+static void measure_bandwidth(tsi_bench_case *c) {
+  double one = 0, all = 0, bytes = TSI_BANDWIDTH_BYTES_MIN;
+  tristar_config config;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  for (int k = 0; k < c->setup->count; k++)
+    bytes = fmax(bytes, number(cJSON_GetArrayItem(c->results[k].rounds, 0), "factor_bytes"));
+  if (tristar_create(&config, &ts) != TRISTAR_OK) return;
+  if (tsi_bandwidth_read(tsi_context_env(ts), (size_t)fmin(bytes, TSI_BANDWIDTH_BYTES_MAX),
+                         c->setup->workers_most, &one, &all) == TRISTAR_OK) {
+    cJSON *figures = cJSON_CreateObject();
+    cJSON_AddNumberToObject(figures, "bandwidth_one_core_gbps", one);
+    cJSON_AddNumberToObject(figures, "bandwidth_gbps", all);
+    cJSON_AddItemToArray(c->rates.bandwidths, figures);
+  }
+  tristar_destroy(&ts);
 }
 
 static void measure_dgemm(tsi_bench_case *c) {
@@ -74,7 +186,19 @@ static void measure_dgemm(tsi_bench_case *c) {
   if (threads > 1) tsi_bench_dgemm(threads, c->nrhs, &square, &tall);
   cJSON_AddNumberToObject(figures, "dgemm_gflops", square);
   cJSON_AddNumberToObject(figures, "dgemm_tall_gflops", tall);
-  cJSON_AddItemToArray(c->rates.rounds, figures);
+  cJSON_AddItemToArray(c->rates.dgemms, figures);
+}
+
+static void measure_rates(tsi_bench_case *c, int64_t round) {
+  turn t = {c, round, "bandwidth", tsi_now()};
+  show_progress(&t);
+  measure_bandwidth(c);
+  if (c->nrhs > 1) {
+    t.who = "DGEMM";
+    show_progress(&t);
+    measure_dgemm(c);
+  }
+  if (round == 0) c->rates_s = tsi_now() - t.begin;
 }
 
 /* ---- Medians ------------------------------------------------------------------------------------------ */
@@ -91,6 +215,7 @@ static void evaluate(tsi_bench_case *c, int k) {
   tsi_bench_result *r = &c->results[k];
   const cJSON *last = cJSON_GetArrayItem(r->rounds, cJSON_GetArraySize(r->rounds) - 1);
   if (!r->ok) return;
+  r->start_s = number(cJSON_GetArrayItem(r->rounds, 0), "starpu_start_s");
   r->analyze_s = median(r->rounds, "analyze_s", NULL, NULL);
   r->factor_s = median(r->rounds, "factor_s", NULL, NULL);
   r->plan_s = median(r->rounds, "plan_s", NULL, NULL);
@@ -126,25 +251,22 @@ static void find_best(tsi_bench_case *c) {
   }
 }
 
-/* The bandwidth is measured by TriStar's own processes, before their workers start. */
 static void find_rates(tsi_bench_case *c) {
   tsi_bench_rates *rates = &c->rates;
-  for (int k = 0; k < c->setup->count; k++) {
-    const tsi_bench_contender *contender = &c->setup->contenders[k];
-    if (contender->peer >= 0 || contender->threads != c->setup->workers_most) continue;
-    const double gbps = median(c->results[k].rounds, "bandwidth_gbps", NULL, NULL);
-    if (gbps > rates->bandwidth) rates->bandwidth = gbps;
-  }
-  rates->square = median(rates->rounds, "dgemm_gflops", NULL, NULL);
-  rates->tall = median(rates->rounds, "dgemm_tall_gflops", NULL, NULL);
-  rates->one_square = median(rates->rounds, "dgemm_one_thread_gflops", NULL, NULL);
-  rates->one_tall = median(rates->rounds, "dgemm_tall_one_thread_gflops", NULL, NULL);
+  rates->bandwidth = median(rates->bandwidths, "bandwidth_gbps", NULL, NULL);
+  rates->square = median(rates->dgemms, "dgemm_gflops", NULL, NULL);
+  rates->tall = median(rates->dgemms, "dgemm_tall_gflops", NULL, NULL);
+  rates->one_square = median(rates->dgemms, "dgemm_one_thread_gflops", NULL, NULL);
+  rates->one_tall = median(rates->dgemms, "dgemm_tall_one_thread_gflops", NULL, NULL);
 }
+
+/* ---- The case ----------------------------------------------------------------------------------------- */
 
 static bool allocate(tsi_bench_case *c) {
   c->results = calloc((size_t)c->setup->count, sizeof *c->results);
-  c->rates.rounds = cJSON_CreateArray();
-  bool ok = c->results != NULL && c->rates.rounds != NULL;
+  c->rates.bandwidths = cJSON_CreateArray();
+  c->rates.dgemms = cJSON_CreateArray();
+  bool ok = c->results != NULL && c->rates.bandwidths != NULL && c->rates.dgemms != NULL;
   for (int k = 0; k < c->setup->count && ok; k++) {
     c->results[k].ok = true;
     c->results[k].rounds = cJSON_CreateArray();
@@ -154,31 +276,51 @@ static bool allocate(tsi_bench_case *c) {
   return ok;
 }
 
-bool tsi_bench_case_measure(tsi_bench_case *c, const char *place) {
+/* After the first round: how long the rest will take, where one would rather know. */
+static void announce(const tsi_bench_case *c, double first_s) {
+  const int64_t more = c->setup->settings->rounds - 1, cases = c->all - c->number;
+  const double rest = later_round(c) * (double)more, others = (first_s + rest) * (double)cases;
+  bool always = true;
+  char text[320], first[32], about[32], like[160] = "", total[32];
+  if (rest + others < 10 && !c->setup->settings->verbose) return;
+  if (cases > 0)
+    snprintf(like, sizeof like, "; %s more, if each is like this one: about %s",
+             tsi_text_many(cases, "table"), text_about(others, total, sizeof total));
+  snprintf(text, sizeof text, "[%d/%d] %.60s, nrhs %" PRId64 ": the first round took %s; %s more: about %s%s",
+           c->number, c->all, c->matrix->name, c->nrhs, text_about(first_s, first, sizeof first),
+           tsi_text_many(more, "round"), text_about(rest, about, sizeof about), like);
+  tsi_console_log(&always, TRISTAR_LOG_INFO, text);
+}
+
+bool tsi_bench_case_measure(tsi_bench_case *c) {
+  const double begin = tsi_now();
   if (!allocate(c)) return false;
   for (int64_t round = 0; round < c->setup->settings->rounds; round++) {
-    for (int k = 0; k < c->setup->count; k++) {
-      if (!c->results[k].ok) continue; /* failed before */
-      show_progress(c, place, round, c->setup->contenders[k].name);
-      run_contender(c, k);
-    }
-    if (c->nrhs == 1) continue;
-    show_progress(c, place, round, "DGEMM");
-    measure_dgemm(c);
+    for (int k = 0; k < c->setup->count; k++)
+      if (c->results[k].ok && !c->results[k].over_limit) run_contender(c, k, round);
+    measure_rates(c, round);
+    if (round == 0) announce(c, tsi_now() - begin);
   }
   tsi_console_clear();
-  for (int k = 0; k < c->setup->count; k++) evaluate(c, k);
+  for (int k = 0; k < c->setup->count; k++) {
+    tsi_process_free(&c->results[k].process);
+    evaluate(c, k);
+  }
   find_best(c);
   find_rates(c);
   return true;
 }
 
 void tsi_bench_case_free(tsi_bench_case *c) {
-  for (int k = 0; c->results != NULL && k < c->setup->count; k++) cJSON_Delete(c->results[k].rounds);
-  cJSON_Delete(c->rates.rounds);
+  for (int k = 0; c->results != NULL && k < c->setup->count; k++) {
+    tsi_process_free(&c->results[k].process);
+    cJSON_Delete(c->results[k].rounds);
+  }
+  cJSON_Delete(c->rates.bandwidths);
+  cJSON_Delete(c->rates.dgemms);
   free(c->results);
   c->results = NULL;
-  c->rates.rounds = NULL;
+  c->rates.bandwidths = c->rates.dgemms = NULL;
 }
 
 /* ---- What tables, picture and JSON ask ---------------------------------------------------------------- */

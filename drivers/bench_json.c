@@ -55,10 +55,12 @@ static cJSON *make_contender(const tsi_bench_case *c, int k) {
   if (contender->peer < 0) cJSON_AddStringToObject(object, "variant", contender->variant);
   cJSON_AddBoolToObject(object, "solved", r->ok);
   cJSON_AddBoolToObject(object, "shown", tsi_bench_shown(c, k));
-  if (r->ok)
-    add_figures(object, c, r);
-  else
-    cJSON_AddStringToObject(object, "message", r->message);
+  cJSON_AddBoolToObject(object, "over_limit", r->over_limit);
+  cJSON_AddBoolToObject(object, "kept", r->kept);
+  cJSON_AddNumberToObject(object, "used_s", r->used_s);
+  if (r->ok && contender->peer < 0) cJSON_AddNumberToObject(object, "starpu_start_s", r->start_s);
+  if (r->ok) add_figures(object, c, r);
+  if (!r->ok || r->over_limit) cJSON_AddStringToObject(object, "message", r->message);
   cJSON_AddItemToObject(object, "rounds", cJSON_Duplicate(r->rounds, true));
   return object;
 }
@@ -70,7 +72,8 @@ static void add_rates(cJSON *object, const tsi_bench_case *c) {
   add_positive(object, "dgemm_tall_gflops", c->rates.tall);
   add_positive(object, "dgemm_one_thread_gflops", c->rates.one_square);
   add_positive(object, "dgemm_tall_one_thread_gflops", c->rates.one_tall);
-  cJSON_AddItemToObject(object, "dgemm_rounds", cJSON_Duplicate(c->rates.rounds, true));
+  cJSON_AddItemToObject(object, "dgemm_rounds", cJSON_Duplicate(c->rates.dgemms, true));
+  cJSON_AddItemToObject(object, "bandwidth_rounds", cJSON_Duplicate(c->rates.bandwidths, true));
 }
 
 static cJSON *make_case(const tsi_bench_case *c) {
@@ -99,6 +102,7 @@ static cJSON *make_json(const tsi_bench_setup *setup, const tsi_bench_case *case
   cJSON_AddStringToObject(object, "version", tristar_version());
   cJSON_AddNumberToObject(object, "rounds", (double)setup->settings->rounds);
   cJSON_AddNumberToObject(object, "repeat", (double)setup->settings->repeat);
+  cJSON_AddNumberToObject(object, "limit_s", (double)setup->settings->limit);
   cJSON *missing = cJSON_AddArrayToObject(object, "peers_missing");
   for (int k = 0; k < TSI_BENCH_PEERS; k++)
     if (setup->missing[k]) cJSON_AddItemToArray(missing, cJSON_CreateString(tsi_bench_peers[k].name));

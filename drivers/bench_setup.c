@@ -1,7 +1,8 @@
 /* The contenders of `tristar bench`, from the lists of the command line: see bench.h.
  *
  * Reads   --nrhs, --workers, --sched, --variants, --peers; which programs of peers are there: in the folder
- * TRISTAR_PEERS, or beside this program in tools/peers (a build) or ../libexec/tristar (installed). */
+ * TRISTAR_PEERS, or beside this program in tools/peers (a build) or in TSI_PEERS_FOLDER, where they are
+ * installed. The build defines that, as the way from the folder of this program. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -197,7 +198,7 @@ static void list_folders(folders *f, const char *program) {
     return; /* and no others: who names a folder means it */
   }
   snprintf(f->path[f->count++], PATH_MAX, "%.*s/tools/peers", length, slash != NULL ? program : ".");
-  snprintf(f->path[f->count++], PATH_MAX, "%.*s/../libexec/tristar", length, slash != NULL ? program : ".");
+  snprintf(f->path[f->count++], PATH_MAX, "%.*s/%s", length, slash != NULL ? program : ".", TSI_PEERS_FOLDER);
 }
 
 static bool find_program(const folders *f, const char *name, char *path, size_t size) {
@@ -236,7 +237,7 @@ static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, 
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++)
     if (peer_of(list.word[k]) < 0)
       return tsi_usage_error("bench",
-                             "--peers %s: unknown peer '%s'; known are cholmod, umfpack, superlu, "
+                             "--peers %s: unknown peer '%s'; the peers are cholmod, umfpack, superlu, "
                              "superlu_dist, mumps; none: no peer",
                              text, list.word[k]);
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {

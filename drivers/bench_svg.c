@@ -4,14 +4,12 @@
  * the table. A bar is the time of a solve as a multiple of the fastest TriStar's, so that matrices of all
  * sizes share one axis; its end is labelled with the time itself. A thin line spans the rounds. Bars beyond
  * the axis are cut, and say so. */
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "drivers/bench.h"
 #include "drivers/console.h"
+#include "drivers/files.h"
 #include "drivers/report.h"
 #include "drivers/picture.h"
 
@@ -26,18 +24,18 @@ enum {
   GROUP = 28, /* the line with a matrix's name */
   TITLE = 64,
   SECTION = 40,
-  TICKS = 54,
-  LEGEND_ROW = 22,
-  LEGEND_ENTRY = 200,
-  LEGEND_COLUMNS = (WIDTH - 2 * LEFT) / LEGEND_ENTRY
+  TICKS = 54
 };
 #define LONGEST 8.0 /* bars that are longer are cut */
+/* Of text that lies on the lines of the axis. */
+#define HALO "stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\""
 
-static const char *const tristar_colours[] = {"#0b3c78", "#2f78c4", "#7fb2e5",
-                                              "#14808a", "#55b8b0", "#a9d6e8"};
-static const char *const peer_colours[TSI_BENCH_PEERS] = {"#e08a00", "#2e9e4f", "#c23b3b", "#8a4fa8",
-                                                          "#7a6a4f"};
-static const char variant_colour[] = "#a3adb8";
+/* Blues for TriStar; what is not blue differs whatever the colour vision. */
+static const char *const tristar_colours[] = {"#0b3c78", "#0072b2", "#56b4e9",
+                                              "#7f9cc0", "#a9d6e8", "#3a5f8a"};
+static const int peer_colours[TSI_BENCH_PEERS] = {TSI_ORANGE, TSI_GREEN, TSI_VERMILLION, TSI_PURPLE,
+                                                  TSI_GREY};
+static const char variant_colour[] = "#c9d1d9";
 #define TRISTAR_COLOURS (int)(sizeof tristar_colours / sizeof tristar_colours[0])
 
 typedef struct picture {
@@ -51,16 +49,7 @@ typedef struct picture {
 static const char *colour_of(const tsi_bench_setup *setup, int k) {
   const int peer = setup->contenders[k].peer;
   if (tsi_bench_is_variant(setup, k)) return variant_colour;
-  return peer >= 0 ? peer_colours[peer] : tristar_colours[k % TRISTAR_COLOURS];
-}
-
-/* At most `most` characters, with those that mean something to XML as entities. */
-static void write_escaped(FILE *file, const char *text, int most) {
-  for (; *text && most > 0; text++, most--) { /* no half of a longer character is left */
-    const unsigned char letter = (unsigned char)*text;
-    tsi_svg_put(file, letter > 126 ? '?' : letter);
-  }
-  if (*text) fputs("...", file);
+  return peer >= 0 ? tsi_svg_colour[peer_colours[peer]] : tristar_colours[k % TRISTAR_COLOURS];
 }
 
 static double x_of(const picture *p, double ratio) {
@@ -77,8 +66,8 @@ static double unit_of(const tsi_bench_case *c) {
 
 static void write_label(picture *p, double x, const tsi_bench_result *r, bool cut) {
   const double gbps = tsi_bench_gbps(r);
-  fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11.5\">%s%s", x + 6, p->y + 11,
-          cut ? "cut: " : "", tsi_text_seconds(r->solve_s));
+  fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11.5\" " HALO ">%s%s", x + 6, p->y + 11,
+          cut ? "cut: " : "", tsi_text_time(r->solve_s));
   if (gbps > 0) fprintf(p->file, ", %.1f GB/s", gbps);
   fputs("</text>\n", p->file);
 }
@@ -104,28 +93,29 @@ static void write_row(picture *p, const tsi_bench_case *c, int k) {
   const tsi_bench_contender *contender = &p->setup->contenders[k];
   const tsi_bench_result *r = &c->results[k];
   fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\">", AXIS - 8, p->y + 11);
-  write_escaped(p->file,
-                *contender->variant            ? contender->variant
-                : r->ok || contender->peer < 0 ? contender->name
-                                               : tsi_bench_peers[contender->peer].title,
-                36);
+  tsi_svg_text_begin(p->file,
+                     *contender->variant            ? contender->variant
+                     : r->ok || contender->peer < 0 ? contender->name
+                                                    : tsi_bench_peers[contender->peer].title,
+                     12, AXIS - 8 - LEFT);
   fputs("</text>\n", p->file);
   if (r->ok)
     write_bar(p, c, k);
   else {
-    fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"11.5\" fill=\"#777\">failed: ", AXIS + 6,
+    fprintf(p->file,
+            "<text x=\"%d\" y=\"%.1f\" font-size=\"11.5\" fill=\"#57606a\" " HALO ">failed: ", AXIS + 6,
             p->y + 11);
-    write_escaped(p->file, r->message, 90);
+    tsi_svg_text_begin(p->file, r->message, 11.5, WIDTH - AXIS - LEFT - 50);
     fputs("</text>\n", p->file);
   }
   p->y += ROW;
 }
 
 static void write_group(picture *p, const tsi_bench_case *c) {
-  fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"13\" font-weight=\"bold\">%s", LEFT, p->y + 18,
-          c->matrix->pattern ? "Laplacian of " : "");
-  write_escaped(p->file, c->matrix->name, 60);
-  fprintf(p->file, "<tspan dx=\"10\" font-weight=\"normal\" fill=\"#666\">n = %s</tspan></text>\n",
+  fprintf(p->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"13\" font-weight=\"bold\" " HALO ">%s", LEFT,
+          p->y + 18, c->matrix->pattern ? "Laplacian of " : "");
+  tsi_svg_text_within(p->file, c->matrix->name, 14, WIDTH - 2 * LEFT - 240); /* bold */
+  fprintf(p->file, "<tspan dx=\"10\" font-weight=\"normal\" fill=\"#57606a\">n = %s</tspan></text>\n",
           tsi_text_count(c->matrix->n));
   p->y += GROUP;
   for (int k = 0; k < p->setup->count; k++)
@@ -160,7 +150,8 @@ static void write_axis(const picture *p, double top, double bottom) {
             x_of(p, tick), bottom + 15, tick);
   }
   fprintf(p->file,
-          "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\" text-anchor=\"middle\">time of a solve / time of the "
+          "<text class=\"axis\" x=\"%.1f\" y=\"%.1f\" font-size=\"12\" text-anchor=\"middle\">time of a "
+          "solve / time of the "
           "fastest TriStar (shorter is better)</text>\n",
           (AXIS + END) / 2.0, bottom + 34);
 }
@@ -189,73 +180,54 @@ static bool in_legend(const tsi_bench_setup *setup, int k) {
          setup->contenders[k].peer != setup->contenders[k - 1].peer;
 }
 
-static double legend_height(const tsi_bench_setup *setup) {
-  int entries = 1; /* the line that spans the rounds */
-  for (int k = 0; k < setup->count; k++) entries += in_legend(setup, k);
-  return LEGEND_ROW * ((entries + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS);
-}
-
-static void write_legend(picture *p) {
-  int entry = 0;
-  const tsi_bench_setup *setup = p->setup;
-  for (int k = 0; k <= setup->count; k++) {
-    if (k < setup->count && !in_legend(setup, k)) continue;
-    const double x = LEFT + (entry % LEGEND_COLUMNS) * LEGEND_ENTRY;
-    const double y = p->y + LEGEND_ROW * (entry / LEGEND_COLUMNS);
-    entry++;
-    if (k == setup->count) {
-      fprintf(p->file, "<path d=\"M%.1f %.1fh14m-14 -3v6m14 -6v6\" stroke=\"#222\" stroke-width=\"1.2\"/>", x,
-              y + 7);
-      fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\">fastest and slowest of %s</text>\n",
-              x + 20, y + 11, tsi_text_many(setup->settings->rounds, "round"));
-      continue;
-    }
+/* From y on. Gives where it ends. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const tsi_bench_setup *setup, double y) {
+  char text[64];
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, y + 11);
+  for (int k = 0; k < setup->count; k++) {
     const int peer = setup->contenders[k].peer;
-    fprintf(p->file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"14\" fill=\"%s\"/>", x, y,
-            colour_of(setup, k));
-    fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"12\">", x + 20, y + 11);
-    write_escaped(p->file,
-                  tsi_bench_is_variant(setup, k) ? "variants of TriStar"
-                  : peer < 0                     ? setup->contenders[k].name
-                                                 : tsi_bench_peers[peer].title,
-                  30);
-    fputs("</text>\n", p->file);
+    if (in_legend(setup, k))
+      tsi_legend_square(&legend, colour_of(setup, k),
+                        tsi_bench_is_variant(setup, k) ? "variants of TriStar"
+                        : peer < 0                     ? setup->contenders[k].name
+                                                       : tsi_bench_peers[peer].title);
   }
-  p->y += legend_height(setup);
+  snprintf(text, sizeof text, "fastest and slowest of %s", tsi_text_many(setup->settings->rounds, "round"));
+  const double x = tsi_legend_place(&legend, 14, text);
+  if (file != NULL)
+    fprintf(file, "<path d=\"M%.1f %.1fh14m-14 -3v6m14 -6v6\" stroke=\"#222\" stroke-width=\"1.2\"/>\n", x,
+            legend.y - 4);
+  return legend.y + TSI_LEGEND_ROW - 9;
 }
 
 static double picture_height(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
-  double height = TITLE + legend_height(setup) + setup->nrhs_count * (SECTION + TICKS) + 10;
+  double height = write_legend(NULL, setup, TITLE) + setup->nrhs_count * (SECTION + TICKS) + 10;
   for (int k = 0; k < count; k++)
     if (cases[k].results != NULL) height += group_height(&cases[k]);
   return height;
 }
 
 static void write_picture(picture *p, const tsi_bench_case *cases, int count) {
-  const double height = picture_height(p->setup, cases, count);
-  tsi_svg_head(p->file, WIDTH, height);
-  fprintf(p->file,
-          "<text x=\"%d\" y=\"30\" font-size=\"19\" font-weight=\"bold\">Solve phase of TriStar and of other "
-          "solvers</text>\n"
-          "<text x=\"%d\" y=\"48\" font-size=\"12\" fill=\"#666\">At each bar: median time of a solve, and "
-          "the bytes "
-          "of the exact nonzeros of L and U that it reads in a second</text>\n",
-          LEFT, LEFT);
-  p->y = TITLE;
-  write_legend(p);
+  fprintf(
+      p->file,
+      "<text class=\"title\" x=\"%d\" y=\"30\" font-size=\"19\" font-weight=\"bold\">Solve phase of TriStar "
+      "and of other solvers</text>\n"
+      "<text class=\"subtitle\" x=\"%d\" y=\"48\" font-size=\"12\" fill=\"#57606a\">At each bar: median time "
+      "of a solve, and the bytes of the exact nonzeros of L and U that it reads in a second</text>\n",
+      LEFT, LEFT);
+  p->y = write_legend(p->file, p->setup, TITLE);
   for (int k = 0; k < p->setup->nrhs_count; k++) write_chart(p, cases, count, p->setup->nrhs[k]);
-  fputs("</svg>\n", p->file);
 }
 
 bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
-  const char *path = setup->settings->svg;
-  picture p = {.file = fopen(path, "w"), .setup = setup};
-  bool ok = p.file != NULL;
+  tsi_picture out;
+  picture p = {.setup = setup};
+  bool ok = tsi_picture_open(&out, setup->settings->svg, "bench", WIDTH, picture_height(setup, cases, count));
   if (ok) {
+    p.file = out.file;
     write_picture(&p, cases, count);
-    ok = !ferror(p.file);
-    if (fclose(p.file) != 0) ok = false;
+    ok = tsi_picture_close(&out);
   }
-  if (!ok) tsi_console_error("cannot write %s: %s", path, strerror(errno));
+  if (!ok) tsi_console_error("%s", out.message);
   return ok;
 }

@@ -73,6 +73,9 @@ static void print_row(const tsi_bench_case *c, int k) {
   printf(" %13s", error);
   if (contender->peer >= 0 && c->best_tristar >= 0)
     printf("  %.2f", r->solve_s / c->results[c->best_tristar].solve_s);
+  if (r->over_limit)
+    printf("  (%s; then over the limit of %.0f s)", tsi_text_many(cJSON_GetArraySize(r->rounds), "round"),
+           (double)c->setup->settings->limit);
   putchar('\n');
 }
 

@@ -21,14 +21,19 @@ tristar_log_level tsi_console_level(bool verbose) {
 
 void tsi_console_log(void *arg, tristar_log_level level, const char *text) {
   const bool *verbose = arg;
-  if (level == TRISTAR_LOG_INFO && !*verbose) return;
+  /* of errors the caller tells what matters; the log says where they came from */
+  if ((level == TRISTAR_LOG_INFO || level == TRISTAR_LOG_ERROR) && !*verbose) return;
   pthread_mutex_lock(&lock);
   clear_line();
   if (level == TRISTAR_LOG_PROGRESS && !*verbose) {
     fprintf(stderr, "%.78s", text);
     progress_shown = true;
   } else
-    fprintf(stderr, "tristar: %s%s\n", level == TRISTAR_LOG_WARNING ? "warning: " : "", text);
+    fprintf(stderr, "tristar: %s%s\n",
+            level == TRISTAR_LOG_WARNING ? "warning: "
+            : level == TRISTAR_LOG_ERROR ? "log: "
+                                         : "",
+            text);
   pthread_mutex_unlock(&lock);
 }
 

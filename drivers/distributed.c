@@ -10,7 +10,7 @@ bool tsi_started_by_mpiexec(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     const char *value = getenv(names[k]);
-    if (value != NULL && atoi(value) > 1) return true;
+    if (value != NULL && strtol(value, NULL, 10) > 1) return true;
   }
   return false;
 }
@@ -30,7 +30,9 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include <stdio.h>
 #include <string.h>
 
+#include "drivers/files.h"
 #include "drivers/layout.h"
+#include "drivers/picture.h"
 #include "drivers/processes_svg.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
@@ -76,38 +78,12 @@ static double message_seconds(const solution *z) {
   return fastest;
 }
 
-/* What a task costs beside its message. */
-#define TASK_SECONDS 4e-6
-
-/* Predicted seconds: the heaviest process reads its share twice, and takes its messages one after the other.
- */
-static double predicted_seconds(const tristar_traffic *t, double bytes_per_second, double message) {
-  return 2 * t->factor_bytes.max / bytes_per_second +
-         (message + TASK_SECONDS) * (t->all.sent.max + t->all.received.max) / 2 +
-         t->all.sent_bytes.max / bytes_per_second;
-}
-
 /* On rank 0: the layout with the least predicted time among all with so many processes. */
 static bool choose_layout(tsi_session *s, solution *z, double message) {
   tristar_calibration machine;
-  double best = INFINITY;
-  tristar_layout candidate = z->layout;
+  double seconds;
   if (!tsi_session_check(s, tristar_get_calibration(s->ts, &machine), s->name)) return false;
-  const double bandwidth = 1e9 * machine.read_gbps_one;
-  for (candidate.pz = 1; candidate.pz <= s->leaf_parts; candidate.pz *= 2)
-    for (candidate.px = 1; candidate.px * candidate.pz <= z->ranks; candidate.px++) {
-      tristar_traffic traffic;
-      candidate.py = z->ranks / candidate.px / candidate.pz;
-      if (candidate.px * candidate.py * candidate.pz != z->ranks) continue;
-      if (s->settings->algo == 2 && candidate.pz > 1) continue;
-      if (!tsi_session_check(s, tristar_layout_traffic(s->analysis, &candidate, z->nrhs, &traffic), s->name))
-        return false;
-      const double seconds = predicted_seconds(&traffic, bandwidth, message);
-      if (seconds >= best) continue;
-      best = seconds;
-      z->layout = candidate;
-    }
-  return true;
+  return tsi_layout_choose(s, z->ranks, z->nrhs, 1e9 * machine.read_gbps_one, message, &z->layout, &seconds);
 }
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
@@ -280,7 +256,7 @@ static void print_figure(const char *text, double value) {
 static void print_report(const tsi_session *s, const solution *z) {
   const tristar_layout *l = &z->layout;
   const int workers = z->stats[0].workers;
-  if (s->settings->json != NULL && strcmp(s->settings->json, "-") == 0) return;
+  if (s->settings->to_stdout) return;
   tsi_console_clear();
   tsi_report_matrix(s);
   tsi_report_analysis(s);
@@ -288,14 +264,14 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees; %s each", l->px, l->py, l->pz,
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
-  tsi_report("", "spread in %s", tsi_text_seconds(z->stats[0].distribute_seconds));
-  tsi_report("solve", "%s the sweeps, %s with b and x from and to rank 0 (median of %s)",
+  tsi_report("", "distributed in %s", tsi_text_seconds(z->stats[0].distribute_seconds));
+  tsi_report("solve", "%s for the sweeps, %s with the transfer of b and x from and to rank 0 (median of %s)",
              tsi_text_seconds(z->sweep_s), tsi_text_seconds(z->whole_s),
              tsi_text_many(s->settings->repeat, "solve"));
   tsi_report("accuracy", "backward error %.1e after %s of refinement (%.1e before)", z->error,
              tsi_text_many(z->steps, "step"), z->initial_error);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
-  printf("\n%-22s %11s %11s %11s\n", "Of a process, last solve", "least", "mean", "most");
+  printf("\n%-22s %11s %11s %11s\n", "A process, latest solve", "least", "mean", "most");
   for (size_t f = 0; f < FIGURES; f++) {
     const range r = range_of(z, figures[f].value);
     printf("%-24s", figures[f].label);
@@ -343,8 +319,9 @@ static bool write_results(tsi_session *s, const solution *z) {
   char comment[512];
   snprintf(comment, sizeof comment, "X of op %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
            tsi_session_op(s)->letter, s->name, tristar_version(), s->precision->text);
-  if (s->settings->out != NULL &&
-      !tsi_session_check(s, tristar_dense_write(s->ts, s->settings->out, &z->x, comment), s->settings->out))
+  const char *path = s->settings->out;
+  if (path != NULL &&
+      !tsi_session_check(s, tristar_dense_write(s->ts, path, &z->x, comment), tsi_output_name(path)))
     return false;
   return s->settings->svg == NULL || tsi_processes_svg(s, &z->layout, z->ranks, z->stats);
 }
@@ -368,7 +345,8 @@ static int check_words(const tsi_settings *settings, solution *z) {
   const bool quiet = z->rank > 0;
   if (settings->layout == NULL)
     return quiet ? TSI_EXIT_USAGE
-                 : tsi_usage_error("solve", "%d processes: --layout PXxPYxPZ tells how they share the work",
+                 : tsi_usage_error("solve",
+                                   "%d processes need --layout PXxPYxPZ, or --layout auto, to share the work",
                                    z->ranks);
   const int status = tsi_layout_read("solve", settings, quiet, &z->layout);
   if (status != TSI_EXIT_OK) return status;
@@ -382,8 +360,8 @@ static int check_words(const tsi_settings *settings, solution *z) {
     return quiet ? TSI_EXIT_USAGE
                  : tsi_usage_error("solve",
                                    "--rows, --in-flight, --variant, --condition, --forward-error, "
-                                   "--report, and --rhs with --nrhs, do not go together with --layout");
-  return TSI_EXIT_OK;
+                                   "--report, and --rhs with --nrhs, cannot be combined with --layout");
+  return tsi_picture_check("solve", "svg", settings->svg, quiet);
 }
 
 static int solve(const tsi_settings *given) {
@@ -401,6 +379,7 @@ static int solve(const tsi_settings *given) {
     settings.workers = cores.workers;
     settings.first_core = cores.first_core;
   }
+  if (z.rank > 0) settings.output_count = 0; /* rank 0 writes */
   bool ok = tsi_session_open(s, &settings, given->operand[0]);
   z.sweep = calloc((size_t)settings.repeat, sizeof *z.sweep);
   z.whole = calloc((size_t)settings.repeat, sizeof *z.whole);

@@ -10,6 +10,8 @@
 #include "drivers/commands.h"
 #include "drivers/console.h"
 #include "drivers/report.h"
+#include "runtime/blas.h"
+#include "runtime/starpu/environment.h"
 
 extern char **environ;
 
@@ -18,30 +20,37 @@ typedef struct other_variable {
 } other_variable;
 
 static const other_variable others[] = {
-    {"STARPU_NCPU", "all cores", "CPU workers; overrules --workers"},
-    {"STARPU_SCHED", "lws", "scheduler"},
+    {"STARPU_NCPU", "all cores", "number of CPU workers; --workers overrules it"},
+    {"STARPU_SCHED", "lws", "scheduler; --sched overrules it"},
+    {"STARPU_RESERVE_NCPU", "0", "cores that get no worker"},
     {"STARPU_WORKERS_CPUID", "by StarPU", "the cores that workers are bound to"},
     {"STARPU_WORKERS_NOBIND", "0", "1: workers are not bound to cores"},
     {"STARPU_MAIN_THREAD_BIND", "0", "1: a core for the main thread, and none for a worker there"},
     {"STARPU_MPI_NOBIND", "0", "StarPU 1.4: 1: its MPI thread (transport starpu_mpi) is not bound to a core"},
     {"STARPU_NCUDA", "all", "CUDA workers; TriStar has no tasks for them"},
     {"STARPU_NOPENCL", "all", "OpenCL workers; TriStar has no tasks for them"},
-    {"STARPU_HOME", "HOME", "folder of .starpu: performance models, the calibration"},
+    {"XDG_CACHE_HOME", "", "folder of .starpu, where performance models and the calibration are"},
+    {"STARPU_HOME", "", "the same, if XDG_CACHE_HOME is not set"},
+    {"HOME", "", "the same, if neither of the two is set"},
+    {"STARPU_PERF_MODEL_DIR", ".starpu/sampling there", "folder of the performance models alone"},
     {"STARPU_HOSTNAME", "the host's", "name of the machine in those files"},
     {"STARPU_CALIBRATE", "0", "1: improve performance models, 2: begin them anew (for dmda and the like)"},
     {"STARPU_PROFILING", "0", "1: profile workers and tasks"},
     {"STARPU_FXT_TRACE", "0", "1: write a trace, where StarPU is built for it"},
     {"STARPU_SILENT", "0", "1: StarPU prints no messages"},
-    {"XDG_CACHE_HOME", "", "has precedence over STARPU_HOME"},
+    {"TMPDIR", "/tmp",
+     "folder for temporary files: of the program where .starpu cannot be written, of tests"},
     {"OPENBLAS_NUM_THREADS", "all cores", "threads of the BLAS; inside tasks TriStar takes one"},
-    {"OMP_NUM_THREADS", "all cores", "the same, for a BLAS with OpenMP"},
-    {"OMPI_COMM_WORLD_SIZE", "", "set by mpiexec: processes"},
+    {"OPENBLAS_CORETYPE", "this processor",
+     "processor that OpenBLAS takes this one for; others round otherwise"},
+    {"OMP_NUM_THREADS", "all cores", "threads of a BLAS with OpenMP, and of other OpenMP code"},
+    {"OMPI_COMM_WORLD_SIZE", "", "set by Open MPI's mpiexec: number of processes"},
     {"OMPI_MCA_mpi_yield_when_idle", "0", "1: processes that wait give way; with more of them than cores"},
     {"OMPI_MCA_btl", "by Open MPI", "ways of messages"}};
-enum { OTHERS = sizeof others / sizeof others[0], WARNINGS_MAX = 16 };
+enum { OTHERS = sizeof others / sizeof others[0], WARNINGS_MAX = 24 };
 
 typedef struct warning_list {
-  char text[WARNINGS_MAX][256];
+  char text[WARNINGS_MAX][1024];
   int count;
 } warning_list;
 
@@ -68,18 +77,29 @@ static void find_unknown(warning_list *list) {
   }
 }
 
-static void judge_scheduler(warning_list *list, const tristar_starpu_info *info) {
-  const char *asked = getenv("STARPU_SCHED");
-  if (asked != NULL && *info->scheduler != '\0' && strcmp(asked, info->scheduler) != 0)
-    warn(list, "STARPU_SCHED=%s: StarPU has no such scheduler and took %s", asked, info->scheduler);
+/* What keeps StarPU from being started. */
+static void add_defect(void *arg, const char *text) {
+  warn(arg, "%s", text);
 }
 
-static void judge(warning_list *list, const tristar_starpu_info *info) {
+static void judge_folder(warning_list *list, const tsi_settings *settings) {
+  if (*settings->environment != '\0') warn(list, "%s", settings->environment);
+  if (getenv("XDG_CACHE_HOME") == NULL && getenv("STARPU_HOME") == NULL && getenv("HOME") == NULL)
+    warn(list,
+         "none of XDG_CACHE_HOME, STARPU_HOME and HOME is set: .starpu is in the folder of temporary files");
+}
+
+static void judge(warning_list *list, const tsi_settings *settings, const tristar_starpu_info *info) {
   const char *asked = getenv("STARPU_NCPU");
-  list->count = 0;
+  const char *took, *better;
   find_unknown(list);
-  judge_scheduler(list, info);
-  if (asked != NULL && strtol(asked, NULL, 10) == 0)
+  judge_folder(list, settings);
+  if (tsi_blas_mistaken(&took, &better))
+    warn(list,
+         "OpenBLAS takes this processor for a %s, which factors at half the speed: tristar sets "
+         "OPENBLAS_CORETYPE=%s for itself; set it for other programs too",
+         took, better);
+  if (asked != NULL && asked[strspn(asked, "0")] == '\0')
     warn(list, "STARPU_NCPU=%s: no CPU worker, so nothing can be solved with tasks", asked);
   if (info->cores > 0 && info->cpu_workers > info->cores)
     warn(list, "%d CPU workers, but this process may run on %s: they take turns", info->cpu_workers,
@@ -107,7 +127,7 @@ static void print_variables(void) {
   puts("Variables of TriStar");
   for (int k = 0; tristar_variable(k, &name, &fallback, &description); k++)
     print_variable(name, fallback, description);
-  puts("\nVariables of StarPU, of the BLAS and of MPI, a choice");
+  puts("\nVariables of StarPU, of the BLAS and of MPI that matter most");
   for (int k = 0; k < OTHERS; k++) print_variable(others[k].name, others[k].fallback, others[k].description);
 }
 
@@ -115,7 +135,10 @@ static void print_starpu(tristar_t *ts, const tristar_starpu_info *info) {
   char name[64];
   const char *scheduler;
   int core, used = 0;
-  printf("\nStarPU %d.%d.%d\n", info->version[0], info->version[1], info->version[2]);
+  if (info->version[0] > 0)
+    printf("\nStarPU %d.%d.%d\n", info->version[0], info->version[1], info->version[2]);
+  else
+    puts("\nStarPU, not started");
   if (info->workers > 0)
     printf("  %s on %s; scheduler %s; when idle they %s\n", tsi_text_many(info->cpu_workers, "CPU worker"),
            info->bound_cores > 0 ? tsi_text_many(info->bound_cores, "core") : "no cores of their own",
@@ -187,16 +210,18 @@ static cJSON *make_json(tsi_session *s, const tristar_starpu_info *info, const w
   return object;
 }
 
-/* Without a worker, or with a wrong value, the rest is told all the same; the exit status is 1 then. */
+/* If StarPU cannot start or has no worker, everything else is printed all the same; the exit status is 1
+ * then. */
 int tsi_command_env(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tristar_starpu_info info = {.scheduler = ""};
   static warning_list warnings;
+  (void)tsi_starpu_defects(add_defect, &warnings);
   if (tsi_session_open(s, settings, "environment"))
     (void)tsi_session_check(s, tristar_starpu(s->ts, &info), "StarPU");
-  judge(&warnings, &info);
+  judge(&warnings, settings, &info);
   tsi_console_clear();
-  if (settings->json == NULL || strcmp(settings->json, "-") != 0) {
+  if (!settings->to_stdout) {
     print_variables();
     print_starpu(s->ts, &info);
     print_warnings(&warnings);

@@ -36,7 +36,7 @@ static tristar_t *ts;
 static void check(tristar_status status) {
   char message[512] = "";
   if (status == TRISTAR_OK) return;
-  if (ts != NULL) tristar_error(ts, message, sizeof message);
+  tristar_error(ts, message, sizeof message);
   fprintf(stderr, "%s: %s\n", tristar_status_name(status), message);
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }

@@ -3,19 +3,21 @@
 
 #include <math.h>
 
+#include "drivers/axes.h"
 #include "drivers/svg.h"
 
 /* Pixels. */
-enum { RIGHT = 84, BOTTOM = 56, LANES = 560 };
+enum { RIGHT = 84, ABOVE = 22, BOTTOM = 56, LANES = 560 };
 #define PLOT (TSI_GANTT_WIDTH - TSI_GANTT_LEFT - RIGHT)
 
-double tsi_gantt_init(tsi_gantt *g, int workers, double seconds) {
+double tsi_gantt_init(tsi_gantt *g, int workers, double seconds, double legend_end) {
   const double most = workers < 4 ? 96 : (double)LANES / workers;
-  *g = (tsi_gantt){.workers = workers, .seconds = seconds, .scale = PLOT / seconds};
+  *g =
+      (tsi_gantt){.workers = workers, .seconds = seconds, .scale = PLOT / seconds, .top = legend_end + ABOVE};
   g->lane = most < 7 ? 7 : most > 96 ? 96 : most;
   g->gap = g->lane > 20 ? 7 : 0.3 * g->lane;
   g->bar = g->lane - g->gap - (g->lane > 20 ? 6 : 0.5);
-  return TSI_GANTT_TOP + g->lane * workers + BOTTOM;
+  return g->top + g->lane * workers + BOTTOM;
 }
 
 double tsi_gantt_wide(const tsi_gantt *g, double seconds) {
@@ -33,9 +35,9 @@ void tsi_gantt_rect(const tsi_gantt *g, const char *class, int worker, double st
 
 void tsi_gantt_lane(const tsi_gantt *g, int w, double busy) {
   const int every = (int)ceil(13 / g->lane);
-  const double y = TSI_GANTT_TOP + y_of(g, w) + g->bar / 2 + 4;
+  const double y = g->top + y_of(g, w) + g->bar / 2 + 4;
   fprintf(g->file, "<rect x=\"%d\" y=\"%.2f\" width=\"%d\" height=\"%.2f\" fill=\"" TSI_GANTT_IDLE "\"/>\n",
-          TSI_GANTT_LEFT, TSI_GANTT_TOP + y_of(g, w), PLOT, g->bar);
+          TSI_GANTT_LEFT, g->top + y_of(g, w), PLOT, g->bar);
   if (w % every != 0) return;
   fprintf(g->file,
           "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\">worker %d</text><text "
@@ -46,18 +48,19 @@ void tsi_gantt_lane(const tsi_gantt *g, int w, double busy) {
 void tsi_gantt_begin(const tsi_gantt *g) {
   const double height = g->lane * g->workers;
   const char *unit;
-  char label[32];
-  const double in_unit = tsi_svg_time_unit(g->seconds, &unit);
-  const tsi_axis axis = {0, g->seconds * in_unit, TSI_GANTT_LEFT, TSI_GANTT_LEFT + PLOT, false};
-  fprintf(g->file, "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#57606a\">busy</text>\n",
-          TSI_GANTT_LEFT + PLOT + 10, TSI_GANTT_TOP - 4);
-  snprintf(label, sizeof label, "time (%s)", unit);
-  tsi_svg_axis_x(g->file, &axis, TSI_GANTT_TOP + height, TSI_GANTT_TOP, label);
+  char name[32];
+  const double in_unit = tsi_axis_time_unit(g->seconds, &unit);
+  const tsi_axis axis = {
+      .to = g->seconds * in_unit, .begin = TSI_GANTT_LEFT, .end = TSI_GANTT_LEFT + PLOT, .id = "ticks"};
+  fprintf(g->file, "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" fill=\"#57606a\">busy</text>\n",
+          TSI_GANTT_LEFT + PLOT + 10, g->top - 4);
+  snprintf(name, sizeof name, "time (%s)", unit);
+  tsi_axis_x(g->file, &axis, g->top + height, g->top, name);
   fprintf(g->file,
-          "<svg id=\"time\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%.1f\" viewBox=\"0 0 %d %.1f\" "
+          "<svg id=\"time\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" viewBox=\"0 0 %d %.1f\" "
           "preserveAspectRatio=\"none\" data-most=\"%.9g\">\n<rect width=\"%d\" height=\"%.1f\" "
           "fill=\"#fff\" fill-opacity=\"0\"/>\n",
-          TSI_GANTT_LEFT, TSI_GANTT_TOP, PLOT, height, PLOT, height, axis.to, PLOT, height);
+          TSI_GANTT_LEFT, g->top, PLOT, height, PLOT, height, axis.to, PLOT, height);
   fputs("<style>#time rect { vector-effect: non-scaling-stroke }</style>\n", g->file);
 }
 
@@ -97,21 +100,26 @@ static void write_items(const tsi_gantt *g, const tsi_gantt_chart *chart) {
   fputs("</g>\n", g->file);
 }
 
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const tsi_gantt_chart *chart) {
+  tsi_legend legend = tsi_legend_begin(file, TSI_GANTT_LEFT, TSI_GANTT_LEGEND_RIGHT, TSI_GANTT_LEGEND);
+  for (int k = 0; k < chart->kinds; k++) tsi_legend_square(&legend, tsi_svg_colour[k], chart->kind_name[k]);
+  tsi_legend_square(&legend, TSI_GANTT_IDLE, "idle");
+  return legend.y;
+}
+
 bool tsi_gantt_write(const char *path, const tsi_gantt_chart *chart) {
   tsi_gantt g;
-  double x = TSI_GANTT_LEFT;
-  const double height = tsi_gantt_init(&g, chart->workers, chart->seconds);
+  const double height = tsi_gantt_init(&g, chart->workers, chart->seconds, write_legend(NULL, chart));
   g.file = fopen(path, "w");
   if (g.file == NULL) return false;
   tsi_svg_head(g.file, TSI_GANTT_WIDTH, height);
   fprintf(g.file, "<text x=\"%d\" y=\"32\" font-size=\"19\" font-weight=\"bold\">", TSI_GANTT_LEFT);
-  tsi_svg_text(g.file, chart->title, 120);
+  tsi_svg_text(g.file, chart->title, 80);
   fprintf(g.file, "</text>\n<text x=\"%d\" y=\"56\">", TSI_GANTT_LEFT);
   tsi_svg_text(g.file, chart->subtitle, 160);
   fputs("</text>\n", g.file);
-  for (int k = 0; k < chart->kinds; k++)
-    x = tsi_svg_legend(g.file, x, TSI_GANTT_LEGEND, tsi_svg_colour[k], chart->kind_name[k]);
-  tsi_svg_legend(g.file, x, TSI_GANTT_LEGEND, TSI_GANTT_IDLE, "idle");
+  (void)write_legend(g.file, chart);
   for (int w = 0; w < chart->workers; w++) tsi_gantt_lane(&g, w, busy_seconds(chart, w));
   tsi_gantt_begin(&g);
   write_items(&g, chart);

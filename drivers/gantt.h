@@ -11,8 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Pixels of the whole picture: where the plot begins and ends, and the base line of a legend. */
-enum { TSI_GANTT_WIDTH = 1200, TSI_GANTT_LEFT = 92, TSI_GANTT_TOP = 108, TSI_GANTT_LEGEND = 86 };
+/* Pixels of the whole picture: where the plot begins on its left, the base line of the legend's first row,
+ * and where that must end. */
+enum { TSI_GANTT_WIDTH = 1200, TSI_GANTT_LEFT = 92, TSI_GANTT_LEGEND = 86, TSI_GANTT_LEGEND_RIGHT = 1184 };
 #define TSI_GANTT_FRAME 2.5 /* what is narrower has no white frame */
 #define TSI_GANTT_IDLE "#eaeef2"
 
@@ -22,10 +23,12 @@ typedef struct tsi_gantt {
   double seconds;
   double lane, bar, gap; /* pixels from lane to lane, of a bar, and of the line below it */
   double scale;          /* pixels a second */
+  double top;            /* where the plot begins */
 } tsi_gantt;
 
-/* Everything but the file. Gives the height of the picture. */
-double tsi_gantt_init(tsi_gantt *g, int workers, double seconds);
+/* Everything but the file. legend_end: the base line of the last row of the legend. Gives the height of the
+ * picture. */
+double tsi_gantt_init(tsi_gantt *g, int workers, double seconds, double legend_end);
 /* The background of a worker's lane, and its name and share of the time, of which it was busy for `busy`
  * seconds. */
 void tsi_gantt_lane(const tsi_gantt *g, int worker, double busy);

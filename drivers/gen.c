@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "drivers/commands.h"
+#include "drivers/files.h"
 #include "drivers/report.h"
 
 static int list(void) {
@@ -21,7 +22,9 @@ static bool generate(tsi_session *s, int64_t k) {
   if (!tsi_session_check(s, tristar_matrix_generate(s->ts, kind, k, &s->matrix), kind)) return false;
   tristar_matrix_view(s->matrix, &s->view);
   snprintf(comment, sizeof comment, "tristar gen %s %" PRId64 " (TriStar %s)", kind, k, tristar_version());
-  if (!tsi_session_check(s, tristar_matrix_write(s->ts, path, &s->view, comment), path)) return false;
+  if (!tsi_session_check(s, tristar_matrix_write(s->ts, path, &s->view, comment), tsi_output_name(path)))
+    return false;
+  if (s->settings->to_stdout) return true;
   const int64_t *ptr = s->view.ptr;
   printf("%s: %s, %s stored entries, %s\n", path, tsi_text_many(s->view.rows, "row"),
          tsi_text_count(ptr[s->view.cols]), tsi_symmetry_text(s->view.symmetry));
@@ -36,8 +39,9 @@ int tsi_command_gen(const tsi_settings *settings) {
     return tsi_usage_error("gen", settings->operand[0] ? "no size K given" : "no KIND given");
   errno = 0;
   const long long k = strtoll(settings->operand[1], &end, 10);
-  if (*end != '\0' || end == settings->operand[1] || errno != 0 || k < 1)
+  if (*end != '\0' || end == settings->operand[1] || k < 1)
     return tsi_usage_error("gen", "size %s: not a positive integer", settings->operand[1]);
+  if (errno != 0) return tsi_usage_error("gen", "size %s: too large", settings->operand[1]);
   if (settings->out == NULL) return tsi_usage_error("gen", "--out FILE is missing");
   if (tsi_session_open(&session, settings, settings->operand[0])) generate(&session, k);
   return tsi_session_close(&session);

@@ -6,6 +6,7 @@
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/picture.h"
 #include "drivers/report.h"
 #include "drivers/tree.h"
 #include "runtime/predict.h"
@@ -35,7 +36,7 @@ static void count_widths(const tristar_tree_view *tree, histogram *h) {
 
 static void print_widths(const histogram *h) {
   static const char bar[] = "################################################";
-  puts("\nSupernodes by width: how many, and their share of the factor");
+  puts("\nSupernodes by width in columns: how many, and their share of the factor");
   for (int bin = 0; bin < h->bins; bin++) {
     char range[48];
     const int64_t low = bin == 0 ? 1 : ((int64_t)1 << (bin - 1)) + 1, high = (int64_t)1 << bin;
@@ -76,7 +77,7 @@ static void print_granularity(const tsi_session *s, const tristar_calibration *c
   if (c->source == TRISTAR_CALIBRATION_FILE) snprintf(from, sizeof from, "measured, %s", c->path);
   tsi_report("chunks", "of %s to %s%s", tsi_text_bytes(s->p.floor_bytes), tsi_text_bytes(s->p.ceiling_bytes),
              s->settings->chunk_bytes > 0 ? ", as asked for" : "");
-  tsi_report("", "a task costs %s, and while 16 of them pass, one core reads about %s", task,
+  tsi_report("", "a task costs %s; in the time of 16 tasks one core reads about %s", task,
              tsi_text_bytes(c->floor_bytes));
   tsi_report("", "(%s)", from);
   tsi_report_machine("machine", c);
@@ -98,13 +99,14 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
              tsi_text_bytes(s->p.critical_bytes), 100 * s->p.critical_bytes / stream,
              tsi_text_bytes(s->p.stream_bytes));
   tsi_report("", "%.1f %% of what is stored is padding", 100 * padding);
+  tsi_report_memory(s, bandwidth);
   print_granularity(s, c);
-  tsi_report("predicted", "%s for a solve: the %s", tsi_text_seconds(p.seconds),
-             p.path ? "heaviest path, read by one core" : "factor, read by all workers");
+  tsi_report("predicted", "%s for a solve: the time to read the %s", tsi_text_seconds(p.seconds),
+             p.path ? "heaviest path, by one core" : "factor, by all workers");
   tsi_report("", "assuming memory at the measured %.1f GB/s of 1 core, %.1f GB/s of %d", bandwidth->one,
              bandwidth->all, bandwidth->cores);
   if (s->p.tasks > 0)
-    tsi_report("", "and besides %.1f %% of the time for %s", 100 * p.task_share,
+    tsi_report("", "the cost of tasks comes on top: %.1f %% of the sum, for %s", 100 * p.task_share,
                tsi_text_many(s->p.tasks, "task"));
   print_widths(h);
 }
@@ -140,6 +142,8 @@ int tsi_command_info(const tsi_settings *settings) {
   if (settings->layout != NULL) return tsi_info_layout(settings);
   if (settings->nrhs > 0 || settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("info", "--nrhs, --algo, --map and --message-tree need --layout");
+  const int status = tsi_picture_check("info", "tree", settings->tree, false);
+  if (status != TSI_EXIT_OK) return status;
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
             tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
             tsi_session_plan(s, 1) &&
@@ -149,10 +153,9 @@ int tsi_command_info(const tsi_settings *settings) {
     count_widths(&tree, &h);
     if (settings->dot != NULL)
       ok = tsi_session_check(s, tristar_plan_write_dot(s->plan, settings->dot), settings->dot);
-    if (ok && settings->tree != NULL) ok = tsi_tree_draw(s, settings->tree);
+    if (ok && settings->tree != NULL) ok = tsi_tree_draw(s, settings->tree, NULL);
   }
-  if (ok && !(settings->json != NULL && strcmp(settings->json, "-") == 0))
-    print_report(s, &bandwidth, &calibration, &h);
+  if (ok && !settings->to_stdout) print_report(s, &bandwidth, &calibration, &h);
   tsi_json_write(s, make_json(s, &bandwidth, &calibration, &h));
   return tsi_session_close(s);
 }

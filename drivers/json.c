@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
+#include "drivers/bench_process.h"
 #include "drivers/console.h"
+#include "drivers/files.h"
 #include "drivers/report.h"
 
 void tsi_json_add_number(cJSON *object, const char *key, double value) {
@@ -31,6 +33,8 @@ static void add_factor(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "nnz_factor", (double)s->f.nnz_factor);
   tsi_json_add_number(object, "stored_factor", (double)s->f.stored_factor);
   tsi_json_add_number(object, "perturbed_pivots", (double)s->f.perturbed_pivots);
+  tsi_json_add_number(object, "smallest_pivot", s->f.smallest_pivot);
+  tsi_json_add_number(object, "largest_pivot", s->f.largest_pivot);
   tsi_json_add_number(object, "factor_bytes", (double)s->f.factor_bytes);
   tsi_json_add_number(object, "peak_factor_bytes", (double)s->f.peak_bytes);
   tsi_json_add_number(object, "factor_s", s->factor_s);
@@ -71,7 +75,7 @@ cJSON *tsi_json_status(const tsi_session *s) {
 }
 
 cJSON *tsi_json_session(const tsi_session *s) {
-  struct rusage usage;
+  tristar_memory_stats memory;
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "version", tristar_version());
   cJSON_AddStringToObject(object, "matrix", s->name);
@@ -88,8 +92,9 @@ cJSON *tsi_json_session(const tsi_session *s) {
   }
   if (s->factor != NULL) add_factor(s, object);
   if (s->plan != NULL) add_plan(s, object);
-  getrusage(RUSAGE_SELF, &usage);
-  tsi_json_add_number(object, "peak_rss_bytes", 1024.0 * (double)usage.ru_maxrss);
+  if (s->ts != NULL && tristar_memory(s->ts, &memory) == TRISTAR_OK)
+    tsi_json_add_number(object, "peak_library_bytes", (double)memory.peak_bytes);
+  tsi_json_add_number(object, "peak_rss_bytes", tsi_process_peak(getpid()));
   return object;
 }
 
@@ -150,25 +155,24 @@ void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
 }
 
 static bool write_text(tsi_session *s, const char *path, const char *text) {
-  FILE *file = fopen(path, "w");
+  FILE *file = tsi_output_open(path);
   bool ok = file != NULL;
   if (ok) {
     ok = fprintf(file, "%s\n", text) > 0;
     if (fclose(file) != 0) ok = false;
   }
-  return ok || tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  return ok ||
+         tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", tsi_output_name(path), strerror(errno));
 }
 
 bool tsi_json_write(tsi_session *s, cJSON *object) {
   bool ok = true;
   const char *path = s->settings->json;
   char *text = path != NULL ? cJSON_Print(object) : NULL;
+  tsi_console_clear();
   if (path != NULL && text == NULL)
     ok = tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for JSON");
-  else if (path != NULL && strcmp(path, "-") == 0) {
-    tsi_console_clear();
-    ok = puts(text) >= 0;
-  } else if (path != NULL)
+  else if (path != NULL)
     ok = write_text(s, path, text);
   cJSON_free(text);
   cJSON_Delete(object);

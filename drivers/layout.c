@@ -1,5 +1,6 @@
 /* `tristar info MATRIX --layout PXxPYxPZ`: what the processes of a distributed solve would send and hold,
  * from the analysis alone. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,35 @@ int tsi_layout_read(const char *command, const tsi_settings *settings, bool quie
   return quiet ? TSI_EXIT_USAGE : tsi_usage_error(command, "%s", wrong);
 }
 
+/* What a task costs beside its message. */
+#define TASK_SECONDS 4e-6
+
+static double predicted_seconds(const tristar_traffic *t, double bytes_per_second, double message) {
+  return 2 * t->factor_bytes.max / bytes_per_second +
+         (message + TASK_SECONDS) * (t->all.sent.max + t->all.received.max) / 2 +
+         t->all.sent_bytes.max / bytes_per_second;
+}
+
+bool tsi_layout_choose(tsi_session *s, int processes, int64_t nrhs, double bytes_per_second, double message,
+                       tristar_layout *best, double *seconds) {
+  tristar_layout candidate = *best;
+  *seconds = INFINITY;
+  for (candidate.pz = 1; candidate.pz <= (s->leaf_parts > 1 ? s->leaf_parts : 1); candidate.pz *= 2)
+    for (candidate.px = 1; candidate.px * candidate.pz <= processes; candidate.px++) {
+      tristar_traffic traffic;
+      candidate.py = processes / candidate.px / candidate.pz;
+      if (candidate.px * candidate.py * candidate.pz != processes) continue;
+      if (s->settings->algo == 2 && candidate.pz > 1) continue;
+      if (!tsi_session_check(s, tristar_layout_traffic(s->analysis, &candidate, nrhs, &traffic), s->name))
+        return false;
+      const double predicted = predicted_seconds(&traffic, bytes_per_second, message);
+      if (predicted >= *seconds) continue;
+      *seconds = predicted;
+      *best = candidate;
+    }
+  return true;
+}
+
 static void print_row(const char *label, const tristar_range *messages, const tristar_range *bytes) {
   printf("  %-10s %9.0f %11.1f %9.0f   %9s %9s %9s   %9s\n", label, messages->min, messages->mean,
          messages->max, tsi_text_bytes(bytes->min), tsi_text_bytes(bytes->mean), tsi_text_bytes(bytes->max),
@@ -84,10 +114,10 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
              algorithm_names[given(s->settings->algo)], map_names[layout->map], tree_names[layout->tree]);
   tsi_report("", "%s, %s of them spread over a grid; %s between grids", tsi_text_many(t->chunks, "chunk"),
              tsi_text_count(t->spread_chunks), tsi_text_many(t->grid_steps, "step"));
-  tsi_report("", "%s to %s of a triangular factor for each process, %s in the mean: balance %.2f",
+  tsi_report("", "each process holds %s to %s of a triangular factor, %s on average: balance %.2f",
              tsi_text_bytes(t->factor_bytes.min), tsi_text_bytes(t->factor_bytes.max),
              tsi_text_bytes(t->factor_bytes.mean), t->balance);
-  printf("\nSent by a process in a solve with %s\n", tsi_text_many(nrhs, "right-hand side"));
+  printf("\nWhat a process sends in a solve with %s\n", tsi_text_many(nrhs, "right-hand side"));
   printf("  %-10s %9s %11s %9s   %9s %9s %9s   %9s\n", "", "messages:", "", "", "bytes:", "", "", "");
   printf("  %-10s %9s %11s %9s   %9s %9s %9s   %9s\n", "", "least", "mean", "most", "least", "mean", "most",
          "of all");
@@ -138,15 +168,15 @@ int tsi_info_layout(const tsi_settings *settings) {
   const int64_t nrhs = settings->nrhs > 0 ? settings->nrhs : 1;
   const int status = tsi_layout_read("info", settings, false, &layout);
   if (status != TSI_EXIT_OK) return status;
-  if (layout.px == 0) return tsi_usage_error("info", "--layout auto: of `tristar solve` under mpiexec only");
+  if (layout.px == 0)
+    return tsi_usage_error("info", "--layout auto works with `tristar solve` under mpiexec only");
   if (settings->tree != NULL || settings->dot != NULL)
-    return tsi_usage_error("info", "--tree and --dot do not go together with --layout");
+    return tsi_usage_error("info", "--tree and --dot cannot be combined with --layout");
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
   s->leaf_parts = layout.pz;
   ok = ok && tsi_session_analyze(s) &&
        tsi_session_check(s, tristar_layout_traffic(s->analysis, &layout, nrhs, &traffic), s->name);
-  if (ok && !(settings->json != NULL && strcmp(settings->json, "-") == 0))
-    print_report(s, &layout, nrhs, &traffic);
+  if (ok && !settings->to_stdout) print_report(s, &layout, nrhs, &traffic);
   tsi_json_write(s, make_json(s, &layout, nrhs, &traffic));
   return tsi_session_close(s);
 }

@@ -8,137 +8,174 @@
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/environment.h"
+#include "drivers/wrap.h"
 #include "tristar.h"
 
 #define MATRIX_TEXT                                                                                          \
-  "MATRIX is a Matrix Market, Harwell-Boeing or Rutherford-Boeing file, plain or compressed by gzip, or\n"   \
-  "gen:KIND:K, a model problem of size K (the kinds: tristar gen --list).\n"
+  "MATRIX is a Matrix Market, Harwell-Boeing or Rutherford-Boeing file, plain or compressed by gzip; or - "  \
+  "for standard input; or gen:KIND:K, a model problem of size K (tristar gen --list lists the kinds).\n"
+#define MATRIX_OF_BENCH                                                                                      \
+  "MATRIX is a Matrix Market, Harwell-Boeing or Rutherford-Boeing file, plain or compressed by gzip; or "    \
+  "gen:KIND:K, a model problem of size K (tristar gen --list lists the kinds).\n"
+
+static const tsi_word pictures[] = {
+    {"gantt", "workers x time: each task of a solve, the critical path, idle time"},
+    {"dag", "the steps of a solve, level by level; areas are bytes"},
+    {"levels", "time and number of steps of each level of that graph"},
+    {"roofline",
+     "GF/s of the sweeps against flops per byte, for 1, 4, 16 and 64 right-hand sides, with the read "
+     "bandwidth and DGEMM of this machine"},
+    {"rhs",
+     "time of a solve, and for each right-hand side, with 1 to 64 right-hand sides, and the limits that read "
+     "bandwidth and DGEMM set"},
+    {"reuse",
+     "time in all against the number of solves with one factorization; with --from those of other solvers "
+     "too, and from how many solves on TriStar takes less"},
+    {"scaling", "time of a solve with 1, 2, 4, ... workers, and a prediction for 1 to 64 processes"},
+    {"refinement", "backward error after each correction and each iteration of FGMRES"},
+    {"memory", "memory of the library, and of the process, during analysis, factorization, plan and solves"},
+    {"communication", "messages and bytes from process to process in a solve with --layout"},
+    {"spy", "where the entries of the factor are, by chunk, or by process of --layout"},
+    {"tree",
+     "each supernode as a rectangle below its parent; areas are bytes of factor, colours tell chunks apart"},
+    {NULL, NULL}};
 
 static const tsi_command commands[] = {
     {TSI_SOLVE, "solve", "MATRIX", "Solves A X = B, A^T X = B or A^H X = B",
      MATRIX_TEXT
      "\n"
-     "Analyzes and factors A, records the plan of a solve, solves, refines, and tells times and "
-     "accuracy. Without\n"
-     "--rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + "
-     "1442695040888963407 mod\n"
-     "2^64, starting from s = 1, column after column; in complex types real and imaginary part of "
-     "each entry in turn.\n"
-     "The exit status is 1 if A is singular or X not accurate.\n"
+     "Analyzes and factors A, records the plan of a solve, solves, refines, and reports times and accuracy. "
+     "Without --rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + "
+     "1442695040888963407 mod 2^64, starting from s = 1, column after column; in complex types real and "
+     "imaginary part of each entry in turn. The exit status is 1 if A is singular or X not accurate.\n"
      "\n"
-     "Under mpiexec, --layout PXxPYxPZ spreads the factor over PX * PY * PZ processes: PZ grids, each for a "
-     "leaf of "
-     "the\n"
-     "separator tree and its ancestors. The report then tells for all processes where their time went and "
-     "what they "
-     "sent.\n",
-     1, tsi_command_solve},
-    {TSI_INFO, "info", "MATRIX", "Tells what a solve with a matrix consists of",
-     MATRIX_TEXT "\n"
-                 "Analyzes and factors the matrix and records a plan, but does not solve. Tells fill, "
-                 "supernodes, chunks, the\n"
-                 "shape of the task graph, and the time that a solve should take on this machine, whose read "
-                 "bandwidth it\n"
-                 "measures.\n",
-     1, tsi_command_info},
-    {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
-     "Measures what a StarPU task costs and how fast memory is read, tells the caches, and keeps the figures "
-     "in the\n"
-     "file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, STARPU_HOME or "
-     "HOME, the first\n"
-     "that is set. Later runs cut factors into chunks by these figures (other chunks: results with other "
-     "roundings), and\n"
-     "`tristar info` tells them. Best run on an idle machine.\n",
-     0, tsi_command_calibrate},
-    {TSI_ENV, "env", "", "Tells environment variables, and what StarPU has here",
-     "Lists the environment variables of TriStar and those of StarPU, the BLAS and MPI that matter most: "
-     "value, "
-     "default,\n"
-     "meaning. Starts StarPU and tells its version, workers, the cores that they are bound to, and its "
-     "schedulers. Warns\n"
-     "of what cannot be meant. The exit status is 1 if StarPU does not start or has no CPU worker.\n",
-     0, tsi_command_env},
-    {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
-     "The kinds, and what the size K means for them: tristar gen --list.\n", 2, tsi_command_gen},
-    {TSI_PLOT, "plot", "MATRIX",
-     "Draws a solve: its tasks in time, their graph, the factor, its assembly tree",
-     MATRIX_TEXT "\n"
-                 "gantt     workers x time: each task of a solve, the critical path, idle time\n"
-                 "dag       the steps of a solve, level by level; areas are bytes\n"
-                 "levels    time and number of steps of each level of that graph\n"
-                 "roofline  GF/s of the sweeps against flops per byte, for 1, 4, 16 and 64 right-hand sides, "
-                 "with the read\n"
-                 "          bandwidth and DGEMM of this machine\n"
-                 "spy       where the entries of the factor are, by chunk, or by process of --layout\n"
-                 "tree      each supernode as a rectangle below its parent; areas are bytes of factor, "
-                 "colours tell chunks\n"
-                 "          apart. tristar plot tree MATRIX is the same\n",
-     2, tsi_command_plot},
-    {TSI_BENCH, "bench", "MATRIX...", "Compares the solve phase with that of other solvers",
+     "In a file of plain text for --rhs each line is a row of B. Where the precision is complex, two numbers "
+     "are one entry: its real and its imaginary part.\n"
+     "\n"
+     "Under mpiexec, --layout PXxPYxPZ spreads the factor over PX * PY * PZ processes: PZ grids of PX * PY "
+     "processes, each for a leaf of the separator tree and the ancestors of that leaf. The report then "
+     "shows for all processes how they spent their time and what they sent.\n",
+     NULL, 1, tsi_command_solve},
+    {TSI_INFO, "info", "MATRIX", "Shows what a solve with a matrix consists of",
      MATRIX_TEXT
      "\n"
-     "Every contender runs in a process of its own, in turn, round by round, in double precision "
-     "and without\n"
-     "refinement in its time: TriStar with each number of workers and each scheduler; the peers "
-     "CHOLMOD, UMFPACK,\n"
-     "SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the "
-     "fastest setting counts.\n"
+     "Analyzes and factors the matrix and records a plan, but does not solve. Reports fill, supernodes, "
+     "chunks, the shape of the task graph, and the time that a solve should take on this machine, whose "
+     "read bandwidth it measures.\n",
+     NULL, 1, tsi_command_info},
+    {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
+     "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
+     "figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, "
+     "STARPU_HOME or HOME, the first of them that is set. Later runs choose the sizes of chunks by these "
+     "figures, and `tristar info` shows them. Other chunks give results with other roundings.\n"
      "\n"
-     "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all "
-     "cores can read; above\n"
-     "100 % the factor stays in the caches. outside: share of the time of StarPU's workers that is not "
-     "spent in kernels.\n"
-     "DGEMM, tall: GF/s as a share of DGEMM's, with square matrices and with as many columns as "
-     "right-hand sides. Both\n"
-     "are measured in the same rounds, with the largest number of workers. error: componentwise backward "
-     "error after so\n"
-     "many steps of refinement.\n"
+     "Run it while nothing else runs: it notices load, measures again, and warns if the figures still "
+     "cannot be trusted.\n",
+     NULL, 0, tsi_command_calibrate},
+    {TSI_ENV, "env", "", "Lists environment variables, and what StarPU has here",
+     "Lists the environment variables of TriStar, and those of StarPU, the BLAS and MPI that matter most: "
+     "value, default, meaning. Starts StarPU and lists its version, its workers, the cores that they are "
+     "bound to, and its schedulers. Warns of settings that have no effect, an effect that is hardly "
+     "intended, or make StarPU abort. The exit status is 1 if StarPU cannot start or has no CPU worker.\n",
+     NULL, 0, tsi_command_env},
+    {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
+     "tristar gen --list lists the kinds, and what the size K means for each of them.\n", NULL, 2,
+     tsi_command_gen},
+    {TSI_PLOT, "plot", "MATRIX", "Draws a solve: its tasks and their graph, the factor, what it costs",
+     MATRIX_TEXT "\n"
+                 "tristar plot PICTURE MATRIX --out FILE and tristar plot MATRIX --what PICTURE --out FILE "
+                 "are the same. With --from a MATRIX may be left out, if the file has only one.\n",
+     pictures, 2, tsi_command_plot},
+    {TSI_BENCH, "bench", "MATRIX...", "Compares the solve phase with that of other solvers",
+     MATRIX_OF_BENCH
      "\n"
-     "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, "
-     "without it, beside this\n"
-     "program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest number of "
-     "workers and are\n"
-     "told in a table of their own, and so are several schedulers. A LIST has commas. A contender that fails "
-     "is told in its row; the\n"
-     "exit status is 1 if no TriStar solved.\n",
-     INT_MAX, tsi_command_bench},
+     "Every contender runs in a process of its own, in turn, round by round, in double precision and without "
+     "refinement in its time: TriStar with each number of workers and each scheduler; the peers CHOLMOD, "
+     "UMFPACK, SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the fastest "
+     "setting counts.\n"
+     "\n"
+     "Between its turns a contender is halted. It keeps its factors for the next round, as far as memory "
+     "allows: --fresh starts it anew in each round. One that exceeds --limit takes part no more.\n"
+     "\n"
+     "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all cores can "
+     "read; above 100 % the factor stays in the caches. outside: share of the time of StarPU's workers that "
+     "is not spent in kernels. DGEMM, tall: GF/s as a share of DGEMM's, with square matrices and with as "
+     "many columns as right-hand sides. Both are measured in the same rounds, with the largest number of "
+     "workers. error: componentwise backward error after so many steps of refinement.\n"
+     "\n"
+     "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, without it, "
+     "beside this program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest "
+     "number of workers and have a table of their own, and so have several schedulers. A LIST has commas. "
+     "The row of a contender that fails says why; the exit status is 1 if no TriStar solved.\n",
+     NULL, INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
+#define STARTS_STARPU (TSI_SOLVE | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT)
 
-static void print_help(void) {
+static int print_help(void) {
+  enum { INDENT = 23 };
   const char *name, *description;
   printf("usage: tristar SUBCOMMAND ... [OPTION...]\n\n"
          "Sparse triangular solves as a task graph on StarPU: factor once, solve again and again.\n\n"
          "Subcommands\n");
   for (size_t k = 0; k < COMMANDS; k++) printf("  %-9s %s\n", commands[k].name, commands[k].summary);
-  printf("\n  tristar SUBCOMMAND --help tells the options of each; tristar --version the version.\n\n"
-         "Environment\n"
-         "  STARPU_NCPU          CPU workers (default: all cores)\n"
-         "  STARPU_SCHED         scheduler: lws (the default), eager, prio, dmda, ...\n");
+  printf("\n  tristar help SUBCOMMAND, or tristar SUBCOMMAND --help, lists the options of each,\n"
+         "  tristar version prints the version.\n\n"
+         "Environment\n");
+  tsi_wrap_entry("STARPU_NCPU", "CPU workers (default: all cores)", INDENT);
+  tsi_wrap_entry("STARPU_SCHED", "scheduler: lws (the default), eager, prio, dmda, ...", INDENT);
   for (int k = 0; tristar_variable(k, &name, NULL, &description); k++)
-    printf("  %-20s %s\n", name, description);
-  printf("\n  tristar env tells their values and defaults, and more of StarPU's.\n\n"
+    tsi_wrap_entry(name, description, INDENT);
+  printf("\n  tristar env shows their values and defaults, and more variables.\n\n"
          "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
+  return TSI_EXIT_OK;
+}
+
+static int print_version(void) {
+  printf("tristar %s\n", tristar_version());
+  return TSI_EXIT_OK;
+}
+
+/* NULL: none is named so, and a message has been printed. */
+static const tsi_command *find_command(const char *name) {
+  for (size_t k = 0; k < COMMANDS; k++)
+    if (strcmp(name, commands[k].name) == 0) return &commands[k];
+  (void)tsi_usage_error(NULL, "unknown %s '%s'", *name == '-' ? "option" : "subcommand", name);
+  return NULL;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c) {
+  return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+/* `tristar help [SUBCOMMAND]`, `tristar version` and their options. */
+static int help(int argc, char **argv) {
+  const bool version = is_one_of(argv[1], "version", "--version", "-V");
+  const int most = strcmp(argv[1], "help") == 0 ? 3 : 2;
+  if (argc > most) return tsi_usage_error(NULL, "one word too many: %s", argv[most]);
+  if (version) return print_version();
+  if (argc == 2 || is_one_of(argv[2], "help", "--help", "-h")) return print_help();
+  if (is_one_of(argv[2], "version", "--version", "-V")) return print_version();
+  const tsi_command *command = find_command(argv[2]);
+  if (command == NULL) return TSI_EXIT_USAGE;
+  tsi_options_help(command);
+  return TSI_EXIT_OK;
 }
 
 static int run(int argc, char **argv) {
   tsi_settings settings;
   int status;
   if (argc < 2) return tsi_usage_error(NULL, "no subcommand given");
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-    print_help();
-    return TSI_EXIT_OK;
-  }
-  if (strcmp(argv[1], "--version") == 0) {
-    printf("tristar %s\n", tristar_version());
-    return TSI_EXIT_OK;
-  }
-  for (size_t k = 0; k < COMMANDS; k++)
-    if (strcmp(argv[1], commands[k].name) == 0)
-      return tsi_options_parse(&commands[k], argc - 1, argv + 1, &settings, &status)
-                 ? commands[k].run(&settings)
-                 : status;
-  return tsi_usage_error(NULL, "unknown %s '%s'", argv[1][0] == '-' ? "option" : "subcommand", argv[1]);
+  if (is_one_of(argv[1], "help", "--help", "-h") || is_one_of(argv[1], "version", "--version", "-V"))
+    return help(argc, argv);
+  const tsi_command *command = find_command(argv[1]);
+  if (command == NULL) return TSI_EXIT_USAGE;
+  if (!tsi_options_parse(command, argc - 1, argv + 1, &settings, &status)) return status;
+  if (command->bit != TSI_ENV) tsi_environment_restart(argv);              /* env shows what is */
+  const bool counts = command->bit == TSI_INFO && settings.layout != NULL; /* without StarPU */
+  if (command->bit & STARTS_STARPU && !counts) tsi_environment_prepare(&settings);
+  return command->run(&settings);
 }
 
 int main(int argc, char **argv) {

@@ -12,15 +12,20 @@
 #include <string.h>
 
 #include "drivers/console.h"
+#include "drivers/files.h"
 #include "drivers/variant.h"
+#include "drivers/wrap.h"
 
 typedef enum option_kind {
-  FLAG,   /* bool */
-  TEXT,   /* const char * */
-  NUMBER, /* int64_t from minimum to maximum */
-  REAL,   /* double, not negative */
-  CHOICE, /* int: the number of the word in `choices` */
-  VARIANT /* const char *: words of variant.h */
+  FLAG,     /* bool */
+  TEXT,     /* const char * */
+  INPUT,    /* const char *: a file to be read */
+  OUTPUT,   /* const char *: a file to be written */
+  NUMBER,   /* int64_t from minimum to maximum */
+  REAL,     /* double, not negative */
+  CHOICE,   /* int: the number of the word in `choices` */
+  VARIANT,  /* const char *: words of variant.h */
+  SCHEDULER /* const char *: one that StarPU has */
 } option_kind;
 
 typedef struct option_row {
@@ -29,7 +34,7 @@ typedef struct option_row {
   size_t offset; /* of its field in tsi_settings */
   unsigned commands;
   const char *value; /* what the help calls the value */
-  const char *help;
+  const char *help;  /* NULL: an older word for another row, which the help does not tell */
   int64_t minimum, maximum;
   const char *const
       *choices; /* NULL-terminated; enumerators of tristar.h that count from 0: in their order */
@@ -38,6 +43,7 @@ typedef struct option_row {
 static const char *const methods[] = {"auto", "llt", "lu", "ldlt", NULL};
 static const char *const orderings[] = {"metis", "natural", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
+static const char *const singulars[] = {"refuse", "perturb", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const ops[] = {"N", "T", "C", NULL};
 static const char *const algorithms[] = {"new", "baseline", "2d", NULL};
@@ -46,7 +52,9 @@ static const char *const trees[] = {"binary", "flat", NULL};
 static const char *const transports[] = {"auto", "direct", "starpu_mpi", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
-static const char *const pictures[] = {"gantt", "dag", "spy", "roofline", "levels", "tree", NULL};
+static const char *const pictures[] = {"gantt",  "dag",     "spy",   "roofline",   "levels",
+                                       "tree",   "rhs",     "reuse", "refinement", "communication",
+                                       "memory", "scaling", NULL};
 
 #define FIELD(name) offsetof(tsi_settings, name)
 #define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
@@ -54,41 +62,45 @@ static const char *const pictures[] = {"gantt", "dag", "spy", "roofline", "level
 
 /* clang-format off */
 static const option_row rows[] = {
-  {"rhs", TEXT, FIELD(rhs), TSI_SOLVE, "FILE", "right-hand sides, a Matrix Market file (default: pseudo-random)", 0, 0, NULL},
-  {"rows", TEXT, FIELD(rows), TSI_SOLVE, "FILE", "only these rows of X, numbered from 1 (white space between them)", 0, 0, NULL},
-  {"nrhs", NUMBER, FIELD(nrhs), TSI_SOLVE, "N", "pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
-  {"nrhs", NUMBER, FIELD(nrhs), TSI_INFO, "N", "--layout: right-hand sides (default 1)", 1, 1000000, NULL},
-  {"what", CHOICE, FIELD(what), TSI_PLOT, "gantt|dag|spy|roofline|levels|tree", "what to draw: see above", 0, 0, pictures},
-  {"nrhs", NUMBER, FIELD(nrhs), TSI_PLOT, "N", "gantt, dag, levels: pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
-  {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "take the graph Laplacian of the pattern plus the identity instead", 0, 0, NULL},
-  {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or double (default: d or z); sd, cz: single factors, double solution", 0, 0, precisions},
+  {"rhs", INPUT, FIELD(rhs), TSI_SOLVE, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
+  {"rows", INPUT, FIELD(rows), TSI_SOLVE, "FILE", "compute only the rows of X that this file names by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
+  {"nrhs", NUMBER, FIELD(nrhs), TSI_SOLVE, "N", "number of pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
+  {"nrhs", NUMBER, FIELD(nrhs), TSI_INFO, "N", "with --layout: number of right-hand sides (default 1)", 1, 1000000, NULL},
+  {"what", CHOICE, FIELD(what), TSI_PLOT, "PICTURE", "what to draw: one of the pictures above", 0, 0, pictures},
+  {"repeat", NUMBER, FIELD(repeat), TSI_PLOT, "N", "time N solves, after one that is not timed, and draw the median (default 9)", 1, 1000, NULL},
+  {"nrhs", NUMBER, FIELD(nrhs), TSI_PLOT, "N", "number of pseudo-random right-hand sides (default 1); reuse: of the case in --from", 1, 1000000, NULL},
+  {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
+  {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or complex double (default: d or z, as the file has it); sd and cz: factors in single, solution in double precision", 0, 0, precisions},
   {"op", CHOICE, FIELD(op), TSI_SOLVE | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
-  {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (auto: Cholesky or L D L^T if symmetric, else LU)", 0, 0, methods},
-  {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (metis: nested dissection)", 0, 0, orderings},
-  {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal (L D L^T: near it)", 0, 0, matchings},
-  {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "StarPU tasks; serial: one thread, no StarPU", 0, 0, engines},
-  {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "which legal order --engine serial takes (0: the natural one)", 0, UINT32_MAX, NULL},
-  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_CALIBRATE | TSI_ENV, "N", "StarPU CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
-  {"sched", TEXT, FIELD(scheduler), TSI_SOLVE | TSI_PLOT, "NAME", "scheduler of StarPU (default: STARPU_SCHED, or lws)", 0, 0, NULL},
-  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "largest chunk, single panels excepted (default: by the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
-  {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO | TSI_PLOT, "WORD[+WORD...]", "solve in another way, to compare: see below", 0, 0, NULL},
-  {"layout", TEXT, FIELD(layout), TSI_INFO, "PXxPYxPZ", "count the messages of a solve on so many processes instead, without factorization", 0, 0, NULL},
-  {"layout", TEXT, FIELD(layout), TSI_SOLVE, "PXxPYxPZ|auto", "under mpiexec: spread the factor over so many processes", 0, 0, NULL},
-  {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy: colour the factor by the process that owns it, without factorization", 0, 0, NULL},
-  {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT, "new|baseline|2d", "--layout: one exchange between grids; one a level; a single grid, PZ = 1", 0, 0, algorithms},
-  {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT, "subtree|cyclic", "--layout: balanced subtrees whole on a process, or all panels spread", 0, 0, maps},
-  {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", "--layout: the way of broadcasts and reductions in a grid", 0, 0, trees},
-  {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi", "--layout: the way of messages (auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
-  {"svg", TEXT, FIELD(svg), TSI_SOLVE, "FILE", "--layout: draw where the time of each process went (SVG)", 0, 0, NULL},
-  {"message-tree", CHOICE, FIELD(message_tree), TSI_INFO, "binary|flat", "--layout: the way of broadcasts and reductions in a grid", 0, 0, trees},
-  {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of refinement (default 5; 0 only measures)", 0, 1000, NULL},
-  {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of x is larger (default 1e-12; s, c: 1e-5)", 0, 0, NULL},
-  {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition (done anyway if pivots were perturbed)", 0, 0, NULL},
-  {"forward-error", FLAG, FIELD(forward_error), TSI_SOLVE, NULL, "bound the forward error of x (about 5 solves more)", 0, 0, NULL},
-  {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "time N solves after a warm-up, tell the median (default 1)", 1, 1000000, NULL},
-  {"in-flight", NUMBER, FIELD(in_flight), TSI_SOLVE, "N", "keep N of the timed solves in flight, tell how many there are a second (default 1)", 1, 1000, NULL},
-  {"checksum", FLAG, FIELD(checksum), TSI_SOLVE, NULL, "print a checksum of the bits of x, before refinement", 0, 0, NULL},
-  {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth, tell which share of it is reached; profile StarPU", 0, 0, NULL},
+  {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
+  {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (default metis: nested dissection; natural: as in the file)", 0, 0, orderings},
+  {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
+  {"singular", CHOICE, FIELD(singular), MATRIX, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems want it (default refuse)", 0, 0, singulars},
+  {"engine", CHOICE, FIELD(engine), MATRIX, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
+  {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which of the legal orders of the steps to take (default 0: the natural one)", 0, UINT32_MAX, NULL},
+  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_CALIBRATE | TSI_ENV, "N", "number of StarPU's CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
+  {"sched", SCHEDULER, FIELD(scheduler), TSI_SOLVE | TSI_PLOT, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},
+  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX, "N", "most bytes of a chunk, unless it is a single panel (default: by the size of the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
+  {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO | TSI_PLOT, "WORD[+WORD...]", "solve in another way, for comparison: see the variants below", 0, 0, NULL},
+  {"layout", TEXT, FIELD(layout), TSI_INFO, "PXxPYxPZ", "count the messages of a solve on so many processes, from the analysis alone", 0, 0, NULL},
+  {"layout", TEXT, FIELD(layout), TSI_SOLVE, "PXxPYxPZ|auto", "under mpiexec: spread the factor over so many processes; auto: in the way with the least predicted time", 0, 0, NULL},
+  {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy, communication: of a solve on so many processes, from the analysis alone", 0, 0, NULL},
+  {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; -: standard input", 0, 0, NULL},
+  {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT, "new|baseline|2d", "with --layout: grids exchange sums once (new, the default) or at every level of the separator tree (baseline); 2d: there is one grid, PZ = 1", 0, 0, algorithms},
+  {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT, "subtree|cyclic", "with --layout: balanced subtrees stay whole on a process (subtree, the default), or all panels are spread (cyclic)", 0, 0, maps},
+  {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", NULL, 0, 0, trees},
+  {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi", "with --layout: what carries the messages (default auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
+  {"svg", OUTPUT, FIELD(svg), TSI_SOLVE, "FILE", "with --layout: draw how each process spent its time (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
+  {"message-tree", CHOICE, FIELD(message_tree), TSI_INFO | TSI_SOLVE | TSI_PLOT, "binary|flat", "with --layout: the shape of the trees along which a grid broadcasts and sums (default binary)", 0, 0, trees},
+  {"refine", NUMBER, FIELD(refine), TSI_PLOT, "N", "refinement: at most N corrections before FGMRES (default 5)", 0, 1000, NULL},
+  {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of iterative refinement (default 5; 0: only measure the error)", 0, 1000, NULL},
+  {"tolerance", REAL, FIELD(tolerance), TSI_SOLVE, "T", "fail if the backward error of X is larger (default 1e-12; in single precision 1e-5)", 0, 0, NULL},
+  {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition number; done without being asked if pivots were perturbed", 0, 0, NULL},
+  {"forward-error", FLAG, FIELD(forward_error), TSI_SOLVE, NULL, "compute a bound of the error of X itself, which takes about 5 more solves", 0, 0, NULL},
+  {"repeat", NUMBER, FIELD(repeat), TSI_SOLVE, "N", "time N solves, after one that is not timed, and report the median (default 1)", 1, 1000000, NULL},
+  {"in-flight", NUMBER, FIELD(in_flight), TSI_SOLVE, "N", "keep N of the timed solves in flight, and report how many of them end in a second (default 1)", 1, 1000, NULL},
+  {"checksum", FLAG, FIELD(checksum), TSI_SOLVE, NULL, "print a checksum of the bits of X before refinement", 0, 0, NULL},
+  {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth and report the share of it that the solve reaches; report what StarPU's workers did", 0, 0, NULL},
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
   {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
   {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU; all: each of them, with all cores (default lws)", 0, 0, NULL},
@@ -96,24 +108,28 @@ static const option_row rows[] = {
   {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
   {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5)", 1, 1000, NULL},
   {"repeat", NUMBER, FIELD(repeat), TSI_BENCH, "N", "timed solves of a run, after a warm-up (default 11)", 1, 1000000, NULL},
+  {"limit", NUMBER, FIELD(limit), TSI_BENCH, "N", "seconds that a contender may take for a table (default 600; 0: any)", 0, 1000000000, NULL},
+  {"fresh", FLAG, FIELD(fresh), TSI_BENCH, NULL, "analyze and factor again in each round (default: once)", 0, 0, NULL},
   {"reuse", FLAG, FIELD(reuse), TSI_BENCH, NULL, "tell the time of 1, 10, 1000 solves with analysis and factorization", 0, 0, NULL},
-  {"svg", TEXT, FIELD(svg), TSI_BENCH, "FILE", "draw the tables (SVG)", 0, 0, NULL},
-  {"json", TEXT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},
+  {"svg", OUTPUT, FIELD(svg), TSI_BENCH, "FILE", "draw the tables (.svg, .html, .png, .pdf)", 0, 0, NULL},
+  {"json", OUTPUT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},
   {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
-  {"tree", TEXT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (SVG)", 0, 0, NULL},
-  {"dot", TEXT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of the solve (Graphviz)", 0, 0, NULL},
-  {"out", TEXT, FIELD(out), TSI_SOLVE, "FILE", "write x, a Matrix Market array file (.gz compresses)", 0, 0, NULL},
-  {"out", TEXT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market (.gz compresses)", 0, 0, NULL},
-  {"out", TEXT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg, or .html, which zooms and tells what is under the pointer", 0, 0, NULL},
-  {"json", TEXT, FIELD(json), TSI_SOLVE | TSI_INFO | TSI_CALIBRATE | TSI_ENV, "FILE", "write all figures as JSON; -: to stdout instead of the report", 0, 0, NULL},
+  {"tree", OUTPUT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
+  {"dot", OUTPUT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of a solve (Graphviz); -: to standard output", 0, 0, NULL},
+  {"on-demand", FLAG, FIELD(on_demand), TSI_SOLVE, NULL, "with --json -: solve again for each line on standard input", 0, 0, NULL},
+  {"out", OUTPUT, FIELD(out), TSI_SOLVE, "FILE", "write X, a Matrix Market array file, compressed if the name ends in .gz; -: to standard output", 0, 0, NULL},
+  {"out", OUTPUT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market, compressed if the name ends in .gz; -: standard output", 0, 0, NULL},
+  {"out", OUTPUT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg; .html, a page that zooms and describes what is under the pointer; .png, .pdf (with librsvg); -: SVG to standard output", 0, 0, NULL},
+  {"json", OUTPUT, FIELD(json), TSI_SOLVE | TSI_INFO | TSI_CALIBRATE | TSI_ENV, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
+  {"json", OUTPUT, FIELD(json), TSI_PLOT, "FILE", "write the figures behind the picture as JSON; -: to standard output", 0, 0, NULL},
   {"verbose", FLAG, FIELD(verbose), ALL, NULL, "tell more, on standard error", 0, 0, NULL},
-  {"help", FLAG, SIZE_MAX, ALL, NULL, "this text", 0, 0, NULL},
+  {"help", FLAG, SIZE_MAX, ALL, NULL, "print this text", 0, 0, NULL},
 };
 /* clang-format on */
 #define ROWS (sizeof rows / sizeof rows[0])
 
 int tsi_usage_error(const char *command, const char *format, ...) {
-  char text[512];
+  char text[768];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
@@ -123,20 +139,31 @@ int tsi_usage_error(const char *command, const char *format, ...) {
   return TSI_EXIT_USAGE;
 }
 
+#define INDENT 31 /* of what words and options mean */
+
+static void print_words(const tsi_word *words) {
+  if (words == NULL) return;
+  puts("\nPictures");
+  for (; words->word != NULL; words++) tsi_wrap_entry(words->word, words->meaning, INDENT);
+}
+
 static void print_variants(void) {
   const char *word, *meaning;
   puts("\nVariants");
-  for (int k = 0; tsi_variant_word(k, &word, &meaning); k++) printf("  %-28s %s\n", word, meaning);
+  for (int k = 0; tsi_variant_word(k, &word, &meaning); k++) tsi_wrap_entry(word, meaning, INDENT);
 }
 
-static void print_help(const tsi_command *command) {
-  printf("usage: tristar %s %s%s[OPTION...]\n\n%s.\n\n%s\nOptions\n", command->name, command->operands,
-         *command->operands ? " " : "", command->summary, command->text);
+void tsi_options_help(const tsi_command *command) {
+  printf("usage: tristar %s %s%s[OPTION...]\n\n%s.\n\n", command->name, command->operands,
+         *command->operands ? " " : "", command->summary);
+  tsi_wrap_paragraphs(command->text);
+  print_words(command->words);
+  puts("\nOptions");
   for (const option_row *row = rows; row < rows + ROWS; row++) {
     char left[64];
-    if (!(row->commands & command->bit)) continue;
+    if (!(row->commands & command->bit) || row->help == NULL) continue;
     snprintf(left, sizeof left, "--%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
-    printf("  %-28s %s\n", left, row->help);
+    tsi_wrap_entry(left, row->help, INDENT);
   }
   if (command->bit & (TSI_SOLVE | TSI_INFO | TSI_PLOT | TSI_BENCH)) print_variants();
 }
@@ -170,14 +197,22 @@ static int store_real(const tsi_command *command, const option_row *row, const c
 }
 
 static int store_choice(const tsi_command *command, const option_row *row, const char *word, int *field) {
-  char why[96];
-  for (int k = 0; row->choices[k]; k++)
+  char why[200] = "not one of ";
+  for (int k = 0; row->choices[k]; k++) {
+    const size_t used = strlen(why);
     if (strcmp(word, row->choices[k]) == 0) {
       *field = k;
       return TSI_EXIT_OK;
     }
-  snprintf(why, sizeof why, "not one of %s", row->value);
+    snprintf(why + used, sizeof why - used, "%s%s", k > 0 ? "|" : "", row->choices[k]);
+  }
   return refuse(command, row, word, why);
+}
+
+const char *tsi_options_word(const char *name, int choice) {
+  for (const option_row *row = rows; row < rows + ROWS; row++)
+    if (row->kind == CHOICE && strcmp(row->name, name) == 0) return row->choices[choice];
+  return "";
 }
 
 static int store_variant(const tsi_command *command, const option_row *row, const char *word,
@@ -185,6 +220,19 @@ static int store_variant(const tsi_command *command, const option_row *row, cons
   char why[256];
   *field = word;
   return tsi_variant_wrong(word, why, sizeof why) ? refuse(command, row, word, why) : TSI_EXIT_OK;
+}
+
+static int store_scheduler(const tsi_command *command, const option_row *row, const char *word,
+                           const char **field) {
+  char why[640] = "StarPU has no such scheduler; it has";
+  const char *name;
+  *field = word;
+  for (int k = 0; tristar_scheduler(k, &name, NULL); k++) {
+    const size_t used = strlen(why);
+    if (strcmp(name, word) == 0) return TSI_EXIT_OK;
+    snprintf(why + used, sizeof why - used, "%s %s", k > 0 ? "," : "", name);
+  }
+  return refuse(command, row, word, why);
 }
 
 static int store(const tsi_command *command, const option_row *row, const char *word,
@@ -195,6 +243,8 @@ static int store(const tsi_command *command, const option_row *row, const char *
     *(bool *)field = true;
     return TSI_EXIT_OK;
   case TEXT:
+  case INPUT:
+  case OUTPUT:
     *(const char **)field = word;
     return *word ? TSI_EXIT_OK : refuse(command, row, "''", "an empty name");
   case NUMBER:
@@ -203,6 +253,8 @@ static int store(const tsi_command *command, const option_row *row, const char *
     return store_real(command, row, word, field);
   case VARIANT:
     return store_variant(command, row, word, field);
+  case SCHEDULER:
+    return store_scheduler(command, row, word, field);
   default:
     return store_choice(command, row, word, field);
   }
@@ -211,9 +263,10 @@ static int store(const tsi_command *command, const option_row *row, const char *
 static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   memset(settings, 0, sizeof *settings);
   settings->refine = 5;
-  settings->repeat = command->bit == TSI_BENCH ? 11 : 1;
+  settings->repeat = command->bit == TSI_BENCH ? 11 : command->bit == TSI_PLOT ? 9 : 1;
   settings->in_flight = 1;
   settings->rounds = 5;
+  settings->limit = 600;
   settings->tolerance = -1;
   settings->precision = -1;
   settings->what = -1;
@@ -234,6 +287,51 @@ static void list_options(const tsi_command *command, struct option *options) {
   memset(&options[count], 0, sizeof options[count]);
 }
 
+/* Which of the rows is a file of this kind; NULL: none, or not given. */
+static const char *file_of(const tsi_command *command, const option_row *row, option_kind kind,
+                           const tsi_settings *settings) {
+  if (row->kind != kind || !(row->commands & command->bit)) return NULL;
+  return *(const char *const *)((const char *)settings + row->offset);
+}
+
+/* Standard input can be read once, and by this process alone. */
+static int check_inputs(const tsi_command *command, const tsi_settings *settings) {
+  const char *reader = NULL; /* of standard input */
+  for (int k = 0; k < settings->operand_count && strstr(command->operands, "MATRIX") != NULL; k++)
+    if (tsi_file_is_standard(settings->operands[k])) reader = "MATRIX";
+  if (reader != NULL && command->bit == TSI_BENCH)
+    return tsi_usage_error(command->name, "every contender reads the matrix, which therefore cannot be -");
+  for (const option_row *row = rows; row < rows + ROWS; row++) {
+    const char *path = file_of(command, row, INPUT, settings);
+    if (path == NULL || !tsi_file_is_standard(path)) continue;
+    if (reader != NULL)
+      return tsi_usage_error(command->name,
+                             "%s%s and --%s are both -, but standard input can be read only once",
+                             strcmp(reader, "MATRIX") == 0 ? "" : "--", reader, row->name);
+    reader = row->name;
+  }
+  if (reader != NULL && settings->on_demand)
+    return tsi_usage_error(command->name, "%s%s is -, but --on-demand reads lines from standard input",
+                           strcmp(reader, "MATRIX") == 0 ? "" : "--", reader);
+  return TSI_EXIT_OK;
+}
+
+static int list_outputs(const tsi_command *command, tsi_settings *settings) {
+  const char *writer = NULL; /* to standard output */
+  for (const option_row *row = rows; row < rows + ROWS; row++) {
+    const char *path = file_of(command, row, OUTPUT, settings);
+    if (path == NULL || settings->output_count == TSI_OUTPUTS_MAX) continue;
+    settings->outputs[settings->output_count++] = path;
+    if (!tsi_file_is_standard(path)) continue;
+    if (writer != NULL)
+      return tsi_usage_error(command->name, "--%s and --%s are both -, but standard output is one file",
+                             writer, row->name);
+    writer = row->name;
+  }
+  settings->to_stdout = writer != NULL;
+  return TSI_EXIT_OK;
+}
+
 bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_settings *settings,
                        int *status) {
   struct option options[ROWS + 1];
@@ -245,7 +343,7 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
   *status = TSI_EXIT_OK;
   while (*status == TSI_EXIT_OK && (found = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
     if (found == 'h' || (found >= FIRST && rows[found - FIRST].offset == SIZE_MAX)) {
-      print_help(command);
+      tsi_options_help(command);
       return false;
     } else if (found >= FIRST)
       *status = store(command, &rows[found - FIRST], optarg, settings);
@@ -268,5 +366,7 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
     }
     if (operands < TSI_OPERANDS_MAX) settings->operand[operands] = argv[optind];
   }
-  return true;
+  *status = check_inputs(command, settings);
+  if (*status == TSI_EXIT_OK) *status = list_outputs(command, settings);
+  return *status == TSI_EXIT_OK;
 }

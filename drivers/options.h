@@ -15,6 +15,7 @@
 enum { TSI_EXIT_OK = 0, TSI_EXIT_FAILED = 1, TSI_EXIT_USAGE = 2 };
 
 #define TSI_OPERANDS_MAX 2
+#define TSI_OUTPUTS_MAX 6
 
 typedef struct tsi_settings {
   const char *operand[TSI_OPERANDS_MAX]; /* the first words that are not options; NULL: not given */
@@ -27,10 +28,11 @@ typedef struct tsi_settings {
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
-  int method, ordering, matching, engine;
+  int method, ordering, matching, singular, engine;
   int64_t order_seed, workers, chunk_bytes;
   const char *scheduler; /* of StarPU; NULL: its choice, or lws */
   int what;              /* 0 ..: a picture; negative: not given */
+  const char *from;      /* a file of `tristar bench --json`; NULL: none */
   const char *variant;   /* WORD[+WORD...], known words; NULL: none */
   /* a distributed solve; negative: not given */
   const char *layout;          /* PXxPYxPZ; NULL: none */
@@ -44,19 +46,30 @@ typedef struct tsi_settings {
   bool condition, forward_error;
   /* benchmark: lists with commas; NULL: not given */
   const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
-  int64_t rounds;
-  bool reuse;
+  int64_t rounds, limit; /* limit: seconds; 0: none */
+  bool reuse, fresh;
   /* what comes out */
   const char *out, *json, *tree, *dot, *svg;
-  bool checksum, report, list, verbose;
+  const char *outputs[TSI_OUTPUTS_MAX]; /* those of them that are given */
+  int output_count;
+  bool to_stdout;         /* one of them is "-": it takes the place of the report */
+  char environment[1024]; /* what had to be changed in it for StarPU, see environment.h; "": nothing */
+  bool checksum, report, list, verbose, on_demand;
 } tsi_settings;
+
+/* A word of the command line, and what it means. */
+typedef struct tsi_word {
+  const char *word, *meaning;
+} tsi_word;
 
 typedef struct tsi_command {
   unsigned bit;         /* which rows of the table of options are its own */
   const char *name;     /* the word after `tristar` */
   const char *operands; /* as the help shows them */
   const char *summary;  /* one line */
-  const char *text;     /* the rest of its help */
+  const char *text;     /* the rest of its help: paragraphs, each of them a line */
+  const tsi_word
+      *words; /* that its operand WHAT can be, up to one that is NULL; NULL: it has no such operand */
   int operands_max;
   int (*run)(const tsi_settings *settings); /* gives an exit status */
 } tsi_command;
@@ -72,10 +85,16 @@ enum {
   TSI_ENV = 64
 };
 
+/* Prints the help of a subcommand. */
+void tsi_options_help(const tsi_command *command);
+
 /* Parses argv[1 ..] (argv[0] is the subcommand). Returns true when the command is to run; otherwise *status
  * is the exit status: help was printed, or the usage was wrong and a message says so. */
 bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_settings *settings,
                        int *status);
+
+/* The word of a choice, by its number, of the option of this name. */
+const char *tsi_options_word(const char *name, int choice);
 
 /* Says on stderr what is wrong and how to get help; gives TSI_EXIT_USAGE. command may be NULL. */
 __attribute__((format(printf, 2, 3))) int tsi_usage_error(const char *command, const char *format, ...);

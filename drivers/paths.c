@@ -1,12 +1,14 @@
 /* Rows given and rows wanted: see paths.h. */
 #include "drivers/paths.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "drivers/files.h"
+#include "runtime/context.h"
+#include "runtime/matrix/lines.h"
+#include "runtime/matrix/number.h"
 
 static size_t scalar_bytes(const tristar_dense *dense) {
   return tsi_precision_of(dense->scalar)->bytes;
@@ -47,77 +49,64 @@ static bool list_given(tsi_session *s, const tristar_dense *b, tsi_paths *paths)
   return true;
 }
 
-/* Where a file of rows is being read. */
-typedef struct reader {
-  FILE *file;
-  const char *path;
-  int64_t line;
-} reader;
-
-/* The next number; *found = false at the end of the file. */
-static bool next_row(tsi_session *s, reader *r, int64_t rows, int64_t *row, bool *found) {
-  char word[32];
-  size_t length = 0;
-  int c = getc(r->file);
-  *found = false;
-  while (c == '%' || c == '#' || isspace(c)) {
-    while ((c == '%' || c == '#') && c != EOF)
-      while (c != '\n' && c != EOF) c = getc(r->file);
-    if (c == '\n') r->line++;
-    if (c != EOF) c = getc(r->file);
-  }
-  if (c == EOF)
-    return !ferror(r->file) || tsi_session_fail(s, TRISTAR_ERR_IO, "%s: %s", r->path, strerror(errno));
-  for (; c != EOF && !isspace(c) && c != '%' && c != '#'; c = getc(r->file))
-    if (length + 1 < sizeof word) word[length++] = (char)c;
-  ungetc(c, r->file);
-  word[length] = 0;
-  char *end;
-  errno = 0;
-  const long long value = strtoll(word, &end, 10);
-  if (*end != 0 || errno != 0)
-    return tsi_session_fail(s, TRISTAR_ERR_FORMAT, "%s:%" PRId64 ": '%s' is no number of a row", r->path,
-                            r->line, word);
-  if (value < 1 || value > rows)
-    return tsi_session_fail(s, TRISTAR_ERR_FORMAT, "%s:%" PRId64 ": row %lld is outside 1 .. %" PRId64,
-                            r->path, r->line, value, rows);
-  *row = value - 1;
-  *found = true;
-  return true;
+/* Takes the number at *cursor, before which there is one. */
+static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t rows, char *seen,
+                               tsi_paths *paths) {
+  tristar_status status = TRISTAR_OK;
+  char show[TSI_SHOW_SIZE];
+  int64_t row = 0;
+  const tsi_number number = tsi_scan_integer(cursor, &row);
+  if (number != TSI_NUMBER_OK && number != TSI_NUMBER_LARGE)
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: not the number of a row: \"%s\"", tsi_lines_where(lines),
+             tsi_show(show, *cursor));
+  if (row < 1 || row > rows)
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " is outside 1 .. %" PRId64,
+             tsi_lines_where(lines), row, rows);
+  if (seen[row - 1])
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " is named for the second time",
+             tsi_lines_where(lines), row);
+  seen[row - 1] = 1;
+  paths->wanted[paths->wanted_rows++] = row - 1;
+out:
+  return status;
 }
 
-static bool read_rows(tsi_session *s, reader *r, int64_t rows, tsi_paths *paths, char *seen) {
-  int64_t row;
-  bool found;
-  for (;;) {
-    if (!next_row(s, r, rows, &row, &found)) return false;
-    if (!found) return true;
-    if (seen[row])
-      return tsi_session_fail(s, TRISTAR_ERR_FORMAT, "%s:%" PRId64 ": row %" PRId64 " stands there twice",
-                              r->path, r->line, row + 1);
-    seen[row] = 1;
-    paths->wanted[paths->wanted_rows++] = row;
+static tristar_status read_rows(tsi_lines *lines, int64_t rows, char *seen, tsi_paths *paths) {
+  tristar_status status = TRISTAR_OK;
+  char *text;
+  TSI_TRY(tsi_lines_next(lines, &text));
+  while (text != NULL) {
+    text[strcspn(text, "%#")] = '\0';
+    for (const char *at = tsi_skip_blanks(text); *at != '\0'; at = tsi_skip_blanks(at))
+      TSI_TRY(take_row(lines, &at, rows, seen, paths));
+    TSI_TRY(tsi_lines_next(lines, &text));
   }
+  if (paths->wanted_rows == 0) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no row is named", lines->path);
+out:
+  return status;
+}
+
+static tristar_status read_file(tsi_env *env, const char *path, int64_t rows, char *seen, tsi_paths *paths) {
+  tristar_status status = TRISTAR_OK;
+  tsi_lines lines;
+  TSI_TRY(tsi_lines_open(&lines, env, path));
+  TSI_TRY(read_rows(&lines, rows, seen, paths));
+out:
+  tsi_lines_close(&lines);
+  return status;
 }
 
 static bool list_wanted(tsi_session *s, int64_t rows, tsi_paths *paths) {
-  reader r = {.path = s->settings->rows, .line = 1};
+  const char *path = s->settings->rows;
   paths->wanted_rows = rows;
-  if (r.path == NULL) return true;
+  if (path == NULL) return true;
   paths->wanted_rows = 0;
   char *seen = calloc((size_t)rows + 1, 1);
   paths->wanted = malloc(((size_t)rows + 1) * sizeof *paths->wanted);
-  r.file = fopen(r.path, "r");
-  bool ok = seen != NULL && paths->wanted != NULL;
-  if (!ok)
-    out_of_memory(s);
-  else if (r.file == NULL)
-    ok = tsi_session_fail(s, TRISTAR_ERR_IO, "%s: %s", r.path, strerror(errno));
-  else
-    ok = read_rows(s, &r, rows, paths, seen);
-  if (ok && paths->wanted_rows == 0)
-    ok = tsi_session_fail(s, TRISTAR_ERR_FORMAT, "%s: no row is named", r.path);
-  if (r.file) fclose(r.file);
+  const bool ok = seen != NULL && paths->wanted != NULL
+                      ? tsi_session_check(s, read_file(tsi_context_env(s->ts), path, rows, seen, paths),
+                                          tsi_input_name(path))
+                      : out_of_memory(s);
   free(seen);
   return ok;
 }

@@ -1,9 +1,9 @@
 /* Sparse right-hand sides and chosen rows: what `tristar solve` reads and solves along the paths of the DAG.
  *
- * Reads   B, of which rows of zeros need not be given; the file of --rows: numbers of rows, the first one is
- * 1, separated by white space; what follows % or # in a line is a comment. Writes  compact arrays of the rows
- * given and of the rows wanted; a compact X. Invariants: rows ascend in `given`, stand as in the file in
- * `wanted`; each at most once. */
+ * Reads   B, of which rows of zeros need not be given; the file of --rows, compressed or not: numbers of
+ * rows, the first one is 1, separated by white space; what follows % or # in a line is a comment. Writes
+ * compact arrays of the rows given and of the rows wanted; a compact X. Invariant: rows ascend in `given`,
+ * stand as in the file in `wanted`; each at most once. */
 #ifndef TSI_DRIVERS_PATHS_H
 #define TSI_DRIVERS_PATHS_H
 

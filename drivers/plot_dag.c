@@ -15,11 +15,12 @@
 #include "drivers/report.h"
 
 /* Pixels. */
-enum { WIDTH = 1200, LEFT = 28, TOP = 112, HEIGHT = 620, BOTTOM = 48, LEGEND = 86 };
-enum { NODES_MOST = 2000, SWEEPS = 24 };
+enum { WIDTH = 1200, LEFT = 28, LEGEND = 86, ABOVE = 26, HEIGHT = 620, BOTTOM = 88 };
+enum { NODES_MOST = 2000, SWEEPS = 24, SAMPLES = 3 };
 #define PLOT (WIDTH - 2 * LEFT)
-#define LARGEST 26.0 /* radius, */
-#define SMALLEST 0.9 /* that is still seen */
+#define SAMPLE_MOST 13.0 /* radius of a circle in the legend */
+#define LARGEST 26.0     /* radius, */
+#define SMALLEST 0.9     /* that is still seen */
 
 typedef struct node {
   int64_t item, level;
@@ -34,6 +35,8 @@ typedef struct graph {
   int64_t *place; /* by item: its node; -1: not drawn */
   node *nodes;    /* by level */
   int64_t *first; /* levels + 1: nodes of each */
+  double scale;   /* the radius of a byte */
+  double height;  /* that the circles take */
 } graph;
 
 /* ---- Which items -------------------------------------------------------------------------------------- */
@@ -115,6 +118,7 @@ static void choose_radii(graph *g) {
     const double middle = (least + most) / 2;
     *(fits(g, middle) ? &least : &most) = middle;
   }
+  g->scale = least;
   for (int64_t k = 0; k < g->count; k++) g->nodes[k].radius = radius_of(g, k, least);
   for (int64_t k = 0; k < g->count; k++)
     g->nodes[k].x = LEFT + PLOT * ((double)g->nodes[k].level + 0.5) / (double)g->levels;
@@ -151,8 +155,7 @@ static void settle(node *nodes, int64_t count) {
   }
   for (int64_t q = 0; q < pools; q++) {
     const int64_t end = q + 1 < pools ? pool[q + 1].first : count;
-    const double low = TOP + nodes[0].radius,
-                 high = TOP + HEIGHT - nodes[count - 1].radius - offset[count - 1];
+    const double low = nodes[0].radius, high = HEIGHT - nodes[count - 1].radius - offset[count - 1];
     double mean = pool[q].sum / (double)(end - pool[q].first);
     mean = mean > high ? high : mean;
     mean = mean < low ? low : mean;
@@ -180,13 +183,15 @@ static void pull(graph *g) {
     g->nodes[k].wanted = g->nodes[k].weight > 0 ? g->nodes[k].wanted / g->nodes[k].weight : g->nodes[k].y;
 }
 
-static void centre(graph *g) {
-  double top = TOP + HEIGHT, bottom = TOP;
+/* Brings the highest circle to the top, and finds how high the picture must be. */
+static void move_up(graph *g) {
+  double top = HEIGHT, bottom = 0;
   for (int64_t k = 0; k < g->count; k++) {
     top = fmin(top, g->nodes[k].y - g->nodes[k].radius);
     bottom = fmax(bottom, g->nodes[k].y + g->nodes[k].radius);
   }
-  for (int64_t k = 0; k < g->count; k++) g->nodes[k].y += TOP + HEIGHT / 2.0 - (top + bottom) / 2;
+  for (int64_t k = 0; k < g->count; k++) g->nodes[k].y -= top;
+  g->height = bottom - top;
 }
 
 static void place_nodes(graph *g) {
@@ -195,7 +200,7 @@ static void place_nodes(graph *g) {
     if (g->list->item[k].chunk >= chunks) chunks = g->list->item[k].chunk + 1;
   for (int64_t k = 0; k < g->count; k++) { /* chunks are numbered along the tree */
     const int64_t chunk = g->list->item[g->nodes[k].item].chunk;
-    g->nodes[k].wanted = TOP + HEIGHT * (chunk < 0 ? 0.5 : ((double)chunk + 0.5) / (double)chunks);
+    g->nodes[k].wanted = HEIGHT * (chunk < 0 ? 0.5 : ((double)chunk + 0.5) / (double)chunks);
   }
   for (int sweep = 0; sweep < SWEEPS; sweep++) {
     if (sweep > 0) pull(g);
@@ -208,7 +213,7 @@ static void place_nodes(graph *g) {
       settle(nodes, count);
     }
   }
-  centre(g);
+  move_up(g);
 }
 
 /* ---- Drawing ------------------------------------------------------------------------------------------ */
@@ -242,56 +247,100 @@ static void write_nodes(FILE *file, const graph *g) {
   }
 }
 
-static void write_legend(FILE *file, const graph *g) {
-  double x = tsi_plot_legend(file, LEFT, LEGEND, g->trace);
-  fprintf(file,
-          "<path d=\"M%.1f %dh18\" stroke=\"#111\" stroke-width=\"1.8\"/><text x=\"%.1f\" y=\"%d\" "
-          "font-size=\"12\">critical path, %s of measured time</text>\n",
-          x, LEGEND - 4, x + 24, LEGEND, tsi_text_seconds(g->list->critical_seconds));
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const graph *g) {
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, LEGEND);
+  char text[80];
+  tsi_plot_legend(&legend, g->trace);
+  snprintf(text, sizeof text, "critical path, %s of measured time", tsi_text_time(g->list->critical_seconds));
+  tsi_legend_line(&legend, "stroke=\"#111\" stroke-width=\"1.8\"", text);
+  return legend.y;
 }
 
-static void draw(const tsi_picture *p, const graph *g) {
-  FILE *file = p->file;
+/* Circles of round sizes, the largest first. */
+static void write_sizes(FILE *file, const graph *g, double y) {
+  const double most = SAMPLE_MOST / g->scale, least = 1.5 / g->scale;
+  double heaviest = 0;
+  for (int64_t k = 0; k < g->count; k++) heaviest = fmax(heaviest, g->list->item[g->nodes[k].item].bytes);
+  if (heaviest <= 0 || g->scale <= 0) return;
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, y);
+  tsi_legend_text(&legend, "bytes that it streams:");
+  double sample = tsi_axis_round(fmin(most * most, heaviest));
+  for (int k = 0; k < SAMPLES && sample > least * least; k++, sample = tsi_axis_round(sample / 5)) {
+    const double radius = g->scale * sqrt(sample),
+                 x = tsi_legend_place(&legend, 2 * radius, tsi_text_round_bytes(sample));
+    fprintf(file, "<circle class=\"size\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"/>\n", x + radius,
+            y - 4, radius, tsi_svg_colour[TSI_GREY]);
+  }
+}
+
+static void write_note(const tsi_picture *p, const graph *g, double y) {
   const bool tasks = g->list == &g->trace->tasks;
+  char more[120] = "";
+  if (g->count < g->list->count)
+    snprintf(more, sizeof more, "; only the %s heaviest of %s are drawn", tsi_text_count(g->count),
+             tsi_text_count(g->list->count));
+  else if (tasks && g->trace->steps.count > NODES_MOST)
+    snprintf(more, sizeof more, "; too many to be drawn one by one: %s",
+             tsi_text_many(g->trace->steps.count, "step"));
+  tsi_picture_note(p, LEFT + 480, y, "A circle is a %s%s.",
+                   tasks ? "task" : "step (several may share a task)", more);
+}
+
+static void draw(const tsi_picture *p, const graph *g, const tsi_traced *traced, double top) {
+  FILE *file = p->file;
+  const double bottom = top + g->height + 8;
+  const tsi_axis level = {.from = -0.5,
+                          .to = (double)g->levels - 0.5,
+                          .begin = LEFT,
+                          .end = LEFT + PLOT,
+                          .integer = true,
+                          .apart = 60};
   tsi_picture_title(p, LEFT, "The task graph of a solve");
-  tsi_plot_subtitle(p, LEFT, g->trace);
-  write_legend(file, g);
+  tsi_plot_subtitle(p, LEFT, traced);
+  (void)write_legend(file, g);
+  tsi_axis_x(file, &level, bottom, bottom,
+             "level: what a circle waits for stands to the left of it; forward, then backward");
+  fprintf(file, "<g transform=\"translate(0 %.1f)\">\n", top);
   fputs("<g fill=\"none\" stroke=\"#8c959f\" stroke-width=\".6\" stroke-opacity=\".7\">\n", file);
   write_edges(file, g, false);
   fputs("</g>\n<g fill=\"none\" stroke=\"#111\" stroke-width=\"1.8\">\n", file);
   write_edges(file, g, true);
   fputs("</g>\n<g stroke=\"#fff\" stroke-width=\".5\">\n", file);
   write_nodes(file, g);
-  fputs("</g>\n", file);
-  fprintf(file,
-          "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#57606a\">%s, from left to right in %s; areas are "
-          "bytes",
-          LEFT, TOP + HEIGHT + 32, tasks ? "Tasks" : "Steps (several may share a task)",
-          tsi_text_many(g->levels, "level"));
-  if (g->count < g->list->count)
-    fprintf(file, "; only the %s heaviest of %s are drawn", tsi_text_count(g->count),
-            tsi_text_count(g->list->count));
-  else if (tasks && g->trace->steps.count > NODES_MOST)
-    fprintf(file, "; too many to be drawn one by one: %s", tsi_text_many(g->trace->steps.count, "step"));
-  fputs("</text>\n", file);
+  fputs("</g>\n</g>\n", file);
+  write_sizes(file, g, bottom + 70);
+  write_note(p, g, bottom + 70);
 }
 
-bool tsi_plot_dag(tsi_session *s, const tristar_trace_t *trace) {
+static bool lay_out_and_draw(tsi_session *s, graph *g, const tsi_traced *traced) {
   tsi_picture p;
-  graph g = {.trace = trace, .list = tsi_plot_list(trace)};
-  if (g.list->count > NODES_MOST) g.list = &trace->tasks;
-  bool ok = make_room(s, &g) && list_nodes(s, &g);
+  if (!make_room(s, g) || !list_nodes(s, g)) return false;
+  choose_radii(g);
+  place_nodes(g);
+  const double top = write_legend(NULL, g) + ABOVE;
+  if (!tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + g->height + BOTTOM)) return false;
+  draw(&p, g, traced, top);
+  return tsi_picture_end(&p);
+}
+
+bool tsi_plot_dag(const tsi_plot *plot) {
+  tsi_traced traced;
+  graph g = {.levels = 0};
+  bool ok = tsi_plot_trace(plot->s, &traced);
   if (ok) {
-    choose_radii(&g);
-    place_nodes(&g);
-    ok = tsi_picture_begin(&p, s, s->settings->out, WIDTH, TOP + HEIGHT + BOTTOM);
+    g.trace = traced.trace;
+    g.list = tsi_plot_list(g.trace);
+    if (g.list->count > NODES_MOST) g.list = &g.trace->tasks;
+    ok = lay_out_and_draw(plot->s, &g, &traced);
   }
   if (ok) {
-    draw(&p, &g);
-    ok = tsi_picture_end(&p);
+    tsi_plot_add_trace(plot->figures, &traced);
+    tsi_plot_add_items(plot->figures, "items", g.list);
   }
   free(g.place);
   free(g.nodes);
   free(g.first);
+  tsi_plot_trace_free(&traced);
   return ok;
 }

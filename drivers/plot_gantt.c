@@ -69,30 +69,35 @@ static void write_lanes(const gantt *g) {
   }
 }
 
-static void write_legend(const gantt *g) {
-  double x = tsi_plot_legend(g->file, TSI_GANTT_LEFT, TSI_GANTT_LEGEND, g->trace);
-  x = tsi_svg_legend(g->file, x, TSI_GANTT_LEGEND, TSI_GANTT_IDLE, "idle");
-  fprintf(g->file,
-          "<rect x=\"%.1f\" y=\"%d\" width=\"12\" height=\"12\" fill=\"none\" stroke=\"#111\" "
-          "stroke-width=\"1.6\"/><text x=\"%.1f\" y=\"%d\" font-size=\"12\">critical path, %s</text>\n",
-          x + 1, TSI_GANTT_LEGEND - 10, x + 20, TSI_GANTT_LEGEND,
-          tsi_text_seconds(g->trace->tasks.critical_seconds));
-  x += 170;
-  fprintf(g->file,
-          "<rect x=\"%.1f\" y=\"%d\" width=\"14\" height=\"4\" fill=\"#111\"/><text x=\"%.1f\" y=\"%d\" "
-          "font-size=\"12\">bound the time</text>\n",
-          x, TSI_GANTT_LEGEND - 6, x + 20, TSI_GANTT_LEGEND);
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const tristar_trace_t *trace) {
+  tsi_legend legend = tsi_legend_begin(file, TSI_GANTT_LEFT, TSI_GANTT_LEGEND_RIGHT, TSI_GANTT_LEGEND);
+  char text[64];
+  tsi_plot_legend(&legend, trace);
+  tsi_legend_square(&legend, TSI_GANTT_IDLE, "idle");
+  snprintf(text, sizeof text, "critical path, %s", tsi_text_time(trace->tasks.critical_seconds));
+  double x = tsi_legend_place(&legend, 14, text);
+  if (file != NULL)
+    fprintf(file,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" fill=\"none\" stroke=\"#111\" "
+            "stroke-width=\"1.6\"/>\n",
+            x + 1, legend.y - 10);
+  x = tsi_legend_place(&legend, 14, "tasks of the critical path");
+  if (file != NULL)
+    fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"4\" fill=\"#111\"/>\n", x, legend.y - 6);
+  return legend.y;
 }
 
-bool tsi_plot_gantt(tsi_session *s, const tristar_trace_t *trace) {
+static bool draw(tsi_session *s, const tsi_traced *traced) {
   tsi_picture p;
+  const tristar_trace_t *trace = traced->trace;
   gantt g = {.trace = trace};
-  const double height = tsi_gantt_init(&g.in, trace->workers, trace->seconds);
+  const double height = tsi_gantt_init(&g.in, trace->workers, trace->seconds, write_legend(NULL, trace));
   if (!tsi_picture_begin(&p, s, s->settings->out, TSI_GANTT_WIDTH, height)) return false;
   g.file = g.in.file = p.file;
   tsi_picture_title(&p, TSI_GANTT_LEFT, "The tasks of a solve");
-  tsi_plot_subtitle(&p, TSI_GANTT_LEFT, trace);
-  write_legend(&g);
+  tsi_plot_subtitle(&p, TSI_GANTT_LEFT, traced);
+  (void)write_legend(p.file, trace);
   write_lanes(&g);
   tsi_gantt_begin(&g.in);
   fputs("<g stroke=\"#fff\" stroke-width=\".5\">\n", p.file);
@@ -101,4 +106,15 @@ bool tsi_plot_gantt(tsi_session *s, const tristar_trace_t *trace) {
   write_marks(&g);
   tsi_gantt_end(&g.in);
   return tsi_picture_end(&p);
+}
+
+bool tsi_plot_gantt(const tsi_plot *plot) {
+  tsi_traced traced;
+  const bool ok = tsi_plot_trace(plot->s, &traced) && draw(plot->s, &traced);
+  if (ok) {
+    tsi_plot_add_trace(plot->figures, &traced);
+    tsi_plot_add_items(plot->figures, "items", &traced.trace->tasks);
+  }
+  tsi_plot_trace_free(&traced);
+  return ok;
 }

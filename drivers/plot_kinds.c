@@ -33,16 +33,14 @@ bool tsi_plot_is_forward(tristar_step_kind kind) {
   return kinds[kind].forward;
 }
 
-double tsi_plot_legend(FILE *file, double x, double y, const tristar_trace_t *trace) {
+void tsi_plot_legend(tsi_legend *legend, const tristar_trace_t *trace) {
   bool there[TRISTAR_STEP_KINDS] = {false};
   for (int64_t k = 0; k < trace->steps.count; k++) there[trace->steps.item[k].kind] = true;
   for (int64_t k = 0; k < trace->tasks.count; k++)
     if (trace->tasks.item[k].kind == TRISTAR_STEP_BARRIER) there[TRISTAR_STEP_BARRIER] = true;
   for (int k = 0; k < TRISTAR_STEP_KINDS; k++)
     if (there[k])
-      x = tsi_svg_legend(file, x, y, tsi_plot_colour((tristar_step_kind)k),
-                         tsi_plot_name((tristar_step_kind)k));
-  return x;
+      tsi_legend_square(legend, tsi_plot_colour((tristar_step_kind)k), tsi_plot_name((tristar_step_kind)k));
 }
 
 static void write_what(FILE *file, const tristar_trace_item *item) {
@@ -73,27 +71,11 @@ void tsi_plot_tip(FILE *file, const tristar_trace_t *trace, const tristar_trace_
   const double seconds = item->end - item->start;
   fputs("<title>", file);
   write_what(file, item);
-  fprintf(file, "\nworker %d, from %s on for %s", item->worker, tsi_text_seconds(item->start),
-          tsi_text_seconds(seconds));
+  fprintf(file, "\nworker %d, from %s on for %s", item->worker, tsi_text_time(item->start),
+          tsi_text_time(seconds));
   if (item->bytes > 0) fprintf(file, "\n%s", tsi_text_bytes(item->bytes));
   if (item->bytes > 0 && seconds > 0) fprintf(file, ", %.1f GB/s", item->bytes / seconds / 1e9);
   if (item->critical)
-    fprintf(file, "\non the critical path of %s", tsi_text_seconds(list_of(trace, item)->critical_seconds));
+    fprintf(file, "\non the critical path of %s", tsi_text_time(list_of(trace, item)->critical_seconds));
   fputs("</title>", file);
-}
-
-void tsi_plot_subtitle(const tsi_picture *p, double x, const tristar_trace_t *trace) {
-  const tsi_session *s = p->s;
-  double busy = 0, bytes = 0;
-  for (int64_t k = 0; k < trace->tasks.count; k++) {
-    busy += trace->tasks.item[k].end - trace->tasks.item[k].start;
-    bytes += trace->tasks.item[k].bytes;
-  }
-  const double all = trace->workers * trace->seconds;
-  tsi_picture_subtitle(p, x, "n = %s, nnz(L) = %s; %s of %s on %s, scheduler %s; %s, %.1f %% busy, %.1f GB/s",
-                       tsi_text_count(s->a.n), tsi_text_count(s->a.nnz_lower),
-                       tsi_text_many(trace->tasks.count, "task"), tsi_text_many(trace->steps.count, "step"),
-                       tsi_text_many(trace->workers, "worker"), trace->scheduler,
-                       tsi_text_seconds(trace->seconds), all > 0 ? 100 * busy / all : 0,
-                       trace->seconds > 0 ? bytes / trace->seconds / 1e9 : 0);
 }

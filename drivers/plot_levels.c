@@ -13,7 +13,7 @@ enum {
   WIDTH = 1200,
   LEFT = 92,
   RIGHT = 32,
-  TOP = 104,
+  ABOVE = 18,
   TIMES = 300,
   GAP = 26,
   COUNTS = 170,
@@ -22,7 +22,7 @@ enum {
 };
 enum { BARS_MOST = 500 };
 #define PLOT (WIDTH - LEFT - RIGHT)
-#define BELOW (TOP + TIMES + GAP + COUNTS) /* the x axis */
+#define HEIGHT (TIMES + GAP + COUNTS) /* down to the x axis */
 
 typedef struct bar {
   double seconds[TRISTAR_STEP_KINDS], bytes;
@@ -70,7 +70,7 @@ static void write_tip(FILE *file, const levels *l, int64_t k) {
   const int64_t first = k * l->each, last = first + l->each < l->count ? first + l->each - 1 : l->count - 1;
   fprintf(file, "<title>level %lld", (long long)first);
   if (last > first) fprintf(file, " to %lld", (long long)last);
-  fprintf(file, "\n%s, %s, %s</title>", tsi_text_many(b->items, "step"), tsi_text_seconds(seconds_of(b)),
+  fprintf(file, "\n%s, %s, %s</title>", tsi_text_many(b->items, "step"), tsi_text_time(seconds_of(b)),
           tsi_text_bytes(b->bytes));
 }
 
@@ -94,35 +94,77 @@ static void write_bar(FILE *file, const levels *l, int64_t k, const tsi_axis *ti
   fputs("</rect>\n", file);
 }
 
-static void draw(const tsi_picture *p, const tristar_trace_t *trace, const tristar_trace_list *list,
-                 const levels *l) {
-  const char *unit;
-  char label[64];
-  const double in_unit = tsi_svg_time_unit(l->most_seconds, &unit);
-  const tsi_axis time = {0, l->most_seconds > 0 ? 1.05 * l->most_seconds * in_unit : 1, TOP + TIMES, TOP,
-                         false};
-  const tsi_axis items = {0.7, 1.3 * (double)l->most_items + 1, BELOW, BELOW - COUNTS, true};
-  const tsi_axis level = {-0.5, (double)l->count - 0.5, LEFT, LEFT + PLOT, false};
-  tsi_picture_title(p, LEFT, "The levels of a solve");
-  tsi_plot_subtitle(p, LEFT, trace);
-  tsi_plot_legend(p->file, LEFT, LEGEND, trace);
-  snprintf(label, sizeof label, "time in tasks (%s)", unit);
-  tsi_svg_axis_y(p->file, &time, LEFT, LEFT + PLOT, label);
-  tsi_svg_axis_y(p->file, &items, LEFT, LEFT + PLOT, list == &trace->tasks ? "tasks" : "steps");
-  for (int64_t k = 0; k < l->bars; k++) write_bar(p->file, l, k, &time, in_unit, &items);
-  tsi_svg_axis_x(p->file, &level, BELOW, BELOW,
-                 "level of the DAG: its items wait for lower levels only, forward, then backward");
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const tristar_trace_t *trace) {
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - RIGHT, LEGEND);
+  tsi_plot_legend(&legend, trace);
+  return legend.y;
 }
 
-bool tsi_plot_levels(tsi_session *s, const tristar_trace_t *trace) {
+static void draw(const tsi_picture *p, const tsi_traced *traced, const tristar_trace_list *list,
+                 const levels *l, double top) {
+  const char *unit;
+  char name[64];
+  const double in_unit = tsi_axis_time_unit(l->most_seconds, &unit), below = top + HEIGHT;
+  const tsi_axis time = {
+      .to = l->most_seconds > 0 ? 1.05 * l->most_seconds * in_unit : 1, .begin = top + TIMES, .end = top};
+  const tsi_axis items = {.from = 0.7,
+                          .to = 1.3 * (double)l->most_items + 1,
+                          .begin = below,
+                          .end = below - COUNTS,
+                          .logarithmic = true,
+                          .integer = true};
+  const tsi_axis level = {
+      .from = -0.5, .to = (double)l->count - 0.5, .begin = LEFT, .end = LEFT + PLOT, .integer = true};
+  tsi_picture_title(p, LEFT, "The levels of a solve");
+  tsi_plot_subtitle(p, LEFT, traced);
+  (void)write_legend(p->file, traced->trace);
+  snprintf(name, sizeof name, "time in tasks (%s)", unit);
+  tsi_axis_y(p->file, &time, LEFT, LEFT + PLOT, name);
+  tsi_axis_y(p->file, &items, LEFT, LEFT + PLOT, list == &traced->trace->tasks ? "tasks" : "steps");
+  for (int64_t k = 0; k < l->bars; k++) write_bar(p->file, l, k, &time, in_unit, &items);
+  tsi_axis_x(p->file, &level, below, below,
+             "level of the DAG: its items wait for lower levels only, forward, then backward");
+}
+
+static void add_levels(cJSON *figures, const levels *l) {
+  cJSON *array = cJSON_AddArrayToObject(figures, "items");
+  tsi_json_add_number(figures, "levels", (double)l->count);
+  tsi_json_add_number(figures, "levels_an_item", (double)l->each);
+  for (int64_t k = 0; k < l->bars; k++) {
+    cJSON *object = cJSON_CreateObject(), *kinds = cJSON_AddArrayToObject(object, "kinds");
+    tsi_json_add_number(object, "steps", (double)l->bar[k].items);
+    tsi_json_add_number(object, "bytes", l->bar[k].bytes);
+    for (int kind = 0; kind < TRISTAR_STEP_KINDS; kind++) {
+      if (l->bar[k].seconds[kind] <= 0) continue;
+      cJSON *one = cJSON_CreateObject();
+      cJSON_AddStringToObject(one, "kind", tsi_plot_name((tristar_step_kind)kind));
+      tsi_json_add_number(one, "time_s", l->bar[k].seconds[kind]);
+      cJSON_AddItemToArray(kinds, one);
+    }
+    cJSON_AddItemToArray(array, object);
+  }
+}
+
+static bool add_up_and_draw(tsi_session *s, const tsi_traced *traced, levels *l) {
   tsi_picture p;
+  const tristar_trace_list *list = tsi_plot_list(traced->trace);
+  const double top = write_legend(NULL, traced->trace) + ABOVE;
+  if (!add_up(s, list, l) || !tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + HEIGHT + BOTTOM))
+    return false;
+  draw(&p, traced, list, l, top);
+  return tsi_picture_end(&p);
+}
+
+bool tsi_plot_levels(const tsi_plot *plot) {
+  tsi_traced traced;
   levels l = {0};
-  const tristar_trace_list *list = tsi_plot_list(trace);
-  bool ok = add_up(s, list, &l) && tsi_picture_begin(&p, s, s->settings->out, WIDTH, BELOW + BOTTOM);
+  const bool ok = tsi_plot_trace(plot->s, &traced) && add_up_and_draw(plot->s, &traced, &l);
   if (ok) {
-    draw(&p, trace, list, &l);
-    ok = tsi_picture_end(&p);
+    tsi_plot_add_trace(plot->figures, &traced);
+    add_levels(plot->figures, &l);
   }
   free(l.bar);
+  tsi_plot_trace_free(&traced);
   return ok;
 }

@@ -11,8 +11,8 @@
 #include "runtime/spy.h"
 
 /* Pixels. */
-enum { LEFT = 96, TOP = 100, PLOT = 800, RIGHT = 48, BOTTOM = 84, LEGEND = 86, WIDTH = LEFT + PLOT + RIGHT };
-enum { CELLS_MOST = 400, RUNS_MOST = 24000, LISTED_MOST = 8 };
+enum { LEFT = 96, ABOVE = 14, PLOT = 800, RIGHT = 48, BOTTOM = 84, LEGEND = 86, WIDTH = LEFT + PLOT + RIGHT };
+enum { CELLS_MOST = 400, RUNS_MOST = 24000, LISTED_MOST = 8, BETWEEN_TICKS = 80 };
 
 static const char *colour_of(const tsi_spy *spy, tsi_index owner, bool by_rank, char text[8]) {
   static const int order[] = {TSI_BLUE, TSI_ORANGE, TSI_GREEN, TSI_VERMILLION,
@@ -47,7 +47,7 @@ static bool make_spy(tsi_session *s, const tristar_layout *layout, tsi_spy **spy
   }
 }
 
-static void write_runs(FILE *file, const tsi_spy *spy, bool by_rank, bool mirrored) {
+static void write_runs(FILE *file, const tsi_spy *spy, double top, bool by_rank, bool mirrored) {
   const double side = (double)PLOT / spy->cells;
   char text[8];
   for (int i = 0; i < spy->cells; i++)
@@ -57,61 +57,94 @@ static void write_runs(FILE *file, const tsi_spy *spy, bool by_rank, bool mirror
       if (owner == -1) continue;
       const double along = j * side, across = i * side, length = (end - j) * side;
       fprintf(file, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"/>\n",
-              LEFT + (mirrored ? across : along), TOP + (mirrored ? along : across), mirrored ? side : length,
+              LEFT + (mirrored ? across : along), top + (mirrored ? along : across), mirrored ? side : length,
               mirrored ? length : side, colour_of(spy, owner, by_rank, text));
     }
 }
 
-static void write_legend(FILE *file, const tsi_spy *spy, bool by_rank) {
+/* Gives its last base line. file: NULL: it is only measured. */
+static double write_legend(FILE *file, const tsi_spy *spy, bool by_rank) {
   char label[64], text[8];
-  double x = LEFT;
-  for (tsi_index k = 0; k < (by_rank ? tsi_index_min(spy->owners, LISTED_MOST) : 3); k++) {
+  const tsi_index listed = tsi_index_min(spy->owners, by_rank ? LISTED_MOST : 3);
+  tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - 8, LEGEND);
+  for (tsi_index k = 0; k < listed; k++) {
     snprintf(label, sizeof label, "%s %d", by_rank ? "process" : "chunk", (int)k);
-    x = tsi_svg_legend(file, x, LEGEND, colour_of(spy, k, by_rank, text), label);
+    tsi_legend_square(&legend, colour_of(spy, k, by_rank, text), label);
   }
-  if (!by_rank || spy->owners > LISTED_MOST)
-    fprintf(file, "<text x=\"%.1f\" y=\"%d\" font-size=\"12\">and so on</text>\n", x, LEGEND);
+  if (spy->owners > listed) tsi_legend_text(&legend, "and so on");
+  return legend.y;
 }
 
-static void draw(const tsi_picture *p, const tsi_spy *spy, const tristar_layout *layout) {
+static void write_note(const tsi_picture *p, const tsi_spy *spy, double y, bool by_rank) {
+  const double entries = (double)p->s->a.n / spy->cells;
+  const char *whose = by_rank ? "process" : "chunk";
+  if (entries > 1)
+    tsi_picture_note(
+        p, LEFT, y,
+        "A cell stands for %.3g \xc3\x97 %.3g entries, and has the colour of the %s with most of "
+        "those that are not zero.",
+        entries, entries, whose);
+  else
+    tsi_picture_note(p, LEFT, y, "An entry has the colour of its %s.", whose);
+}
+
+static void draw(const tsi_picture *p, const tsi_spy *spy, const tristar_layout *layout, double top) {
   const tsi_session *s = p->s;
   const bool lu = s->a.method == TRISTAR_METHOD_LU;
-  const double n = (double)s->a.n;
   char what[96];
-  const tsi_axis column = {0, n, LEFT, LEFT + PLOT, false}, row = {0, n, TOP, TOP + PLOT, false};
+  const tsi_axis column = {
+      .to = (double)s->a.n, .begin = LEFT, .end = LEFT + PLOT, .integer = true, .apart = BETWEEN_TICKS};
+  tsi_axis row = column;
+  row.begin = top;
+  row.end = top + PLOT;
   tsi_picture_title(p, LEFT, lu ? "L and U" : "L");
   if (layout != NULL)
-    snprintf(what, sizeof what, "%d x %d x %d processes, %s map", layout->px, layout->py, layout->pz,
-             tsi_map_name(layout->map));
+    snprintf(what, sizeof what, "%d \xc3\x97 %d \xc3\x97 %d processes, %s map", layout->px, layout->py,
+             layout->pz, tsi_map_name(layout->map));
   else
     snprintf(what, sizeof what, "%s", tsi_text_many(spy->owners, "chunk"));
   tsi_picture_subtitle(p, LEFT, "n = %s, nnz(L) = %s, %s", tsi_text_count(s->a.n),
                        tsi_text_count(s->a.nnz_lower), what);
-  tsi_svg_axis_x(p->file, &column, TOP + PLOT, TOP, "column, in the order of elimination");
-  tsi_svg_axis_y(p->file, &row, LEFT, LEFT + PLOT, "row");
+  tsi_axis_x(p->file, &column, top + PLOT, top, "column, in the order of elimination");
+  tsi_axis_y(p->file, &row, LEFT, LEFT + PLOT, "row, in the order of elimination");
   fputs("<g shape-rendering=\"crispEdges\">\n", p->file);
-  if (lu) write_runs(p->file, spy, layout != NULL, true);
-  write_runs(p->file, spy, layout != NULL, false);
+  if (lu) write_runs(p->file, spy, top, layout != NULL, true);
+  write_runs(p->file, spy, top, layout != NULL, false);
   fprintf(p->file,
-          "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#8c959f\"/>\n</g>\n",
-          LEFT, TOP, PLOT, PLOT);
-  write_legend(p->file, spy, layout != NULL);
-  fprintf(
-      p->file,
-      "<text x=\"%d\" y=\"%d\" font-size=\"12\" fill=\"#57606a\">A cell stands for %.3g x %.3g entries, and "
-      "has the colour of the %s with most of those that are not zero.</text>\n",
-      LEFT, TOP + PLOT + 66, n / spy->cells, n / spy->cells, layout ? "process" : "chunk");
+          "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#8c959f\"/>\n</g>\n",
+          LEFT, top, PLOT, PLOT);
+  (void)write_legend(p->file, spy, layout != NULL);
+  write_note(p, spy, top + PLOT + 66, layout != NULL);
 }
 
-bool tsi_plot_spy(tsi_session *s, const tristar_layout *layout) {
+/* Runs of cells with one owner: row, first column, column after the last, owner. */
+static void add_figures(cJSON *figures, const tsi_spy *spy) {
+  cJSON *runs = cJSON_AddArrayToObject(figures, "items");
+  tsi_json_add_number(figures, "cells", spy->cells);
+  tsi_json_add_number(figures, "owners", spy->owners);
+  for (int i = 0; i < spy->cells; i++)
+    for (int j = 0, end; j < spy->cells; j = end) {
+      const tsi_index owner = spy->owner[(size_t)i * (size_t)spy->cells + (size_t)j];
+      end = end_of_run(spy, i, j);
+      if (owner != -1)
+        cJSON_AddItemToArray(runs, cJSON_CreateIntArray((const int[]){i, j, end, (int)owner}, 4));
+    }
+}
+
+bool tsi_plot_spy(const tsi_plot *plot) {
+  tsi_session *s = plot->s;
   tsi_picture p;
   tsi_spy *spy = NULL;
-  if (!make_spy(s, layout, &spy)) return false;
-  bool ok = tsi_picture_begin(&p, s, s->settings->out, WIDTH, TOP + PLOT + BOTTOM);
+  if (plot->layout == NULL && (!tsi_session_factor(s) || !tsi_session_plan(s, tsi_plot_nrhs(s))))
+    return false;
+  if (!make_spy(s, plot->layout, &spy)) return false;
+  const double top = write_legend(NULL, spy, plot->layout != NULL) + ABOVE;
+  bool ok = tsi_picture_begin(&p, s, s->settings->out, WIDTH, top + PLOT + BOTTOM);
   if (ok) {
-    draw(&p, spy, layout);
+    draw(&p, spy, plot->layout, top);
     ok = tsi_picture_end(&p);
   }
+  if (ok) add_figures(plot->figures, spy);
   tsi_spy_destroy(s->factor ? tristar_factor_analysis(s->factor) : s->analysis, &spy);
   return ok;
 }

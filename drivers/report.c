@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "drivers/bench_process.h"
 #include "drivers/console.h"
 
 #define TEXT_SIZE 64
@@ -52,9 +54,25 @@ const char *tsi_text_seconds(double seconds) {
   if (seconds < 1e-3) return text_scaled(seconds, 1e-6, "us");
   return seconds < 1 ? text_scaled(seconds, 1e-3, "ms") : text_scaled(seconds, 1, "s");
 }
+const char *tsi_text_time(double seconds) {
+  return seconds < 1e-3 ? text_scaled(seconds, 1e-6, "\xc2\xb5s") : tsi_text_seconds(seconds);
+}
 const char *tsi_text_bytes(double bytes) {
+  if (bytes < 999.5) {
+    char *text = next_buffer();
+    snprintf(text, TEXT_SIZE, "%.0f B", bytes);
+    return text;
+  }
   if (bytes < 1e6) return text_scaled(bytes, 1e3, "KB");
   return bytes < 1e9 ? text_scaled(bytes, 1e6, "MB") : text_scaled(bytes, 1e9, "GB");
+}
+const char *tsi_text_round_bytes(double bytes) {
+  char *text = next_buffer();
+  const int unit = bytes < 1e3 ? 0 : bytes < 1e6 ? 1 : bytes < 1e9 ? 2 : 3;
+  static const char *const names[] = {"bytes", "KB", "MB", "GB"};
+  static const double sizes[] = {1, 1e3, 1e6, 1e9};
+  snprintf(text, TEXT_SIZE, "%g %s", bytes / sizes[unit], names[unit]);
+  return text;
 }
 const char *tsi_text_flops(double flops) {
   if (flops < 1e6) return text_scaled(flops, 1e3, "Kflop");
@@ -97,14 +115,15 @@ void tsi_report_matrix(const tsi_session *s) {
 void tsi_report_analysis(const tsi_session *s) {
   static const char *const methods[] = {"auto", "Cholesky", "LU", "L D L^T"};
   const bool lu = s->a.method == TRISTAR_METHOD_LU;
-  const double own = lu ? (double)s->a.nnz : (double)(s->a.nnz + s->a.n) / 2;
+  const double own = lu ? (double)s->a.nnz : (double)(s->a.nnz + s->a.n) / 2; /* of A, or of its triangle */
   const int64_t factor = lu ? 2 * s->a.nnz_lower - s->a.n : s->a.nnz_lower;
   const bool conjugate = s->a.method == TRISTAR_METHOD_LDLT && s->view.symmetry == TRISTAR_HERMITIAN;
   tsi_report("analysis", "%s, %s ordering%s, in %s", conjugate ? "L D L^H" : methods[s->a.method],
              s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural",
              s->a.matched ? ", large entries matched to the diagonal" : "", tsi_text_seconds(s->analyze_s));
-  tsi_report("", "%s entries in the factor, %.1f for each of the matrix; %s", tsi_text_count(factor),
-             own > 0 ? (double)factor / own : 1, tsi_text_flops(tsi_factor_flops(s)));
+  tsi_report("", "%s entries in %s, %.1f times as many as in %s; %s", tsi_text_count(factor),
+             lu ? "L and U" : "L", own > 0 ? (double)factor / own : 1, lu ? "A" : "the lower triangle of A",
+             tsi_text_flops(tsi_factor_flops(s)));
   tsi_report("", "%s, the widest with %s; tree of height %s", tsi_text_many(s->a.supernodes, "supernode"),
              tsi_text_many(s->a.widest_supernode, "column"), tsi_text_count(s->a.tree_height));
 }
@@ -116,8 +135,18 @@ void tsi_report_factor(const tsi_session *s) {
              tsi_text_bytes((double)s->f.factor_bytes), tsi_text_bytes((double)s->f.peak_bytes));
 }
 
+void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth) {
+  tristar_memory_stats memory = {0};
+  char array[80] = "";
+  if (tristar_memory(s->ts, &memory) != TRISTAR_OK) return;
+  if (bandwidth->one > 0)
+    snprintf(array, sizeof array, " (%s to measure the bandwidth)", tsi_text_bytes((double)bandwidth->bytes));
+  tsi_report("memory", "%s at the peak in the library; %s in the process, with StarPU and all else%s",
+             tsi_text_bytes((double)memory.peak_bytes), tsi_text_bytes(tsi_process_peak(getpid())), array);
+}
+
 void tsi_report_plan(const tsi_session *s) {
-  char work[120] = "no task: one call";
+  char work[120] = "no tasks: a plain call";
   if (s->p.tasks > 0)
     snprintf(work, sizeof work, "%s on %s, scheduler %.32s", tsi_text_many(s->p.tasks, "task"),
              tsi_text_many(s->p.workers, "worker"), s->p.scheduler);
@@ -138,7 +167,7 @@ void tsi_report_stats(const tristar_solve_stats *stats) {
   tsi_report("workers", "%s in the latest solve, %s: %s, %s streamed",
              tsi_text_many(stats->workers, "worker"), tsi_text_seconds(stats->solve_seconds),
              tsi_text_many(stats->tasks, "task"), tsi_text_bytes(stats->bytes));
-  tsi_report("", "%.1f %% of their time in tasks: each for %s to %s, idle for %s to %s",
+  tsi_report("", "%.1f %% of their time in tasks: each worker is busy for %s to %s, idle for %s to %s",
              100 * compute->total / all, tsi_text_seconds(compute->min), tsi_text_seconds(compute->max),
              tsi_text_seconds(idle->min), tsi_text_seconds(idle->max));
 }

@@ -10,7 +10,9 @@
 const char *tsi_text_count(int64_t count);                      /* 1,234,567 */
 const char *tsi_text_many(int64_t count, const char *singular); /* 1 chunk, 1,234 chunks */
 const char *tsi_text_seconds(double seconds);                   /* 1.23 s, 4.56 ms, 7.89 us */
+const char *tsi_text_time(double seconds);                      /* the same with 7.89 µs, for pictures */
 const char *tsi_text_bytes(double bytes);                       /* 12.3 MB, 4.56 GB */
+const char *tsi_text_round_bytes(double bytes);                 /* 500 bytes, 20 KB: a round number */
 const char *tsi_text_flops(double flops);                       /* 123 Kflop, 12.3 Mflop, 4.56 Gflop */
 
 /* Floating-point operations of the factorization: four times as many, if it is complex. */
@@ -26,6 +28,9 @@ void tsi_report_matrix(const tsi_session *s);
 void tsi_report_analysis(const tsi_session *s);
 void tsi_report_factor(const tsi_session *s);
 void tsi_report_plan(const tsi_session *s);
+/* Most so far: what the library has allocated, and what the process has had, with StarPU's tasks and all
+ * else. */
+void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth);
 /* Cores and caches. */
 void tsi_report_machine(const char *label, const tristar_calibration *calibration);
 

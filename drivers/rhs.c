@@ -4,26 +4,36 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "drivers/files.h"
+#include "runtime/context.h"
+#include "runtime/matrix/dense.h"
+
 bool tsi_dense_make(tsi_session *s, int64_t rows, int64_t cols, tristar_dense *dense) {
-  size_t count;
+  int64_t count, bytes;
   *dense = (tristar_dense){rows, cols, s->precision->scalar, NULL};
-  if (!__builtin_mul_overflow((size_t)rows, (size_t)cols, &count))
-    dense->values = calloc(count ? count : 1, s->precision->bytes);
+  if (__builtin_mul_overflow(rows, cols, &count) ||
+      __builtin_mul_overflow(count, (int64_t)s->precision->bytes, &bytes))
+    return tsi_session_fail(s, TRISTAR_ERR_TOO_LARGE,
+                            "%s: %" PRId64 " right-hand sides of %" PRId64
+                            " rows are too large: at most %" PRId64 " bytes",
+                            s->name, cols, rows, INT64_MAX);
+  dense->values = calloc(count > 0 ? (size_t)count : 1, s->precision->bytes);
   if (dense->values != NULL) return true;
   return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for %" PRId64 " right-hand sides",
                           s->name, cols);
 }
 
 static bool read_file(tsi_session *s, tristar_dense *b) {
-  const char *path = s->settings->rhs;
+  const char *path = s->settings->rhs, *name = tsi_input_name(path);
   tristar_dense file;
-  bool ok = tsi_session_check(s, tristar_dense_read(s->ts, path, &file), path);
+  bool ok = tsi_session_check(
+      s, tsi_dense_read(tsi_context_env(s->ts), path, s->precision->width == 2, &file), name);
   if (ok && file.rows != s->view.rows)
     ok = tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
-                          "%s: the right-hand side has %" PRId64 " rows, but the matrix has %" PRId64, path,
+                          "%s: the right-hand side has %" PRId64 " rows, but the matrix has %" PRId64, name,
                           file.rows, s->view.rows);
   if (ok) ok = tsi_dense_make(s, file.rows, file.cols, b);
-  if (ok) ok = tsi_session_convert(s, path, file.scalar, file.values, file.rows * file.cols, b->values);
+  if (ok) ok = tsi_session_convert(s, name, file.scalar, file.values, file.rows * file.cols, b->values);
   tristar_dense_destroy(s->ts, &file);
   return ok;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "drivers/console.h"
+#include "drivers/files.h"
 #include "drivers/variant.h"
 #include "runtime/context.h"
 
@@ -41,7 +42,7 @@ static bool names(const char *message, const char *subject) {
 bool tsi_session_check(tsi_session *s, tristar_status status, const char *subject) {
   char text[512] = "";
   if (status == TRISTAR_OK) return true;
-  if (s->ts != NULL) tristar_error(s->ts, text, sizeof text);
+  tristar_error(s->ts, text, sizeof text); /* without a context: of its creation */
   if (*text == '\0') snprintf(text, sizeof text, "%s", tristar_status_name(status));
   char *place = strstr(text, " [TRISTAR_ERR_"); /* for developers: function, file and line */
   if (place != NULL && !s->settings->verbose) *place = '\0';
@@ -49,11 +50,24 @@ bool tsi_session_check(tsi_session *s, tristar_status status, const char *subjec
   return tsi_session_fail(s, status, "%s: %s", subject, text);
 }
 
-bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *name) {
+/* The files that are to be written, before there is anything to write. */
+static bool try_outputs(tsi_session *s) {
+  for (int k = 0; k < s->settings->output_count; k++) {
+    const char *path = s->settings->outputs[k];
+    const int problem = tsi_output_problem(path);
+    if (problem != 0)
+      return tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(problem));
+  }
+  return true;
+}
+
+bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *path) {
   tristar_config config;
   memset(s, 0, sizeof *s);
   s->settings = settings;
-  s->name = name;
+  s->path = path;
+  s->name = tsi_input_name(path);
+  if (!try_outputs(s)) return false;
   tristar_config_init(&config);
   config.use_starpu = settings->engine != TRISTAR_ENGINE_SERIAL;
   config.workers = (int)settings->workers;
@@ -74,7 +88,7 @@ bool tsi_known_generator(tsi_session *s, const char *name, size_t length) {
     snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known);
   }
   s->usage = true;
-  return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "unknown kind '%.*s'; known are %s",
+  return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "unknown kind '%.*s'; the kinds are %s",
                           (int)(length < 40 ? length : 40), name, list);
 }
 
@@ -129,9 +143,9 @@ static bool take_precision(tsi_session *s) {
 
 bool tsi_session_read(tsi_session *s) {
   const double begin = tsi_now();
-  const bool generated = strncmp(s->name, "gen:", 4) == 0;
-  if (generated && !tsi_known_generator(s, s->name + 4, strcspn(s->name + 4, ":"))) return false;
-  if (!tsi_session_check(s, tristar_matrix_read(s->ts, s->name, &s->matrix), s->name)) {
+  const bool generated = strncmp(s->path, "gen:", 4) == 0;
+  if (generated && !tsi_known_generator(s, s->path + 4, strcspn(s->path + 4, ":"))) return false;
+  if (!tsi_session_check(s, tristar_matrix_read(s->ts, s->path, &s->matrix), s->name)) {
     s->usage = generated && s->status == TRISTAR_ERR_ARGUMENT;
     return false;
   }
@@ -160,6 +174,7 @@ bool tsi_session_analyze(tsi_session *s) {
   options.method = (tristar_method)s->settings->method;
   options.ordering = (tristar_ordering)s->settings->ordering;
   options.matching = (tristar_matching)s->settings->matching;
+  options.singular = (tristar_singular)s->settings->singular;
   options.single_factors = s->single_factors;
   options.leaf_parts = s->leaf_parts;
   tsi_variant_apply(s->settings->variant, &options, &ignored);
@@ -193,7 +208,17 @@ bool tsi_session_plan(tsi_session *s, int64_t nrhs) {
   if (!tsi_session_check(s, tristar_plan(s->factor, &options, &s->plan), s->name)) return false;
   tristar_plan_get_stats(s->plan, &s->p);
   s->plan_s = tsi_now() - begin;
+  if (s->p.tasks > 0) tsi_session_check_workers(s, s->p.workers);
   return true;
+}
+
+void tsi_session_check_workers(const tsi_session *s, int workers) {
+  char text[160];
+  if (s->settings->workers <= 0 || s->settings->workers == workers) return;
+  snprintf(text, sizeof text,
+           "--workers %lld: StarPU made %d, all that it is built for or that other variables allow",
+           (long long)s->settings->workers, workers);
+  tsi_console_log((void *)&s->settings->verbose, TRISTAR_LOG_WARNING, text);
 }
 
 const tsi_op *tsi_session_op(const tsi_session *s) {

@@ -15,7 +15,8 @@
 
 typedef struct tsi_session {
   const tsi_settings *settings;
-  const char *name; /* of the matrix: a path or gen:KIND:K */
+  const char *path; /* of the matrix, or gen:KIND:K */
+  const char *name; /* what messages call it */
   tristar_t *ts;
   tristar_matrix_t *matrix;
   tristar_view view;              /* its values: of the matrix, or `values` */
@@ -35,8 +36,9 @@ typedef struct tsi_session {
   char message[640];
 } tsi_session;
 
-/* Creates the context. name: of the matrix, for messages. */
-bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *name);
+/* Creates the context. path: of the matrix; or another name, for messages. Fails if a file that is to be
+ * written cannot be. */
+bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *path);
 /* Reads or generates the matrix; takes its Laplacian and converts its values if that is asked for. */
 bool tsi_session_read(tsi_session *s);
 /* Converts `count` values of the type `scalar` to the session's precision. subject: the file that they are
@@ -47,6 +49,8 @@ bool tsi_session_analyze(tsi_session *s);
 bool tsi_session_factor(tsi_session *s);
 /* nrhs: right-hand sides per solve. */
 bool tsi_session_plan(tsi_session *s, int64_t nrhs);
+/* Warns if StarPU has another number of workers than was asked for. */
+void tsi_session_check_workers(const tsi_session *s, int workers);
 /* --op: what the library calls it, what is solved, what a report adds to the time. */
 typedef struct tsi_op {
   tristar_op op;

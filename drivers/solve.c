@@ -15,6 +15,7 @@
 #include "drivers/commands.h"
 #include "drivers/console.h"
 #include "drivers/distributed.h"
+#include "drivers/files.h"
 #include "drivers/in_flight.h"
 #include "drivers/paths.h"
 #include "drivers/report.h"
@@ -33,6 +34,7 @@ typedef struct result {
   double rcond;  /* NaN: not computed */
   tsi_bandwidth bandwidth;
   tristar_profile_result profile; /* solves 0: none was made */
+  double start_s;                 /* of the start of StarPU, where that is timed apart; negative: it is not */
 } result;
 
 /* tristar_stop: the word in JSON, what the report says. */
@@ -167,7 +169,7 @@ static bool write_x(tsi_session *s, const result *r) {
   snprintf(comment, sizeof comment, "X of %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
            tsi_session_op(s)->system, s->name, tristar_version(), s->precision->text);
   return tsi_session_check(s, tristar_dense_write(s->ts, path, r->paths.used ? &r->paths.x : &r->x, comment),
-                           path);
+                           tsi_output_name(path));
 }
 
 /* Bytes per second of one median solve, as exact entries of the factors. */
@@ -182,11 +184,33 @@ static double solve_gflops(const tsi_session *s, const result *r) {
          (double)r->b.cols;
 }
 
+/* ---- --on-demand: for benchmarks, that ask many contenders in turn ------------------------------------- */
+
+/* Starts StarPU, so that its start is in no other figure, and times it. The read bandwidth is the benchmark's
+ * own business. */
+static bool start_apart(tsi_session *s, result *r) {
+  tristar_starpu_info info;
+  const double begin = tsi_now();
+  if (!s->settings->on_demand || s->settings->engine == TRISTAR_ENGINE_SERIAL) return true;
+  const bool ok = tsi_session_check(s, tristar_starpu(s->ts, &info), s->name);
+  r->start_s = tsi_now() - begin;
+  return ok;
+}
+
+/* Has another line come on standard input? */
+static bool asked_again(void) {
+  int c;
+  while ((c = getchar()) != EOF)
+    if (c == '\n') return true;
+  return false;
+}
+
 static void report_accuracy(const tsi_session *s, const result *r) {
   const double bound = r->refined.forward_error;
   if (r->paths.used)
-    tsi_report("", "along paths: %.1f %% of the factor for %s of B and %s of X", 100 * r->paths.share,
-               tsi_text_many(r->paths.given_rows, "row"), tsi_text_many(r->paths.wanted_rows, "row"));
+    tsi_report("", "only what is needed: %.1f %% of the factor, for %s given of B and %s wanted of X",
+               100 * r->paths.share, tsi_text_many(r->paths.given_rows, "row"),
+               tsi_text_many(r->paths.wanted_rows, "row"));
   tsi_report("accuracy", "backward error %.1e after %s of refinement (%.1e before), %s",
              r->refined.backward_error, tsi_text_many(r->refined.steps, "step"),
              r->refined.initial_backward_error, stops[r->refined.stop].text);
@@ -234,13 +258,14 @@ static void report_solve(const tsi_session *s, const result *r) {
 }
 
 static void print_report(const tsi_session *s, const result *r) {
-  if (s->settings->json != NULL && strcmp(s->settings->json, "-") == 0) return;
+  if (s->settings->to_stdout) return;
   if (!r->measured) return; /* the message tells all */
   tsi_console_clear();
   tsi_report_matrix(s);
   tsi_report_analysis(s);
   tsi_report_factor(s);
   tsi_report_plan(s);
+  tsi_report_memory(s, &r->bandwidth);
   report_solve(s, r);
 }
 
@@ -266,6 +291,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
     tsi_json_add_number(object, "rows_wanted", (double)r->paths.wanted_rows);
   }
   tsi_json_add_bandwidth(object, &r->bandwidth);
+  if (r->start_s >= 0) tsi_json_add_number(object, "starpu_start_s", r->start_s);
   tsi_json_add_profile(object, &r->profile);
   tsi_json_add_stats(object, &r->stats);
   tsi_json_add_number(object, "initial_backward_error", r->refined.initial_backward_error);
@@ -282,27 +308,35 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
 
 int tsi_command_solve(const tsi_settings *settings) {
   tsi_session session, *s = &session;
-  result r = {.rcond = NAN};
+  result r = {.rcond = NAN, .start_s = -1};
   if (settings->operand[0] == NULL) return tsi_usage_error("solve", "no MATRIX given");
+  if (settings->on_demand &&
+      (settings->json == NULL || strcmp(settings->json, "-") != 0 || settings->layout != NULL))
+    return tsi_usage_error("solve", "--on-demand needs --json -, and goes without --layout");
   if (settings->layout != NULL || tsi_started_by_mpiexec()) return tsi_solve_distributed(settings);
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0 || settings->transport > 0 ||
       settings->svg != NULL)
-    return tsi_usage_error("solve", "--algo, --map, --tree, --transport and --svg need --layout");
+    return tsi_usage_error("solve", "--algo, --map, --message-tree, --transport and --svg need --layout");
   if (settings->rhs != NULL && settings->nrhs > 0)
-    return tsi_usage_error("solve", "--nrhs and --rhs: the file tells how many right-hand sides there are");
+    return tsi_usage_error("solve", "--nrhs and --rhs exclude each other: their number is that of the file");
   if (settings->repeat < settings->in_flight)
-    return tsi_usage_error("solve", "--in-flight %" PRId64 " needs --repeat N with as many or more",
+    return tsi_usage_error("solve", "--in-flight %" PRId64 " needs --repeat N with an N that is not smaller",
                            settings->in_flight);
-  const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
-                      tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
-                      tsi_paths_make(s, &r.b, &r.paths) && tsi_session_analyze(s) &&
-                      (!settings->report || tsi_bandwidth_measure(s, &r.bandwidth)) &&
-                      tsi_session_factor(s) && tsi_session_plan(s, r.b.cols) && solve_plain(s, &r) &&
-                      profile(s, &r) && solve_refined(s, &r) && estimate_condition(s, &r) && judge(s, &r);
+  bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
+                tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
+                tsi_paths_make(s, &r.b, &r.paths) && tsi_session_analyze(s) &&
+                (!settings->report || settings->on_demand || tsi_bandwidth_measure(s, &r.bandwidth)) &&
+                start_apart(s, &r) && tsi_session_factor(s) && tsi_session_plan(s, r.b.cols) &&
+                solve_plain(s, &r) && profile(s, &r) && solve_refined(s, &r) && estimate_condition(s, &r) &&
+                judge(s, &r);
   if (solved && r.paths.used) tsi_paths_select(&r.x, &r.paths);
   if (solved) write_x(s, &r);
   print_report(s, &r);
   tsi_json_write(s, make_json(s, &r));
+  while (solved && settings->on_demand && fflush(stdout) == 0 && asked_again()) {
+    solved = solve_plain(s, &r) && profile(s, &r);
+    tsi_json_write(s, make_json(s, &r));
+  }
   free(r.b.values);
   free(r.x.values);
   tsi_paths_free(&r.paths);

@@ -1,21 +1,90 @@
-/* Texts, colours and axes of pictures: see svg.h. */
+/* Texts, colours, marks and legends of pictures: see svg.h. */
 #include "drivers/svg.h"
 
 #include <math.h>
 #include <string.h>
 
-#define LETTER 6.9 /* width of a character of 12 pixels, in the widest of the fonts */
-
 const char *const tsi_svg_colour[TSI_COLOURS] = {"#0072b2", "#56b4e9", "#d55e00", "#e69f00", "#009e73",
                                                  "#cc79a7", "#f0e442", "#8c959f", "#111111"};
 
+/* ---- Texts -------------------------------------------------------------------------------------------- */
+
+/* Bytes of the character at the beginning of a text: 1 to 4; 0 if it is none that XML may have. */
+static size_t character(const unsigned char *text) {
+  const unsigned char first = text[0];
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
+  if (length == 1) return first >= 32 && first != 127;
+  for (size_t k = 1; k < length; k++)
+    if ((text[k] & 0xc0) != 0x80) return 0;
+  const bool overlong = (first == 0xe0 && text[1] < 0xa0) || (first == 0xf0 && text[1] < 0x90);
+  const bool beyond = (first == 0xed && text[1] >= 0xa0) || (first == 0xf4 && text[1] >= 0x90);
+  const bool none = first == 0xef && text[1] == 0xbf && text[2] >= 0xbe; /* U+FFFE, U+FFFF */
+  return overlong || beyond || none ? 0 : length;
+}
+
+/* Bytes to go on by: a byte that is no character counts as one. */
+static size_t step_over(const char *text) {
+  const size_t length = character((const unsigned char *)text);
+  return length > 0 ? length : 1;
+}
+
+static void put(FILE *file, const char *text) {
+  const size_t length = character((const unsigned char *)text);
+  if (length == 0)
+    fputc('?', file);
+  else if (length == 1 && strchr("&<>\"'", *text) != NULL)
+    fprintf(file, "&#%d;", *text);
+  else
+    fwrite(text, 1, length, file);
+}
+
 void tsi_svg_text(FILE *file, const char *text, size_t most) {
-  const size_t length = strlen(text);
-  if (length > most) {
-    fputs("...", file);
-    text += length - most;
+  size_t count = 0;
+  for (const char *at = text; *at; at += step_over(at)) count++;
+  if (count > most) fputs("...", file);
+  for (; count > most; count--) text += step_over(text);
+  for (; *text; text += step_over(text)) put(file, text);
+}
+
+void tsi_svg_text_within(FILE *file, const char *text, double size, double room) {
+  const char *begin = text;
+  while (*begin && tsi_svg_width(begin, size) + (begin > text ? tsi_svg_width("...", size) : 0) > room)
+    begin += step_over(begin);
+  if (begin > text) fputs("...", file);
+  tsi_svg_text(file, begin, SIZE_MAX);
+}
+
+void tsi_svg_text_begin(FILE *file, const char *text, double size, double room) {
+  char part[512];
+  const bool cut = strlen(text) >= sizeof part || tsi_svg_width(text, size) > room;
+  const double dots = cut ? tsi_svg_width("...", size) : 0;
+  size_t length = 0;
+  while (text[length]) {
+    const size_t next = length + step_over(text + length);
+    if (next >= sizeof part) break;
+    memcpy(part + length, text + length, next - length);
+    part[next] = '\0';
+    if (tsi_svg_width(part, size) + dots > room) break;
+    length = next;
   }
-  for (; *text; text++) tsi_svg_put(file, (unsigned char)*text);
+  part[length] = '\0';
+  tsi_svg_text(file, part, SIZE_MAX);
+  if (cut) fputs("...", file);
+}
+
+/* DejaVu Sans is the widest: parts of the size of the letters. */
+double tsi_svg_width(const char *text, double size) {
+  double width = 0;
+  for (; *text; text += step_over(text))
+    width += strchr("iljI|'", *text) != NULL           ? 0.33
+             : strchr(" ,.:;/-()[]rtf", *text) != NULL ? 0.42
+             : strchr("mwMWOQ%@<>=+", *text) != NULL   ? 0.95
+                                                       : 0.66;
+  return width * size;
 }
 
 void tsi_svg_head(FILE *file, double width, double height) {
@@ -43,90 +112,67 @@ const char *tsi_svg_many_colours(int32_t number, bool strong, char text[8]) {
   return text;
 }
 
-double tsi_svg_legend(FILE *file, double x, double y, const char *colour, const char *text) {
-  fprintf(file,
-          "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"14\" fill=\"%s\"/><text x=\"%.1f\" y=\"%.1f\" "
-          "font-size=\"12\">%s</text>\n",
-          x, y - 11, colour, x + 20, y, text);
-  return x + 34 + LETTER * (double)strlen(text);
+/* ---- Marks -------------------------------------------------------------------------------------------- */
+
+void tsi_svg_mark(FILE *file, const char *class, tsi_shape shape, const char *colour, double x, double y) {
+  static const char *const paths[TSI_SHAPES] = {[TSI_DISC] = "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
+                                                [TSI_SQUARE] = "m-4.5 -4.5h9v9h-9z",
+                                                [TSI_DIAMOND] = "m0 -6.5l6.5 6.5l-6.5 6.5l-6.5 -6.5z",
+                                                [TSI_TRIANGLE] = "m0 -6l6 10.5h-12z",
+                                                [TSI_DOWN] = "m0 6l6 -10.5h-12z",
+                                                [TSI_CROSS] = "m-4.5 -4.5l9 9m0 -9l-9 9"};
+  fprintf(file, "<path class=\"%s\" d=\"M%.1f %.1f%s\" ", class, x, y, paths[shape]);
+  if (shape == TSI_CROSS)
+    fprintf(file, "stroke=\"%s\" stroke-width=\"2.4\">", colour);
+  else
+    fprintf(file, "fill=\"%s\" stroke=\"#fff\">", colour);
 }
 
-/* ---- Axes --------------------------------------------------------------------------------------------- */
+/* ---- Legends ------------------------------------------------------------------------------------------ */
 
-double tsi_axis_at(const tsi_axis *axis, double value) {
-  const double part = axis->logarithmic ? log(value / axis->from) / log(axis->to / axis->from)
-                                        : (value - axis->from) / (axis->to - axis->from);
-  return axis->begin + (axis->end - axis->begin) * part;
+enum { SIGN = 14, BESIDE = 6, BETWEEN = 18, LINE = 24 }; /* pixels: of a sign, to its text, to the next */
+
+tsi_legend tsi_legend_begin(FILE *file, double left, double right, double y) {
+  return (tsi_legend){.file = file, .left = left, .right = right, .x = left, .y = y};
 }
 
-double tsi_svg_round(double value) {
-  const double power = pow(10, floor(log10(value) + 1e-12));
-  return power * (value / power >= 5 ? 5 : value / power >= 2 ? 2 : 1);
-}
-
-/* The first tick at or above the beginning of the axis, and the one after `tick`. A logarithmic axis has 1, 2
- * and 5 times each power of ten, or these alone if it is long. */
-static double first_tick(const tsi_axis *axis, double step) {
-  return axis->logarithmic ? tsi_svg_round(axis->from) : ceil(axis->from / step - 1e-9) * step;
-}
-static double next_tick(const tsi_axis *axis, double tick, double step) {
-  if (!axis->logarithmic) return tick + step;
-  if (axis->to / axis->from > 2000) return 10 * pow(10, floor(log10(tick) + 1e-12));
-  return tick / pow(10, floor(log10(tick) + 1e-12)) > 1.5 && tick / pow(10, floor(log10(tick) + 1e-12)) < 3
-             ? 2.5 * tick
-             : 2 * tick;
-}
-
-static bool is_on(const tsi_axis *axis, double tick) {
-  const double room = axis->logarithmic ? 1e-9 * tick : 1e-9 * (axis->to - axis->from);
-  return tick >= axis->from - room && tick <= axis->to + room;
-}
-
-/* 2, 5 or 10 lines, near `wanted` pixels apart. */
-static double step_of(const tsi_axis *axis, double wanted) {
-  const double most = (axis->to - axis->from) * wanted / fabs(axis->end - axis->begin);
-  const double step = tsi_svg_round(most);
-  return 2 * step <= most * 1.3 && tsi_svg_round(2 * step) > step * 1.9 ? 2 * step : step;
-}
-
-/* Nothing else is between 0 and 1e-12 steps. */
-static double clean(double tick, double step) {
-  return fabs(tick) < 1e-9 * step ? 0 : tick;
-}
-
-void tsi_svg_axis_x(FILE *file, const tsi_axis *axis, double near, double far, const char *label) {
-  const double step = axis->logarithmic ? 1 : step_of(axis, 100);
-  fputs("<g id=\"ticks\" font-size=\"12\">\n", file);
-  for (double t = first_tick(axis, step); t <= axis->to * (1 + 1e-9); t = next_tick(axis, t, step)) {
-    if (!is_on(axis, t)) continue;
-    const double x = tsi_axis_at(axis, t);
-    fprintf(file,
-            "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#d0d7de\" stroke-opacity=\".6\"/><text x=\"%.1f\" "
-            "y=\"%.1f\" text-anchor=\"middle\">%g</text>\n",
-            x, near + 4, far, x, near + 18, clean(t, step));
+double tsi_legend_place(tsi_legend *l, double width, const char *text) {
+  const double beside = width > 0 ? BESIDE : 0, all = width + beside + tsi_svg_width(text, TSI_LEGEND_SIZE);
+  if (l->x > l->left && l->x + all > l->right) {
+    l->x = l->left;
+    l->y += TSI_LEGEND_ROW;
   }
-  fprintf(file, "</g>\n<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-          (axis->begin + axis->end) / 2, near + 40, label);
-}
-
-void tsi_svg_axis_y(FILE *file, const tsi_axis *axis, double near, double far, const char *label) {
-  const double step = axis->logarithmic ? 1 : step_of(axis, 48), middle = (axis->begin + axis->end) / 2;
-  fputs("<g font-size=\"12\">\n", file);
-  for (double t = first_tick(axis, step); t <= axis->to * (1 + 1e-9); t = next_tick(axis, t, step)) {
-    if (!is_on(axis, t)) continue;
-    const double y = tsi_axis_at(axis, t);
-    fprintf(file,
-            "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#d0d7de\" stroke-opacity=\".6\"/><text x=\"%.1f\" "
-            "y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
-            near - 4, y, far, near - 8, y + 4, clean(t, step));
+  const double x = l->x;
+  if (l->file != NULL) {
+    fprintf(l->file, "<text class=\"legend\" x=\"%.1f\" y=\"%.1f\" font-size=\"%d\">", x + width + beside,
+            l->y, TSI_LEGEND_SIZE);
+    tsi_svg_text(l->file, text, SIZE_MAX);
+    fputs("</text>\n", l->file);
   }
-  fprintf(file,
-          "</g>\n<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" transform=\"rotate(-90 %.1f "
-          "%.1f)\">%s</text>\n",
-          near - 56, middle, near - 56, middle, label);
+  l->x += all + BETWEEN;
+  return x;
 }
 
-double tsi_svg_time_unit(double most, const char **name) {
-  *name = most < 1e-3 ? "\xc2\xb5s" : most < 1 ? "ms" : "s";
-  return most < 1e-3 ? 1e6 : most < 1 ? 1e3 : 1;
+void tsi_legend_square(tsi_legend *l, const char *colour, const char *text) {
+  const double x = tsi_legend_place(l, SIGN, text);
+  if (l->file != NULL)
+    fprintf(l->file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", x, l->y - 11,
+            SIGN, SIGN, colour);
+}
+
+void tsi_legend_mark(tsi_legend *l, tsi_shape shape, const char *colour, const char *text) {
+  const double x = tsi_legend_place(l, SIGN, text);
+  if (l->file == NULL) return;
+  tsi_svg_mark(l->file, "sign", shape, colour, x + SIGN / 2.0, l->y - 4);
+  fputs("</path>\n", l->file);
+}
+
+void tsi_legend_line(tsi_legend *l, const char *style, const char *text) {
+  const double x = tsi_legend_place(l, LINE, text);
+  if (l->file != NULL)
+    fprintf(l->file, "<path d=\"M%.1f %.1fh%d\" fill=\"none\" %s/>\n", x, l->y - 4, LINE, style);
+}
+
+void tsi_legend_text(tsi_legend *l, const char *text) {
+  (void)tsi_legend_place(l, 0, text);
 }

@@ -1,23 +1,29 @@
-/* What the pictures share: heads, texts, colours, axes.
+/* What the pictures share: heads, texts, colours, legends, marks. Axes: axes.h.
  *
  * Reads   what it is given.   Writes  SVG.
- * Invariants: texts that come from outside (names of matrices) are written with tsi_svg_text. */
+ * Invariants
+ *   - texts that come from outside (names of matrices) are written with tsi_svg_text or tsi_svg_text_within
+ *   - what is written is XML, whatever bytes a text has
+ *   - no text of a legend leaves the lines that the legend was given */
 #ifndef TSI_DRIVERS_SVG_H
 #define TSI_DRIVERS_SVG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* One character of a text; those that mean something to XML as entities, control characters as ?. */
-static inline void tsi_svg_put(FILE *file, unsigned char letter) {
-  if (letter == '&' || letter == '<' || letter == '>')
-    fprintf(file, "&#%d;", letter);
-  else
-    fputc(letter < 32 ? '?' : letter, file);
-}
-/* The last `most` characters of text. */
+/* ---- Texts -------------------------------------------------------------------------------------------- */
+
+/* A text in UTF-8: what means something to XML as entities, control characters and bytes that are no UTF-8 as
+ * question marks. Of a longer one the last `most` characters, after three dots. */
 void tsi_svg_text(FILE *file, const char *text, size_t most);
+/* The same: as many of the last characters as there is room for. size: of the letters. */
+void tsi_svg_text_within(FILE *file, const char *text, double size, double room);
+/* The same with the first characters. */
+void tsi_svg_text_begin(FILE *file, const char *text, double size, double room);
+/* The pixels that a text takes, at the most: in the widest of the fonts. */
+double tsi_svg_width(const char *text, double size);
 
 /* The first tag, and a white background. */
 void tsi_svg_head(FILE *file, double width, double height);
@@ -43,26 +49,43 @@ extern const char *const tsi_svg_colour[TSI_COLOURS];
  * areas with labels. text: room for 8 characters. */
 const char *tsi_svg_many_colours(int32_t number, bool strong, char text[8]);
 
-/* A square of this colour and a text beside it, base line at y; gives where the next one begins. */
-double tsi_svg_legend(FILE *file, double x, double y, const char *colour, const char *text);
+/* ---- Marks -------------------------------------------------------------------------------------------- */
 
-/* ---- Axes --------------------------------------------------------------------------------------------- */
+/* Shapes that differ without their colours. */
+typedef enum tsi_shape {
+  TSI_DISC,
+  TSI_SQUARE,
+  TSI_DIAMOND,
+  TSI_TRIANGLE,
+  TSI_DOWN,
+  TSI_CROSS,
+  TSI_SHAPES
+} tsi_shape;
 
-/* Values from `from` to `to` lie at pixels `begin` to `end`. */
-typedef struct tsi_axis {
-  double from, to, begin, end;
-  bool logarithmic;
-} tsi_axis;
+/* A mark of this class around (x, y). The caller writes what is inside, such as a <title>, and the end,
+ * </path>. */
+void tsi_svg_mark(FILE *file, const char *class, tsi_shape shape, const char *colour, double x, double y);
 
-double tsi_axis_at(const tsi_axis *axis, double value);
-/* 1, 2 or 5 times a power of ten, near value from below. */
-double tsi_svg_round(double value);
-/* Ticks with numbers and lines across the plot, which is between pixels `near` (at the numbers) and `far` of
- * the other direction; `label` beside the numbers. x: below the plot; y: on its left. */
-void tsi_svg_axis_x(FILE *file, const tsi_axis *axis, double near, double far, const char *label);
-void tsi_svg_axis_y(FILE *file, const tsi_axis *axis, double near, double far, const char *label);
+/* ---- Legends ------------------------------------------------------------------------------------------ */
 
-/* Seconds in a unit that suits numbers up to `most`: what to multiply with, and its name. */
-double tsi_svg_time_unit(double most, const char **name);
+enum { TSI_LEGEND_ROW = 20, TSI_LEGEND_SIZE = 12 };
+
+/* Entries in rows from `left` to `right`, the base line of the first row at y. A legend without a file is
+ * only measured: its y tells how many rows there are. */
+typedef struct tsi_legend {
+  FILE *file; /* NULL: nothing is written */
+  double left, right;
+  double x, y; /* where the next entry begins */
+} tsi_legend;
+
+tsi_legend tsi_legend_begin(FILE *file, double left, double right, double y);
+/* A square, a mark, a line (style: attributes of a <path>), or nothing, and a text beside it. */
+void tsi_legend_square(tsi_legend *legend, const char *colour, const char *text);
+void tsi_legend_mark(tsi_legend *legend, tsi_shape shape, const char *colour, const char *text);
+void tsi_legend_line(tsi_legend *legend, const char *style, const char *text);
+void tsi_legend_text(tsi_legend *legend, const char *text);
+/* Makes room for a sign of the caller's, `width` pixels wide, and writes the text beside it; gives where the
+ * sign begins. The legend's y is the base line of both. */
+double tsi_legend_place(tsi_legend *legend, double width, const char *text);
 
 #endif

@@ -9,6 +9,8 @@
 #ifndef TSI_DRIVERS_TREE_H
 #define TSI_DRIVERS_TREE_H
 
+#include <cjson/cJSON.h>
+
 #include "drivers/session.h"
 
 /* One rectangle: x, y, width and height as shares of the picture, y downwards from the roots. */
@@ -35,7 +37,7 @@ double tsi_supernode_entries(const tristar_tree_view *tree, int64_t k);
 bool tsi_tree_lay_out(const tristar_tree_view *tree, const int32_t *chunk_of, int32_t chunks,
                       double bytes_per_entry, double smallest, tsi_tree_layout *layout);
 
-/* Writes the picture of the session's plan. */
-bool tsi_tree_draw(tsi_session *s, const char *path);
+/* Writes the picture of the session's plan; its boxes too, as JSON, unless figures is NULL. */
+bool tsi_tree_draw(tsi_session *s, const char *path, cJSON *figures);
 
 #endif

@@ -16,12 +16,15 @@
 #define PLOT_WIDTH (PICTURE_WIDTH - 2 * LEFT)
 #define PLOT_HEIGHT 560
 #define LEGEND (TOP + PLOT_HEIGHT + 34)
-#define LETTER 5.8    /* width of a character of a label, */
-#define LETTER_12 6.7 /* of the legend, in the widest of the fonts */
-#define SMALLEST 3.6  /* width of a box */
+#define LABEL 10.5   /* size of the letters of a label */
+#define SMALLEST 3.6 /* width of a box */
 
 #define INVISIBLE 0.05 /* width of a box that is not drawn */
 #define BOXES_MAX 4000 /* keeps the file below 1 MB */
+
+static const char *method_text(tristar_method method) {
+  return method == TRISTAR_METHOD_LLT ? "Cholesky" : method == TRISTAR_METHOD_LDLT ? "L D L^T" : "LU";
+}
 
 static void write_head(const tsi_picture *p, const tsi_tree_layout *layout) {
   const tsi_session *s = p->s;
@@ -32,7 +35,7 @@ static void write_head(const tsi_picture *p, const tsi_tree_layout *layout) {
   tsi_picture_title(p, LEFT, "Assembly tree");
   tsi_picture_subtitle(p, LEFT, "n = %s, %s, %s of factor (%s, %s ordering); a solve has %s%s%s",
                        tsi_text_count(s->a.n), tsi_text_many(s->a.supernodes, "supernode"),
-                       tsi_text_bytes(layout->bytes), s->a.method == TRISTAR_METHOD_LLT ? "Cholesky" : "LU",
+                       tsi_text_bytes(layout->bytes), method_text(s->a.method),
                        s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural",
                        tsi_text_many(s->p.chunks, "chunk"), s->p.slices > 0 ? " and " : "",
                        s->p.slices > 0 ? tsi_text_many(s->p.slices, "row slice") : "");
@@ -63,20 +66,18 @@ static void write_part(FILE *file, const tsi_tree_box *box, int32_t part) {
 static void write_label(FILE *file, const tsi_tree_box *box, int32_t parts) {
   const double width = box->width * PLOT_WIDTH, height = box->height * PLOT_HEIGHT / parts;
   char label[64];
-  int letters;
   if (box->supernodes > 1)
-    letters = snprintf(label, sizeof label, "%s", tsi_text_many(box->supernodes, "supernode"));
-  else /* the times sign has two bytes */
-    letters = snprintf(label, sizeof label, "%s \xc3\x97 %s", tsi_text_count(box->columns),
-                       tsi_text_count(box->columns + box->rows)) -
-              1;
-  if (height < (parts > 1 ? 9 : 13) || width < LETTER * (letters + 2)) return;
+    snprintf(label, sizeof label, "%s", tsi_text_many(box->supernodes, "supernode"));
+  else
+    snprintf(label, sizeof label, "%s \xc3\x97 %s", tsi_text_count(box->columns),
+             tsi_text_count(box->columns + box->rows));
+  if (height < (parts > 1 ? 9 : 13) || width < tsi_svg_width(label, LABEL) + 8) return;
   fprintf(file,
-          "<text x=\"%.2f\" y=\"%.2f\" font-size=\"10.5\" text-anchor=\"middle\" pointer-events=\"none\" "
+          "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.1f\" text-anchor=\"middle\" pointer-events=\"none\" "
           "stroke=\"%s\" stroke-opacity=\".75\" stroke-width=\"3\" paint-order=\"stroke\">%s</text>\n",
           LEFT + box->x * PLOT_WIDTH + width / 2,
-          TOP + box->y * PLOT_HEIGHT + height * (parts / 2 + 0.5) + 3.8, box->parts > 1 ? "#fff" : "none",
-          label);
+          TOP + box->y * PLOT_HEIGHT + height * (parts / 2 + 0.5) + 3.8, LABEL,
+          box->parts > 1 ? "#fff" : "none", label);
 }
 
 static void write_box(FILE *file, const tsi_tree_box *box) {
@@ -93,45 +94,31 @@ static void write_box(FILE *file, const tsi_tree_box *box) {
   write_label(file, box, parts);
 }
 
-/* Text of the legend at x; gives where the next entry begins. */
-static double write_entry(FILE *file, double x, const char *text) {
-  fprintf(file, "<text x=\"%.1f\" y=\"%d\" font-size=\"12\">%s</text>\n", x, LEGEND + 1, text);
-  return x + LETTER_12 * (double)strlen(text) + 24;
-}
-
 static void write_legend(FILE *file, const tsi_session *s, const tsi_tree_layout *layout, bool hatched) {
-  double x = LEFT;
   const double scale = PLOT_WIDTH * PLOT_HEIGHT / (layout->bytes > 0 ? layout->bytes : 1); /* px^2 per byte */
-  const double sample = tsi_svg_round(900 / scale), side = sqrt(sample * scale);
+  const double sample = tsi_axis_round(900 / scale), side = sqrt(sample * scale);
+  tsi_legend legend = tsi_legend_begin(file, LEFT, LEFT + PLOT_WIDTH, LEGEND);
   char text[48], colour[8];
-  for (int k = 0; k < 3; k++, x += 18)
+  const int colours = s->p.chunks < 3 ? (int)s->p.chunks : 3;
+  double x = tsi_legend_place(&legend, 18 * colours, "one colour, one chunk");
+  for (int k = 0; k < colours; k++, x += 18)
     fprintf(file, "<rect x=\"%.1f\" y=\"%d\" width=\"16\" height=\"16\" fill=\"%s\"/>\n", x, LEGEND - 12,
             tsi_svg_many_colours(k, false, colour));
-  x = write_entry(file, x + 6,
-                  s->p.tasks > 0 ? "one colour, one chunk: a task in each direction"
-                                 : "one colour, one chunk: one call");
   if (hatched) {
+    x = tsi_legend_place(&legend, 24,
+                         s->p.slices > 0
+                             ? "one supernode in several chunks; the longest are cut into row slices"
+                             : "one supernode in several chunks");
     fprintf(file,
             "<rect x=\"%.1f\" y=\"%d\" width=\"24\" height=\"16\" fill=\"#ddd\"/><rect x=\"%.1f\" y=\"%d\" "
             "width=\"24\" height=\"16\" fill=\"url(#hatch)\"/>\n",
             x, LEGEND - 12, x, LEGEND - 12);
-    x = write_entry(file, x + 32,
-                    s->p.slices > 0 ? "one supernode in several chunks; the longest are cut into row slices"
-                                    : "one supernode in several chunks");
   }
+  if (sample < 1) return;
+  snprintf(text, sizeof text, "area of %s", tsi_text_round_bytes(sample));
+  x = tsi_legend_place(&legend, side, text);
   fprintf(file, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"#ccc\"/>\n", x,
           LEGEND - 4 - side / 2, side, side);
-  if (sample < 1e6)
-    snprintf(text, sizeof text, "area of %g KB", sample / 1e3);
-  else
-    snprintf(text, sizeof text, "area of %g MB", sample / 1e6);
-  write_entry(file, x + side + 8, text);
-  fprintf(file,
-          "<text x=\"%d\" y=\"%d\" font-size=\"11\" fill=\"#666\">Roots are on top. A supernode (columns "
-          "\xc3\x97 rows) lies below its parent; its backward solve needs all that is above it. Areas are "
-          "bytes of "
-          "factor.</text>\n",
-          LEFT, LEGEND + 26);
 }
 
 static void write_picture(const tsi_picture *p, const tsi_tree_layout *layout) {
@@ -145,6 +132,25 @@ static void write_picture(const tsi_picture *p, const tsi_tree_layout *layout) {
   }
   fputs("</g>\n", p->file);
   write_legend(p->file, p->s, layout, hatched);
+  tsi_picture_note(
+      p, LEFT, LEGEND + 28,
+      "Roots are on top. A supernode (columns \xc3\x97 rows) lies below its parent; its backward solve "
+      "needs all that is above it. Areas are bytes of factor.");
+}
+
+static void add_boxes(cJSON *figures, const tsi_tree_layout *layout) {
+  cJSON *array = cJSON_AddArrayToObject(figures, "items");
+  for (int64_t k = 0; k < layout->count; k++) {
+    const tsi_tree_box *box = &layout->boxes[k];
+    cJSON *object = cJSON_CreateObject();
+    tsi_json_add_number(object, "chunk", box->chunk);
+    tsi_json_add_number(object, "chunks", box->parts);
+    tsi_json_add_number(object, "supernodes", (double)box->supernodes);
+    tsi_json_add_number(object, "columns", (double)box->columns);
+    tsi_json_add_number(object, "rows_below", (double)box->rows);
+    tsi_json_add_number(object, "bytes", box->bytes);
+    cJSON_AddItemToArray(array, object);
+  }
 }
 
 /* Merges more until few enough boxes are left. */
@@ -162,7 +168,7 @@ static bool lay_out(tsi_session *s, tsi_tree_layout *layout) {
   }
 }
 
-bool tsi_tree_draw(tsi_session *s, const char *path) {
+bool tsi_tree_draw(tsi_session *s, const char *path, cJSON *figures) {
   tsi_tree_layout layout;
   tsi_picture p;
   if (!lay_out(s, &layout)) return false;
@@ -171,6 +177,7 @@ bool tsi_tree_draw(tsi_session *s, const char *path) {
     write_picture(&p, &layout);
     ok = tsi_picture_end(&p);
   }
+  if (ok && figures != NULL) add_boxes(figures, &layout);
   free(layout.boxes);
   return ok;
 }

@@ -13,14 +13,19 @@ static const struct {
   int value;
   const char *meaning;
 } rows[] = {
-    {"levels", SCHEDULING, TRISTAR_SCHEDULING_LEVELS, "level sets, a barrier after each"},
-    {"push", UPDATES, TRISTAR_UPDATES_PUSH, "updates are brought by tasks of their own"},
-    {"fundamental", MERGE, TRISTAR_MERGE_FUNDAMENTAL, "no relaxed merging of supernodes"},
+    {"levels", SCHEDULING, TRISTAR_SCHEDULING_LEVELS,
+     "solve level set by level set, with a barrier after each"},
+    {"push", UPDATES, TRISTAR_UPDATES_PUSH,
+     "updates are tasks of their own, which push them to later chunks"},
+    {"fundamental", MERGE, TRISTAR_MERGE_FUNDAMENTAL,
+     "supernodes are columns of the same structure only, without relaxed merging"},
     {"unmerged", MERGE, TRISTAR_MERGE_NONE, "the same, in panels of at most 8 columns"},
-    {"supernodes", GRANULARITY, TRISTAR_TASKS_SUPERNODES, "a task for each supernode"},
-    {"inverse-none", INVERSE, TRISTAR_INVERSE_NONE, "substitution with the diagonal blocks"},
-    {"inverse-off", INVERSE, TRISTAR_INVERSE_OFF, "all blocks multiplied by inverted diagonal blocks"},
-    {"spmv", KERNEL, TRISTAR_KERNEL_SPMV, "the partitioned inverse, as sparse matrices"},
+    {"supernodes", GRANULARITY, TRISTAR_TASKS_SUPERNODES, "one task for each supernode"},
+    {"inverse-none", INVERSE, TRISTAR_INVERSE_NONE,
+     "substitute with the diagonal blocks instead of multiplying by their inverses"},
+    {"inverse-off", INVERSE, TRISTAR_INVERSE_OFF,
+     "a partitioned inverse: panels are multiplied by inverted diagonal blocks in advance"},
+    {"spmv", KERNEL, TRISTAR_KERNEL_SPMV, "multiply by the partitioned inverse, stored as sparse matrices"},
 };
 #define ROWS (int)(sizeof rows / sizeof rows[0])
 
@@ -59,8 +64,8 @@ bool tsi_variant_wrong(const char *variant, char *message, size_t size) {
     const bool more = word[length] == '+';
     if (k < 0) {
       list_words(known, sizeof known);
-      snprintf(message, size, "unknown variant '%.*s'; known are %s, joined by +", length < 40 ? length : 40,
-               word, known);
+      snprintf(message, size, "unknown variant '%.*s'; the variants are %s, joined by +",
+               length < 40 ? length : 40, word, known);
       return true;
     }
     if (setter[rows[k].field]) {

@@ -2,23 +2,30 @@
  *
  * METIS sees the core of the graph only: vertices without neighbours are ordered first (they fill nothing),
  * and the few very dense ones last, as AMD does. Every separator would have to hold the dense ones anyway,
- * and with them METIS finds no good cut. */
+ * and with them METIS finds no good cut. It sees each connected component of the core by itself, as there is
+ * nothing to separate between them, and it would take half of its time to find that out; and those of a few
+ * vertices not at all. Only a separator tree is one of all of them. */
 #include "partition/ordering.h"
 
 #include <math.h>
 #include <metis.h>
 #include <stdlib.h>
 
+#include "partition/minimum_degree.h"
+
 /* In core_of: why a vertex is not in the core. */
 enum { ISOLATED = -1, DENSE = -2 };
 
+/* Numbered component by component, ascending in each. */
 typedef struct core_graph {
   tsi_index n;        /* vertices */
   tsi_index *core_of; /* number in the core of each vertex of the graph, ISOLATED or DENSE */
   tsi_index *vertex;  /* and back */
-  idx_t *xadj, *adj;  /* what METIS reads */
-  idx_t *perm, *iperm;
-  idx_t *sizes; /* of the nodes of the separator tree */
+  tsi_index components;
+  tsi_index *first;  /* components + 1: the first vertex of each */
+  idx_t *xadj, *adj; /* what METIS reads of component c, both numbered from 0 there: xadj from first[c] + c */
+  idx_t *perm, *iperm; /* likewise */
+  idx_t *sizes;        /* of the nodes of the separator tree */
 } core_graph;
 
 /* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
@@ -58,43 +65,80 @@ static void mark_dense(const tsi_graph *graph, tsi_index *core_of) {
   for (tsi_index v = 0; v < graph->n; v++) core_of[v] = ISOLATED;
 }
 
-/* Numbers the vertices that have a neighbour outside the dense ones. */
-static void number_core(const tsi_graph *graph, core_graph *core) {
+/* Puts the vertices that can be reached from v, dense ones aside, behind the others of the queue, and gives
+ * them the number of their component. */
+static void reach(const tsi_graph *graph, tsi_index v, tsi_index component, core_graph *core) {
+  tsi_index *queue = core->vertex, head = core->n;
+  queue[core->n++] = v;
+  core->core_of[v] = component;
+  for (; head < core->n; head++)
+    for (tsi_count p = graph->ptr[queue[head]]; p < graph->ptr[queue[head] + 1]; p++) {
+      const tsi_index u = graph->adj[p];
+      if (core->core_of[u] != ISOLATED) continue;
+      core->core_of[u] = component;
+      queue[core->n++] = u;
+    }
+}
+
+static bool has_neighbour(const tsi_graph *graph, const tsi_index *core_of, tsi_index v) {
+  for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++)
+    if (core_of[graph->adj[p]] != DENSE) return true;
+  return false;
+}
+
+/* Numbers the vertices that have a neighbour outside the dense ones. together: as one component. */
+static void number_core(const tsi_graph *graph, bool together, core_graph *core) {
+  tsi_index *first = core->first;
   for (tsi_index v = 0; v < graph->n; v++) {
-    if (core->core_of[v] == DENSE) continue;
-    tsi_count p = graph->ptr[v];
-    while (p < graph->ptr[v + 1] && core->core_of[graph->adj[p]] == DENSE) p++;
-    if (p == graph->ptr[v + 1]) continue;
-    core->vertex[core->n] = v;
-    core->core_of[v] = core->n++;
+    if (core->core_of[v] != ISOLATED || !has_neighbour(graph, core->core_of, v)) continue;
+    if (core->components == 0 || !together) first[core->components++] = core->n;
+    reach(graph, v, core->components - 1, core);
+  }
+  for (tsi_index v = 0; v < graph->n; v++) {
+    if (core->core_of[v] < 0) continue;
+    const tsi_index number = first[core->core_of[v]]++;
+    core->vertex[number] = v;
+    core->core_of[v] = number;
+  }
+  for (tsi_index c = core->components; c > 0; c--) first[c] = first[c - 1];
+  first[0] = 0;
+}
+
+/* Fills xadj and adj. */
+static void list_neighbours(const tsi_graph *graph, core_graph *core) {
+  idx_t *xadj = core->xadj, *adj = core->adj;
+  for (tsi_index c = 0; c < core->components; c++) {
+    idx_t at = 0;
+    for (tsi_index k = core->first[c]; k < core->first[c + 1]; k++) {
+      const tsi_index v = core->vertex[k];
+      *xadj++ = at;
+      for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++) {
+        const tsi_index other = core->core_of[graph->adj[p]];
+        if (other != DENSE) adj[at++] = other - core->first[c];
+      }
+    }
+    *xadj++ = at;
+    adj += at;
   }
 }
 
-static tristar_status build_core(tsi_env *env, const tsi_graph *graph, core_graph *core) {
+static tristar_status build_core(tsi_env *env, const tsi_graph *graph, bool together, core_graph *core) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, core->core_of, graph->n));
   TSI_TRY(TSI_ALLOC(env, core->vertex, graph->n));
+  TSI_TRY(TSI_ALLOC(env, core->first, graph->n / 2 + 1)); /* a component has two vertices or more */
   mark_dense(graph, core->core_of);
-  number_core(graph, core);
+  number_core(graph, together, core);
   tsi_count edges = 0;
   for (tsi_index c = 0; c < core->n; c++) edges += degree(graph, core->vertex[c]);
   if (edges > IDX_MAX)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "METIS cannot count %lld edges with its %d-bit integers",
              (long long)edges, IDXTYPEWIDTH);
-  TSI_TRY(TSI_ALLOC(env, core->xadj, core->n + 1));
+  TSI_TRY(TSI_ALLOC(env, core->xadj, (tsi_count)core->n + core->components));
   TSI_TRY(TSI_ALLOC(env, core->adj, edges));
   TSI_TRY(TSI_ALLOC(env, core->perm, core->n));
   TSI_TRY(TSI_ALLOC(env, core->iperm, core->n));
-  idx_t at = 0;
-  for (tsi_index c = 0; c < core->n; c++) {
-    tsi_index v = core->vertex[c];
-    core->xadj[c] = at;
-    for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++) {
-      tsi_index other = core->core_of[graph->adj[p]];
-      if (other != DENSE) core->adj[at++] = other;
-    }
-  }
-  core->xadj[core->n] = at;
+  list_neighbours(graph, core);
 out:
   return status;
 }
@@ -102,6 +146,7 @@ out:
 static void free_core(tsi_env *env, core_graph *core) {
   TSI_FREE(env, core->core_of);
   TSI_FREE(env, core->vertex);
+  TSI_FREE(env, core->first);
   TSI_FREE(env, core->xadj);
   TSI_FREE(env, core->adj);
   TSI_FREE(env, core->perm);
@@ -109,30 +154,60 @@ static void free_core(tsi_env *env, core_graph *core) {
   TSI_FREE(env, core->sizes);
 }
 
-/* Runs METIS on the core: perm[k] is then the core vertex eliminated as k-th. */
-static tristar_status run_metis(tsi_env *env, core_graph *core, tsi_index leaf_parts, int seed) {
+/* perm of a component of few vertices. */
+static void order_small(idx_t n, const idx_t *xadj, const idx_t *adj, idx_t *perm) {
+  uint64_t near[TSI_MINIMUM_DEGREE_VERTICES];
+  tsi_index order[TSI_MINIMUM_DEGREE_VERTICES];
+  for (idx_t v = 0; v < n; v++) {
+    near[v] = 0;
+    for (idx_t p = xadj[v]; p < xadj[v + 1]; p++) near[v] |= (uint64_t)1 << adj[p];
+  }
+  tsi_minimum_degree((tsi_index)n, near, order);
+  for (idx_t k = 0; k < n; k++) perm[k] = order[k];
+}
+
+/* Runs METIS on component c. */
+static tristar_status run_metis(tsi_env *env, core_graph *core, tsi_index c, idx_t *adj, tsi_index leaf_parts,
+                                int seed) {
   tristar_status status = TRISTAR_OK;
   idx_t options[METIS_NOPTIONS];
-  idx_t n = core->n, sum = 0;
+  const tsi_index first = core->first[c];
+  idx_t *xadj = core->xadj + first + c, *perm = core->perm + first, *iperm = core->iperm + first;
+  idx_t n = core->first[c + 1] - first;
   int code = METIS_OK;
-  tsi_index nodes = 2 * leaf_parts - 1;
-  TSI_TRY(TSI_ALLOC_ZERO(env, core->sizes, nodes)); /* METIS leaves the nodes below an empty one alone */
-  if (n == 0) goto out;
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED] = seed;
   pthread_mutex_lock(&metis_lock);
   if (leaf_parts > 1)
-    code = METIS_NodeNDP(n, core->xadj, core->adj, NULL, leaf_parts, options, core->perm, core->iperm,
-                         core->sizes);
+    code = METIS_NodeNDP(n, xadj, adj, NULL, leaf_parts, options, perm, iperm, core->sizes);
   else
-    code = METIS_NodeND(&n, core->xadj, core->adj, NULL, options, core->perm, core->iperm);
+    code = METIS_NodeND(&n, xadj, adj, NULL, options, perm, iperm);
   pthread_mutex_unlock(&metis_lock);
   if (code == METIS_ERROR_MEMORY)
-    TSI_FAIL(env, TRISTAR_ERR_MEMORY, "METIS ran out of memory on %d vertices (code %d)", core->n, code);
+    TSI_FAIL(env, TRISTAR_ERR_MEMORY, "METIS ran out of memory on %d vertices (code %d)", n, code);
   if (code != METIS_OK)
-    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS failed on %d vertices, %lld edges (code %d)", core->n,
-             (long long)core->xadj[core->n], code);
+    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS failed on %d vertices, %lld edges (code %d)", n,
+             (long long)xadj[n], code);
+out:
+  return status;
+}
+
+/* Orders the core: perm[first[c] + k] is then the vertex of component c eliminated as k-th of them. */
+static tristar_status order_core(tsi_env *env, core_graph *core, tsi_index leaf_parts, int seed) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index nodes = 2 * leaf_parts - 1;
+  idx_t *adj = core->adj, sum = 0;
+  TSI_TRY(TSI_ALLOC_ZERO(env, core->sizes, nodes)); /* METIS leaves the nodes below an empty one alone */
+  for (tsi_index c = 0; c < core->components; c++) {
+    const tsi_index first = core->first[c], n = core->first[c + 1] - first;
+    const idx_t *xadj = core->xadj + first + c;
+    if (n <= TSI_MINIMUM_DEGREE_VERTICES && leaf_parts == 1)
+      order_small(n, xadj, adj, core->perm + first);
+    else
+      TSI_TRY(run_metis(env, core, c, adj, leaf_parts, seed));
+    adj += xadj[n];
+  }
   if (leaf_parts == 1) core->sizes[0] = core->n;
   for (tsi_index t = 0; t < nodes; t++) sum += core->sizes[t];
   if (sum != core->n)
@@ -226,10 +301,11 @@ static tristar_status assemble(tsi_env *env, const tsi_graph *graph, const core_
   }
   for (tsi_index v = 0; v < graph->n; v++)
     if (core->core_of[v] == ISOLATED) perm[next[part ? part[v] : 0]++] = v;
-  for (tsi_index k = 0; k < core->n; k++) {
-    tsi_index v = core->vertex[core->perm[k]];
-    perm[next[part ? part[v] : 0]++] = v;
-  }
+  for (tsi_index c = 0; c < core->components; c++)
+    for (tsi_index k = core->first[c]; k < core->first[c + 1]; k++) {
+      tsi_index v = core->vertex[core->first[c] + core->perm[k]];
+      perm[next[part ? part[v] : 0]++] = v;
+    }
   TSI_TRY(place_dense(env, graph, core, next[nodes - 1], perm));
 out:
   TSI_FREE(env, next);
@@ -241,10 +317,9 @@ static tristar_status order_metis(tsi_env *env, const tsi_graph *graph, const ts
   tristar_status status = TRISTAR_OK;
   core_graph core = {0};
   if (options->leaf_parts == 1) part = NULL;
-  TSI_TRY(build_core(env, graph, &core));
-  tsi_log(env, TRISTAR_LOG_PROGRESS, "ordering: METIS, %d vertices, %lld edges", core.n,
-          (long long)core.xadj[core.n]);
-  TSI_TRY(run_metis(env, &core, options->leaf_parts, options->seed));
+  TSI_TRY(build_core(env, graph, options->leaf_parts > 1, &core));
+  tsi_log(env, TRISTAR_LOG_PROGRESS, "ordering: METIS, %d vertices, %d components", core.n, core.components);
+  TSI_TRY(order_core(env, &core, options->leaf_parts, options->seed));
   TSI_TRY(assemble(env, graph, &core, options->leaf_parts, perm, part, part_columns));
 out:
   free_core(env, &core);

@@ -99,6 +99,22 @@ out:
   return status;
 }
 
+/* The given order, with each pair at the place of the one that comes first. position: n, scratch. */
+static tristar_status follow(tsi_env *env, tsi_index n, const tsi_index *given, const tsi_index *partner,
+                             tsi_index *position, tsi_index *perm) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index at = 0;
+  TSI_TRY(tsi_invert_permutation(env, n, given, position));
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_index v = given[k], u = partner[v];
+    if (position[u] < k) continue;
+    perm[at++] = v;
+    if (u != v) perm[at++] = u;
+  }
+out:
+  return status;
+}
+
 tristar_status tsi_pairs_order(tsi_env *env, const tsi_graph *graph, const tsi_index *partner,
                                const tsi_symbolic_options *options, tsi_index *perm) {
   tristar_status status = TRISTAR_OK;
@@ -107,6 +123,10 @@ tristar_status tsi_pairs_order(tsi_env *env, const tsi_graph *graph, const tsi_i
   tsi_graph *compressed = NULL;
   tsi_index *group = NULL, *first = NULL, *order = NULL, groups = 0, at = 0;
   TSI_TRY(TSI_ALLOC(env, group, n));
+  if (options->ordering == TSI_ORDER_GIVEN) {
+    TSI_TRY(follow(env, n, options->given, partner, group, perm));
+    goto out;
+  }
   TSI_TRY(TSI_ALLOC(env, first, n));
   for (tsi_index v = 0; v < n; v++) {
     if (partner[v] < v) {

@@ -24,8 +24,9 @@ tsi_index tsi_pairs_from_matching(tsi_index n, const tsi_index *row_of_column, c
 TRISTAR_CHECKED tristar_status tsi_pairs_graph(tsi_env *env, const tsi_graph *graph, const tsi_index *partner,
                                                tsi_graph **out);
 
-/* Orders the graph with each pair as one vertex; the two of a pair come one after the other. perm: n entries.
- * options->leaf_parts is not used. Errors: as tsi_order. */
+/* Orders the graph with each pair as one vertex; the two of a pair come one after the other. Of a given order
+ * each pair has the place of the one that comes first. perm: n entries. options->leaf_parts is not used.
+ * Errors: as tsi_order. */
 TRISTAR_CHECKED tristar_status tsi_pairs_order(tsi_env *env, const tsi_graph *graph, const tsi_index *partner,
                                                const tsi_symbolic_options *options, tsi_index *perm);
 

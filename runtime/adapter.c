@@ -11,7 +11,7 @@
 #include "runtime/factor.h"
 
 tristar_t *tristar_adapter_context(const tristar_factor_t *factor) {
-  return factor->ts;
+  return factor != NULL ? factor->ts : NULL;
 }
 
 tristar_status tristar_adapter_fail(tristar_t *ts, tristar_status status, const char *function,
@@ -21,7 +21,8 @@ tristar_status tristar_adapter_fail(tristar_t *ts, tristar_status status, const 
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return tsi_fail(tsi_context_env(ts), status, function, file, line, "%s", text);
+  tsi_env *env = ts != NULL ? tsi_context_env(ts) : NULL;
+  return tsi_answer(env, tsi_fail(env, status, function, file, line, "%s", text));
 }
 
 tristar_status tristar_adapter_allocate(tristar_t *ts, size_t count, size_t size, const char *function,

@@ -142,7 +142,7 @@ static char factor_scalar(char scalar, bool single) {
   return scalar == 'd' ? 's' : scalar == 'z' ? 'c' : scalar;
 }
 
-/* Takes over pattern (also on failure). values may be NULL. */
+/* Takes over pattern (also on failure). values: of the pattern's entries; may be NULL. */
 static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *values,
                               const tristar_analysis_options *options, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
@@ -194,29 +194,40 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                const tristar_analysis_options *options, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_analysis_options defaults;
-  tsi_pattern *pattern = NULL;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  tsi_pattern *pattern = NULL, *handed_over;
+  void *values = NULL; /* summed */
+  if (out != NULL) *out = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = &ts->env;
   if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "analysis is NULL");
-  *out = NULL;
   if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
   tristar_analysis_options_init(&defaults);
   if (options == NULL) options = &defaults;
   if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
       (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
       (unsigned)options->matching > TRISTAR_MATCHING_ON || (unsigned)options->inverse > TRISTAR_INVERSE_OFF ||
-      (unsigned)options->merge > TRISTAR_MERGE_NONE)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method %d, ordering %d, matching %d, inverse %d, merge %d",
-             (int)options->method, (int)options->ordering, (int)options->matching, (int)options->inverse,
-             (int)options->merge);
+      (unsigned)options->merge > TRISTAR_MERGE_NONE || (unsigned)options->singular > TRISTAR_SINGULAR_PERTURB)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d", (int)options->method,
+             (int)options->ordering, (int)options->matching, (int)options->inverse, (int)options->merge,
+             (int)options->singular);
+  if (options->leaf_parts < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts is %d", options->leaf_parts);
   TSI_TRY(tsi_pattern_create(env, view, &pattern));
-  TSI_TRY(analyze(ts, pattern, view->values, options, out));
+  if (view->values != NULL && pattern->place != NULL) {
+    TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
+    tsi_pattern_take(pattern, view->values, values);
+  }
+  handed_over = pattern;
+  pattern = NULL;
+  TSI_TRY(analyze(ts, handed_over, values ? values : view->values, options, out));
 out:
-  return status;
+  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, values);
+  return tsi_answer(env, status);
 }
 
-tristar_status tsi_analysis_for_ldlt(const tristar_analysis_t *analysis, const void *values,
-                                     tristar_analysis_t **out) {
+tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_method method,
+                                  const void *values, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &analysis->ts->env;
   const tsi_pattern *from = analysis->pattern;
@@ -224,26 +235,15 @@ tristar_status tsi_analysis_for_ldlt(const tristar_analysis_t *analysis, const v
   tsi_pattern *pattern = NULL;
   int64_t *permutation = NULL;
   *out = NULL;
-  options.method = TRISTAR_METHOD_LDLT;
+  options.method = method;
   if (options.ordering == TRISTAR_ORDERING_USER) { /* the order found is the given one, postordered */
     TSI_TRY(TSI_ALLOC(env, permutation, from->n));
     for (tsi_index j = 0; j < from->n; j++) permutation[j] = analysis->symbolic->perm[j];
     options.permutation = permutation;
   }
-  TSI_TRY(TSI_ALLOC_ZERO(env, pattern, 1));
-  pattern->n = from->n;
-  pattern->by_rows = from->by_rows;
-  pattern->scalar = from->scalar;
-  pattern->symmetry = from->symmetry;
-  TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)from->n + 1));
-  TSI_TRY(TSI_ALLOC(env, pattern->index, from->ptr[from->n]));
-  memcpy(pattern->ptr, from->ptr, ((size_t)from->n + 1) * sizeof *from->ptr);
-  memcpy(pattern->index, from->index, (size_t)from->ptr[from->n] * sizeof *from->index);
-  tsi_pattern *handed_over = pattern;
-  pattern = NULL;
-  TSI_TRY(analyze(analysis->ts, handed_over, values, &options, out));
+  TSI_TRY(tsi_pattern_copy(env, from, &pattern));
+  TSI_TRY(analyze(analysis->ts, pattern, values, &options, out));
 out:
-  tsi_pattern_destroy(env, &pattern);
   TSI_FREE(env, permutation);
   return status;
 }
@@ -276,13 +276,14 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   TSI_FREE(env, an);
 }
 
-void tristar_analysis_get_stats(const tristar_analysis_t *analysis, tristar_analysis_stats *stats) {
-  *stats = analysis->stats;
+tristar_status tristar_analysis_get_stats(const tristar_analysis_t *analysis, tristar_analysis_stats *stats) {
+  TSI_GET(analysis, stats, analysis->stats);
 }
 
-void tristar_analysis_get_tree(const tristar_analysis_t *analysis, tristar_tree_view *tree) {
-  tree->supernodes = analysis->symbolic->count;
-  tree->first_column = analysis->symbolic->start;
-  tree->parent = analysis->symbolic->parent;
-  tree->rows = analysis->symbolic->row_ptr;
+tristar_status tristar_analysis_get_tree(const tristar_analysis_t *analysis, tristar_tree_view *tree) {
+  TSI_GET(analysis, tree,
+          ((tristar_tree_view){.supernodes = analysis->symbolic->count,
+                               .first_column = analysis->symbolic->start,
+                               .parent = analysis->symbolic->parent,
+                               .rows = analysis->symbolic->row_ptr}));
 }

@@ -42,7 +42,6 @@ struct tristar_analysis_s {
   tsi_pattern *pattern;
   tristar_analysis_options options; /* permutation is NULL here */
   bool fallback;                    /* METHOD_AUTO chose LLT: LDLT may be tried if that fails */
-  bool adjoint;                     /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
   char factor_scalar;               /* of factors and workspace: pattern->scalar, or its single form */
   bool imported;                    /* the factors come from elsewhere: nothing to assemble */
   tsi_symbolic *symbolic;           /* of L, and of U unless it has its own */
@@ -51,14 +50,16 @@ struct tristar_analysis_s {
   tsi_structure other;             /* of U where its rows are not those of L (imported LU); else all NULL */
   tsi_index *in_row, *out_row;     /* n */
   tsi_index *in_place, *out_place; /* n */
-  double *row_scale, *col_scale;   /* n, of the matching, by user's row and column; NULL without one */
-  tsi_assembly lower, upper;       /* upper: LU only */
+  double *row_scale,
+      *col_scale; /* n, of the matching, by user's row and column, powers of two; NULL without one */
+  tsi_assembly lower, upper; /* upper: LU only */
   tristar_analysis_stats stats;
 };
 
-/* Analyzes for LDLT what was first analyzed for LLT; values decide on a matching. */
-TRISTAR_CHECKED tristar_status tsi_analysis_for_ldlt(const tristar_analysis_t *analysis, const void *values,
-                                                     tristar_analysis_t **out);
+/* Analyzes anew for another method, or, METHOD_AUTO, for the one that these values call for, with all else as
+ * it was asked for; values decide on a matching too. */
+TRISTAR_CHECKED tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_method method,
+                                                  const void *values, tristar_analysis_t **out);
 TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
 

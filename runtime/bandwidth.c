@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include "runtime/base/threads.h"
 #include "runtime/clock.h"
 
 #define PASSES 3
@@ -75,7 +76,8 @@ static tristar_status measure(tsi_env *env, uint64_t *words, size_t count, int t
   for (; made < threads; made++) {
     reader *r = &readers[made];
     *r = (reader){.line = &line, .words = words + part * (size_t)made, .count = part};
-    if (pthread_create(&r->thread, NULL, run_reader, r) != 0) break;
+    status = tsi_thread_start(env, &r->thread, run_reader, r);
+    if (status != TRISTAR_OK) break;
   }
   if (made < threads) atomic_store(&line.pass, PASSES);
   for (int pass = 0; pass < PASSES && made == threads; pass++) {
@@ -83,9 +85,6 @@ static tristar_status measure(tsi_env *env, uint64_t *words, size_t count, int t
     if (gbps > *best) *best = gbps;
   }
   for (int t = 0; t < made; t++) pthread_join(readers[t].thread, NULL);
-  if (made < threads)
-    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "only %d of %d threads to measure the read bandwidth with", made,
-             threads);
 out:
   TSI_FREE(env, readers);
   return status;

@@ -2,8 +2,8 @@
  * measured against.
  *
  * Reads   an array of its own, which the threads that read it fill first, so that its pages lie near them.
- * Writes  nothing else. The threads are its own and not StarPU's, whose workers poll when idle and take cores
- * away: best measured before StarPU runs. */
+ * Writes  nothing else. The threads are its own and not StarPU's, whose idle workers may
+ * poll and take cores away: best measured before StarPU runs. */
 #ifndef TSI_RUNTIME_BANDWIDTH_H
 #define TSI_RUNTIME_BANDWIDTH_H
 

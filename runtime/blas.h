@@ -6,7 +6,14 @@
 #ifndef TSI_RUNTIME_BLAS_H
 #define TSI_RUNTIME_BLAS_H
 
+#include <stdbool.h>
+
 void tsi_blas_acquire(void);
 void tsi_blas_release(void);
+
+/* Does OpenBLAS take this processor for one without AVX2, as it does with processors that are younger than it
+ * is? Factorizations take two times as long then. *took: what it takes it for; *better: the value of
+ * OPENBLAS_CORETYPE that serves. Not if that variable is set: somebody wants it so. */
+bool tsi_blas_mistaken(const char **took, const char **better);
 
 #endif

@@ -71,32 +71,51 @@ out:
   return status;
 }
 
-tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out) {
+/* What disturbed the measurement, and what to do. */
+static void warn_of_load(tsi_env *env, const tsi_calibration_quality *q) {
+  char others[96] = "";
+  if (q->other_cores >= 0)
+    snprintf(others, sizeof others, ", and other processes used %.1f core%s meanwhile", q->other_cores,
+             q->other_cores < 1.05 && q->other_cores >= 0.95 ? "" : "s");
+  tsi_log(env, TRISTAR_LOG_WARNING,
+          "calibration: the figures cannot be trusted: the best of %d measurements differ by %.0f %%%s; "
+          "calibrate again "
+          "when nothing else runs, for they decide on the chunks of later plans",
+          q->attempts, 100 * q->spread, others);
+}
+
+tristar_status tsi_calibrate(tristar_t *ts, tristar_calibration *out, tsi_calibration_quality *quality) {
   tristar_status status = TRISTAR_OK;
   tristar_calibration measured;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
   tsi_calibration_init(&measured);
   const tristar_calibration before = tsi_calibration_now(ts);
   memcpy(measured.path, before.path, sizeof measured.path);
-  TSI_TRY(tsi_calibration_measure(ts, &measured));
+  TSI_TRY(tsi_calibration_measure(ts, &measured, quality));
   TSI_TRY(tsi_calibration_round(&ts->env, &measured));
   measured.source = TRISTAR_CALIBRATION_MEASURED;
   if (measured.path[0] != '\0') TSI_TRY(tsi_calibration_write(&ts->env, &measured));
   pthread_mutex_lock(&ts->lock);
   ts->calibration = measured;
   pthread_mutex_unlock(&ts->lock);
+  if (!quality->trusted) warn_of_load(&ts->env, quality);
   if (out != NULL) *out = measured;
 out:
   return status;
 }
 
+tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out) {
+  tsi_calibration_quality quality;
+  if (ts == NULL) return TSI_NULL(ts);
+  return tsi_answer(&ts->env, tsi_calibrate(ts, out, &quality));
+}
+
 tristar_status tristar_get_calibration(tristar_t *ts, tristar_calibration *calibration) {
   tristar_status status = TRISTAR_OK;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   if (calibration == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "calibration is NULL");
   *calibration = tsi_calibration_now(ts);
   if (calibration->cores == 0) /* the defaults know nothing of the machine */
     TSI_TRY(tsi_calibration_describe(ts, calibration));
 out:
-  return status;
+  return tsi_answer(&ts->env, status);
 }

@@ -50,8 +50,34 @@ TRISTAR_CHECKED tristar_status tsi_calibration_write(tsi_env *env, const tristar
 
 /* ---- The measuring (measure.c) ------------------------------------------------------------------------- */
 
-/* Fills all figures of *calibration that are measured. Starts StarPU. Errors: those of tristar_calibrate but
- * IO. */
-TRISTAR_CHECKED tristar_status tsi_calibration_measure(tristar_t *ts, tristar_calibration *calibration);
+/* How far measured figures can be trusted. */
+typedef struct tsi_calibration_quality {
+  int attempts;       /* measurements of everything, of which the best figures count */
+  double other_cores; /* that other processes used during the quietest two; negative: unknown */
+  double spread;      /* by which the best two differ, as a share of the best: the largest of all figures */
+  bool trusted;       /* there were two quiet ones that agree */
+} tsi_calibration_quality;
+
+/* What was measured so far. */
+enum { TSI_FIGURE_TASK, TSI_FIGURE_BARRIER, TSI_FIGURE_READ_ONE, TSI_FIGURE_READ_ALL, TSI_FIGURES };
+#define TSI_ATTEMPTS 12
+typedef struct tsi_attempts {
+  int count;
+  double figure[TSI_FIGURES]
+               [TSI_ATTEMPTS];      /* less is better: bandwidths as their inverses; 0: not measured */
+  double other_cores[TSI_ATTEMPTS]; /* used by other processes meanwhile; negative: unknown */
+} tsi_attempts;
+
+/* Gives the best figures, and how far they can be trusted on a machine with so many cores. */
+tsi_calibration_quality tsi_attempts_judge(const tsi_attempts *attempts, int cores, double best[TSI_FIGURES]);
+
+/* Fills all figures of *calibration that are measured, again and again until they can be trusted, or some
+ * seconds have passed. Starts StarPU. Errors: those of tristar_calibrate but IO. */
+TRISTAR_CHECKED tristar_status tsi_calibration_measure(tristar_t *ts, tristar_calibration *calibration,
+                                                       tsi_calibration_quality *quality);
+
+/* tristar_calibrate, which also tells the quality. The log is warned of figures that cannot be trusted. */
+TRISTAR_CHECKED tristar_status tsi_calibrate(tristar_t *ts, tristar_calibration *calibration,
+                                             tsi_calibration_quality *quality);
 
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/calibration.h"
+#include "runtime/starpu/environment.h"
 
 #define FORMAT_LINE "tristar-calibration 1"
 #define FILE_SIZE_MAX 4096
@@ -66,25 +67,10 @@ static void from_values(const int64_t value[KEYS], tristar_calibration *c) {
   c->floor_bytes = tsi_calibration_floor(c->task_microseconds, c->read_gbps_one);
 }
 
-/* StarPU's order of the variables. */
-static const char *starpu_home(void) {
-  static const char *const variables[] = {"XDG_CACHE_HOME", "STARPU_HOME", "HOME", "TMPDIR", "TEMP", "TMP"};
-  for (size_t k = 0; k < sizeof variables / sizeof variables[0]; k++) {
-    const char *value = getenv(variables[k]);
-    if (value != NULL) return value;
-  }
-  return "/tmp";
-}
-
 bool tsi_calibration_path(char *path, size_t size) {
-  char host[128] = "";
-  const char *given = getenv("STARPU_HOSTNAME");
-  if (given != NULL)
-    snprintf(host, sizeof host, "%s", given);
-  else if (gethostname(host, sizeof host - 1) != 0)
-    snprintf(host, sizeof host, "unknown");
-  if (given == NULL) host[strcspn(host, ".")] = '\0';
-  const int length = snprintf(path, size, "%s/.starpu/tristar/%s.calibration", starpu_home(), host);
+  char host[128];
+  tsi_starpu_host(host, sizeof host);
+  const int length = snprintf(path, size, "%s/.starpu/tristar/%s.calibration", tsi_starpu_home(), host);
   return length > 0 && (size_t)length < size;
 }
 
@@ -147,7 +133,8 @@ tristar_status tsi_calibration_read(const char *path, tristar_calibration *calib
     snprintf(why, size, "%s: not a text of a few lines", path);
     return TRISTAR_ERR_FORMAT;
   }
-  return parse(text, path, calibration, why, size);
+  const size_t mark = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* some editors write it */
+  return parse(text + mark, path, calibration, why, size);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------ */

@@ -22,11 +22,12 @@ struct tristar_factor_s {
   tristar_analysis_t *analysis;
   bool valid;
   int64_t generation;
+  bool adjoint;                      /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
   bool has_matrix;                   /* values are there */
   size_t user_bytes;                 /* of a scalar of values, b and x */
   size_t scalar_bytes;               /* of a scalar of the factors */
   void *values;                      /* the user's, copied; NULL: imported without the matrix */
-  double *row_scale;                 /* n, by the user's row; NULL: ones (LLT) */
+  double *row_scale;                 /* n, by the user's row; NULL: ones (most LLT), see scaling.h */
   double *col_scale;                 /* n, by the user's column */
   void *lower, *upper;               /* upper is NULL but for LU */
   tsi_index *pivots;                 /* n; NULL for LLT */
@@ -47,7 +48,7 @@ static inline bool tsi_factor_is_triangle(const tristar_factor_t *factor) {
 TRISTAR_CHECKED tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor,
                                                           tsi_count size, void **out);
 
-/* Runs the numerical factorization into factor's streams. */
+/* Scales, and runs the numerical factorization into factor's streams. */
 TRISTAR_CHECKED tristar_status tsi_factorize(tristar_factor_t *factor);
 
 #endif

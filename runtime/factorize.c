@@ -1,94 +1,152 @@
-/* The task graph of the factorization: subtrees at the bottom, fronts above them, tiles of big fronts. See
- * numeric.h.
+/* The task graph of the factorization: ranges of supernodes at the bottom and along chains, fronts above
+ * them, tiles of big fronts. See numeric.h.
  *
- * A subtree whose work is below a fraction of the total is one task, so is a light front above; a heavy front
- * is cut into tiles. The cut depends on the structure only: the same tiles, hence the same bits, on any
- * number of workers, and when the tasks run one after the other without StarPU. */
+ * A heavy front is cut into tiles. Of the rest a task takes a range of supernodes, in their order, which is a
+ * postorder: a subtree whose work is below a fraction of the total, siblings (or roots) with it up to a part
+ * of that, and the front above them if all its children are there; so forests and chains of millions of
+ * supernodes make no more tasks than one big tree. The work of a supernode counts its flops, its entries and
+ * the calls that it takes. The cut depends on the structure only: the same tiles, hence the same bits, on any
+ * number of workers, and when the tasks run one after the other without StarPU.
+ *
+ * Reads   the analysis.   Writes  tasks, a builder that lives meanwhile.
+ * Invariants
+ *   - supernodes before the open range have their task, those from the one being looked at have none
+ *   - what joins a range is whole subtrees, or the front whose children are all in it: no task that was there
+ * before waits for more than it did
+ *   - to a range that waits for other tasks only negligible work is added that does not have to wait */
+#include <limits.h>
 #include <math.h>
 
 #include "runtime/blas.h"
 #include "runtime/clock.h"
 #include "runtime/factor.h"
 #include "runtime/numeric.h"
+#include "runtime/scaling.h"
 #include "runtime/tasks.h"
 
-#define SUBTREE_SHARE (1.0 / 100) /* of the flops, for one bottom task */
-#define TASK_FLOPS 4e6            /* a front or subtree lighter than this is never worth more than one task */
+#define SUBTREE_SHARE (1.0 / 100) /* of the work, for one bottom task */
+#define TASK_WORK 4e6             /* a subtree lighter than this is never worth more than one task */
+#define RANGE_SHARE (1.0 / 4)     /* of the largest subtree in one task, for what else joins it */
+#define NEGLIGIBLE_WORK 1e5       /* less than a task costs */
 #define TILED_FLOPS 1e8           /* a front heavier than this is cut into tiles */
 #define TILE_ROWS TSI_TILE
 #define FLOPS_PER_MICROSECOND 25e3
+#define ENTRY_WORK 4   /* in flops: to clear, assemble and pack an entry, for the most part in caches */
+#define FRONT_WORK 1e4 /* in flops: all calls that a front takes */
 
-/* What builds the graph. */
+/* Consecutive supernodes that are to be one task. */
+typedef struct range {
+  tsi_index first, last; /* first TSI_NONE: there is none */
+  double work;
+  bool waits; /* for other tasks */
+} range;
+
+/* What builds the graph. Work is in flops. */
 typedef struct builder {
   tsi_numeric *numeric;
   tsi_tasks *tasks;
-  double *front_flops, *subtree_flops; /* by supernode */
-  double total;
+  double *subtree; /* by supernode: the work of its subtree */
+  double *tree;    /* by supernode: the work of the tree that it is in */
+  double limit;    /* of one task */
   tsi_index *done; /* by supernode: the task after which its complement is complete */
+  range open;      /* may still grow */
+  tsi_index tiled; /* the front that is being cut */
 } builder;
 
-static void run_subtree(void *context, const tsi_index argument[4], int worker) {
+static void run_fronts(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  for (tsi_index s = argument[0]; s <= argument[1]; s++) tsi_front_whole(context, s);
+  tsi_fronts_whole(context, argument[0], argument[1]);
 }
+
+/* The tiled front of a task. */
+static tsi_open_front *tiled_front(tsi_numeric *numeric, const tsi_index argument[4]) {
+  return &numeric->tiled[argument[3]];
+}
+
 static void run_open(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  tsi_front_open(context, argument[0]);
+  tsi_front_open(context, tiled_front(context, argument));
 }
 static void run_assemble(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  tsi_front_assemble(context, argument[0], argument[1], argument[2]);
+  tsi_front_assemble(context, tiled_front(context, argument), argument[0], argument[1]);
 }
 static void run_assembled(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  tsi_front_assembled(context, argument[0]);
+  tsi_front_assembled(context, tiled_front(context, argument));
 }
 static void run_diagonal(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  tsi_front_diagonal(context, argument[0]);
+  tsi_front_diagonal(context, &tiled_front(context, argument)->front, argument[0]);
 }
 static void run_pack(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  tsi_front_pack(context, argument[0]);
+  tsi_front_pack(context, &tiled_front(context, argument)->front, argument[0]);
 }
 static void run_close(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  tsi_front_close(context, argument[0]);
+  tsi_front_close(context, tiled_front(context, argument));
 }
 
 /* Panel argument[0], front rows (or columns) argument[1] .. argument[2]-1. */
 static void run_below(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  tsi_front_tile(context, argument[0], false, argument[1], argument[2]);
+  tsi_front_tile(context, &tiled_front(context, argument)->front, argument[0], false, argument[1],
+                 argument[2]);
 }
 static void run_right(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
-  tsi_front_tile(context, argument[0], true, argument[1], argument[2]);
+  tsi_front_tile(context, &tiled_front(context, argument)->front, argument[0], true, argument[1],
+                 argument[2]);
 }
-/* Supernode argument[0], tile row argument[1], tile column argument[2] of its complement. */
+/* Tile row argument[0], tile column argument[1] of the complement. */
 static void run_schur(void *context, const tsi_index argument[4], int worker) {
   tsi_numeric *numeric = context;
-  const tsi_front *front = &numeric->front[argument[0]];
-  const tsi_index r0 = argument[1] * TILE_ROWS, c0 = argument[2] * TILE_ROWS;
+  const tsi_front *front = &tiled_front(numeric, argument)->front;
+  const tsi_index r0 = argument[0] * TILE_ROWS, c0 = argument[1] * TILE_ROWS;
   (void)worker;
   if (tsi_numeric_failed(numeric)) return;
   numeric->kernels->schur(front, r0, tsi_index_min(front->m, r0 + TILE_ROWS), c0,
                           tsi_index_min(front->m, c0 + TILE_ROWS));
 }
 
-static tristar_status add(builder *build, const char *name, tsi_task_run run, tsi_index a0, tsi_index a1,
-                          tsi_index a2, tsi_index s, double flops, tsi_index *number) {
-  const tsi_index argument[4] = {a0, a1, a2, 0};
-  /* what is still to be done above s; within a front earlier tasks come first by their edges */
-  const double priority = build->total - build->subtree_flops[s] + build->front_flops[s] + 1;
-  return tsi_tasks_add(build->tasks, name, run, build->numeric, argument, priority,
-                       1 + flops / FLOPS_PER_MICROSECOND, number);
+/* Flops of a front (Cholesky; LU twice that). */
+static double front_flops(const builder *build, tsi_index s) {
+  const tsi_symbolic *symbolic = build->numeric->analysis->symbolic;
+  const double w = symbolic->start[s + 1] - symbolic->start[s];
+  const double m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  return (build->numeric->upper ? 2 : 1) * (w * w * w / 3 + w * w * m + w * m * m);
 }
 
-static tristar_status wait_for_children(builder *build, tsi_index s, tsi_index task) {
+static double front_work(const builder *build, tsi_index s) {
+  const tsi_symbolic *symbolic = build->numeric->analysis->symbolic;
+  const double w = symbolic->start[s + 1] - symbolic->start[s];
+  const double f = w + (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  return front_flops(build, s) + ENTRY_WORK * f * f + FRONT_WORK;
+}
+
+static tristar_status add(builder *build, const char *name, tsi_task_run run, tsi_index a0, tsi_index a1,
+                          tsi_index a2, tsi_index s, double work, tsi_index *number) {
+  const tsi_index argument[4] = {a0, a1, a2, build->tiled};
+  /* what its tree has but for what is below s; within a front earlier tasks come first by their edges */
+  const double priority = build->tree[s] - build->subtree[s] + front_work(build, s) + 1;
+  return tsi_tasks_add(build->tasks, name, run, build->numeric, argument, priority,
+                       1 + work / FLOPS_PER_MICROSECOND, number);
+}
+
+/* Task `task` takes supernodes first .. last and waits for their children that are not among them, of which
+ * consecutive ones are often done by the same task. */
+static tristar_status wait_for_children(builder *build, tsi_index first, tsi_index last, tsi_index task) {
   tristar_status status = TRISTAR_OK;
-  for (tsi_index k = build->numeric->child_ptr[s]; k < build->numeric->child_ptr[s + 1]; k++)
-    TSI_TRY(tsi_tasks_after(build->tasks, task, build->done[build->numeric->child[k]]));
+  const tsi_numeric *numeric = build->numeric;
+  tsi_index before = TSI_NONE;
+  for (tsi_index s = first; s <= last; s++)
+    for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1] && numeric->child[k] < first;
+         k++) {
+      if (build->done[numeric->child[k]] == before) continue;
+      before = build->done[numeric->child[k]];
+      TSI_TRY(tsi_tasks_after(build->tasks, task, before));
+    }
 out:
   return status;
 }
@@ -121,16 +179,16 @@ static tristar_status add_assembly(builder *build, tsi_index s, const tiling *t,
   const tsi_index pieces = (t->f + TILE_ROWS - 1) / TILE_ROWS;
   tsi_index *tasks = NULL;
   TSI_TRY(TSI_ALLOC(build->numeric->env, tasks, pieces));
-  TSI_TRY(add(build, "front_open", run_open, s, 0, 0, s, 1e6, &open));
-  TSI_TRY(wait_for_children(build, s, open));
+  TSI_TRY(add(build, "front_open", run_open, 0, 0, 0, s, 1e6, &open));
+  TSI_TRY(wait_for_children(build, s, s, open));
   for (tsi_index k = 0; k < pieces; k++) {
     const tsi_index c1 = tsi_index_min(t->f, (k + 1) * TILE_ROWS);
     TSI_TRY(
-        add(build, "front_assemble", run_assemble, s, k * TILE_ROWS, c1, s, 20.0 * TILE_ROWS * t->f, &piece));
+        add(build, "front_assemble", run_assemble, k * TILE_ROWS, c1, 0, s, 20.0 * TILE_ROWS * t->f, &piece));
     TSI_TRY(tsi_tasks_after(build->tasks, piece, open));
     tasks[k] = piece;
   }
-  TSI_TRY(add(build, "front_assembled", run_assembled, s, 0, 0, s, 0, assembled));
+  TSI_TRY(add(build, "front_assembled", run_assembled, 0, 0, 0, s, 0, assembled));
   for (tsi_index k = 0; k < pieces; k++) TSI_TRY(tsi_tasks_after(build->tasks, *assembled, tasks[k]));
 out:
   TSI_FREE(build->numeric->env, tasks);
@@ -184,7 +242,7 @@ static tristar_status add_end(builder *build, tsi_index s, const tiling *t, cons
   TSI_TRY(TSI_ALLOC(build->numeric->env, last, (tsi_count)outer * outer + t->inner));
   for (tsi_index i = 0; i < outer; i++)
     for (tsi_index j = 0; j < (lu ? outer : i + 1); j++) {
-      TSI_TRY(add(build, "front_schur", run_schur, s, i, j, s, 2.0 * TILE_ROWS * TILE_ROWS * t->w, &task));
+      TSI_TRY(add(build, "front_schur", run_schur, i, j, 0, s, 2.0 * TILE_ROWS * TILE_ROWS * t->w, &task));
       TSI_TRY(tsi_tasks_after(build->tasks, task, below[t->inner + i]));
       if (lu)
         TSI_TRY(tsi_tasks_after(build->tasks, task, right[t->inner + j]));
@@ -202,7 +260,7 @@ static tristar_status add_end(builder *build, tsi_index s, const tiling *t, cons
     }
     last[count++] = task;
   }
-  TSI_TRY(add(build, "front_close", run_close, s, 0, 0, s, 0, &close));
+  TSI_TRY(add(build, "front_close", run_close, 0, 0, 0, s, 0, &close));
   for (tsi_index k = 0; k < count; k++) TSI_TRY(tsi_tasks_after(build->tasks, close, last[k]));
   build->done[s] = close;
 out:
@@ -216,6 +274,7 @@ static tristar_status add_tiled_front(builder *build, tsi_index s) {
   const tsi_symbolic *symbolic = an->symbolic;
   tiling t;
   tsi_index assembled, *latest = NULL;
+  build->numeric->tiled[build->tiled].s = s;
   t.w = symbolic->start[s + 1] - symbolic->start[s];
   t.f = t.w + (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
   t.start = an->panels->start + an->panels->first[s];
@@ -225,47 +284,109 @@ static tristar_status add_tiled_front(builder *build, tsi_index s) {
   TSI_TRY(add_assembly(build, s, &t, &assembled));
   TSI_TRY(add_panels(build, s, &t, assembled, latest, latest + t.count));
   TSI_TRY(add_end(build, s, &t, latest, latest + t.count));
+  build->tiled++;
 out:
   TSI_FREE(build->numeric->env, latest);
   return status;
 }
 
-/* Flops of every front (Cholesky; LU twice that) and subtree. */
 static void weigh(builder *build) {
   const tsi_symbolic *symbolic = build->numeric->analysis->symbolic;
-  const double factor = build->numeric->upper ? 2 : 1;
+  double total = 0;
+  for (tsi_index s = 0; s < symbolic->count; s++) build->subtree[s] = 0;
   for (tsi_index s = 0; s < symbolic->count; s++) {
-    const double w = symbolic->start[s + 1] - symbolic->start[s];
-    const double m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
-    build->front_flops[s] = factor * (w * w * w / 3 + w * w * m + w * m * m);
-    build->subtree_flops[s] = 0;
+    const tsi_index parent = symbolic->parent[s];
+    build->subtree[s] += front_work(build, s);
+    if (parent != TSI_NONE)
+      build->subtree[parent] += build->subtree[s];
+    else
+      total += build->subtree[s];
   }
-  build->total = 0;
-  for (tsi_index s = 0; s < symbolic->count; s++) {
-    build->subtree_flops[s] += build->front_flops[s];
-    build->total += build->front_flops[s];
-    if (symbolic->parent[s] != TSI_NONE) build->subtree_flops[symbolic->parent[s]] += build->subtree_flops[s];
+  for (tsi_index s = symbolic->count; s-- > 0;) {
+    const tsi_index parent = symbolic->parent[s];
+    build->tree[s] = parent == TSI_NONE ? build->subtree[s] : build->tree[parent];
   }
+  build->limit = fmax(total * SUBTREE_SHARE, TASK_WORK);
+}
+
+/* The open range becomes a task. */
+static tristar_status add_range(builder *build) {
+  tristar_status status = TRISTAR_OK;
+  const range *open = &build->open;
+  tsi_index task;
+  if (open->first == TSI_NONE) return TRISTAR_OK;
+  TSI_TRY(add(build, open->waits ? "front" : "subtree", run_fronts, open->first, open->last, 0, open->last,
+              open->work, &task));
+  if (open->waits) TSI_TRY(wait_for_children(build, open->first, open->last, task));
+  for (tsi_index s = open->first; s <= open->last; s++) build->done[s] = task;
+  build->open.first = TSI_NONE;
+out:
+  return status;
+}
+
+/* Is it worth the while to let supernodes of so much work, the next ones, join the open range? */
+static bool has_room(const builder *build, double work) {
+  return build->open.first != TSI_NONE && build->open.work + work <= RANGE_SHARE * build->limit;
+}
+
+/* Subtree first .. s joins its siblings. A tree that waits for nothing would have to wait with roots that do.
+ */
+static bool joins_siblings(const builder *build, tsi_index s) {
+  const tsi_index *parent = build->numeric->analysis->symbolic->parent;
+  if (!has_room(build, build->subtree[s]) || parent[build->open.last] != parent[s]) return false;
+  return !build->open.waits || (parent[s] != TSI_NONE && build->subtree[s] < NEGLIGIBLE_WORK);
+}
+
+static bool has_children(const builder *build, tsi_index s) {
+  return build->numeric->child_ptr[s] < build->numeric->child_ptr[s + 1];
+}
+
+/* Front s joins its children if they are all in the range. */
+static bool joins_children(const builder *build, tsi_index s) {
+  return has_children(build, s) && has_room(build, front_work(build, s)) &&
+         build->numeric->child[build->numeric->child_ptr[s]] >= build->open.first;
+}
+
+/* Puts supernodes first .. last into the open range, or closes that and opens one. */
+static tristar_status put(builder *build, tsi_index first, tsi_index last, double work, bool joins,
+                          bool waits) {
+  tristar_status status = TRISTAR_OK;
+  if (joins) {
+    build->open.last = last;
+    build->open.work += work;
+    return TRISTAR_OK;
+  }
+  TSI_TRY(add_range(build));
+  build->open = (range){first, last, work, waits};
+out:
+  return status;
+}
+
+static bool is_subtree(const builder *build, tsi_index s) {
+  return build->subtree[s] <= build->limit;
+}
+static bool is_tiled(const builder *build, tsi_index s) {
+  return !is_subtree(build, s) && front_flops(build, s) >= TILED_FLOPS;
 }
 
 static tristar_status add_supernodes(builder *build) {
   tristar_status status = TRISTAR_OK;
   const tsi_symbolic *symbolic = build->numeric->analysis->symbolic;
-  double limit = build->total * SUBTREE_SHARE;
   tsi_index first = 0; /* of the subtree that is being walked */
-  if (limit < TASK_FLOPS) limit = TASK_FLOPS;
+  build->open.first = TSI_NONE;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
-    if (build->subtree_flops[s] <= limit) {
-      if (parent != TSI_NONE && build->subtree_flops[parent] <= limit) continue; /* inside a larger one */
-      TSI_TRY(add(build, "subtree", run_subtree, first, s, 0, s, build->subtree_flops[s], &build->done[s]));
-    } else if (build->front_flops[s] < TILED_FLOPS) {
-      TSI_TRY(add(build, "front", run_subtree, s, s, 0, s, build->front_flops[s], &build->done[s]));
-      TSI_TRY(wait_for_children(build, s, build->done[s]));
-    } else
+    if (is_subtree(build, s)) {
+      if (parent != TSI_NONE && is_subtree(build, parent)) continue; /* inside a larger one */
+      TSI_TRY(put(build, first, s, build->subtree[s], joins_siblings(build, s), false));
+    } else if (is_tiled(build, s)) {
+      TSI_TRY(add_range(build));
       TSI_TRY(add_tiled_front(build, s));
+    } else
+      TSI_TRY(put(build, s, s, front_work(build, s), joins_children(build, s), has_children(build, s)));
     first = s + 1;
   }
+  TSI_TRY(add_range(build));
 out:
   return status;
 }
@@ -277,14 +398,16 @@ static tristar_status build_tasks(tsi_numeric *numeric, tsi_tasks **tasks) {
   builder build = {.numeric = numeric};
   TSI_TRY(tsi_tasks_create(env, tasks));
   build.tasks = *tasks;
-  TSI_TRY(TSI_ALLOC(env, build.front_flops, count));
-  TSI_TRY(TSI_ALLOC(env, build.subtree_flops, count));
+  TSI_TRY(TSI_ALLOC(env, build.subtree, count));
+  TSI_TRY(TSI_ALLOC(env, build.tree, count));
   TSI_TRY(TSI_ALLOC(env, build.done, count));
   weigh(&build);
+  for (tsi_index s = 0; s < count; s++) numeric->tiled_count += is_tiled(&build, s);
+  TSI_TRY(TSI_ALLOC_ZERO(env, numeric->tiled, numeric->tiled_count));
   TSI_TRY(add_supernodes(&build));
 out:
-  TSI_FREE(env, build.front_flops);
-  TSI_FREE(env, build.subtree_flops);
+  TSI_FREE(env, build.subtree);
+  TSI_FREE(env, build.tree);
   TSI_FREE(env, build.done);
   return status;
 }
@@ -305,12 +428,14 @@ static void list_children(tsi_numeric *numeric) {
 static tristar_status start(tsi_numeric *numeric, tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   const tsi_index count = factor->analysis->symbolic->count;
-  atomic_init(&numeric->status, TRISTAR_OK);
   atomic_init(&numeric->perturbed, 0);
+  atomic_init(&numeric->stray, 0);
+  atomic_init(&numeric->dependent, INT_MAX);
+  atomic_init(&numeric->smallest, INFINITY);
+  atomic_init(&numeric->largest, 0);
   atomic_init(&numeric->done, 0);
   atomic_init(&numeric->percent, 0);
-  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->front, count));
-  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->position, count));
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->complement, count));
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->child_ptr, (tsi_count)count + 1));
   TSI_TRY(TSI_ALLOC(numeric->env, numeric->child, count));
   list_children(numeric);
@@ -320,43 +445,67 @@ out:
 
 /* Frees also what a failed factorization left behind. */
 static void finish(tsi_numeric *numeric, tsi_index count) {
-  for (tsi_index s = 0; numeric->front && s < count; s++) {
-    TSI_FREE(numeric->env, numeric->front[s].p);
-    TSI_FREE(numeric->env, numeric->front[s].q);
-    TSI_FREE(numeric->env, numeric->front[s].c);
+  for (tsi_index s = 0; numeric->complement && s < count; s++) TSI_FREE(numeric->env, numeric->complement[s]);
+  for (tsi_index k = 0; numeric->tiled && k < numeric->tiled_count; k++) {
+    TSI_FREE(numeric->env, numeric->tiled[k].front.p);
+    TSI_FREE(numeric->env, numeric->tiled[k].front.q);
+    TSI_FREE(numeric->env, numeric->tiled[k].position);
   }
-  for (tsi_index s = 0; numeric->position && s < count; s++) TSI_FREE(numeric->env, numeric->position[s]);
-  TSI_FREE(numeric->env, numeric->front);
-  TSI_FREE(numeric->env, numeric->position);
+  TSI_FREE(numeric->env, numeric->complement);
+  TSI_FREE(numeric->env, numeric->tiled);
   TSI_FREE(numeric->env, numeric->child_ptr);
   TSI_FREE(numeric->env, numeric->child);
 }
 
-/* Scalings by final index; the largest scaled entry gives the size of a tiny pivot. */
-static void scale(tsi_numeric *numeric, const tristar_factor_t *factor, const double *magnitude, double *row,
-                  double *col) {
-  const tristar_analysis_t *an = factor->analysis;
+/* The entries of one list, those of U if upper: raises the sizes of their columns; gives the largest. */
+static double gather_sizes(const tsi_numeric *numeric, const tsi_assembly *list, const double *magnitude,
+                           bool upper, double *size) {
+  const tristar_analysis_t *an = numeric->analysis;
+  const bool llt = numeric->pivots == NULL, ldlt = numeric->inverse != NULL;
   double largest = 0;
-  if (factor->row_scale)
+  for (tsi_index j = 0; j < an->pattern->n; j++)
+    for (tsi_count q = list->ptr[j]; q < list->ptr[j + 1]; q++) {
+      const tsi_index other = list->other[q], row = upper ? j : other, column = upper ? other : j;
+      const tsi_count p = list->source[q] < 0 ? ~list->source[q] : list->source[q];
+      const double a = numeric->row_scale
+                           ? tsi_scaled(magnitude[p], numeric->row_scale[row], numeric->col_scale[column])
+                           : magnitude[p];
+      if (a > largest) largest = a;
+      if ((!llt || row == column) && a > size[column]) size[column] = a;
+      if (ldlt && a > size[row]) size[row] = a;
+    }
+  return largest;
+}
+
+/* Scalings by final index; the sizes of scaled entries tell which pivots are tiny. */
+static void scale(tsi_numeric *numeric, const tristar_factor_t *factor, const double *magnitude, double *row,
+                  double *col, double *size) {
+  const tristar_analysis_t *an = factor->analysis;
+  if (factor->row_scale) {
     for (tsi_index j = 0; j < an->pattern->n; j++) {
       row[j] = factor->row_scale[an->in_row[j]];
       col[j] = factor->col_scale[an->out_row[j]];
     }
-  for (tsi_index j = 0; j < an->pattern->n; j++) {
-    for (tsi_count q = an->lower.ptr[j]; q < an->lower.ptr[j + 1]; q++) {
-      const tsi_count p = an->lower.source[q] < 0 ? ~an->lower.source[q] : an->lower.source[q];
-      const double a = magnitude[p] * (factor->row_scale ? row[an->lower.other[q]] * col[j] : 1.0);
-      if (a > largest) largest = a;
-    }
-  }
-  if (largest == 0) largest = 1;
-  const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
-  numeric->tiny = sqrt(epsilon) * largest;
-  numeric->tiny_last = epsilon * largest;
-  if (factor->row_scale) {
     numeric->row_scale = row;
     numeric->col_scale = col;
   }
+  double largest = gather_sizes(numeric, &an->lower, magnitude, false, size);
+  if (tsi_analysis_is_lu(an))
+    largest = fmax(largest, gather_sizes(numeric, &an->upper, magnitude, true, size));
+  numeric->epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
+  numeric->tiny = sqrt(numeric->epsilon) * (largest > 0 ? largest : 1);
+  numeric->size = size;
+  numeric->refuse = an->options.singular == TRISTAR_SINGULAR_REFUSE && !numeric->wide;
+}
+
+/* Once per context. */
+static void warn_of_blas(tristar_t *ts) {
+  const char *took, *better;
+  if (!tsi_blas_mistaken(&took, &better) || atomic_exchange(&ts->blas_told, true)) return;
+  tsi_log(&ts->env, TRISTAR_LOG_WARNING,
+          "OpenBLAS does not know this processor and takes it for a %s, which factors at half the speed: set "
+          "OPENBLAS_CORETYPE=%s before the program starts",
+          took, better);
 }
 
 tristar_status tsi_factorize(tristar_factor_t *factor) {
@@ -367,45 +516,46 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
                          .analysis = an,
                          .kernels = tsi_front_kernels_select(an->factor_scalar),
                          .values = factor->values,
+                         .wide = an->factor_scalar != an->pattern->scalar,
+                         .adjoint = factor->adjoint,
                          .lower = factor->lower,
                          .upper = factor->upper,
                          .pivots = factor->pivots,
                          .inverse = factor->inverse};
   tsi_tasks *tasks = NULL;
-  double *row = NULL, *col = NULL, *magnitude = NULL;
-  void *narrow = NULL;
+  double *row = NULL, *col = NULL, *magnitude = NULL, *size = NULL;
   bool blas = false;
   TSI_TRY(start(&numeric, factor));
+  TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
+  TSI_TRY(tsi_scaling_choose(factor, magnitude));
   if (factor->row_scale) {
     TSI_TRY(TSI_ALLOC(env, row, an->pattern->n));
     TSI_TRY(TSI_ALLOC(env, col, an->pattern->n));
   }
-  TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
-  scale(&numeric, factor, magnitude, row, col);
+  TSI_TRY(TSI_ALLOC_ZERO(env, size, an->pattern->n));
+  scale(&numeric, factor, magnitude, row, col, size);
   TSI_FREE(env, magnitude);
-  if (an->factor_scalar != an->pattern->scalar) {
-    const tsi_count entries = an->pattern->ptr[an->pattern->n];
-    TSI_TRY(tsi_allocate(env, (size_t)entries, factor->scalar_bytes, __func__, __FILE__, __LINE__, &narrow));
-    tsi_sparse_kernels_select(an->factor_scalar)->narrow(entries, factor->values, narrow);
-    numeric.values = narrow;
-  }
   TSI_TRY(build_tasks(&numeric, &tasks));
   if (factor->ts->use_starpu && tsi_tasks_count(tasks) > 1) {
-    TSI_TRY(tsi_context_need_starpu(factor->ts));
+    TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
     TSI_TRY(tsi_tasks_record(tasks));
   }
+  warn_of_blas(factor->ts);
   tsi_blas_acquire();
   blas = true;
   TSI_TRY(tsi_tasks_run(tasks, false));
-  TSI_TRY((tristar_status)atomic_load(&numeric.status));
+  TSI_TRY(tsi_failure_tell(env, &numeric.failure));
+  TSI_TRY(tsi_numeric_check_dependent(&numeric));
   factor->stats.perturbed_pivots = atomic_load(&numeric.perturbed);
+  factor->stats.smallest_pivot = an->pattern->n > 0 ? atomic_load(&numeric.smallest) : 0;
+  factor->stats.largest_pivot = atomic_load(&numeric.largest);
 out:
   if (blas) tsi_blas_release();
   tsi_tasks_destroy(&tasks);
   finish(&numeric, an->symbolic->count);
   TSI_FREE(env, row);
   TSI_FREE(env, col);
+  TSI_FREE(env, size);
   TSI_FREE(env, magnitude);
-  TSI_FREE(env, narrow);
   return status;
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #undef I
 
-#define REDUCTION 1e-12 /* of the residual's norm, at which one correction is good enough */
+#define REDUCTION 1e-12 /* of the residual's norm: more is not to be had from one correction */
 
 typedef double _Complex number;
 
@@ -15,12 +15,15 @@ typedef struct fgmres {
   const tsi_sparse_kernels *kernels;
   tsi_sparse a;
   tristar_op op;
+  const double *row_scale;
   int m;          /* iterations at most */
   size_t column;  /* bytes of a vector */
   char *v, *z;    /* m + 1 and m vectors */
   char *zero;     /* a vector of zeros: residual() then gives -A x */
+  char *unscaled; /* a vector of V as a right-hand side */
   number *h;      /* (m + 1) x m, column-major: R after the rotations */
   number *g;      /* m + 1: the rotated right-hand side */
+  number *y;      /* m + 1: the solution, while a correction is made */
   number *sine;   /* m */
   double *cosine; /* m */
 } fgmres;
@@ -31,8 +34,10 @@ static tristar_status allocate(tsi_env *env, fgmres *s) {
   TSI_TRY(TSI_ALLOC(env, s->v, (m + 1) * s->column));
   TSI_TRY(TSI_ALLOC(env, s->z, m * s->column));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->zero, s->column));
+  TSI_TRY(TSI_ALLOC(env, s->unscaled, s->column));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->h, (m + 1) * m));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->g, m + 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->y, m + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->sine, m));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->cosine, m));
 out:
@@ -43,8 +48,10 @@ static void release(tsi_env *env, fgmres *s) {
   TSI_FREE(env, s->v);
   TSI_FREE(env, s->z);
   TSI_FREE(env, s->zero);
+  TSI_FREE(env, s->unscaled);
   TSI_FREE(env, s->h);
   TSI_FREE(env, s->g);
+  TSI_FREE(env, s->y);
   TSI_FREE(env, s->sine);
   TSI_FREE(env, s->cosine);
 }
@@ -86,13 +93,14 @@ static void rotate(fgmres *s, int j) {
 }
 
 /* d = Z y, R y = g; k columns. */
-static void combine(fgmres *s, int k, void *d) {
+static void combine(const fgmres *s, int k, void *d) {
   memcpy(d, s->zero, s->column);
+  memcpy(s->y, s->g, ((size_t)s->m + 1) * sizeof *s->y);
   for (int i = k; i-- > 0;) {
     const number diagonal = s->h[i + i * (s->m + 1)];
-    const number y = cabs(diagonal) > 0 ? s->g[i] / diagonal : 0;
+    const number y = cabs(diagonal) > 0 ? s->y[i] / diagonal : 0;
     const double factor[2] = {creal(y), cimag(y)};
-    for (int r = 0; r < i; r++) s->g[r] -= s->h[r + i * (s->m + 1)] * y;
+    for (int r = 0; r < i; r++) s->y[r] -= s->h[r + i * (s->m + 1)] * y;
     s->kernels->axpy(s->a.n, factor, s->z + (size_t)i * s->column, d);
   }
 }
@@ -102,9 +110,12 @@ static tristar_status step(fgmres *s, int j, double *size) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = s->a.n;
   char *z = s->z + (size_t)j * s->column, *w = s->v + (size_t)(j + 1) * s->column;
-  TSI_TRY(tristar_solve(s->plan, s->op, 1, s->v + (size_t)j * s->column, n, z, n));
+  memcpy(s->unscaled, s->v + (size_t)j * s->column, s->column);
+  s->kernels->scale(n, s->unscaled, s->row_scale, true);
+  TSI_TRY(tristar_solve(s->plan, s->op, 1, s->unscaled, n, z, n));
   s->kernels->residual(&s->a, s->op, s->zero, z, w);
   s->kernels->multiply(n, w, -1); /* A z */
+  s->kernels->scale(n, w, s->row_scale, false);
   orthogonalize(s, j, w);
   *size = norm(s, w);
   s->h[j + 1 + j * (s->m + 1)] = *size;
@@ -113,8 +124,15 @@ out:
   return status;
 }
 
-tristar_status tsi_fgmres(tristar_plan_t *plan, tristar_op op, void *r, void *d, int max_iterations,
-                          int *iterations) {
+/* Is the correction of j iterations good enough? reduced: it may be. */
+static bool is_enough(const fgmres *s, int j, const tsi_fgmres_judge *judge, bool reduced, void *d) {
+  if (!reduced && !judge->always) return false;
+  combine(s, j, d);
+  return judge->enough(judge->arg, j, d) && reduced;
+}
+
+tristar_status tsi_fgmres(tristar_plan_t *plan, tristar_op op, const double *row_scale, void *r, void *d,
+                          int max_iterations, const tsi_fgmres_judge *judge, int *iterations) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
@@ -122,10 +140,12 @@ tristar_status tsi_fgmres(tristar_plan_t *plan, tristar_op op, void *r, void *d,
               .kernels = tsi_sparse_kernels_select(factor->analysis->pattern->scalar),
               .a = tsi_pattern_sparse(factor->analysis->pattern, factor->values),
               .op = op,
+              .row_scale = row_scale,
               .m = max_iterations,
               .column = (size_t)factor->analysis->pattern->n * factor->user_bytes};
   int j = 0;
   TSI_TRY(allocate(env, &s));
+  s.kernels->scale(s.a.n, r, row_scale, false);
   const double first = norm(&s, r);
   if (first > 0 && isfinite(first)) {
     s.kernels->multiply(s.a.n, r, 1 / first);
@@ -136,6 +156,7 @@ tristar_status tsi_fgmres(tristar_plan_t *plan, tristar_op op, void *r, void *d,
       TSI_TRY(step(&s, j, &size));
       if (!isfinite(size)) break; /* the preconditioner overflows: use what there is */
       rotate(&s, j++);
+      if (is_enough(&s, j, judge, cabs(s.g[j]) <= judge->reduction * first, d)) break;
       if (cabs(s.g[j]) <= REDUCTION * first || size == 0) break;
     }
   }

@@ -3,6 +3,10 @@
 
 #include <math.h>
 
+#include "runtime/condition.h"
+
+#define MEANINGLESS 10 /* epsilons: a condition that is no better leaves estimates without a digit */
+
 /* k: the entries in each row of op(A), and b. */
 static void count_terms(const tsi_sparse *a, tristar_op op, tsi_index *terms) {
   const bool mirror = a->symmetry != TRISTAR_GENERAL, lines = a->by_rows == (op == TRISTAR_N);
@@ -71,9 +75,11 @@ static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result 
   const bool exact = factor->analysis->factor_scalar == factor->analysis->pattern->scalar &&
                      factor->stats.perturbed_pivots == 0 && result->initial_backward_error <= 2 * small;
   e->enough = result->backward_error > small ? result->backward_error : small;
+  if (e->refinement.plan == NULL) {
+    TSI_TRY(tsi_refinement_begin(e->plan, e->op, &e->refinement));
+    TSI_TRY(tsi_refinement_begin(e->plan, e->other, &e->other_refinement));
+  }
   if (exact || e->copy) goto out;
-  TSI_TRY(tsi_refinement_begin(e->plan, e->op, &e->refinement));
-  TSI_TRY(tsi_refinement_begin(e->plan, e->other, &e->other_refinement));
   TSI_TRY(TSI_ALLOC(env, e->copy, (size_t)e->room * (size_t)e->n * e->kernels->scalar_bytes));
 out:
   return status;
@@ -86,8 +92,11 @@ static tristar_status refine(const tsi_forward_error *e, const tsi_refinement *r
   tristar_refine_result result = {0};
   tristar_refine_options_init(&options);
   options.tolerance = e->enough;
-  TSI_TRY(tsi_refine(r, v, y, &options, &result));
-  if (!(result.backward_error <= 10 * e->enough)) e->kernels->multiply(e->n, y, NAN);
+  status = tsi_refine(r, v, y, &options, &result);
+  const bool left_range = status == TRISTAR_ERR_NOT_FINITE;
+  if (!left_range) TSI_TRY(status);
+  if (left_range || !(result.backward_error <= 10 * e->enough)) e->kernels->multiply(e->n, y, NAN);
+  status = TRISTAR_OK;
 out:
   return status;
 }
@@ -97,7 +106,7 @@ static tristar_status solve(const tsi_forward_error *e, bool adjoint, tsi_index 
   tristar_status status = TRISTAR_OK;
   const size_t column = (size_t)e->n * e->kernels->scalar_bytes;
   if (e->copy) memcpy(e->copy, x, (size_t)count * column);
-  TSI_TRY(tristar_solve(e->plan, adjoint ? e->op : e->other, count, x, e->n, x, e->n));
+  TSI_TRY(tsi_solve_in_range(adjoint ? &e->refinement : &e->other_refinement, count, x, x));
   for (tsi_index c = 0; e->copy && c < count; c++)
     TSI_TRY(refine(e, adjoint ? &e->refinement : &e->other_refinement, e->copy + (size_t)c * column,
                    x + (size_t)c * column));
@@ -122,13 +131,34 @@ out:
   return status;
 }
 
+/* x := A^-1 x or A^-H x. */
+static tristar_status solve_columns(void *arg, bool adjoint, tsi_index count, void *x) {
+  const tsi_forward_error *e = arg;
+  return solve(e, adjoint == (e->op == TRISTAR_C), count, x);
+}
+
+tristar_status tsi_forward_error_condition(tsi_forward_error *e, const tristar_refine_result *result,
+                                           double *reciprocal) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(prepare(e, result));
+  TSI_TRY(tsi_condition(e->plan, solve_columns, e, reciprocal));
+out:
+  return status;
+}
+
 tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
   double norm[TSI_ESTIMATES_MAX];
+  if (!e->judged) {
+    double reciprocal;
+    TSI_TRY(tsi_forward_error_condition(e, result, &reciprocal));
+    e->meaningless = !(reciprocal >= MEANINGLESS * e->kernels->epsilon);
+    e->judged = true;
+  }
   TSI_TRY(prepare(e, result));
   TSI_TRY(tsi_estimate_one_norms(&e->plan->ts->env, e->kernels, e->n, e->held, multiply_columns, e, norm));
   for (tsi_index c = 0; c < e->held; c++) {
-    const double bound = norm[c] * e->factor[c];
+    const double bound = e->meaningless && e->factor[c] > 0 ? INFINITY : norm[c] * e->factor[c];
     if (!(bound <= result->forward_error)) result->forward_error = isnan(bound) ? INFINITY : bound;
   }
   e->held = 0;

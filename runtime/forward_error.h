@@ -10,7 +10,9 @@
  *
  * Factors that are not those of A to working precision (single factors, perturbed pivots) know little of the
  * small singular values of A. With them, each of these solves is refined, to the backward error of x or to
- * 100 units of roundoff; where one remains ten times above, the bound is infinite.
+ * 100 units of roundoff; where one remains ten times above, the bound is infinite. And so it is where A, as
+ * scaled, is singular to working precision, or nearly: estimates by factors that hold no digit of A^-1 mean
+ * nothing.
  *
  * Reads   the matrix, a plan, solutions with their residuals.   Writes  work of its own. */
 #ifndef TSI_RUNTIME_FORWARD_ERROR_H
@@ -32,7 +34,8 @@ typedef struct tsi_forward_error {
   /* for solves that have to be refined; zero before the first one */
   char *copy; /* room columns */
   tsi_refinement refinement, other_refinement;
-  double enough; /* the backward error that they are to reach */
+  double enough;            /* the backward error that they are to reach */
+  bool judged, meaningless; /* the condition: leaves it estimates a meaning? */
 } tsi_forward_error;
 
 /* For nrhs solutions of op(A) x = b. *e must be zero; to be finished whatever the status. Errors: MEMORY. */
@@ -45,6 +48,11 @@ void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, c
  * largest bound, if that is larger. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_forward_error_estimate(tsi_forward_error *e,
                                                           tristar_refine_result *result);
+/* 1 / condition of the scaled matrix, by the same solves. result: what refinement found, or zeros. Errors:
+ * MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_forward_error_condition(tsi_forward_error *e,
+                                                           const tristar_refine_result *result,
+                                                           double *reciprocal);
 void tsi_forward_error_finish(tsi_forward_error *e);
 
 #endif

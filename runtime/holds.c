@@ -17,7 +17,7 @@ tristar_status tsi_holds_create(tsi_env *env, const tsi_operand *b, const tsi_op
   const tsi_operand *operand[2] = {b, x};
   tsi_hold *hold;
   int64_t count = 0, kept = 0;
-  *holds = (tsi_holds){.count = 0};
+  *holds = (tsi_holds){.env = env};
   TSI_TRY(TSI_ALLOC_ZERO(env, holds->hold, b->count + x->count));
   hold = holds->hold;
   for (int i = 0; i < 2; i++)
@@ -47,7 +47,7 @@ static void grant(tsi_holds *holds) {
   if (atomic_fetch_sub(&holds->waiting, 1) > 1) return;
   for (int64_t k = 0; k < holds->count; k++)
     if (holds->hold[k].held) TSI_HAPPENS_AFTER(holds->hold[k].handle);
-  holds->granted(holds->arg, holds->status);
+  holds->granted(holds->arg, tsi_failure_tell(holds->env, &holds->failure));
 }
 
 static void granted_one(void *arg) {
@@ -67,8 +67,9 @@ void tsi_holds_ask(tristar_t *ts, tsi_holds *holds, void (*granted)(void *arg, t
                                                                            hold->mode, granted_one, hold, 1);
     if (code == 0) continue;
     hold->held = false;
-    holds->status = tsi_fail(&ts->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
-                             "starpu_data_acquire_on_node_cb gave %d", code);
+    tsi_failure_keep(holds->env, &holds->failure,
+                     tsi_fail(holds->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
+                              "starpu_data_acquire_on_node_cb gave %d", code));
     atomic_fetch_sub(&holds->waiting, 1);
   }
   pthread_mutex_unlock(&ts->solves.order);

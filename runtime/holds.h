@@ -26,10 +26,11 @@ typedef struct tsi_hold {
 } tsi_hold;
 
 struct tsi_holds {
+  tsi_env *env;
   tsi_hold *hold;
   int64_t count;
   _Atomic(int64_t) waiting;
-  _Atomic(tristar_status) status; /* the first failure to ask for a handle */
+  tsi_failure failure; /* the first one to ask for a handle */
   void (*granted)(void *arg, tristar_status status);
   void *arg;
 };

@@ -3,16 +3,17 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <starpu.h>
 #include <time.h>
+
+#include "runtime/base/threads.h"
 
 #define LOOK_NANOSECONDS 1000000L        /* from one look to the next */
 #define HELD_NANOSECONDS 20000000L       /* the same while workers are held awake */
 #define STILL_LOOKS 2                    /* looks in a row that find nothing before workers sleep */
 #define TURN_NANOSECONDS (10 * 1000000L) /* a sleeping worker takes a turn, though nobody has roused it */
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool condition_made;                              /* once for all; by whoever starts StarPU */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards hook and changes of asleep */
 static pthread_cond_t roused;                            /* asleep has become false */
 static int hook = -1;                                    /* ours, while it is registered */
@@ -25,15 +26,6 @@ static bool stop;
 static bool registering; /* the thread is about to, or does */
 static bool running;     /* the thread; changed by whoever starts and stops StarPU only */
 static pthread_t thread;
-
-/* The clock that nobody sets. */
-static void make_condition(void) {
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&roused, &attributes);
-  pthread_condattr_destroy(&attributes);
-}
 
 /* StarPU also calls hooks in threads of the program that wait for data: those are not idle. */
 static bool sleep_a_turn(void) {
@@ -144,16 +136,15 @@ static bool set_stop(bool value) {
 }
 
 void tsi_idle_start(tsi_env *env) {
-  sigset_t all, before;
-  pthread_once(&once, make_condition);
+  tristar_status status = TRISTAR_OK;
+  if (!condition_made) TSI_TRY(tsi_condition_init(env, &roused));
+  condition_made = true;
   (void)set_stop(false);
-  sigfillset(&all); /* signals are for the threads of the program */
-  const bool masked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
-  const int code = pthread_create(&thread, NULL, watch, NULL);
-  if (masked) (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-  running = code == 0;
-  if (!running)
-    tsi_log(env, TRISTAR_LOG_WARNING, "no thread to put idle workers to sleep: %s", strerror(code));
+  TSI_TRY(tsi_thread_start(env, &thread, watch, NULL));
+  running = true;
+out:
+  if (status != TRISTAR_OK)
+    tsi_log(env, TRISTAR_LOG_WARNING, "idle workers will poll: %s", tsi_error_text(env));
 }
 
 static void join(void) {

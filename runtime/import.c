@@ -108,7 +108,6 @@ static tristar_status take_pattern(tsi_env *env, const given *g, tsi_pattern **o
                its);
     if (matrix->values == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
     TSI_TRY(tsi_pattern_create(env, matrix, out));
-    TSI_TRY(tsi_pattern_check_values(env, *out, matrix->values));
     goto out;
   }
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
@@ -135,7 +134,6 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
   an->imported = true;
   tristar_analysis_options_init(&an->options);
   an->options.method = an->stats.method = g->factors->method;
-  an->adjoint = g->factors->hermitian && g->factors->method != TRISTAR_METHOD_LU;
   an->factor_scalar = (char)g->factors->scalar;
   TSI_TRY(take_pattern(env, g, &an->pattern));
   TSI_TRY(tsi_symbolic_of_given(env, g->sides, columns, RELAX, symbolic));
@@ -212,6 +210,7 @@ static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *facto
   const tristar_analysis_t *an = factor->analysis;
   const tristar_factors *f = g->factors;
   factor->valid = false;
+  factor->adjoint = f->hermitian && f->method != TRISTAR_METHOD_LU;
   TSI_TRY(take_scale(env, g->n, f->row_scale, "row_scale", &factor->row_scale));
   TSI_TRY(take_scale(env, g->n, f->column_scale, "column_scale", &factor->col_scale));
   for (int i = 0; i < g->sides; i++) {
@@ -228,8 +227,10 @@ static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *facto
       TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "D or its inverse has NaN or infinity");
   }
   factor->has_matrix = f->matrix != NULL;
-  if (factor->has_matrix && an->pattern->ptr[g->n] > 0)
-    memcpy(factor->values, f->matrix->values, (size_t)an->pattern->ptr[g->n] * factor->user_bytes);
+  if (factor->has_matrix) {
+    tsi_pattern_take(an->pattern, f->matrix->values, factor->values);
+    TSI_TRY(tsi_pattern_check_values(env, an->pattern, factor->values));
+  }
   factor->valid = true;
   factor->generation++;
 out:
@@ -266,8 +267,7 @@ static tristar_status import(tristar_t *ts, const tristar_factors *factors, bool
   TSI_TRY(analyze(ts, &g, &factor->analysis));
   factor->user_bytes = tsi_sparse_kernels_select(factor->analysis->pattern->scalar)->scalar_bytes;
   factor->scalar_bytes = tsi_sparse_kernels_select((char)factors->scalar)->scalar_bytes;
-  TSI_TRY(tsi_allocate(env, (size_t)factor->analysis->pattern->ptr[g.n], factor->user_bytes, __func__,
-                       __FILE__, __LINE__, &factor->values));
+  TSI_TRY(tsi_pattern_allocate_values(env, factor->analysis->pattern, &factor->values));
   TSI_TRY(allocate(env, &g, factor));
   TSI_TRY(fill(env, &g, factor));
   fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
@@ -284,14 +284,14 @@ out:
 tristar_status tristar_import_supernodal(tristar_t *ts, const tristar_factors *factors,
                                          tristar_factor_t **factor) {
   tristar_status status = TRISTAR_OK;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (factor != NULL) *factor = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = &ts->env;
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
-  *factor = NULL;
   if (factors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
   TSI_TRY(import(ts, factors, true, factors->method == TRISTAR_METHOD_LU, factor));
 out:
-  return status;
+  return tsi_answer(env, status);
 }
 
 /* The matrix that comes with new values must have the pattern of the first one. */
@@ -301,10 +301,7 @@ static tristar_status check_same_matrix(tsi_env *env, const given *g, const tris
   tsi_pattern *now = NULL;
   if (g->factors->matrix == NULL) return TRISTAR_OK;
   TSI_TRY(take_pattern(env, g, &now));
-  const size_t n = (size_t)g->n, entries = (size_t)pattern->ptr[g->n];
-  if (now->by_rows != pattern->by_rows || now->symmetry != pattern->symmetry ||
-      now->scalar != pattern->scalar || memcmp(now->ptr, pattern->ptr, (n + 1) * sizeof *now->ptr) != 0 ||
-      memcmp(now->index, pattern->index, entries * sizeof *now->index) != 0)
+  if (!tsi_pattern_equal(now, pattern))
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the matrix has another pattern than at its first import");
 out:
   tsi_pattern_destroy(env, &now);
@@ -325,7 +322,7 @@ out:
 tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors *factors) {
   tristar_status status = TRISTAR_OK;
   given g;
-  if (factor == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (factor == NULL) return TSI_NULL(factor);
   tsi_env *env = &factor->ts->env;
   tristar_analysis_t *an = factor->analysis;
   const double begin = tsi_clock();
@@ -347,7 +344,7 @@ tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors 
   fill_factor_stats(factor, g.sides, atomic_load(&env->memory.recent) - before, tsi_clock() - begin);
 out:
   finish_given(env, &g);
-  return status;
+  return tsi_answer(env, status);
 }
 
 /* ---- A triangular matrix alone --------------------------------------------------------------------------
@@ -394,10 +391,11 @@ tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view, trist
   tristar_status status = TRISTAR_OK;
   tsi_pattern *pattern = NULL;
   filtered f = {NULL, NULL, NULL};
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  void *values = NULL; /* summed */
+  if (factor != NULL) *factor = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = &ts->env;
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
-  *factor = NULL;
   if (view == NULL || (view->values == NULL && view->rows > 0))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view ? "values" : "view");
   if ((uplo != TRISTAR_LOWER && uplo != TRISTAR_UPPER) || (diag != TRISTAR_UNIT && diag != TRISTAR_NON_UNIT))
@@ -405,7 +403,9 @@ tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view, trist
   if (view->symmetry != TRISTAR_GENERAL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a triangular matrix is not symmetric: symmetry must be GENERAL");
   TSI_TRY(tsi_pattern_create(env, view, &pattern));
-  TSI_TRY(filter(env, pattern, view->values, uplo == TRISTAR_LOWER, diag == TRISTAR_UNIT, &f));
+  TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
+  tsi_pattern_take(pattern, view->values, values);
+  TSI_TRY(filter(env, pattern, values, uplo == TRISTAR_LOWER, diag == TRISTAR_UNIT, &f));
   const tristar_view matrix = {.format = view->format,
                                .symmetry = TRISTAR_GENERAL,
                                .scalar = view->scalar,
@@ -432,8 +432,9 @@ tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view, trist
   TSI_TRY(import(ts, &factors, uplo == TRISTAR_LOWER, uplo == TRISTAR_UPPER, factor));
 out:
   tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, values);
   TSI_FREE(env, f.ptr);
   TSI_FREE(env, f.index);
   TSI_FREE(env, f.values);
-  return status;
+  return tsi_answer(env, status);
 }

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "runtime/base/threads.h"
+
 static void lock(tristar_t *ts) {
   pthread_mutex_lock(&ts->solves.lock);
 }
@@ -11,10 +13,14 @@ static void unlock(tristar_t *ts) {
   pthread_mutex_unlock(&ts->solves.lock);
 }
 
-void tsi_solves_init(tsi_solves *solves) {
-  pthread_mutex_init(&solves->lock, NULL);
-  pthread_mutex_init(&solves->order, NULL);
-  pthread_cond_init(&solves->changed, NULL);
+tristar_status tsi_solves_init(const tsi_env *env, tsi_solves *solves) {
+  tristar_status status = tsi_monitor_init(env, &solves->lock, &solves->changed);
+  if (status != TRISTAR_OK) return status;
+  status = tsi_mutex_init(env, &solves->order);
+  if (status == TRISTAR_OK) return status;
+  pthread_cond_destroy(&solves->changed);
+  pthread_mutex_destroy(&solves->lock);
+  return status;
 }
 
 void tsi_solves_finish(tristar_t *ts) {
@@ -92,7 +98,7 @@ void tsi_in_flight_free_place(tristar_plan_t *plan) {
 void tsi_in_flight_finish_inserted(tristar_plan_t *plan, tristar_status status) {
   tristar_t *ts = plan->ts;
   lock(ts);
-  if (plan->failure == TRISTAR_OK) plan->failure = status;
+  tsi_failure_keep(&ts->env, &plan->failure, status);
   count(plan, -1);
   if (atomic_fetch_sub(&plan->references, 1) == 1) retire(plan);
   pthread_cond_broadcast(&ts->solves.changed);
@@ -125,15 +131,15 @@ bool tsi_in_flight_done(tristar_plan_t *plan, const bool *done, bool wait) {
 
 tristar_status tristar_plan_wait(tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
-  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (plan == NULL) return TSI_NULL(plan);
   tristar_t *ts = plan->ts;
   lock(ts);
   if (plan->unfinished > 0 && !tsi_tasks_may_wait())
     TSI_FAIL(&ts->env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
   while (plan->unfinished > 0) pthread_cond_wait(&ts->solves.changed, &ts->solves.lock);
-  status = plan->failure;
-  plan->failure = TRISTAR_OK;
+  status = tsi_failure_tell(&ts->env, &plan->failure);
+  tsi_failure_clear(&plan->failure);
 out:
   unlock(ts);
-  return status;
+  return tsi_answer(&ts->env, status);
 }

@@ -18,7 +18,8 @@
 
 #include "runtime/plan.h"
 
-void tsi_solves_init(tsi_solves *solves);
+/* Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_solves_init(const tsi_env *env, tsi_solves *solves);
 /* Waits for the unfinished solves of the context, frees its retired plans. */
 void tsi_solves_finish(tristar_t *ts);
 /* Frees the retired plans, unless the caller may not wait. */
@@ -31,7 +32,7 @@ void tsi_plan_drop(tristar_plan_t *plan);
 TRISTAR_CHECKED tristar_status tsi_in_flight_insert(tristar_plan_t *plan, int64_t limit, bool busy);
 /* Its place is free again: before its `end`, which may insert another one. */
 void tsi_in_flight_free_place(tristar_plan_t *plan);
-/* It is finished; the last that may be done for it. */
+/* It is finished; the last that may be done for it. status: with the calling thread's latest message. */
 void tsi_in_flight_finish_inserted(tristar_plan_t *plan, tristar_status status);
 
 /* The same of a solve that was started with an `end`: its request has the share. *done becomes true in the

@@ -48,11 +48,8 @@ static void end_inserted(tristar_request_t *r) {
   tsi_insertion *insertion = (tsi_insertion *)r;
   tristar_plan_t *plan = r->plan;
   tsi_env *env = &plan->ts->env;
-  const tristar_status status = r->status;
-  if (status == TRISTAR_OK)
-    tsi_operand_scatter(&insertion->x);
-  else
-    tsi_log(env, TRISTAR_LOG_ERROR, "an inserted solve failed: %s", tristar_status_name(status));
+  const tristar_status status = tsi_answer(env, tsi_failure_tell(env, &r->failure));
+  if (status == TRISTAR_OK) tsi_operand_scatter(&insertion->x);
   tsi_in_flight_free_place(plan);
   if (r->end) r->end(r->end_arg, status);
   tsi_holds_release(&insertion->holds);
@@ -143,7 +140,7 @@ static void begin(void *arg, tristar_status status) {
   tsi_insertion *insertion = arg;
   tristar_request_t *r = &insertion->request;
   tsi_request_fail(r, status);
-  if (r->status == TRISTAR_OK) tsi_request_fail(r, choose_arrays(insertion));
+  if (!tsi_failure_exists(&r->failure)) tsi_request_fail(r, choose_arrays(insertion));
   if (r->ended)
     tsi_request_launch(r);
   else
@@ -181,14 +178,14 @@ tristar_status tristar_solve_insert_pieces(tristar_plan_t *plan, const tristar_i
   tristar_insert_options defaults;
   tsi_insertion *insertion = NULL;
   bool counted = false;
-  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (plan == NULL) return TSI_NULL(plan);
   tsi_env *env = &plan->ts->env;
   tristar_insert_options_init(&defaults);
   if (options == NULL) options = &defaults;
   const int64_t limit = options->in_flight == 0 ? IN_FLIGHT_DEFAULT : options->in_flight;
   if (limit < 1) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "in_flight is %" PRId64, options->in_flight);
   tsi_plans_reclaim(plan->ts);
-  TSI_TRY(tsi_context_need_starpu(plan->ts));
+  TSI_TRY(tsi_context_need_starpu(plan->ts, NULL));
   TSI_TRY(TSI_ALLOC_ZERO(env, insertion, 1));
   TSI_TRY(tsi_operands_create(env, plan->factor->analysis->pattern->n, plan->factor->user_bytes, b_pieces, b,
                               x_pieces, x, &insertion->b, &insertion->x));
@@ -204,7 +201,7 @@ out:
     tsi_in_flight_free_place(plan);
     tsi_in_flight_finish_inserted(plan, TRISTAR_OK);
   }
-  return status;
+  return tsi_answer(env, status);
 }
 
 tristar_status tristar_solve_insert_with(tristar_plan_t *plan, const tristar_insert_options *options,

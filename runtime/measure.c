@@ -8,19 +8,30 @@
  *             the first and that all of the second wait for: seconds of a replay / levels
  *   reading   see bandwidth.h; before StarPU runs, if it does not yet
  *
- * A replay counts as the median of several. */
+ * A replay counts as the median of several. Whatever else runs on the machine makes all figures worse, never
+ * better: everything is measured several times, until two attempts agree and others used the cores but
+ * little, and the best figures count. */
 #include <starpu.h>
 
 #include "runtime/bandwidth.h"
-#include "runtime/base/median.h"
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
+#include "runtime/load.h"
 #include "runtime/tasks.h"
 
 #define CHAINS 64
 #define CHAIN_LENGTH 32
 #define LEVELS 200
 #define RUNS 9
+#define RUNS_SECONDS 0.3 /* or fewer runs, where others use the cores */
+/* Attempts that are made in any case. */
+#define ATTEMPTS_LEAST 5
+#define ATTEMPTS_SECONDS 4
+/* They agree if the best two differ by no more than this share. */
+#define SPREAD_MOST 0.15
+/* Others may use so much of a core, or this share of all cores. */
+#define OTHERS_MOST 0.25
+#define OTHERS_SHARE_MOST 0.02
 
 static void do_nothing(void *context, const tsi_index argument[4], int worker) {
   (void)context;
@@ -32,18 +43,18 @@ static tristar_status add_empty(tsi_tasks *tasks, tsi_index *number) {
   return tsi_tasks_add(tasks, "empty", do_nothing, NULL, (const tsi_index[4]){0}, 1, 1, number);
 }
 
-/* Records the tasks and replays them; the median of the seconds. */
+/* Records the tasks and replays them; the fewest seconds. */
 static tristar_status time_tasks(tsi_tasks *tasks, double *seconds) {
   tristar_status status = TRISTAR_OK;
-  double run[RUNS];
   TSI_TRY(tsi_tasks_record(tasks));
   TSI_TRY(tsi_tasks_run(tasks, false)); /* warm-up */
-  for (int k = 0; k < RUNS; k++) {
+  const double first = tsi_clock();
+  for (int k = 0; k < RUNS && (k == 0 || tsi_clock() - first < RUNS_SECONDS); k++) {
     const double begin = tsi_clock();
     TSI_TRY(tsi_tasks_run(tasks, false));
-    run[k] = tsi_clock() - begin;
+    const double run = tsi_clock() - begin;
+    if (k == 0 || run < *seconds) *seconds = run;
   }
-  *seconds = tsi_median(run, RUNS);
 out:
   return status;
 }
@@ -94,23 +105,87 @@ static size_t bytes_to_read(const tristar_calibration *c) {
   return bytes < TSI_BANDWIDTH_BYTES_MAX ? bytes : TSI_BANDWIDTH_BYTES_MAX;
 }
 
-tristar_status tsi_calibration_measure(tristar_t *ts, tristar_calibration *c) {
+/* Before StarPU runs; in later attempts, only where its idle workers sleep. */
+static tristar_status measure_reading(tristar_t *ts, const tristar_calibration *c, tsi_attempts *a) {
+  tristar_status status = TRISTAR_OK;
+  const bool running = starpu_is_initialized() != 0;
+  const int readers =
+      running ? (int)starpu_cpu_worker_get_count() : tsi_expected_cpu_workers(ts->wishes.workers);
+  double one, all;
+  TSI_TRY(tsi_bandwidth_read(&ts->env, bytes_to_read(c), readers > 0 ? readers : 1, &one, &all));
+  TSI_TRY(tsi_context_need_starpu(ts, NULL));
+  a->figure[TSI_FIGURE_READ_ONE][a->count] = 1 / one;
+  if ((int)starpu_cpu_worker_get_count() == readers) a->figure[TSI_FIGURE_READ_ALL][a->count] = 1 / all;
+out:
+  return status;
+}
+
+static tristar_status attempt(tristar_t *ts, const tristar_calibration *c, tsi_attempts *a) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_load load = tsi_load_now();
+  if (a->count == 0 || !tsi_starpu_polls()) TSI_TRY(measure_reading(ts, c, a));
+  TSI_TRY(measure_task(&ts->env, &a->figure[TSI_FIGURE_TASK][a->count]));
+  TSI_TRY(measure_barrier(&ts->env, (int)starpu_cpu_worker_get_count(),
+                          &a->figure[TSI_FIGURE_BARRIER][a->count]));
+  a->other_cores[a->count] = tsi_load_of_others(&load);
+  a->count++;
+out:
+  return status;
+}
+
+/* The least two of the values that are there, in this order. Gives how many there are. */
+static int find_least(const double *value, int count, bool zero_is_there, double least[2]) {
+  int found = 0;
+  for (int k = 0; k < count; k++) {
+    const double v = value[k];
+    if (v < 0 || (v == 0 && !zero_is_there)) continue;
+    if (found == 0 || v < least[0]) {
+      least[1] = least[0];
+      least[0] = v;
+    } else if (found == 1 || v < least[1])
+      least[1] = v;
+    found++;
+  }
+  return found;
+}
+
+tsi_calibration_quality tsi_attempts_judge(const tsi_attempts *a, int cores, double best[TSI_FIGURES]) {
+  tsi_calibration_quality q = {.attempts = a->count, .other_cores = -1, .spread = 0};
+  double least[2] = {0, 0};
+  for (int f = 0; f < TSI_FIGURES; f++) {
+    const int found = find_least(a->figure[f], a->count, false, least);
+    best[f] = found > 0 ? least[0] : 0;
+    if (found > 1 && least[1] / least[0] - 1 > q.spread) q.spread = least[1] / least[0] - 1;
+  }
+  const int known = find_least(a->other_cores, a->count, true, least);
+  if (known > 0) q.other_cores = known > 1 ? least[1] : least[0];
+  const double most = OTHERS_SHARE_MOST * cores > OTHERS_MOST ? OTHERS_SHARE_MOST * cores : OTHERS_MOST;
+  q.trusted = a->count >= ATTEMPTS_LEAST && q.spread <= SPREAD_MOST && q.other_cores <= most;
+  return q;
+}
+
+tristar_status tsi_calibration_measure(tristar_t *ts, tristar_calibration *c,
+                                       tsi_calibration_quality *quality) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
+  tsi_attempts attempts = {.count = 0};
+  double best[TSI_FIGURES];
   if (!ts->use_starpu)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "calibration measures tasks: it needs a context with StarPU");
-  const bool running = starpu_is_initialized() != 0;
-  if (running && starpu_worker_get_id() >= 0)
+  if (starpu_is_initialized() && starpu_worker_get_id() >= 0)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot calibrate: it must not wait for tasks");
   TSI_TRY(tsi_calibration_describe(ts, c));
-  const int readers = running ? (int)starpu_cpu_worker_get_count() : tsi_expected_cpu_workers(ts->workers);
-  TSI_TRY(tsi_bandwidth_read(env, bytes_to_read(c), readers > 0 ? readers : 1, &c->read_gbps_one,
-                             &c->read_gbps_all));
-  TSI_TRY(tsi_context_need_starpu(ts));
+  const double begin = tsi_clock();
+  do {
+    TSI_TRY(attempt(ts, c, &attempts));
+    *quality = tsi_attempts_judge(&attempts, c->cores, best);
+  } while (!quality->trusted && attempts.count < TSI_ATTEMPTS &&
+           (attempts.count < 2 || tsi_clock() - begin < ATTEMPTS_SECONDS));
   c->workers = (int)starpu_cpu_worker_get_count();
-  if (c->workers != readers) c->read_gbps_all = 0; /* of another number than expected */
-  TSI_TRY(measure_task(env, &c->task_microseconds));
-  TSI_TRY(measure_barrier(env, c->workers, &c->barrier_microseconds));
+  c->task_microseconds = best[TSI_FIGURE_TASK];
+  c->barrier_microseconds = best[TSI_FIGURE_BARRIER];
+  c->read_gbps_one = 1 / best[TSI_FIGURE_READ_ONE];
+  c->read_gbps_all = best[TSI_FIGURE_READ_ALL] > 0 ? 1 / best[TSI_FIGURE_READ_ALL] : 0;
 out:
   return status;
 }

@@ -5,6 +5,7 @@
 
 #include "partition/matching.h"
 #include "partition/pairs.h"
+#include "runtime/scaling.h"
 
 /* A diagonal entry smaller than this fraction of the largest in its column calls for a matching. */
 #define WEAK_DIAGONAL 1e-3
@@ -20,50 +21,26 @@ static bool positive_diagonal(const tsi_csc *a) {
   return true;
 }
 
-/* Is this part of a general matrix equal to its transpose (sign 1) or minus it (-1)? */
-static tristar_status equals_transpose(tsi_env *env, const tsi_pattern *pattern, const void *values,
-                                       tsi_part part, double sign, bool *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_csc a = {0};
-  tsi_csc t = {0};
-  double *real = NULL;
-  TSI_TRY(tsi_pattern_part(env, pattern, values, part, &real));
-  TSI_TRY(tsi_expand(env, pattern, real, false, &a));
-  TSI_TRY(tsi_expand(env, pattern, real, true, &t));
-  const tsi_count entries = a.ptr[a.n];
-  *out = entries == t.ptr[t.n] && memcmp(a.ptr, t.ptr, ((size_t)a.n + 1) * sizeof *a.ptr) == 0 &&
-         memcmp(a.index, t.index, (size_t)entries * sizeof *a.index) == 0;
-  for (tsi_count p = 0; p < entries && *out; p++) *out = a.values[p] == sign * t.values[p];
-out:
-  TSI_FREE(env, real);
-  tsi_csc_finish(env, &a);
-  tsi_csc_finish(env, &t);
-  return status;
-}
-
 typedef enum structure { UNSYMMETRIC, SYMMETRIC, HERMITIAN } structure;
 
 /* Is the matrix symmetric or Hermitian: as declared, or (values not NULL) as the values of a general matrix
- * are? Real symmetric counts as Hermitian. */
+ * are, but for rounding errors? Real symmetric counts as Hermitian. unlike: a pair that shows that it is
+ * neither. */
 static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, const void *values,
-                                     structure *out) {
+                                     structure *out, tsi_unlike *unlike) {
   tristar_status status = TRISTAR_OK;
   const bool is_complex = tsi_sparse_kernels_select(pattern->scalar)->is_complex;
-  bool same = false, opposite = false;
   *out = pattern->symmetry == TRISTAR_HERMITIAN   ? HERMITIAN
          : pattern->symmetry != TRISTAR_SYMMETRIC ? UNSYMMETRIC
          : is_complex                             ? SYMMETRIC
                                                   : HERMITIAN;
   if (pattern->symmetry != TRISTAR_GENERAL || values == NULL) return TRISTAR_OK;
-  TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_REAL, 1, &same));
-  if (!same) goto out;
-  if (!is_complex) {
-    *out = HERMITIAN;
-    goto out;
-  }
-  TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_IMAGINARY, -1, &opposite));
-  TSI_TRY(equals_transpose(env, pattern, values, TSI_PART_IMAGINARY, 1, &same));
-  *out = opposite ? HERMITIAN : same ? SYMMETRIC : UNSYMMETRIC;
+  TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, true, unlike));
+  if (!unlike->found) *out = HERMITIAN;
+  if (!unlike->found || !is_complex) goto out;
+  tsi_unlike transposed;
+  TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, false, &transposed));
+  if (!transposed.found) *out = SYMMETRIC;
 out:
   return status;
 }
@@ -112,7 +89,8 @@ static tristar_status match_symmetric(tsi_env *env, tristar_analysis_t *an, cons
   TSI_TRY(TSI_ALLOC_ZERO(env, diagonal, a->n));
   TSI_TRY(TSI_ALLOC(env, visited, a->n));
   for (tsi_index j = 0; j < a->n; j++) {
-    const double s = sqrt(an->row_scale[j]) * sqrt(an->col_scale[j]);
+    const int exponent = ilogb(an->row_scale[j]) + ilogb(an->col_scale[j]);
+    const double s = ldexp(1, (int)floor(exponent / 2.0));
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
       if (a->index[p] == j) diagonal[j] = a->values[p] * s * s;
     an->row_scale[j] = an->col_scale[j] = s;
@@ -136,6 +114,10 @@ static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_csc 
   TSI_TRY(
       tsi_matching(env, n, a->ptr, a->index, a->values, row_of_column, an->row_scale, an->col_scale, &rank));
   if (rank < n) TSI_TRY(fail_singular(env, n, rank));
+  for (tsi_index i = 0; i < n; i++) { /* to powers of two, which are exact factors; no scaled entry grows */
+    an->row_scale[i] = ldexp(1, ilogb(an->row_scale[i]));
+    an->col_scale[i] = ldexp(1, ilogb(an->col_scale[i]));
+  }
   an->stats.matched = 1;
   if (!tsi_analysis_is_lu(an)) {
     TSI_TRY(match_symmetric(env, an, a, row_of_column, &out->partner));
@@ -163,29 +145,60 @@ static void drop_zeros(tsi_csc *a) {
   }
 }
 
-/* What METHOD_AUTO becomes; checks what was asked for. values may be NULL. */
+/* Is a matrix of that structure what the method holds? */
+static tristar_status check_held(tsi_env *env, tristar_method method, bool is_complex, structure found,
+                                 const tsi_unlike *unlike) {
+  tristar_status status = TRISTAR_OK;
+  const bool llt = method == TRISTAR_METHOD_LLT;
+  if (found == HERMITIAN || (found == SYMMETRIC && !llt)) return TRISTAR_OK;
+  const char *name = llt ? "L L^T" : "L D L^T", *held = !is_complex ? "symmetric"
+                                                        : llt       ? "Hermitian"
+                                                                    : "symmetric or Hermitian";
+  if (unlike->found)
+    TSI_FAIL(
+        env, TRISTAR_ERR_ARGUMENT,
+        "%s holds %s matrices only, but entries (%d,%d) and (%d,%d), counted from 0, are no mirror images",
+        name, held, unlike->row, unlike->column, unlike->column, unlike->row);
+  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s holds %s matrices only, this one is %s", name, held,
+           found == SYMMETRIC ? "complex symmetric" : "skew-symmetric");
+out:
+  return status;
+}
+
 tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const void *values) {
   tristar_status status = TRISTAR_OK;
   const tristar_method method = an->options.method;
-  structure found = UNSYMMETRIC;
+  structure found;
+  tsi_unlike unlike = {.found = false};
   bool positive = true; /* hoped for, without values */
-  if (method != TRISTAR_METHOD_LU) TSI_TRY(find_structure(env, an->pattern, values, &found));
-  an->adjoint = found == HERMITIAN;
-  if (method == TRISTAR_METHOD_AUTO) {
-    if (found == HERMITIAN && values != NULL) TSI_TRY(looks_positive(env, an->pattern, values, &positive));
-    an->stats.method = found == UNSYMMETRIC             ? TRISTAR_METHOD_LU
-                       : found == HERMITIAN && positive ? TRISTAR_METHOD_LLT
-                                                        : TRISTAR_METHOD_LDLT;
-    an->fallback = an->stats.method == TRISTAR_METHOD_LLT;
-  } else if (method == TRISTAR_METHOD_LLT &&
-             (found == SYMMETRIC || an->pattern->symmetry == TRISTAR_SKEW_SYMMETRIC))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LLT for a %s matrix",
-             found == SYMMETRIC ? "complex symmetric" : "skew-symmetric");
-  else if (method == TRISTAR_METHOD_LDLT && found == UNSYMMETRIC &&
-           (values != NULL || an->pattern->symmetry != TRISTAR_GENERAL))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "METHOD_LDLT for a matrix that is neither symmetric nor Hermitian");
-  if (method == TRISTAR_METHOD_LLT && found == UNSYMMETRIC)
-    an->adjoint = true; /* one triangle is used as given */
+  if (method == TRISTAR_METHOD_LU) return TRISTAR_OK;
+  TSI_TRY(find_structure(env, an->pattern, values, &found, &unlike));
+  if (method != TRISTAR_METHOD_AUTO) { /* without values a general matrix may turn out to be what is held */
+    if (values != NULL || an->pattern->symmetry != TRISTAR_GENERAL)
+      TSI_TRY(check_held(env, method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,
+                         &unlike));
+    goto out;
+  }
+  if (found == HERMITIAN && values != NULL) TSI_TRY(looks_positive(env, an->pattern, values, &positive));
+  an->stats.method = found == UNSYMMETRIC             ? TRISTAR_METHOD_LU
+                     : found == HERMITIAN && positive ? TRISTAR_METHOD_LLT
+                                                      : TRISTAR_METHOD_LDLT;
+  an->fallback = an->stats.method == TRISTAR_METHOD_LLT;
+out:
+  return status;
+}
+
+tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, const void *values,
+                                bool *adjoint) {
+  tristar_status status = TRISTAR_OK;
+  structure found;
+  tsi_unlike unlike = {.found = false};
+  *adjoint = false;
+  if (tsi_analysis_is_lu(an)) return TRISTAR_OK;
+  TSI_TRY(find_structure(env, an->pattern, values, &found, &unlike));
+  TSI_TRY(check_held(env, an->stats.method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,
+                     &unlike));
+  *adjoint = found == HERMITIAN;
 out:
   return status;
 }
@@ -197,11 +210,12 @@ tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *
   double *magnitude = NULL;
   if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
   TSI_TRY(tsi_pattern_part(env, an->pattern, values, TSI_PART_MAGNITUDE, &magnitude));
-  TSI_TRY(tsi_expand(env, an->pattern, magnitude, false, &a)); /* duplicates: the sum of their sizes */
+  TSI_TRY(tsi_expand(env, an->pattern, magnitude, false, &a));
   drop_zeros(&a);
   const bool weak = weak_diagonal(&a);
   const tristar_matching matching = an->options.matching;
-  if (matching == TRISTAR_MATCHING_ON || (matching == TRISTAR_MATCHING_AUTO && weak))
+  if (matching == TRISTAR_MATCHING_ON ||
+      (matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_bad(&a))))
     TSI_TRY(match(env, an, &a, out));
   else if (weak) {
     tsi_index rank = 0;

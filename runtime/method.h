@@ -1,7 +1,7 @@
 /* What the values decide before the ordering: the method and the matching.
  *
  * Reads   pattern and options of an analysis, the user's values.
- * Writes  stats.method, fallback, adjoint; with a matching stats.matched, stats.pairs, row_scale, col_scale.
+ * Writes  stats.method, fallback; with a matching stats.matched, stats.pairs, row_scale, col_scale.
  */
 #ifndef TSI_RUNTIME_METHOD_H
 #define TSI_RUNTIME_METHOD_H
@@ -16,6 +16,12 @@ typedef struct tsi_matched {
 
 /* What METHOD_AUTO becomes; checks what was asked for. values may be NULL. Errors: ARGUMENT, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const void *values);
+
+/* Does the analysis' method hold these values? Each set of them is asked, as the first one may have been
+ * symmetric by chance. adjoint: mirror images are conjugates; of a GENERAL matrix with LDLT the values
+ * decide. Errors: ARGUMENT (the message names a pair that is not alike), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an,
+                                                const void *values, bool *adjoint);
 
 /* Decides on a matching from the values and makes it; out's arrays are the caller's. Errors: SINGULAR
  * (structurally), MEMORY. */

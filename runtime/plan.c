@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <starpu.h>
 
+#include "codelets/host_task.h"
+#include "runtime/base/threads.h"
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
 #include "runtime/in_flight.h"
@@ -161,24 +163,23 @@ static void fill_stats(tristar_plan_t *plan) {
 
 /* Tasks are worth while where they are to be faster than a call. For one worker they are what the caller
  * wants who lets others than itself work; and who chooses how tasks are made wants tasks. Where StarPU runs
- * already and its idle workers do not sleep, they poll on all cores and would slow a call down. Several
- * right-hand sides take as many times as long. */
+ * already and its idle workers do not sleep, they poll on all cores and would slow a call down. */
 static bool worth_tasks(const tristar_plan_t *plan) {
   const tsi_sweep *forward = plan->dag[0]->forward, *backward = plan->dag[0]->backward;
   const tristar_plan_options *options = &plan->options;
-  const double nrhs = options->nrhs > 1 ? (double)options->nrhs : 1;
+  const int64_t columns = tsi_count_min(tsi_count_max(options->nrhs, 1), TSI_NRHS_BLOCK);
+  const double longer = tsi_time_of_columns((int)columns);
   double bytes = 0;
   if (forward->nodes == 1) return false;
-  const int workers = tsi_expected_cpu_workers(plan->ts->workers);
-  if (workers == 1 || tsi_context_polls(plan->ts) || options->chunk_bytes_min > 0 ||
-      options->chunk_bytes_max > 0 || options->scheduling != TRISTAR_SCHEDULING_DYNAMIC ||
-      options->updates != TRISTAR_UPDATES_PULL || options->granularity != TRISTAR_TASKS_CHUNKS ||
-      options->kernel != TRISTAR_KERNEL_PANELS)
+  const int workers = tsi_expected_cpu_workers(plan->ts->wishes.workers);
+  if (workers == 1 || tsi_starpu_polls() || options->chunk_bytes_min > 0 || options->chunk_bytes_max > 0 ||
+      options->scheduling != TRISTAR_SCHEDULING_DYNAMIC || options->updates != TRISTAR_UPDATES_PULL ||
+      options->granularity != TRISTAR_TASKS_CHUNKS || options->kernel != TRISTAR_KERNEL_PANELS)
     return true;
   const tsi_costs costs = tsi_costs_assumed(plan->ts, workers);
   for (tsi_index v = 0; v < forward->nodes; v++) bytes += forward->bytes[v];
   for (tsi_index v = 0; v < backward->nodes; v++) bytes += backward->bytes[v];
-  return tsi_predict_worth_tasks(&costs, nrhs * bytes, nrhs * plan->dag[0]->critical_bytes,
+  return tsi_predict_worth_tasks(&costs, longer * bytes, longer * plan->dag[0]->critical_bytes,
                                  plan->dag[0]->tasks);
 }
 
@@ -204,7 +205,8 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   tristar_status status = TRISTAR_OK;
   tristar_plan_options defaults;
   tristar_plan_t *plan = NULL;
-  if (factor == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (out != NULL) *out = NULL;
+  if (factor == NULL) return TSI_NULL(factor);
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
   if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
@@ -228,8 +230,12 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   if (!factor->valid)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
   TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
+  status = tsi_mutex_init(env, &plan->lock);
+  if (status != TRISTAR_OK) { /* before there is anything that tsi_plan_free could release */
+    TSI_FREE(env, plan);
+    goto out;
+  }
   atomic_init(&plan->references, 1);
-  pthread_mutex_init(&plan->lock, NULL);
   plan->ts = factor->ts;
   plan->factor = tsi_factor_share(factor);
   plan->options = *options;
@@ -238,7 +244,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   TSI_TRY(choose_chunks(env, plan));
   plan->use_tasks = options->engine == TRISTAR_ENGINE_TASKS ||
                     (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->use_starpu && worth_tasks(plan));
-  if (plan->use_tasks) TSI_TRY(tsi_context_need_starpu(plan->ts));
+  if (plan->use_tasks) TSI_TRY(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
   TSI_TRY(tsi_statistics_create(env, plan->use_tasks, &plan->solved));
   tsi_placement_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
@@ -250,29 +256,41 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   TSI_TRY(list_rows(env, plan));
   fill_stats(plan);
   TSI_TRY(warm_up(plan));
-  plan->stats.plan_seconds = tsi_clock() - begin;
+  plan->stats.plan_seconds = tsi_clock() - begin - plan->stats.start_seconds;
   tsi_log(env, TRISTAR_LOG_INFO, "plan: %lld chunks, %lld slices, %s on %d workers, kernels %s, %.3g s",
           (long long)plan->stats.chunks, (long long)plan->stats.slices, plan->stats.scheduler,
           plan->stats.workers, plan->side[0].data.kernels->isa, plan->stats.plan_seconds);
 out:
   if (status != TRISTAR_OK) tristar_plan_destroy(&plan);
   if (out != NULL) *out = plan;
-  return status;
+  return tsi_answer(env, status);
 }
 
-void tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats) {
+static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
   pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
-  *stats = plan->stats;
+  const tristar_plan_stats stats = plan->stats;
   pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
+  return stats;
+}
+
+tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats) {
+  TSI_GET(plan, stats, copy_stats(plan));
 }
 
 const int32_t *tristar_plan_chunk_of_supernode(const tristar_plan_t *plan) {
-  return plan->chunk_of_supernode;
+  if (plan != NULL) return plan->chunk_of_supernode;
+  (void)TSI_NULL(plan);
+  return NULL;
 }
 
 tristar_status tristar_plan_write_dot(const tristar_plan_t *plan, const char *path) {
-  if (plan == NULL || path == NULL) return TRISTAR_ERR_ARGUMENT;
-  return tsi_sweep_write_dot(&plan->ts->env, plan->side[0].sweep, plan->side[0].chunks, path);
+  tristar_status status = TRISTAR_OK;
+  if (plan == NULL) return TSI_NULL(plan);
+  tsi_env *env = &plan->ts->env;
+  if (path == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "path is NULL");
+  TSI_TRY(tsi_sweep_write_dot(env, plan->side[0].sweep, plan->side[0].chunks, path));
+out:
+  return tsi_answer(env, status);
 }
 
 void tristar_plan_destroy(tristar_plan_t **plan) {

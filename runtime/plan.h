@@ -73,7 +73,7 @@ struct tristar_plan_s {
   atomic_int placement; /* see placement.h */
   /* guarded by the context's solves.lock, see in_flight.h */
   int64_t inserted, unfinished;
-  tristar_status failure;
+  tsi_failure failure; /* the first one of an inserted solve that nobody was told of */
   struct tristar_plan_s *next_retired;
   pthread_mutex_t lock; /* guards the pool and the changing statistics */
   tsi_replay *free_replays;

@@ -8,7 +8,7 @@ tsi_factor_kind tsi_factor_kind_of(const tristar_factor_t *factor) {
                            .factor_scalar = an->factor_scalar,
                            .inverse = tsi_analysis_inverse(an),
                            .lu = tsi_analysis_is_lu(an),
-                           .adjoint = an->adjoint,
+                           .adjoint = factor->adjoint,
                            .scaled = factor->row_scale != NULL,
                            .pivots = factor->pivots != NULL,
                            .indefinite = factor->inverse != NULL};
@@ -65,7 +65,7 @@ out:
   return status;
 }
 
-static tristar_status point_to_data(tsi_process *process) {
+static tristar_status point_to_data(tsi_process *process, const char *isa) {
   tristar_status status = TRISTAR_OK;
   const tsi_program *program = process->program;
   const tsi_tables *tables = &process->tables;
@@ -77,16 +77,16 @@ static tristar_status point_to_data(tsi_process *process) {
       .backward = {program->backward.first, program->backward.count, program->backward.row},
       .reads = process->home,
       .writes = process->home};
-  process->data = (tsi_solve_data){
-      .kernels = tsi_kernels_select(process->kind.factor_scalar, process->kind.inverse, NULL),
-      .chunk = tables->chunk,
-      .slice = tables->slice,
-      .panel = tables->panel,
-      .local_row = process->share->chunks->local_row,
-      .off = process->share->chunks->off,
-      .pair = tables->pair,
-      .by_target = process->sweep->by_target,
-      .messages = &process->messages};
+  process->data =
+      (tsi_solve_data){.kernels = tsi_kernels_select(process->kind.factor_scalar, process->kind.inverse, isa),
+                       .chunk = tables->chunk,
+                       .slice = tables->slice,
+                       .panel = tables->panel,
+                       .local_row = process->share->chunks->local_row,
+                       .off = process->share->chunks->off,
+                       .pair = tables->pair,
+                       .by_target = process->sweep->by_target,
+                       .messages = &process->messages};
   process->nodes = tsi_node_kernels_select(process->kind.factor_scalar);
 out:
   return status;
@@ -111,9 +111,22 @@ static tristar_status allocate_values(tsi_process *process) {
   if (process->kind.indefinite)
     TSI_TRY(tsi_allocate(env, 2 * columns, process->scalar_bytes, __func__, __FILE__, __LINE__,
                          &process->inverse));
-  if (process->kind.scaled) {
-    TSI_TRY(TSI_ALLOC(env, process->row_scale, columns));
-    TSI_TRY(TSI_ALLOC(env, process->col_scale, columns));
+  TSI_TRY(tsi_process_scale(process, process->kind.scaled));
+out:
+  return status;
+}
+
+tristar_status tsi_process_scale(tsi_process *process, bool scaled) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = process->env;
+  const size_t columns = (size_t)process->share->panels->start[process->share->panels->count];
+  process->kind.scaled = scaled;
+  if (scaled) {
+    if (process->row_scale == NULL) TSI_TRY(TSI_ALLOC(env, process->row_scale, columns));
+    if (process->col_scale == NULL) TSI_TRY(TSI_ALLOC(env, process->col_scale, columns));
+  } else {
+    TSI_FREE(env, process->row_scale);
+    TSI_FREE(env, process->col_scale);
   }
 out:
   return status;
@@ -156,7 +169,7 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   TSI_TRY(tsi_program_create(env, &source, &process->program));
   TSI_TRY(fill_tables(process));
   TSI_TRY(find_homes(process));
-  TSI_TRY(point_to_data(process));
+  TSI_TRY(point_to_data(process, options->isa));
   TSI_TRY(allocate_values(process));
 out:
   tsi_members_destroy(env, &members);

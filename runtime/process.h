@@ -37,7 +37,8 @@ typedef struct tsi_process_options {
   tsi_layout_options layout;
   tsi_tree tree;
   tsi_index rank;
-  int workers; /* 0: steps run on the calling thread */
+  const char *isa; /* of the kernels; NULL: the best of this processor */
+  int workers;     /* 0: steps run on the calling thread */
 } tsi_process_options;
 
 typedef struct tsi_process {
@@ -70,6 +71,8 @@ typedef struct tsi_process {
 TRISTAR_CHECKED tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind,
                                                   const tsi_symbolic *symbolic, const tsi_panels *panels,
                                                   const tsi_process_options *options, tsi_process **out);
+/* Makes or frees the room for scalings, as the values to come have some or not. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_process_scale(tsi_process *process, bool scaled);
 void tsi_process_destroy(tsi_process **process);
 
 /* Where what is stored of each panel of a share begins; [panels]: the end. Errors: MEMORY. */

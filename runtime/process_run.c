@@ -26,7 +26,8 @@ struct tsi_process_run {
   int clocks;
   _Atomic(double) arrived;    /* when the latest message came */
   atomic_int arrived_between; /* it was one between grids */
-  atomic_int status;          /* the first failure of a step */
+  tsi_failure failure;        /* the first one */
+  bool *sent;                 /* messages: this run has sent it */
 };
 
 static size_t row_bytes(const tsi_process_run *run) {
@@ -53,8 +54,12 @@ static const char *source_of(const tsi_process_run *run, tsi_message_kind kind, 
 }
 
 static void fail(tsi_process_run *run, tristar_status status) {
-  int none = TRISTAR_OK;
-  (void)atomic_compare_exchange_strong(&run->status, &none, (int)status);
+  tsi_failure_keep(run->process->env, &run->failure, status);
+}
+
+static void send_message(tsi_process_run *run, tsi_index m) {
+  run->sent[m] = true;
+  fail(run, run->port.send(run->port.context, m));
 }
 
 static void send_messages(tsi_process_run *run, tsi_index step) {
@@ -68,9 +73,16 @@ static void send_messages(tsi_process_run *run, tsi_index step) {
       memcpy(to, source_of(run, message->kind, k), bytes);
       to += bytes;
     }
-    const tristar_status status = run->port.send(run->port.context, m);
-    if (status != TRISTAR_OK) fail(run, status);
+    send_message(run, m);
   }
+}
+
+/* After a failure, when no step runs any more: what the steps that did not run would have sent, whatever
+ * stands in the outbox. So nobody waits for this process; that the result is worth nothing the processes tell
+ * each other. */
+static void send_rest(tsi_process_run *run) {
+  for (tsi_index m = 0; m < run->process->program->sends; m++)
+    if (!run->sent[m]) send_message(run, m);
 }
 
 /* x of chunk k has arrived in this row of the inbox. */
@@ -183,8 +195,7 @@ void tsi_process_arrived(tsi_process_run *run, tsi_index message) {
                         memory_order_relaxed);
   atomic_store_explicit(&run->arrived, tsi_clock(), memory_order_relaxed);
   if (run->tasks == NULL) return;
-  const tristar_status status = tsi_tasks_happen(run->tasks, run->event[message]);
-  if (status != TRISTAR_OK) fail(run, status);
+  fail(run, tsi_tasks_happen(run->tasks, run->event[message]));
 }
 
 /* ---- Recording ---------------------------------------------------------------------------------------- */
@@ -249,6 +260,7 @@ tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride, ts
   TSI_TRY(allocate_rows(run, process->tables.workspace_rows, &run->call.workspace));
   TSI_TRY(allocate_rows(run, process->program->inbox_rows, &run->inbox));
   TSI_TRY(allocate_rows(run, process->program->outbox_rows, &run->outbox));
+  TSI_TRY(TSI_ALLOC(process->env, run->sent, process->program->sends));
   if (process->workers > 0) TSI_TRY(record(run));
 out:
   if (status != TRISTAR_OK) tsi_process_run_destroy(&run);
@@ -267,6 +279,7 @@ void tsi_process_run_destroy(tsi_process_run **run) {
   TSI_FREE(env, r->call.workspace);
   TSI_FREE(env, r->inbox);
   TSI_FREE(env, r->outbox);
+  TSI_FREE(env, r->sent);
   TSI_FREE(env, *run);
 }
 
@@ -326,23 +339,23 @@ static void sum_times(const tsi_process_run *run, double wall, tsi_process_times
 tristar_status tsi_process_solve(tsi_process_run *run, tristar_op op, tsi_index nrhs, const void *b, void *x,
                                  tsi_process_times *times) {
   tristar_status status = TRISTAR_OK;
+  const tsi_process *process = run->process;
   fill_call(run, op, nrhs, b, x);
   const double begin = tsi_clock();
   for (int w = 0; w < run->clocks; w++) run->clock[w] = (worker_clock){.since = begin};
   atomic_store(&run->arrived, 0);
-  atomic_store(&run->status, TRISTAR_OK);
+  tsi_failure_clear(&run->failure);
+  memset(run->sent, 0, (size_t)process->program->sends * sizeof *run->sent);
   if (run->tasks) {
-    TSI_TRY(tsi_tasks_prepare(run->tasks));
+    fail(run, tsi_tasks_prepare(run->tasks));
     tsi_tasks_set_columns(run->tasks, nrhs);
   }
-  TSI_TRY(run->port.begin(run->port.context));
-  if (run->tasks)
-    TSI_TRY(tsi_tasks_run(run->tasks, false));
-  else
-    TSI_TRY(run_here(run));
-  TSI_TRY(run->port.end(run->port.context));
-  status = (tristar_status)atomic_load(&run->status);
-out:
+  fail(run, run->port.begin(run->port.context));
+  if (!tsi_failure_exists(&run->failure))
+    fail(run, run->tasks ? tsi_tasks_run(run->tasks, false) : run_here(run));
+  if (tsi_failure_exists(&run->failure)) send_rest(run);
+  fail(run, run->port.end(run->port.context));
+  status = tsi_failure_tell(process->env, &run->failure);
   if (times) sum_times(run, tsi_clock() - begin, times);
   return status;
 }

@@ -53,7 +53,7 @@ static tristar_status check(tristar_plan_t *plan, int repeat, const tristar_prof
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the plan has no tasks: there is nothing to profile");
   if (starpu_worker_get_id() >= 0)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "inside a StarPU task a solve makes no tasks to profile");
-  if (!plan->ts->starpu_owned && starpu_profiling_status_get() == STARPU_PROFILING_ENABLE)
+  if (!tsi_starpu_is_ours() && starpu_profiling_status_get() == STARPU_PROFILING_ENABLE)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "the program profiles StarPU itself, and reading the counters would reset them");
 out:
@@ -64,7 +64,7 @@ tristar_status tristar_profile(tristar_plan_t *plan, tristar_op op, int64_t nrhs
                                void *x, int64_t ldx, int repeat, tristar_profile_result *result) {
   tristar_status status = TRISTAR_OK;
   int worker[STARPU_NMAXWORKERS], before = -1;
-  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (plan == NULL) return TSI_NULL(plan);
   tsi_env *env = &plan->ts->env;
   TSI_TRY(check(plan, repeat, result));
   memset(result, 0, sizeof *result);
@@ -81,5 +81,5 @@ tristar_status tristar_profile(tristar_plan_t *plan, tristar_op op, int64_t nrhs
   TSI_TRY(add_up(env, worker, result));
 out:
   if (before >= 0) (void)starpu_profiling_status_set(before);
-  return status;
+  return tsi_answer(env, status);
 }

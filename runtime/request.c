@@ -111,8 +111,7 @@ out: /* failed, or solved */
 }
 
 void tsi_request_fail(tristar_request_t *r, tristar_status status) {
-  tristar_status none = TRISTAR_OK;
-  if (status != TRISTAR_OK) atomic_compare_exchange_strong(&r->status, &none, status);
+  tsi_failure_keep(env_of(r), &r->failure, status);
 }
 
 static void end_oldest_block(tristar_request_t *r) {
@@ -130,7 +129,7 @@ static void finish(tristar_request_t *r) {
   const double seconds = tsi_clock() - r->begin;
   tsi_reach_finish(env_of(r), &r->reach);
   TSI_FREE(env_of(r), r->block);
-  if (r->status == TRISTAR_OK) {
+  if (!tsi_failure_exists(&r->failure)) {
     pthread_mutex_lock(&plan->lock);
     plan->stats.last_solve_seconds = seconds;
     plan->stats.solves++;
@@ -144,7 +143,7 @@ static void finish(tristar_request_t *r) {
 bool tsi_request_advance(tristar_request_t *r, bool wait) {
   if (r->ended) return tsi_in_flight_done(r->plan, &r->done, wait);
   while (!r->done) {
-    if (r->status == TRISTAR_OK && r->running < TSI_BLOCKS && r->next < r->nrhs)
+    if (!tsi_failure_exists(&r->failure) && r->running < TSI_BLOCKS && r->next < r->nrhs)
       tsi_request_fail(r, start_block(r));
     else if (r->running == 0) {
       finish(r);
@@ -201,7 +200,7 @@ static void end_block(void *arg, tristar_status status) {
 void tsi_request_launch(tristar_request_t *r) {
   atomic_store(&r->left, r->blocks + 1);
   for (int64_t k = 0; k < r->blocks; k++) {
-    tristar_status status = r->status;
+    tristar_status status = tsi_failure_tell(env_of(r), &r->failure);
     tsi_block *block = &r->block[k];
     tsi_solve_call *call = &block->replay->call;
     fill_call(r, k * TSI_NRHS_BLOCK, call->nrhs, block->replay);
@@ -213,12 +212,14 @@ void tsi_request_launch(tristar_request_t *r) {
 }
 
 tristar_status tristar_test(tristar_request_t *request, int *done) {
+  tristar_status status = TRISTAR_OK;
   if (done != NULL) *done = 0;
-  if (request == NULL) return TRISTAR_ERR_ARGUMENT;
-  if (done == NULL)
-    return tsi_fail(env_of(request), TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "done is NULL");
+  if (request == NULL) return TSI_NULL(request);
+  tsi_env *env = env_of(request);
+  if (done == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "done is NULL");
   *done = tsi_request_advance(request, false);
-  return TRISTAR_OK;
+out:
+  return tsi_answer(env, status);
 }
 
 tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *result) {
@@ -229,10 +230,10 @@ tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *r
   if (!tsi_request_advance(r, false) && !tsi_tasks_may_wait())
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
   (void)tsi_request_advance(r, true);
-  status = r->status;
+  status = tsi_failure_tell(env, &r->failure);
   if (status == TRISTAR_OK && result) result->share = r->share;
   tristar_plan_destroy(&r->plan); /* its share of it */
   TSI_FREE(env, *request);
 out:
-  return status;
+  return tsi_answer(env, status);
 }

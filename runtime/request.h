@@ -14,7 +14,7 @@
  * others hold nothing; columns 0 .. next-1 are solved or in flight
  *   - alone: block k has the columns from k TSI_NRHS_BLOCK on; `left` counts the blocks that have not ended,
  * and one for who launches them
- *   - after the first failure, which status keeps, no block is started
+ *   - after the first failure, which `failure` keeps, no block is started
  *   - done: nothing is in flight or will be, and the request owns nothing but itself. Of a request with
  * `alone` and `end` it is guarded as in_flight.h says
  *   - call.sparse and sums.compute point into the request, which therefore must not move
@@ -53,7 +53,7 @@ struct tristar_request_s {
   void *end_arg;
   /* how far it is */
   tsi_solve_sums sums; /* written under the plan's lock */
-  _Atomic(tristar_status) status;
+  tsi_failure failure; /* the first one */
   bool done;
   tsi_block pair[TSI_BLOCKS]; /* followed */
   int oldest, running;
@@ -70,7 +70,14 @@ struct tristar_request_s {
 TRISTAR_CHECKED tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
                                                    const tristar_solve_options *options, int64_t nrhs);
 
+/* Keeps a failure and the calling thread's latest message. OK: nothing. */
 void tsi_request_fail(tristar_request_t *r, tristar_status status);
+
+/* What holds of b and x in columns, in every function that takes them: nrhs >= 0; where there is something to
+ * read, not NULL; leading dimensions of at least n, also for one column: a smaller one is a mistake. Errors:
+ * ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b,
+                                                 int64_t ldb, const void *x, int64_t ldx);
 
 /* What tristar_solve solves: fills *r, which nothing runs of yet. After a failure it holds nothing. Errors:
  * ARGUMENT, MEMORY, UNSUPPORTED, STALE. */
@@ -80,7 +87,7 @@ TRISTAR_CHECKED tristar_status tsi_request_plain(tristar_request_t *r, tristar_p
 
 /* Followed. Starts and ends blocks until the request is done (true), or all that is left is to wait for
  * tasks. wait: waits for them, so true is the answer; not from inside a StarPU task, unless r->here.
- * Failures: r->status.
+ * Failures: r->failure.
  */
 bool tsi_request_advance(tristar_request_t *r, bool wait);
 

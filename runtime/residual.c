@@ -5,11 +5,13 @@
 #include <math.h>
 
 #include "runtime/refinement.h"
+#include "runtime/request.h"
 
 /* Scratch for one right-hand side. */
 typedef struct column {
   const tsi_sparse_kernels *kernels;
   tsi_sparse a;
+  const double *weight;
   double *row_sum, *bound;
   char *residual;
 } column;
@@ -22,7 +24,8 @@ static tristar_status allocate(tsi_env *env, const tristar_factor_t *factor, tri
   TSI_TRY(TSI_ALLOC(env, c->row_sum, pattern->n));
   TSI_TRY(TSI_ALLOC(env, c->bound, pattern->n));
   TSI_TRY(TSI_ALLOC(env, c->residual, (size_t)pattern->n * factor->user_bytes));
-  c->kernels->bound(&c->a, op, NULL, c->row_sum);
+  c->weight = tsi_column_weight(factor, op);
+  c->kernels->weigh(&c->a, op, c->weight, c->row_sum);
 out:
   return status;
 }
@@ -33,12 +36,11 @@ static tristar_status check_arguments(const tristar_factor_t *factor, tristar_op
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const int64_t n = factor->analysis->pattern->n;
-  if ((op != TRISTAR_N && op != TRISTAR_T && op != TRISTAR_C) || nrhs < 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d, nrhs %" PRId64, (int)op, nrhs);
-  if (n > 0 && nrhs > 0 && (b == NULL || x == NULL)) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
-  if (nrhs > 1 && (ldb < n || ldx < n || (r != NULL && ldr < n)))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "ldb %" PRId64 ", ldx %" PRId64 " or ldr %" PRId64 " is below %" PRId64, ldb, ldx, ldr, n);
+  if (op != TRISTAR_N && op != TRISTAR_T && op != TRISTAR_C)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)op);
+  TSI_TRY(tsi_check_columns(env, n, nrhs, b, ldb, x, ldx));
+  if (r != NULL && ldr < n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldr = %" PRId64 ", but there are %" PRId64 " rows", ldr, n);
   TSI_TRY(tsi_need_matrix(factor));
 out:
   return status;
@@ -50,7 +52,7 @@ tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op, i
   tristar_status status = TRISTAR_OK;
   column c = {.kernels = NULL};
   double worst = 0;
-  if (factor == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (factor == NULL) return TSI_NULL(factor);
   tsi_env *env = &factor->ts->env;
   const size_t bytes = factor->user_bytes;
   TSI_TRY(check_arguments(factor, op, nrhs, b, ldb, x, ldx, r, ldr));
@@ -60,7 +62,7 @@ tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op, i
                *xk = (const char *)x + (size_t)(k * ldx) * bytes;
     c.kernels->residual(&c.a, op, bk, xk, c.residual);
     c.kernels->bound(&c.a, op, xk, c.bound);
-    const double error = c.kernels->backward_error(c.a.n, bk, xk, c.residual, c.bound, c.row_sum);
+    const double error = c.kernels->backward_error(c.a.n, bk, xk, c.residual, c.bound, c.weight, c.row_sum);
     if (!(error <= worst) && !isnan(worst)) worst = error;
     if (r != NULL) memcpy((char *)r + (size_t)(k * ldr) * bytes, c.residual, (size_t)c.a.n * bytes);
   }
@@ -69,5 +71,5 @@ out:
   TSI_FREE(env, c.row_sum);
   TSI_FREE(env, c.bound);
   TSI_FREE(env, c.residual);
-  return status;
+  return tsi_answer(env, status);
 }

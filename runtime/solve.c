@@ -56,11 +56,11 @@ static void choose_sweeps(tristar_request_t *r, tristar_op op, tristar_part part
 }
 
 static void choose_conjugates(tristar_request_t *r, tristar_op op, tristar_part part) {
-  const tristar_analysis_t *an = r->plan->factor->analysis;
-  const bool is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex;
-  const bool hermitian = !tsi_analysis_is_lu(an) && an->adjoint;
+  const tristar_factor_t *factor = r->plan->factor;
+  const bool is_complex = tsi_sparse_kernels_select(factor->analysis->pattern->scalar)->is_complex;
+  const bool hermitian = !tsi_analysis_is_lu(factor->analysis) && factor->adjoint;
   tsi_solve_call *call = &r->call;
-  call->adjoint = an->adjoint;
+  call->adjoint = factor->adjoint;
   if (!is_complex) return;
   switch (part) {
   case TRISTAR_PART_ALL:
@@ -232,18 +232,18 @@ tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_opti
                                   const void *b, void *x, tristar_solve_result *result) {
   tristar_status status = TRISTAR_OK;
   tristar_request_t r;
-  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (plan == NULL) return TSI_NULL(plan);
   TSI_TRY(prepare(&r, plan, options, nrhs, b, x));
   (void)tsi_request_advance(&r, true);
-  TSI_TRY(r.status);
+  TSI_TRY(tsi_failure_tell(&plan->ts->env, &r.failure));
   if (result) result->share = r.share;
 out:
-  return status;
+  return tsi_answer(&plan->ts->env, status);
 }
 
 /* The last block of a request with `end` has ended. */
 static void end_started(tristar_request_t *r) {
-  r->end(r->end_arg, r->status);
+  r->end(r->end_arg, tsi_failure_tell(&r->plan->ts->env, &r->failure));
   tsi_in_flight_finish_started(r->plan, &r->done);
 }
 
@@ -258,9 +258,9 @@ static tristar_status start(tristar_request_t *r) {
     tsi_request_launch(r);
     goto out;
   }
-  if (!tsi_request_advance(r, false) && (r->status != TRISTAR_OK))
+  if (!tsi_request_advance(r, false) && tsi_failure_exists(&r->failure))
     (void)tsi_request_advance(r, true); /* what did start */
-  TSI_TRY(r->status);
+  TSI_TRY(tsi_failure_tell(&r->plan->ts->env, &r->failure));
   if (r->end) r->end(r->end_arg, TRISTAR_OK);
 out:
   return status;
@@ -271,7 +271,7 @@ tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_opt
   tristar_status status = TRISTAR_OK;
   tristar_request_t *r = NULL;
   if (request != NULL) *request = NULL;
-  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (plan == NULL) return TSI_NULL(plan);
   tsi_env *env = &plan->ts->env;
   if (request == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
   TSI_TRY(TSI_ALLOC(env, r, 1));
@@ -290,6 +290,19 @@ tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_opt
     r = NULL;
 out:
   TSI_FREE(env, r);
+  return tsi_answer(env, status);
+}
+
+tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b, int64_t ldb,
+                                 const void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
+  if (ldb < n || ldx < n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "ldb = %" PRId64 ", ldx = %" PRId64 ", but there are %" PRId64 " rows", ldb, ldx, n);
+  if (n > 0 && nrhs > 0 && (b == NULL || x == NULL))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", b == NULL ? "b" : "x");
+out:
   return status;
 }
 
@@ -297,10 +310,7 @@ tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tri
                                  const void *b, int64_t ldb, void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
   tristar_solve_options options;
-  tsi_env *env = &plan->ts->env;
-  const tsi_index n = plan->factor->analysis->pattern->n;
-  if (ldb < n || ldx < n) /* also for one column: a wrong value is a mistake */
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldb = %" PRId64 ", ldx = %" PRId64 ", but n = %d", ldb, ldx, n);
+  TSI_TRY(tsi_check_columns(&plan->ts->env, plan->factor->analysis->pattern->n, nrhs, b, ldb, x, ldx));
   tristar_solve_options_init(&options);
   options.op = op;
   options.b_row_stride = options.x_row_stride = 1;
@@ -315,10 +325,10 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
                              void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
   tristar_request_t r;
-  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (plan == NULL) return TSI_NULL(plan);
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   (void)tsi_request_advance(&r, true);
-  status = r.status;
+  status = tsi_failure_tell(&plan->ts->env, &r.failure);
 out:
-  return status;
+  return tsi_answer(&plan->ts->env, status);
 }

@@ -1,4 +1,5 @@
 /* Fills the matrices of the partitioned inverse and lists its steps: see spmv.h. */
+#include "runtime/base/threads.h"
 #include "runtime/spmv.h"
 
 #include "codelets/cpu/sparse.h"
@@ -27,7 +28,11 @@ tristar_status tsi_spmv_create(const tristar_plan_t *plan, tsi_spmv **out) {
   *out = NULL;
   TSI_TRY(refuse(plan));
   TSI_TRY(TSI_ALLOC_ZERO(env, spmv, 1));
-  pthread_mutex_init(&spmv->lock, NULL);
+  status = tsi_mutex_init(env, &spmv->lock);
+  if (status != TRISTAR_OK) {
+    TSI_FREE(env, spmv);
+    goto out;
+  }
   spmv->kernels = tsi_spmv_kernels_select(an->factor_scalar, plan->ts->isa);
   TSI_TRY(tsi_panel_levels(env, an->symbolic, an->panels, &spmv->levels));
   for (int backward = 0; backward < 2; backward++)

@@ -32,20 +32,21 @@ static int count_bound_cores(void) {
 tristar_status tristar_starpu(tristar_t *ts, tristar_starpu_info *info) {
   tristar_status status = TRISTAR_OK;
   cpu_set_t cores;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   if (info == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "info is NULL");
   *info = (tristar_starpu_info){.scheduler = ""};
   starpu_get_version(&info->version[0], &info->version[1], &info->version[2]);
-  TSI_TRY(tsi_context_need_starpu(ts));
+  TSI_TRY(tsi_context_need_starpu(ts, NULL));
   info->scheduler = starpu_sched_ctx_get_sched_policy(0)->policy_name;
-  info->owned = ts->starpu_owned;
-  info->idle_sleep = tsi_context_sleeps(ts);
+  info->owned = tsi_starpu_is_ours();
+  info->idle_sleep = tsi_starpu_sleeps();
+  info->start_seconds = ts->start_seconds;
   info->cpu_workers = (int)starpu_cpu_worker_get_count();
   info->workers = (int)starpu_worker_get_count();
   info->bound_cores = count_bound_cores();
   info->cores = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
 out:
-  return status;
+  return tsi_answer(&ts->env, status);
 }
 
 int tristar_worker(tristar_t *ts, int i, char *name, size_t size, int *core) {

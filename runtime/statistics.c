@@ -68,7 +68,10 @@ static double idle(const tsi_statistics *s, int k) {
   return rest > 0 ? rest : 0;
 }
 
-void tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats) {
+tristar_status tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats) {
+  if (stats == NULL) return TSI_NULL(stats);
+  memset(stats, 0, sizeof *stats);
+  if (plan == NULL) return TSI_NULL(plan);
   const tsi_statistics *s = &plan->solved;
   pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
   *stats = s->latest;
@@ -78,13 +81,19 @@ void tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats) {
   }
   pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
   stats->in_flight = atomic_load(&s->in_flight);
+  return TRISTAR_OK;
 }
 
-void tristar_worker_seconds(const tristar_plan_t *plan, int worker, double *compute, double *idle_seconds) {
+tristar_status tristar_worker_seconds(const tristar_plan_t *plan, int worker, double *compute,
+                                      double *idle_seconds) {
+  if (compute != NULL) *compute = 0;
+  if (idle_seconds != NULL) *idle_seconds = 0;
+  if (plan == NULL) return TSI_NULL(plan);
   const tsi_statistics *s = &plan->solved;
   pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
   const bool known = worker >= 0 && worker < s->latest.workers;
-  *compute = known ? s->compute[worker] : 0;
-  *idle_seconds = known ? idle(s, worker) : 0;
+  if (known && compute != NULL) *compute = s->compute[worker];
+  if (known && idle_seconds != NULL) *idle_seconds = idle(s, worker);
   pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
+  return TRISTAR_OK;
 }

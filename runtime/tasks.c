@@ -17,8 +17,9 @@ typedef struct task_record {
   double priority, microseconds;
   tsi_tasks *tasks;
   bool event;
-  atomic_bool happened; /* of an event, in this run */
-  tsi_task_span span;   /* of the latest run; written by the worker that runs it */
+  atomic_bool happened;           /* of an event, in this run */
+  struct starpu_codelet *codelet; /* of its StarPU task; NULL: of an event, no worker needs to know of it */
+  tsi_task_span span;             /* of the latest run; written by the worker that runs it */
 } task_record;
 
 struct tsi_tasks {
@@ -32,12 +33,13 @@ struct tsi_tasks {
   bool here;      /* the latest run was on the calling thread */
   /* made by tsi_tasks_record */
   bool recorded;
-  bool running;           /* submitted, and not yet seen to have ended */
-  tsi_count submitted;    /* tasks that StarPU may still know */
-  tristar_status failure; /* of the run: some tasks were submitted without work */
-  tsi_tasks_ended ended;  /* NULL: the run is tested or waited for */
+  bool broken;           /* no run can start any more */
+  bool prepared;         /* for a run that has not started: its events may have happened */
+  bool running;          /* submitted, and not yet seen to have ended */
+  tsi_count submitted;   /* tasks that StarPU may still know */
+  tsi_failure failure;   /* of the run: some tasks were submitted without work */
+  tsi_tasks_ended ended; /* NULL: the run is tested or waited for */
   void *ended_arg;
-  struct starpu_codelet *codelet; /* of all tasks */
   tsi_adjacency *before;
   struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
   tsi_host_task *body;
@@ -101,7 +103,12 @@ tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run ru
     TSI_FAIL(tasks->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
   TSI_TRY(grow(tasks->env, (void **)&tasks->record, tasks->count, &tasks->capacity, sizeof *tasks->record));
   task_record *record = &tasks->record[tasks->count++];
-  *record = (task_record){run, context, {0}, name, priority, microseconds, tasks, false, false, {0, 0, 0}};
+  *record = (task_record){.run = run,
+                          .context = context,
+                          .name = name,
+                          .priority = priority,
+                          .microseconds = microseconds,
+                          .tasks = tasks};
   memcpy(record->argument, argument, sizeof record->argument);
 out:
   return status;
@@ -191,8 +198,8 @@ tristar_status tsi_tasks_record(tsi_tasks *tasks) {
     tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds, &tasks->columns};
     tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], record->name,
                        scaled_priority(record->priority, largest));
-    tasks->codelet = tasks->starpu[k].cl;
-    if (record->event) tasks->starpu[k].cl = NULL; /* no worker needs to know of it */
+    if (record->event) tasks->starpu[k].cl = NULL;
+    record->codelet = tasks->starpu[k].cl;
   }
   tsi_host_task_init(&tasks->starpu[tasks->count], NULL, "tristar_end", 0);
   tasks->starpu[tasks->count].cl = NULL; /* only marks the end */
@@ -205,7 +212,7 @@ out:
 static tristar_status submit_event(task_record *record) {
   tristar_status status = TRISTAR_OK;
   tsi_tasks *tasks = record->tasks;
-  if (atomic_exchange(&record->happened, true)) return TRISTAR_OK;
+  if (tasks->broken || atomic_exchange(&record->happened, true)) return TRISTAR_OK;
   TSI_HAPPENS_BEFORE(record);
   const int code = starpu_task_submit(&tasks->starpu[record - tasks->record]);
   if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
@@ -240,26 +247,31 @@ out:
  * on the stack of who submits. A task that StarPU does not take, and those after it, are submitted without
  * work, which needs no worker: the run ends all the same. Once the last task is submitted a run with `ended`
  * may be over and the set in other hands: nothing of it is read any more. Failures: of the end, nothing is in
- * flight; of others: *failure, which is also kept in the set. */
-static tristar_status submit(tsi_tasks *tasks, unsigned context, tristar_status *failure) {
+ * flight; of others: *failed, and the set keeps the failure. */
+static tristar_status submit(tsi_tasks *tasks, unsigned context, bool *failed) {
   tristar_status status = TRISTAR_OK;
   const tsi_count count = tasks->count;
-  *failure = TRISTAR_OK;
+  *failed = false;
   tsi_idle_rouse();
+  tasks->prepared = false;
   tasks->running = true;
   tasks->submitted = count + 1;
   status = submit_one(tasks, count, context);
-  if (status != TRISTAR_OK) {
+  if (status !=
+      TRISTAR_OK) { /* events that have happened are known to StarPU: they would start tasks of a later run */
     tasks->running = false;
     tasks->submitted = 0;
+    tasks->broken = tasks->events;
     return status;
   }
   for (tsi_count k = 0; k < count; k++) {
     if (tasks->record[k].event) continue;
-    tristar_status got = *failure;
-    if (got == TRISTAR_OK) got = submit_one(tasks, k, context);
-    if (got == TRISTAR_OK) continue;
-    *failure = tasks->failure = got;
+    if (!*failed) {
+      const tristar_status one = submit_one(tasks, k, context);
+      if (one == TRISTAR_OK) continue;
+      tsi_failure_keep(tasks->env, &tasks->failure, one);
+      *failed = true;
+    }
     tasks->starpu[k].cl = NULL;
     (void)submit_one(tasks, k, context);
   }
@@ -268,31 +280,35 @@ static tristar_status submit(tsi_tasks *tasks, unsigned context, tristar_status 
 
 tristar_status tsi_tasks_prepare(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
-  if (!tasks->recorded) return TRISTAR_OK;
+  if (!tasks->recorded || tasks->prepared) return TRISTAR_OK;
+  if (tasks->broken)
+    TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "StarPU has refused the end of an earlier run");
   TSI_TRY(settle(tasks));
   for (tsi_count k = 0; k < tasks->count; k++) {
     atomic_store(&tasks->record[k].happened, false);
-    if (tasks->failure != TRISTAR_OK && !tasks->record[k].event) tasks->starpu[k].cl = tasks->codelet;
+    tasks->starpu[k].cl = tasks->record[k].codelet; /* after a failure it may be missing */
   }
-  tasks->failure = TRISTAR_OK;
+  tsi_failure_clear(&tasks->failure);
+  tasks->prepared = true;
 out:
   return status;
 }
 
 static tristar_status start_on_starpu(tsi_tasks *tasks) {
-  tristar_status status = TRISTAR_OK, failure;
+  tristar_status status = TRISTAR_OK;
+  bool failed;
   TSI_TRY(tsi_tasks_prepare(tasks)); /* the run before */
   tasks->ended = NULL;
   tasks->starpu[tasks->count].callback_func = NULL;
   TSI_HAPPENS_BEFORE(tasks);
   tasks->here = false;
-  TSI_TRY(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failure)); /* the context of this thread */
-  if (failure == TRISTAR_OK) return TRISTAR_OK;
+  TSI_TRY(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failed)); /* the context of this thread */
+  if (!failed) return TRISTAR_OK;
   for (tsi_count k = 0; k < tasks->count; k++)
     if (tasks->record[k].event) (void)submit_event(&tasks->record[k]);
   status = settle(tasks);
   tasks->running = false;
-  if (status == TRISTAR_OK) status = failure;
+  if (status == TRISTAR_OK) status = tsi_failure_tell(tasks->env, &tasks->failure);
 out:
   return status;
 }
@@ -354,21 +370,21 @@ bool tsi_tasks_test(tsi_tasks *tasks) {
 /* The end task's callback. */
 static void end_launched(void *arg) {
   tsi_tasks *tasks = arg;
-  const tristar_status failure = tasks->failure;
+  const tristar_status status = tsi_failure_tell(tasks->env, &tasks->failure);
   end_run(tasks);
-  tasks->ended(tasks->ended_arg, failure);
+  tasks->ended(tasks->ended_arg, status);
 }
 
 tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned context, tsi_tasks_ended ended, void *arg) {
   struct starpu_task *end = &tasks->starpu[tasks->count];
-  tristar_status failure;
+  bool failed;
   tasks->ended = ended;
   tasks->ended_arg = arg;
   end->callback_func = end_launched;
   end->callback_arg = tasks;
   tasks->here = false;
   TSI_HAPPENS_BEFORE(tasks);
-  return submit(tasks, context, &failure);
+  return submit(tasks, context, &failed);
 }
 
 tristar_status tsi_tasks_wait(tsi_tasks *tasks) {

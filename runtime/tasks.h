@@ -72,8 +72,9 @@ bool tsi_tasks_may_wait(void);
 unsigned tsi_tasks_context(void);
 /* true: StarPU has let go of the run before, so that tsi_tasks_prepare does not wait. */
 bool tsi_tasks_idle(tsi_tasks *tasks);
-/* The run is over; a failure is one of tsi_tasks_launch's. Called on a worker, in a StarPU callback: it must
- * not wait. The set may go into other hands from then on, but StarPU has not let go of it yet. */
+/* The run is over; a failure is one of tsi_tasks_launch's, with the thread's latest message. Called on a
+ * worker, in a StarPU callback: it must not wait. The set may go into other hands from then on, but StarPU
+ * has not let go of it yet. */
 typedef void (*tsi_tasks_ended)(void *arg, tristar_status status);
 /* Starts a run of a recorded set with tasks, after tsi_tasks_prepare, from any thread: waits for nothing.
  * `ended` is called once, unless launch fails. context: StarPU's scheduling context. Errors: RUNTIME; `ended`

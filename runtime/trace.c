@@ -261,7 +261,7 @@ static tristar_status solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, c
   r.trace = trace;
   trace->blocks = (r.nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
   (void)tsi_request_advance(&r, true);
-  TSI_TRY(r.status);
+  TSI_TRY(tsi_failure_tell(&plan->ts->env, &r.failure));
   trace->out->seconds = tsi_clock() - r.begin;
   trace->out->workers = r.sums.here ? 1 : plan->solved.workers;
   trace->out->scheduler = r.sums.here ? "serial" : plan->stats.scheduler;
@@ -274,7 +274,7 @@ tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   tristar_status status = TRISTAR_OK;
   tsi_trace trace = {0};
   if (out != NULL) *out = NULL;
-  if (plan == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (plan == NULL) return TSI_NULL(plan);
   tsi_env *env = &plan->ts->env;
   if (out == NULL || (b == x && b != NULL))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s", out == NULL ? "trace is NULL" : "x is b");
@@ -292,7 +292,7 @@ out:
   TSI_FREE(env, trace.place);
   tsi_adjacency_destroy(env, &trace.tasks.before);
   tsi_adjacency_destroy(env, &trace.steps.before);
-  return status;
+  return tsi_answer(env, status);
 }
 
 void tristar_trace_destroy(tristar_trace_t **trace) {

@@ -1,11 +1,9 @@
 /* Layouts of distributed solves, and what a solve sends with them: counts of dag/traffic.h as figures over
  * all processes. */
-#include "dag/traffic.h"
-
 #include "codelets/cpu/sparse.h"
-#include "runtime/analysis.h"
 #include "runtime/calibration.h"
 #include "runtime/layout_words.h"
+#include "runtime/pairs.h"
 
 #define RANKS_MOST (1 << 20)
 
@@ -84,29 +82,62 @@ static void summarize(const tsi_traffic *traffic, double scalar_bytes, double ro
   out->grid_steps = traffic->grid_steps;
 }
 
+/* ---- The layout of an analysis ------------------------------------------------------------------------ */
+
+static size_t scalar_bytes_of(const tristar_analysis_t *analysis) {
+  return tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
+}
+
+static tristar_status make_layout(tsi_env *env, const tristar_analysis_t *analysis,
+                                  const tristar_layout *layout, int64_t nrhs, tsi_layout **made) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(check_arguments(env, analysis, layout, nrhs));
+  const tsi_layout_options options =
+      tsi_layout_options_of(layout, tsi_calibration_now(analysis->ts).floor_bytes,
+                            analysis->symbolic->nnz_stored, scalar_bytes_of(analysis));
+  TSI_TRY(tsi_layout_create(env, analysis->symbolic, analysis->panels, &options, made));
+out:
+  return status;
+}
+
 tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const tristar_layout *layout,
                                       int64_t nrhs, tristar_traffic *out) {
   tristar_status status = TRISTAR_OK;
-  if (analysis == NULL || out == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (out == NULL) return TSI_NULL(out);
+  memset(out, 0, sizeof *out);
+  if (analysis == NULL) return TSI_NULL(analysis);
   tsi_env *env = tsi_context_env(analysis->ts);
+  const double scalar_bytes = (double)scalar_bytes_of(analysis);
   tristar_layout fallback;
   tsi_layout *made = NULL;
   tsi_traffic *traffic = NULL;
-  memset(out, 0, sizeof *out);
   tristar_layout_init(&fallback);
   if (layout == NULL) layout = &fallback;
-  TSI_TRY(check_arguments(env, analysis, layout, nrhs));
-  const size_t scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
-  const tsi_layout_options options = tsi_layout_options_of(
-      layout, tsi_calibration_now(analysis->ts).floor_bytes, analysis->symbolic->nnz_stored, scalar_bytes);
-  const tsi_tree tree = tsi_tree_of(layout);
-  TSI_TRY(tsi_layout_create(env, analysis->symbolic, analysis->panels, &options, &made));
-  TSI_TRY(tsi_traffic_create(env, made, analysis->panels, tree, &traffic));
-  summarize(traffic, (double)scalar_bytes, (double)scalar_bytes * (double)nrhs, out);
+  TSI_TRY(make_layout(env, analysis, layout, nrhs, &made));
+  TSI_TRY(tsi_traffic_create(env, made, analysis->panels, tsi_tree_of(layout), &traffic));
+  summarize(traffic, scalar_bytes, scalar_bytes * (double)nrhs, out);
   out->chunks = made->chunks->count;
   for (tsi_index c = 0; c < made->chunks->count; c++) out->spread_chunks += !made->whole[c];
 out:
   tsi_traffic_destroy(env, &traffic);
   tsi_layout_destroy(env, &made);
+  return tsi_answer(env, status);
+}
+
+tristar_status tsi_layout_pairs(const tristar_analysis_t *analysis, const tristar_layout *layout,
+                                int64_t nrhs, tsi_index cells, tsi_pairs **out, double *row_bytes) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = tsi_context_env(analysis->ts);
+  tsi_layout *made = NULL;
+  *out = NULL;
+  *row_bytes = (double)scalar_bytes_of(analysis) * (double)nrhs;
+  TSI_TRY(make_layout(env, analysis, layout, nrhs, &made));
+  TSI_TRY(tsi_pairs_create(env, made, analysis->panels, tsi_tree_of(layout), cells, out));
+out:
+  tsi_layout_destroy(env, &made);
   return status;
+}
+
+void tsi_layout_pairs_destroy(const tristar_analysis_t *analysis, tsi_pairs **pairs) {
+  if (analysis != NULL) tsi_pairs_destroy(tsi_context_env(analysis->ts), pairs);
 }

@@ -136,15 +136,19 @@ static tristar_status read_supernode(tsi_env *env, tsi_index n, const tristar_tr
                                      int64_t *height) {
   tristar_status status = TRISTAR_OK;
   const int64_t a = at(t->first, t->index_bits, s), b = at(t->first, t->index_bits, s + 1);
-  *rows = at(t->ptr, t->ptr_bits, s);
-  *height = at(t->ptr, t->ptr_bits, s + 1) - *rows;
+  const int64_t begin = at(t->ptr, t->ptr_bits, s), after = at(t->ptr, t->ptr_bits, s + 1);
   if (a < 0 || b <= a || b > n || (s == 0 && a != 0) || (s + 1 == t->supernodes && b != n))
-    TSI_FAIL(env, TRISTAR_ERR_FORMAT, "%s: supernode %" PRId64 " has columns %" PRId64 " to %" PRId64, name,
-             s, a, b - 1);
-  if (*rows < 0 || *height < b - a || *height > n)
     TSI_FAIL(env, TRISTAR_ERR_FORMAT,
-             "%s: supernode %" PRId64 " has %" PRId64 " columns and %" PRId64 " rows", name, s, b - a,
-             *height);
+             "%s: supernode %" PRId64 " begins at column %" PRId64 ", the next at column %" PRId64
+             ", of %d columns",
+             name, s, a, b, n);
+  if (begin < 0 || after < begin || after - begin < b - a || after - begin > n)
+    TSI_FAIL(env, TRISTAR_ERR_FORMAT,
+             "%s: supernode %" PRId64 " has %" PRId64 " columns, and rows from %" PRId64
+             " to before %" PRId64,
+             name, s, b - a, begin, after);
+  *rows = begin;
+  *height = after - begin;
   if (t->blocks[s] == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s: block %" PRId64 " is NULL", name, s);
   for (int64_t k = 0; k < b - a; k++)
     if (at(t->index, t->index_bits, *rows + k) != a + k)

@@ -130,6 +130,7 @@ static inline void make_plan(tristar_t *ts, const tristar_view *v, tristar_metho
   tristar_analysis_options_init(&options);
   options.method = method;
   options.single_factors = single_factors;
+  options.singular = TRISTAR_SINGULAR_PERTURB;
   CHECK_OK(tristar_analyze(ts, v, &options, &an));
   CHECK_OK(tristar_factor(an, v->values, f));
   CHECK_OK(tristar_plan(*f, NULL, p));

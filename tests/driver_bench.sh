@@ -3,7 +3,7 @@
 # fail or are not there, wrong lists. Peers are scripts here, so that none needs to be installed. Works in the current
 # folder.
 . "$(dirname "$0")/driver.sh"
-rm -rf -- *.json *.svg *.txt *.mtx peers # of an earlier run
+rm -rf -- *.json *.svg *.txt *.mtx peers rounds # of an earlier run
 
 # bench STATUS REGEX ARGUMENT...: expect of `tristar bench`.
 bench() {
@@ -12,9 +12,10 @@ bench() {
   expect "$expected" "$regex" bench "$@"
 }
 
-# peer NAME LINE...: a program of a peer.
+# peer NAME LINE...: a program of a peer, in $folder.
+folder=peers
 peer() {
-  local file=peers/$1_solve
+  local file=$folder/$1_solve
   shift
   { echo '#!/bin/sh'; printf '%s\n' "$@"; } >"$file"
   chmod +x "$file"
@@ -25,8 +26,9 @@ figures='"n": 81, "status": 0, "method": "LLT", "perturbed_pivots": 0, "refineme
 mkdir peers
 export TRISTAR_PEERS=$PWD/peers
 unset STARPU_NCPU
-# CHOLMOD takes 4 s for one right-hand side and 8 s for several, half as much with 2 threads; it prints a line first.
-peer cholmod 'echo "a banner with {braces}"' 'seconds=4' '[ $# -lt 3 ] || seconds=8' \
+# They know nothing of --on-demand, which comes first: they start again in each round. CHOLMOD takes 4 s for one right-hand
+# side and 8 s for several, half as much with 2 threads; it prints a line first.
+peer cholmod 'echo "a banner with {braces}"' 'seconds=4' '[ $# -lt 4 ] || seconds=8' \
   '[ "$OPENBLAS_NUM_THREADS" = 1 ] || seconds=$((seconds / 2))' \
   "echo '{\"peer\": \"a script\", $figures, '\"\\\"solve_s\\\": \$seconds, \\\"solve_min_s\\\": 1}\""
 peer umfpack 'echo "umfpack_solve: no such thing" >&2' 'exit 1'
@@ -55,12 +57,12 @@ done
 bench 0 '^  TriStar, 1 worker, eager ' gen:s2d9pt:60 --workers 1 --sched lws,eager --rounds 1 --repeat 1 --peers none
 no_row 'CHOLMOD|Peers|Speed-up'
 row '^  TriStar, 1 worker, lws  .* [0-9]+\.[0-9] % +[0-9.]+e-[0-9]+ \([0-9]+\)$'
-bench 1 "failed: StarPU has no scheduler 'nonsense'" gen:s2d9pt:100 --workers 2 --sched nonsense --rounds 1 --peers none
+bench 1 "failed: .*StarPU has no scheduler 'nonsense'" gen:s2d9pt:100 --workers 2 --sched nonsense --rounds 1 --peers none
 bench 0 '^  Best scheduler for gen:s2d9pt:100 on this machine, 2 workers: (lws|prio)' gen:s2d9pt:100 --workers 1,2 \
   --sched prio,lws,nonsense --rounds 2 --repeat 1 --peers none --json sched.json
 row '^1 right-hand side: schedulers of StarPU, 2 workers$'
 row '^  (lws|prio)  .* .s \.\. .* 1\.00 +[0-9.]+ %$'
-row "^  nonsense  +skipped: StarPU has no scheduler 'nonsense', it took "
+row "^  nonsense  +skipped: .*StarPU has no scheduler 'nonsense'"
 row '^  TriStar, 1 worker, prio '
 bench 0 '^  gen:s2d9pt:9 is solved without tasks: no scheduler takes part$' gen:s2d9pt:9 --workers 1 --sched prio,lws --rounds 1 \
   --repeat 1 --peers none
@@ -83,9 +85,82 @@ row '^  Speed-up of the best TriStar \([12] workers?, lws\) over'
 [ "$(grep -c '^  spmv ' output.txt)" -eq 1 ] || fail 'spmv is not in exactly one table'
 bench 0 '^  unmerged  ' gen:s2d9pt:9 --workers 1 --rounds 1 --repeat 1 --peers none --variants all
 for word in levels push fundamental unmerged supernodes spmv; do row "^  $word  "; done
-bench 2 "--variants levels,pull: unknown variant 'pull'; known are levels, push, " gen:s2d9pt:9 --variants levels,pull
+bench 2 "--variants levels,pull: unknown variant 'pull'; the variants are levels, push, " gen:s2d9pt:9 --variants levels,pull
 bench 2 '--variants levels,: an empty entry' gen:s2d9pt:9 --variants levels,
 bench 2 '--variants push,push: push stands there twice' gen:s2d9pt:9 --variants push,push
+
+# ---- Rounds, the limit of time, the end of all processes
+# A script that notes its starts, and answers as long as it is asked.
+answers() {
+  peer "$1" "echo start >>$1.txt" 'while :; do' "  echo '{$figures, \"solve_s\": 1}'" '  read -r line || exit 0' done
+}
+# started PEER NUMBER: so many processes of a peer were started, in all its settings together.
+started() { [ "$(wc -l <"$1.txt")" -eq "$2" ] || fail "$1 was started $(wc -l <"$1.txt") times, expected $2"; }
+settings=$(nproc)
+[ "$settings" -lt 3 ] || settings=3
+folder=rounds
+mkdir $folder
+export TRISTAR_PEERS=$PWD/$folder
+answers cholmod
+peer umfpack 'echo start >>umfpack.txt' "echo '{$figures, \"solve_s\": 1}'"
+peer superlu 'echo start >>superlu.txt' "echo '{$figures, \"solve_s\": 2}'" 'read -r line' 'sleep 100'
+peer mumps "echo '{$figures, \"solve_s\": 1}'" 'read -r line || exit 3'
+bench 0 '^  CHOLMOD, ' gen:s2d9pt:9 --workers 1 --rounds 3 --repeat 1 --limit 2 --peers cholmod,umfpack,superlu,mumps \
+  --json rounds.json --verbose
+row '^  SuperLU, 1 thread .*  \(1 round; then over the limit of 2 s\)$'
+row '^  MUMPS +failed: exit status 3$' # it ends after the second round, and then with the status of a failure
+row '^tristar: \[1/1\] gen:s2d9pt:9, nrhs 1: the first round took [0-9]+ s; 2 rounds more: about [0-9]+ s$'
+row '^tristar: \[1/1\] gen:s2d9pt:9, nrhs 1, round 2 of 3.*: CHOLMOD, 1 thread$'
+started cholmod "$settings"
+started umfpack $((3 * settings))
+started superlu "$settings"
+rm cholmod.txt
+bench 0 '^  CHOLMOD, ' gen:s2d9pt:9 --workers 1 --rounds 3 --repeat 1 --peers cholmod --fresh --json fresh.json
+started cholmod $((3 * settings))
+peer umfpack 'sleep 100'
+bench 0 '^  UMFPACK +failed: no result within the limit of 1 s \(--limit\)$' gen:s2d9pt:9 --workers 1 --rounds 3 --repeat 1 \
+  --limit 1 --peers umfpack --json limit.json
+
+# busy NAME: a peer that tells its number and that of a process of its own, and keeps a core busy for ever.
+busy() {
+  peer "$1" 'sleep 1000 &' "echo \$\$ \$! >$1.txt.new" "mv $1.txt.new $1.txt" 'while :; do :; done'
+}
+# gone NAME WHEN PID...: none of these processes runs any more, at the latest after 10 s.
+gone() {
+  local name=$1 when=$2 pid tries=0
+  shift 2
+  for pid; do
+    while [ -d "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null && [ $tries -lt 100 ]; do
+      tries=$((tries + 1))
+      sleep 0.1
+    done
+    [ $tries -lt 100 ] || { fail "$name: process $pid runs after $when"; kill -9 "$pid"; }
+  done
+}
+# end_by SIGNAL: ends a bench while a peer works; a signal that cannot be caught leaves what the peer has started itself.
+end_by() {
+  local program pids
+  rm -f mumps.txt
+  "$tristar" bench gen:s2d9pt:9 --workers 1 --rounds 2 --repeat 1 --peers mumps >output.txt 2>&1 </dev/null &
+  program=$!
+  for _ in $(seq 100); do [ -e mumps.txt ] && break || sleep 0.1; done
+  [ -e mumps.txt ] || fail "the peer did not start"
+  read -r -a pids <mumps.txt
+  kill -s "$1" $program
+  wait $program 2>/dev/null
+  [ $? -gt 128 ] || fail "tristar bench was not ended by signal $1"
+  if [ "$1" = KILL ]; then
+    gone mumps "SIG$1" "${pids[0]}"
+    kill -9 "${pids[1]}" 2>/dev/null
+  else
+    gone mumps "SIG$1" "${pids[@]}"
+  fi
+}
+busy mumps
+end_by TERM
+end_by HUP
+end_by KILL
+export TRISTAR_PEERS=$PWD/peers
 
 # ---- JSON and picture
 cat >check.py <<'END'
@@ -129,6 +204,23 @@ assert rows["spmv"]["memory_bytes"] > 2 * rows[""]["memory_bytes"] and rows["pus
 assert case["best_tristar"].count(",") == 2, case["best_tristar"]
 texts = open("variants.svg").read()
 assert "push+supernodes" in texts and texts.count("variants of TriStar") == 1
+def rows_of(file):
+    case, = json.load(open(file))["cases"]
+    return case, {c["name"]: c for c in case["contenders"]}
+case, rows = rows_of("rounds.json")
+assert len(case["bandwidth_rounds"]) == 3 and case["bandwidth_gbps"] > 0
+own = rows["TriStar, 1 worker, lws"]
+assert own["kept"] and len(own["rounds"]) == 3 and not own["over_limit"] and own["used_s"] > 0 and own["starpu_start_s"] > 0
+assert len({r["analyze_s"] for r in own["rounds"]}) == 1 and len({r["checksum"] for r in own["rounds"]}) == 1
+assert len(rows["CHOLMOD, 1 thread"]["rounds"]) == len(rows["UMFPACK, 1 thread"]["rounds"]) == 3
+late = rows["SuperLU, 1 thread"]
+assert late["solved"] and late["over_limit"] and len(late["rounds"]) == 1 and "limit of 2 s" in late["message"], late
+assert not rows["MUMPS, 1 thread"]["solved"], rows["MUMPS, 1 thread"]
+case, rows = rows_of("fresh.json")
+assert not any(c["kept"] for c in rows.values()) and len(rows["TriStar, 1 worker, lws"]["rounds"]) == 3
+case, rows = rows_of("limit.json")
+late = rows["UMFPACK, 1 thread"]
+assert not late["solved"] and late["over_limit"] and late["rounds"] == [] and "limit of 1 s" in late["message"], late
 for name in ("all.svg",):
     root = tree.parse(name).getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -139,6 +231,7 @@ for name in ("all.svg",):
 END
 if command -v python3 >/dev/null; then
   python3 check.py || fail "all.json or all.svg"
+  "$(dirname "$0")/check_picture" all.svg 2 || fail "all.svg is no good picture"
 else
   echo "driver_bench: no python3, JSON and picture are not looked into"
   grep -q '"speed_up":' all.json && [ "$(tail -n 1 all.svg)" = '</svg>' ] || fail "all.json or all.svg"
@@ -153,7 +246,7 @@ TRISTAR_PEERS=$PWD/nothing bench 0 'skipped: CHOLMOD, UMFPACK, SuperLU, SuperLU_
 # ---- Wrong usage and failures
 bench 0 '^usage: tristar bench MATRIX\.\.\. ' --help
 bench 2 'no MATRIX given'
-bench 2 "unknown peer 'pardiso'; known are cholmod, " gen:s2d9pt:9 --peers cholmod,pardiso
+bench 2 "unknown peer 'pardiso'; the peers are cholmod, " gen:s2d9pt:9 --peers cholmod,pardiso
 bench 2 '--peers cholmod,: an empty entry' gen:s2d9pt:9 --peers cholmod,
 bench 2 '--peers cholmod,cholmod: cholmod stands there twice' gen:s2d9pt:9 --peers cholmod,cholmod
 bench 2 "--nrhs 1,x: 'x' is not an integer" gen:s2d9pt:9 --nrhs 1,x
@@ -164,6 +257,9 @@ bench 2 '--workers 1,,2: an empty entry' gen:s2d9pt:9 --workers 1,,2
 bench 2 '--workers 5000: 5000 is not between 1 and' gen:s2d9pt:9 --workers 5000
 bench 2 '--sched lws,lws: lws stands there twice' gen:s2d9pt:9 --sched lws,lws
 bench 2 '--rounds 0: not between 1 and' gen:s2d9pt:9 --rounds 0
+bench 2 '--limit -1: not between 0 and' gen:s2d9pt:9 --limit -1
+expect 2 '--on-demand needs --json -' solve gen:s2d9pt:9 --on-demand
+expect 2 '--on-demand needs --json -' solve gen:s2d9pt:9 --on-demand --json x.json
 bench 2 "unknown kind 'poison'" gen:s2d9pt:9 gen:poison:3
 bench 1 'cannot open missing.mtx' gen:s2d9pt:9 missing.mtx
 bench 1 'cannot write no/such/folder/x' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --json no/such/folder/x

@@ -14,7 +14,7 @@ expect 2 '--layout .*: an empty name' info gen:s2d9pt:20 --layout ''
 expect 2 '--algo 2d needs one grid, such as --layout 2x3x1' info gen:s2d9pt:20 --layout 2x3x4 --algo 2d
 expect 2 '--algo fast: not one of new\|baseline\|2d' info gen:s2d9pt:20 --layout 1x1x1 --algo fast
 expect 2 '--map tree: not one of subtree\|cyclic' info gen:s2d9pt:20 --layout 1x1x1 --map tree
-expect 2 '--tree and --dot do not go together with --layout' info gen:s2d9pt:20 --layout 1x1x1 --dot x.dot
+expect 2 '--tree and --dot cannot be combined with --layout' info gen:s2d9pt:20 --layout 1x1x1 --dot x.dot
 for option in '--nrhs 2' '--algo new' '--map cyclic' '--message-tree flat'; do
   # shellcheck disable=SC2086 # an option and its value
   expect 2 'need --layout' info gen:s2d9pt:20 $option

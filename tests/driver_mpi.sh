@@ -37,24 +37,32 @@ assert all((q["z_messages"] > 0) == (r["layout"]["pz"] > 1) for q in p), p
 EOF
   done
   [ "$(value checksum $layout.new.json)" != '' ] || fail "$layout: no checksum"
+  awk '/ messages /{ gsub(",", ""); rows++; bad += !($(NF - 2) <= $(NF - 1) && $(NF - 1) <= $NF) }
+    END { exit rows < 2 || bad }' output.txt || { fail "$layout: a mean beyond least and most"; cat output.txt >&2; }
 done
-ranks 2 0 '^accuracy ' solve gen:convdiff3d:8 --layout 2x1x1 --map cyclic --tree flat --nrhs 5 --op T --out x.mtx
+ranks 2 0 '^accuracy ' solve gen:convdiff3d:8 --layout 2x1x1 --map cyclic --message-tree flat --nrhs 5 --op T --out x.mtx
 [ "$(wc -l <x.mtx)" -gt 2560 ] || fail "x.mtx has $(wc -l <x.mtx) lines"
 ranks 4 0 '^layout ' solve gen:poisson3d7:8 --precision z --layout auto --svg bars.svg
 python3 -c 'import xml.dom.minidom, sys; sys.exit(len(xml.dom.minidom.parse("bars.svg").getElementsByTagName("rect")) < 21)' ||
   fail "bars.svg is no picture of four processes"
+"$(dirname "$0")/check_picture" bars.svg 2 || fail "bars.svg is no good picture"
+ranks 2 0 '^layout .* flat trees' solve gen:s2d9pt:20 --layout 2x1x1 --tree flat # the older word
 ranks 1 0 '^layout +1 x 1 x 1' solve gen:s2d9pt:20 --layout 1x1x1
 
 # ---- Wrong usage: told once
 ranks 2 - '^tristar: solve: --layout 3x1x1: 3 processes, but mpiexec has started 2$' solve gen:s2d9pt:20 --layout 3x1x1
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+ranks 2 - '^tristar: solve: --svg x.gif: no picture has the ending .gif; ' solve gen:s2d9pt:20 --layout 2x1x1 --svg x.gif
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
 ranks 3 - '^tristar: solve: --layout 1x1x3: the last number is not a power of two$' solve gen:s2d9pt:20 --layout 1x1x3
-ranks 2 - 'tells how they share the work$' solve gen:s2d9pt:20
-ranks 2 - 'do not go together with --layout$' solve gen:s2d9pt:20 --layout 2x1x1 --condition
+ranks 2 - '2 processes need --layout PXxPYxPZ, or --layout auto, to share the work$' solve gen:s2d9pt:20
+ranks 2 - 'cannot be combined with --layout$' solve gen:s2d9pt:20 --layout 2x1x1 --condition
 expect 2 'need --layout$' solve gen:s2d9pt:20 --algo new
 
 # ---- What rank 0 finds wrong ends all of them
 ranks 2 - '^tristar: .*no-such-file' solve no-such-file.mtx --layout 2x1x1
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+ranks 2 - '^tristar: solve: --svg x.gif: no picture has the ending .gif; ' solve gen:s2d9pt:20 --layout 2x1x1 --svg x.gif
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n' >singular.mtx
 ranks 2 - '^tristar: singular.mtx: ' solve singular.mtx --layout 2x1x1

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# driver_plot.sh PROGRAM: `tristar plot`: every picture is well-formed XML with as many shapes as it should have, and a
-# page needs nothing from elsewhere; wrong usage. Works in the current folder.
-. "$(dirname "$0")/driver.sh"
-rm -f -- *.svg *.html *.mtx # of an earlier run
+# driver_plot.sh PROGRAM CONVERTS: `tristar plot`: every picture is well-formed XML with as many shapes as it should
+# have, its axes have names, and its texts lie on the canvas, none on another; a page needs nothing from elsewhere; .png
+# and .pdf, which the program can write if CONVERTS is TRUE; wrong usage. Works in the current folder.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/driver.sh"
+converts=$2
+rm -f -- *.svg *.html *.mtx *.json *.png *.pdf # of an earlier run
 
 if command -v xmllint >/dev/null; then
   is_xml() { xmllint --noout "$1"; }
@@ -25,6 +28,8 @@ picture() {
   expect 0 "^$1: written\$" plot "${@:2}" --out "$1"
   check "$1"
 }
+# looks FILE AXES [CLASS COUNT]...: as a reader sees it: names of axes, marks of a class.
+looks() { ! command -v python3 >/dev/null || "$here/check_picture" "$@" || fail "$1 is no good picture"; }
 count() { grep -c "class=\"$1\"" "$2"; }
 # tasks FILE: what the line below the title says, thousands with commas.
 tasks() { sed -n 's/.*nnz(L) = [0-9,]*; \([0-9,]*\) tasks\{0,1\} of \([0-9,]*\) steps\{0,1\} on.*/\1 \2/p' "$1" | tr -d ,; }
@@ -39,8 +44,13 @@ for how in '--engine tasks' '--engine serial' '--engine tasks --variant push+lev
   [ "$(count step gantt.svg)" -le "$steps" ] || fail "gantt $how: more steps than $steps"
   [ "$(count critical gantt.svg)" -gt 0 ] || fail "gantt $how: no critical path"
   [ "$(count binding gantt.svg)" -gt 0 ] || fail "gantt $how: nothing bound the time"
+  grep -q 'median of 9 solves' gantt.svg || fail "gantt $how: not the median of several solves"
+  looks gantt.svg 1 task "$tasks"
 done
 case $how in *eager*) grep -q 'scheduler eager;' gantt.svg || fail "--sched eager: another one" ;; esac
+
+picture gantt.svg gen:s2d9pt:40 --what gantt --repeat 1
+grep -q ' one solve, ' gantt.svg || fail "--repeat 1: not one solve"
 
 for how in '' '--variant push' '--variant spmv' '--variant levels' '--method lu'; do
   # shellcheck disable=SC2086
@@ -48,6 +58,8 @@ for how in '' '--variant push' '--variant spmv' '--variant levels' '--method lu'
   read -r tasks steps <<<"$(tasks dag.svg)"
   [[ $how == *spmv ]] && steps=$tasks
   [ "$(count node dag.svg)" = "$steps" ] || fail "dag $how: $(count node dag.svg) nodes, not $steps"
+  [ "$(count size dag.svg)" -gt 0 ] || fail "dag $how: no legend of sizes"
+  looks dag.svg 1
 done
 picture many.svg gen:s2d9pt:80 --what dag --engine tasks --variant unmerged+supernodes
 [ "$(count node many.svg)" -le 2000 ] || fail "dag: too many nodes"
@@ -56,17 +68,53 @@ grep -q 'heaviest of' many.svg || fail "dag: not all nodes are drawn, and it doe
 picture levels.svg gen:s2d9pt:40 --what levels --chunk-bytes 30000 --engine tasks
 [ "$(count count levels.svg)" -gt 4 ] || fail "levels: too few"
 picture levels.svg gen:s2d9pt:80 --what levels --engine tasks --variant unmerged+supernodes
+looks levels.svg 3
+grep -q '>steps, logarithmic<' levels.svg || fail "levels: it is not told that an axis is logarithmic"
 
 # ---- A factor
 picture spy.svg gen:convdiff3d:8 --what spy
 picture spy.svg gen:s2d9pt:60 --what spy --layout 2x2x2
 grep -q 'process 7' spy.svg || fail "spy: no legend"
+looks spy.svg 2
 picture spy.svg gen:s2d9pt:60 --what spy --layout 4x4x2 --map cyclic --algo baseline
+looks spy.svg 2
 picture tree.svg gen:s2d9pt:40 --what tree
 picture word.svg tree gen:s2d9pt:40
 cmp -s tree.svg word.svg || fail "plot tree and --what tree differ"
 picture roofline.svg gen:s2d9pt:30 --what roofline
 [ "$(count point roofline.svg)" = 8 ] || fail "roofline: $(count point roofline.svg) points, not 8"
+looks roofline.svg 2 point 8
+# So small a factor stays in caches: some machines read from there faster than from memory with one right-hand side.
+if command -v python3 >/dev/null; then
+  picture roofline.svg gen:s2d9pt:120 --what roofline --repeat 3 --json roofline.json
+  python3 - <<'END' || fail "roofline: points above the roof are not explained, or others are"
+import json
+p = json.load(open("roofline.json"))["picture"]
+above = any(i["gflops"] > min(p["dgemm_gflops"], p["bandwidth_gbps"] * i["flops"] / i["bytes"]) for i in p["items"])
+assert above == ("points above the roof" in open("roofline.svg").read())
+END
+fi
+
+# ---- Figures behind the pictures
+for what in gantt dag levels spy tree; do
+  expect 0 '"picture":' plot gen:s2d9pt:40 --what $what --engine tasks --out x.svg --json -
+  cp output.txt $what.json
+  no_row 'written'
+done
+if command -v python3 >/dev/null; then
+  python3 - <<'END' || fail "figures"
+import json
+f = {what: json.load(open(what + ".json")) for what in ("gantt", "dag", "levels", "spy", "tree")}
+for what, object in f.items():
+    assert object["what"] == what and object["status"] == "TRISTAR_OK" and len(object["picture"]["items"]) > 0
+for what in ("gantt", "dag", "levels"):
+    p = f[what]["picture"]
+    assert p["solves"] == 9 and 0 < p["solve_least_s"] <= p["solve_s"] <= p["solve_most_s"]
+assert all(0 <= i["start_s"] <= i["end_s"] <= f["gantt"]["picture"]["solve_s"] for i in f["gantt"]["picture"]["items"])
+assert all(k < number for number, i in enumerate(f["dag"]["picture"]["items"]) for k in i["before"])
+assert sum(i["steps"] for i in f["levels"]["picture"]["items"]) == len(f["dag"]["picture"]["items"])
+END
+fi
 
 # ---- Pages
 for what in gantt dag levels spy tree; do
@@ -81,22 +129,53 @@ for what in gantt dag levels spy tree; do
   fi
 done
 
-# ---- The smallest matrices, and names that mean something to XML
-printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n' >'a<b>&c.mtx'
-for what in gantt dag levels spy tree; do picture small.svg 'a<b>&c.mtx' --what $what; done
+# ---- The smallest matrices, and names that mean something to XML, are long, or are no text
+long=$(printf 'a%.0s' {1..120})
+for matrix in 'a<b>&c.mtx' "it's \"<&>\" $long.mtx" $'\xff\xc3\x28 \xc3\xa4\x01.mtx'; do
+  printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n' >"$matrix"
+  for what in gantt dag levels spy tree; do
+    picture small.svg "$matrix" --what $what
+    case $what in levels) axes=3 ;; spy) axes=2 ;; tree) axes=0 ;; *) axes=1 ;; esac
+    looks small.svg $axes
+  done
+done
+picture small.svg 'a<b>&c.mtx' --what spy
+! grep -E '>[0-9]*\.[0-9]+<' small.svg || fail "spy: rows and columns that are no integers"
+
+# ---- Endings
+for ending in png pdf; do
+  if [ "$converts" = TRUE ]; then
+    expect 0 "^x.$ending: written\$" plot tree gen:s2d9pt:20 --out x.$ending
+    ln -sf /dev/full full.$ending
+    expect 1 "^tristar: cannot write full.$ending: " plot tree gen:s2d9pt:20 --out full.$ending
+  else
+    expect 2 "^tristar: plot: --out x.$ending: no .$ending without librsvg: " plot tree missing.mtx --out x.$ending
+  fi
+done
+if [ "$converts" = TRUE ]; then
+  [ "$(head -c 8 x.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ] || fail "x.png is no PNG"
+  [ "$(head -c 5 x.pdf)" = %PDF- ] || fail "x.pdf is no PDF"
+fi
+for bad in x.gif x.svg.gz x.; do
+  expect 2 "^tristar: plot: --out $bad: no picture has the ending \." plot tree missing.mtx --out $bad
+  expect 2 "^tristar: info: --tree $bad: no picture has the ending \." info missing.mtx --tree $bad
+  expect 2 "^tristar: bench: --svg $bad: no picture has the ending \." bench missing.mtx --svg $bad
+done
+expect 0 '^x.d/tree: written$' plot tree gen:s2d9pt:20 --out "$(mkdir -p x.d && echo x.d/tree)"
+check x.d/tree
 printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >empty.mtx
 for what in gantt dag levels spy roofline; do
   expect 1 'an empty matrix: nothing to draw$' plot empty.mtx --what $what --out small.svg
 done
 
 # ---- Wrong usage
-expect 2 'nothing to plot given; known is: gantt, dag, spy, roofline, levels, tree$' plot
-expect 2 "unknown plot 'gen:s2d9pt:5'; known is: " plot gen:s2d9pt:5
-expect 2 '--what pie: not one of' plot gen:s2d9pt:5 --what pie --out x.svg
+expect 2 'no picture given; the pictures are gantt, dag, spy, roofline, levels, tree, rhs, reuse, refinement, communication, memory, scaling$' plot
+expect 2 "unknown picture 'gen:s2d9pt:5'; the pictures are " plot gen:s2d9pt:5
+expect 2 '--what pie: not one of gantt\|dag\|spy\|' plot gen:s2d9pt:5 --what pie --out x.svg
 expect 2 'no MATRIX' plot --what gantt --out x.svg
 expect 2 'one word too many: b' plot gen:s2d9pt:5 b --what gantt --out x.svg
 expect 2 '--out FILE is missing' plot gen:s2d9pt:5 --what gantt
-expect 2 '--layout belongs to --what spy' plot gen:s2d9pt:5 --what gantt --layout 1x1x1 --out x.svg
+expect 2 '--layout belongs to --what spy, communication$' plot gen:s2d9pt:5 --what gantt --layout 1x1x1 --out x.svg
 expect 2 'not three numbers' plot gen:s2d9pt:5 --what spy --layout 2 --out x.svg
 expect 2 '--layout auto' plot gen:s2d9pt:5 --what spy --layout auto --out x.svg
 expect 2 '--algo and --map need --layout' plot gen:s2d9pt:5 --what spy --map cyclic --out x.svg

@@ -31,10 +31,10 @@ for operation in T C; do
   "$tristar" solve "${problem[@]}" --rhs b.mtx --rows rows.txt --op $operation >/dev/null || fail "--op $operation"
 done
 
-bad "bad.txt:2: 'x7' is no number of a row" 1 x7
+bad 'bad.txt:2: not the number of a row: "x7"' 1 x7
 bad 'bad.txt:1: row 0 is outside 1 .. 400' 0
 bad 'bad.txt:3: row 401 is outside' 1 2 401
-bad 'bad.txt:2: row 3 stands there twice' '1 2 3' '3'
+bad 'bad.txt:2: row 3 is named for the second time' '1 2 3' '3'
 bad 'no row is named' '# nothing'
 expect 1 'missing.txt: No such file' solve gen:s2d9pt:20 --rows missing.txt
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # driver_usage.sh PROGRAM: help, exit statuses and messages of the program `tristar`. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
-rm -f -- *.mtx *.mtx.gz *.svg *.dot *.png full.txt # of an earlier run
+rm -f -- *.mtx *.mtx.gz *.svg *.dot *.png full.txt help.txt # of an earlier run
 
 # matrix FILE HEADER SIZES ENTRY...
 matrix() {
@@ -17,6 +17,20 @@ for command in solve info gen plot; do
   expect 0 "^usage: tristar $command " $command --help
   expect 0 '^  --help ' $command -h
 done
+for words in help --help -h 'help help' 'help --help'; do expect 0 '^usage: tristar SUBCOMMAND' $words; done
+for words in version --version -V 'help version'; do expect 0 '^tristar [0-9]+\.[0-9]+\.[0-9]+$' $words; done
+expect 2 "unknown subcommand 'sovle'" help sovle
+expect 2 'one word too many: info' help solve info
+expect 2 'one word too many: solve' version solve
+for command in solve info calibrate env gen plot bench; do
+  expect 0 "^usage: tristar $command " help $command
+  cp output.txt help.txt
+  expect 0 '' $command --help
+  cmp -s help.txt output.txt || fail "help $command is not $command --help"
+  no_row '^.{101}'
+done
+expect 0 '' --help
+no_row '^.{101}'
 expect 0 '^s2d9pt .*2D Poisson' gen --list
 
 # ---- Wrong usage: status 2, the wrong word, the way to help
@@ -48,20 +62,27 @@ expect 2 '--precision needs a value' plot tree gen:s2d9pt:5 --precision
 expect 2 '--op H: not one of N\|T\|C' solve gen:s2d9pt:5 --op H
 expect 2 'unknown or ambiguous option --op' info gen:s2d9pt:5 --op T
 for command in solve info; do
-  expect 2 "--variant pull: unknown variant 'pull'; known are levels, push, fundamental, .*spmv" $command gen:s2d9pt:5 --variant pull
-  expect 2 "unknown variant ''; known are levels, " $command gen:s2d9pt:5 --variant levels+
+  expect 2 "--variant pull: unknown variant 'pull'; the variants are levels, push, fundamental, .*spmv" $command gen:s2d9pt:5 --variant pull
+  expect 2 "unknown variant ''; the variants are levels, " $command gen:s2d9pt:5 --variant levels+
   expect 2 '--variant unmerged\+fundamental: unmerged and fundamental cannot go together' $command gen:s2d9pt:5 --variant unmerged+fundamental
   expect 2 '--variant : unknown variant' $command gen:s2d9pt:5 --variant ''
 done
 expect 2 'unknown or ambiguous option --variant' gen s2d9pt 5 --variant push
+expect 2 "--sched nosuch: StarPU has no such scheduler; it has .*, lws, " solve gen:s2d9pt:5 --sched nosuch
+expect 2 "--sched nosuch: StarPU has no such scheduler" plot gantt gen:s2d9pt:5 --out x.svg --sched nosuch
+expect 2 '--message-tree ternary: not one of binary\|flat' solve gen:s2d9pt:5 --message-tree ternary
+expect 2 '--algo, --map, --message-tree, --transport and --svg need --layout' solve gen:s2d9pt:5 --message-tree flat
+expect 2 'need --layout' solve gen:s2d9pt:5 --tree flat # the older word
 expect 2 '--nrhs and --rhs' solve gen:s2d9pt:5 --nrhs 2 --rhs x.mtx
-expect 2 "unknown kind 'poison'; known are s2d9pt, " solve gen:poison:5
-expect 2 "unknown kind 'poison'; known are s2d9pt, " gen poison 5 --out x.mtx
+expect 2 "unknown kind 'poison'; the kinds are s2d9pt, " solve gen:poison:5
+expect 2 "unknown kind 'poison'; the kinds are s2d9pt, " gen poison 5 --out x.mtx
 expect 2 'not of the form gen:KIND:K' solve gen:s2d9pt
 expect 2 'no integer' solve gen:s2d9pt:many
 expect 2 'size 5x: not a positive integer' gen s2d9pt 5x --out x.mtx
+expect 2 'size 99999999999999999999: too large' gen s2d9pt 99999999999999999999 --out x.mtx
+expect 1 'size 2147483647 is too large: at most 2147483646' gen s2d9pt 2147483647 --out x.mtx
 expect 2 '--out FILE is missing' gen s2d9pt 5
-expect 2 "unknown plot 'graph'; known is: gantt, dag" plot graph gen:s2d9pt:5
+expect 2 "unknown picture 'graph'; the pictures are gantt, dag" plot graph gen:s2d9pt:5
 
 # ---- Failures: status 1, the file, the cause
 echo 1 3 >rows.txt
@@ -74,7 +95,8 @@ matrix singular.mtx 'coordinate real general' '3 3 9' '1 1 1' '1 2 2' '1 3 3' '2
 matrix nan.mtx 'coordinate real general' '2 2 2' '1 1 1' '2 2 nan'
 matrix pattern.mtx 'coordinate pattern symmetric' '3 3 2' '2 1' '3 2'
 matrix indefinite.mtx 'coordinate real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
-matrix ill.mtx 'coordinate real general' '2 2 4' '1 1 1' '2 1 1' '1 2 1' '2 2 1.0000000000000002'
+matrix dependent.mtx 'coordinate real general' '2 2 4' '1 1 1' '2 1 1' '1 2 1' '2 2 1'
+matrix ill.mtx 'coordinate real general' '2 2 4' '1 1 1' '2 1 1' '1 2 1' '2 2 1.000000000000002'
 matrix rhs3.mtx 'array real general' '3 1' 1 2 3
 matrix rhs_complex.mtx 'array complex general' '25 1' "$(yes '1 1' | head -n 25)"
 expect 1 '^tristar: cannot open missing.mtx: No such file' solve missing.mtx
@@ -164,6 +186,16 @@ expect 1 'backward error .* is above the tolerance 1.0e-12' solve gen:s2d9pt:30 
 expect 0 '^picture.svg: written' plot tree ok.mtx --precision z --out picture.svg
 expect 0 '^accuracy' solve pattern.mtx --laplacian --precision c
 
+# ---- Workers and schedulers of the command line come before those of the environment; more than there are is told
+expect 0 'tasks on 1 worker,' solve gen:s2d9pt:200 --engine tasks --workers 1
+no_row 'warning'
+STARPU_NCPU=1 expect 0 'tasks on 2 workers,' solve gen:s2d9pt:200 --engine tasks --workers 2
+row '^tristar: warning: --workers 2 overrules STARPU_NCPU=1$'
+expect 0 '^tristar: warning: --workers 999: more than the [0-9]+ cores? that this process may use: workers take turns$' \
+  solve gen:s2d9pt:200 --engine tasks --workers 999
+row '^tristar: warning: --workers 999: StarPU made [0-9]+, all that'
+STARPU_SCHED=prio expect 0 'scheduler eager;' solve gen:s2d9pt:200 --engine tasks --sched eager
+
 # ---- Success
 for variant in levels push fundamental unmerged supernodes spmv levels+push+unmerged+supernodes; do
   expect 0 "^          variant ${variant//+/\\+}(, with matrices of [0-9.]+ KB)?\$" info gen:s2d9pt:30 --variant $variant
@@ -173,6 +205,9 @@ expect 0 '^          variant spmv, with matrices of ' solve gen:s2d9pt:30 --vari
 expect 0 '"variant":[[:space:]]*"push\+levels",' solve gen:s2d9pt:30 --variant push+levels --json -
 expect 1 'KERNEL_SPMV' solve gen:s2d9pt:5 --variant spmv --rows rows.txt
 expect 0 '^solve .*median of 3' solve ok.mtx --repeat 3 --nrhs 2
+row '^memory    [0-9.]+ KB at the peak in the library; [0-9.]+ MB in the process, with StarPU and all else$'
+expect 0 '^memory    [0-9.]+ KB at the peak .* with StarPU and all else \(268 MB to measure the bandwidth\)$' info gen:s2d9pt:1
+row '^ +heaviest path: [0-9]+ B,' # no 0.02 KB
 expect 0 '^solve .* a solve, .* a second \(5 solves, 3 in flight, each for ' solve ok.mtx --repeat 5 --in-flight 3
 expect 0 '"latency_s":[[:space:]]*[0-9.]+' solve gen:s2d9pt:60 --engine tasks --repeat 5 --in-flight 2 --json -
 expect 0 '^checksum  [0-9a-f]{16}$' solve ok.mtx --checksum --engine serial
@@ -183,7 +218,9 @@ expect 0 'bound of the forward error [0-9.]+e-1[2-6]$' solve ok.mtx --forward-er
 expect 0 'bound of the forward error [0-9.]+e-1[2-6]$' solve complex.mtx --forward-error --op C --precision cz --nrhs 20
 expect 0 '"forward_error":[[:space:]]*[0-9.]+e-1[2-6],' solve ok.mtx --forward-error --json -
 expect 0 '"refinement_stop":[[:space:]]*"converged",' solve ok.mtx --json -
-expect 0 'bound of the forward error [0-9.]+e\+[0-9]+: no digit of x is certain' solve ill.mtx --forward-error --rhs rhs2.mtx
+expect 0 'no bound of the forward error found: no digit of x is certain' solve ill.mtx --forward-error --rhs rhs2.mtx
+expect 1 'singular to working precision: nothing but rounding errors is left of row [01] ' solve dependent.mtx
+expect 1 'singular to working precision \(double\): estimated reciprocal condition .*, 1 perturbed pivot' solve dependent.mtx --singular perturb
 expect 0 '^predicted' info ok.mtx --tree tree.svg --dot tree.dot
 expect 0 'GB/s of 1 core' info gen:poisson3d7:8 --chunk-bytes 4000
 expect 0 '^picture.svg: written' plot tree gen:circuit:2000 --out picture.svg

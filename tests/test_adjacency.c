@@ -77,7 +77,6 @@ static void check_failures(void) {
     CHECK(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && lists == NULL));
     tsi_adjacency_destroy(&env, &lists);
     CHECK(atomic_load(&env.memory.current) == 0);
-    tsi_env_finish(&env);
     if (status == TRISTAR_OK) break;
   }
 }
@@ -92,7 +91,6 @@ int main(void) {
   env.check = false;
   check_corruption(&env);
   CHECK(atomic_load(&env.memory.current) == 0);
-  tsi_env_finish(&env);
   check_failures();
   return 0;
 }

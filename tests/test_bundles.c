@@ -220,6 +220,22 @@ static void check_slices(tsi_env *env) {
   tsi_bundles_destroy(env, &bundles);
 }
 
+/* A bundle is as urgent as the most urgent of its steps, and as heavy as all of them. */
+static void check_sums(tsi_env *env) {
+  tsi_step step[] = {{.kind = TSI_STEP_FORWARD_CHUNK, .priority = 5, .bytes = 10},
+                     {.kind = TSI_STEP_FORWARD_CHUNK, .priority = 9, .bytes = 20},
+                     {.kind = TSI_STEP_FORWARD_CHUNK, .priority = 7, .bytes = 40}};
+  tsi_edge edge[] = {{1, 0}, {2, 1}};
+  const tsi_steps steps = {.count = 3, .edges = 2, .step = step, .edge = edge};
+  tsi_bundles *bundles;
+  double priority, bytes;
+  CHECK_OK(tsi_bundles_create(env, &steps, 1000, 1, &bundles));
+  CHECK(bundles->count == 1);
+  tsi_bundle_weigh(bundles, &steps, 0, &priority, &bytes);
+  CHECK(priority >= 9 && priority <= 9 && bytes >= 70 && bytes <= 70);
+  tsi_bundles_destroy(env, &bundles);
+}
+
 static void check_corruption(tsi_env *env) {
   static problem p;
   tsi_bundles *bundles;
@@ -250,7 +266,6 @@ static void check_failures(void) {
     CHECK(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && bundles == NULL));
     tsi_bundles_destroy(&env, &bundles);
     CHECK(atomic_load(&env.memory.current) == 0);
-    tsi_env_finish(&env);
     if (status == TRISTAR_OK) break;
   }
   release(&p);
@@ -263,9 +278,9 @@ int main(void) {
   check_alone(&env);
   check_whole(&env);
   check_slices(&env);
+  check_sums(&env);
   check_corruption(&env);
   CHECK(atomic_load(&env.memory.current) == 0);
-  tsi_env_finish(&env);
   check_failures();
   return 0;
 }

@@ -1,10 +1,14 @@
 /* The calibration: defaults as they always were, derived figures, the file there and back, broken files,
  * files that cannot be written, measuring, plans that follow it. Works in the current folder. */
+#include <math.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "partition/chunks.h"
 #include "runtime/calibration.h"
+#include "runtime/load.h"
 #include "tests/flow.h"
 
 static char told[1024]; /* the latest warning */
@@ -110,13 +114,18 @@ static void there_and_back(void) {
   CHECK(memcmp(&read, &c, sizeof c) == 0);
   c.task_microseconds = 0; /* no figure */
   CHECK_STATUS(tsi_calibration_round(&env, &c), TRISTAR_ERR_RUNTIME);
-  tsi_env_finish(&env);
   write_file("whole", whole, sizeof whole - 1);
   tristar_t *ts = create("whole", 0);
   c = get(ts);
   CHECK(told[0] == '\0' && c.source == TRISTAR_CALIBRATION_FILE && strcmp(c.path, "whole") == 0);
   CHECK(c.task_microseconds == 7.301 && c.read_gbps_one == 12.345 && c.numa_nodes == 2 && c.l3_cores == 8);
   CHECK(c.floor_bytes == 1.6e6);
+  tristar_destroy(&ts);
+  char marked[sizeof whole + 3] = "\xEF\xBB\xBF"; /* by an editor */
+  strcat(marked, whole);
+  write_file("marked", marked, strlen(marked));
+  ts = create("marked", 0);
+  CHECK(told[0] == '\0' && get(ts).task_microseconds == 7.301);
   tristar_destroy(&ts);
 }
 
@@ -257,6 +266,61 @@ static void measure(void) {
   tristar_destroy(&ts);
 }
 
+/* Attempts with these seconds of tasks and cores used by others; the other figures agree. */
+static tsi_calibration_quality judge(int count, const double *task, const double *others, int cores) {
+  tsi_attempts a = {.count = count};
+  double best[TSI_FIGURES];
+  for (int k = 0; k < count; k++) {
+    a.figure[TSI_FIGURE_TASK][k] = task[k];
+    a.figure[TSI_FIGURE_BARRIER][k] = 7;
+    a.figure[TSI_FIGURE_READ_ONE][k] = k == 0 ? 0.1 : 0; /* once, before StarPU ran */
+    a.other_cores[k] = others[k];
+  }
+  const tsi_calibration_quality q = tsi_attempts_judge(&a, cores, best);
+  double least = task[0];
+  for (int k = 1; k < count; k++) least = fmin(least, task[k]);
+  CHECK(q.attempts == count && best[TSI_FIGURE_TASK] == least && best[TSI_FIGURE_BARRIER] == 7);
+  CHECK(best[TSI_FIGURE_READ_ONE] == 0.1 && best[TSI_FIGURE_READ_ALL] == 0);
+  return q;
+}
+
+static void quality(void) {
+  const double steady[] = {2, 1.1, 1, 3, 1.05, 2}, apart[] = {2, 1, 1.5, 1.5, 2, 3};
+  const double quiet[] = {0, 0.1, 0, 0, 1, 0}, busy[] = {0.9, 1, 0, 0.8, 1, 0.9},
+               unknown[] = {-1, -1, -1, -1, -1, -1};
+  tsi_calibration_quality q = judge(6, steady, quiet, 2);
+  CHECK(q.trusted && fabs(q.spread - 0.05) < 1e-12 && q.other_cores == 0);
+  CHECK(!judge(3, steady, quiet, 2).trusted && judge(6, steady, unknown, 2).trusted);
+  q = judge(6, apart, quiet, 2);
+  CHECK(!q.trusted && q.spread == 0.5);
+  q = judge(6, steady, busy, 2); /* a single quiet attempt proves nothing */
+  CHECK(!q.trusted && q.other_cores == 0.8);
+  CHECK(judge(6, steady, busy, 64).trusted); /* of so many, others may use one */
+}
+
+/* Other processes take the cores: the log is warned, and told what to do. */
+static void disturbed(void) {
+  pid_t spinner[4];
+  tristar_calibration c;
+  for (int k = 0; k < 4; k++) {
+    spinner[k] = fork();
+    CHECK(spinner[k] >= 0);
+    if (spinner[k] == 0)
+      for (alarm(100);;) (void)getppid();
+  }
+  tristar_t *ts = create("off", 1);
+  CHECK_OK(tristar_calibrate(ts, &c));
+  for (int k = 0; k < 4; k++)
+    CHECK(kill(spinner[k], SIGKILL) == 0 && waitpid(spinner[k], NULL, 0) == spinner[k]);
+  const tsi_load now = tsi_load_now();
+  if (now.busy >= 0 && c.cores <= 8) /* /proc/stat is there, and the load is not small for this machine */
+    CHECK_MSG(strstr(told, "cannot be trusted") && strstr(told, "other processes used") &&
+                  strstr(told, "again"),
+              "'%s'", told);
+  CHECK(c.task_microseconds > 0 && c.read_gbps_one > 0);
+  tristar_destroy(&ts);
+}
+
 /* Allocations fail: nothing leaks, the figures stay as they were. */
 static void fail(void) {
   tristar_t *ts = create("off", 1);
@@ -279,7 +343,9 @@ int main(void) {
   there_and_back();
   broken();
   choice();
+  quality();
   measure();
+  disturbed();
   fail();
   return 0;
 }

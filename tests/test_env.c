@@ -22,12 +22,12 @@ static void check_messages(void) {
   char line[100] = "";
   tsi_env_init(&env);
   CHECK_OK(fails(&env, 3));
-  CHECK(env.message[0] == '\0');
+  CHECK(tsi_error_text(&env)[0] == '\0');
   CHECK_STATUS(fails(&env, 4), TRISTAR_ERR_FORMAT);
-  CHECK(strstr(env.message, "value 4 is above 3") != NULL);
-  CHECK(strstr(env.message, "TRISTAR_ERR_FORMAT") != NULL);
-  CHECK(strstr(env.message, "fails") != NULL);
-  CHECK(strstr(env.message, "test_env.c:") != NULL);
+  CHECK(strstr(tsi_error_text(&env), "value 4 is above 3") != NULL);
+  CHECK(strstr(tsi_error_text(&env), "TRISTAR_ERR_FORMAT") != NULL);
+  CHECK(strstr(tsi_error_text(&env), "fails") != NULL);
+  CHECK(strstr(tsi_error_text(&env), "test_env.c:") != NULL);
   env.log = keep_line;
   env.log_arg = line;
   env.log_level = TRISTAR_LOG_WARNING;
@@ -35,7 +35,6 @@ static void check_messages(void) {
   CHECK(line[0] == '\0');
   tsi_log(&env, TRISTAR_LOG_WARNING, "sent %d", 7);
   CHECK(strcmp(line, "sent 7") == 0);
-  tsi_env_finish(&env);
 }
 
 static void check_memory(void) {
@@ -65,10 +64,9 @@ static void check_memory(void) {
   env.memory.fail_at = atomic_load(&env.memory.calls) + 2;
   CHECK_OK(TSI_ALLOC(&env, a, 1));
   CHECK_STATUS(TSI_ALLOC(&env, b, 1), TRISTAR_ERR_MEMORY);
-  CHECK(b == NULL && strstr(env.message, "out of memory") != NULL);
+  CHECK(b == NULL && strstr(tsi_error_text(&env), "out of memory") != NULL);
   TSI_FREE(&env, a);
   CHECK(atomic_load(&env.memory.current) == 0);
-  tsi_env_finish(&env);
 }
 
 static void check_arithmetic(void) {

@@ -1,9 +1,65 @@
 /* Where plain refinement stagnates, FGMRES with the same factors goes on: an ill-conditioned matrix with
  * single factors, real and complex, and factors of which pivots were perturbed. Allocation failures inside
  * are reported. */
+#include <math.h>
+
 #include "runtime/context.h"
 #include "tests/check.h"
 #include "tests/random.h"
+
+/* Each iteration is in the history; the last one is worth what the result says, or a better one was kept. x:
+ * what was found without it. */
+static void check_history(const char *what, tristar_plan_t *p, tristar_op op, const double *b,
+                          const double *x, int64_t n, int parts, const tristar_refine_result *plain) {
+  enum { MOST = 64 };
+  tristar_refine_options refine;
+  tristar_refine_result result;
+  tristar_refine_point history[MOST];
+  const size_t numbers = (size_t)(n * parts);
+  double *again = malloc(numbers * sizeof *again), best = INFINITY;
+  int iterations = 0;
+  tristar_refine_options_init(&refine);
+  refine.history = history;
+  refine.history_most = MOST;
+  CHECK_OK(tristar_solve_refined(p, op, 1, b, n, again, n, &refine, &result));
+  CHECK_MSG(memcmp(again, x, numbers * sizeof *x) == 0, "%s: a history changes bits", what);
+  CHECK(result.history_count <= MOST && result.iterations == plain->iterations);
+  for (int64_t k = 0; k < result.history_count; k++) {
+    if (history[k].iterations > 0) CHECK(history[k].iterations == ++iterations);
+    if (history[k].backward_error < best) best = history[k].backward_error;
+  }
+  CHECK_MSG(iterations == result.iterations, "%s: %d of %d iterations in the history", what, iterations,
+            result.iterations);
+  CHECK_MSG(best <= result.backward_error && history[0].backward_error == result.initial_backward_error,
+            "%s: best %g, result %g", what, best, result.backward_error);
+  free(again);
+}
+
+/* With a tolerance that is reached on the way the iterations end there, not at the end of the restart cycle,
+ * whether anyone looks at the history or not. */
+static void check_tolerance(const char *what, tristar_plan_t *p, tristar_op op, const double *b, int64_t n,
+                            int parts, double tolerance) {
+  enum { MOST = 64 };
+  tristar_refine_options refine;
+  tristar_refine_result result, plain;
+  tristar_refine_point history[MOST];
+  double *x = malloc((size_t)(n * parts) * sizeof *x);
+  int more = 0; /* iterations after the first that is good enough */
+  tristar_refine_options_init(&refine);
+  refine.tolerance = tolerance;
+  CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &plain));
+  refine.history = history;
+  refine.history_most = MOST;
+  CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result));
+  CHECK(plain.iterations == result.iterations && plain.backward_error == result.backward_error);
+  CHECK(result.stop == TRISTAR_STOP_CONVERGED && result.backward_error <= tolerance);
+  CHECK(result.iterations > 0);
+  for (int64_t k = 0; k + 1 < result.history_count; k++)
+    more += history[k].iterations > 0 && history[k].backward_error <= tolerance;
+  CHECK_MSG(more == 0, "%s: %d of %d iterations are too many for %g", what, more, result.iterations,
+            tolerance);
+  free(x);
+}
 
 /* Refined solve with and without FGMRES; `better` at the most with it, more than `worse` without. */
 static void check(tristar_t *ts, const char *what, const tristar_view *v,
@@ -31,6 +87,8 @@ static void check(tristar_t *ts, const char *what, const tristar_view *v,
   CHECK_MSG(result.backward_error <= better, "%s: backward error %g after %d iterations", what,
             result.backward_error, result.iterations);
   CHECK(result.iterations > 0 && result.iterations <= 30);
+  check_history(what, p, op, b, x, n, parts, &result);
+  check_tolerance(what, p, op, b, n, parts, 1e-13);
   tristar_memory(ts, &memory);
   const size_t before = memory.current_bytes;
   int failures = 0;

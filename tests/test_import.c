@@ -282,6 +282,48 @@ static void expect(tristar_t *ts, const tristar_factors *factors, tristar_status
     (place) = keep;                                                                                          \
   } while (0)
 
+/* New values for rows, or columns, in another order are refused, whichever of the two it is. */
+static void check_stale_order(tristar_t *ts, tristar_factor_t *factor, const tristar_factors *factors,
+                              int64_t *order, const char *text) {
+  char message[500];
+  const int64_t keep = order[0];
+  order[0] = order[1];
+  order[1] = keep;
+  CHECK_STATUS(tristar_reimport(factor, factors), TRISTAR_ERR_STALE);
+  tristar_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, text) != NULL, "'%s' is not in '%s'", text, message);
+  order[1] = order[0];
+  order[0] = keep;
+  CHECK_OK(tristar_reimport(factor, factors));
+}
+
+/* Dense factors: each entry of L + U, or L, is counted once; panels of LU are narrow, for accuracy. */
+static void check_stats(tristar_t *ts) {
+  enum { N = 40 };
+  for (int lu = 0; lu < 2; lu++) {
+    dense m = draw(N, false, lu ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LLT, false);
+    view v;
+    tristar_factor_t *f;
+    tristar_factor_stats stats;
+    tristar_analysis_stats analysis;
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) {
+        if (i > j) m.l[i * N + j] = 1.0 / 64;
+        if (i < j) m.u[i * N + j] = 1.0 / 64;
+      }
+    make_view(&m, 0, false, &v);
+    CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
+    tristar_factor_get_stats(f, &stats);
+    tristar_analysis_get_stats(tristar_factor_analysis(f), &analysis);
+    CHECK_MSG(stats.nnz_factor == (lu ? N * N : N * (N + 1) / 2), "%lld entries",
+              (long long)stats.nnz_factor);
+    CHECK_MSG(analysis.panels == (lu ? 3 : 1), "%lld panels", (long long)analysis.panels);
+    tristar_factor_destroy(&f);
+    release_view(&v);
+    release(&m);
+  }
+}
+
 static void check_bad_input(tristar_t *ts) {
   dense m = draw(40, false, TRISTAR_METHOD_LU, false);
   view v;
@@ -301,6 +343,7 @@ static void check_bad_input(tristar_t *ts) {
   WITH(v.lower.end[5], v.lower.ptr[5] - 1, TRISTAR_ERR_FORMAT, "line 5");
   WITH(m.row_order[0], m.row_order[1], TRISTAR_ERR_FORMAT, "row_order is no permutation");
   WITH(m.column_scale[3], 0, TRISTAR_ERR_FORMAT, "column_scale[3]");
+  WITH(m.row_scale[4], NAN, TRISTAR_ERR_FORMAT, "row_scale[4] is nan");
   v.factors.method = TRISTAR_METHOD_LDLT;
   ((double *)v.diagonal)[11] = 0;
   expect(ts, f, TRISTAR_ERR_SINGULAR, "D: entry 11");
@@ -316,12 +359,14 @@ static void check_bad_input(tristar_t *ts) {
   release_arrays(&v.upper);
   m.u[9 * 40 + 9] = INFINITY;
   f->upper = compress(&m, m.u, true, false, &v.upper);
-  expect(ts, f, TRISTAR_ERR_NOT_FINITE, "U");
+  expect(ts, f, TRISTAR_ERR_NOT_FINITE, "U: NaN or infinity in row 9");
   release_arrays(&v.upper);
   m.u[9 * 40 + 9] = 1;
   f->upper = compress(&m, m.u, true, false, &v.upper);
   CHECK_OK(tristar_import_supernodal(ts, f, &good));
   CHECK_STATUS(tristar_refactor(good, v.matrix_values), TRISTAR_ERR_UNSUPPORTED);
+  check_stale_order(ts, good, f, m.row_order, "row_order[0]");
+  check_stale_order(ts, good, f, m.column_order, "column_order[0]");
   release_arrays(&v.lower);
   m.l[39 * 40] = m.l[38 * 40] = m.l[37 * 40] = 1; /* more than was there */
   m.l[36 * 40] = m.l[35 * 40] = m.l[34 * 40] = m.l[20 * 40] = 1;
@@ -332,6 +377,51 @@ static void check_bad_input(tristar_t *ts) {
   tristar_factor_destroy(&good);
   release_view(&v);
   release(&m);
+}
+
+/* Numbers of columns and rows of supernodes at the ends of their range: nothing overflows on the way to the
+ * message. */
+static void check_bad_supernodes(tristar_t *ts) {
+  static const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -1, INT64_MAX - 1, INT64_MAX};
+  const double block[] = {2, 1, 1, 2}, last = 2, u[] = {2, 1, 3, 1, 4};
+  const void *blocks[] = {block, &last};
+  int64_t first[] = {0, 2, 3}, ptr[] = {0, 2, 3}, index[] = {0, 1, 2};
+  const int64_t u_ptr[] = {0, 2, 4, 5}, u_index[] = {0, 1, 1, 2, 2};
+  tristar_factors f;
+  tristar_factor_t *good;
+  tristar_factors_init(&f);
+  f.n = 3;
+  f.scalar = TRISTAR_DOUBLE;
+  f.lower = (tristar_triangle){.format = TRISTAR_TRIANGLE_SUPERNODES,
+                               .ptr_bits = 64,
+                               .index_bits = 64,
+                               .ptr = ptr,
+                               .index = index,
+                               .supernodes = 2,
+                               .first = first,
+                               .blocks = blocks};
+  f.upper = (tristar_triangle){.format = TRISTAR_TRIANGLE_ROWS,
+                               .ptr_bits = 64,
+                               .index_bits = 64,
+                               .ptr = u_ptr,
+                               .index = u_index,
+                               .values = u};
+  CHECK_OK(tristar_import_supernodal(ts, &f, &good));
+  tristar_factor_destroy(&good);
+  for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++)
+    for (int at = 0; at < 3; at++) {
+      const char *text = at < 2 ? "L: supernode 0" : "L: supernode 1";
+      const int64_t kept_first = first[at], kept_ptr = ptr[at];
+      first[at] = extremes[k];
+      expect(ts, &f, TRISTAR_ERR_FORMAT, text);
+      first[at] = kept_first;
+      ptr[at] = extremes[k];
+      expect(ts, &f, TRISTAR_ERR_FORMAT, text);
+      ptr[at] = kept_ptr;
+    }
+  ptr[0] = INT64_MIN;
+  ptr[1] = INT64_MAX;
+  expect(ts, &f, TRISTAR_ERR_FORMAT, "L: supernode 0");
 }
 
 int main(void) {
@@ -356,7 +446,9 @@ int main(void) {
         }
       }
   for (int k = 0; k < 16; k++) check_triangle(ts, k & 1, k & 2, k & 4, k & 8);
+  check_stats(ts);
   check_bad_input(ts);
+  check_bad_supernodes(ts);
   tristar_memory_stats memory;
   tristar_memory(ts, &memory);
   CHECK(memory.current_bytes == 0);

@@ -61,6 +61,25 @@ static void check_views(void) {
   val[2] = 1;
 }
 
+/* Numbers at the ends of 64 bits, with base 1. */
+static void check_view_numbers(void) {
+  tristar_analysis_t *an = NULL;
+  static int64_t p[] = {1, 2, 3}, i[] = {1, 2};
+  const double values[] = {1, 1};
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 2, 2, p, i, values, 64, 64, 1};
+  i[1] = INT64_MIN;
+  EXPECT(tristar_analyze(ts, &v, NULL, &an), TRISTAR_ERR_FORMAT,
+         "column 1, entry 1: index -9223372036854775808");
+  i[1] = INT64_MAX;
+  EXPECT(tristar_analyze(ts, &v, NULL, &an), TRISTAR_ERR_FORMAT, "column 1, entry 1: index");
+  i[1] = 2;
+  p[1] = INT64_MIN;
+  EXPECT(tristar_analyze(ts, &v, NULL, &an), TRISTAR_ERR_FORMAT, "ptr falls");
+  p[1] = 2, p[0] = INT64_MIN;
+  EXPECT(tristar_analyze(ts, &v, NULL, &an), TRISTAR_ERR_FORMAT, "ptr[0]");
+  p[0] = 1;
+}
+
 static void check_options(void) {
   tristar_analysis_t *an = NULL;
   tristar_analysis_options o;
@@ -85,6 +104,7 @@ static void check_singular(void) {
   tristar_analysis_t *an = NULL;
   tristar_factor_t *f = NULL;
   tristar_plan_t *p = NULL;
+  tristar_analysis_options o;
   int32_t sptr[] = {0, 2, 4, 6}, sidx[] = {0, 1, 0, 1, 0, 1};
   double sval[] = {1, 2, 3, 4, 5, 6}, reciprocal = 1;
   tristar_view v = good_view();
@@ -98,6 +118,11 @@ static void check_singular(void) {
   double dependent[] = {1, 1, 1, 1, 0, 0, 1};
   v.values = dependent; /* [1 1 0; 1 1 0; 0 0 1] */
   CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+  EXPECT(tristar_factor(an, dependent, &f), TRISTAR_ERR_SINGULAR, "of row ");
+  tristar_analysis_destroy(&an);
+  tristar_analysis_options_init(&o);
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
   CHECK_OK(tristar_factor(an, dependent, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
   CHECK_OK(tristar_condition(p, &reciprocal));
@@ -105,6 +130,8 @@ static void check_singular(void) {
   tristar_factor_get_stats(f, &stats);
   CHECK_MSG(stats.perturbed_pivots == 1 && reciprocal < 1e-7, "%lld perturbed, condition %g",
             (long long)stats.perturbed_pivots, reciprocal);
+  CHECK_MSG(stats.smallest_pivot < 1e-15 && stats.largest_pivot > 0.1, "pivots of %g to %g",
+            stats.smallest_pivot, stats.largest_pivot);
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
   tristar_analysis_destroy(&an);
@@ -213,6 +240,7 @@ int main(void) {
   CHECK_OK(tristar_create(&config, &ts));
   CHECK(tristar_error(ts, NULL, 0) == 0);
   check_views();
+  check_view_numbers();
   check_options();
   check_singular();
   check_factor();

@@ -261,6 +261,44 @@ static void check_bad_handles(tristar_t *ts) {
   system_destroy(&s);
 }
 
+/* Blocks whose planes have gaps between them, of one column or of several. */
+static void check_planes(tristar_t *ts) {
+  system_of s;
+  system_create(ts, &typed_double, TRISTAR_ENGINE_TASKS, &s);
+  const int64_t n = s.view.rows, ld = n + 2;
+  for (int64_t ny = 1; ny <= 3; ny += 2) {
+    enum { PLANES = 4 };
+    const int64_t plane = ld * ny + 5, columns = ny * PLANES;
+    double *b = malloc((size_t)(plane * PLANES) * sizeof *b),
+           *x = malloc((size_t)(plane * PLANES) * sizeof *x),
+           *packed = malloc((size_t)(n * columns) * sizeof *packed);
+    starpu_data_handle_t b_handle, x_handle;
+    fill_random(b, plane * PLANES, 8);
+    for (int64_t i = 0; i < plane * PLANES; i++) x[i] = 7;
+    for (int64_t j = 0; j < columns; j++)
+      memcpy(packed + j * n, b + j / ny * plane + j % ny * ld, (size_t)n * sizeof *b);
+    CHECK_OK(tristar_solve(s.plan, TRISTAR_N, columns, packed, n, packed, n));
+    starpu_block_data_register(&b_handle, STARPU_MAIN_RAM, (uintptr_t)b, (uint32_t)ld, (uint32_t)plane,
+                               (uint32_t)n, (uint32_t)ny, PLANES, sizeof *b);
+    starpu_block_data_register(&x_handle, STARPU_MAIN_RAM, (uintptr_t)x, (uint32_t)ld, (uint32_t)plane,
+                               (uint32_t)n, (uint32_t)ny, PLANES, sizeof *x);
+    CHECK_OK(tristar_solve_insert(s.plan, TRISTAR_N, b_handle, x_handle));
+    CHECK_OK(tristar_plan_wait(s.plan));
+    starpu_data_unregister(b_handle);
+    starpu_data_unregister(x_handle);
+    for (int64_t j = 0; j < columns; j++) {
+      const double *at_j = x + j / ny * plane + j % ny * ld;
+      CHECK_MSG(memcmp(at_j, packed + j * n, (size_t)n * sizeof *x) == 0, "%d columns a plane: column %d",
+                (int)ny, (int)j);
+      CHECK(at_j[n] >= 7 && at_j[n] <= 7);
+    }
+    free(b);
+    free(x);
+    free(packed);
+  }
+  system_destroy(&s);
+}
+
 /* x lies over a part of b, registered a second time: b is read before. */
 static void check_overlap(tristar_t *ts) {
   system_of s;
@@ -293,6 +331,7 @@ int main(void) {
   check_type(ts, &typed_double, TRISTAR_ENGINE_SERIAL, false);
   for (int k = 0; k < 3; k++) check_type(ts, types[k], TRISTAR_ENGINE_TASKS, false);
   check_bad_handles(ts);
+  check_planes(ts);
   check_overlap(ts);
   tristar_destroy(&ts);
   tristar_config_init(&config);

@@ -93,7 +93,7 @@ static void check_bits(const problem *p, tristar_factor_t *f, const void *b, boo
 }
 
 static void check_errors(const problem *p, tristar_plan_t *plan, const void *b) {
-  const typed_errors worst = worst_errors(p->t, &p->view, plan, b, COMPONENTWISE);
+  const typed_errors worst = worst_errors(p->t, &p->view, NULL, plan, b, COMPONENTWISE);
   const double bound = 100 * p->t->roundoff;
   CHECK_MSG(worst.reported < bound && worst.recomputed < bound,
             "%s, %c, column %d of %d: backward error %g, %g", p->text, worst.op, worst.column, worst.count,

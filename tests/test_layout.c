@@ -1,6 +1,8 @@
 /* Layouts, shares and programs of all processes together: every entry of the factor is held as often as there
  * are copies, every message that is sent is received, the steps of all processes can run, and the messages
  * that are counted without programs are theirs. */
+#include <math.h>
+
 #include "dag/program.h"
 #include "dag/traffic.h"
 #include "runtime/context.h"
@@ -198,6 +200,73 @@ static void check_traffic(const world *w, tsi_tree tree) {
   tsi_traffic_destroy(w->env, &traffic);
 }
 
+/* The same, by sender and receiver: with a cell for each pair, and with groups. */
+static void check_pairs(const world *w, tsi_tree tree) {
+  for (tsi_index cells = w->ranks + 1; cells > 0; cells -= cells > 3 ? cells - 3 : 2) {
+    tsi_pairs *pairs;
+    CHECK_OK(tsi_pairs_create(w->env, w->layout, w->panels, tree, cells, &pairs));
+    const tsi_count side = pairs->cells;
+    CHECK(pairs->ranks == w->ranks && side == (cells < w->ranks ? cells : w->ranks));
+    for (tsi_index r = 0; r < w->ranks; r++) /* what the programs send is taken off: nothing is left */
+      for (tsi_index m = 0; m < w->program[r]->sends; m++) {
+        const tsi_message *message = &w->program[r]->send[m];
+        const tsi_count from = (tsi_count)r * side / w->ranks,
+                        to = (tsi_count)message->peer * side / w->ranks;
+        tsi_traffic_count *count = &pairs->count[tsi_traffic_class_of(message->kind)][from * side + to];
+        count->messages--;
+        count->rows -= message->rows;
+      }
+    for (int k = 0; k < TSI_TRAFFIC_CLASSES; k++)
+      for (tsi_count i = 0; i < side * side; i++)
+        CHECK(pairs->count[k][i].messages == 0 && pairs->count[k][i].rows == 0);
+    tsi_pairs_destroy(w->env, &pairs);
+    CHECK(pairs == NULL);
+  }
+}
+
+static bool is_forward(tsi_step_kind kind) {
+  return kind == TSI_STEP_FORWARD_CHUNK || kind == TSI_STEP_FORWARD_SLICE || kind == TSI_STEP_FORWARD_SUM ||
+         kind == TSI_STEP_FORWARD_RECEIVE;
+}
+static bool is_backward(tsi_step_kind kind) {
+  return kind == TSI_STEP_BACKWARD_CHUNK || kind == TSI_STEP_BACKWARD_SUM ||
+         kind == TSI_STEP_BACKWARD_RECEIVE;
+}
+
+/* What is forward is at least as urgent as what is backward; the first slice of a spread chunk goes with the
+ * chunk, and no other one does. */
+static void check_urgency(const world *w) {
+  for (tsi_index r = 0; r < w->ranks; r++) {
+    const tsi_steps *steps = w->program[r]->steps;
+    const tsi_share *share = w->share[r];
+    double least = INFINITY, most = 0;
+    for (tsi_index k = 0; k < steps->count; k++) {
+      const tsi_step *step = &steps->step[k];
+      if (is_forward(step->kind)) least = fmin(least, step->priority);
+      if (is_backward(step->kind)) most = fmax(most, step->priority);
+      if (step->kind != TSI_STEP_FORWARD_SLICE && step->kind != TSI_STEP_BACKWARD_SLICE) continue;
+      tsi_index c = 0;
+      while (share->chunks->slice_ptr[c + 1] <= step->argument) c++;
+      const bool first = step->argument == share->chunks->slice_ptr[c] && !w->layout->whole[share->chunk[c]];
+      CHECK((step->kind == TSI_STEP_FORWARD_SLICE ? step->with_before : step->with_after) == first);
+    }
+    CHECK_MSG(least >= most, "rank %d: forward steps of priority %g, backward ones of %g", r, least, most);
+  }
+}
+
+/* Many spread chunks leave no process of a grid without any. */
+static void check_spread(const world *w) {
+  tsi_index chunks = 0, used = 0, count[RANKS_MOST] = {0};
+  const tsi_layout *layout = w->layout;
+  for (tsi_index c = 0; c < layout->chunks->count; c++) {
+    if (layout->whole[c]) continue;
+    chunks++;
+    used += count[layout->row[c] + layout->px * layout->column[c]]++ == 0;
+  }
+  CHECK_MSG(layout->map == TSI_MAP_CYCLIC || chunks < 40 || used == layout->px * layout->py,
+            "%dx%d: %d spread chunks on %d processes", layout->px, layout->py, chunks, used);
+}
+
 static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index px, tsi_index py,
                          tsi_index pz) {
   for (int variant = 0; variant < 8; variant++) {
@@ -216,6 +285,9 @@ static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index p
     check_entries(&w);
     check_messages(&w);
     check_traffic(&w, tree);
+    check_pairs(&w, tree);
+    check_urgency(&w);
+    check_spread(&w);
     check_runs(&w, true);
     check_runs(&w, false);
     world_destroy(&w);

@@ -189,7 +189,6 @@ static void check_failures(void) {
       CHECK(atomic_load(&env.memory.current) == 0);
       const bool done = status == TRISTAR_OK;
       CHECK(done || status == TRISTAR_ERR_MEMORY);
-      tsi_env_finish(&env);
       if (done) break;
     }
   pattern_free(&a);
@@ -207,7 +206,6 @@ int main(void) {
   check_products_corruption(&env);
   check_steps_corruption(&env);
   CHECK(atomic_load(&env.memory.current) == 0);
-  tsi_env_finish(&env);
   check_failures();
   return 0;
 }

@@ -317,6 +317,5 @@ int main(void) {
   test_ranks(&env);
   test_edge_cases(&env);
   CHECK(env.memory.current == 0);
-  tsi_env_finish(&env);
   return 0;
 }

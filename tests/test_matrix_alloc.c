@@ -5,20 +5,27 @@
 static const char mtx[] = "alloc_test.mtx";
 static const char rua[] = "alloc_test.rua";
 static const char array[] = "alloc_array.mtx";
+static const char text[] = "alloc_text.txt";
 static const char out[] = "alloc_out.mtx.gz";
 
-/* More entries than the first room for triplets holds, so that growing fails too; unsorted, duplicates. */
+/* More entries than the first room for triplets holds, so that growing fails too; unsorted, duplicates, some
+ * entries above the diagonal, comments between them. */
 static void make_files(void) {
   FILE *file = fopen(mtx, "w");
   CHECK(file != NULL);
   fprintf(file, "%%%%MatrixMarket matrix coordinate complex hermitian\n300 300 40000\n");
-  for (int k = 0; k < 40000; k++)
-    fprintf(file, "%d %d %d %d\n", k * 7 % 300 + 1, k * 11 % 300 + 1, k, k * 7 % 300 == k * 11 % 300 ? 0 : 1);
+  for (int k = 0; k < 40000; k++) {
+    const int a = k * 7 % 300 + 1, b = k * 11 % 300 + 1;
+    const bool above = (a + b) % 2 == 1;
+    fprintf(file, "%s%d %d %d %d\n", k % 1000 == 0 ? "% comment\n" : "", above == (a < b) ? a : b,
+            above == (a < b) ? b : a, k, a == b ? 0 : 1);
+  }
   CHECK(fclose(file) == 0);
   make_text(rua,
             "title\n1 1 1 1 0\nRUA 3 3 4 0\n(8I2) (8I2) (8F4.0)\n 1 3 4 5\n 3 1 2 3\n"
             "  1.  2.  3.  4.\n",
             0);
+  make_text(text, "1 2\n3 4\n", 0);
   make_text(array, "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", 0);
 }
 
@@ -93,10 +100,12 @@ int main(void) {
   const char *kind = NULL;
   char path[64];
   make_files();
-  fail_each("coordinate", read_path, mtx, 18);
+  fail_each("coordinate", read_path, mtx, 23);
   fail_each("harwell", read_path, rua, 10);
   fail_each("array", read_array, array, 3);
-  fail_each("coordinate as dense", read_array, mtx, 18);
+  fail_each("array as matrix", read_path, array, 6);
+  fail_each("text", read_array, text, 3);
+  fail_each("coordinate as dense", read_array, mtx, 23);
   fail_each("write", write_path, out, 1);
   fail_each("laplacian", laplacian, NULL, 5);
   for (int i = 0; tristar_generator(i, &kind, NULL); i++) {
@@ -106,6 +115,7 @@ int main(void) {
   remove(mtx);
   remove(rua);
   remove(array);
+  remove(text);
   remove(out);
   return 0;
 }

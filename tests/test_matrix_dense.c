@@ -1,4 +1,5 @@
-/* Dense matrices: array and coordinate files read, array files written, the same bits back. */
+/* Dense matrices: array and coordinate files and plain text read, array files written, the same bits back. */
+#include "runtime/matrix/dense.h"
 #include "tests/test_matrix_support.h"
 
 #define ARRAY "%%MatrixMarket matrix array "
@@ -30,6 +31,15 @@ static const good_file good_files[] = {
      2,
      {7, 0, 1, 2, 1, -2, 0, 0}},
     {"empty", ARRAY "real general\n0 3\n", 0, 3, 1, {0}},
+    {"text", "1 -2.5\n\n# c\n  3e1\t4 # c\n5. 6\r\n % c", 3, 2, 1, {1, 30, 5, -2.5, 4, 6}},
+    {"text, comment first, byte-order mark", "\xEF\xBB\xBF# a % b\n7\n8", 2, 1, 1, {7, 8}},
+};
+
+/* Plain text of complex values. */
+static const good_file complex_text[] = {
+    {"one column", "1 2\n3 -4\n", 2, 1, 2, {1, 2, 3, -4}},
+    {"two columns", "1 2 3 4\n5 6 7 8\n", 2, 2, 2, {1, 2, 5, 6, 3, 4, 7, 8}},
+    {"a file that says what it is", ARRAY "real general\n2 1\n1\n2\n", 2, 1, 1, {1, 2}},
 };
 
 typedef struct bad_file {
@@ -40,7 +50,14 @@ typedef struct bad_file {
 
 static const bad_file bad_files[] = {
     {"empty", "", TRISTAR_ERR_FORMAT, ":1: the file is empty"},
-    {"no banner", "1 2\n", TRISTAR_ERR_FORMAT, ":1: no \"%%MatrixMarket"},
+    {"no banner", "% 1 2\n", TRISTAR_ERR_FORMAT, ":1: no \"%%MatrixMarket"},
+    {"text, a word", "1 2\n3 x\n", TRISTAR_ERR_FORMAT, ":2: not numbers alone: \"3 x\""},
+    {"text, a comma", "1, 2\n", TRISTAR_ERR_FORMAT, ":1: not numbers alone"},
+    {"text, Harwell-Boeing", "a title\n 1 1 1\n", TRISTAR_ERR_FORMAT, ":1: not numbers alone: \"a title\""},
+    {"text, NaN", "1\nnan\n", TRISTAR_ERR_NOT_FINITE, ":2: NaN"},
+    {"text, rows of different lengths", "\n1 2\n3 4\n5\n", TRISTAR_ERR_FORMAT,
+     ":4: a row of length 1, but that of line 2 has length 2"},
+    {"text, nothing but comments", "# c\n\n", TRISTAR_ERR_FORMAT, ":2: the file has no number"},
     {"pattern", ARRAY "pattern general\n1 1\n", TRISTAR_ERR_FORMAT, ":1: an array file cannot be a pattern"},
     {"three sizes", ARRAY "real general\n1 1 1\n1\n", TRISTAR_ERR_FORMAT, ":2: more than 2 numbers"},
     {"too few", ARRAY "real general\n2 2\n1\n2\n3\n", TRISTAR_ERR_FORMAT,
@@ -61,6 +78,27 @@ static const bad_file bad_files[] = {
      "dense"},
 };
 
+static void check_dense(const good_file *f, const tristar_dense *d) {
+  CHECK_MSG(d->rows == f->rows && d->cols == f->cols && d->values != NULL, "%s", f->name);
+  CHECK_MSG(d->scalar == (f->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE), "%s", f->name);
+  for (int v = 0; v < f->rows * f->cols * f->width; v++)
+    CHECK_MSG(((const double *)d->values)[v] == f->values[v], "%s: value %d is %g", f->name, v,
+              ((const double *)d->values)[v]);
+}
+
+static void test_complex_text(tristar_t *ts) {
+  tristar_dense d;
+  for (size_t i = 0; i < sizeof complex_text / sizeof *complex_text; i++) {
+    make_text(plain, complex_text[i].text, 0);
+    CHECK_OK(tsi_dense_read(tsi_context_env(ts), plain, true, &d));
+    check_dense(&complex_text[i], &d);
+    tristar_dense_destroy(ts, &d);
+  }
+  make_text(plain, "1 2\n3 4 5\n", 0);
+  CHECK_STATUS(tsi_dense_read(tsi_context_env(ts), plain, true, &d), TRISTAR_ERR_FORMAT);
+  check_message(ts, "half a value", ":2: an odd number of numbers, 3, but complex values are pairs");
+}
+
 static void test_read(tristar_t *ts, int compressed) {
   const char *path = compressed ? packed : plain;
   tristar_dense d;
@@ -68,11 +106,7 @@ static void test_read(tristar_t *ts, int compressed) {
     const good_file *f = &good_files[i];
     make_text(path, f->text, compressed);
     CHECK_OK(tristar_dense_read(ts, path, &d));
-    CHECK_MSG(d.rows == f->rows && d.cols == f->cols && d.values != NULL, "%s", f->name);
-    CHECK_MSG(d.scalar == (f->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE), "%s", f->name);
-    for (int v = 0; v < f->rows * f->cols * f->width; v++)
-      CHECK_MSG(((const double *)d.values)[v] == f->values[v], "%s: value %d is %g", f->name, v,
-                ((const double *)d.values)[v]);
+    check_dense(f, &d);
     tristar_dense_destroy(ts, &d);
     CHECK(d.values == NULL && d.rows == 0);
   }
@@ -139,6 +173,7 @@ int main(void) {
   tristar_t *ts = open_context(NULL);
   test_read(ts, 0);
   test_read(ts, 1);
+  test_complex_text(ts);
   test_write(ts);
   test_failures(ts);
   close_context(ts);

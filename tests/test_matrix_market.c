@@ -1,11 +1,13 @@
 /* Matrix Market coordinate files: every field and symmetry, every kind of broken file, plain and compressed.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "tests/test_matrix_support.h"
 
 #define BANNER "%%MatrixMarket matrix coordinate "
+#define ARRAY "%%MatrixMarket matrix array "
 
 static const char plain[] = "market_test.mtx";
 static const char packed[] = "market_test.mtx.gz";
@@ -71,16 +73,16 @@ static const good_file good_files[] = {
      {{0, 0}, {1, 0}},
      {{4, 0}, {5, 0}},
      0},
-    {"symmetric, both triangles",
-     BANNER "real symmetric\n2 2 2\n2 1 4\n1 2 5\n",
+    {"symmetric, entries in both triangles, but of no pair; duplicates",
+     BANNER "real symmetric\n3 3 4\n1 2 4\n3 1 5\n1 2 6\n3 1 7\n",
      TRISTAR_SYMMETRIC,
      'd',
+     3,
+     3,
      2,
-     2,
-     1,
-     {{1, 0}},
-     {{9, 0}},
-     1},
+     {{1, 0}, {2, 0}},
+     {{10, 0}, {12, 0}},
+     0},
     {"skew, upper entry negated",
      BANNER "real skew-symmetric\n3 3 3\n2 1 4\n1 3 5\n2 2 0\n",
      TRISTAR_SKEW_SYMMETRIC,
@@ -90,7 +92,7 @@ static const good_file good_files[] = {
      3,
      {{1, 0}, {2, 0}, {1, 1}},
      {{4, 0}, {-5, 0}, {0, 0}},
-     1},
+     0},
     {"hermitian, upper entry conjugated",
      BANNER "complex Hermitian\n2 2 2\n1 1 2 0\n1 2 3 4\n",
      TRISTAR_HERMITIAN,
@@ -130,6 +132,17 @@ static const good_file good_files[] = {
      2,
      {{0, 0}, {0, 1}},
      {{-7, 0}, {123456789012345678901.0, 0}},
+     0},
+    {"the ends of 64 bits",
+     BANNER
+     "integer general\n1 3 3\n1 1 -9223372036854775808\n1 2 9223372036854775807\n1 3 -9223372036854775809\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     3,
+     3,
+     {{0, 0}, {0, 1}, {0, 2}},
+     {{-0x1p63, 0}, {0x1p63, 0}, {-0x1p63, 0}},
      0},
     {"pattern symmetric",
      BANNER "pattern symmetric\n2 2 2\n1 1\n2 1\n",
@@ -191,6 +204,57 @@ static const good_file good_files[] = {
      {{0, 0}},
      {{0, 0}},
      0},
+    {"array: nonzero values and the diagonal",
+     ARRAY "real general\n% c\n2 3\n1\n0\n-2.5\n\n0\n3e1\n-0\n",
+     TRISTAR_GENERAL,
+     'd',
+     2,
+     3,
+     4,
+     {{0, 0}, {0, 1}, {1, 1}, {0, 2}},
+     {{1, 0}, {-2.5, 0}, {0, 0}, {30, 0}},
+     0},
+    {"array symmetric, integer",
+     ARRAY "integer symmetric\n3 3\n4\n0\n-1\n5\n0\n6\n",
+     TRISTAR_SYMMETRIC,
+     'd',
+     3,
+     3,
+     4,
+     {{0, 0}, {2, 0}, {1, 1}, {2, 2}},
+     {{4, 0}, {-1, 0}, {5, 0}, {6, 0}},
+     0},
+    {"array skew",
+     ARRAY "real skew-symmetric\n3 3\n1\n0\n3\n",
+     TRISTAR_SKEW_SYMMETRIC,
+     'd',
+     3,
+     3,
+     2,
+     {{1, 0}, {2, 1}},
+     {{1, 0}, {3, 0}},
+     0},
+    {"array hermitian",
+     ARRAY "complex hermitian\n2 2\n1 0\n0 3\n4 0\n",
+     TRISTAR_HERMITIAN,
+     'z',
+     2,
+     2,
+     3,
+     {{0, 0}, {1, 0}, {1, 1}},
+     {{1, 0}, {0, 3}, {4, 0}},
+     0},
+    {"array 0 x 2", ARRAY "complex general\n0 2\n", TRISTAR_GENERAL, 'z', 0, 2, 0, {{0}}, {{0}}, 0},
+    {"a byte-order mark",
+     "\xEF\xBB\xBF" BANNER "real general\n1 1 1\n1 1 2\n",
+     TRISTAR_GENERAL,
+     'd',
+     1,
+     1,
+     1,
+     {{0, 0}},
+     {{2, 0}},
+     0},
     {"0 x 0", BANNER "real general\n0 0 0\n", TRISTAR_GENERAL, 'd', 0, 0, 0, {{0}}, {{0}}, 0},
     {"0 x 3", BANNER "pattern general\n0 3 0\n\n", TRISTAR_GENERAL, 'p', 0, 3, 0, {{0}}, {{0}}, 0},
 };
@@ -251,8 +315,16 @@ static const bad_file bad_files[] = {
     {"bad symmetry", BANNER "real triangular\n", TRISTAR_ERR_FORMAT, "fifth word"},
     {"short banner", BANNER "real\n1 1 0\n", TRISTAR_ERR_FORMAT, "fifth word"},
     {"long banner", BANNER "real general now\n1 1 0\n", TRISTAR_ERR_FORMAT, "more than five words"},
-    {"array", "%%MatrixMarket matrix array real general\n1 1\n1\n", TRISTAR_ERR_FORMAT,
-     ":1: a dense (array) file"},
+    {"array of a pattern", ARRAY "pattern general\n1 1\n", TRISTAR_ERR_FORMAT, ":1: an array file cannot be"},
+    {"array too short", ARRAY "real general\n2 2\n1\n2\n3\n", TRISTAR_ERR_FORMAT,
+     ":5: the file ends after 3 of the 4 values that line 2 announces"},
+    {"array too long", ARRAY "real symmetric\n2 2\n1\n2\n3\n4\n", TRISTAR_ERR_FORMAT,
+     ":6: after the last of the 3"},
+    {"array, hermitian diagonal", ARRAY "complex hermitian\n1 1\n1 2\n", TRISTAR_ERR_FORMAT,
+     ":3: imaginary diagonal"},
+    {"array, NaN", ARRAY "real general\n1 1\nnan\n", TRISTAR_ERR_NOT_FINITE, ":3: NaN"},
+    {"half a byte-order mark", "\xEF\xBB" BANNER "real general\n1 1 0\n", TRISTAR_ERR_FORMAT, ":2: neither"},
+    {"nothing but a byte-order mark", "\xEF\xBB\xBF", TRISTAR_ERR_FORMAT, ":1: the file is empty"},
     {"no size line", BANNER "real general\n% only\n\n", TRISTAR_ERR_FORMAT,
      ":3: the file ends before its size"},
     {"short size line", BANNER "real general\n3 3\n1 1 1\n", TRISTAR_ERR_FORMAT, ":2: no number of entries"},
@@ -269,6 +341,14 @@ static const bad_file bad_files[] = {
      ":2: too many entries"},
     {"entries wrap to 0", BANNER "real general\n3 3 184467440737095516160\n", TRISTAR_ERR_TOO_LARGE,
      ":2: too many entries"},
+    {"entries at the end of 64 bits", BANNER "real general\n3 3 9223372036854775807\n", TRISTAR_ERR_TOO_LARGE,
+     ":2: too many entries in \"3 3 9223372036854775807\": too large, at most 9223372036854775806"},
+    {"entries at the other end", BANNER "real general\n3 3 -9223372036854775808\n", TRISTAR_ERR_FORMAT,
+     ":2: no number of entries"},
+    {"entries beyond the other end", BANNER "real general\n3 3 -99999999999999999999\n", TRISTAR_ERR_FORMAT,
+     ":2: no number of entries"},
+    {"rows at the end of 32 bits", BANNER "real general\n2147483647 3 0\n", TRISTAR_ERR_TOO_LARGE,
+     "too large, at most 2147483646"},
     {"comments counted", BANNER "real general\n% c\n\n3 3 2\n% c\n1 1 1\n", TRISTAR_ERR_FORMAT,
      ":6: the file ends after 1 of the 2 entries that line 4 announces"},
     {"CRLF", BANNER "real general\r\n3 3 1\r\n1 1 x\r\n", TRISTAR_ERR_FORMAT,
@@ -286,6 +366,8 @@ static const bad_file bad_files[] = {
     {"row negative", BANNER "real general\n3 3 1\n-1 1 1\n", TRISTAR_ERR_FORMAT, ":3: row outside 1..3"},
     {"row beyond", BANNER "real general\n3 3 1\n4 1 1\n", TRISTAR_ERR_FORMAT, ":3: row outside 1..3"},
     {"column beyond", BANNER "real general\n3 2 1\n3 3 1\n", TRISTAR_ERR_FORMAT, ":3: column outside 1..2"},
+    {"row at the end of 64 bits", BANNER "real general\n3 2 1\n-9223372036854775808 1 1\n",
+     TRISTAR_ERR_FORMAT, ":3: row outside"},
     {"row overflow", BANNER "real general\n3 2 1\n99999999999999999999 3 1\n", TRISTAR_ERR_FORMAT,
      ":3: row outside"},
     {"row not a number", BANNER "real general\n3 3 1\na 1 1\n", TRISTAR_ERR_FORMAT,
@@ -324,6 +406,17 @@ static const bad_file bad_files[] = {
      ":3: more than row"},
     {"skew diagonal", BANNER "real skew-symmetric\n3 3 1\n2 2 1\n", TRISTAR_ERR_FORMAT,
      ":3: non-zero diagonal"},
+    {"both triangles", BANNER "real symmetric\n2 2 2\n2 1 4\n1 2 5\n", TRISTAR_ERR_FORMAT,
+     ":4: entry (1,2), and line 3 has (2,1): a symmetric file stores one triangle"},
+    {"both triangles, far apart, a zero",
+     BANNER "real symmetric\n3 3 5\n3 1 4\n% c\n\n2 3 1\n1 1 1\n\n2 2 1\n1 3 0\n", TRISTAR_ERR_FORMAT,
+     ":10: entry (1,3), and line 3 has (3,1)"},
+    {"two pairs", BANNER "pattern symmetric\n3 3 4\n1 2\n1 3\n3 1\n2 1\n", TRISTAR_ERR_FORMAT,
+     ":5: entry (3,1), and line 4 has (1,3)"},
+    {"skew, both triangles, sorted", BANNER "real skew-symmetric\n2 2 2\n2 1 4\n1 2 -4\n", TRISTAR_ERR_FORMAT,
+     ":4: entry (1,2), and line 3 has (2,1): a skew-symmetric file"},
+    {"hermitian, both triangles", BANNER "complex hermitian\n2 2 3\n1 2 1 1\n1 1 1 0\n2 1 1 -1\n",
+     TRISTAR_ERR_FORMAT, ":5: entry (2,1), and line 3 has (1,2): a hermitian file"},
     {"hermitian diagonal", BANNER "complex hermitian\n3 3 1\n2 2 1 1\n", TRISTAR_ERR_FORMAT,
      ":3: imaginary diagonal"},
 };
@@ -375,6 +468,44 @@ static void test_bad_bytes(void) {
   close_context(ts);
 }
 
+/* Makes a file standard input or output; descriptor: its number. */
+static void redirect(const char *path, int flags, int descriptor) {
+  const int file = open(path, flags, 0600);
+  CHECK(file >= 0 && dup2(file, descriptor) == descriptor);
+  close(file);
+}
+
+/* "-" as path: both kinds of files, plain and compressed. */
+static void test_standard_streams(void) {
+  static const char harwell[] = "title\n1 1 1 1 0\nRUA 1 1 1 0\n(8I2) (8I2) (8F4.0)\n 1 2\n 1\n  5.\n";
+  const int input = dup(STDIN_FILENO), output = dup(STDOUT_FILENO);
+  tristar_t *ts = open_context(NULL);
+  tristar_view view;
+  CHECK(output >= 0);
+  for (int k = 0; k < 4; k++) {
+    make_text(plain, k % 2 ? harwell : BANNER "real general\n1 1 1\n1 1 5\n", k / 2);
+    redirect(plain, O_RDONLY, STDIN_FILENO);
+    tristar_matrix_t *m = read_matrix(ts, "standard input", "-");
+    tristar_matrix_view(m, &view);
+    CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
+    expect_read_failure(ts, "read to its end", "-", TRISTAR_ERR_FORMAT,
+                        "standard input:1: the file is empty");
+    redirect(packed, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+    const tristar_status status = tristar_matrix_write(ts, "-", &view, NULL);
+    CHECK(dup2(output, STDOUT_FILENO) == STDOUT_FILENO);
+    CHECK_OK(status);
+    tristar_matrix_destroy(&m);
+    m = read_matrix(ts, "standard output", packed);
+    tristar_matrix_view(m, &view);
+    CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
+    tristar_matrix_destroy(&m);
+  }
+  close_context(ts);
+  if (input >= 0) dup2(input, STDIN_FILENO);
+  if (input >= 0) close(input);
+  close(output);
+}
+
 static void test_bad_paths(void) {
   tristar_t *ts = open_context(NULL);
   expect_read_failure(ts, "absent", "no_such_file.mtx", TRISTAR_ERR_IO, "cannot open no_such_file.mtx");
@@ -416,6 +547,7 @@ int main(void) {
   test_good();
   test_bad();
   test_bad_bytes();
+  test_standard_streams();
   test_bad_paths();
   test_arguments();
   with_decimal_comma(test_good);

@@ -77,6 +77,8 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   }
   tsi_symbolic_options_init(&options);
   CHECK_OK(tsi_pairs_order(env, graph, partner, &options, perm));
+  tsi_index *perm_of_none = malloc(((size_t)n + 1) * sizeof *perm_of_none);
+  CHECK(perm_of_none != NULL);
   for (tsi_index v = 0; v < n; v++) place[v] = TSI_NONE;
   for (tsi_index k = 0; k < n; k++) {
     CHECK(perm[k] >= 0 && perm[k] < n && place[perm[k]] == TSI_NONE);
@@ -85,6 +87,32 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   for (tsi_index v = 0; v < n; v++)
     CHECK(partner[v] == v || place[partner[v]] - place[v] == 1 || place[v] - place[partner[v]] == 1);
   options.ordering = TSI_ORDER_GIVEN;
+  for (tsi_index k = 0; k < n; k++) place[k] = k; /* a given order: backwards, or shuffled */
+  for (tsi_index k = n - 1; k > 0; k--) {
+    const tsi_index other =
+        seed % 2 ? (tsi_index)(((uint64_t)k * 2654435761u + seed) % ((uint64_t)k + 1)) : n - 1 - k;
+    if (seed % 2 == 0 && other >= k) break;
+    const tsi_index keep = place[k];
+    place[k] = place[other];
+    place[other] = keep;
+  }
+  options.given = place;
+  CHECK_OK(tsi_pairs_order(env, graph, partner, &options, perm));
+  for (tsi_index k = 0, at = 0; k < n; k++) { /* each where the first of its pair is */
+    const tsi_index v = place[k];
+    if (at > 0 && perm[at - 1] == v) continue;
+    bool before = false;
+    for (tsi_index i = 0; i < at; i++) before = before || perm[i] == v;
+    if (before) continue;
+    CHECK(perm[at++] == v);
+    if (partner[v] != v) CHECK(perm[at++] == partner[v]);
+  }
+  if (n > 1) {
+    const tsi_index keep = place[1];
+    place[1] = place[0];
+    CHECK(tsi_pairs_order(env, graph, partner, &options, perm_of_none) == TRISTAR_ERR_ARGUMENT);
+    place[1] = keep;
+  }
   options.given = perm;
   CHECK_OK(tsi_symbolic_create(env, joined, &options, &symbolic));
   for (tsi_index s = 0; s < symbolic->count; s++) /* no pair is split between supernodes */
@@ -99,6 +127,7 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   free(row);
   free(partner);
   free(perm);
+  free(perm_of_none);
   free(place);
   free(diagonal);
   free(visited);
@@ -113,6 +142,5 @@ int main(void) {
   check(&env, 500, 1);
   check(&env, 3000, 2);
   CHECK(atomic_load(&env.memory.current) == 0);
-  tsi_env_finish(&env);
   return 0;
 }

@@ -58,10 +58,9 @@ static void fail_each(const char *name, operation *run, const pattern *a, int va
     tristar_status status = run(&env, a, variant);
     if (k == 0) calls = env.memory.calls;
     CHECK_MSG(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY), "%s, variant %d, allocation %lld: %s %s",
-              name, variant, (long long)k, tristar_status_name(status), env.message);
+              name, variant, (long long)k, tristar_status_name(status), tsi_error_text(&env));
     CHECK_MSG(env.memory.current == 0, "%s, variant %d, allocation %lld: %zu bytes leaked", name, variant,
               (long long)k, (size_t)env.memory.current);
-    tsi_env_finish(&env);
   }
   CHECK_MSG(calls >= 3, "%s: only %lld allocations", name, (long long)calls);
 }

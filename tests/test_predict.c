@@ -54,6 +54,5 @@ int main(void) {
   CHECK(!tsi_predict_worth_tasks(&cached, 1.5e6, 0.5e6, 10));
   CHECK(tsi_predict_worth_tasks(&cached, 3e6, 0.5e6, 10));
   CHECK(atomic_load(&env.memory.current) == 0);
-  tsi_env_finish(&env);
   return 0;
 }

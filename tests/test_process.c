@@ -178,16 +178,16 @@ static void check_layout(tsi_env *env, problem *q, const tsi_process_options *op
   world w;
   world_create(env, q->factor, options, nrhs, &w);
   for (int o = 0; o < TYPED_OPS; o++) {
-    double *row_sum = make_row_sum(q->type, &q->view, typed_ops[o]);
+    typed_weights weights = make_weights(q->type, &q->view, typed_ops[o], q->factor);
     CHECK_OK(tristar_solve(q->plan, typed_ops[o], nrhs, q->b, n, q->x, n));
     double bound = 100 * q->type->roundoff;
     for (tsi_index c = 0; c < nrhs; c++)
-      bound += 10 * error_of(q->type, &q->view, typed_ops[o], q->b, q->x, c, DOCUMENTED, row_sum);
+      bound += 10 * error_of(q->type, &q->view, typed_ops[o], q->b, q->x, c, DOCUMENTED, &weights);
     for (int turn = 0; turn < 2; turn++) {
       memset(q->x, 0xff, bytes);
       world_solve(&w, q->factor->analysis, typed_ops[o], q->b, q->x);
       for (tsi_index c = 0; c < nrhs && turn == 0; c++) {
-        const double error = error_of(q->type, &q->view, typed_ops[o], q->b, q->x, c, DOCUMENTED, row_sum);
+        const double error = error_of(q->type, &q->view, typed_ops[o], q->b, q->x, c, DOCUMENTED, &weights);
         CHECK_MSG(error < bound, "%s %c %c, %dx%dx%d, map %d, replicated %d: backward error %g, not %g",
                   q->kind, q->type->scalar, typed_ops[o], l->px, l->py, l->pz, (int)l->map, l->replicated,
                   error, bound);
@@ -197,7 +197,7 @@ static void check_layout(tsi_env *env, problem *q, const tsi_process_options *op
       else
         CHECK_MSG(memcmp(q->again, q->x, bytes) == 0, "%s: other bits", q->kind);
     }
-    free(row_sum);
+    free_weights(&weights);
   }
   world_destroy(&w);
 }

@@ -1,5 +1,5 @@
-/* Refinement: why it stopped, NaN among several right-hand sides, factors without their matrix, allocations
- * that fail. */
+/* Refinement: why it stopped, that the best solution is kept, NaN among several right-hand sides, factors
+ * without their matrix, allocations that fail. */
 #include "runtime/context.h"
 #include "tests/dense_systems.h"
 
@@ -34,7 +34,161 @@ static void check_stop(tristar_t *ts) {
   free_view(&v);
 }
 
-/* One right-hand side that is not finite shows, whatever the others are. */
+/* Every correction of every right-hand side is in the history, as far as there is room; x has the same bits
+ * with it and without. */
+static void check_history(tristar_t *ts) {
+  enum { N = 8, NRHS = 3, MOST = 64 };
+  const dense m = hilbert(N);
+  double b[N * NRHS], x[N * NRHS], plain[N * NRHS];
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_options options;
+  tristar_refine_result result;
+  tristar_refine_point history[MOST];
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p); /* single factors: there is something to do */
+  fill_random(b, N * NRHS, 3);
+  tristar_refine_options_init(&options);
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, plain, N, &options, &result));
+  CHECK(result.history_count == 0);
+  options.history = history;
+  options.history_most = MOST;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, x, N, &options, &result));
+  CHECK(memcmp(x, plain, sizeof x) == 0);
+  CHECK(result.history_count >= 2 * NRHS && result.history_count <= MOST);
+  double first = 0, last = 0, best = 0;
+  int64_t column = -1;
+  for (int64_t k = 0; k < result.history_count; k++) {
+    const tristar_refine_point *point = &history[k], *before = point - 1;
+    if (point->steps + point->iterations == 0) { /* the next right-hand side */
+      CHECK(point->column == ++column);
+      last = best > last ? best : last;
+      best = point->backward_error;
+      first = best > first ? best : first;
+    } else
+      CHECK(point->column == column &&
+            (point->iterations == 0 ? point->steps == before->steps + 1
+                                    : point->iterations == before->iterations + 1));
+    if (point->backward_error < best) best = point->backward_error;
+  }
+  last = best > last ? best : last;
+  CHECK(column == NRHS - 1 && first == result.initial_backward_error);
+  CHECK(last > 0 && last <= result.backward_error); /* FGMRES can pass a better one */
+  const int64_t all = result.history_count;
+  history[2].column = -7;
+  options.history_most = 2;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, x, N, &options, &result));
+  CHECK(result.history_count == all && history[2].column == -7 && memcmp(x, plain, sizeof x) == 0);
+  options.history_most = -1;
+  CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, x, N, &options, &result),
+               TRISTAR_ERR_ARGUMENT);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+/* The backward error of x, from the definition. */
+static double error_of(const dense *m, const double *b, const double *x) {
+  long double largest = 0;
+  for (int i = 0; i < m->n; i++) {
+    long double residual = b[i], size = fabs(b[i]);
+    for (int j = 0; j < m->n; j++) {
+      residual -= creall(m->a[i][j]) * x[j];
+      size += fabsl(creall(m->a[i][j]) * x[j]);
+    }
+    if (residual != 0) largest = fmaxl(largest, fabsl(residual) / size);
+  }
+  return (double)largest;
+}
+
+/* Of all corrections of a right-hand side the best solution is kept, and what is reported is that of the
+ * worst right-hand side. Single factors of ill-conditioned matrices: the last correction of most is one for
+ * the worse. The last right-hand side is zero, so that it has nothing to report. */
+static void check_best(tristar_t *ts) {
+  enum { NRHS = 4, MOST = 128 };
+  int worse = 0;
+  for (int n = 4; n <= 12; n++) {
+    const dense m = hilbert(n);
+    double b[12 * NRHS] = {0}, x[12 * NRHS], best[NRHS], first = 0, last = 0;
+    int steps[NRHS] = {0}, most = 0;
+    tristar_factor_t *f;
+    tristar_plan_t *p;
+    tristar_refine_options options;
+    tristar_refine_result result;
+    tristar_refine_point history[MOST];
+    tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+    make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
+    fill_random(b, (NRHS - 1) * n, 3);
+    tristar_refine_options_init(&options);
+    options.tolerance = 1e-30;
+    options.max_steps = 20;
+    options.max_iterations = 0;
+    options.history = history;
+    options.history_most = MOST;
+    CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, n, x, n, &options, &result));
+    CHECK(result.history_count <= MOST);
+    for (int64_t k = 0; k < result.history_count; k++) {
+      const tristar_refine_point *point = &history[k];
+      double *least = &best[point->column];
+      if (point->steps == 0) {
+        *least = point->backward_error;
+        first = fmax(first, *least);
+      } else if (point->backward_error < *least) {
+        *least = point->backward_error;
+        steps[point->column]++;
+      } else
+        worse += point->backward_error > *least;
+    }
+    for (int c = 0; c < NRHS; c++) {
+      const double error = error_of(&m, b + c * n, x + c * n);
+      CHECK_MSG(fabs(error - best[c]) <= 1e-3 * best[c] + 1e-14, "n %d, column %d: error %g, best %g", n, c,
+                error, best[c]);
+      last = fmax(last, best[c]);
+      most = steps[c] > most ? steps[c] : most;
+    }
+    CHECK(result.backward_error == last && result.initial_backward_error == first && result.steps == most);
+    CHECK(best[NRHS - 1] == 0 && result.stop == TRISTAR_STOP_STAGNATED);
+    options.max_iterations = 30;
+    CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, n, x, n, &options, &result));
+    last = 0;
+    for (int c = 0; c < NRHS; c++) last = fmax(last, error_of(&m, b + c * n, x + c * n));
+    CHECK_MSG(fabs(last - result.backward_error) <= 1e-3 * last + 1e-14, "n %d: error %g, reported %g", n,
+              last, result.backward_error);
+    tristar_plan_destroy(&p);
+    tristar_factor_destroy(&f);
+    free_view(&v);
+  }
+  CHECK_MSG(worse > 3, "%d corrections for the worse", worse);
+}
+
+/* Single factors, right-hand sides of very different size in arrays of different leading dimensions: each is
+ * solved to the accuracy of its own. */
+static void check_sizes(tristar_t *ts) {
+  enum { N = 8, LDB = 11, LDX = 9, NRHS = 4 };
+  static const double size[NRHS] = {0x1p600, 1, 0x1p-600, 0x1p30};
+  const dense m = dominant(N);
+  double b[LDB * NRHS], x[LDX * NRHS];
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_result result;
+  tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
+  fill_random(b, LDB * NRHS, 6);
+  for (int i = 0; i < LDB * NRHS; i++) b[i] *= size[i / LDB];
+  for (int i = 0; i < LDX * NRHS; i++) x[i] = 7;
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, LDB, x, LDX, NULL, &result));
+  CHECK_MSG(result.initial_backward_error < 1e-6, "first backward error %g", result.initial_backward_error);
+  for (int c = 0; c < NRHS; c++) {
+    const double error = error_of(&m, b + c * LDB, x + c * LDX);
+    CHECK_MSG(error < 1e-15, "column %d: backward error %g", c, error);
+    CHECK(x[c * LDX + N] == 7);
+  }
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  free_view(&v);
+}
+
+/* One right-hand side that is not finite is an error that names it; the others are refined all the same. */
 static void check_not_finite(tristar_t *ts) {
   const dense m = dominant(4);
   tristar_factor_t *f;
@@ -46,9 +200,13 @@ static void check_not_finite(tristar_t *ts) {
     double b[12], x[12];
     fill_random(b, 12, 4);
     b[bad] = NAN;
-    CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 3, b, 4, x, 4, NULL, &result));
-    CHECK(isnan(result.backward_error) && isnan(result.initial_backward_error));
-    CHECK(result.stop == TRISTAR_STOP_STAGNATED);
+    char message[512], place[64];
+    CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 3, b, 4, x, 4, NULL, &result), TRISTAR_ERR_NOT_FINITE);
+    tristar_error(ts, message, sizeof message);
+    snprintf(place, sizeof place, "row %d, column %d ", bad % 4, bad / 4);
+    CHECK_MSG(strstr(message, place) != NULL, "\"%s\" is not in \"%s\"", place, message);
+    CHECK(result.backward_error < 1e-15 && result.stop == TRISTAR_STOP_CONVERGED);
+    for (int i = 0; i < 12; i++) CHECK(isfinite(x[i]) || i / 4 == bad / 4);
   }
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
@@ -135,6 +293,9 @@ int main(void) {
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));
   check_stop(ts);
+  check_history(ts);
+  check_best(ts);
+  check_sizes(ts);
   check_not_finite(ts);
   check_without_matrix(ts);
   check_memory(ts, 0);

@@ -50,7 +50,7 @@ static void check_priorities(const char *scheduler) {
   tsi_index first, number;
   atomic_bool submitted;
   create(scheduler, 1, &ts);
-  CHECK_OK(tsi_context_need_starpu(ts));
+  CHECK_OK(tsi_context_need_starpu(ts, NULL));
   CHECK_OK(tsi_tasks_create(tsi_context_env(ts), &tasks));
   order o = {.count = 0};
   CHECK_OK(tsi_tasks_add(tasks, "empty", wait_for_all, &submitted, none, 100, 1, &first));

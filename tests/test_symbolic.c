@@ -20,7 +20,7 @@ static tsi_graph *graph_of(tsi_env *env, const pattern *a) {
 static tsi_symbolic *analyze(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options) {
   tsi_symbolic *sy = NULL;
   tristar_status status = tsi_symbolic_create(env, graph, options, &sy);
-  CHECK_MSG(status == TRISTAR_OK, "%s", env->message);
+  CHECK_MSG(status == TRISTAR_OK, "%s", tsi_error_text(env));
   return sy;
 }
 
@@ -165,7 +165,12 @@ static void test_fill(tsi_env *env) {
   tsi_symbolic *sy = analyze_pattern(env, &a, &options);
   CHECK_MSG(sy->nnz_exact < 75000 && sy->etree_height < 250, "%lld entries, height %d",
             (long long)sy->nnz_exact, sy->etree_height);
+  a = pattern_grid(k, k, 1, false);
+  options.seed = 7;
+  tsi_symbolic *other = analyze_pattern(env, &a, &options);
+  CHECK(memcmp(sy->perm, other->perm, (size_t)sy->n * sizeof *sy->perm) != 0); /* the seed matters */
   tsi_symbolic_destroy(env, &sy);
+  tsi_symbolic_destroy(env, &other);
 }
 
 /* Vertices with very many neighbours are eliminated last: no fill at all, whatever the number of parts. */
@@ -210,6 +215,23 @@ static void test_merging(tsi_env *env) {
     CHECK(merged->tree_height <= fundamental->tree_height);
     tsi_symbolic_destroy(env, &merged);
     tsi_symbolic_destroy(env, &fundamental);
+  }
+}
+
+/* Zeros of every group, hence of all, are at most the share that is tolerated: a chain, whose groups could
+ * grow. */
+static void test_share(tsi_env *env) {
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  options.ordering = TSI_ORDER_NATURAL;
+  for (int tenths = 1; tenths <= 6; tenths++) {
+    pattern a = pattern_chain(3000);
+    options.relax = tenths / 10.0;
+    tsi_symbolic *sy = analyze_pattern(env, &a, &options);
+    CHECK_MSG((double)(sy->nnz_stored - sy->nnz_exact) <= options.relax * (double)sy->nnz_stored,
+              "relax 0.%d: %lld entries stored, %lld exact", tenths, (long long)sy->nnz_stored,
+              (long long)sy->nnz_exact);
+    tsi_symbolic_destroy(env, &sy);
   }
 }
 
@@ -267,7 +289,7 @@ static void refuse(tsi_env *env, const tsi_symbolic_options *options, const char
   tsi_symbolic *sy = NULL;
   CHECK_STATUS(tsi_symbolic_create(env, graph, options, &sy), TRISTAR_ERR_ARGUMENT);
   CHECK(sy == NULL);
-  CHECK_MSG(strstr(env->message, text) != NULL, "\"%s\" is not in \"%s\"", text, env->message);
+  CHECK_MSG(strstr(tsi_error_text(env), text) != NULL, "\"%s\" is not in \"%s\"", text, tsi_error_text(env));
   tsi_graph_destroy(env, &graph);
   pattern_free(&a);
 }
@@ -311,10 +333,10 @@ int main(void) {
   test_fill(&env);
   test_arrow(&env);
   test_merging(&env);
+  test_share(&env);
   test_depth(&env);
   test_threads(&env);
   test_errors(&env);
   CHECK(env.memory.current == 0);
-  tsi_env_finish(&env);
   return 0;
 }

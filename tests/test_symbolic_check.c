@@ -228,8 +228,8 @@ int main(void) {
     breaks[b].break_it(sy);
     tristar_status status = tsi_symbolic_check(&env, sy, graph);
     CHECK_MSG(status == TRISTAR_ERR_INTERNAL, "%s was not noticed", breaks[b].name);
-    CHECK_MSG(strstr(env.message, breaks[b].message) != NULL, "%s: message \"%s\"", breaks[b].name,
-              env.message);
+    CHECK_MSG(strstr(tsi_error_text(&env), breaks[b].message) != NULL, "%s: message \"%s\"", breaks[b].name,
+              tsi_error_text(&env));
     tsi_symbolic_destroy(&env, &sy);
   }
   /* Another graph than the analyzed one. */
@@ -245,6 +245,5 @@ int main(void) {
   pattern_free(&a);
   pattern_free(&other);
   CHECK(env.memory.current == 0);
-  tsi_env_finish(&env);
   return 0;
 }

@@ -1,5 +1,6 @@
 /* tristar_layout_traffic: figures that follow from each other, and its errors. That the counts are those of
  * the programs is shown by test_layout. */
+#include "runtime/pairs.h"
 #include "tests/flow.h"
 
 static tristar_layout layout_of(int px, int py, int pz) {
@@ -21,6 +22,7 @@ static tristar_traffic traffic_of(const tristar_analysis_t *an, tristar_layout l
 
 static void check_figures(const tristar_analysis_t *an) {
   const tristar_traffic one = traffic_of(an, layout_of(1, 1, 1), 1);
+  CHECK(one.factor_bytes.min > 0 && one.factor_bytes.min >= one.factor_bytes.max);
   CHECK(one.all.sent.max <= 0 && one.grid_steps == 0 && one.spread_chunks == 0);
   for (int pz = 1; pz <= 4; pz *= 2) {
     tristar_layout layout = layout_of(3, 2, pz);
@@ -34,6 +36,7 @@ static void check_figures(const tristar_analysis_t *an) {
     CHECK(old.factor_bytes.total >= one.factor_bytes.total &&
           old.factor_bytes.total <= one.factor_bytes.total);
     CHECK(pz == 1 || new.factor_bytes.total > old.factor_bytes.total);
+    CHECK(new.factor_bytes.min <= new.factor_bytes.mean &&new.factor_bytes.mean <= new.factor_bytes.max);
     CHECK(cyclic.all.sent.total > old.all.sent.total);
     CHECK(many.all.sent.total <= new.all.sent.total &&many.all.sent.total >= new.all.sent.total);
     CHECK(many.all.sent_bytes.max >= 7 * new.all.sent_bytes.max &&many.all.sent_bytes.max <=
@@ -115,7 +118,12 @@ static void check_memory(const tristar_view *view) {
     config.fail_allocation = k;
     CHECK_OK(tristar_create(&config, &ts));
     an = analyze(ts, view);
+    tsi_pairs *pairs = NULL;
+    double row_bytes;
     status = tristar_layout_traffic(an, &layout, 1, &traffic);
+    if (status == TRISTAR_OK) status = tsi_layout_pairs(an, &layout, 1, 4, &pairs, &row_bytes);
+    CHECK((pairs != NULL) == (status == TRISTAR_OK));
+    tsi_layout_pairs_destroy(an, &pairs);
     CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_MEMORY, "allocation %lld: %s", (long long)k,
               tristar_status_name(status));
     CHECK(k > stats.allocations + 10 || status == TRISTAR_ERR_MEMORY);

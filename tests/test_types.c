@@ -18,7 +18,7 @@ static void check_solves(const typed *t, const tristar_view *v, const char *what
   options.engine = engine;
   options.chunk_bytes_max = 20000;
   CHECK_OK(tristar_plan(f, &options, &p));
-  const typed_errors worst = worst_errors(t, v, p, b, COMPONENTWISE);
+  const typed_errors worst = worst_errors(t, v, NULL, p, b, COMPONENTWISE);
   CHECK_MSG(worst.reported < 100 * t->roundoff, "%s %c: backward error %g", what, t->scalar, worst.reported);
   CHECK_MSG(worst.recomputed < 100 * t->roundoff, "%s %c %c, column %d of %d: backward error %g", what,
             t->scalar, worst.op, worst.column, worst.count, worst.recomputed);

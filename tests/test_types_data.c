@@ -181,7 +181,7 @@ static void check_solves(tristar_t *ts, const trial *r, double *reciprocal) {
   CHECK_OK(tristar_condition(p, &own));
   if (!t->is_single) *reciprocal = own;
   void *b = make_rhs(t, r->view->rows);
-  const typed_errors worst = worst_errors(t, r->view, p, b, DOCUMENTED);
+  const typed_errors worst = worst_errors(t, r->view, f, p, b, DOCUMENTED);
   if (worst.reported < ERROR_BOUND * t->roundoff && worst.recomputed < RECOMPUTED_BOUND * t->roundoff)
     solved++;
   else {

@@ -27,7 +27,7 @@ static void check_system(tristar_t *ts, int which, tristar_engine engine) {
       if (k == 0) usual = worst;
       CHECK_MSG(worst < 30 * (usual + p.t->roundoff), "%s %c, %s: backward error %g, by default %g", c->kind,
                 p.t->scalar, v->name, worst, usual);
-      const typed_errors refined = worst_errors(p.t, &p.view, plan, p.b, COMPONENTWISE);
+      const typed_errors refined = worst_errors(p.t, &p.view, NULL, plan, p.b, COMPONENTWISE);
       CHECK_MSG(refined.recomputed < 100 * p.t->roundoff, "%s %c, %s: refined to %g", c->kind, p.t->scalar,
                 v->name, refined.recomputed);
       reference[which][k] = h;

@@ -125,24 +125,29 @@ static inline void multiply(const typed *t, const tristar_view *v, tristar_op op
  *   DOCUMENTED     as tristar.h defines it: a row where this is nothing but rounding errors has another */
 typedef enum typed_measure { COMPONENTWISE, DOCUMENTED } typed_measure;
 
-/* max_i |b - op(A) x|_i over that, of one column. row_sum: |op(A)| e; not read if COMPONENTWISE. */
+/* The scaling g of the unknowns, as the factors chose it, and |op(A)| g. */
+typedef struct typed_weights {
+  double *g, *row_sum;
+} typed_weights;
+
+/* max_i |b - op(A) x|_i over that, of one column. w: not read if COMPONENTWISE. */
 static inline double error_of(const typed *t, const tristar_view *v, tristar_op op, const void *b,
-                              const void *x, int64_t column, typed_measure measure, const double *row_sum) {
+                              const void *x, int64_t column, typed_measure measure, const typed_weights *w) {
   const int64_t n = v->rows;
   number *wide = calloc((size_t)n, sizeof *wide), *y = malloc((size_t)n * sizeof *y);
   double *size = malloc((size_t)n * sizeof *size), worst = 0, largest = 0;
-  CHECK(wide != NULL && y != NULL && size != NULL);
+  CHECK(n >= 0 && wide != NULL && y != NULL && size != NULL);
   for (int64_t i = 0; i < n; i++) {
     wide[i] = get(t, x, i + column * n);
-    largest = fmax(largest, cabs(wide[i]));
+    if (measure == DOCUMENTED) largest = fmax(largest, cabs(wide[i]) / w->g[i]);
   }
   multiply(t, v, op, wide, y, size);
   for (int64_t i = 0; i < n; i++) {
     const number bi = get(t, b, i + column * n);
     double bound = size[i] + cabs(bi);
     if (measure == DOCUMENTED &&
-        bound < 1000 * (double)n * 2 * t->roundoff * (row_sum[i] * largest + cabs(bi)))
-      bound = size[i] + row_sum[i] * largest;
+        bound < fmin(1000 * (double)n * 2 * t->roundoff, 1e-3) * (w->row_sum[i] * largest + cabs(bi)))
+      bound = size[i] + w->row_sum[i] * largest;
     if (!(cabs(bi - y[i]) / bound <= worst)) worst = cabs(bi - y[i]) / bound;
   }
   free(wide);
@@ -151,17 +156,25 @@ static inline double error_of(const typed *t, const tristar_view *v, tristar_op 
   return worst;
 }
 
-/* |op(A)| e, to be freed. */
-static inline double *make_row_sum(const typed *t, const tristar_view *v, tristar_op op) {
-  const int64_t n = v->rows;
-  number *ones = malloc((size_t)n * sizeof *ones), *y = malloc((size_t)n * sizeof *y);
-  double *row_sum = malloc((size_t)n * sizeof *row_sum);
-  CHECK(ones != NULL && y != NULL && row_sum != NULL);
-  for (int64_t i = 0; i < n; i++) ones[i] = 1;
-  multiply(t, v, op, ones, y, row_sum);
-  free(ones);
+/* To be released with free_weights. */
+static inline typed_weights make_weights(const typed *t, const tristar_view *v, tristar_op op,
+                                         const tristar_factor_t *f) {
+  const size_t n = (size_t)v->rows;
+  typed_weights w = {malloc(n * sizeof *w.g), malloc(n * sizeof *w.row_sum)};
+  number *g = malloc(n * sizeof *g), *y = malloc(n * sizeof *y);
+  CHECK(w.g != NULL && w.row_sum != NULL && g != NULL && y != NULL);
+  CHECK_OK(
+      tristar_factor_get_order(f, NULL, NULL, op == TRISTAR_N ? NULL : w.g, op == TRISTAR_N ? w.g : NULL));
+  for (size_t i = 0; i < n; i++) g[i] = w.g[i];
+  multiply(t, v, op, g, y, w.row_sum);
+  free(g);
   free(y);
-  return row_sum;
+  return w;
+}
+
+static inline void free_weights(typed_weights *w) {
+  free(w->g);
+  free(w->row_sum);
 }
 
 static const tristar_op typed_ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
@@ -192,26 +205,27 @@ typedef struct typed_errors {
 } typed_errors;
 
 /* Solves with the defaults of refinement. */
-static inline typed_errors worst_errors(const typed *t, const tristar_view *v, tristar_plan_t *p,
-                                        const void *b, typed_measure measure) {
+static inline typed_errors worst_errors(const typed *t, const tristar_view *v, const tristar_factor_t *f,
+                                        tristar_plan_t *p, const void *b, typed_measure measure) {
   const int64_t n = v->rows;
   char *x = malloc(TYPED_COLUMNS * (size_t)n * t->bytes);
   typed_errors worst = {0, 0, TRISTAR_N, 0, 0};
   CHECK(x != NULL);
   for (int o = 0; o < TYPED_OPS; o++) {
     const tristar_op op = typed_ops[o];
-    double *row_sum = make_row_sum(t, v, op);
+    typed_weights w = {NULL, NULL};
+    if (measure == DOCUMENTED) w = make_weights(t, v, op, f);
     for (int c = 0; c < TYPED_COUNTS; c++) {
       tristar_refine_result result;
       CHECK_OK(tristar_solve_refined(p, op, typed_counts[c], b, n, x, n, NULL, &result));
       if (!(result.backward_error <= worst.reported)) worst.reported = result.backward_error;
       for (int64_t k = 0; k < typed_counts[c]; k++) {
-        const double error = error_of(t, v, op, b, x, k, measure, row_sum);
+        const double error = error_of(t, v, op, b, x, k, measure, &w);
         if (!(error <= worst.recomputed))
           worst = (typed_errors){worst.reported, error, op, (int)k, (int)typed_counts[c]};
       }
     }
-    free(row_sum);
+    free_weights(&w);
   }
   free(x);
   return worst;

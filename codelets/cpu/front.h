@@ -30,6 +30,8 @@
 #ifndef TSI_CODELETS_CPU_FRONT_H
 #define TSI_CODELETS_CPU_FRONT_H
 
+#include <math.h>
+
 #include "codelets/cpu/panel.h"
 
 #define TSI_TILE 512
@@ -61,21 +63,59 @@ static inline tsi_count tsi_complement_size(tsi_index m, bool full) {
                 : tsi_complement_tile(m, last, full) + (tsi_count)(m - last) * (m - tsi_tile_row(last, full));
 }
 
-/* What a diagonal block is to do, and its outcome. */
+/* Why a diagonal block ends. */
+typedef enum tsi_pivot_failure { TSI_PIVOT_NOT_POSITIVE, TSI_PIVOT_NOT_FINITE } tsi_pivot_failure;
+
+/* What a diagonal block is to do, and its outcome. The size of a pivot is its absolute value; LLT: the square
+ * of the diagonal entry of L; a pivot of order 2: the square root of its determinant's absolute value. */
 typedef struct tsi_pivoting {
   double tiny;   /* LU, LDLT: pivots below this in absolute value become +-tiny */
+  double *least; /* b, by column: pivots of at most this size are those of a row that depends on others. LDLT:
+                    interchanged along with the columns */
   bool adjoint;  /* LDLT: A is Hermitian */
   void *inverse; /* LDLT: D^-1, 2 b scalars: [2 k] is its diagonal entry k, [2 k + 1] its entry (k + 1, k) */
-  tsi_index perturbed; /* out: how many pivots were */
-  tsi_index failed; /* out: LLT: column (inside the panel) whose pivot is not positive; LU, LDLT: not finite;
-                       TSI_NONE: fine */
+  double smallest, largest; /* out: sizes of pivots, before they were perturbed */
+  tsi_index perturbed;      /* out: how many pivots were */
+  tsi_index stray;          /* out: ... of them not those of dependent rows */
+  tsi_index dependent;      /* out: the first column (inside the panel) of a dependent row; TSI_NONE: none */
+  tsi_index failed;         /* out: column whose pivot does not serve; TSI_NONE: fine */
+  tsi_pivot_failure why;    /* out: if one failed */
 } tsi_pivoting;
 
+static inline void tsi_pivoting_begin(tsi_pivoting *result) {
+  result->smallest = INFINITY;
+  result->largest = 0;
+  result->perturbed = result->stray = 0;
+  result->dependent = result->failed = TSI_NONE;
+}
+
+static inline void tsi_pivoting_fail(tsi_pivoting *result, tsi_index column, tsi_pivot_failure why) {
+  result->failed = column;
+  result->why = why;
+}
+
+/* Notes a pivot. Is it to be perturbed? If it is not finite, result->failed says so. */
+static inline bool tsi_pivoting_note(tsi_pivoting *result, tsi_index column, double size) {
+  const bool dependent = size <= result->least[column], perturb = size < result->tiny;
+  if (!isfinite(size)) {
+    tsi_pivoting_fail(result, column, TSI_PIVOT_NOT_FINITE);
+    return false;
+  }
+  if (size < result->smallest) result->smallest = size;
+  if (size > result->largest) result->largest = size;
+  if (dependent && result->dependent == TSI_NONE) result->dependent = column;
+  result->perturbed += perturb;
+  result->stray += perturb && !dependent;
+  return perturb;
+}
+
 /* One entry of the matrix on its way into a front: row and column of the front, row < w or column < w; the
- * value is factor * values[source], then conjugated if conjugate. */
+ * value is values[source] factor second, then conjugated if conjugate. The product of both factors may be out
+ * of range though their products with the value, in this order, are not. */
 typedef struct tsi_front_entry {
   tsi_count source;
-  double factor; /* scaling, and the sign of a skew-symmetric mirror image */
+  double factor; /* the larger scaling of row and column, with the sign of a skew-symmetric mirror image */
+  double second; /* the other one */
   tsi_index row, column;
   bool conjugate;
 } tsi_front_entry;
@@ -85,9 +125,9 @@ typedef struct tsi_front_kernels {
   size_t scalar_bytes;
   /* Zeroes columns c0 .. c1-1 of the front. */
   void (*zero)(const tsi_front *front, tsi_index c0, tsi_index c1);
-  /* Adds `count` entries. */
+  /* Adds `count` entries. wide: values are of the double type of the same kind, and scaled in it. */
   void (*add_entries)(const tsi_front *front, const tsi_front_entry *entry, tsi_count count,
-                      const void *values);
+                      const void *values, bool wide);
   /* Adds a child's C (of order m) into columns c0 .. c1-1 of the front; position[i]: front row of the child's
    * row i, ascending. */
   void (*extend_add)(const tsi_front *front, const void *child, tsi_index m, const tsi_index *position,

@@ -31,12 +31,17 @@ INLINE bool is_narrow(tsi_index w) {
   return w <= 2 * B;
 }
 
-/* Column k of a corner of `rows` rows, from row k on; zero before it. *next: where the column begins, moved
- * to the next one. Beyond the corner: anything finite. */
-INLINE vec corner_column(const tsi_scalar **next, const tsi_scalar *corner, tsi_index rows, int k) {
+/* Column k of a corner of `rows` rows: row i >= k of it is [i]. *next: where the column begins, moved to the
+ * next one. Beyond the corner: anything finite. */
+INLINE const tsi_scalar *corner_at(const tsi_scalar **next, const tsi_scalar *corner, tsi_index rows, int k) {
   const tsi_scalar *column = k < rows ? *next - k : corner;
   *next += k < rows ? rows - k : 0;
-  return scalars_from(load(column), k);
+  return column;
+}
+
+/* The same as a vector, zero before row k. */
+INLINE vec corner_column(const tsi_scalar **next, const tsi_scalar *corner, tsi_index rows, int k) {
+  return scalars_from(load(corner_at(next, corner, rows, k)), k);
 }
 
 /* Corner times x: a += the sum over k <= l of corner(l,k) x[k]; x zero from x[rows] on. */

@@ -4,13 +4,15 @@
  * base, avx2, avx512). It is written in vectors of 8 scalars, the height of a row block; the compiler maps
  * them to the registers of the instruction set.
  *
- * kernel_one.h has one right-hand side, kernel_narrow.h one and narrow panels, kernel_strips.h several; here
- * panels, sweeps over panels and row slices are made of them. The three treatments of diagonal blocks have a
- * table each and share all but the order of triangle and rectangle and, TSI_INVERSE_NONE, the substitutions.
+ * kernel_one.h has one right-hand side, kernel_narrow.h one and narrow panels, kernel_pair.h two,
+ * kernel_few.h up to eight and narrow panels, kernel_strips.h several; here panels, sweeps over panels and
+ * row slices are made of them. The three treatments of diagonal blocks have a table each and share all but
+ * the order of triangle and rectangle and, TSI_INVERSE_NONE, the substitutions.
  */
 #include <string.h>
 
 #include "codelets/cpu/kernels.h"
+#include "codelets/cpu/kernel_few.h"
 #include "codelets/cpu/kernel_narrow.h"
 #include "codelets/cpu/kernel_one.h"
 #include "codelets/cpu/kernel_strips.h"
@@ -110,6 +112,11 @@ INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_
       narrow_forward(panel, values + panel->values, rows + panel->row, x, work);
       continue;
     }
+    if (inverse == TSI_INVERSE_DIAGONAL && is_few(panel, nrhs)) {
+      interchange(panel, pivots, nrhs, x, false);
+      few_forward(nrhs, panel, values + panel->values, rows + panel->row, x, work);
+      continue;
+    }
     if (inverse == TSI_INVERSE_DIAGONAL) forward_triangle(panel, values, pivots, nrhs, x, scratch);
     if (inverse == TSI_INVERSE_NONE) forward_triangle_none(panel, values, pivots, nrhs, x, scratch);
     if (inverse == TSI_INVERSE_OFF) interchange(panel, pivots, nrhs, x, false);
@@ -157,6 +164,9 @@ INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi
     } else if (inverse == TSI_INVERSE_DIAGONAL && nrhs == 1 && is_narrow(panel->width)) {
       narrow_backward(panel, values + panel->values, rows + panel->row, x, work);
       interchange(panel, pivots, 1, x, true);
+    } else if (inverse == TSI_INVERSE_DIAGONAL && is_few(panel, nrhs)) {
+      few_backward(nrhs, panel, values + panel->values, rows + panel->row, x, work);
+      interchange(panel, pivots, nrhs, x, true);
     } else {
       subtract_transposed(panel, values, rows + panel->row, nrhs, x, work, scratch);
       if (inverse == TSI_INVERSE_DIAGONAL) backward_triangle(panel, values, pivots, nrhs, x, scratch);

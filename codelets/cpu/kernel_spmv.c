@@ -1,7 +1,7 @@
 /* Sparse matrix by rows times vectors: see spmv.h. Compiled for each scalar type and instruction set.
  *
- * One right-hand side: 8 entries at once, summed lane by lane. Several: 8 right-hand sides at once, entry by
- * entry. */
+ * One right-hand side: 8 entries at once, summed lane by lane. Several: 2, 4 or 8 right-hand sides at once,
+ * entry by entry. */
 #include "codelets/cpu/spmv.h"
 
 #include "codelets/cpu/vector.h"
@@ -19,15 +19,20 @@ static tsi_scalar row_1(const tsi_scalar *values, const tsi_index *index, tsi_co
   return sum_vec(sum_value(a));
 }
 
-/* 8 right-hand sides; work and to are theirs. */
-INLINE void row_8(const tsi_scalar *values, const tsi_index *index, tsi_count count, ptrdiff_t stride,
-                  bool add, const tsi_scalar *work, tsi_scalar *to) {
-  sum a = no_sum();
-  for (tsi_count e = 0; e < count; e++) add_times(&a, load(work + index[e] * stride), values[e]);
-  if (add)
-    store(to, plus(load(to), sum_value(a)));
-  else
-    store(to, sum_value(a));
+/* 2, 4 or 8 right-hand sides, a constant; work and to are theirs. */
+INLINE void row_few(const int few, const tsi_scalar *values, const tsi_index *index, tsi_count count,
+                    ptrdiff_t stride, bool add, const tsi_scalar *work, tsi_scalar *to) {
+  reg_sum a[REGS];
+  const int regs = few < WIDE ? 1 : few / WIDE;
+  UNROLL for (int v = 0; v < regs; v++) a[v] = no_reg_sum();
+  for (tsi_count e = 0; e < count; e++)
+    UNROLL for (int v = 0; v < regs; v++)
+        add_reg_times(&a[v], load_first(few, work + index[e] * stride + v * WIDE), values[e]);
+  UNROLL for (int v = 0; v < regs; v++) {
+    reg value = reg_value(a[v]);
+    if (add) value += load_first(few, to + v * WIDE);
+    store_first(few, to + v * WIDE, value);
+  }
 }
 
 static void multiply(const tsi_spmv_rows *rows, tsi_count first, tsi_count end, bool add, tsi_index stride,
@@ -43,7 +48,10 @@ static void multiply(const tsi_spmv_rows *rows, tsi_count first, tsi_count end, 
       *to = add ? *to + value : value;
       continue;
     }
-    for (tsi_index c = 0; c < stride; c += B) row_8(values, index, count, stride, add, work + c, to + c);
+    if (stride == 2) row_few(2, values, index, count, stride, add, work, to);
+    if (stride == 4) row_few(4, values, index, count, stride, add, work, to);
+    for (tsi_index c = 0; c + B <= stride; c += B)
+      row_few(B, values, index, count, stride, add, work + c, to + c);
   }
 }
 

@@ -1,18 +1,20 @@
-/* Several right-hand sides, in strips of nr registers, nr = 1, 2 or 3 (a constant wherever these are
- * inlined).
+/* Several right-hand sides, in strips of `size` scalars of each row: 1, 2 or 3 registers, or a part of one (a
+ * constant wherever these are inlined).
  *
  * Reads a panel, the right-hand sides and the row indices; writes X in place, or subtracts from rows of the
  * workspace. Vectors run over right-hand sides: as many registers of each row as the nrhs take, of which the
- * last may reach into the padding of the row.
+ * last may reach into the padding of the row. Rows of 2 or 4 scalars may be shorter than a register: the rest
+ * of it is zero.
  *
  * A tile is TILE rows of a row block times a strip: its products with a column of the strip stay in
- * registers. The X of a panel's columns is copied to scratch, strip by strip, where it lies densely and stays
- * in the nearest cache. A rectangle is taken GROUP_BYTES at a time, all strips of them, so that it comes from
- * memory once and from a near cache after that. */
+ * registers. A strip that is a part of its rows is copied to scratch, where it lies densely and stays in the
+ * nearest cache. A rectangle is taken GROUP_BYTES at a time, all strips of them, so that it comes from memory
+ * once and from a near cache after that. */
 #ifndef TSI_CODELETS_CPU_KERNEL_STRIPS_H
 #define TSI_CODELETS_CPU_KERNEL_STRIPS_H
 
 #include "codelets/cpu/fetch.h"
+#include "codelets/cpu/kernel_pair.h"
 #include "codelets/cpu/vector.h"
 
 #define GROUP_BYTES 131072
@@ -36,27 +38,32 @@ INLINE int strip_regs(tsi_index left) {
   return left < 3 || left == 4 ? (int)tsi_index_min(left, 2) : STRIP_REGS;
 }
 
-/* Does what follows for each strip of nrhs right-hand sides, c its first, nr its registers. */
-#define FOR_STRIPS(nrhs, c, nr, ...)                                                                         \
+/* Does what follows for each strip of nrhs right-hand sides, c its first, size its scalars. */
+#define FOR_STRIPS(nrhs, c, size, ...)                                                                       \
   for (tsi_index c = 0, regs_; c < (nrhs); c += regs_ * WIDE) {                                              \
     regs_ = strip_regs(regs_of((nrhs)-c));                                                                   \
     if (regs_ == STRIP_REGS) {                                                                               \
-      enum { nr = STRIP_REGS };                                                                              \
+      enum { size = STRIP_REGS * WIDE };                                                                     \
       __VA_ARGS__;                                                                                           \
     } else if (regs_ == 2) {                                                                                 \
-      enum { nr = 2 };                                                                                       \
+      enum { size = 2 * WIDE };                                                                              \
+      __VA_ARGS__;                                                                                           \
+    } else if (WIDE <= 2 || (nrhs) > WIDE / 2) {                                                             \
+      enum { size = WIDE };                                                                                  \
+      __VA_ARGS__;                                                                                           \
+    } else if (WIDE <= 4 || (nrhs) > WIDE / 4) {                                                             \
+      enum { size = WIDE / 2 };                                                                              \
       __VA_ARGS__;                                                                                           \
     } else {                                                                                                 \
-      enum { nr = 1 };                                                                                       \
+      enum { size = WIDE / 4 };                                                                              \
       __VA_ARGS__;                                                                                           \
     }                                                                                                        \
   }
 
-/* One function for all callers: with several right-hand sides a call takes no time to speak of, and each
- * expansion of the strips takes seconds to compile. */
-#define SHARED static __attribute__((noinline))
+/* Registers of a strip. */
+#define STRIP_REGS_OF(size) (((size) + WIDE - 1) / WIDE)
 
-#define EACH_STRIP_REG(v) UNROLL for (int v = 0; v < nr; v++)
+#define EACH_STRIP_REG(v) UNROLL for (int v = 0; v < STRIP_REGS_OF(size); v++)
 #define EACH_TILE_ROW(i) UNROLL for (int i = 0; i < TILE; i++)
 #define EACH_TILE(first) UNROLL for (int first = 0; first < B; first += TILE)
 
@@ -65,32 +72,27 @@ INLINE tsi_index group_rows(tsi_index w) {
   return (tsi_index)(GROUP_BYTES / (B * sizeof(tsi_scalar)) / (size_t)w + 1) * B;
 }
 
-INLINE void strip_copy(const int nr, tsi_scalar *to, ptrdiff_t ldto, const tsi_scalar *from, ptrdiff_t ldfrom,
-                       tsi_index rows) {
+INLINE void strip_copy(const int size, tsi_scalar *to, ptrdiff_t ldto, const tsi_scalar *from,
+                       ptrdiff_t ldfrom, tsi_index rows) {
   for (tsi_index k = 0; k < rows; k++, to += ldto, from += ldfrom)
-    EACH_STRIP_REG(v) store_reg(to + v * WIDE, load_reg(from + v * WIDE));
+    EACH_STRIP_REG(v) store_first(size, to + v * WIDE, load_first(size, from + v * WIDE));
 }
 
-/* What a rectangle fetches while it is multiplied, a little with each column of each row block, so that
- * memory and arithmetic overlap: what comes after the group at hand, each strip its part of it; a single
- * strip, which reads each group only once, what lies AHEAD bytes behind. */
+/* What is fetched while a segment is multiplied, a little with each column of each row block, so that memory
+ * and arithmetic overlap: a single strip, which reads a group only once, fetches what lies AHEAD bytes
+ * further on; of several each fetches its part of the group that comes next. */
 typedef struct to_fetch {
   const char *next;
-  ptrdiff_t bytes; /* for each register of a strip */
+  ptrdiff_t bytes; /* for each column of 8 rows, of one strip; negative: downwards */
 } to_fetch;
 
-INLINE to_fetch fetch_while(const tsi_scalar *group, const tsi_scalar *after, tsi_index nrhs) {
-  const tsi_index regs = regs_of(nrhs);
-  const ptrdiff_t column = B * sizeof *group;
-  return (to_fetch){regs > STRIP_REGS ? (const char *)after : (const char *)group + AHEAD,
-                    (column + regs - 1) / regs};
-}
-
-/* For so many columns. f: NULL: nothing. */
-INLINE void fetch_some(const int nr, tsi_index columns, to_fetch *f) {
+/* For a strip of `size` scalars; columns of `stride` rows. f: NULL: nothing. */
+INLINE void fetch_some(const int size, tsi_index columns, tsi_index stride, to_fetch *f) {
   if (f == NULL) return;
-  const char *const end = f->next + columns * nr * f->bytes;
-  for (const char *line = f->next; line < end; line += LINE) __builtin_prefetch(line, 0, 3);
+  const char *const end = f->next + columns * STRIP_REGS_OF(size) * f->bytes * stride / B;
+  const char *const top = end > f->next ? end : f->next;
+  for (const char *line = end < f->next ? end : f->next; line < top; line += LINE)
+    __builtin_prefetch(line, 0, 3);
   f->next = end;
 }
 
@@ -104,24 +106,28 @@ INLINE void fetch_some(const int nr, tsi_index columns, to_fetch *f) {
 #endif
 #define EACH_STEP(q) UNROLL for (int q = 0; q < STEP; q++)
 
+/* Products of even and of odd rows of a tile are summed apart, where they would wait for each other longest.
+ */
+#define SUM_PAIRS (TILE == 8)
+
 /* acc[i] += column(i) X(0,:) */
-INLINE void column_times(const int nr, const tsi_scalar *column, const tsi_scalar *x,
+INLINE void column_times(const int size, const tsi_scalar *column, const tsi_scalar *x,
                          reg_sum acc[TILE][STRIP_REGS]) {
-  EACH_TILE_ROW(i) EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_reg(x + v * WIDE), column[i]);
+  EACH_TILE_ROW(i) EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_first(size, x + v * WIDE), column[i]);
 }
 
 /* acc[i] = sum over k of block(i,k) X(k,:); block: the tile's first row in its row block, of `stride` rows.
  * Rows beyond those are meaningless. X has one strip. */
-INLINE void tile_times(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w,
+INLINE void tile_times(const int size, const tsi_scalar *block, tsi_index stride, tsi_index w,
                        const tsi_scalar *x, reg_sum acc[TILE][STRIP_REGS], to_fetch *f) {
   EACH_TILE_ROW(i) EACH_STRIP_REG(v) acc[i][v] = no_reg_sum();
-  for (; stride == B && w >= STEP; w -= STEP, block += STEP * B, x += STEP * nr * WIDE) {
-    fetch_some(nr, STEP, f);
-    EACH_STEP(q) column_times(nr, block + q * B, x + q * nr * WIDE, acc);
+  for (; stride == B && w >= STEP; w -= STEP, block += STEP * B, x += STEP * size) {
+    fetch_some(size, STEP, B, f);
+    EACH_STEP(q) column_times(size, block + q * B, x + q * size, acc);
   }
-  for (; w > 0; w--, block += stride, x += nr * WIDE) {
-    fetch_some(nr, 1, f);
-    column_times(nr, block, x, acc);
+  for (; w > 0; w--, block += stride, x += size) {
+    fetch_some(size, 1, stride, f);
+    column_times(size, block, x, acc);
   }
 }
 
@@ -148,35 +154,44 @@ INLINE reg add_row(reg y, reg_sum row, tsi_scalar entry) {
 }
 
 /* Y(0,:) += sum over i of column(i) t.row[i] */
-INLINE void column_transposed(const int nr, const tsi_scalar *column, const tile *t, tsi_scalar *y) {
-  reg s[STRIP_REGS];
-  EACH_STRIP_REG(v) s[v] = load_reg(y + v * WIDE);
-  EACH_TILE_ROW(i) EACH_STRIP_REG(v) s[v] = add_row(s[v], t->row[i][v], column[i]);
-  EACH_STRIP_REG(v) store_reg(y + v * WIDE, s[v]);
+INLINE void column_transposed(const int size, const tsi_scalar *column, const tile *t, tsi_scalar *y) {
+  reg s[STRIP_REGS], odd[STRIP_REGS];
+  EACH_STRIP_REG(v) {
+    s[v] = load_first(size, y + v * WIDE);
+    odd[v] = (reg){0};
+  }
+  EACH_TILE_ROW(i) EACH_STRIP_REG(v) {
+    reg *to = SUM_PAIRS && i % 2 ? &odd[v] : &s[v];
+    *to = add_row(*to, t->row[i][v], column[i]);
+  }
+  EACH_STRIP_REG(v) {
+    if (SUM_PAIRS) s[v] += odd[v];
+    store_first(size, y + v * WIDE, s[v]);
+  }
 }
 
-/* Y(k,:) += sum over i of block(i,k) t.row[i]; as above. Y has one strip. */
-INLINE void tile_transposed(const int nr, const tsi_scalar *block, tsi_index stride, tsi_index w, tile t,
-                            tsi_scalar *y, to_fetch *f) {
-  for (; stride == B && w >= STEP; w -= STEP, block += STEP * B, y += STEP * nr * WIDE) {
-    fetch_some(nr, STEP, f);
-    EACH_STEP(q) column_transposed(nr, block + q * B, &t, y + q * nr * WIDE);
+/* Y(k,:) += sum over i of block(i,k) t.row[i], k descending; as above. Y has one strip. */
+INLINE void tile_transposed(const int size, const tsi_scalar *block, tsi_index stride, tsi_index w,
+                            const tile *t, tsi_scalar *y, to_fetch *f) {
+  for (; w > 0 && (stride < B || w % STEP != 0); w--) {
+    fetch_some(size, 1, stride, f);
+    column_transposed(size, block + (w - 1) * (ptrdiff_t)stride, t, y + (w - 1) * size);
   }
-  for (; w > 0; w--, block += stride, y += nr * WIDE) {
-    fetch_some(nr, 1, f);
-    column_transposed(nr, block, &t, y);
+  for (; w > 0; w -= STEP) {
+    fetch_some(size, STEP, B, f);
+    EACH_STEP(q) column_transposed(size, block + (w - 1 - q) * B, t, y + (w - 1 - q) * size);
   }
 }
 
 /* Rows x(row[i],:) of the strip, or their negatives, zero from `rows` on; row (may be NULL: 0, 1, ...) says
  * which. */
-INLINE tile tile_rows(const int nr, const tsi_scalar *x, ptrdiff_t ldx, const tsi_index *row, tsi_index rows,
-                      bool negative) {
+INLINE tile tile_rows(const int size, const tsi_scalar *x, ptrdiff_t ldx, const tsi_index *row,
+                      tsi_index rows, bool negative) {
   tile t;
   EACH_TILE_ROW(i) {
     const tsi_index at = tsi_index_min(i, rows - 1);
     EACH_STRIP_REG(v) {
-      const reg value = load_reg(x + (row ? row[at] : at) * ldx + v * WIDE);
+      const reg value = load_first(size, x + (row ? row[at] : at) * ldx + v * WIDE);
       t.row[i][v] = as_row(i >= rows ? (reg){0} : negative ? -value : value);
     }
   }
@@ -185,106 +200,105 @@ INLINE tile tile_rows(const int nr, const tsi_scalar *x, ptrdiff_t ldx, const ts
 
 /* ---- Triangles ----------------------------------------------------------------------------------------- */
 
-/* acc[i] += the corner's rows first .. first+TILE-1 times X, for a corner of `rows` rows; 8 of them: a
- * constant. */
-INLINE void tile_corner(const int nr, const tsi_scalar *corner, const tsi_index rows, const int first,
+/* acc[i] += the corner's rows first .. first+TILE-1 times X, for a corner of `rows` rows. Rows beyond those
+ * get what is finite and means nothing. */
+INLINE void tile_corner(const int size, const tsi_scalar *corner, tsi_index rows, const int first,
                         const tsi_scalar *x, reg_sum acc[TILE][STRIP_REGS]) {
-  UNROLL for (int j = 0; j < first + TILE; j++) EACH_TILE_ROW(i) if (j <= first + i && first + i < rows)
-      EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_reg(x + (j * nr + v) * WIDE),
-                                      corner[tsi_corner_column(rows, j) + first + i - j]);
+  UNROLL for (int j = 0; j < first + TILE; j++) if (j < rows) {
+    const tsi_scalar *column = corner + tsi_corner_column(rows, j) - j;
+    EACH_TILE_ROW(i)
+    if (j <= first + i) EACH_STRIP_REG(v)
+    add_reg_times(&acc[i][v], load_first(size, x + j * size + v * WIDE), column[first + i]);
+  }
 }
 
-/* Y(j,:) += the sum over those rows i >= j of corner(i,j) t.row[i] */
-INLINE void tile_corner_transposed(const int nr, const tsi_scalar *corner, const tsi_index rows,
-                                   const int first, tile t, tsi_scalar *y) {
-  UNROLL for (int j = 0; j < first + TILE; j++) if (j < rows) EACH_STRIP_REG(v) {
-    tsi_scalar *to = y + (j * nr + v) * WIDE;
-    reg s = load_reg(to);
-    EACH_TILE_ROW(i)
-    if (j <= first + i && first + i < rows)
-      s = add_row(s, t.row[i][v], corner[tsi_corner_column(rows, j) + first + i - j]);
-    store_reg(to, s);
+/* Y(j,:) += the sum over those rows i >= j of corner(i,j) t.row[i], zero beyond `rows` rows. */
+INLINE void tile_corner_transposed(const int size, const tsi_scalar *corner, tsi_index rows, const int first,
+                                   const tile *t, tsi_scalar *y) {
+  UNROLL for (int j = first + TILE - 1; j >= 0; j--) if (j < rows) EACH_STRIP_REG(v) {
+    const tsi_scalar *column = corner + tsi_corner_column(rows, j) - j;
+    tsi_scalar *to = y + j * size + v * WIDE;
+    reg s = load_first(size, to);
+    EACH_TILE_ROW(i) if (j <= first + i) s = add_row(s, t->row[i][v], column[first + i]);
+    store_first(size, to, s);
   }
 }
 
 /* X := triangle * X; t is scratch for a strip of w rows. */
-INLINE void strip_triangle(const int nr, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx,
-                           tsi_scalar *t) {
-  strip_copy(nr, t, nr * WIDE, x, ldx, w);
+INLINE void strip_triangle(const int size, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx,
+                           tsi_scalar *t, to_fetch *f) {
+  strip_copy(size, t, size, x, ldx, w);
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
-    const tsi_scalar *corner = tri + (ptrdiff_t)rows * r, *below = t + r * (ptrdiff_t)(nr * WIDE);
+    const tsi_scalar *corner = tri + (ptrdiff_t)rows * r, *below = t + r * (ptrdiff_t)size;
+    fetch_some(size, (rows + 1) / 2, rows, f);
     EACH_TILE(first) if (first < rows) {
       reg_sum acc[TILE][STRIP_REGS];
-      tile_times(nr, tri + first, rows, r, t, acc, NULL);
-      if (rows == B)
-        tile_corner(nr, corner, B, first, below, acc);
-      else
-        tile_corner(nr, corner, rows, first, below, acc);
+      tile_times(size, tri + first, rows, r, t, acc, first == 0 ? f : NULL);
+      tile_corner(size, corner, rows, first, below, acc);
       EACH_TILE_ROW(i)
       if (first + i < rows)
-        EACH_STRIP_REG(v) store_reg(x + (r + first + i) * ldx + v * WIDE, reg_value(acc[i][v]));
+        EACH_STRIP_REG(v) store_first(size, x + (r + first + i) * ldx + v * WIDE, reg_value(acc[i][v]));
     }
     tri = corner + rows * (rows + 1) / 2;
   }
 }
 
-/* X := triangle' * X; y is scratch for a strip of w rows. */
-INLINE void strip_triangle_transposed(const int nr, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
-                                      ptrdiff_t ldx, tsi_scalar *y) {
-  memset(y, 0, (size_t)w * WIDE * (size_t)nr * sizeof *y);
-  for (tsi_index r = 0; r < w; r += B) {
+/* X := triangle' * X, row blocks descending; y is scratch for a strip of w rows. */
+INLINE void strip_triangle_transposed(const int size, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
+                                      ptrdiff_t ldx, tsi_scalar *y, to_fetch *f) {
+  memset(y, 0, (size_t)w * (size_t)size * sizeof *y);
+  for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
-    const tsi_scalar *corner = tri + (ptrdiff_t)rows * r;
-    tsi_scalar *own = y + r * (ptrdiff_t)(nr * WIDE);
+    const tsi_scalar *block = tri + tsi_triangle_block(r), *corner = block + (ptrdiff_t)rows * r;
+    tsi_scalar *own = y + r * (ptrdiff_t)size;
+    fetch_some(size, (rows + 1) / 2, rows, f);
     EACH_TILE(first) if (first < rows) {
-      const tile t = tile_rows(nr, x + (r + first) * ldx, ldx, NULL, rows - first, false);
-      tile_transposed(nr, tri + first, rows, r, t, y, NULL);
-      if (rows == B)
-        tile_corner_transposed(nr, corner, B, first, t, own);
-      else
-        tile_corner_transposed(nr, corner, rows, first, t, own);
+      const tile t = tile_rows(size, x + (r + first) * ldx, ldx, NULL, rows - first, false);
+      tile_corner_transposed(size, corner, rows, first, &t, own);
+      tile_transposed(size, block + first, rows, r, &t, y, first == 0 ? f : NULL);
     }
-    tri = corner + rows * (rows + 1) / 2;
   }
-  strip_copy(nr, x, ldx, y, nr * WIDE, w);
+  strip_copy(size, x, ldx, y, size, w);
 }
 
 /* X(i,:) := (X(i,:) - s) d */
-INLINE void strip_quotient(const int nr, tsi_scalar *x, const reg_sum s[STRIP_REGS], tsi_scalar d) {
+INLINE void strip_quotient(const int size, tsi_scalar *x, const reg_sum s[STRIP_REGS], tsi_scalar d) {
   EACH_STRIP_REG(v) {
     reg_sum quotient = no_reg_sum();
-    add_reg_times(&quotient, load_reg(x + v * WIDE) - reg_value(s[v]), d);
-    store_reg(x + v * WIDE, reg_value(quotient));
+    add_reg_times(&quotient, load_first(size, x + v * WIDE) - reg_value(s[v]), d);
+    store_first(size, x + v * WIDE, reg_value(quotient));
   }
 }
 
 /* X := D^-1 X; TSI_INVERSE_NONE. t is scratch for a strip of w rows. */
-INLINE void strip_substitute(const int nr, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx,
-                             tsi_scalar *t) {
-  const ptrdiff_t ldt = nr * WIDE;
-  strip_copy(nr, t, ldt, x, ldx, w);
+INLINE void strip_substitute(const int size, const tsi_scalar *tri, tsi_index w, tsi_scalar *x, ptrdiff_t ldx,
+                             tsi_scalar *t, to_fetch *f) {
+  const ptrdiff_t ldt = size;
+  strip_copy(size, t, ldt, x, ldx, w);
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_scalar *corner = tri + (ptrdiff_t)rows * r;
     reg_sum acc[B][STRIP_REGS];
-    for (int first = 0; first < B; first += TILE) tile_times(nr, tri + first, rows, r, t, acc + first, NULL);
+    fetch_some(size, (rows + 1) / 2, rows, f);
+    for (int first = 0; first < B; first += TILE)
+      tile_times(size, tri + first, rows, r, t, acc + first, first == 0 ? f : NULL);
     for (tsi_index i = 0; i < rows; i++) {
       for (tsi_index j = 0; j < i; j++) EACH_STRIP_REG(v)
-      add_reg_times(&acc[i][v], load_reg(t + (r + j) * ldt + v * WIDE),
+      add_reg_times(&acc[i][v], load_first(size, t + (r + j) * ldt + v * WIDE),
                     corner[tsi_corner_column(rows, j) + i - j]);
-      strip_quotient(nr, t + (r + i) * ldt, acc[i], corner[tsi_corner_column(rows, i)]);
+      strip_quotient(size, t + (r + i) * ldt, acc[i], corner[tsi_corner_column(rows, i)]);
     }
     tri = corner + rows * (rows + 1) / 2;
   }
-  strip_copy(nr, x, ldx, t, ldt, w);
+  strip_copy(size, x, ldx, t, ldt, w);
 }
 
 /* X := D'^-1 X; TSI_INVERSE_NONE. t is scratch for a strip of w rows. */
-INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
-                                        ptrdiff_t ldx, tsi_scalar *t) {
-  const ptrdiff_t ldt = nr * WIDE;
-  strip_copy(nr, t, ldt, x, ldx, w);
+INLINE void strip_substitute_transposed(const int size, const tsi_scalar *tri, tsi_index w, tsi_scalar *x,
+                                        ptrdiff_t ldx, tsi_scalar *t, to_fetch *f) {
+  const ptrdiff_t ldt = size;
+  strip_copy(size, t, ldt, x, ldx, w);
   for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_scalar *block = tri + tsi_triangle_block(r), *corner = block + (ptrdiff_t)rows * r;
@@ -292,43 +306,58 @@ INLINE void strip_substitute_transposed(const int nr, const tsi_scalar *tri, tsi
       const tsi_scalar *column = corner + tsi_corner_column(rows, j);
       reg_sum known[STRIP_REGS];
       EACH_STRIP_REG(v) known[v] = no_reg_sum();
-      for (tsi_index i = rows - 1; i > j; i--)
-        EACH_STRIP_REG(v) add_reg_times(&known[v], load_reg(t + (r + i) * ldt + v * WIDE), column[i - j]);
-      strip_quotient(nr, t + (r + j) * ldt, known, column[0]);
+      for (tsi_index i = rows - 1; i > j; i--) EACH_STRIP_REG(v)
+      add_reg_times(&known[v], load_first(size, t + (r + i) * ldt + v * WIDE), column[i - j]);
+      strip_quotient(size, t + (r + j) * ldt, known, column[0]);
     }
-    for (int first = 0; first < rows; first += TILE)
-      tile_transposed(nr, block + first, rows, r,
-                      tile_rows(nr, t + (r + first) * ldt, ldt, NULL, rows - first, true), t, NULL);
+    fetch_some(size, (rows + 1) / 2, rows, f);
+    for (int first = 0; first < rows; first += TILE) {
+      const tile known = tile_rows(size, t + (r + first) * ldt, ldt, NULL, rows - first, true);
+      tile_transposed(size, block + first, rows, r, &known, t, first == 0 ? f : NULL);
+    }
   }
-  strip_copy(nr, x, ldx, t, ldt, w);
+  strip_copy(size, x, ldx, t, ldt, w);
+}
+
+/* What a segment fetches of the `bytes` that follow it (before it: downwards), each strip its part of them; a
+ * single strip what lies AHEAD bytes from what it reads. */
+INLINE to_fetch fetch_while(const tsi_scalar *first, ptrdiff_t count, tsi_index nrhs, const bool down) {
+  const tsi_index regs = regs_of(nrhs);
+  const ptrdiff_t column = (B * (ptrdiff_t)sizeof *first + regs - 1) / regs;
+  const char *const from = (const char *)(down ? first + count : first);
+  const ptrdiff_t ahead = regs > STRIP_REGS ? count * (ptrdiff_t)sizeof *first : AHEAD;
+  return (to_fetch){down ? from - ahead : from + ahead, down ? -column : column};
 }
 
 /* X := T X, or, solve, T^-1 X, for all right-hand sides; t is scratch for a strip of w rows. */
 SHARED void strips_triangle(bool solve, const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
                             tsi_scalar *t) {
   const tsi_index ldx = tsi_workspace_stride(nrhs);
-  FOR_STRIPS(nrhs, c, nr,
-             solve ? strip_substitute(nr, tri, w, x + c, ldx, t) : strip_triangle(nr, tri, w, x + c, ldx, t));
+  to_fetch fetch = fetch_while(tri, tsi_triangle_size(w), nrhs, false);
+  FOR_STRIPS(nrhs, c, size,
+             solve ? strip_substitute(size, tri, w, x + c, ldx, t, &fetch)
+                   : strip_triangle(size, tri, w, x + c, ldx, t, &fetch));
 }
 
 /* The same with T' and T'^-1. */
 SHARED void strips_triangle_transposed(bool solve, const tsi_scalar *tri, tsi_index w, tsi_index nrhs,
                                        tsi_scalar *x, tsi_scalar *t) {
   const tsi_index ldx = tsi_workspace_stride(nrhs);
-  FOR_STRIPS(nrhs, c, nr,
-             solve ? strip_substitute_transposed(nr, tri, w, x + c, ldx, t)
-                   : strip_triangle_transposed(nr, tri, w, x + c, ldx, t));
+  to_fetch fetch = fetch_while(tri, tsi_triangle_size(w), nrhs, true);
+  FOR_STRIPS(nrhs, c, size,
+             solve ? strip_substitute_transposed(size, tri, w, x + c, ldx, t, &fetch)
+                   : strip_triangle_transposed(size, tri, w, x + c, ldx, t, &fetch));
 }
 
 /* ---- Rectangles ---------------------------------------------------------------------------------------- */
 
 /* X -= a, a row of one strip */
-INLINE void strip_subtract(const int nr, tsi_scalar *x, const reg_sum a[STRIP_REGS]) {
-  EACH_STRIP_REG(v) store_reg(x + v * WIDE, load_reg(x + v * WIDE) - reg_value(a[v]));
+INLINE void strip_subtract(const int size, tsi_scalar *x, const reg_sum a[STRIP_REGS]) {
+  EACH_STRIP_REG(v) store_first(size, x + v * WIDE, load_first(size, x + v * WIDE) - reg_value(a[v]));
 }
 
 /* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W. X has one strip. */
-INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, tsi_index w,
+INLINE void strip_rectangle(const int size, const tsi_scalar *rect, tsi_index m, tsi_index w,
                             const tsi_index *row, const tsi_scalar *x, tsi_scalar *work, ptrdiff_t ldw,
                             to_fetch *f) {
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
@@ -336,31 +365,30 @@ INLINE void strip_rectangle(const int nr, const tsi_scalar *rect, tsi_index m, t
     for (int first = 0; first < rows; first += TILE) {
       reg_sum acc[TILE][STRIP_REGS];
       if (first == 0)
-        tile_times(nr, rect, rows, w, x, acc, f);
+        tile_times(size, rect, rows, w, x, acc, f);
       else
-        tile_times(nr, rect + first, rows, w, x, acc, NULL);
+        tile_times(size, rect + first, rows, w, x, acc, NULL);
       EACH_TILE_ROW(l) {
         const tsi_index at = i + first + l;
-        if (first + l < rows) strip_subtract(nr, work + (row ? row[at] : at) * ldw, acc[l]);
+        if (first + l < rows) strip_subtract(size, work + (row ? row[at] : at) * ldw, acc[l]);
       }
     }
   }
 }
 
-/* Y += R' W(row,:), or, negative, Y -= it; row NULL: rows 0, 1, ... of W. Y has one strip. */
-INLINE void strip_rectangle_transposed(const int nr, const tsi_scalar *rect, tsi_index m, tsi_index w,
+/* Y += R' W(row,:), or, negative, Y -= it, row blocks descending; row NULL: rows 0, 1, ... of W. Y has one
+ * strip. */
+INLINE void strip_rectangle_transposed(const int size, const tsi_scalar *rect, tsi_index m, tsi_index w,
                                        const tsi_index *row, const tsi_scalar *work, ptrdiff_t ldw,
                                        bool negative, tsi_scalar *y, to_fetch *f) {
-  for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
+  for (tsi_index i = (m - 1) / B * B; i >= 0; i -= B) {
     const tsi_index rows = tsi_index_min(B, m - i);
+    const tsi_scalar *block = rect + i * (ptrdiff_t)w;
     for (int first = 0; first < rows; first += TILE) {
       const tsi_index at = i + first;
       const tile t =
-          tile_rows(nr, row ? work : work + at * ldw, ldw, row ? row + at : NULL, rows - first, negative);
-      if (first == 0)
-        tile_transposed(nr, rect, rows, w, t, y, f);
-      else
-        tile_transposed(nr, rect + first, rows, w, t, y, NULL);
+          tile_rows(size, row ? work : work + at * ldw, ldw, row ? row + at : NULL, rows - first, negative);
+      tile_transposed(size, block + first, rows, w, &t, y, first == 0 ? f : NULL);
     }
   }
 }
@@ -369,32 +397,45 @@ INLINE void strip_rectangle_transposed(const int nr, const tsi_scalar *rect, tsi
 SHARED void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
                              tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work, tsi_scalar *t) {
   const tsi_index group = group_rows(w), ld = tsi_workspace_stride(nrhs);
+#if !TSI_COMPLEX
+  if (nrhs == 2) {
+    pairs_rectangle(rect, m, w, row, x, work);
+    return;
+  }
+#endif
   for (tsi_index i = 0; i < m; i += group) {
     const tsi_index rows = tsi_index_min(group, m - i);
     const tsi_scalar *part = rect + i * (ptrdiff_t)w;
     const tsi_index *at = row ? row + i : NULL;
     tsi_scalar *to = row ? work : work + i * (ptrdiff_t)ld;
-    to_fetch fetch = fetch_while(part, part + rows * (ptrdiff_t)w, nrhs);
-    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, ld, w);
-               strip_rectangle(nr, part, rows, w, at, t, to + c, ld, &fetch));
+    to_fetch fetch = fetch_while(part, rows * (ptrdiff_t)w, nrhs, false);
+    FOR_STRIPS(nrhs, c, size, const bool whole = size == ld;
+               if (!whole) strip_copy(size, t, size, x + c, ld, w);
+               strip_rectangle(size, part, rows, w, at, whole ? x : t, to + c, ld, &fetch));
   }
 }
 
-/* X += R' W(row,:) for all right-hand sides, or, negative, X -= it; t as above. Panels are taken downwards:
- * behind the last group comes what lies before the triangle. */
+/* X += R' W(row,:) for all right-hand sides, or, negative, X -= it; t as above. All goes downwards. */
 SHARED void strips_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_index w,
                                         const tsi_index *row, tsi_index nrhs, tsi_scalar *x,
                                         const tsi_scalar *work, bool negative, tsi_scalar *t) {
   const tsi_index group = group_rows(w), ld = tsi_workspace_stride(nrhs);
-  for (tsi_index i = 0; i < m; i += group) {
+#if !TSI_COMPLEX
+  if (nrhs == 2) {
+    pairs_rectangle_transposed(rect, m, w, row, x, work, negative, t);
+    return;
+  }
+#endif
+  for (tsi_index i = (m - 1) / group * group; i >= 0; i -= group) {
     const tsi_index rows = tsi_index_min(group, m - i);
-    const tsi_scalar *part = rect + i * (ptrdiff_t)w, *end = part + rows * (ptrdiff_t)w;
+    const tsi_scalar *part = rect + i * (ptrdiff_t)w;
     const tsi_index *at = row ? row + i : NULL;
     const tsi_scalar *from = row ? work : work + i * (ptrdiff_t)ld;
-    to_fetch fetch = fetch_while(part, i + rows < m ? end : rect - tsi_triangle_size(w) - (end - part), nrhs);
-    FOR_STRIPS(nrhs, c, nr, strip_copy(nr, t, nr * WIDE, x + c, ld, w);
-               strip_rectangle_transposed(nr, part, rows, w, at, from + c, ld, negative, t, &fetch);
-               strip_copy(nr, x + c, ld, t, nr * WIDE, w));
+    to_fetch fetch = fetch_while(part, rows * (ptrdiff_t)w, nrhs, true);
+    FOR_STRIPS(
+        nrhs, c, size, const bool whole = size == ld; if (!whole) strip_copy(size, t, size, x + c, ld, w);
+        strip_rectangle_transposed(size, part, rows, w, at, from + c, ld, negative, whole ? x : t, &fetch);
+        if (!whole) strip_copy(size, x + c, ld, t, size, w));
   }
 }
 

@@ -26,10 +26,11 @@
 
 #include "codelets/cpu/panel.h"
 
-/* Scalars from a row of a workspace to the next: 1, or a multiple of what any register holds. The instruction
- * set does not matter, so that processors of several kinds can work on one solve. */
+/* Scalars from a row of a workspace to the next: 1, 2, 4, or a multiple of 8, which is a multiple of what any
+ * register holds. The instruction set does not matter, so that processors of several kinds can work on one
+ * solve. */
 static inline tsi_index tsi_workspace_stride(tsi_index nrhs) {
-  return nrhs == 1 ? 1 : (tsi_index)tsi_round_up_block(nrhs);
+  return nrhs <= 2 ? nrhs : nrhs <= 4 ? 4 : (tsi_index)tsi_round_up_block(nrhs);
 }
 
 /* Scalars of scratch that a kernel call needs. */

@@ -20,6 +20,8 @@ typedef struct tsi_sparse {
   const void *values;
 } tsi_sparse;
 
+#define TSI_SAME 16 /* assembled in another order, mirror images may differ by rounding errors */
+
 typedef enum tsi_part { TSI_PART_REAL, TSI_PART_IMAGINARY, TSI_PART_MAGNITUDE } tsi_part;
 
 typedef struct tsi_sparse_kernels {
@@ -28,18 +30,26 @@ typedef struct tsi_sparse_kernels {
   double epsilon; /* of the real type: twice the unit roundoff */
   /* r = b - op(A) x */
   void (*residual)(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r);
-  /* y = |op(A)| |x|; x NULL: a vector of ones */
+  /* y = |op(A)| |x| */
   void (*bound)(const tsi_sparse *a, tristar_op op, const void *x, double *y);
-  /* Componentwise backward error of x with residual r; bound = |A| |x|, row_sum = |A| e. See
+  /* y = |op(A)| |g|; g NULL: a vector of ones */
+  void (*weigh)(const tsi_sparse *a, tristar_op op, const double *g, double *y);
+  /* Componentwise backward error of x with residual r; bound = |A| |x|, row_sum = |A| |g|; g NULL: ones. See
    * tristar_solve_refined. */
   double (*backward_error)(tsi_index n, const void *b, const void *x, const void *r, const double *bound,
-                           const double *row_sum);
+                           const double *g, const double *row_sum);
   /* f_i = |r_i| + terms_i eps (bound_i + |b_i|): what r can be without rounding errors, if each of its
    * entries is a sum of that many terms; bound = |A| |x| */
   void (*residual_bound)(tsi_index n, const void *b, const void *r, const double *bound,
                          const tsi_index *terms, double *f);
   /* out[i] = that part of values[i] */
   void (*part)(tsi_count count, const void *values, tsi_part which, double *out);
+  /* Of a GENERAL matrix whose lines ascend strictly: the first entry, explicit zeros aside, that has no
+   * mirror image or one that differs by more than TSI_SAME units of roundoff of both; mirror images are
+   * equal, or, adjoint, conjugates. The number of entries if there is none. next: n, scratch. */
+  tsi_count (*first_unlike)(const tsi_sparse *a, bool adjoint, tsi_count *next);
+  /* to[place[i]] += from[i], in ascending order of i */
+  void (*add_at)(tsi_count count, const tsi_count *place, const void *from, void *to);
   /* First value that is NaN or infinite; count if there is none. */
   tsi_count (*first_not_finite)(tsi_count count, const void *values);
   /* out[0] + i out[1] = x^H y */
@@ -54,11 +64,11 @@ typedef struct tsi_sparse_kernels {
   void (*multiply)(tsi_index n, void *x, double factor);
   double (*one_norm)(tsi_index n, const void *x);
   double (*largest_size)(tsi_index n, const void *x); /* max |x_i| */
-  tsi_index (*largest)(tsi_index n, const void *x);   /* of the first entry of largest magnitude */
+  /* max |s_i x_i|; s NULL: ones */
+  double (*largest_scaled)(tsi_index n, const void *x, const double *s);
+  tsi_index (*largest)(tsi_index n, const void *x); /* of the first entry of largest magnitude */
   /* z = x / |x|, 1 where x is 0 */
   void (*sign)(tsi_index n, const void *x, void *z);
-  /* to[i] = from[i], from of the double type of the same kind; single types only */
-  void (*narrow)(tsi_count count, const void *from, void *to);
   /* x[i] = from[i] */
   void (*fill)(tsi_index n, const double *from, void *x);
 } tsi_sparse_kernels;

@@ -1,7 +1,7 @@
 /* Products of sparse matrices by rows with the vectors of a solve: the kernels of the partitioned inverse.
  *
- * Reads   a matrix by compressed rows, rows of `stride` scalars (1, or a multiple of 8).   Writes  such rows.
- * The order of every sum is fixed by the arguments. */
+ * Reads   a matrix by compressed rows, rows of `stride` scalars (1, 2, 4 or a multiple of 8).   Writes  such
+ * rows. The order of every sum is fixed by the arguments. */
 #ifndef TSI_CODELETS_CPU_SPMV_H
 #define TSI_CODELETS_CPU_SPMV_H
 

@@ -26,14 +26,8 @@ static void lu_columns(tsi_scalar *a, ptrdiff_t ld, tsi_index b, tsi_index k0, t
         a[best + j * ld] = swap;
       }
     const tsi_real size = tsi_abs(column[k]), tiny = (tsi_real)result->tiny;
-    if (!isfinite(size)) {
-      if (result->failed == TSI_NONE) result->failed = k;
-      return;
-    }
-    if (size < tiny) {
-      column[k] = size == 0 ? tiny : column[k] / size * tiny;
-      result->perturbed++;
-    }
+    if (tsi_pivoting_note(result, k, (double)size)) column[k] = size == 0 ? tiny : column[k] / size * tiny;
+    if (result->failed != TSI_NONE) return;
     const tsi_scalar inverse = 1 / column[k];
     for (tsi_index i = k + 1; i < b; i++) column[i] *= inverse;
     for (tsi_index j = k + 1; j < k1; j++) {
@@ -62,13 +56,24 @@ static void diagonal(const tsi_front *front, tsi_index o, tsi_index b, tsi_index
                      tsi_pivoting *result) {
   const int ld = front->f;
   tsi_scalar *p = P(front), *block = p + o + (ptrdiff_t)o * ld;
-  result->failed = TSI_NONE;
-  result->perturbed = 0;
+  tsi_pivoting_begin(result);
   if (pivot == NULL) {
     int info = 0;
     if (o > 0) tsi_herk(b, o, p + o, ld, block, ld);
-    TSI_LAPACK(potrf)("L", &b, block, &ld, &info);
-    if (info != 0) result->failed = info - 1;
+    if (b > 1)
+      TSI_LAPACK(potrf)("L", &b, block, &ld, &info);
+    else if (tsi_re(*block) > 0) /* LAPACK would take most of the time of a forest of single rows */
+      *block = (tsi_real)sqrt((double)tsi_re(*block));
+    else
+      info = 1;
+    if (info != 0) {
+      const bool finite = isfinite(tsi_re(block[(info - 1) * (ptrdiff_t)(ld + 1)]));
+      tsi_pivoting_fail(result, info - 1, finite ? TSI_PIVOT_NOT_POSITIVE : TSI_PIVOT_NOT_FINITE);
+    }
+    for (tsi_index k = 0; k < b && result->failed == TSI_NONE; k++) { /* potrf goes on with infinity */
+      const double entry = (double)tsi_re(block[k * (ptrdiff_t)(ld + 1)]);
+      (void)tsi_pivoting_note(result, k, entry * entry);
+    }
     return;
   }
   if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, b, o, p + o, ld, p + (ptrdiff_t)o * ld, ld, block, ld);
@@ -173,13 +178,19 @@ static void extend_add(const tsi_front *front, const void *complement, tsi_index
   }
 }
 
+/* In double precision: the scalings of single values may be no single numbers. */
+static tsi_scalar scaled_value(const tsi_front_entry *e, const void *values, bool wide) {
+  const tsi_wide value =
+      wide ? ((const tsi_wide *)values)[e->source] : (tsi_wide)((const tsi_scalar *)values)[e->source];
+  const tsi_scalar a = (tsi_scalar)(value * e->factor * e->second);
+  return e->conjugate ? tsi_conj(a) : a;
+}
+
 static void add_entries(const tsi_front *front, const tsi_front_entry *entry, tsi_count count,
-                        const void *values) {
-  const tsi_scalar *from = values;
+                        const void *values, bool wide) {
   for (tsi_count q = 0; q < count; q++) {
     const tsi_index i = entry[q].row, j = entry[q].column;
-    tsi_scalar a = from[entry[q].source] * (tsi_real)entry[q].factor;
-    if (entry[q].conjugate) a = tsi_conj(a);
+    const tsi_scalar a = scaled_value(&entry[q], values, wide);
     if (j < front->w)
       P(front)[i + (ptrdiff_t)j * front->f] += a;
     else

@@ -30,6 +30,9 @@ static tsi_scalar image(bool adjoint, tsi_scalar x) {
 /* Rows and columns k and r: rows everywhere (also in L), columns in what is left. */
 static void interchange(const block *m, tsi_index k, tsi_index from, tsi_index r) {
   if (k == r) return;
+  const double least = m->result->least[k];
+  m->result->least[k] = m->result->least[r];
+  m->result->least[r] = least;
   for (tsi_index j = 0; j < m->b; j++) {
     const tsi_scalar swap = m->a[k + j * m->ld];
     m->a[k + j * m->ld] = m->a[r + j * m->ld];
@@ -69,12 +72,10 @@ static int choose(const block *m, tsi_index k, tsi_index *r) {
 static bool eliminate_1(const block *m, tsi_index k) {
   tsi_scalar *column = m->a + k * m->ld;
   const tsi_real size = tsi_abs(column[k]), tiny = (tsi_real)m->result->tiny;
-  if (!isfinite(size)) return false;
+  const bool perturb = tsi_pivoting_note(m->result, k, (double)size);
+  if (m->result->failed != TSI_NONE) return false;
   if (m->adjoint) column[k] = tsi_re(column[k]); /* free of rounding errors of the imaginary part */
-  if (size < tiny) {
-    column[k] = tsi_re(column[k]) < 0 ? -tiny : tiny;
-    m->result->perturbed++;
-  }
+  if (perturb) column[k] = tsi_re(column[k]) < 0 ? -tiny : tiny;
   m->inverse[2 * k] = 1 / column[k];
   m->inverse[2 * k + 1] = 0;
   for (tsi_index j = k + 1; j < m->b; j++) {
@@ -93,7 +94,13 @@ static bool eliminate_2(const block *m, tsi_index k) {
   const tsi_scalar d11 = c1[k], d21 = c1[k + 1], d12 = c2[k], d22 = c2[k + 1];
   const tsi_scalar determinant =
       d11 * d22 - d21 * d12; /* |.| >= (1 - alpha^2) |d21|^2 by the choice of the pivot */
-  if (!isfinite(tsi_abs(determinant)) || determinant == 0) return false;
+  const double size = sqrt((double)tsi_abs(determinant));
+  if (!isfinite(size) || determinant == 0) {
+    tsi_pivoting_fail(m->result, k, TSI_PIVOT_NOT_FINITE);
+    return false;
+  }
+  m->result->smallest = fmin(m->result->smallest, size);
+  m->result->largest = fmax(m->result->largest, size);
   const tsi_scalar i11 = d22 / determinant, i22 = d11 / determinant, i21 = -d21 / determinant,
                    i12 = -d12 / determinant;
   m->inverse[2 * k] = i11;
@@ -120,8 +127,7 @@ void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_
   const int ld = front->f;
   tsi_scalar *p = front->p;
   const block m = {p + o + (ptrdiff_t)o * ld, ld, b, result->adjoint, pivot, result->inverse, result};
-  result->failed = TSI_NONE;
-  result->perturbed = 0;
+  tsi_pivoting_begin(result);
   if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, b, o, p + o, ld, p + (ptrdiff_t)o * ld, ld, m.a, ld);
   for (tsi_index j = 0; j < b; j++)
     for (tsi_index i = j + 1; i < b; i++) m.a[j + i * m.ld] = image(m.adjoint, m.a[i + j * m.ld]);
@@ -131,10 +137,7 @@ void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_
     pivot[k] = order == 1 ? r : k;
     if (order == 2) pivot[k + 1] = r;
     interchange(&m, k + order - 1, k, r);
-    if (!(order == 1 ? eliminate_1(&m, k) : eliminate_2(&m, k))) {
-      result->failed = k;
-      return;
-    }
+    if (!(order == 1 ? eliminate_1(&m, k) : eliminate_2(&m, k))) return;
     k += order;
   }
 }

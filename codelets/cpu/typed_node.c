@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define UNROLL _Pragma("GCC unroll 8")
+
 static tsi_scalar *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
   return (tsi_scalar *)call->workspace + chunk->workspace * call->stride;
 }
@@ -62,67 +64,78 @@ static tsi_index scale_row(const row_list *rows, const bool compact, tsi_index e
   return rows->whole ? rows->whole[j] : j;
 }
 
-/* Column c of x_c = that of b, scaled in the user's type, for entries begin .. end-1. plain: in the type of
- * the factors, not conjugated and not compact; then the entries two columns on are fetched. */
-INLINE void read_entries(const bool plain, const tsi_solve_call *call, const row_list *rows, tsi_index begin,
-                         tsi_index end, tsi_index c, tsi_scalar *x) {
+/* Where the entry is that is read or written `few` columns after entry e of column c: in the next columns,
+ * or, behind the last of them, ROWS entries further on. */
+INLINE ptrdiff_t entry_ahead(const tsi_solve_call *call, const row_list *rows, tsi_index e, tsi_index c,
+                             const int few, int64_t row, int64_t column) {
+  const bool next = c + few < call->nrhs;
+  return (next ? user_row(rows, e) : user_row(rows, tsi_index_min(e + ROWS, rows->count - 1))) * row +
+         (next ? c + few : 0) * column;
+}
+
+/* Columns c .. c+few-1 of x_c = those of b, scaled in the user's type, for entries begin .. end-1; few: a
+ * constant. plain: in the type of the factors, not conjugated and not compact; then the entries that come
+ * after them are fetched. */
+INLINE void read_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
+                         tsi_index begin, tsi_index end, tsi_index c, tsi_scalar *x) {
   const double *scale = call->in_scale;
-  const ptrdiff_t stride = call->stride, from = c * call->b_column,
-                  ahead = c + 2 < call->nrhs ? 2 * call->b_column : 0;
+  const ptrdiff_t stride = call->stride, column = call->b_column;
   for (tsi_index e = begin; e < end; e++) {
-    const ptrdiff_t at = user_row(rows, e) * call->b_row + from;
-    if (plain && ahead) __builtin_prefetch((const tsi_scalar *)call->b + at + ahead, 0);
+    const ptrdiff_t at = user_row(rows, e) * call->b_row + c * column;
+    const ptrdiff_t ahead = entry_ahead(call, rows, e, c, few, call->b_row, column);
     const double s = scale ? scale[scale_row(rows, !plain && rows->compact, e)] : 1.0;
-    tsi_scalar value;
-    if (plain || !call->wide)
-      value = (tsi_real)s * ((const tsi_scalar *)call->b)[at];
-    else
-      value = (tsi_scalar)(s * ((const tsi_wide *)call->b)[at]);
-    x[local_row(rows, e) * stride + c] = !plain && call->conjugate_in ? tsi_conj(value) : value;
+    tsi_scalar *to = x + local_row(rows, e) * stride + c;
+    UNROLL for (int k = 0; k < few; k++) {
+      tsi_scalar value;
+      if (plain && few > 1) __builtin_prefetch((const tsi_scalar *)call->b + ahead + k * column, 0);
+      if (plain || !call->wide)
+        value = (tsi_scalar)(s * (tsi_wide)((const tsi_scalar *)call->b)[at + k * column]);
+      else
+        value = (tsi_scalar)(s * ((const tsi_wide *)call->b)[at + k * column]);
+      to[k] = !plain && call->conjugate_in ? tsi_conj(value) : value;
+    }
   }
 }
 
-INLINE void write_entries(const bool plain, const tsi_solve_call *call, const row_list *rows, tsi_index begin,
-                          tsi_index end, tsi_index c, const tsi_scalar *x) {
+INLINE void write_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
+                          tsi_index begin, tsi_index end, tsi_index c, const tsi_scalar *x) {
   const double *scale = call->out_scale;
-  const ptrdiff_t stride = call->stride, to = c * call->x_column,
-                  ahead = c + 2 < call->nrhs ? 2 * call->x_column : 0;
+  const ptrdiff_t stride = call->stride, column = call->x_column;
   for (tsi_index e = begin; e < end; e++) {
-    const ptrdiff_t at = user_row(rows, e) * call->x_row + to;
-    if (plain && ahead) __builtin_prefetch((const tsi_scalar *)call->x + at + ahead, 1);
+    const ptrdiff_t at = user_row(rows, e) * call->x_row + c * column;
+    const ptrdiff_t ahead = entry_ahead(call, rows, e, c, few, call->x_row, column);
     const double s = scale ? scale[scale_row(rows, !plain && rows->compact, e)] : 1.0;
-    tsi_scalar value = x[local_row(rows, e) * stride + c];
-    if (!plain && call->conjugate_out) value = tsi_conj(value);
-    if (plain || !call->wide)
-      ((tsi_scalar *)call->x)[at] = (tsi_real)s * value;
-    else
-      ((tsi_wide *)call->x)[at] = s * (tsi_wide)value;
+    const tsi_scalar *from = x + local_row(rows, e) * stride + c;
+    UNROLL for (int k = 0; k < few; k++) {
+      tsi_scalar value = from[k];
+      if (plain && few > 1) __builtin_prefetch((const tsi_scalar *)call->x + ahead + k * column, 1);
+      if (!plain && call->conjugate_out) value = tsi_conj(value);
+      if (plain || !call->wide)
+        ((tsi_scalar *)call->x)[at + k * column] = (tsi_scalar)(s * (tsi_wide)value);
+      else
+        ((tsi_wide *)call->x)[at + k * column] = s * (tsi_wide)value;
+    }
   }
 }
 
-static void read_column(const tsi_solve_call *call, const row_list *rows, tsi_index begin, tsi_index end,
-                        tsi_index c, tsi_scalar *x) {
-  if (rows->compact || call->wide || call->conjugate_in)
-    read_entries(false, call, rows, begin, end, c, x);
-  else
-    read_entries(true, call, rows, begin, end, c, x);
-}
-static void write_column(const tsi_solve_call *call, const row_list *rows, tsi_index begin, tsi_index end,
-                         tsi_index c, tsi_scalar *x) {
-  if (rows->compact || call->wide || call->conjugate_out)
-    write_entries(false, call, rows, begin, end, c, x);
-  else
-    write_entries(true, call, rows, begin, end, c, x);
-}
+/* Reads or writes all entries: ROWS of them of 8 columns at a time, then of 4, 2 and 1; not plain: of 1. */
+#define MOVE_ENTRIES(entries, call, rows, x)                                                                 \
+  for (tsi_index begin = 0; begin < (rows)->count; begin += ROWS) {                                          \
+    const tsi_index nrhs = (call)->nrhs, end = tsi_index_min((rows)->count, begin + ROWS);                   \
+    tsi_index c = 0;                                                                                         \
+    for (; !plain && c < nrhs; c++) entries(false, 1, call, rows, begin, end, c, x);                         \
+    for (; c + 8 <= nrhs; c += 8) entries(true, 8, call, rows, begin, end, c, x);                            \
+    for (; c + 4 <= nrhs; c += 4) entries(true, 4, call, rows, begin, end, c, x);                            \
+    for (; c + 2 <= nrhs; c += 2) entries(true, 2, call, rows, begin, end, c, x);                            \
+    for (; c < nrhs; c++) entries(true, 1, call, rows, begin, end, c, x);                                    \
+  }
 
-/* Reads or writes all entries: ROWS of them of a column at a time. */
-static void move_entries(const tsi_solve_call *call, const row_list *rows,
-                         void (*column)(const tsi_solve_call *, const row_list *, tsi_index begin,
-                                        tsi_index end, tsi_index c, tsi_scalar *x),
-                         tsi_scalar *x) {
-  for (tsi_index begin = 0; begin < rows->count; begin += ROWS)
-    for (tsi_index c = 0; c < call->nrhs; c++)
-      column(call, rows, begin, tsi_index_min(rows->count, begin + ROWS), c, x);
+static void move_in(const bool plain, const tsi_solve_call *call, const row_list *rows, tsi_scalar *x) {
+  MOVE_ENTRIES(read_entries, call, rows, x);
+}
+static void move_out(const bool plain, const tsi_solve_call *call, const row_list *rows,
+                     const tsi_scalar *x) {
+  MOVE_ENTRIES(write_entries, call, rows, x);
 }
 
 /* x_c = b, permuted and scaled; zero in the padding. */
@@ -135,7 +148,7 @@ static void read_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, 
               : all_rows(chunk, call->in_row, call->in_rows);
   if (compact || call->nrhs < call->stride)
     memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
-  move_entries(call, &rows, read_column, x);
+  move_in(!(compact || call->wide || call->conjugate_in), call, &rows, x);
 }
 
 static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
@@ -145,7 +158,38 @@ static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk,
   const row_list rows =
       compact ? some_rows(chunk, number, sparse->out_ptr, sparse->out_local, sparse->out_to, call->out_row)
               : all_rows(chunk, call->out_row, call->out_rows);
-  move_entries(call, &rows, write_column, x);
+  move_out(!(compact || call->wide || call->conjugate_out), call, &rows, x);
+}
+
+/* Does f with the stride: a constant where it is short. */
+#define FOR_STRIDE(stride, f, ...)                                                                           \
+  do {                                                                                                       \
+    if ((stride) == 1)                                                                                       \
+      f(1, __VA_ARGS__);                                                                                     \
+    else if ((stride) == 2)                                                                                  \
+      f(2, __VA_ARGS__);                                                                                     \
+    else if ((stride) == 4)                                                                                  \
+      f(4, __VA_ARGS__);                                                                                     \
+    else if ((stride) == 8)                                                                                  \
+      f(8, __VA_ARGS__);                                                                                     \
+    else                                                                                                     \
+      f(stride, __VA_ARGS__);                                                                                \
+  } while (0)
+
+/* x[off[i] - first] += u[i], rows of scalars */
+INLINE void add_rows(const tsi_index stride, tsi_index count, const tsi_index *off, tsi_index first,
+                     const tsi_scalar *restrict u, tsi_scalar *restrict x) {
+  for (tsi_index i = 0; i < count; i++, u += stride) {
+    tsi_scalar *to = x + (ptrdiff_t)(off[i] - first) * stride;
+    for (tsi_index c = 0; c < stride; c++) to[c] += u[c];
+  }
+}
+
+/* u[i] = x[off[i] - first] */
+INLINE void copy_rows(const tsi_index stride, tsi_index count, const tsi_index *off, tsi_index first,
+                      tsi_scalar *restrict u, const tsi_scalar *restrict x) {
+  for (tsi_index i = 0; i < count; i++, u += stride)
+    memcpy(u, x + (ptrdiff_t)(off[i] - first) * stride, (size_t)stride * sizeof *u);
 }
 
 /* x_target += u_source for the rows of one pair. */
@@ -155,14 +199,7 @@ static void add_updates(const tsi_solve_data *data, const tsi_solve_call *call, 
   const tsi_index stride = call->stride;
   const tsi_index *off = data->off + source->off + pair->first;
   const tsi_scalar *u = chunk_rows(call, source) + (ptrdiff_t)(source->update + pair->first) * stride;
-  if (stride == 1) {
-    for (tsi_index i = 0; i < pair->count; i++) x[off[i] - target->column] += u[i];
-    return;
-  }
-  for (tsi_index i = 0; i < pair->count; i++, u += stride) {
-    tsi_scalar *to = x + (ptrdiff_t)(off[i] - target->column) * stride;
-    for (tsi_index c = 0; c < stride; c++) to[c] += u[c];
-  }
+  FOR_STRIDE(stride, add_rows, pair->count, off, target->column, u, x);
 }
 
 /* Copies x of the target to those rows of a pair that are off-rows first .. end-1 of the source. */
@@ -175,12 +212,7 @@ static void copy_pair(const tsi_solve_data *data, const tsi_solve_call *call, co
   const tsi_index begin = tsi_index_max(first, pair->first),
                   stop = tsi_index_min(end, pair->first + pair->count);
   const tsi_index *off = data->off + source->off;
-  if (stride == 1)
-    for (tsi_index i = begin; i < stop; i++) u[i] = x[off[i] - target->column];
-  else
-    for (tsi_index i = begin; i < stop; i++)
-      memcpy(u + (ptrdiff_t)i * stride, x + (ptrdiff_t)(off[i] - target->column) * stride,
-             (size_t)stride * sizeof *u);
+  FOR_STRIDE(stride, copy_rows, stop - begin, off + begin, target->column, u + (ptrdiff_t)begin * stride, x);
 }
 
 /* Copies x of the owners to off-rows first .. end-1 of a chunk, unless that has been done. */

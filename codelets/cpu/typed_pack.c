@@ -70,14 +70,43 @@ static void set_diagonal(const diagonal_block *d, tsi_scalar *copy) {
   }
 }
 
+/* Inverts a triangle in place, column-major with leading dimension ld:
+ *
+ *   [A 0; B C]^-1 = [A^-1 0; -C^-1 B A^-1  C^-1],  and the mirror image of it for an upper one.
+ *
+ * By halves, as trtri of OpenBLAS for the oldest processors, which it also takes some of the latest for,
+ * reads beside its buffers (0.3.21, single precision, odd sizes from 133 on). */
+static void invert_triangle(const diagonal_block *d, tsi_index n, tsi_scalar *a, int ld) {
+  enum { LEAF = 64 };
+  const char *uplo = d->transposed ? "U" : "L", *diag = d->unit ? "U" : "N";
+  int info = 0; /* cannot be positive: no pivot is zero */
+  if (n == 1) {
+    if (!d->unit) *a = 1 / *a;
+    return;
+  }
+  if (n <= LEAF) {
+    TSI_LAPACK(trtri)(uplo, diag, &n, a, &ld, &info);
+    return;
+  }
+  const tsi_index head = (n / 2 + LEAF - 1) / LEAF * LEAF, tail = n - head;
+  tsi_scalar *corner = a + head + (ptrdiff_t)head * ld,
+             *b = d->transposed ? a + (ptrdiff_t)head * ld : a + head;
+  const tsi_index rows = d->transposed ? head : tail, columns = n - rows;
+  const CBLAS_DIAG kind = d->unit ? CblasUnit : CblasNonUnit;
+  tsi_trsm(CblasLeft, uplo_of(d), CblasNoTrans, kind, rows, columns, d->transposed ? a : corner, ld, b, ld);
+  tsi_trsm(CblasRight, uplo_of(d), CblasNoTrans, kind, rows, columns, d->transposed ? corner : a, ld, b, ld);
+  for (tsi_index k = 0; k < columns; k++)
+    for (tsi_index i = 0; i < rows; i++) b[i + (ptrdiff_t)k * ld] = -b[i + (ptrdiff_t)k * ld];
+  invert_triangle(d, head, a, ld);
+  invert_triangle(d, tail, corner, ld);
+}
+
 /* Writes the triangle. work: b b scalars. Returns the end. */
 static tsi_scalar *pack_diagonal(const diagonal_block *d, tsi_scalar *to, tsi_scalar *work) {
   const tsi_index b = d->b;
-  int info = 0; /* cannot be positive: no pivot is zero */
   for (tsi_index k = 0; k < b; k++)
     memcpy(work + (ptrdiff_t)k * b, d->a + (ptrdiff_t)k * d->ld, (size_t)b * sizeof *work);
-  if (d->inverse != TSI_INVERSE_NONE)
-    TSI_LAPACK(trtri)(d->transposed ? "U" : "L", d->unit ? "U" : "N", &b, work, &b, &info);
+  if (d->inverse != TSI_INVERSE_NONE) invert_triangle(d, b, work, (int)b);
   set_diagonal(d, work);
   return pack_triangle(d->transposed ? (source){work, b, 1} : (source){work, 1, b}, b, to);
 }

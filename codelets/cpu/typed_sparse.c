@@ -53,16 +53,19 @@ static void residual(const tsi_sparse *a, tristar_op op, const void *bv, const v
   }
 }
 
-static void bound(const tsi_sparse *a, tristar_op op, const void *xv, double *y) {
-  const tsi_scalar *values = a->values, *x = xv;
+/* y = |op(A)| v, v_i = |x_i| or, x NULL, g_i or, g NULL too, 1. */
+INLINE void absolute_product(const tsi_sparse *a, tristar_op op, const tsi_scalar *x, const double *g,
+                             double *y) {
+  const tsi_scalar *values = a->values;
   const bool mirror = a->symmetry != TRISTAR_GENERAL, dot = a->by_rows == (op == TRISTAR_N);
+#define ABSOLUTE(i) (x ? magnitude(x[i]) : g ? fabs(g[i]) : 1)
   for (tsi_index j = 0; j < a->n; j++) y[j] = 0;
   for (tsi_index j = 0; j < a->n; j++) {
-    const double xj = x ? magnitude(x[j]) : 1;
+    const double xj = ABSOLUTE(j);
     double sum = 0;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
       const tsi_index i = a->index[p];
-      const double e = magnitude(values[p]), xi = x ? magnitude(x[i]) : 1;
+      const double e = magnitude(values[p]), xi = ABSOLUTE(i);
       if (dot || (mirror && i != j)) sum += e * xi;
       if (!dot || (mirror && i != j)) y[i] += e * xj;
     }
@@ -70,18 +73,29 @@ static void bound(const tsi_sparse *a, tristar_op op, const void *xv, double *y)
   }
 }
 
+static void bound(const tsi_sparse *a, tristar_op op, const void *x, double *y) {
+  absolute_product(a, op, x, NULL, y);
+}
+
+static void weigh(const tsi_sparse *a, tristar_op op, const double *g, double *y) {
+  absolute_product(a, op, NULL, g, y);
+}
+
 static double backward_error(tsi_index n, const void *bv, const void *xv, const void *rv,
-                             const double *bounds, const double *row_sum) {
+                             const double *bounds, const double *g, const double *row_sum) {
   const tsi_scalar *b = bv, *x = xv, *r = rv;
   double error = 0, largest = 0;
   const double rounding = fmin(1000 * (double)n * (double)EPSILON, 1e-3);
-  for (tsi_index i = 0; i < n; i++)
-    if (!(magnitude(x[i]) <= largest)) largest = magnitude(x[i]);
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = magnitude(x[i]) / (g ? fabs(g[i]) : 1);
+    if (!(size <= largest)) largest = size;
+  }
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(r[i]), norm = row_sum[i] * largest;
     double bound_i = bounds[i] + magnitude(b[i]);
-    if (!(bound_i > rounding * (norm + magnitude(b[i])))) bound_i = bounds[i] + norm;
+    if (!(bound_i > rounding * (norm + magnitude(b[i]))) && isfinite(norm)) bound_i = bounds[i] + norm;
     if (size == 0 && bound_i == 0) continue; /* an empty row of zeros is solved exactly */
+    if (!isfinite(bound_i)) return NAN;      /* a quotient would say nothing */
     if (!(size / bound_i <= error)) error = size / bound_i;
     if (isnan(error)) break;
   }
@@ -98,12 +112,54 @@ static void residual_bound(tsi_index n, const void *bv, const void *rv, const do
   }
 }
 
+/* |x|, also where that is beyond the largest number: then this. */
+static double size_in_range(tsi_scalar x) {
+  const double size = hypot((double)tsi_re(x), (double)tsi_im(x));
+  return size <= DBL_MAX ? size : DBL_MAX;
+}
+
 static void part(tsi_count count, const void *values, tsi_part which, double *out) {
   const tsi_scalar *from = values;
   for (tsi_count p = 0; p < count; p++)
     out[p] = which == TSI_PART_REAL        ? (double)tsi_re(from[p])
              : which == TSI_PART_IMAGINARY ? (double)tsi_im(from[p])
-                                           : magnitude(from[p]);
+                                           : size_in_range(from[p]);
+}
+
+static bool alike(tsi_scalar x, tsi_scalar y) {
+  return magnitude(x - y) <= TSI_SAME / 2 * (double)EPSILON * (magnitude(x) + magnitude(y));
+}
+
+/* Line by line, and in each line from the diagonal on: the images of its entries are what comes next in
+ * theirs. */
+static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, tsi_count *next) {
+  const tsi_scalar *values = a->values;
+  for (tsi_index j = 0; j < a->n; j++) next[j] = a->ptr[j];
+  for (tsi_index j = 0; j < a->n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      if (i < j) { /* its image came before, and went past it */
+        if (p >= next[j] && values[p] != 0) return p;
+        continue;
+      }
+      tsi_count *image = &next[i];
+      for (; *image < a->ptr[i + 1] && a->index[*image] < j; ++*image)
+        if (values[*image] != 0) return *image;
+      const bool there = *image < a->ptr[i + 1] && a->index[*image] == j;
+      if (!there) {
+        if (values[p] != 0) return p;
+        continue;
+      }
+      const tsi_scalar other = values[(*image)++];
+      if (!alike(values[p], adjoint ? tsi_conj(other) : other)) return p;
+    }
+  return a->ptr[a->n];
+}
+
+static void add_at(tsi_count count, const tsi_count *place, const void *from, void *to) {
+  const tsi_scalar *x = from;
+  tsi_scalar *y = to;
+  for (tsi_count i = 0; i < count; i++) y[place[i]] += x[i];
 }
 
 static tsi_count first_not_finite(tsi_count count, const void *values) {
@@ -138,12 +194,14 @@ static void add(tsi_index n, void *xv, const void *yv) {
 
 static void scale(tsi_index n, void *xv, const double *s, bool divide) {
   tsi_scalar *x = xv;
-  for (tsi_index i = 0; s && i < n; i++) x[i] = divide ? x[i] / (tsi_real)s[i] : x[i] * (tsi_real)s[i];
+  for (tsi_index i = 0; s && i < n; i++)
+    x[i] = (tsi_scalar)(divide ? (tsi_wide)x[i] / s[i]
+                               : (tsi_wide)x[i] * s[i]); /* s may be no number of a single type */
 }
 
 static void multiply(tsi_index n, void *xv, double factor) {
   tsi_scalar *x = xv;
-  for (tsi_index i = 0; i < n; i++) x[i] *= (tsi_real)factor;
+  for (tsi_index i = 0; i < n; i++) x[i] = (tsi_scalar)((tsi_wide)x[i] * factor);
 }
 
 static double one_norm(tsi_index n, const void *xv) {
@@ -165,16 +223,20 @@ static double largest_size(tsi_index n, const void *xv) {
   return n > 0 ? magnitude(((const tsi_scalar *)xv)[largest(n, xv)]) : 0;
 }
 
+static double largest_scaled(tsi_index n, const void *xv, const double *s) {
+  const tsi_scalar *x = xv;
+  double most = 0;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = magnitude(x[i]) * (s ? s[i] : 1);
+    if (!(size <= most)) most = size;
+  }
+  return most;
+}
+
 static void sign(tsi_index n, const void *xv, void *zv) {
   const tsi_scalar *x = xv;
   tsi_scalar *z = zv;
   for (tsi_index i = 0; i < n; i++) z[i] = tsi_abs(x[i]) > 0 ? x[i] / tsi_abs(x[i]) : 1;
-}
-
-static void narrow(tsi_count count, const void *fromv, void *tov) {
-  const tsi_wide *from = fromv;
-  tsi_scalar *to = tov;
-  for (tsi_count p = 0; p < count; p++) to[p] = (tsi_scalar)from[p];
 }
 
 static void fill(tsi_index n, const double *from, void *xv) {
@@ -189,9 +251,12 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .epsilon = (double)EPSILON,
     .residual = residual,
     .bound = bound,
+    .weigh = weigh,
     .backward_error = backward_error,
     .residual_bound = residual_bound,
     .part = part,
+    .first_unlike = first_unlike,
+    .add_at = add_at,
     .first_not_finite = first_not_finite,
     .dot = dot,
     .axpy = axpy,
@@ -200,8 +265,8 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .multiply = multiply,
     .one_norm = one_norm,
     .largest_size = largest_size,
+    .largest_scaled = largest_scaled,
     .largest = largest,
     .sign = sign,
-    .narrow = narrow,
     .fill = fill,
 };

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#if defined __AVX2__
+#if defined __SSE2__
 #include <immintrin.h>
 #endif
 
@@ -55,7 +55,12 @@ typedef int64_t integer;
 #define WIDE (LANES / PARTS)            /* scalars in a register */
 #define REGS (VECTOR_BYTES / REG_BYTES) /* registers in a vector */
 
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL _Pragma("GCC unroll 20")
+
+/* One function for all callers: with several right-hand sides a call takes no time to speak of, and each
+ * expansion takes seconds to compile. */
+#define SHARED static __attribute__((noinline))
+
 #define EACH_REG(r) UNROLL for (int r = 0; r < REGS; r++)
 #define EACH_PART(q) UNROLL for (int q = 0; q < PARTS; q++)
 
@@ -99,6 +104,47 @@ INLINE reg load_reg(const tsi_scalar *p) {
 }
 INLINE void store_reg(tsi_scalar *p, reg v) {
   *(reg *)p = v;
+}
+
+/* The first `count` scalars of a register, count a constant: 2, 4, or WIDE and more for all. No others are
+ * touched in memory; loaded, those beyond are zero. */
+INLINE reg load_first(const int count, const tsi_scalar *p) {
+  if (count >= WIDE) return load_reg(p);
+#if defined __SSE2__
+  const int bytes = count * (int)sizeof *p;
+#if REG_BYTES == 64
+  if (bytes == 32) return (reg)_mm512_zextsi256_si512(_mm256_loadu_si256((const __m256i_u *)p));
+  if (bytes == 16) return (reg)_mm512_zextsi128_si512(_mm_loadu_si128((const __m128i_u *)p));
+#elif REG_BYTES == 32
+  if (bytes == 16) return (reg)_mm256_zextsi128_si256(_mm_loadu_si128((const __m128i_u *)p));
+  if (bytes == 8) return (reg)_mm256_zextsi128_si256(_mm_loadl_epi64((const __m128i_u *)p));
+#else
+  if (bytes == 8) return (reg)_mm_loadl_epi64((const __m128i_u *)p);
+#endif
+#endif
+  reg v = {0};
+  UNROLL for (int l = 0; l < count * PARTS; l++) v[l] = ((const tsi_real *)p)[l];
+  return v;
+}
+INLINE void store_first(const int count, tsi_scalar *p, reg v) {
+  if (count >= WIDE) {
+    store_reg(p, v);
+    return;
+  }
+#if defined __SSE2__
+  const int bytes = count * (int)sizeof *p;
+#if REG_BYTES == 64
+  if (bytes == 32) _mm256_storeu_si256((__m256i_u *)p, _mm512_castsi512_si256((__m512i)v));
+  if (bytes == 16) _mm_storeu_si128((__m128i_u *)p, _mm512_castsi512_si128((__m512i)v));
+#elif REG_BYTES == 32
+  if (bytes == 16) _mm_storeu_si128((__m128i_u *)p, _mm256_castsi256_si128((__m256i)v));
+  if (bytes == 8) _mm_storel_epi64((__m128i_u *)p, _mm256_castsi256_si128((__m256i)v));
+#else
+  if (bytes == 8) _mm_storel_epi64((__m128i_u *)p, (__m128i)v);
+#endif
+#else
+  UNROLL for (int l = 0; l < count * PARTS; l++)((tsi_real *)p)[l] = v[l];
+#endif
 }
 
 /* a += v x, x one number for all lanes. In loops that keep all registers busy: there gcc 12 copies sums from

@@ -32,6 +32,10 @@
     goto out;                                                                                                \
   } while (0)
 
+/* The status of a public function whose argument `object` is NULL, so that there is no context. */
+#define TSI_NULL(object)                                                                                     \
+  tristar_adapter_fail(NULL, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", #object)
+
 /* status of allocating `count` elements of the type that the pointer p points to; NULL in p on failure. */
 #define TSI_ALLOC(ts, p, count)                                                                              \
   tristar_adapter_allocate((ts), (size_t)(count), sizeof *(p), __func__, __FILE__, __LINE__, (void **)&(p))

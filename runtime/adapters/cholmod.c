@@ -8,7 +8,7 @@ tristar_status tristar_import_cholmod(tristar_t *ts, const cholmod_factor *L, co
   tsi_cholmod work = {0};
   tristar_factors factors;
   if (factor != NULL) *factor = NULL;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   if (factor == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   TSI_TRY(tsi_cholmod_factors(ts, L, matrix, &work, &factors));
   TSI_TRY(tristar_import_supernodal(ts, &factors, factor));
@@ -22,7 +22,7 @@ tristar_status tristar_reimport_cholmod(tristar_factor_t *factor, const cholmod_
   tristar_status status = TRISTAR_OK;
   tsi_cholmod work = {0};
   tristar_factors factors;
-  if (factor == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (factor == NULL) return TSI_NULL(factor);
   tristar_t *ts = tristar_adapter_context(factor);
   TSI_TRY(tsi_cholmod_factors(ts, L, matrix, &work, &factors));
   TSI_TRY(tristar_reimport(factor, &factors));

@@ -9,7 +9,7 @@ tristar_status tristar_import_klu(tristar_t *ts, tristar_klu family, const void 
   tsi_klu work = {0};
   tristar_factors factors;
   if (factor != NULL) *factor = NULL;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   if (factor == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   TSI_TRY(tsi_klu_factors(ts, family, Symbolic, Numeric, matrix, &work, &factors));
   TSI_TRY(tristar_import_supernodal(ts, &factors, factor));
@@ -23,7 +23,7 @@ tristar_status tristar_reimport_klu(tristar_factor_t *factor, tristar_klu family
   tristar_status status = TRISTAR_OK;
   tsi_klu work = {0};
   tristar_factors factors;
-  if (factor == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (factor == NULL) return TSI_NULL(factor);
   tristar_t *ts = tristar_adapter_context(factor);
   TSI_TRY(tsi_klu_factors(ts, family, Symbolic, Numeric, matrix, &work, &factors));
   TSI_TRY(tristar_reimport(factor, &factors));

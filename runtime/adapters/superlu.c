@@ -7,7 +7,7 @@ tristar_status tristar_import_superlu(tristar_t *ts, const tristar_superlu *from
   tsi_superlu work = {0};
   tristar_factors factors;
   if (factor != NULL) *factor = NULL;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   if (from == NULL || factor == NULL)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "%s is NULL", from == NULL ? "from" : "factor");
   TSI_TRY(tsi_superlu_factors(ts, from, &work, &factors));
@@ -21,7 +21,7 @@ tristar_status tristar_reimport_superlu(tristar_factor_t *factor, const tristar_
   tristar_status status = TRISTAR_OK;
   tsi_superlu work = {0};
   tristar_factors factors;
-  if (factor == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (factor == NULL) return TSI_NULL(factor);
   tristar_t *ts = tristar_adapter_context(factor);
   if (from == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "from is NULL");
   TSI_TRY(tsi_superlu_factors(ts, from, &work, &factors));

@@ -67,7 +67,7 @@ tristar_status IMPORT(tristar_t *ts, int64_t n, const LU_STRUCT *LUstruct,
   tsi_superlu_dist work = {0};
   tristar_factors factors;
   if (factor != NULL) *factor = NULL;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   if (factor == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   TSI_TRY(take_apart(ts, n, LUstruct, ScalePermstruct, grid, &parts));
   TSI_TRY(tsi_superlu_dist_factors(ts, &parts, &work, &factors));
@@ -85,7 +85,7 @@ tristar_status REIMPORT(tristar_factor_t *factor, int64_t n, const LU_STRUCT *LU
   tsi_superlu_dist_parts parts;
   tsi_superlu_dist work = {0};
   tristar_factors factors;
-  if (factor == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (factor == NULL) return TSI_NULL(factor);
   tristar_t *ts = tristar_adapter_context(factor);
   TSI_TRY(take_apart(ts, n, LUstruct, ScalePermstruct, grid, &parts));
   TSI_TRY(tsi_superlu_dist_factors(ts, &parts, &work, &factors));

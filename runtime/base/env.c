@@ -1,4 +1,4 @@
-/* Messages, log lines and counted allocations: see env.h. */
+/* Log lines and counted allocations: see env.h; messages are in message.c. */
 #include "runtime/base/env.h"
 
 #include <stdarg.h>
@@ -21,12 +21,8 @@ void tsi_env_init(tsi_env *env) {
   atomic_init(&env->memory.peak, 0);
   atomic_init(&env->memory.recent, 0);
   atomic_init(&env->memory.calls, 0);
-  pthread_mutex_init(&env->lock, NULL);
+  env->id = tsi_tick();
   env->log_level = TRISTAR_LOG_INFO;
-}
-
-void tsi_env_finish(tsi_env *env) {
-  pthread_mutex_destroy(&env->lock);
 }
 
 void tsi_log(tsi_env *env, tristar_log_level level, const char *format, ...) {
@@ -37,23 +33,6 @@ void tsi_log(tsi_env *env, tristar_log_level level, const char *format, ...) {
   vsnprintf(line, sizeof line, format, args);
   va_end(args);
   env->log(env->log_arg, level, line);
-}
-
-tristar_status tsi_fail(tsi_env *env, tristar_status status, const char *function, const char *file, int line,
-                        const char *format, ...) {
-  char text[TSI_MESSAGE_SIZE];
-  char message[TSI_MESSAGE_SIZE];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  snprintf(message, sizeof message, "%.380s [%s, %s, %s:%d]", text, tristar_status_name(status), function,
-           file, line);
-  pthread_mutex_lock(&env->lock);
-  memcpy(env->message, message, sizeof message);
-  pthread_mutex_unlock(&env->lock);
-  tsi_log(env, TRISTAR_LOG_DEBUG, "%s", message);
-  return status;
 }
 
 static void raise_to(_Atomic(size_t) *largest, size_t now) {
@@ -100,7 +79,8 @@ tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char 
   if (!tsi_size_mul(count, size, &bytes) ||
       !tsi_size_add(bytes, sizeof(tsi_block) + TSI_CACHE_LINE - 1, &total) || total > PTRDIFF_MAX)
     return tsi_fail(env, TRISTAR_ERR_TOO_LARGE, function, file, line,
-                    "cannot allocate %zu elements of %zu bytes", count, size);
+                    "cannot allocate %zu elements of %zu bytes: too large, at most %zu bytes", count, size,
+                    (size_t)PTRDIFF_MAX);
   total -= total % TSI_CACHE_LINE; /* aligned_alloc wants a multiple of the alignment */
   tsi_block *block = call == env->memory.fail_at ? NULL : allocate_block(total);
   if (block == NULL)

@@ -1,11 +1,11 @@
 /* Surroundings of every internal function: where errors are told, memory is counted, text is logged.
  *
  * Reads   what the caller put into tsi_env (log callback, check flag, allocation to fail).
- * Writes  the message of the latest error, the memory counters.
+ * Writes  the message of the calling thread's latest error, the memory counters.
  * Invariants
  *   - memory.current is the sum of the sizes of the live allocations made through this tsi_env
  *   - memory.peak >= memory.current at all times
- *   - the message is a terminated string; it is only ever replaced as a whole, under the lock
+ *   - a message belongs to the thread in which the error occurred; tsi_failure (below) carries it to another
  *
  * Every function that can fail takes a `tsi_env *` first, returns tristar_status and follows this shape:
  *
@@ -20,6 +20,9 @@
  *       TSI_FREE(env, work);
  *       return status;
  *     }
+ *
+ * A public function ends with `return tsi_answer(env, status);` instead, which logs its error, and begins
+ * with `if (object == NULL) return TSI_NULL(object);`, as nobody knows an env then (tools/check_answers).
  */
 #ifndef TSI_BASE_ENV_H
 #define TSI_BASE_ENV_H
@@ -43,23 +46,49 @@ typedef struct tsi_memory {
 
 typedef struct tsi_env {
   tsi_memory memory;
-  pthread_mutex_t lock; /* guards message */
-  char message[TSI_MESSAGE_SIZE];
+  uint64_t id;        /* tsi_tick() when it was made: no two of a process have the same */
   tristar_log_fn log; /* NULL: nothing is logged */
   void *log_arg;
   tristar_log_level log_level; /* messages above this level are dropped */
   bool check;                  /* verify every structure with its *_check when it is built */
 } tsi_env;
 
-/* Initializes *env: no log, no failure to inject, an empty message. */
-void tsi_env_init(tsi_env *env);
-/* Releases the lock. The memory counters stay readable. */
-void tsi_env_finish(tsi_env *env);
+/* 1, 2, 3, ... : the order of what happens in the process. */
+uint64_t tsi_tick(void);
 
-/* Records the error text as the context's message and logs it; returns status for `return tsi_fail(...)`. */
-__attribute__((format(printf, 6, 7))) tristar_status tsi_fail(tsi_env *env, tristar_status status,
+/* Initializes *env: no log, no failure to inject. */
+void tsi_env_init(tsi_env *env);
+
+/* Makes the text, with status and place, the calling thread's latest message; returns status for
+ * `return tsi_fail(...)`. env NULL: of a call that was given no object. */
+__attribute__((format(printf, 6, 7))) tristar_status tsi_fail(const tsi_env *env, tristar_status status,
                                                               const char *function, const char *file,
                                                               int line, const char *format, ...);
+/* The calling thread's latest message, if it is of this env, or of a call since then that was given no
+ * object; else "".  * env NULL: whatever it is of. The text is valid until the thread's next error. */
+const char *tsi_error_text(const tsi_env *env);
+/* What a public function returns: status, after it has logged the latest message as an error, unless status
+ * is OK, env NULL, or a public function that this one called has logged it. */
+tristar_status tsi_answer(tsi_env *env, tristar_status status);
+
+/* The first failure of work that several threads share, with its message: from the thread in which it
+ * occurred to the one that tells it. All zero: there is none. */
+typedef struct tsi_failure {
+  _Atomic(int) status; /* a tristar_status, or TSI_FAILURE_COMES: it failed, the message is being written */
+  char message[TSI_MESSAGE_SIZE];
+} tsi_failure;
+#define TSI_FAILURE_COMES (-1)
+
+void tsi_failure_clear(tsi_failure *failure);
+/* Keeps status, unless it is OK or there is an earlier one, and the latest message of the calling thread.
+ * From any thread. */
+void tsi_failure_keep(const tsi_env *env, tsi_failure *failure, tristar_status status);
+static inline bool tsi_failure_exists(const tsi_failure *failure) {
+  return atomic_load_explicit(&failure->status, memory_order_relaxed) != TRISTAR_OK;
+}
+/* When all who may keep one have ended: the status; its message becomes the calling thread's latest. */
+TRISTAR_CHECKED tristar_status tsi_failure_tell(const tsi_env *env, const tsi_failure *failure);
+
 /* Sends a line to the log callback when level is enabled. */
 __attribute__((format(printf, 3, 4))) void tsi_log(tsi_env *env, tristar_log_level level, const char *format,
                                                    ...);
@@ -90,6 +119,22 @@ void tsi_release(tsi_env *env, void *memory);
   do {                                                                                                       \
     status = tsi_fail((env), (code), __func__, __FILE__, __LINE__, __VA_ARGS__);                             \
     goto out;                                                                                                \
+  } while (0)
+
+/* The status of a public function whose argument `object` is NULL, so that there is no env. */
+#define TSI_NULL(object)                                                                                     \
+  tsi_fail(NULL, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", #object)
+
+/* The body of a public function that fills *to, which only NULL in the place of an object can prevent. */
+#define TSI_GET(object, to, value)                                                                           \
+  do {                                                                                                       \
+    if ((object) == NULL) {                                                                                  \
+      if ((to) != NULL) memset((to), 0, sizeof *(to));                                                       \
+      return TSI_NULL(object);                                                                               \
+    }                                                                                                        \
+    if ((to) == NULL) return TSI_NULL(to);                                                                   \
+    *(to) = (value);                                                                                         \
+    return TRISTAR_OK;                                                                                       \
   } while (0)
 
 /* status of allocating `count` elements of the type that the pointer p points to. */

@@ -2,7 +2,7 @@
  *
  * Three kinds of integers never mix silently:
  *   tsi_index   a row, column, supernode or chunk number        (32 bits, at most 2^31 - 2)
- *   tsi_count   a number of entries or an offset into entries   (64 bits)
+ *   tsi_count   a number of entries or an offset into entries   (64 bits, at most 2^63 - 2)
  *   size_t      a number of bytes
  * Conversions to the narrower type go through tsi_to_index, which says whether the value fits. */
 #ifndef TSI_BASE_TYPES_H
@@ -16,7 +16,8 @@ typedef int32_t tsi_index;
 typedef int64_t tsi_count;
 
 #define TSI_INDEX_MAX (INT32_MAX - 1)
-#define TSI_NONE ((tsi_index)-1) /* no such row, parent, owner, ... */
+#define TSI_COUNT_MAX (INT64_MAX - 1) /* so that one more can be counted */
+#define TSI_NONE ((tsi_index)-1)      /* no such row, parent, owner, ... */
 
 /* Bytes of a cache line; every allocation is aligned to it. */
 #define TSI_CACHE_LINE 64

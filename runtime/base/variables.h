@@ -14,6 +14,7 @@ typedef enum tsi_variable_id {
   TSI_VARIABLE_TRANSPORT,
   TSI_VARIABLE_PEERS,
   TSI_VARIABLE_DATA,
+  TSI_VARIABLE_FUZZ_SECONDS,
   TSI_VARIABLES
 } tsi_variable_id;
 

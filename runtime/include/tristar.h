@@ -14,9 +14,11 @@
  * The context itself must be destroyed last.
  *
  * Every function that can fail returns a tristar_status; on failure output pointers are NULL and
- * tristar_error gives a message that names the cause and the place. The library never ends the program and
- * never prints. Functions on different objects may be called from several threads at the same time, and so
- * may tristar_solve on one plan.
+ * tristar_error gives a message that names the cause and the place. A NULL where a function needs an object
+ * or a place for a result is ERR_ARGUMENT; functions whose result need not be looked at
+ * (tristar_plan_get_stats, for example) cannot fail otherwise. The library never ends the program and never
+ * prints. Functions on different objects may be called from several threads at the same time, and so may
+ * tristar_solve on one plan.
  *
  * User arrays are read (const) or written during the call only, unless stated otherwise; none is kept.
  */
@@ -77,16 +79,16 @@ TRISTAR_API int tristar_variable(int i, const char **name, const char **fallback
 
 /* ---- Context ----------------------------------------------------------------------------------------- */
 
-/* A context: the workers, the log, the latest message, and what later objects share. */
+/* A context: the workers, the log, and what later objects share. */
 typedef struct tristar_s tristar_t;
 
 /* How much a line of the log matters; a lower level matters more. */
 typedef enum tristar_log_level {
-  TRISTAR_LOG_ERROR = 0, /* why a call failed */
+  TRISTAR_LOG_ERROR = 0, /* why a call failed, a line for each failed call */
   TRISTAR_LOG_WARNING,   /* what may not be as intended */
   TRISTAR_LOG_INFO,      /* what was done, a line for each call that takes long */
   TRISTAR_LOG_PROGRESS,  /* many short lines during long work: "factor 42%" */
-  TRISTAR_LOG_DEBUG      /* for whoever works on the library */
+  TRISTAR_LOG_DEBUG      /* for those who work on the library */
 } tristar_log_level;
 
 /* Receives one line of text (no newline). May be called from any thread, also at the same time. */
@@ -107,7 +109,7 @@ typedef struct tristar_config {
   const char *calibration;     /* file of the calibration, or "off"; NULL: TRISTAR_CALIBRATION, or the file of
                                   this machine, see tristar_calibration */
   int idle_sleep; /* idle workers, if TriStar starts StarPU: 1: sleep; 0: poll, which takes cores from
-                     the rest of the program, and spares a solve after a pause that they wake up;
+                     the rest of the program, but saves the time to wake up after a pause;
                      negative: by TRISTAR_IDLE (sleep or poll), or 1 */
 } tristar_config;
 
@@ -123,21 +125,30 @@ TRISTAR_API int tristar_scheduler(int i, const char **name, const char **descrip
 typedef struct tristar_starpu_info {
   int version[3];        /* 1.3.10 */
   const char *scheduler; /* static text; "" if it does not run */
-  int owned;             /* 1: started by this context */
+  int owned;             /* 1: started by TriStar, by this context or another */
   int idle_sleep;        /* 1: its idle workers sleep */
+  double start_seconds;  /* that this context took to start it; about 0: it ran already */
   int workers;           /* of all kinds */
   int cpu_workers;       /* of them on CPU cores */
   int cores;             /* that the calling thread may run on; 0: unknown */
   int bound_cores;       /* different ones that CPU workers are bound to; 0: they are not bound */
 } tristar_starpu_info;
 
-/* Creates a context. config may be NULL (defaults). Unless use_starpu is 0, the first call that needs workers
- * starts StarPU and gives RUNTIME or NO_WORKER if that fails; where nothing has been submitted for about 2 ms
- * its workers then sleep (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees,
- * within about 1 ms, that the program has submitted some of its own. If the program runs StarPU by then, it
- * is borrowed, and config->workers, config->scheduler and config->idle_sleep are not used. Errors: ARGUMENT
- * (also: another value of TRISTAR_IDLE or TRISTAR_ISA), MEMORY. The message of a failed creation goes to
- * config->log. */
+/* Creates a context. config may be NULL (defaults). A process may have any number of contexts, made and
+ * destroyed by any threads, in any order.
+ *
+ * Unless use_starpu is 0, the first call that needs workers starts StarPU, or joins its users if it runs by
+ * then, started by the program or by another context; then config->workers, config->scheduler,
+ * config->first_core and config->idle_sleep have no effect (a warning goes to the log). Before StarPU is
+ * started its surroundings are looked at: that call gives RUNTIME where StarPU would end the program, as for
+ * STARPU_NCPU=abc, or a folder for its performance models that cannot be written; ARGUMENT for a scheduler
+ * that it does not have; NO_WORKER. The last context to be destroyed stops it, unless the program needs it.
+ * Where nothing has been submitted for about 2 ms the workers of a StarPU that TriStar has started sleep
+ * (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees, within about 1 ms, that the
+ * program has submitted some of its own.
+ *
+ * Errors: ARGUMENT (also: another value of TRISTAR_IDLE or TRISTAR_ISA), MEMORY. The message of a failed
+ * creation goes to config->log, and to tristar_error(NULL, ...). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
 /* Fills *info; starts StarPU if it does not run. The version is there even if that fails. Errors: ARGUMENT,
@@ -148,23 +159,28 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_starpu(tristar_t *ts, tristar
  * there is no i-th, or no call has needed StarPU yet. */
 TRISTAR_API int tristar_worker(tristar_t *ts, int i, char *name, size_t size, int *core);
 
-/* Destroys the context and sets *ts to NULL; stops StarPU if tristar_create started it. Waits for the solves
+/* Destroys the context and sets *ts to NULL; stops StarPU if nobody else needs it. Waits for the solves
  * that were inserted (tristar_starpu.h) or started with an `end`; not from inside a StarPU task. Accepts
  * NULL. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
-/* Copies the message of the context's latest error into buffer (size bytes, always terminated) and returns
- * the length of the full message. "" if nothing failed yet. */
+/* Copies the message of the calling thread's latest error into buffer (size bytes, always terminated) and
+ * returns the length of the full message: of the latest failed call with an object of this context, or with
+ * NULL in the place of an object; ts NULL: of the latest failed call whatever, such as tristar_create. "" if
+ * none of them failed yet. A failure in a task of a solve or a factorization becomes an error of the thread
+ * whose call returns its status. Each failed call also sends its message to the log (TRISTAR_LOG_ERROR). */
 TRISTAR_API size_t tristar_error(tristar_t *ts, char *buffer, size_t size);
 
-/* Memory that a context and its objects hold. */
+/* Memory that a context and its objects hold. Not counted: what other libraries allocate for them, that is
+ * StarPU (1 to 2 KB for each task of a plan, or of a factorization while it runs), METIS (while it orders),
+ * MPI, and the buffers of BLAS. */
 typedef struct tristar_memory_stats {
   size_t current_bytes; /* allocated now through this context */
   size_t peak_bytes;    /* the largest value so far */
   int64_t allocations;  /* calls so far */
 } tristar_memory_stats;
 /* Tells the memory of the context and of all objects made in it. */
-TRISTAR_API void tristar_memory(tristar_t *ts, tristar_memory_stats *stats);
+TRISTAR_API tristar_status tristar_memory(tristar_t *ts, tristar_memory_stats *stats);
 
 /* ---- Calibration ------------------------------------------------------------------------------------- */
 
@@ -203,8 +219,9 @@ typedef struct tristar_calibration {
 } tristar_calibration;
 
 /* Measures this machine, writes the file, and uses the figures for plans that are made from now on. *out, if
- * not NULL, gets them. Takes about a second and 256 MB, and all cores: other work spoils the figures, and so
- * do StarPU's polling workers if they run already, so it is best called before anything else. With
+ * not NULL, gets them. Takes one to five seconds, 256 MB, and all cores: other work spoils the figures, and
+ * so do StarPU's polling workers if they run already, so it is best called before anything else. It measures
+ * again if measurements differ or other processes use the cores, and warns the log if that did not help. With
  * calibration "off" nothing is written. Errors: UNSUPPORTED (a context without StarPU, or a call from inside
  * a StarPU task), IO (the message names the path; the context keeps its figures), MEMORY, RUNTIME, NO_WORKER.
  */
@@ -231,7 +248,8 @@ typedef enum tristar_format {
 } tristar_format;
 
 /* What the stored entries stand for. For all but GENERAL each off-diagonal pair is stored once, in either
- * triangle: an entry (i,j) also stands for (j,i). */
+ * triangle: an entry (i,j) also stands for (j,i). Where both are stored the matrix is refused (FORMAT), as it
+ * is not known whether their sum is meant. */
 typedef enum tristar_symmetry {
   TRISTAR_GENERAL,        /* all entries are stored */
   TRISTAR_SYMMETRIC,      /* a_ji =  a_ij */
@@ -241,7 +259,7 @@ typedef enum tristar_symmetry {
 
 /* A sparse matrix in arrays of the caller, which the library only reads.
  * The entries of column j (CSC) or row j (CSR) are ptr[j]-base .. ptr[j+1]-base-1 of index and values.
- * Any order inside a column; duplicates are summed. */
+ * Any order inside a column; duplicates are summed, in their order, before anything looks at the values. */
 typedef struct tristar_view {
   tristar_format format;     /* by columns or by rows */
   tristar_symmetry symmetry; /* what the entries stand for */
@@ -258,17 +276,19 @@ typedef struct tristar_view {
 /* A matrix that the library owns: from a file or a generator. */
 typedef struct tristar_matrix_s tristar_matrix_t;
 
-/* Reads a Matrix Market coordinate file (real, integer, pattern, complex; general, symmetric, skew-symmetric,
- * hermitian) or a Harwell-Boeing / Rutherford-Boeing file (assembled; R, C, I or P; U, S, Z, H or R), plain
- * or gzip-compressed. The kind is told from the content. Duplicates are summed, symmetric kinds keep their
- * one triangle. A pattern file has no values. "gen:KIND:K" as path generates instead
- * (tristar_matrix_generate). Errors: IO, FORMAT (message: file:line: cause), TOO_LARGE, NOT_FINITE, MEMORY.
- */
+/* Reads a Matrix Market file (coordinate or array; real, integer, pattern, complex; general, symmetric,
+ * skew-symmetric, hermitian) or a Harwell-Boeing / Rutherford-Boeing file (assembled; R, C, I or P; U, S, Z,
+ * H or R), plain or gzip-compressed; "-" as path: from standard input. The kind of file is found from its
+ * content. Entries of one place are summed. A file of a symmetric kind stores one triangle, either of them;
+ * if it has both (i, j) and (j, i), that is an error. Of an array file the nonzero values and the diagonal
+ * are kept. A pattern file has no values. "gen:KIND:K" as path generates instead (tristar_matrix_generate).
+ * Errors: IO, FORMAT (message: file:line: cause), TOO_LARGE, NOT_FINITE, MEMORY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_read(tristar_t *ts, const char *path,
                                                                tristar_matrix_t **matrix);
 
 /* Writes a Matrix Market coordinate file that tristar_matrix_read reads back to the same bits;
- * gzip-compressed if path ends in ".gz". comment (may be NULL) becomes the comment lines of the header. */
+ * gzip-compressed if path ends in ".gz"; "-": to standard output. comment (may be NULL) becomes the comment
+ * lines of the header. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_write(tristar_t *ts, const char *path,
                                                                 const tristar_view *view,
                                                                 const char *comment);
@@ -283,7 +303,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_laplacian(tristar_t *t
 
 /* The arrays of the matrix; they live until the matrix is destroyed. CSC, base 0, 64-bit ptr, 32-bit index,
  * rows ascending inside a column, no duplicates. */
-TRISTAR_API void tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view);
+TRISTAR_API tristar_status tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view);
 
 /* Frees the matrix and sets *matrix to NULL. Accepts NULL. */
 TRISTAR_API void tristar_matrix_destroy(tristar_matrix_t **matrix);
@@ -299,10 +319,12 @@ typedef struct tristar_dense {
   void *values;          /* rows * cols; owned, freed by tristar_dense_destroy */
 } tristar_dense;
 
-/* Reads a Matrix Market array or coordinate file (plain or .gz) as a dense matrix. */
+/* Reads a Matrix Market array or coordinate file, or plain text, as a dense matrix; compressed or not; "-":
+ * from standard input. In plain text each line is a row, its numbers separated by blanks; # and % begin
+ * comments, but % is not the first character of the file. Errors: as tristar_matrix_read. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_read(tristar_t *ts, const char *path,
                                                               tristar_dense *dense);
-/* Writes a Matrix Market array file (.gz compresses). */
+/* Writes a Matrix Market array file (.gz compresses); "-": to standard output. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_write(tristar_t *ts, const char *path,
                                                                const tristar_dense *dense,
                                                                const char *comment);
@@ -316,7 +338,9 @@ typedef struct tristar_analysis_s tristar_analysis_t;
 
 /* The factorization. */
 typedef enum tristar_method {
-  TRISTAR_METHOD_AUTO, /* symmetric or Hermitian values: LLT with a positive diagonal, else LDLT; else LU */
+  TRISTAR_METHOD_AUTO, /* symmetric or Hermitian values: LLT with a positive diagonal, else LDLT; else LU. A
+                          GENERAL matrix counts as symmetric if mirror images differ by rounding errors only
+                        */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H */
   TRISTAR_METHOD_LU,   /* A = L U on the pattern of A + A^T */
   TRISTAR_METHOD_LDLT  /* A = L D L^T (real and complex symmetric), L D L^H (Hermitian); pivots of order 1 and
@@ -325,7 +349,8 @@ typedef enum tristar_method {
 
 /* The order of elimination. */
 typedef enum tristar_ordering {
-  TRISTAR_ORDERING_METIS,   /* nested dissection, METIS_NodeND */
+  TRISTAR_ORDERING_METIS,   /* nested dissection, METIS_NodeND, of each connected component; of those with up
+                               to 64 rows minimum degree */
   TRISTAR_ORDERING_NATURAL, /* as given (then postordered) */
   TRISTAR_ORDERING_USER     /* options.permutation */
 } tristar_ordering;
@@ -358,12 +383,23 @@ typedef enum tristar_merge {
                                 LDLT may exchange pivots */
 } tristar_merge;
 
+/* What becomes of a matrix that is singular to working precision: one of which cancellation leaves nothing
+ * but rounding errors of a row (at most 4 eps times the largest entry of the column, as scaled), where no
+ * other row is left to pivot with; with L L^T anywhere. Many that are singular leave a little more:
+ * tristar_condition tells them all. */
+typedef enum tristar_singular {
+  TRISTAR_SINGULAR_REFUSE, /* tristar_factor gives SINGULAR and names the row; the default */
+  TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb the pivot and count it: for inverse iteration with a shift,
+                              and for consistent systems, such as Neumann problems */
+} tristar_singular;
+
 /* What tristar_analyze needs to know. Fill it with tristar_analysis_options_init first. */
 typedef struct tristar_analysis_options {
   tristar_method method;     /* the factorization */
   tristar_ordering ordering; /* the order of elimination */
   const int64_t
-      *permutation; /* ORDERING_USER: permutation[k] is the row eliminated as k-th (base 0); n entries */
+      *permutation; /* ORDERING_USER: permutation[k] is the row eliminated as k-th (base 0); n entries. With
+                       METHOD_LDLT and a matching, the rows of a pair both go where the first of them is */
   int leaf_parts;   /* METIS: 0 or 1: plain; 2, 4, 8, ...: top separator tree with that many leaves */
   int seed;         /* of METIS */
   tristar_matching matching; /* needs values in the view */
@@ -372,9 +408,12 @@ typedef struct tristar_analysis_options {
   tristar_inverse
       inverse;         /* of tristar_factor and tristar_refactor; imported factors have INVERSE_DIAGONAL */
   tristar_merge merge; /* which supernodes are merged */
+  tristar_singular
+      singular; /* of tristar_factor and tristar_refactor. Single factors of a double matrix perturb */
 } tristar_analysis_options;
 
-/* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, seed 1, all else 0. */
+/* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE, seed 1, all
+ * else 0. */
 TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options);
 
 /* Orders the matrix, finds its supernodes, prepares the factorization. Reads the pattern of view; reads
@@ -388,8 +427,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const 
 
 /* Figures of an analysis. */
 typedef struct tristar_analysis_stats {
-  int64_t n;   /* order of the matrix */
-  int64_t nnz; /* of the matrix in full: both triangles of symmetric storage, without duplicates' merging */
+  int64_t n;             /* order of the matrix */
+  int64_t nnz;           /* of the matrix in full: both triangles of symmetric storage, duplicates merged */
   int symmetric_pattern; /* 1: the pattern is symmetric */
   tristar_method method; /* LLT, LDLT or LU: what METHOD_AUTO has become */
   int matched;       /* 1: a matching permuted the rows (LU) or paired pivots (LDLT), and gave the scaling */
@@ -405,8 +444,8 @@ typedef struct tristar_analysis_stats {
   double analyze_seconds;          /* of tristar_analyze */
 } tristar_analysis_stats;
 /* Tells the figures of an analysis. */
-TRISTAR_API void tristar_analysis_get_stats(const tristar_analysis_t *analysis,
-                                            tristar_analysis_stats *stats);
+TRISTAR_API tristar_status tristar_analysis_get_stats(const tristar_analysis_t *analysis,
+                                                      tristar_analysis_stats *stats);
 
 /* The assembly tree of supernodes, as arrays that live as long as the analysis (for pictures and reports). */
 typedef struct tristar_tree_view {
@@ -416,7 +455,8 @@ typedef struct tristar_tree_view {
   const int64_t *rows;         /* supernodes + 1: rows[s+1] - rows[s] off-diagonal rows of supernode s */
 } tristar_tree_view;
 /* Gives the assembly tree; the arrays are borrowed from the analysis. */
-TRISTAR_API void tristar_analysis_get_tree(const tristar_analysis_t *analysis, tristar_tree_view *tree);
+TRISTAR_API tristar_status tristar_analysis_get_tree(const tristar_analysis_t *analysis,
+                                                     tristar_tree_view *tree);
 
 /* Frees the analysis and sets *analysis to NULL; its factors go on. Accepts NULL. */
 TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
@@ -427,33 +467,48 @@ TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
 typedef struct tristar_factor_s tristar_factor_t;
 
 /* Factors the matrix whose pattern was analyzed. values: as many and in the same order as in the view of
- * tristar_analyze; they are copied (refinement needs them). Tiny pivots are perturbed and counted (LU).
- * Errors: NOT_FINITE, NOT_POSITIVE_DEFINITE (METHOD_LLT; the message names the row), SINGULAR, MEMORY,
- * RUNTIME. */
+ * tristar_analyze; they are copied (refinement needs them). LU and LDLT perturb tiny pivots and count them; a
+ * matrix that is singular to working precision is refused (tristar_singular). Every set of values is compared
+ * with what the method of the analysis assumes: L L^T and L D L^T need the values of a GENERAL matrix to be
+ * symmetric, or Hermitian as those of the analysis were. Where they are not, METHOD_AUTO analyzes anew for
+ * the method that they call for, as it goes on with L D L^T after a pivot that is not positive; a method that
+ * was asked for gives ARGUMENT. Errors: ARGUMENT, NOT_FINITE, NOT_POSITIVE_DEFINITE (METHOD_LLT; the message
+ * names the row), SINGULAR, MEMORY, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
 /* New values, same pattern. Plans of this factor solve with the new values from their next solve on. Not to
  * be called while a solve with this factor runs or is in flight. After a failure the factor holds no values;
- * solves give ERR_STALE until a later refactor succeeds. */
+ * solves give ERR_STALE until a later refactor succeeds. The method stays, as plans rely on it: what
+ * METHOD_AUTO would do in tristar_factor is an error here, ARGUMENT (values that are not symmetric) or
+ * NOT_POSITIVE_DEFINITE, whose message says so. Errors: as tristar_factor. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Figures of a factor. */
 typedef struct tristar_factor_stats {
   int64_t perturbed_pivots; /* pivots too small to divide by, replaced by larger ones */
-  int64_t nnz_factor;       /* exact entries: L (LLT, LDLT), L + U without the unit diagonal (LU) */
-  int64_t stored_factor;    /* entries stored */
-  size_t factor_bytes;      /* of the factors as stored */
-  size_t peak_bytes;        /* largest memory of the factorization, the factors included */
-  double factor_seconds;    /* of the latest factorization, or import */
+  /* The smallest and the largest pivot in absolute value, of the scaled matrix and before any was perturbed:
+   * entries of D, of the diagonal of U (LU), or squares of those of L (LLT); of a pivot of order 2 the square
+   * root of its determinant. Where they are far apart, ask tristar_condition. 0: imported. */
+  double smallest_pivot;
+  double largest_pivot;  /* see smallest_pivot */
+  int64_t nnz_factor;    /* exact entries: L (LLT, LDLT), L + U without the unit diagonal (LU) */
+  int64_t stored_factor; /* entries stored */
+  size_t factor_bytes;   /* of the factors as stored */
+  size_t peak_bytes;     /* largest memory of the factorization, the factors included; as counted by
+                            tristar_memory */
+  double factor_seconds; /* of the latest factorization, or import, without start_seconds */
+  double start_seconds;  /* that StarPU took to start, if that call was the first of its context to need it */
 } tristar_factor_stats;
 /* Tells the figures of a factor. */
-TRISTAR_API void tristar_factor_get_stats(const tristar_factor_t *factor, tristar_factor_stats *stats);
+TRISTAR_API tristar_status tristar_factor_get_stats(const tristar_factor_t *factor,
+                                                    tristar_factor_stats *stats);
 
 /* Where A went: row_scale[r] A(r, c) column_scale[c] = (L D U)(k, l) with r = row_order[k], c =
  * column_order[l]. Each array has n entries or is NULL. For imported factors this is what was given. */
-TRISTAR_API void tristar_factor_get_order(const tristar_factor_t *factor, int64_t *row_order,
-                                          int64_t *column_order, double *row_scale, double *column_scale);
+TRISTAR_API tristar_status tristar_factor_get_order(const tristar_factor_t *factor, int64_t *row_order,
+                                                    int64_t *column_order, double *row_scale,
+                                                    double *column_scale);
 
 /* The analysis that the factor was made with, borrowed: it lives as long as the factor. Not the one given to
  * tristar_factor if METHOD_AUTO went on from Cholesky to L D L^T. */
@@ -471,8 +526,8 @@ typedef enum tristar_triangle_format {
   TRISTAR_TRIANGLE_SUPERNODES /* dense blocks of columns that share their rows */
 } tristar_triangle_format;
 
-/* A triangular matrix of order n in arrays of the caller, which are only read; numbers count from 0. Whether
- * it is a lower or an upper one is told by its place in tristar_factors; an entry in the other triangle is an
+/* A triangular matrix of order n in arrays of the caller, which are only read; numbers count from 0. Its
+ * place in tristar_factors says whether it is a lower or an upper one; an entry in the other triangle is an
  * error.
  *
  * COLUMNS, ROWS: line j has the entries ptr[j] .. end[j] - 1 of index and values, in any order; values summed
@@ -745,22 +800,34 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_test(tristar_request_t *reque
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_wait(tristar_request_t **request,
                                                         tristar_solve_result *result);
 
+/* The backward error of one right-hand side on its way. A correction that makes it no smaller is given up,
+ * and not counted in later points. */
+typedef struct tristar_refine_point {
+  int64_t column;        /* the right-hand side */
+  int steps;             /* corrections made for it so far; 0, without iterations: the first solve */
+  int iterations;        /* of FGMRES so far */
+  double backward_error; /* of x after them */
+} tristar_refine_point;
+
 /* How tristar_solve_refined is to refine. Fill it with tristar_refine_options_init first. */
 typedef struct tristar_refine_options {
   int max_steps;      /* at most this many corrections per right-hand side */
   double tolerance;   /* stop at this componentwise backward error; 0: 4 units of roundoff */
   int max_iterations; /* of FGMRES, preconditioned by the factors, where corrections stagnate above 100 units
                          of roundoff; 0: none */
-  int forward_error;  /* 1: bound the forward error too; costs solves, see below */
+  int forward_error;  /* 1: compute a bound of the forward error too; costs solves, see below */
+  tristar_refine_point *history; /* gets the backward error after each correction and each iteration of
+                                    FGMRES, for which x is formed each time; NULL: none */
+  int64_t history_most;          /* entries of history */
 } tristar_refine_options;
-/* 5 steps, tolerance 0, 30 iterations, no bound of the forward error. */
+/* 5 steps, tolerance 0, 30 iterations, no bound of the forward error, no history. */
 TRISTAR_API void tristar_refine_options_init(tristar_refine_options *options);
 
 /* Why refinement ended. */
 typedef enum tristar_stop {
   TRISTAR_STOP_CONVERGED, /* the backward error is within the tolerance */
   TRISTAR_STOP_LIMIT,     /* after max_steps or max_iterations, before that */
-  TRISTAR_STOP_STAGNATED  /* the backward error no longer fell, or is not finite */
+  TRISTAR_STOP_STAGNATED  /* the backward error no longer fell */
 } tristar_stop;
 
 /* What refinement has reached. */
@@ -771,26 +838,33 @@ typedef struct tristar_refine_result {
   int iterations;                /* of FGMRES (largest over the right-hand sides) */
   tristar_stop stop;             /* why refinement ended (the last in the list, over the right-hand sides) */
   double forward_error;          /* bound, the largest over the right-hand sides; 0: not asked for */
+  int64_t history_count;         /* points of the history, of which the first history_most are written */
 } tristar_refine_result;
 
 /* tristar_solve followed by iterative refinement in the precision of the factors (Arioli, Demmel, Duff 1989;
  * Higham 2002, chapter 12); stops when the error no longer falls by a tenth and keeps the best x. Where this
  * is too early, FGMRES (Saad 1993) with the factors as preconditioner goes on; so pivots that were perturbed,
- * or single factors, need not spoil the result. x must not overlap b. max_steps = 0 only measures the
- * backward error. options may be NULL. The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i (Arioli,
- * Demmel, Duff): a row whose denominator is nothing but rounding errors (below min(1000 n eps, 1e-3) times
- * ((|A| e)_i max|x| + |b|_i)) has (|A| |x|)_i + (|A| e)_i max|x| instead.
+ * or single factors, need not spoil the result. x must not overlap b, which is found out before x is touched.
+ * max_steps = 0 only measures the backward error. options may be NULL. The backward error is max_i |b - A
+ * x|_i /
+ * (|A| |x| + |b|)_i (Arioli, Demmel, Duff): a row whose denominator is nothing but rounding errors (below
+ * min(1000 n eps, 1e-3) times ((|A| g)_i max_j(|x_j| / g_j) + |b|_i)) has (|A| |x|)_i + (|A| g)_i max_j(|x_j|
+ * / g_j) instead, where g is the scaling of the columns (tristar_factor_get_order), ones if there is none.
  *
- * The forward error of x is max_i |x - A^-1 b|_i / max_i |x|_i. options->forward_error = 1 bounds it as
- * LAPACK's xGERFS does, by || |A^-1| (|r| + k eps (|A| |x| + |b|)) || / ||x||: maximum norms, r = b - A x,
- * k_i the entries in row i plus one, eps two units of roundoff. 1 or more: no digit of x is certain;
- * infinite: no bound was found. The norm is estimated (Higham and Tisseur 2000) and so can be too small,
- * seldom by more than a factor 3, which the bound usually has to spare. Cost: 4 to 10 solves, mostly 5, with
- * up to 16 right-hand sides at a time. If the factors are single, if pivots were perturbed, or if the initial
- * backward error is above 200 units of roundoff, these solves are refined as x was, one right-hand side at a
- * time: such factors alone know too little of the small singular values.
+ * The forward error of x is max_i |x - A^-1 b|_i / max_i |x|_i. options->forward_error = 1 estimates a bound
+ * of it as LAPACK's xGERFS does, || |A^-1| (|r| + k eps (|A| |x| + |b|)) || / ||x||: maximum norms, r = b - A
+ * x, k_i the entries in row i plus one, eps two units of roundoff. 1 or more: no digit of x is certain. It is
+ * an estimate, no proof: the norm is found by a few solves (Higham and Tisseur 2000) and can be too small,
+ * seldom by more than a factor 3, which the bound usually has to spare. Infinite: the condition of the matrix
+ * is within ten eps of singular (tristar_condition), so that no estimate means anything, or a solve found no
+ * accurate solution. Cost: 4 to 10 solves, mostly 5, with up to 16 right-hand sides at a time, and as many
+ * with one for the condition. If the factors are single, if pivots were perturbed, or if the initial backward
+ * error is above 200 units of roundoff, these solves are refined as x was, one right-hand side at a time:
+ * such factors alone know too little of the small singular values.
  *
- * Errors: those of tristar_solve, and UNSUPPORTED: the factor was imported without its matrix.
+ * Errors: those of tristar_solve; UNSUPPORTED: the factor was imported without its matrix; NOT_FINITE:
+ * numbers of a right-hand side, of its solution or of their product are not finite: the message names the row
+ * and the column, x has what came out; the other columns are refined, and *result is of them.
  */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,
                                                                  int64_t nrhs, const void *b, int64_t ldb,
@@ -807,8 +881,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
                                                             double *backward_error);
 
 /* Estimate of 1 / (|A| |A^-1|) in the 1-norm, A as scaled for the factorization (Hager 1984, Higham 1988): 4
- * to 10 solves, mostly 5. A value below the unit roundoff means: singular to working precision. Errors: those
- * of tristar_solve, and UNSUPPORTED: the factor was imported without its matrix. */
+ * to 10 solves, mostly 5, which are refined if the factors are single or pivots were perturbed. A value below
+ * the unit roundoff means: singular to working precision; 0: not even refined solves were accurate. Errors:
+ * those of tristar_solve, and UNSUPPORTED: the factor was imported without its matrix. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 /* Figures of a plan. */
@@ -831,15 +906,16 @@ typedef struct tristar_plan_stats {
   size_t workspace_bytes; /* of the workspace of a solve */
   size_t variant_bytes; /* KERNEL_SPMV: of its matrices, besides the factor; those of op(A) are made at first
                            use */
-  double predicted_seconds;  /* of a solve with one right-hand side whose factor comes from memory: the larger
-                                of all of it at the rate of all workers and the heaviest path at that of one,
-                                and the cost of the tasks; by the calibration */
-  double plan_seconds;       /* of tristar_plan */
+  double predicted_seconds; /* of a solve with one right-hand side whose factor comes from memory: the larger
+                               of all of it at the rate of all workers and the heaviest path at that of one,
+                               and the cost of the tasks; by the calibration */
+  double plan_seconds;      /* of tristar_plan, without start_seconds */
+  double start_seconds; /* that StarPU took to start, if that call was the first of its context to need it */
   double last_solve_seconds; /* of the latest solve to end; of a request: until test or wait saw its end */
   int64_t solves;            /* with this plan so far */
 } tristar_plan_stats;
 /* Tells the figures of a plan. */
-TRISTAR_API void tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);
+TRISTAR_API tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);
 
 /* A figure of every worker, or of every process: its sum, and its smallest, mean and largest value. */
 typedef struct tristar_range {
@@ -859,10 +935,10 @@ typedef struct tristar_solve_stats {
   tristar_range idle_seconds;    /* the rest of solve_seconds, in which it may have run tasks of others */
 } tristar_solve_stats;
 /* Tells the figures of the latest solve of a plan to end. */
-TRISTAR_API void tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats);
+TRISTAR_API tristar_status tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats);
 /* Of one worker in that solve, counted from 0; 0 and 0 where it had none of that number. */
-TRISTAR_API void tristar_worker_seconds(const tristar_plan_t *plan, int worker, double *compute,
-                                        double *idle);
+TRISTAR_API tristar_status tristar_worker_seconds(const tristar_plan_t *plan, int worker, double *compute,
+                                                  double *idle);
 
 /* Figures of tristar_profile. */
 typedef struct tristar_profile_result {
@@ -917,8 +993,9 @@ typedef struct tristar_trace_item {
   int64_t steps;          /* of a task: that many follow each other; of a step: 1 */
   int64_t first_before, befores; /* waits for items before[first_before ..] of the same list */
   int critical;                  /* it is on the longest chain of measured durations */
-  int binding; /* of a task: it bound the time. The last task to end did, and so did, of each that did, what
-                  ended last of those that it waits for and the task before it on its worker */
+  int binding; /* of a task: had it taken longer, so would have the whole. That holds for the last task to end
+                  and, for each such task, for the one that ended last of those that it waited for and of the
+                  task before it on its worker */
 } tristar_trace_item;
 
 /* An item waits for items with lower numbers only. */
@@ -951,7 +1028,7 @@ TRISTAR_API void tristar_trace_destroy(tristar_trace_t **trace);
 /* Which chunk each supernode's first panel lies in: supernodes entries, borrowed from the plan. */
 TRISTAR_API const int32_t *tristar_plan_chunk_of_supernode(const tristar_plan_t *plan);
 
-/* Writes the DAG (chunks, slices, edges) in Graphviz DOT form. */
+/* Writes the DAG (chunks, slices, edges) in Graphviz DOT form; "-" as path: to standard output. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_write_dot(const tristar_plan_t *plan,
                                                                   const char *path);
 

@@ -39,7 +39,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_share_cores(MPI_Comm comm
  * of 16 MB. *matrix: on rank 0 the matrix, in double precision; NULL on all others. For new values gather
  * again: the same pattern gives the same arrays, so the values are those that tristar_refactor wants. Errors:
  * ARGUMENT (NULL; sizes, symmetries or kinds of values differ between ranks), RECTANGULAR (the blocks do not
- * add up to n rows), FORMAT, NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME. */
+ * add up to n rows), FORMAT (among others: (i,j) and (j,i) are both stored, on whatever ranks, though
+ * symmetry is not GENERAL), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_gather(tristar_t *ts, MPI_Comm comm,
                                                                  const tristar_view *rows,
                                                                  tristar_matrix_t **matrix);
@@ -68,16 +69,18 @@ TRISTAR_API void tristar_distributed_options_init(tristar_distributed_options *o
 /* Collective. Spreads a factor that rank 0 has (factor; NULL on all others) over the ranks of comm, which are
  * as many as the layout has. Values travel panel by panel; no other rank ever holds more than its share. The
  * factor stays the caller's, and may be destroyed afterwards. options may be NULL; all ranks pass the same
- * ones. Errors: ARGUMENT (layout and communicator do not match, pz, no factor on rank 0), STALE, UNSUPPORTED
- * (INVERSE_OFF; a triangular matrix alone; L and U of different structure; the thread level of MPI), MEMORY,
- * NO_WORKER, RUNTIME. */
+ * ones, and where TRISTAR_TRANSPORT chooses the transport it says the same to all: whatever differs between
+ * ranks is an error on all of them. Errors: ARGUMENT (that; layout and communicator do not match, pz, no
+ * factor on rank 0), STALE, UNSUPPORTED (INVERSE_OFF; a triangular matrix alone; L and U of different
+ * structure; the thread level of MPI), MEMORY, NO_WORKER, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm,
                                                               tristar_factor_t *factor,
                                                               const tristar_distributed_options *options,
                                                               tristar_distributed_t **out);
 
 /* Collective. Takes over the values of a factor of the same analysis, such as after tristar_refactor. Errors:
- * ARGUMENT (no factor on rank 0, or one of another structure), STALE, MEMORY, RUNTIME. */
+ * ARGUMENT (no factor on rank 0; one of another structure, permutation, method, type or treatment of diagonal
+ * blocks, which the message names), STALE, MEMORY, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_update(tristar_distributed_t *distributed,
                                                                       tristar_factor_t *factor);
 
@@ -104,7 +107,8 @@ typedef struct tristar_distributed_stats {
   int rank, workers;               /* its number, and its CPU workers */
   int64_t chunks, tasks;           /* tasks: steps of a solve */
   double factor_bytes;             /* held here */
-  double distribute_seconds;       /* of tristar_distribute */
+  double distribute_seconds;       /* of tristar_distribute, without start_seconds */
+  double start_seconds;            /* that StarPU took to start, if tristar_distribute started it */
   double solve_seconds;            /* from b to x, with the following two */
   double redistribute_seconds;     /* rows of b and x from and to the ranks that own them */
   double sweep_seconds;            /* both sweeps */
@@ -116,9 +120,9 @@ typedef struct tristar_distributed_stats {
   tristar_message_count grids;     /* between grids */
 } tristar_distributed_stats;
 
-/* Tells the figures of this rank. Not collective. */
-TRISTAR_API void tristar_distributed_get_stats(const tristar_distributed_t *distributed,
-                                               tristar_distributed_stats *stats);
+/* Tells the figures of this rank. Not collective. Errors: ARGUMENT (NULL). */
+TRISTAR_API tristar_status tristar_distributed_get_stats(const tristar_distributed_t *distributed,
+                                                         tristar_distributed_stats *stats);
 /* Collective. all: as many as there are ranks, written on rank 0; not read elsewhere. Errors: RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_gather_stats(const tristar_distributed_t *distributed, tristar_distributed_stats *all);

@@ -53,8 +53,8 @@ typedef struct tristar_insert_options {
 TRISTAR_API void tristar_insert_options_init(tristar_insert_options *options);
 
 /* X = op(A)^-1 B as a part of the program's graph of tasks, see above. Starts StarPU, or finds it running, if
- * the plan does not use it; such a plan's solve is one task. A solve that fails later tells it to `end`, to
- * the log and to tristar_plan_wait; x then holds anything, and the tasks that wait for it run. Errors:
+ * the plan does not use it; such a plan's solve is one task. A failure later on is reported to `end`, to
+ * the log and by tristar_plan_wait; x then holds anything, and the tasks that wait for it run. Errors:
  * ARGUMENT (a handle that is none of the above, wrong numbers of rows or right-hand sides, wrong size of
  * elements), BUSY, UNSUPPORTED (a context without StarPU), MEMORY, STALE, NO_WORKER, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_insert(tristar_plan_t *plan, tristar_op op,

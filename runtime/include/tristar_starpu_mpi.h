@@ -26,8 +26,8 @@ extern "C" {
  * blocks (as in tristar_starpu.h) whose rows follow each other from row 0 and whose columns are the
  * right-hand sides. The owners of the pieces ascend, and those of x are those of b: each rank has one block
  * of rows, or none. b may be x. StarPU-MPI's copies of x on other ranks are flushed. The arrays of handles
- * may be freed at once. A failure on any rank is told on all of them by tristar_distributed_wait, and also by
- * this call where it is found here; x is then undefined, and tasks that wait for it run. Errors: ARGUMENT
+ * may be freed at once. A failure on any rank is reported on all of them by tristar_distributed_wait, and by
+ * this call if it is found during it; x is then undefined, and tasks that wait for it run. Errors: ARGUMENT
  * (handles as above; a handle without an owner), UNSUPPORTED (MPI without MPI_THREAD_MULTIPLE, StarPU does
  * not run, a call from inside a task), MEMORY, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_insert(tristar_distributed_t *distributed,

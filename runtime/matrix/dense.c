@@ -1,8 +1,11 @@
-/* Dense matrices in column-major order: Matrix Market array files read and written, coordinate files read.
+/* Dense matrices in column-major order: Matrix Market array files read and written, coordinate files and
+ * plain text read.
  *
  * A file of a symmetric kind stores the lower triangle column by column (without the diagonal if
  * skew-symmetric); the dense matrix is full. The scalar read is DOUBLE, or COMPLEX_DOUBLE for complex files.
  */
+#include "runtime/matrix/dense.h"
+
 #include <math.h>
 
 #include "runtime/context.h"
@@ -30,14 +33,10 @@ static tristar_status count_doubles(tsi_env *env, const tsi_market_header *heade
   tsi_count bytes;
   if (!tsi_count_mul((tsi_count)header->rows * header->cols, width, doubles) ||
       !tsi_count_mul(*doubles, (tsi_count)sizeof(double), &bytes))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a dense matrix of %d x %d", (int)header->rows, (int)header->cols);
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a dense matrix of %d x %d is too large: at most %zu bytes",
+             (int)header->rows, (int)header->cols, (size_t)PTRDIFF_MAX);
 out:
   return status;
-}
-
-/* The first row that an array file stores of column j. */
-static tsi_index first_row(tristar_symmetry symmetry, tsi_index j) {
-  return symmetry == TRISTAR_GENERAL ? 0 : symmetry == TRISTAR_SKEW_SYMMETRIC ? j + 1 : j;
 }
 
 /* The values of an array file as they come; memory grows with them. */
@@ -45,27 +44,17 @@ static tristar_status read_values(tsi_lines *lines, const tsi_market_header *hea
                                   double **values) {
   tristar_status status = TRISTAR_OK;
   tsi_count capacity = 0;
-  char *text;
-  tsi_index j = 0, i = first_row(header->symmetry, 0); /* the place of value k */
+  tsi_market_array array;
+  tsi_index i = 0, j = 0;
+  tsi_market_array_begin(&array, lines, header);
   for (tsi_count k = 0; k < header->entries; k++) {
     double value[2];
-    TSI_TRY(tsi_market_next(lines, &text));
-    if (text == NULL)
-      TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
-               "%s: the file ends after %lld of the %lld values that line %lld announces",
-               tsi_lines_where(lines), (long long)k, (long long)header->entries,
-               (long long)header->size_line);
+    TSI_TRY(tsi_market_array_next(&array, &i, &j, value));
     if (k == capacity) {
       capacity = tsi_next_capacity(capacity, header->entries);
       TSI_TRY(tsi_grow(lines->env, (void **)values, sizeof(double) * (size_t)width, k, capacity));
     }
-    const char *cursor = text;
-    TSI_TRY(tsi_market_value(lines, header->field, text, &cursor, value));
-    if (i == j && header->symmetry == TRISTAR_HERMITIAN && value[1] != 0)
-      TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: imaginary diagonal of a hermitian matrix: %g",
-               tsi_lines_where(lines), value[1]);
     for (int c = 0; c < width; c++) (*values)[k * width + c] = value[c];
-    if (++i == header->rows) i = first_row(header->symmetry, ++j);
   }
   TSI_TRY(tsi_market_end(lines, header));
 out:
@@ -84,7 +73,7 @@ static tristar_status read_array(tsi_lines *lines, const tsi_market_header *head
   TSI_TRY(TSI_ALLOC_ZERO(lines->env, *full, doubles));
   const double *value = values;
   for (tsi_index j = 0; j < header->cols && header->entries > 0; j++)
-    for (tsi_index i = first_row(header->symmetry, j); i < header->rows; i++) {
+    for (tsi_index i = tsi_market_first_row(header->symmetry, j); i < header->rows; i++) {
       put(*full, width, header->rows, header->symmetry, i, j, value);
       value += width;
     }
@@ -109,7 +98,8 @@ out:
   return status;
 }
 
-static tristar_status read_dense(tsi_lines *lines, tristar_dense *dense) {
+/* The first line tells: "%..." is Matrix Market; all else must turn out to be numbers. */
+static tristar_status read_dense(tsi_lines *lines, bool complex_text, tristar_dense *dense) {
   tristar_status status = TRISTAR_OK;
   tsi_market_header header;
   double *full = NULL;
@@ -117,6 +107,7 @@ static tristar_status read_dense(tsi_lines *lines, tristar_dense *dense) {
   char *text;
   TSI_TRY(tsi_lines_next(lines, &text));
   if (text == NULL) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s:1: the file is empty", lines->path);
+  if (*text != '%') return tsi_dense_read_text(lines, text, complex_text ? 2 : 1, dense);
   TSI_TRY(tsi_market_read_header(lines, text, &header));
   int width = header.field == TSI_FIELD_COMPLEX ? 2 : 1;
   TSI_TRY(count_doubles(lines->env, &header, width, &doubles));
@@ -132,23 +123,28 @@ out:
   return status;
 }
 
-tristar_status tristar_dense_read(tristar_t *ts, const char *path, tristar_dense *dense) {
+tristar_status tsi_dense_read(tsi_env *env, const char *path, bool complex_text, tristar_dense *dense) {
   tristar_status status = TRISTAR_OK;
   tsi_lines lines;
   tsi_locale locale;
-  if (dense != NULL) memset(dense, 0, sizeof *dense);
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
-  tsi_env *env = tsi_context_env(ts);
-  if (path == NULL || dense == NULL)
-    return tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL",
-                    path == NULL ? "path" : "dense");
+  memset(dense, 0, sizeof *dense);
   tsi_locale_enter(&locale);
   TSI_TRY(tsi_lines_open(&lines, env, path));
-  TSI_TRY(read_dense(&lines, dense));
+  TSI_TRY(read_dense(&lines, complex_text, dense));
 out:
   tsi_lines_close(&lines);
   tsi_locale_leave(&locale);
   return status;
+}
+
+tristar_status tristar_dense_read(tristar_t *ts, const char *path, tristar_dense *dense) {
+  if (dense != NULL) memset(dense, 0, sizeof *dense);
+  if (ts == NULL) return TSI_NULL(ts);
+  tsi_env *env = tsi_context_env(ts);
+  if (path == NULL || dense == NULL)
+    return tsi_answer(env, tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL",
+                                    path == NULL ? "path" : "dense"));
+  return tsi_answer(env, tsi_dense_read(env, path, false, dense));
 }
 
 /* Value v of the matrix, real parts and imaginary parts counted alike. */
@@ -166,8 +162,8 @@ static tristar_status check_dense(tsi_env *env, const tristar_dense *dense, int 
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "dense matrix of %lld x %lld, scalar %d", (long long)dense->rows,
              (long long)dense->cols, (int)scalar);
   if (!tsi_count_mul(dense->rows, dense->cols, doubles) || !tsi_count_mul(*doubles, width, doubles))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "dense matrix of %lld x %lld", (long long)dense->rows,
-             (long long)dense->cols);
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a dense matrix of %lld x %lld is too large: at most %lld numbers",
+             (long long)dense->rows, (long long)dense->cols, (long long)INT64_MAX);
   if (*doubles > 0 && dense->values == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   for (tsi_count v = 0; v < *doubles; v++)
     if (!isfinite(double_at(dense, v)))
@@ -203,7 +199,7 @@ out:
 tristar_status tristar_dense_write(tristar_t *ts, const char *path, const tristar_dense *dense,
                                    const char *comment) {
   tristar_status status = TRISTAR_OK;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = tsi_context_env(ts);
   if (path == NULL || dense == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "dense");
@@ -212,7 +208,7 @@ tristar_status tristar_dense_write(tristar_t *ts, const char *path, const trista
   TSI_TRY(check_dense(env, dense, width, &doubles));
   TSI_TRY(write_dense(env, path, dense, width, doubles, comment));
 out:
-  return status;
+  return tsi_answer(env, status);
 }
 
 void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense) {

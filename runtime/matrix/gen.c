@@ -55,7 +55,8 @@ tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, tr
   if (k < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "generator %.40s: size %lld is less than 1", kind, (long long)k);
   if (k > TSI_INDEX_MAX)
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "generator %.40s: size %lld", kind, (long long)k);
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "generator %.40s: size %lld is too large: at most %d", kind,
+             (long long)k, (int)TSI_INDEX_MAX);
   while (i < GENERATORS && strcmp(generators[i].name, kind) != 0) i++;
   if (i == GENERATORS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no generator is named \"%.40s\" (the first of %d is \"%s\")", kind,
@@ -115,8 +116,9 @@ tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tristar_
   tsi_index rows = 0;
   *matrix = NULL;
   if (!tsi_to_index((int64_t)points->points * points->unknowns, &rows))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%d points with %d unknowns each", (int)points->points,
-             points->unknowns);
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE,
+             "%d points with %d unknowns each are too large a matrix: at most %d rows", (int)points->points,
+             points->unknowns, (int)TSI_INDEX_MAX);
   TSI_TRY(TSI_ALLOC(env, list, points->neighbours));
   TSI_TRY(tsi_matrix_create(env, rows, rows, points->symmetric ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
                             TRISTAR_DOUBLE, &m));
@@ -136,8 +138,8 @@ tristar_status tsi_grid_init(tsi_env *env, tsi_grid *grid, int64_t nx, int64_t n
   int64_t n[3] = {nx, ny, nz}, points = 1;
   for (int d = 0; d < 3; d++)
     if (!tsi_to_index(n[d], &grid->n[d]) || !tsi_count_mul(points, n[d], &points) || points > TSI_INDEX_MAX)
-      TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a grid of %lld x %lld x %lld points", (long long)nx,
-               (long long)ny, (long long)nz);
+      TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "a grid of %lld x %lld x %lld points is too large: at most %d",
+               (long long)nx, (long long)ny, (long long)nz, (int)TSI_INDEX_MAX);
   grid->points = (tsi_index)points;
 out:
   return status;

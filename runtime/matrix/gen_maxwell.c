@@ -110,7 +110,8 @@ tristar_status tsi_generate_maxwell3d(tsi_env *env, int64_t k, tristar_matrix_t 
   for (int d = 0; d < 3; d++) {
     TSI_TRY(tsi_grid_init(env, &p.edges[d], k + (d == 0), k + (d == 1), k + (d == 2)));
     if (!tsi_to_index((int64_t)p.first[d] + p.edges[d].points, &p.first[d + 1]))
-      TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld cubes a side", (long long)k + 1);
+      TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld cubes a side are too large a matrix: at most %d rows",
+               (long long)k + 1, (int)TSI_INDEX_MAX);
   }
   points.points = p.first[3];
   TSI_TRY(tsi_points_build(env, &points, matrix));

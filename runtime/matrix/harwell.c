@@ -198,13 +198,18 @@ static tristar_status parse_line3(tsi_lines *lines, const char *text, header *h)
              "%s: type \"%s\" is not that of an assembled matrix ([RICP][USZHR]A): \"%s\"",
              tsi_lines_where(lines), type, tsi_show(show, text));
   for (int c = 0; c < 3; c++) {
+    const int64_t limit = c < 2 ? TSI_INDEX_MAX : TSI_COUNT_MAX;
     tsi_number number = tsi_scan_integer(&cursor, &size[c]);
-    if (number == TSI_NUMBER_LARGE || (number == TSI_NUMBER_OK && c < 2 && size[c] > TSI_INDEX_MAX))
-      TSI_FAIL(lines->env, TRISTAR_ERR_TOO_LARGE, "%s: sizes too large: \"%s\"", tsi_lines_where(lines),
-               tsi_show(show, text));
-    if (number != TSI_NUMBER_OK || size[c] < 0)
+    if ((number != TSI_NUMBER_OK && number != TSI_NUMBER_LARGE) || size[c] < 0)
       TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no numbers of rows, columns and entries: \"%s\"",
                tsi_lines_where(lines), tsi_show(show, text));
+    if (size[c] > limit)
+      TSI_FAIL(lines->env, TRISTAR_ERR_TOO_LARGE, "%s: sizes too large: at most %lld %s, but \"%s\"",
+               tsi_lines_where(lines), (long long)limit,
+               c == 0   ? "rows"
+               : c == 1 ? "columns"
+                        : "entries",
+               tsi_show(show, text));
   }
   if (h->symmetry != TRISTAR_GENERAL && size[0] != size[1])
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: a %s matrix that is not square: \"%s\"",
@@ -268,11 +273,13 @@ out:
   return status;
 }
 
-static tristar_status read_indices(tsi_lines *lines, const header *h, tsi_index **index) {
+/* *before: the number of the line before the first index. */
+static tristar_status read_indices(tsi_lines *lines, const header *h, tsi_index **index, tsi_count *before) {
   tristar_status status = TRISTAR_OK;
   tsi_count capacity = 0;
   section s;
   section_begin(&s, lines, "row indices", h->format[1]);
+  *before = lines->number;
   for (tsi_count k = 0; k < h->entries; k++) {
     int64_t value = 0;
     if (k == capacity) {
@@ -311,6 +318,25 @@ out:
   return status;
 }
 
+/* Refuses a file that stores both triangles: summed, as duplicates are, its entries would be doubled. The
+ * line is that of the row index, `repeat` of which are in each. */
+static tristar_status refuse_pair(tsi_lines *lines, const header *h, const tsi_triplets *triplets,
+                                  tsi_count before) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pair pair;
+  TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
+  if (pair.first >= 0)
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
+             "%s:%lld: entry (%d,%d), and line %lld has (%d,%d): a %s file stores one triangle; leave the "
+             "other out, "
+             "or declare the file unsymmetric",
+             lines->path, (long long)(before + 1 + pair.second / h->format[1].repeat), (int)pair.row + 1,
+             (int)pair.col + 1, (long long)(before + 1 + pair.first / h->format[1].repeat), (int)pair.col + 1,
+             (int)pair.row + 1, tsi_symmetry_name(h->symmetry));
+out:
+  return status;
+}
+
 /* Without right-hand sides, only blank lines may follow the values. */
 static tristar_status read_end(tsi_lines *lines) {
   tristar_status status = TRISTAR_OK;
@@ -332,14 +358,16 @@ tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix) {
   tsi_triplets triplets = {.env = lines->env};
   tsi_count *ptr = NULL;
   tsi_index *index = NULL;
+  tsi_count before = 0;
   *matrix = NULL;
   TSI_TRY(read_header(lines, &h));
   int width = h.field == TSI_FIELD_PATTERN ? 0 : h.field == TSI_FIELD_COMPLEX ? 2 : 1;
   tsi_triplets_init(&triplets, lines->env, h.rows, h.cols, h.symmetry, width, h.entries);
   TSI_TRY(read_pointers(lines, &h, &ptr));
-  TSI_TRY(read_indices(lines, &h, &index));
+  TSI_TRY(read_indices(lines, &h, &index, &before));
   TSI_TRY(read_values(lines, &h, ptr, index, &triplets));
   if (h.rhs_lines == 0) TSI_TRY(read_end(lines));
+  TSI_TRY(refuse_pair(lines, &h, &triplets, before));
   TSI_TRY(tsi_triplets_finish(&triplets, matrix));
 out:
   TSI_FREE(lines->env, ptr);

@@ -9,17 +9,19 @@
 #include <unistd.h>
 
 #define BUFFER_SIZE ((size_t)1 << 18)
-#define PATH_SHOWN 160 /* messages have limited room: of a longer path they show the tail */
+#define PATH_SHOWN 160      /* messages have limited room: of a longer path they show the tail */
+#define MARK "\xEF\xBB\xBF" /* the byte-order mark of UTF-8 */
 
 tristar_status tsi_lines_open(tsi_lines *lines, tsi_env *env, const char *path) {
   tristar_status status = TRISTAR_OK;
   struct stat info;
   int descriptor = -1;
   size_t length = strlen(path);
+  bool standard = strcmp(path, "-") == 0;
   memset(lines, 0, sizeof *lines);
   lines->env = env;
-  lines->path = path + (length > PATH_SHOWN ? length - PATH_SHOWN : 0);
-  descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  lines->path = standard ? "standard input" : path + (length > PATH_SHOWN ? length - PATH_SHOWN : 0);
+  descriptor = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 || fstat(descriptor, &info) != 0)
     TSI_FAIL(env, TRISTAR_ERR_IO, "cannot open %s: %s", lines->path, strerror(errno));
   if (S_ISDIR(info.st_mode)) TSI_FAIL(env, TRISTAR_ERR_IO, "cannot read %s: it is a directory", lines->path);
@@ -78,6 +80,12 @@ out:
   return status;
 }
 
+static void skip_mark(tsi_lines *lines) {
+  const size_t length = strlen(MARK);
+  if (lines->end - lines->begin >= length && memcmp(lines->buffer + lines->begin, MARK, length) == 0)
+    lines->begin += length;
+}
+
 tristar_status tsi_lines_next(tsi_lines *lines, char **text) {
   tristar_status status = TRISTAR_OK;
   size_t searched = 0;
@@ -91,6 +99,7 @@ tristar_status tsi_lines_next(tsi_lines *lines, char **text) {
     searched = held;
     TSI_TRY(fill(lines));
   }
+  if (lines->number == 0) skip_mark(lines);
   if (newline == NULL && lines->begin == lines->end) return TRISTAR_OK;
   char *line = lines->buffer + lines->begin;
   char *stop = newline != NULL ? newline : lines->buffer + lines->end;

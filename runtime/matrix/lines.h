@@ -1,8 +1,9 @@
 /* Lines of a text file, plain or gzip-compressed, with the number of each for messages.
  *
- * Reads   the file, through zlib (which passes plain files through).
+ * Reads   the file, or standard input if the path is "-", through zlib (which passes plain files through).
  * Writes  the text of the current line: it may be changed in place, and is gone with the next one.
  * Invariants
+ *   - a byte-order mark of UTF-8 at the beginning is no part of the first line
  *   - a line has neither '\n' nor a '\r' before it, ends with '\0' and holds no other '\0'
  *   - number is that of the current line, from 1; past the end, that of the last line */
 #ifndef TSI_MATRIX_LINES_H
@@ -17,7 +18,7 @@
 typedef struct tsi_lines {
   tsi_env *env;
   gzFile file;
-  const char *path; /* the caller's, or its tail if it is long */
+  const char *path; /* the caller's, or its tail if it is long; "standard input" */
   char *buffer;     /* bytes begin .. end-1 are read but not yet handed out */
   size_t begin, end;
   bool ended; /* the file has no more bytes than those in the buffer */

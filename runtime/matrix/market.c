@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "runtime/matrix/line_runs.h"
 #include "runtime/matrix/number.h"
 #include "runtime/matrix/triplets.h"
 
@@ -85,13 +86,14 @@ static tristar_status parse_sizes(tsi_lines *lines, const char *text, tsi_market
   int64_t sizes[3] = {0, 0, 0};
   const char *cursor = text;
   for (int s = 0; s < (header->array ? 2 : 3); s++) {
+    const int64_t limit = s < 2 ? TSI_INDEX_MAX : TSI_COUNT_MAX;
     tsi_number number = tsi_scan_integer(&cursor, &sizes[s]);
-    if (number == TSI_NUMBER_LARGE || (number == TSI_NUMBER_OK && s < 2 && sizes[s] > TSI_INDEX_MAX))
-      TSI_FAIL(lines->env, TRISTAR_ERR_TOO_LARGE, "%s: too many %s in \"%s\"", tsi_lines_where(lines),
-               names[s], tsi_show(show, text));
-    if (number != TSI_NUMBER_OK || sizes[s] < 0)
+    if ((number != TSI_NUMBER_OK && number != TSI_NUMBER_LARGE) || sizes[s] < 0)
       TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no number of %s in the size line \"%s\"",
                tsi_lines_where(lines), names[s], tsi_show(show, text));
+    if (sizes[s] > limit)
+      TSI_FAIL(lines->env, TRISTAR_ERR_TOO_LARGE, "%s: too many %s in \"%s\": too large, at most %lld",
+               tsi_lines_where(lines), names[s], tsi_show(show, text), (long long)limit);
   }
   if (*tsi_skip_blanks(cursor) != '\0')
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: more than %d numbers in the size line \"%s\"",
@@ -229,14 +231,34 @@ out:
   return status;
 }
 
+/* Refuses a file that stores both triangles: summed, as duplicates are, its entries would be doubled. */
+static tristar_status refuse_pair(tsi_lines *lines, const tsi_market_header *header,
+                                  const tsi_triplets *triplets, const tsi_line_runs *runs) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pair pair;
+  TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
+  if (pair.first >= 0)
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
+             "%s:%lld: entry (%d,%d), and line %lld has (%d,%d): a %s file stores one triangle; leave the "
+             "other out, "
+             "or declare the file general",
+             lines->path, (long long)tsi_line_runs_find(runs, pair.second), (int)pair.row + 1,
+             (int)pair.col + 1, (long long)tsi_line_runs_find(runs, pair.first), (int)pair.col + 1,
+             (int)pair.row + 1, tsi_symmetry_name(header->symmetry));
+out:
+  return status;
+}
+
 tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_header *header,
                                           tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   int width = header->field == TSI_FIELD_PATTERN ? 0 : header->field == TSI_FIELD_COMPLEX ? 2 : 1;
   tsi_triplets triplets;
+  tsi_line_runs runs;
   bool warned = false;
   char *text;
   *matrix = NULL;
+  tsi_line_runs_init(&runs, lines->env);
   tsi_triplets_init(&triplets, lines->env, header->rows, header->cols, header->symmetry, width,
                     header->entries);
   for (tsi_count k = 0; k < header->entries; k++) {
@@ -247,13 +269,13 @@ tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_hea
                tsi_lines_where(lines), (long long)k, (long long)header->entries,
                (long long)header->size_line);
     TSI_TRY(parse_entry(lines, header, text, &triplets, &warned));
+    if (header->symmetry != TRISTAR_GENERAL) TSI_TRY(tsi_line_runs_note(&runs, k, lines->number));
   }
   TSI_TRY(tsi_market_end(lines, header));
-  if (triplets.symmetry != TRISTAR_GENERAL && triplets.lower && triplets.upper)
-    tsi_log(lines->env, TRISTAR_LOG_WARNING, "%s: entries in both triangles of a %s matrix: pairs are summed",
-            lines->path, tsi_symmetry_name(header->symmetry));
+  TSI_TRY(refuse_pair(lines, header, &triplets, &runs));
   TSI_TRY(tsi_triplets_finish(&triplets, matrix));
 out:
+  tsi_line_runs_free(&runs);
   tsi_triplets_free(&triplets);
   return status;
 }
@@ -267,10 +289,8 @@ static tristar_status read_lines(tsi_lines *lines, tristar_matrix_t **matrix) {
   if (text == NULL) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s:1: the file is empty", lines->path);
   if (*text != '%') return tsi_harwell_read(lines, matrix);
   TSI_TRY(tsi_market_read_header(lines, text, &header));
-  if (header.array)
-    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s:1: a dense (array) file where a sparse matrix is expected",
-             lines->path);
-  TSI_TRY(tsi_market_read_coordinate(lines, &header, matrix));
+  TSI_TRY(header.array ? tsi_market_read_array(lines, &header, matrix)
+                       : tsi_market_read_coordinate(lines, &header, matrix));
 out:
   return status;
 }

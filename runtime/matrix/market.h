@@ -34,6 +34,27 @@ TRISTAR_CHECKED tristar_status tsi_market_value(tsi_lines *lines, tsi_field fiel
 /* Reads what follows the size line of a coordinate file. */
 TRISTAR_CHECKED tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_header *header,
                                                           tristar_matrix_t **matrix);
+/* The first row that an array file stores of column j. */
+static inline tsi_index tsi_market_first_row(tristar_symmetry symmetry, tsi_index j) {
+  return symmetry == TRISTAR_GENERAL ? 0 : symmetry == TRISTAR_SKEW_SYMMETRIC ? j + 1 : j;
+}
+
+/* The values of an array file, one after the other; market_array.c. */
+typedef struct tsi_market_array {
+  tsi_lines *lines;
+  const tsi_market_header *header;
+  tsi_count taken;    /* values read so far, of header->entries */
+  tsi_index row, col; /* of the next value */
+} tsi_market_array;
+
+void tsi_market_array_begin(tsi_market_array *array, tsi_lines *lines, const tsi_market_header *header);
+/* The next value, of which there is one, and where it belongs. value: two doubles. */
+TRISTAR_CHECKED tristar_status tsi_market_array_next(tsi_market_array *array, tsi_index *i, tsi_index *j,
+                                                     double *value);
+/* Reads what follows the size line of an array file. */
+TRISTAR_CHECKED tristar_status tsi_market_read_array(tsi_lines *lines, const tsi_market_header *header,
+                                                     tristar_matrix_t **matrix);
+
 /* Demands that nothing follows the last entry. */
 TRISTAR_CHECKED tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header);
 

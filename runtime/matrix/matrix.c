@@ -46,7 +46,8 @@ tristar_status tsi_matrix_reserve(tristar_matrix_t *matrix, tsi_count entries, b
   tsi_env *env = matrix->env;
   tsi_count doubles;
   if (!tsi_count_mul(entries, tsi_scalar_width(matrix->scalar), &doubles))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld entries", (long long)entries);
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld entries are too large a matrix: at most %lld",
+             (long long)entries, (long long)INT64_MAX / tsi_scalar_width(matrix->scalar));
   TSI_TRY(TSI_ALLOC(env, matrix->index, entries));
   if (!pattern) TSI_TRY(TSI_ALLOC(env, matrix->values, doubles));
 out:
@@ -62,10 +63,10 @@ void tristar_matrix_destroy(tristar_matrix_t **matrix) {
   TSI_FREE(m->env, *matrix);
 }
 
-void tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view) {
-  if (view == NULL) return;
+tristar_status tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view) {
+  if (view == NULL) return TSI_NULL(view);
   memset(view, 0, sizeof *view);
-  if (matrix == NULL) return;
+  if (matrix == NULL) return TSI_NULL(matrix);
   view->format = TRISTAR_CSC;
   view->symmetry = matrix->symmetry;
   view->scalar = matrix->scalar;
@@ -76,6 +77,7 @@ void tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view) {
   view->values = matrix->values;
   view->ptr_bits = 64;
   view->index_bits = 32;
+  return TRISTAR_OK;
 }
 
 /* What is wrong with entry k of column j, or NULL. */
@@ -116,10 +118,8 @@ out:
   return status;
 }
 
-/* The steps that every public function which makes a matrix starts with. */
+/* The steps that every public function which makes a matrix starts with, once it knows ts. */
 static tristar_status begin(tristar_t *ts, const void *input, const char *what, tristar_matrix_t **matrix) {
-  if (matrix != NULL) *matrix = NULL;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
   if (input != NULL && matrix != NULL) return TRISTAR_OK;
   return tsi_fail(tsi_context_env(ts), TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL",
                   input == NULL ? what : "matrix");
@@ -147,7 +147,9 @@ static tristar_status generate_from_path(tsi_env *env, const char *path, tristar
   memcpy(kind, name, (size_t)(colon - name));
   kind[colon - name] = '\0';
   tsi_number number = tsi_scan_integer(&size, &k);
-  if (number == TSI_NUMBER_LARGE) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "size too large in \"%.100s\"", path);
+  if (number == TSI_NUMBER_LARGE)
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "size too large in \"%.100s\": at most %d", path,
+             (int)TSI_INDEX_MAX);
   if (number != TSI_NUMBER_OK || *size != '\0')
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no integer after the second colon of \"%.100s\"", path);
   TSI_TRY(tsi_matrix_generate(env, kind, k, matrix));
@@ -157,41 +159,47 @@ out:
 
 tristar_status tristar_matrix_read(tristar_t *ts, const char *path, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(begin(ts, path, "path", matrix));
+  if (matrix != NULL) *matrix = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = tsi_context_env(ts);
+  TSI_TRY(begin(ts, path, "path", matrix));
   bool generated = strncmp(path, "gen:", 4) == 0;
   TSI_TRY(finish(generated ? generate_from_path(env, path, matrix) : tsi_matrix_read_file(env, path, matrix),
                  matrix));
 out:
-  return status;
+  return tsi_answer(env, status);
 }
 
 tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t k,
                                        tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
+  if (matrix != NULL) *matrix = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
   TSI_TRY(begin(ts, kind, "kind", matrix));
   TSI_TRY(finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, matrix), matrix));
 out:
-  return status;
+  return tsi_answer(&ts->env, status);
 }
 
 tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
+  if (matrix != NULL) *matrix = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
   TSI_TRY(begin(ts, view, "view", matrix));
   TSI_TRY(finish(tsi_matrix_laplacian(tsi_context_env(ts), view, matrix), matrix));
 out:
-  return status;
+  return tsi_answer(&ts->env, status);
 }
 
 tristar_status tristar_matrix_write(tristar_t *ts, const char *path, const tristar_view *view,
                                     const char *comment) {
   tristar_status status = TRISTAR_OK;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = tsi_context_env(ts);
   if (path == NULL || view == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "view");
   TSI_TRY(tsi_view_check(env, view));
   TSI_TRY(tsi_market_write(env, path, view, comment));
 out:
-  return status;
+  return tsi_answer(env, status);
 }

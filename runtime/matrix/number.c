@@ -23,11 +23,12 @@ tsi_number tsi_scan_integer(const char **cursor, int64_t *value) {
   if (*s == '\0') return TSI_NUMBER_NONE;
   if (*s == '-' || *s == '+') s++;
   if (!is_digit(*s)) return TSI_NUMBER_BAD;
-  for (; is_digit(*s); s++)
-    large = large || __builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, *s - '0', &sum);
+  for (; is_digit(*s); s++) /* downwards: INT64_MIN has no opposite */
+    large = large || __builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, *s - '0', &sum);
   if (!ends_token(*s)) return TSI_NUMBER_BAD;
   *cursor = s;
-  *value = negative ? -sum : sum;
+  large = large || (!negative && sum == INT64_MIN);
+  *value = large ? (negative ? INT64_MIN : INT64_MAX) : negative ? sum : -sum;
   return large ? TSI_NUMBER_LARGE : TSI_NUMBER_OK;
 }
 

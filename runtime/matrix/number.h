@@ -21,7 +21,7 @@ static inline const char *tsi_skip_blanks(const char *text) {
   return text;
 }
 
-/* A decimal integer with optional sign. */
+/* A decimal integer with optional sign. LARGE gives the end of the range that it lies beyond. */
 tsi_number tsi_scan_integer(const char **cursor, int64_t *value);
 
 /* A decimal real with optional exponent: e, E, and Fortran's d, D, q, Q or the bare sign of 1.5-101. */

@@ -53,6 +53,11 @@ out:
   return status;
 }
 
+/* Where entry k is kept: in the lower triangle of symmetric kinds. */
+static tsi_index row_of(const tsi_triplets *t, tsi_count k) {
+  return t->row[k] < 0 ? ~t->row[k] : t->row[k];
+}
+
 tristar_status tsi_triplets_push(tsi_triplets *t, tsi_index i, tsi_index j, const double *value) {
   tristar_status status = TRISTAR_OK;
   bool mirror = t->symmetry != TRISTAR_GENERAL && i < j;
@@ -61,10 +66,10 @@ tristar_status tsi_triplets_push(tsi_triplets *t, tsi_index i, tsi_index j, cons
   t->upper = t->upper || i < j;
   tsi_index row = mirror ? j : i, col = mirror ? i : j;
   if (t->count > 0) {
-    tsi_index last_row = t->row[t->count - 1], last_col = t->col[t->count - 1];
+    tsi_index last_row = row_of(t, t->count - 1), last_col = t->col[t->count - 1];
     t->sorted = t->sorted && (last_col < col || (last_col == col && last_row <= row));
   }
-  t->row[t->count] = row;
+  t->row[t->count] = mirror ? ~row : row;
   t->col[t->count] = col;
   double sign_real = mirror && t->symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
   double sign_imaginary = mirror && t->symmetry == TRISTAR_HERMITIAN ? -1 : sign_real;
@@ -72,6 +77,42 @@ tristar_status tsi_triplets_push(tsi_triplets *t, tsi_index i, tsi_index j, cons
   if (t->width > 1) t->value[t->count * t->width + 1] = sign_imaginary * value[1];
   t->count++;
 out:
+  return status;
+}
+
+/* order: the entries column by column, in each as they were given; where column j begins: ptr[j]. */
+static void order_by_column(const tsi_triplets *t, tsi_count *ptr, tsi_count *order) {
+  for (tsi_count k = 0; k < t->count; k++) ptr[t->col[k] + 1]++;
+  for (tsi_index j = 0; j < t->cols; j++) ptr[j + 1] += ptr[j];
+  for (tsi_count k = 0; k < t->count; k++) order[ptr[t->col[k]]++] = k;
+  for (tsi_index j = t->cols; j > 0; j--) ptr[j] = ptr[j - 1];
+  ptr[0] = 0;
+}
+
+tristar_status tsi_triplets_find_pair(const tsi_triplets *t, tsi_pair *pair) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count *ptr = NULL, *order = NULL, *latest = NULL; /* latest: the last entry of each row, plus 1 */
+  *pair = (tsi_pair){.first = -1, .second = -1};
+  if (t->symmetry == TRISTAR_GENERAL || !t->lower || !t->upper) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(t->env, ptr, (tsi_count)t->cols + 1));
+  TSI_TRY(TSI_ALLOC(t->env, order, t->count));
+  TSI_TRY(TSI_ALLOC_ZERO(t->env, latest, t->rows));
+  order_by_column(t, ptr, order);
+  for (tsi_index j = 0; j < t->cols; j++)
+    for (tsi_count at = ptr[j]; at < ptr[j + 1]; at++) {
+      const tsi_count k = order[at];
+      const tsi_index i = row_of(t, k);
+      const tsi_count before = latest[i] - 1;
+      latest[i] = k + 1;
+      if (before < 0 || t->col[before] != j || (t->row[before] < 0) == (t->row[k] < 0)) continue;
+      if (pair->first >= 0 && pair->second < k) continue;
+      const bool mirrored = t->row[k] < 0;
+      *pair = (tsi_pair){.first = before, .second = k, .row = mirrored ? j : i, .col = mirrored ? i : j};
+    }
+out:
+  TSI_FREE(t->env, ptr);
+  TSI_FREE(t->env, order);
+  TSI_FREE(t->env, latest);
   return status;
 }
 
@@ -150,6 +191,7 @@ tristar_status tsi_triplets_finish(tsi_triplets *t, tristar_matrix_t **matrix) {
   tristar_matrix_t *m = NULL;
   *matrix = NULL;
   if (t->capacity == 0) TSI_TRY(grow_all(t)); /* so that index and values are not NULL */
+  for (tsi_count k = 0; t->upper && k < t->count; k++) t->row[k] = row_of(t, k);
   if (!t->sorted) {
     TSI_TRY(sort_by(t, t->row, t->rows));
     TSI_TRY(sort_by(t, t->col, t->cols));

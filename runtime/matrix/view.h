@@ -1,7 +1,7 @@
 /* Reading the caller's sparse arrays (tristar_view) whatever their format, integer width, base and scalar.
  *
  * "Major" is the compressed direction: columns of CSC, rows of CSR; "minor" the other one.
- * The accessors check nothing: tsi_view_check comes first. */
+ * The accessors check nothing: tsi_view_check comes first, which calls them with whatever is there. */
 #ifndef TSI_MATRIX_VIEW_H
 #define TSI_MATRIX_VIEW_H
 
@@ -15,16 +15,21 @@ static inline int64_t tsi_view_minor(const tristar_view *view) {
   return view->format == TRISTAR_CSC ? view->rows : view->cols;
 }
 
+/* value - base; INT64_MIN, which is wrong anyway, stays what it is. */
+static inline int64_t tsi_view_from_base(const tristar_view *view, int64_t value) {
+  return value > INT64_MIN ? value - view->base : value;
+}
+
 /* ptr[j] - base: where column (row) j begins. */
 static inline tsi_count tsi_view_begin(const tristar_view *view, int64_t j) {
   int64_t at = view->ptr_bits == 64 ? ((const int64_t *)view->ptr)[j] : ((const int32_t *)view->ptr)[j];
-  return at - view->base;
+  return tsi_view_from_base(view, at);
 }
 
 /* index[k] - base */
 static inline int64_t tsi_view_index(const tristar_view *view, tsi_count k) {
   int64_t i = view->index_bits == 64 ? ((const int64_t *)view->index)[k] : ((const int32_t *)view->index)[k];
-  return i - view->base;
+  return tsi_view_from_base(view, i);
 }
 
 /* Value k as real and imaginary part; (1, 0) where the view is a pattern. */

@@ -2,23 +2,35 @@
 #include "runtime/matrix/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define BUFFER_SIZE ((size_t)1 << 16)
 #define PRINT_MAX ((size_t)256)
 #define PATH_SHOWN 160
 
+/* Standard output stays open when the writer closes. */
+static gzFile open_standard_output(void) {
+  const int descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  gzFile file = descriptor >= 0 ? gzdopen(descriptor, "wbT") : NULL;
+  if (file == NULL && descriptor >= 0) close(descriptor);
+  return file;
+}
+
 tristar_status tsi_writer_open(tsi_writer *writer, tsi_env *env, const char *path) {
   tristar_status status = TRISTAR_OK;
   size_t length = strlen(path);
+  bool standard = strcmp(path, "-") == 0;
   bool compressed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
   memset(writer, 0, sizeof *writer);
   writer->env = env;
-  writer->path = path + (length > PATH_SHOWN ? length - PATH_SHOWN : 0);
+  writer->path = standard ? "standard output" : path + (length > PATH_SHOWN ? length - PATH_SHOWN : 0);
   TSI_TRY(TSI_ALLOC(env, writer->buffer, BUFFER_SIZE));
   errno = 0;
-  writer->file = gzopen(path, compressed ? "wb6" : "wbT"); /* T: as it is, no gzip */
+  writer->file =
+      standard ? open_standard_output() : gzopen(path, compressed ? "wb6" : "wbT"); /* T: no gzip */
   if (writer->file == NULL)
     TSI_FAIL(env, TRISTAR_ERR_IO, "cannot write %s: %s", writer->path,
              errno != 0 ? strerror(errno) : "no memory for zlib");

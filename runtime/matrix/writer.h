@@ -1,4 +1,4 @@
-/* Text into a file, plain or gzip-compressed, through one buffer.
+/* Text into a file, plain or gzip-compressed, or to standard output, through one buffer.
  *
  * Errors are remembered: the functions that write say nothing, and tsi_writer_close gives the first one. */
 #ifndef TSI_MATRIX_WRITER_H
@@ -18,7 +18,8 @@ typedef struct tsi_writer {
   int error; /* errno of the first failure */
 } tsi_writer;
 
-/* Compressed if path ends in ".gz". tsi_writer_close follows in any case. Errors: IO, MEMORY. */
+/* Compressed if path ends in ".gz"; "-": standard output. tsi_writer_close follows in any case. Errors: IO,
+ * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_writer_open(tsi_writer *writer, tsi_env *env, const char *path);
 /* At most 256 bytes of formatted text a call. */
 __attribute__((format(printf, 2, 3))) void tsi_writer_print(tsi_writer *writer, const char *format, ...);

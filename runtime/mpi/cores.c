@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "runtime/mpi/mailbox.h"
 #include "tristar_mpi.h"
 
 /* Has mpiexec, or somebody else, bound this process to a part of the node? */
@@ -12,19 +13,33 @@ static bool is_bound(long cores) {
   return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < cores;
 }
 
-tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config) {
+/* This process's number among those of its node, and how many they are. Collective. */
+static tristar_status count_neighbours(MPI_Comm comm, int *rank, int *ranks) {
+  tristar_status status = TRISTAR_OK;
   MPI_Comm node;
+  MPI_Errhandler handler;
+  tsi_mpi_return_errors(comm, &handler);
+  const int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  tsi_mpi_restore_errors(comm, &handler);
+  TSI_TRY(TSI_MPI(NULL, "MPI_Comm_split_type", code));
+  MPI_Comm_rank(node, rank);
+  MPI_Comm_size(node, ranks);
+  MPI_Comm_free(&node);
+out:
+  return status;
+}
+
+tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config) {
+  tristar_status status = TRISTAR_OK;
   int rank = 0, ranks = 1;
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  if (config == NULL) return TRISTAR_ERR_ARGUMENT;
-  if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
-    return TRISTAR_ERR_RUNTIME;
-  MPI_Comm_rank(node, &rank);
-  MPI_Comm_size(node, &ranks);
-  MPI_Comm_free(&node);
-  if (cores < 1 || is_bound(cores)) return TRISTAR_OK;
+  if (config == NULL) return TSI_NULL(config);
+  TSI_TRY(tsi_mpi_check(NULL, comm));
+  TSI_TRY(count_neighbours(comm, &rank, &ranks));
+  if (cores < 1 || is_bound(cores)) goto out;
   const long share = cores / ranks > 0 ? cores / ranks : 1;
   config->first_core = (int)(rank * share % cores);
   if (config->workers == 0 && getenv("STARPU_NCPU") == NULL) config->workers = (int)share;
-  return TRISTAR_OK;
+out:
+  return tsi_answer(NULL, status);
 }

@@ -5,6 +5,7 @@
 #include <starpu.h>
 #include <stdlib.h>
 
+#include "runtime/base/fingerprint.h"
 #include "runtime/base/variables.h"
 #include "runtime/calibration.h"
 #include "runtime/clock.h"
@@ -15,6 +16,20 @@
 void tristar_distributed_options_init(tristar_distributed_options *options) {
   memset(options, 0, sizeof *options);
   tristar_layout_init(&options->layout);
+}
+
+/* Of everything but the values: supernodes, rows, panels, permutations. */
+static uint64_t fingerprint(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_symbolic *s = an->symbolic;
+  const size_t n = (size_t)s->n, count = (size_t)s->count, rows = (size_t)s->row_ptr[s->count];
+  uint64_t x = tsi_fingerprint(n, s->start, (count + 1) * sizeof *s->start);
+  x = tsi_fingerprint(x, s->parent, count * sizeof *s->parent);
+  x = tsi_fingerprint(x, s->row_ptr, (count + 1) * sizeof *s->row_ptr);
+  x = tsi_fingerprint(x, s->rows, rows * sizeof *s->rows);
+  x = tsi_fingerprint(x, an->panels->start, ((size_t)an->panels->count + 1) * sizeof *an->panels->start);
+  x = tsi_fingerprint(x, an->in_place, n * sizeof *an->in_place);
+  return tsi_fingerprint(x, an->out_place, n * sizeof *an->out_place);
 }
 
 /* On rank 0; the others have nothing to check. */
@@ -74,6 +89,7 @@ static tsi_process_options process_options(const tristar_distributed_t *d, const
                                                                known->symbolic->nnz_stored, scalar_bytes),
                                .tree = tsi_tree_of(&d->options.layout),
                                .rank = tsi_transport_rank(d->transport),
+                               .isa = d->ts->isa,
                                .workers = d->stats.workers};
 }
 
@@ -99,10 +115,8 @@ static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known, 
   const bool tasks = d->options.engine == TRISTAR_ENGINE_TASKS ||
                      (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->use_starpu);
   d->n = known->kind.n;
-  d->panels = known->panels->count;
-  d->nnz_stored = known->symbolic->nnz_stored;
   if (tasks) {
-    TSI_TRY(tsi_context_need_starpu(d->ts));
+    TSI_TRY(tsi_context_need_starpu(d->ts, &d->stats.start_seconds));
     d->stats.workers = (int)starpu_cpu_worker_get_count();
   }
   const tsi_process_options options = process_options(d, known, floor_bytes);
@@ -138,6 +152,32 @@ static void fill_stats(tristar_distributed_t *d) {
                           (double)p->scalar_bytes * (p->kind.lu ? 2 : 1);
 }
 
+/* Collective. Where ranks ask for different things their messages would not meet. */
+static tristar_status agree_on_options(const tristar_distributed_t *d) {
+  const tristar_layout *l = &d->options.layout;
+  static const char *const name[] = {"px of the layout",
+                                     "py of the layout",
+                                     "pz of the layout",
+                                     "the algorithm of the layout",
+                                     "the map of the layout",
+                                     "the tree of the layout",
+                                     "the engine",
+                                     "nrhs",
+                                     "the version of TriStar (major)",
+                                     "the version of TriStar (minor)"};
+  const int64_t value[] = {l->px,
+                           l->py,
+                           l->pz,
+                           l->algorithm,
+                           l->map,
+                           l->tree,
+                           d->options.engine,
+                           d->options.nrhs,
+                           TRISTAR_VERSION_MAJOR,
+                           TRISTAR_VERSION_MINOR};
+  return tsi_transport_same(d->transport, (int)(sizeof value / sizeof *value), name, value);
+}
+
 static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
@@ -149,7 +189,9 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   status = check_options(env, &d->options, ranks);
   if (status == TRISTAR_OK) status = check_factor(env, factor, rank);
   TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(agree_on_options(d));
   TSI_TRY(tsi_know_structure(env, d->transport, factor, &known));
+  if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(
       TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
   TSI_TRY(tsi_transport_agree(d->transport, prepare(d, &known, floor_bytes)));
@@ -170,17 +212,19 @@ static tristar_status create(tristar_t *ts, MPI_Comm comm, const tristar_distrib
   tsi_env *env = &ts->env;
   tristar_distributed_t *d = NULL;
   tsi_transport *transport = NULL;
-  tsi_transport_kind kind;
+  tsi_transport_kind kind = TSI_TRANSPORT_DIRECT;
+  double start_seconds = 0;
   tristar_status mine = choose_transport(env, options->transport, &kind);
   if (mine == TRISTAR_OK && wanted == NULL)
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "distributed is NULL");
-  if (mine == TRISTAR_OK && kind == TSI_TRANSPORT_STARPU_MPI) mine = tsi_context_need_starpu(ts);
-  TSI_TRY(tsi_transport_create(env, comm, mine == TRISTAR_OK ? kind : TSI_TRANSPORT_DIRECT, &transport));
-  if (mine == TRISTAR_OK) mine = TSI_ALLOC_ZERO(env, d, 1);
-  TSI_TRY(tsi_transport_agree(transport, mine));
+  if (mine == TRISTAR_OK && kind == TSI_TRANSPORT_STARPU_MPI)
+    mine = tsi_context_need_starpu(ts, &start_seconds);
+  TSI_TRY(tsi_transport_create(env, comm, kind, mine, &transport));
+  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
   d->options = *options;
   d->transport = transport;
+  d->stats.start_seconds = start_seconds;
   for (int s = 0; s < TSI_SLOTS; s++) d->slot[s].distributed = d;
 out:
   if (status != TRISTAR_OK) {
@@ -196,14 +240,14 @@ tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm, tristar_factor_t
   tristar_status status = TRISTAR_OK;
   tristar_distributed_options defaults;
   tristar_distributed_t *d = NULL;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = &ts->env;
   const double begin = tsi_clock();
   if (out != NULL) *out = NULL;
   tristar_distributed_options_init(&defaults);
   TSI_TRY(create(ts, comm, options ? options : &defaults, out, &d));
   TSI_TRY(distribute(d, factor));
-  d->stats.distribute_seconds = tsi_clock() - begin;
+  d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
   tsi_log(
       env, TRISTAR_LOG_INFO,
       "distributed: rank %d of %d, %lld chunks, %lld steps, %d messages sent, %.1f MB of the factor, %.3g s",
@@ -212,7 +256,7 @@ tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm, tristar_factor_t
 out:
   if (status != TRISTAR_OK) tristar_distributed_destroy(&d);
   if (out != NULL) *out = d;
-  return status;
+  return tsi_answer(env, status);
 }
 
 void tristar_distributed_destroy(tristar_distributed_t **distributed) {
@@ -234,25 +278,37 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   TSI_FREE(env, d);
 }
 
+/* Is it a factor that the distributed one can take the values of? On rank 0. */
+static tristar_status check_same(const tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_factor_kind its = tsi_factor_kind_of(factor), *mine = &d->process->kind;
+  const char *other = its.n != mine->n                                           ? "order"
+                      : its.user_scalar != mine->user_scalar                     ? "scalar type"
+                      : its.factor_scalar != mine->factor_scalar                 ? "precision of the factors"
+                      : its.lu != mine->lu || its.indefinite != mine->indefinite ? "method"
+                      : its.inverse != mine->inverse        ? "treatment of diagonal blocks"
+                      : its.adjoint != mine->adjoint        ? "symmetry (Hermitian or not)"
+                      : its.pivots != mine->pivots          ? "pivoting"
+                      : fingerprint(factor) != d->structure ? "structure or permutation"
+                                                            : NULL;
+  if (other != NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has another %s than the one that was distributed", other);
+out:
+  return status;
+}
+
 tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
-  if (d == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (d == NULL) return TSI_NULL(d);
   tsi_inserted_drain(d);
   tsi_env *env = &d->ts->env;
   status = check_factor(env, factor, tsi_transport_rank(d->transport));
-  if (status == TRISTAR_OK && factor != NULL) {
-    const tsi_factor_kind kind = tsi_factor_kind_of(factor), *mine = &d->process->kind;
-    if (kind.n != mine->n || kind.factor_scalar != mine->factor_scalar || kind.lu != mine->lu ||
-        kind.indefinite != mine->indefinite || kind.scaled != mine->scaled ||
-        factor->analysis->panels->count != d->panels ||
-        factor->analysis->symbolic->nnz_stored != d->nnz_stored)
-      status = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
-                        "the factor has another structure than the one that was distributed");
-  }
+  if (status == TRISTAR_OK && factor != NULL) status = check_same(d, factor);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   d->valid = false;
   TSI_TRY(tsi_send_values(d, factor));
   d->valid = true;
 out:
-  return status;
+  return tsi_answer(env, status);
 }

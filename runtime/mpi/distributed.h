@@ -14,7 +14,7 @@
 #include "runtime/mpi/rows.h"
 #include "tristar_mpi.h"
 
-#define TSI_SLOTS (TSI_NRHS_BLOCK / TSI_ROW_BLOCK + 1) /* strides 1, 8, 16, .. */
+#define TSI_SLOTS (TSI_NRHS_BLOCK / TSI_ROW_BLOCK + 3) /* strides 1, 2, 4, 8, 16, ... */
 
 typedef struct tsi_slot {
   struct tristar_distributed_s *distributed;
@@ -35,9 +35,8 @@ struct tristar_distributed_s {
   tsi_index *in_place, *out_place; /* n: final column of the user's rows of b and of x */
   tsi_rows *in, *out;              /* the same if both places are */
   tsi_slot slot[TSI_SLOTS];
-  tsi_index tags;   /* that a slot takes */
-  tsi_index panels; /* of the factor, and entries: to know it again */
-  tsi_count nnz_stored;
+  tsi_index tags;     /* that a slot takes */
+  uint64_t structure; /* rank 0: a fingerprint of the factor's, to know it again */
   tristar_distributed_stats stats;
   bool valid;                    /* values are in place */
   struct tsi_inserted *inserted; /* NULL: no solve was inserted */

@@ -4,6 +4,7 @@
 #include "runtime/clock.h"
 #include "runtime/mpi/inserted.h"
 #include "runtime/mpi/mailbox.h"
+#include "runtime/request.h"
 
 /* ---- Rows of the user --------------------------------------------------------------------------------- */
 
@@ -41,7 +42,7 @@ tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t 
 
 tristar_status tristar_distributed_set_rows(tristar_distributed_t *d, int64_t first, int64_t rows) {
   tristar_status status = TRISTAR_OK;
-  if (d == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (d == NULL) return TSI_NULL(d);
   tsi_inserted_drain(d);
   tsi_env *env = &d->ts->env;
   const int ranks = tsi_transport_size(d->transport), me = tsi_transport_rank(d->transport);
@@ -65,7 +66,7 @@ tristar_status tristar_distributed_set_rows(tristar_distributed_t *d, int64_t fi
   TSI_TRY(tsi_distributed_use_rows(d, all));
 out:
   TSI_FREE(env, all);
-  return status;
+  return tsi_answer(env, status);
 }
 
 /* ---- Solves ------------------------------------------------------------------------------------------- */
@@ -78,11 +79,7 @@ static tristar_status check_arguments(const tristar_distributed_t *d, tristar_op
   const int64_t rows = d->first[rank + 1] - d->first[rank];
   if (op != TRISTAR_N && op != TRISTAR_T && op != TRISTAR_C)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)op);
-  if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
-  if (nrhs > 0 && rows > 0 && (b == NULL || x == NULL)) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
-  if (nrhs > 1 && (ldb < rows || ldx < rows))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "ldb %" PRId64 " or ldx %" PRId64 " is below %" PRId64 ", this rank's rows", ldb, ldx, rows);
+  TSI_TRY(tsi_check_columns(env, rows, nrhs, b, ldb, x, ldx));
   if (!d->valid) TSI_FAIL(env, TRISTAR_ERR_STALE, "the distributed factor holds no values");
   if (d->in == NULL || d->out == NULL)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the latest tristar_distributed_set_rows failed");
@@ -198,25 +195,26 @@ out:
 
 tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
                                          int64_t ldb, void *x, int64_t ldx) {
-  if (d == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (d == NULL) return TSI_NULL(d);
   tsi_inserted_drain(d);
-  return tsi_distributed_solve(d, op, nrhs, b, ldb, x, ldx);
+  return tsi_answer(&d->ts->env, tsi_distributed_solve(d, op, nrhs, b, ldb, x, ldx));
 }
 
 /* ---- Statistics --------------------------------------------------------------------------------------- */
 
-void tristar_distributed_get_stats(const tristar_distributed_t *d, tristar_distributed_stats *stats) {
-  tsi_inserted_drain(d);
-  *stats = d->stats;
+tristar_status tristar_distributed_get_stats(const tristar_distributed_t *d,
+                                             tristar_distributed_stats *stats) {
+  TSI_GET(d, stats, (tsi_inserted_drain(d), d->stats));
 }
 
 tristar_status tristar_distributed_gather_stats(const tristar_distributed_t *d,
                                                 tristar_distributed_stats *all) {
   tristar_status status = TRISTAR_OK;
+  if (d == NULL) return TSI_NULL(d);
   tsi_inserted_drain(d);
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Gather",
                   MPI_Gather(&d->stats, (int)sizeof d->stats, MPI_BYTE, all, (int)sizeof d->stats, MPI_BYTE,
                              0, tsi_transport_comm(d->transport))));
 out:
-  return status;
+  return tsi_answer(&d->ts->env, status);
 }

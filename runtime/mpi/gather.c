@@ -149,6 +149,20 @@ out:
   return status;
 }
 
+/* Refuses both entries of a pair, as tristar_analyze does; before they are summed. */
+static tristar_status refuse_pair(const gathering *g, const tsi_triplets *triplets) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pair pair;
+  TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
+  if (pair.first >= 0)
+    TSI_FAIL(g->env, TRISTAR_ERR_FORMAT,
+             "entries (%d,%d) and (%d,%d), counted from 0, are both stored: of a %s matrix only one of them "
+             "is, unless it is declared general",
+             pair.col, pair.row, pair.row, pair.col, tsi_symmetry_name(triplets->symmetry));
+out:
+  return status;
+}
+
 static tristar_status receive_all(const gathering *g, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK, kept = TRISTAR_OK;
   const block *own = &g->blocks[0];
@@ -161,6 +175,7 @@ static tristar_status receive_all(const gathering *g, tristar_matrix_t **matrix)
   while (kept == TRISTAR_OK && w.next < own->entries) kept = push_piece(g, &triplets, fill_piece(g, 0, &w));
   for (int r = 1; r < g->ranks; r++) TSI_TRY(receive_block(g, r, &triplets, &kept));
   TSI_TRY(kept);
+  TSI_TRY(refuse_pair(g, &triplets));
   TSI_TRY(tsi_triplets_finish(&triplets, matrix));
   tristar_view view;
   tristar_matrix_view(*matrix, &view);
@@ -211,9 +226,9 @@ tristar_status tristar_matrix_gather(tristar_t *ts, MPI_Comm comm, const tristar
   tristar_status status = TRISTAR_OK;
   tsi_transport *transport = NULL;
   if (matrix != NULL) *matrix = NULL;
-  if (ts == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = &ts->env;
-  TSI_TRY(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, &transport));
+  TSI_TRY(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport));
   gathering g = {.env = env,
                  .comm = tsi_transport_comm(transport),
                  .rank = tsi_transport_rank(transport),
@@ -223,5 +238,5 @@ tristar_status tristar_matrix_gather(tristar_t *ts, MPI_Comm comm, const tristar
   if (status != TRISTAR_OK) tristar_matrix_destroy(matrix); /* another rank may have failed */
 out:
   tsi_transport_destroy(&transport);
-  return status;
+  return tsi_answer(env, status);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <starpu_mpi.h>
 
+#include "runtime/base/threads.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/tasks.h"
 #include "tristar_starpu_mpi.h"
@@ -30,8 +31,9 @@ out:
 /* Collective. */
 static tristar_status carry_out(tristar_distributed_t *d, tsi_distributed_insertion *i) {
   tristar_status status = TRISTAR_OK;
-  if (i->status == TRISTAR_OK) i->status = choose_arrays(env_of(d), i);
-  TSI_TRY(tsi_transport_agree(d->transport, i->status));
+  tristar_status mine = tsi_failure_tell(env_of(d), &i->failure);
+  if (mine == TRISTAR_OK) mine = choose_arrays(env_of(d), i);
+  TSI_TRY(tsi_transport_agree(d->transport, mine));
   TSI_TRY(tsi_distributed_use_rows(d, i->first));
   TSI_TRY(tsi_distributed_solve(d, i->op, i->b.columns, i->b.data, i->b.stride, i->x.data, i->x.stride));
   if (i->x.rows > 0) tsi_operand_scatter(&i->x);
@@ -64,14 +66,11 @@ static void *serve(void *arg) {
   tsi_env *env = env_of(q->distributed);
   tsi_distributed_insertion *i;
   while ((i = next_insertion(q)) != NULL) {
-    const tristar_status status = carry_out(q->distributed, i);
-    if (status != TRISTAR_OK)
-      tsi_log(env, TRISTAR_LOG_ERROR, "an inserted distributed solve failed: %s",
-              tristar_status_name(status));
+    const tristar_status status = tsi_answer(env, carry_out(q->distributed, i));
     release_insertion(env, i);
     if (i != &q->spare) TSI_FREE(env, i);
     pthread_mutex_lock(&q->lock);
-    if (q->failure == TRISTAR_OK) q->failure = status;
+    tsi_failure_keep(env, &q->failure, status);
     q->unfinished--;
     pthread_cond_broadcast(&q->changed);
     pthread_mutex_unlock(&q->lock);
@@ -83,7 +82,7 @@ static void granted(void *arg, tristar_status status) {
   tsi_distributed_insertion *i = arg;
   tsi_inserted *q = i->queue;
   pthread_mutex_lock(&q->lock);
-  if (i->status == TRISTAR_OK) i->status = status;
+  tsi_failure_keep(env_of(q->distributed), &i->failure, status);
   i->granted = true;
   pthread_cond_broadcast(&q->changed);
   pthread_mutex_unlock(&q->lock);
@@ -108,17 +107,15 @@ static tristar_status create_queue(tristar_distributed_t *d) {
 #endif
   TSI_TRY(TSI_ALLOC_ZERO(env_of(d), q, 1));
   q->distributed = d;
-  pthread_mutex_init(&q->lock, NULL);
-  pthread_cond_init(&q->changed, NULL);
-  const int code = pthread_create(&q->thread, NULL, serve, q);
-  if (code != 0) TSI_FAIL(env_of(d), TRISTAR_ERR_RUNTIME, "pthread_create gave %d", code);
-  d->inserted = q;
-  return TRISTAR_OK;
-out:
-  if (q) {
-    pthread_mutex_destroy(&q->lock);
-    pthread_cond_destroy(&q->changed);
+  TSI_TRY(tsi_monitor_init(env_of(d), &q->lock, &q->changed));
+  status = tsi_thread_start(env_of(d), &q->thread, serve, q);
+  if (status == TRISTAR_OK) {
+    d->inserted = q;
+    return TRISTAR_OK;
   }
+  pthread_cond_destroy(&q->changed);
+  pthread_mutex_destroy(&q->lock);
+out:
   TSI_FREE(env_of(d), q);
   return status;
 }
@@ -250,16 +247,18 @@ tristar_status tristar_distributed_insert(tristar_distributed_t *d, tristar_op o
                                           const starpu_data_handle_t *x) {
   tristar_status status = TRISTAR_OK;
   tsi_distributed_insertion *i = NULL;
-  if (d == NULL) return TRISTAR_ERR_ARGUMENT;
+  if (d == NULL) return TSI_NULL(d);
   tsi_env *env = env_of(d);
-  if (!tsi_tasks_may_wait())
-    return tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
-                    "distributed solves cannot be inserted from inside a StarPU task");
+  if (!tsi_tasks_may_wait()) {
+    status = tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+                      "distributed solves cannot be inserted from inside a StarPU task");
+    return tsi_answer(env, status);
+  }
   if (d->inserted == NULL) {
     status = tsi_transport_agree(d->transport, create_queue(d));
     if (status != TRISTAR_OK) {
       tsi_inserted_destroy(d);
-      return status;
+      return tsi_answer(env, status);
     }
   }
   TSI_TRY(TSI_ALLOC_ZERO(env, i, 1));
@@ -272,20 +271,21 @@ out:
   if (i) release_insertion(env, i);
   TSI_FREE(env, i);
   push_failure(d, status);
-  return status;
+  return tsi_answer(env, status);
 }
 
 tristar_status tristar_distributed_wait(tristar_distributed_t *d) {
-  if (d == NULL) return TRISTAR_ERR_ARGUMENT;
+  tristar_status status = TRISTAR_OK;
+  if (d == NULL) return TSI_NULL(d);
   tsi_inserted *q = d->inserted;
   if (q == NULL) return TRISTAR_OK;
   if (!tsi_tasks_may_wait())
-    return tsi_fail(env_of(d), TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
-                    "a StarPU task cannot wait for solves");
+    TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for solves");
   tsi_inserted_drain(d);
   pthread_mutex_lock(&q->lock);
-  const tristar_status status = q->failure;
-  q->failure = TRISTAR_OK;
+  status = tsi_failure_tell(env_of(d), &q->failure);
+  tsi_failure_clear(&q->failure);
   pthread_mutex_unlock(&q->lock);
-  return status;
+out:
+  return tsi_answer(env_of(d), status);
 }

@@ -25,7 +25,7 @@ typedef struct tsi_distributed_insertion {
   tsi_operand b, x; /* pieces of this rank; b.columns right-hand sides */
   tsi_holds holds;
   bool granted;
-  tristar_status status;
+  tsi_failure failure;
 } tsi_distributed_insertion;
 
 struct tsi_inserted {
@@ -36,7 +36,7 @@ struct tsi_inserted {
   tsi_distributed_insertion *head, *tail;
   tsi_distributed_insertion spare;
   int64_t unfinished;
-  tristar_status failure; /* the first one that nobody was told of */
+  tsi_failure failure; /* the first one that nobody was told of */
   bool stop;
 };
 

@@ -1,4 +1,4 @@
-/* The lock of MPI: one for the process, so that MPI_THREAD_SERIALIZED suffices. See mailbox.h.
+/* The lock of MPI, one for the process, so that MPI_THREAD_SERIALIZED suffices; errors of MPI. See mailbox.h.
  *
  * Who polls takes it again and again, and leaves it to who has something to send: those wait by spinning, a
  * message takes a microsecond, and sleep only if the holder does not run. */
@@ -30,7 +30,7 @@ void tsi_mpi_unlock(void) {
   pthread_mutex_unlock(&lock);
 }
 
-tristar_status tsi_mpi_status(tsi_env *env, const char *what, int code, const char *function,
+tristar_status tsi_mpi_status(const tsi_env *env, const char *what, int code, const char *function,
                               const char *file, int line) {
   char text[MPI_MAX_ERROR_STRING];
   int length;
@@ -39,6 +39,33 @@ tristar_status tsi_mpi_status(tsi_env *env, const char *what, int code, const ch
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) snprintf(text, sizeof text, "MPI error %d", code);
   tsi_mpi_unlock();
   return tsi_fail(env, TRISTAR_ERR_RUNTIME, function, file, line, "%s: %s", what, text);
+}
+
+tristar_status tsi_mpi_check(const tsi_env *env, MPI_Comm comm) {
+  tristar_status status = TRISTAR_OK;
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (!initialized) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "MPI is not initialized: call MPI_Init_thread first");
+  if (finalized) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "MPI is finalized already");
+  if (comm == MPI_COMM_NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the communicator is MPI_COMM_NULL");
+out:
+  return status;
+}
+
+void tsi_mpi_return_errors(MPI_Comm comm, MPI_Errhandler *before) {
+  tsi_mpi_lock();
+  if (MPI_Comm_get_errhandler(comm, before) != MPI_SUCCESS) *before = MPI_ERRHANDLER_NULL;
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  tsi_mpi_unlock();
+}
+
+void tsi_mpi_restore_errors(MPI_Comm comm, MPI_Errhandler *before) {
+  if (*before == MPI_ERRHANDLER_NULL) return;
+  tsi_mpi_lock();
+  MPI_Comm_set_errhandler(comm, *before);
+  MPI_Errhandler_free(before);
+  tsi_mpi_unlock();
 }
 
 #define YIELDS 200

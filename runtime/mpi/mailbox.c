@@ -102,17 +102,18 @@ void tsi_mailbox_settle(tsi_mailbox *mailbox, int64_t count) {
 }
 
 void tsi_mailbox_failed(tsi_mailbox *mailbox, tristar_status status) {
-  int none = TRISTAR_OK;
-  atomic_compare_exchange_strong(&mailbox->failure, &none, (int)status);
+  tsi_failure_keep(mailbox->env, &mailbox->failure, status);
 }
 
 tristar_status tsi_mailbox_start(tsi_mailbox *mailbox) {
   tristar_status status = TRISTAR_OK;
   if (!tsi_mailbox_done(mailbox)) TSI_FAIL(mailbox->env, TRISTAR_ERR_INTERNAL, "a run is in flight already");
-  atomic_store(&mailbox->failure, TRISTAR_OK);
+  tsi_failure_clear(&mailbox->failure);
   atomic_store(&mailbox->pending, (int64_t)mailbox->receives + mailbox->sends);
-  status = mailbox->transport->ops->start(mailbox);
-  if (status != TRISTAR_OK) atomic_store(&mailbox->pending, 0);
+  if (atomic_load(&mailbox->transport->broken))
+    tsi_mailbox_failed(mailbox, tsi_fail(mailbox->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
+                                         "an earlier solve lost a message: distribute the factor anew"));
+  mailbox->transport->ops->start(mailbox);
 out:
   return status;
 }
@@ -155,5 +156,5 @@ tristar_status tsi_mailbox_wait(tsi_mailbox *mailbox) {
     else
       nap(mailbox);
   }
-  return (tristar_status)atomic_load(&mailbox->failure);
+  return tsi_failure_tell(mailbox->env, &mailbox->failure);
 }

@@ -19,7 +19,7 @@ typedef struct tsi_transport_ops {
   void (*detach)(tsi_transport *);           /* may be NULL; only after attach */
   tristar_status (*open)(tsi_mailbox *);     /* makes mailbox->own; `close` follows after errors too */
   void (*close)(tsi_mailbox *);              /* frees mailbox->own */
-  tristar_status (*start)(tsi_mailbox *);    /* pending is set already */
+  void (*start)(tsi_mailbox *);              /* posts the receives; pending is set already */
   tristar_status (*send)(tsi_mailbox *, tsi_index send);
   void (*progress)(tsi_mailbox *); /* may be NULL */
 } tsi_transport_ops;
@@ -31,6 +31,7 @@ struct tsi_transport {
   MPI_Comm comm; /* ours */
   int rank, size, tag_most;
   bool attached;
+  _Atomic(bool) broken; /* a receive could not be posted */
   const tsi_transport_ops *ops;
   pthread_mutex_t lock;   /* guards the lowering of pending */
   pthread_cond_t changed; /* a run has ended; its clock is CLOCK_MONOTONIC */
@@ -44,8 +45,8 @@ struct tsi_mailbox {
   tsi_arrival arrived;
   void *context;
   _Atomic(int64_t) pending;
-  _Atomic(int) failure; /* the first status of the run that is not TRISTAR_OK */
-  void *own;            /* of the kind of transport */
+  tsi_failure failure; /* the first one of the run */
+  void *own;           /* of the kind of transport */
 };
 
 static inline const tsi_channel *tsi_mailbox_send_channel(const tsi_mailbox *mailbox, tsi_index send) {
@@ -54,7 +55,7 @@ static inline const tsi_channel *tsi_mailbox_send_channel(const tsi_mailbox *mai
 
 /* `count` messages of the run are through. The last thing that a thread does with a mailbox. */
 void tsi_mailbox_settle(tsi_mailbox *mailbox, int64_t count);
-/* Keeps the first failure of a run; the message is in env already. */
+/* Keeps the first failure of a run, and the calling thread's latest message. */
 void tsi_mailbox_failed(tsi_mailbox *mailbox, tristar_status status);
 
 /* The lock of all MPI calls of the process. try: false at once if it is held, or others wait for it. */
@@ -64,8 +65,16 @@ void tsi_mpi_unlock(void);
 
 /* The status of what an MPI call returned, with MPI's text as the message; not while the lock is held. */
 #define TSI_MPI(env, what, code) tsi_mpi_status((env), (what), (code), __func__, __FILE__, __LINE__)
-TRISTAR_CHECKED tristar_status tsi_mpi_status(tsi_env *env, const char *what, int code, const char *function,
-                                              const char *file, int line);
+TRISTAR_CHECKED tristar_status tsi_mpi_status(const tsi_env *env, const char *what, int code,
+                                              const char *function, const char *file, int line);
+
+/* Can MPI be called, and is comm a communicator? Without that nobody can be asked to agree. Errors: RUNTIME,
+ * ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_mpi_check(const tsi_env *env, MPI_Comm comm);
+/* Calls on a communicator of the user's return their errors from here to the restoring, whatever handler it
+ * has: most end the program. */
+void tsi_mpi_return_errors(MPI_Comm comm, MPI_Errhandler *before);
+void tsi_mpi_restore_errors(MPI_Comm comm, MPI_Errhandler *before);
 
 /* Waits a little in a loop that polls: yields first, sleeps when it takes long. */
 void tsi_mpi_pause(int turn);

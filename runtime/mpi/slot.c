@@ -104,7 +104,7 @@ out:
 tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot **out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index stride = tsi_workspace_stride(nrhs);
-  const int number = stride / TSI_ROW_BLOCK;
+  const int number = stride < TSI_ROW_BLOCK ? stride / 2 : stride / TSI_ROW_BLOCK + 2;
   *out = &d->slot[number];
   if ((*out)->run) return TRISTAR_OK;
   status = tsi_transport_agree(d->transport, fill_slot(d, number, stride));

@@ -102,19 +102,29 @@ static void sent(void *arg) {
   tsi_mailbox_settle(((message *)arg)->mailbox, 1);
 }
 
-static tristar_status starpu_mpi_start(tsi_mailbox *mailbox) {
-  tristar_status status = TRISTAR_OK;
-  message *list = mailbox->own;
+/* Tried twice: StarPU-MPI ends the program, when it is shut down, if a message has come that nobody has asked
+ * for. */
+static int post(const tsi_mailbox *mailbox, tsi_index receive) {
+  const tsi_channel *c = &mailbox->channel[receive];
+  message *m = (message *)mailbox->own + receive;
+  int code = -1;
+  for (int attempt = 0; attempt < 2 && code != 0; attempt++)
+    code = starpu_mpi_irecv_detached(m->handle, c->peer, c->tag, mailbox->transport->comm, received, m);
+  return code;
+}
+
+/* A receive that StarPU-MPI refuses counts as arrived: those that it has taken can write to their buffers
+ * later. */
+static void starpu_mpi_start(tsi_mailbox *mailbox) {
   for (tsi_index k = 0; k < mailbox->receives; k++) {
-    const tsi_channel *c = &mailbox->channel[k];
-    const int code = starpu_mpi_irecv_detached(list[k].handle, c->peer, c->tag, mailbox->transport->comm,
-                                               received, &list[k]);
-    if (code != 0)
-      TSI_FAIL(mailbox->env, TRISTAR_ERR_RUNTIME, "starpu_mpi_irecv_detached from rank %d gave %d", c->peer,
-               code);
+    const int code = post(mailbox, k);
+    if (code == 0) continue;
+    atomic_store(&mailbox->transport->broken, true);
+    tsi_mailbox_failed(mailbox, tsi_fail(mailbox->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
+                                         "starpu_mpi_irecv_detached from rank %d gave %d",
+                                         mailbox->channel[k].peer, code));
+    received((message *)mailbox->own + k);
   }
-out:
-  return status;
 }
 
 static tristar_status starpu_mpi_send_one(tsi_mailbox *mailbox, tsi_index send) {

@@ -1,6 +1,8 @@
 /* Transports: communicator, agreement of the ranks. See transport.h. */
-#include <time.h>
+#include <inttypes.h>
+#include <stdio.h>
 
+#include "runtime/base/threads.h"
 #include "runtime/idle.h"
 #include "runtime/mpi/mailbox.h"
 
@@ -47,19 +49,13 @@ static int broadcast_from(MPI_Comm comm, int root, char *text, int size) {
   return code == MPI_SUCCESS ? wait_for(&request) : code;
 }
 
-static void copy_message(tsi_env *env, char text[TSI_MESSAGE_SIZE]) {
-  pthread_mutex_lock(&env->lock);
-  memcpy(text, env->message, TSI_MESSAGE_SIZE);
-  pthread_mutex_unlock(&env->lock);
-}
-
 static tristar_status agree(tsi_env *env, MPI_Comm comm, int rank, tristar_status mine) {
   tristar_status status = TRISTAR_OK;
   int agreed[2];
   char text[TSI_MESSAGE_SIZE];
   TSI_TRY(TSI_MPI(env, "MPI_Iallreduce", agree_on(comm, rank, mine, agreed)));
   if (agreed[0] == TRISTAR_OK) return TRISTAR_OK;
-  copy_message(env, text);
+  snprintf(text, sizeof text, "%s", tsi_error_text(env));
   TSI_TRY(TSI_MPI(env, "MPI_Ibcast", broadcast_from(comm, agreed[1], text, TSI_MESSAGE_SIZE)));
   if (agreed[1] == rank) return mine;
   text[TSI_MESSAGE_SIZE - 1] = '\0';
@@ -72,23 +68,43 @@ tristar_status tsi_transport_agree(tsi_transport *transport, tristar_status mine
   return agree(transport->env, transport->comm, transport->rank, mine);
 }
 
-/* ---- Creation -------------------------------------------------------------------------------------------
- */
+#define VALUES_MOST 16
 
-/* Without these nobody can be asked to agree. */
-static tristar_status check_mpi(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind) {
+/* The largest of each value and of minus it tell; who reads it does it in place. */
+static int find_largest(MPI_Comm comm, int count, int64_t *values) {
+  MPI_Request request;
+  tsi_mpi_lock();
+  const int code = MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX, comm, &request);
+  tsi_mpi_unlock();
+  return code == MPI_SUCCESS ? wait_for(&request) : code;
+}
+
+static tristar_status same(tsi_env *env, MPI_Comm comm, int count, const char *const *name,
+                           const int64_t *value) {
   tristar_status status = TRISTAR_OK;
-  int initialized = 0, finalized = 0;
-  if ((int)kind < 0 || kind >= TSI_TRANSPORT_KINDS)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no transport %d", (int)kind);
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  if (!initialized) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "MPI is not initialized: call MPI_Init_thread first");
-  if (finalized) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "MPI is finalized already");
-  if (comm == MPI_COMM_NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the communicator is MPI_COMM_NULL");
+  int64_t both[2 * VALUES_MOST];
+  if (count > VALUES_MOST) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d values to agree on", count);
+  for (int k = 0; k < count; k++) {
+    both[2 * k] = value[k];
+    both[2 * k + 1] = -value[k];
+  }
+  TSI_TRY(TSI_MPI(env, "MPI_Iallreduce", find_largest(comm, 2 * count, both)));
+  for (int k = 0; k < count; k++)
+    if (both[2 * k] != -both[2 * k + 1])
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+               "the ranks do not ask for the same: %s is %" PRId64 " here, %" PRId64 " to %" PRId64 " on all",
+               name[k], value[k], -both[2 * k + 1], both[2 * k]);
 out:
   return status;
 }
+
+tristar_status tsi_transport_same(tsi_transport *transport, int count, const char *const *name,
+                                  const int64_t *value) {
+  return same(transport->env, transport->comm, count, name, value);
+}
+
+/* ---- Creation -------------------------------------------------------------------------------------------
+ */
 
 static const char *level_name(int level) {
   if (level == MPI_THREAD_SINGLE) return "MPI_THREAD_SINGLE";
@@ -113,24 +129,19 @@ out:
 static tristar_status duplicate(tsi_env *env, MPI_Comm comm, MPI_Comm *copy) {
   tristar_status status = TRISTAR_OK;
   MPI_Request request;
+  MPI_Errhandler handler;
+  tsi_mpi_return_errors(comm, &handler);
   tsi_mpi_lock();
-  const int code = MPI_Comm_idup(comm, copy, &request);
+  int code = MPI_Comm_idup(comm, copy, &request);
   tsi_mpi_unlock();
-  TSI_TRY(TSI_MPI(env, "MPI_Comm_idup", code == MPI_SUCCESS ? wait_for(&request) : code));
+  if (code == MPI_SUCCESS) code = wait_for(&request);
+  tsi_mpi_restore_errors(comm, &handler);
+  TSI_TRY(TSI_MPI(env, "MPI_Comm_idup", code));
   tsi_mpi_lock();
   MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN);
   tsi_mpi_unlock();
 out:
   return status;
-}
-
-static void init_lock(tsi_transport *transport) {
-  pthread_condattr_t attributes;
-  pthread_mutex_init(&transport->lock, NULL);
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&transport->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
 }
 
 /* Rank, size and largest tag of the communicator. */
@@ -156,7 +167,11 @@ static tristar_status prepare(tsi_env *env, MPI_Comm comm, tsi_transport_kind ki
   (*out)->env = env;
   (*out)->comm = comm;
   (*out)->ops = kinds[kind].ops;
-  init_lock(*out);
+  status = tsi_monitor_init(env, &(*out)->lock, &(*out)->changed);
+  if (status != TRISTAR_OK) {
+    TSI_FREE(env, *out);
+    goto out;
+  }
   tsi_idle_hold(); /* a worker that wakes up late makes other ranks wait */
   TSI_TRY(describe(*out));
 out:
@@ -182,15 +197,21 @@ static void free_comm(MPI_Comm *comm) {
   tsi_mpi_unlock();
 }
 
-tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind,
+tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind, tristar_status mine,
                                     tsi_transport **out) {
   tristar_status status = TRISTAR_OK;
+  static const char *const name[] = {"the transport (0: direct, 1: starpu_mpi)"};
+  const int64_t value[] = {kind};
   MPI_Comm copy = MPI_COMM_NULL;
   int rank = 0;
   *out = NULL;
-  TSI_TRY(check_mpi(env, comm, kind));
+  TSI_TRY(tsi_mpi_check(env, comm));
   TSI_TRY(duplicate(env, comm, &copy));
   MPI_Comm_rank(copy, &rank);
+  if (mine == TRISTAR_OK && ((int)kind < 0 || kind >= TSI_TRANSPORT_KINDS))
+    mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "no transport %d", (int)kind);
+  TSI_TRY(agree(env, copy, rank, mine));
+  TSI_TRY(same(env, copy, 1, name, value));
   TSI_TRY(agree(env, copy, rank, prepare(env, copy, kind, out)));
   if ((*out)->ops->attach) {
     status = (*out)->ops->attach(*out);

@@ -20,7 +20,8 @@
  *     whose runs overlap share no pair of peer and tag
  *   - both ends of a message know its size: a message of another size is an error
  *   - a message that fails counts as sent or arrived, so that nothing waits for it for ever; what it should
- *     have brought is undefined, and tsi_mailbox_wait tells the failure
+ *     have brought is undefined, and tsi_mailbox_wait tells the failure. A receive that could not even be
+ *     posted leaves a message behind that a later run would take for its own: from then on all runs fail
  * Not checked: that the peer has the matching channel; a message that nobody sends is waited for for ever.
  *
  * Unless said otherwise a function is local and may be called from any thread, but by one at a time for a
@@ -55,11 +56,12 @@ typedef void (*tsi_arrival)(void *context, tsi_index receive);
 /* "direct", "starpu_mpi". The text is static. */
 const char *tsi_transport_kind_name(tsi_transport_kind kind);
 
-/* Collective; all ranks get the same status. Errors: ARGUMENT (MPI_COMM_NULL, no such kind), RUNTIME (MPI is
- * not initialized, or finalized already; an error of MPI), UNSUPPORTED (the thread level of MPI is too low; a
+/* Collective; all ranks get the same status. mine: what this rank has found before, which all agree on first.
+ * Errors: ARGUMENT (MPI_COMM_NULL, no such kind, not the same kind on all ranks), RUNTIME (MPI is not
+ * initialized, or finalized already; an error of MPI), UNSUPPORTED (the thread level of MPI is too low; a
  * second starpu_mpi; starpu_mpi without StarPU), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_kind kind,
-                                                    tsi_transport **out);
+                                                    tristar_status mine, tsi_transport **out);
 /* Collective, after its mailboxes and before MPI_Finalize and the end of StarPU. */
 void tsi_transport_destroy(tsi_transport **transport);
 
@@ -69,9 +71,14 @@ int tsi_transport_size(const tsi_transport *transport);
 MPI_Comm tsi_transport_comm(const tsi_transport *transport);
 
 /* Collective: all ranks get the worst (largest) status of theirs. The lowest rank that has it keeps its
- * message, on the others it is the context's message, with that rank's number. A failure of MPI: RUNTIME, on
- * this rank. */
+ * message, on the others its message, with that rank's number, becomes the calling thread's latest. A failure
+ * of MPI: RUNTIME, on this rank. */
 TRISTAR_CHECKED tristar_status tsi_transport_agree(tsi_transport *transport, tristar_status mine);
+
+/* Collective: each of `count` values must be the same on all ranks. Errors: ARGUMENT, the message names the
+ * first that is not; RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_transport_same(tsi_transport *transport, int count,
+                                                  const char *const *name, const int64_t *value);
 
 /* The channels are copied. Errors: ARGUMENT (peer or tag out of range, two channels alike, a buffer that is
  * NULL), TOO_LARGE (a message of 2 GiB or more), RUNTIME, MEMORY. */
@@ -79,11 +86,12 @@ TRISTAR_CHECKED tristar_status tsi_mailbox_create(tsi_transport *transport, tsi_
                                                   const tsi_channel *receive, tsi_index sends,
                                                   const tsi_channel *send, tsi_arrival arrived, void *context,
                                                   tsi_mailbox **out);
-/* No run may be in flight, but for one whose start failed. */
+/* No run may be in flight. */
 void tsi_mailbox_destroy(tsi_mailbox **mailbox);
 
-/* Starts a run: posts all receives; arrivals can come before it returns. No run may be in flight. After an
- * error none is. Errors: RUNTIME. */
+/* Starts a run: posts all receives; arrivals can come before it returns. No run may be in flight. What fails
+ * is told by tsi_mailbox_wait: the run is in flight all the same, so that who waits for messages of this rank
+ * gets them. Errors: INTERNAL (a run is in flight; it goes on). */
 TRISTAR_CHECKED tristar_status tsi_mailbox_start(tsi_mailbox *mailbox);
 /* Starts to send message `send`, once in a run; by several threads at a time if they like. Its buffer may be
  * written again when the run is done. Errors: RUNTIME; the message counts as sent then. */

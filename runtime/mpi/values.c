@@ -164,11 +164,22 @@ out:
   return status;
 }
 
+/* What may change from one set of values to the next; *kind: pivoted, scaled, of rank 0. */
+static tristar_status agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  int kind[2] = {factor && factor->pivoted, factor && factor->row_scale != NULL};
+  TSI_TRY(
+      TSI_MPI(&d->ts->env, "MPI_Bcast", MPI_Bcast(kind, 2, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  d->process->pivoted = kind[0];
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_process_scale(d->process, kind[1])));
+out:
+  return status;
+}
+
 tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   const int ranks = tsi_transport_size(d->transport);
-  tsi_process *p = d->process;
-  int pivoted = factor ? factor->pivoted : 0;
+  TSI_TRY(agree_on_kind(d, factor));
   if (factor == NULL)
     status = receive(d);
   else {
@@ -176,12 +187,9 @@ tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t 
       const tristar_status sent = send_to(d, factor, rank);
       if (status == TRISTAR_OK) status = sent;
     }
-    take_own(p, factor);
+    take_own(d->process, factor);
   }
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Bcast",
-                  MPI_Bcast(&pivoted, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
-  p->pivoted = pivoted;
+  status = tsi_transport_agree(d->transport, status);
 out:
   return status;
 }

@@ -5,6 +5,8 @@
 # the usual ways, such as CMAKE_PREFIX_PATH. Used to build TriStar, and by TriStarConfig.cmake.
 #
 # Gives the target TriStar::NAME_solver if all is there; otherwise NAME_solver_MISSING says what is not.
+include("${CMAKE_CURRENT_LIST_DIR}/TriStarMpi.cmake")
+
 function(tristar_find_solver name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "MPI" "HEADER" "LIBRARIES;PATH_SUFFIXES")
   string(TOUPPER ${name} upper)
@@ -25,12 +27,11 @@ function(tristar_find_solver name)
     list(APPEND link "${${prefix}_LIBRARY_${library}}")
   endforeach()
   if(arg_MPI)
-    set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
-    find_package(MPI QUIET COMPONENTS C)
-    if(NOT TARGET MPI::MPI_C)
+    tristar_find_mpi()
+    if(NOT TARGET TriStar::mpi)
       list(APPEND missing MPI)
     endif()
-    list(APPEND link MPI::MPI_C)
+    list(APPEND link TriStar::mpi)
   endif()
   list(JOIN missing ", " missing)
   set(${name}_solver_MISSING "${missing}" PARENT_SCOPE)

@@ -1,4 +1,5 @@
-# Installs headers, libraries, adapters, program, the CMake package TriStar, tristar.pc and tristar_NAME.pc.
+# Installs headers, libraries, adapters, program, the CMake package TriStar, tristar.pc, and tristar_NAME.pc for each further
+# header tristar_NAME.h.
 #
 # The static library is an export of its own: only who links it needs the development files of StarPU,
 # OpenBLAS, hwloc, METIS and zlib, and of MPI and StarPU-MPI if it was built with them. So is each adapter: only
@@ -35,10 +36,8 @@ if(TRISTAR_WITH_PROGRAM)
   install(TARGETS tristar_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
-set(tsi_config_packages "")
 set(tsi_config_modules "")
 if(TRISTAR_HAVE_MPI)
-  set(tsi_config_packages MPI)
   set(tsi_config_modules STARPUMPI=${tsi_starpumpi})
 endif()
 configure_package_config_file(tools/cmake/TriStarConfig.cmake.in TriStarConfig.cmake
@@ -46,7 +45,7 @@ configure_package_config_file(tools/cmake/TriStarConfig.cmake.in TriStarConfig.c
 write_basic_package_version_file(TriStarConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/TriStarConfig.cmake"
               "${PROJECT_BINARY_DIR}/TriStarConfigVersion.cmake" tools/cmake/FindMETIS.cmake
-              tools/cmake/TriStarSolver.cmake
+              tools/cmake/TriStarSolver.cmake tools/cmake/TriStarMpi.cmake
         DESTINATION "${tsi_package_dir}")
 
 # tristar.pc finds its prefix from its own place, unless the library directory lies elsewhere.
@@ -84,27 +83,46 @@ list(JOIN tsi_pc_private " " tsi_pc_private)
 configure_file(tools/cmake/tristar.pc.in tristar.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/tristar.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
-# tsi_pc_solver(NAME): tsi_pc_cflags and tsi_pc_libs, the flags for the solver's headers and libraries.
-function(tsi_pc_solver name)
-  get_target_property(includes TriStar::${name}_solver INTERFACE_INCLUDE_DIRECTORIES)
-  get_target_property(libraries TriStar::${name}_solver INTERFACE_LINK_LIBRARIES)
-  if(MPI::MPI_C IN_LIST libraries)
-    list(REMOVE_ITEM libraries MPI::MPI_C)
-    tsi_pc_mpi(includes INTERFACE_INCLUDE_DIRECTORIES)
-    tsi_pc_mpi(libraries INTERFACE_LINK_LIBRARIES)
-  endif()
-  list(REMOVE_DUPLICATES includes)
-  list(TRANSFORM includes PREPEND "-I")
-  tsi_pc_libraries(libraries)
-  list(JOIN includes " " includes)
-  list(JOIN libraries " " libraries)
-  set(tsi_pc_cflags "${includes}" PARENT_SCOPE)
-  set(tsi_pc_libs "${libraries}" PARENT_SCOPE)
+# Further modules: headers that need more than tristar.h does, and adapters. As above flags, not Requires.
+#
+#   tsi_pc_module(NAME DESCRIPTION d [REQUIRES module...] [CFLAGS flag...] [LIBS flag...]): tristar_NAME.pc
+function(tsi_pc_module tsi_pc_name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION" "REQUIRES;CFLAGS;LIBS")
+  set(tsi_pc_description "${arg_DESCRIPTION}")
+  list(TRANSFORM arg_REQUIRES APPEND " = ${PROJECT_VERSION}")
+  list(JOIN arg_REQUIRES ", " tsi_pc_requires)
+  list(REMOVE_DUPLICATES arg_CFLAGS)
+  list(JOIN arg_CFLAGS " " tsi_pc_cflags)
+  list(JOIN arg_LIBS " " tsi_pc_libs)
+  configure_file(tools/cmake/tristar_module.pc.in tristar_${tsi_pc_name}.pc @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/tristar_${tsi_pc_name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endfunction()
-foreach(tsi_pc_name IN LISTS tsi_adapters)
-  tsi_pc_solver(${tsi_pc_name})
-  configure_file(tools/cmake/tristar_adapter.pc.in tristar_${tsi_pc_name}.pc @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/tristar_${tsi_pc_name}.pc"
-          DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+tsi_pc_module(starpu DESCRIPTION "Solves among the tasks of a StarPU program" REQUIRES tristar
+              CFLAGS ${TRISTAR_STARPU_CFLAGS} LIBS ${TRISTAR_STARPU_LDFLAGS})
+if(TRISTAR_HAVE_MPI)
+  set(tsi_mpi_cflags "")
+  set(tsi_mpi_libs "")
+  tsi_pc_mpi(tsi_mpi_cflags INTERFACE_INCLUDE_DIRECTORIES)
+  tsi_pc_mpi(tsi_mpi_libs INTERFACE_LINK_LIBRARIES)
+  list(TRANSFORM tsi_mpi_cflags PREPEND "-I")
+  tsi_pc_libraries(tsi_mpi_libs)
+  tsi_pc_module(mpi DESCRIPTION "Solves on the processes of an MPI communicator" REQUIRES tristar
+                CFLAGS ${tsi_mpi_cflags} LIBS ${tsi_mpi_libs})
+  tsi_pc_module(starpu_mpi DESCRIPTION "Solves among the tasks of a StarPU-MPI program"
+                REQUIRES tristar_mpi tristar_starpu
+                CFLAGS ${TRISTAR_STARPUMPI_CFLAGS} LIBS ${TRISTAR_STARPUMPI_LDFLAGS})
+endif()
+foreach(name IN LISTS tsi_adapters)
+  get_target_property(tsi_solver_cflags TriStar::${name}_solver INTERFACE_INCLUDE_DIRECTORIES)
+  get_target_property(tsi_solver_libs TriStar::${name}_solver INTERFACE_LINK_LIBRARIES)
+  list(TRANSFORM tsi_solver_cflags PREPEND "-I")
+  if(TriStar::mpi IN_LIST tsi_solver_libs)
+    list(REMOVE_ITEM tsi_solver_libs TriStar::mpi)
+    list(APPEND tsi_solver_cflags ${tsi_mpi_cflags})
+    list(APPEND tsi_solver_libs ${tsi_mpi_libs})
+  endif()
+  tsi_pc_libraries(tsi_solver_libs)
+  tsi_pc_module(${name} DESCRIPTION "Solves with the factors of ${name} through TriStar" REQUIRES tristar
+                CFLAGS ${tsi_solver_cflags} LIBS -ltristar_${name} ${tsi_solver_libs})
 endforeach()
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

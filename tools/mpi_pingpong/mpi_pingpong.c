@@ -127,13 +127,13 @@ static tristar_status play(tsi_transport *transport, tsi_transport_kind kind, si
 
 static void measure(tsi_env *env, tsi_transport_kind kind, int runs) {
   tsi_transport *transport;
-  tristar_status status = tsi_transport_create(env, MPI_COMM_WORLD, kind, &transport);
+  tristar_status status = tsi_transport_create(env, MPI_COMM_WORLD, kind, TRISTAR_OK, &transport);
   if (status == TRISTAR_OK && tsi_transport_size(transport) < 2)
     status = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "two ranks are needed");
   for (size_t bytes = 8; bytes <= (size_t)1 << 20 && status == TRISTAR_OK; bytes *= bytes == 8 ? 16 : 8)
     status = play(transport, kind, bytes, runs);
   if (status != TRISTAR_OK) {
-    fprintf(stderr, "mpi_pingpong: %s: %s\n", tristar_status_name(status), env->message);
+    fprintf(stderr, "mpi_pingpong: %s: %s\n", tristar_status_name(status), tsi_error_text(env));
     MPI_Abort(MPI_COMM_WORLD, 1); /* the other rank would wait */
   }
   tsi_transport_destroy(&transport);
@@ -163,6 +163,5 @@ int main(int argc, char **argv) {
       measure(&env, (tsi_transport_kind)kind, runs);
   starpu_shutdown();
   MPI_Finalize();
-  tsi_env_finish(&env);
   return 0;
 }

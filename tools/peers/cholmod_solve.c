@@ -1,5 +1,5 @@
-/* cholmod_solve MATRIX [REPEAT [NRHS]]: CHOLMOD's supernodal Cholesky factorization with METIS, and its solve
- * phase; real symmetric matrices. See peer.h.
+/* cholmod_solve [--on-demand] MATRIX [REPEAT [NRHS]]: CHOLMOD's supernodal Cholesky factorization with METIS,
+ * and its solve phase; real symmetric matrices. See peer.h.
  *
  * The factorization's time is the median of 3, the solve's that of cholmod_solve2, which takes all right-hand
  * sides at once and keeps its workspace from call to call. Without refinement, which CHOLMOD does not have.
@@ -100,9 +100,11 @@ void peer_solve_real(peer *p) {
   cholmod_sparse *a = convert(p, &common);
   if (a == NULL)
     peer_fail(p, common.status, "CHOLMOD status %d", common.status);
-  else if (factor(p, a, &l, &common))
-    solve(p, l, &common);
-  p->nnz_factor = common.lnz;
+  else if (factor(p, a, &l, &common)) {
+    p->nnz_factor = common.lnz;
+    do solve(p, l, &common);
+    while (peer_again(p));
+  }
   cholmod_l_free_factor(&l, &common);
   cholmod_l_free_sparse(&a, &common);
   cholmod_l_finish(&common);

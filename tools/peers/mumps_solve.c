@@ -1,5 +1,5 @@
-/* mumps_solve MATRIX [REPEAT [NRHS]]: sequential MUMPS with METIS if it was built with that, else with the
- * order that it chooses; otherwise its default options, and iterative refinement. See peer.h.
+/* mumps_solve [--on-demand] MATRIX [REPEAT [NRHS]]: sequential MUMPS with METIS if it was built with that,
+ * else with the order that it chooses; otherwise its default options, and iterative refinement. See peer.h.
  *
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones.
  *   - symmetric matrices: SYM = 1 where the diagonal is positive, as TriStar tries Cholesky; SYM = 2 if that
@@ -82,16 +82,31 @@ static double solve(peer *p, mumps *m, int k, int nrhs, int refinement_steps) {
   return run(m, SOLVE);
 }
 
+/* The first time the final solve is refined. */
 static void solve_all(peer *p, mumps *m) {
   for (int k = -1; k < p->repeat && INFOG(m, 1) >= 0; k++) {
     const double time = solve(p, m, 0, p->nrhs, 0);
     if (k >= 0) p->solves_s[k] = time;
   }
   m->cntl[1] = 2 * DBL_EPSILON;
-  for (int k = 0; k < p->nrhs && INFOG(m, 1) >= 0; k++) {
+  for (int k = 0; k < p->nrhs && INFOG(m, 1) >= 0 && p->rounds == 0; k++) {
     solve(p, m, k, 1, 10);
     if (INFOG(m, 15) > p->refinement_steps) p->refinement_steps = INFOG(m, 15);
   }
+  if (INFOG(m, 1) < 0)
+    peer_fail(p, INFOG(m, 1), "INFOG(1) = %d, INFOG(2) = %d%s", INFOG(m, 1), INFOG(m, 2),
+              INFOG(m, 1) == -6    ? " (structurally singular)"
+              : INFOG(m, 1) == -10 ? " (numerically singular)"
+                                   : "");
+}
+
+/* What is known after the factorization. */
+static void describe(peer *p, const mumps *m, int sym) {
+  snprintf(p->solver, sizeof p->solver, "MUMPS %.20s", m->version_number);
+  p->method = sym == 0 ? "LU" : sym == 1 ? "LLT" : "LDLT";
+  if (INFOG(m, 7) >= 0 && INFOG(m, 7) <= QAMD) p->ordering = orderings[INFOG(m, 7)];
+  p->perturbed = INFOG(m, 25);
+  p->nnz_factor = INFOG(m, 29) >= 0 ? INFOG(m, 29) : -1e6 * INFOG(m, 29);
 }
 
 void peer_solve(peer *p) {
@@ -107,17 +122,9 @@ void peer_solve(peer *p) {
     sym = 2;
     factor(p, &m, sym, &entries);
   }
-  snprintf(p->solver, sizeof p->solver, "MUMPS %.20s", m.version_number);
-  p->method = sym == 0 ? "LU" : sym == 1 ? "LLT" : "LDLT";
-  if (INFOG(&m, 1) >= 0) solve_all(p, &m);
-  if (INFOG(&m, 7) >= 0 && INFOG(&m, 7) <= QAMD) p->ordering = orderings[INFOG(&m, 7)];
-  p->perturbed = INFOG(&m, 25);
-  p->nnz_factor = INFOG(&m, 29) >= 0 ? INFOG(&m, 29) : -1e6 * INFOG(&m, 29);
-  if (INFOG(&m, 1) < 0)
-    peer_fail(p, INFOG(&m, 1), "INFOG(1) = %d, INFOG(2) = %d%s", INFOG(&m, 1), INFOG(&m, 2),
-              INFOG(&m, 1) == -6    ? " (structurally singular)"
-              : INFOG(&m, 1) == -10 ? " (numerically singular)"
-                                    : "");
+  describe(p, &m, sym);
+  do solve_all(p, &m);
+  while (peer_again(p));
   run(&m, TERMINATE);
   peer_entries_free(&entries);
 }

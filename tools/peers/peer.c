@@ -167,11 +167,12 @@ static double backward_error(const peer *p) {
   double *bound = peer_allocate(p->n, sizeof *bound), *row_sum = peer_allocate(p->n, sizeof *row_sum);
   void *residual = peer_allocate(p->n, p->scalar_bytes);
   double largest = 0;
-  kernels->bound(&a, TRISTAR_N, NULL, row_sum);
+  kernels->weigh(&a, TRISTAR_N, NULL, row_sum);
   for (int k = 0; k < p->nrhs && !isnan(largest); k++) {
     kernels->residual(&a, TRISTAR_N, peer_b(p, k), peer_x(p, k), residual);
     kernels->bound(&a, TRISTAR_N, peer_x(p, k), bound);
-    const double error = kernels->backward_error(a.n, peer_b(p, k), peer_x(p, k), residual, bound, row_sum);
+    const double error =
+        kernels->backward_error(a.n, peer_b(p, k), peer_x(p, k), residual, bound, NULL, row_sum);
     if (!(error <= largest)) largest = error;
   }
   free(bound);
@@ -201,7 +202,8 @@ static void print_text(const char *key, const char *text) {
   putchar('"');
 }
 
-static void print_report(const peer *p) {
+static void print_report(peer *p) {
+  if (p->status == 0 && p->rounds == 0) p->backward_error = backward_error(p);
   putchar('{');
   print_text("solver", p->solver);
   printf(", \"n\": %" PRId64 ", \"nrhs\": %d, \"repeat\": %d, \"status\": %d, ", p->n, p->nrhs, p->repeat,
@@ -221,9 +223,20 @@ static void print_report(const peer *p) {
     print_number("solve_s", (p->solves_s[(p->repeat - 1) / 2] + p->solves_s[p->repeat / 2]) / 2);
     print_number("solve_min_s", p->solves_s[0]);
     if (p->sweeps_s > 0) print_number("sweeps_min_s", p->sweeps_s);
-    print_number("backward_error", backward_error(p));
+    print_number("backward_error", p->backward_error);
   }
   puts("}");
+  fflush(stdout);
+}
+
+bool peer_again(peer *p) {
+  int c;
+  if (p->status != 0) return false; /* the main program tells that */
+  print_report(p);
+  p->rounds++;
+  while (p->on_demand && (c = getchar()) != EOF)
+    if (c == '\n') return true;
+  return false;
 }
 
 /* A number from 1 to a million in argv[k], or the default if there is none. */
@@ -238,7 +251,10 @@ static int count_argument(int argc, char **argv, int k, int otherwise) {
 int main(int argc, char **argv) {
   tristar_config config;
   peer p = {.method = "", .ordering = "unknown"};
-  if (argc < 2 || argc > 4) end("usage", "MATRIX [REPEAT [NRHS]]");
+  p.on_demand = argc > 1 && strcmp(argv[1], "--on-demand") == 0;
+  argc -= p.on_demand;
+  argv += p.on_demand;
+  if (argc < 2 || argc > 4) end("usage", "[--on-demand] MATRIX [REPEAT [NRHS]]");
   p.repeat = count_argument(argc, argv, 2, 11);
   p.nrhs = count_argument(argc, argv, 3, 1);
   tristar_config_init(&config);
@@ -250,7 +266,7 @@ int main(int argc, char **argv) {
   p.x = peer_allocate(p.nrhs, p.column_bytes);
   p.solves_s = peer_allocate(p.repeat, sizeof *p.solves_s);
   (p.is_complex ? peer_solve_complex : peer_solve_real)(&p);
-  print_report(&p);
+  if (p.status != 0) print_report(&p);
   free(b);
   free(p.x);
   free(p.solves_s);

@@ -1,19 +1,22 @@
 /* What the programs of other solvers share: the matrix, the right-hand sides, the error, the report.
  *
- * Job. `PEER_solve MATRIX [REPEAT [NRHS]]` reads MATRIX (a file or gen:KIND:K) as `tristar solve` does, a
- * pattern as its Laplacian, makes the right-hand sides that `tristar solve --nrhs NRHS` makes (default: 1),
- * lets the other solver solve for all of them, after a warm-up REPEAT times (default: 11), and prints one
- * line of JSON. The backward error is the largest over the right-hand sides, measured with the library's own
- * kernels, so that all programs mean the same by it.
+ * Job. `PEER_solve [--on-demand] MATRIX [REPEAT [NRHS]]` reads MATRIX (a file or gen:KIND:K) as `tristar
+ * solve` does, a pattern as its Laplacian, makes the right-hand sides that `tristar solve --nrhs NRHS` makes
+ * (default: 1), lets the other solver solve for all of them, after a warm-up REPEAT times (default: 11), and
+ * prints one line of JSON. With --on-demand each line on standard input asks for a warm-up and REPEAT solves
+ * again, and another line of JSON; the end of standard input ends the program. The backward error is the
+ * largest over the right-hand sides, measured with the library's own kernels, so that all programs mean the
+ * same by it.
  *
  * The fill-reducing order is that of METIS where the other solver can use it. Timed solves are without
  * iterative refinement, which x has had if the other solver has it.
  *
- * A process for each solver, because StarPU's idle workers poll and would slow a peer in the same one.
+ * A process for each solver, because threads of one would slow a peer in the same one.
  *
- * A peer is one C file that defines peer_solve_real or, compiled with PEER_COMPLEX, peer_solve_complex; the
- * main program is in peer.c. The exit status is 0 if the other solver solved; 1 if not, with its error code
- * as "status" in the JSON; 1 without JSON if there is nothing to solve. */
+ * A peer is one C file that defines peer_solve_real or, compiled with PEER_COMPLEX, peer_solve_complex, which
+ * factors, and then solves as long as peer_again says so; the main program is in peer.c. The exit status is 0
+ * if the other solver solved; 1 if not, with its error code as "status" in the JSON; 1 without JSON if there
+ * is nothing to solve. */
 #ifndef TSI_TOOLS_PEER_H
 #define TSI_TOOLS_PEER_H
 
@@ -35,6 +38,8 @@ typedef struct peer {
   const void *b;                    /* n x nrhs scalars, column after column */
   void *x;                          /* the same, from the peer */
   int repeat;                       /* timed solves */
+  bool on_demand;                   /* --on-demand */
+  int rounds;                       /* of timed solves, which have been told */
   double *solves_s;
   double sweeps_s; /* the fastest solve's sweeps alone, where the solver tells them; 0: not */
 
@@ -48,11 +53,17 @@ typedef struct peer {
   int64_t perturbed;    /* pivots that were replaced */
   double nnz_factor;    /* of L and D, or L and U, as the solver counts or stores them */
   double analyze_s, factor_s;
+
+  double backward_error; /* of x after the first round, which peer_again measures */
 } peer;
 
 /* Reads p->view and p->b, sets the rest. */
 void peer_solve_real(peer *p);
 void peer_solve_complex(peer *p);
+
+/* After a round of timed solves, p->x being the solution: prints the report, if they succeeded. Is another
+ * round to follow? x is then only to be solved for again, not refined. */
+bool peer_again(peer *p);
 
 double peer_seconds(void);
 

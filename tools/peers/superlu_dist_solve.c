@@ -1,5 +1,5 @@
-/* superlu_dist_solve MATRIX [REPEAT [NRHS]]: SuperLU_DIST with its default options, among them METIS on A +
- * A^T and refinement in double precision. See peer.h.
+/* superlu_dist_solve [--on-demand] MATRIX [REPEAT [NRHS]]: SuperLU_DIST with its default options, among them
+ * METIS on A + A^T and refinement in double precision. See peer.h.
  *
  * Under mpiexec: on the grid SUPERLU_DIST_GRID=ROWSxCOLUMNS of processes (default: all in one row); A, b and
  * x in blocks of rows. The first process prints. Besides the solve, which moves b and x, it tells the time of
@@ -204,15 +204,16 @@ static double solve(peer *p, solver *s, IterRefine_t refine) {
   return seconds;
 }
 
+/* The first time it factors before. */
 static void solve_all(peer *p, solver *s) {
-  s->options.Fact = DOFACT;
-  solve(p, s, NOREFINE); /* factors, and is the warm-up */
+  s->options.Fact = p->rounds == 0 ? DOFACT : FACTORED;
+  solve(p, s, NOREFINE); /* the warm-up */
   s->options.Fact = FACTORED;
   for (int k = 0; k < p->repeat && p->status == 0; k++) {
     p->solves_s[k] = solve(p, s, NOREFINE);
     if (k == 0 || s->sweeps_s < p->sweeps_s) p->sweeps_s = s->sweeps_s;
   }
-  if (p->status == 0) solve(p, s, SLU_DOUBLE);
+  if (p->status == 0 && p->rounds == 0) solve(p, s, SLU_DOUBLE);
 }
 
 /* Processes, their grid, the rows of each. */
@@ -224,6 +225,11 @@ static bool start_grid(peer *p, solver *s) {
   columns = s->ranks;
   if (text != NULL && (sscanf(text, "%dx%d", &rows, &columns) != 2 || rows * columns != s->ranks)) {
     peer_fail(p, -1, "SUPERLU_DIST_GRID is %s, but there are %d processes", text, s->ranks);
+    MPI_Finalize();
+    return false;
+  }
+  if (p->on_demand && s->ranks > 1) {
+    peer_fail(p, -1, "--on-demand is for one process");
     MPI_Finalize();
     return false;
   }
@@ -252,7 +258,8 @@ void peer_solve(peer *p) {
   TYPED(ScalePermstructInit)((int_t)p->n, (int_t)p->n, &s.scale);
   TYPED(LUstructInit)((int_t)p->n, &s.lu);
   if (s.options.RowPerm == NOROWPERM) match(p, &s);
-  solve_all(p, &s);
+  do solve_all(p, &s);
+  while (peer_again(p));
   free(s.row_scale);
   free(s.column_scale);
   if (p->status == 0) { /* after a failure there is no complete structure to free */

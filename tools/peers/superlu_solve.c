@@ -1,5 +1,5 @@
-/* superlu_solve MATRIX [REPEAT [NRHS]]: sequential SuperLU with METIS and refinement in double precision. See
- * peer.h.
+/* superlu_solve [--on-demand] MATRIX [REPEAT [NRHS]]: sequential SuperLU with METIS and refinement in double
+ * precision. See peer.h.
  *
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are given in
  * full.
@@ -121,7 +121,7 @@ static void solve_all(peer *p, solver *s, void *b) {
   Destroy_SuperMatrix_Store(&x);
   if (info != 0)
     peer_fail(p, info, "info = %d", info);
-  else {
+  else if (p->rounds == 0) {
     s->options.Fact = FACTORED;
     s->options.IterRefine = SLU_DOUBLE;
     memcpy(b, p->b, p->block_bytes);
@@ -171,7 +171,9 @@ void peer_solve(peer *p) {
   prepare(p, &s);
   order_columns(p, &s);
   void *b = peer_allocate(p->nrhs, p->column_bytes);
-  if (factor(p, &s, b)) solve_all(p, &s, b);
+  if (factor(p, &s, b)) do
+      solve_all(p, &s, b);
+    while (peer_again(p));
   free(b);
   finish(&s);
 }

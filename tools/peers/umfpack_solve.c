@@ -1,5 +1,5 @@
-/* umfpack_solve MATRIX [REPEAT [NRHS]]: UMFPACK with METIS if it was built with that, else with the order
- * that it chooses; otherwise its default options, among them iterative refinement. See peer.h.
+/* umfpack_solve [--on-demand] MATRIX [REPEAT [NRHS]]: UMFPACK with METIS if it was built with that, else with
+ * the order that it chooses; otherwise its default options, among them iterative refinement. See peer.h.
  *
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are given in
  * full. Timed solves are without refinement and in a workspace that stays. The right-hand sides are solved
@@ -84,7 +84,7 @@ static void solve_all(peer *p, solver *s) {
     if (k >= 0) p->solves_s[k] = peer_seconds() - begin;
   }
   s->control[UMFPACK_IRSTEP] = refinement_steps;
-  solve(p, s);
+  if (p->rounds == 0) solve(p, s);
 }
 
 void peer_solve(peer *p) {
@@ -101,7 +101,8 @@ void peer_solve(peer *p) {
   peer_compress(p, false, &s.a);
   if (factor(p, &s)) {
     count_factors(p, &s);
-    solve_all(p, &s);
+    do solve_all(p, &s);
+    while (peer_again(p));
   }
   TYPED(free_numeric)(&s.numeric);
   peer_compressed_free(&s.a);

@@ -1,0 +1,124 @@
+/* Starts and stops StarPU for all contexts: see service.h. */
+#include "runtime/starpu/service.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <starpu.h>
+#include <unistd.h>
+
+#include "runtime/idle.h"
+#include "runtime/starpu/environment.h"
+
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* guards these; held while StarPU starts and stops */
+static int users;
+static bool ours, sleeps;
+
+/* Workers on the cores that the context asks for; STARPU_WORKERS_CPUID has precedence. */
+static void bind_workers(const tsi_starpu_wishes *wishes, struct starpu_conf *conf) {
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  if (wishes->first_core < 0 || cores < 1 || getenv("STARPU_WORKERS_CPUID") != NULL) return;
+  conf->use_explicit_workers_bindid = 1;
+  for (int w = 0; w < STARPU_NMAXWORKERS; w++)
+    conf->workers_bindid[w] = (unsigned)((wishes->first_core + w) % cores);
+}
+
+static tristar_status check_scheduler(const tsi_env *env, const char *name) {
+  tristar_status status = TRISTAR_OK;
+  if (*name == '\0') return TRISTAR_OK;
+  for (struct starpu_sched_policy **p = starpu_sched_get_predefined_policies(); *p != NULL; p++)
+    if (strcmp((*p)->policy_name, name) == 0) return TRISTAR_OK;
+  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+           "scheduler \"%.60s\" is none of this StarPU (tristar_scheduler lists them)", name);
+out:
+  return status;
+}
+
+static tristar_status start(const tsi_env *env, const tsi_starpu_wishes *wishes) {
+  tristar_status status = TRISTAR_OK;
+  struct starpu_conf conf;
+  TSI_TRY(tsi_starpu_check_environment(env));
+  TSI_TRY(check_scheduler(env, wishes->scheduler));
+  int code = starpu_conf_init(&conf);
+  if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_conf_init gave %d (%s)", code, strerror(-code));
+  if (wishes->workers > 0) conf.ncpus = wishes->workers;
+  bind_workers(wishes, &conf);
+  conf.sched_policy_name = *wishes->scheduler ? wishes->scheduler : "lws"; /* STARPU_SCHED has precedence */
+  conf.catch_signals = 0;
+  code = starpu_init(&conf);
+  if (code == -ENODEV) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU found no device to run tasks on");
+  if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
+out:
+  return status;
+}
+
+/* StarPU runs already: one count more. */
+static tristar_status join(tsi_env *env, const tsi_starpu_wishes *wishes) {
+  tristar_status status = TRISTAR_OK;
+  const int code = starpu_init(NULL);
+  if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
+  const int workers = (int)starpu_cpu_worker_get_count();
+  const char *scheduler = starpu_sched_ctx_get_sched_policy(0)->policy_name;
+  if (wishes->workers > 0 && wishes->workers != workers)
+    tsi_log(env, TRISTAR_LOG_WARNING, "StarPU runs already, with %d CPU workers: %d cannot be had", workers,
+            wishes->workers);
+  if (*wishes->scheduler && strcmp(wishes->scheduler, scheduler) != 0)
+    tsi_log(env, TRISTAR_LOG_WARNING, "StarPU runs already, with the scheduler %s: %s cannot be had",
+            scheduler, wishes->scheduler);
+out:
+  return status;
+}
+
+/* Under the lock. */
+static void leave(void) {
+  const bool stop_idle = --users == 0 && ours && sleeps;
+  if (stop_idle) tsi_idle_stop();
+  starpu_shutdown();
+  if (stop_idle) tsi_idle_end();
+  if (users == 0) ours = sleeps = false;
+}
+
+tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes) {
+  tristar_status status = TRISTAR_OK;
+  pthread_mutex_lock(&lock);
+  const bool runs = starpu_is_initialized();
+  TSI_TRY(runs ? join(env, wishes) : start(env, wishes));
+  if (users++ == 0) {
+    ours = !runs;
+    sleeps = ours && wishes->idle_sleep;
+    if (sleeps) tsi_idle_start(env);
+  }
+  if (starpu_cpu_worker_get_count() == 0) {
+    const unsigned workers = starpu_worker_get_count();
+    leave();
+    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU has %u workers, but no CPU worker: STARPU_NCPU=0?", workers);
+  }
+out:
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+void tsi_starpu_release(void) {
+  pthread_mutex_lock(&lock);
+  leave();
+  pthread_mutex_unlock(&lock);
+}
+
+static bool look(const bool *what) {
+  pthread_mutex_lock(&lock);
+  const bool now = *what;
+  pthread_mutex_unlock(&lock);
+  return now;
+}
+
+bool tsi_starpu_is_ours(void) {
+  return look(&ours);
+}
+
+bool tsi_starpu_sleeps(void) {
+  return look(&sleeps);
+}
+
+bool tsi_starpu_polls(void) {
+  return !tsi_starpu_sleeps() && starpu_is_initialized();
+}

@@ -1,0 +1,219 @@
+/* Matrices that are singular to working precision are told: refused by the factorization, or by the
+ * condition. Matrices that only look like it, graded ones, are solved. The message names a row that depends
+ * on others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/typed.h"
+
+enum { N_MAX = 400 };
+
+/* Dense, or a grid's; general storage. */
+typedef struct matrix {
+  int n;
+  double a[N_MAX][N_MAX];
+} matrix;
+
+static matrix m;
+
+static tristar_view make_view(const typed *t, int n, tristar_symmetry symmetry) {
+  static int64_t ptr[N_MAX + 1];
+  static int32_t index[N_MAX * N_MAX];
+  static char values[N_MAX * N_MAX * sizeof(double _Complex)];
+  int64_t at = 0;
+  for (int j = 0; j < n; j++) {
+    ptr[j] = at;
+    for (int i = symmetry == TRISTAR_GENERAL ? 0 : j; i < n; i++) {
+      if (m.a[i][j] == 0 && i != j) continue;
+      put(t, values, at, m.a[i][j]);
+      index[at++] = i;
+    }
+  }
+  ptr[n] = at;
+  return (tristar_view){.format = TRISTAR_CSC,
+                        .symmetry = symmetry,
+                        .scalar = t->scalar,
+                        .rows = n,
+                        .cols = n,
+                        .ptr = ptr,
+                        .index = index,
+                        .values = values,
+                        .ptr_bits = 64,
+                        .index_bits = 32};
+}
+
+/* The Laplacian of a k x k grid without boundary: rows sum up to zero. */
+static void neumann(int k) {
+  memset(&m, 0, sizeof m);
+  m.n = k * k;
+  for (int i = 0; i < m.n; i++)
+    for (int right = 0; right < 2; right++) {
+      const int j = right ? i + 1 : i + k;
+      if (right ? (i + 1) % k == 0 : j >= m.n) continue;
+      m.a[i][i]++;
+      m.a[j][j]++;
+      m.a[i][j]--;
+      m.a[j][i]--;
+    }
+}
+
+static double uniform(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (double)(*state >> 11) * 0x1p-52 - 1;
+}
+
+/* B B^T with B n x (n - 1), or a product of such factors. */
+static void low_rank(int n, bool symmetric, uint64_t seed) {
+  static double b[N_MAX][N_MAX], c[N_MAX][N_MAX];
+  memset(&m, 0, sizeof m);
+  m.n = n;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < n - 1; k++) {
+      b[i][k] = uniform(&seed);
+      c[i][k] = symmetric ? b[i][k] : uniform(&seed);
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n - 1; k++) m.a[i][j] += b[i][k] * c[j][k];
+  for (int i = 0; i < n && symmetric; i++)
+    for (int j = 0; j < i; j++) m.a[i][j] = m.a[j][i];
+}
+
+static int refused, told;
+
+/* Either refused or, with a condition that says so, factored; perturbed without fail. */
+static void check_singular(tristar_t *ts, const char *what, const typed *t, tristar_symmetry symmetry,
+                           tristar_method method) {
+  tristar_view v = make_view(t, m.n, symmetry);
+  tristar_analysis_options o;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  double reciprocal;
+  char message[400];
+  tristar_analysis_options_init(&o);
+  o.method = method;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  const tristar_status status = tristar_factor(an, v.values, &f);
+  tristar_error(ts, message, sizeof message);
+  if (status == TRISTAR_OK) {
+    CHECK_OK(tristar_plan(f, NULL, &p));
+    CHECK_OK(tristar_condition(p, &reciprocal));
+    CHECK_MSG(reciprocal < 200 * t->roundoff, "%s of order %d, %c: 1 / condition is %g", what, m.n, t->scalar,
+              reciprocal);
+    told++;
+    tristar_plan_destroy(&p);
+    tristar_factor_destroy(&f);
+  } else {
+    CHECK_MSG(status ==
+                  (method == TRISTAR_METHOD_LLT ? TRISTAR_ERR_NOT_POSITIVE_DEFINITE : TRISTAR_ERR_SINGULAR),
+              "%s: %s", what, message);
+    CHECK_MSG(strstr(message, "of row ") != NULL, "%s: %s", what, message);
+    refused++;
+  }
+  tristar_analysis_destroy(&an);
+  if (method == TRISTAR_METHOD_LLT) return;
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
+/* Entries over many orders of magnitude, rows and columns of which depend on nothing: a small backward error,
+ * and a right x. */
+static void check_graded(tristar_t *ts, int n, double ratio, tristar_method method) {
+  tristar_analysis_options o;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_result result;
+  double b[N_MAX], x[N_MAX];
+  memset(&m, 0, sizeof m);
+  m.n = n;
+  for (int i = 0; i < n; i++) {
+    m.a[i][i] = 3 * pow(ratio, i);
+    if (i > 0) m.a[i][i - 1] = m.a[i - 1][i] = pow(ratio, ratio < 1 ? i : i - 1);
+  }
+  for (int i = 0; i < n; i++) {
+    b[i] = 0;
+    for (int j = 0; j < n; j++) b[i] += m.a[i][j];
+  }
+  const tristar_view v =
+      make_view(&typed_double, n, method == TRISTAR_METHOD_LU ? TRISTAR_GENERAL : TRISTAR_SYMMETRIC);
+  tristar_analysis_options_init(&o);
+  o.method = method;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, &result));
+  for (int i = 0; i < n; i++)
+    CHECK_MSG(fabs(x[i] - 1) < 1e-12, "graded by %g, method %d: x[%d] is %g", ratio, (int)method, i, x[i]);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
+/* New values: zeros, and values of a matrix that is singular. Later ones are solved again. */
+static void check_refactor(tristar_t *ts) {
+  neumann(6);
+  for (int i = 0; i < m.n; i++) m.a[i][i]++;
+  const tristar_view v = make_view(&typed_double, m.n, TRISTAR_SYMMETRIC);
+  const int64_t entries = ((const int64_t *)v.ptr)[m.n];
+  double *values = malloc((size_t)entries * sizeof *values), b[36], x[36];
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  char message[400];
+  CHECK(values != NULL);
+  CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  memset(values, 0, (size_t)entries * sizeof *values);
+  CHECK(tristar_refactor(f, values) != TRISTAR_OK);
+  tristar_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, "of row ") != NULL, "%s", message);
+  for (int i = 0; i < 36; i++) b[i] = 1;
+  CHECK(tristar_solve(p, TRISTAR_N, 1, b, 36, x, 36) == TRISTAR_ERR_STALE);
+  CHECK_OK(tristar_refactor(f, v.values));
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 36, x, 36));
+  for (int i = 0; i < 36; i++) CHECK_MSG(fabs(x[i] - 1) < 1e-13, "x[%d] is %g", i, x[i]);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+  free(values);
+}
+
+int main(void) {
+  static const tristar_method symmetric[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (int k = 2; k <= 20; k += 3) {
+    neumann(k);
+    for (int method = 0; method < 3; method++)
+      check_singular(ts, "Neumann", &typed_double, TRISTAR_SYMMETRIC, symmetric[method]);
+    check_singular(ts, "Neumann", &typed_single, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO);
+    check_singular(ts, "Neumann", &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU);
+  }
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    low_rank(2 + (int)seed % 40, seed % 2, seed);
+    check_singular(ts, "low rank", seed % 3 ? &typed_double : &typed_complex_double,
+                   seed % 2 ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
+                   seed % 2 ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU);
+  }
+  printf("%d refused, %d told by the condition\n", refused, told);
+  CHECK(refused > told);
+  for (int k = 0; k < 7; k++) {
+    static const double ratios[] = {1, 0.1, 1e-3, 1e-5, 1e-7, 1e3, 1e6};
+    check_graded(ts, 9, ratios[k], TRISTAR_METHOD_AUTO);
+    check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LU);
+    check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LDLT);
+    check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LLT);
+  }
+  check_refactor(ts);
+  tristar_destroy(&ts);
+  return 0;
+}
