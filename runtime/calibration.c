@@ -90,6 +90,7 @@ tristar_status tsi_calibrate(tristar_t *ts, tristar_calibration *out, tsi_calibr
   tsi_calibration_init(&measured);
   const tristar_calibration before = tsi_calibration_now(ts);
   memcpy(measured.path, before.path, sizeof measured.path);
+  if (measured.path[0] != '\0') TSI_TRY(tsi_calibration_try(&ts->env, measured.path)); /* before the work */
   TSI_TRY(tsi_calibration_measure(ts, &measured, quality));
   TSI_TRY(tsi_calibration_round(&ts->env, &measured));
   measured.source = TRISTAR_CALIBRATION_MEASURED;

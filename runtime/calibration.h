@@ -44,6 +44,9 @@ TRISTAR_CHECKED tristar_status tsi_calibration_read(const char *path, tristar_ca
  * range. */
 TRISTAR_CHECKED tristar_status tsi_calibration_round(tsi_env *env, tristar_calibration *calibration);
 
+/* Could a calibration be written there? Makes the folders. Errors: IO. */
+TRISTAR_CHECKED tristar_status tsi_calibration_try(tsi_env *env, const char *path);
+
 /* Writes rounded figures to calibration->path, whose folders are made if need be, through a temporary file
  * beside it, so that readers see the old file or the new one. Errors: IO. */
 TRISTAR_CHECKED tristar_status tsi_calibration_write(tsi_env *env, const tristar_calibration *calibration);

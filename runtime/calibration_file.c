@@ -168,6 +168,19 @@ out:
   return status;
 }
 
+tristar_status tsi_calibration_try(tsi_env *env, const char *path) {
+  tristar_status status = TRISTAR_OK;
+  char temporary[sizeof((tristar_calibration *)NULL)->path + 8];
+  make_folders(path);
+  snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+  const int descriptor = mkstemp(temporary);
+  if (descriptor < 0) TSI_FAIL(env, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+  close(descriptor);
+  (void)unlink(temporary);
+out:
+  return status;
+}
+
 tristar_status tsi_calibration_write(tsi_env *env, const tristar_calibration *calibration) {
   tristar_status status = TRISTAR_OK;
   const char *path = calibration->path;

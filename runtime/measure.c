@@ -97,22 +97,24 @@ out:
   return status;
 }
 
-/* Twice all of L3, within bounds. */
-static size_t bytes_to_read(const tristar_calibration *c) {
-  const int64_t caches = c->l3_cores > 0 ? c->cores / c->l3_cores + 1 : 0;
+/* Twice so many L3 caches, within bounds. */
+static size_t bytes_to_read(const tristar_calibration *c, int64_t caches) {
   size_t bytes = 2 * (size_t)(caches * c->l3_bytes);
   if (bytes < TSI_BANDWIDTH_BYTES_MIN) bytes = TSI_BANDWIDTH_BYTES_MIN;
   return bytes < TSI_BANDWIDTH_BYTES_MAX ? bytes : TSI_BANDWIDTH_BYTES_MAX;
 }
 
 /* Before StarPU runs; in later attempts, only where its idle workers sleep. */
-static tristar_status measure_reading(tristar_t *ts, const tristar_calibration *c, tsi_attempts *a) {
+static tristar_status measure_reading(tristar_t *ts, const tristar_calibration *c, tsi_streams *streams,
+                                      tsi_attempts *a) {
   tristar_status status = TRISTAR_OK;
   const bool running = starpu_is_initialized() != 0;
   const int readers =
       running ? (int)starpu_cpu_worker_get_count() : tsi_expected_cpu_workers(ts->wishes.workers);
+  const int64_t caches = c->l3_cores > 0 ? c->cores / c->l3_cores + 1 : 0;
   double one, all;
-  TSI_TRY(tsi_bandwidth_read(&ts->env, bytes_to_read(c), readers > 0 ? readers : 1, &one, &all));
+  TSI_TRY(tsi_streams_measure(&ts->env, streams, bytes_to_read(c, 1), bytes_to_read(c, caches),
+                              readers > 0 ? readers : 1, &one, &all));
   TSI_TRY(tsi_context_need_starpu(ts, NULL));
   a->figure[TSI_FIGURE_READ_ONE][a->count] = 1 / one;
   if ((int)starpu_cpu_worker_get_count() == readers) a->figure[TSI_FIGURE_READ_ALL][a->count] = 1 / all;
@@ -120,10 +122,11 @@ out:
   return status;
 }
 
-static tristar_status attempt(tristar_t *ts, const tristar_calibration *c, tsi_attempts *a) {
+static tristar_status attempt(tristar_t *ts, const tristar_calibration *c, tsi_streams *streams,
+                              tsi_attempts *a) {
   tristar_status status = TRISTAR_OK;
   const tsi_load load = tsi_load_now();
-  if (a->count == 0 || !tsi_starpu_polls()) TSI_TRY(measure_reading(ts, c, a));
+  if (a->count == 0 || !tsi_starpu_polls()) TSI_TRY(measure_reading(ts, c, streams, a));
   TSI_TRY(measure_task(&ts->env, &a->figure[TSI_FIGURE_TASK][a->count]));
   TSI_TRY(measure_barrier(&ts->env, (int)starpu_cpu_worker_get_count(),
                           &a->figure[TSI_FIGURE_BARRIER][a->count]));
@@ -169,6 +172,7 @@ tristar_status tsi_calibration_measure(tristar_t *ts, tristar_calibration *c,
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_attempts attempts = {.count = 0};
+  tsi_streams streams = {.count = {0, 0}};
   double best[TSI_FIGURES];
   if (!ts->use_starpu)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "calibration measures tasks: it needs a context with StarPU");
@@ -177,7 +181,7 @@ tristar_status tsi_calibration_measure(tristar_t *ts, tristar_calibration *c,
   TSI_TRY(tsi_calibration_describe(ts, c));
   const double begin = tsi_clock();
   do {
-    TSI_TRY(attempt(ts, c, &attempts));
+    TSI_TRY(attempt(ts, c, &streams, &attempts));
     *quality = tsi_attempts_judge(&attempts, c->cores, best);
   } while (!quality->trusted && attempts.count < TSI_ATTEMPTS &&
            (attempts.count < 2 || tsi_clock() - begin < ATTEMPTS_SECONDS));
@@ -187,5 +191,6 @@ tristar_status tsi_calibration_measure(tristar_t *ts, tristar_calibration *c,
   c->read_gbps_one = 1 / best[TSI_FIGURE_READ_ONE];
   c->read_gbps_all = best[TSI_FIGURE_READ_ALL] > 0 ? 1 / best[TSI_FIGURE_READ_ALL] : 0;
 out:
+  tsi_streams_release(env, &streams);
   return status;
 }

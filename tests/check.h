@@ -38,6 +38,26 @@
     }                                                                                                        \
   } while (0)
 
+/* Does the thread sanitizer look on? What runs on one thread shows it nothing, and all scalars have the same
+ * steps and edges: the other builds have those. */
+#if defined __SANITIZE_THREAD__
+#define TSI_TESTS_RACES 1
+#elif defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define TSI_TESTS_RACES 1
+#endif
+#endif
+#ifndef TSI_TESTS_RACES
+#define TSI_TESTS_RACES 0
+#endif
+/* Any sanitizer? The kernels of the scalars are one source, but for the precision: memory is accessed alike.
+ */
+#if TSI_TESTS_RACES || defined __SANITIZE_ADDRESS__
+#define TSI_TESTS_SANITIZED 1
+#else
+#define TSI_TESTS_SANITIZED 0
+#endif
+
 #define CHECK_OK(expr) CHECK_STATUS(expr, TRISTAR_OK)
 
 /* A structure whose `place` holds `value` must not pass the call `check`; what was broken is mended

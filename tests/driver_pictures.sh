@@ -38,7 +38,7 @@ printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >empty.mtx
 small=(one.mtx 'a "<two>" & more.mtx' diagonal.mtx)
 
 # ---- Right-hand sides: each number twice, for a solve and for each right-hand side
-for matrix in gen:s2d9pt:40 "${small[@]}"; do
+for matrix in gen:s2d9pt:40 one.mtx 'a "<two>" & more.mtx'; do
   picture rhs "$matrix" --repeat 3
   looks rhs.svg 4 point 16
 done

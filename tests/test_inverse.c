@@ -69,7 +69,7 @@ static void check_bits(const problem *p, tristar_factor_t *f, const void *b, boo
   const int64_t n = p->view.rows;
   const size_t bytes = TYPED_COLUMNS * (size_t)n * p->t->bytes;
   char *x = malloc(bytes), *reference = malloc(bytes);
-  const int count = first_pass ? 3 : 1;
+  const int count = first_pass && !TSI_TESTS_RACES ? 3 : 1;
   tristar_plan_t *plans[3];
   for (int k = 0; k < count; k++)
     plans[k] = make_plan(f, k == 0 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL, k == 2 ? 3 : 0);
@@ -182,7 +182,7 @@ static void check_treatment(tristar_t *ts, problem *p, tristar_inverse inverse, 
            p->t->scalar, p->single_factors ? " with single factors" : "", (int)p->method,
            (int)p->view.symmetry, names[inverse]);
   check_bits(p, f, b, first_pass);
-  if (first_pass) {
+  if (first_pass && !TSI_TESTS_RACES) {
     tristar_factor_t *plain_factor = make_factor(ts, p, TRISTAR_INVERSE_DIAGONAL);
     tristar_plan_t *plan = make_plan(f, TRISTAR_ENGINE_SERIAL, 0),
                    *plain = make_plan(plain_factor, TRISTAR_ENGINE_SERIAL, 0);
@@ -266,9 +266,10 @@ int main(void) {
     config.workers = workers;
     CHECK_OK(tristar_create(&config, &ts));
     hash_count = sliced = 0;
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) check_type(ts, types[t], workers == 1);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+      if (!TSI_TESTS_RACES || types[t] == &typed_double) check_type(ts, types[t], workers == 1);
     check_small(ts);
-    CHECK_MSG(sliced > 100, "only %d plans had slices", sliced);
+    CHECK_MSG(sliced > (TSI_TESTS_RACES ? 10 : 100), "only %d plans had slices", sliced);
     tristar_memory(ts, &memory);
     CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
     tristar_destroy(&ts);

@@ -77,7 +77,8 @@ int main(void) {
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));
   static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
-  for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+    if (TSI_TESTS_RACES && types[t] != &typed_double) continue;
     for (int m = 0; m < 3; m++)
       for (int symmetric = 0; symmetric < (types[t]->is_complex ? 2 : 1); symmetric++) {
         const tristar_symmetry symmetry = symmetric ? TRISTAR_SYMMETRIC : TRISTAR_HERMITIAN;
@@ -90,6 +91,7 @@ int main(void) {
         check(ts, "convdiff3d", 7, types[t], methods[m], symmetry);
         check(ts, "circuit", 200, types[t], methods[m], symmetry);
       }
+  }
   tristar_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);

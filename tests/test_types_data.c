@@ -202,7 +202,7 @@ static void check_method(tristar_t *ts, const source *s, const tristar_view *fro
   static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric", "Hermitian"};
   static const char *const methods[] = {"auto", "LLT", "LU", "LDLT"};
   double reciprocal = NAN;
-  for (int is_single = 0; is_single < 2; is_single++) {
+  for (int is_single = 0; is_single < (TSI_TESTS_SANITIZED ? 1 : 2); is_single++) {
     const typed *t = is_complex ? (is_single ? &typed_complex_single : &typed_complex_double)
                                 : (is_single ? &typed_single : &typed_double);
     tristar_view v = *from;

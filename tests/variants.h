@@ -138,6 +138,7 @@ static inline void with_each_engine(void (*check)(tristar_t *ts, tristar_engine 
     tristar_config config;
     tristar_t *ts;
     tristar_memory_stats memory;
+    if (TSI_TESTS_RACES && workers == 1) continue;
     tristar_config_init(&config);
     config.use_starpu = workers > 0;
     config.check = 1;
