@@ -578,7 +578,8 @@ TRISTAR_API void tristar_factors_init(tristar_factors *factors);
  * whatever the format; L and U keep their own structures. The factor serves plans and solves like one of
  * tristar_factor; tristar_refactor gives UNSUPPORTED. Errors: ARGUMENT, FORMAT (an index out of its triangle,
  * an order that is no permutation: the message names the place), SINGULAR (a zero or missing diagonal entry),
- * NOT_FINITE, TOO_LARGE, MEMORY. */
+ * NOT_FINITE (NaN or infinity; or the inverse of a diagonal block is out of the type's range: values are not
+ * scaled), TOO_LARGE, MEMORY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_supernodal(tristar_t *ts,
                                                                      const tristar_factors *factors,
                                                                      tristar_factor_t **factor);

@@ -672,6 +672,9 @@ static void call_import(void) {
     right |= BIT(TRISTAR_ERR_NOT_FINITE); /* another column may be tiny */
   if (right & ONLY_OK && !well_conditioned(f->cell))
     right |= BIT(TRISTAR_ERR_SINGULAR) | BIT(TRISTAR_ERR_NOT_FINITE);
+  /* Imported values are not scaled: the inverse of a block of subnormal ones is out of the type's range. */
+  for (int i = 0; i < p->n; i++)
+    if (cabsl(v->truth[i][i]) < (is_single(p->scalar) ? 1e-30 : 1e-290)) right |= BIT(TRISTAR_ERR_NOT_FINITE);
   note("%s, %s diagonal\n", lower ? "lower" : "upper", unit ? "unit" : "its own");
   arm();
   const tristar_status status =
