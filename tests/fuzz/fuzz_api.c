@@ -1009,6 +1009,17 @@ static void judge_refined(const cell *c, tristar_op op, const operands *o,
        forward, result->forward_error, r->bauer);
 }
 
+/* May the solution be beyond the range of the type? */
+static bool may_overflow(const cell *c, const operands *o) {
+  const long double limit = is_single(c->p->scalar) || mixed(c) ? 1e30L : 1e290L;
+  long double most = 0;
+  if (c->v == NULL) return false;
+  for (int64_t k = 0; k < o->nrhs; k++)
+    for (int i = 0; i < c->p->n; i++)
+      most = fmaxl(most, cabsl(get(c->p->scalar, o->b, (int)(i + k * o->next_b))));
+  return most * c->p->n * values_reference(c->p, c->v)->most > limit;
+}
+
 static void call_refined(void) {
   const plan_slot *p = &g->plan[below(&g->in, SLOTS)];
   if (p->handle == NULL) return;
@@ -1039,7 +1050,7 @@ static void call_refined(void) {
   const tristar_status status =
       outcome("tristar_solve_refined",
               tristar_solve_refined(p->handle, op, o.nrhs, o.b, o.next_b, o.x, o.next_x, &options, &result),
-              solve_statuses(c));
+              solve_statuses(c) | (may_overflow(c, &o) ? BIT(TRISTAR_ERR_NOT_FINITE) : 0));
   if (status != TRISTAR_OK) return;
   judge_gaps(c, &o);
   judge_refined(c, op, &o, &options, &result);
