@@ -5,7 +5,8 @@
  * Reads a panel, its row indices, x and rows of the workspace; writes x in place, and, forward, rows of the
  * workspace. A row is `size` scalars, a whole row of the workspace (4 or 8; a constant). The rows of all
  * columns are registers, 8 or 16 rows whatever the width; no loop runs over columns. What is read of the
- * factor beyond the width is finite, and multiplied by zero or dropped.
+ * factor beyond the width is finite, and multiplied by zero or dropped. Where there are not so
+ * many registers, rectangles read and write the rows of columns in memory, column by column.
  *
  * Real types only, as there. */
 #ifndef TSI_CODELETS_CPU_KERNEL_FEW_H
@@ -89,10 +90,12 @@ INLINE void store_rows(const int size, const int nb, tsi_scalar *x, tsi_index w,
 /* y[i] += the sum over k <= i of corner(i,k) t[k]; t zero from row `rows` on. */
 INLINE void corner_rows(const int size, const tsi_scalar *corner, tsi_index rows, const few_row t[B],
                         few_row y[B]) {
-  const tsi_scalar *next = corner;
-  UNROLL for (int k = 0; k < B; k++) {
-    const tsi_scalar *column = corner_at(&next, corner, rows, k);
-    UNROLL for (int i = k; i < B; i++) add_row_times(size, &y[i], t[k], column[i]);
+  EACH_TILE(first) {
+    const tsi_scalar *next = corner;
+    UNROLL for (int k = 0; k < first + TILE; k++) {
+      const tsi_scalar *column = corner_at(&next, corner, rows, k);
+      EACH_TILE_ROW(l) if (k <= first + l) add_row_times(size, &y[first + l], t[k], column[first + l]);
+    }
   }
 }
 
@@ -103,6 +106,68 @@ INLINE void corner_rows_transposed(const int size, const tsi_scalar *corner, tsi
   UNROLL for (int k = 0; k < B; k++) {
     const tsi_scalar *column = corner_at(&next, corner, rows, k);
     UNROLL for (int i = k; i < B; i++) add_row_times(size, &y[k], t[i], column[i]);
+  }
+}
+
+/* Rows of right-hand sides in memory, column of the factor by column: where there are too few registers for
+ * the rows of all columns. A piece of a row, one or two registers, of as many rows as there are registers
+ * for. */
+#define FEW_REGISTERS (SUMS == 8)
+#define EACH_PIECE(first, from)                                                                              \
+  UNROLL for (int first = 0; first < B; first += rows) if (first < count)                                    \
+      UNROLL for (int from = 0; from < size; from += regs * WIDE)
+#define EACH_PIECE_ROW(l) UNROLL for (int l = 0; l < rows; l++)
+#define EACH_PIECE_REG(v) UNROLL for (int v = 0; v < regs; v++)
+
+/* work[row] -= R x */
+INLINE void column_rectangle(const int size, const tsi_scalar *rect, tsi_index m, tsi_index w,
+                             const tsi_index *row, const tsi_scalar *x, tsi_scalar *work) {
+  const int regs = size > WIDE ? 2 : 1, rows = size > WIDE ? TILE : B;
+  for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
+    const tsi_index count = tsi_index_min(B, m - i);
+    fetch_behind(rect, count * (tsi_count)w, sizeof *rect);
+    EACH_PIECE(first, from) {
+      reg a[B][2];
+      EACH_PIECE_ROW(l) EACH_PIECE_REG(v) a[l][v] = (reg){0};
+      for (tsi_index k = 0; k < w; k++) {
+        const tsi_scalar *column = rect + k * (ptrdiff_t)count + first, *xk = x + k * size + from;
+        reg t[2];
+        EACH_PIECE_REG(v) t[v] = load_first(size, xk + v * WIDE);
+        EACH_PIECE_ROW(l) EACH_PIECE_REG(v) add_product(&a[l][v], t[v], column[l]);
+      }
+      EACH_PIECE_ROW(l) if (first + l < count) {
+        tsi_scalar *to = work + (ptrdiff_t)row[i + first + l] * size + from;
+        EACH_PIECE_REG(v) store_first(size, to + v * WIDE, load_first(size, to + v * WIDE) - a[l][v]);
+      }
+    }
+  }
+}
+
+/* y += R' work[row], row blocks descending; y: w rows in memory. */
+INLINE void column_rectangle_transposed(const int size, const tsi_scalar *rect, tsi_index m, tsi_index w,
+                                        const tsi_index *row, const tsi_scalar *work, tsi_scalar *y) {
+  const int regs = size > WIDE ? 2 : 1, rows = size > WIDE ? TILE : B;
+  static const nowhere zero;
+  for (tsi_index i = (m - 1) / B * B; i >= 0; i -= B) {
+    const tsi_index count = tsi_index_min(B, m - i);
+    const tsi_scalar *block = rect + i * (ptrdiff_t)w;
+    fetch_before(block, count * (tsi_count)w, sizeof *block);
+    EACH_PIECE(first, from) {
+      reg t[B][2];
+      EACH_PIECE_ROW(l) {
+        const tsi_scalar *at = work + (ptrdiff_t)row[i + tsi_index_min(first + l, count - 1)] * size + from;
+        at = first + l < count ? at : zero.row;
+        EACH_PIECE_REG(v) t[l][v] = load_first(size, at + v * WIDE);
+      }
+      for (tsi_index k = 0; k < w; k++) {
+        const tsi_scalar *column = block + k * (ptrdiff_t)count + first;
+        tsi_scalar *yk = y + k * size + from;
+        reg sum_k[2];
+        EACH_PIECE_REG(v) sum_k[v] = load_first(size, yk + v * WIDE);
+        EACH_PIECE_ROW(l) EACH_PIECE_REG(v) add_product(&sum_k[v], t[l][v], column[l]);
+        EACH_PIECE_REG(v) store_first(size, yk + v * WIDE, sum_k[v]);
+      }
+    }
   }
 }
 
@@ -142,8 +207,7 @@ INLINE void few_rectangle_transposed(const int size, const int nb, const tsi_sca
         const tsi_scalar *from = work + (ptrdiff_t)row[i + tsi_index_min(first + l, count - 1)] * size;
         t[l] = load_row(size, first + l < count ? from : zero.row);
       }
-      EACH_TILE_ROW(l)
-      UNROLL for (int k = 0; k < nb * B; k++)
+      UNROLL for (int k = 0; k < nb * B; k++) EACH_TILE_ROW(l)
           add_row_times(size, &y[k], t[l], block[k * (ptrdiff_t)count + first + l]);
     }
   }
@@ -161,13 +225,17 @@ INLINE void few_forward_blocks(const int size, const int nb, const tsi_panel *pa
   UNROLL for (int k = 0; k < nb * B; k++) y[k] = no_row();
   corner_rows(size, triangle, nb == 2 ? B : w, t, y);
   if (nb == 2) {
-    UNROLL for (int k = 0; k < B; k++) UNROLL for (int i = 0; i < B; i++)
-        add_row_times(size, &y[B + i], t[k], below[k * (ptrdiff_t)last + i]);
+    EACH_TILE(first)
+    UNROLL for (int k = 0; k < B; k++) EACH_TILE_ROW(l)
+        add_row_times(size, &y[B + first + l], t[k], below[k * (ptrdiff_t)last + first + l]);
     corner_rows(size, below + B * (ptrdiff_t)last, last, t + B, y + B);
   }
   UNROLL for (int k = (nb - 1) * B; k < nb * B; k++) y[k] = row_below(size, y[k], k, w);
   store_rows(size, nb, x, w, y);
-  few_rectangle(size, nb, triangle + tsi_triangle_size(w), panel->height, w, row, y, work);
+  if (FEW_REGISTERS)
+    column_rectangle(size, triangle + tsi_triangle_size(w), panel->height, w, row, x, work);
+  else
+    few_rectangle(size, nb, triangle + tsi_triangle_size(w), panel->height, w, row, y, work);
 }
 
 /* x := T' (x - R' work[row]) */
@@ -177,8 +245,14 @@ INLINE void few_backward_blocks(const int size, const int nb, const tsi_panel *p
   const tsi_index w = panel->width, last = w - (nb - 1) * B;
   const tsi_scalar *below = triangle + B * (B + 1) / 2;
   few_row t[2 * B], y[2 * B];
+  fetch_before(x, w * (tsi_count)size, sizeof *x); /* other panels' rows came in between */
   UNROLL for (int k = 0; k < nb * B; k++) y[k] = no_row();
-  if (panel->height > 0)
+  if (panel->height > 0 && FEW_REGISTERS) {
+    tsi_scalar part[2 * B * B] __attribute__((aligned(64)));
+    UNROLL for (int k = 0; k < nb * B; k++) store_row(size, part + k * size, y[k]);
+    column_rectangle_transposed(size, triangle + tsi_triangle_size(w), panel->height, w, row, work, part);
+    UNROLL for (int k = 0; k < nb * B; k++) y[k] = load_row(size, part + k * size);
+  } else if (panel->height > 0)
     few_rectangle_transposed(size, nb, triangle + tsi_triangle_size(w), panel->height, w, row, work, y);
   load_rows(size, nb, x, w, t);
   UNROLL for (int k = 0; k < nb * B; k++) {
