@@ -404,7 +404,8 @@ typedef struct tristar_analysis_options {
   int seed;         /* of METIS */
   tristar_matching matching; /* needs values in the view */
   int single_factors; /* 1: factors and solves in single precision for a double matrix; b, x and refinement
-                         stay double */
+                         stay double. Without refinement what is beyond the range of single precision in b or
+                         x becomes infinite, or zero */
   tristar_inverse
       inverse;         /* of tristar_factor and tristar_refactor; imported factors have INVERSE_DIAGONAL */
   tristar_merge merge; /* which supernodes are merged */

@@ -279,6 +279,8 @@ static void judge_plain(const cell *c, tristar_op op, const number *b, const num
   if (c->v == NULL || c->p->n == 0 || !c->v->finite || !well_conditioned(c) || matched_otherwise(c)) return;
   const errors e = measure(c, op, b, x);
   if (badly_scaled(c) || (mixed(c) && !c->v->fits_single)) return; /* judged as refined */
+  for (int i = 0; mixed(c) && i < c->p->n; i++)
+    if (cabsl(b[i]) > 1e30L) return;
   MUST(e.finite, "a solution is not finite; condition %Lg", c->v->reference.bauer);
   const bool definite = fits_method(c) && c->options.method == TRISTAR_METHOD_LLT;
   const bool stable =
