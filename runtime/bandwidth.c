@@ -133,8 +133,15 @@ void tsi_streams_release(tsi_env *env, tsi_streams *b) {
 }
 
 tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one, double *all) {
-  tsi_streams b = {.count = {0, 0}};
-  const tristar_status status = tsi_streams_measure(env, &b, bytes, bytes, threads, one, all);
-  tsi_streams_release(env, &b);
+  tristar_status status = TRISTAR_OK;
+  tsi_streams s = {.count = {0, 0}};
+  TSI_TRY(tsi_streams_measure(env, &s, bytes, bytes, 1, one, all));
+  if (threads > 1) {
+    tsi_streams_release(env, &s); /* one array at a time */
+    TSI_TRY(fit(env, &s, 1, bytes));
+    TSI_TRY(measure(env, &s, 1, threads, all));
+  }
+out:
+  tsi_streams_release(env, &s);
   return status;
 }
