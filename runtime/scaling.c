@@ -7,6 +7,7 @@
 #define SPREAD 60          /* binary orders of magnitude between the largest entries of rows, or of columns */
 #define FAR 400            /* from one */
 #define LARGEST_SCALE 1000 /* 2^+-this */
+#define FITTING 20         /* binary orders of magnitude that largest entries may be from one */
 #define WEAK 10            /* binary orders of magnitude of a pivot below the largest entry */
 #define SWEEPS 100         /* of alternating */
 #define RUIZ_SWEEPS 4
@@ -158,6 +159,20 @@ static void take_matching(const scaling *s, const tristar_analysis_t *an) {
   }
 }
 
+/* The values may be others than those that were matched. */
+static bool matching_fits(const scaling *s) {
+  for (int rows = 0; rows < 2; rows++) {
+    find_largest(s, rows);
+    for (tsi_index i = 0; i < s->pattern->n; i++)
+      if (abs(s->largest[i]) > FITTING) return false;
+  }
+  return true;
+}
+
+static void forget(const scaling *s) {
+  for (tsi_index i = 0; i < s->pattern->n; i++) s->row[i] = s->column[i] = 0;
+}
+
 static void scale_by_largest(const scaling *s) {
   if (s->symmetric)
     divide_by_roots(s);
@@ -220,7 +235,8 @@ static tristar_status scale_lines(scaling *s, const tristar_analysis_t *an) {
   bad = bad || far_apart(n, s->largest);
   if (!bad && an->row_scale != NULL) {
     take_matching(s, an);
-    goto out;
+    if (matching_fits(s)) goto out;
+    forget(s);
   }
   if (bad) bring_together(s);
   scale_by_largest(s);

@@ -249,6 +249,63 @@ static void check_messages(tristar_t *ts) {
   tristar_analysis_destroy(&an);
 }
 
+/* A matrix that was analyzed with badly scaled values is factored with others: the scaling that its matching
+ * found is none for them, and the backward error that is told is measured, not weighed away. */
+static void check_other_values(tristar_t *ts, bool symmetric, uint64_t seed) {
+  enum { N = 17 };
+  int64_t ptr[N + 1] = {0};
+  int32_t index[N * N];
+  double far[N * N], near[N * N], b[N], x[N], scale[N], draw;
+  int at = 0;
+  tristar_analysis_options options;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *p;
+  tristar_refine_result result;
+  for (int i = 0; i < N; i++) {
+    fill_random(&draw, 1, seed + (uint64_t)i);
+    scale[i] = ldexp(1, (int)(draw * 400));
+    fill_random(&b[i], 1, seed + 100 + (uint64_t)i);
+  }
+  for (int j = 0; j < N; j++) {
+    for (int i = symmetric ? j : 0; i < N; i++) {
+      fill_random(&draw, 1, seed + 1000 + (uint64_t)(i * N + j));
+      if (i != j && i != 0 && j != 0 && draw > -0.6) continue;
+      index[at] = i;
+      near[at] = i == j ? (i % 2 ? 3 : -3) : draw > 0 ? 1 : -1;
+      far[at] = near[at] * scale[i] * scale[j];
+      at++;
+    }
+    ptr[j + 1] = at;
+  }
+  const tristar_view view = {TRISTAR_CSC,
+                             symmetric ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
+                             TRISTAR_DOUBLE,
+                             N,
+                             N,
+                             ptr,
+                             index,
+                             far,
+                             64,
+                             32,
+                             0};
+  tristar_view near_view = view;
+  near_view.values = near;
+  tristar_analysis_options_init(&options);
+  options.method = symmetric ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU;
+  options.matching = TRISTAR_MATCHING_ON;
+  CHECK_OK(tristar_analyze(ts, &view, &options, &an));
+  CHECK_OK(tristar_factor(an, near, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, N, x, N, NULL, &result));
+  const double error = error_of(&typed_double, &near_view, TRISTAR_N, b, x, 0, COMPONENTWISE, NULL);
+  CHECK_MSG(error < 1e-13 && result.backward_error < 1e-13, "seed %llu: backward error %g, told %g",
+            (unsigned long long)seed, error, result.backward_error);
+  tristar_plan_destroy(&p);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
 int main(void) {
   static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
                                        &typed_complex_single};
@@ -274,6 +331,7 @@ int main(void) {
     }
     if (!single) check_single_factors(ts, &s);
   }
+  for (uint64_t seed = 0; seed < 20; seed++) check_other_values(ts, seed % 2, 7919 * seed);
   check_messages(ts);
   tristar_destroy(&ts);
   return 0;
