@@ -22,7 +22,7 @@ tristar_status tsi_refinement_begin(tristar_plan_t *plan, tristar_op op, tsi_ref
   r->kernels = tsi_sparse_kernels_select(pattern->scalar);
   r->a = tsi_pattern_sparse(pattern, factor->values);
   r->op = op;
-  TSI_TRY(TSI_ALLOC(env, r->row_sum, pattern->n));
+  TSI_TRY(TSI_ALLOC(env, r->row_sum, 2 * (size_t)pattern->n));
   TSI_TRY(TSI_ALLOC(env, r->bound, pattern->n));
   TSI_TRY(TSI_ALLOC(env, r->residual, column));
   TSI_TRY(TSI_ALLOC(env, r->correction, column));
@@ -30,6 +30,7 @@ tristar_status tsi_refinement_begin(tristar_plan_t *plan, tristar_op op, tsi_ref
   r->row_scale = op == TRISTAR_N ? factor->row_scale : factor->col_scale;
   r->column_weight = tsi_column_weight(factor, op);
   r->kernels->weigh(&r->a, op, r->column_weight, r->row_sum);
+  if (r->column_weight != NULL) r->kernels->weigh(&r->a, op, NULL, r->row_sum + pattern->n);
 out:
   return status;
 }

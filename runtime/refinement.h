@@ -19,7 +19,7 @@ typedef struct tsi_refinement {
   const double *row_scale;     /* of the rows of op(A), as the factorization scaled them; NULL: ones */
   const double *column_weight; /* tsi_column_weight */
   int64_t column;              /* of b and x, for messages and the history */
-  double *row_sum;             /* n: |op(A)| column_weight */
+  double *row_sum;             /* 2 n: |op(A)| column_weight, |op(A)| times ones */
   double *bound;               /* n: |op(A)| |x| */
   char *residual;              /* n scalars: b - op(A) x */
   char *correction, *best;

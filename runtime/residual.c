@@ -21,11 +21,12 @@ static tristar_status allocate(tsi_env *env, const tristar_factor_t *factor, tri
   const tsi_pattern *pattern = factor->analysis->pattern;
   c->kernels = tsi_sparse_kernels_select(pattern->scalar);
   c->a = tsi_pattern_sparse(pattern, factor->values);
-  TSI_TRY(TSI_ALLOC(env, c->row_sum, pattern->n));
+  TSI_TRY(TSI_ALLOC(env, c->row_sum, 2 * (size_t)pattern->n));
   TSI_TRY(TSI_ALLOC(env, c->bound, pattern->n));
   TSI_TRY(TSI_ALLOC(env, c->residual, (size_t)pattern->n * factor->user_bytes));
   c->weight = tsi_column_weight(factor, op);
   c->kernels->weigh(&c->a, op, c->weight, c->row_sum);
+  if (c->weight != NULL) c->kernels->weigh(&c->a, op, NULL, c->row_sum + pattern->n);
 out:
   return status;
 }

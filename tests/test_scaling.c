@@ -306,6 +306,35 @@ static void check_other_values(tristar_t *ts, bool symmetric, uint64_t seed) {
   tristar_analysis_destroy(&an);
 }
 
+/* Imported factors whose scaling has nothing to do with their matrix: a wrong x is not told to be right. */
+static void check_imported_scaling(tristar_t *ts) {
+  static const int64_t ptr[] = {0, 1, 2}, index[] = {0, 1};
+  static const double ones[] = {1, 1}, b[] = {1, 1}, wrong[] = {0.5, 0.7};
+  const double scale[] = {0x1p300, 0x1p-300};
+  const tristar_view identity = {
+      TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 2, 2, ptr, index, ones, 64, 64, 0};
+  const tristar_triangle lower = {.format = TRISTAR_TRIANGLE_COLUMNS,
+                                  .ptr_bits = 64,
+                                  .index_bits = 64,
+                                  .ptr = ptr,
+                                  .index = index,
+                                  .values = ones};
+  tristar_factors factors;
+  tristar_factor_t *f;
+  double error = 0;
+  tristar_factors_init(&factors);
+  factors.n = 2;
+  factors.scalar = TRISTAR_DOUBLE;
+  factors.lower = factors.upper = lower;
+  factors.upper.values = scale;
+  factors.column_scale = scale;
+  factors.matrix = &identity;
+  CHECK_OK(tristar_import_supernodal(ts, &factors, &f));
+  CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, 2, wrong, 2, NULL, 2, &error));
+  CHECK_MSG(error > 0.1, "backward error %g", error);
+  tristar_factor_destroy(&f);
+}
+
 int main(void) {
   static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
                                        &typed_complex_single};
@@ -333,6 +362,7 @@ int main(void) {
   }
   for (uint64_t seed = 0; seed < 20; seed++) check_other_values(ts, seed % 2, 7919 * seed);
   check_messages(ts);
+  check_imported_scaling(ts);
   tristar_destroy(&ts);
   return 0;
 }

@@ -127,7 +127,7 @@ typedef enum typed_measure { COMPONENTWISE, DOCUMENTED } typed_measure;
 
 /* The scaling g of the unknowns, as the factors chose it, and |op(A)| g. */
 typedef struct typed_weights {
-  double *g, *row_sum;
+  double *g, *row_sum, *plain_sum; /* the last: |op(A)| times ones */
 } typed_weights;
 
 /* max_i |b - op(A) x|_i over that, of one column. w: not read if COMPONENTWISE. */
@@ -135,19 +135,21 @@ static inline double error_of(const typed *t, const tristar_view *v, tristar_op 
                               const void *x, int64_t column, typed_measure measure, const typed_weights *w) {
   const int64_t n = v->rows;
   number *wide = calloc((size_t)n, sizeof *wide), *y = malloc((size_t)n * sizeof *y);
-  double *size = malloc((size_t)n * sizeof *size), worst = 0, largest = 0;
+  double *size = malloc((size_t)n * sizeof *size), worst = 0, largest = 0, plain = 0;
   CHECK(n >= 0 && wide != NULL && y != NULL && size != NULL);
   for (int64_t i = 0; i < n; i++) {
     wide[i] = get(t, x, i + column * n);
     if (measure == DOCUMENTED) largest = fmax(largest, cabs(wide[i]) / w->g[i]);
+    plain = fmax(plain, cabs(wide[i]));
   }
   multiply(t, v, op, wide, y, size);
   for (int64_t i = 0; i < n; i++) {
     const number bi = get(t, b, i + column * n);
     double bound = size[i] + cabs(bi);
-    if (measure == DOCUMENTED &&
-        bound < fmin(1000 * (double)n * 2 * t->roundoff, 1e-3) * (w->row_sum[i] * largest + cabs(bi)))
-      bound = size[i] + w->row_sum[i] * largest;
+    if (measure == DOCUMENTED) {
+      const double norm = fmin(w->row_sum[i] * largest, w->plain_sum[i] * plain);
+      if (bound < fmin(1000 * (double)n * 2 * t->roundoff, 1e-3) * (norm + cabs(bi))) bound = size[i] + norm;
+    }
     if (!(cabs(bi - y[i]) / bound <= worst)) worst = cabs(bi - y[i]) / bound;
   }
   free(wide);
@@ -160,13 +162,15 @@ static inline double error_of(const typed *t, const tristar_view *v, tristar_op 
 static inline typed_weights make_weights(const typed *t, const tristar_view *v, tristar_op op,
                                          const tristar_factor_t *f) {
   const size_t n = (size_t)v->rows;
-  typed_weights w = {malloc(n * sizeof *w.g), malloc(n * sizeof *w.row_sum)};
+  typed_weights w = {malloc(n * sizeof *w.g), malloc(n * sizeof *w.row_sum), malloc(n * sizeof *w.plain_sum)};
   number *g = malloc(n * sizeof *g), *y = malloc(n * sizeof *y);
-  CHECK(w.g != NULL && w.row_sum != NULL && g != NULL && y != NULL);
+  CHECK(w.g != NULL && w.row_sum != NULL && w.plain_sum != NULL && g != NULL && y != NULL);
   CHECK_OK(
       tristar_factor_get_order(f, NULL, NULL, op == TRISTAR_N ? NULL : w.g, op == TRISTAR_N ? w.g : NULL));
   for (size_t i = 0; i < n; i++) g[i] = w.g[i];
   multiply(t, v, op, g, y, w.row_sum);
+  for (size_t i = 0; i < n; i++) g[i] = 1;
+  multiply(t, v, op, g, y, w.plain_sum);
   free(g);
   free(y);
   return w;
@@ -175,6 +179,7 @@ static inline typed_weights make_weights(const typed *t, const tristar_view *v, 
 static inline void free_weights(typed_weights *w) {
   free(w->g);
   free(w->row_sum);
+  free(w->plain_sum);
 }
 
 static const tristar_op typed_ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
@@ -213,7 +218,7 @@ static inline typed_errors worst_errors(const typed *t, const tristar_view *v, c
   CHECK(x != NULL);
   for (int o = 0; o < TYPED_OPS; o++) {
     const tristar_op op = typed_ops[o];
-    typed_weights w = {NULL, NULL};
+    typed_weights w = {NULL, NULL, NULL};
     if (measure == DOCUMENTED) w = make_weights(t, v, op, f);
     for (int c = 0; c < TYPED_COUNTS; c++) {
       tristar_refine_result result;

@@ -34,8 +34,8 @@ typedef struct tsi_sparse_kernels {
   void (*bound)(const tsi_sparse *a, tristar_op op, const void *x, double *y);
   /* y = |op(A)| |g|; g NULL: a vector of ones */
   void (*weigh)(const tsi_sparse *a, tristar_op op, const double *g, double *y);
-  /* Componentwise backward error of x with residual r; bound = |A| |x|, row_sum = |A| |g|; g NULL: ones. See
-   * tristar_solve_refined. */
+  /* Componentwise backward error of x with residual r; bound = |A| |x|; row_sum, 2 n: |A| |g| and, for g not
+   * NULL, |A| times ones. See tristar_solve_refined. */
   double (*backward_error)(tsi_index n, const void *b, const void *x, const void *r, const double *bound,
                            const double *g, const double *row_sum);
   /* f_i = |r_i| + terms_i eps (bound_i + |b_i|): what r can be without rounding errors, if each of its

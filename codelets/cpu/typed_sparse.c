@@ -84,14 +84,16 @@ static void weigh(const tsi_sparse *a, tristar_op op, const double *g, double *y
 static double backward_error(tsi_index n, const void *bv, const void *xv, const void *rv,
                              const double *bounds, const double *g, const double *row_sum) {
   const tsi_scalar *b = bv, *x = xv, *r = rv;
-  double error = 0, largest = 0;
+  double error = 0, largest = 0, plain = 0;
   const double rounding = fmin(1000 * (double)n * (double)EPSILON, 1e-3);
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(x[i]) / (g ? fabs(g[i]) : 1);
     if (!(size <= largest)) largest = size;
+    if (g && !(magnitude(x[i]) <= plain)) plain = magnitude(x[i]);
   }
   for (tsi_index i = 0; i < n; i++) {
-    const double size = magnitude(r[i]), norm = row_sum[i] * largest;
+    const double size = magnitude(r[i]);
+    const double norm = g ? fmin(row_sum[i] * largest, row_sum[n + i] * plain) : row_sum[i] * largest;
     double bound_i = bounds[i] + magnitude(b[i]);
     if (!(bound_i > rounding * (norm + magnitude(b[i]))) && isfinite(norm)) bound_i = bounds[i] + norm;
     if (size == 0 && bound_i == 0) continue; /* an empty row of zeros is solved exactly */

@@ -851,7 +851,8 @@ typedef struct tristar_refine_result {
  * x|_i /
  * (|A| |x| + |b|)_i (Arioli, Demmel, Duff): a row whose denominator is nothing but rounding errors (below
  * min(1000 n eps, 1e-3) times ((|A| g)_i max_j(|x_j| / g_j) + |b|_i)) has (|A| |x|)_i + (|A| g)_i max_j(|x_j|
- * / g_j) instead, where g is the scaling of the columns (tristar_factor_get_order), ones if there is none.
+ * / g_j) instead, where g is the scaling of the columns (tristar_factor_get_order) or ones, in each row what
+ * gives less.
  *
  * The forward error of x is max_i |x - A^-1 b|_i / max_i |x|_i. options->forward_error = 1 estimates a bound
  * of it as LAPACK's xGERFS does, || |A^-1| (|r| + k eps (|A| |x| + |b|)) || / ||x||: maximum norms, r = b - A
