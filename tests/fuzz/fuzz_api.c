@@ -274,6 +274,13 @@ static void fetch_column(const cell *c, const void *array, int64_t begin, int64_
   for (int i = 0; i < c->p->n; i++) column[i] = get(c->p->scalar, array, (int)(begin + i * stride));
 }
 
+/* Dominant values on a pattern that has the whole diagonal. */
+static bool is_dominant(const cell *c) {
+  for (int i = 0; i < c->p->n; i++)
+    if (c->v->truth[i][i] == 0) return false;
+  return c->v->style == DOMINANT && c->p->symmetry != TRISTAR_SKEW_SYMMETRIC;
+}
+
 /* One column of a solve that is not refined. */
 static void judge_plain(const cell *c, tristar_op op, const number *b, const number *x) {
   if (c->v == NULL || c->p->n == 0 || !c->v->finite || !well_conditioned(c) || matched_otherwise(c)) return;
@@ -283,8 +290,7 @@ static void judge_plain(const cell *c, tristar_op op, const number *b, const num
     if (cabsl(b[i]) > 1e30L) return;
   MUST(e.finite, "a solution is not finite; condition %Lg", c->v->reference.bauer);
   const bool definite = fits_method(c) && c->options.method == TRISTAR_METHOD_LLT;
-  const bool stable =
-      definite || (c->v->style == DOMINANT && c->p->symmetry != TRISTAR_SKEW_SYMMETRIC) || c->imported;
+  const bool stable = definite || is_dominant(c) || c->imported;
   const long double limit =
       100.0L * (c->p->n + 10) * c->eps * (stable && !definite && !c->imported ? 1 : c->v->reference.kappa);
   if (stable)
