@@ -1,0 +1,77 @@
+/* What steps read and write: buffers, and ranges of their rows.
+ *
+ * Job. Name the memory that the steps of a solve or of a factorization work with, without knowing where it
+ * lies. From these declarations alone
+ *   - tsi_access_check proves that a set of steps is free of races: any two steps that touch the same rows of
+ *     a buffer, one of them writing, are ordered by a path of edges
+ *   - an executor knows what a step needs where it runs, and what it leaves there
+ *
+ * A buffer is a kind and an item. Rows are those of the buffer, from 0; what a row is depends on the kind. An
+ * access is a range of rows; a step that touches several ranges has several accesses. What no step of the set
+ * writes (the factor of a solve, the values of a factorization) is declared too: it has to be where the step
+ * runs.
+ *
+ * Reads   what the builders of steps declare.
+ * Writes  a tsi_access_list that owns its arrays.
+ * Invariants
+ *   - access[ptr[k]] .. access[ptr[k + 1] - 1] are those of step k; no range is empty
+ *   - a step that reads what it wrote itself, before anybody else could have seen it, declares a write only
+ */
+#ifndef TSI_DAG_ACCESS_H
+#define TSI_DAG_ACCESS_H
+
+#include "dag/adjacency.h"
+
+/* The item; the rows. */
+typedef enum tsi_buffer_kind {
+  TSI_BUFFER_B,        /* chunk; its columns */
+  TSI_BUFFER_X,        /* chunk; its columns */
+  TSI_BUFFER_SEGMENT,  /* chunk; its columns: x_c in the workspace */
+  TSI_BUFFER_UPDATE,   /* chunk; its off-rows: u_c forward, the copy of x of their owners backward */
+  TSI_BUFFER_PARTIAL,  /* slice; one row: its partial sum */
+  TSI_BUFFER_FORWARD,  /* node of the forward sweep; one row: the factor that it streams */
+  TSI_BUFFER_BACKWARD, /* node of the backward sweep; one row: the factor that it streams */
+  TSI_BUFFER_INBOX,    /* 0; rows of received messages */
+  TSI_BUFFER_OUTBOX,   /* 0; rows of sent messages */
+  TSI_BUFFER_T,        /* 0; n rows: the first half of the workspace of a partitioned inverse */
+  TSI_BUFFER_Y,        /* 0; n rows: its second half */
+  TSI_BUFFER_FRONT,    /* supernode; columns of its front, those of its Schur complement included */
+  TSI_BUFFER_KINDS
+} tsi_buffer_kind;
+
+typedef enum tsi_access_mode {
+  TSI_ACCESS_R = 1,
+  TSI_ACCESS_W = 2, /* what the rows held before is not read */
+  TSI_ACCESS_RW = 3
+} tsi_access_mode;
+
+typedef struct tsi_access {
+  tsi_buffer_kind kind;
+  tsi_access_mode mode;
+  tsi_index item;
+  tsi_count first, end;
+} tsi_access;
+
+typedef struct tsi_access_list {
+  tsi_index steps;
+  tsi_count *ptr; /* steps + 1 */
+  tsi_access *access;
+} tsi_access_list;
+
+/* Two steps that may run at the same time and must not. */
+typedef struct tsi_conflict {
+  tsi_index step, other; /* step < other; TSI_NONE: there is no conflict */
+  tsi_access access, against;
+} tsi_conflict;
+
+/* Looks for a conflict. Edges lead upwards: before < item < list->steps. The first conflict in the order of
+ * `other` is found, if there is any. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_access_list *list,
+                                                        tsi_count edges, const tsi_edge *edge,
+                                                        tsi_conflict *conflict);
+/* Errors: MEMORY; INTERNAL where there is a conflict, which the message names, or a range is empty. */
+TRISTAR_CHECKED tristar_status tsi_access_check(tsi_env *env, const tsi_access_list *list, tsi_count edges,
+                                                const tsi_edge *edge);
+void tsi_access_list_destroy(tsi_env *env, tsi_access_list **list);
+
+#endif
