@@ -13,7 +13,7 @@
  *   - an allocation that fails gives MEMORY, and nothing is left behind */
 #include <math.h>
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/fuzz/system.h"
 
 enum { PATTERNS = 2, SLOTS = 3, CALLS_MOST = 24, COLUMNS_MOST = 70, REQUESTS = 3, PAD = 3 };
