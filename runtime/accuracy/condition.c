@@ -53,7 +53,8 @@ tristar_status tsi_condition(const tristar_plan_t *plan, tsi_multiply_columns so
   TSI_TRY(TSI_ALLOC(env, sum, n));
   const double norm = scaled_norm(plan->factor, kernels, sum);
   TSI_TRY(tsi_estimate_one_norms(env, kernels, n, 1, solve_scaled, &inverse, &inverse_norm));
-  *reciprocal = norm > 0 && inverse_norm > 0 ? 1 / norm / inverse_norm : 0;
+  /* at most one, but for rounding, which is coarse where numbers are subnormal */
+  *reciprocal = norm > 0 && inverse_norm > 0 ? fmin(1, 1 / norm / inverse_norm) : 0;
 out:
   TSI_FREE(env, sum);
   return status;
