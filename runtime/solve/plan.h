@@ -12,13 +12,11 @@
 #include "codelets/cpu/node.h"
 #include "dag/bundles.h"
 #include "runtime/factor/factor.h"
+#include "runtime/solve/operation.h"
 #include "runtime/solve/statistics.h"
 #include "runtime/solve/tables.h"
 #include "runtime/starpu/insert.h"
 #include "runtime/starpu/tasks.h"
-
-/* What runs: both sweeps or one of them. */
-typedef enum tsi_sweeps { TSI_BOTH, TSI_FORWARD, TSI_BACKWARD, TSI_SWEEPS } tsi_sweeps;
 
 typedef struct tsi_spmv tsi_spmv;
 struct tsi_spmv_matrix;

@@ -1,6 +1,7 @@
 /* Runs the steps of a process: see process.h. */
 
 #include "runtime/base/clock.h"
+#include "runtime/solve/operation.h"
 #include "runtime/solve/process.h"
 
 /* Why a worker may have had nothing to do. */
@@ -288,39 +289,31 @@ void tsi_process_connect(tsi_process_run *run, const tsi_port *port) {
 
 /* ---- Solving ------------------------------------------------------------------------------------------ */
 
-/* Which values, and where to conjugate: the table in solve.c, for the whole of A. */
 static void fill_call(tsi_process_run *run, tristar_op op, tsi_index nrhs, const void *b, void *x) {
   const tsi_process *process = run->process;
   const tsi_factor_kind *kind = &process->kind;
   const tsi_index columns = process->share->panels->start[process->share->panels->count];
-  const bool is_complex = tsi_sparse_kernels_select(kind->user_scalar)->is_complex;
-  const bool plain = op == TRISTAR_N || !kind->lu, hermitian = is_complex && !kind->lu && kind->adjoint;
-  const bool conjugate = is_complex && op == (hermitian ? TRISTAR_T : TRISTAR_C);
-  const tsi_index stride = run->call.stride;
-  void *workspace = run->call.workspace;
-  run->call =
-      (tsi_solve_call){.forward_values = plain ? process->lower : process->upper,
-                       .backward_values = plain && kind->lu ? process->upper : process->lower,
-                       .forward_pivots = plain && process->pivoted ? process->pivots : NULL,
-                       .backward_pivots = (plain && kind->lu) || !process->pivoted ? NULL : process->pivots,
-                       .inverse = process->inverse,
-                       .adjoint = kind->adjoint,
-                       .in_scale = plain ? process->row_scale : process->col_scale,
-                       .out_scale = plain ? process->col_scale : process->row_scale,
-                       .b = b,
-                       .x = x,
-                       .wide = kind->user_scalar != kind->factor_scalar,
-                       .b_row = 1,
-                       .b_column = columns,
-                       .x_row = 1,
-                       .x_column = columns,
-                       .nrhs = nrhs,
-                       .stride = stride,
-                       .workspace = workspace,
-                       .inbox = run->inbox,
-                       .conjugate_in = conjugate,
-                       .conjugate_backward = hermitian,
-                       .conjugate_out = conjugate != hermitian};
+  const tsi_factor_parts parts = {.lu = kind->lu,
+                                  .adjoint = kind->adjoint,
+                                  .is_complex = tsi_sparse_kernels_select(kind->user_scalar)->is_complex,
+                                  .lower = process->lower,
+                                  .upper = process->upper,
+                                  .pivots = process->pivoted ? process->pivots : NULL,
+                                  .inverse = process->inverse,
+                                  .row_scale = process->row_scale,
+                                  .col_scale = process->col_scale};
+  run->call = (tsi_solve_call){.b = b,
+                               .x = x,
+                               .wide = kind->user_scalar != kind->factor_scalar,
+                               .b_row = 1,
+                               .b_column = columns,
+                               .x_row = 1,
+                               .x_column = columns,
+                               .nrhs = nrhs,
+                               .stride = run->call.stride,
+                               .workspace = run->call.workspace,
+                               .inbox = run->inbox};
+  (void)tsi_operation_choose(&parts, op, TRISTAR_PART_ALL, false, &run->call);
 }
 
 static void sum_times(const tsi_process_run *run, double wall, tsi_process_times *times) {

@@ -27,90 +27,56 @@ void tristar_solve_options_init(tristar_solve_options *options) {
   options->op = TRISTAR_N;
 }
 
-/* Which sweeps, with which values. */
-static void choose_sweeps(tristar_request_t *r, tristar_op op, tristar_part part) {
+/* Sweeps, sides and the DAG for them. */
+static void choose_sides(tristar_request_t *r, const tsi_operation *o) {
   tristar_plan_t *plan = r->plan;
-  const tristar_factor_t *factor = plan->factor;
-  const bool lu = tsi_analysis_is_lu(factor->analysis), plain = op == TRISTAR_N;
-  const tsi_index *pivots = factor->pivoted ? factor->pivots : NULL;
-  if (part == TRISTAR_PART_ALL && tsi_factor_is_triangle(factor))
-    part = factor->lower ? TRISTAR_PART_L : TRISTAR_PART_U;
-  const bool upper_first = part == TRISTAR_PART_U || (part == TRISTAR_PART_ALL && lu && !plain);
-  const bool first_is_upper = lu && upper_first;
-  const bool second_is_upper = lu && (part == TRISTAR_PART_U || (part == TRISTAR_PART_ALL && plain));
-  r->diagonal = part == TRISTAR_PART_D;
-  r->sweeps = part == TRISTAR_PART_ALL || r->diagonal ? TSI_BOTH
-              : (part == TRISTAR_PART_L) == plain     ? TSI_FORWARD
-                                                      : TSI_BACKWARD;
-  r->call.forward_values = first_is_upper ? factor->upper : factor->lower;
-  r->call.backward_values = second_is_upper ? factor->upper : factor->lower;
-  r->call.forward_pivots = first_is_upper ? NULL : pivots;
-  r->call.backward_pivots = second_is_upper ? NULL : pivots;
-  r->call.inverse = part == TRISTAR_PART_ALL || r->diagonal ? factor->inverse : NULL;
-  r->call.read_backward = r->sweeps == TSI_BACKWARD;
-  r->call.write_forward = r->sweeps == TSI_FORWARD;
-  r->forward = r->sweeps == TSI_BACKWARD ? NULL : &plan->side[first_is_upper ? plan->sides - 1 : 0];
-  r->backward = r->sweeps == TSI_FORWARD ? NULL : &plan->side[second_is_upper ? plan->sides - 1 : 0];
+  r->diagonal = o->diagonal;
+  r->sweeps = o->sweeps;
+  r->in_user = o->in_user;
+  r->out_user = o->out_user;
+  r->forward = o->sweeps == TSI_BACKWARD ? NULL : &plan->side[o->forward_upper ? plan->sides - 1 : 0];
+  r->backward = o->sweeps == TSI_FORWARD ? NULL : &plan->side[o->backward_upper ? plan->sides - 1 : 0];
   /* DAG 0 goes forward with side 0 and backward with the last side */
   r->dag = plan->sides == 2 && (r->forward ? r->forward == &plan->side[1] : r->backward == &plan->side[0]);
 }
 
-static void choose_conjugates(tristar_request_t *r, tristar_op op, tristar_part part) {
-  const tristar_factor_t *factor = r->plan->factor;
-  const bool is_complex = tsi_sparse_kernels_select(factor->analysis->pattern->scalar)->is_complex;
-  const bool hermitian = !tsi_analysis_is_lu(factor->analysis) && factor->adjoint;
-  tsi_solve_call *call = &r->call;
-  call->adjoint = factor->adjoint;
-  if (!is_complex) return;
-  switch (part) {
-  case TRISTAR_PART_ALL:
-    call->conjugate_in = op == (hermitian ? TRISTAR_T : TRISTAR_C);
-    call->conjugate_backward = hermitian;
-    call->conjugate_out = call->conjugate_in != call->conjugate_backward;
-    return;
-  case TRISTAR_PART_L:
-    call->conjugate_in = op == TRISTAR_C;
-    break;
-  case TRISTAR_PART_U:
-    call->conjugate_in = hermitian ? op != TRISTAR_C : op == TRISTAR_C;
-    break;
-  case TRISTAR_PART_D:
-    call->conjugate_in = op == (hermitian ? TRISTAR_T : TRISTAR_C);
-    break;
-  }
-  call->conjugate_out = call->conjugate_in;
+static tsi_factor_parts parts_of(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  return (tsi_factor_parts){.lu = tsi_analysis_is_lu(an),
+                            .adjoint = factor->adjoint,
+                            .is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex,
+                            .lower = factor->lower,
+                            .upper = factor->upper,
+                            .pivots = factor->pivoted ? factor->pivots : NULL,
+                            .inverse = factor->inverse,
+                            .row_scale = factor->row_scale,
+                            .col_scale = factor->col_scale};
 }
 
 static tsi_user_rows user_rows(const tristar_plan_t *plan, const tsi_index *list) {
   return (tsi_user_rows){list, list + plan->factor->analysis->symbolic->n};
 }
 
-/* Permutations and scalings of b and x. */
-static void choose_orders(tristar_request_t *r, tristar_op op, tristar_part part, bool factor_order) {
+/* Permutations of b and x. */
+static void choose_orders(tristar_request_t *r, bool by_rows) {
   const tristar_factor_t *factor = r->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
-  const bool plain = op == TRISTAR_N || !tsi_analysis_is_lu(an);
-  const bool forward_first = (op == TRISTAR_N) == (part == TRISTAR_PART_L); /* of L and U alone */
   tsi_solve_call *call = &r->call;
-  r->in_user = !factor_order && (part == TRISTAR_PART_ALL || (part != TRISTAR_PART_D && forward_first));
-  r->out_user = !factor_order && (part == TRISTAR_PART_ALL || (part != TRISTAR_PART_D && !forward_first));
   /* between the interchanges of a panel and their undoing the workspace is in factor order */
   const bool in_moved = an->imported || (r->forward && !r->diagonal && call->forward_pivots);
   const bool out_moved = an->imported || (r->backward && !r->diagonal && call->backward_pivots);
   if (r->in_user) {
-    call->in_row = plain ? an->in_row : an->out_row;
-    call->in_rows = user_rows(r->plan, plain ? r->plan->in_list : r->plan->out_list);
-    r->in_place = plain ? an->in_place : an->out_place;
-    call->in_scale = plain ? factor->row_scale : factor->col_scale;
+    call->in_row = by_rows ? an->in_row : an->out_row;
+    call->in_rows = user_rows(r->plan, by_rows ? r->plan->in_list : r->plan->out_list);
+    r->in_place = by_rows ? an->in_place : an->out_place;
   } else if (in_moved) {
     call->in_row = factor->position;
     r->in_place = factor->pivot_order;
   }
   if (r->out_user) {
-    call->out_row = plain ? an->out_row : an->in_row;
-    call->out_rows = user_rows(r->plan, plain ? r->plan->out_list : r->plan->in_list);
-    r->out_place = plain ? an->out_place : an->in_place;
-    call->out_scale = plain ? factor->col_scale : factor->row_scale;
+    call->out_row = by_rows ? an->out_row : an->in_row;
+    call->out_rows = user_rows(r->plan, by_rows ? r->plan->out_list : r->plan->in_list);
+    r->out_place = by_rows ? an->out_place : an->in_place;
   } else if (out_moved) {
     call->out_row = factor->position;
     r->out_place = factor->pivot_order;
@@ -198,9 +164,10 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   tristar_solve_options_init(&o);
   o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
   TSI_TRY(check_arguments(plan, &o, nrhs));
-  choose_sweeps(r, o.op, o.part);
-  choose_conjugates(r, o.op, o.part);
-  choose_orders(r, o.op, o.part, o.factor_order != 0);
+  const tsi_factor_parts parts = parts_of(plan->factor);
+  const tsi_operation operation = tsi_operation_choose(&parts, o.op, o.part, o.factor_order != 0, &r->call);
+  choose_sides(r, &operation);
+  choose_orders(r, operation.by_rows);
   r->call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
   r->call.b_row = o.b_row_stride;
   r->call.b_column = o.b_column_stride;
