@@ -91,7 +91,8 @@ typedef struct tsi_solve_messages {
 /* What a plan holds for the kernels of one triangular factor. */
 typedef struct tsi_solve_data {
   const tsi_kernels *kernels;
-  const tsi_solve_chunk *chunk;
+  tsi_index chunks;
+  const tsi_solve_chunk *chunk; /* chunks */
   const tsi_solve_slice *slice;
   const tsi_panel *panel;
   const tsi_index *local_row; /* panel.row points into it */

@@ -49,18 +49,19 @@ tristar_status tsi_placement_begin(tsi_replay *replay, bool whole) {
   tristar_plan_t *plan = replay->plan;
   int wanted = TSI_PLACEMENT_WANTED;
   if (!whole || atomic_load(&plan->placement) != wanted) return TRISTAR_OK;
-  const tsi_plan_side *forward = side_of(plan, replay->forward), *backward = side_of(plan, replay->backward);
+  const tsi_plan_side *forward = side_of(plan, replay->execution.forward),
+                      *backward = side_of(plan, replay->execution.backward);
   if ((forward == NULL && backward == NULL) ||
       !atomic_compare_exchange_strong(&plan->placement, &wanted, TSI_PLACEMENT_NOTING))
     return TRISTAR_OK;
-  replay->forward_nodes = forward ? forward->sweep->nodes : 0;
-  const tsi_index nodes = replay->forward_nodes + (backward ? backward->sweep->nodes : 0);
-  TSI_TRY(TSI_ALLOC(&plan->ts->env, replay->processor, nodes));
+  replay->execution.forward_nodes = forward ? forward->sweep->nodes : 0;
+  const tsi_index nodes = replay->execution.forward_nodes + (backward ? backward->sweep->nodes : 0);
+  TSI_TRY(TSI_ALLOC(&plan->ts->env, replay->execution.processor, nodes));
   TSI_TRY(TSI_ALLOC(&plan->ts->env, replay->processed, nodes));
-  for (tsi_index v = 0; v < nodes; v++) replay->processor[v] = -1;
+  for (tsi_index v = 0; v < nodes; v++) replay->execution.processor[v] = -1;
 out:
   if (status != TRISTAR_OK) {
-    TSI_FREE(&plan->ts->env, replay->processor);
+    TSI_FREE(&plan->ts->env, replay->execution.processor);
     atomic_store(&plan->placement, TSI_PLACEMENT_WANTED);
   }
   return status;
@@ -115,19 +116,20 @@ static void place(const tristar_plan_t *plan, const tsi_plan_side *side, const v
 
 void tsi_placement_end(tsi_replay *replay) {
   tristar_plan_t *plan = replay->plan;
-  const tsi_solve_call *call = &replay->call;
-  if (replay->processor == NULL) return;
-  const tsi_plan_side *forward = side_of(plan, replay->forward), *backward = side_of(plan, replay->backward);
-  const int nodes = replay->forward_nodes + (backward ? backward->sweep->nodes : 0);
+  const tsi_solve_call *call = &replay->execution.call;
+  if (replay->execution.processor == NULL) return;
+  const tsi_plan_side *forward = side_of(plan, replay->execution.forward),
+                      *backward = side_of(plan, replay->execution.backward);
+  const int nodes = replay->execution.forward_nodes + (backward ? backward->sweep->nodes : 0);
   int noted = 0;
-  for (int v = 0; v < nodes; v++) noted += replay->processor[v] >= 0;
+  for (int v = 0; v < nodes; v++) noted += replay->execution.processor[v] >= 0;
   const bool ran = noted == nodes; /* and on StarPU */
   if (ran && forward != NULL)
-    place(plan, forward, call->forward_values, replay->processor, replay->processed);
+    place(plan, forward, call->forward_values, replay->execution.processor, replay->processed);
   if (ran && backward != NULL && (forward == NULL || call->backward_values != call->forward_values))
-    place(plan, backward, call->backward_values, replay->processor + replay->forward_nodes,
-          replay->processed);
+    place(plan, backward, call->backward_values,
+          replay->execution.processor + replay->execution.forward_nodes, replay->processed);
   TSI_FREE(&plan->ts->env, replay->processed);
-  TSI_FREE(&plan->ts->env, replay->processor);
+  TSI_FREE(&plan->ts->env, replay->execution.processor);
   atomic_store(&plan->placement, ran ? TSI_PLACEMENT_DONE : TSI_PLACEMENT_WANTED);
 }

@@ -5,15 +5,13 @@
  * Where both sweeps stream the same values, the forward one decides.
  *
  * Reads   plan, the context's topology.
- * Writes  replay->processor while that solve runs; the system's page tables. Never any value.
+ * Writes  execution.processor of a replay while that solve runs; the system's page tables. Never any value.
  * Invariants
  *   - at most one replay of a plan notes at a time, and once pages were moved none does any more
- *   - tasks write different entries of replay->processor, which is read when all have ended
+ *   - tasks write different entries of execution.processor of a replay, which is read when all have ended
  *   - only whole pages are moved, and only such that lie in bytes of one node */
 #ifndef TSI_RUNTIME_SOLVE_PLACEMENT_H
 #define TSI_RUNTIME_SOLVE_PLACEMENT_H
-
-#include <sched.h>
 
 #include "runtime/solve/plan.h"
 
@@ -38,12 +36,5 @@ void tsi_placement_init(tristar_plan_t *plan);
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_placement_begin(tsi_replay *replay, bool whole);
 void tsi_placement_end(tsi_replay *replay);
-
-/* The task of a node of the forward or the backward sweep runs here and now, on a StarPU worker, or, with
- * worker -1, on the calling thread. */
-static inline void tsi_placement_note(const tsi_replay *replay, bool backward, tsi_index node, int worker) {
-  if (replay->processor != NULL && worker >= 0)
-    replay->processor[node + (backward ? replay->forward_nodes : 0)] = sched_getcpu();
-}
 
 #endif

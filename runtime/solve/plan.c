@@ -128,6 +128,7 @@ static void point_to_data(tristar_plan_t *plan, int i) {
   const tristar_analysis_t *an = plan->factor->analysis;
   const tsi_kernels *kernels = tsi_kernels_select(an->factor_scalar, tsi_analysis_inverse(an), plan->ts->isa);
   side->data = (tsi_solve_data){.kernels = kernels,
+                                .chunks = side->chunks->count,
                                 .chunk = side->tables.chunk,
                                 .slice = side->tables.slice,
                                 .panel = side->tables.panel,

@@ -9,9 +9,8 @@
 #ifndef TSI_RUNTIME_SOLVE_PLAN_H
 #define TSI_RUNTIME_SOLVE_PLAN_H
 
-#include "codelets/cpu/node.h"
-#include "dag/bundles.h"
 #include "runtime/factor/factor.h"
+#include "runtime/solve/executor.h"
 #include "runtime/solve/operation.h"
 #include "runtime/solve/statistics.h"
 #include "runtime/solve/tables.h"
@@ -19,30 +18,14 @@
 #include "runtime/starpu/tasks.h"
 
 typedef struct tsi_spmv tsi_spmv;
-struct tsi_spmv_matrix;
-
-/* The tasks of some sweeps, and the steps that they run. */
-typedef struct tsi_recording {
-  tsi_steps *steps;
-  tsi_bundles *bundles; /* NULL: level sets, a task for each step */
-  tsi_tasks *tasks;     /* NULL: not recorded yet */
-  double bytes;         /* of all steps */
-  double predicted;     /* seconds of a run with one right-hand side; 0: unknown */
-} tsi_recording;
 
 typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
   tristar_plan_t *plan;
-  tsi_solve_call call;
-  const tsi_solve_data *forward, *backward; /* the sides that this call's sweeps work with */
-  const struct tsi_spmv_matrix *product[2]; /* forward, backward; KERNEL_SPMV only */
-  tsi_recording recording[2][TSI_SWEEPS];   /* by DAG and sweeps; made when first needed */
-  tsi_count workspace_size;                 /* scalars */
-  double *step_start; /* by step: when it began (tsi_clock), where a trace wants to know; NULL: not noted */
-  /* by node of the forward sweep, then of the backward one: where its task ran; NULL: that is not noted */
-  int *processor;
-  tsi_index forward_nodes;               /* of processor */
-  struct tsi_placement_range *processed; /* room for what the tasks of a sweep streamed */
+  tsi_execution execution;
+  tsi_recording recording[2][TSI_SWEEPS]; /* by DAG and sweeps; made when first needed */
+  tsi_count workspace_size;               /* scalars */
+  struct tsi_placement_range *processed;  /* room for what the tasks of a sweep streamed */
 } tsi_replay;
 
 /* One of the triangular factors, as the solve sees it. */
@@ -96,7 +79,7 @@ void tsi_plan_free(tristar_plan_t *plan);
  * for, StarPU has let go of its tasks. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_replay **out);
 /* The tasks of a DAG of the plan, recorded if this is their first use; what they need beside the factor is
- * made, or brought up to date. replay->call is set, or zero: then for OP_N. Errors: MEMORY. */
+ * made, or brought up to date. replay->execution.call is set, or zero: then for OP_N. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_replay_tasks(tsi_replay *replay, int dag, tsi_sweeps sweeps,
                                                 tsi_tasks **out);
 void tsi_replay_give_back(tsi_replay *replay);

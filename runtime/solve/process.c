@@ -79,6 +79,7 @@ static tristar_status point_to_data(tsi_process *process, const char *isa) {
       .writes = process->home};
   process->data =
       (tsi_solve_data){.kernels = tsi_kernels_select(process->kind.factor_scalar, process->kind.inverse, isa),
+                       .chunks = process->share->chunks->count,
                        .chunk = tables->chunk,
                        .slice = tables->slice,
                        .panel = tables->panel,

@@ -1,5 +1,4 @@
-/* One process of a distributed solve: what it holds, and how it runs its part. No MPI here: messages go
- * through a tsi_port, which runtime/mpi makes of MPI and tests of memory.
+/* One process of a distributed solve: what it holds, and how it runs its part. No MPI here (exchange.h).
  *
  * Job. Find the share of a process (partition/share.h) and its program (dag/program.h), hold its panels, and
  * run the steps as StarPU tasks or on the calling thread.
@@ -20,6 +19,7 @@
 #include "dag/bundles.h"
 #include "dag/program.h"
 #include "runtime/factor/factor.h"
+#include "runtime/solve/exchange.h"
 #include "runtime/solve/tables.h"
 #include "runtime/starpu/tasks.h"
 
@@ -84,25 +84,6 @@ static inline tsi_index tsi_home_rank(const tsi_layout *layout, tsi_index chunk)
 }
 
 /* ---- Runs --------------------------------------------------------------------------------------------- */
-
-/* How messages come and go. begin: before anything is sent; end: after the last step. wait: returns when a
- * received message is there; only where steps run on the calling thread. Otherwise the port calls
- * tsi_process_arrived. progress (may be NULL): called between steps. */
-typedef struct tsi_port {
-  void *context;
-  tristar_status (*begin)(void *context);
-  tristar_status (*send)(void *context, tsi_index message);
-  tristar_status (*wait)(void *context, tsi_index message);
-  void (*progress)(void *context);
-  tristar_status (*end)(void *context);
-} tsi_port;
-
-/* Where the time of the workers went; seconds, all workers together. */
-typedef struct tsi_process_times {
-  double wall, compute;
-  double xy, z; /* waiting for messages of a grid, and between grids */
-  double idle;  /* waiting for other reasons */
-} tsi_process_times;
 
 typedef struct tsi_process_run tsi_process_run;
 

@@ -32,7 +32,7 @@ out:
 
 /* The replay's call: the request's, for nrhs columns from the first on. */
 static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs, tsi_replay *replay) {
-  tsi_solve_call *call = &replay->call;
+  tsi_solve_call *call = &replay->execution.call;
   void *workspace = call->workspace;
   const tsi_index stride = call->stride;
   const int64_t scalar = (int64_t)r->plan->factor->user_bytes;
@@ -42,8 +42,8 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
   call->nrhs = nrhs;
   call->b = (const char *)r->call.b + first * r->call.b_column * scalar;
   call->x = (char *)r->call.x + first * r->call.x_column * scalar;
-  replay->forward = r->forward ? &r->forward->data : NULL;
-  replay->backward = r->backward ? &r->backward->data : NULL;
+  replay->execution.forward = r->forward ? &r->forward->data : NULL;
+  replay->execution.backward = r->backward ? &r->backward->data : NULL;
 }
 
 static void release_block(tristar_request_t *r, tsi_block *block) {
@@ -90,7 +90,7 @@ static tristar_status start_block(tristar_request_t *r) {
   const int64_t first = r->next;
   r->next += tsi_count_min(TSI_NRHS_BLOCK, r->nrhs - first);
   TSI_TRY(reserve_block(r, first, block));
-  tsi_solve_call *call = &block->replay->call;
+  tsi_solve_call *call = &block->replay->execution.call;
   TSI_TRY(copy_in(r, call, &block->copy));
   if (r->diagonal) {
     for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
@@ -202,7 +202,7 @@ void tsi_request_launch(tristar_request_t *r) {
   for (int64_t k = 0; k < r->blocks; k++) {
     tristar_status status = tsi_failure_tell(env_of(r), &r->failure);
     tsi_block *block = &r->block[k];
-    tsi_solve_call *call = &block->replay->call;
+    tsi_solve_call *call = &block->replay->execution.call;
     fill_call(r, k * TSI_NRHS_BLOCK, call->nrhs, block->replay);
     if (status == TRISTAR_OK) status = copy_in(r, call, &block->copy);
     if (status == TRISTAR_OK) status = tsi_tasks_launch(block->tasks, r->context, end_block, block);

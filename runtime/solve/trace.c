@@ -75,17 +75,15 @@ void tsi_trace_mark_binding(tristar_trace_list *tasks, int workers, int64_t *lat
 /* The steps of each task, in their order. */
 static tristar_status list_places(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
   tristar_status status = TRISTAR_OK;
-  const tsi_bundles *bundles = recording->bundles;
   const tsi_index tasks = tsi_tasks_count(recording->tasks);
   tsi_count at = 0;
   TSI_TRY(TSI_ALLOC(env, trace->first, (tsi_count)tasks + 1));
   TSI_TRY(TSI_ALLOC(env, trace->place, recording->steps->count));
   for (tsi_index k = 0; k < tasks; k++) {
-    const tsi_index only = bundles ? TSI_NONE : tsi_tasks_argument(recording->tasks, k)[1];
+    tsi_index first, end;
+    tsi_recording_steps(recording, k, &first, &end);
     trace->first[k] = at;
-    for (tsi_index q = bundles ? bundles->ptr[k] : 0; bundles && q < bundles->ptr[k + 1]; q++)
-      trace->place[at++] = bundles->item[q];
-    if (only != TSI_NONE) trace->place[at++] = only;
+    for (tsi_index q = first; q < end; q++) trace->place[at++] = recording->item[q];
   }
   trace->first[tasks] = at;
   if (at != recording->steps->count)
@@ -144,7 +142,7 @@ tristar_status tsi_trace_begin(tsi_trace *trace, const tristar_request_t *r, con
   tristar_status status = TRISTAR_OK;
   const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
   if (trace->start == NULL) TSI_TRY(make_room(&r->plan->ts->env, recording, trace));
-  block->replay->step_start = trace->start + trace->begun * recording->steps->count;
+  block->replay->execution.step_start = trace->start + trace->begun * recording->steps->count;
   trace->begun++;
   tsi_tasks_note_here(block->tasks, true);
 out:
