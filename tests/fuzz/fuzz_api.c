@@ -222,6 +222,7 @@ typedef struct errors {
   long double strict;      /* the same without that norm, which another one can only come near to */
   long double forward;     /* max |x - x*| / max |x| */
   long double sensitivity; /* || |A^-1| (|A| |x| + |b|) || / ||x|| */
+  long double documented_sensitivity; /* the same of what `documented` measures residuals against */
   bool finite;
 } errors;
 
@@ -230,7 +231,7 @@ static errors measure(const cell *c, tristar_op op, const number *b, const numbe
   const double eps = 2 * unit_roundoff(c->p->scalar);
   const reference *r = values_reference(c->p, c->v);
   number truth[ORDER_MOST];
-  long double residual[ORDER_MOST], size[ORDER_MOST], row_sum[ORDER_MOST];
+  long double residual[ORDER_MOST], size[ORDER_MOST], row_sum[ORDER_MOST], bounds[ORDER_MOST];
   long double most_residual = 0, most_sum = 0, most_x = 0, most_b = 0, most_difference = 0;
   errors e = {.finite = true};
   for (int i = 0; i < n; i++) {
@@ -256,19 +257,26 @@ static errors measure(const cell *c, tristar_op op, const number *b, const numbe
     long double bound = size[i];
     if (bound < fmin(1000 * n * eps, 1e-3) * (row_sum[i] * most_x + cabsl(b[i])))
       bound = size[i] - cabsl(b[i]) + row_sum[i] * most_x;
+    bounds[i] = bound;
     if (residual[i] > 0) e.documented = fmaxl(e.documented, residual[i] / bound);
     if (residual[i] > 0) e.strict = fmaxl(e.strict, residual[i] / size[i]);
   }
   if (!r->trusted) return e;
   reference_solve(r, c->v->truth, op, b, truth);
   for (int i = 0; i < n; i++) {
-    long double sum = 0;
-    for (int j = 0; j < n; j++) sum += cabsl(reference_op(((reference *)r)->inverse, op, i, j)) * size[j];
+    long double sum = 0, documented = 0;
+    for (int j = 0; j < n; j++) {
+      const long double inverse = cabsl(reference_op(((reference *)r)->inverse, op, i, j));
+      sum += inverse * size[j];
+      documented += inverse * bounds[j];
+    }
     e.sensitivity = fmaxl(e.sensitivity, sum);
+    e.documented_sensitivity = fmaxl(e.documented_sensitivity, documented);
     most_difference = fmaxl(most_difference, cabsl(x[i] - truth[i]));
   }
   e.forward = most_x > 0 ? most_difference / most_x : most_difference > 0 ? INFINITY : 0;
   e.sensitivity = most_x > 0 ? e.sensitivity / most_x : 0;
+  e.documented_sensitivity = most_x > 0 ? e.documented_sensitivity / most_x : 0;
   return e;
 }
 
@@ -1009,7 +1017,9 @@ static void judge_refined(const cell *c, tristar_op op, const operands *o,
     const long double limit = 100.0L * (c->p->n + 10) * eps;
     MUST(e.finite && e.documented <= limit, "refined backward error %Lg is above %Lg; condition %Lg, told %g",
          e.documented, limit, r->bauer, result->backward_error);
-    MUST(e.forward <= limit * e.sensitivity, "forward error %Lg, sensitivity %Lg", e.forward, e.sensitivity);
+    /* rows of tiny terms are not solved to the last digit of these: see tristar_refine_options */
+    const long double sensitivity = e.strict <= limit ? e.sensitivity : e.documented_sensitivity;
+    MUST(e.forward <= limit * sensitivity, "forward error %Lg, sensitivity %Lg", e.forward, sensitivity);
   }
   if (scaled) return;
   const long double told = result->backward_error, rounding = 10.0L * (c->p->n + 10) * eps;
