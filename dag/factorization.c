@@ -58,13 +58,14 @@ static void weigh(builder *b) {
 
 /* ---- Steps and edges ---------------------------------------------------------------------------------- */
 
-tsi_index tsi_factorization_add_step(builder *b, tsi_step_kind kind, const tsi_front_step *part) {
-  const tsi_index s = part->last, number = (tsi_index)b->steps++;
+tsi_index tsi_factorization_add_step(builder *b, tsi_step_kind kind, tsi_index urgent,
+                                     const tsi_front_step *part) {
+  const tsi_index number = (tsi_index)b->steps++;
   if (!b->writing) return number;
   b->dag->part[number] = *part;
-  /* what its tree has but for what is below s; within a front earlier steps come first by their edges */
-  b->dag->steps->step[number] = (tsi_step){
-      .kind = kind, .argument = number, .priority = b->tree[s] - b->subtree[s] + front_work(b, s) + 1};
+  /* what its tree has but for what is below; within a front earlier steps come first by their edges */
+  const double priority = b->tree[urgent] - b->subtree[urgent] + front_work(b, urgent) + 1;
+  b->dag->steps->step[number] = (tsi_step){.kind = kind, .argument = number, .priority = priority};
   return number;
 }
 
@@ -94,7 +95,7 @@ static void add_range(builder *b) {
       .first = open->first, .last = open->last, .tiled = TSI_NONE, .panel = TSI_NONE, .work = open->work};
   if (open->first == TSI_NONE) return;
   const tsi_index step =
-      tsi_factorization_add_step(b, open->waits ? TSI_STEP_FRONT : TSI_STEP_SUBTREE, &part);
+      tsi_factorization_add_step(b, open->waits ? TSI_STEP_FRONT : TSI_STEP_SUBTREE, open->urgent, &part);
   if (open->waits) tsi_factorization_wait_for_children(b, open->first, open->last, step);
   for (tsi_index s = open->first; s <= open->last; s++) b->done[s] = step;
   b->open.first = TSI_NONE;
@@ -123,15 +124,17 @@ static bool joins_children(const builder *b, tsi_index s) {
          b->dag->child[b->dag->child_ptr[s]] >= b->open.first;
 }
 
-/* Puts supernodes first .. last into the open range, or closes that and opens one. */
+/* Puts supernodes first .. last into the open range, or closes that and opens one. What need not wait does
+ * not make a range that does more urgent: that could be more than what it waits for. */
 static void put(builder *b, tsi_index first, tsi_index last, double work, bool joins, bool waits) {
   if (joins) {
     b->open.last = last;
     b->open.work += work;
+    if (waits || !b->open.waits) b->open.urgent = last;
     return;
   }
   add_range(b);
-  b->open = (tsi_supernode_range){first, last, work, waits};
+  b->open = (tsi_supernode_range){first, last, last, work, waits};
 }
 
 static bool is_subtree(const builder *b, tsi_index s) {

@@ -16,6 +16,7 @@
 /* Consecutive supernodes that are to be one step. */
 typedef struct tsi_supernode_range {
   tsi_index first, last; /* first TSI_NONE: there is none */
+  tsi_index urgent;      /* the one that says how urgent the step is */
   double work;
   bool waits; /* for other steps */
 } tsi_supernode_range;
@@ -34,8 +35,8 @@ typedef struct tsi_factorization_builder {
   tsi_supernode_range open; /* may still grow */
 } tsi_factorization_builder;
 
-/* Appends a step; its number. */
-tsi_index tsi_factorization_add_step(tsi_factorization_builder *b, tsi_step_kind kind,
+/* Appends a step, as urgent as the front of supernode `urgent`; its number. */
+tsi_index tsi_factorization_add_step(tsi_factorization_builder *b, tsi_step_kind kind, tsi_index urgent,
                                      const tsi_front_step *part);
 void tsi_factorization_add_edge(tsi_factorization_builder *b, tsi_index item, tsi_index before);
 /* Step `item` takes supernodes first .. last and waits for their children that are not among them. */

@@ -130,7 +130,8 @@ static tristar_status check_tiled(checker *c, tsi_index k) {
   if (part->tiled < 0 || part->tiled >= dag->tiled_count || s != dag->tiled[part->tiled] || part->last != s)
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d is of tiled front %d, supernode %d", k, part->tiled, s);
   const tsi_count place = place_of(c, kind, part);
-  if (place < 0 || c->seen[c->base[part->tiled] + place])
+  const bool taken = kind == TSI_STEP_FRONT_OPEN && c->opened[s] != TSI_NONE;
+  if (place < 0 || c->seen[c->base[part->tiled] + place] || taken)
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL,
              "step %d, %s of supernode %d: panel %d, rows %d to %d, columns %d to %d", k, tsi_step_name(kind),
              s, part->panel, part->row, part->row_end, part->column, part->column_end);

@@ -18,7 +18,7 @@ typedef struct cut {
 static tsi_index add(const cut *c, tsi_step_kind kind, tsi_front_step part) {
   part.first = part.last = c->s;
   part.tiled = c->b->tiled;
-  return tsi_factorization_add_step(c->b, kind, &part);
+  return tsi_factorization_add_step(c->b, kind, c->s, &part);
 }
 
 static void after(const cut *c, tsi_index item, tsi_index before) {
