@@ -143,6 +143,27 @@ static void check_removals(tsi_env *env, const char *name, const tsi_factorizati
   free(kept);
 }
 
+/* What is read was written before, and what opens a front, or turns it into tiles, writes all of it: the
+ * steps that follow stay inside. */
+static void check_written(const char *name, const tsi_access_list *list) {
+  for (tsi_count q = 0; q < list->ptr[list->steps]; q++) {
+    const tsi_access *a = &list->access[q];
+    tsi_count row = a->first;
+    bool first = true;
+    if (a->kind == TSI_BUFFER_VALUES) continue;
+    for (tsi_count p = 0; p < q; p++) {
+      const tsi_access *b = &list->access[p];
+      if (b->kind != a->kind || b->item != a->item) continue;
+      first = false;
+      if ((b->mode & TSI_ACCESS_W) && b->first <= row && b->end > row) row = b->end;
+    }
+    const bool whole = a->kind != TSI_BUFFER_PANEL && a->kind != TSI_BUFFER_PIVOT;
+    if (a->mode == TSI_ACCESS_W && (first || !whole)) continue;
+    CHECK_MSG(row >= a->end, "%s: access %lld: buffer %d %d, row %lld is not there yet", name, (long long)q,
+              (int)a->kind, a->item, (long long)row);
+  }
+}
+
 static void check_races(tsi_env *env, const char *name, const tsi_factorization *dag, tsi_index most,
                         uint64_t seed) {
   const tsi_steps *steps = dag->steps;
@@ -152,6 +173,7 @@ static void check_races(tsi_env *env, const char *name, const tsi_factorization 
   r.bit = malloc((size_t)(r.steps + 1) * (size_t)r.words * sizeof *r.bit);
   CHECK_OK(tsi_factorization_list_accesses(env, dag, &list));
   CHECK(list->steps == steps->count);
+  check_written(name, list);
   for (tsi_count q = 0; q < list->ptr[list->steps]; q++) CHECK(list->access[q].first < list->access[q].end);
   CHECK_OK(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_BEFORE, &before));
   find_pairs(&r, list);
