@@ -61,8 +61,8 @@ typedef struct tsi_numeric {
   atomic_int percent;               /* last reported */
 } tsi_numeric;
 
-/* Scales, chooses the scalings of the factor if there are none, and makes the DAG. options->tile divides
- * TSI_TILE. Errors: MEMORY, TOO_LARGE. */
+/* Chooses the scalings of the factor and makes the DAG; nothing is factored yet. options->tile divides
+ * TSI_TILE. Errors: MEMORY, TOO_LARGE, SINGULAR (scaling.h). */
 TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor,
                                                   const tsi_factorization_options *options,
                                                   tsi_numeric **out);
