@@ -22,6 +22,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "codelets/columns.h"
+
 /* cl_arg of such a task; owned by the submitter. */
 typedef struct tsi_host_task {
   void (*run)(void *arg, int worker); /* worker: StarPU's number of the worker that runs it */
@@ -29,14 +31,6 @@ typedef struct tsi_host_task {
   double microseconds;         /* estimate for one right-hand side */
   const _Atomic(int) *columns; /* right-hand sides of the run; a factorization: 1 */
 } tsi_host_task;
-
-/* How many times as long as one so many right-hand sides take, at most a block of them: a worker reads a
- * task's part of the factor once and multiplies with each of them. With factors beyond the caches 2 take 1.2
- * to 1.4 times as long, 4 1.6 to 1.8, 8 2 to 2.3, 16 2.7 to 4.
- */
-static inline double tsi_time_of_columns(int columns) {
-  return (5 + columns) / 6.0;
-}
 
 /* Makes *task (initialized here) a host task that is recorded: neither destroyed nor detached, so it can be
  * waited for and submitted again. name, the kind, is kept by StarPU (static text). */

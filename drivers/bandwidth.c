@@ -1,8 +1,8 @@
 /* Measures the read bandwidth for a report: see bandwidth.h. */
 #include "drivers/bandwidth.h"
 
-#include "runtime/bandwidth.h"
-#include "runtime/context.h"
+#include "runtime/machine/bandwidth.h"
+#include "runtime/context/context.h"
 
 bool tsi_bandwidth_measure(tsi_session *s, tsi_bandwidth *bandwidth) {
   size_t bytes = (size_t)s->a.stored_lower * s->precision->bytes * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);

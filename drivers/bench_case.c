@@ -10,9 +10,9 @@
 #include "drivers/console.h"
 #include "drivers/report.h"
 #include "drivers/session.h"
-#include "runtime/bandwidth.h"
+#include "runtime/machine/bandwidth.h"
 #include "runtime/base/median.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* A figure of one run; 0 where there is none. */
 static double number(const cJSON *figures, const char *key) {

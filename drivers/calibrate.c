@@ -4,7 +4,8 @@
 #include "drivers/commands.h"
 #include "drivers/console.h"
 #include "drivers/report.h"
-#include "runtime/calibration.h"
+#include "runtime/context/context.h"
+#include "runtime/machine/calibration.h"
 
 static void print_quality(const tsi_calibration_quality *q) {
   char others[64] = "";
@@ -51,9 +52,10 @@ int tsi_command_calibrate(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tristar_calibration c, before;
   tsi_calibration_quality quality;
-  const bool ok = tsi_session_open(s, settings, "calibration") &&
-                  tsi_session_check(s, tristar_get_calibration(s->ts, &before), "calibration") &&
-                  tsi_session_check(s, tsi_calibrate(s->ts, &c, &quality), "calibration");
+  const bool ok =
+      tsi_session_open(s, settings, "calibration") &&
+      tsi_session_check(s, tristar_get_calibration(s->ts, &before), "calibration") &&
+      tsi_session_check(s, tsi_calibrate(&s->ts->machine, &s->ts->workers, &c, &quality), "calibration");
   if (ok) tsi_session_check_workers(s, c.workers);
   if (ok && !settings->to_stdout) {
     tsi_console_clear();

@@ -10,7 +10,7 @@
 #include "drivers/commands.h"
 #include "drivers/console.h"
 #include "drivers/report.h"
-#include "runtime/blas.h"
+#include "runtime/starpu/blas.h"
 #include "runtime/starpu/environment.h"
 
 extern char **environ;

@@ -12,8 +12,8 @@
 
 #include "drivers/console.h"
 #include "runtime/base/variables.h"
-#include "runtime/blas.h"
-#include "runtime/calibration.h"
+#include "runtime/starpu/blas.h"
+#include "runtime/machine/calibration.h"
 #include "runtime/starpu/environment.h"
 
 #define PATH_SIZE 4096

@@ -9,7 +9,7 @@
 #include "drivers/picture.h"
 #include "drivers/report.h"
 #include "drivers/tree.h"
-#include "runtime/predict.h"
+#include "runtime/machine/predict.h"
 
 #define BAR_WIDTH 48
 

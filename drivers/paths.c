@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "drivers/files.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "runtime/matrix/lines.h"
 #include "runtime/matrix/number.h"
 

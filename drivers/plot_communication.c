@@ -10,7 +10,7 @@
 #include "drivers/layout.h"
 #include "drivers/plot.h"
 #include "drivers/report.h"
-#include "runtime/pairs.h"
+#include "runtime/solve/pairs.h"
 
 /* Pixels. */
 enum {

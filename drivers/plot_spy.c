@@ -8,7 +8,7 @@
 #include "drivers/layout.h"
 #include "drivers/plot.h"
 #include "drivers/report.h"
-#include "runtime/spy.h"
+#include "runtime/solve/spy.h"
 
 /* Pixels. */
 enum { LEFT = 96, ABOVE = 14, PLOT = 800, RIGHT = 48, BOTTOM = 84, LEGEND = 86, WIDTH = LEFT + PLOT + RIGHT };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "drivers/files.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "runtime/matrix/dense.h"
 
 bool tsi_dense_make(tsi_session *s, int64_t rows, int64_t cols, tristar_dense *dense) {

@@ -10,7 +10,7 @@
 #include "drivers/console.h"
 #include "drivers/files.h"
 #include "drivers/variant.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 double tsi_now(void) {
   struct timespec now;

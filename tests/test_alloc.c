@@ -1,6 +1,6 @@
 /* The k-th allocation fails, for every k: the status says so, outputs are NULL, nothing is leaked, and the
  * next try succeeds. */
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/flow.h"
 
 /* The flow with the first failure as status; releases everything. */

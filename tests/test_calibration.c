@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "partition/chunks.h"
-#include "runtime/calibration.h"
-#include "runtime/load.h"
+#include "runtime/machine/calibration.h"
+#include "runtime/machine/load.h"
 #include "tests/flow.h"
 
 static char told[1024]; /* the latest warning */

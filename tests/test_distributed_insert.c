@@ -4,7 +4,7 @@
 #include <math.h>
 #include <starpu_mpi.h>
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/typed.h"
 #include "tristar_starpu_mpi.h"
 

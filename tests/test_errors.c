@@ -2,7 +2,7 @@
  * leaves one, and every failed call sends a line to the log, once. */
 #include <pthread.h>
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/flow.h"
 #include "tristar_adapter.h"
 #include "tristar_starpu.h"

@@ -3,9 +3,9 @@
  * is spoiled before it runs: NaN would be in the factor. */
 #include <math.h>
 
-#include "runtime/blas.h"
-#include "runtime/factor.h"
-#include "runtime/numeric.h"
+#include "runtime/factor/factor.h"
+#include "runtime/factor/numeric.h"
+#include "runtime/starpu/blas.h"
 #include "tests/check.h"
 #include "tests/patterns.h"
 

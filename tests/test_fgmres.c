@@ -3,7 +3,7 @@
  * are reported. */
 #include <math.h>
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/check.h"
 #include "tests/random.h"
 

@@ -5,7 +5,7 @@
 #include <starpu.h>
 #include <stdbool.h>
 
-#include "runtime/idle.h"
+#include "runtime/starpu/idle.h"
 #include "tests/flow.h"
 #include "tests/host_task.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <starpu.h>
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/stream.h"
 
 /* The k-th allocation fails, of the insertion or later: b is copied, and gathered from two blocks of rows. */

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <starpu.h>
 
-#include "runtime/happens_before.h"
+#include "runtime/base/happens_before.h"
 #include "tests/host_task.h"
 #include "tests/stream.h"
 

@@ -4,6 +4,7 @@
  *
  *   - the backward error after refinement is below 100 units of roundoff
  *   - without refinement, A, L, D and U give what they give with INVERSE_DIAGONAL, but for rounding
+ *   - and so does KERNEL_SPMV, which makes its own partitioned inverse of any of them
  *   - the serial replay in two legal orders and tasks on one and on two workers give the same bits
  *   - sparse right-hand sides and chosen rows of X give the numbers of the dense solve
  *   - big panels are sliced: the plans below are cut small */
@@ -127,6 +128,33 @@ static void check_parts(const problem *p, tristar_plan_t *plan, tristar_plan_t *
   free(y);
 }
 
+/* The sparse products of the same factors, not refined, against the default treatment. */
+static void check_products(const problem *p, tristar_factor_t *f, tristar_plan_t *plain, const void *b) {
+  const int64_t n = p->view.rows, nrhs = 3;
+  const double bound = p->t->is_single || p->single_factors ? 1e-3 : 1e-11;
+  char *x = malloc((size_t)(n * nrhs) * p->t->bytes), *y = malloc((size_t)(n * nrhs) * p->t->bytes);
+  tristar_plan_options options;
+  tristar_plan_t *plan;
+  tristar_plan_options_init(&options);
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  options.kernel = TRISTAR_KERNEL_SPMV;
+  CHECK_OK(tristar_plan(f, &options, &plan));
+  for (int o = 0; o < TYPED_OPS; o++) {
+    double difference = 0, largest = 0;
+    CHECK_OK(tristar_solve(plan, typed_ops[o], nrhs, b, n, x, n));
+    CHECK_OK(tristar_solve(plain, typed_ops[o], nrhs, b, n, y, n));
+    for (int64_t i = 0; i < n * nrhs; i++) {
+      largest = fmax(largest, cabs(get(p->t, y, i)));
+      difference = fmax(difference, cabs(get(p->t, x, i) - get(p->t, y, i)));
+    }
+    CHECK_MSG(difference <= bound * largest, "%s, products, %c: differs by %g of %g", p->text, typed_ops[o],
+              difference, largest);
+  }
+  tristar_plan_destroy(&plan);
+  free(x);
+  free(y);
+}
+
 /* Two rows of b given, three of x wanted: the numbers of the dense solve. */
 static void check_sparse(const problem *p, tristar_plan_t *plan) {
   const int64_t n = p->view.rows, given[] = {n / 3, 1}, wanted[] = {0, n - 1, n / 2};
@@ -187,6 +215,7 @@ static void check_treatment(tristar_t *ts, problem *p, tristar_inverse inverse, 
     tristar_plan_t *plan = make_plan(f, TRISTAR_ENGINE_SERIAL, 0),
                    *plain = make_plan(plain_factor, TRISTAR_ENGINE_SERIAL, 0);
     check_parts(p, plan, plain, b);
+    check_products(p, f, plain, b);
     check_sparse(p, plan);
     check_errors(p, plan, b);
     check_refactor(p, f, plan, b);

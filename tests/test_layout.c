@@ -5,8 +5,8 @@
 
 #include "dag/program.h"
 #include "dag/traffic.h"
-#include "runtime/context.h"
-#include "runtime/factor.h"
+#include "runtime/context/context.h"
+#include "runtime/factor/factor.h"
 #include "tests/check.h"
 #include "tests/flow.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "runtime/matrix/matrix.h"
 #include "tests/check.h"
 

@@ -1,7 +1,7 @@
 /* The estimator of 1-norms by itself, on matrices that it only knows by their products. */
-#include "runtime/norm_estimate.h"
+#include "runtime/matrix/norm_estimate.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/dense_systems.h"
 
 /* Dense matrices that a callback multiplies by; column `spoiled` of its result is NaN in adjoint products. */

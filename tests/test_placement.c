@@ -2,7 +2,7 @@
  * nodes), and a plan that places has the same bits as one that does not. */
 #include <unistd.h>
 
-#include "runtime/placement.h"
+#include "runtime/solve/placement.h"
 #include "tests/flow.h"
 
 #define PAGE 4096u

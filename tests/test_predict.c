@@ -1,5 +1,5 @@
 /* The cost model: what it must say about a chain, about independent tasks and about small problems. */
-#include "runtime/predict.h"
+#include "runtime/machine/predict.h"
 #include "tests/check.h"
 
 static const tsi_costs costs = {

@@ -1,7 +1,7 @@
 /* The processes of a distributed solve as threads of this one, messages through memory: backward errors are
  * those of a solve in one piece, and the bits are the same whenever it is repeated, for layouts, algorithms,
  * maps and trees, scalar types and kinds of factors. */
-#include "runtime/extract.h"
+#include "runtime/solve/extract.h"
 #include "tests/typed.h"
 
 #define RANKS_MOST 12

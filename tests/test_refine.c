@@ -1,6 +1,6 @@
 /* Refinement: why it stopped, that the best solution is kept, NaN among several right-hand sides, factors
  * without their matrix, allocations that fail. */
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/dense_systems.h"
 
 /* Why refinement stopped; single factors, so that it has something to do. */

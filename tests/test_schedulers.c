@@ -7,7 +7,8 @@
 
 #include "codelets/host_task.h"
 #include "dag/steps.h"
-#include "runtime/tasks.h"
+#include "runtime/context/context.h"
+#include "runtime/starpu/tasks.h"
 #include "tests/flow.h"
 
 static void create(const char *scheduler, int workers, tristar_t **ts) {

@@ -1,6 +1,8 @@
 /* Matrices that are singular to working precision are told: refused by the factorization, or by the
  * condition. Matrices that only look like it, graded ones, are solved. The message names a row that depends
  * on others. */
+#include <complex.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +186,31 @@ static void check_refactor(tristar_t *ts) {
   free(values);
 }
 
+/* Skew-symmetric matrices of order 2 are perfectly conditioned, the tiniest too. */
+static void check_tiniest(tristar_t *ts) {
+  static const int32_t ptr[] = {0, 0, 1}, index[] = {0};
+  for (int re = 0; re < 12; re++)
+    for (int im = re == 0; im < 12; im++) {
+      double complex value = CMPLX(re * DBL_TRUE_MIN, im * DBL_TRUE_MIN);
+      const tristar_view v = {
+          TRISTAR_CSR, TRISTAR_SKEW_SYMMETRIC, TRISTAR_COMPLEX_DOUBLE, 2, 2, ptr, index, &value, 32, 32, 0};
+      tristar_analysis_t *an;
+      tristar_factor_t *f;
+      tristar_plan_t *p;
+      double reciprocal;
+      CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+      const tristar_status status = tristar_factor(an, &value, &f);
+      tristar_analysis_destroy(&an);
+      if (status != TRISTAR_OK) continue; /* beyond the range */
+      CHECK_OK(tristar_plan(f, NULL, &p));
+      CHECK_OK(tristar_condition(p, &reciprocal));
+      CHECK_MSG(reciprocal <= 1 && reciprocal > 0.9, "%d + %d i: reciprocal condition %g", re, im,
+                reciprocal);
+      tristar_plan_destroy(&p);
+      tristar_factor_destroy(&f);
+    }
+}
+
 int main(void) {
   static const tristar_method symmetric[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
   tristar_t *ts;
@@ -214,6 +241,7 @@ int main(void) {
     check_graded(ts, 12, ratios[k], TRISTAR_METHOD_LLT);
   }
   check_refactor(ts);
+  check_tiniest(ts);
   tristar_destroy(&ts);
   return 0;
 }

@@ -1,8 +1,8 @@
 /* tsi_spy: with one cell for each entry it is the structure of L with its chunks; coarser, a cell has an
  * owner where any of its entries is; processes of a layout; failing allocations. */
-#include "runtime/spy.h"
+#include "runtime/solve/spy.h"
 
-#include "runtime/plan.h"
+#include "runtime/solve/plan.h"
 #include "tests/flow.h"
 
 static tsi_index at(const tsi_spy *spy, tsi_index i, tsi_index j) {

@@ -6,7 +6,7 @@
 #include <starpu.h>
 #include <stdbool.h>
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/flow.h"
 #include "tests/host_task.h"
 

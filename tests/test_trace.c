@@ -3,7 +3,7 @@
  * blocks of right-hand sides; wrong calls and failing allocations. */
 #include <math.h>
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/flow.h"
 
 enum { NRHS_MOST = 70 };

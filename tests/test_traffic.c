@@ -1,6 +1,6 @@
 /* tristar_layout_traffic: figures that follow from each other, and its errors. That the counts are those of
  * the programs is shown by test_layout. */
-#include "runtime/pairs.h"
+#include "runtime/solve/pairs.h"
 #include "tests/flow.h"
 
 static tristar_layout layout_of(int px, int py, int pz) {

@@ -1,6 +1,6 @@
 /* Variants of a plan at their limits: what one does not serve is told; imported factors, two structures or
  * one triangle, give the same bits; allocations may fail. */
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "tests/variants.h"
 
 /* Tells what is not served, and refuses what does not exist. */

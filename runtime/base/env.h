@@ -53,6 +53,11 @@ typedef struct tsi_env {
   bool check;                  /* verify every structure with its *_check when it is built */
 } tsi_env;
 
+/* The env of a context is its first member (context.h). */
+static inline tsi_env *tsi_context_env(tristar_t *ts) {
+  return (tsi_env *)ts;
+}
+
 /* 1, 2, 3, ... : the order of what happens in the process. */
 uint64_t tsi_tick(void);
 
@@ -65,7 +70,7 @@ __attribute__((format(printf, 6, 7))) tristar_status tsi_fail(const tsi_env *env
                                                               const char *function, const char *file,
                                                               int line, const char *format, ...);
 /* The calling thread's latest message, if it is of this env, or of a call since then that was given no
- * object; else "".  * env NULL: whatever it is of. The text is valid until the thread's next error. */
+ * object; else "". env NULL: whatever it is of. The text is valid until the thread's next error. */
 const char *tsi_error_text(const tsi_env *env);
 /* What a public function returns: status, after it has logged the latest message as an error, unless status
  * is OK, env NULL, or a public function that this one called has logged it. */

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "runtime/context.h"
 #include "runtime/matrix/market.h"
 #include "runtime/matrix/number.h"
 #include "runtime/matrix/triplets.h"

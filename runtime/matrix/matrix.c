@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "runtime/context.h"
 #include "runtime/matrix/market.h"
 #include "runtime/matrix/number.h"
 #include "runtime/matrix/view.h"
@@ -178,7 +177,7 @@ tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t 
   TSI_TRY(begin(ts, kind, "kind", matrix));
   TSI_TRY(finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, matrix), matrix));
 out:
-  return tsi_answer(&ts->env, status);
+  return tsi_answer(tsi_context_env(ts), status);
 }
 
 tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view, tristar_matrix_t **matrix) {
@@ -188,7 +187,7 @@ tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view,
   TSI_TRY(begin(ts, view, "view", matrix));
   TSI_TRY(finish(tsi_matrix_laplacian(tsi_context_env(ts), view, matrix), matrix));
 out:
-  return tsi_answer(&ts->env, status);
+  return tsi_answer(tsi_context_env(ts), status);
 }
 
 tristar_status tristar_matrix_write(tristar_t *ts, const char *path, const tristar_view *view,

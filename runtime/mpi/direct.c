@@ -11,7 +11,7 @@
  *   - ready[0 .. readies) are the receives of the run that MPI has completed, each once: who appends to it
  *     delivers what he appended, after he let go of the lock. Until that is settled the run is in flight, and
  *     the box stays. */
-#include "runtime/idle.h"
+#include "runtime/starpu/idle.h"
 #include "runtime/mpi/mailbox.h"
 
 typedef struct direct_box direct_box;

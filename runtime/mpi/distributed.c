@@ -7,9 +7,9 @@
 
 #include "runtime/base/fingerprint.h"
 #include "runtime/base/variables.h"
-#include "runtime/calibration.h"
-#include "runtime/clock.h"
-#include "runtime/layout_words.h"
+#include "runtime/machine/calibration.h"
+#include "runtime/base/clock.h"
+#include "runtime/solve/layout_words.h"
 #include "runtime/mpi/inserted.h"
 #include "runtime/mpi/mailbox.h"
 
@@ -113,7 +113,7 @@ static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known, 
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const bool tasks = d->options.engine == TRISTAR_ENGINE_TASKS ||
-                     (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->use_starpu);
+                     (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->workers.allowed);
   d->n = known->kind.n;
   if (tasks) {
     TSI_TRY(tsi_context_need_starpu(d->ts, &d->stats.start_seconds));
@@ -183,7 +183,7 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   tsi_env *env = &d->ts->env;
   tsi_known known = {.borrowed = false};
   tsi_slot *slot;
-  double floor_bytes = tsi_calibration_now(d->ts).floor_bytes;
+  double floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
   const int ranks = tsi_transport_size(d->transport), rank = tsi_transport_rank(d->transport);
   const int64_t nrhs = d->options.nrhs > 0 ? d->options.nrhs : 1;
   status = check_options(env, &d->options, ranks);

@@ -1,7 +1,7 @@
 /* A factor on many ranks, and its solves: see tristar_mpi.h.
  *
  * Reads   the factor of rank 0, while it is distributed.
- * Writes  a process (runtime/process.h) on every rank, its values, its runs.
+ * Writes  a process (runtime/solve/process.h) on every rank, its values, its runs.
  * Invariants
  *   - all ranks hold the same layout, found by each of them from the same structure
  *   - slots: one run and its mailbox for each stride; made by all ranks in the same order, so that a tag

@@ -1,10 +1,10 @@
 /* tristar_distributed_solve, and the rows of b and x that each rank passes: see distributed.h. */
 #include <inttypes.h>
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 #include "runtime/mpi/inserted.h"
 #include "runtime/mpi/mailbox.h"
-#include "runtime/request.h"
+#include "runtime/solve/request.h"
 
 /* ---- Rows of the user --------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
  * Not kept: whether values were single; a matrix holds double precision. */
 #include <inttypes.h>
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 #include "runtime/matrix/triplets.h"
 #include "runtime/matrix/view.h"
 #include "runtime/mpi/bytes.h"

@@ -6,7 +6,7 @@
 
 #include "runtime/base/threads.h"
 #include "runtime/mpi/mailbox.h"
-#include "runtime/tasks.h"
+#include "runtime/starpu/tasks.h"
 #include "tristar_starpu_mpi.h"
 
 static tsi_env *env_of(const tristar_distributed_t *d) {
@@ -265,7 +265,7 @@ tristar_status tristar_distributed_insert(tristar_distributed_t *d, tristar_op o
   i->op = op;
   TSI_TRY(fill_insertion(d, b_pieces, b, x_pieces, x, i));
   push(d->inserted, i);
-  tsi_holds_ask(d->ts, &i->holds, granted, i);
+  tsi_holds_ask(&d->ts->solves.order, &i->holds, granted, i);
   return TRISTAR_OK;
 out:
   if (i) release_insertion(env, i);

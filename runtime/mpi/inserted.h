@@ -14,7 +14,7 @@
 #ifndef TSI_MPI_INSERTED_H
 #define TSI_MPI_INSERTED_H
 
-#include "runtime/holds.h"
+#include "runtime/starpu/holds.h"
 #include "runtime/mpi/distributed.h"
 
 typedef struct tsi_distributed_insertion {

@@ -13,7 +13,7 @@
 #define TSI_MPI_ROWS_H
 
 #include "runtime/mpi/transport.h"
-#include "runtime/process.h"
+#include "runtime/solve/process.h"
 
 typedef struct tsi_rows {
   int ranks;

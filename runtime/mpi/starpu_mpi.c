@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <starpu_mpi.h>
 
-#include "runtime/idle.h"
+#include "runtime/starpu/idle.h"
 
 static _Atomic(bool) taken;       /* a transport has StarPU-MPI */
 static _Atomic(bool) hook_exists; /* set once */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "runtime/base/threads.h"
-#include "runtime/idle.h"
+#include "runtime/starpu/idle.h"
 #include "runtime/mpi/mailbox.h"
 
 static const struct {

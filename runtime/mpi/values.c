@@ -3,7 +3,7 @@
  * Rank 0 finds the share of each rank in turn, takes its panels out of the factor piece by piece, and sends
  * them; the receiver has the same list of panels, so a piece goes straight to its place. Before the values of
  * a rank comes a status: if rank 0 has failed, nothing else follows. */
-#include "runtime/extract.h"
+#include "runtime/solve/extract.h"
 #include "runtime/mpi/bytes.h"
 #include "runtime/mpi/distributed.h"
 #include "runtime/mpi/mailbox.h"

@@ -6,7 +6,7 @@
 #include <starpu.h>
 #include <unistd.h>
 
-#include "runtime/idle.h"
+#include "runtime/starpu/idle.h"
 #include "runtime/starpu/environment.h"
 
 static pthread_mutex_t lock =
@@ -121,4 +121,28 @@ bool tsi_starpu_sleeps(void) {
 
 bool tsi_starpu_polls(void) {
   return !tsi_starpu_sleeps() && starpu_is_initialized();
+}
+
+bool tsi_starpu_runs(void) {
+  return starpu_is_initialized() != 0;
+}
+
+bool tsi_starpu_inside_task(void) {
+  return starpu_is_initialized() && starpu_worker_get_id() >= 0;
+}
+
+int tsi_starpu_cpu_workers(void) {
+  return (int)starpu_cpu_worker_get_count();
+}
+
+int tsi_starpu_workers(void) {
+  return (int)starpu_worker_get_count();
+}
+
+int tsi_starpu_cpu_worker_numbers(int *worker, int most) {
+  return (int)starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, worker, (unsigned)most);
+}
+
+const char *tsi_starpu_scheduler(void) {
+  return starpu_sched_ctx_get_sched_policy(0)->policy_name;
 }

@@ -39,4 +39,15 @@ bool tsi_starpu_sleeps(void);
 /* StarPU runs, and its workers poll when they are idle: it is not ours, or they are not to sleep. */
 bool tsi_starpu_polls(void);
 
+bool tsi_starpu_runs(void);
+/* The caller is a StarPU task, or a callback of one. */
+bool tsi_starpu_inside_task(void);
+/* While StarPU runs: its CPU workers; all of its workers, whose numbers are 0 .. workers - 1; the numbers of
+ * the CPU workers, at most `most` of them, and how many these are; the name of its scheduler, a text of
+ * StarPU's. */
+int tsi_starpu_cpu_workers(void);
+int tsi_starpu_workers(void);
+int tsi_starpu_cpu_worker_numbers(int *worker, int most);
+const char *tsi_starpu_scheduler(void);
+
 #endif

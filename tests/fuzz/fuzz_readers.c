@@ -18,8 +18,8 @@
 #include <zlib.h>
 
 #include "drivers/paths.h"
-#include "runtime/calibration.h"
-#include "runtime/context.h"
+#include "runtime/machine/calibration.h"
+#include "runtime/context/context.h"
 #include "runtime/matrix/matrix.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/median.h"
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 #include "tristar.h"
 
 enum { ROUNDS_MAX = 101, STEPS = 20000000, SOLVES = 50 };

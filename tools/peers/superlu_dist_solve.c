@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "partition/matching.h"
-#include "runtime/context.h"
-#include "runtime/pattern.h"
+#include "runtime/context/context.h"
+#include "runtime/matrix/pattern.h"
 #include "tools/peers/peer.h"
 
 #ifdef PEER_COMPLEX

@@ -1,0 +1,168 @@
+/* See fgmres.h. The small least-squares problem is complex double for every scalar type, solved by Givens
+ * rotations. */
+#include "runtime/accuracy/fgmres.h"
+
+#include <complex.h>
+#include <math.h>
+#undef I
+
+#define REDUCTION 1e-12 /* of the residual's norm: more is not to be had from one correction */
+
+typedef double _Complex number;
+
+typedef struct fgmres {
+  tristar_plan_t *plan;
+  const tsi_sparse_kernels *kernels;
+  tsi_sparse a;
+  tristar_op op;
+  const double *row_scale;
+  int m;          /* iterations at most */
+  size_t column;  /* bytes of a vector */
+  char *v, *z;    /* m + 1 and m vectors */
+  char *zero;     /* a vector of zeros: residual() then gives -A x */
+  char *unscaled; /* a vector of V as a right-hand side */
+  number *h;      /* (m + 1) x m, column-major: R after the rotations */
+  number *g;      /* m + 1: the rotated right-hand side */
+  number *y;      /* m + 1: the solution, while a correction is made */
+  number *sine;   /* m */
+  double *cosine; /* m */
+} fgmres;
+
+static tristar_status allocate(tsi_env *env, fgmres *s) {
+  tristar_status status = TRISTAR_OK;
+  const size_t m = (size_t)s->m;
+  TSI_TRY(TSI_ALLOC(env, s->v, (m + 1) * s->column));
+  TSI_TRY(TSI_ALLOC(env, s->z, m * s->column));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->zero, s->column));
+  TSI_TRY(TSI_ALLOC(env, s->unscaled, s->column));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->h, (m + 1) * m));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->g, m + 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->y, m + 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->sine, m));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->cosine, m));
+out:
+  return status;
+}
+
+static void release(tsi_env *env, fgmres *s) {
+  TSI_FREE(env, s->v);
+  TSI_FREE(env, s->z);
+  TSI_FREE(env, s->zero);
+  TSI_FREE(env, s->unscaled);
+  TSI_FREE(env, s->h);
+  TSI_FREE(env, s->g);
+  TSI_FREE(env, s->y);
+  TSI_FREE(env, s->sine);
+  TSI_FREE(env, s->cosine);
+}
+
+static double norm(const fgmres *s, const void *x) {
+  double square[2];
+  s->kernels->dot(s->a.n, x, x, square);
+  return sqrt(square[0]);
+}
+
+/* w -= (v^H w) v for the basis so far, twice (Gram-Schmidt with reorthogonalization); the factors are added
+ * up in column j of h. */
+static void orthogonalize(const fgmres *s, int j, char *w) {
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i <= j; i++) {
+      double factor[2];
+      s->kernels->dot(s->a.n, s->v + (size_t)i * s->column, w, factor);
+      s->h[i + j * (s->m + 1)] += factor[0] + factor[1] * _Complex_I;
+      const double minus[2] = {-factor[0], -factor[1]};
+      s->kernels->axpy(s->a.n, minus, s->v + (size_t)i * s->column, w);
+    }
+}
+
+/* Applies the rotations so far to column j of h and makes the one that removes its last entry. */
+static void rotate(fgmres *s, int j) {
+  number *h = s->h + j * (s->m + 1);
+  for (int i = 0; i < j; i++) {
+    const number a = h[i], b = h[i + 1];
+    h[i] = s->cosine[i] * a + s->sine[i] * b;
+    h[i + 1] = -conj(s->sine[i]) * a + s->cosine[i] * b;
+  }
+  const double a = cabs(h[j]), b = cabs(h[j + 1]), size = hypot(a, b);
+  s->cosine[j] = size > 0 ? a / size : 1;
+  s->sine[j] = size > 0 ? (a > 0 ? h[j] / a : 1) * conj(h[j + 1]) / size : 0;
+  h[j] = s->cosine[j] * h[j] + s->sine[j] * h[j + 1];
+  h[j + 1] = 0;
+  s->g[j + 1] = -conj(s->sine[j]) * s->g[j];
+  s->g[j] *= s->cosine[j];
+}
+
+/* d = Z y, R y = g; k columns. */
+static void combine(const fgmres *s, int k, void *d) {
+  memcpy(d, s->zero, s->column);
+  memcpy(s->y, s->g, ((size_t)s->m + 1) * sizeof *s->y);
+  for (int i = k; i-- > 0;) {
+    const number diagonal = s->h[i + i * (s->m + 1)];
+    const number y = cabs(diagonal) > 0 ? s->y[i] / diagonal : 0;
+    const double factor[2] = {creal(y), cimag(y)};
+    for (int r = 0; r < i; r++) s->y[r] -= s->h[r + i * (s->m + 1)] * y;
+    s->kernels->axpy(s->a.n, factor, s->z + (size_t)i * s->column, d);
+  }
+}
+
+/* Iteration j: the next vectors of Z and V. *size: the norm of what is new in V. */
+static tristar_status step(fgmres *s, int j, double *size) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = s->a.n;
+  char *z = s->z + (size_t)j * s->column, *w = s->v + (size_t)(j + 1) * s->column;
+  memcpy(s->unscaled, s->v + (size_t)j * s->column, s->column);
+  s->kernels->scale(n, s->unscaled, s->row_scale, true);
+  TSI_TRY(tristar_solve(s->plan, s->op, 1, s->unscaled, n, z, n));
+  s->kernels->residual(&s->a, s->op, s->zero, z, w);
+  s->kernels->multiply(n, w, -1); /* A z */
+  s->kernels->scale(n, w, s->row_scale, false);
+  orthogonalize(s, j, w);
+  *size = norm(s, w);
+  s->h[j + 1 + j * (s->m + 1)] = *size;
+  if (*size > 0 && isfinite(*size)) s->kernels->multiply(n, w, 1 / *size);
+out:
+  return status;
+}
+
+/* Is the correction of j iterations good enough? reduced: it may be. */
+static bool is_enough(const fgmres *s, int j, const tsi_fgmres_judge *judge, bool reduced, void *d) {
+  if (!reduced && !judge->always) return false;
+  combine(s, j, d);
+  return judge->enough(judge->arg, j, d) && reduced;
+}
+
+tristar_status tsi_fgmres(tristar_plan_t *plan, tristar_op op, const double *row_scale, void *r, void *d,
+                          int max_iterations, const tsi_fgmres_judge *judge, int *iterations) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  const tristar_factor_t *factor = plan->factor;
+  fgmres s = {.plan = plan,
+              .kernels = tsi_sparse_kernels_select(factor->analysis->pattern->scalar),
+              .a = tsi_pattern_sparse(factor->analysis->pattern, factor->values),
+              .op = op,
+              .row_scale = row_scale,
+              .m = max_iterations,
+              .column = (size_t)factor->analysis->pattern->n * factor->user_bytes};
+  int j = 0;
+  TSI_TRY(allocate(env, &s));
+  s.kernels->scale(s.a.n, r, row_scale, false);
+  const double first = norm(&s, r);
+  if (first > 0 && isfinite(first)) {
+    s.kernels->multiply(s.a.n, r, 1 / first);
+    memcpy(s.v, r, s.column);
+    s.g[0] = first;
+    while (j < max_iterations) {
+      double size;
+      TSI_TRY(step(&s, j, &size));
+      if (!isfinite(size)) break; /* the preconditioner overflows: use what there is */
+      rotate(&s, j++);
+      if (is_enough(&s, j, judge, cabs(s.g[j]) <= judge->reduction * first, d)) break;
+      if (cabs(s.g[j]) <= REDUCTION * first || size == 0) break;
+    }
+  }
+  combine(&s, j, d);
+  *iterations = j;
+out:
+  release(env, &s);
+  return status;
+}

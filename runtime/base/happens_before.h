@@ -1,0 +1,27 @@
+/* Tells ThreadSanitizer about the edges that StarPU enforces.
+ *
+ * StarPU is not instrumented, so TSan does not see that a task runs after those it waits for. Each run of a
+ * task "releases" its own record and "acquires" exactly the records that it declared to wait for: a missing
+ * edge still shows as a race. */
+#ifndef TSI_RUNTIME_BASE_HAPPENS_BEFORE_H
+#define TSI_RUNTIME_BASE_HAPPENS_BEFORE_H
+
+#if defined(__SANITIZE_THREAD__)
+#define TSI_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TSI_TSAN 1
+#endif
+#endif
+
+#ifdef TSI_TSAN
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#define TSI_HAPPENS_BEFORE(address) __tsan_release(address)
+#define TSI_HAPPENS_AFTER(address) __tsan_acquire(address)
+#else
+#define TSI_HAPPENS_BEFORE(address) ((void)(address))
+#define TSI_HAPPENS_AFTER(address) ((void)(address))
+#endif
+
+#endif

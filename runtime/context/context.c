@@ -1,0 +1,149 @@
+/* Creates and destroys contexts, and tells of them: see context.h. */
+#include "runtime/context/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codelets/cpu/kernels.h"
+#include "runtime/base/variables.h"
+#include "runtime/machine/calibration.h"
+
+void tristar_config_init(tristar_config *config) {
+  memset(config, 0, sizeof *config);
+  config->use_starpu = 1;
+  config->first_core = -1;
+  config->idle_sleep = -1;
+  config->log_level = TRISTAR_LOG_INFO;
+}
+
+/* The instruction set of the kernels: what the environment asks for, or the best of this processor. */
+static tristar_status choose_isa(tristar_t *ts) {
+  tristar_status status = TRISTAR_OK;
+  const char *asked = tsi_variable(TSI_VARIABLE_ISA);
+  const tsi_kernels *kernels = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, asked);
+  if (kernels == NULL)
+    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT,
+             "TRISTAR_ISA is \"%s\", not an instruction set of this processor that there are kernels for; "
+             "the best is %s",
+             asked, tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL)->isa);
+  ts->isa = kernels->isa;
+out:
+  return status;
+}
+
+static tristar_status configure(tristar_t *ts, const tristar_config *config) {
+  tristar_status status = TRISTAR_OK;
+  const char *check = tsi_variable(TSI_VARIABLE_CHECK), *idle = tsi_variable(TSI_VARIABLE_IDLE);
+  ts->env.check = config->check || (check != NULL && *check != '0');
+  if (config->workers < 0) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%d workers asked for", config->workers);
+  TSI_TRY(choose_isa(ts));
+  if (config->idle_sleep >= 0 || idle == NULL) goto out;
+  ts->workers.wishes.idle_sleep = strcmp(idle, "sleep") == 0;
+  if (!ts->workers.wishes.idle_sleep && strcmp(idle, "poll") != 0)
+    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "TRISTAR_IDLE is \"%s\", not sleep or poll", idle);
+out:
+  return status;
+}
+
+/* All services or none. */
+static tristar_status init_services(tristar_t *ts, const tristar_config *config) {
+  tristar_status status = tsi_solves_init(&ts->env, &ts->solves);
+  if (status != TRISTAR_OK) return status;
+  status = tsi_workers_init(&ts->env, &ts->workers, config);
+  if (status == TRISTAR_OK) {
+    status = tsi_machine_init(&ts->env, &ts->machine, config->calibration);
+    if (status == TRISTAR_OK) return status;
+    tsi_workers_finish(&ts->workers);
+  }
+  tsi_solves_finish(&ts->solves);
+  return status;
+}
+
+tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
+  tristar_config defaults;
+  if (out == NULL) return TSI_NULL(out);
+  *out = NULL;
+  if (config == NULL) {
+    tristar_config_init(&defaults);
+    config = &defaults;
+  }
+  tristar_t *ts = calloc(1, sizeof *ts); /* before there is anything that counts */
+  if (ts == NULL)
+    return tsi_answer(NULL, tsi_fail(NULL, TRISTAR_ERR_MEMORY, __func__, __FILE__, __LINE__,
+                                     "out of memory: %zu bytes", sizeof *ts));
+  tsi_env_init(&ts->env);
+  ts->env.log = config->log;
+  ts->env.log_arg = config->log_arg;
+  ts->env.log_level = config->log_level;
+  ts->env.memory.fail_at = config->fail_allocation;
+  tristar_status status = init_services(ts, config);
+  if (status != TRISTAR_OK) {
+    tsi_answer(&ts->env, status);
+    free(ts);
+    return tsi_answer(NULL, status);
+  }
+  status = configure(ts, config);
+  if (status != TRISTAR_OK) {
+    tsi_answer(&ts->env, status);
+    tristar_destroy(&ts);
+    return tsi_answer(NULL, status);
+  }
+  *out = ts;
+  return TRISTAR_OK;
+}
+
+void tristar_destroy(tristar_t **ts) {
+  if (ts == NULL || *ts == NULL) return;
+  tsi_solves_finish(&(*ts)->solves);
+  tsi_workers_finish(&(*ts)->workers);
+  tsi_machine_finish(&(*ts)->machine);
+  free(*ts);
+  *ts = NULL;
+}
+
+tristar_status tsi_context_need_starpu(tristar_t *ts, double *start_seconds) {
+  return tsi_workers_need(&ts->workers, start_seconds);
+}
+
+size_t tristar_error(tristar_t *ts, char *buffer, size_t size) {
+  const char *message = tsi_error_text(ts != NULL ? &ts->env : NULL);
+  if (buffer != NULL && size > 0) snprintf(buffer, size, "%s", message);
+  return strlen(message);
+}
+
+tristar_status tristar_memory(tristar_t *ts, tristar_memory_stats *stats) {
+  TSI_GET(ts, stats,
+          ((tristar_memory_stats){.current_bytes = atomic_load(&ts->env.memory.current),
+                                  .peak_bytes = atomic_load(&ts->env.memory.peak),
+                                  .allocations = atomic_load(&ts->env.memory.calls)}));
+}
+
+tristar_status tristar_starpu(tristar_t *ts, tristar_starpu_info *info) {
+  tristar_status status = TRISTAR_OK;
+  if (ts == NULL) return TSI_NULL(ts);
+  if (info == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "info is NULL");
+  TSI_TRY(tsi_workers_describe(&ts->workers, info));
+out:
+  return tsi_answer(&ts->env, status);
+}
+
+int tristar_worker(tristar_t *ts, int i, char *name, size_t size, int *core) {
+  return ts != NULL && tsi_workers_name(&ts->workers, i, name, size, core);
+}
+
+tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out) {
+  tsi_calibration_quality quality;
+  if (ts == NULL) return TSI_NULL(ts);
+  return tsi_answer(&ts->env, tsi_calibrate(&ts->machine, &ts->workers, out, &quality));
+}
+
+tristar_status tristar_get_calibration(tristar_t *ts, tristar_calibration *calibration) {
+  tristar_status status = TRISTAR_OK;
+  if (ts == NULL) return TSI_NULL(ts);
+  if (calibration == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "calibration is NULL");
+  *calibration = tsi_calibration_now(&ts->machine);
+  if (calibration->cores == 0) /* the defaults know nothing of the machine */
+    TSI_TRY(tsi_calibration_describe(&ts->machine, calibration));
+out:
+  return tsi_answer(&ts->env, status);
+}

@@ -1,0 +1,28 @@
+/* The context: memory and log, and the services that everything made from it uses: workers, what is known of
+ * the machine, the count of solves in flight.
+ *
+ * Reads   tristar_config, TRISTAR_CHECK, TRISTAR_CALIBRATION, TRISTAR_IDLE, TRISTAR_ISA.
+ * Writes  its members.   Invariants: env is the first member. */
+#ifndef TSI_RUNTIME_CONTEXT_CONTEXT_H
+#define TSI_RUNTIME_CONTEXT_CONTEXT_H
+
+#include <stddef.h>
+
+#include "runtime/context/solves.h"
+#include "runtime/machine/machine.h"
+#include "runtime/starpu/workers.h"
+
+struct tristar_s {
+  tsi_env env;
+  tsi_solves solves;
+  tsi_workers workers;
+  tsi_machine machine;
+  const char *isa;       /* instruction set of the kernels; text of theirs */
+  atomic_bool blas_told; /* that OpenBLAS is slow here */
+};
+_Static_assert(offsetof(struct tristar_s, env) == 0, "tsi_context_env");
+
+/* tsi_workers_need of the context. */
+TRISTAR_CHECKED tristar_status tsi_context_need_starpu(tristar_t *ts, double *start_seconds);
+
+#endif

@@ -1,0 +1,289 @@
+/* tristar_analyze: orders and prepares the assembly, after method.h has looked at the values. See analysis.h.
+ */
+#include "runtime/factor/analysis.h"
+
+#include <inttypes.h>
+
+#include "codelets/cpu/panel.h"
+#include "partition/pairs.h"
+#include "runtime/factor/assembly.h"
+#include "runtime/base/clock.h"
+#include "runtime/factor/method.h"
+
+_Static_assert((int)TRISTAR_INVERSE_NONE == (int)TSI_INVERSE_NONE &&
+                   (int)TRISTAR_INVERSE_OFF == (int)TSI_INVERSE_OFF,
+               "tsi_analysis_inverse converts one to the other");
+#define UNMERGED_WIDTH 8 /* columns of a panel with MERGE_NONE */
+
+void tristar_analysis_options_init(tristar_analysis_options *options) {
+  memset(options, 0, sizeof *options);
+  options->method = TRISTAR_METHOD_AUTO;
+  options->ordering = TRISTAR_ORDERING_METIS;
+  options->seed = 1;
+  options->matching = TRISTAR_MATCHING_AUTO;
+  options->inverse = TRISTAR_INVERSE_DIAGONAL;
+}
+
+tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_count **values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count at = 0;
+  TSI_TRY(TSI_ALLOC(env, *values, (tsi_count)panels->count + 1));
+  for (tsi_index p = 0; p < panels->count; p++) {
+    (*values)[p] = at;
+    at += tsi_panel_size(tsi_panel_width(panels, p), panels->height[p]);
+  }
+  (*values)[panels->count] = at;
+out:
+  return status;
+}
+
+tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *an) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = an->symbolic->n;
+  TSI_TRY(TSI_ALLOC(env, an->in_place, n));
+  TSI_TRY(TSI_ALLOC(env, an->out_place, n));
+  for (tsi_index j = 0; j < n; j++) {
+    an->in_place[an->in_row[j]] = j;
+    an->out_place[an->out_row[j]] = j;
+  }
+out:
+  return status;
+}
+
+void tsi_analysis_fill_stats(tristar_analysis_t *an, bool symmetric_pattern) {
+  const tsi_symbolic *symbolic = an->symbolic;
+  tristar_analysis_stats *stats = &an->stats;
+  stats->n = symbolic->n;
+  stats->nnz = tsi_pattern_entries(an->pattern);
+  stats->symmetric_pattern = symmetric_pattern;
+  stats->nnz_lower = symbolic->nnz_exact;
+  stats->stored_lower = symbolic->nnz_stored;
+  stats->flops = an->imported ? 0 : symbolic->flops * (tsi_analysis_is_lu(an) ? 2 : 1);
+  stats->supernodes = symbolic->count;
+  stats->panels = an->panels->count;
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    if (symbolic->start[s + 1] - symbolic->start[s] > stats->widest_supernode)
+      stats->widest_supernode = symbolic->start[s + 1] - symbolic->start[s];
+  stats->tree_height = symbolic->tree_height;
+  stats->elimination_tree_height = symbolic->etree_height;
+}
+
+/* Translates the user's permutation of rows (and, after a matching, columns) for the symbolic analysis. */
+static tristar_status given_order(tsi_env *env, const tristar_analysis_options *options, tsi_index n,
+                                  tsi_index **given) {
+  tristar_status status = TRISTAR_OK;
+  if (options->ordering != TRISTAR_ORDERING_USER) return TRISTAR_OK;
+  if (options->permutation == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ORDERING_USER without a permutation");
+  TSI_TRY(TSI_ALLOC(env, *given, n));
+  for (tsi_index k = 0; k < n; k++)
+    if (!tsi_to_index(options->permutation[k], &(*given)[k]) || (*given)[k] >= n)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "permutation[%d] = %" PRId64 " is outside 0 .. %d", k,
+               options->permutation[k], n - 1);
+out:
+  return status;
+}
+
+/* Ordering and supernodes of the row-permuted matrix. */
+static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matched *found,
+                            const tsi_index *given) {
+  const tsi_index *row_map = found->row_map;
+  tristar_status status = TRISTAR_OK;
+  static const tsi_ordering_kind kind[] = {[TRISTAR_ORDERING_METIS] = TSI_ORDER_METIS,
+                                           [TRISTAR_ORDERING_NATURAL] = TSI_ORDER_NATURAL,
+                                           [TRISTAR_ORDERING_USER] = TSI_ORDER_GIVEN};
+  const tsi_pattern *pattern = an->pattern;
+  const tsi_index n = pattern->n;
+  tsi_graph *graph = NULL, *joined = NULL;
+  tsi_index *paired = NULL;
+  tsi_csc a = {0};
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  options.ordering = kind[an->options.ordering];
+  options.given = given;
+  options.leaf_parts = an->options.leaf_parts > 1 ? an->options.leaf_parts : 1;
+  options.seed = an->options.seed;
+  if (an->options.merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
+  if (row_map != NULL) { /* needs columns, in full */
+    TSI_TRY(tsi_expand(env, pattern, NULL, false, &a));
+    TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
+  } else
+    TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, NULL, pattern->symmetry != TRISTAR_GENERAL,
+                             &graph));
+  tsi_csc_finish(env, &a);
+  if (found->partner != NULL && options.leaf_parts == 1) { /* a separator tree comes before pairs */
+    TSI_TRY(TSI_ALLOC(env, paired, n));
+    TSI_TRY(tsi_pairs_order(env, graph, found->partner, &options, paired));
+    TSI_TRY(tsi_pairs_graph(env, graph, found->partner, &joined));
+    options.ordering = TSI_ORDER_GIVEN;
+    options.given = paired;
+  }
+  TSI_TRY(tsi_symbolic_create(env, joined ? joined : graph, &options, &an->symbolic));
+  TSI_TRY(tsi_panels_create(env, an->symbolic,
+                            an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX,
+                            &an->panels));
+  tsi_analysis_fill_stats(an, pattern->symmetry != TRISTAR_GENERAL || graph->symmetric);
+  TSI_TRY(TSI_ALLOC(env, an->out_row, n));
+  TSI_TRY(TSI_ALLOC(env, an->in_row, n));
+  for (tsi_index j = 0; j < n; j++) an->out_row[j] = an->in_row[j] = an->symbolic->perm[j];
+  if (row_map != NULL)
+    for (tsi_index i = 0; i < n; i++) an->in_row[an->symbolic->inverse[row_map[i]]] = i;
+out:
+  tsi_csc_finish(env, &a);
+  TSI_FREE(env, paired);
+  tsi_graph_destroy(env, &graph);
+  tsi_graph_destroy(env, &joined);
+  return status;
+}
+
+/* The type of the factors of a matrix of type `scalar`. */
+static char factor_scalar(char scalar, bool single) {
+  if (!single) return scalar;
+  return scalar == 'd' ? 's' : scalar == 'z' ? 'c' : scalar;
+}
+
+/* Takes over pattern (also on failure). values: of the pattern's entries; may be NULL. */
+static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *values,
+                              const tristar_analysis_options *options, tristar_analysis_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tristar_analysis_t *an = NULL;
+  tsi_index *given = NULL;
+  tsi_matched found = {NULL, NULL};
+  const double begin = tsi_clock();
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
+  atomic_init(&an->references, 1);
+  an->ts = ts;
+  an->pattern = pattern;
+  pattern = NULL;
+  an->options = *options;
+  an->options.permutation = NULL;
+  an->stats.method = options->method;
+  an->factor_scalar = factor_scalar(an->pattern->scalar, options->single_factors != 0);
+  if (values != NULL) TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
+  TSI_TRY(tsi_choose_method(env, an, values));
+  if (values != NULL)
+    TSI_TRY(tsi_use_values(env, an, values, &found));
+  else
+    TSI_TRY(tsi_use_pattern(env, an));
+  TSI_TRY(given_order(env, options, an->pattern->n, &given));
+  TSI_TRY(order(env, an, &found, given));
+  TSI_TRY(tsi_analysis_place_rows(env, an));
+  TSI_TRY(tsi_place_panels(env, an->panels, &an->panel_values));
+  TSI_TRY(tsi_assembly_create(env, an));
+  if (env->check) TSI_TRY(tsi_analysis_check(env, an));
+  an->stats.analyze_seconds = tsi_clock() - begin;
+  tsi_log(env, TRISTAR_LOG_INFO, "analysis: %s%s, %lld rows, %lld entries in L, %lld supernodes, %.3g s",
+          an->stats.method == TRISTAR_METHOD_LU    ? "LU"
+          : an->stats.method == TRISTAR_METHOD_LLT ? "LLT"
+                                                   : "LDLT",
+          an->stats.matched ? " with matching" : "", (long long)an->stats.n, (long long)an->stats.nnz_lower,
+          (long long)an->stats.supernodes, an->stats.analyze_seconds);
+out:
+  TSI_FREE(env, found.row_map);
+  TSI_FREE(env, found.partner);
+  TSI_FREE(env, given);
+  tsi_pattern_destroy(env, &pattern);
+  if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
+  *out = an;
+  return status;
+}
+
+tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
+                               const tristar_analysis_options *options, tristar_analysis_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_analysis_options defaults;
+  tsi_pattern *pattern = NULL, *handed_over;
+  void *values = NULL; /* summed */
+  if (out != NULL) *out = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
+  tsi_env *env = &ts->env;
+  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "analysis is NULL");
+  if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
+  tristar_analysis_options_init(&defaults);
+  if (options == NULL) options = &defaults;
+  if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
+      (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
+      (unsigned)options->matching > TRISTAR_MATCHING_ON || (unsigned)options->inverse > TRISTAR_INVERSE_OFF ||
+      (unsigned)options->merge > TRISTAR_MERGE_NONE || (unsigned)options->singular > TRISTAR_SINGULAR_PERTURB)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d", (int)options->method,
+             (int)options->ordering, (int)options->matching, (int)options->inverse, (int)options->merge,
+             (int)options->singular);
+  if (options->leaf_parts < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts is %d", options->leaf_parts);
+  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  if (view->values != NULL && pattern->place != NULL) {
+    TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
+    tsi_pattern_take(pattern, view->values, values);
+  }
+  handed_over = pattern;
+  pattern = NULL;
+  TSI_TRY(analyze(ts, handed_over, values ? values : view->values, options, out));
+out:
+  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, values);
+  return tsi_answer(env, status);
+}
+
+tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_method method,
+                                  const void *values, tristar_analysis_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &analysis->ts->env;
+  const tsi_pattern *from = analysis->pattern;
+  tristar_analysis_options options = analysis->options;
+  tsi_pattern *pattern = NULL;
+  int64_t *permutation = NULL;
+  *out = NULL;
+  options.method = method;
+  if (options.ordering == TRISTAR_ORDERING_USER) { /* the order found is the given one, postordered */
+    TSI_TRY(TSI_ALLOC(env, permutation, from->n));
+    for (tsi_index j = 0; j < from->n; j++) permutation[j] = analysis->symbolic->perm[j];
+    options.permutation = permutation;
+  }
+  TSI_TRY(tsi_pattern_copy(env, from, &pattern));
+  TSI_TRY(analyze(analysis->ts, pattern, values, &options, out));
+out:
+  TSI_FREE(env, permutation);
+  return status;
+}
+
+tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis) {
+  atomic_fetch_add(&analysis->references, 1);
+  return analysis;
+}
+
+void tristar_analysis_destroy(tristar_analysis_t **analysis) {
+  if (analysis == NULL || *analysis == NULL) return;
+  tristar_analysis_t *an = *analysis;
+  *analysis = NULL;
+  if (atomic_fetch_sub(&an->references, 1) > 1) return;
+  tsi_env *env = &an->ts->env;
+  tsi_pattern_destroy(env, &an->pattern);
+  tsi_symbolic_destroy(env, &an->symbolic);
+  tsi_panels_destroy(env, &an->panels);
+  tsi_symbolic_destroy(env, &an->other.symbolic);
+  tsi_panels_destroy(env, &an->other.panels);
+  TSI_FREE(env, an->other.panel_values);
+  tsi_assembly_finish(env, an);
+  TSI_FREE(env, an->in_row);
+  TSI_FREE(env, an->out_row);
+  TSI_FREE(env, an->in_place);
+  TSI_FREE(env, an->out_place);
+  TSI_FREE(env, an->row_scale);
+  TSI_FREE(env, an->col_scale);
+  TSI_FREE(env, an->panel_values);
+  TSI_FREE(env, an);
+}
+
+tristar_status tristar_analysis_get_stats(const tristar_analysis_t *analysis, tristar_analysis_stats *stats) {
+  TSI_GET(analysis, stats, analysis->stats);
+}
+
+tristar_status tristar_analysis_get_tree(const tristar_analysis_t *analysis, tristar_tree_view *tree) {
+  TSI_GET(analysis, tree,
+          ((tristar_tree_view){.supernodes = analysis->symbolic->count,
+                               .first_column = analysis->symbolic->start,
+                               .parent = analysis->symbolic->parent,
+                               .rows = analysis->symbolic->row_ptr}));
+}

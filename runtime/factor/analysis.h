@@ -1,0 +1,89 @@
+/* What tristar_analyze or an import leaves behind: orderings, supernodes, panels, and, if the library
+ * factors, where every entry of A goes.
+ *
+ * Final ordering. Final column j is the user's column out_row[j], final row j is the user's row in_row[j];
+ * they differ only if a matching permuted the rows, or another solver did. in_place and out_place are the
+ * inverse maps. The factored matrix is B(i,j) = R A(in_row[i], out_row[j]) C with row scaling R and column
+ * scaling C; B x' = b' with b' = R b, x = C x'.
+ *
+ * Assembly lists. Entry (i, j) of B with i >= j goes to the lower list of column j, others (LU only) to the
+ * upper list of row i. source >= 0: the user's value p; source < 0: the mirror image of the user's value
+ * ~source: minus it (skew-symmetric) or its conjugate (Hermitian).
+ *
+ * Invariants (tsi_analysis_check): in_row and out_row are permutations; every stored entry of A stands in the
+ * lists exactly once (twice for an off-diagonal entry of a symmetric kind under LU; once under LLT, in the
+ * lower list). */
+#ifndef TSI_RUNTIME_FACTOR_ANALYSIS_H
+#define TSI_RUNTIME_FACTOR_ANALYSIS_H
+
+#include <stdatomic.h>
+
+#include "codelets/cpu/panel.h"
+#include "partition/panels.h"
+#include "runtime/context/context.h"
+#include "runtime/matrix/pattern.h"
+
+typedef struct tsi_assembly {
+  tsi_count *ptr;    /* n + 1 */
+  tsi_index *other;  /* lower: row; upper: column */
+  tsi_count *source; /* see above */
+} tsi_assembly;
+
+/* Supernodes and panels of a triangular factor, and where each panel's packed values begin (panels + 1). */
+typedef struct tsi_structure {
+  tsi_symbolic *symbolic;
+  tsi_panels *panels;
+  tsi_count *panel_values;
+} tsi_structure;
+
+struct tristar_analysis_s {
+  atomic_int references;
+  tristar_t *ts;
+  tsi_pattern *pattern;
+  tristar_analysis_options options; /* permutation is NULL here */
+  bool fallback;                    /* METHOD_AUTO chose LLT: LDLT may be tried if that fails */
+  char factor_scalar;               /* of factors and workspace: pattern->scalar, or its single form */
+  bool imported;                    /* the factors come from elsewhere: nothing to assemble */
+  tsi_symbolic *symbolic;           /* of L, and of U unless it has its own */
+  tsi_panels *panels;
+  tsi_count *panel_values;         /* panels + 1: where each panel's packed values begin */
+  tsi_structure other;             /* of U where its rows are not those of L (imported LU); else all NULL */
+  tsi_index *in_row, *out_row;     /* n */
+  tsi_index *in_place, *out_place; /* n */
+  double *row_scale,
+      *col_scale; /* n, of the matching, by user's row and column, powers of two; NULL without one */
+  tsi_assembly lower, upper; /* upper: LU only */
+  tristar_analysis_stats stats;
+};
+
+/* Analyzes anew for another method, or, METHOD_AUTO, for the one that these values call for, with all else as
+ * it was asked for; values decide on a matching too. */
+TRISTAR_CHECKED tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_method method,
+                                                  const void *values, tristar_analysis_t **out);
+TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
+tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
+
+/* Fills in_place and out_place. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *analysis);
+/* Sizes of the structure, all but the times; symmetric_pattern: of the matrix, or of given factors. */
+void tsi_analysis_fill_stats(tristar_analysis_t *analysis, bool symmetric_pattern);
+/* Where the packed values of each panel begin. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_count **values);
+
+/* Triangular factors of different structure: 1 or 2. */
+static inline int tsi_analysis_sides(const tristar_analysis_t *analysis) {
+  return analysis->other.symbolic ? 2 : 1;
+}
+static inline tsi_structure tsi_analysis_structure(const tristar_analysis_t *analysis, int side) {
+  return side > 0 ? analysis->other
+                  : (tsi_structure){analysis->symbolic, analysis->panels, analysis->panel_values};
+}
+/* The treatment of diagonal blocks in all panels of its factors. */
+static inline tsi_inverse tsi_analysis_inverse(const tristar_analysis_t *analysis) {
+  return (tsi_inverse)analysis->options.inverse; /* both enumerations have the same order */
+}
+static inline bool tsi_analysis_is_lu(const tristar_analysis_t *analysis) {
+  return analysis->stats.method == TRISTAR_METHOD_LU;
+}
+
+#endif

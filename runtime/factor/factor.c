@@ -1,0 +1,230 @@
+/* tristar_factor and tristar_refactor: values, scalings, storage. See factor.h. */
+#include "runtime/factor/factor.h"
+
+#include "codelets/cpu/panel.h"
+#include "runtime/base/clock.h"
+#include "runtime/factor/method.h"
+
+tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor, tsi_count size,
+                                          void **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_allocate(env, (size_t)size + TSI_STREAM_PAD, factor->scalar_bytes, __func__, __FILE__, __LINE__,
+                       out));
+  memset((char *)*out + (size_t)size * factor->scalar_bytes, 0, TSI_STREAM_PAD * factor->scalar_bytes);
+out:
+  return status;
+}
+
+/* Storage for the method of factor->analysis. */
+static tristar_status allocate(tsi_env *env, tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_index n = an->pattern->n;
+  const tsi_count size = an->panel_values[an->panels->count];
+  TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->lower));
+  if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
+  if (tsi_analysis_is_lu(an))
+    TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->upper));
+  else
+    TSI_TRY(tsi_allocate(env, 2 * (size_t)n, factor->scalar_bytes, __func__, __FILE__, __LINE__,
+                         &factor->inverse));
+  TSI_TRY(TSI_ALLOC(env, factor->pivots, n));
+  TSI_TRY(TSI_ALLOC(env, factor->pivot_order, n));
+  TSI_TRY(TSI_ALLOC(env, factor->position, n));
+out:
+  return status;
+}
+
+static void release_storage(tsi_env *env, tristar_factor_t *factor) {
+  TSI_FREE(env, factor->lower);
+  TSI_FREE(env, factor->upper);
+  TSI_FREE(env, factor->inverse);
+  TSI_FREE(env, factor->pivots);
+  TSI_FREE(env, factor->pivot_order);
+  TSI_FREE(env, factor->position);
+  TSI_FREE(env, factor->row_scale);
+  TSI_FREE(env, factor->col_scale);
+}
+
+/* The order that the interchanges inside the panels make. */
+static void order_pivots(tristar_factor_t *factor) {
+  const tsi_panels *panels = factor->analysis->panels;
+  tsi_index *order = factor->pivot_order;
+  factor->pivoted = false;
+  if (factor->pivots == NULL) return;
+  for (tsi_index j = 0; j < factor->analysis->symbolic->n; j++) order[j] = j;
+  for (tsi_index p = 0; p < panels->count; p++)
+    for (tsi_index j = panels->start[p]; j < panels->start[p + 1]; j++) {
+      const tsi_index other = panels->start[p] + factor->pivots[j], keep = order[j];
+      order[j] = order[other];
+      order[other] = keep;
+      factor->pivoted |= other != j;
+    }
+  for (tsi_index k = 0; k < factor->analysis->symbolic->n; k++) factor->position[order[k]] = k;
+}
+
+static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) {
+  const tristar_analysis_t *an = factor->analysis;
+  const bool lu = factor->upper != NULL;
+  const tsi_memory *memory = &factor->ts->env.memory;
+  tristar_factor_stats *stats = &factor->stats;
+  stats->nnz_factor = lu ? 2 * an->stats.nnz_lower - an->stats.n : an->stats.nnz_lower;
+  stats->stored_factor = lu ? 2 * an->stats.stored_lower : an->stats.stored_lower;
+  stats->factor_bytes = (size_t)an->panel_values[an->panels->count] * (lu ? 2 : 1) * factor->scalar_bytes;
+  stats->peak_bytes = atomic_load(&memory->recent) - before;
+  stats->factor_seconds = seconds - stats->start_seconds;
+  tsi_log(&factor->ts->env, TRISTAR_LOG_INFO, "factor: %.3g s, %.1f GF/s, %.1f MB, %lld perturbed pivots",
+          stats->factor_seconds, an->stats.flops / stats->factor_seconds / 1e9,
+          (double)stats->factor_bytes / 1e6, (long long)stats->perturbed_pivots);
+}
+
+/* Factors factor->values with the current analysis and storage. */
+static tristar_status run(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tsi_pattern *pattern = factor->analysis->pattern;
+  factor->valid = false;
+  TSI_TRY(tsi_pattern_check_values(env, pattern, factor->values));
+  TSI_TRY(tsi_check_method(env, factor->analysis, factor->values, &factor->adjoint));
+  TSI_TRY(tsi_factorize(factor));
+  order_pivots(factor);
+  factor->valid = true;
+  factor->generation++;
+out:
+  return status;
+}
+
+/* With an analysis of its own for that method. */
+static tristar_status run_again(tristar_factor_t *factor, tristar_method method) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  tristar_analysis_t *again = NULL;
+  TSI_TRY(tsi_analysis_again(factor->analysis, method, factor->values, &again));
+  release_storage(env, factor);
+  tristar_analysis_destroy(&factor->analysis);
+  factor->analysis = again;
+  TSI_TRY(allocate(env, factor));
+  TSI_TRY(run(factor));
+out:
+  return status;
+}
+
+/* METHOD_AUTO goes on where the analysis' method fails: with the one that unsymmetric values call for, or,
+ * after a pivot that is not positive, with L D L^T. */
+static tristar_status run_any(tristar_factor_t *factor) {
+  tsi_env *env = &factor->ts->env;
+  const bool automatic = factor->analysis->options.method == TRISTAR_METHOD_AUTO;
+  tristar_status status = run(factor);
+  if (status == TRISTAR_ERR_ARGUMENT && automatic) {
+    tsi_log(env, TRISTAR_LOG_WARNING,
+            "the values are not symmetric as those of the analysis were: analyzed anew");
+    status = run_again(factor, TRISTAR_METHOD_AUTO);
+  }
+  if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !factor->analysis->fallback) return status;
+  tsi_log(env, TRISTAR_LOG_WARNING, "the matrix is not positive definite: L D L^T instead of Cholesky");
+  return run_again(factor, TRISTAR_METHOD_LDLT);
+}
+
+tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_factor_t *factor = NULL;
+  if (out != NULL) *out = NULL;
+  if (analysis == NULL) return TSI_NULL(analysis);
+  tsi_env *env = &analysis->ts->env;
+  const double begin = tsi_clock();
+  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
+  if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+  const size_t before = tsi_memory_watch(env);
+  TSI_TRY(TSI_ALLOC_ZERO(env, factor, 1));
+  atomic_init(&factor->references, 1);
+  factor->ts = analysis->ts;
+  factor->analysis = tsi_analysis_share(analysis);
+  factor->has_matrix = true;
+  factor->user_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
+  factor->scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
+  TSI_TRY(tsi_pattern_allocate_values(env, analysis->pattern, &factor->values));
+  TSI_TRY(allocate(env, factor));
+  tsi_pattern_take(analysis->pattern, values, factor->values);
+  TSI_TRY(run_any(factor));
+  fill_stats(factor, before, tsi_clock() - begin);
+out:
+  if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
+  if (out != NULL) *out = factor;
+  return tsi_answer(env, status);
+}
+
+/* Plans rely on the analysis, so it stays; METHOD_AUTO says what goes on where it does not fit. */
+static tristar_status run_as_analyzed(tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_env *env = &factor->ts->env;
+  const tristar_status status = run(factor);
+  if (an->options.method != TRISTAR_METHOD_AUTO ||
+      (status != TRISTAR_ERR_ARGUMENT && status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE))
+    return status;
+  return tsi_fail(env, status, __func__, __FILE__, __LINE__,
+                  "%.200s: METHOD_AUTO has chosen %s by earlier values; tristar_factor chooses anew, and "
+                  "needs a new plan",
+                  tsi_error_text(env), an->stats.method == TRISTAR_METHOD_LLT ? "L L^T" : "L D L^T");
+}
+
+tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  if (factor == NULL) return TSI_NULL(factor);
+  tsi_env *env = &factor->ts->env;
+  const double begin = tsi_clock();
+  if (factor->analysis->imported)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "an imported factor gets new values by tristar_reimport");
+  if (values == NULL && factor->analysis->pattern->ptr[factor->analysis->pattern->n] > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+  const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
+  factor->stats.start_seconds = 0;
+  factor->valid = false;
+  tsi_pattern_take(factor->analysis->pattern, values, factor->values);
+  TSI_TRY(run_as_analyzed(factor));
+  fill_stats(factor, before, tsi_clock() - begin);
+out:
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_factor_get_stats(const tristar_factor_t *factor, tristar_factor_stats *stats) {
+  TSI_GET(factor, stats, factor->stats);
+}
+
+tristar_status tristar_factor_get_order(const tristar_factor_t *factor, int64_t *row_order,
+                                        int64_t *column_order, double *row_scale, double *column_scale) {
+  if (factor == NULL) return TSI_NULL(factor);
+  const tristar_analysis_t *an = factor->analysis;
+  const bool both = an->imported || !tsi_analysis_is_lu(an); /* rows and columns alike */
+  for (tsi_index k = 0; k < an->symbolic->n; k++) {
+    const tsi_index j = factor->pivot_order ? factor->pivot_order[k] : k;
+    if (row_order) row_order[k] = an->in_row[j];
+    if (column_order) column_order[k] = an->out_row[both ? j : k];
+    if (row_scale) row_scale[k] = factor->row_scale ? factor->row_scale[k] : 1;
+    if (column_scale) column_scale[k] = factor->col_scale ? factor->col_scale[k] : 1;
+  }
+  return TRISTAR_OK;
+}
+
+const tristar_analysis_t *tristar_factor_analysis(const tristar_factor_t *factor) {
+  if (factor != NULL) return factor->analysis;
+  (void)TSI_NULL(factor);
+  return NULL;
+}
+
+tristar_factor_t *tsi_factor_share(tristar_factor_t *factor) {
+  atomic_fetch_add(&factor->references, 1);
+  return factor;
+}
+
+void tristar_factor_destroy(tristar_factor_t **factor) {
+  if (factor == NULL || *factor == NULL) return;
+  tristar_factor_t *f = *factor;
+  *factor = NULL;
+  if (atomic_fetch_sub(&f->references, 1) > 1) return;
+  tsi_env *env = &f->ts->env;
+  release_storage(env, f);
+  TSI_FREE(env, f->values);
+  tristar_analysis_destroy(&f->analysis);
+  TSI_FREE(env, f);
+}

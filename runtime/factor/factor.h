@@ -1,0 +1,54 @@
+/* Factors: the packed panels of L (and U), pivots, scalings, and the values that refinement needs.
+ *
+ * Reads   analysis, the user's values.
+ * Writes  the streams; once factored they are immutable until tristar_refactor.
+ * Factor order. Row k of L, in the order that the pivots inside the panels make of the final one; for an
+ * imported factor the order in which it was given.
+ *
+ * Invariants
+ *   - lower (and upper for LU) hold panel p at panel_values[p] of their structure, every entry finite;
+ * TSI_STREAM_PAD zeros at the end. A triangular matrix imported alone has only one of them.
+ *   - pivot_order[k] is the final row that comes k-th in factor order, position the inverse; both NULL if
+ * that is the same
+ *   - generation counts successful factorizations; valid is false from the start of one until its success */
+#ifndef TSI_RUNTIME_FACTOR_FACTOR_H
+#define TSI_RUNTIME_FACTOR_FACTOR_H
+
+#include "runtime/factor/analysis.h"
+
+struct tristar_factor_s {
+  atomic_int references;
+  tristar_t *ts;
+  tristar_analysis_t *analysis;
+  bool valid;
+  int64_t generation;
+  bool adjoint;                      /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
+  bool has_matrix;                   /* values are there */
+  size_t user_bytes;                 /* of a scalar of values, b and x */
+  size_t scalar_bytes;               /* of a scalar of the factors */
+  void *values;                      /* the user's, copied; NULL: imported without the matrix */
+  double *row_scale;                 /* n, by the user's row; NULL: ones (most LLT), see scaling.h */
+  double *col_scale;                 /* n, by the user's column */
+  void *lower, *upper;               /* upper is NULL but for LU */
+  tsi_index *pivots;                 /* n; NULL for LLT */
+  void *inverse;                     /* LDLT: D^-1, two scalars a column (tsi_pivoting); else NULL */
+  bool pivoted;                      /* some interchange happened */
+  tsi_index *pivot_order, *position; /* n */
+  tristar_factor_stats stats;
+};
+
+tristar_factor_t *tsi_factor_share(tristar_factor_t *factor);
+
+/* Is this a triangular matrix imported alone? It is solved by one sweep. */
+static inline bool tsi_factor_is_triangle(const tristar_factor_t *factor) {
+  return tsi_analysis_is_lu(factor->analysis) && (factor->lower == NULL || factor->upper == NULL);
+}
+
+/* A stream of `size` scalars of the factor's type and its pad of zeros. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor,
+                                                          tsi_count size, void **out);
+
+/* Scales, and runs the numerical factorization into factor's streams. */
+TRISTAR_CHECKED tristar_status tsi_factorize(tristar_factor_t *factor);
+
+#endif

@@ -1,0 +1,261 @@
+/* Runs a factorization: its DAG, a function for each kind of step, tasks of them. See numeric.h. */
+#include <limits.h>
+#include <math.h>
+
+#include "runtime/factor/factor.h"
+#include "runtime/factor/numeric.h"
+#include "runtime/factor/scaling.h"
+#include "runtime/starpu/blas.h"
+#include "runtime/starpu/tasks.h"
+
+#define FLOPS_PER_MICROSECOND 25e3
+
+/* ---- Steps -------------------------------------------------------------------------------------------- */
+
+static tsi_open_front *tiled_front(const tsi_numeric *numeric, const tsi_front_step *part) {
+  return &numeric->tiled[part->tiled];
+}
+
+static void run_fronts(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_fronts_whole(numeric, part->first, part->last);
+}
+static void run_open(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_front_open(numeric, tiled_front(numeric, part));
+}
+static void run_assemble(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_front_assemble(numeric, tiled_front(numeric, part), part->column, part->column_end);
+}
+static void run_assembled(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_front_assembled(numeric, tiled_front(numeric, part));
+}
+static void run_diagonal(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_front_diagonal(numeric, &tiled_front(numeric, part)->front, part->panel);
+}
+static void run_below(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_front_tile(numeric, &tiled_front(numeric, part)->front, part->panel, false, part->row, part->row_end);
+}
+static void run_right(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_front_tile(numeric, &tiled_front(numeric, part)->front, part->panel, true, part->column,
+                 part->column_end);
+}
+static void run_schur(tsi_numeric *numeric, const tsi_front_step *part) {
+  if (tsi_numeric_failed(numeric)) return;
+  numeric->kernels->schur(&tiled_front(numeric, part)->front, part->row, part->row_end, part->column,
+                          part->column_end);
+}
+static void run_pack(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_front_pack(numeric, &tiled_front(numeric, part)->front, part->panel);
+}
+static void run_close(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_front_close(numeric, tiled_front(numeric, part));
+}
+
+static void (*const run_kind[TSI_STEP_KINDS])(tsi_numeric *numeric, const tsi_front_step *part) = {
+    [TSI_STEP_SUBTREE] = run_fronts,
+    [TSI_STEP_FRONT] = run_fronts,
+    [TSI_STEP_FRONT_OPEN] = run_open,
+    [TSI_STEP_FRONT_ASSEMBLE] = run_assemble,
+    [TSI_STEP_FRONT_ASSEMBLED] = run_assembled,
+    [TSI_STEP_FRONT_DIAGONAL] = run_diagonal,
+    [TSI_STEP_FRONT_BELOW] = run_below,
+    [TSI_STEP_FRONT_RIGHT] = run_right,
+    [TSI_STEP_FRONT_SCHUR] = run_schur,
+    [TSI_STEP_FRONT_PACK] = run_pack,
+    [TSI_STEP_FRONT_CLOSE] = run_close,
+};
+
+void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step) {
+  const tsi_factorization *dag = numeric->dag;
+  run_kind[dag->steps->step[step].kind](numeric, &dag->part[step]);
+}
+
+static void run_task(void *context, const tsi_index argument[4], int worker) {
+  (void)worker;
+  tsi_numeric_run_step(context, argument[0]);
+}
+
+/* A task for each step. */
+static tristar_status record(tsi_numeric *numeric, tsi_tasks **tasks) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = numeric->dag;
+  const tsi_steps *steps = dag->steps;
+  TSI_TRY(tsi_tasks_create(numeric->env, tasks));
+  for (tsi_index k = 0; k < steps->count; k++) {
+    const tsi_step *step = &steps->step[k];
+    const tsi_index argument[4] = {k, 0, 0, 0};
+    tsi_index number;
+    TSI_TRY(tsi_tasks_add(*tasks, tsi_step_name(step->kind), run_task, numeric, argument, step->priority,
+                          1 + dag->part[k].work / FLOPS_PER_MICROSECOND, &number));
+  }
+  for (tsi_count e = 0; e < steps->edges; e++)
+    TSI_TRY(tsi_tasks_after(*tasks, steps->edge[e].item, steps->edge[e].before));
+  TSI_TRY(tsi_tasks_record(*tasks));
+out:
+  return status;
+}
+
+/* On StarPU, or one after the other. */
+static tristar_status run(tristar_factor_t *factor, tsi_numeric *numeric) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index count = numeric->dag->steps->count;
+  tsi_tasks *tasks = NULL;
+  bool blas = false;
+  if (factor->ts->workers.allowed && count > 1) {
+    TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
+    TSI_TRY(record(numeric, &tasks));
+  }
+  tsi_blas_acquire();
+  blas = true;
+  if (tasks)
+    TSI_TRY(tsi_tasks_run(tasks, false));
+  else
+    for (tsi_index k = 0; k < count; k++) tsi_numeric_run_step(numeric, k);
+out:
+  if (blas) tsi_blas_release();
+  tsi_tasks_destroy(&tasks);
+  return status;
+}
+
+/* ---- Scaling and sizes -------------------------------------------------------------------------------- */
+
+/* The entries of one list, those of U if upper: raises the sizes of their columns; gives the largest. */
+static double gather_sizes(const tsi_numeric *numeric, const tsi_assembly *list, const double *magnitude,
+                           bool upper, double *size) {
+  const tristar_analysis_t *an = numeric->analysis;
+  const bool llt = numeric->pivots == NULL, ldlt = numeric->inverse != NULL;
+  double largest = 0;
+  for (tsi_index j = 0; j < an->pattern->n; j++)
+    for (tsi_count q = list->ptr[j]; q < list->ptr[j + 1]; q++) {
+      const tsi_index other = list->other[q], row = upper ? j : other, column = upper ? other : j;
+      const tsi_count p = list->source[q] < 0 ? ~list->source[q] : list->source[q];
+      const double a = numeric->row_scale
+                           ? tsi_scaled(magnitude[p], numeric->row_scale[row], numeric->col_scale[column])
+                           : magnitude[p];
+      if (a > largest) largest = a;
+      if ((!llt || row == column) && a > size[column]) size[column] = a;
+      if (ldlt && a > size[row]) size[row] = a;
+    }
+  return largest;
+}
+
+/* Scalings by final index; the sizes of scaled entries tell which pivots are tiny. */
+static tristar_status scale(tsi_numeric *numeric, tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = numeric->env;
+  const tristar_analysis_t *an = factor->analysis;
+  double *magnitude = NULL;
+  TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
+  TSI_TRY(tsi_scaling_choose(factor, magnitude));
+  if (factor->row_scale) {
+    TSI_TRY(TSI_ALLOC(env, numeric->row_scale, an->pattern->n));
+    TSI_TRY(TSI_ALLOC(env, numeric->col_scale, an->pattern->n));
+    for (tsi_index j = 0; j < an->pattern->n; j++) {
+      numeric->row_scale[j] = factor->row_scale[an->in_row[j]];
+      numeric->col_scale[j] = factor->col_scale[an->out_row[j]];
+    }
+  }
+  TSI_TRY(TSI_ALLOC_ZERO(env, numeric->size, an->pattern->n));
+  double largest = gather_sizes(numeric, &an->lower, magnitude, false, numeric->size);
+  if (tsi_analysis_is_lu(an))
+    largest = fmax(largest, gather_sizes(numeric, &an->upper, magnitude, true, numeric->size));
+  numeric->epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
+  numeric->tiny = sqrt(numeric->epsilon) * (largest > 0 ? largest : 1);
+  numeric->refuse = an->options.singular == TRISTAR_SINGULAR_REFUSE && !numeric->wide;
+out:
+  TSI_FREE(env, magnitude);
+  return status;
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------- */
+
+static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  numeric->env = &factor->ts->env;
+  numeric->analysis = an;
+  numeric->kernels = tsi_front_kernels_select(an->factor_scalar);
+  numeric->values = factor->values;
+  numeric->wide = an->factor_scalar != an->pattern->scalar;
+  numeric->adjoint = factor->adjoint;
+  numeric->lower = factor->lower;
+  numeric->upper = factor->upper;
+  numeric->pivots = factor->pivots;
+  numeric->inverse = factor->inverse;
+  atomic_init(&numeric->dependent, INT_MAX);
+  atomic_init(&numeric->smallest, INFINITY);
+}
+
+tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_factorization_options *options,
+                                  tsi_numeric **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tristar_analysis_t *an = factor->analysis;
+  tsi_numeric *numeric = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, numeric, 1));
+  set_factor(numeric, factor);
+  TSI_TRY(scale(numeric, factor));
+  TSI_TRY(tsi_factorization_create(env, an->symbolic, an->panels, an->stats.method, options, &numeric->dag));
+  TSI_TRY(TSI_ALLOC_ZERO(env, numeric->complement, an->symbolic->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, numeric->tiled, numeric->dag->tiled_count));
+  for (tsi_index k = 0; k < numeric->dag->tiled_count; k++) numeric->tiled[k].s = numeric->dag->tiled[k];
+out:
+  if (status != TRISTAR_OK) tsi_numeric_destroy(&numeric);
+  *out = numeric;
+  return status;
+}
+
+/* Frees also what a failed factorization left behind. */
+void tsi_numeric_destroy(tsi_numeric **out) {
+  tsi_numeric *numeric = *out;
+  if (numeric == NULL) return;
+  tsi_env *env = numeric->env;
+  for (tsi_index s = 0; numeric->complement && s < numeric->analysis->symbolic->count; s++)
+    TSI_FREE(env, numeric->complement[s]);
+  for (tsi_index k = 0; numeric->tiled && k < numeric->dag->tiled_count; k++) {
+    TSI_FREE(env, numeric->tiled[k].front.p);
+    TSI_FREE(env, numeric->tiled[k].front.q);
+    TSI_FREE(env, numeric->tiled[k].position);
+  }
+  TSI_FREE(env, numeric->complement);
+  TSI_FREE(env, numeric->tiled);
+  TSI_FREE(env, numeric->row_scale);
+  TSI_FREE(env, numeric->col_scale);
+  TSI_FREE(env, numeric->size);
+  tsi_factorization_destroy(env, &numeric->dag);
+  TSI_FREE(env, *out);
+}
+
+tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_failure_tell(numeric->env, &numeric->failure));
+  TSI_TRY(tsi_numeric_check_dependent(numeric));
+  factor->stats.perturbed_pivots = atomic_load(&numeric->perturbed);
+  factor->stats.smallest_pivot = numeric->analysis->pattern->n > 0 ? atomic_load(&numeric->smallest) : 0;
+  factor->stats.largest_pivot = atomic_load(&numeric->largest);
+out:
+  return status;
+}
+
+/* Once per context. */
+static void warn_of_blas(tristar_t *ts) {
+  const char *took, *better;
+  if (!tsi_blas_mistaken(&took, &better) || atomic_exchange(&ts->blas_told, true)) return;
+  tsi_log(&ts->env, TRISTAR_LOG_WARNING,
+          "OpenBLAS does not know this processor and takes it for a %s, which factors at half the speed: set "
+          "OPENBLAS_CORETYPE=%s before the program starts",
+          took, better);
+}
+
+tristar_status tsi_factorize(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factorization_options options;
+  tsi_numeric *numeric = NULL;
+  tsi_factorization_options_init(&options);
+  options.tile = TSI_TILE; /* as Schur complements are stored */
+  TSI_TRY(tsi_numeric_create(factor, &options, &numeric));
+  warn_of_blas(factor->ts);
+  TSI_TRY(run(factor, numeric));
+  TSI_TRY(tsi_numeric_finish(numeric, factor));
+out:
+  tsi_numeric_destroy(&numeric);
+  return status;
+}

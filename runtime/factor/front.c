@@ -1,0 +1,405 @@
+/* Life of a front: open, assemble, factor, pack, close. See numeric.h.
+ *
+ * The memory of fronts that are done whole is found by their sizes before the first of them. */
+#include "runtime/factor/numeric.h"
+
+#include <limits.h>
+#include <math.h>
+
+/* Epsilons of a column's largest entry: what cancellation leaves of a row that depends on others. */
+#define DEPENDENT 4
+
+/* Keeps the first failure only. */
+static void fail(tsi_numeric *numeric, tristar_status status) {
+  tsi_failure_keep(numeric->env, &numeric->failure, status);
+}
+
+static tsi_index first_column(const tsi_numeric *numeric, tsi_index s) {
+  return numeric->analysis->symbolic->start[s];
+}
+
+/* Front rows of the parent that the rows of s fall on: both lists ascend. */
+static void find_positions(const tsi_symbolic *symbolic, tsi_index s, tsi_index *position) {
+  const tsi_index parent = symbolic->parent[s];
+  const tsi_index first = symbolic->start[parent], end = symbolic->start[parent + 1];
+  tsi_count q = symbolic->row_ptr[parent];
+  for (tsi_count r = symbolic->row_ptr[s]; r < symbolic->row_ptr[s + 1]; r++) {
+    const tsi_index row = symbolic->rows[r];
+    if (row < end) {
+      *position++ = row - first;
+      continue;
+    }
+    while (symbolic->rows[q] < row) q++; /* it is there: containment */
+    *position++ = end - first + (tsi_index)(q - symbolic->row_ptr[parent]);
+  }
+}
+
+static tristar_status allocate_block(const tsi_numeric *numeric, tsi_count scalars, void **out) {
+  return tsi_allocate(numeric->env, (size_t)scalars, numeric->kernels->scalar_bytes, __func__, __FILE__,
+                      __LINE__, out);
+}
+
+static tsi_index rows_below(const tsi_symbolic *symbolic, tsi_index s) {
+  return (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+}
+
+/* Rows of all complements that s assembles. */
+static tsi_count children_rows(const tsi_numeric *numeric, tsi_index s) {
+  tsi_count rows = 0;
+  for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++)
+    rows += rows_below(numeric->analysis->symbolic, numeric->dag->child[k]);
+  return rows;
+}
+
+static void set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *front) {
+  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
+  front->w = symbolic->start[s + 1] - symbolic->start[s];
+  front->m = rows_below(symbolic, s);
+  front->f = front->w + front->m;
+  front->full = numeric->upper != NULL;
+}
+
+/* The front of s in memory that is there: its complement, and where those of the children go. */
+static tristar_status begin_front(tsi_numeric *numeric, tsi_open_front *open) {
+  tristar_status status = TRISTAR_OK;
+  tsi_front *front = &open->front;
+  tsi_index *position = open->position;
+  if (front->m > 0)
+    TSI_TRY(
+        allocate_block(numeric, tsi_complement_size(front->m, front->full), &numeric->complement[open->s]));
+  front->c = numeric->complement[open->s];
+  for (tsi_index k = numeric->dag->child_ptr[open->s]; k < numeric->dag->child_ptr[open->s + 1]; k++) {
+    find_positions(numeric->analysis->symbolic, numeric->dag->child[k], position);
+    position += rows_below(numeric->analysis->symbolic, numeric->dag->child[k]);
+  }
+out:
+  return status;
+}
+
+void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open) {
+  tristar_status status = TRISTAR_OK;
+  tsi_front *front = &open->front;
+  if (tsi_numeric_failed(numeric)) return;
+  set_sizes(numeric, open->s, front);
+  TSI_TRY(allocate_block(numeric, (tsi_count)front->f * front->w, &front->p));
+  if (numeric->pivots) TSI_TRY(allocate_block(numeric, (tsi_count)front->w * front->m, &front->q));
+  TSI_TRY(TSI_ALLOC(numeric->env, open->position, children_rows(numeric, open->s)));
+  TSI_TRY(begin_front(numeric, open));
+out:
+  fail(numeric, status);
+}
+
+/* Front row of final row `row`, which is in the front of s. */
+static tsi_index front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row) {
+  if (row < symbolic->start[s + 1]) return row - symbolic->start[s];
+  tsi_count lo = symbolic->row_ptr[s], hi = symbolic->row_ptr[s + 1] - 1;
+  while (lo < hi) {
+    const tsi_count middle = lo + (hi - lo) / 2;
+    if (symbolic->rows[middle] < row)
+      lo = middle + 1;
+    else
+      hi = middle;
+  }
+  return symbolic->start[s + 1] - symbolic->start[s] + (tsi_index)(lo - symbolic->row_ptr[s]);
+}
+
+/* Entries on their way into a front. */
+typedef struct entry_batch {
+  tsi_count count;
+  tsi_front_entry entry[128];
+} entry_batch;
+
+static void flush(const tsi_numeric *numeric, const tsi_front *front, entry_batch *batch) {
+  numeric->kernels->add_entries(front, batch->entry, batch->count, numeric->values, numeric->wide);
+  batch->count = 0;
+}
+
+/* Entry q of a list, at row i and column j of the front; row and column in final numbering decide the
+ * scaling. */
+static void put_entry(const tsi_numeric *numeric, const tsi_front *front, entry_batch *batch,
+                      const tsi_assembly *list, tsi_count q, tsi_index row, tsi_index column, tsi_index i,
+                      tsi_index j) {
+  const tristar_symmetry symmetry = numeric->analysis->pattern->symmetry;
+  const bool image = list->source[q] < 0;
+  const double sign = image && symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
+  const double r = numeric->row_scale ? numeric->row_scale[row] : 1,
+               c = numeric->row_scale ? numeric->col_scale[column] : 1;
+  batch->entry[batch->count++] = (tsi_front_entry){.source = image ? ~list->source[q] : list->source[q],
+                                                   .factor = sign * fmax(r, c),
+                                                   .second = fmin(r, c),
+                                                   .row = i,
+                                                   .column = j,
+                                                   .conjugate = image && symmetry == TRISTAR_HERMITIAN};
+  if (batch->count == (tsi_count)(sizeof batch->entry / sizeof *batch->entry)) flush(numeric, front, batch);
+}
+
+static void add_entries(const tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1) {
+  const tristar_analysis_t *an = numeric->analysis;
+  const tsi_front *front = &open->front;
+  const tsi_index s = open->s, first = first_column(numeric, s);
+  entry_batch batch;
+  batch.count = 0;
+  for (tsi_index k = c0; k < tsi_index_min(c1, front->w); k++)
+    for (tsi_count q = an->lower.ptr[first + k]; q < an->lower.ptr[first + k + 1]; q++) {
+      const tsi_index row = an->lower.other[q];
+      put_entry(numeric, front, &batch, &an->lower, q, row, first + k, front_row(an->symbolic, s, row), k);
+    }
+  for (tsi_index i = 0; i < front->w && front->full; i++)
+    for (tsi_count q = an->upper.ptr[first + i]; q < an->upper.ptr[first + i + 1]; q++) {
+      const tsi_index column = an->upper.other[q], k = front_row(an->symbolic, s, column);
+      if (k >= c0 && k < c1) put_entry(numeric, front, &batch, &an->upper, q, first + i, column, i, k);
+    }
+  flush(numeric, front, &batch);
+}
+
+void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1) {
+  if (tsi_numeric_failed(numeric)) return;
+  const tsi_front *front = &open->front;
+  const tsi_index *position = open->position;
+  numeric->kernels->zero(front, c0, c1);
+  add_entries(numeric, open, c0, c1);
+  for (tsi_index k = numeric->dag->child_ptr[open->s]; k < numeric->dag->child_ptr[open->s + 1]; k++) {
+    const tsi_index child = numeric->dag->child[k], m = rows_below(numeric->analysis->symbolic, child);
+    numeric->kernels->extend_add(front, numeric->complement[child], m, position, c0, c1);
+    position += m;
+  }
+}
+
+static void free_children(tsi_numeric *numeric, tsi_index s) {
+  for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++)
+    TSI_FREE(numeric->env, numeric->complement[numeric->dag->child[k]]);
+}
+
+static void keep_pivots(tsi_numeric *numeric, tsi_index column, const tsi_pivoting *result) {
+  double smallest = atomic_load(&numeric->smallest), largest = atomic_load(&numeric->largest);
+  int first = atomic_load(&numeric->dependent);
+  if (result->perturbed > 0) atomic_fetch_add(&numeric->perturbed, result->perturbed);
+  if (result->stray > 0) atomic_fetch_add(&numeric->stray, result->stray);
+  while (result->dependent != TSI_NONE && column + result->dependent < first &&
+         !atomic_compare_exchange_weak(&numeric->dependent, &first, column + result->dependent))
+    continue;
+  while (result->smallest < smallest &&
+         !atomic_compare_exchange_weak(&numeric->smallest, &smallest, result->smallest))
+    continue;
+  while (result->largest > largest &&
+         !atomic_compare_exchange_weak(&numeric->largest, &largest, result->largest))
+    continue;
+}
+
+/* The pivot of a column, by final index, does not serve. */
+static tristar_status fail_at(const tsi_numeric *numeric, tsi_index column, tsi_pivot_failure why) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_env *env = numeric->env;
+  const tsi_index row = numeric->analysis->out_row[column];
+  if (why == TSI_PIVOT_NOT_FINITE)
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "the factors overflow at column %d of the matrix (counted from 0)",
+             row);
+  TSI_FAIL(env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
+           "the matrix is not positive definite: the pivot of row %d (counted from 0) is not positive", row);
+out:
+  return status;
+}
+
+tristar_status tsi_numeric_check_dependent(tsi_numeric *numeric) {
+  tristar_status status = TRISTAR_OK;
+  const int column = atomic_load(&numeric->dependent);
+  if (!numeric->refuse || column == INT_MAX || atomic_load(&numeric->stray) > 0) return TRISTAR_OK;
+  const tsi_index row = numeric->analysis->out_row[column];
+  if (numeric->pivots == NULL)
+    TSI_FAIL(numeric->env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
+             "the matrix is not positive definite: the pivot of row %d (counted from 0) is nothing but "
+             "rounding errors",
+             row);
+  TSI_FAIL(numeric->env, TRISTAR_ERR_SINGULAR,
+           "the matrix is singular to working precision: nothing but rounding errors is left of row %d "
+           "(counted from 0)",
+           row);
+out:
+  return status;
+}
+
+static double largest_of(const double *size, tsi_index b) {
+  double largest = 0;
+  for (tsi_index k = 0; k < b; k++)
+    if (size[k] > largest) largest = size[k];
+  return largest;
+}
+
+void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
+  free_children(numeric, open->s);
+  TSI_FREE(numeric->env, open->position);
+}
+
+void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front *front, tsi_index panel) {
+  if (tsi_numeric_failed(numeric)) return;
+  const tsi_panels *panels = numeric->analysis->panels;
+  const tsi_index s = panels->supernode[panel], column = panels->start[panel];
+  const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
+  /* in the last block of a root all remaining rows are candidates: partial pivoting proper */
+  const bool last = o + b == front->f;
+  double least[TSI_PANEL_WIDTH_MAX];
+  for (tsi_index k = 0; k < b; k++)
+    least[k] =
+        last || numeric->pivots == NULL ? DEPENDENT * numeric->epsilon * numeric->size[column + k] : -1;
+  tsi_pivoting result = {.least = least};
+  if (numeric->pivots)
+    result.tiny = last ? numeric->epsilon * largest_of(numeric->size + column, b) : numeric->tiny;
+  tsi_index *pivot = numeric->pivots ? numeric->pivots + column : NULL;
+  result.adjoint = numeric->adjoint;
+  result.inverse = tsi_numeric_inverse(numeric, column);
+  if (numeric->inverse)
+    numeric->kernels->diagonal_ldl(front, o, b, pivot, &result);
+  else
+    numeric->kernels->diagonal(front, o, b, pivot, &result);
+  keep_pivots(numeric, column, &result);
+  if (result.failed != TSI_NONE) fail(numeric, fail_at(numeric, column + result.failed, result.why));
+}
+
+void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index panel, bool right,
+                    tsi_index begin, tsi_index end) {
+  const tsi_panels *panels = numeric->analysis->panels;
+  const tsi_index s = panels->supernode[panel], column = panels->start[panel];
+  const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
+  if (begin == end || tsi_numeric_failed(numeric)) return;
+  if (right)
+    numeric->kernels->right(front, o, b, begin, end, numeric->pivots + column);
+  else if (numeric->inverse)
+    numeric->kernels->below_ldl(front, o, b, begin, end, numeric->pivots + column,
+                                tsi_numeric_inverse(numeric, column), numeric->adjoint);
+  else
+    numeric->kernels->below(front, o, b, begin, end);
+}
+
+/* The inverse of a diagonal block may overflow where the block does not. */
+static tristar_status check_finite(const tsi_numeric *numeric, tsi_index panel, const char *packed) {
+  const tristar_analysis_t *an = numeric->analysis;
+  const tsi_count entries = an->panel_values[panel + 1] - an->panel_values[panel];
+  if (tsi_sparse_kernels_select(an->factor_scalar)->first_not_finite(entries, packed) == entries)
+    return TRISTAR_OK;
+  return fail_at(numeric, an->panels->start[panel], TSI_PIVOT_NOT_FINITE);
+}
+
+/* work: as the kernel wants it. */
+static tristar_status pack(const tsi_numeric *numeric, const tsi_front *front, tsi_index panel, void *work) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = numeric->analysis;
+  const tsi_index s = an->panels->supernode[panel], b = tsi_panel_width(an->panels, panel);
+  const size_t offset = (size_t)an->panel_values[panel] * numeric->kernels->scalar_bytes;
+  numeric->kernels->pack(front, an->panels->start[panel] - first_column(numeric, s), b,
+                         tsi_analysis_inverse(an), numeric->lower + offset,
+                         numeric->upper ? numeric->upper + offset : NULL, work);
+  TSI_TRY(check_finite(numeric, panel, numeric->lower + offset));
+  if (numeric->upper) TSI_TRY(check_finite(numeric, panel, numeric->upper + offset));
+out:
+  return status;
+}
+
+static tsi_count pack_work(tsi_index b) {
+  return (tsi_count)b * TSI_PANEL_WIDTH_MAX;
+}
+
+void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel) {
+  tristar_status status = TRISTAR_OK;
+  void *work = NULL;
+  if (tsi_numeric_failed(numeric)) return;
+  TSI_TRY(allocate_block(numeric, pack_work(tsi_panel_width(numeric->analysis->panels, panel)), &work));
+  TSI_TRY(pack(numeric, front, panel, work));
+out:
+  TSI_FREE(numeric->env, work);
+  fail(numeric, status);
+}
+
+static void report(tsi_numeric *numeric, tsi_index supernodes) {
+  const long long done = atomic_fetch_add(&numeric->done, supernodes) + supernodes;
+  const int percent = (int)(100 * done / numeric->analysis->symbolic->count);
+  int before = atomic_load_explicit(&numeric->percent, memory_order_relaxed);
+  if (percent > before && atomic_compare_exchange_strong(&numeric->percent, &before, percent))
+    tsi_log(numeric->env, TRISTAR_LOG_PROGRESS, "factor %d%% of supernodes", percent);
+}
+
+void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open) {
+  TSI_FREE(numeric->env, open->front.p);
+  TSI_FREE(numeric->env, open->front.q);
+  report(numeric, 1);
+}
+
+/* One front after the other in the same memory: */
+typedef struct space {
+  void *p, *q, *work;
+  tsi_index *position;
+} space;
+
+static void raise_to(tsi_count *largest, tsi_count size) {
+  if (size > *largest) *largest = size;
+}
+
+/* Room for the largest front of supernodes first .. last. */
+static tristar_status allocate_space(const tsi_numeric *numeric, tsi_index first, tsi_index last,
+                                     space *room) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_panels *panels = numeric->analysis->panels;
+  tsi_count p = 0, q = 0, work = 0, position = 0;
+  for (tsi_index s = first; s <= last; s++) {
+    tsi_front front;
+    set_sizes(numeric, s, &front);
+    raise_to(&p, (tsi_count)front.f * front.w);
+    raise_to(&q, (tsi_count)front.w * front.m);
+    raise_to(&work, pack_work(tsi_index_min(front.w, panels->width_max)));
+    raise_to(&position, children_rows(numeric, s));
+  }
+  TSI_TRY(allocate_block(numeric, p, &room->p));
+  if (numeric->pivots) TSI_TRY(allocate_block(numeric, q, &room->q));
+  TSI_TRY(allocate_block(numeric, work, &room->work));
+  TSI_TRY(TSI_ALLOC(numeric->env, room->position, position));
+out:
+  return status;
+}
+
+static void free_space(const tsi_numeric *numeric, space *room) {
+  TSI_FREE(numeric->env, room->p);
+  TSI_FREE(numeric->env, room->q);
+  TSI_FREE(numeric->env, room->work);
+  TSI_FREE(numeric->env, room->position);
+}
+
+/* Factors the columns of a front, and what remains goes to its complement. */
+static void factor_front(tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
+  const tsi_panels *panels = numeric->analysis->panels;
+  for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) {
+    const tsi_index end = panels->start[p + 1] - first_column(numeric, s);
+    tsi_front_diagonal(numeric, front, p);
+    if (tsi_numeric_failed(numeric)) return;
+    tsi_front_tile(numeric, front, p, false, end, front->f);
+    if (!front->full) continue;
+    tsi_front_tile(numeric, front, p, true, end, front->w);
+    tsi_front_tile(numeric, front, p, true, front->w, front->f);
+  }
+  if (front->m > 0) numeric->kernels->schur_all(front);
+}
+
+static tristar_status whole(tsi_numeric *numeric, tsi_index s, const space *room) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_panels *panels = numeric->analysis->panels;
+  tsi_open_front open = {.front = {.p = room->p, .q = room->q}, .s = s, .position = room->position};
+  set_sizes(numeric, s, &open.front);
+  TSI_TRY(begin_front(numeric, &open));
+  tsi_front_assemble(numeric, &open, 0, open.front.f);
+  free_children(numeric, s);
+  factor_front(numeric, &open.front, s);
+  for (tsi_index p = panels->first[s]; p < panels->first[s + 1] && !tsi_numeric_failed(numeric); p++)
+    TSI_TRY(pack(numeric, &open.front, p, room->work));
+out:
+  return status;
+}
+
+void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last) {
+  tristar_status status = TRISTAR_OK;
+  space room = {NULL, NULL, NULL, NULL};
+  if (tsi_numeric_failed(numeric)) return;
+  TSI_TRY(allocate_space(numeric, first, last, &room));
+  for (tsi_index s = first; s <= last && !tsi_numeric_failed(numeric); s++) TSI_TRY(whole(numeric, s, &room));
+  report(numeric, last - first + 1);
+out:
+  free_space(numeric, &room);
+  fail(numeric, status);
+}

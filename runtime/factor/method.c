@@ -1,0 +1,244 @@
+/* Chooses the method, finds the matching: see method.h. */
+#include "runtime/factor/method.h"
+
+#include <math.h>
+
+#include "partition/matching.h"
+#include "partition/pairs.h"
+#include "runtime/factor/scaling.h"
+
+/* A diagonal entry smaller than this fraction of the largest in its column calls for a matching. */
+#define WEAK_DIAGONAL 1e-3
+
+/* Does every diagonal entry of this part exist and exceed 0? */
+static bool positive_diagonal(const tsi_csc *a) {
+  for (tsi_index j = 0; j < a->n; j++) {
+    bool positive = false;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
+      if (a->index[p] == j) positive = a->values[p] > 0;
+    if (!positive) return false;
+  }
+  return true;
+}
+
+typedef enum structure { UNSYMMETRIC, SYMMETRIC, HERMITIAN } structure;
+
+/* Is the matrix symmetric or Hermitian: as declared, or (values not NULL) as the values of a general matrix
+ * are, but for rounding errors? Real symmetric counts as Hermitian. unlike: a pair that shows that it is
+ * neither. */
+static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, const void *values,
+                                     structure *out, tsi_unlike *unlike) {
+  tristar_status status = TRISTAR_OK;
+  const bool is_complex = tsi_sparse_kernels_select(pattern->scalar)->is_complex;
+  *out = pattern->symmetry == TRISTAR_HERMITIAN   ? HERMITIAN
+         : pattern->symmetry != TRISTAR_SYMMETRIC ? UNSYMMETRIC
+         : is_complex                             ? SYMMETRIC
+                                                  : HERMITIAN;
+  if (pattern->symmetry != TRISTAR_GENERAL || values == NULL) return TRISTAR_OK;
+  TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, true, unlike));
+  if (!unlike->found) *out = HERMITIAN;
+  if (!unlike->found || !is_complex) goto out;
+  tsi_unlike transposed;
+  TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, false, &transposed));
+  if (!transposed.found) *out = SYMMETRIC;
+out:
+  return status;
+}
+
+/* Is every diagonal entry's real part positive? */
+static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, const void *values,
+                                     bool *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_csc a = {0};
+  double *real = NULL;
+  TSI_TRY(tsi_pattern_part(env, pattern, values, TSI_PART_REAL, &real));
+  TSI_TRY(tsi_expand(env, pattern, real, false, &a));
+  *out = positive_diagonal(&a);
+out:
+  TSI_FREE(env, real);
+  tsi_csc_finish(env, &a);
+  return status;
+}
+
+/* Is there a column whose diagonal entry is missing or small? */
+static bool weak_diagonal(const tsi_csc *a) {
+  for (tsi_index j = 0; j < a->n; j++) {
+    double largest = 0, diagonal = 0;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const double size = a->values[p];
+      if (a->index[p] == j) diagonal = size;
+      if (size > largest) largest = size;
+    }
+    if (!(diagonal >= WEAK_DIAGONAL * largest) || diagonal == 0) return true;
+  }
+  return false;
+}
+
+static tristar_status fail_singular(tsi_env *env, tsi_index n, tsi_index rank) {
+  return tsi_fail(env, TRISTAR_ERR_SINGULAR, "tristar_analyze", __FILE__, __LINE__,
+                  "the matrix is structurally singular: structural rank %d of %d", rank, n);
+}
+
+/* LDLT: pairs from the cycles of the matching, and one scaling for rows and columns. */
+static tristar_status match_symmetric(tsi_env *env, tristar_analysis_t *an, const tsi_csc *a,
+                                      const tsi_index *row_of_column, tsi_index **partner) {
+  tristar_status status = TRISTAR_OK;
+  double *diagonal = NULL;
+  bool *visited = NULL;
+  TSI_TRY(TSI_ALLOC(env, *partner, a->n));
+  TSI_TRY(TSI_ALLOC_ZERO(env, diagonal, a->n));
+  TSI_TRY(TSI_ALLOC(env, visited, a->n));
+  for (tsi_index j = 0; j < a->n; j++) {
+    const int exponent = ilogb(an->row_scale[j]) + ilogb(an->col_scale[j]);
+    const double s = ldexp(1, (int)floor(exponent / 2.0));
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
+      if (a->index[p] == j) diagonal[j] = a->values[p] * s * s;
+    an->row_scale[j] = an->col_scale[j] = s;
+  }
+  an->stats.pairs = tsi_pairs_from_matching(a->n, row_of_column, diagonal, *partner, visited);
+out:
+  TSI_FREE(env, diagonal);
+  TSI_FREE(env, visited);
+  return status;
+}
+
+/* Matches and scales. Fails on structural singularity. */
+static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_csc *a, tsi_matched *out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = a->n;
+  tsi_index *row_of_column = NULL, rank = 0;
+  TSI_TRY(TSI_ALLOC(env, row_of_column, n));
+  TSI_TRY(TSI_ALLOC(env, an->row_scale, n));
+  TSI_TRY(TSI_ALLOC(env, an->col_scale, n));
+  tsi_log(env, TRISTAR_LOG_PROGRESS, "matching");
+  TSI_TRY(
+      tsi_matching(env, n, a->ptr, a->index, a->values, row_of_column, an->row_scale, an->col_scale, &rank));
+  if (rank < n) TSI_TRY(fail_singular(env, n, rank));
+  for (tsi_index i = 0; i < n; i++) { /* to powers of two, which are exact factors; no scaled entry grows */
+    an->row_scale[i] = ldexp(1, ilogb(an->row_scale[i]));
+    an->col_scale[i] = ldexp(1, ilogb(an->col_scale[i]));
+  }
+  an->stats.matched = 1;
+  if (!tsi_analysis_is_lu(an)) {
+    TSI_TRY(match_symmetric(env, an, a, row_of_column, &out->partner));
+    goto out;
+  }
+  TSI_TRY(TSI_ALLOC(env, out->row_map, n));
+  for (tsi_index j = 0; j < n; j++) out->row_map[row_of_column[j]] = j;
+out:
+  TSI_FREE(env, row_of_column);
+  return status;
+}
+
+/* Removes explicit zeros, which do not count for the structural rank. */
+static void drop_zeros(tsi_csc *a) {
+  tsi_count to = 0, begin = 0;
+  for (tsi_index j = 0; j < a->n; j++) {
+    const tsi_count end = a->ptr[j + 1];
+    for (tsi_count p = begin; p < end; p++)
+      if (a->values[p] != 0) {
+        a->index[to] = a->index[p];
+        a->values[to++] = a->values[p];
+      }
+    begin = end;
+    a->ptr[j + 1] = to;
+  }
+}
+
+/* Is a matrix of that structure what the method holds? */
+static tristar_status check_held(tsi_env *env, tristar_method method, bool is_complex, structure found,
+                                 const tsi_unlike *unlike) {
+  tristar_status status = TRISTAR_OK;
+  const bool llt = method == TRISTAR_METHOD_LLT;
+  if (found == HERMITIAN || (found == SYMMETRIC && !llt)) return TRISTAR_OK;
+  const char *name = llt ? "L L^T" : "L D L^T", *held = !is_complex ? "symmetric"
+                                                        : llt       ? "Hermitian"
+                                                                    : "symmetric or Hermitian";
+  if (unlike->found)
+    TSI_FAIL(
+        env, TRISTAR_ERR_ARGUMENT,
+        "%s holds %s matrices only, but entries (%d,%d) and (%d,%d), counted from 0, are no mirror images",
+        name, held, unlike->row, unlike->column, unlike->column, unlike->row);
+  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s holds %s matrices only, this one is %s", name, held,
+           found == SYMMETRIC ? "complex symmetric" : "skew-symmetric");
+out:
+  return status;
+}
+
+tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_method method = an->options.method;
+  structure found;
+  tsi_unlike unlike = {.found = false};
+  bool positive = true; /* hoped for, without values */
+  if (method == TRISTAR_METHOD_LU) return TRISTAR_OK;
+  TSI_TRY(find_structure(env, an->pattern, values, &found, &unlike));
+  if (method != TRISTAR_METHOD_AUTO) { /* without values a general matrix may turn out to be what is held */
+    if (values != NULL || an->pattern->symmetry != TRISTAR_GENERAL)
+      TSI_TRY(check_held(env, method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,
+                         &unlike));
+    goto out;
+  }
+  if (found == HERMITIAN && values != NULL) TSI_TRY(looks_positive(env, an->pattern, values, &positive));
+  an->stats.method = found == UNSYMMETRIC             ? TRISTAR_METHOD_LU
+                     : found == HERMITIAN && positive ? TRISTAR_METHOD_LLT
+                                                      : TRISTAR_METHOD_LDLT;
+  an->fallback = an->stats.method == TRISTAR_METHOD_LLT;
+out:
+  return status;
+}
+
+tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, const void *values,
+                                bool *adjoint) {
+  tristar_status status = TRISTAR_OK;
+  structure found;
+  tsi_unlike unlike = {.found = false};
+  *adjoint = false;
+  if (tsi_analysis_is_lu(an)) return TRISTAR_OK;
+  TSI_TRY(find_structure(env, an->pattern, values, &found, &unlike));
+  TSI_TRY(check_held(env, an->stats.method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,
+                     &unlike));
+  *adjoint = found == HERMITIAN;
+out:
+  return status;
+}
+
+/* Decides on a matching from the values. */
+tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_csc a = {0};
+  double *magnitude = NULL;
+  if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
+  TSI_TRY(tsi_pattern_part(env, an->pattern, values, TSI_PART_MAGNITUDE, &magnitude));
+  TSI_TRY(tsi_expand(env, an->pattern, magnitude, false, &a));
+  drop_zeros(&a);
+  const bool weak = weak_diagonal(&a);
+  const tristar_matching matching = an->options.matching;
+  if (matching == TRISTAR_MATCHING_ON ||
+      (matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_bad(&a))))
+    TSI_TRY(match(env, an, &a, out));
+  else if (weak) {
+    tsi_index rank = 0;
+    TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+    if (rank < a.n) TSI_TRY(fail_singular(env, a.n, rank));
+  }
+out:
+  TSI_FREE(env, magnitude);
+  tsi_csc_finish(env, &a);
+  return status;
+}
+
+/* Without values only the pattern can show a structural singularity. */
+tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an) {
+  tristar_status status = TRISTAR_OK;
+  tsi_csc a = {0};
+  tsi_index rank = 0;
+  if (an->options.matching == TRISTAR_MATCHING_ON)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
+  TSI_TRY(tsi_expand(env, an->pattern, NULL, false, &a));
+  TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+  if (rank < a.n) TSI_TRY(fail_singular(env, a.n, rank));
+out:
+  tsi_csc_finish(env, &a);
+  return status;
+}

@@ -1,0 +1,35 @@
+/* What the values decide before the ordering: the method and the matching.
+ *
+ * Reads   pattern and options of an analysis, the user's values.
+ * Writes  stats.method, fallback; with a matching stats.matched, stats.pairs, row_scale, col_scale.
+ */
+#ifndef TSI_RUNTIME_FACTOR_METHOD_H
+#define TSI_RUNTIME_FACTOR_METHOD_H
+
+#include "runtime/factor/analysis.h"
+
+/* What a matching leaves for the ordering; all NULL without one. */
+typedef struct tsi_matched {
+  tsi_index *row_map; /* LU: row_map[row] = the column whose pivot the row is to be */
+  tsi_index *partner; /* LDLT: pairs to eliminate together (pairs.h) */
+} tsi_matched;
+
+/* What METHOD_AUTO becomes; checks what was asked for. values may be NULL. Errors: ARGUMENT, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const void *values);
+
+/* Does the analysis' method hold these values? Each set of them is asked, as the first one may have been
+ * symmetric by chance. adjoint: mirror images are conjugates; of a GENERAL matrix with LDLT the values
+ * decide. Errors: ARGUMENT (the message names a pair that is not alike), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an,
+                                                const void *values, bool *adjoint);
+
+/* Decides on a matching from the values and makes it; out's arrays are the caller's. Errors: SINGULAR
+ * (structurally), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values,
+                                              tsi_matched *out);
+
+/* Without values only the pattern can show a structural singularity. Errors: SINGULAR, ARGUMENT (a matching
+ * was asked for), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an);
+
+#endif

@@ -1,0 +1,110 @@
+/* State of one multifrontal factorization.
+ *
+ * Job. B = L L^T or L U, supernode by supernode in postorder. Each supernode assembles a front from the
+ * entries of B and from the Schur complements ("c" of codelets/cpu/front.h) of its children, factors its
+ * columns, packs the panels into the factor's stream, and leaves its own Schur complement to its parent (Duff
+ * and Reid 1983; Liu 1992).
+ *
+ * Two ways with a front. A heavy one is tiled: many tasks work on it, and it is kept in `tiled` meanwhile.
+ * The others are done one after the other, a range of supernodes in one task, in memory that the task
+ * allocates once, as large as the largest of them needs: there may be millions that have next to nothing to
+ * do.
+ *
+ * Reads   analysis, the user's values, scalings.
+ * Writes  lower, upper, pivots of the factor; fronts of its own.
+ * Invariants
+ *   - complement[s] exists from the opening of the front of s until its parent has assembled it; NULL: not
+ * there, or without rows
+ *   - the rest of a tiled front exists from its opening until it is closed
+ *   - after the first failure, which `failure` keeps, tasks return at once
+ *   - two steps that may run at the same time write different tiles (dag/factorization.h) */
+#ifndef TSI_RUNTIME_FACTOR_NUMERIC_H
+#define TSI_RUNTIME_FACTOR_NUMERIC_H
+
+#include "codelets/cpu/front.h"
+#include "dag/factorization.h"
+#include "runtime/factor/analysis.h"
+
+/* A front that is being worked on; its C is the complement of s. */
+typedef struct tsi_open_front {
+  tsi_front front;
+  tsi_index s;
+  tsi_index *position; /* rows of the children's complements in this front, child after child */
+} tsi_open_front;
+
+typedef struct tsi_numeric {
+  tsi_env *env;
+  const tristar_analysis_t *analysis;
+  const tsi_front_kernels *kernels;
+  const void *values;            /* the user's */
+  bool wide;                     /* they are of the double type, the factors single */
+  bool adjoint;                  /* factor.h */
+  double *row_scale, *col_scale; /* by final index; NULL: ones */
+  char *lower, *upper;           /* the factor's streams, in bytes; upper NULL for LLT */
+  tsi_index *pivots;             /* n, inside the panel; NULL for LLT */
+  char *inverse;                 /* LDLT: D^-1, two scalars a column; else NULL */
+  double epsilon;                /* of the factors' type */
+  double tiny;                   /* LU, LDLT: pivots below this are perturbed, */
+  double *size;                  /* by final index: the largest scaled entry of a column, LLT: the
+                                    diagonal one; in the last panel of a root, where nothing can grow,
+                                    pivots below epsilon times the largest of these are perturbed */
+  bool refuse;                   /* matrices with dependent rows */
+  tsi_factorization *dag;
+  void **complement;     /* by supernode: C of its front */
+  tsi_open_front *tiled; /* those of the DAG */
+  tsi_failure failure;   /* the first one */
+  atomic_llong perturbed;
+  atomic_llong stray;               /* perturbed pivots that are not those of dependent rows */
+  atomic_int dependent;             /* the first dependent row's column, by final index; INT_MAX: none */
+  _Atomic double smallest, largest; /* pivots */
+  atomic_llong done;                /* supernodes */
+  atomic_int percent;               /* last reported */
+} tsi_numeric;
+
+/* Chooses the scalings of the factor and makes the DAG; nothing is factored yet. options->tile divides
+ * TSI_TILE. Errors: MEMORY, TOO_LARGE, SINGULAR (scaling.h). */
+TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor,
+                                                  const tsi_factorization_options *options,
+                                                  tsi_numeric **out);
+/* A step of the DAG; those that it waits for have run. BLAS must be on one thread (blas.h). */
+void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step);
+/* After all steps: the first failure, or the figures of the factor. */
+TRISTAR_CHECKED tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor);
+void tsi_numeric_destroy(tsi_numeric **numeric);
+
+/* What steps are made of. Each returns at once if the factorization has failed, and records its own failure.
+ */
+
+/* Supernodes first .. last, whole: the children of each are complete or in the range. */
+void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last);
+
+/* The steps of a tiled front. open->s is set. */
+void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open);
+/* Columns c0 .. c1-1 of the front: zeroes them, adds entries of B and the children's complements. */
+void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1);
+/* After all columns are assembled: frees what the children left. */
+void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open);
+void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front *front, tsi_index panel);
+/* Rows begin .. end-1 below the panel's diagonal block, or (right, LU) columns to the right of it; the
+ * diagonal block is done. */
+void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index panel, bool right,
+                    tsi_index begin, tsi_index end);
+void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel);
+/* After the last use of its columns: frees all but the complement. */
+void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open);
+
+/* After the last front. Errors: SINGULAR, NOT_POSITIVE_DEFINITE: nothing but rounding errors is left of a
+ * row, in the last panel of a root or, LLT, anywhere, though no other pivot was perturbed, which would let
+ * that say nothing. */
+TRISTAR_CHECKED tristar_status tsi_numeric_check_dependent(tsi_numeric *numeric);
+
+static inline bool tsi_numeric_failed(tsi_numeric *numeric) {
+  return tsi_failure_exists(&numeric->failure);
+}
+
+/* D^-1 from a column on; NULL unless LDLT. */
+static inline void *tsi_numeric_inverse(const tsi_numeric *numeric, tsi_index column) {
+  return numeric->inverse ? numeric->inverse + 2 * (size_t)column * numeric->kernels->scalar_bytes : NULL;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* Scalings of the rows and columns of a matrix by powers of two, for its factorization: exact, so that they
+ * cost no accuracy.
+ *
+ *   - L L^T: none where the diagonal is within the range of the factors' precision; else S = diag(A)^-1/2,
+ * which is within a factor n of the best (van der Sluis 1969). Cholesky needs it for the range of numbers
+ * alone.
+ *   - L D L^T: one scaling S for rows and columns (Ruiz 2001): each sweep multiplies it by the square roots
+ * of the largest entries.
+ *   - L U: rows, then columns, to a largest entry between 1/2 and 1.
+ *
+ * A matching (partition/matching.h) has found a scaling of its own, which is taken unless the values are
+ * badly scaled, or others than those that were matched and no longer near one with it.
+ *
+ * Badly scaled values, whose largest entries of rows or columns lie 2^SPREAD and more apart, or near the ends
+ * of the range, are first brought together by the scaling that minimizes the sum of squares of the logarithms
+ * of all entries (Curtis and Reid 1972): it does not depend on how rows and columns were scaled before, so a
+ * matrix R A C is scaled as A is. It is found by alternating between rows and columns. L U without a matching
+ * also tries it where a diagonal entry, which is to be a pivot, would become small, and takes what leaves the
+ * diagonal larger. (The scaling of a matching fits badly scaled values too, but so do many: it may scale rows
+ * that have nothing wrong by factors that cancel others, and then the unknowns differ in size by more than
+ * single factors can hold.)
+ *
+ * Reads   the pattern, the sizes of the values, a matching's scaling.
+ * Writes  row_scale and col_scale of a factor.
+ * Invariants
+ *   - every factor is a power of two between 2^-LARGEST_SCALE and 2^LARGEST_SCALE
+ *   - L L^T and L D L^T: both arrays hold the same */
+#ifndef TSI_RUNTIME_FACTOR_SCALING_H
+#define TSI_RUNTIME_FACTOR_SCALING_H
+
+#include "runtime/factor/factor.h"
+
+/* magnitude: sizes of the values. Errors: MEMORY; SINGULAR (L D L^T, L U: a row or column of zeros, which the
+ * message names). */
+TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude);
+
+/* Are there rows or columns whose largest entries are far apart? Of a matrix by columns. */
+bool tsi_scaling_is_bad(const tsi_csc *a);
+
+/* value * row * column for powers of two whose product alone may be out of range, though the result is not.
+ */
+static inline double tsi_scaled(double value, double row, double column) {
+  return row > column ? value * row * column : value * column * row;
+}
+
+#endif

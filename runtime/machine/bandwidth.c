@@ -1,0 +1,147 @@
+/* Measures the read bandwidth: see bandwidth.h. */
+#include "runtime/machine/bandwidth.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "runtime/base/threads.h"
+#include "runtime/base/clock.h"
+
+#define PASSES 3
+#define LANES 8 /* independent sums, so that additions do not wait for each other */
+
+/* The readers wait until `pass` is theirs; PASSES ends them early. `idle` counts those that wait. */
+typedef struct start_line {
+  _Atomic int pass, idle;
+} start_line;
+
+typedef struct reader {
+  pthread_t thread;
+  bool fills; /* first */
+  start_line *line;
+  uint64_t *words;
+  size_t count;
+  uint64_t sum; /* keeps the loop from being optimized away */
+  double end;   /* of its latest pass */
+} reader;
+
+#if defined __has_attribute && __has_attribute(no_sanitize_thread)
+__attribute__((no_sanitize_thread)) /* each word on its own: that would take minutes */
+#endif
+static uint64_t
+read_words(const uint64_t *words, size_t count) {
+  uint64_t lane[LANES] = {0}, sum = 0;
+  for (size_t k = 0; k + LANES <= count; k += LANES)
+    for (size_t l = 0; l < LANES; l++) lane[l] += words[k + l];
+  for (size_t l = 0; l < LANES; l++) sum += lane[l];
+  return sum;
+}
+
+static void *run_reader(void *arg) {
+  reader *r = arg;
+  if (r->fills) memset(r->words, 1, r->count * sizeof *r->words); /* its pages come to lie near this core */
+  for (int pass = 0; pass < PASSES; pass++) {
+    atomic_fetch_add(&r->line->idle, 1);
+    while (atomic_load(&r->line->pass) < pass) sched_yield();
+    if (atomic_load(&r->line->pass) >= PASSES) break;
+    r->sum += read_words(r->words, r->count);
+    r->end = tsi_clock();
+  }
+  atomic_fetch_add(&r->line->idle, 1);
+  return NULL;
+}
+
+/* Sleeps, as the cores are for the readers. */
+static void wait_for_readers(const start_line *line, int count) {
+  const struct timespec moment = {0, 200000};
+  while (atomic_load(&line->idle) < count) nanosleep(&moment, NULL);
+}
+
+/* Lets the readers run one pass; its GB/s. */
+static double time_pass(start_line *line, int pass, const reader *readers, int threads) {
+  double end = 0;
+  wait_for_readers(line, (pass + 1) * threads);
+  const double begin = tsi_clock();
+  atomic_store(&line->pass, pass);
+  wait_for_readers(line, (pass + 2) * threads);
+  for (int t = 0; t < threads; t++)
+    if (readers[t].end > end) end = readers[t].end;
+  return (double)(readers[0].count * (size_t)threads * sizeof(uint64_t)) / (end - begin) / 1e9;
+}
+
+/* GB/s of `threads` readers, each of its part of an array. */
+static tristar_status measure(tsi_env *env, tsi_streams *b, int which, int threads, double *best) {
+  tristar_status status = TRISTAR_OK;
+  start_line line = {-1, 0};
+  int made = 0;
+  const size_t part = b->count[which] / (size_t)threads;
+  reader *readers = NULL;
+  *best = 0;
+  TSI_TRY(TSI_ALLOC_ZERO(env, readers, threads));
+  for (; made < threads; made++) {
+    reader *r = &readers[made];
+    *r = (reader){.line = &line,
+                  .fills = b->threads[which] != threads,
+                  .words = b->words[which] + part * (size_t)made,
+                  .count = part};
+    status = tsi_thread_start(env, &r->thread, run_reader, r);
+    if (status != TRISTAR_OK) break;
+  }
+  if (made < threads) atomic_store(&line.pass, PASSES);
+  for (int pass = 0; pass < PASSES && made == threads; pass++) {
+    const double gbps = time_pass(&line, pass, readers, threads);
+    if (gbps > *best) *best = gbps;
+  }
+  for (int t = 0; t < made; t++) pthread_join(readers[t].thread, NULL);
+  if (made == threads) b->threads[which] = threads;
+out:
+  TSI_FREE(env, readers);
+  return status;
+}
+
+/* An array of `bytes` bytes; what was there, if its size is another. */
+static tristar_status fit(tsi_env *env, tsi_streams *b, int which, size_t bytes) {
+  tristar_status status = TRISTAR_OK;
+  const size_t count = bytes / sizeof *b->words[0];
+  if (b->words[which] != NULL && b->count[which] == count) return TRISTAR_OK;
+  TSI_FREE(env, b->words[which]);
+  b->threads[which] = 0;
+  TSI_TRY(TSI_ALLOC(env, b->words[which], count));
+  b->count[which] = count;
+out:
+  return status;
+}
+
+tristar_status tsi_streams_measure(tsi_env *env, tsi_streams *b, size_t one_bytes, size_t all_bytes,
+                                   int threads, double *one, double *all) {
+  tristar_status status = TRISTAR_OK;
+  *one = *all = 0;
+  TSI_TRY(fit(env, b, 0, one_bytes));
+  TSI_TRY(measure(env, b, 0, 1, one));
+  *all = *one;
+  if (threads > 1) {
+    TSI_TRY(fit(env, b, 1, all_bytes));
+    TSI_TRY(measure(env, b, 1, threads, all));
+  }
+out:
+  return status;
+}
+
+void tsi_streams_release(tsi_env *env, tsi_streams *b) {
+  for (int which = 0; which < 2; which++) TSI_FREE(env, b->words[which]);
+  *b = (tsi_streams){.count = {0, 0}};
+}
+
+tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one, double *all) {
+  tristar_status status = TRISTAR_OK;
+  tsi_streams s = {.count = {0, 0}};
+  TSI_TRY(tsi_streams_measure(env, &s, bytes, bytes, 1, one, all));
+  if (threads > 1) {
+    tsi_streams_release(env, &s); /* one array at a time */
+    TSI_TRY(fit(env, &s, 1, bytes));
+    TSI_TRY(measure(env, &s, 1, threads, all));
+  }
+out:
+  tsi_streams_release(env, &s);
+  return status;
+}

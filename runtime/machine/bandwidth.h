@@ -1,0 +1,36 @@
+/* The read bandwidth of the machine: what a solve, which streams the factor once in each direction, is
+ * measured against.
+ *
+ * Reads   arrays of its own: one for a single thread, one for all threads. The threads that read a part fill
+ * it first, and once, so that its pages lie near them. Writes  nothing else. The threads are its own and not
+ * StarPU's, whose idle workers may poll and take cores away: best measured before StarPU runs. */
+#ifndef TSI_RUNTIME_MACHINE_BANDWIDTH_H
+#define TSI_RUNTIME_MACHINE_BANDWIDTH_H
+
+#include "runtime/base/env.h"
+
+/* How large an array must be at least to exceed the caches of common machines, and at most to stay bearable.
+ */
+#define TSI_BANDWIDTH_BYTES_MIN ((size_t)256 << 20)
+#define TSI_BANDWIDTH_BYTES_MAX ((size_t)1 << 30)
+
+/* Arrays that are measured with several times: making their pages takes longer than reading them. Zeros: none
+ * yet. */
+typedef struct tsi_streams {
+  uint64_t *words[2]; /* for one thread, and for all of them */
+  size_t count[2];
+  int threads[2]; /* that have filled it */
+} tsi_streams;
+
+/* 1e9 bytes a second that one thread reads from an array of one_bytes bytes, and `threads` together from one
+ * of all_bytes bytes; best of three. Makes arrays that are not there, or of another size. Errors: MEMORY,
+ * RUNTIME (no threads). */
+TRISTAR_CHECKED tristar_status tsi_streams_measure(tsi_env *env, tsi_streams *streams, size_t one_bytes,
+                                                   size_t all_bytes, int threads, double *one, double *all);
+void tsi_streams_release(tsi_env *env, tsi_streams *streams);
+
+/* The same once, with arrays of `bytes` bytes that it does not keep. */
+TRISTAR_CHECKED tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one,
+                                                  double *all);
+
+#endif

@@ -1,0 +1,24 @@
+/* What a context knows of the machine that it runs on: the calibration, and, once somebody has asked, the
+ * topology.
+ *
+ * Reads   the file of the calibration; hwloc.   Writes  its own members.
+ * Invariants
+ *   - calibration is the defaults or has passed every check of its file (calibration.h)
+ *   - topology does not change once it is there */
+#ifndef TSI_RUNTIME_MACHINE_MACHINE_H
+#define TSI_RUNTIME_MACHINE_MACHINE_H
+
+#include "runtime/base/env.h"
+
+typedef struct tsi_machine {
+  tsi_env *env;
+  pthread_mutex_t lock; /* guards all below */
+  tristar_calibration calibration;
+  struct hwloc_topology *topology; /* NULL: nobody has asked; see topology.h */
+} tsi_machine;
+
+/* calibration: as in tristar_config. Errors: RUNTIME; nothing is held then. */
+TRISTAR_CHECKED tristar_status tsi_machine_init(tsi_env *env, tsi_machine *machine, const char *calibration);
+void tsi_machine_finish(tsi_machine *machine);
+
+#endif

@@ -1,0 +1,192 @@
+/* Measures a machine for tristar_calibrate: see calibration.h.
+ *
+ * Reads   a clock, hwloc.   Writes  StarPU's queues; memory of its own.
+ *
+ *   task      many chains of empty recorded tasks, as in a solve with more work than workers: seconds of a
+ *             replay / tasks
+ *   barrier   levels of one empty task for each worker, with a task between two levels that waits for all of
+ *             the first and that all of the second wait for: seconds of a replay / levels
+ *   reading   see bandwidth.h; before StarPU runs, if it does not yet
+ *
+ * A replay counts as the median of several. Whatever else runs on the machine makes all figures worse, never
+ * better: everything is measured several times, until two attempts agree and others used the cores but
+ * little, and the best figures count. */
+#include "runtime/machine/bandwidth.h"
+#include "runtime/machine/calibration.h"
+#include "runtime/base/clock.h"
+#include "runtime/machine/load.h"
+#include "runtime/starpu/tasks.h"
+
+#define CHAINS 64
+#define CHAIN_LENGTH 32
+#define LEVELS 200
+#define RUNS 9
+#define RUNS_SECONDS 0.3 /* or fewer runs, where others use the cores */
+/* Attempts that are made in any case. */
+#define ATTEMPTS_LEAST 5
+#define ATTEMPTS_SECONDS 4
+/* They agree if the best two differ by no more than this share. */
+#define SPREAD_MOST 0.15
+/* Others may use so much of a core, or this share of all cores. */
+#define OTHERS_MOST 0.25
+#define OTHERS_SHARE_MOST 0.02
+
+static void do_nothing(void *context, const tsi_index argument[4], int worker) {
+  (void)context;
+  (void)argument;
+  (void)worker;
+}
+
+static tristar_status add_empty(tsi_tasks *tasks, tsi_index *number) {
+  return tsi_tasks_add(tasks, "empty", do_nothing, NULL, (const tsi_index[4]){0}, 1, 1, number);
+}
+
+/* Records the tasks and replays them; the fewest seconds. */
+static tristar_status time_tasks(tsi_tasks *tasks, double *seconds) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_tasks_record(tasks));
+  TSI_TRY(tsi_tasks_run(tasks, false)); /* warm-up */
+  const double first = tsi_clock();
+  for (int k = 0; k < RUNS && (k == 0 || tsi_clock() - first < RUNS_SECONDS); k++) {
+    const double begin = tsi_clock();
+    TSI_TRY(tsi_tasks_run(tasks, false));
+    const double run = tsi_clock() - begin;
+    if (k == 0 || run < *seconds) *seconds = run;
+  }
+out:
+  return status;
+}
+
+static tristar_status measure_task(tsi_env *env, double *microseconds) {
+  tristar_status status = TRISTAR_OK;
+  tsi_tasks *tasks = NULL;
+  tsi_index number;
+  double seconds;
+  TSI_TRY(tsi_tasks_create(env, &tasks));
+  for (int k = 0; k < CHAINS * CHAIN_LENGTH; k++) {
+    TSI_TRY(add_empty(tasks, &number));
+    if (number >= CHAINS) TSI_TRY(tsi_tasks_after(tasks, number, number - CHAINS));
+  }
+  TSI_TRY(time_tasks(tasks, &seconds));
+  *microseconds = 1e6 * seconds / (CHAINS * CHAIN_LENGTH);
+out:
+  tsi_tasks_destroy(&tasks);
+  return status;
+}
+
+static tristar_status measure_barrier(tsi_env *env, int workers, double *microseconds) {
+  tristar_status status = TRISTAR_OK;
+  tsi_tasks *tasks = NULL;
+  tsi_index number, barrier = TSI_NONE;
+  double seconds;
+  TSI_TRY(tsi_tasks_create(env, &tasks));
+  for (int level = 0; level < LEVELS; level++) {
+    for (int w = 0; w < workers; w++) {
+      TSI_TRY(add_empty(tasks, &number));
+      TSI_TRY(tsi_tasks_after(tasks, number, barrier));
+    }
+    TSI_TRY(add_empty(tasks, &barrier));
+    for (int w = 1; w <= workers; w++) TSI_TRY(tsi_tasks_after(tasks, barrier, barrier - w));
+  }
+  TSI_TRY(time_tasks(tasks, &seconds));
+  *microseconds = 1e6 * seconds / LEVELS;
+out:
+  tsi_tasks_destroy(&tasks);
+  return status;
+}
+
+/* Twice so many L3 caches, within bounds. */
+static size_t bytes_to_read(const tristar_calibration *c, int64_t caches) {
+  size_t bytes = 2 * (size_t)(caches * c->l3_bytes);
+  if (bytes < TSI_BANDWIDTH_BYTES_MIN) bytes = TSI_BANDWIDTH_BYTES_MIN;
+  return bytes < TSI_BANDWIDTH_BYTES_MAX ? bytes : TSI_BANDWIDTH_BYTES_MAX;
+}
+
+/* Before StarPU runs; in later attempts, only where its idle workers sleep. */
+static tristar_status measure_reading(tsi_workers *workers, const tristar_calibration *c,
+                                      tsi_streams *streams, tsi_attempts *a) {
+  tristar_status status = TRISTAR_OK;
+  const int readers =
+      tsi_starpu_runs() ? tsi_starpu_cpu_workers() : tsi_expected_cpu_workers(workers->wishes.workers);
+  const int64_t caches = c->l3_cores > 0 ? c->cores / c->l3_cores + 1 : 0;
+  double one, all;
+  TSI_TRY(tsi_streams_measure(workers->env, streams, bytes_to_read(c, 1), bytes_to_read(c, caches),
+                              readers > 0 ? readers : 1, &one, &all));
+  TSI_TRY(tsi_workers_need(workers, NULL));
+  a->figure[TSI_FIGURE_READ_ONE][a->count] = 1 / one;
+  if (tsi_starpu_cpu_workers() == readers) a->figure[TSI_FIGURE_READ_ALL][a->count] = 1 / all;
+out:
+  return status;
+}
+
+static tristar_status attempt(tsi_workers *workers, const tristar_calibration *c, tsi_streams *streams,
+                              tsi_attempts *a) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_load load = tsi_load_now();
+  if (a->count == 0 || !tsi_starpu_polls()) TSI_TRY(measure_reading(workers, c, streams, a));
+  TSI_TRY(measure_task(workers->env, &a->figure[TSI_FIGURE_TASK][a->count]));
+  TSI_TRY(measure_barrier(workers->env, tsi_starpu_cpu_workers(), &a->figure[TSI_FIGURE_BARRIER][a->count]));
+  a->other_cores[a->count] = tsi_load_of_others(&load);
+  a->count++;
+out:
+  return status;
+}
+
+/* The least two of the values that are there, in this order. Gives how many there are. */
+static int find_least(const double *value, int count, bool zero_is_there, double least[2]) {
+  int found = 0;
+  for (int k = 0; k < count; k++) {
+    const double v = value[k];
+    if (v < 0 || (v == 0 && !zero_is_there)) continue;
+    if (found == 0 || v < least[0]) {
+      least[1] = least[0];
+      least[0] = v;
+    } else if (found == 1 || v < least[1])
+      least[1] = v;
+    found++;
+  }
+  return found;
+}
+
+tsi_calibration_quality tsi_attempts_judge(const tsi_attempts *a, int cores, double best[TSI_FIGURES]) {
+  tsi_calibration_quality q = {.attempts = a->count, .other_cores = -1, .spread = 0};
+  double least[2] = {0, 0};
+  for (int f = 0; f < TSI_FIGURES; f++) {
+    const int found = find_least(a->figure[f], a->count, false, least);
+    best[f] = found > 0 ? least[0] : 0;
+    if (found > 1 && least[1] / least[0] - 1 > q.spread) q.spread = least[1] / least[0] - 1;
+  }
+  const int known = find_least(a->other_cores, a->count, true, least);
+  if (known > 0) q.other_cores = known > 1 ? least[1] : least[0];
+  const double most = OTHERS_SHARE_MOST * cores > OTHERS_MOST ? OTHERS_SHARE_MOST * cores : OTHERS_MOST;
+  q.trusted = a->count >= ATTEMPTS_LEAST && q.spread <= SPREAD_MOST && q.other_cores <= most;
+  return q;
+}
+
+tristar_status tsi_calibration_measure(tsi_machine *machine, tsi_workers *workers, tristar_calibration *c,
+                                       tsi_calibration_quality *quality) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = machine->env;
+  tsi_attempts attempts = {.count = 0};
+  tsi_streams streams = {.count = {0, 0}};
+  double best[TSI_FIGURES];
+  if (!workers->allowed)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "calibration measures tasks: it needs a context with StarPU");
+  if (tsi_starpu_inside_task())
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot calibrate: it must not wait for tasks");
+  TSI_TRY(tsi_calibration_describe(machine, c));
+  const double begin = tsi_clock();
+  do {
+    TSI_TRY(attempt(workers, c, &streams, &attempts));
+    *quality = tsi_attempts_judge(&attempts, c->cores, best);
+  } while (!quality->trusted && attempts.count < TSI_ATTEMPTS &&
+           (attempts.count < 2 || tsi_clock() - begin < ATTEMPTS_SECONDS));
+  c->workers = tsi_starpu_cpu_workers();
+  c->task_microseconds = best[TSI_FIGURE_TASK];
+  c->barrier_microseconds = best[TSI_FIGURE_BARRIER];
+  c->read_gbps_one = 1 / best[TSI_FIGURE_READ_ONE];
+  c->read_gbps_all = best[TSI_FIGURE_READ_ALL] > 0 ? 1 / best[TSI_FIGURE_READ_ALL] : 0;
+out:
+  tsi_streams_release(env, &streams);
+  return status;
+}

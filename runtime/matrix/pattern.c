@@ -1,0 +1,372 @@
+/* Checks, copies and expands the user's matrix: see pattern.h. */
+#include "runtime/matrix/pattern.h"
+
+#include <inttypes.h>
+
+#include "runtime/matrix/matrix.h"
+#include "runtime/matrix/view.h"
+
+/* What factorization needs beyond what every view has to satisfy. */
+static tristar_status check_square(tsi_env *env, const tristar_view *view) {
+  tristar_status status = TRISTAR_OK;
+  if (view->rows != view->cols)
+    TSI_FAIL(env, TRISTAR_ERR_RECTANGULAR, "the matrix is not square: %" PRId64 " rows, %" PRId64 " columns",
+             view->rows, view->cols);
+  TSI_TRY(tsi_view_check(env, view));
+out:
+  return status;
+}
+
+/* ---- Every place once -----------------------------------------------------------------------------------
+ */
+
+static bool ascends(const tsi_pattern *pattern) {
+  for (tsi_index j = 0; j < pattern->n; j++)
+    for (tsi_count p = pattern->ptr[j] + 1; p < pattern->ptr[j + 1]; p++)
+      if (pattern->index[p - 1] >= pattern->index[p]) return false;
+  return true;
+}
+
+/* Numbers of the entries, by ascending key; where keys are equal, in the order of `from` (NULL: as they
+ * stand). next: n + 1, scratch. */
+static void sort_by(tsi_index n, tsi_count entries, const tsi_index *key, const tsi_count *from,
+                    tsi_count *next, tsi_count *to) {
+  for (tsi_index i = 0; i <= n; i++) next[i] = 0;
+  for (tsi_count p = 0; p < entries; p++) next[key[p] + 1]++;
+  for (tsi_index i = 0; i < n; i++) next[i + 1] += next[i];
+  for (tsi_count k = 0; k < entries; k++) {
+    const tsi_count p = from ? from[k] : k;
+    to[next[key[p]]++] = p;
+  }
+}
+
+/* Of entries sorted by line and index, in `order`, one of each place stays; `place` tells where each went. */
+static void merge(tsi_pattern *pattern, const tsi_index *line, const tsi_count *order) {
+  const tsi_count entries = pattern->given;
+  tsi_count to = -1;
+  tsi_index last_line = TSI_NONE, last = TSI_NONE; /* of the entry before */
+  tsi_count *count = pattern->ptr + 1;
+  for (tsi_index j = 0; j < pattern->n; j++) count[j] = 0;
+  for (tsi_count k = 0; k < entries; k++) {
+    const tsi_count p = order[k];
+    if (line[p] != last_line || pattern->index[p] != last) {
+      to++;
+      count[line[p]]++;
+    }
+    last_line = line[p];
+    last = pattern->index[p];
+    pattern->place[p] = to;
+  }
+  for (tsi_index j = 0; j < pattern->n; j++) pattern->ptr[j + 1] += pattern->ptr[j];
+}
+
+/* Sorts the lines and merges what is at one place. */
+static tristar_status sort_lines(tsi_env *env, tsi_pattern *pattern) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = pattern->n;
+  const tsi_count entries = pattern->given;
+  tsi_index *line = NULL, *index = NULL;
+  tsi_count *next = NULL, *by_index = NULL, *order = NULL;
+  if (ascends(pattern)) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, line, entries));
+  TSI_TRY(TSI_ALLOC(env, next, (tsi_count)n + 1));
+  TSI_TRY(TSI_ALLOC(env, by_index, entries));
+  TSI_TRY(TSI_ALLOC(env, order, entries));
+  TSI_TRY(TSI_ALLOC(env, pattern->place, entries));
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) line[p] = j;
+  sort_by(n, entries, pattern->index, NULL, next, by_index);
+  sort_by(n, entries, line, by_index, next, order);
+  merge(pattern, line, order);
+  TSI_TRY(TSI_ALLOC(env, index, pattern->ptr[n]));
+  for (tsi_count p = 0; p < entries; p++) index[pattern->place[p]] = pattern->index[p];
+  TSI_FREE(env, pattern->index);
+  pattern->index = index;
+out:
+  TSI_FREE(env, line);
+  TSI_FREE(env, next);
+  TSI_FREE(env, by_index);
+  TSI_FREE(env, order);
+  return status;
+}
+
+static bool has_entry(const tsi_pattern *pattern, tsi_index line, tsi_index index) {
+  tsi_count low = pattern->ptr[line], high = pattern->ptr[line + 1];
+  while (low < high) {
+    const tsi_count middle = low + (high - low) / 2;
+    if (pattern->index[middle] == index) return true;
+    if (pattern->index[middle] < index)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return false;
+}
+
+/* Which triangles have entries off the diagonal: 1: indices above their line's number, 2: below. */
+static int triangles_of(const tsi_pattern *pattern) {
+  int which = 0;
+  for (tsi_index j = 0; j < pattern->n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++)
+      which |= pattern->index[p] > j ? 1 : pattern->index[p] < j ? 2 : 0;
+  return which;
+}
+
+/* Of each pair (i, j), (j, i) of a symmetric kind one entry is to be stored: both would be added up, though
+ * what is meant is the pair once. Repeated entries at one place are summed as ever. */
+static tristar_status check_one_of_each_pair(tsi_env *env, const tsi_pattern *pattern) {
+  tristar_status status = TRISTAR_OK;
+  if (pattern->symmetry == TRISTAR_GENERAL || triangles_of(pattern) != 3) return TRISTAR_OK;
+  for (tsi_index j = 0; j < pattern->n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++)
+      if (pattern->index[p] > j && has_entry(pattern, pattern->index[p], j))
+        TSI_FAIL(env, TRISTAR_ERR_FORMAT,
+                 "entries (%d,%d) and (%d,%d), counted from 0, are both stored: of a %s matrix only one of "
+                 "them is, unless it is declared general",
+                 pattern->index[p], j, j, pattern->index[p], tsi_symmetry_name(pattern->symmetry));
+out:
+  return status;
+}
+
+tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pattern **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pattern *pattern = NULL;
+  *out = NULL;
+  TSI_TRY(check_square(env, view));
+  TSI_TRY(TSI_ALLOC_ZERO(env, pattern, 1));
+  pattern->n = (tsi_index)view->rows;
+  pattern->by_rows = view->format == TRISTAR_CSR;
+  pattern->scalar = (char)view->scalar;
+  pattern->symmetry = view->symmetry;
+  if (view->symmetry == TRISTAR_HERMITIAN && !tsi_sparse_kernels_select(pattern->scalar)->is_complex)
+    pattern->symmetry = TRISTAR_SYMMETRIC;
+  TSI_TRY(TSI_ALLOC(env, pattern->ptr, (tsi_count)pattern->n + 1));
+  for (tsi_index j = 0; j <= pattern->n; j++) pattern->ptr[j] = tsi_view_begin(view, j);
+  pattern->given = pattern->ptr[pattern->n];
+  TSI_TRY(TSI_ALLOC(env, pattern->index, pattern->given));
+  for (tsi_count p = 0; p < pattern->given; p++) pattern->index[p] = (tsi_index)tsi_view_index(view, p);
+  TSI_TRY(sort_lines(env, pattern));
+  TSI_TRY(check_one_of_each_pair(env, pattern));
+out:
+  if (status != TRISTAR_OK) tsi_pattern_destroy(env, &pattern);
+  *out = pattern;
+  return status;
+}
+
+tristar_status tsi_pattern_copy(tsi_env *env, const tsi_pattern *from, tsi_pattern **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pattern *to = NULL;
+  const tsi_count lines = (tsi_count)from->n + 1, entries = from->ptr[from->n];
+  TSI_TRY(TSI_ALLOC(env, to, 1));
+  *to = *from;
+  to->ptr = to->place = NULL;
+  to->index = NULL;
+  TSI_TRY(TSI_ALLOC(env, to->ptr, lines));
+  TSI_TRY(TSI_ALLOC(env, to->index, entries));
+  if (from->place) TSI_TRY(TSI_ALLOC(env, to->place, from->given));
+  for (tsi_count j = 0; j < lines; j++) to->ptr[j] = from->ptr[j];
+  for (tsi_count p = 0; p < entries; p++) to->index[p] = from->index[p];
+  for (tsi_count p = 0; from->place && p < from->given; p++) to->place[p] = from->place[p];
+out:
+  if (status != TRISTAR_OK) tsi_pattern_destroy(env, &to);
+  *out = to;
+  return status;
+}
+
+bool tsi_pattern_equal(const tsi_pattern *a, const tsi_pattern *b) {
+  const size_t lines = (size_t)a->n + 1;
+  if (a->n != b->n || a->by_rows != b->by_rows || a->scalar != b->scalar || a->symmetry != b->symmetry ||
+      a->given != b->given || (a->place == NULL) != (b->place == NULL) ||
+      memcmp(a->ptr, b->ptr, lines * sizeof *a->ptr) != 0)
+    return false;
+  return memcmp(a->index, b->index, (size_t)a->ptr[a->n] * sizeof *a->index) == 0 &&
+         (a->place == NULL || memcmp(a->place, b->place, (size_t)a->given * sizeof *a->place) == 0);
+}
+
+tristar_status tsi_pattern_allocate_values(tsi_env *env, const tsi_pattern *pattern, void **values) {
+  return tsi_allocate(env, (size_t)pattern->ptr[pattern->n],
+                      tsi_sparse_kernels_select(pattern->scalar)->scalar_bytes, __func__, __FILE__, __LINE__,
+                      values);
+}
+
+void tsi_pattern_take(const tsi_pattern *pattern, const void *given, void *values) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
+  const size_t bytes = (size_t)pattern->ptr[pattern->n] * kernels->scalar_bytes;
+  if (pattern->given == 0) return;
+  if (pattern->place != NULL) {
+    memset(values, 0, bytes);
+    kernels->add_at(pattern->given, pattern->place, given, values);
+  } else
+    memcpy(values, given, bytes);
+}
+
+void tsi_pattern_destroy(tsi_env *env, tsi_pattern **pattern) {
+  if (*pattern == NULL) return;
+  TSI_FREE(env, (*pattern)->place);
+  TSI_FREE(env, (*pattern)->ptr);
+  TSI_FREE(env, (*pattern)->index);
+  TSI_FREE(env, *pattern);
+}
+
+/* The line of entry p. */
+static tsi_index line_of(const tsi_count *ptr, tsi_count p) {
+  tsi_index j = 0;
+  while (ptr[j + 1] <= p) j++;
+  return j;
+}
+
+/* A skew-symmetric matrix has zeros on its diagonal, a Hermitian one real numbers. */
+static tristar_status check_diagonal(tsi_env *env, const tsi_pattern *pattern, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
+  if (pattern->symmetry != TRISTAR_SKEW_SYMMETRIC && pattern->symmetry != TRISTAR_HERMITIAN)
+    return TRISTAR_OK;
+  for (tsi_index j = 0; j < pattern->n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+      double re, im;
+      if (pattern->index[p] != j) continue;
+      const char *value = (const char *)values + (size_t)p * kernels->scalar_bytes;
+      kernels->part(1, value, TSI_PART_REAL, &re);
+      kernels->part(1, value, TSI_PART_IMAGINARY, &im);
+      if (im != 0 || (re != 0 && pattern->symmetry == TRISTAR_SKEW_SYMMETRIC))
+        TSI_FAIL(env, TRISTAR_ERR_FORMAT, "diagonal entry %d (counted from 0) of a %s matrix is not %s", j,
+                 tsi_symmetry_name(pattern->symmetry),
+                 pattern->symmetry == TRISTAR_HERMITIAN ? "real" : "zero");
+    }
+out:
+  return status;
+}
+
+tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_pattern *pattern, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count entries = pattern->ptr[pattern->n];
+  const tsi_count p = tsi_sparse_kernels_select(pattern->scalar)->first_not_finite(entries, values);
+  if (p == entries) return check_diagonal(env, pattern, values);
+  const tsi_index j = line_of(pattern->ptr, p);
+  TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+           "the matrix has NaN or infinity in row %d, column %d (counted from 0)",
+           pattern->by_rows ? j : pattern->index[p], pattern->by_rows ? pattern->index[p] : j);
+out:
+  return status;
+}
+
+tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_pattern *pattern, const void *values,
+                                       bool adjoint, tsi_unlike *out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_sparse a = tsi_pattern_sparse(pattern, values);
+  tsi_count *next = NULL;
+  *out = (tsi_unlike){.found = false};
+  TSI_TRY(TSI_ALLOC(env, next, pattern->n));
+  const tsi_count p = tsi_sparse_kernels_select(pattern->scalar)->first_unlike(&a, adjoint, next);
+  if (p == a.ptr[a.n]) goto out;
+  const tsi_index j = line_of(a.ptr, p);
+  *out = (tsi_unlike){true, a.by_rows ? j : a.index[p], a.by_rows ? a.index[p] : j};
+out:
+  TSI_FREE(env, next);
+  return status;
+}
+
+tristar_status tsi_pattern_part(tsi_env *env, const tsi_pattern *pattern, const void *values, tsi_part part,
+                                double **out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count entries = pattern->ptr[pattern->n];
+  TSI_TRY(TSI_ALLOC(env, *out, entries));
+  tsi_sparse_kernels_select(pattern->scalar)->part(entries, values, part, *out);
+out:
+  return status;
+}
+
+tsi_sparse tsi_pattern_sparse(const tsi_pattern *pattern, const void *values) {
+  return (tsi_sparse){pattern->n, pattern->by_rows, pattern->symmetry, pattern->ptr, pattern->index, values};
+}
+
+tsi_count tsi_pattern_entries(const tsi_pattern *pattern) {
+  tsi_count entries = pattern->ptr[pattern->n];
+  if (pattern->symmetry == TRISTAR_GENERAL) return entries;
+  for (tsi_index j = 0; j < pattern->n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) entries += pattern->index[p] != j;
+  return entries;
+}
+
+/* Triplets (row, column, value) in the order of columns `major`, then bucket-sorted by the other index: a
+ * transpose. */
+static void transpose(tsi_index n, const tsi_csc *from, tsi_csc *to) {
+  for (tsi_index j = 0; j <= n; j++) to->ptr[j] = 0;
+  for (tsi_count p = 0; p < from->ptr[n]; p++) to->ptr[from->index[p] + 1]++;
+  for (tsi_index j = 0; j < n; j++) to->ptr[j + 1] += to->ptr[j];
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count p = from->ptr[j]; p < from->ptr[j + 1]; p++) {
+      const tsi_count q = to->ptr[from->index[p]]++;
+      to->index[q] = j;
+      if (to->values) to->values[q] = from->values[p];
+    }
+  for (tsi_index j = n; j > 0; j--) to->ptr[j] = to->ptr[j - 1];
+  to->ptr[0] = 0;
+}
+
+/* Every stored entry, and its mirror image for symmetric kinds, into lines of `raw`; unsorted. */
+static void scatter_lines(const tsi_pattern *pattern, const double *values, tsi_csc *raw) {
+  const tsi_index n = pattern->n;
+  const bool mirror = pattern->symmetry != TRISTAR_GENERAL;
+  for (tsi_index j = 0; j <= n; j++) raw->ptr[j] = 0;
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+      raw->ptr[j + 1]++;
+      if (mirror && pattern->index[p] != j) raw->ptr[pattern->index[p] + 1]++;
+    }
+  for (tsi_index j = 0; j < n; j++) raw->ptr[j + 1] += raw->ptr[j];
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+      const tsi_index i = pattern->index[p];
+      tsi_count q = raw->ptr[j]++;
+      raw->index[q] = i;
+      if (raw->values) raw->values[q] = values[p];
+      if (!mirror || i == j) continue;
+      q = raw->ptr[i]++;
+      raw->index[q] = j;
+      if (raw->values) raw->values[q] = values[p];
+    }
+  for (tsi_index j = n; j > 0; j--) raw->ptr[j] = raw->ptr[j - 1];
+  raw->ptr[0] = 0;
+}
+
+static tristar_status allocate_csc(tsi_env *env, tsi_index n, tsi_count entries, bool values, tsi_csc *csc) {
+  tristar_status status = TRISTAR_OK;
+  csc->n = n;
+  TSI_TRY(TSI_ALLOC(env, csc->ptr, (tsi_count)n + 1));
+  TSI_TRY(TSI_ALLOC(env, csc->index, entries));
+  if (values) TSI_TRY(TSI_ALLOC(env, csc->values, entries));
+out:
+  return status;
+}
+
+tristar_status tsi_expand(tsi_env *env, const tsi_pattern *pattern, const double *values, bool transposed,
+                          tsi_csc *out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count entries = tsi_pattern_entries(pattern);
+  tsi_csc raw = {0};
+  tsi_csc sorted = {0};
+  TSI_TRY(allocate_csc(env, pattern->n, entries, values != NULL, &raw));
+  TSI_TRY(allocate_csc(env, pattern->n, entries, values != NULL, &sorted));
+  scatter_lines(pattern, values, &raw);
+  transpose(pattern->n, &raw, &sorted); /* lines of the other direction, sorted */
+  if (pattern->by_rows == transposed) { /* by columns and A, or by rows and A^T: the lines as given */
+    transpose(pattern->n, &sorted, &raw);
+    *out = raw;
+    raw = (tsi_csc){0};
+  } else {
+    *out = sorted;
+    sorted = (tsi_csc){0};
+  }
+out:
+  tsi_csc_finish(env, &raw);
+  tsi_csc_finish(env, &sorted);
+  if (status != TRISTAR_OK) *out = (tsi_csc){0};
+  return status;
+}
+
+void tsi_csc_finish(tsi_env *env, tsi_csc *csc) {
+  TSI_FREE(env, csc->ptr);
+  TSI_FREE(env, csc->index);
+  TSI_FREE(env, csc->values);
+}

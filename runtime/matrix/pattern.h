@@ -1,0 +1,86 @@
+/* The user's matrix inside the library.
+ *
+ * Job. Check a tristar_view, keep its pattern with every place once, bring the user's values into that order,
+ * and give the forms that analysis, factorization and refinement need.
+ *
+ * Reads   a tristar_view.   Writes  a tsi_pattern that owns its arrays.
+ * Invariants: ptr ascends from 0; 0 <= index < n; each line ascends strictly. Entry p of line j is (index[p],
+ * j), or (j, index[p]) if by_rows. Of a symmetric kind only one entry of a pair is there. Below, `values` are
+ * those of the pattern's entries (tsi_pattern_take): sums, where the user has several entries at one place.
+ */
+#ifndef TSI_RUNTIME_MATRIX_PATTERN_H
+#define TSI_RUNTIME_MATRIX_PATTERN_H
+
+#include "codelets/cpu/sparse.h"
+#include "runtime/base/env.h"
+
+typedef struct tsi_pattern {
+  tsi_index n;
+  bool by_rows; /* CSR */
+  char scalar;  /* 's', 'd', 'c' or 'z' */
+  tristar_symmetry symmetry;
+  tsi_count *ptr;   /* n + 1 */
+  tsi_index *index; /* ptr[n] */
+  tsi_count given;  /* entries of the user */
+  tsi_count *place; /* given: the entry here that each of them adds to; NULL: they are the same */
+} tsi_pattern;
+
+/* Errors: ARGUMENT, RECTANGULAR, FORMAT (message: line and entry; also for both entries of a pair of a
+ * symmetric kind), TOO_LARGE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pattern **out);
+/* Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_pattern_copy(tsi_env *env, const tsi_pattern *from, tsi_pattern **out);
+void tsi_pattern_destroy(tsi_env *env, tsi_pattern **pattern);
+
+/* Do both hold the same places, from user's arrays of the same order? */
+bool tsi_pattern_equal(const tsi_pattern *a, const tsi_pattern *b);
+
+/* Room for the values of the pattern's entries. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_pattern_allocate_values(tsi_env *env, const tsi_pattern *pattern,
+                                                           void **values);
+
+/* The user's values as those of the pattern's entries: values[q] is the sum, in the user's order, of what is
+ * at one place. values: ptr[n] scalars, not overlapping given. */
+void tsi_pattern_take(const tsi_pattern *pattern, const void *given, void *values);
+
+/* NaN or infinity among the values, or a diagonal entry that the symmetry does not allow? Errors: NOT_FINITE,
+ * FORMAT (messages: row and column). */
+TRISTAR_CHECKED tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_pattern *pattern,
+                                                        const void *values);
+
+/* A pair of entries that are no mirror images, of a matrix that is to be symmetric (adjoint: Hermitian). */
+typedef struct tsi_unlike {
+  bool found;
+  tsi_index row, column; /* of one of them */
+} tsi_unlike;
+
+/* Compares the values of a GENERAL pattern with their transpose, but for rounding errors (TSI_SAME). Errors:
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_pattern *pattern,
+                                                       const void *values, bool adjoint, tsi_unlike *out);
+
+/* Entries of the full matrix, both triangles. */
+tsi_count tsi_pattern_entries(const tsi_pattern *pattern);
+
+/* The full matrix by columns, rows ascending; owned arrays. */
+typedef struct tsi_csc {
+  tsi_index n;
+  tsi_count *ptr;
+  tsi_index *index;
+  double *values; /* one part of the values; NULL if made without */
+} tsi_csc;
+
+/* Expands A (or A^T) to both triangles. values: one part of the values (tsi_pattern_part); may be NULL.
+ * Mirror images have the same one. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_expand(tsi_env *env, const tsi_pattern *pattern, const double *values,
+                                          bool transposed, tsi_csc *out);
+void tsi_csc_finish(tsi_env *env, tsi_csc *csc);
+
+/* That part of all values as doubles; owned by the caller. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_pattern_part(tsi_env *env, const tsi_pattern *pattern, const void *values,
+                                                tsi_part part, double **out);
+
+/* The pattern with values, for the kernels. */
+tsi_sparse tsi_pattern_sparse(const tsi_pattern *pattern, const void *values);
+
+#endif

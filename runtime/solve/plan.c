@@ -1,0 +1,333 @@
+/* tristar_plan: chunks, DAG, and the tables that the kernels read. See plan.h. */
+#include "runtime/solve/plan.h"
+
+#include <inttypes.h>
+
+#include "codelets/columns.h"
+#include "runtime/base/threads.h"
+#include "runtime/machine/calibration.h"
+#include "runtime/base/clock.h"
+#include "runtime/solve/in_flight.h"
+#include "runtime/solve/placement.h"
+#include "runtime/machine/predict.h"
+#include "runtime/solve/spmv.h"
+
+void tristar_plan_options_init(tristar_plan_options *options) {
+  memset(options, 0, sizeof *options);
+  options->engine = TRISTAR_ENGINE_AUTO;
+  options->nrhs = 1;
+}
+
+static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = plan->factor->analysis;
+  tsi_chunk_options options;
+  tsi_chunk_options_init(&options, tsi_calibration_now(&plan->ts->machine).floor_bytes,
+                         an->symbolic->nnz_stored, plan->factor->scalar_bytes);
+  if (plan->options.chunk_bytes_max > 0) {
+    options.ceiling_bytes = (double)plan->options.chunk_bytes_max;
+    if (options.slice_bytes > options.ceiling_bytes) options.slice_bytes = options.ceiling_bytes;
+    options.whole_bytes = 0;
+    if (options.floor_bytes > options.ceiling_bytes / 2) options.floor_bytes = options.ceiling_bytes / 2;
+  }
+  if (plan->options.chunk_bytes_min > 0) {
+    options.floor_bytes = (double)plan->options.chunk_bytes_min;
+    options.whole_bytes = 2 * options.floor_bytes;
+    if (options.ceiling_bytes < 2 * options.floor_bytes) options.ceiling_bytes = 2 * options.floor_bytes;
+  }
+  plan->stats.floor_bytes = options.floor_bytes;
+  plan->stats.ceiling_bytes = options.ceiling_bytes;
+  options.single =
+      plan->options.granularity == TRISTAR_TASKS_SUPERNODES && plan->options.kernel == TRISTAR_KERNEL_PANELS;
+  const int sides = plan->sides;
+  tsi_side side[2];
+  tsi_chunks *chunks[2] = {NULL, NULL};
+  for (int i = 0; i < sides; i++)
+    side[i] = (tsi_side){tsi_analysis_structure(an, i).symbolic, tsi_analysis_structure(an, i).panels};
+  TSI_TRY(tsi_chunks_create(env, sides, side, &options, chunks));
+  for (int i = 0; i < sides; i++) plan->side[i].chunks = chunks[i];
+  for (int i = 0; i < sides; i++)
+    TSI_TRY(
+        tsi_sweep_create(env, chunks[i], side[i].panels, plan->factor->scalar_bytes, &plan->side[i].sweep));
+  for (int d = 0; d < sides; d++) {
+    TSI_TRY(tsi_dag_create(env, plan->side[d].sweep, plan->side[sides - 1 - d].sweep, &plan->dag[d]));
+    TSI_TRY(TSI_ALLOC(env, plan->order[d], plan->dag[d]->tasks));
+    TSI_TRY(tsi_dag_order(env, plan->dag[d], plan->options.order_seed, plan->order[d]));
+  }
+out:
+  return status;
+}
+
+static tristar_status note_chunks(tsi_env *env, tristar_plan_t *plan) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_chunks *chunks = plan->side[0].chunks;
+  const tsi_panels *panels = plan->factor->analysis->panels;
+  TSI_TRY(TSI_ALLOC(env, plan->chunk_of_supernode, plan->factor->analysis->symbolic->count));
+  for (tsi_index c = 0; c < chunks->count; c++)
+    for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++)
+      if (p == panels->first[panels->supernode[p]]) plan->chunk_of_supernode[panels->supernode[p]] = c;
+out:
+  return status;
+}
+
+/* What the kernels of a side read. All sides share the workspace. */
+static tristar_status fill_tables(tsi_env *env, tristar_plan_t *plan, int i) {
+  tristar_status status = TRISTAR_OK;
+  tsi_plan_side *side = &plan->side[i];
+  const tsi_structure structure = tsi_analysis_structure(plan->factor->analysis, i);
+  const tsi_tables_source source = {.chunks = side->chunks,
+                                    .sweep = side->sweep,
+                                    .panels = structure.panels,
+                                    .panel_values = structure.panel_values,
+                                    .rows_of = plan->side[plan->sides - 1].chunks,
+                                    .by_column = plan->spmv != NULL};
+  TSI_TRY(tsi_tables_create(env, &source, &side->tables));
+  plan->workspace_rows =
+      plan->spmv ? 2 * (tsi_count)plan->factor->analysis->symbolic->n : side->tables.workspace_rows;
+out:
+  return status;
+}
+
+/* Lists the user's rows of every chunk in ascending order. place: the final row of each. */
+static tristar_status list_user_rows(tsi_env *env, const tristar_plan_t *plan, const tsi_index *place,
+                                     tsi_index **list) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_chunks *chunks = plan->side[0].chunks;
+  const tsi_index n = plan->factor->analysis->symbolic->n;
+  tsi_index *owner = NULL, *next = NULL;
+  TSI_TRY(TSI_ALLOC(env, *list, 2 * (tsi_count)n));
+  TSI_TRY(TSI_ALLOC(env, owner, n));
+  TSI_TRY(TSI_ALLOC(env, next, chunks->count));
+  tsi_chunk_owners(chunks, owner);
+  for (tsi_index c = 0; c < chunks->count; c++) next[c] = chunks->column[c];
+  for (tsi_index row = 0; row < n; row++) {
+    const tsi_index c = owner[place[row]], at = next[c]++;
+    (*list)[at] = place[row] - chunks->column[c];
+    (*list)[n + (tsi_count)at] = row;
+  }
+out:
+  TSI_FREE(env, owner);
+  TSI_FREE(env, next);
+  return status;
+}
+
+static tristar_status list_rows(tsi_env *env, tristar_plan_t *plan) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = plan->factor->analysis;
+  TSI_TRY(list_user_rows(env, plan, an->in_place, &plan->in_list));
+  if (memcmp(an->in_row, an->out_row, (size_t)an->symbolic->n * sizeof *an->in_row) == 0)
+    plan->out_list = plan->in_list;
+  else
+    TSI_TRY(list_user_rows(env, plan, an->out_place, &plan->out_list));
+out:
+  return status;
+}
+
+static void point_to_data(tristar_plan_t *plan, int i) {
+  tsi_plan_side *side = &plan->side[i];
+  const tristar_analysis_t *an = plan->factor->analysis;
+  const tsi_kernels *kernels = tsi_kernels_select(an->factor_scalar, tsi_analysis_inverse(an), plan->ts->isa);
+  side->data = (tsi_solve_data){.kernels = kernels,
+                                .chunk = side->tables.chunk,
+                                .slice = side->tables.slice,
+                                .panel = side->tables.panel,
+                                .local_row = side->chunks->local_row,
+                                .off = side->chunks->off,
+                                .pair = side->tables.pair,
+                                .by_target = side->sweep->by_target,
+                                .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
+                                .second = plan->factor->analysis->symbolic->n};
+}
+
+static void fill_stats(tristar_plan_t *plan) {
+  const tristar_factor_t *factor = plan->factor;
+  const tsi_dag *dag = plan->dag[0];
+  const tsi_sweep *forward = dag->forward;
+  const bool both = !tsi_factor_is_triangle(factor); /* else one sweep */
+  tristar_plan_stats *stats = &plan->stats;
+  stats->chunks = forward->chunks;
+  stats->slices = tsi_index_max(forward->slices, dag->backward->slices);
+  stats->width = forward->width;
+  stats->depth = forward->depth;
+  stats->critical_bytes = both ? dag->critical_bytes : dag->critical_bytes / 2;
+  for (int i = 0; i < (both ? 2 : 1); i++) {
+    const tsi_symbolic *symbolic = tsi_analysis_structure(factor->analysis, i < plan->sides ? i : 0).symbolic;
+    stats->stream_bytes += (double)symbolic->nnz_stored * (double)factor->scalar_bytes;
+    stats->exact_bytes += (double)symbolic->nnz_exact * (double)factor->scalar_bytes;
+  }
+  if (plan->spmv) tsi_spmv_weigh(plan, &stats->stream_bytes, &stats->critical_bytes);
+  stats->workers = plan->use_tasks ? tsi_starpu_cpu_workers() : 1;
+  stats->scheduler = plan->use_tasks ? tsi_starpu_scheduler() : "serial";
+}
+
+/* Tasks are worth while where they are to be faster than a call. For one worker they are what the caller
+ * wants who lets others than itself work; and who chooses how tasks are made wants tasks. Where StarPU runs
+ * already and its idle workers do not sleep, they poll on all cores and would slow a call down. */
+static bool worth_tasks(const tristar_plan_t *plan) {
+  const tsi_sweep *forward = plan->dag[0]->forward, *backward = plan->dag[0]->backward;
+  const tristar_plan_options *options = &plan->options;
+  const int64_t columns = tsi_count_min(tsi_count_max(options->nrhs, 1), TSI_NRHS_BLOCK);
+  const double longer = tsi_time_of_columns((int)columns);
+  double bytes = 0;
+  if (forward->nodes == 1) return false;
+  const int workers = tsi_expected_cpu_workers(plan->ts->workers.wishes.workers);
+  if (workers == 1 || tsi_starpu_polls() || options->chunk_bytes_min > 0 || options->chunk_bytes_max > 0 ||
+      options->scheduling != TRISTAR_SCHEDULING_DYNAMIC || options->updates != TRISTAR_UPDATES_PULL ||
+      options->granularity != TRISTAR_TASKS_CHUNKS || options->kernel != TRISTAR_KERNEL_PANELS)
+    return true;
+  const tsi_costs costs = tsi_costs_assumed(&plan->ts->machine, workers);
+  for (tsi_index v = 0; v < forward->nodes; v++) bytes += forward->bytes[v];
+  for (tsi_index v = 0; v < backward->nodes; v++) bytes += backward->bytes[v];
+  return tsi_predict_worth_tasks(&costs, longer * bytes, longer * plan->dag[0]->critical_bytes,
+                                 plan->dag[0]->tasks);
+}
+
+/* Makes the first replay, so that the first solve finds its workspace and its tasks. */
+static tristar_status warm_up(tristar_plan_t *plan) {
+  tristar_status status = TRISTAR_OK;
+  tsi_replay *replay = NULL;
+  tsi_tasks *tasks;
+  const int64_t wanted = plan->options.nrhs > 0 ? plan->options.nrhs : 1;
+  const tsi_index nrhs = (tsi_index)tsi_count_min(wanted, TSI_NRHS_BLOCK);
+  TSI_TRY(tsi_replay_take(plan, tsi_workspace_stride(nrhs), &replay));
+  TSI_TRY(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
+  plan->stats.tasks = plan->use_tasks ? tsi_tasks_count(tasks) + 1 : 0;
+  plan->stats.edges = tsi_tasks_edges(tasks);
+  plan->stats.predicted_seconds = replay->recording[0][tsi_plan_sweeps(plan)].predicted;
+out:
+  if (replay) tsi_replay_give_back(replay);
+  return status;
+}
+
+tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
+                            tristar_plan_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_plan_options defaults;
+  tristar_plan_t *plan = NULL;
+  if (out != NULL) *out = NULL;
+  if (factor == NULL) return TSI_NULL(factor);
+  tsi_env *env = &factor->ts->env;
+  const double begin = tsi_clock();
+  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
+  *out = NULL;
+  tsi_solves_reclaim(&factor->ts->solves);
+  tristar_plan_options_init(&defaults);
+  if (options == NULL) options = &defaults;
+  if ((unsigned)options->engine > TRISTAR_ENGINE_TASKS || options->nrhs < 0 || options->chunk_bytes_min < 0 ||
+      options->chunk_bytes_max < 0 || (unsigned)options->placement > TRISTAR_PLACEMENT_ON)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "engine %d, nrhs %" PRId64 ", chunk bytes %" PRId64 " to %" PRId64 ", placement %d",
+             (int)options->engine, options->nrhs, options->chunk_bytes_min, options->chunk_bytes_max,
+             (int)options->placement);
+  if ((unsigned)options->scheduling > TRISTAR_SCHEDULING_LEVELS ||
+      (unsigned)options->updates > TRISTAR_UPDATES_PUSH ||
+      (unsigned)options->granularity > TRISTAR_TASKS_SUPERNODES ||
+      (unsigned)options->kernel > TRISTAR_KERNEL_SPMV)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scheduling %d, updates %d, granularity %d, kernel %d",
+             (int)options->scheduling, (int)options->updates, (int)options->granularity,
+             (int)options->kernel);
+  if (!factor->valid)
+    TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
+  TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
+  status = tsi_mutex_init(env, &plan->lock);
+  if (status != TRISTAR_OK) { /* before there is anything that tsi_plan_free could release */
+    TSI_FREE(env, plan);
+    goto out;
+  }
+  atomic_init(&plan->references, 1);
+  plan->ts = factor->ts;
+  plan->factor = tsi_factor_share(factor);
+  plan->insertable = (tsi_insertable){.functions = &tsi_plan_insertion,
+                                      .ts = plan->ts,
+                                      .rows = factor->analysis->pattern->n,
+                                      .scalar = factor->user_bytes,
+                                      .order = &plan->ts->solves.order};
+  plan->options = *options;
+  plan->sides = tsi_analysis_sides(factor->analysis);
+  plan->nodes = tsi_node_kernels_select(factor->analysis->factor_scalar);
+  TSI_TRY(choose_chunks(env, plan));
+  plan->use_tasks =
+      options->engine == TRISTAR_ENGINE_TASKS ||
+      (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->workers.allowed && worth_tasks(plan));
+  if (plan->use_tasks) TSI_TRY(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
+  TSI_TRY(tsi_statistics_create(env, plan->use_tasks, &plan->solved));
+  tsi_placement_init(plan);
+  if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
+  TSI_TRY(note_chunks(env, plan));
+  for (int i = 0; i < plan->sides; i++) {
+    TSI_TRY(fill_tables(env, plan, i));
+    point_to_data(plan, i);
+  }
+  TSI_TRY(list_rows(env, plan));
+  fill_stats(plan);
+  TSI_TRY(warm_up(plan));
+  plan->stats.plan_seconds = tsi_clock() - begin - plan->stats.start_seconds;
+  tsi_log(env, TRISTAR_LOG_INFO, "plan: %lld chunks, %lld slices, %s on %d workers, kernels %s, %.3g s",
+          (long long)plan->stats.chunks, (long long)plan->stats.slices, plan->stats.scheduler,
+          plan->stats.workers, plan->side[0].data.kernels->isa, plan->stats.plan_seconds);
+out:
+  if (status != TRISTAR_OK) tristar_plan_destroy(&plan);
+  if (out != NULL) *out = plan;
+  return tsi_answer(env, status);
+}
+
+static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
+  pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
+  const tristar_plan_stats stats = plan->stats;
+  pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
+  return stats;
+}
+
+tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats) {
+  TSI_GET(plan, stats, copy_stats(plan));
+}
+
+const int32_t *tristar_plan_chunk_of_supernode(const tristar_plan_t *plan) {
+  if (plan != NULL) return plan->chunk_of_supernode;
+  (void)TSI_NULL(plan);
+  return NULL;
+}
+
+tristar_status tristar_plan_write_dot(const tristar_plan_t *plan, const char *path) {
+  tristar_status status = TRISTAR_OK;
+  if (plan == NULL) return TSI_NULL(plan);
+  tsi_env *env = &plan->ts->env;
+  if (path == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "path is NULL");
+  TSI_TRY(tsi_sweep_write_dot(env, plan->side[0].sweep, plan->side[0].chunks, path));
+out:
+  return tsi_answer(env, status);
+}
+
+void tristar_plan_destroy(tristar_plan_t **plan) {
+  if (plan == NULL || *plan == NULL) return;
+  tristar_plan_t *p = *plan;
+  tristar_t *ts = p->ts;
+  *plan = NULL;
+  tsi_plan_drop(p);
+  tsi_solves_reclaim(&ts->solves);
+}
+
+void tsi_plan_free(tristar_plan_t *p) {
+  tsi_env *env = &p->ts->env;
+  while (p->free_replays != NULL) {
+    tsi_replay *replay = p->free_replays;
+    p->free_replays = replay->next;
+    tsi_replay_destroy(&replay);
+  }
+  for (int i = 0; i < 2; i++) {
+    tsi_plan_side *side = &p->side[i];
+    tsi_dag_destroy(env, &p->dag[i]);
+    TSI_FREE(env, p->order[i]);
+    tsi_sweep_destroy(env, &side->sweep);
+    tsi_chunks_destroy(env, &side->chunks);
+    tsi_tables_destroy(env, &side->tables);
+  }
+  tsi_spmv_destroy(env, &p->spmv);
+  if (p->out_list != p->in_list) TSI_FREE(env, p->out_list);
+  TSI_FREE(env, p->in_list);
+  TSI_FREE(env, p->chunk_of_supernode);
+  tsi_statistics_destroy(env, &p->solved);
+  tristar_factor_destroy(&p->factor);
+  pthread_mutex_destroy(&p->lock);
+  TSI_FREE(env, p);
+}

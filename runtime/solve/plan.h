@@ -1,0 +1,105 @@
+/* A plan: chunks, DAG and kernel data of a factor, and the replays that run it.
+ *
+ * Reads   factor (its streams may get new values by tristar_refactor; its structure never changes).
+ * Writes  only its replays: each owns a workspace and recorded tasks, and serves one solve at a time. A solve
+ * takes a free replay from the pool or makes one, so concurrent solves of one plan never share a workspace.
+ * Requests (request.h) keep their plan alive. Who drops the last share where nothing may be waited for leaves
+ * the plan to its context, which frees it later (in_flight.h).
+ * Invariants: everything but the pool and the statistics is immutable after tristar_plan. */
+#ifndef TSI_RUNTIME_SOLVE_PLAN_H
+#define TSI_RUNTIME_SOLVE_PLAN_H
+
+#include "codelets/cpu/node.h"
+#include "dag/bundles.h"
+#include "runtime/factor/factor.h"
+#include "runtime/solve/operation.h"
+#include "runtime/solve/statistics.h"
+#include "runtime/solve/tables.h"
+#include "runtime/starpu/insert.h"
+#include "runtime/starpu/tasks.h"
+
+typedef struct tsi_spmv tsi_spmv;
+struct tsi_spmv_matrix;
+
+/* The tasks of some sweeps, and the steps that they run. */
+typedef struct tsi_recording {
+  tsi_steps *steps;
+  tsi_bundles *bundles; /* NULL: level sets, a task for each step */
+  tsi_tasks *tasks;     /* NULL: not recorded yet */
+  double bytes;         /* of all steps */
+  double predicted;     /* seconds of a run with one right-hand side; 0: unknown */
+} tsi_recording;
+
+typedef struct tsi_replay {
+  struct tsi_replay *next; /* in the pool */
+  tristar_plan_t *plan;
+  tsi_solve_call call;
+  const tsi_solve_data *forward, *backward; /* the sides that this call's sweeps work with */
+  const struct tsi_spmv_matrix *product[2]; /* forward, backward; KERNEL_SPMV only */
+  tsi_recording recording[2][TSI_SWEEPS];   /* by DAG and sweeps; made when first needed */
+  tsi_count workspace_size;                 /* scalars */
+  double *step_start; /* by step: when it began (tsi_clock), where a trace wants to know; NULL: not noted */
+  /* by node of the forward sweep, then of the backward one: where its task ran; NULL: that is not noted */
+  int *processor;
+  tsi_index forward_nodes;               /* of processor */
+  struct tsi_placement_range *processed; /* room for what the tasks of a sweep streamed */
+} tsi_replay;
+
+/* One of the triangular factors, as the solve sees it. */
+typedef struct tsi_plan_side {
+  tsi_chunks *chunks;
+  tsi_sweep *sweep;
+  tsi_solve_data data;
+  tsi_tables tables;
+} tsi_plan_side;
+
+struct tristar_plan_s {
+  tsi_insertable insertable; /* first member: see runtime/starpu/insert.h */
+  tsi_retired retired;       /* where the last share is dropped, see in_flight.h */
+  atomic_int references;     /* the caller's and one for each request */
+  tristar_t *ts;
+  tristar_factor_t *factor;
+  tristar_plan_options options;
+  bool use_tasks;
+  int sides;
+  tsi_plan_side side[2]; /* 0: L (or the only factor), 1: U if its structure is another one */
+  tsi_dag *dag[2]; /* 0: forward with side 0; 1: forward with side 1, backward with side 0; NULL: one side */
+  tsi_index *order[2]; /* tasks of each DAG in the order in which they are recorded, and run without StarPU */
+  tsi_spmv *spmv;      /* NULL but for KERNEL_SPMV */
+  const tsi_node_kernels *nodes;
+  tsi_index *in_list,
+      *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be in_list */
+  tsi_count workspace_rows;
+  tsi_index *chunk_of_supernode;
+  atomic_int placement; /* see placement.h */
+  /* guarded by the context's solves.lock, see in_flight.h */
+  int64_t inserted, unfinished;
+  tsi_failure failure;  /* the first one of an inserted solve that nobody was told of */
+  pthread_mutex_t lock; /* guards the pool and the changing statistics */
+  tsi_replay *free_replays;
+  tristar_plan_stats stats;
+  tsi_statistics solved; /* what is known of the latest solve */
+};
+
+/* The sweeps of a whole solve. */
+static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
+  return !tsi_factor_is_triangle(plan->factor) ? TSI_BOTH : plan->factor->lower ? TSI_FORWARD : TSI_BACKWARD;
+}
+
+/* The functions of its insertable (insert.c). */
+extern const tsi_insertable_functions tsi_plan_insertion;
+
+/* Frees a plan that nobody has a share of. May wait for StarPU to let go of its tasks. */
+void tsi_plan_free(tristar_plan_t *plan);
+
+/* A replay with a workspace for `stride` scalars a row, from the pool or new. Where nothing may be waited
+ * for, StarPU has let go of its tasks. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_replay_take(tristar_plan_t *plan, tsi_index stride, tsi_replay **out);
+/* The tasks of a DAG of the plan, recorded if this is their first use; what they need beside the factor is
+ * made, or brought up to date. replay->call is set, or zero: then for OP_N. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_replay_tasks(tsi_replay *replay, int dag, tsi_sweeps sweeps,
+                                                tsi_tasks **out);
+void tsi_replay_give_back(tsi_replay *replay);
+void tsi_replay_destroy(tsi_replay **replay);
+
+#endif

@@ -1,0 +1,127 @@
+/* One process of a distributed solve: what it holds, and how it runs its part. No MPI here: messages go
+ * through a tsi_port, which runtime/mpi makes of MPI and tests of memory.
+ *
+ * Job. Find the share of a process (partition/share.h) and its program (dag/program.h), hold its panels, and
+ * run the steps as StarPU tasks or on the calling thread.
+ *
+ * Numbers. Rows and columns are those of the share; b and x of a run are local: row j belongs to local column
+ * j, and only the rows of chunks that are read and written here count (tsi_process_is_home).
+ *
+ * Reads   the structure of the factor, its kind, the values that tsi_process_values points to.
+ * Writes  its runs: each owns a workspace, an inbox, an outbox and recorded tasks.
+ * Invariants
+ *   - everything but the runs is immutable after the values are in place
+ *   - row r of a message area is scalars r * stride .. of it
+ *   - a step packs the messages that it sends at its end, and nobody writes the outbox otherwise in that run
+ */
+#ifndef TSI_RUNTIME_SOLVE_PROCESS_H
+#define TSI_RUNTIME_SOLVE_PROCESS_H
+
+#include "dag/bundles.h"
+#include "dag/program.h"
+#include "runtime/factor/factor.h"
+#include "runtime/solve/tables.h"
+#include "runtime/starpu/tasks.h"
+
+/* What all processes know about a factor; plain data. */
+typedef struct tsi_factor_kind {
+  int64_t n;
+  char user_scalar, factor_scalar;
+  tsi_inverse inverse;
+  bool lu, adjoint, scaled, pivots, indefinite; /* indefinite: L D L^T */
+} tsi_factor_kind;
+
+tsi_factor_kind tsi_factor_kind_of(const tristar_factor_t *factor);
+
+typedef struct tsi_process_options {
+  tsi_layout_options layout;
+  tsi_tree tree;
+  tsi_index rank;
+  const char *isa; /* of the kernels; NULL: the best of this processor */
+  int workers;     /* 0: steps run on the calling thread */
+} tsi_process_options;
+
+typedef struct tsi_process {
+  tsi_env *env;
+  tsi_factor_kind kind;
+  size_t user_bytes, scalar_bytes;
+  int workers;
+  tsi_layout *layout;
+  tsi_index *owner; /* n: the chunk of each column of the factor */
+  tsi_share_options share_options;
+  tsi_share *share;
+  tsi_sweep *sweep;
+  tsi_program *program;
+  tsi_count *begin; /* local panels + 1: where what is stored of each begins in the streams */
+  tsi_tables tables;
+  unsigned char *home; /* local chunks: b is read and x written here */
+  tsi_solve_messages messages;
+  tsi_solve_data data;
+  const tsi_node_kernels *nodes;
+  /* Values, by local column */
+  void *lower, *upper;           /* streams of begin[panels] scalars and TSI_STREAM_PAD; upper: LU */
+  tsi_index *pivots;             /* if kind.pivots */
+  bool pivoted;                  /* some interchange happened */
+  void *inverse;                 /* two scalars a column, if kind.indefinite */
+  double *row_scale, *col_scale; /* if kind.scaled: of the user's row, and column, of each local column */
+} tsi_process;
+
+/* Structure and room for the values, which are not set. Errors: those of tsi_layout_create; UNSUPPORTED
+ * (INVERSE_OFF). */
+TRISTAR_CHECKED tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind,
+                                                  const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                                  const tsi_process_options *options, tsi_process **out);
+/* Makes or frees the room for scalings, as the values to come have some or not. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_process_scale(tsi_process *process, bool scaled);
+void tsi_process_destroy(tsi_process **process);
+
+/* Where what is stored of each panel of a share begins; [panels]: the end. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_place_share(tsi_env *env, const tsi_share *share, tsi_count **begin);
+
+/* The process that reads b and writes x of column j of the factor. */
+static inline tsi_index tsi_home_rank(const tsi_layout *layout, tsi_index chunk) {
+  return tsi_layout_anchor(layout, chunk, tsi_layout_home(layout, layout->node[chunk]));
+}
+
+/* ---- Runs --------------------------------------------------------------------------------------------- */
+
+/* How messages come and go. begin: before anything is sent; end: after the last step. wait: returns when a
+ * received message is there; only where steps run on the calling thread. Otherwise the port calls
+ * tsi_process_arrived. progress (may be NULL): called between steps. */
+typedef struct tsi_port {
+  void *context;
+  tristar_status (*begin)(void *context);
+  tristar_status (*send)(void *context, tsi_index message);
+  tristar_status (*wait)(void *context, tsi_index message);
+  void (*progress)(void *context);
+  tristar_status (*end)(void *context);
+} tsi_port;
+
+/* Where the time of the workers went; seconds, all workers together. */
+typedef struct tsi_process_times {
+  double wall, compute;
+  double xy, z; /* waiting for messages of a grid, and between grids */
+  double idle;  /* waiting for other reasons */
+} tsi_process_times;
+
+typedef struct tsi_process_run tsi_process_run;
+
+/* Room for `stride` scalars a row: tsi_workspace_stride of what it is to solve. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride,
+                                                      tsi_process_run **out);
+void tsi_process_run_destroy(tsi_process_run **run);
+/* The message areas: tsi_message.row counts rows of them. */
+void *tsi_process_inbox(tsi_process_run *run);
+void *tsi_process_outbox(tsi_process_run *run);
+/* Must be set before the first solve. */
+void tsi_process_connect(tsi_process_run *run, const tsi_port *port);
+/* A received message is there. From any thread, once for each in every solve. */
+void tsi_process_arrived(tsi_process_run *run, tsi_index message);
+
+/* Solves with op(A) for nrhs right-hand sides, for which the run has the right stride; b, x: local rows x
+ * nrhs, column-major, leading dimension the number of local columns; x may be b. Returns when this process is
+ * through. times may be NULL. Errors: of the port; NO_WORKER, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_process_solve(tsi_process_run *run, tristar_op op, tsi_index nrhs,
+                                                 const void *b, void *x, tsi_process_times *times);
+
+#endif

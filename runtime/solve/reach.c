@@ -1,0 +1,137 @@
+/* Sparse right-hand sides and chosen rows: see reach.h. */
+#include "runtime/solve/reach.h"
+
+#include <inttypes.h>
+
+/* The chunk of final row j. */
+static tsi_index chunk_of(const tsi_chunks *chunks, tsi_index j) {
+  tsi_index low = 0, high = chunks->count;
+  while (high - low > 1) {
+    const tsi_index middle = low + (high - low) / 2;
+    if (chunks->column[middle] <= j)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static tristar_status check_rows(tsi_env *env, const tsi_row_list *list, tsi_index n) {
+  tristar_status status = TRISTAR_OK;
+  if (list->count < 0 || list->count > n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s has %" PRId64 " rows, the matrix %d", list->name, list->count, n);
+  for (int64_t i = 0; i < list->count; i++)
+    if (list->row[i] < 0 || list->row[i] >= n)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s[%" PRId64 "] = %" PRId64 " is outside 0 .. %d", list->name, i,
+               list->row[i], n - 1);
+out:
+  return status;
+}
+
+/* Sorts a list by chunk: arrays ptr (chunks + 1), local, place in the user's compact array. */
+static tristar_status sort_rows(tsi_env *env, const tsi_chunks *chunks, const tsi_row_list *list, tsi_index n,
+                                tsi_index **ptr, tsi_index **local, tsi_index **compact) {
+  tristar_status status = TRISTAR_OK;
+  unsigned char *seen = NULL;
+  tsi_index *chunk = NULL;
+  if (list->row == NULL) return TRISTAR_OK;
+  TSI_TRY(check_rows(env, list, n));
+  TSI_TRY(TSI_ALLOC_ZERO(env, *ptr, (tsi_count)chunks->count + 2));
+  TSI_TRY(TSI_ALLOC(env, *local, list->count));
+  TSI_TRY(TSI_ALLOC(env, *compact, list->count));
+  TSI_TRY(TSI_ALLOC(env, chunk, list->count));
+  for (int64_t i = 0; i < list->count; i++) {
+    const tsi_index row = (tsi_index)list->row[i];
+    chunk[i] = chunk_of(chunks, list->place ? list->place[row] : row);
+    (*ptr)[chunk[i] + 2]++;
+  }
+  for (tsi_index c = 0; c < chunks->count; c++) (*ptr)[c + 2] += (*ptr)[c + 1];
+  for (int64_t i = 0; i < list->count; i++) { /* ptr[c + 1] moves from the start of c's rows to their end */
+    const tsi_index row = (tsi_index)list->row[i], at = (*ptr)[chunk[i] + 1]++;
+    (*local)[at] = (list->place ? list->place[row] : row) - chunks->column[chunk[i]];
+    (*compact)[at] = (tsi_index)i;
+  }
+  TSI_TRY(TSI_ALLOC_ZERO(env, seen, n));
+  for (tsi_index c = 0; c < chunks->count; c++)
+    for (tsi_index e = (*ptr)[c]; e < (*ptr)[c + 1]; e++) {
+      const tsi_index j = chunks->column[c] + (*local)[e];
+      if (seen[j])
+        TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s lists row %" PRId64 " twice", list->name,
+                 list->row[(*compact)[e]]);
+      seen[j] = 1;
+    }
+out:
+  TSI_FREE(env, seen);
+  TSI_FREE(env, chunk);
+  return status;
+}
+
+static bool listed(const tsi_index *ptr, tsi_index c) {
+  return ptr == NULL || ptr[c + 1] > ptr[c];
+}
+
+/* part[c] for chunks with listed rows and all that their off-rows lead to. */
+static void spread(const tsi_sweep *sweep, const tsi_index *ptr, unsigned char *part) {
+  for (tsi_index c = 0; c < sweep->chunks; c++) part[c] = listed(ptr, c);
+  for (tsi_index c = 0; c < sweep->chunks; c++)
+    for (tsi_count q = sweep->source_ptr[c]; part[c] && q < sweep->source_ptr[c + 1]; q++)
+      part[sweep->pair[q].target] = 1;
+}
+
+/* Drops chunks whose updates reach nothing that is wanted. */
+static void drop_useless(const tsi_sweep *sweep, const unsigned char *wanted, unsigned char *part,
+                         unsigned char *useful) {
+  for (tsi_index c = sweep->chunks; c-- > 0;) {
+    useful[c] = wanted[c];
+    for (tsi_count q = sweep->source_ptr[c]; !useful[c] && q < sweep->source_ptr[c + 1]; q++)
+      useful[c] = useful[sweep->pair[q].target];
+    part[c] = part[c] && useful[c];
+  }
+}
+
+static void count_bytes(const tsi_sweep *sweep, const unsigned char *part, tsi_reach *reach) {
+  for (tsi_index v = 0; v < sweep->nodes; v++) {
+    reach->all_bytes += sweep->bytes[v];
+    if (part[v < sweep->chunks ? v : sweep->slice_chunk[v - sweep->chunks]]) reach->bytes += sweep->bytes[v];
+  }
+}
+
+tristar_status tsi_reach_create(tristar_plan_t *plan, const tsi_plan_side *side_forward,
+                                const tsi_plan_side *side_backward, const tsi_row_list *given,
+                                const tsi_row_list *wanted, tsi_reach *reach) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  const tsi_chunks *chunks = plan->side[0].chunks;
+  const tsi_index n = plan->factor->analysis->symbolic->n, count = chunks->count;
+  unsigned char *useful = NULL;
+  memset(reach, 0, sizeof *reach);
+  TSI_TRY(sort_rows(env, chunks, given, n, &reach->lists[0], &reach->lists[1], &reach->lists[2]));
+  TSI_TRY(sort_rows(env, chunks, wanted, n, &reach->lists[3], &reach->lists[4], &reach->lists[5]));
+  TSI_TRY(TSI_ALLOC_ZERO(env, reach->forward, count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, reach->backward, count));
+  TSI_TRY(TSI_ALLOC(env, useful, count));
+  if (side_backward)
+    spread(side_backward->sweep, reach->lists[3], reach->backward);
+  else /* what the forward sweep itself is to write */
+    for (tsi_index c = 0; c < count; c++) reach->backward[c] = listed(reach->lists[3], c);
+  if (side_forward) {
+    spread(side_forward->sweep, reach->lists[0], reach->forward);
+    drop_useless(side_forward->sweep, reach->backward, reach->forward, useful);
+    if (!side_backward) /* rows that nothing leads to are zero all the same */
+      for (tsi_index c = 0; c < count; c++) reach->forward[c] |= reach->backward[c];
+    count_bytes(side_forward->sweep, reach->forward, reach);
+  }
+  if (side_backward) count_bytes(side_backward->sweep, reach->backward, reach);
+  reach->sparse = (tsi_solve_sparse){reach->forward,  reach->backward, reach->lists[0], reach->lists[1],
+                                     reach->lists[2], reach->lists[3], reach->lists[4], reach->lists[5]};
+out:
+  TSI_FREE(env, useful);
+  if (status != TRISTAR_OK) tsi_reach_finish(env, reach);
+  return status;
+}
+
+void tsi_reach_finish(tsi_env *env, tsi_reach *reach) {
+  TSI_FREE(env, reach->forward);
+  TSI_FREE(env, reach->backward);
+  for (int i = 0; i < 6; i++) TSI_FREE(env, reach->lists[i]);
+}

@@ -1,0 +1,40 @@
+/* Which chunks a solve with sparse right-hand sides, or for chosen rows, needs.
+ *
+ * Job. The solution of F y = b is nonzero only where paths of the DAG of F lead from nonzeros of b (Gilbert
+ * 1994), and a row of F' x = y needs only the x that paths lead to from it. Here nodes are chunks.
+ *
+ *   forward    chunks with given rows, and all that their updates reach; less those that reach nothing wanted
+ *   backward   chunks with wanted rows, and all whose x they read
+ *
+ * Reads   the sides of a plan, the lists of rows.   Writes  a tsi_reach that owns its arrays.
+ * Invariants: every list entry stands in exactly one chunk; a chunk that takes part forward has all its
+ * targets take part, except those that nothing wanted needs; one that takes part backward has all its targets
+ * take part. */
+#ifndef TSI_RUNTIME_SOLVE_REACH_H
+#define TSI_RUNTIME_SOLVE_REACH_H
+
+#include "runtime/solve/plan.h"
+
+/* A list of rows of the user's array and where they are in the final order. */
+typedef struct tsi_row_list {
+  int64_t count;
+  const int64_t *row;     /* NULL: all rows */
+  const tsi_index *place; /* n: final row of each; NULL: itself */
+  const char *name;       /* for messages: "b_row" */
+} tsi_row_list;
+
+typedef struct tsi_reach {
+  tsi_solve_sparse sparse; /* points into: */
+  unsigned char *forward, *backward;
+  tsi_index *lists[6];
+  double bytes, all_bytes; /* streamed by the chunks that take part; by all */
+} tsi_reach;
+
+/* side_forward, side_backward: NULL where there is no such sweep. Errors: ARGUMENT (a row out of range or
+ * twice), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_reach_create(tristar_plan_t *plan, const tsi_plan_side *side_forward,
+                                                const tsi_plan_side *side_backward, const tsi_row_list *given,
+                                                const tsi_row_list *wanted, tsi_reach *reach);
+void tsi_reach_finish(tsi_env *env, tsi_reach *reach);
+
+#endif

@@ -1,0 +1,239 @@
+/* Runs a request, followed or alone; tristar_test and tristar_wait: see request.h. */
+#include "runtime/solve/request.h"
+
+#include "runtime/base/clock.h"
+#include "runtime/solve/in_flight.h"
+#include "runtime/solve/trace.h"
+
+static tsi_env *env_of(const tristar_request_t *r) {
+  return &r->plan->ts->env;
+}
+
+/* b gathered where x is b and a chunk may write rows that another one has yet to read. Sets call's b. */
+static tristar_status copy_in(const tristar_request_t *r, tsi_solve_call *call, char **copy) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = r->plan->factor->analysis;
+  const size_t n = (size_t)an->pattern->n, scalar = r->plan->factor->user_bytes;
+  const bool same = r->in_user == r->out_user &&
+                    (!r->in_user || (!an->stats.matched && !an->imported) || !tsi_analysis_is_lu(an));
+  if (call->b != call->x || same) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env_of(r), *copy, n * scalar * (size_t)call->nrhs));
+  for (tsi_index c = 0; c < call->nrhs; c++)
+    for (size_t i = 0; i < n; i++)
+      memcpy(*copy + (i + n * (size_t)c) * scalar,
+             (const char *)call->b + (size_t)((int64_t)i * call->b_row + c * call->b_column) * scalar,
+             scalar);
+  call->b = *copy;
+  call->b_row = 1;
+  call->b_column = (int64_t)n;
+out:
+  return status;
+}
+
+/* The replay's call: the request's, for nrhs columns from the first on. */
+static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs, tsi_replay *replay) {
+  tsi_solve_call *call = &replay->call;
+  void *workspace = call->workspace;
+  const tsi_index stride = call->stride;
+  const int64_t scalar = (int64_t)r->plan->factor->user_bytes;
+  *call = r->call;
+  call->workspace = workspace;
+  call->stride = stride;
+  call->nrhs = nrhs;
+  call->b = (const char *)r->call.b + first * r->call.b_column * scalar;
+  call->x = (char *)r->call.x + first * r->call.x_column * scalar;
+  replay->forward = r->forward ? &r->forward->data : NULL;
+  replay->backward = r->backward ? &r->backward->data : NULL;
+}
+
+static void release_block(tristar_request_t *r, tsi_block *block) {
+  if (r->trace && block->tasks) tsi_tasks_note_here(block->tasks, false);
+  if (block->replay) tsi_replay_give_back(block->replay);
+  TSI_FREE(env_of(r), block->copy);
+  *block = (tsi_block){0};
+}
+
+/* A replay for the columns from `first` on. What the call reads of b and x may still be missing. */
+static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_block *block) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index nrhs = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, r->nrhs - first);
+  block->request = r;
+  TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(nrhs), &block->replay));
+  fill_call(r, first, nrhs, block->replay);
+  if (r->diagonal) return TRISTAR_OK;
+  TSI_TRY(tsi_replay_tasks(block->replay, r->dag, r->sweeps, &block->tasks));
+  tsi_tasks_set_columns(block->tasks, nrhs);
+out:
+  return status;
+}
+
+/* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */
+static void note_block(tristar_request_t *r, const tsi_block *block) {
+  tristar_plan_t *plan = r->plan;
+  const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
+  pthread_mutex_lock(&plan->lock);
+  if (tsi_tasks_ran_on_starpu(block->tasks))
+    tsi_tasks_add_busy(block->tasks, plan->solved.slots, r->sums.compute);
+  else
+    r->sums.here = true;
+  r->sums.tasks += tsi_tasks_count(block->tasks);
+  r->sums.bytes += r->share * recording->bytes;
+  pthread_mutex_unlock(&plan->lock);
+  if (r->trace) tsi_trace_note(r->trace, r, block);
+}
+
+/* The next block; in flight afterwards, or solved already. */
+static tristar_status start_block(tristar_request_t *r) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_plan_t *plan = r->plan;
+  tsi_block *block = &r->pair[(r->oldest + r->running) % TSI_BLOCKS];
+  const int64_t first = r->next;
+  r->next += tsi_count_min(TSI_NRHS_BLOCK, r->nrhs - first);
+  TSI_TRY(reserve_block(r, first, block));
+  tsi_solve_call *call = &block->replay->call;
+  TSI_TRY(copy_in(r, call, &block->copy));
+  if (r->diagonal) {
+    for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
+      plan->nodes->diagonal_chunk(&plan->side[0].data, call, c);
+    r->sums.here = true;
+    goto out;
+  }
+  if (r->trace) TSI_TRY(tsi_trace_begin(r->trace, r, block));
+  TSI_TRY(tsi_tasks_start(block->tasks, r->here));
+  if (tsi_tasks_running(block->tasks)) {
+    r->running++;
+    return TRISTAR_OK;
+  }
+  note_block(r, block);
+out: /* failed, or solved */
+  release_block(r, block);
+  return status;
+}
+
+void tsi_request_fail(tristar_request_t *r, tristar_status status) {
+  tsi_failure_keep(env_of(r), &r->failure, status);
+}
+
+static void end_oldest_block(tristar_request_t *r) {
+  tsi_block *block = &r->pair[r->oldest];
+  const tristar_status status = tsi_tasks_wait(block->tasks);
+  tsi_request_fail(r, status);
+  if (status == TRISTAR_OK) note_block(r, block);
+  release_block(r, block);
+  r->oldest = (r->oldest + 1) % TSI_BLOCKS;
+  r->running--;
+}
+
+static void finish(tristar_request_t *r) {
+  tristar_plan_t *plan = r->plan;
+  const double seconds = tsi_clock() - r->begin;
+  tsi_reach_finish(env_of(r), &r->reach);
+  TSI_FREE(env_of(r), r->block);
+  if (!tsi_failure_exists(&r->failure)) {
+    pthread_mutex_lock(&plan->lock);
+    plan->stats.last_solve_seconds = seconds;
+    plan->stats.solves++;
+    tsi_sums_keep(&plan->solved, &r->sums, seconds, plan->stats.solves);
+    pthread_mutex_unlock(&plan->lock);
+  }
+  tsi_sums_end(env_of(r), &plan->solved, &r->sums);
+}
+
+/* A request that runs alone is done when its last callback says so. */
+bool tsi_request_advance(tristar_request_t *r, bool wait) {
+  if (r->ended) return tsi_in_flight_done(r->plan, &r->done, wait);
+  while (!r->done) {
+    if (!tsi_failure_exists(&r->failure) && r->running < TSI_BLOCKS && r->next < r->nrhs)
+      tsi_request_fail(r, start_block(r));
+    else if (r->running == 0) {
+      finish(r);
+      r->done = true;
+    } else if (wait || tsi_tasks_test(r->pair[r->oldest].tasks))
+      end_oldest_block(r);
+    else
+      return false;
+  }
+  return true;
+}
+
+bool tsi_request_has_tasks(const tristar_request_t *r) {
+  return r->plan->use_tasks && !r->here && !r->diagonal && r->nrhs > 0;
+}
+
+void tsi_request_cancel(tristar_request_t *r) {
+  for (int64_t k = 0; k < r->blocks; k++) release_block(r, &r->block[k]);
+  r->blocks = 0;
+  TSI_FREE(env_of(r), r->block);
+  tsi_reach_finish(env_of(r), &r->reach);
+  if (r->sums.compute) tsi_sums_end(env_of(r), &r->plan->solved, &r->sums);
+}
+
+tristar_status tsi_request_reserve(tristar_request_t *r) {
+  tristar_status status = TRISTAR_OK;
+  r->blocks = (r->nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
+  status = TSI_ALLOC_ZERO(env_of(r), r->block, r->blocks);
+  if (status != TRISTAR_OK) r->blocks = 0;
+  for (int64_t k = 0; k < r->blocks; k++) {
+    TSI_TRY(reserve_block(r, k * TSI_NRHS_BLOCK, &r->block[k]));
+    TSI_TRY(tsi_tasks_prepare(r->block[k].tasks));
+  }
+out:
+  if (status != TRISTAR_OK) tsi_request_cancel(r);
+  return status;
+}
+
+static void end_one(tristar_request_t *r) {
+  if (atomic_fetch_sub(&r->left, 1) > 1) return;
+  finish(r);
+  r->ended(r);
+}
+
+static void end_block(void *arg, tristar_status status) {
+  tsi_block *block = arg;
+  tristar_request_t *r = block->request;
+  tsi_request_fail(r, status);
+  if (status == TRISTAR_OK) note_block(r, block);
+  release_block(r, block);
+  end_one(r);
+}
+
+void tsi_request_launch(tristar_request_t *r) {
+  atomic_store(&r->left, r->blocks + 1);
+  for (int64_t k = 0; k < r->blocks; k++) {
+    tristar_status status = tsi_failure_tell(env_of(r), &r->failure);
+    tsi_block *block = &r->block[k];
+    tsi_solve_call *call = &block->replay->call;
+    fill_call(r, k * TSI_NRHS_BLOCK, call->nrhs, block->replay);
+    if (status == TRISTAR_OK) status = copy_in(r, call, &block->copy);
+    if (status == TRISTAR_OK) status = tsi_tasks_launch(block->tasks, r->context, end_block, block);
+    if (status != TRISTAR_OK) end_block(block, status);
+  }
+  end_one(r);
+}
+
+tristar_status tristar_test(tristar_request_t *request, int *done) {
+  tristar_status status = TRISTAR_OK;
+  if (done != NULL) *done = 0;
+  if (request == NULL) return TSI_NULL(request);
+  tsi_env *env = env_of(request);
+  if (done == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "done is NULL");
+  *done = tsi_request_advance(request, false);
+out:
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *result) {
+  tristar_status status = TRISTAR_OK;
+  if (request == NULL || *request == NULL) return TRISTAR_OK;
+  tristar_request_t *r = *request;
+  tsi_env *env = env_of(r);
+  if (!tsi_request_advance(r, false) && !tsi_tasks_may_wait())
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
+  (void)tsi_request_advance(r, true);
+  status = tsi_failure_tell(env, &r->failure);
+  if (status == TRISTAR_OK && result) result->share = r->share;
+  tristar_plan_destroy(&r->plan); /* its share of it */
+  TSI_FREE(env, *request);
+out:
+  return tsi_answer(env, status);
+}

@@ -1,0 +1,301 @@
+/* tristar_solve, tristar_solve_with, tristar_solve_start: what is to be solved, as a request (request.h).
+ *
+ * Reads   plan, factor, options, b.   Writes  a request, and through it x.
+ *
+ * What is stored. lower = L, upper = U^T (LU), each by columns, so that a forward sweep applies the inverse
+ * of what is stored and a backward sweep the inverse of its transpose. For symmetric factors U^T is lower, or
+ * its conjugate.
+ *
+ *             op = N                  op = T                  op = C
+ *   L         forward(lower)          backward(lower)         as T, on conjugates
+ *   U         backward(upper)         forward(upper)          as T, on conjugates
+ *   all       forward(lower), D,      forward(upper), D,      as T, on conjugates
+ *             backward(upper)         backward(lower)
+ *
+ * On conjugates: A^H x = b is A^T conj(x) = conj(b). Hermitian: U^T = conj(lower), A^T = conj(A). */
+#include <inttypes.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/solve/in_flight.h"
+#include "runtime/solve/request.h"
+
+/* If fewer bytes of factor take part, the tasks run on the calling thread. */
+#define HERE_BYTES 0.8e6
+
+void tristar_solve_options_init(tristar_solve_options *options) {
+  memset(options, 0, sizeof *options);
+  options->op = TRISTAR_N;
+}
+
+/* Sweeps, sides and the DAG for them. */
+static void choose_sides(tristar_request_t *r, const tsi_operation *o) {
+  tristar_plan_t *plan = r->plan;
+  r->diagonal = o->diagonal;
+  r->sweeps = o->sweeps;
+  r->in_user = o->in_user;
+  r->out_user = o->out_user;
+  r->forward = o->sweeps == TSI_BACKWARD ? NULL : &plan->side[o->forward_upper ? plan->sides - 1 : 0];
+  r->backward = o->sweeps == TSI_FORWARD ? NULL : &plan->side[o->backward_upper ? plan->sides - 1 : 0];
+  /* DAG 0 goes forward with side 0 and backward with the last side */
+  r->dag = plan->sides == 2 && (r->forward ? r->forward == &plan->side[1] : r->backward == &plan->side[0]);
+}
+
+static tsi_factor_parts parts_of(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  return (tsi_factor_parts){.lu = tsi_analysis_is_lu(an),
+                            .adjoint = factor->adjoint,
+                            .is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex,
+                            .lower = factor->lower,
+                            .upper = factor->upper,
+                            .pivots = factor->pivoted ? factor->pivots : NULL,
+                            .inverse = factor->inverse,
+                            .row_scale = factor->row_scale,
+                            .col_scale = factor->col_scale};
+}
+
+static tsi_user_rows user_rows(const tristar_plan_t *plan, const tsi_index *list) {
+  return (tsi_user_rows){list, list + plan->factor->analysis->symbolic->n};
+}
+
+/* Permutations of b and x. */
+static void choose_orders(tristar_request_t *r, bool by_rows) {
+  const tristar_factor_t *factor = r->plan->factor;
+  const tristar_analysis_t *an = factor->analysis;
+  tsi_solve_call *call = &r->call;
+  /* between the interchanges of a panel and their undoing the workspace is in factor order */
+  const bool in_moved = an->imported || (r->forward && !r->diagonal && call->forward_pivots);
+  const bool out_moved = an->imported || (r->backward && !r->diagonal && call->backward_pivots);
+  if (r->in_user) {
+    call->in_row = by_rows ? an->in_row : an->out_row;
+    call->in_rows = user_rows(r->plan, by_rows ? r->plan->in_list : r->plan->out_list);
+    r->in_place = by_rows ? an->in_place : an->out_place;
+  } else if (in_moved) {
+    call->in_row = factor->position;
+    r->in_place = factor->pivot_order;
+  }
+  if (r->out_user) {
+    call->out_row = by_rows ? an->out_row : an->in_row;
+    call->out_rows = user_rows(r->plan, by_rows ? r->plan->out_list : r->plan->in_list);
+    r->out_place = by_rows ? an->out_place : an->in_place;
+  } else if (out_moved) {
+    call->out_row = factor->position;
+    r->out_place = factor->pivot_order;
+  }
+}
+
+/* What can be said of b and x only where their places are known. */
+static tristar_status check_arrays(tsi_env *env, const tristar_solve_options *o, const void *b,
+                                   const void *x) {
+  tristar_status status = TRISTAR_OK;
+  if (b == NULL || x == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
+  if (b == x && (o->b_row || o->x_row))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, which a list of rows does not allow");
+  if (b == x && (o->b_row_stride != o->x_row_stride || o->b_column_stride != o->x_column_stride))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "x is b, but their strides differ: rows %" PRId64 " and %" PRId64 ", columns %" PRId64
+             " and %" PRId64,
+             o->b_row_stride, o->x_row_stride, o->b_column_stride, o->x_column_stride);
+out:
+  return status;
+}
+
+static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_options *o, int64_t nrhs) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  const tristar_factor_t *factor = plan->factor;
+  if (o->op != TRISTAR_N && o->op != TRISTAR_T && o->op != TRISTAR_C)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)o->op);
+  if ((unsigned)o->part > TRISTAR_PART_U) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "part is %d", (int)o->part);
+  if (tsi_factor_is_triangle(factor) &&
+      ((o->part == TRISTAR_PART_L && !factor->lower) || (o->part == TRISTAR_PART_U && !factor->upper)))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has no %s", factor->lower ? "U" : "L");
+  if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
+  if (o->b_row_stride < 1 || o->b_column_stride < 1 || o->x_row_stride < 1 || o->x_column_stride < 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "strides of b %" PRId64 " and %" PRId64 ", of x %" PRId64 " and %" PRId64
+             " are not all positive",
+             o->b_row_stride, o->b_column_stride, o->x_row_stride, o->x_column_stride);
+  if (plan->spmv && (o->part != TRISTAR_PART_ALL || o->b_row || o->x_row))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "a plan with KERNEL_SPMV solves with the whole of A only, and with all rows of b and x");
+  if (!factor->valid)
+    TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
+out:
+  return status;
+}
+
+/* Strides that were left 0. */
+static tristar_solve_options with_defaults(const tristar_solve_options *given, int64_t n) {
+  tristar_solve_options o = *given;
+  if (o.b_row_stride == 0 && o.b_column_stride == 0) {
+    o.b_row_stride = 1;
+    o.b_column_stride = tsi_count_max(1, o.b_row ? o.b_rows : n);
+  }
+  if (o.x_row_stride == 0 && o.x_column_stride == 0) {
+    o.x_row_stride = 1;
+    o.x_column_stride = tsi_count_max(1, o.x_row ? o.x_rows : n);
+  }
+  return o;
+}
+
+/* Rows given and rows wanted: which chunks take part. */
+static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_options *o) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_row_list given = {o->b_rows, o->b_row, r->in_place, "b_row"};
+  const tsi_row_list wanted = {o->x_rows, o->x_row, r->out_place, "x_row"};
+  if (!o->b_row && !o->x_row) return TRISTAR_OK;
+  TSI_TRY(tsi_reach_create(r->plan, r->forward, r->backward, &given, &wanted, &r->reach));
+  r->call.sparse = &r->reach.sparse;
+  r->here = r->reach.bytes < HERE_BYTES;
+  if (r->reach.all_bytes > 0) r->share = r->reach.bytes / r->reach.all_bytes;
+out:
+  return status;
+}
+
+tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
+                                   const tristar_solve_options *options, int64_t nrhs) {
+  tristar_status status = TRISTAR_OK;
+  tristar_solve_options o;
+  memset(r, 0, sizeof *r);
+  r->plan = plan;
+  r->begin = tsi_clock();
+  r->share = 1;
+  r->nrhs = plan->factor->analysis->pattern->n > 0 ? nrhs : 0;
+  tristar_solve_options_init(&o);
+  o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
+  TSI_TRY(check_arguments(plan, &o, nrhs));
+  const tsi_factor_parts parts = parts_of(plan->factor);
+  const tsi_operation operation = tsi_operation_choose(&parts, o.op, o.part, o.factor_order != 0, &r->call);
+  choose_sides(r, &operation);
+  choose_orders(r, operation.by_rows);
+  r->call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
+  r->call.b_row = o.b_row_stride;
+  r->call.b_column = o.b_column_stride;
+  r->call.x_row = o.x_row_stride;
+  r->call.x_column = o.x_column_stride;
+  TSI_TRY(choose_chunks(r, &o));
+  TSI_TRY(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
+out:
+  if (status != TRISTAR_OK) tsi_reach_finish(&plan->ts->env, &r->reach);
+  return status;
+}
+
+static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
+                              const tristar_solve_options *options, int64_t nrhs, const void *b, void *x) {
+  tristar_status status = TRISTAR_OK;
+  tristar_solve_options o;
+  tristar_solve_options_init(&o);
+  o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
+  TSI_TRY(tsi_request_prepare(r, plan, options, nrhs));
+  r->call.b = b;
+  r->call.x = x;
+  if (r->nrhs > 0) status = check_arrays(&plan->ts->env, &o, b, x);
+  if (status != TRISTAR_OK) tsi_request_cancel(r);
+out:
+  return status;
+}
+
+tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
+                                  const void *b, void *x, tristar_solve_result *result) {
+  tristar_status status = TRISTAR_OK;
+  tristar_request_t r;
+  if (plan == NULL) return TSI_NULL(plan);
+  TSI_TRY(prepare(&r, plan, options, nrhs, b, x));
+  (void)tsi_request_advance(&r, true);
+  TSI_TRY(tsi_failure_tell(&plan->ts->env, &r.failure));
+  if (result) result->share = r.share;
+out:
+  return tsi_answer(&plan->ts->env, status);
+}
+
+/* The last block of a request with `end` has ended. */
+static void end_started(tristar_request_t *r) {
+  r->end(r->end_arg, tsi_failure_tell(&r->plan->ts->env, &r->failure));
+  tsi_in_flight_finish_started(r->plan, &r->done);
+}
+
+/* Starts a request, which has a share of the plan. After a failure nothing is in flight. */
+static tristar_status start(tristar_request_t *r) {
+  tristar_status status = TRISTAR_OK;
+  if (r->end && tsi_request_has_tasks(r)) {
+    TSI_TRY(tsi_request_reserve(r));
+    r->context = tsi_tasks_context();
+    r->ended = end_started;
+    tsi_in_flight_start(r->plan);
+    tsi_request_launch(r);
+    goto out;
+  }
+  if (!tsi_request_advance(r, false) && tsi_failure_exists(&r->failure))
+    (void)tsi_request_advance(r, true); /* what did start */
+  TSI_TRY(tsi_failure_tell(&r->plan->ts->env, &r->failure));
+  if (r->end) r->end(r->end_arg, TRISTAR_OK);
+out:
+  return status;
+}
+
+tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
+                                   const void *b, void *x, tristar_request_t **request) {
+  tristar_status status = TRISTAR_OK;
+  tristar_request_t *r = NULL;
+  if (request != NULL) *request = NULL;
+  if (plan == NULL) return TSI_NULL(plan);
+  tsi_env *env = &plan->ts->env;
+  if (request == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
+  TSI_TRY(TSI_ALLOC(env, r, 1));
+  TSI_TRY(prepare(r, plan, options, nrhs, b, x));
+  if (options) {
+    r->end = options->end;
+    r->end_arg = options->end_arg;
+  }
+  atomic_fetch_add(&plan->references, 1); /* the caller has one, so this is never the last */
+  *request = r;                           /* `end` may look at it */
+  status = start(r);
+  if (status != TRISTAR_OK) {
+    *request = NULL;
+    atomic_fetch_sub(&plan->references, 1);
+  } else
+    r = NULL;
+out:
+  TSI_FREE(env, r);
+  return tsi_answer(env, status);
+}
+
+tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b, int64_t ldb,
+                                 const void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
+  if (ldb < n || ldx < n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "ldb = %" PRId64 ", ldx = %" PRId64 ", but there are %" PRId64 " rows", ldb, ldx, n);
+  if (n > 0 && nrhs > 0 && (b == NULL || x == NULL))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", b == NULL ? "b" : "x");
+out:
+  return status;
+}
+
+tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                 const void *b, int64_t ldb, void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  tristar_solve_options options;
+  TSI_TRY(tsi_check_columns(&plan->ts->env, plan->factor->analysis->pattern->n, nrhs, b, ldb, x, ldx));
+  tristar_solve_options_init(&options);
+  options.op = op;
+  options.b_row_stride = options.x_row_stride = 1;
+  options.b_column_stride = tsi_count_max(1, ldb);
+  options.x_column_stride = tsi_count_max(1, ldx);
+  TSI_TRY(prepare(r, plan, &options, nrhs, b, x));
+out:
+  return status;
+}
+
+tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
+                             void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  tristar_request_t r;
+  if (plan == NULL) return TSI_NULL(plan);
+  TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
+  (void)tsi_request_advance(&r, true);
+  status = tsi_failure_tell(&plan->ts->env, &r.failure);
+out:
+  return tsi_answer(&plan->ts->env, status);
+}

@@ -1,0 +1,96 @@
+/* Sums of solves, and tristar_stats: see statistics.h. */
+#include "runtime/solve/statistics.h"
+
+#include "runtime/solve/plan.h"
+
+tristar_status tsi_statistics_create(tsi_env *env, bool on_starpu, tsi_statistics *s) {
+  tristar_status status = TRISTAR_OK;
+  s->workers = on_starpu ? tsi_starpu_cpu_workers() : 1;
+  if (s->workers < 1) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU has no CPU worker");
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->worker, s->workers));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->compute, s->workers));
+  if (on_starpu) s->workers = tsi_starpu_cpu_worker_numbers(s->worker, s->workers);
+  for (int k = 0; k < s->workers; k++)
+    if (s->worker[k] >= s->slots) s->slots = s->worker[k] + 1;
+out:
+  return status;
+}
+
+void tsi_statistics_destroy(tsi_env *env, tsi_statistics *s) {
+  TSI_FREE(env, s->worker);
+  TSI_FREE(env, s->compute);
+}
+
+int tsi_statistics_worker(const tsi_statistics *s, int starpu) {
+  for (int k = 0; k < s->workers; k++)
+    if (s->worker[k] == starpu) return k;
+  return 0;
+}
+
+tristar_status tsi_sums_begin(tsi_env *env, tsi_statistics *s, tsi_solve_sums *sums) {
+  tristar_status status = TRISTAR_OK;
+  sums->compute = &sums->one;
+  if (s->slots > 1) TSI_TRY(TSI_ALLOC_ZERO(env, sums->compute, s->slots));
+  atomic_fetch_add(&s->in_flight, 1);
+out:
+  return status;
+}
+
+void tsi_sums_keep(tsi_statistics *s, const tsi_solve_sums *sums, double seconds, int64_t solves) {
+  s->latest = (tristar_solve_stats){.solves = solves,
+                                    .workers = sums->here ? 1 : s->workers,
+                                    .solve_seconds = seconds,
+                                    .tasks = sums->tasks,
+                                    .bytes = sums->bytes};
+  for (int k = 0; k < s->latest.workers; k++)
+    s->compute[k] = sums->here ? seconds : sums->compute[s->worker[k]];
+}
+
+void tsi_sums_end(tsi_env *env, tsi_statistics *s, tsi_solve_sums *sums) {
+  if (sums->compute != &sums->one) TSI_FREE(env, sums->compute);
+  sums->compute = NULL;
+  atomic_fetch_sub(&s->in_flight, 1);
+}
+
+static void add_value(tristar_range *range, double value, int k) {
+  range->total += value;
+  range->mean = range->total / (k + 1);
+  if (k == 0 || value < range->min) range->min = value;
+  if (k == 0 || value > range->max) range->max = value;
+}
+
+/* What is left of the time of the solve. */
+static double idle(const tsi_statistics *s, int k) {
+  const double rest = s->latest.solve_seconds - s->compute[k];
+  return rest > 0 ? rest : 0;
+}
+
+tristar_status tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats) {
+  if (stats == NULL) return TSI_NULL(stats);
+  memset(stats, 0, sizeof *stats);
+  if (plan == NULL) return TSI_NULL(plan);
+  const tsi_statistics *s = &plan->solved;
+  pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
+  *stats = s->latest;
+  for (int k = 0; k < stats->workers; k++) {
+    add_value(&stats->compute_seconds, s->compute[k], k);
+    add_value(&stats->idle_seconds, idle(s, k), k);
+  }
+  pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
+  stats->in_flight = atomic_load(&s->in_flight);
+  return TRISTAR_OK;
+}
+
+tristar_status tristar_worker_seconds(const tristar_plan_t *plan, int worker, double *compute,
+                                      double *idle_seconds) {
+  if (compute != NULL) *compute = 0;
+  if (idle_seconds != NULL) *idle_seconds = 0;
+  if (plan == NULL) return TSI_NULL(plan);
+  const tsi_statistics *s = &plan->solved;
+  pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
+  const bool known = worker >= 0 && worker < s->latest.workers;
+  if (known && compute != NULL) *compute = s->compute[worker];
+  if (known && idle_seconds != NULL) *idle_seconds = idle(s, worker);
+  pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
+  return TRISTAR_OK;
+}

@@ -1,0 +1,49 @@
+/* Statistics of the solves of a plan: where the time of the latest one to end went.
+ *
+ * Job. A solve adds up, block of right-hand sides by block, what its tasks took on each worker (tasks.h notes
+ * it); when it ends, the sums are kept for tristar_stats.
+ *
+ * Reads   StarPU's numbers of its CPU workers, once.
+ * Writes  its own arrays; `latest` and `compute` under the lock of the plan.
+ * Invariants
+ *   - worker[k] < slots: sums of a running solve are by StarPU's number, those of `compute` by k
+ *   - without StarPU there is one worker, the calling thread, whose slot is 0 */
+#ifndef TSI_RUNTIME_SOLVE_STATISTICS_H
+#define TSI_RUNTIME_SOLVE_STATISTICS_H
+
+#include <stdatomic.h>
+
+#include "runtime/context/context.h"
+
+typedef struct tsi_statistics {
+  int workers; /* CPU workers, or 1 */
+  int *worker; /* workers: StarPU's number */
+  int slots;
+  atomic_llong in_flight;
+  tristar_solve_stats latest;
+  double *compute; /* workers: seconds in tasks of the latest solve */
+} tsi_statistics;
+
+/* What a solve adds up. */
+typedef struct tsi_solve_sums {
+  double *compute; /* slots; NULL until tsi_sums_begin; may point to `one` */
+  double one;
+  bool here; /* tasks ran on the calling thread */
+  int64_t tasks;
+  double bytes;
+} tsi_solve_sums;
+
+/* on_starpu: StarPU runs the tasks. Errors: MEMORY, NO_WORKER. */
+TRISTAR_CHECKED tristar_status tsi_statistics_create(tsi_env *env, bool on_starpu,
+                                                     tsi_statistics *statistics);
+void tsi_statistics_destroy(tsi_env *env, tsi_statistics *statistics);
+/* The number of a worker that StarPU knows by this one; 0 for the calling thread. */
+int tsi_statistics_worker(const tsi_statistics *statistics, int starpu);
+
+/* The solve is in flight until tsi_sums_end; *sums must not move. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_sums_begin(tsi_env *env, tsi_statistics *statistics, tsi_solve_sums *sums);
+/* Keeps the sums, unless the solve failed. The plan's lock is held. */
+void tsi_sums_keep(tsi_statistics *statistics, const tsi_solve_sums *sums, double seconds, int64_t solves);
+void tsi_sums_end(tsi_env *env, tsi_statistics *statistics, tsi_solve_sums *sums);
+
+#endif

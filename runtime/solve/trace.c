@@ -1,0 +1,308 @@
+/* Notes what runs, and finds the chains that bound the time: see trace.h. */
+#include "runtime/solve/trace.h"
+
+#include "runtime/base/clock.h"
+
+/* The kinds of both enumerations are the same, up to those of distributed solves. */
+_Static_assert((int)TRISTAR_STEP_FORWARD_PUSH == (int)TSI_STEP_FORWARD_PUSH &&
+                   (int)TRISTAR_STEP_BACKWARD_SLICE == (int)TSI_STEP_BACKWARD_SLICE &&
+                   (int)TRISTAR_STEP_READ == (int)TSI_STEP_READ &&
+                   (int)TRISTAR_STEP_WRITE == (int)TSI_STEP_WRITE &&
+                   (int)TRISTAR_STEP_BUNDLE == (int)TSI_STEP_WRITE + 1,
+               "kinds of steps");
+
+/* ---- Chains ------------------------------------------------------------------------------------------- */
+
+static double seconds_of(const tristar_trace_item *item) {
+  return item->end - item->start;
+}
+
+/* Of what item k waits for, the one with the largest value; -1: it waits for nothing. */
+static int64_t largest_before(const tristar_trace_list *list, int64_t k, const double *value) {
+  int64_t best = -1;
+  const tristar_trace_item *item = &list->item[k];
+  for (int64_t e = item->first_before; e < item->first_before + item->befores; e++)
+    if (best < 0 || value[list->before[e]] > value[best]) best = list->before[e];
+  return best;
+}
+
+void tsi_trace_mark_critical(tristar_trace_list *list, double *longest) {
+  int64_t last = -1;
+  for (int64_t k = 0; k < list->count; k++) {
+    const int64_t before = largest_before(list, k, longest);
+    longest[k] = seconds_of(&list->item[k]) + (before < 0 ? 0 : longest[before]);
+    if (last < 0 || longest[k] > longest[last]) last = k;
+  }
+  list->critical_seconds = last < 0 ? 0 : longest[last];
+  for (; last >= 0; last = largest_before(list, last, longest)) list->item[last].critical = 1;
+}
+
+/* The task before each one on its worker. A worker runs tasks of one block in the order of their starts, not
+ * in that of their numbers, and two blocks in turns: so they are inserted by their start. */
+static void list_previous(const tristar_trace_list *tasks, int workers, int64_t *latest, int64_t *previous) {
+  for (int w = 0; w < workers; w++) latest[w] = -1;
+  for (int64_t k = 0; k < tasks->count; k++) {
+    int64_t after = -1, before = latest[tasks->item[k].worker];
+    while (before >= 0 && tasks->item[before].start > tasks->item[k].start) {
+      after = before;
+      before = previous[before];
+    }
+    previous[k] = before;
+    if (after < 0)
+      latest[tasks->item[k].worker] = k;
+    else
+      previous[after] = k;
+  }
+}
+
+void tsi_trace_mark_binding(tristar_trace_list *tasks, int workers, int64_t *latest, int64_t *previous) {
+  int64_t k = -1;
+  list_previous(tasks, workers, latest, previous);
+  for (int64_t i = 0; i < tasks->count; i++)
+    if (k < 0 || tasks->item[i].end > tasks->item[k].end) k = i;
+  while (k >= 0) {
+    tristar_trace_item *item = &tasks->item[k];
+    int64_t next = previous[k];
+    item->binding = 1;
+    for (int64_t e = item->first_before; e < item->first_before + item->befores; e++)
+      if (next < 0 || tasks->item[tasks->before[e]].end > tasks->item[next].end) next = tasks->before[e];
+    k = next;
+  }
+}
+
+/* ---- Notes -------------------------------------------------------------------------------------------- */
+
+/* The steps of each task, in their order. */
+static tristar_status list_places(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_bundles *bundles = recording->bundles;
+  const tsi_index tasks = tsi_tasks_count(recording->tasks);
+  tsi_count at = 0;
+  TSI_TRY(TSI_ALLOC(env, trace->first, (tsi_count)tasks + 1));
+  TSI_TRY(TSI_ALLOC(env, trace->place, recording->steps->count));
+  for (tsi_index k = 0; k < tasks; k++) {
+    const tsi_index only = bundles ? TSI_NONE : tsi_tasks_argument(recording->tasks, k)[1];
+    trace->first[k] = at;
+    for (tsi_index q = bundles ? bundles->ptr[k] : 0; bundles && q < bundles->ptr[k + 1]; q++)
+      trace->place[at++] = bundles->item[q];
+    if (only != TSI_NONE) trace->place[at++] = only;
+  }
+  trace->first[tasks] = at;
+  if (at != recording->steps->count)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%lld of %d steps are in tasks", (long long)at,
+             recording->steps->count);
+out:
+  return status;
+}
+
+/* The edges of the steps in the order of trace->place. */
+static tristar_status list_step_edges(tsi_env *env, const tsi_steps *steps, tsi_trace *trace) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *rank = NULL;
+  tsi_edge *edge = NULL;
+  TSI_TRY(TSI_ALLOC(env, rank, steps->count));
+  TSI_TRY(TSI_ALLOC(env, edge, steps->edges));
+  for (tsi_index q = 0; q < steps->count; q++) rank[trace->place[q]] = q;
+  for (tsi_count e = 0; e < steps->edges; e++)
+    edge[e] = (tsi_edge){rank[steps->edge[e].item], rank[steps->edge[e].before]};
+  trace->steps.count = steps->count;
+  TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, edge, TSI_BEFORE, &trace->steps.before));
+out:
+  TSI_FREE(env, rank);
+  TSI_FREE(env, edge);
+  return status;
+}
+
+static tristar_status make_list(tsi_env *env, int64_t blocks, const tsi_trace_graph *graph,
+                                tristar_trace_list *list) {
+  tristar_status status = TRISTAR_OK;
+  list->count = blocks * graph->count;
+  list->edges = blocks * graph->before->ptr[graph->count];
+  TSI_TRY(TSI_ALLOC_ZERO(env, list->item, list->count));
+  TSI_TRY(TSI_ALLOC(env, list->before, list->edges));
+out:
+  return status;
+}
+
+/* Before the first block. */
+static tristar_status make_room(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_tasks *tasks = recording->tasks;
+  TSI_TRY(list_places(env, recording, trace));
+  TSI_TRY(list_step_edges(env, recording->steps, trace));
+  trace->tasks.count = tsi_tasks_count(tasks);
+  TSI_TRY(tsi_adjacency_create(env, trace->tasks.count, tsi_tasks_edges(tasks), tsi_tasks_edge(tasks),
+                               TSI_BEFORE, &trace->tasks.before));
+  TSI_TRY(make_list(env, trace->blocks, &trace->tasks, &trace->out->tasks));
+  TSI_TRY(make_list(env, trace->blocks, &trace->steps, &trace->out->steps));
+  TSI_TRY(TSI_ALLOC_ZERO(env, trace->start, trace->out->steps.count));
+out:
+  return status;
+}
+
+tristar_status tsi_trace_begin(tsi_trace *trace, const tristar_request_t *r, const tsi_block *block) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
+  if (trace->start == NULL) TSI_TRY(make_room(&r->plan->ts->env, recording, trace));
+  block->replay->step_start = trace->start + trace->begun * recording->steps->count;
+  trace->begun++;
+  tsi_tasks_note_here(block->tasks, true);
+out:
+  return status;
+}
+
+/* The chunk whose columns a step works on. */
+static int64_t chunk_of(const tristar_request_t *r, const tsi_step *step) {
+  const tsi_sweep *forward = r->forward ? r->forward->sweep : NULL;
+  const tsi_sweep *backward = r->backward ? r->backward->sweep : NULL;
+  switch (step->kind) {
+  case TSI_STEP_FORWARD_SLICE:
+    return forward->slice_chunk[step->argument];
+  case TSI_STEP_BACKWARD_SLICE:
+    return backward->slice_chunk[step->argument];
+  case TSI_STEP_FORWARD_PUSH:
+    return forward->pair[forward->by_target[step->argument]].target;
+  case TSI_STEP_BACKWARD_PUSH:
+    return backward->pair[step->argument].source;
+  case TSI_STEP_FORWARD_ROWS:
+  case TSI_STEP_BACKWARD_ROWS:
+    return -1;
+  default:
+    return step->argument;
+  }
+}
+
+/* Copies the edges of one block. */
+static void note_edges(const tsi_trace_graph *graph, int64_t block, tristar_trace_list *list) {
+  const int64_t first = block * graph->count, first_edge = block * graph->before->ptr[graph->count];
+  for (tsi_index k = 0; k < graph->count; k++) {
+    list->item[first + k].first_before = first_edge + graph->before->ptr[k];
+    list->item[first + k].befores = tsi_degree(graph->before, k);
+  }
+  for (tsi_count e = 0; e < graph->before->ptr[graph->count]; e++)
+    list->before[first_edge + e] = first + graph->before->list[e];
+}
+
+static void note_steps(const tsi_trace *trace, const tristar_request_t *r, const tsi_recording *recording,
+                       tsi_index task, tristar_trace_item *item, tristar_trace_item *steps) {
+  const double *start = trace->start + trace->noted * trace->steps.count;
+  for (tsi_count q = trace->first[task]; q < trace->first[task + 1]; q++) {
+    const tsi_step *step = &recording->steps->step[trace->place[q]];
+    const double began = start[trace->place[q]] - r->begin;
+    tristar_trace_item *s = &steps[q];
+    *s = *item;
+    s->kind = (tristar_step_kind)step->kind;
+    s->name = tsi_step_name(step->kind);
+    s->start = q > trace->first[task] && began > item->start ? began : item->start;
+    if (q > trace->first[task]) steps[q - 1].end = s->start;
+    s->bytes = step->bytes;
+    s->chunk = chunk_of(r, step);
+    s->number = step->argument;
+    s->first_step = item->first_step + (q - trace->first[task]);
+    s->steps = 1;
+    item->bytes += step->bytes;
+  }
+}
+
+static void note_task(const tsi_trace *trace, const tristar_request_t *r, const tsi_recording *recording,
+                      tsi_index task, tristar_trace_item *item, tristar_trace_item *steps) {
+  const tsi_task_span span = tsi_tasks_span(recording->tasks, task);
+  item->name = tsi_tasks_name(recording->tasks, task);
+  item->worker = tsi_statistics_worker(&r->plan->solved, span.worker);
+  item->start = span.start - r->begin;
+  item->end = span.end - r->begin;
+  item->first_step = trace->noted * trace->steps.count + trace->first[task];
+  item->steps = trace->first[task + 1] - trace->first[task];
+  item->chunk = item->number = -1;
+  note_steps(trace, r, recording, task, item, steps);
+  const tristar_trace_item *first = &steps[trace->first[task]]; /* if any */
+  item->kind = item->steps == 0 ? TRISTAR_STEP_BARRIER : item->steps == 1 ? first->kind : TRISTAR_STEP_BUNDLE;
+  if (item->steps == 0) return;
+  item->chunk = first->chunk;
+  item->number = first->number;
+}
+
+void tsi_trace_note(tsi_trace *trace, const tristar_request_t *r, const tsi_block *block) {
+  const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
+  tristar_trace_t *out = trace->out;
+  tristar_trace_item *steps = out->steps.item + trace->noted * trace->steps.count;
+  for (tsi_index k = 0; k < trace->tasks.count; k++)
+    note_task(trace, r, recording, k, &out->tasks.item[trace->noted * trace->tasks.count + k], steps);
+  note_edges(&trace->tasks, trace->noted, &out->tasks);
+  note_edges(&trace->steps, trace->noted, &out->steps);
+  trace->noted++;
+}
+
+/* ---- Calls -------------------------------------------------------------------------------------------- */
+
+static tristar_status mark_chains(tsi_env *env, tristar_trace_t *trace) {
+  tristar_status status = TRISTAR_OK;
+  const int64_t most = tsi_count_max(trace->tasks.count, trace->steps.count);
+  double *longest = NULL;
+  int64_t *latest = NULL, *previous = NULL;
+  TSI_TRY(TSI_ALLOC(env, longest, most));
+  TSI_TRY(TSI_ALLOC(env, latest, trace->workers));
+  TSI_TRY(TSI_ALLOC(env, previous, trace->tasks.count));
+  tsi_trace_mark_critical(&trace->tasks, longest);
+  tsi_trace_mark_critical(&trace->steps, longest);
+  tsi_trace_mark_binding(&trace->tasks, trace->workers, latest, previous);
+out:
+  TSI_FREE(env, longest);
+  TSI_FREE(env, latest);
+  TSI_FREE(env, previous);
+  return status;
+}
+
+static tristar_status solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
+                            void *x, int64_t ldx, tsi_trace *trace) {
+  tristar_status status = TRISTAR_OK;
+  tristar_request_t r;
+  TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
+  r.trace = trace;
+  trace->blocks = (r.nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
+  (void)tsi_request_advance(&r, true);
+  TSI_TRY(tsi_failure_tell(&plan->ts->env, &r.failure));
+  trace->out->seconds = tsi_clock() - r.begin;
+  trace->out->workers = r.sums.here ? 1 : plan->solved.workers;
+  trace->out->scheduler = r.sums.here ? "serial" : plan->stats.scheduler;
+out:
+  return status;
+}
+
+tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
+                             void *x, int64_t ldx, tristar_trace_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_trace trace = {0};
+  if (out != NULL) *out = NULL;
+  if (plan == NULL) return TSI_NULL(plan);
+  tsi_env *env = &plan->ts->env;
+  if (out == NULL || (b == x && b != NULL))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s", out == NULL ? "trace is NULL" : "x is b");
+  TSI_TRY(tristar_solve(plan, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
+  TSI_TRY(TSI_ALLOC_ZERO(env, trace.out, 1));
+  trace.out->owner = plan->ts;
+  TSI_TRY(solve(plan, op, nrhs, b, ldb, x, ldx, &trace));
+  TSI_TRY(mark_chains(env, trace.out));
+  *out = trace.out;
+  trace.out = NULL;
+out:
+  tristar_trace_destroy(&trace.out);
+  TSI_FREE(env, trace.start);
+  TSI_FREE(env, trace.first);
+  TSI_FREE(env, trace.place);
+  tsi_adjacency_destroy(env, &trace.tasks.before);
+  tsi_adjacency_destroy(env, &trace.steps.before);
+  return tsi_answer(env, status);
+}
+
+void tristar_trace_destroy(tristar_trace_t **trace) {
+  if (trace == NULL || *trace == NULL) return;
+  tristar_trace_t *t = *trace;
+  tsi_env *env = tsi_context_env(t->owner);
+  TSI_FREE(env, t->tasks.item);
+  TSI_FREE(env, t->tasks.before);
+  TSI_FREE(env, t->steps.item);
+  TSI_FREE(env, t->steps.before);
+  TSI_FREE(env, t);
+  *trace = NULL;
+}

@@ -1,0 +1,493 @@
+/* Records, submits and waits: see tasks.h. */
+#include "runtime/starpu/tasks.h"
+
+#include <errno.h>
+#include <starpu.h>
+
+#include "codelets/host_task.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/happens_before.h"
+#include "runtime/starpu/idle.h"
+
+typedef struct task_record {
+  tsi_task_run run;
+  void *context;
+  tsi_index argument[4];
+  const char *name;
+  double priority, microseconds;
+  tsi_tasks *tasks;
+  bool event;
+  atomic_bool happened;           /* of an event, in this run */
+  struct starpu_codelet *codelet; /* of its StarPU task; NULL: of an event, no worker needs to know of it */
+  tsi_task_span span;             /* of the latest run; written by the worker that runs it */
+} task_record;
+
+struct tsi_tasks {
+  tsi_env *env;
+  tsi_count count, capacity;
+  task_record *record;
+  tsi_count edges, edge_capacity;
+  tsi_edge *edge;
+  bool events;    /* there are some */
+  bool note_here; /* runs on the calling thread note the time of each task */
+  bool here;      /* the latest run was on the calling thread */
+  /* made by tsi_tasks_record */
+  bool recorded;
+  bool broken;           /* no run can start any more */
+  bool prepared;         /* for a run that has not started: its events may have happened */
+  bool running;          /* submitted, and not yet seen to have ended */
+  tsi_count submitted;   /* tasks that StarPU may still know */
+  tsi_failure failure;   /* of the run: some tasks were submitted without work */
+  tsi_tasks_ended ended; /* NULL: the run is tested or waited for */
+  void *ended_arg;
+  tsi_adjacency *before;
+  struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
+  tsi_host_task *body;
+  _Atomic(int) columns; /* of the next run, or the one in flight */
+};
+
+tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out) {
+  tristar_status status = TRISTAR_OK;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  (*out)->env = env;
+  atomic_init(&(*out)->columns, 1);
+out:
+  return status;
+}
+
+/* Waits until StarPU has let go of every task. */
+static tristar_status settle(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  for (; tasks->submitted > 0; tasks->submitted--) {
+    const int code = starpu_task_wait(&tasks->starpu[tasks->submitted - 1]);
+    if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
+  }
+out:
+  return status;
+}
+
+void tsi_tasks_destroy(tsi_tasks **tasks) {
+  if (*tasks == NULL) return;
+  tsi_env *env = (*tasks)->env;
+  if ((*tasks)->recorded && settle(*tasks) == TRISTAR_OK)
+    for (tsi_count k = 0; k <= (*tasks)->count; k++) starpu_task_clean(&(*tasks)->starpu[k]);
+  TSI_FREE(env, (*tasks)->record);
+  TSI_FREE(env, (*tasks)->edge);
+  tsi_adjacency_destroy(env, &(*tasks)->before);
+  TSI_FREE(env, (*tasks)->starpu);
+  TSI_FREE(env, (*tasks)->body);
+  TSI_FREE(env, *tasks);
+}
+
+/* Doubles an array of `count` elements of `size` bytes that is full. */
+static tristar_status grow(tsi_env *env, void **array, tsi_count count, tsi_count *capacity, size_t size) {
+  tristar_status status = TRISTAR_OK;
+  void *larger = NULL;
+  if (count < *capacity) return TRISTAR_OK;
+  const tsi_count wanted = 2 * *capacity + 64;
+  TSI_TRY(tsi_allocate(env, (size_t)wanted, size, __func__, __FILE__, __LINE__, &larger));
+  if (count > 0) memcpy(larger, *array, (size_t)count * size);
+  tsi_release(env, *array);
+  *array = larger;
+  *capacity = wanted;
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run run, void *context,
+                             const tsi_index argument[4], double priority, double microseconds,
+                             tsi_index *number) {
+  tristar_status status = TRISTAR_OK;
+  if (!tsi_to_index(tasks->count, number))
+    TSI_FAIL(tasks->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  TSI_TRY(grow(tasks->env, (void **)&tasks->record, tasks->count, &tasks->capacity, sizeof *tasks->record));
+  task_record *record = &tasks->record[tasks->count++];
+  *record = (task_record){.run = run,
+                          .context = context,
+                          .name = name,
+                          .priority = priority,
+                          .microseconds = microseconds,
+                          .tasks = tasks};
+  memcpy(record->argument, argument, sizeof record->argument);
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_add_event(tsi_tasks *tasks, const char *name, tsi_index *number) {
+  tristar_status status = TRISTAR_OK;
+  static const tsi_index none[4] = {0, 0, 0, 0};
+  TSI_TRY(tsi_tasks_add(tasks, name, NULL, NULL, none, 0, 0, number));
+  tasks->record[*number].event = true;
+  tasks->events = true;
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task, tsi_index before) {
+  tristar_status status = TRISTAR_OK;
+  if (before == TSI_NONE) return TRISTAR_OK;
+  if (before >= task) TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d", task, before);
+  TSI_TRY(grow(tasks->env, (void **)&tasks->edge, tasks->edges, &tasks->edge_capacity, sizeof *tasks->edge));
+  tasks->edge[tasks->edges++] = (tsi_edge){task, before};
+out:
+  return status;
+}
+
+/* A host task's body: the record's function, between the two sides of the edges as TSan is to see them. */
+static void run_record(void *arg, int worker) {
+  task_record *record = arg;
+  tsi_tasks *tasks = record->tasks;
+  const tsi_adjacency *before = tasks->before;
+  const tsi_count k = record - tasks->record;
+  TSI_HAPPENS_AFTER(tasks);
+  for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++)
+    TSI_HAPPENS_AFTER(&tasks->record[before->list[e]]);
+  record->span.start = tsi_clock();
+  record->run(record->context, record->argument, worker);
+  record->span.end = tsi_clock();
+  record->span.worker = worker;
+  TSI_HAPPENS_BEFORE(record);
+}
+
+/* Priorities on the scale of the scheduler. */
+static int scaled_priority(double priority, double largest) {
+  const double lo = starpu_sched_get_min_priority(), hi = starpu_sched_get_max_priority();
+  return largest > 0 ? (int)(lo + (hi - lo) * (priority / largest)) : 0;
+}
+
+/* Declares what each task waits for; the last one waits for every task that no other waits for. */
+static tristar_status declare_edges(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_adjacency *before = tasks->before;
+  struct starpu_task **list = NULL;
+  bool *waited_for = NULL;
+  TSI_TRY(TSI_ALLOC(tasks->env, list, tasks->count));
+  TSI_TRY(TSI_ALLOC_ZERO(tasks->env, waited_for, tasks->count));
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    unsigned count = 0;
+    for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++) {
+      list[count++] = &tasks->starpu[before->list[e]];
+      waited_for[before->list[e]] = true;
+    }
+    if (count > 0) starpu_task_declare_deps_array(&tasks->starpu[k], count, list);
+  }
+  unsigned count = 0;
+  for (tsi_count k = 0; k < tasks->count; k++)
+    if (!waited_for[k]) list[count++] = &tasks->starpu[k];
+  if (count > 0) starpu_task_declare_deps_array(&tasks->starpu[tasks->count], count, list);
+out:
+  TSI_FREE(tasks->env, list);
+  TSI_FREE(tasks->env, waited_for);
+  return status;
+}
+
+tristar_status tsi_tasks_record(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  double largest = 0;
+  TSI_TRY(tsi_adjacency_create(tasks->env, tsi_tasks_count(tasks), tasks->edges, tasks->edge, TSI_BEFORE,
+                               &tasks->before));
+  TSI_TRY(TSI_ALLOC(tasks->env, tasks->starpu, tasks->count + 1));
+  TSI_TRY(TSI_ALLOC(tasks->env, tasks->body, tasks->count));
+  for (tsi_count k = 0; k < tasks->count; k++)
+    if (tasks->record[k].priority > largest) largest = tasks->record[k].priority;
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    task_record *record = &tasks->record[k];
+    if (tasks->env->check && !tsi_host_task_known(record->name))
+      TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "tasks %s have no performance model", record->name);
+    tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds, &tasks->columns};
+    tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], record->name,
+                       scaled_priority(record->priority, largest));
+    if (record->event) tasks->starpu[k].cl = NULL;
+    record->codelet = tasks->starpu[k].cl;
+  }
+  tsi_host_task_init(&tasks->starpu[tasks->count], NULL, "tristar_end", 0);
+  tasks->starpu[tasks->count].cl = NULL; /* only marks the end */
+  tasks->recorded = true;
+  TSI_TRY(declare_edges(tasks));
+out:
+  return status;
+}
+
+static tristar_status submit_event(task_record *record) {
+  tristar_status status = TRISTAR_OK;
+  tsi_tasks *tasks = record->tasks;
+  if (tasks->broken || atomic_exchange(&record->happened, true)) return TRISTAR_OK;
+  TSI_HAPPENS_BEFORE(record);
+  const int code = starpu_task_submit(&tasks->starpu[record - tasks->record]);
+  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_happen(tsi_tasks *tasks, tsi_index event) {
+  return submit_event(&tasks->record[event]);
+}
+
+bool tsi_tasks_may_wait(void) {
+  return !starpu_is_initialized() || (starpu_worker_get_id() < 0 && starpu_task_get_current() == NULL);
+}
+
+unsigned tsi_tasks_context(void) {
+  const unsigned context = starpu_sched_ctx_get_context();
+  return context == STARPU_NMAX_SCHED_CTXS ? 0 : context; /* 0: that of all workers */
+}
+
+static tristar_status submit_one(tsi_tasks *tasks, tsi_count k, unsigned context) {
+  tristar_status status = TRISTAR_OK;
+  tasks->starpu[k].sched_ctx = context;
+  const int code = starpu_task_submit(&tasks->starpu[k]);
+  if (code == -ENODEV) TSI_FAIL(tasks->env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the tasks");
+  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
+out:
+  return status;
+}
+
+/* Submits all but events. The end comes first: so the run ends in the last of its tasks, on a worker, and not
+ * on the stack of who submits. A task that StarPU does not take, and those after it, are submitted without
+ * work, which needs no worker: the run ends all the same. Once the last task is submitted a run with `ended`
+ * may be over and the set in other hands: nothing of it is read any more. Failures: of the end, nothing is in
+ * flight; of others: *failed, and the set keeps the failure. */
+static tristar_status submit(tsi_tasks *tasks, unsigned context, bool *failed) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count count = tasks->count;
+  *failed = false;
+  tsi_idle_rouse();
+  tasks->prepared = false;
+  tasks->running = true;
+  tasks->submitted = count + 1;
+  status = submit_one(tasks, count, context);
+  if (status !=
+      TRISTAR_OK) { /* events that have happened are known to StarPU: they would start tasks of a later run */
+    tasks->running = false;
+    tasks->submitted = 0;
+    tasks->broken = tasks->events;
+    return status;
+  }
+  for (tsi_count k = 0; k < count; k++) {
+    if (tasks->record[k].event) continue;
+    if (!*failed) {
+      const tristar_status one = submit_one(tasks, k, context);
+      if (one == TRISTAR_OK) continue;
+      tsi_failure_keep(tasks->env, &tasks->failure, one);
+      *failed = true;
+    }
+    tasks->starpu[k].cl = NULL;
+    (void)submit_one(tasks, k, context);
+  }
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_tasks_prepare(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  if (!tasks->recorded || tasks->prepared) return TRISTAR_OK;
+  if (tasks->broken)
+    TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "StarPU has refused the end of an earlier run");
+  TSI_TRY(settle(tasks));
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    atomic_store(&tasks->record[k].happened, false);
+    tasks->starpu[k].cl = tasks->record[k].codelet; /* after a failure it may be missing */
+  }
+  tsi_failure_clear(&tasks->failure);
+  tasks->prepared = true;
+out:
+  return status;
+}
+
+static tristar_status start_on_starpu(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  bool failed;
+  TSI_TRY(tsi_tasks_prepare(tasks)); /* the run before */
+  tasks->ended = NULL;
+  tasks->starpu[tasks->count].callback_func = NULL;
+  TSI_HAPPENS_BEFORE(tasks);
+  tasks->here = false;
+  TSI_TRY(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failed)); /* the context of this thread */
+  if (!failed) return TRISTAR_OK;
+  for (tsi_count k = 0; k < tasks->count; k++)
+    if (tasks->record[k].event) (void)submit_event(&tasks->record[k]);
+  status = settle(tasks);
+  tasks->running = false;
+  if (status == TRISTAR_OK) status = tsi_failure_tell(tasks->env, &tasks->failure);
+out:
+  return status;
+}
+
+/* A task begins where the one before it ends: one look at the clock for each, none where times are not
+ * wanted. */
+static void run_here(tsi_tasks *tasks) {
+  double now = tasks->note_here ? tsi_clock() : 0;
+  tasks->here = true;
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    task_record *record = &tasks->record[k];
+    record->run(record->context, record->argument, -1);
+    if (!tasks->note_here) continue;
+    const double end = tsi_clock();
+    record->span = (tsi_task_span){now, end, -1};
+    now = end;
+  }
+}
+
+void tsi_tasks_set_columns(tsi_tasks *tasks, tsi_index columns) {
+  atomic_store(&tasks->columns, columns);
+}
+
+tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {
+  if (tasks->recorded && !here && tsi_tasks_may_wait()) return start_on_starpu(tasks);
+  if (tasks->events)
+    return tsi_fail(tasks->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+                    "tasks that wait for messages cannot run inside a StarPU task");
+  run_here(tasks);
+  return TRISTAR_OK;
+}
+
+/* The run has ended: what its tasks wrote can be read. */
+static void end_run(tsi_tasks *tasks) {
+  for (tsi_count k = 0; k < tasks->count; k++) TSI_HAPPENS_AFTER(&tasks->record[k]);
+  tasks->running = false;
+}
+
+bool tsi_tasks_running(const tsi_tasks *tasks) {
+  return tasks->running;
+}
+
+/* A finished task can be submitted again (StarPU calls it finished when starpu_task_wait would return). The
+ * end task is looked at first; the others may still be in the last lines of StarPU's that come after the
+ * tasks that they release. */
+bool tsi_tasks_idle(tsi_tasks *tasks) {
+  for (; tasks->submitted > 0; tasks->submitted--)
+    if (!starpu_task_finished(&tasks->starpu[tasks->submitted - 1])) return false;
+  return true;
+}
+
+bool tsi_tasks_test(tsi_tasks *tasks) {
+  if (!tasks->running) return true;
+  if (!tsi_tasks_idle(tasks)) return false;
+  end_run(tasks);
+  return true;
+}
+
+/* The end task's callback. */
+static void end_launched(void *arg) {
+  tsi_tasks *tasks = arg;
+  const tristar_status status = tsi_failure_tell(tasks->env, &tasks->failure);
+  end_run(tasks);
+  tasks->ended(tasks->ended_arg, status);
+}
+
+tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned context, tsi_tasks_ended ended, void *arg) {
+  struct starpu_task *end = &tasks->starpu[tasks->count];
+  bool failed;
+  tasks->ended = ended;
+  tasks->ended_arg = arg;
+  end->callback_func = end_launched;
+  end->callback_arg = tasks;
+  tasks->here = false;
+  TSI_HAPPENS_BEFORE(tasks);
+  return submit(tasks, context, &failed);
+}
+
+tristar_status tsi_tasks_wait(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  if (!tasks->running) return TRISTAR_OK;
+  const int code = starpu_task_wait(&tasks->starpu[tasks->count]); /* the others: before the next run */
+  if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
+  end_run(tasks);
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here) {
+  const tristar_status status = tsi_tasks_start(tasks, here);
+  return status == TRISTAR_OK ? tsi_tasks_wait(tasks) : status;
+}
+
+tsi_index tsi_tasks_count(const tsi_tasks *tasks) {
+  return (tsi_index)tasks->count;
+}
+tsi_count tsi_tasks_edges(const tsi_tasks *tasks) {
+  return tasks->edges;
+}
+const tsi_edge *tsi_tasks_edge(const tsi_tasks *tasks) {
+  return tasks->edge;
+}
+const char *tsi_tasks_name(const tsi_tasks *tasks, tsi_index task) {
+  return tasks->record[task].name;
+}
+const tsi_index *tsi_tasks_argument(const tsi_tasks *tasks, tsi_index task) {
+  return tasks->record[task].argument;
+}
+
+void tsi_tasks_note_here(tsi_tasks *tasks, bool note) {
+  tasks->note_here = note;
+}
+
+tsi_task_span tsi_tasks_span(const tsi_tasks *tasks, tsi_index task) {
+  return tasks->record[task].span;
+}
+
+bool tsi_tasks_ran_on_starpu(const tsi_tasks *tasks) {
+  return !tasks->here;
+}
+
+void tsi_tasks_add_busy(const tsi_tasks *tasks, int workers, double *seconds) {
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    const tsi_task_span *span = &tasks->record[k].span;
+    if (span->worker >= 0 && span->worker < workers) seconds[span->worker] += span->end - span->start;
+  }
+}
+
+/* ---- One task of its own ------------------------------------------------------------------------------- */
+
+typedef struct single_task {
+  tsi_env *env;
+  tsi_host_task body;
+  _Atomic(int) columns; /* of body */
+  void (*run)(void *arg, int worker);
+  void (*ended)(void *arg);
+  void *arg;
+} single_task;
+
+static void run_single(void *arg, int worker) {
+  single_task *single = arg;
+  TSI_HAPPENS_AFTER(single);
+  single->run(single->arg, worker);
+}
+
+static void end_single(void *arg) {
+  single_task *single = arg;
+  void (*ended)(void *) = single->ended;
+  void *ended_arg = single->arg;
+  TSI_FREE(single->env, single);
+  ended(ended_arg);
+}
+
+tristar_status tsi_task_submit(tsi_env *env, const char *name, unsigned context, double microseconds,
+                               tsi_index columns, void (*run)(void *arg, int worker),
+                               void (*ended)(void *arg), void *arg) {
+  tristar_status status = TRISTAR_OK;
+  single_task *single = NULL;
+  struct starpu_task *task = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, single, 1));
+  *single = (single_task){.env = env, .run = run, .ended = ended, .arg = arg};
+  atomic_init(&single->columns, columns);
+  single->body = (tsi_host_task){run_single, single, microseconds, &single->columns};
+  task = starpu_task_create();
+  if (task == NULL) TSI_FAIL(env, TRISTAR_ERR_MEMORY, "starpu_task_create gave no task");
+  tsi_host_task_init(task, &single->body, name, 0);
+  task->destroy = task->detach = 1;
+  task->sched_ctx = context;
+  task->callback_func = end_single;
+  task->callback_arg = single;
+  TSI_HAPPENS_BEFORE(single);
+  tsi_idle_rouse();
+  const int code = starpu_task_submit(task);
+  if (code == 0) return TRISTAR_OK; /* all may be gone */
+  task->destroy = task->detach = 0;
+  if (code == -ENODEV) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the solve");
+  TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
+out:
+  if (task != NULL) starpu_task_destroy(task);
+  TSI_FREE(env, single);
+  return status;
+}

@@ -1,0 +1,105 @@
+/* The workers of a context: see workers.h. */
+#include "runtime/starpu/workers.h"
+
+#include <sched.h>
+#include <starpu.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/threads.h"
+#include "runtime/starpu/blas.h"
+
+tristar_status tsi_workers_init(tsi_env *env, tsi_workers *workers, const tristar_config *config) {
+  *workers = (tsi_workers){.env = env, .allowed = config->use_starpu != 0};
+  workers->wishes =
+      (tsi_starpu_wishes){config->workers, config->first_core, workers->scheduler, config->idle_sleep != 0};
+  if (config->scheduler) snprintf(workers->scheduler, sizeof workers->scheduler, "%s", config->scheduler);
+  return tsi_mutex_init(env, &workers->lock);
+}
+
+void tsi_workers_finish(tsi_workers *workers) {
+  if (workers->running) {
+    tsi_starpu_release();
+    tsi_blas_release();
+  }
+  pthread_mutex_destroy(&workers->lock);
+}
+
+int tsi_expected_cpu_workers(int asked) {
+  const char *given = getenv("STARPU_NCPU");
+  const long count = given != NULL ? strtol(given, NULL, 10) : 0;
+  cpu_set_t cores;
+  if (count > 0 && count <= INT16_MAX) return (int)count;
+  if (asked > 0) return asked;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+tristar_status tsi_workers_need(tsi_workers *workers, double *start_seconds) {
+  tristar_status status = TRISTAR_OK;
+  pthread_mutex_lock(&workers->lock);
+  if (workers->running) goto out;
+  if (!workers->allowed)
+    TSI_FAIL(workers->env, TRISTAR_ERR_UNSUPPORTED, "tasks asked for in a context without StarPU");
+  const double begin = tsi_clock();
+  TSI_TRY(tsi_starpu_acquire(workers->env, &workers->wishes));
+  workers->running = true;
+  workers->start_seconds = tsi_clock() - begin;
+  if (start_seconds != NULL) *start_seconds += workers->start_seconds;
+  tsi_blas_acquire();
+out:
+  pthread_mutex_unlock(&workers->lock);
+  return status;
+}
+
+/* Different cores that CPU workers are bound to. */
+static int count_bound_cores(void) {
+  const int workers = (int)starpu_worker_get_count();
+  int count = 0;
+  for (int w = 0; w < workers; w++) {
+    const int core = starpu_worker_get_bindid(w);
+    bool seen = core < 0 || starpu_worker_get_type(w) != STARPU_CPU_WORKER;
+    for (int v = 0; v < w && !seen; v++)
+      seen = starpu_worker_get_type(v) == STARPU_CPU_WORKER && starpu_worker_get_bindid(v) == core;
+    count += !seen;
+  }
+  return count;
+}
+
+tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *info) {
+  tristar_status status = TRISTAR_OK;
+  cpu_set_t cores;
+  *info = (tristar_starpu_info){.scheduler = ""};
+  starpu_get_version(&info->version[0], &info->version[1], &info->version[2]);
+  TSI_TRY(tsi_workers_need(workers, NULL));
+  info->scheduler = tsi_starpu_scheduler();
+  info->owned = tsi_starpu_is_ours();
+  info->idle_sleep = tsi_starpu_sleeps();
+  info->start_seconds = workers->start_seconds;
+  info->cpu_workers = tsi_starpu_cpu_workers();
+  info->workers = tsi_starpu_workers();
+  info->bound_cores = count_bound_cores();
+  info->cores = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
+out:
+  return status;
+}
+
+bool tsi_workers_name(tsi_workers *workers, int i, char *name, size_t size, int *core) {
+  pthread_mutex_lock(&workers->lock);
+  const bool known = workers->running && i >= 0 && i < tsi_starpu_workers();
+  pthread_mutex_unlock(&workers->lock);
+  if (!known) return false;
+  if (name != NULL) starpu_worker_get_name(i, name, size);
+  if (core != NULL) *core = starpu_worker_get_bindid(i);
+  return true;
+}
+
+int tristar_scheduler(int i, const char **name, const char **description) {
+  struct starpu_sched_policy **policies = starpu_sched_get_predefined_policies();
+  int count = 0;
+  while (policies[count] != NULL) count++;
+  const struct starpu_sched_policy *policy = i >= 0 && i < count ? policies[i] : NULL;
+  if (name != NULL) *name = policy != NULL ? policy->policy_name : NULL;
+  if (description != NULL) *description = policy != NULL ? policy->policy_description : NULL;
+  return policy != NULL;
+}
