@@ -36,6 +36,14 @@ typedef enum tsi_buffer_kind {
   TSI_BUFFER_T,        /* 0; n rows: the first half of the workspace of a partitioned inverse */
   TSI_BUFFER_Y,        /* 0; n rows: its second half */
   TSI_BUFFER_FRONT,    /* supernode; columns of its front, those of its Schur complement included */
+  /* of a factorization: see factorization.h */
+  TSI_BUFFER_FRONT_ROWS,    /* supernode; rows of its front: L, and the diagonal blocks */
+  TSI_BUFFER_FRONT_COLUMNS, /* supernode; columns of its front: U, without the diagonal blocks */
+  TSI_BUFFER_COMPLEMENT,    /* supernode; tiles of its Schur complement, tile row by tile row */
+  TSI_BUFFER_POSITION,      /* supernode; one row: where its children's complements go in its front */
+  TSI_BUFFER_VALUES,        /* 0; n rows: the entries of the matrix by the columns of supernodes */
+  TSI_BUFFER_PIVOT,         /* 0; panels: interchanges, and D^-1 */
+  TSI_BUFFER_PANEL,         /* 0; panels: the packed factor */
   TSI_BUFFER_KINDS
 } tsi_buffer_kind;
 

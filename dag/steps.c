@@ -21,6 +21,17 @@ static const char *const names[TSI_STEP_KINDS] = {
     [TSI_STEP_EXCHANGE] = "exchange",
     [TSI_STEP_GRID_FORWARD] = "grid_forward",
     [TSI_STEP_GRID_BACKWARD] = "grid_backward",
+    [TSI_STEP_SUBTREE] = "subtree",
+    [TSI_STEP_FRONT] = "front",
+    [TSI_STEP_FRONT_OPEN] = "front_open",
+    [TSI_STEP_FRONT_ASSEMBLE] = "front_assemble",
+    [TSI_STEP_FRONT_ASSEMBLED] = "front_assembled",
+    [TSI_STEP_FRONT_DIAGONAL] = "front_diagonal",
+    [TSI_STEP_FRONT_BELOW] = "front_below",
+    [TSI_STEP_FRONT_RIGHT] = "front_right",
+    [TSI_STEP_FRONT_SCHUR] = "front_schur",
+    [TSI_STEP_FRONT_PACK] = "front_pack",
+    [TSI_STEP_FRONT_CLOSE] = "front_close",
 };
 
 const char *tsi_step_name(tsi_step_kind kind) {

@@ -1,6 +1,7 @@
-/* Steps: what a solve does, task by task, in a legal order.
+/* Steps: what a solve, or a factorization (factorization.h), does, task by task, in a legal order.
  *
- * Job. Make the list of tasks that the runtime records out of the DAG of chunks: all of it, or one sweep.
+ * Job. Make the list of tasks that the runtime records out of the DAG of chunks of a solve: all of it, or one
+ * sweep.
  *
  *   - pull: a step for each task of the DAG; its edges are those of the DAG. A forward chunk gathers the
  * updates of its sources, a backward chunk or slice copies x of the owners of its off-rows.
@@ -42,6 +43,17 @@ typedef enum tsi_step_kind {                          /* the argument */
                              TSI_STEP_EXCHANGE,         /* stage */
                              TSI_STEP_GRID_FORWARD,     /* level */
                              TSI_STEP_GRID_BACKWARD,    /* level */
+                             TSI_STEP_SUBTREE, /* this and the following: place in part of factorization.h */
+                             TSI_STEP_FRONT,
+                             TSI_STEP_FRONT_OPEN,
+                             TSI_STEP_FRONT_ASSEMBLE,
+                             TSI_STEP_FRONT_ASSEMBLED,
+                             TSI_STEP_FRONT_DIAGONAL,
+                             TSI_STEP_FRONT_BELOW,
+                             TSI_STEP_FRONT_RIGHT,
+                             TSI_STEP_FRONT_SCHUR,
+                             TSI_STEP_FRONT_PACK,
+                             TSI_STEP_FRONT_CLOSE,
                              TSI_STEP_KINDS
 } tsi_step_kind;
 

@@ -46,8 +46,8 @@ static tsi_index rows_below(const tsi_symbolic *symbolic, tsi_index s) {
 /* Rows of all complements that s assembles. */
 static tsi_count children_rows(const tsi_numeric *numeric, tsi_index s) {
   tsi_count rows = 0;
-  for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++)
-    rows += rows_below(numeric->analysis->symbolic, numeric->child[k]);
+  for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++)
+    rows += rows_below(numeric->analysis->symbolic, numeric->dag->child[k]);
   return rows;
 }
 
@@ -68,9 +68,9 @@ static tristar_status begin_front(tsi_numeric *numeric, tsi_open_front *open) {
     TSI_TRY(
         allocate_block(numeric, tsi_complement_size(front->m, front->full), &numeric->complement[open->s]));
   front->c = numeric->complement[open->s];
-  for (tsi_index k = numeric->child_ptr[open->s]; k < numeric->child_ptr[open->s + 1]; k++) {
-    find_positions(numeric->analysis->symbolic, numeric->child[k], position);
-    position += rows_below(numeric->analysis->symbolic, numeric->child[k]);
+  for (tsi_index k = numeric->dag->child_ptr[open->s]; k < numeric->dag->child_ptr[open->s + 1]; k++) {
+    find_positions(numeric->analysis->symbolic, numeric->dag->child[k], position);
+    position += rows_below(numeric->analysis->symbolic, numeric->dag->child[k]);
   }
 out:
   return status;
@@ -158,16 +158,16 @@ void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_in
   const tsi_index *position = open->position;
   numeric->kernels->zero(front, c0, c1);
   add_entries(numeric, open, c0, c1);
-  for (tsi_index k = numeric->child_ptr[open->s]; k < numeric->child_ptr[open->s + 1]; k++) {
-    const tsi_index child = numeric->child[k], m = rows_below(numeric->analysis->symbolic, child);
+  for (tsi_index k = numeric->dag->child_ptr[open->s]; k < numeric->dag->child_ptr[open->s + 1]; k++) {
+    const tsi_index child = numeric->dag->child[k], m = rows_below(numeric->analysis->symbolic, child);
     numeric->kernels->extend_add(front, numeric->complement[child], m, position, c0, c1);
     position += m;
   }
 }
 
 static void free_children(tsi_numeric *numeric, tsi_index s) {
-  for (tsi_index k = numeric->child_ptr[s]; k < numeric->child_ptr[s + 1]; k++)
-    TSI_FREE(numeric->env, numeric->complement[numeric->child[k]]);
+  for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++)
+    TSI_FREE(numeric->env, numeric->complement[numeric->dag->child[k]]);
 }
 
 static void keep_pivots(tsi_numeric *numeric, tsi_index column, const tsi_pivoting *result) {

@@ -17,11 +17,12 @@
  * there, or without rows
  *   - the rest of a tiled front exists from its opening until it is closed
  *   - after the first failure, which `failure` keeps, tasks return at once
- *   - two tasks that may run at the same time write different tiles */
+ *   - two steps that may run at the same time write different tiles (dag/factorization.h) */
 #ifndef TSI_RUNTIME_FACTOR_NUMERIC_H
 #define TSI_RUNTIME_FACTOR_NUMERIC_H
 
 #include "codelets/cpu/front.h"
+#include "dag/factorization.h"
 #include "runtime/factor/analysis.h"
 
 /* A front that is being worked on; its C is the complement of s. */
@@ -35,24 +36,23 @@ typedef struct tsi_numeric {
   tsi_env *env;
   const tristar_analysis_t *analysis;
   const tsi_front_kernels *kernels;
-  const void *values;                  /* the user's */
-  bool wide;                           /* they are of the double type, the factors single */
-  bool adjoint;                        /* factor.h */
-  const double *row_scale, *col_scale; /* by final index; NULL: ones */
-  char *lower, *upper;                 /* the factor's streams, in bytes; upper NULL for LLT */
-  tsi_index *pivots;                   /* n, inside the panel; NULL for LLT */
-  char *inverse;                       /* LDLT: D^-1, two scalars a column; else NULL */
-  double epsilon;                      /* of the factors' type */
-  double tiny;                         /* LU, LDLT: pivots below this are perturbed, */
-  const double *size; /* by final index: the largest scaled entry of a column, LLT: the diagonal one; in the
-                         last panel of a root, where nothing can grow, pivots below epsilon times the largest
-                         of these are perturbed */
-  bool refuse;        /* matrices with dependent rows */
-  void **complement;  /* by supernode: C of its front */
-  tsi_open_front *tiled;
-  tsi_index tiled_count;
-  tsi_index *child_ptr, *child; /* children of every supernode, ascending */
-  tsi_failure failure;          /* the first one */
+  const void *values;            /* the user's */
+  bool wide;                     /* they are of the double type, the factors single */
+  bool adjoint;                  /* factor.h */
+  double *row_scale, *col_scale; /* by final index; NULL: ones */
+  char *lower, *upper;           /* the factor's streams, in bytes; upper NULL for LLT */
+  tsi_index *pivots;             /* n, inside the panel; NULL for LLT */
+  char *inverse;                 /* LDLT: D^-1, two scalars a column; else NULL */
+  double epsilon;                /* of the factors' type */
+  double tiny;                   /* LU, LDLT: pivots below this are perturbed, */
+  double *size;                  /* by final index: the largest scaled entry of a column, LLT: the
+                                    diagonal one; in the last panel of a root, where nothing can grow,
+                                    pivots below epsilon times the largest of these are perturbed */
+  bool refuse;                   /* matrices with dependent rows */
+  tsi_factorization *dag;
+  void **complement;     /* by supernode: C of its front */
+  tsi_open_front *tiled; /* those of the DAG */
+  tsi_failure failure;   /* the first one */
   atomic_llong perturbed;
   atomic_llong stray;               /* perturbed pivots that are not those of dependent rows */
   atomic_int dependent;             /* the first dependent row's column, by final index; INT_MAX: none */
@@ -61,7 +61,19 @@ typedef struct tsi_numeric {
   atomic_int percent;               /* last reported */
 } tsi_numeric;
 
-/* Each returns at once if the factorization has failed, and records its own failure. */
+/* Chooses the scalings of the factor and makes the DAG; nothing is factored yet. options->tile divides
+ * TSI_TILE. Errors: MEMORY, TOO_LARGE, SINGULAR (scaling.h). */
+TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor,
+                                                  const tsi_factorization_options *options,
+                                                  tsi_numeric **out);
+/* A step of the DAG; those that it waits for have run. BLAS must be on one thread (blas.h). */
+void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step);
+/* After all steps: the first failure, or the figures of the factor. */
+TRISTAR_CHECKED tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor);
+void tsi_numeric_destroy(tsi_numeric **numeric);
+
+/* What steps are made of. Each returns at once if the factorization has failed, and records its own failure.
+ */
 
 /* Supernodes first .. last, whole: the children of each are complete or in the range. */
 void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last);

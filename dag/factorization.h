@@ -1,0 +1,117 @@
+/* The DAG of a multifrontal factorization: ranges of supernodes at the bottom and along chains, fronts above
+ * them, tiles of big fronts.
+ *
+ * A heavy front is cut into tiles. Of the rest a step takes a range of supernodes, in their order, which is a
+ * postorder: a subtree whose work is below a fraction of the total, siblings (or roots) with it up to a part
+ * of that, and the front above them if all its children are there; so forests and chains of millions of
+ * supernodes make no more steps than one big tree. The work of a supernode counts its flops, its entries and
+ * the calls that it takes. The cut depends on the structure only: the same tiles, hence the same bits, on any
+ * number of workers, and when the steps run one after the other.
+ *
+ * A front has w columns of its own and m rows below, f = w + m (codelets/cpu/front.h says more). Its tiles
+ * are those of its panels, and behind them pieces of `tile` rows and columns. The steps of a tiled front:
+ *
+ *   open        makes room; all children are complete
+ *   assemble    columns of the front: entries of the matrix, and what the children left
+ *   assembled   all columns are there, and what the children left is no longer needed
+ *   diagonal    the diagonal block of a panel
+ *   below       a row tile of a panel's columns
+ *   right       LU: a column tile of a panel's rows
+ *   schur       a tile of the Schur complement, all panels at once
+ *   pack        a panel of the factor
+ *   close       only the Schur complement is left
+ *
+ * What steps read and write (tsi_factorization_list_accesses) goes by names of access.h. A front is assembled
+ * by columns; from `assembled` on the same memory goes by the names of its tiles: FRONT_ROWS, FRONT_COLUMNS
+ * and COMPLEMENT. A tile of rows is all that stands left of the diagonal block, and that block; panels that
+ * are complete count as changed until the last one is: a step waits for whole tiles. A Schur complement of a
+ * child that is in the same range is not declared, nor is the memory of a range's own fronts.
+ *
+ * Reads   the structure of the factor, borrowed.
+ * Writes  a tsi_factorization that owns its arrays and is immutable afterwards.
+ * Invariants (tsi_factorization_check)
+ *   - edges lead upwards: before < item; the list of steps is a legal order
+ *   - every supernode is in one range, or it is a tiled front; every tile of that is one step
+ *   - the step that completes a child comes before the one that opens its parent, or is the same one
+ *   - no step is more urgent than one that it waits for
+ */
+#ifndef TSI_DAG_FACTORIZATION_H
+#define TSI_DAG_FACTORIZATION_H
+
+#include "dag/access.h"
+#include "dag/steps.h"
+#include "partition/panels.h"
+
+/* What a step works on. Rows and columns are those of the front, those of `schur` of the complement. */
+typedef struct tsi_front_step {
+  tsi_index first, last; /* supernodes: of a range; else both are that of the front */
+  tsi_index tiled;       /* the number of the tiled front; TSI_NONE: a range */
+  tsi_index panel;       /* diagonal, below, right, pack */
+  tsi_index row, row_end;
+  tsi_index column, column_end;
+  double work; /* in flops */
+} tsi_front_step;
+
+typedef struct tsi_factorization_options {
+  tsi_index tile;     /* rows and columns of a tile of a front */
+  double tiled_flops; /* a front heavier than this is cut into tiles */
+  double task_work;   /* in flops: a subtree lighter than this is never worth more than one step */
+} tsi_factorization_options;
+
+typedef struct tsi_factorization {
+  const tsi_symbolic *symbolic;
+  const tsi_panels *panels;
+  tristar_method method; /* LLT, LDLT or LU */
+  tsi_index tile;
+  tsi_steps *steps;     /* argument: the number of the step itself, its place in part; bytes: 0 */
+  tsi_front_step *part; /* steps->count */
+  tsi_index tiled_count;
+  tsi_index *tiled;             /* their supernodes, ascending */
+  tsi_index *child_ptr, *child; /* children of every supernode, ascending */
+} tsi_factorization;
+
+/* What was found best: tiles of 512. */
+void tsi_factorization_options_init(tsi_factorization_options *options);
+
+/* Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbolic,
+                                                        const tsi_panels *panels, tristar_method method,
+                                                        const tsi_factorization_options *options,
+                                                        tsi_factorization **out);
+void tsi_factorization_destroy(tsi_env *env, tsi_factorization **factorization);
+TRISTAR_CHECKED tristar_status tsi_factorization_check(tsi_env *env, const tsi_factorization *factorization);
+
+/* What each step reads and writes. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factorization_list_accesses(tsi_env *env,
+                                                               const tsi_factorization *factorization,
+                                                               tsi_access_list **out);
+
+/* Is there a U besides L while a front is worked on? LDLT: U = D L^T. */
+static inline bool tsi_factorization_has_upper(const tsi_factorization *factorization) {
+  return factorization->method != TRISTAR_METHOD_LLT;
+}
+
+/* Tiles of a front: the panels of the supernode, then pieces of the rows (columns) below. */
+typedef struct tsi_front_tiles {
+  tsi_index w, f;
+  tsi_index inner, count; /* tiles of the supernode, one a panel; all tiles */
+  tsi_index panel;        /* the first one of the supernode */
+  tsi_index tile;
+  const tsi_index *start; /* first columns of its panels */
+} tsi_front_tiles;
+
+tsi_front_tiles tsi_factorization_tiles(const tsi_factorization *factorization, tsi_index s);
+/* Row (column) of the front where tile k begins, and where it ends. */
+static inline tsi_index tsi_front_tile_begin(const tsi_front_tiles *t, tsi_index k) {
+  return k < t->inner ? t->start[k] - t->start[0] : t->w + (k - t->inner) * t->tile;
+}
+static inline tsi_index tsi_front_tile_end(const tsi_front_tiles *t, tsi_index k) {
+  return k < t->inner ? t->start[k + 1] - t->start[0]
+                      : tsi_index_min(t->f, t->w + (k - t->inner + 1) * t->tile);
+}
+/* Pieces in which the columns of the front are assembled. */
+static inline tsi_index tsi_front_pieces(const tsi_front_tiles *t) {
+  return (t->f + t->tile - 1) / t->tile;
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* What the steps of a factorization read and write: see factorization.h. */
+#include "dag/factorization.h"
+
+/* Where the list stands. Accesses are counted in a first pass and written in a second one. */
+typedef struct lister {
+  const tsi_factorization *dag;
+  tsi_access *access; /* NULL: they are counted */
+  tsi_count count;
+} lister;
+
+static void add(lister *l, tsi_access_mode mode, tsi_buffer_kind kind, tsi_index item, tsi_count first,
+                tsi_count end) {
+  if (first >= end) return;
+  if (l->access) l->access[l->count] = (tsi_access){kind, mode, item, first, end};
+  l->count++;
+}
+
+/* Tiles along a side of a supernode's complement. */
+static tsi_count complement_tiles(const tsi_factorization *dag, tsi_index s) {
+  const tsi_symbolic *symbolic = dag->symbolic;
+  return (symbolic->row_ptr[s + 1] - symbolic->row_ptr[s] + dag->tile - 1) / dag->tile;
+}
+
+static void add_complement(lister *l, tsi_access_mode mode, tsi_index s) {
+  const tsi_count tiles = complement_tiles(l->dag, s);
+  add(l, mode, TSI_BUFFER_COMPLEMENT, s, 0, tiles * tiles);
+}
+
+/* Complements of the children of s before supernode `end`. */
+static void add_children(lister *l, tsi_access_mode mode, tsi_index s, tsi_index end) {
+  const tsi_factorization *dag = l->dag;
+  for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1] && dag->child[k] < end; k++)
+    add_complement(l, mode, dag->child[k]);
+}
+
+static void add_pivots(lister *l, tsi_access_mode mode, tsi_index first, tsi_index end) {
+  if (l->dag->method != TRISTAR_METHOD_LLT) add(l, mode, TSI_BUFFER_PIVOT, 0, first, end);
+}
+
+/* Columns of the front that hold U. */
+static void add_upper(lister *l, tsi_access_mode mode, tsi_index s, tsi_index first, tsi_index end) {
+  if (tsi_factorization_has_upper(l->dag)) add(l, mode, TSI_BUFFER_FRONT_COLUMNS, s, first, end);
+}
+
+/* What a range leaves behind are the complements that somebody else assembles. */
+static void list_range(lister *l, const tsi_front_step *part) {
+  const tsi_factorization *dag = l->dag;
+  const tsi_index *parent = dag->symbolic->parent, *start = dag->symbolic->start, *panel = dag->panels->first;
+  for (tsi_index s = part->first; s <= part->last; s++) {
+    add_children(l, TSI_ACCESS_RW, s, part->first);
+    if (parent[s] > part->last) add_complement(l, TSI_ACCESS_W, s);
+  }
+  add(l, TSI_ACCESS_R, TSI_BUFFER_VALUES, 0, start[part->first], start[part->last + 1]);
+  add_pivots(l, TSI_ACCESS_W, panel[part->first], panel[part->last + 1]);
+  add(l, TSI_ACCESS_W, TSI_BUFFER_PANEL, 0, panel[part->first], panel[part->last + 1]);
+}
+
+/* LU: entries of U stand with the rows of the supernode, whatever their column. */
+static void list_assemble(lister *l, const tsi_front_step *part, const tsi_front_tiles *t) {
+  const bool lu = l->dag->method == TRISTAR_METHOD_LU;
+  const tsi_index s = part->first, column = l->dag->symbolic->start[s];
+  add(l, TSI_ACCESS_R, TSI_BUFFER_VALUES, 0, lu ? column : column + part->column,
+      column + (lu ? t->w : tsi_index_min(part->column_end, t->w)));
+  add_children(l, TSI_ACCESS_R, s, s);
+  add(l, TSI_ACCESS_R, TSI_BUFFER_POSITION, s, 0, 1);
+  add(l, TSI_ACCESS_W, TSI_BUFFER_FRONT, s, part->column, part->column_end);
+}
+
+/* Columns become tiles. */
+static void list_assembled(lister *l, tsi_index s, const tsi_front_tiles *t) {
+  add_children(l, TSI_ACCESS_W, s, s);
+  add(l, TSI_ACCESS_W, TSI_BUFFER_POSITION, s, 0, 1);
+  add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT, s, 0, t->f);
+  add(l, TSI_ACCESS_W, TSI_BUFFER_FRONT_ROWS, s, 0, t->f);
+  add_upper(l, TSI_ACCESS_W, s, 0, t->f);
+  add_complement(l, TSI_ACCESS_W, s);
+}
+
+/* The steps of a panel, whose diagonal block is in rows and columns o .. o + b - 1 of the front. */
+static void list_panel(lister *l, tsi_step_kind kind, const tsi_front_step *part, const tsi_front_tiles *t) {
+  const tsi_index s = part->first, p = part->panel;
+  const tsi_index o = tsi_front_tile_begin(t, p - t->panel), end = tsi_front_tile_end(t, p - t->panel);
+  const bool ldlt = l->dag->method == TRISTAR_METHOD_LDLT;
+  if (kind == TSI_STEP_FRONT_DIAGONAL) {
+    add(l, TSI_ACCESS_RW, TSI_BUFFER_FRONT_ROWS, s, o, end);
+    add_upper(l, TSI_ACCESS_R, s, o, end);
+    add_pivots(l, TSI_ACCESS_W, p, p + 1);
+  } else if (kind == TSI_STEP_FRONT_BELOW) {
+    add(l, TSI_ACCESS_RW, TSI_BUFFER_FRONT_ROWS, s, part->row, part->row_end);
+    add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, s, o, end);
+    add_upper(l, TSI_ACCESS_R, s, o, end);
+    if (ldlt) add_upper(l, TSI_ACCESS_RW, s, part->row, part->row_end);
+    if (ldlt) add_pivots(l, TSI_ACCESS_R, p, p + 1);
+  } else {
+    add(l, TSI_ACCESS_RW, TSI_BUFFER_FRONT_COLUMNS, s, part->column, part->column_end);
+    add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, s, o, end);
+    add_pivots(l, TSI_ACCESS_R, p, p + 1);
+  }
+}
+
+static void list_schur(lister *l, const tsi_front_step *part, const tsi_front_tiles *t) {
+  const tsi_index s = part->first, w = t->w;
+  const tsi_count tile = part->row / t->tile * complement_tiles(l->dag, s) + part->column / t->tile;
+  add(l, TSI_ACCESS_RW, TSI_BUFFER_COMPLEMENT, s, tile, tile + 1);
+  add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, s, w + part->row, w + part->row_end);
+  if (tsi_factorization_has_upper(l->dag))
+    add_upper(l, TSI_ACCESS_R, s, w + part->column, w + part->column_end);
+  else if (part->row != part->column)
+    add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, s, w + part->column, w + part->column_end);
+}
+
+static void list_pack(lister *l, const tsi_front_step *part, const tsi_front_tiles *t) {
+  const tsi_index s = part->first, k = part->panel - t->panel;
+  add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, s, tsi_front_tile_begin(t, k), t->f);
+  if (l->dag->method == TRISTAR_METHOD_LU) add_upper(l, TSI_ACCESS_R, s, tsi_front_tile_end(t, k), t->f);
+  add(l, TSI_ACCESS_W, TSI_BUFFER_PANEL, 0, part->panel, part->panel + 1);
+}
+
+static void list_tiled(lister *l, tsi_step_kind kind, const tsi_front_step *part) {
+  const tsi_index s = part->first;
+  const tsi_front_tiles t = tsi_factorization_tiles(l->dag, s);
+  if (kind == TSI_STEP_FRONT_OPEN) {
+    add(l, TSI_ACCESS_W, TSI_BUFFER_POSITION, s, 0, 1);
+    add(l, TSI_ACCESS_W, TSI_BUFFER_FRONT, s, 0, t.f);
+  } else if (kind == TSI_STEP_FRONT_ASSEMBLE) {
+    list_assemble(l, part, &t);
+  } else if (kind == TSI_STEP_FRONT_ASSEMBLED) {
+    list_assembled(l, s, &t);
+  } else if (kind == TSI_STEP_FRONT_SCHUR) {
+    list_schur(l, part, &t);
+  } else if (kind == TSI_STEP_FRONT_PACK) {
+    list_pack(l, part, &t);
+  } else if (kind == TSI_STEP_FRONT_CLOSE) {
+    add(l, TSI_ACCESS_W, TSI_BUFFER_FRONT_ROWS, s, 0, t.f);
+    add_upper(l, TSI_ACCESS_W, s, 0, t.f);
+  } else {
+    list_panel(l, kind, part, &t);
+  }
+}
+
+static void list_all(lister *l, tsi_count *ptr) {
+  const tsi_steps *steps = l->dag->steps;
+  l->count = 0;
+  for (tsi_index k = 0; k < steps->count; k++) {
+    const tsi_front_step *part = &l->dag->part[k];
+    ptr[k] = l->count;
+    if (part->tiled == TSI_NONE)
+      list_range(l, part);
+    else
+      list_tiled(l, steps->step[k].kind, part);
+  }
+  ptr[steps->count] = l->count;
+}
+
+tristar_status tsi_factorization_list_accesses(tsi_env *env, const tsi_factorization *factorization,
+                                               tsi_access_list **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_access_list *list = NULL;
+  lister l = {.dag = factorization};
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, list, 1));
+  list->steps = factorization->steps->count;
+  TSI_TRY(TSI_ALLOC(env, list->ptr, (tsi_count)list->steps + 1));
+  list_all(&l, list->ptr);
+  TSI_TRY(TSI_ALLOC(env, list->access, l.count));
+  l.access = list->access;
+  list_all(&l, list->ptr);
+  *out = list;
+  return TRISTAR_OK;
+out:
+  if (list) TSI_FREE(env, list->ptr);
+  TSI_FREE(env, list);
+  return status;
+}

@@ -1,0 +1,48 @@
+/* The DAG of a factorization under construction, for the files that make it: see factorization.h.
+ *
+ * Steps and edges are counted in a first pass and written in a second one, so a function does the same in
+ * both but for the writing. Work is in flops.
+ *
+ * Invariants
+ *   - supernodes before the open range have their step, those from the one being looked at have none
+ *   - what joins a range is whole subtrees, or the front whose children are all in it: no step that was there
+ * before waits for more than it did
+ *   - to a range that waits for other steps only negligible work is added that does not have to wait */
+#ifndef TSI_DAG_FACTORIZATION_BUILDER_H
+#define TSI_DAG_FACTORIZATION_BUILDER_H
+
+#include "dag/factorization.h"
+
+/* Consecutive supernodes that are to be one step. */
+typedef struct tsi_supernode_range {
+  tsi_index first, last; /* first TSI_NONE: there is none */
+  tsi_index urgent;      /* the one that says how urgent the step is */
+  double work;
+  bool waits; /* for other steps */
+} tsi_supernode_range;
+
+typedef struct tsi_factorization_builder {
+  tsi_factorization *dag;
+  tsi_factorization_options options;
+  bool writing;
+  tsi_count steps, edges;
+  tsi_index tiled;          /* the front that is being cut */
+  double *subtree;          /* by supernode: the work of its subtree */
+  double *tree;             /* by supernode: the work of the tree that it is in */
+  double limit;             /* of one step */
+  tsi_index *done;          /* by supernode: the step after which its complement is complete */
+  tsi_index *latest;        /* by tile of a front: the latest step on its rows; then: on its columns */
+  tsi_supernode_range open; /* may still grow */
+} tsi_factorization_builder;
+
+/* Appends a step, as urgent as the front of supernode `urgent`; its number. */
+tsi_index tsi_factorization_add_step(tsi_factorization_builder *b, tsi_step_kind kind, tsi_index urgent,
+                                     const tsi_front_step *part);
+void tsi_factorization_add_edge(tsi_factorization_builder *b, tsi_index item, tsi_index before);
+/* Step `item` takes supernodes first .. last and waits for their children that are not among them. */
+void tsi_factorization_wait_for_children(tsi_factorization_builder *b, tsi_index first, tsi_index last,
+                                         tsi_index item);
+/* All steps of the tiled front of s. */
+void tsi_factorization_add_front(tsi_factorization_builder *b, tsi_index s);
+
+#endif

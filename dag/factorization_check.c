@@ -1,0 +1,226 @@
+/* Verifies the invariants of tsi_factorization that factorization.h states. */
+#include "dag/factorization.h"
+
+/* The steps of tiled front `tiled` have places base[tiled] .. base[tiled + 1] - 1: open, assembled, close,
+ * the pieces, then for each panel its diagonal block, its packing and its tiles below and to the right, then
+ * the tiles of the complement. */
+typedef struct checker {
+  tsi_env *env;
+  const tsi_factorization *dag;
+  tsi_index *opened, *done; /* by supernode: its steps; TSI_NONE: none yet */
+  tsi_count *base;          /* tiled fronts + 1 */
+  bool *seen;               /* by place */
+  tsi_index *mark;          /* by step: the latest one found to wait for it */
+} checker;
+
+#define ENDS 3 /* open, assembled, close */
+
+static tsi_count places_of(const tsi_front_tiles *t) {
+  const tsi_count outer = t->count - t->inner;
+  return ENDS + tsi_front_pieces(t) + 2 * (tsi_count)t->inner * t->count + outer * outer;
+}
+
+/* The tile first .. end-1; TSI_NONE: there is none like that. */
+static tsi_index tile_of(const tsi_front_tiles *t, tsi_index first, tsi_index end) {
+  for (tsi_index k = 0; k < t->count; k++)
+    if (tsi_front_tile_begin(t, k) == first) return tsi_front_tile_end(t, k) == end ? k : TSI_NONE;
+  return TSI_NONE;
+}
+
+/* The place of a tile below (side 0) or right (side 1) of a panel; the diagonal block and packing have those
+ * of the panel's own tile. -1: nothing such is to be done. */
+static tsi_count place_in_panel(const tsi_front_tiles *t, tsi_index panel, int side, tsi_index tile) {
+  const tsi_index p = panel - t->panel;
+  if (p < 0 || p >= t->inner || tile == TSI_NONE || tile < p) return -1;
+  return ENDS + tsi_front_pieces(t) + ((tsi_count)side * t->inner + p) * t->count + tile;
+}
+
+static tsi_count place_in_complement(const tsi_front_tiles *t, const tsi_front_step *part, bool lu) {
+  const tsi_index i = tile_of(t, t->w + part->row, t->w + part->row_end);
+  const tsi_index j = tile_of(t, t->w + part->column, t->w + part->column_end);
+  if (i < t->inner || j < t->inner || (!lu && j > i)) return -1;
+  return ENDS + tsi_front_pieces(t) + 2 * (tsi_count)t->inner * t->count +
+         (tsi_count)(i - t->inner) * (t->count - t->inner) + j - t->inner;
+}
+
+/* Of a step among those of its front; -1: it is none of them. */
+static tsi_count place_of(const checker *c, tsi_step_kind kind, const tsi_front_step *part) {
+  const tsi_front_tiles t = tsi_factorization_tiles(c->dag, part->first);
+  const bool lu = c->dag->method == TRISTAR_METHOD_LU;
+  const tsi_index own = part->panel - t.panel;
+  switch (kind) {
+  case TSI_STEP_FRONT_OPEN:
+    return 0;
+  case TSI_STEP_FRONT_ASSEMBLED:
+    return 1;
+  case TSI_STEP_FRONT_CLOSE:
+    return 2;
+  case TSI_STEP_FRONT_ASSEMBLE:
+    if (part->column < 0 || part->column >= t.f || part->column % t.tile != 0 ||
+        part->column_end != tsi_index_min(t.f, part->column + t.tile))
+      return -1;
+    return ENDS + part->column / t.tile;
+  case TSI_STEP_FRONT_DIAGONAL:
+    return place_in_panel(&t, part->panel, 0, own);
+  case TSI_STEP_FRONT_PACK:
+    return place_in_panel(&t, part->panel, 1, own);
+  case TSI_STEP_FRONT_BELOW:
+  case TSI_STEP_FRONT_RIGHT: {
+    const bool right = kind == TSI_STEP_FRONT_RIGHT;
+    const tsi_index tile =
+        right ? tile_of(&t, part->column, part->column_end) : tile_of(&t, part->row, part->row_end);
+    return tile == own || (right && !lu) ? -1 : place_in_panel(&t, part->panel, right, tile);
+  }
+  case TSI_STEP_FRONT_SCHUR:
+    return place_in_complement(&t, part, lu);
+  default:
+    return -1;
+  }
+}
+
+/* How many steps a tiled front has. */
+static tsi_count steps_of(const tsi_front_tiles *t, bool lu) {
+  const tsi_count inner = t->inner, outer = t->count - inner;
+  const tsi_count tiles = inner * (inner - 1) / 2 + inner * outer;
+  return ENDS + tsi_front_pieces(t) + 2 * inner + (lu ? 2 : 1) * tiles +
+         (lu ? outer * outer : outer * (outer + 1) / 2);
+}
+
+static tristar_status allocate(checker *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = c->dag;
+  const tsi_index count = dag->symbolic->count;
+  TSI_TRY(TSI_ALLOC(c->env, c->opened, count));
+  TSI_TRY(TSI_ALLOC(c->env, c->done, count));
+  TSI_TRY(TSI_ALLOC(c->env, c->mark, dag->steps->count));
+  TSI_TRY(TSI_ALLOC_ZERO(c->env, c->base, (tsi_count)dag->tiled_count + 1));
+  for (tsi_index s = 0; s < count; s++) c->opened[s] = c->done[s] = TSI_NONE;
+  for (tsi_index k = 0; k < dag->steps->count; k++) c->mark[k] = TSI_NONE;
+  for (tsi_index q = 0; q < dag->tiled_count; q++) {
+    const tsi_front_tiles t = tsi_factorization_tiles(dag, dag->tiled[q]);
+    c->base[q + 1] = c->base[q] + places_of(&t);
+  }
+  TSI_TRY(TSI_ALLOC_ZERO(c->env, c->seen, c->base[dag->tiled_count]));
+out:
+  return status;
+}
+
+/* A range takes supernodes that nobody else does. */
+static tristar_status check_range(checker *c, tsi_index k) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_front_step *part = &c->dag->part[k];
+  if (part->first < 0 || part->last < part->first || part->last >= c->dag->symbolic->count)
+    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d takes supernodes %d to %d", k, part->first, part->last);
+  for (tsi_index s = part->first; s <= part->last; s++) {
+    if (c->opened[s] != TSI_NONE)
+      TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "steps %d and %d both take supernode %d", c->opened[s], k, s);
+    c->opened[s] = c->done[s] = k;
+  }
+out:
+  return status;
+}
+
+/* A step of a tiled front that is there once. */
+static tristar_status check_tiled(checker *c, tsi_index k) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = c->dag;
+  const tsi_step_kind kind = dag->steps->step[k].kind;
+  const tsi_front_step *part = &dag->part[k];
+  const tsi_index s = part->first;
+  if (part->tiled < 0 || part->tiled >= dag->tiled_count || s != dag->tiled[part->tiled] || part->last != s)
+    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d is of tiled front %d, supernode %d", k, part->tiled, s);
+  const tsi_count place = place_of(c, kind, part);
+  const bool taken = kind == TSI_STEP_FRONT_OPEN && c->opened[s] != TSI_NONE;
+  if (place < 0 || c->seen[c->base[part->tiled] + place] || taken)
+    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL,
+             "step %d, %s of supernode %d: panel %d, rows %d to %d, columns %d to %d", k, tsi_step_name(kind),
+             s, part->panel, part->row, part->row_end, part->column, part->column_end);
+  c->seen[c->base[part->tiled] + place] = true;
+  if (kind == TSI_STEP_FRONT_OPEN) c->opened[s] = k;
+  if (kind == TSI_STEP_FRONT_CLOSE) c->done[s] = k;
+out:
+  return status;
+}
+
+/* Each supernode, and each tile, is taken once. */
+static tristar_status check_steps(checker *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = c->dag;
+  const bool lu = dag->method == TRISTAR_METHOD_LU;
+  tsi_count ranges = 0, expected = 0;
+  for (tsi_index k = 0; k < dag->steps->count; k++) {
+    const tsi_step *step = &dag->steps->step[k];
+    const bool range = step->kind == TSI_STEP_SUBTREE || step->kind == TSI_STEP_FRONT;
+    if (step->argument != k || range != (dag->part[k].tiled == TSI_NONE))
+      TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d: kind %d of %d, tiled front %d", k, (int)step->kind,
+               step->argument, dag->part[k].tiled);
+    TSI_TRY(range ? check_range(c, k) : check_tiled(c, k));
+    ranges += range;
+  }
+  for (tsi_index q = 0; q < dag->tiled_count; q++) {
+    const tsi_front_tiles t = tsi_factorization_tiles(dag, dag->tiled[q]);
+    expected += steps_of(&t, lu);
+  }
+  if (dag->steps->count != ranges + expected)
+    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "%d steps: %lld ranges, %lld of tiled fronts", dag->steps->count,
+             (long long)ranges, (long long)expected);
+  for (tsi_index s = 0; s < dag->symbolic->count; s++)
+    if (c->opened[s] == TSI_NONE || c->done[s] == TSI_NONE)
+      TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "no step takes supernode %d", s);
+out:
+  return status;
+}
+
+static tristar_status check_edges(const checker *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_steps *steps = c->dag->steps;
+  for (tsi_count e = 0; e < steps->edges; e++) {
+    const tsi_index item = steps->edge[e].item, before = steps->edge[e].before;
+    if (before < 0 || before >= item || item >= steps->count)
+      TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d", item, before);
+    if (steps->step[before].priority < steps->step[item].priority)
+      TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d, which is less urgent", item, before);
+  }
+out:
+  return status;
+}
+
+/* What opens a supernode waits for what completes its children. Supernodes of a range are consecutive. */
+static tristar_status check_children(checker *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = c->dag;
+  tsi_adjacency *before = NULL;
+  TSI_TRY(tsi_adjacency_create(c->env, dag->steps->count, dag->steps->edges, dag->steps->edge, TSI_BEFORE,
+                               &before));
+  for (tsi_index s = 0; s < dag->symbolic->count; s++) {
+    const tsi_index step = c->opened[s];
+    for (tsi_count e = before->ptr[step]; c->mark[step] != step && e < before->ptr[step + 1]; e++)
+      c->mark[before->list[e]] = step;
+    c->mark[step] = step;
+    for (tsi_index q = dag->child_ptr[s]; q < dag->child_ptr[s + 1]; q++) {
+      const tsi_index child = dag->child[q];
+      if (dag->symbolic->parent[child] != s || c->mark[c->done[child]] != step)
+        TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d opens supernode %d without waiting for its child %d",
+                 step, s, child);
+    }
+  }
+out:
+  tsi_adjacency_destroy(c->env, &before);
+  return status;
+}
+
+tristar_status tsi_factorization_check(tsi_env *env, const tsi_factorization *factorization) {
+  tristar_status status = TRISTAR_OK;
+  checker c = {.env = env, .dag = factorization};
+  TSI_TRY(allocate(&c));
+  TSI_TRY(check_steps(&c));
+  TSI_TRY(check_edges(&c));
+  TSI_TRY(check_children(&c));
+out:
+  TSI_FREE(env, c.opened);
+  TSI_FREE(env, c.done);
+  TSI_FREE(env, c.mark);
+  TSI_FREE(env, c.base);
+  TSI_FREE(env, c.seen);
+  return status;
+}

@@ -1,0 +1,351 @@
+/* The DAG of a factorization, without numbers: for many patterns, granularities and methods its check passes,
+ * all pairs of steps that touch the same rows of a buffer, one of them writing, are ordered by a path, and
+ * without any edge of the transitively reduced graph some pair is not. The check fails for each invariant
+ * that is broken. */
+#include "dag/factorization.h"
+#include "tests/patterns.h"
+
+static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
+
+typedef struct structure {
+  tsi_graph *graph;
+  tsi_symbolic *symbolic;
+  tsi_panels *panels;
+  tsi_factorization *dag;
+} structure;
+
+typedef struct granularity {
+  bool merged; /* supernodes */
+  tsi_index width;
+  tsi_factorization_options options;
+} granularity;
+
+static tristar_status build(tsi_env *env, const pattern *a, tristar_method method, const granularity *g,
+                            structure *s) {
+  tristar_status status = TRISTAR_OK;
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  if (!g->merged) options.relax = 0;
+  memset(s, 0, sizeof *s);
+  TSI_TRY(tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &s->graph));
+  TSI_TRY(tsi_symbolic_create(env, s->graph, &options, &s->symbolic));
+  TSI_TRY(tsi_panels_create(env, s->symbolic, g->width, &s->panels));
+  TSI_TRY(tsi_factorization_create(env, s->symbolic, s->panels, method, &g->options, &s->dag));
+out:
+  return status;
+}
+
+static void release(tsi_env *env, structure *s) {
+  tsi_factorization_destroy(env, &s->dag);
+  tsi_panels_destroy(env, &s->panels);
+  tsi_symbolic_destroy(env, &s->symbolic);
+  tsi_graph_destroy(env, &s->graph);
+}
+
+static void release_list(tsi_env *env, tsi_access_list **list) {
+  TSI_FREE(env, (*list)->ptr);
+  TSI_FREE(env, (*list)->access);
+  TSI_FREE(env, *list);
+}
+
+/* ---- All pairs of conflicting steps, and all paths ---- */
+
+typedef struct reach {
+  tsi_index steps, words;
+  uint64_t *bit; /* steps x words: bit b of row k: a path leads from b to k */
+  tsi_count pairs;
+  tsi_edge *pair; /* that must be ordered; each once */
+} reach;
+
+static bool reaches(const reach *r, tsi_index from, tsi_index to) {
+  return r->bit[(size_t)to * (size_t)r->words + (size_t)from / 64] >> (from % 64) & 1;
+}
+
+/* Edges by item, ascending; `without`: left out. */
+static void find_paths(reach *r, const tsi_adjacency *before, tsi_count without) {
+  const size_t words = (size_t)r->words;
+  memset(r->bit, 0, (size_t)r->steps * words * sizeof *r->bit);
+  for (tsi_index k = 0; k < r->steps; k++)
+    for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++) {
+      const size_t b = (size_t)before->list[e];
+      if (e == without) continue;
+      r->bit[(size_t)k * words + b / 64] |= (uint64_t)1 << (b % 64);
+      for (size_t w = 0; w < words; w++) r->bit[(size_t)k * words + w] |= r->bit[b * words + w];
+    }
+}
+
+static bool conflict(const tsi_access *a, const tsi_access *b) {
+  return a->kind == b->kind && a->item == b->item && a->first < b->end && b->first < a->end &&
+         ((a->mode | b->mode) & TSI_ACCESS_W);
+}
+
+static bool steps_conflict(const tsi_access_list *list, tsi_index k, tsi_index l) {
+  for (tsi_count p = list->ptr[k]; p < list->ptr[k + 1]; p++)
+    for (tsi_count q = list->ptr[l]; q < list->ptr[l + 1]; q++)
+      if (conflict(&list->access[p], &list->access[q])) return true;
+  return false;
+}
+
+static void find_pairs(reach *r, const tsi_access_list *list) {
+  tsi_count room = 64;
+  r->pair = malloc((size_t)room * sizeof *r->pair);
+  r->pairs = 0;
+  for (tsi_index k = 0; k < list->steps; k++)
+    for (tsi_index l = 0; l < k; l++) {
+      if (!steps_conflict(list, k, l)) continue;
+      if (r->pairs == room) r->pair = realloc(r->pair, (size_t)(room *= 2) * sizeof *r->pair);
+      r->pair[r->pairs++] = (tsi_edge){k, l};
+    }
+}
+
+/* The first pair without a path; -1: there is none. */
+static tsi_count find_race(const reach *r) {
+  for (tsi_count p = 0; p < r->pairs; p++)
+    if (!reaches(r, r->pair[p].before, r->pair[p].item)) return p;
+  return -1;
+}
+
+/* Edges that no other path makes superfluous. */
+static tsi_count reduce(const reach *r, const tsi_adjacency *before, tsi_edge *kept) {
+  tsi_count count = 0;
+  for (tsi_index k = 0; k < r->steps; k++)
+    for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++) {
+      bool needed = true;
+      for (tsi_count f = before->ptr[k]; f < before->ptr[k + 1]; f++)
+        needed = needed && !reaches(r, before->list[e], before->list[f]) &&
+                 (f >= e || before->list[f] != before->list[e]);
+      if (needed) kept[count++] = (tsi_edge){k, before->list[e]};
+    }
+  return count;
+}
+
+static tsi_count removals;
+
+/* Without an edge of the reduced graph there is a race: tried for `most` edges at random. */
+static void check_removals(tsi_env *env, const char *name, const tsi_factorization *dag, reach *r,
+                           const tsi_adjacency *before, tsi_index most, uint64_t seed) {
+  const tsi_steps *steps = dag->steps;
+  tsi_edge *kept = malloc((size_t)(steps->edges + 1) * sizeof *kept);
+  tsi_adjacency *reduced;
+  const tsi_count count = reduce(r, before, kept);
+  CHECK_OK(tsi_adjacency_create(env, steps->count, count, kept, TSI_BEFORE, &reduced));
+  find_paths(r, reduced, -1);
+  CHECK_MSG(find_race(r) < 0, "%s: the reduced graph has other paths", name);
+  for (tsi_index q = 0; q < most && count > 0; q++) {
+    const tsi_count e = lcg_below(&seed, (tsi_index)count);
+    find_paths(r, reduced, e);
+    CHECK_MSG(find_race(r) >= 0, "%s: nothing needs the edge from step %d, %s, to step %d, %s", name,
+              kept[e].before, tsi_step_name(steps->step[kept[e].before].kind), kept[e].item,
+              tsi_step_name(steps->step[kept[e].item].kind));
+    removals++;
+  }
+  tsi_adjacency_destroy(env, &reduced);
+  free(kept);
+}
+
+/* What is read was written before, and what opens a front, or turns it into tiles, writes all of it: the
+ * steps that follow stay inside. */
+static void check_written(const char *name, const tsi_access_list *list) {
+  for (tsi_count q = 0; q < list->ptr[list->steps]; q++) {
+    const tsi_access *a = &list->access[q];
+    tsi_count row = a->first;
+    bool first = true;
+    if (a->kind == TSI_BUFFER_VALUES) continue;
+    for (tsi_count p = 0; p < q; p++) {
+      const tsi_access *b = &list->access[p];
+      if (b->kind != a->kind || b->item != a->item) continue;
+      first = false;
+      if ((b->mode & TSI_ACCESS_W) && b->first <= row && b->end > row) row = b->end;
+    }
+    const bool whole = a->kind != TSI_BUFFER_PANEL && a->kind != TSI_BUFFER_PIVOT;
+    if (a->mode == TSI_ACCESS_W && (first || !whole)) continue;
+    CHECK_MSG(row >= a->end, "%s: access %lld: buffer %d %d, row %lld is not there yet", name, (long long)q,
+              (int)a->kind, a->item, (long long)row);
+  }
+}
+
+static void check_races(tsi_env *env, const char *name, const tsi_factorization *dag, tsi_index most,
+                        uint64_t seed) {
+  const tsi_steps *steps = dag->steps;
+  tsi_access_list *list;
+  tsi_adjacency *before;
+  reach r = {.steps = steps->count, .words = steps->count / 64 + 1};
+  r.bit = malloc((size_t)(r.steps + 1) * (size_t)r.words * sizeof *r.bit);
+  CHECK_OK(tsi_factorization_list_accesses(env, dag, &list));
+  CHECK(list->steps == steps->count);
+  check_written(name, list);
+  for (tsi_count q = 0; q < list->ptr[list->steps]; q++) CHECK(list->access[q].first < list->access[q].end);
+  CHECK_OK(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_BEFORE, &before));
+  find_pairs(&r, list);
+  find_paths(&r, before, -1);
+  const tsi_count race = find_race(&r);
+  CHECK_MSG(race < 0, "%s: steps %d, %s, and %d, %s, are not ordered", name, r.pair[race].before,
+            tsi_step_name(steps->step[r.pair[race].before].kind), r.pair[race].item,
+            tsi_step_name(steps->step[r.pair[race].item].kind));
+  check_removals(env, name, dag, &r, before, most, seed);
+  tsi_adjacency_destroy(env, &before);
+  release_list(env, &list);
+  free(r.bit);
+  free(r.pair);
+}
+
+/* ---- Cases ---- */
+
+static tsi_count seen[TSI_STEP_KINDS]; /* steps of all cases */
+
+static void check_pattern(tsi_env *env, const char *name, const pattern *a, const granularity *g,
+                          tsi_index most) {
+  structure s;
+  for (int k = 0; k < 3; k++) {
+    const tristar_status status = build(env, a, methods[k], g, &s);
+    CHECK_MSG(status == TRISTAR_OK, "%s: %s", name, tsi_error_text(env));
+    for (tsi_index q = 0; q < s.dag->steps->count; q++) seen[s.dag->steps->step[q].kind]++;
+    check_races(env, name, s.dag, most, (uint64_t)(k + 1));
+    release(env, &s);
+  }
+}
+
+/* From a step for each front to one for the whole matrix. */
+static void check_cases(tsi_env *env) {
+  static const granularity granularities[] = {
+      {false, 8, {4, 0, 0}},      {true, 8, {8, 500, 5e4}},     {true, 16, {4, 2e3, 2e5}},
+      {false, 8, {16, 1e9, 1e5}}, {true, 128, {512, 1e8, 4e6}},
+  };
+  const char *name;
+  pattern a;
+  for (int i = 0; pattern_case(i, &name, &a); i++) {
+    for (size_t g = 0; g < sizeof granularities / sizeof *granularities; g++)
+      check_pattern(env, name, &a, &granularities[g], 20);
+    pattern_free(&a);
+  }
+  for (tsi_step_kind k = TSI_STEP_SUBTREE; k <= TSI_STEP_FRONT_CLOSE; k++)
+    CHECK_MSG(seen[k] > 0, "no step %s", tsi_step_name(k));
+}
+
+static void check_grids(tsi_env *env) {
+  static const granularity fine = {true, 8, {8, 2e3, 1e5}}, coarse = {true, 32, {32, 5e4, 4e5}};
+  pattern a = pattern_grid(40, 40, 1, true);
+  check_pattern(env, "9-point grid", &a, &fine, 40);
+  pattern_free(&a);
+  a = pattern_grid(10, 10, 10, false);
+  check_pattern(env, "7-point grid", &a, &coarse, 40);
+  pattern_free(&a);
+}
+
+/* A chain with a leaf of its own for each link: ranges along the chain take the leaves in. */
+static void check_caterpillar(tsi_env *env) {
+  static const granularity sizes[] = {
+      {false, 8, {8, 1e9, 1e5}}, {false, 8, {8, 1e9, 3e5}}, {false, 8, {8, 1e9, 1e6}}};
+  pattern a = pattern_begin(1200);
+  for (tsi_index k = 0; k < 1200; k += 2) {
+    pattern_add_both(&a, k, k + 1);
+    if (k + 3 < 1200) pattern_add_both(&a, k + 1, k + 3);
+  }
+  pattern_finish(&a);
+  for (int k = 0; k < 3; k++) check_pattern(env, "caterpillar", &a, &sizes[k], 10);
+  pattern_free(&a);
+}
+
+static tsi_index find(const tsi_factorization *dag, tsi_step_kind kind) {
+  tsi_index k = 0;
+  while (k < dag->steps->count && dag->steps->step[k].kind != kind) k++;
+  CHECK(k < dag->steps->count);
+  return k;
+}
+
+static const granularity tiled = {true, 8, {8, 1e4, 5e4}};
+
+/* The check refuses each change of a tiled front's step. */
+#define DAG tsi_factorization_check(env, dag)
+static void check_tile_corruption(tsi_env *env, tsi_factorization *dag) {
+  tsi_step *close = &dag->steps->step[find(dag, TSI_STEP_FRONT_CLOSE)];
+  tsi_step *below = &dag->steps->step[find(dag, TSI_STEP_FRONT_BELOW)];
+#define PART(kind) dag->part[find(dag, kind)]
+  BROKEN(PART(TSI_STEP_FRONT_ASSEMBLE).column, 1, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_ASSEMBLE).column_end, 1, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_DIAGONAL).panel, dag->panels->count, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_DIAGONAL).panel, PART(TSI_STEP_FRONT_DIAGONAL).panel + 1, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_PACK).panel, -1, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_BELOW).row_end, PART(TSI_STEP_FRONT_BELOW).row_end + 1, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_BELOW).row, 0, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_RIGHT).column, PART(TSI_STEP_FRONT_RIGHT).column + 1, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_SCHUR).row, PART(TSI_STEP_FRONT_SCHUR).row + 8, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_SCHUR).column, -8, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_CLOSE).tiled, dag->tiled_count, DAG);
+  BROKEN(PART(TSI_STEP_FRONT_CLOSE).last, PART(TSI_STEP_FRONT_CLOSE).last + 1, DAG);
+  BROKEN(close->kind, TSI_STEP_FRONT_OPEN, DAG);
+  BROKEN(below->kind, TSI_STEP_FORWARD_CHUNK, DAG);
+  BROKEN(dag->method, TRISTAR_METHOD_LLT, DAG); /* nothing is to be done on the right */
+}
+
+static void check_corruption(tsi_env *env) {
+  pattern a = pattern_grid(20, 20, 1, true);
+  structure s;
+  CHECK_OK(build(env, &a, TRISTAR_METHOD_LU, &tiled, &s));
+  tsi_factorization *dag = s.dag;
+  tsi_steps *steps = dag->steps;
+  const tsi_index subtree = find(dag, TSI_STEP_SUBTREE), front = find(dag, TSI_STEP_FRONT);
+  tsi_count e = 0;
+  CHECK_OK(DAG);
+  check_tile_corruption(env, dag);
+  BROKEN(steps->count, steps->count - 1, DAG);
+  BROKEN(steps->step[subtree].argument, subtree + 1, DAG);
+  BROKEN(steps->step[subtree].kind, TSI_STEP_FRONT_OPEN, DAG);
+  BROKEN(dag->part[subtree].tiled, 0, DAG);
+  BROKEN(dag->part[subtree].last, dag->part[subtree].last + 1, DAG);
+  BROKEN(dag->part[find(dag, TSI_STEP_FRONT_OPEN) - 1].last, dag->tiled[0], DAG);
+  BROKEN(dag->part[subtree].last, s.symbolic->count, DAG);
+  BROKEN(dag->part[subtree].first, -1, DAG);
+  BROKEN(dag->part[front].first, dag->part[front].first - 1, DAG);
+  while (steps->edge[e].item != front) e++;
+  BROKEN(steps->edge[e].before, front, DAG);
+  BROKEN(steps->edge[e].before, -1, DAG);
+  BROKEN(steps->edge[e].item, steps->count, DAG);
+  BROKEN(steps->edge[e].item, front + 1, DAG); /* the front does not wait for its child */
+  BROKEN(steps->step[steps->edge[e].before].priority, 0, DAG);
+  CHECK_OK(DAG);
+  release(env, &s);
+  pattern_free(&a);
+}
+
+/* Every allocation fails once. */
+static void check_failures(void) {
+  pattern a = pattern_grid(9, 9, 1, true);
+  int64_t calls = 1;
+  for (int64_t k = 0; k <= calls; k++) {
+    tsi_env env;
+    structure s;
+    tsi_access_list *list = NULL;
+    tsi_env_init(&env);
+    env.check = true;
+    env.memory.fail_at = k;
+    tristar_status status = build(&env, &a, TRISTAR_METHOD_LDLT, &tiled, &s);
+    CHECK((s.dag != NULL) == (status == TRISTAR_OK));
+    if (status == TRISTAR_OK) {
+      status = tsi_factorization_list_accesses(&env, s.dag, &list);
+      CHECK((list != NULL) == (status == TRISTAR_OK));
+    }
+    if (k == 0) calls = env.memory.calls;
+    CHECK_MSG(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY), "allocation %lld: %s", (long long)k,
+              tristar_status_name(status));
+    if (list) release_list(&env, &list);
+    release(&env, &s);
+    CHECK(atomic_load(&env.memory.current) == 0);
+  }
+  pattern_free(&a);
+}
+
+int main(void) {
+  tsi_env env;
+  tsi_env_init(&env);
+  env.check = true;
+  check_cases(&env);
+  check_grids(&env);
+  check_caterpillar(&env);
+  CHECK(removals >= 200);
+  env.check = false;
+  check_corruption(&env);
+  check_failures();
+  CHECK(atomic_load(&env.memory.current) == 0);
+  return 0;
+}
