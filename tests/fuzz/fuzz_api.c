@@ -178,6 +178,20 @@ static bool analyzed_otherwise(const cell *c) {
          (!c->analyzed_hermitian && c->analyzed_symmetric && !c->v->symmetric);
 }
 
+/* Dominant values on a pattern that has the whole diagonal. */
+static bool is_dominant(const cell *c) {
+  for (int i = 0; i < c->p->n; i++)
+    if (c->v->truth[i][i] == 0) return false;
+  return c->v->style == DOMINANT && c->p->symmetry != TRISTAR_SKEW_SYMMETRIC;
+}
+
+/* Pivots that may be tiny, however well conditioned the matrix is: nothing brings larger entries to the
+ * diagonal. */
+static bool lacks_pivots(const cell *c) {
+  return c->options.matching == TRISTAR_MATCHING_OFF && c->options.method != TRISTAR_METHOD_LLT &&
+         !is_dominant(c);
+}
+
 /* Was the matching, which permutes and scales the matrix for all later values, made for values of quite
  * another kind? Then the factors may be useless (the header tells that). */
 static bool matched_otherwise(const cell *c) {
@@ -282,13 +296,6 @@ static errors measure(const cell *c, tristar_op op, const number *b, const numbe
 
 static void fetch_column(const cell *c, const void *array, int64_t begin, int64_t stride, number *column) {
   for (int i = 0; i < c->p->n; i++) column[i] = get(c->p->scalar, array, (int)(begin + i * stride));
-}
-
-/* Dominant values on a pattern that has the whole diagonal. */
-static bool is_dominant(const cell *c) {
-  for (int i = 0; i < c->p->n; i++)
-    if (c->v->truth[i][i] == 0) return false;
-  return c->v->style == DOMINANT && c->p->symmetry != TRISTAR_SKEW_SYMMETRIC;
 }
 
 /* One column of a solve that is not refined. */
@@ -591,7 +598,8 @@ static unsigned factor_statuses(cell *c) {
   if (explicit_llt && !c->v->hermitian) right |= BIT(TRISTAR_ERR_ARGUMENT);
   if (analyzed_otherwise(c))
     right |= BIT(TRISTAR_ERR_ARGUMENT) | BIT(TRISTAR_ERR_SINGULAR) | BIT(TRISTAR_ERR_NOT_FINITE);
-  if (matched_otherwise(c)) right |= BIT(TRISTAR_ERR_SINGULAR) | BIT(TRISTAR_ERR_NOT_FINITE);
+  if (matched_otherwise(c) || lacks_pivots(c))
+    right |= BIT(TRISTAR_ERR_SINGULAR) | BIT(TRISTAR_ERR_NOT_FINITE);
   if (analyzed_otherwise(c)) right |= BIT(TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
   return right;
 }
