@@ -1045,6 +1045,7 @@ static bool may_overflow(const cell *c, const operands *o) {
   const long double limit = is_single(c->p->scalar) || mixed(c) ? 1e30L : 1e290L;
   long double most = 0;
   if (c->v == NULL) return false;
+  if (!values_reference(c->p, c->v)->trusted) return true; /* singular, or nearly: x may be anything */
   for (int64_t k = 0; k < o->nrhs; k++)
     for (int i = 0; i < c->p->n; i++)
       most = fmaxl(most, cabsl(get(c->p->scalar, o->b, (int)(i + k * o->next_b))));
