@@ -11,6 +11,9 @@
  * writes (the factor of a solve, the values of a factorization) is declared too: it has to be where the step
  * runs.
  *
+ * L and U of different structure have updates and partial sums of their own: items of the backward sweep
+ * count on from those of the forward one (access_sweep.h).
+ *
  * Reads   what the builders of steps declare.
  * Writes  a tsi_access_list that owns its arrays.
  * Invariants
@@ -28,7 +31,8 @@ typedef enum tsi_buffer_kind {
   TSI_BUFFER_X,        /* chunk; its columns */
   TSI_BUFFER_SEGMENT,  /* chunk; its columns: x_c in the workspace */
   TSI_BUFFER_UPDATE,   /* chunk; its off-rows: u_c forward, the copy of x of their owners backward */
-  TSI_BUFFER_PARTIAL,  /* slice; one row: its partial sum */
+  TSI_BUFFER_PARTIAL,  /* slice; one row: its partial sum; of the first slice of a chunk also what forward
+                          slices read with INVERSE_OFF */
   TSI_BUFFER_FORWARD,  /* node of the forward sweep; one row: the factor that it streams */
   TSI_BUFFER_BACKWARD, /* node of the backward sweep; one row: the factor that it streams */
   TSI_BUFFER_INBOX,    /* 0; rows of received messages */
@@ -66,6 +70,21 @@ typedef struct tsi_access_list {
   tsi_access *access;
 } tsi_access_list;
 
+/* A list in the making: accesses are counted in a first pass and written in a second one. */
+typedef struct tsi_access_lister {
+  tsi_access *access; /* NULL: they are counted */
+  tsi_count count;
+} tsi_access_lister;
+
+/* Adds an access of the step that is being listed; none if the range is empty. */
+void tsi_access_add(tsi_access_lister *lister, tsi_access_mode mode, tsi_buffer_kind kind, tsi_index item,
+                    tsi_count first, tsi_count end);
+/* Calls list_step, which adds the accesses of a step, twice for each step, in their order. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_access_list_create(tsi_env *env, tsi_index steps,
+                                                      void (*list_step)(const void *arg, tsi_index step,
+                                                                        tsi_access_lister *lister),
+                                                      const void *arg, tsi_access_list **out);
+
 /* Two steps that may run at the same time and must not. */
 typedef struct tsi_conflict {
   tsi_index step, other; /* step < other; TSI_NONE: there is no conflict */
@@ -77,7 +96,7 @@ typedef struct tsi_conflict {
 TRISTAR_CHECKED tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_access_list *list,
                                                         tsi_count edges, const tsi_edge *edge,
                                                         tsi_conflict *conflict);
-/* Errors: MEMORY; INTERNAL where there is a conflict, which the message names, or a range is empty. */
+/* Errors: MEMORY; INTERNAL where there is a conflict, which the message names. */
 TRISTAR_CHECKED tristar_status tsi_access_check(tsi_env *env, const tsi_access_list *list, tsi_count edges,
                                                 const tsi_edge *edge);
 void tsi_access_list_destroy(tsi_env *env, tsi_access_list **list);

@@ -1,18 +1,15 @@
 /* What the steps of a factorization read and write: see factorization.h. */
 #include "dag/factorization.h"
 
-/* Where the list stands. Accesses are counted in a first pass and written in a second one. */
+/* What the accesses are listed for. */
 typedef struct lister {
   const tsi_factorization *dag;
-  tsi_access *access; /* NULL: they are counted */
-  tsi_count count;
+  tsi_access_lister *to;
 } lister;
 
 static void add(lister *l, tsi_access_mode mode, tsi_buffer_kind kind, tsi_index item, tsi_count first,
                 tsi_count end) {
-  if (first >= end) return;
-  if (l->access) l->access[l->count] = (tsi_access){kind, mode, item, first, end};
-  l->count++;
+  tsi_access_add(l->to, mode, kind, item, first, end);
 }
 
 /* Tiles along a side of a supernode's complement. */
@@ -138,37 +135,17 @@ static void list_tiled(lister *l, tsi_step_kind kind, const tsi_front_step *part
   }
 }
 
-static void list_all(lister *l, tsi_count *ptr) {
-  const tsi_steps *steps = l->dag->steps;
-  l->count = 0;
-  for (tsi_index k = 0; k < steps->count; k++) {
-    const tsi_front_step *part = &l->dag->part[k];
-    ptr[k] = l->count;
-    if (part->tiled == TSI_NONE)
-      list_range(l, part);
-    else
-      list_tiled(l, steps->step[k].kind, part);
-  }
-  ptr[steps->count] = l->count;
+static void list_step(const void *arg, tsi_index k, tsi_access_lister *to) {
+  const tsi_factorization *dag = arg;
+  const tsi_front_step *part = &dag->part[k];
+  lister l = {dag, to};
+  if (part->tiled == TSI_NONE)
+    list_range(&l, part);
+  else
+    list_tiled(&l, dag->steps->step[k].kind, part);
 }
 
 tristar_status tsi_factorization_list_accesses(tsi_env *env, const tsi_factorization *factorization,
                                                tsi_access_list **out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_access_list *list = NULL;
-  lister l = {.dag = factorization};
-  *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, list, 1));
-  list->steps = factorization->steps->count;
-  TSI_TRY(TSI_ALLOC(env, list->ptr, (tsi_count)list->steps + 1));
-  list_all(&l, list->ptr);
-  TSI_TRY(TSI_ALLOC(env, list->access, l.count));
-  l.access = list->access;
-  list_all(&l, list->ptr);
-  *out = list;
-  return TRISTAR_OK;
-out:
-  if (list) TSI_FREE(env, list->ptr);
-  TSI_FREE(env, list);
-  return status;
+  return tsi_access_list_create(env, factorization->steps->count, list_step, factorization, out);
 }

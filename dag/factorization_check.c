@@ -212,11 +212,16 @@ out:
 tristar_status tsi_factorization_check(tsi_env *env, const tsi_factorization *factorization) {
   tristar_status status = TRISTAR_OK;
   checker c = {.env = env, .dag = factorization};
+  const tsi_steps *steps = factorization->steps;
+  tsi_access_list *accesses = NULL;
   TSI_TRY(allocate(&c));
   TSI_TRY(check_steps(&c));
   TSI_TRY(check_edges(&c));
   TSI_TRY(check_children(&c));
+  TSI_TRY(tsi_factorization_list_accesses(env, factorization, &accesses));
+  TSI_TRY(tsi_access_check(env, accesses, steps->edges, steps->edge));
 out:
+  tsi_access_list_destroy(env, &accesses);
   TSI_FREE(env, c.opened);
   TSI_FREE(env, c.done);
   TSI_FREE(env, c.mark);

@@ -108,6 +108,7 @@ static void send_grid_sums(tsi_program_builder *b) {
   const tsi_index level = tsi_program_own_level(b), chunks = b->share->chunks->count;
   if (level == b->layout->levels || !tsi_program_any_above(b, level)) return;
   const tsi_index step = tsi_program_add_step(b, TSI_STEP_GRID_FORWARD, level, 2 * b->top, 0);
+  b->grid_forward = step;
   for (tsi_index k = 0; k < chunks; k++)
     if ((b->share->role[k] & TSI_ROLE_ANCHOR) && tsi_program_level_of(b, k) > level)
       tsi_program_add_edge(b, step, b->forward_gather[k]);
@@ -125,8 +126,8 @@ static void add_backward_edges(tsi_program_builder *b, tsi_index node, tsi_index
   }
 }
 
-/* A chunk's sum of its rows, and on the anchor its x. */
-static void gather_backward(tsi_program_builder *b, tsi_index k, const tsi_index *stage) {
+/* A chunk's sum of its rows, and on the anchor its x. Gives the step. */
+static tsi_index gather_backward(tsi_program_builder *b, tsi_index k, const tsi_index *stage) {
   const tsi_index role = b->share->role[k];
   const tsi_member_list *list = &b->source->members->holders;
   const double priority = b->down[b->share->chunk[k]];
@@ -139,7 +140,7 @@ static void gather_backward(tsi_program_builder *b, tsi_index k, const tsi_index
   add_backward_edges(b, k, step);
   if (!solves) {
     tsi_program_send_to_parent(b, TSI_MESSAGE_BACKWARD_SUM, list, k, step);
-    return;
+    return step;
   }
   b->backward_x[k] = step;
   if (b->layout->replicated && tsi_program_level_of(b, k) > 0)
@@ -147,9 +148,25 @@ static void gather_backward(tsi_program_builder *b, tsi_index k, const tsi_index
   else if (b->sweep->next_ptr[k] == b->sweep->next_ptr[k + 1])
     tsi_program_add_edge(b, step, b->forward_x[k]);
   tsi_program_send_to_children(b, TSI_MESSAGE_BACKWARD_X, &b->source->members->contributors, k, step);
+  return step;
 }
 
-static void receive_backward(tsi_program_builder *b, tsi_index k, tsi_index *grid_arrival,
+/* What this process did last for x of chunk k, which comes back. That it is later follows from what the other
+ * processes wait for; with these edges the steps of each process show it on their own. sum: its part of the
+ * sum of the chunk's rows; TSI_NONE: there is none. */
+static void wait_for_own(tsi_program_builder *b, tsi_index k, bool from_grid, tsi_index sum, tsi_index step) {
+  const tsi_chunks *chunks = b->share->chunks;
+  tsi_index slice = chunks->slice_ptr[k];
+  if (slice == chunks->slice_ptr[k + 1])
+    tsi_program_add_edge(b, step,
+                         from_grid                     ? b->grid_forward
+                         : b->forward_x[k] != TSI_NONE ? b->forward_x[k]
+                                                       : b->forward_gather[k]);
+  for (; slice < chunks->slice_ptr[k + 1]; slice++) tsi_program_add_edge(b, step, b->forward_slice[slice]);
+  tsi_program_add_edge(b, step, sum);
+}
+
+static void receive_backward(tsi_program_builder *b, tsi_index k, tsi_index sum, tsi_index *grid_arrival,
                              tsi_count *grid_row) {
   const tsi_member_list *list = &b->source->members->contributors;
   const double priority = b->down[b->share->chunk[k]];
@@ -168,6 +185,7 @@ static void receive_backward(tsi_program_builder *b, tsi_index k, tsi_index *gri
     arrival = tsi_program_receive_x(b, TSI_MESSAGE_BACKWARD_X, list, k, priority, b->program->backward_x);
   const tsi_index step = tsi_program_add_step(b, TSI_STEP_BACKWARD_RECEIVE, k, priority, 0);
   tsi_program_add_edge(b, step, arrival);
+  wait_for_own(b, k, from_grid, sum, step);
   b->backward_x[k] = step;
   tsi_program_send_to_children(b, TSI_MESSAGE_BACKWARD_X, list, k, step);
 }
@@ -198,9 +216,9 @@ static void backward(tsi_program_builder *b, const tsi_index *stage) {
       if (is_urgent(b, k, s)) b->program->steps->step[b->backward_slice[s]].with_after = true;
       add_backward_edges(b, b->sweep->chunks + s, b->backward_slice[s]);
     }
-    if (solves || holds) gather_backward(b, k, stage);
+    const tsi_index sum = solves || holds ? gather_backward(b, k, stage) : TSI_NONE;
     if (!solves && (role & (TSI_ROLE_CONTRIBUTOR | TSI_ROLE_ANCHOR)))
-      receive_backward(b, k, &grid_arrival, &grid_row);
+      receive_backward(b, k, sum, &grid_arrival, &grid_row);
     for (tsi_index l = tsi_program_own_level(b); !b->layout->replicated && l-- > 0;)
       if (tsi_program_first_above(b, k, l)) send_grid_x(b, l);
   }
@@ -247,6 +265,7 @@ static void run_pass(tsi_program_builder *b, tsi_index *stage, tsi_count *row_of
   program->sends = program->receives = 0;
   program->forward.rows = program->backward.rows = 0;
   for (tsi_index l = 0; l < b->layout->levels; l++) b->grid_arrival[l] = TSI_NONE;
+  b->grid_forward = TSI_NONE;
   forward(b, row_of_level);
   if (b->layout->replicated)
     exchange(b, stage);
@@ -356,7 +375,7 @@ tristar_status tsi_program_create(tsi_env *env, const tsi_program_source *source
   b.program->send_ptr[b.program->steps->count] = b.program->sends;
   TSI_TRY(set_tags(env, b.program->send, b.program->sends));
   TSI_TRY(set_tags(env, b.program->receive, b.program->receives));
-  if (env->check) TSI_TRY(tsi_program_check(env, b.program));
+  if (env->check) TSI_TRY(tsi_program_check(env, b.program, source));
 out:
   TSI_FREE(env, b.forward_gather);
   TSI_FREE(env, b.forward_x);

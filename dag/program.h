@@ -38,7 +38,8 @@
  * Invariants (tsi_program_check)
  *   - edges lead upwards
  *   - each arrival is waited for; each sent message has at least one row
- *   - rows of the inbox (outbox) of two messages do not overlap */
+ *   - rows of the inbox (outbox) of two messages do not overlap
+ *   - steps that touch the same memory, one of them writing, are ordered (access.h) */
 #ifndef TSI_DAG_PROGRAM_H
 #define TSI_DAG_PROGRAM_H
 
@@ -106,7 +107,12 @@ typedef struct tsi_program_source {
 TRISTAR_CHECKED tristar_status tsi_program_create(tsi_env *env, const tsi_program_source *source,
                                                   tsi_program **out);
 void tsi_program_destroy(tsi_env *env, tsi_program **program);
-TRISTAR_CHECKED tristar_status tsi_program_check(tsi_env *env, const tsi_program *program);
+TRISTAR_CHECKED tristar_status tsi_program_check(tsi_env *env, const tsi_program *program,
+                                                 const tsi_program_source *source);
+/* What its steps read and write, messages included (access.h). Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_program_list_accesses(tsi_env *env, const tsi_program *program,
+                                                         const tsi_program_source *source,
+                                                         tsi_access_list **out);
 
 /* Position i of a tree with `count` positions, the root being 0: its parent, and its children first .. end-1.
  */

@@ -23,6 +23,7 @@ typedef struct tsi_program_builder {
   tsi_index *forward_gather, *forward_x, *backward_x;
   tsi_index *forward_slice, *backward_slice; /* by slice */
   tsi_index *grid_arrival;                   /* levels: ARRIVAL of the forward message of that level */
+  tsi_index grid_forward;                    /* the GRID_FORWARD step */
   tsi_count
       *above; /* levels x (chunks + 1): columns of earlier chunks above the level whose anchor is here */
   double *up, *down; /* chunks of the layout: bytes on the way to the root; heaviest way to a leaf */

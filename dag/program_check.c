@@ -30,10 +30,11 @@ out:
   return status;
 }
 
-tristar_status tsi_program_check(tsi_env *env, const tsi_program *program) {
+tristar_status tsi_program_check(tsi_env *env, const tsi_program *program, const tsi_program_source *source) {
   tristar_status status = TRISTAR_OK;
   const tsi_steps *steps = program->steps;
   bool *waited = NULL;
+  tsi_access_list *accesses = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, waited, steps->count));
   for (tsi_count e = 0; e < steps->edges; e++) {
     if (steps->edge[e].before < 0 || steps->edge[e].before >= steps->edge[e].item ||
@@ -47,7 +48,10 @@ tristar_status tsi_program_check(tsi_env *env, const tsi_program *program) {
   for (tsi_index m = 0; m < program->receives; m++)
     if (!waited[program->receive[m].step])
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "no step waits for received message %d", m);
+  TSI_TRY(tsi_program_list_accesses(env, program, source, &accesses));
+  TSI_TRY(tsi_access_check(env, accesses, steps->edges, steps->edge));
 out:
+  tsi_access_list_destroy(env, &accesses);
   TSI_FREE(env, waited);
   return status;
 }

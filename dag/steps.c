@@ -1,6 +1,8 @@
 /* Lists the steps of a solve and their edges: see steps.h. */
 #include "dag/steps.h"
 
+#include "dag/access_sweep.h"
+
 static const char *const names[TSI_STEP_KINDS] = {
     [TSI_STEP_FORWARD_CHUNK] = "forward_chunk",
     [TSI_STEP_FORWARD_SLICE] = "forward_slice",
@@ -212,6 +214,31 @@ out:
   return status;
 }
 
+typedef struct lister {
+  tsi_access_sweeps sweeps;
+  const tsi_step *step;
+} lister;
+
+static void list_step(const void *arg, tsi_index k, tsi_access_lister *l) {
+  const lister *of = arg;
+  tsi_access_add_sweep_step(&of->sweeps, &of->step[k], l);
+}
+
+tristar_status tsi_steps_list_accesses(tsi_env *env, const tsi_steps *steps, const tsi_steps_source *source,
+                                       tsi_access_list **out) {
+  const lister of = {{.forward = source->dag->forward,
+                      .backward = source->dag->backward,
+                      .forward_chunks = source->forward_chunks,
+                      .backward_chunks = source->backward_chunks,
+                      .only_forward = !source->backward,
+                      .only_backward = !source->forward,
+                      .push = source->push,
+                      .before = source->before,
+                      .in_place = source->in_place},
+                     steps->step};
+  return tsi_access_list_create(env, steps->count, list_step, &of, out);
+}
+
 /* How many arguments each kind has. */
 static void count_kinds(const tsi_steps_source *source, tsi_count count[TSI_STEP_KINDS]) {
   const tsi_sweep *f = source->dag->forward, *b = source->dag->backward;
@@ -232,6 +259,7 @@ tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_s
   tristar_status status = TRISTAR_OK;
   tsi_count count[TSI_STEP_KINDS], first[TSI_STEP_KINDS + 1] = {0};
   bool *seen = NULL;
+  tsi_access_list *accesses = NULL;
   count_kinds(source, count);
   for (int kind = 0; kind < TSI_STEP_KINDS; kind++) first[kind + 1] = first[kind] + count[kind];
   TSI_TRY(TSI_ALLOC_ZERO(env, seen, first[TSI_STEP_KINDS]));
@@ -250,7 +278,10 @@ tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_s
         steps->edge[e].item >= steps->count)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for step %d", steps->edge[e].item,
                steps->edge[e].before);
+  TSI_TRY(tsi_steps_list_accesses(env, steps, source, &accesses));
+  TSI_TRY(tsi_access_check(env, accesses, steps->edges, steps->edge));
 out:
+  tsi_access_list_destroy(env, &accesses);
   TSI_FREE(env, seen);
   return status;
 }

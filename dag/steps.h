@@ -16,10 +16,12 @@
  * Writes  a tsi_steps that owns its arrays and is immutable afterwards.
  * Invariants (tsi_steps_check)
  *   - edges lead upwards: before < item; the list is a legal order
- *   - every task of the chosen sweeps, and with push every pair of them, is one step */
+ *   - every task of the chosen sweeps, and with push every pair of them, is one step
+ *   - steps that touch the same memory, one of them writing, are ordered (access.h) */
 #ifndef TSI_DAG_STEPS_H
 #define TSI_DAG_STEPS_H
 
+#include "dag/access.h"
 #include "dag/dag.h"
 #include "dag/levels.h"
 
@@ -86,6 +88,8 @@ typedef struct tsi_steps_source {
   const tsi_chunks *forward_chunks, *backward_chunks; /* of the two sweeps */
   bool forward, backward;                             /* which sweeps run */
   bool push;
+  bool before;   /* INVERSE_OFF: forward slices read x as it was before the triangle */
+  bool in_place; /* x may be b */
 } tsi_steps_source;
 
 /* Errors: MEMORY, TOO_LARGE. */
@@ -93,6 +97,9 @@ TRISTAR_CHECKED tristar_status tsi_steps_create(tsi_env *env, const tsi_steps_so
                                                 tsi_steps **out);
 TRISTAR_CHECKED tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps,
                                                const tsi_steps_source *source);
+/* What the steps read and write. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_steps_list_accesses(tsi_env *env, const tsi_steps *steps,
+                                                       const tsi_steps_source *source, tsi_access_list **out);
 void tsi_steps_destroy(tsi_env *env, tsi_steps **steps);
 
 #endif

@@ -4,6 +4,7 @@
  * that is broken. */
 #include "dag/factorization.h"
 #include "tests/patterns.h"
+#include "tests/races.h"
 
 static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
 
@@ -42,107 +43,6 @@ static void release(tsi_env *env, structure *s) {
   tsi_graph_destroy(env, &s->graph);
 }
 
-static void release_list(tsi_env *env, tsi_access_list **list) {
-  TSI_FREE(env, (*list)->ptr);
-  TSI_FREE(env, (*list)->access);
-  TSI_FREE(env, *list);
-}
-
-/* ---- All pairs of conflicting steps, and all paths ---- */
-
-typedef struct reach {
-  tsi_index steps, words;
-  uint64_t *bit; /* steps x words: bit b of row k: a path leads from b to k */
-  tsi_count pairs;
-  tsi_edge *pair; /* that must be ordered; each once */
-} reach;
-
-static bool reaches(const reach *r, tsi_index from, tsi_index to) {
-  return r->bit[(size_t)to * (size_t)r->words + (size_t)from / 64] >> (from % 64) & 1;
-}
-
-/* Edges by item, ascending; `without`: left out. */
-static void find_paths(reach *r, const tsi_adjacency *before, tsi_count without) {
-  const size_t words = (size_t)r->words;
-  memset(r->bit, 0, (size_t)r->steps * words * sizeof *r->bit);
-  for (tsi_index k = 0; k < r->steps; k++)
-    for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++) {
-      const size_t b = (size_t)before->list[e];
-      if (e == without) continue;
-      r->bit[(size_t)k * words + b / 64] |= (uint64_t)1 << (b % 64);
-      for (size_t w = 0; w < words; w++) r->bit[(size_t)k * words + w] |= r->bit[b * words + w];
-    }
-}
-
-static bool conflict(const tsi_access *a, const tsi_access *b) {
-  return a->kind == b->kind && a->item == b->item && a->first < b->end && b->first < a->end &&
-         ((a->mode | b->mode) & TSI_ACCESS_W);
-}
-
-static bool steps_conflict(const tsi_access_list *list, tsi_index k, tsi_index l) {
-  for (tsi_count p = list->ptr[k]; p < list->ptr[k + 1]; p++)
-    for (tsi_count q = list->ptr[l]; q < list->ptr[l + 1]; q++)
-      if (conflict(&list->access[p], &list->access[q])) return true;
-  return false;
-}
-
-static void find_pairs(reach *r, const tsi_access_list *list) {
-  tsi_count room = 64;
-  r->pair = malloc((size_t)room * sizeof *r->pair);
-  r->pairs = 0;
-  for (tsi_index k = 0; k < list->steps; k++)
-    for (tsi_index l = 0; l < k; l++) {
-      if (!steps_conflict(list, k, l)) continue;
-      if (r->pairs == room) r->pair = realloc(r->pair, (size_t)(room *= 2) * sizeof *r->pair);
-      r->pair[r->pairs++] = (tsi_edge){k, l};
-    }
-}
-
-/* The first pair without a path; -1: there is none. */
-static tsi_count find_race(const reach *r) {
-  for (tsi_count p = 0; p < r->pairs; p++)
-    if (!reaches(r, r->pair[p].before, r->pair[p].item)) return p;
-  return -1;
-}
-
-/* Edges that no other path makes superfluous. */
-static tsi_count reduce(const reach *r, const tsi_adjacency *before, tsi_edge *kept) {
-  tsi_count count = 0;
-  for (tsi_index k = 0; k < r->steps; k++)
-    for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++) {
-      bool needed = true;
-      for (tsi_count f = before->ptr[k]; f < before->ptr[k + 1]; f++)
-        needed = needed && !reaches(r, before->list[e], before->list[f]) &&
-                 (f >= e || before->list[f] != before->list[e]);
-      if (needed) kept[count++] = (tsi_edge){k, before->list[e]};
-    }
-  return count;
-}
-
-static tsi_count removals;
-
-/* Without an edge of the reduced graph there is a race: tried for `most` edges at random. */
-static void check_removals(tsi_env *env, const char *name, const tsi_factorization *dag, reach *r,
-                           const tsi_adjacency *before, tsi_index most, uint64_t seed) {
-  const tsi_steps *steps = dag->steps;
-  tsi_edge *kept = malloc((size_t)(steps->edges + 1) * sizeof *kept);
-  tsi_adjacency *reduced;
-  const tsi_count count = reduce(r, before, kept);
-  CHECK_OK(tsi_adjacency_create(env, steps->count, count, kept, TSI_BEFORE, &reduced));
-  find_paths(r, reduced, -1);
-  CHECK_MSG(find_race(r) < 0, "%s: the reduced graph has other paths", name);
-  for (tsi_index q = 0; q < most && count > 0; q++) {
-    const tsi_count e = lcg_below(&seed, (tsi_index)count);
-    find_paths(r, reduced, e);
-    CHECK_MSG(find_race(r) >= 0, "%s: nothing needs the edge from step %d, %s, to step %d, %s", name,
-              kept[e].before, tsi_step_name(steps->step[kept[e].before].kind), kept[e].item,
-              tsi_step_name(steps->step[kept[e].item].kind));
-    removals++;
-  }
-  tsi_adjacency_destroy(env, &reduced);
-  free(kept);
-}
-
 /* What is read was written before, and what opens a front, or turns it into tiles, writes all of it: the
  * steps that follow stay inside. */
 static void check_written(const char *name, const tsi_access_list *list) {
@@ -166,27 +66,11 @@ static void check_written(const char *name, const tsi_access_list *list) {
 
 static void check_races(tsi_env *env, const char *name, const tsi_factorization *dag, tsi_index most,
                         uint64_t seed) {
-  const tsi_steps *steps = dag->steps;
   tsi_access_list *list;
-  tsi_adjacency *before;
-  reach r = {.steps = steps->count, .words = steps->count / 64 + 1};
-  r.bit = malloc((size_t)(r.steps + 1) * (size_t)r.words * sizeof *r.bit);
   CHECK_OK(tsi_factorization_list_accesses(env, dag, &list));
-  CHECK(list->steps == steps->count);
   check_written(name, list);
-  for (tsi_count q = 0; q < list->ptr[list->steps]; q++) CHECK(list->access[q].first < list->access[q].end);
-  CHECK_OK(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_BEFORE, &before));
-  find_pairs(&r, list);
-  find_paths(&r, before, -1);
-  const tsi_count race = find_race(&r);
-  CHECK_MSG(race < 0, "%s: steps %d, %s, and %d, %s, are not ordered", name, r.pair[race].before,
-            tsi_step_name(steps->step[r.pair[race].before].kind), r.pair[race].item,
-            tsi_step_name(steps->step[r.pair[race].item].kind));
-  check_removals(env, name, dag, &r, before, most, seed);
-  tsi_adjacency_destroy(env, &before);
-  release_list(env, &list);
-  free(r.bit);
-  free(r.pair);
+  races_check(env, name, dag->steps, list, most, seed);
+  tsi_access_list_destroy(env, &list);
 }
 
 /* ---- Cases ---- */
@@ -328,7 +212,7 @@ static void check_failures(void) {
     if (k == 0) calls = env.memory.calls;
     CHECK_MSG(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY), "allocation %lld: %s", (long long)k,
               tristar_status_name(status));
-    if (list) release_list(&env, &list);
+    tsi_access_list_destroy(&env, &list);
     release(&env, &s);
     CHECK(atomic_load(&env.memory.current) == 0);
   }
@@ -342,7 +226,7 @@ int main(void) {
   check_cases(&env);
   check_grids(&env);
   check_caterpillar(&env);
-  CHECK(removals >= 200);
+  CHECK(races_removals >= 200);
   env.check = false;
   check_corruption(&env);
   check_failures();

@@ -275,9 +275,7 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
       tsi_numeric_run_step(m.numeric, m.step);
   }
   CHECK_OK(tsi_numeric_finish(m.numeric, factor));
-  TSI_FREE(env, list->ptr);
-  TSI_FREE(env, list->access);
-  TSI_FREE(env, list);
+  tsi_access_list_destroy(env, &list);
   tsi_numeric_destroy(&m.numeric);
   free(m.phase);
   free(m.object);

@@ -11,13 +11,16 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   if (plan->spmv) return tsi_spmv_steps(plan, steps, levels);
+  const tristar_analysis_t *an = plan->factor->analysis;
   const tsi_steps_source source = {.dag = plan->dag[number],
                                    .order = plan->order[number],
                                    .forward_chunks = plan->side[number].chunks,
                                    .backward_chunks = plan->side[plan->sides - 1 - number].chunks,
                                    .forward = sweeps != TSI_BACKWARD,
                                    .backward = sweeps != TSI_FORWARD,
-                                   .push = plan->options.updates == TRISTAR_UPDATES_PUSH};
+                                   .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
+                                   .before = tsi_analysis_inverse(an) == TSI_INVERSE_OFF,
+                                   .in_place = !an->stats.matched && !an->imported};
   TSI_TRY(tsi_steps_create(env, &source, steps));
   if (plan->options.scheduling == TRISTAR_SCHEDULING_LEVELS)
     TSI_TRY(tsi_levels_create(env, (*steps)->count, (*steps)->edges, (*steps)->edge, levels));

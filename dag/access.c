@@ -1,0 +1,321 @@
+/* Lists of accesses, and the proof that steps are free of races: see access.h.
+ *
+ * The rows of each buffer are cut into segments at the ends of all ranges. Along the steps, whoever reads a
+ * segment has to come after the latest one that wrote it, and whoever writes it after all that have read it
+ * since, or else the latest one that wrote it: these pairs are enough, as order is transitive. Pairs that are
+ * edges need no proof. For the others, 64 of the earlier steps at a time, a bit for each is handed on along
+ * the edges. */
+#include "dag/access.h"
+
+#include <stdlib.h>
+
+static const char *const names[TSI_BUFFER_KINDS] = {
+    [TSI_BUFFER_B] = "b of chunk",
+    [TSI_BUFFER_X] = "x of chunk",
+    [TSI_BUFFER_SEGMENT] = "segment of chunk",
+    [TSI_BUFFER_UPDATE] = "update of chunk",
+    [TSI_BUFFER_PARTIAL] = "partial sum of slice",
+    [TSI_BUFFER_FORWARD] = "factor of forward node",
+    [TSI_BUFFER_BACKWARD] = "factor of backward node",
+    [TSI_BUFFER_INBOX] = "inbox",
+    [TSI_BUFFER_OUTBOX] = "outbox",
+    [TSI_BUFFER_T] = "first half of the workspace",
+    [TSI_BUFFER_Y] = "second half of the workspace",
+    [TSI_BUFFER_FRONT] = "front of supernode",
+    [TSI_BUFFER_FRONT_ROWS] = "rows of the front of supernode",
+    [TSI_BUFFER_FRONT_COLUMNS] = "columns of the front of supernode",
+    [TSI_BUFFER_COMPLEMENT] = "complement of supernode",
+    [TSI_BUFFER_POSITION] = "positions of supernode",
+    [TSI_BUFFER_VALUES] = "values",
+    [TSI_BUFFER_PIVOT] = "pivots",
+    [TSI_BUFFER_PANEL] = "panels",
+};
+
+/* ---- Lists --------------------------------------------------------------------------------------------- */
+
+void tsi_access_add(tsi_access_lister *l, tsi_access_mode mode, tsi_buffer_kind kind, tsi_index item,
+                    tsi_count first, tsi_count end) {
+  if (first >= end) return;
+  if (l->access) l->access[l->count] = (tsi_access){kind, mode, item, first, end};
+  l->count++;
+}
+
+tristar_status tsi_access_list_create(tsi_env *env, tsi_index steps,
+                                      void (*list_step)(const void *arg, tsi_index step,
+                                                        tsi_access_lister *lister),
+                                      const void *arg, tsi_access_list **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_access_list *list = NULL;
+  tsi_access_lister lister = {NULL, 0};
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, list, 1));
+  list->steps = steps;
+  TSI_TRY(TSI_ALLOC(env, list->ptr, (tsi_count)steps + 1));
+  for (tsi_index k = 0; k < steps; k++) list_step(arg, k, &lister);
+  TSI_TRY(TSI_ALLOC(env, list->access, lister.count));
+  lister = (tsi_access_lister){list->access, 0};
+  for (tsi_index k = 0; k < steps; k++) {
+    list->ptr[k] = lister.count;
+    list_step(arg, k, &lister);
+  }
+  list->ptr[steps] = lister.count;
+out:
+  if (status != TRISTAR_OK) tsi_access_list_destroy(env, &list);
+  *out = list;
+  return status;
+}
+
+void tsi_access_list_destroy(tsi_env *env, tsi_access_list **list) {
+  if (*list == NULL) return;
+  TSI_FREE(env, (*list)->ptr);
+  TSI_FREE(env, (*list)->access);
+  TSI_FREE(env, *list);
+}
+
+/* ---- Pairs that have to be ordered --------------------------------------------------------------------- */
+
+/* An access, and who makes it. */
+typedef struct user {
+  const tsi_access *access;
+  tsi_index step;
+} user;
+
+/* Accesses that conflict: of `before`, of `after`, which comes later. */
+typedef struct needed {
+  tsi_index before, after;
+  const tsi_access *of_before, *of_after;
+} needed;
+
+/* A step that has read a segment since it was written last. */
+typedef struct reader {
+  tsi_count next; /* -1: no other */
+  user by;
+} reader;
+
+typedef struct finder {
+  tsi_env *env;
+  user *user; /* by buffer, then step */
+  tsi_count users;
+  tsi_count *cut; /* of a buffer: the rows at which segments begin, ascending; the last one is their end */
+  tsi_count cuts;
+  user *writer;       /* segments: the latest one; step TSI_NONE: none yet */
+  tsi_count *readers; /* segments: the latest reader since then; -1: none */
+  reader *reader;
+  tsi_count read, reader_room;
+  needed *pair;
+  tsi_count pairs, pair_room;
+} finder;
+
+static int by_buffer(const void *a, const void *b) {
+  const user *x = a, *y = b;
+  if (x->access->kind != y->access->kind) return x->access->kind < y->access->kind ? -1 : 1;
+  if (x->access->item != y->access->item) return x->access->item < y->access->item ? -1 : 1;
+  if (x->step != y->step) return x->step < y->step ? -1 : 1;
+  return (x->access > y->access) - (x->access < y->access);
+}
+
+static int by_row(const void *a, const void *b) {
+  const tsi_count x = *(const tsi_count *)a, y = *(const tsi_count *)b;
+  return (x > y) - (x < y);
+}
+
+/* Room for one more of `count` elements. */
+static tristar_status grow(tsi_env *env, void **array, tsi_count count, tsi_count *room, size_t size) {
+  tristar_status status = TRISTAR_OK;
+  void *larger = NULL;
+  if (count < *room) return TRISTAR_OK;
+  TSI_TRY(tsi_allocate(env, 2 * (size_t)*room + 64, size, __func__, __FILE__, __LINE__, &larger));
+  if (count > 0) memcpy(larger, *array, (size_t)count * size);
+  tsi_release(env, *array);
+  *array = larger;
+  *room = 2 * *room + 64;
+out:
+  return status;
+}
+
+static tristar_status need(finder *f, const user *before, const user *after) {
+  tristar_status status = TRISTAR_OK;
+  if (before->step == TSI_NONE || before->step == after->step) return TRISTAR_OK;
+  TSI_TRY(grow(f->env, (void **)&f->pair, f->pairs, &f->pair_room, sizeof *f->pair));
+  f->pair[f->pairs++] = (needed){before->step, after->step, before->access, after->access};
+out:
+  return status;
+}
+
+/* One access to one segment. */
+static tristar_status use_segment(finder *f, tsi_count segment, const user *now) {
+  tristar_status status = TRISTAR_OK;
+  if (now->access->mode == TSI_ACCESS_R) {
+    TSI_TRY(need(f, &f->writer[segment], now));
+    TSI_TRY(grow(f->env, (void **)&f->reader, f->read, &f->reader_room, sizeof *f->reader));
+    f->reader[f->read] = (reader){f->readers[segment], *now};
+    f->readers[segment] = f->read++;
+    return TRISTAR_OK;
+  }
+  bool others = false; /* have read it */
+  for (tsi_count r = f->readers[segment]; r >= 0; r = f->reader[r].next) {
+    TSI_TRY(need(f, &f->reader[r].by, now));
+    others = others || f->reader[r].by.step != now->step;
+  }
+  if (!others) TSI_TRY(need(f, &f->writer[segment], now));
+  f->writer[segment] = *now;
+  f->readers[segment] = -1;
+out:
+  return status;
+}
+
+/* The segment that begins at a row. */
+static tsi_count segment_at(const finder *f, tsi_count row) {
+  tsi_count low = 0, high = f->cuts - 1;
+  while (low < high) {
+    const tsi_count middle = (low + high) / 2;
+    if (f->cut[middle] < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* All accesses to one buffer: user[begin] .. user[end - 1]. */
+static tristar_status use_buffer(finder *f, tsi_count begin, tsi_count end) {
+  tristar_status status = TRISTAR_OK;
+  bool written = false;
+  f->cuts = f->read = 0;
+  for (tsi_count u = begin; u < end; u++) {
+    written = written || f->user[u].access->mode != TSI_ACCESS_R;
+    f->cut[f->cuts++] = f->user[u].access->first;
+    f->cut[f->cuts++] = f->user[u].access->end;
+  }
+  if (!written) return TRISTAR_OK;
+  qsort(f->cut, (size_t)f->cuts, sizeof *f->cut, by_row);
+  tsi_count different = 1;
+  for (tsi_count k = 1; k < f->cuts; k++)
+    if (f->cut[k] != f->cut[different - 1]) f->cut[different++] = f->cut[k];
+  f->cuts = different;
+  for (tsi_count s = 0; s < f->cuts; s++) {
+    f->writer[s].step = TSI_NONE;
+    f->readers[s] = -1;
+  }
+  for (tsi_count u = begin; u < end; u++)
+    for (tsi_count s = segment_at(f, f->user[u].access->first); f->cut[s] < f->user[u].access->end; s++)
+      TSI_TRY(use_segment(f, s, &f->user[u]));
+out:
+  return status;
+}
+
+static bool same_buffer(const tsi_access *a, const tsi_access *b) {
+  return a->kind == b->kind && a->item == b->item;
+}
+
+static tristar_status find_pairs(finder *f, const tsi_access_list *list) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count accesses = list->ptr[list->steps];
+  TSI_TRY(TSI_ALLOC(f->env, f->user, accesses));
+  TSI_TRY(TSI_ALLOC(f->env, f->cut, 2 * accesses));
+  TSI_TRY(TSI_ALLOC(f->env, f->writer, 2 * accesses));
+  TSI_TRY(TSI_ALLOC(f->env, f->readers, 2 * accesses));
+  for (tsi_index k = 0; k < list->steps; k++)
+    for (tsi_count e = list->ptr[k]; e < list->ptr[k + 1]; e++)
+      f->user[f->users++] = (user){&list->access[e], k};
+  qsort(f->user, (size_t)f->users, sizeof *f->user, by_buffer);
+  for (tsi_count begin = 0, end; begin < f->users; begin = end) {
+    for (end = begin + 1; end < f->users && same_buffer(f->user[begin].access, f->user[end].access);) end++;
+    TSI_TRY(use_buffer(f, begin, end));
+  }
+out:
+  return status;
+}
+
+/* ---- The proof ----------------------------------------------------------------------------------------- */
+
+static int by_steps(const void *a, const void *b) {
+  const needed *x = a, *y = b;
+  if (x->before != y->before) return x->before < y->before ? -1 : 1;
+  return (x->after > y->after) - (x->after < y->after);
+}
+
+static bool is_edge(const tsi_adjacency *before, const needed *pair) {
+  for (tsi_count e = before->ptr[pair->after]; e < before->ptr[pair->after + 1]; e++)
+    if (before->list[e] == pair->before) return true;
+  return false;
+}
+
+/* Sorts the pairs; keeps each that is no edge once. */
+static void reduce(finder *f, const tsi_adjacency *before) {
+  tsi_count kept = 0;
+  if (f->pairs == 0) return;
+  qsort(f->pair, (size_t)f->pairs, sizeof *f->pair, by_steps);
+  for (tsi_count p = 0; p < f->pairs; p++) {
+    const bool again = kept > 0 && by_steps(&f->pair[kept - 1], &f->pair[p]) == 0;
+    if (!again && !is_edge(before, &f->pair[p])) f->pair[kept++] = f->pair[p];
+  }
+  f->pairs = kept;
+}
+
+/* Proves pairs first .. end - 1, of at most 64 earlier steps; mask: all zeros, and so afterwards. */
+static void prove(const finder *f, const tsi_adjacency *before, tsi_count first, tsi_count end,
+                  uint64_t *mask, tsi_conflict *conflict) {
+  tsi_index last = 0, bit = -1;
+  for (tsi_count p = first; p < end; p++) last = tsi_index_max(last, f->pair[p].after);
+  for (tsi_count p = first; p < end; p++) {
+    if (p == first || f->pair[p].before != f->pair[p - 1].before) bit++;
+    mask[f->pair[p].before] |= (uint64_t)1 << bit;
+  }
+  for (tsi_index k = f->pair[first].before; k <= last; k++)
+    for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++) mask[k] |= mask[before->list[e]];
+  bit = -1;
+  for (tsi_count p = first; p < end; p++) {
+    const needed *pair = &f->pair[p];
+    if (p == first || pair->before != f->pair[p - 1].before) bit++;
+    if ((mask[pair->after] >> bit & 1) || (conflict->step != TSI_NONE && conflict->other <= pair->after))
+      continue;
+    *conflict = (tsi_conflict){pair->before, pair->after, *pair->of_before, *pair->of_after};
+  }
+  for (tsi_index k = f->pair[first].before; k <= last; k++) mask[k] = 0;
+}
+
+tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_access_list *list, tsi_count edges,
+                                        const tsi_edge *edge, tsi_conflict *conflict) {
+  tristar_status status = TRISTAR_OK;
+  finder f = {.env = env};
+  tsi_adjacency *before = NULL;
+  uint64_t *mask = NULL;
+  conflict->step = conflict->other = TSI_NONE;
+  TSI_TRY(find_pairs(&f, list));
+  TSI_TRY(tsi_adjacency_create(env, list->steps, edges, edge, TSI_BEFORE, &before));
+  TSI_TRY(TSI_ALLOC_ZERO(env, mask, list->steps));
+  reduce(&f, before);
+  for (tsi_count first = 0, end; first < f.pairs; first = end) {
+    int different = 1;
+    for (end = first + 1; end < f.pairs; end++)
+      if (f.pair[end].before != f.pair[end - 1].before && different++ == 64) break;
+    prove(&f, before, first, end, mask, conflict);
+  }
+out:
+  TSI_FREE(env, f.user);
+  TSI_FREE(env, f.cut);
+  TSI_FREE(env, f.writer);
+  TSI_FREE(env, f.readers);
+  TSI_FREE(env, f.reader);
+  TSI_FREE(env, f.pair);
+  TSI_FREE(env, mask);
+  tsi_adjacency_destroy(env, &before);
+  return status;
+}
+
+tristar_status tsi_access_check(tsi_env *env, const tsi_access_list *list, tsi_count edges,
+                                const tsi_edge *edge) {
+  tristar_status status = TRISTAR_OK;
+  tsi_conflict found;
+  TSI_TRY(tsi_access_find_conflict(env, list, edges, edge, &found));
+  if (found.step != TSI_NONE)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL,
+             "steps %d and %d work with the %s %d, rows %lld to %lld and %lld to %lld, and neither waits for "
+             "the other one",
+             found.step, found.other, names[found.access.kind], found.access.item,
+             (long long)found.access.first, (long long)found.access.end, (long long)found.against.first,
+             (long long)found.against.end);
+out:
+  return status;
+}

@@ -1,0 +1,140 @@
+/* What the steps of solves read and write: no DAG of any variant has a race, and without any edge of its
+ * transitively reduced graph it has one. The library's proof agrees with looking at all pairs and all paths,
+ * also for random lists of steps.
+ *
+ * {grids, random patterns} x {pull, push} x {both sweeps, one} x {slices read x before or after the
+ * triangle}; programs of all processes: test_layout. */
+#include "tests/dags.h"
+#include "tests/races.h"
+
+enum { REMOVED = 6 };
+
+/* A path from before to item that is no edge. */
+static void add_pseudo_random(uint64_t *seed, tsi_index steps, tsi_edge *edge, tsi_count *edges) {
+  for (tsi_index k = 1; k < steps; k++)
+    for (tsi_index q = lcg_below(seed, 3); q > 0; q--) edge[(*edges)++] = (tsi_edge){k, lcg_below(seed, k)};
+}
+
+typedef struct random_list {
+  uint64_t seed;
+  tsi_index buffers, rows;
+} random_list;
+
+/* The same accesses whenever it is asked for a step. */
+static void list_random(const void *arg, tsi_index step, tsi_access_lister *l) {
+  const random_list *random = arg;
+  uint64_t seed = random->seed + 1000003u * (uint64_t)step;
+  (void)lcg_below(&seed, 2);
+  for (tsi_index q = lcg_below(&seed, 4); q > 0; q--) {
+    const tsi_index first = lcg_below(&seed, random->rows), rows = lcg_below(&seed, 4);
+    const tsi_access_mode mode = (tsi_access_mode)(1 + lcg_below(&seed, 3));
+    tsi_access_add(l, mode, (tsi_buffer_kind)lcg_below(&seed, 2), lcg_below(&seed, random->buffers), first,
+                   first + rows);
+  }
+}
+
+/* Random steps and edges, most of which have races. */
+static void check_random(tsi_env *env) {
+  int with = 0, without = 0;
+  for (uint64_t number = 1; number <= 600; number++) {
+    uint64_t seed = number;
+    const tsi_index steps = 1 + lcg_below(&seed, number % 3 == 0 ? 300 : 12);
+    const random_list random = {number, 1 + lcg_below(&seed, 5), 1 + lcg_below(&seed, 9)};
+    tsi_access_list *list;
+    tsi_adjacency *before;
+    tsi_edge *edge = malloc(3 * (size_t)steps * sizeof *edge);
+    tsi_count edges = 0;
+    reach r = {.steps = steps, .words = steps / 64 + 1};
+    r.bit = malloc((size_t)(r.steps + 1) * (size_t)r.words * sizeof *r.bit);
+    add_pseudo_random(&seed, steps, edge, &edges);
+    CHECK_OK(tsi_access_list_create(env, steps, list_random, &random, &list));
+    CHECK_OK(tsi_adjacency_create(env, steps, edges, edge, TSI_BEFORE, &before));
+    find_pairs(&r, list);
+    find_paths(&r, before, -1);
+    const bool there = races_there(env, "random", &r, list, edges, edge);
+    with += there;
+    without += !there;
+    CHECK_STATUS(tsi_access_check(env, list, edges, edge), there ? TRISTAR_ERR_INTERNAL : TRISTAR_OK);
+    tsi_adjacency_destroy(env, &before);
+    tsi_access_list_destroy(env, &list);
+    free(edge);
+    free(r.bit);
+    free(r.pair);
+  }
+  CHECK_MSG(with > 50 && without > 50, "%d lists with races, %d without", with, without);
+}
+
+/* One structure in all variants. */
+static void check_structure(tsi_env *env, const char *name, const structure *s) {
+  tsi_index *order = malloc((size_t)s->dag->tasks * sizeof *order);
+  CHECK_OK(tsi_dag_order(env, s->dag, 0, order));
+  for (int variant = 0; variant < 16; variant++) {
+    const bool before = variant & 8, push = variant & 1, in_place = variant & 2;
+    const int sweeps = variant & 4 ? 1 + (variant & 3) % 2 : 0;
+    const tsi_steps_source source = {.dag = s->dag,
+                                     .order = order,
+                                     .forward_chunks = s->chunks,
+                                     .backward_chunks = s->chunks,
+                                     .forward = sweeps != 2,
+                                     .backward = sweeps != 1,
+                                     .push = push,
+                                     .before = before,
+                                     .in_place = in_place};
+    tsi_steps *steps;
+    tsi_access_list *list;
+    CHECK_OK(tsi_steps_create(env, &source, &steps));
+    CHECK_OK(tsi_steps_list_accesses(env, steps, &source, &list));
+    races_check(env, name, steps, list, REMOVED, (uint64_t)variant + 1);
+    tsi_access_list_destroy(env, &list);
+    tsi_steps_destroy(env, &steps);
+  }
+  free(order);
+}
+
+static void check_pattern(tsi_env *env, const char *name, pattern a) {
+  static const structure_options options[] = {{false, 16, 3000, 800, 400},
+                                              {true, 8, 1500, 400, 300},
+                                              {false, 4, 700, 100, 100},
+                                              {false, 8, 20000, 5000, 3000}};
+  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+    structure s;
+    CHECK_OK(structure_build(env, &a, &options[k], &s));
+    check_structure(env, name, &s);
+    structure_release(env, &s);
+  }
+  pattern_free(&a);
+}
+
+/* Every allocation fails once. */
+static void check_allocations(void) {
+  int64_t calls = 0;
+  for (int64_t k = 0; k <= calls; k++) {
+    const random_list random = {5, 3, 8};
+    tsi_env env;
+    tsi_access_list *list = NULL;
+    tsi_conflict found;
+    tsi_env_init(&env);
+    env.memory.fail_at = k;
+    tristar_status status = tsi_access_list_create(&env, 60, list_random, &random, &list);
+    CHECK((list != NULL) == (status == TRISTAR_OK));
+    if (status == TRISTAR_OK) status = tsi_access_find_conflict(&env, list, 0, NULL, &found);
+    if (k == 0) calls = env.memory.calls;
+    CHECK(status == (k == 0 ? TRISTAR_OK : TRISTAR_ERR_MEMORY));
+    tsi_access_list_destroy(&env, &list);
+    CHECK(atomic_load(&env.memory.current) == 0);
+  }
+}
+
+int main(void) {
+  tsi_env env;
+  tsi_env_init(&env);
+  env.check = true;
+  check_random(&env);
+  check_allocations();
+  check_pattern(&env, "grid", pattern_grid(7, 7, 1, false));
+  check_pattern(&env, "cube", pattern_grid(4, 4, 4, false));
+  for (uint64_t seed = 1; seed <= 4; seed++) check_pattern(&env, "random", pattern_random(40, 70, seed));
+  CHECK_MSG(races_removals > 1000, "only %lld edges were removed", (long long)races_removals);
+  CHECK(atomic_load(&env.memory.current) == 0);
+  return 0;
+}
