@@ -32,7 +32,7 @@ typedef enum tsi_buffer_kind {
   TSI_BUFFER_SEGMENT,  /* chunk; its columns: x_c in the workspace */
   TSI_BUFFER_UPDATE,   /* chunk; its off-rows: u_c forward, the copy of x of their owners backward */
   TSI_BUFFER_PARTIAL,  /* slice; one row: its partial sum; of the first slice of a chunk also what forward
-                          slices read with INVERSE_OFF */
+                          slices read with INVERSE_PARTITIONED */
   TSI_BUFFER_FORWARD,  /* node of the forward sweep; one row: the factor that it streams */
   TSI_BUFFER_BACKWARD, /* node of the backward sweep; one row: the factor that it streams */
   TSI_BUFFER_INBOX,    /* 0; rows of received messages */

@@ -15,7 +15,7 @@ typedef struct tsi_access_sweeps {
   const tsi_chunks *forward_chunks, *backward_chunks;
   bool only_forward, only_backward;
   bool push;
-  bool before;   /* INVERSE_OFF: forward slices read x as it was before the triangle */
+  bool before;   /* INVERSE_PARTITIONED: forward slices read x as it was before the triangle */
   bool in_place; /* x is b: chunk by chunk the same rows */
 } tsi_access_sweeps;
 

@@ -88,7 +88,7 @@ typedef struct tsi_steps_source {
   const tsi_chunks *forward_chunks, *backward_chunks; /* of the two sweeps */
   bool forward, backward;                             /* which sweeps run */
   bool push;
-  bool before;   /* INVERSE_OFF: forward slices read x as it was before the triangle */
+  bool before;   /* INVERSE_PARTITIONED: forward slices read x as it was before the triangle */
   bool in_place; /* x may be b */
 } tsi_steps_source;
 

@@ -9,7 +9,7 @@ bool tsi_bandwidth_measure(tsi_session *s, tsi_bandwidth *bandwidth) {
   if (bytes < TSI_BANDWIDTH_BYTES_MIN) bytes = TSI_BANDWIDTH_BYTES_MIN;
   if (bytes > TSI_BANDWIDTH_BYTES_MAX) bytes = TSI_BANDWIDTH_BYTES_MAX;
   *bandwidth = (tsi_bandwidth){.cores = tsi_expected_workers(s->settings), .bytes = bytes};
-  tsi_env env; /* the array is the program's, not one of the library's that tristar_memory tells of */
+  tsi_env env; /* the array is the program's, not one of the library's that tristar_get_memory tells of */
   tsi_env_init(&env);
   const tristar_status status =
       tsi_bandwidth_read(&env, bytes, bandwidth->cores, &bandwidth->one, &bandwidth->all);

@@ -150,7 +150,7 @@ static int split_schedulers(const char *text, word_list *list) {
         return tsi_usage_error("bench", "--sched %s: all goes alone", text);
     return status;
   }
-  for (int k = 0; status == TSI_EXIT_OK && tristar_scheduler(k, &name, NULL); k++) {
+  for (int k = 0; status == TSI_EXIT_OK && tristar_get_scheduler(k, &name, NULL); k++) {
     if (strcmp(name, "lws") == 0 || strlen(name) >= sizeof list->word[0]) continue;
     if (list->count == TSI_BENCH_LIST_MAX)
       return tsi_usage_error("bench", "--sched all: more than %d schedulers", TSI_BENCH_LIST_MAX);

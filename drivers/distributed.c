@@ -262,7 +262,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report_analysis(s);
   tsi_report_factor(s);
   tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees; %s each", l->px, l->py, l->pz,
-             tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->tree),
+             tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
   tsi_report("", "distributed in %s", tsi_text_seconds(z->stats[0].distribute_seconds));
   tsi_report("solve", "%s for the sweeps, %s with the transfer of b and x from and to rank 0 (median of %s)",
@@ -303,7 +303,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   tsi_json_add_number(o, "pz", z->layout.pz);
   cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
   cJSON_AddStringToObject(o, "map", tsi_map_name(z->layout.map));
-  cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(z->layout.tree));
+  cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(z->layout.message_tree));
   cJSON *all = cJSON_AddArrayToObject(object, "processes");
   for (int k = 0; k < z->ranks; k++) {
     cJSON *one = cJSON_CreateObject();

@@ -1,7 +1,7 @@
 /* `tristar env`: environment variables, and what StarPU makes of them here, with warnings.
  *
  * Reads   the environment; StarPU, which it starts.   Writes  a report or JSON.
- * Invariant: TriStar's own variables are those of tristar_variable; the others are listed here. */
+ * Invariant: TriStar's own variables are those of tristar_get_variable; the others are listed here. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static void find_unknown(warning_list *list) {
   for (char **entry = environ; *entry != NULL; entry++) {
     const size_t length = strcspn(*entry, "=");
     bool known = strncmp(*entry, "TRISTAR_", 8) != 0;
-    for (int k = 0; !known && tristar_variable(k, &name, NULL, NULL); k++)
+    for (int k = 0; !known && tristar_get_variable(k, &name, NULL, NULL); k++)
       known = strlen(name) == length && strncmp(*entry, name, length) == 0;
     if (!known) warn(list, "%.*s is set, but TriStar has no such variable", (int)length, *entry);
   }
@@ -125,7 +125,7 @@ static void print_variable(const char *name, const char *fallback, const char *d
 static void print_variables(void) {
   const char *name, *fallback, *description;
   puts("Variables of TriStar");
-  for (int k = 0; tristar_variable(k, &name, &fallback, &description); k++)
+  for (int k = 0; tristar_get_variable(k, &name, &fallback, &description); k++)
     print_variable(name, fallback, description);
   puts("\nVariables of StarPU, of the BLAS and of MPI that matter most");
   for (int k = 0; k < OTHERS; k++) print_variable(others[k].name, others[k].fallback, others[k].description);
@@ -143,10 +143,10 @@ static void print_starpu(tristar_t *ts, const tristar_starpu_info *info) {
     printf("  %s on %s; scheduler %s; when idle they %s\n", tsi_text_many(info->cpu_workers, "CPU worker"),
            info->bound_cores > 0 ? tsi_text_many(info->bound_cores, "core") : "no cores of their own",
            info->scheduler, info->idle_sleep ? "sleep" : "poll");
-  for (int w = 0; tristar_worker(ts, w, name, sizeof name, &core); w++)
+  for (int w = 0; tristar_get_worker(ts, w, name, sizeof name, &core); w++)
     printf(core >= 0 ? "  worker %d: %s, core %d\n" : "  worker %d: %s\n", w, name, core);
   printf("  schedulers:");
-  for (int k = 0; tristar_scheduler(k, &scheduler, NULL); k++) {
+  for (int k = 0; tristar_get_scheduler(k, &scheduler, NULL); k++) {
     const int length = (int)strlen(scheduler) + 1;
     used = used + length > 90 ? length : used + length;
     printf(used == length && k > 0 ? "\n             %s" : " %s", scheduler);
@@ -184,14 +184,14 @@ static void add_starpu(cJSON *object, tristar_t *ts, const tristar_starpu_info *
   cJSON_AddNumberToObject(object, "bound_cores", info->bound_cores);
   cJSON_AddBoolToObject(object, "idle_sleep", info->idle_sleep);
   cJSON *workers = cJSON_AddArrayToObject(object, "workers");
-  for (int w = 0; tristar_worker(ts, w, text, sizeof text, &core); w++) {
+  for (int w = 0; tristar_get_worker(ts, w, text, sizeof text, &core); w++) {
     cJSON *worker = cJSON_CreateObject();
     cJSON_AddStringToObject(worker, "name", text);
     if (core >= 0) cJSON_AddNumberToObject(worker, "core", core);
     cJSON_AddItemToArray(workers, worker);
   }
   cJSON *schedulers = cJSON_AddArrayToObject(object, "schedulers");
-  for (int k = 0; tristar_scheduler(k, &scheduler, &description); k++)
+  for (int k = 0; tristar_get_scheduler(k, &scheduler, &description); k++)
     cJSON_AddItemToArray(schedulers, cJSON_CreateString(scheduler));
 }
 
@@ -199,7 +199,7 @@ static cJSON *make_json(tsi_session *s, const tristar_starpu_info *info, const w
   const char *name, *fallback, *description;
   cJSON *object = tsi_json_status(s);
   cJSON *list = cJSON_AddArrayToObject(object, "variables");
-  for (int k = 0; tristar_variable(k, &name, &fallback, &description); k++)
+  for (int k = 0; tristar_get_variable(k, &name, &fallback, &description); k++)
     add_variable(list, name, fallback, description);
   for (int k = 0; k < OTHERS; k++)
     add_variable(list, others[k].name, others[k].fallback, others[k].description);
@@ -218,7 +218,7 @@ int tsi_command_env(const tsi_settings *settings) {
   static warning_list warnings;
   (void)tsi_starpu_defects(add_defect, &warnings);
   if (tsi_session_open(s, settings, "environment"))
-    (void)tsi_session_check(s, tristar_starpu(s->ts, &info), "StarPU");
+    (void)tsi_session_check(s, tristar_get_starpu(s->ts, &info), "StarPU");
   judge(&warnings, settings, &info);
   tsi_console_clear();
   if (!settings->to_stdout) {

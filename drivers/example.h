@@ -21,7 +21,7 @@ static inline void example_die(const char *what, const char *why) {
 static inline void example_check(tristar_t *ts, tristar_status status) {
   char message[512] = "";
   if (status == TRISTAR_OK) return;
-  if (ts != NULL) tristar_error(ts, message, sizeof message);
+  if (ts != NULL) tristar_get_error(ts, message, sizeof message);
   example_die(tristar_status_name(status), message);
 }
 

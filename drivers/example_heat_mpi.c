@@ -36,7 +36,7 @@ static tristar_t *ts;
 static void check(tristar_status status) {
   char message[512] = "";
   if (status == TRISTAR_OK) return;
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   fprintf(stderr, "%s: %s\n", tristar_status_name(status), message);
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
@@ -90,7 +90,7 @@ static void make_solver(simulation *s) {
   free(value);
   if (s->rank == 0) {
     tristar_view a;
-    tristar_matrix_view(matrix, &a);
+    tristar_matrix_get_view(matrix, &a);
     check(tristar_analyze(ts, &a, NULL, &analysis));
     check(tristar_factor(analysis, a.values, &factor));
   }

@@ -101,7 +101,7 @@ static inline void example_begin(example_problem *p, int argc, char **argv, cons
   config.workers = EXAMPLE_WORKERS;
   example_check(NULL, tristar_create(&config, &p->ts));
   example_check(p->ts, tristar_matrix_read(p->ts, path, &p->matrix));
-  tristar_matrix_view(p->matrix, &p->view);
+  tristar_matrix_get_view(p->matrix, &p->view);
   if (p->view.rows != p->view.cols || p->view.rows == 0) example_die(path, "the matrix is not square");
   if (p->view.scalar != TRISTAR_DOUBLE || p->view.values == NULL)
     example_die(path, "the examples want a real matrix with values");

@@ -10,7 +10,7 @@ static tristar_t *ts;
 static void check(tristar_status status) {
   char message[512] = "";
   if (status == TRISTAR_OK) return;
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   fprintf(stderr, "%s: %s\n", tristar_status_name(status), message);
   exit(EXIT_FAILURE);
 }

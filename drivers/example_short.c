@@ -10,7 +10,7 @@ int main(void) {
   tristar_plan_t *plan;
   static double x[8000] = {1};
   if (tristar_create(NULL, &ts) || tristar_matrix_read(ts, "gen:poisson3d7:20", &matrix)) return 1;
-  tristar_matrix_view(matrix, &a);
+  tristar_matrix_get_view(matrix, &a);
   if (tristar_analyze(ts, &a, NULL, &analysis)) return 1;    /* once per pattern */
   if (tristar_factor(analysis, a.values, &factor)) return 1; /* once per set of values */
   if (tristar_plan(factor, NULL, &plan)) return 1;

@@ -29,7 +29,7 @@ int main(void) {
   starpu_data_handle_t hb, hx, hl;
   if (starpu_init(NULL)) return 1;
   if (tristar_create(NULL, &ts) || tristar_matrix_read(ts, "gen:poisson3d7:10", &matrix)) return 1;
-  tristar_matrix_view(matrix, &a);
+  tristar_matrix_get_view(matrix, &a);
   if (tristar_analyze(ts, &a, NULL, &analysis) || tristar_factor(analysis, a.values, &factor)) return 1;
   if (tristar_plan(factor, NULL, &plan)) return 1;
   starpu_vector_data_register(&hb, STARPU_MAIN_RAM, (uintptr_t)b, 1000, sizeof *b);

@@ -142,7 +142,7 @@ static void create(equations *e, const model *is, int scale) {
   tristar_view a;
   *e = (equations){.is = *is};
   check(tristar_matrix_generate(ts, is->kind, 1 + is->size * scale / 100, &e->matrix));
-  tristar_matrix_view(e->matrix, &a);
+  tristar_matrix_get_view(e->matrix, &a);
   e->n = a.rows;
   check(tristar_analyze(ts, &a, NULL, &e->analysis));
   check(tristar_factor(e->analysis, a.values, &e->factor));

@@ -11,7 +11,7 @@
 
 static int list(void) {
   const char *name, *description;
-  for (int i = 0; tristar_generator(i, &name, &description); i++) printf("%-13s %s\n", name, description);
+  for (int i = 0; tristar_get_generator(i, &name, &description); i++) printf("%-13s %s\n", name, description);
   return TSI_EXIT_OK;
 }
 
@@ -20,7 +20,7 @@ static bool generate(tsi_session *s, int64_t k) {
   char comment[160];
   if (!tsi_known_generator(s, kind, strlen(kind))) return false;
   if (!tsi_session_check(s, tristar_matrix_generate(s->ts, kind, k, &s->matrix), kind)) return false;
-  tristar_matrix_view(s->matrix, &s->view);
+  tristar_matrix_get_view(s->matrix, &s->view);
   snprintf(comment, sizeof comment, "tristar gen %s %" PRId64 " (TriStar %s)", kind, k, tristar_version());
   if (!tsi_session_check(s, tristar_matrix_write(s->ts, path, &s->view, comment), tsi_output_name(path)))
     return false;

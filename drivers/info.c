@@ -20,7 +20,7 @@ typedef struct histogram {
   double entries[32], total; /* stored entries of L */
 } histogram;
 
-static void count_widths(const tristar_tree_view *tree, histogram *h) {
+static void count_widths(const tristar_assembly_tree *tree, histogram *h) {
   memset(h, 0, sizeof *h);
   for (int64_t k = 0; k < tree->supernodes; k++) {
     const int64_t w = tree->first_column[k + 1] - tree->first_column[k];
@@ -136,7 +136,7 @@ int tsi_command_info(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tsi_bandwidth bandwidth = {0};
   tristar_calibration calibration = {0};
-  tristar_tree_view tree;
+  tristar_assembly_tree tree;
   histogram h = {0};
   if (settings->operand[0] == NULL) return tsi_usage_error("info", "no MATRIX given");
   if (settings->layout != NULL) return tsi_info_layout(settings);
@@ -149,7 +149,7 @@ int tsi_command_info(const tsi_settings *settings) {
             tsi_session_plan(s, 1) &&
             tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);
   if (ok) {
-    tristar_analysis_get_tree(tristar_factor_analysis(s->factor), &tree);
+    tristar_analysis_get_assembly_tree(tristar_factor_get_analysis(s->factor), &tree);
     count_widths(&tree, &h);
     if (settings->dot != NULL)
       ok = tsi_session_check(s, tristar_plan_write_dot(s->plan, settings->dot), settings->dot);

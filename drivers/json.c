@@ -92,7 +92,7 @@ cJSON *tsi_json_session(const tsi_session *s) {
   }
   if (s->factor != NULL) add_factor(s, object);
   if (s->plan != NULL) add_plan(s, object);
-  if (s->ts != NULL && tristar_memory(s->ts, &memory) == TRISTAR_OK)
+  if (s->ts != NULL && tristar_get_memory(s->ts, &memory) == TRISTAR_OK)
     tsi_json_add_number(object, "peak_library_bytes", (double)memory.peak_bytes);
   tsi_json_add_number(object, "peak_rss_bytes", tsi_process_peak(getpid()));
   return object;

@@ -12,7 +12,7 @@
 
 #define EXTENT_MOST (1 << 20) /* of px, py, pz: what the library takes together */
 
-static const char *const algorithm_names[] = {"new", "baseline", "2d"};
+static const char *const algorithm_names[] = {"replicated", "levelwise", "2d"};
 static const char *const map_names[] = {"subtree", "cyclic"};
 static const char *const tree_names[] = {"binary", "flat"};
 
@@ -36,7 +36,7 @@ const char *tsi_algorithm_name(const tsi_settings *settings) {
 const char *tsi_map_name(tristar_map map) {
   return map_names[map];
 }
-const char *tsi_tree_name(tristar_tree tree) {
+const char *tsi_tree_name(tristar_message_tree tree) {
   return tree_names[tree];
 }
 
@@ -45,9 +45,9 @@ static void scan_layout(const tsi_settings *settings, tristar_layout *layout, ch
   const char *at = settings->layout;
   *wrong = '\0';
   tristar_layout_init(layout);
-  layout->algorithm = settings->algo == 1 ? TRISTAR_ALGORITHM_BASELINE : TRISTAR_ALGORITHM_NEW;
+  layout->algorithm = settings->algo == 1 ? TRISTAR_ALGORITHM_LEVELWISE : TRISTAR_ALGORITHM_REPLICATED;
   layout->map = (tristar_map)given(settings->map);
-  layout->tree = (tristar_tree)given(settings->message_tree);
+  layout->message_tree = (tristar_message_tree)given(settings->message_tree);
   layout->px = 0;
   if (strcmp(at, "auto") == 0) return;
   layout->px = scan_extent(&at, 'x');
@@ -111,7 +111,8 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
   tsi_report_analysis(s);
   tsi_report("layout", "%d x %d x %d: %s process%s, %s algorithm, %s map, %s trees", layout->px, layout->py,
              layout->pz, tsi_text_count(t->ranks), t->ranks == 1 ? "" : "es",
-             algorithm_names[given(s->settings->algo)], map_names[layout->map], tree_names[layout->tree]);
+             algorithm_names[given(s->settings->algo)], map_names[layout->map],
+             tree_names[layout->message_tree]);
   tsi_report("", "%s, %s of them spread over a grid; %s between grids", tsi_text_many(t->chunks, "chunk"),
              tsi_text_count(t->spread_chunks), tsi_text_many(t->grid_steps, "step"));
   tsi_report("", "each process holds %s to %s of a triangular factor, %s on average: balance %.2f",
@@ -146,7 +147,7 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
   tsi_json_add_number(o, "pz", layout->pz);
   cJSON_AddStringToObject(o, "algorithm", algorithm_names[given(s->settings->algo)]);
   cJSON_AddStringToObject(o, "map", map_names[layout->map]);
-  cJSON_AddStringToObject(o, "message_tree", tree_names[layout->tree]);
+  cJSON_AddStringToObject(o, "message_tree", tree_names[layout->message_tree]);
   tsi_json_add_number(o, "nrhs", (double)nrhs);
   tsi_json_add_number(o, "ranks", (double)t->ranks);
   tsi_json_add_number(o, "chunks", (double)t->chunks);

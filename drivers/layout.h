@@ -9,7 +9,7 @@ int tsi_layout_read(const char *command, const tsi_settings *settings, bool quie
 
 const char *tsi_algorithm_name(const tsi_settings *settings);
 const char *tsi_map_name(tristar_map map);
-const char *tsi_tree_name(tristar_tree tree);
+const char *tsi_tree_name(tristar_message_tree tree);
 
 /* The layout with the least predicted time among all with so many processes: the heaviest one reads its share
  * of the factor twice, at bytes_per_second, and takes its messages, of so many seconds each, one after the

@@ -125,7 +125,7 @@ static int print_help(void) {
          "Environment\n");
   tsi_wrap_entry("STARPU_NCPU", "CPU workers (default: all cores)", INDENT);
   tsi_wrap_entry("STARPU_SCHED", "scheduler: lws (the default), eager, prio, dmda, ...", INDENT);
-  for (int k = 0; tristar_variable(k, &name, NULL, &description); k++)
+  for (int k = 0; tristar_get_variable(k, &name, NULL, &description); k++)
     tsi_wrap_entry(name, description, INDENT);
   printf("\n  tristar env shows their values and defaults, and more variables.\n\n"
          "Exit status: 0 done, 1 failed, 2 wrong usage.\n");

@@ -46,7 +46,7 @@ static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const singulars[] = {"refuse", "perturb", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const ops[] = {"N", "T", "C", NULL};
-static const char *const algorithms[] = {"new", "baseline", "2d", NULL};
+static const char *const algorithms[] = {"replicated", "levelwise", "2d", NULL};
 static const char *const maps[] = {"subtree", "cyclic", NULL};
 static const char *const trees[] = {"binary", "flat", NULL};
 static const char *const transports[] = {"auto", "direct", "starpu_mpi", NULL};
@@ -86,7 +86,7 @@ static const option_row rows[] = {
   {"layout", TEXT, FIELD(layout), TSI_SOLVE, "PXxPYxPZ|auto", "under mpiexec: spread the factor over so many processes; auto: in the way with the least predicted time", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy, communication: of a solve on so many processes, from the analysis alone", 0, 0, NULL},
   {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; -: standard input", 0, 0, NULL},
-  {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT, "new|baseline|2d", "with --layout: grids exchange sums once (new, the default) or at every level of the separator tree (baseline); 2d: there is one grid, PZ = 1", 0, 0, algorithms},
+  {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT, "replicated|levelwise|2d", "with --layout: grids have copies of the upper levels and exchange sums once (replicated, the default), or sums at every level of the separator tree (levelwise); 2d: there is one grid, PZ = 1", 0, 0, algorithms},
   {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT, "subtree|cyclic", "with --layout: balanced subtrees stay whole on a process (subtree, the default), or all panels are spread (cyclic)", 0, 0, maps},
   {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", NULL, 0, 0, trees},
   {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi", "with --layout: what carries the messages (default auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
@@ -196,8 +196,15 @@ static int store_real(const tsi_command *command, const option_row *row, const c
   return *field >= 0 ? TSI_EXIT_OK : refuse(command, row, word, "negative");
 }
 
+/* Words of version 0.1 for choices that have other names now. */
+static const char *const older_words[][3] = {{"algo", "new", "replicated"},
+                                             {"algo", "baseline", "levelwise"}};
+
 static int store_choice(const tsi_command *command, const option_row *row, const char *word, int *field) {
   char why[200] = "not one of ";
+  for (size_t k = 0; k < sizeof older_words / sizeof *older_words; k++)
+    if (strcmp(row->name, older_words[k][0]) == 0 && strcmp(word, older_words[k][1]) == 0)
+      word = older_words[k][2];
   for (int k = 0; row->choices[k]; k++) {
     const size_t used = strlen(why);
     if (strcmp(word, row->choices[k]) == 0) {
@@ -227,7 +234,7 @@ static int store_scheduler(const tsi_command *command, const option_row *row, co
   char why[640] = "StarPU has no such scheduler; it has";
   const char *name;
   *field = word;
-  for (int k = 0; tristar_scheduler(k, &name, NULL); k++) {
+  for (int k = 0; tristar_get_scheduler(k, &name, NULL); k++) {
     const size_t used = strlen(why);
     if (strcmp(name, word) == 0) return TSI_EXIT_OK;
     snprintf(why + used, sizeof why - used, "%s %s", k > 0 ? "," : "", name);

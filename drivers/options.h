@@ -36,7 +36,7 @@ typedef struct tsi_settings {
   const char *variant;   /* WORD[+WORD...], known words; NULL: none */
   /* a distributed solve; negative: not given */
   const char *layout;          /* PXxPYxPZ; NULL: none */
-  int algo, map, message_tree; /* 0 ..: one of new, baseline, 2d; enumerators of tristar.h */
+  int algo, map, message_tree; /* 0 ..: one of replicated, levelwise, 2d; enumerators of tristar.h */
   int transport;               /* enumerator of tristar_mpi.h */
   int first_core;              /* of the workers of this process; no option of its own */
   /* solve */

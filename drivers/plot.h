@@ -10,6 +10,7 @@
 
 #include "drivers/bandwidth.h"
 #include "drivers/picture.h"
+#include "tristar_trace.h"
 
 /* What a picture is made of. */
 typedef struct tsi_plot {

@@ -241,7 +241,7 @@ static bool draw(tsi_session *s, const matrix *m) {
                        "cell is darker the "
                        "more is sent, on a logarithmic scale",
                        tsi_text_count(s->a.n), tsi_text_many(m->nrhs, "right-hand side"), l->px, l->py, l->pz,
-                       tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->tree));
+                       tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree));
   (void)write_legend(p.file, m);
   for (int panel = 0; panel < PANELS; panel++) draw_panel(p.file, m, panel, top);
   if (m->cells < m->ranks)

@@ -69,7 +69,7 @@ static void drop_every_second(sampler *in) {
 
 static double look(sampler *in) {
   tristar_memory_stats now;
-  tristar_memory(in->s->ts, &now);
+  tristar_get_memory(in->s->ts, &now);
   const double resident = resident_bytes();
   pthread_mutex_lock(&in->lock);
   const double at = tsi_now() - in->begin;
@@ -245,7 +245,7 @@ bool tsi_plot_memory(const tsi_plot *plot) {
   pthread_mutex_init(&m->in.lock, NULL);
   bool ok = run(s, m);
   if (ok) {
-    tristar_memory(s->ts, &stats);
+    tristar_get_memory(s->ts, &stats);
     m->peak = stats.peak_bytes;
     add_figures(plot->figures, m);
     ok = draw(s, m);

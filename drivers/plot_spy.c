@@ -38,7 +38,7 @@ static int64_t count_runs(const tsi_spy *spy) {
 }
 
 static bool make_spy(tsi_session *s, const tristar_layout *layout, tsi_spy **spy) {
-  const tristar_analysis_t *analysis = s->factor ? tristar_factor_analysis(s->factor) : s->analysis;
+  const tristar_analysis_t *analysis = s->factor ? tristar_factor_get_analysis(s->factor) : s->analysis;
   const int64_t most = s->a.method == TRISTAR_METHOD_LU ? RUNS_MOST / 2 : RUNS_MOST;
   for (int cells = CELLS_MOST;; cells = cells * 3 / 4) {
     if (!tsi_session_check(s, tsi_spy_create(analysis, s->plan, layout, cells, spy), s->name)) return false;
@@ -145,6 +145,6 @@ bool tsi_plot_spy(const tsi_plot *plot) {
     ok = tsi_picture_end(&p);
   }
   if (ok) add_figures(plot->figures, spy);
-  tsi_spy_destroy(s->factor ? tristar_factor_analysis(s->factor) : s->analysis, &spy);
+  tsi_spy_destroy(s->factor ? tristar_factor_get_analysis(s->factor) : s->analysis, &spy);
   return ok;
 }

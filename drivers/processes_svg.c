@@ -107,10 +107,11 @@ static void draw(const tsi_picture *p, const tristar_layout *layout, int ranks,
   const double in_unit = tsi_axis_time_unit(longest, &unit);
   const tsi_axis time = {.to = longest > 0 ? 1.02 * longest * in_unit : 1, .begin = TOP + HEIGHT, .end = TOP};
   tsi_picture_title(p, LEFT, "Where the time of each process goes in a solve");
-  tsi_picture_subtitle(
-      p, LEFT, "%d \xc3\x97 %d \xc3\x97 %d processes, %s algorithm, %s map, %s trees, %s each", layout->px,
-      layout->py, layout->pz, tsi_algorithm_name(s->settings), tsi_map_name(layout->map),
-      tsi_tree_name(layout->tree), tsi_text_many(stats[0].workers > 0 ? stats[0].workers : 1, "worker"));
+  tsi_picture_subtitle(p, LEFT,
+                       "%d \xc3\x97 %d \xc3\x97 %d processes, %s algorithm, %s map, %s trees, %s each",
+                       layout->px, layout->py, layout->pz, tsi_algorithm_name(s->settings),
+                       tsi_map_name(layout->map), tsi_tree_name(layout->message_tree),
+                       tsi_text_many(stats[0].workers > 0 ? stats[0].workers : 1, "worker"));
   draw_legend(p->file);
   snprintf(name, sizeof name, "time, of all workers of a process (%s)", unit);
   tsi_axis_y(p->file, &time, LEFT, LEFT + PLOT, name);

@@ -138,7 +138,7 @@ void tsi_report_factor(const tsi_session *s) {
 void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth) {
   tristar_memory_stats memory = {0};
   char array[80] = "";
-  if (tristar_memory(s->ts, &memory) != TRISTAR_OK) return;
+  if (tristar_get_memory(s->ts, &memory) != TRISTAR_OK) return;
   if (bandwidth->one > 0)
     snprintf(array, sizeof array, " (%s to measure the bandwidth)", tsi_text_bytes((double)bandwidth->bytes));
   tsi_report("memory", "%s at the peak in the library; %s in the process, with StarPU and all else%s",

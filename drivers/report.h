@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 
 #include "drivers/bandwidth.h"
+#include "tristar_trace.h"
 
 /* Text for a number, in one of eight buffers of the thread: valid until the eighth next call. */
 const char *tsi_text_count(int64_t count);                      /* 1,234,567 */

@@ -42,7 +42,7 @@ static bool names(const char *message, const char *subject) {
 bool tsi_session_check(tsi_session *s, tristar_status status, const char *subject) {
   char text[512] = "";
   if (status == TRISTAR_OK) return true;
-  tristar_error(s->ts, text, sizeof text); /* without a context: of its creation */
+  tristar_get_error(s->ts, text, sizeof text); /* without a context: of its creation */
   if (*text == '\0') snprintf(text, sizeof text, "%s", tristar_status_name(status));
   char *place = strstr(text, " [TRISTAR_ERR_"); /* for developers: function, file and line */
   if (place != NULL && !s->settings->verbose) *place = '\0';
@@ -82,7 +82,7 @@ bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *
 bool tsi_known_generator(tsi_session *s, const char *name, size_t length) {
   const char *known;
   char list[400] = "";
-  for (int i = 0; tristar_generator(i, &known, NULL); i++) {
+  for (int i = 0; tristar_get_generator(i, &known, NULL); i++) {
     const size_t used = strlen(list);
     if (strlen(known) == length && strncmp(known, name, length) == 0) return true;
     snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known);
@@ -98,7 +98,7 @@ static bool take_laplacian(tsi_session *s) {
   if (!tsi_session_check(s, tristar_matrix_laplacian(s->ts, &s->view, &laplacian), s->name)) return false;
   tristar_matrix_destroy(&s->matrix);
   s->matrix = laplacian;
-  tristar_matrix_view(s->matrix, &s->view);
+  tristar_matrix_get_view(s->matrix, &s->view);
   return true;
 }
 
@@ -149,7 +149,7 @@ bool tsi_session_read(tsi_session *s) {
     s->usage = generated && s->status == TRISTAR_ERR_ARGUMENT;
     return false;
   }
-  tristar_matrix_view(s->matrix, &s->view);
+  tristar_matrix_get_view(s->matrix, &s->view);
   if (s->settings->laplacian && !take_laplacian(s)) return false;
   if (s->view.rows != s->view.cols) /* first of all that is wrong with it */
     return tsi_session_fail(s, TRISTAR_ERR_RECTANGULAR,
@@ -191,7 +191,7 @@ bool tsi_session_factor(tsi_session *s) {
   s->factor_s = tsi_now() - begin;
   tsi_console_clear();
   /* METHOD_AUTO can turn from Cholesky to LU: the factor then has an analysis of its own */
-  tristar_analysis_get_stats(tristar_factor_analysis(s->factor), &s->a);
+  tristar_analysis_get_stats(tristar_factor_get_analysis(s->factor), &s->a);
   return true;
 }
 

@@ -117,7 +117,7 @@ static bool profile(tsi_session *s, result *r) {
 
 static bool solve_plain(tsi_session *s, result *r) {
   const bool ok = s->settings->in_flight > 1 ? solve_in_flight(s, r) : solve_one_by_one(s, r);
-  tristar_stats(s->plan, &r->stats);
+  tristar_plan_get_solve_stats(s->plan, &r->stats);
   return ok;
 }
 
@@ -192,7 +192,7 @@ static bool start_apart(tsi_session *s, result *r) {
   tristar_starpu_info info;
   const double begin = tsi_now();
   if (!s->settings->on_demand || s->settings->engine == TRISTAR_ENGINE_SERIAL) return true;
-  const bool ok = tsi_session_check(s, tristar_starpu(s->ts, &info), s->name);
+  const bool ok = tsi_session_check(s, tristar_get_starpu(s->ts, &info), s->name);
   r->start_s = tsi_now() - begin;
   return ok;
 }

@@ -30,11 +30,11 @@ typedef struct tsi_tree_layout {
 } tsi_tree_layout;
 
 /* Entries of L in supernode k: its triangle and its rectangle. */
-double tsi_supernode_entries(const tristar_tree_view *tree, int64_t k);
+double tsi_supernode_entries(const tristar_assembly_tree *tree, int64_t k);
 
 /* chunk_of: for each supernode the chunk of its first panel; chunks: how many there are. smallest: boxes are
  * not narrower or lower than this share of the picture, as far as merging helps. Fails without memory. */
-bool tsi_tree_lay_out(const tristar_tree_view *tree, const int32_t *chunk_of, int32_t chunks,
+bool tsi_tree_lay_out(const tristar_assembly_tree *tree, const int32_t *chunk_of, int32_t chunks,
                       double bytes_per_entry, double smallest, tsi_tree_layout *layout);
 
 /* Writes the picture of the session's plan; its boxes too, as JSON, unless figures is NULL. */

@@ -17,7 +17,7 @@ typedef struct node {
 } node;
 
 typedef struct layout {
-  const tristar_tree_view *tree;
+  const tristar_assembly_tree *tree;
   const int32_t *chunk_of;
   int32_t chunks;
   double smallest;
@@ -27,7 +27,7 @@ typedef struct layout {
   bool failed;
 } layout;
 
-double tsi_supernode_entries(const tristar_tree_view *tree, int64_t k) {
+double tsi_supernode_entries(const tristar_assembly_tree *tree, int64_t k) {
   const double w = (double)(tree->first_column[k + 1] - tree->first_column[k]);
   return w * (w + 1) / 2 + w * (double)(tree->rows[k + 1] - tree->rows[k]);
 }
@@ -43,7 +43,7 @@ static bool is_uniform(const layout *l, int64_t k) {
 }
 
 static tsi_tree_box box_of(const layout *l, int64_t k) {
-  const tristar_tree_view *t = l->tree;
+  const tristar_assembly_tree *t = l->tree;
   return (tsi_tree_box){.chunk = l->chunk_of[k],
                         .parts = parts_of(l, k),
                         .supernodes = 1,
@@ -155,7 +155,7 @@ static void place(layout *l, int64_t k) {
 
 /* Children lists in ascending order, subtrees, the total. */
 static void link_nodes(layout *l, double bytes_per_entry) {
-  const tristar_tree_view *t = l->tree;
+  const tristar_assembly_tree *t = l->tree;
   for (int32_t k = 0; k < t->supernodes; k++) {
     node *v = &l->nodes[k];
     v->first = k;
@@ -191,7 +191,7 @@ static void place_roots(layout *l) {
   place_children(l, &above, 0, &none);
 }
 
-bool tsi_tree_lay_out(const tristar_tree_view *tree, const int32_t *chunk_of, int32_t chunks,
+bool tsi_tree_lay_out(const tristar_assembly_tree *tree, const int32_t *chunk_of, int32_t chunks,
                       double bytes_per_entry, double smallest, tsi_tree_layout *out) {
   layout l = {.tree = tree, .chunk_of = chunk_of, .chunks = chunks, .smallest = smallest, .out = out};
   memset(out, 0, sizeof *out);

@@ -155,12 +155,12 @@ static void add_boxes(cJSON *figures, const tsi_tree_layout *layout) {
 
 /* Merges more until few enough boxes are left. */
 static bool lay_out(tsi_session *s, tsi_tree_layout *layout) {
-  tristar_tree_view tree;
+  tristar_assembly_tree tree;
   const double bytes = (double)s->precision->bytes * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);
   double smallest = SMALLEST / PLOT_WIDTH;
-  tristar_analysis_get_tree(tristar_factor_analysis(s->factor), &tree);
+  tristar_analysis_get_assembly_tree(tristar_factor_get_analysis(s->factor), &tree);
   for (;; smallest *= 1.5) {
-    if (!tsi_tree_lay_out(&tree, tristar_plan_chunk_of_supernode(s->plan), (int32_t)s->p.chunks, bytes,
+    if (!tsi_tree_lay_out(&tree, tristar_plan_get_chunk_of_supernode(s->plan), (int32_t)s->p.chunks, bytes,
                           smallest, layout))
       return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for the picture", s->name);
     if (layout->count <= BOXES_MAX || smallest > 0.1) return true;

@@ -23,7 +23,7 @@ static const struct {
     {"supernodes", GRANULARITY, TRISTAR_TASKS_SUPERNODES, "one task for each supernode"},
     {"inverse-none", INVERSE, TRISTAR_INVERSE_NONE,
      "substitute with the diagonal blocks instead of multiplying by their inverses"},
-    {"inverse-off", INVERSE, TRISTAR_INVERSE_OFF,
+    {"inverse-partitioned", INVERSE, TRISTAR_INVERSE_PARTITIONED,
      "a partitioned inverse: panels are multiplied by inverted diagonal blocks in advance"},
     {"spmv", KERNEL, TRISTAR_KERNEL_SPMV, "multiply by the partitioned inverse, stored as sparse matrices"},
 };
@@ -36,15 +36,21 @@ bool tsi_variant_word(int i, const char **word, const char **meaning) {
   return true;
 }
 
+/* A word of version 0.1, which is not listed. */
+#define OLDER "inverse-off"
+#define NEWER "inverse-partitioned"
+
 /* The row of the word at *at, which moves behind it; -1: unknown. *length: of the word. */
 static int next_row(const char **at, int *length) {
   const char *word = *at;
   *length = (int)strcspn(word, "+");
   *at += *length;
   if (**at == '+') ++*at;
+  const bool older = *length == (int)strlen(OLDER) && strncmp(word, OLDER, strlen(OLDER)) == 0;
+  const char *name = older ? NEWER : word;
+  const size_t size = older ? strlen(NEWER) : (size_t)*length;
   for (int k = 0; k < ROWS; k++)
-    if (strlen(rows[k].word) == (size_t)*length && strncmp(rows[k].word, word, (size_t)*length) == 0)
-      return k;
+    if (strlen(rows[k].word) == size && strncmp(rows[k].word, name, size) == 0) return k;
   return -1;
 }
 

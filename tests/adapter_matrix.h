@@ -206,7 +206,7 @@ static inline void check_factor(tristar_factor_t *factor, const adapter_matrix *
 /* The latest message of the context has this in it. */
 static inline void check_message(tristar_t *ts, const char *text) {
   char message[512];
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, text) != NULL, "\"%s\" lacks \"%s\"", message, text);
 }
 

@@ -24,7 +24,7 @@ ranks() {
 
 # ---- Results, and the same bits when repeated
 for layout in 2x1x1 1x2x1 1x1x2; do
-  for algo in new baseline; do
+  for algo in replicated levelwise; do
     ranks 2 0 '^accuracy ' solve gen:s2d9pt:40 --layout $layout --algo $algo --repeat 3 --checksum --json $layout.$algo.json
     python3 - $layout.$algo.json <<'EOF' || fail "$layout, $algo: figures"
 import json, sys
@@ -36,7 +36,7 @@ assert all(q["compute_s"] >= 0 and q["xy_s"] >= 0 and q["z_s"] >= 0 for q in p)
 assert all((q["z_messages"] > 0) == (r["layout"]["pz"] > 1) for q in p), p
 EOF
   done
-  [ "$(value checksum $layout.new.json)" != '' ] || fail "$layout: no checksum"
+  [ "$(value checksum $layout.replicated.json)" != '' ] || fail "$layout: no checksum"
   awk '/ messages /{ gsub(",", ""); rows++; bad += !($(NF - 2) <= $(NF - 1) && $(NF - 1) <= $NF) }
     END { exit rows < 2 || bad }' output.txt || { fail "$layout: a mean beyond least and most"; cat output.txt >&2; }
 done
@@ -57,7 +57,7 @@ ranks 2 - '^tristar: solve: --svg x.gif: no picture has the ending .gif; ' solve
 ranks 3 - '^tristar: solve: --layout 1x1x3: the last number is not a power of two$' solve gen:s2d9pt:20 --layout 1x1x3
 ranks 2 - '2 processes need --layout PXxPYxPZ, or --layout auto, to share the work$' solve gen:s2d9pt:20
 ranks 2 - 'cannot be combined with --layout$' solve gen:s2d9pt:20 --layout 2x1x1 --condition
-expect 2 'need --layout$' solve gen:s2d9pt:20 --algo new
+expect 2 'need --layout$' solve gen:s2d9pt:20 --algo replicated
 
 # ---- What rank 0 finds wrong ends all of them
 ranks 2 - '^tristar: .*no-such-file' solve no-such-file.mtx --layout 2x1x1
@@ -70,7 +70,7 @@ TRISTAR_TRANSPORT=pigeon ranks 2 - 'TRISTAR_TRANSPORT is "pigeon"' solve gen:s2d
 
 # ---- Eight processes on however few cores, 200 solves
 ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --repeat 200
-ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo baseline --map cyclic --engine serial --repeat 200
+ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo levelwise --map cyclic --engine serial --repeat 200
 
 # ---- A process is killed: the run ends, long before the solves would
 timeout --signal=KILL 60 "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" \

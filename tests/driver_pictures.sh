@@ -68,7 +68,7 @@ for matrix in "${small[@]}"; do
 done
 
 # ---- Communication: the messages that `tristar info --layout` counts
-for layout in '2x2x2' '3x2x4 --map cyclic --algo baseline --message-tree flat --nrhs 5' '4x4x1 --algo 2d --map cyclic --op T'; do
+for layout in '2x2x2' '3x2x4 --map cyclic --algo levelwise --message-tree flat --nrhs 5' '4x4x1 --algo 2d --map cyclic --op T'; do
   # shellcheck disable=SC2086 # options and values
   picture communication gen:poisson3d7:10 --layout $layout
   # shellcheck disable=SC2086

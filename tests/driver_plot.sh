@@ -76,7 +76,7 @@ picture spy.svg gen:convdiff3d:8 --what spy
 picture spy.svg gen:s2d9pt:60 --what spy --layout 2x2x2
 grep -q 'process 7' spy.svg || fail "spy: no legend"
 looks spy.svg 2
-picture spy.svg gen:s2d9pt:60 --what spy --layout 4x4x2 --map cyclic --algo baseline
+picture spy.svg gen:s2d9pt:60 --what spy --layout 4x4x2 --map cyclic --algo levelwise
 looks spy.svg 2
 picture tree.svg gen:s2d9pt:40 --what tree
 picture word.svg tree gen:s2d9pt:40

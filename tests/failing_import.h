@@ -21,7 +21,7 @@ static inline int64_t fail_each_allocation(tristar_status (*import)(tristar_t *t
     status = import(ts, from, &factor);
     CHECK(status == TRISTAR_OK || (status == TRISTAR_ERR_MEMORY && factor == NULL));
     tristar_factor_destroy(&factor);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
     tristar_destroy(&ts);
   }

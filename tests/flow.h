@@ -18,7 +18,7 @@ static inline void flow_create(tristar_t *ts, const char *kind, int64_t k, trist
                                int64_t chunk_bytes, flow *f) {
   tristar_plan_options options;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &f->matrix));
-  tristar_matrix_view(f->matrix, &f->view);
+  tristar_matrix_get_view(f->matrix, &f->view);
   CHECK_OK(tristar_analyze(ts, &f->view, NULL, &f->analysis));
   CHECK_OK(tristar_factor(f->analysis, f->view.values, &f->factor));
   tristar_plan_options_init(&options);

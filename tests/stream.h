@@ -60,7 +60,7 @@ static inline void insert(stream *s, tristar_end_fn end) {
 
 static inline size_t memory_now(tristar_t *ts) {
   tristar_memory_stats memory;
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   return memory.current_bytes;
 }
 

@@ -294,7 +294,7 @@ int main(void) {
       check_single(ts, &forms[f], parts);
     }
   check_refused(ts);
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK(memory.current_bytes == 0);
   tristar_destroy(&ts);
   check_allocations();

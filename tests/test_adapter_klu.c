@@ -233,7 +233,7 @@ int main(void) {
     }
     check_refused(ts, (tristar_klu)family);
   }
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK(memory.current_bytes == 0);
   tristar_destroy(&ts);
   check_allocations(TRISTAR_KLU);

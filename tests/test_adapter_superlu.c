@@ -242,7 +242,7 @@ static void check_refused(tristar_t *ts, const tristar_superlu *from, tristar_st
   tristar_factor_t *f = (tristar_factor_t *)&message;
   CHECK_STATUS(tristar_import_superlu(ts, from, &f), status);
   CHECK(f == NULL);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, cause) != NULL, "no \"%s\" in \"%s\"", cause, message);
 }
 
@@ -325,7 +325,7 @@ int main(void) {
   check_bad_arrays(ts, &s);
   CHECK(fail_each_allocation(import, &s.factors) >= 10);
   destroy(&s);
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   return 0;

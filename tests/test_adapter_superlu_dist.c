@@ -204,7 +204,7 @@ static void check_refused(tristar_t *ts, const system_t *s, tristar_status statu
   tristar_factor_t *f = (tristar_factor_t *)&message;
   CHECK_STATUS(import(ts, s, &f), status);
   CHECK(f == NULL);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, cause) != NULL, "no \"%s\" in \"%s\"", cause, message);
 }
 
@@ -278,7 +278,7 @@ int main(int argc, char **argv) {
   check_bad_arrays(ts, &s);
   CHECK(fail_each_allocation(import, &s) >= 10);
   destroy(&s);
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   MPI_Finalize();

@@ -50,21 +50,21 @@ static void check(const char *kind, int64_t k, tristar_method method, int use_st
   config.use_starpu = use_starpu;
   CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_view(m, &view);
-  tristar_memory(ts, &memory);
+  tristar_matrix_get_view(m, &view);
+  tristar_get_memory(ts, &memory);
   const size_t before = memory.current_bytes;
   int64_t fails = 0;
   for (int64_t step = 1;; step += step < 150 ? 1 : step / 40) { /* all of the first ones, then a sample */
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     tsi_context_env(ts)->memory.fail_at = memory.allocations + step;
     const tristar_status status = run(ts, &view, method);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK_MSG(memory.current_bytes == before, "%s: %zu bytes leaked when allocation %lld fails", kind,
               memory.current_bytes - before, (long long)step);
     if (status == TRISTAR_OK) break;
     CHECK_MSG(status == TRISTAR_ERR_MEMORY, "allocation %lld: %s", (long long)step,
               tristar_status_name(status));
-    tristar_error(ts, message, sizeof message);
+    tristar_get_error(ts, message, sizeof message);
     CHECK(strstr(message, "out of memory") != NULL);
     fails++;
   }

@@ -139,7 +139,7 @@ static void refuse(const char *text, size_t size, const char *why) {
             "'%s' instead of '%s'", told, why);
   CHECK(c.source == TRISTAR_CALIBRATION_DEFAULTS && c.floor_bytes == 0.4e6 && c.cores > 0);
   CHECK(strcmp(c.path, "broken") == 0);
-  CHECK(tristar_error(ts, message, sizeof message) == 0); /* it is no error */
+  CHECK(tristar_get_error(ts, message, sizeof message) == 0); /* it is no error */
   tristar_destroy(&ts);
 }
 
@@ -255,7 +255,7 @@ static void measure(void) {
   write_file("no_folder", "", 0);
   ts = create("no_folder/x", 1); /* also root cannot write there */
   CHECK_STATUS(tristar_calibrate(ts, NULL), TRISTAR_ERR_IO);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, "cannot write no_folder/x") != NULL, "%s", message);
   CHECK(get(ts).source == TRISTAR_CALIBRATION_DEFAULTS);
   tristar_destroy(&ts);
@@ -327,11 +327,11 @@ static void fail(void) {
   tristar_memory_stats memory;
   static const int64_t steps[] = {1, 3, 6, 25}; /* the array to be read, its readers, tasks, their barriers */
   for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     const size_t before = memory.current_bytes;
     tsi_context_env(ts)->memory.fail_at = memory.allocations + steps[k];
     CHECK_STATUS(tristar_calibrate(ts, NULL), TRISTAR_ERR_MEMORY);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK(memory.current_bytes == before);
     CHECK(get(ts).source == TRISTAR_CALIBRATION_DEFAULTS);
   }

@@ -36,7 +36,7 @@ static void check_orders(void) {
     tristar_t *ts[2] = {make(), make()};
     solve(ts[0], 6);
     solve(ts[1], 6);
-    CHECK_OK(tristar_starpu(ts[1], &info));
+    CHECK_OK(tristar_get_starpu(ts[1], &info));
     CHECK(info.owned); /* by TriStar, though the other context has started it */
     tristar_destroy(&ts[first]);
     CHECK(starpu_is_initialized());
@@ -52,7 +52,7 @@ static void check_program(void) {
   tristar_t *ts = make();
   CHECK(starpu_init(NULL) == 0);
   solve(ts, 6);
-  CHECK_OK(tristar_starpu(ts, &info));
+  CHECK_OK(tristar_get_starpu(ts, &info));
   CHECK(!info.owned);
   starpu_shutdown();
   solve(ts, 6);
@@ -97,9 +97,9 @@ static void expect_defect(tristar_t *ts, const char *name, const char *value, co
   const bool was_set = getenv(name) != NULL;
   if (was_set) snprintf(before, sizeof before, "%s", getenv(name));
   CHECK(setenv(name, value, 1) == 0);
-  CHECK_STATUS(tristar_starpu(ts, &info), TRISTAR_ERR_RUNTIME);
+  CHECK_STATUS(tristar_get_starpu(ts, &info), TRISTAR_ERR_RUNTIME);
   CHECK(!starpu_is_initialized());
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, text) != NULL, "\"%s\" is not in \"%s\"", text, message);
   CHECK((was_set ? setenv(name, before, 1) : unsetenv(name)) == 0);
 }
@@ -128,13 +128,13 @@ static void check_surroundings(void) {
     expect_defect(ts, "STARPU_HOME", "closed", "Permission denied");
     CHECK(rmdir("closed") == 0);
   }
-  CHECK_OK(tristar_starpu(ts, &info));
+  CHECK_OK(tristar_get_starpu(ts, &info));
   solve(ts, 6);
   tristar_destroy(&ts);
   tristar_config_init(&config);
   config.scheduler = "nosuch";
   CHECK_OK(tristar_create(&config, &ts));
-  CHECK_STATUS(tristar_starpu(ts, &info), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_get_starpu(ts, &info), TRISTAR_ERR_ARGUMENT);
   tristar_destroy(&ts);
 }
 
@@ -148,7 +148,7 @@ static void check_start_time(void) {
   flow_create(ts, "s2d9pt", 60, TRISTAR_ENGINE_TASKS, 20000, &f);
   CHECK_OK(tristar_factor_get_stats(f.factor, &factor));
   CHECK_OK(tristar_plan_get_stats(f.plan, &plan));
-  CHECK_OK(tristar_starpu(ts, &info));
+  CHECK_OK(tristar_get_starpu(ts, &info));
   CHECK(info.start_seconds > 0 && factor.start_seconds + plan.start_seconds == info.start_seconds);
   flow_create(ts, "s2d9pt", 60, TRISTAR_ENGINE_TASKS, 20000, &g);
   CHECK_OK(tristar_factor_get_stats(g.factor, &factor));

@@ -69,7 +69,7 @@ static void check_counts(const world *w, const problem *q, const tristar_layout 
   tristar_traffic traffic;
   double sent[3][2] = {{0}};
   if (w->rank > 0) return;
-  CHECK_OK(tristar_layout_traffic(tristar_factor_analysis(q->factor), layout, 1, &traffic));
+  CHECK_OK(tristar_layout_traffic(tristar_factor_get_analysis(q->factor), layout, 1, &traffic));
   const tristar_messages *counted[] = {&traffic.broadcast, &traffic.reduction, &traffic.grids};
   for (int r = 0; r < w->ranks; r++) {
     const tristar_message_count *of[] = {&all[r].broadcast, &all[r].reduction, &all[r].grids};
@@ -92,7 +92,8 @@ static void check_layout(const world *w, const problem *q, const tristar_layout 
   tristar_distributed_stats stats, *all = calloc((size_t)w->ranks, sizeof *all);
   char what[200];
   snprintf(what, sizeof what, "%s %c, %dx%dx%d, algorithm %d, map %d, tree %d", q->kind, q->type->scalar,
-           layout->px, layout->py, layout->pz, (int)layout->algorithm, (int)layout->map, (int)layout->tree);
+           layout->px, layout->py, layout->pz, (int)layout->algorithm, (int)layout->map,
+           (int)layout->message_tree);
   tristar_distributed_options_init(&options);
   options.layout = *layout;
   options.transport = w->transport;
@@ -119,13 +120,13 @@ static void check_layouts(const world *w, const problem *q, int pz, int every) {
   int layouts = 0;
   for (int px = 1; px * pz <= w->ranks; px++)
     for (int variant = 0; variant < 8; variant++) {
-      const tristar_layout layout = {.px = px,
-                                     .py = w->ranks / px / pz,
-                                     .pz = pz,
-                                     .algorithm =
-                                         variant & 1 ? TRISTAR_ALGORITHM_BASELINE : TRISTAR_ALGORITHM_NEW,
-                                     .map = variant & 2 ? TRISTAR_MAP_CYCLIC : TRISTAR_MAP_SUBTREE,
-                                     .tree = variant & 4 ? TRISTAR_TREE_FLAT : TRISTAR_TREE_BINARY};
+      const tristar_layout layout = {
+          .px = px,
+          .py = w->ranks / px / pz,
+          .pz = pz,
+          .algorithm = variant & 1 ? TRISTAR_ALGORITHM_LEVELWISE : TRISTAR_ALGORITHM_REPLICATED,
+          .map = variant & 2 ? TRISTAR_MAP_CYCLIC : TRISTAR_MAP_SUBTREE,
+          .message_tree = variant & 4 ? TRISTAR_MESSAGE_TREE_FLAT : TRISTAR_MESSAGE_TREE_BINARY};
       if (px * layout.py * pz != w->ranks || layouts++ % every != 0) continue;
       check_layout(w, q, &layout);
     }
@@ -281,7 +282,7 @@ static void check_gather(const world *w, const char *kind, int64_t k) {
   tristar_matrix_t *matrix, *gathered;
   tristar_view view, got;
   CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
-  tristar_matrix_view(matrix, &view);
+  tristar_matrix_get_view(matrix, &view);
   const int shift = w->ranks > 2, parts = w->ranks - shift;
   const int64_t n = view.rows, part = w->rank - shift;
   const int64_t first = part < 0 ? 0 : n * part / parts, end = part < 0 ? 0 : n * (part + 1) / parts;
@@ -291,7 +292,7 @@ static void check_gather(const world *w, const char *kind, int64_t k) {
     if (turn == 1) mine.view.values = NULL;
     CHECK_OK(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered));
     CHECK((gathered == NULL) == (w->rank > 0));
-    tristar_matrix_view(gathered, &got);
+    tristar_matrix_get_view(gathered, &got);
     if (w->rank > 0) continue;
     CHECK(got.rows == n && got.cols == n && got.symmetry == view.symmetry);
     CHECK(memcmp(got.ptr, view.ptr, (size_t)(n + 1) * sizeof(int64_t)) == 0);
@@ -323,7 +324,7 @@ static void check_gather(const world *w, const char *kind, int64_t k) {
   memset(mine.values, 0, sizeof(double));
   for (int64_t at = 1; at < 12; at++) { /* an allocation fails on the last rank, or on rank 0 */
     tristar_memory_stats before;
-    tristar_memory(w->ts, &before);
+    tristar_get_memory(w->ts, &before);
     if (w->rank == (at % 2 ? w->ranks - 1 : 0))
       tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
     const tristar_status status = tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered);
@@ -366,7 +367,7 @@ static void check_gather_pair(const world *w) {
   for (int turn = 0; turn < 2; turn++) {
     CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &view, &gathered), TRISTAR_ERR_FORMAT);
     CHECK(gathered == NULL);
-    tristar_error(w->ts, text, sizeof text);
+    tristar_get_error(w->ts, text, sizeof text);
     snprintf(pair, sizeof pair, "(0,%d) and (%d,0)", n - 1, n - 1);
     CHECK_MSG(strstr(text, pair) != NULL, "%s is not in \"%s\"", pair, text);
     view.values = NULL;
@@ -402,7 +403,7 @@ static void check_errors(const world *w) {
   double b[64] = {0};
   if (w->rank == 0) {
     CHECK_OK(tristar_matrix_generate(w->ts, "s2d9pt", 8, &matrix));
-    tristar_matrix_view(matrix, &view);
+    tristar_matrix_get_view(matrix, &view);
     CHECK_OK(tristar_analyze(w->ts, &view, NULL, &an));
     CHECK_OK(tristar_factor(an, view.values, &factor));
   }
@@ -410,11 +411,11 @@ static void check_errors(const world *w) {
   options.engine = w->engine;
   options.layout.px = w->ranks + 1;
   CHECK_STATUS(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d), TRISTAR_ERR_ARGUMENT);
-  tristar_error(w->ts, text, sizeof text);
+  tristar_get_error(w->ts, text, sizeof text);
   CHECK(strstr(text, "layout") != NULL && d == NULL);
   options.layout.px = w->ranks;
   CHECK_STATUS(tristar_distribute(w->ts, MPI_COMM_WORLD, NULL, &options, &d), TRISTAR_ERR_ARGUMENT);
-  tristar_error(w->ts, text, sizeof text);
+  tristar_get_error(w->ts, text, sizeof text);
   CHECK(strstr(text, "rank 0") != NULL);
   if (w->ranks > 1 && (w->ranks & (w->ranks - 1)) == 0) { /* no separator tree */
     options.layout.px = 1;
@@ -426,7 +427,7 @@ static void check_errors(const world *w) {
   /* An allocation fails on the last rank. */
   for (int64_t at = 1; at < 200; at += 7) {
     tristar_memory_stats before;
-    tristar_memory(w->ts, &before);
+    tristar_get_memory(w->ts, &before);
     if (w->rank == w->ranks - 1) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
     const tristar_status status = tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d);
     tsi_context_env(w->ts)->memory.fail_at = 0;
@@ -503,7 +504,7 @@ static void check_update(const world *w) {
     tristar_factor_t *other =
         make_diagonal(w, others[k].scalar, others[k].method, others[k].reversed, others[k].inverse);
     CHECK_STATUS(tristar_distributed_update(d, other), TRISTAR_ERR_ARGUMENT);
-    tristar_error(w->ts, text, sizeof text);
+    tristar_get_error(w->ts, text, sizeof text);
     CHECK_MSG(strstr(text, others[k].text) != NULL, "\"%s\" is not in \"%s\"", others[k].text, text);
     CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, 8, x, 8)); /* it has the values that it had */
     for (int i = 0; w->rank == 0 && i < 8; i++) CHECK(fabs(x[i] * (i + 1) - 1) < 1e-14);
@@ -528,16 +529,16 @@ static void check_agreement(const world *w) {
     options.engine = w->engine;
     options.layout.px = k == 0 && last ? 1 : w->ranks;
     options.layout.py = k == 0 && last ? w->ranks : 1;
-    if (k == 1 && last) options.layout.algorithm = TRISTAR_ALGORITHM_BASELINE;
+    if (k == 1 && last) options.layout.algorithm = TRISTAR_ALGORITHM_LEVELWISE;
     if (k == 2 && last) options.layout.map = TRISTAR_MAP_CYCLIC;
-    if (k == 3 && last) options.layout.tree = TRISTAR_TREE_FLAT;
+    if (k == 3 && last) options.layout.message_tree = TRISTAR_MESSAGE_TREE_FLAT;
     if (k == 4 && last) options.engine = TRISTAR_ENGINE_SERIAL;
     if (k == 5 && last) options.nrhs = 2;
     if (k == 6 && w->engine != TRISTAR_ENGINE_TASKS) continue; /* starpu_mpi needs StarPU */
     if (k == 6 && last) CHECK(setenv("TRISTAR_TRANSPORT", "starpu_mpi", 1) == 0);
     CHECK_STATUS(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d), TRISTAR_ERR_ARGUMENT);
     CHECK(unsetenv("TRISTAR_TRANSPORT") == 0);
-    tristar_error(w->ts, text, sizeof text);
+    tristar_get_error(w->ts, text, sizeof text);
     CHECK_MSG(strstr(text, texts[k]) != NULL, "\"%s\" is not in \"%s\"", texts[k], text);
   }
   tristar_factor_destroy(&factor);
@@ -600,7 +601,7 @@ int main(int argc, char **argv) {
   check_update(&w);
   check_agreement(&w);
   check_isa(&w);
-  tristar_memory(w.ts, &memory);
+  tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
   tristar_destroy(&w.ts);
   MPI_Finalize();

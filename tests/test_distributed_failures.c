@@ -63,7 +63,7 @@ static void expect_failure(const world *w, tristar_distributed_t *d, tristar_sta
                            const char *text) {
   char message[512], place[20];
   CHECK_STATUS(solve(w, d), status);
-  tristar_error(w->ts, message, sizeof message);
+  tristar_get_error(w->ts, message, sizeof message);
   snprintf(place, sizeof place, "rank %d: ", w->ranks - 1);
   CHECK_MSG(strstr(message, text) != NULL, "\"%s\" is not in \"%s\"", text, message);
   CHECK_MSG((strstr(message, place) != NULL) == (w->rank != w->ranks - 1), "\"%s\"", message);
@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
   tristar_config_init(&config);
   CHECK_OK(tristar_create(&config, &w.ts));
   CHECK_OK(tristar_matrix_generate(w.ts, "poisson3d7", 14, &f.matrix));
-  CHECK_OK(tristar_matrix_view(f.matrix, &f.view));
+  CHECK_OK(tristar_matrix_get_view(f.matrix, &f.view));
   tristar_analysis_options_init(&options);
   options.leaf_parts = 2;
   CHECK_OK(tristar_analyze(w.ts, &f.view, &options, &f.analysis));

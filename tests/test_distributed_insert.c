@@ -153,7 +153,7 @@ static void check_errors(world *w) {
   CHECK_STATUS(tristar_distributed_wait(w->d), TRISTAR_ERR_ARGUMENT);
   for (int64_t at = 1; at < 16; at++) { /* an allocation fails on the last rank */
     tristar_memory_stats before;
-    tristar_memory(w->ts, &before);
+    tristar_get_memory(w->ts, &before);
     if (last) tsi_context_env(w->ts)->memory.fail_at = before.allocations + at;
     const tristar_status status = tristar_distributed_insert(w->d, TRISTAR_N, w->pieces, b, w->pieces, b);
     const tristar_status later = tristar_distributed_wait(w->d);
@@ -174,7 +174,7 @@ static void check_matrix(world *w, const char *kind, int64_t k) {
   tristar_factor_t *factor = NULL;
   tristar_distributed_options options;
   CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
-  tristar_matrix_view(matrix, &view);
+  tristar_matrix_get_view(matrix, &view);
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &view, NULL, &an));
   if (w->rank == 0) CHECK_OK(tristar_factor(an, view.values, &factor));
   tristar_distributed_options_init(&options);
@@ -206,7 +206,7 @@ int main(void) {
   check_matrix(&w, "s2d9pt", 20);
   check_matrix(&w, "convdiff3d", 5);
   CHECK(looked > 0);
-  tristar_memory(w.ts, &memory);
+  tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
   tristar_destroy(&w.ts);
   starpu_mpi_shutdown();

@@ -78,7 +78,7 @@ static outcome solve(tristar_t *ts, const typed *t, const tristar_view *v,
   CHECK_OK(tristar_plan(f, NULL, &p));
   CHECK_OK(tristar_solve_refined(p, TRISTAR_T, 1, b, v->rows, o.x, v->rows, &refine, &o.refined));
   CHECK_OK(tristar_condition(p, &o.reciprocal));
-  CHECK_OK(tristar_analysis_get_stats(tristar_factor_analysis(f), &o.analysis));
+  CHECK_OK(tristar_analysis_get_stats(tristar_factor_get_analysis(f), &o.analysis));
   CHECK_OK(tristar_factor_get_stats(f, &o.factor));
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
@@ -163,7 +163,7 @@ static void check_pairs(tristar_t *ts) {
   tristar_refine_result result;
   tristar_analysis_stats stats;
   CHECK_OK(tristar_matrix_generate(ts, "kkt3d", 4, &matrix));
-  tristar_matrix_view(matrix, &v);
+  tristar_matrix_get_view(matrix, &v);
   int64_t *order = malloc((size_t)v.rows * sizeof *order);
   void *b = make_rhs(&typed_double, v.rows), *x = malloc((size_t)v.rows * sizeof(double));
   CHECK(order != NULL && b != NULL && x != NULL);

@@ -6,6 +6,7 @@
 #include "tests/flow.h"
 #include "tristar_adapter.h"
 #include "tristar_starpu.h"
+#include "tristar_trace.h"
 
 static tristar_t *ts;
 static flow f;
@@ -18,7 +19,7 @@ static flow f;
     char text_[512];                                                                                         \
     (void)tristar_adapter_fail(NULL, TRISTAR_ERR_IO, "nothing", "nowhere", 1, "something else");             \
     CHECK_STATUS(call, TRISTAR_ERR_ARGUMENT);                                                                \
-    tristar_error(ts, text_, sizeof text_);                                                                  \
+    tristar_get_error(ts, text_, sizeof text_);                                                              \
     CHECK_MSG(strstr(text_, object) != NULL && strstr(text_, "NULL") != NULL &&                              \
                   strstr(text_, function) != NULL,                                                           \
               "\"%s\"", text_);                                                                              \
@@ -37,7 +38,7 @@ static void check_null(void) {
   tristar_traffic traffic;
   tristar_memory_stats memory;
   tristar_analysis_stats analysis;
-  tristar_tree_view tree;
+  tristar_assembly_tree tree;
   tristar_factor_stats factor;
   tristar_plan_stats plan;
   tristar_solve_stats solve;
@@ -83,30 +84,30 @@ static void check_null(void) {
   REFUSED("tristar_plan_write_dot", tristar_plan_write_dot(f.plan, NULL), "path");
   REFUSED("tristar_layout_traffic", tristar_layout_traffic(NULL, NULL, 1, &traffic), "analysis");
   REFUSED("tristar_layout_traffic", tristar_layout_traffic(f.analysis, NULL, 1, NULL), "out");
-  REFUSED("tristar_starpu", tristar_starpu(NULL, &info), "ts");
-  REFUSED("tristar_starpu", tristar_starpu(ts, NULL), "info");
+  REFUSED("tristar_get_starpu", tristar_get_starpu(NULL, &info), "ts");
+  REFUSED("tristar_get_starpu", tristar_get_starpu(ts, NULL), "info");
   REFUSED("tristar_calibrate", tristar_calibrate(NULL, &calibration), "ts");
   REFUSED("tristar_get_calibration", tristar_get_calibration(ts, NULL), "calibration");
   REFUSED("tristar_dense_read", tristar_dense_read(NULL, "x", &dense), "ts");
   REFUSED("tristar_dense_read", tristar_dense_read(ts, NULL, &dense), "path");
   REFUSED("tristar_dense_write", tristar_dense_write(NULL, "x", &dense, NULL), "ts");
   REFUSED("tristar_matrix_write", tristar_matrix_write(NULL, "x", &f.view, NULL), "ts");
-  REFUSED("tristar_memory", tristar_memory(NULL, &memory), "ts");
-  REFUSED("tristar_memory", tristar_memory(ts, NULL), "stats");
-  REFUSED("tristar_matrix_view", tristar_matrix_view(NULL, &view), "matrix");
-  REFUSED("tristar_matrix_view", tristar_matrix_view(f.matrix, NULL), "view");
+  REFUSED("tristar_get_memory", tristar_get_memory(NULL, &memory), "ts");
+  REFUSED("tristar_get_memory", tristar_get_memory(ts, NULL), "stats");
+  REFUSED("tristar_matrix_get_view", tristar_matrix_get_view(NULL, &view), "matrix");
+  REFUSED("tristar_matrix_get_view", tristar_matrix_get_view(f.matrix, NULL), "view");
   REFUSED("tristar_analysis_get_stats", tristar_analysis_get_stats(NULL, &analysis), "analysis");
   REFUSED("tristar_analysis_get_stats", tristar_analysis_get_stats(f.analysis, NULL), "stats");
-  REFUSED("tristar_analysis_get_tree", tristar_analysis_get_tree(NULL, &tree), "analysis");
+  REFUSED("tristar_analysis_get_assembly_tree", tristar_analysis_get_assembly_tree(NULL, &tree), "analysis");
   REFUSED("tristar_factor_get_stats", tristar_factor_get_stats(NULL, &factor), "factor");
   REFUSED("tristar_factor_get_stats", tristar_factor_get_stats(f.factor, NULL), "stats");
   REFUSED("tristar_factor_get_order", tristar_factor_get_order(NULL, NULL, NULL, NULL, NULL), "factor");
   REFUSED("tristar_plan_get_stats", tristar_plan_get_stats(NULL, &plan), "plan");
   REFUSED("tristar_plan_get_stats", tristar_plan_get_stats(f.plan, NULL), "stats");
-  REFUSED("tristar_stats", tristar_stats(NULL, &solve), "plan");
-  REFUSED("tristar_stats", tristar_stats(f.plan, NULL), "stats");
-  REFUSED("tristar_worker_seconds", tristar_worker_seconds(NULL, 0, b, x), "plan");
-  CHECK(tristar_factor_analysis(NULL) == NULL && tristar_plan_chunk_of_supernode(NULL) == NULL);
+  REFUSED("tristar_plan_get_solve_stats", tristar_plan_get_solve_stats(NULL, &solve), "plan");
+  REFUSED("tristar_plan_get_solve_stats", tristar_plan_get_solve_stats(f.plan, NULL), "stats");
+  REFUSED("tristar_plan_get_worker_seconds", tristar_plan_get_worker_seconds(NULL, 0, b, x), "plan");
+  CHECK(tristar_factor_get_analysis(NULL) == NULL && tristar_plan_get_chunk_of_supernode(NULL) == NULL);
 }
 
 /* ---- Threads ------------------------------------------------------------------------------------------- */
@@ -120,7 +121,7 @@ static void *fail_with(void *arg) {
   snprintf(wanted, sizeof wanted, "ldb = %lld,", (long long)number);
   for (int k = 0; k < ROUNDS; k++) {
     CHECK_STATUS(tristar_solve(f.plan, TRISTAR_N, 1, b, number, x, number), TRISTAR_ERR_ARGUMENT);
-    CHECK(tristar_error(ts, message, sizeof message) == strlen(message));
+    CHECK(tristar_get_error(ts, message, sizeof message) == strlen(message));
     CHECK_MSG(strstr(message, wanted) != NULL, "\"%s\" is not in \"%s\"", wanted, message);
   }
   return NULL;
@@ -135,7 +136,7 @@ static void check_threads(void) {
 }
 
 static void *look(void *arg) {
-  CHECK(tristar_error(ts, arg, 512) == 0);
+  CHECK(tristar_get_error(ts, arg, 512) == 0);
   return NULL;
 }
 
@@ -145,20 +146,20 @@ static void check_contexts(void) {
   pthread_t thread;
   char message[512] = "x";
   CHECK_OK(tristar_create(NULL, &other));
-  CHECK_STATUS(tristar_starpu(ts, NULL), TRISTAR_ERR_ARGUMENT);
-  CHECK(tristar_error(ts, NULL, 0) > 0 && tristar_error(other, NULL, 0) == 0);
-  CHECK_STATUS(tristar_starpu(other, NULL), TRISTAR_ERR_ARGUMENT);
-  CHECK(tristar_error(other, NULL, 0) > 0);
+  CHECK_STATUS(tristar_get_starpu(ts, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK(tristar_get_error(ts, NULL, 0) > 0 && tristar_get_error(other, NULL, 0) == 0);
+  CHECK_STATUS(tristar_get_starpu(other, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK(tristar_get_error(other, NULL, 0) > 0);
   CHECK(pthread_create(&thread, NULL, look, message) == 0 && pthread_join(thread, NULL) == 0);
   CHECK(message[0] == '\0');
   tristar_destroy(&other);
   CHECK_OK(tristar_create(NULL, &other)); /* may lie where the former one lay */
-  CHECK(tristar_error(other, NULL, 0) == 0);
+  CHECK(tristar_get_error(other, NULL, 0) == 0);
   tristar_destroy(&other);
   tristar_config_init(&config);
   config.workers = -3;
   CHECK_STATUS(tristar_create(&config, &other), TRISTAR_ERR_ARGUMENT);
-  CHECK(other == NULL && tristar_error(NULL, message, sizeof message) > 0);
+  CHECK(other == NULL && tristar_get_error(NULL, message, sizeof message) > 0);
   CHECK(strstr(message, "-3 workers") != NULL);
 }
 
@@ -197,26 +198,26 @@ static void check_log(void) {
   CHECK_STATUS(tristar_solve_refined(g.plan, (tristar_op)'Q', 1, b, g.view.rows, x, g.view.rows, NULL, NULL),
                TRISTAR_ERR_ARGUMENT);
   CHECK(got.errors == 2); /* not one for the refined solve and another for the solve within */
-  tristar_error(own, message, sizeof message);
+  tristar_get_error(own, message, sizeof message);
   CHECK(strcmp(message, got.last) == 0);
   flow_destroy(&g);
   /* a failure on a worker is told by the call, with its text */
   flow_create(own, "poisson3d7", 14, TRISTAR_ENGINE_AUTO, 0, &g);
   tristar_memory_stats memory;
-  CHECK_OK(tristar_memory(own, &memory));
+  CHECK_OK(tristar_get_memory(own, &memory));
   const int64_t before = memory.allocations;
   CHECK_OK(tristar_factor(g.analysis, g.view.values, &factor));
   tristar_factor_destroy(&factor);
-  CHECK_OK(tristar_memory(own, &memory));
+  CHECK_OK(tristar_get_memory(own, &memory));
   const int64_t all = memory.allocations - before;
   CHECK(all > 200);
   for (int64_t later = all / 4; later < all; later += all / 5) {
-    CHECK_OK(tristar_memory(own, &memory));
+    CHECK_OK(tristar_get_memory(own, &memory));
     tsi_context_env(own)->memory.fail_at = memory.allocations + later;
     got.errors = 0;
     CHECK_STATUS(tristar_factor(g.analysis, g.view.values, &factor), TRISTAR_ERR_MEMORY);
     CHECK(got.errors == 1 && strstr(got.last, "out of memory") != NULL);
-    tristar_error(own, message, sizeof message);
+    tristar_get_error(own, message, sizeof message);
     CHECK(strcmp(message, got.last) == 0);
   }
   flow_destroy(&g);

@@ -293,7 +293,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   tristar_factor_t *factor;
   size_t size, other;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
-  tristar_matrix_view(matrix, &view);
+  tristar_matrix_get_view(matrix, &view);
   tristar_analysis_options_init(&wish);
   wish.method = method;
   wish.merge = TRISTAR_MERGE_NONE; /* panels of 8 columns */

@@ -89,14 +89,14 @@ static void check(tristar_t *ts, const char *what, const tristar_view *v,
   CHECK(result.iterations > 0 && result.iterations <= 30);
   check_history(what, p, op, b, x, n, parts, &result);
   check_tolerance(what, p, op, b, n, parts, 1e-13);
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   const size_t before = memory.current_bytes;
   int failures = 0;
   for (int k = 1; k < 40; k++) {
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
     const tristar_status status = tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK(memory.current_bytes == before);
     if (status == TRISTAR_OK) break;
     CHECK_STATUS(status, TRISTAR_ERR_MEMORY);

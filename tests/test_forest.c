@@ -152,7 +152,7 @@ static void check_bad_pivot(forest *a, int64_t row) {
   a->value[a->ptr[row]] = -1;
   CHECK_STATUS(tristar_factor(an, a->value, &f), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
   CHECK(f == NULL);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   snprintf(wanted, sizeof wanted, "row %lld ", (long long)row);
   CHECK_MSG(strstr(message, wanted) != NULL, "row %lld: %s", (long long)row, message);
   a->value[a->ptr[row]] = kept;

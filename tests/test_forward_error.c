@@ -529,7 +529,7 @@ int main(void) {
   check_many(ts);
   check_condition(ts);
   check_empty(ts);
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   return 0;

@@ -270,7 +270,7 @@ static void expect(tristar_t *ts, const tristar_factors *factors, tristar_status
   char message[500];
   CHECK_STATUS(tristar_import_supernodal(ts, factors, &f), status);
   CHECK(f == NULL);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, text) != NULL, "'%s' is not in '%s'", text, message);
 }
 
@@ -290,7 +290,7 @@ static void check_stale_order(tristar_t *ts, tristar_factor_t *factor, const tri
   order[0] = order[1];
   order[1] = keep;
   CHECK_STATUS(tristar_reimport(factor, factors), TRISTAR_ERR_STALE);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, text) != NULL, "'%s' is not in '%s'", text, message);
   order[1] = order[0];
   order[0] = keep;
@@ -314,7 +314,7 @@ static void check_stats(tristar_t *ts) {
     make_view(&m, 0, false, &v);
     CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
     tristar_factor_get_stats(f, &stats);
-    tristar_analysis_get_stats(tristar_factor_analysis(f), &analysis);
+    tristar_analysis_get_stats(tristar_factor_get_analysis(f), &analysis);
     CHECK_MSG(stats.nnz_factor == (lu ? N * N : N * (N + 1) / 2), "%lld entries",
               (long long)stats.nnz_factor);
     CHECK_MSG(analysis.panels == (lu ? 3 : 1), "%lld panels", (long long)analysis.panels);
@@ -450,7 +450,7 @@ int main(void) {
   check_bad_input(ts);
   check_bad_supernodes(ts);
   tristar_memory_stats memory;
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK(memory.current_bytes == 0);
   tristar_destroy(&ts);
   return 0;

@@ -9,7 +9,7 @@ static tristar_t *ts;
 
 static void expect(tristar_status got, tristar_status wanted, const char *text, const char *file, int line) {
   char message[512];
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   if (got != wanted || (text != NULL && strstr(message, text) == NULL)) {
     fprintf(stderr, "%s:%d: %s, expected %s; message '%s', expected '%s'\n", file, line,
             tristar_status_name(got), tristar_status_name(wanted), message, text ? text : "");
@@ -238,14 +238,14 @@ int main(void) {
   config.workers = 0;
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));
-  CHECK(tristar_error(ts, NULL, 0) == 0);
+  CHECK(tristar_get_error(ts, NULL, 0) == 0);
   check_views();
   check_view_numbers();
   check_options();
   check_singular();
   check_factor();
   check_edge_cases();
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   tristar_destroy(&ts);

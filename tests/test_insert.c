@@ -123,7 +123,7 @@ static void system_create(tristar_t *ts, const typed *t, tristar_engine engine, 
   tristar_plan_options options;
   s->t = t;
   CHECK_OK(tristar_matrix_generate(ts, "convdiff3d", 5, &s->matrix));
-  tristar_matrix_view(s->matrix, &s->view);
+  tristar_matrix_get_view(s->matrix, &s->view);
   s->values = typed_values(t, &s->view);
   s->view.values = s->values;
   s->view.scalar = t->scalar;
@@ -206,7 +206,7 @@ static void check_refused(tristar_t *ts, tristar_plan_t *plan, starpu_data_handl
                           const char *part) {
   char message[512];
   CHECK_STATUS(tristar_solve_insert(plan, TRISTAR_N, b, x), TRISTAR_ERR_ARGUMENT);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, part) != NULL, "message '%s' lacks '%s'", message, part);
   CHECK_OK(tristar_plan_wait(plan)); /* nothing is in flight */
 }

@@ -35,7 +35,7 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
     tristar_insert_options_init(&options);
     options.end = tell;
     options.end_arg = &t;
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
     status = tristar_solve_insert_pieces(plan, &options, 2, piece, 2, piece);
     const bool inserted = status == TRISTAR_OK;

@@ -1,4 +1,4 @@
-/* The treatments of diagonal blocks that are not the default, INVERSE_NONE and INVERSE_OFF:
+/* The treatments of diagonal blocks that are not the default, INVERSE_NONE and INVERSE_PARTITIONED:
  * {s, d, c, z, double with single factors} x {LLT, LDLT, LU; Hermitian and complex symmetric} x {N, T, C} x
  * {1, 3, 17 right-hand sides}.
  *
@@ -236,7 +236,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
   for (int single = 0; single < (t->is_single || large ? 1 : 2); single++) {
     p.single_factors = single;
     check_treatment(ts, &p, TRISTAR_INVERSE_NONE, first_pass);
-    check_treatment(ts, &p, TRISTAR_INVERSE_OFF, first_pass);
+    check_treatment(ts, &p, TRISTAR_INVERSE_PARTITIONED, first_pass);
   }
   tristar_matrix_destroy(&m);
   free(values);
@@ -273,7 +273,7 @@ static void check_small(tristar_t *ts) {
     CHECK_STATUS(tristar_analyze(ts, &v, &options, &an), TRISTAR_ERR_ARGUMENT);
   }
   for (int n = 0; n < 2; n++)
-    for (int inverse = TRISTAR_INVERSE_NONE; inverse <= TRISTAR_INVERSE_OFF; inverse++) {
+    for (int inverse = TRISTAR_INVERSE_NONE; inverse <= TRISTAR_INVERSE_PARTITIONED; inverse++) {
       problem p = {.t = &typed_double, .method = TRISTAR_METHOD_LU, .view = v};
       p.view.rows = p.view.cols = n;
       tristar_factor_t *f = make_factor(ts, &p, (tristar_inverse)inverse);
@@ -299,7 +299,7 @@ int main(void) {
       if (!TSI_TESTS_RACES || types[t] == &typed_double) check_type(ts, types[t], workers == 1);
     check_small(ts);
     CHECK_MSG(sliced > (TSI_TESTS_RACES ? 10 : 100), "only %d plans had slices", sliced);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
     tristar_destroy(&ts);
   }

@@ -148,7 +148,7 @@ static void check_sliced(const tsi_kernels *kernels, const panel_case *k, const 
       scratch[TSI_KERNEL_SCRATCH];
   const tsi_panel *panel = &k->panel;
   const tsi_index w = panel->width, m = panel->height, ld = tsi_workspace_stride(nrhs);
-  const bool off = kernels->inverse == TSI_INVERSE_OFF;
+  const bool off = kernels->inverse == TSI_INVERSE_PARTITIONED;
   memcpy(x, start, (size_t)((w + m) * ld) * sizeof *x);
   memset(sum, 0, (size_t)(w * ld) * sizeof *sum);
   if (forward) {

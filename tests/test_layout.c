@@ -311,7 +311,7 @@ static void check_matrix(tristar_t *ts, const char *kind, int64_t k) {
   tristar_view view;
   tristar_analysis_options options;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
-  tristar_matrix_view(matrix, &view);
+  tristar_matrix_get_view(matrix, &view);
   tristar_analysis_options_init(&options);
   for (tsi_index pz = 1; pz <= 8; pz *= 2) {
     tristar_analysis_t *an;

@@ -82,10 +82,10 @@ static void fail_each(const char *name, tristar_status (*operation)(tristar_t *,
   while (status == TRISTAR_ERR_MEMORY) {
     tristar_memory_stats memory;
     failures++;
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     env->memory.fail_at = memory.allocations + 1 + failures;
     status = operation(ts, argument);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK_MSG(memory.current_bytes == 0, "%s: failure %d leaks %zu bytes", name, failures,
               memory.current_bytes);
     CHECK_MSG(failures < 200, "%s: no end", name);
@@ -108,7 +108,7 @@ int main(void) {
   fail_each("coordinate as dense", read_array, mtx, 23);
   fail_each("write", write_path, out, 1);
   fail_each("laplacian", laplacian, NULL, 5);
-  for (int i = 0; tristar_generator(i, &kind, NULL); i++) {
+  for (int i = 0; tristar_get_generator(i, &kind, NULL); i++) {
     snprintf(path, sizeof path, "gen:%s:3", kind);
     fail_each(kind, read_path, path, 5);
   }

@@ -27,7 +27,7 @@ static void check_file(tristar_t *ts, char *const field[COLUMNS]) {
   tristar_view view;
   snprintf(path, sizeof path, "%s/%s", data_folder(), field[1]);
   tristar_matrix_t *m = read_matrix(ts, field[1], path);
-  tristar_matrix_view(m, &view);
+  tristar_matrix_get_view(m, &view);
   const int64_t entries = ((const int64_t *)view.ptr)[view.cols];
   CHECK_MSG(view.rows == atoll(field[3]) && view.cols == atoll(field[4]), "%s: %lld x %lld", field[1],
             (long long)view.rows, (long long)view.cols);

@@ -387,11 +387,11 @@ static void test_arguments(tristar_t *ts) {
         expect_failure(ts, recordings[i].kind, large[s], TRISTAR_ERR_TOO_LARGE);
     expect_failure(ts, recordings[i].kind, 0, TRISTAR_ERR_ARGUMENT);
     expect_failure(ts, recordings[i].kind, INT64_MIN, TRISTAR_ERR_ARGUMENT);
-    CHECK(tristar_generator(i, &name, &description) == 1);
+    CHECK(tristar_get_generator(i, &name, &description) == 1);
     CHECK(strcmp(name, recordings[i].kind) == 0 && strstr(description, "K") != NULL);
   }
-  CHECK(tristar_generator(KINDS, &name, &description) == 0 && name == NULL);
-  CHECK(tristar_generator(-1, NULL, NULL) == 0);
+  CHECK(tristar_get_generator(KINDS, &name, &description) == 0 && name == NULL);
+  CHECK(tristar_get_generator(-1, NULL, NULL) == 0);
   expect_failure(ts, "nothing", 3, TRISTAR_ERR_ARGUMENT);
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
     expect_read_failure(ts, paths[i], paths[i], TRISTAR_ERR_ARGUMENT, "");

@@ -53,7 +53,7 @@ static void test_storages(tristar_t *ts) {
   check_result(m);
   /* of its own result: the same */
   tristar_matrix_t *again = NULL;
-  tristar_matrix_view(m, &view);
+  tristar_matrix_get_view(m, &view);
   CHECK_OK(tristar_matrix_laplacian(ts, &view, &again));
   check_result(again);
   tristar_matrix_destroy(&again);

@@ -262,7 +262,7 @@ static const good_file good_files[] = {
 static void check_good(tristar_t *ts, const good_file *f, const char *path) {
   tristar_matrix_t *m = read_matrix(ts, f->name, path);
   tristar_view view;
-  tristar_matrix_view(m, &view);
+  tristar_matrix_get_view(m, &view);
   const int64_t *ptr = view.ptr;
   const int32_t *index = view.index;
   const double *values = view.values;
@@ -486,7 +486,7 @@ static void test_standard_streams(void) {
     make_text(plain, k % 2 ? harwell : BANNER "real general\n1 1 1\n1 1 5\n", k / 2);
     redirect(plain, O_RDONLY, STDIN_FILENO);
     tristar_matrix_t *m = read_matrix(ts, "standard input", "-");
-    tristar_matrix_view(m, &view);
+    tristar_matrix_get_view(m, &view);
     CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
     expect_read_failure(ts, "read to its end", "-", TRISTAR_ERR_FORMAT,
                         "standard input:1: the file is empty");
@@ -496,7 +496,7 @@ static void test_standard_streams(void) {
     CHECK_OK(status);
     tristar_matrix_destroy(&m);
     m = read_matrix(ts, "standard output", packed);
-    tristar_matrix_view(m, &view);
+    tristar_matrix_get_view(m, &view);
     CHECK(view.rows == 1 && ((const double *)view.values)[0] == 5);
     tristar_matrix_destroy(&m);
   }
@@ -538,7 +538,7 @@ static void test_arguments(void) {
   CHECK_STATUS(tristar_matrix_write(ts, plain, &view, NULL), TRISTAR_ERR_ARGUMENT);
   tristar_matrix_destroy(NULL);
   tristar_matrix_destroy(&m);
-  tristar_matrix_view(NULL, &view);
+  tristar_matrix_get_view(NULL, &view);
   CHECK(view.ptr == NULL && view.rows == 0);
   close_context(ts);
 }

@@ -39,7 +39,7 @@ static inline tristar_t *open_context(warning_count *warnings) {
 /* Closes it; all its memory must have been given back. */
 static inline void close_context(tristar_t *ts) {
   tristar_memory_stats memory;
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
 }
@@ -59,7 +59,7 @@ static inline void make_text(const char *path, const char *text, int compressed)
 /* The message of the latest error must hold the text. */
 static inline void check_message(tristar_t *ts, const char *name, const char *needle) {
   char message[TSI_MESSAGE_SIZE];
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, needle) != NULL, "%s: no \"%s\" in \"%s\"", name, needle, message);
 }
 
@@ -77,7 +77,7 @@ static inline tristar_matrix_t *read_matrix(tristar_t *ts, const char *name, con
   tristar_matrix_t *m = NULL;
   char message[TSI_MESSAGE_SIZE];
   tristar_status status = tristar_matrix_read(ts, path, &m);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(status == TRISTAR_OK, "%s: %s", name, message);
   CHECK_OK(tsi_matrix_check(m));
   return m;

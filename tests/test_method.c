@@ -74,13 +74,13 @@ static void check_solution(const matrix *m, tristar_plan_t *plan, const char *na
 
 static void check_message(tristar_t *ts, const char *wanted) {
   char text[512];
-  tristar_error(ts, text, sizeof text);
+  tristar_get_error(ts, text, sizeof text);
   CHECK_MSG(strstr(text, wanted) != NULL, "\"%s\" lacks \"%s\"", text, wanted);
 }
 
 static tristar_method method_of(const tristar_factor_t *factor) {
   tristar_analysis_stats stats;
-  CHECK_OK(tristar_analysis_get_stats(tristar_factor_analysis(factor), &stats));
+  CHECK_OK(tristar_analysis_get_stats(tristar_factor_get_analysis(factor), &stats));
   return stats.method;
 }
 

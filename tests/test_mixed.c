@@ -14,7 +14,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   tristar_plan_stats stats[2];
   tristar_refine_result result;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_view(m, &v);
+  tristar_matrix_get_view(m, &v);
   const int64_t n = v.rows, parts = scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1,
                 entries = ((const int64_t *)v.ptr)[n];
   double *values = calloc((size_t)(entries * parts), sizeof *values),
@@ -73,7 +73,7 @@ int main(void) {
     check(ts, "elasticity3d", 4, TRISTAR_METHOD_LU, scalar);
     check(ts, "convdiff3d", 8, TRISTAR_METHOD_AUTO, scalar);
   }
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK(memory.current_bytes == 0);
   tristar_destroy(&ts);
   return 0;

@@ -59,7 +59,7 @@ static void check_orderings(const char *kind, int64_t k, double bound) {
   tristar_view v;
   tristar_analysis_options o;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_view(m, &v);
+  tristar_matrix_get_view(m, &v);
   double *b = right_hand_side(&v, TRISTAR_N);
   int64_t *permutation = malloc((size_t)v.rows * sizeof *permutation);
   uint64_t state = 3;
@@ -98,7 +98,7 @@ static void check_rows(const char *kind, int64_t k) {
   tristar_matrix_t *m;
   tristar_view v;
   CHECK_OK(tristar_matrix_generate(ts, kind, k, &m));
-  tristar_matrix_view(m, &v);
+  tristar_matrix_get_view(m, &v);
   for (int op = 0; op < 2; op++) {
     double *b = right_hand_side(&v, op ? TRISTAR_T : TRISTAR_N);
     tristar_view r = v;
@@ -194,7 +194,7 @@ int main(void) {
   check_triangles();
   check_skew();
   check_fallback();
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   return 0;

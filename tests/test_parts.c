@@ -269,7 +269,7 @@ static void check_bad_calls(tristar_t *ts, state *s) {
     o = good;                                                                                                \
     change;                                                                                                  \
     CHECK_STATUS(tristar_solve_with(s->plan, &o, 1, b, x, NULL), TRISTAR_ERR_ARGUMENT);                      \
-    tristar_error(ts, message, sizeof message);                                                              \
+    tristar_get_error(ts, message, sizeof message);                                                          \
     CHECK_MSG(strstr(message, text) != NULL, "'%s' is not in '%s'", text, message);                          \
   } while (0)
   BAD(o.op = (tristar_op)'Q', "op is");
@@ -298,7 +298,7 @@ static void check_problem(tristar_t *ts, const problem *p, tristar_engine engine
   tristar_analysis_options options;
   tristar_plan_options plan;
   CHECK_OK(tristar_matrix_generate(ts, p->kind, p->k, &matrix));
-  tristar_matrix_view(matrix, &s.view);
+  tristar_matrix_get_view(matrix, &s.view);
   if (p->is_complex) complex_values(&s);
   s.n = s.view.rows;
   s.bytes = p->is_complex ? sizeof(number) : sizeof(double);

@@ -198,7 +198,7 @@ static void check_named(tristar_t *ts) {
       for (int j = 0; j < 4; j++) a[i][j] = i != j ? 0.125 : i == bad ? -1 : 1;
     CHECK_STATUS(factor_4(ts, a, TRISTAR_METHOD_LLT, TRISTAR_SINGULAR_REFUSE, &perturbed),
                  TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
-    tristar_error(ts, message, sizeof message);
+    tristar_get_error(ts, message, sizeof message);
     snprintf(row, sizeof row, "the pivot of row %d ", bad);
     CHECK_MSG(strstr(message, row) != NULL, "\"%s\" is not in \"%s\"", row, message);
   }

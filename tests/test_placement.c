@@ -137,13 +137,13 @@ static void fail(void) {
   tristar_status status = TRISTAR_ERR_MEMORY;
   int fails = 0;
   for (; status != TRISTAR_OK; fails++) {
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     const size_t before = memory.current_bytes;
     tsi_context_env(ts)->memory.fail_at = memory.allocations + fails + 1;
     status = tristar_solve(f.plan, TRISTAR_N, 1, b, n, b, n);
     if (status == TRISTAR_OK) break;
     CHECK_STATUS(status, TRISTAR_ERR_MEMORY);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK(memory.current_bytes == before);
     CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_WANTED);
   }

@@ -268,7 +268,7 @@ int main(void) {
     check_matrix(ts, "circuit", 500, &typed_complex_double, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, false);
     check_matrix(ts, "elasticity3d", 4, &typed_single, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, false);
   }
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   return 0;

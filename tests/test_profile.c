@@ -5,6 +5,7 @@
 
 #include "tests/flow.h"
 #include "tests/host_task.h"
+#include "tristar_trace.h"
 
 static void check_result(const tristar_profile_result *r, int solves) {
   CHECK(r->solves == solves && r->workers == (int)starpu_cpu_worker_get_count());

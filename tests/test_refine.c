@@ -202,7 +202,7 @@ static void check_not_finite(tristar_t *ts) {
     b[bad] = NAN;
     char message[512], place[64];
     CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 3, b, 4, x, 4, NULL, &result), TRISTAR_ERR_NOT_FINITE);
-    tristar_error(ts, message, sizeof message);
+    tristar_get_error(ts, message, sizeof message);
     snprintf(place, sizeof place, "row %d, column %d ", bad % 4, bad / 4);
     CHECK_MSG(strstr(message, place) != NULL, "\"%s\" is not in \"%s\"", place, message);
     CHECK(result.backward_error < 1e-15 && result.stop == TRISTAR_STOP_CONVERGED);
@@ -239,7 +239,7 @@ static void check_without_matrix(tristar_t *ts) {
   for (options.forward_error = 0; options.forward_error < 2; options.forward_error++)
     CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 1, b, 2, x, 2, &options, &result),
                  TRISTAR_ERR_UNSUPPORTED);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, "without its matrix") != NULL, "%s", message);
   CHECK(x[0] == 7 && x[1] == 7);
   CHECK_STATUS(tristar_condition(p, &reciprocal), TRISTAR_ERR_UNSUPPORTED);
@@ -265,13 +265,13 @@ static void check_memory(tristar_t *ts, int single_factors) {
   tristar_refine_options_init(&options);
   options.forward_error = 1;
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result)); /* makes replays */
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   const size_t before = memory.current_bytes;
   for (int k = 1;; k++) {
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
     const tristar_status status = tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK(memory.current_bytes == before);
     if (status == TRISTAR_OK) break;
     CHECK_STATUS(status, TRISTAR_ERR_MEMORY);
@@ -300,7 +300,7 @@ int main(void) {
   check_without_matrix(ts);
   check_memory(ts, 0);
   check_memory(ts, 1);
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   return 0;

@@ -154,7 +154,7 @@ static void check(tristar_t *ts, const system_of *s, tristar_method method, tris
   if (status == TRISTAR_OK) status = tristar_plan(f, NULL, &p);
   if (status == TRISTAR_OK)
     status = tristar_solve_refined(p, TRISTAR_N, 1, o.b, s->n, o.x, s->n, NULL, &result);
-  if (status != TRISTAR_OK) tristar_error(ts, message, sizeof message);
+  if (status != TRISTAR_OK) tristar_get_error(ts, message, sizeof message);
   const double error = error_of_solution(s, &o);
   CHECK_MSG(status == TRISTAR_OK && error < accuracy && result.backward_error < 100 * s->type->roundoff,
             "%s, type %c, n = %d, symmetry %d, method %d, matching %d, values %d, single %d, refactored %d: "
@@ -234,14 +234,14 @@ static void check_messages(tristar_t *ts) {
   CHECK_OK(tristar_factor(an, values, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
   CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 2, b, 3, x, 3, NULL, &result), TRISTAR_ERR_NOT_FINITE);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, "row 1 of x, column 1") != NULL, "%s", message);
   CHECK(x[0] == 1 && fabs(x[1] / 1e300 - 1) < 1e-15 && x[2] == 1 &&
         result.backward_error < 1e-15); /* the other column */
   b[4] = 1;
   b[2] = NAN;
   CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 2, b, 3, x, 3, NULL, &result), TRISTAR_ERR_NOT_FINITE);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, "b has NaN or infinity in row 2, column 0") != NULL, "%s", message);
   CHECK(strstr(message, "nan") == NULL && x[3] == 1);
   tristar_plan_destroy(&p);

@@ -97,7 +97,7 @@ static void check_singular(tristar_t *ts, const char *what, const typed *t, tris
   o.method = method;
   CHECK_OK(tristar_analyze(ts, &v, &o, &an));
   const tristar_status status = tristar_factor(an, v.values, &f);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   if (status == TRISTAR_OK) {
     CHECK_OK(tristar_plan(f, NULL, &p));
     CHECK_OK(tristar_condition(p, &reciprocal));
@@ -173,7 +173,7 @@ static void check_refactor(tristar_t *ts) {
   CHECK_OK(tristar_plan(f, NULL, &p));
   memset(values, 0, (size_t)entries * sizeof *values);
   CHECK(tristar_refactor(f, values) != TRISTAR_OK);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, "of row ") != NULL, "%s", message);
   for (int i = 0; i < 36; i++) b[i] = 1;
   CHECK(tristar_solve(p, TRISTAR_N, 1, b, 36, x, 36) == TRISTAR_ERR_STALE);

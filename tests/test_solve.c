@@ -80,7 +80,7 @@ static void check_problem(tristar_t *ts, const problem *q, tristar_method method
   tristar_analysis_options options;
   tristar_plan_options plan;
   CHECK_OK(tristar_matrix_generate(ts, q->kind, q->k, &m));
-  tristar_matrix_view(m, &a);
+  tristar_matrix_get_view(m, &a);
   tristar_analysis_options_init(&options);
   options.method = method;
   CHECK_OK(tristar_analyze(ts, &a, &options, &an));
@@ -122,7 +122,7 @@ int main(void) {
     for (int method = 0; method < 2; method++)
       for (int chunk = 0; chunk < 2; chunk++)
         check_problem(ts, &problems[i], method ? TRISTAR_METHOD_LU : TRISTAR_METHOD_AUTO, chunk ? 3000 : 0);
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   return 0;

@@ -11,7 +11,7 @@ static tsi_index at(const tsi_spy *spy, tsi_index i, tsi_index j) {
 
 /* Every entry of L once, in the chunk of its column; nothing else. */
 static void check_fine(const flow *f, const tsi_spy *spy) {
-  const tsi_symbolic *symbolic = tristar_factor_analysis(f->factor)->symbolic;
+  const tsi_symbolic *symbolic = tristar_factor_get_analysis(f->factor)->symbolic;
   const tsi_chunks *chunks = f->plan->side[0].chunks;
   int64_t entries = 0;
   tsi_index chunk = 0;
@@ -52,7 +52,7 @@ int main(void) {
   tsi_spy *fine, *coarse, *owners;
   CHECK_OK(tristar_create(NULL, &ts));
   flow_create(ts, "s2d9pt", 24, TRISTAR_ENGINE_SERIAL, 8000, &f);
-  const tristar_analysis_t *analysis = tristar_factor_analysis(f.factor);
+  const tristar_analysis_t *analysis = tristar_factor_get_analysis(f.factor);
   CHECK_OK(tsi_spy_create(analysis, f.plan, NULL, 1 << 20, &fine));
   check_fine(&f, fine);
   for (int cells = 1; cells < 600; cells = 3 * cells + 1) {
@@ -85,7 +85,7 @@ int main(void) {
   layout.pz = 2;
   tristar_status status = TRISTAR_ERR_MEMORY;
   for (int k = 1; status == TRISTAR_ERR_MEMORY; k++) {
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     tsi_context_env(ts)->memory.fail_at = memory.allocations + k;
     status = tsi_spy_create(parted, NULL, &layout, 10, &owners);
     tsi_context_env(ts)->memory.fail_at = 0;

@@ -124,7 +124,7 @@ static void matched_create(tristar_t *ts, tristar_engine engine, flow *f) {
   tristar_analysis_stats stats;
   tristar_plan_options plan;
   CHECK_OK(tristar_matrix_generate(ts, "kkt3d", 3, &f->matrix));
-  tristar_matrix_view(f->matrix, &f->view);
+  tristar_matrix_get_view(f->matrix, &f->view);
   tristar_analysis_options_init(&options);
   options.method = TRISTAR_METHOD_LU;
   CHECK_OK(tristar_analyze(ts, &f->view, &options, &f->analysis));
@@ -276,14 +276,14 @@ static void check_orphan(tristar_t *ts, tristar_engine engine) {
   flow f;
   job j;
   tristar_memory_stats before, after;
-  tristar_memory(ts, &before);
+  tristar_get_memory(ts, &before);
   flow_create(ts, "poisson3d7", 7, engine, 3000, &f);
   job_create(f.plan, &variants[3], f.view.rows, 9, &j);
   job_start(f.plan, &variants[3], f.view.rows, &j);
   flow_destroy(&f);
   job_finish(&j);
   job_free(&j);
-  tristar_memory(ts, &after);
+  tristar_get_memory(ts, &after);
   CHECK(after.current_bytes == before.current_bytes);
 }
 
@@ -306,9 +306,9 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
     tristar_plan_options_init(&options);
     options.engine = engine;
     options.chunk_bytes_max = 3000;
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK_OK(tristar_plan(f.factor, &options, &plan));
-    tristar_memory(ts, &after);
+    tristar_get_memory(ts, &after);
     tsi_context_env(ts)->memory.fail_at = after.allocations + k;
     status = tristar_solve_start(plan, NULL, nrhs, b, b, &request);
     CHECK((request != NULL) == (status == TRISTAR_OK));
@@ -324,7 +324,7 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
     tsi_context_env(ts)->memory.fail_at = 0;
     CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, b, n)); /* the plan is as good as before */
     tristar_plan_destroy(&plan);
-    tristar_memory(ts, &after);
+    tristar_get_memory(ts, &after);
     CHECK_MSG(after.current_bytes == memory.current_bytes, "allocation %d: %zu bytes leaked", (int)k,
               after.current_bytes - memory.current_bytes);
   }
@@ -352,11 +352,11 @@ static void check_failure_later(tristar_t *ts, bool polled) {
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_TASKS;
   options.chunk_bytes_max = 3000;
-  tristar_memory(ts, &before);
+  tristar_get_memory(ts, &before);
   CHECK_OK(tristar_plan(f.factor, &options, &plan));
   const int workers = occupy_workers(task, NULL);
   CHECK_OK(tristar_solve_start(plan, NULL, nrhs, b, b, &request));
-  tristar_memory(ts, &after);
+  tristar_get_memory(ts, &after);
   tsi_context_env(ts)->memory.fail_at = after.allocations + 1;
   release_workers(task, workers);
   if (polled) poll_request(request);
@@ -365,7 +365,7 @@ static void check_failure_later(tristar_t *ts, bool polled) {
   tsi_context_env(ts)->memory.fail_at = 0;
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, b, n));
   tristar_plan_destroy(&plan);
-  tristar_memory(ts, &after);
+  tristar_get_memory(ts, &after);
   CHECK(after.current_bytes == before.current_bytes);
   free(b);
   flow_destroy(&f);
@@ -382,7 +382,7 @@ static void check_arguments(tristar_t *ts, const flow *f) {
   CHECK_STATUS(tristar_solve_start(NULL, &o, 1, b, b, &request), TRISTAR_ERR_ARGUMENT);
   CHECK(request == NULL);
   CHECK_STATUS(tristar_solve_start(f->plan, &o, 1, b, b, NULL), TRISTAR_ERR_ARGUMENT);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK(strstr(message, "request is NULL") != NULL);
   CHECK_STATUS(tristar_solve_start(f->plan, &o, -1, b, b, &request), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_solve_start(f->plan, &o, 1, NULL, b, &request), TRISTAR_ERR_ARGUMENT);

@@ -58,19 +58,19 @@ static int run(int call, tristar_status *status, int *lines) {
   config.log_arg = lines;
   tristar_analysis_options_init(&options);
   tristar_plan_options_init(&how);
-  options.inverse = TRISTAR_INVERSE_OFF;
+  options.inverse = TRISTAR_INVERSE_PARTITIONED;
   how.engine = TRISTAR_ENGINE_TASKS;
   how.kernel = TRISTAR_KERNEL_SPMV;
   atomic_store(&fail_at, call);
   *status = tristar_create(&config, &ts);
   if (*status == TRISTAR_OK) *status = tristar_matrix_generate(ts, "s2d9pt", 8, &matrix);
-  if (*status == TRISTAR_OK) *status = tristar_matrix_view(matrix, &view);
+  if (*status == TRISTAR_OK) *status = tristar_matrix_get_view(matrix, &view);
   if (*status == TRISTAR_OK) *status = tristar_analyze(ts, &view, &options, &analysis);
   if (*status == TRISTAR_OK) *status = tristar_factor(analysis, view.values, &factor);
   if (*status == TRISTAR_OK) *status = tristar_plan(factor, &how, &plan);
   if (*status == TRISTAR_OK) *status = tristar_solve(plan, TRISTAR_N, 1, b, 64, x, 64);
   if (*status != TRISTAR_OK) {
-    tristar_error(ts, message, sizeof message);
+    tristar_get_error(ts, message, sizeof message);
     CHECK_MSG(strstr(message, "pthread_") != NULL, "%s", message);
   }
   const int calls = call - atomic_load(&fail_at);
@@ -80,7 +80,7 @@ static int run(int call, tristar_status *status, int *lines) {
   tristar_analysis_destroy(&analysis);
   tristar_matrix_destroy(&matrix);
   if (ts != NULL) {
-    CHECK_OK(tristar_memory(ts, &memory));
+    CHECK_OK(tristar_get_memory(ts, &memory));
     CHECK(memory.current_bytes == 0);
   }
   tristar_destroy(&ts);

@@ -1,10 +1,11 @@
-/* tristar_trace and tristar_stats: every task and step once, times in the order of the edges, both chains,
- * sums, the bits of tristar_solve; plans without tasks, level sets, pushes, the partitioned inverse, several
- * blocks of right-hand sides; wrong calls and failing allocations. */
+/* tristar_trace and tristar_plan_get_solve_stats: every task and step once, times in the order of the edges,
+ * both chains, sums, the bits of tristar_solve; plans without tasks, level sets, pushes, the partitioned
+ * inverse, several blocks of right-hand sides; wrong calls and failing allocations. */
 #include <math.h>
 
 #include "runtime/context/context.h"
 #include "tests/flow.h"
+#include "tristar_trace.h"
 
 enum { NRHS_MOST = 70 };
 
@@ -104,11 +105,11 @@ static void check_steps(const tristar_trace_t *t, int blocks) {
 static void check_stats(const tristar_plan_t *plan, const tristar_trace_t *t, int64_t solves) {
   tristar_solve_stats s;
   double compute = 0, traced = 0, bytes = 0, of_worker, idle;
-  tristar_stats(plan, &s);
+  tristar_plan_get_solve_stats(plan, &s);
   CHECK(s.solves == solves && s.in_flight == 0 && s.workers == t->workers && s.tasks == t->tasks.count);
   CHECK(s.solve_seconds > 0 && s.solve_seconds <= t->seconds);
   for (int w = 0; w < s.workers; w++) {
-    tristar_worker_seconds(plan, w, &of_worker, &idle);
+    tristar_plan_get_worker_seconds(plan, w, &of_worker, &idle);
     CHECK(of_worker >= 0 && idle >= 0 && of_worker <= s.compute_seconds.max && idle <= s.idle_seconds.max);
     CHECK(of_worker + idle >= s.solve_seconds * (1 - 1e-9));
     compute += of_worker;
@@ -124,7 +125,7 @@ static void check_stats(const tristar_plan_t *plan, const tristar_trace_t *t, in
     CHECK(compute == s.solve_seconds);
   CHECK(s.compute_seconds.min <= s.compute_seconds.mean && s.compute_seconds.mean <= s.compute_seconds.max);
   CHECK(fabs(bytes - s.bytes) <= 1e-9 * bytes);
-  tristar_worker_seconds(plan, s.workers, &of_worker, &idle);
+  tristar_plan_get_worker_seconds(plan, s.workers, &of_worker, &idle);
   CHECK(of_worker == 0 && idle == 0);
 }
 
@@ -136,7 +137,7 @@ static void check_plan(tristar_factor_t *factor, const tristar_plan_options *opt
   tristar_solve_stats none;
   tristar_trace_t *trace;
   CHECK_OK(tristar_plan(factor, options, &plan));
-  tristar_stats(plan, &none);
+  tristar_plan_get_solve_stats(plan, &none);
   CHECK(none.solves == 0 && none.tasks == 0 && none.workers == 0 && none.compute_seconds.total == 0);
   CHECK_OK(tristar_solve(plan, op, nrhs, b, n, expected, n));
   memset(x, 0, size);
@@ -177,7 +178,7 @@ static void check_failures(tristar_t *ts, tristar_plan_t *plan, int64_t n, const
   tristar_trace_destroy(&trace);
   tristar_trace_destroy(NULL);
   for (int done = 0; !done; fails++) {
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     tsi_context_env(ts)->memory.fail_at = memory.allocations + fails + 1;
     const tristar_status status = tristar_trace(plan, TRISTAR_N, 1, b, n, x, n, &trace);
     tsi_context_env(ts)->memory.fail_at = 0;
@@ -195,13 +196,13 @@ static void check_failures(tristar_t *ts, tristar_plan_t *plan, int64_t n, const
 static void check_in_flight(tristar_plan_t *plan, int64_t n, const double *b, double *x) {
   tristar_request_t *request[2];
   tristar_solve_stats stats;
-  tristar_stats(plan, &stats);
+  tristar_plan_get_solve_stats(plan, &stats);
   const int64_t before = stats.solves;
   for (int k = 0; k < 2; k++) CHECK_OK(tristar_solve_start(plan, NULL, 1, b, x + k * n, &request[k]));
-  tristar_stats(plan, &stats);
+  tristar_plan_get_solve_stats(plan, &stats);
   CHECK(stats.in_flight >= 1 && stats.in_flight <= 2 && stats.in_flight + stats.solves == before + 2);
   for (int k = 0; k < 2; k++) CHECK_OK(tristar_wait(&request[k], NULL));
-  tristar_stats(plan, &stats);
+  tristar_plan_get_solve_stats(plan, &stats);
   CHECK(stats.in_flight == 0 && stats.solves == before + 2);
 }
 

@@ -27,7 +27,7 @@ static void check_figures(const tristar_analysis_t *an) {
   for (int pz = 1; pz <= 4; pz *= 2) {
     tristar_layout layout = layout_of(3, 2, pz);
     const tristar_traffic new = traffic_of(an, layout, 1), many = traffic_of(an, layout, 7);
-    layout.algorithm = TRISTAR_ALGORITHM_BASELINE;
+    layout.algorithm = TRISTAR_ALGORITHM_LEVELWISE;
     const tristar_traffic old = traffic_of(an, layout, 1);
     layout.map = TRISTAR_MAP_CYCLIC;
     const tristar_traffic cyclic = traffic_of(an, layout, 1);
@@ -109,7 +109,7 @@ static void check_memory(const tristar_view *view) {
   CHECK_OK(tristar_create(&config, &ts));
   tristar_analysis_t *an = analyze(ts, view);
   tristar_memory_stats stats;
-  tristar_memory(ts, &stats);
+  tristar_get_memory(ts, &stats);
   tristar_analysis_destroy(&an);
   tristar_destroy(&ts);
   for (int64_t k = stats.allocations + 1; status == TRISTAR_ERR_MEMORY; k++) {
@@ -129,7 +129,7 @@ static void check_memory(const tristar_view *view) {
     CHECK(k > stats.allocations + 10 || status == TRISTAR_ERR_MEMORY);
     tristar_analysis_destroy(&an);
     tristar_memory_stats after;
-    tristar_memory(ts, &after);
+    tristar_get_memory(ts, &after);
     CHECK(after.current_bytes == 0);
     tristar_destroy(&ts);
   }
@@ -145,7 +145,7 @@ int main(void) {
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 60, &matrix));
-  tristar_matrix_view(matrix, &view);
+  tristar_matrix_get_view(matrix, &view);
   tristar_analysis_t *an = analyze(ts, &view);
   check_figures(an);
   check_errors(an);

@@ -52,7 +52,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
   options.method = method;
   CHECK_OK(tristar_analyze(ts, &v, &options, &an));
   CHECK_OK(tristar_factor(an, values, &f));
-  tristar_analysis_get_stats(tristar_factor_analysis(f), &stats);
+  tristar_analysis_get_stats(tristar_factor_get_analysis(f), &stats);
   if (method != TRISTAR_METHOD_AUTO)
     CHECK(stats.method == method);
   else if (v.symmetry != TRISTAR_GENERAL) {
@@ -92,7 +92,7 @@ int main(void) {
         check(ts, "circuit", 200, types[t], methods[m], symmetry);
       }
   }
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   return 0;

@@ -146,7 +146,7 @@ static tristar_factor_t *factor(tristar_t *ts, const trial *r, double reciprocal
   tristar_status status = tristar_analyze(ts, r->view, &options, &an);
   if (status == TRISTAR_OK) status = tristar_factor(an, r->view->values, &f);
   tristar_analysis_destroy(&an);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   if (overflows(r->type, r->view)) {
     CHECK_MSG(status == TRISTAR_ERR_NOT_FINITE && r->type->is_single, "%s: infinite values give %s", r->text,
               tristar_status_name(status));
@@ -162,7 +162,7 @@ static tristar_factor_t *factor(tristar_t *ts, const trial *r, double reciprocal
     leave_out(r, message);
     return NULL;
   }
-  tristar_analysis_get_stats(tristar_factor_analysis(f), &stats);
+  tristar_analysis_get_stats(tristar_factor_get_analysis(f), &stats);
   CHECK_MSG(stats.method == r->method, "%s: method %d", r->text, (int)stats.method);
   return f;
 }
@@ -234,7 +234,7 @@ static void check_source(tristar_t *ts, const source *s) {
   tristar_view v;
   snprintf(path, sizeof path, "%s/%s", data_folder(), s->file);
   CHECK_OK(tristar_matrix_read(ts, path, &m));
-  tristar_matrix_view(m, &v);
+  tristar_matrix_get_view(m, &v);
   CHECK_MSG(v.rows == v.cols && v.values != NULL, "%s", s->file);
   if (v.scalar == TRISTAR_DOUBLE) {
     check_symmetry(ts, s, &v, false, v.symmetry);
@@ -259,7 +259,7 @@ int main(void) {
   CHECK_OK(tristar_create(&config, &ts));
   for (size_t k = 0; k < sizeof sources / sizeof *sources; k++) check_source(ts, &sources[k]);
   printf("%d solved, %d left out\n", solved, left_out);
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&ts);
   return 0;

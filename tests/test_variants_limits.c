@@ -48,7 +48,7 @@ static void check_refusals(tristar_t *ts) {
   options.x_rows = 1;
   options.x_row = &row;
   CHECK_STATUS(tristar_solve_with(plan, &options, 1, p.b, x, NULL), TRISTAR_ERR_UNSUPPORTED);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK(strstr(message, "KERNEL_SPMV") != NULL);
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&f);
@@ -157,12 +157,12 @@ static void check_failures(tristar_t *ts, const variant *v, tristar_engine engin
   const int64_t n = p.view.rows;
   char *x = malloc((size_t)n * p.t->bytes);
   CHECK_OK(factor_with(ts, &p, systems[7].method, v, &f));
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   const size_t before = memory.current_bytes;
   int64_t fails = 0;
   for (;; fails++) {
     tristar_plan_t *plan;
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     tsi_context_env(ts)->memory.fail_at = memory.allocations + fails + 1;
     tristar_status status = plan_with(f, v, engine, 0, &plan);
     CHECK((plan != NULL) == (status == TRISTAR_OK));
@@ -171,7 +171,7 @@ static void check_failures(tristar_t *ts, const variant *v, tristar_engine engin
     tsi_context_env(ts)->memory.fail_at = 0;
     if (plan != NULL) CHECK_OK(tristar_solve(plan, TRISTAR_T, 1, p.b, n, x, n));
     tristar_plan_destroy(&plan);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK_MSG(memory.current_bytes == before, "%s: %zu bytes leaked", v->name, memory.current_bytes - before);
     if (status == TRISTAR_OK) break;
     CHECK(status == TRISTAR_ERR_MEMORY);

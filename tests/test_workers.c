@@ -14,14 +14,14 @@ int main(void) {
   setenv("STARPU_NOPENCL", "0", 1);
   CHECK_OK(tristar_create(NULL, &ts));
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 5, &m));
-  tristar_matrix_view(m, &v);
+  tristar_matrix_get_view(m, &v);
   CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
   CHECK_OK(tristar_factor(an, v.values, &f)); /* one task: needs no worker */
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_TASKS;
   CHECK_STATUS(tristar_plan(f, &options, &p), TRISTAR_ERR_NO_WORKER);
   CHECK(p == NULL);
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   CHECK_MSG(strstr(message, "no ") != NULL, "message '%s'", message);
   options.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(f, &options, &p));

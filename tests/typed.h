@@ -84,7 +84,7 @@ static inline void *typed_values(const typed *t, const tristar_view *v) {
 static inline void *typed_matrix(tristar_t *ts, const char *kind, int64_t k, const typed *t,
                                  tristar_symmetry symmetry, tristar_matrix_t **matrix, tristar_view *view) {
   CHECK_OK(tristar_matrix_generate(ts, kind, k, matrix));
-  tristar_matrix_view(*matrix, view);
+  tristar_matrix_get_view(*matrix, view);
   void *values = typed_values(t, view);
   if (t->is_complex && view->symmetry == TRISTAR_SYMMETRIC) view->symmetry = symmetry;
   view->scalar = t->scalar;

@@ -145,7 +145,7 @@ static inline void with_each_engine(void (*check)(tristar_t *ts, tristar_engine 
     if (workers > 0) setenv("STARPU_NCPU", workers == 1 ? "1" : "2", 1);
     CHECK_OK(tristar_create(&config, &ts));
     check(ts, workers > 0 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL);
-    tristar_memory(ts, &memory);
+    tristar_get_memory(ts, &memory);
     CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
     tristar_destroy(&ts);
   }

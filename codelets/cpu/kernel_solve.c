@@ -119,9 +119,9 @@ INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_
     }
     if (inverse == TSI_INVERSE_DIAGONAL) forward_triangle(panel, values, pivots, nrhs, x, scratch);
     if (inverse == TSI_INVERSE_NONE) forward_triangle_none(panel, values, pivots, nrhs, x, scratch);
-    if (inverse == TSI_INVERSE_OFF) interchange(panel, pivots, nrhs, x, false);
+    if (inverse == TSI_INVERSE_PARTITIONED) interchange(panel, pivots, nrhs, x, false);
     subtract_product(panel, values, rows + panel->row, nrhs, x, work, scratch);
-    if (inverse == TSI_INVERSE_OFF) forward_triangle(panel, values, NULL, nrhs, x, scratch);
+    if (inverse == TSI_INVERSE_PARTITIONED) forward_triangle(panel, values, NULL, nrhs, x, scratch);
   }
 }
 static void forward(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
@@ -134,7 +134,7 @@ static void forward_none(tsi_index count, const tsi_panel *panels, const void *f
 }
 static void forward_off(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
                         const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
-  sweep_forward(TSI_INVERSE_OFF, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
+  sweep_forward(TSI_INVERSE_PARTITIONED, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
 }
 
 /* x -= R' w[rows] */
@@ -157,7 +157,7 @@ INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi
   for (const tsi_panel *panel = panels + count; panel-- > panels;) {
     tsi_scalar *x = work + (ptrdiff_t)panel->x * tsi_workspace_stride(nrhs);
     fetch_before(rows + panel->row, rows_ahead(panel), sizeof *rows);
-    if (inverse == TSI_INVERSE_OFF) {
+    if (inverse == TSI_INVERSE_PARTITIONED) {
       backward_triangle(panel, values, NULL, nrhs, x, scratch);
       subtract_transposed(panel, values, rows + panel->row, nrhs, x, work, scratch);
       interchange(panel, pivots, nrhs, x, true);
@@ -184,7 +184,7 @@ static void backward_none(tsi_index count, const tsi_panel *panels, const void *
 }
 static void backward_off(tsi_index count, const tsi_panel *panels, const void *factor, const tsi_index *rows,
                          const tsi_index *pivots, tsi_index nrhs, void *workspace, void *scratch) {
-  sweep_backward(TSI_INVERSE_OFF, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
+  sweep_backward(TSI_INVERSE_PARTITIONED, count, panels, factor, rows, pivots, nrhs, workspace, scratch);
 }
 
 /* ---- Row slices ---------------------------------------------------------------------------------------- */
@@ -241,5 +241,5 @@ extern const tsi_kernels TABLE(TSI_ISA)[TSI_INVERSES];
 const tsi_kernels TABLE(TSI_ISA)[TSI_INVERSES] = {
     ENTRIES(TSI_INVERSE_DIAGONAL, forward, backward, forward_triangle, backward_triangle),
     ENTRIES(TSI_INVERSE_NONE, forward_none, backward_none, forward_triangle_none, backward_triangle_none),
-    ENTRIES(TSI_INVERSE_OFF, forward_off, backward_off, forward_triangle, backward_triangle),
+    ENTRIES(TSI_INVERSE_PARTITIONED, forward_off, backward_off, forward_triangle, backward_triangle),
 };

@@ -10,7 +10,7 @@
  *
  * T the triangle (inverted diagonal block), R the rectangle, P the row interchanges inside the diagonal block
  * (LU only: on the lower factor; NULL otherwise). That is TSI_INVERSE_DIAGONAL. With TSI_INVERSE_NONE
- * (panel.h) T^-1 and T'^-1 stand in the place of T and T'. With TSI_INVERSE_OFF, where R is already
+ * (panel.h) T^-1 and T'^-1 stand in the place of T and T'. With TSI_INVERSE_PARTITIONED, where R is already
  * multiplied by T,
  *
  *   forward,  panel K:   x_K := P_K x_K;   w[rows] := w[rows] - R_K x_K;   x_K := T_K x_K

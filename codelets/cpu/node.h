@@ -13,7 +13,7 @@
  *   backward chunk  u_c = x of the owners (unsliced), x_c -= sum_k (sliced);  panels in reverse;  x to the
  * user (permuted, scaled)
  *
- * With TSI_INVERSE_OFF the rectangle works on x as it is before the triangle, forward, and its sum is
+ * With TSI_INVERSE_PARTITIONED the rectangle works on x as it is before the triangle, forward, and its sum is
  * subtracted after the triangle, backward. So the forward task of a sliced chunk leaves P x_c in the first
  * `width` rows of partial sums, where its forward slices find it. No backward slice of the chunk writes there
  * before the last forward slice has read: it waits for x of the owner of its first row, whose own columns
@@ -101,7 +101,7 @@ typedef struct tsi_solve_data {
   const tsi_count *by_target;
   bool push;                          /* pairs have tasks of their own */
   tsi_count second;                   /* partitioned inverse: first row of the workspace's second half */
-  const tsi_solve_messages *messages; /* NULL: the solve is not distributed. INVERSE_OFF has none */
+  const tsi_solve_messages *messages; /* NULL: the solve is not distributed. INVERSE_PARTITIONED has none */
 } tsi_solve_data;
 
 /* Which chunks take part, and where the given rows of b and the wanted rows of x are. */

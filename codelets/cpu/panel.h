@@ -12,7 +12,7 @@
  *   TSI_INVERSE_DIAGONAL  T = D^-1, R = G        triangle and rectangle are products, one after the other
  *   TSI_INVERSE_NONE      T = D,    R = G        the triangle is a substitution; on its diagonal are the
  *                                                reciprocals of D's, so that a solve divides nowhere
- *   TSI_INVERSE_OFF       T = D^-1, R = G D^-1   both are products and work on the same x
+ *   TSI_INVERSE_PARTITIONED       T = D^-1, R = G D^-1   both are products and work on the same x
  *
  * Both segments are cut into row blocks of TSI_ROW_BLOCK = 8 rows (the last may have fewer); inside a row
  * block the entries lie column by column. Row block b of the triangle is a rectangle (its rows x the 8 b
@@ -44,7 +44,7 @@
 typedef enum tsi_inverse {
   TSI_INVERSE_DIAGONAL,
   TSI_INVERSE_NONE,
-  TSI_INVERSE_OFF,
+  TSI_INVERSE_PARTITIONED,
   TSI_INVERSES
 } tsi_inverse;
 

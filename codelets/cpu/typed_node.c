@@ -243,7 +243,7 @@ static void apply_inverse(const tsi_solve_call *call, const tsi_solve_chunk *chu
   }
 }
 
-/* Rows of partial sums of a sliced chunk; with TSI_INVERSE_OFF, forward, P x. */
+/* Rows of partial sums of a sliced chunk; with TSI_INVERSE_PARTITIONED, forward, P x. */
 static tsi_scalar *partial_sums(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
   return chunk_rows(call, chunk) + (ptrdiff_t)(chunk->update + chunk->off_rows) * call->stride;
 }
@@ -253,7 +253,7 @@ static void forward_sliced(const tsi_solve_data *data, const tsi_solve_call *cal
                            const tsi_solve_chunk *chunk, tsi_scalar *x, tsi_scalar *scratch) {
   const tsi_panel *panel = &data->panel[chunk->panel];
   const tsi_index *pivots = call->forward_pivots;
-  if (data->kernels->inverse == TSI_INVERSE_OFF) {
+  if (data->kernels->inverse == TSI_INVERSE_PARTITIONED) {
     data->kernels->interchange(panel, pivots, call->nrhs, x, false);
     memcpy(partial_sums(call, chunk), x, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
     pivots = NULL;
@@ -266,7 +266,7 @@ static void backward_sliced(const tsi_solve_data *data, const tsi_solve_call *ca
                             const tsi_solve_chunk *chunk, tsi_scalar *x, tsi_scalar *scratch) {
   const tsi_panel *panel = &data->panel[chunk->panel];
   const ptrdiff_t size = (ptrdiff_t)chunk->columns * call->stride;
-  const bool triangle_first = data->kernels->inverse == TSI_INVERSE_OFF;
+  const bool triangle_first = data->kernels->inverse == TSI_INVERSE_PARTITIONED;
   const tsi_scalar *sum = partial_sums(call, chunk);
   if (triangle_first)
     data->kernels->backward_triangle(panel, call->backward_values, NULL, call->nrhs, x, scratch);
@@ -357,7 +357,7 @@ static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call
 static void forward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_slice *slice = &data->slice[number];
   const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
-  const bool before = data->kernels->inverse == TSI_INVERSE_OFF; /* the triangle was applied */
+  const bool before = data->kernels->inverse == TSI_INVERSE_PARTITIONED; /* the triangle was applied */
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
   if (!forward_part(call, slice->chunk)) return;

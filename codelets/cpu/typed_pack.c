@@ -116,7 +116,7 @@ static tsi_scalar *pack_diagonal(const diagonal_block *d, tsi_scalar *to, tsi_sc
 /* Writes `rows` rows of the rectangle after `before` rows. work: PIECE b scalars. */
 static void pack_below(const diagonal_block *d, source s, tsi_index rows, tsi_index before, tsi_index height,
                        tsi_scalar *rectangle, tsi_scalar *work) {
-  if (d->inverse != TSI_INVERSE_OFF) {
+  if (d->inverse != TSI_INVERSE_PARTITIONED) {
     pack_rows(s, rows, d->b, before, height, rectangle);
     return;
   }

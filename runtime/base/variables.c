@@ -30,7 +30,7 @@ const char *tsi_variable(tsi_variable_id id) {
   return value != NULL && *value != '\0' ? value : NULL;
 }
 
-int tristar_variable(int i, const char **name, const char **fallback, const char **description) {
+int tristar_get_variable(int i, const char **name, const char **fallback, const char **description) {
   const int known = i >= 0 && i < TSI_VARIABLES;
   if (name != NULL) *name = known ? variables[i].name : NULL;
   if (fallback != NULL) *fallback = known ? variables[i].fallback : NULL;

@@ -105,20 +105,20 @@ tristar_status tsi_context_need_starpu(tristar_t *ts, double *start_seconds) {
   return tsi_workers_need(&ts->workers, start_seconds);
 }
 
-size_t tristar_error(tristar_t *ts, char *buffer, size_t size) {
+size_t tristar_get_error(tristar_t *ts, char *buffer, size_t size) {
   const char *message = tsi_error_text(ts != NULL ? &ts->env : NULL);
   if (buffer != NULL && size > 0) snprintf(buffer, size, "%s", message);
   return strlen(message);
 }
 
-tristar_status tristar_memory(tristar_t *ts, tristar_memory_stats *stats) {
+tristar_status tristar_get_memory(tristar_t *ts, tristar_memory_stats *stats) {
   TSI_GET(ts, stats,
           ((tristar_memory_stats){.current_bytes = atomic_load(&ts->env.memory.current),
                                   .peak_bytes = atomic_load(&ts->env.memory.peak),
                                   .allocations = atomic_load(&ts->env.memory.calls)}));
 }
 
-tristar_status tristar_starpu(tristar_t *ts, tristar_starpu_info *info) {
+tristar_status tristar_get_starpu(tristar_t *ts, tristar_starpu_info *info) {
   tristar_status status = TRISTAR_OK;
   if (ts == NULL) return TSI_NULL(ts);
   if (info == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "info is NULL");
@@ -127,7 +127,7 @@ out:
   return tsi_answer(&ts->env, status);
 }
 
-int tristar_worker(tristar_t *ts, int i, char *name, size_t size, int *core) {
+int tristar_get_worker(tristar_t *ts, int i, char *name, size_t size, int *core) {
   return ts != NULL && tsi_workers_name(&ts->workers, i, name, size, core);
 }
 

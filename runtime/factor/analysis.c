@@ -11,7 +11,7 @@
 #include "runtime/factor/method.h"
 
 _Static_assert((int)TRISTAR_INVERSE_NONE == (int)TSI_INVERSE_NONE &&
-                   (int)TRISTAR_INVERSE_OFF == (int)TSI_INVERSE_OFF,
+                   (int)TRISTAR_INVERSE_PARTITIONED == (int)TSI_INVERSE_PARTITIONED,
                "tsi_analysis_inverse converts one to the other");
 #define UNMERGED_WIDTH 8 /* columns of a panel with MERGE_NONE */
 
@@ -205,7 +205,8 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   if (options == NULL) options = &defaults;
   if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
       (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
-      (unsigned)options->matching > TRISTAR_MATCHING_ON || (unsigned)options->inverse > TRISTAR_INVERSE_OFF ||
+      (unsigned)options->matching > TRISTAR_MATCHING_ON ||
+      (unsigned)options->inverse > TRISTAR_INVERSE_PARTITIONED ||
       (unsigned)options->merge > TRISTAR_MERGE_NONE || (unsigned)options->singular > TRISTAR_SINGULAR_PERTURB)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d", (int)options->method,
@@ -280,10 +281,11 @@ tristar_status tristar_analysis_get_stats(const tristar_analysis_t *analysis, tr
   TSI_GET(analysis, stats, analysis->stats);
 }
 
-tristar_status tristar_analysis_get_tree(const tristar_analysis_t *analysis, tristar_tree_view *tree) {
+tristar_status tristar_analysis_get_assembly_tree(const tristar_analysis_t *analysis,
+                                                  tristar_assembly_tree *tree) {
   TSI_GET(analysis, tree,
-          ((tristar_tree_view){.supernodes = analysis->symbolic->count,
-                               .first_column = analysis->symbolic->start,
-                               .parent = analysis->symbolic->parent,
-                               .rows = analysis->symbolic->row_ptr}));
+          ((tristar_assembly_tree){.supernodes = analysis->symbolic->count,
+                                   .first_column = analysis->symbolic->start,
+                                   .parent = analysis->symbolic->parent,
+                                   .rows = analysis->symbolic->row_ptr}));
 }

@@ -206,7 +206,7 @@ tristar_status tristar_factor_get_order(const tristar_factor_t *factor, int64_t 
   return TRISTAR_OK;
 }
 
-const tristar_analysis_t *tristar_factor_analysis(const tristar_factor_t *factor) {
+const tristar_analysis_t *tristar_factor_get_analysis(const tristar_factor_t *factor) {
   if (factor != NULL) return factor->analysis;
   (void)TSI_NULL(factor);
   return NULL;

@@ -14,8 +14,8 @@
  * The context itself must be destroyed last.
  *
  * Every function that can fail returns a tristar_status; on failure output pointers are NULL and
- * tristar_error gives a message that names the cause and the place. A NULL where a function needs an object
- * or a place for a result is ERR_ARGUMENT; functions whose result need not be looked at
+ * tristar_get_error gives a message that names the cause and the place. A NULL where a function needs an
+ * object or a place for a result is ERR_ARGUMENT; functions whose result need not be looked at
  * (tristar_plan_get_stats, for example) cannot fail otherwise. The library never ends the program and never
  * prints. Functions on different objects may be called from several threads at the same time, and so may
  * tristar_solve on one plan.
@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define TRISTAR_VERSION_MAJOR 0 /* of this header */
-#define TRISTAR_VERSION_MINOR 1 /* the same one: programs need not be changed */
+#define TRISTAR_VERSION_MINOR 2 /* the same one: programs need not be changed */
 #define TRISTAR_VERSION_PATCH 0 /* repairs only */
 
 /* ---- Status ------------------------------------------------------------------------------------------ */
@@ -70,12 +70,13 @@ typedef enum tristar_status {
 /* The name of a status, such as "TRISTAR_ERR_FORMAT". Never NULL; the text is static. */
 TRISTAR_API const char *tristar_status_name(tristar_status status);
 
-/* The version of the library that runs, such as "0.1.0"; the text is static. */
+/* The version of the library that runs, such as "0.2.0"; the text is static. */
 TRISTAR_API const char *tristar_version(void);
 
 /* The i-th environment variable (from 0) that TriStar looks at: its name, what is taken where it is not set
  * or empty, and its meaning, static texts. The pointers may be NULL. Returns 0 when there is no i-th. */
-TRISTAR_API int tristar_variable(int i, const char **name, const char **fallback, const char **description);
+TRISTAR_API int tristar_get_variable(int i, const char **name, const char **fallback,
+                                     const char **description);
 
 /* ---- Context ----------------------------------------------------------------------------------------- */
 
@@ -119,7 +120,7 @@ TRISTAR_API void tristar_config_init(tristar_config *config);
 /* The i-th scheduler (from 0) of the StarPU that the program runs with: its name, as tristar_config and
  * STARPU_SCHED take it, and what StarPU says about it, static texts. The pointers may be NULL. Returns 0 when
  * there is no i-th. */
-TRISTAR_API int tristar_scheduler(int i, const char **name, const char **description);
+TRISTAR_API int tristar_get_scheduler(int i, const char **name, const char **description);
 
 /* The StarPU that runs. */
 typedef struct tristar_starpu_info {
@@ -148,16 +149,16 @@ typedef struct tristar_starpu_info {
  * program has submitted some of its own.
  *
  * Errors: ARGUMENT (also: another value of TRISTAR_IDLE or TRISTAR_ISA), MEMORY. The message of a failed
- * creation goes to config->log, and to tristar_error(NULL, ...). */
+ * creation goes to config->log, and to tristar_get_error(NULL, ...). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
 /* Fills *info; starts StarPU if it does not run. The version is there even if that fails. Errors: ARGUMENT,
  * RUNTIME, NO_WORKER, UNSUPPORTED (use_starpu is 0). */
-TRISTAR_API TRISTAR_CHECKED tristar_status tristar_starpu(tristar_t *ts, tristar_starpu_info *info);
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_get_starpu(tristar_t *ts, tristar_starpu_info *info);
 /* The i-th worker (from 0) of the StarPU that the context uses: its name, cut to size bytes, and the core
  * that it is bound to, as hwloc counts processing units, negative: none. Both may be NULL. Returns 0 when
  * there is no i-th, or no call has needed StarPU yet. */
-TRISTAR_API int tristar_worker(tristar_t *ts, int i, char *name, size_t size, int *core);
+TRISTAR_API int tristar_get_worker(tristar_t *ts, int i, char *name, size_t size, int *core);
 
 /* Destroys the context and sets *ts to NULL; stops StarPU if nobody else needs it. Waits for the solves
  * that were inserted (tristar_starpu.h) or started with an `end`; not from inside a StarPU task. Accepts
@@ -169,7 +170,7 @@ TRISTAR_API void tristar_destroy(tristar_t **ts);
  * NULL in the place of an object; ts NULL: of the latest failed call whatever, such as tristar_create. "" if
  * none of them failed yet. A failure in a task of a solve or a factorization becomes an error of the thread
  * whose call returns its status. Each failed call also sends its message to the log (TRISTAR_LOG_ERROR). */
-TRISTAR_API size_t tristar_error(tristar_t *ts, char *buffer, size_t size);
+TRISTAR_API size_t tristar_get_error(tristar_t *ts, char *buffer, size_t size);
 
 /* Memory that a context and its objects hold. Not counted: what other libraries allocate for them, that is
  * StarPU (1 to 2 KB for each task of a plan, or of a factorization while it runs), METIS (while it orders),
@@ -180,7 +181,7 @@ typedef struct tristar_memory_stats {
   int64_t allocations;  /* calls so far */
 } tristar_memory_stats;
 /* Tells the memory of the context and of all objects made in it. */
-TRISTAR_API tristar_status tristar_memory(tristar_t *ts, tristar_memory_stats *stats);
+TRISTAR_API tristar_status tristar_get_memory(tristar_t *ts, tristar_memory_stats *stats);
 
 /* ---- Calibration ------------------------------------------------------------------------------------- */
 
@@ -293,7 +294,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_write(tristar_t *ts, c
                                                                 const tristar_view *view,
                                                                 const char *comment);
 
-/* Generates the model problem `kind` of size k (see tristar_generator); the same bits on every machine. */
+/* Generates the model problem `kind` of size k (see tristar_get_generator); the same bits on every machine.
+ */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t k,
                                                                    tristar_matrix_t **matrix);
 
@@ -303,14 +305,14 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_laplacian(tristar_t *t
 
 /* The arrays of the matrix; they live until the matrix is destroyed. CSC, base 0, 64-bit ptr, 32-bit index,
  * rows ascending inside a column, no duplicates. */
-TRISTAR_API tristar_status tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view);
+TRISTAR_API tristar_status tristar_matrix_get_view(const tristar_matrix_t *matrix, tristar_view *view);
 
 /* Frees the matrix and sets *matrix to NULL. Accepts NULL. */
 TRISTAR_API void tristar_matrix_destroy(tristar_matrix_t **matrix);
 
 /* The i-th generator (from 0): its name, and a line that says what it discretizes and what k means.
  * Returns 0 when there is no i-th. */
-TRISTAR_API int tristar_generator(int i, const char **name, const char **description);
+TRISTAR_API int tristar_get_generator(int i, const char **name, const char **description);
 
 /* A dense matrix in column-major order, such as right-hand sides. */
 typedef struct tristar_dense {
@@ -369,10 +371,10 @@ typedef enum tristar_matching {
  * the same bytes. Where D is badly conditioned, solves lose accuracy, least with NONE and most with OFF,
  * which refinement restores. */
 typedef enum tristar_inverse {
-  TRISTAR_INVERSE_DIAGONAL, /* D^-1: a solve consists of products */
-  TRISTAR_INVERSE_NONE,     /* D, with the reciprocals of its diagonal entries: substitution with D */
-  TRISTAR_INVERSE_OFF /* D^-1 and G D^-1, a partitioned inverse: products that do not wait for each other;
-                         costs w^2 m operations more in the factorization of an m x w block G */
+  TRISTAR_INVERSE_DIAGONAL,   /* D^-1: a solve consists of products */
+  TRISTAR_INVERSE_NONE,       /* D, with the reciprocals of its diagonal entries: substitution with D */
+  TRISTAR_INVERSE_PARTITIONED /* D^-1 and G D^-1, a partitioned inverse: products that do not wait for each
+                         other; costs w^2 m operations more in the factorization of an m x w block G */
 } tristar_inverse;
 
 /* Which supernodes are merged, as Yamazaki, Rajamanickam and Ellingwood (ICPP 2020) vary it. */
@@ -449,15 +451,15 @@ TRISTAR_API tristar_status tristar_analysis_get_stats(const tristar_analysis_t *
                                                       tristar_analysis_stats *stats);
 
 /* The assembly tree of supernodes, as arrays that live as long as the analysis (for pictures and reports). */
-typedef struct tristar_tree_view {
+typedef struct tristar_assembly_tree {
   int64_t supernodes;          /* how many there are */
   const int32_t *first_column; /* supernodes + 1, in the final ordering */
   const int32_t *parent;       /* supernodes; -1: a root */
   const int64_t *rows;         /* supernodes + 1: rows[s+1] - rows[s] off-diagonal rows of supernode s */
-} tristar_tree_view;
+} tristar_assembly_tree;
 /* Gives the assembly tree; the arrays are borrowed from the analysis. */
-TRISTAR_API tristar_status tristar_analysis_get_tree(const tristar_analysis_t *analysis,
-                                                     tristar_tree_view *tree);
+TRISTAR_API tristar_status tristar_analysis_get_assembly_tree(const tristar_analysis_t *analysis,
+                                                              tristar_assembly_tree *tree);
 
 /* Frees the analysis and sets *analysis to NULL; its factors go on. Accepts NULL. */
 TRISTAR_API void tristar_analysis_destroy(tristar_analysis_t **analysis);
@@ -497,7 +499,7 @@ typedef struct tristar_factor_stats {
   int64_t stored_factor; /* entries stored */
   size_t factor_bytes;   /* of the factors as stored */
   size_t peak_bytes;     /* largest memory of the factorization, the factors included; as counted by
-                            tristar_memory */
+                            tristar_get_memory */
   double factor_seconds; /* of the latest factorization, or import, without start_seconds */
   double start_seconds;  /* that StarPU took to start, if that call was the first of its context to need it */
 } tristar_factor_stats;
@@ -513,7 +515,7 @@ TRISTAR_API tristar_status tristar_factor_get_order(const tristar_factor_t *fact
 
 /* The analysis that the factor was made with, borrowed: it lives as long as the factor. Not the one given to
  * tristar_factor if METHOD_AUTO went on from Cholesky to L D L^T. */
-TRISTAR_API const tristar_analysis_t *tristar_factor_analysis(const tristar_factor_t *factor);
+TRISTAR_API const tristar_analysis_t *tristar_factor_get_analysis(const tristar_factor_t *factor);
 
 /* Frees the factor and sets *factor to NULL; its plans go on. Accepts NULL. */
 TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
@@ -925,116 +927,6 @@ typedef struct tristar_range {
   double total, min, mean, max; /* over all processes */
 } tristar_range;
 
-/* Where the time of the latest solve of a plan to end went. Always noted; costs two looks at the clock for
- * each task. (Of a distributed solve: tristar_distributed_stats, whose names mean the same.) */
-typedef struct tristar_solve_stats {
-  int64_t solves;                /* that ended so far; 0: the rest is zero too */
-  int64_t in_flight;             /* started, and not yet seen to have ended by test or wait */
-  int workers;                   /* CPU workers of StarPU; 1: the solve ran on the calling thread */
-  double solve_seconds;          /* as last_solve_seconds */
-  int64_t tasks;                 /* that ran; more than 64 right-hand sides: of all blocks of 64 */
-  double bytes;                  /* that these tasks streamed, mostly of the factor */
-  tristar_range compute_seconds; /* by worker: in tasks of this solve; the calling thread: all of it; */
-  tristar_range idle_seconds;    /* the rest of solve_seconds, in which it may have run tasks of others */
-} tristar_solve_stats;
-/* Tells the figures of the latest solve of a plan to end. */
-TRISTAR_API tristar_status tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats);
-/* Of one worker in that solve, counted from 0; 0 and 0 where it had none of that number. */
-TRISTAR_API tristar_status tristar_worker_seconds(const tristar_plan_t *plan, int worker, double *compute,
-                                                  double *idle);
-
-/* Figures of tristar_profile. */
-typedef struct tristar_profile_result {
-  int solves;            /* that were profiled */
-  int workers;           /* CPU workers of StarPU */
-  double wall_seconds;   /* of all solves */
-  double kernel_seconds; /* that workers spent in tasks, over all workers */
-  double outside_share;  /* 1 - kernel_seconds / (workers * wall_seconds): waiting, scheduling; 0 .. 1 */
-  double busiest_seconds, idlest_seconds; /* of kernel_seconds: the largest and the smallest of a worker */
-} tristar_profile_result;
-
-/* `repeat` solves as by tristar_solve, after a first one that does not count, with StarPU's own profiling
- * switched on: how much of the time of its workers passes outside of tasks. Profiling is switched off again
- * afterwards. Reading StarPU's counters resets them, so this is refused where StarPU belongs to the program
- * and it has profiling on. Other tasks that run at the same time are counted too. Errors: those of
- * tristar_solve; ARGUMENT (repeat < 1); UNSUPPORTED: a plan without tasks, a call from inside a StarPU task,
- * a program that profiles. */
-TRISTAR_API TRISTAR_CHECKED tristar_status tristar_profile(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
-                                                           const void *b, int64_t ldb, void *x, int64_t ldx,
-                                                           int repeat, tristar_profile_result *result);
-
-/* What a step of a solve does, or a task, which runs one or several of them. Chunks and slices: solve with a
- * chunk of the factor, or multiply with a slice of a large panel; pushes: TRISTAR_UPDATES_PUSH; read, rows,
- * turn and write: TRISTAR_KERNEL_SPMV. */
-typedef enum tristar_step_kind {
-  TRISTAR_STEP_FORWARD_CHUNK,  /* solves with the diagonal part of a chunk, and updates below it */
-  TRISTAR_STEP_FORWARD_SLICE,  /* updates with a slice of a large panel */
-  TRISTAR_STEP_FORWARD_PUSH,   /* adds a pair of chunks' update */
-  TRISTAR_STEP_BACKWARD_CHUNK, /* solves with a chunk */
-  TRISTAR_STEP_BACKWARD_SLICE, /* sums with a slice of a large panel */
-  TRISTAR_STEP_BACKWARD_PUSH,  /* copies x for a pair of chunks */
-  TRISTAR_STEP_READ,           /* reads b */
-  TRISTAR_STEP_FORWARD_ROWS,   /* multiplies with a block of rows */
-  TRISTAR_STEP_TURN,           /* solves with D between the sweeps */
-  TRISTAR_STEP_BACKWARD_ROWS,  /* multiplies with a block of rows */
-  TRISTAR_STEP_WRITE,          /* writes x */
-  TRISTAR_STEP_BUNDLE,         /* a task with several steps */
-  TRISTAR_STEP_BARRIER,        /* a task with none: TRISTAR_SCHEDULING_LEVELS */
-  TRISTAR_STEP_KINDS           /* how many there are */
-} tristar_step_kind;
-
-/* A task of a traced solve, or a step of one. */
-typedef struct tristar_trace_item {
-  tristar_step_kind kind; /* what is done */
-  const char *name;       /* static text */
-  int worker;             /* 0 .. workers - 1 */
-  double start, end;      /* seconds from the beginning of the solve */
-  double bytes;           /* that it streams, about */
-  int64_t chunk;          /* whose columns it works on, of a task: in its first step; -1: none */
-  int64_t number;         /* chunk, slice, pair or block of rows, by its kind; of a task: of its first step */
-  int64_t first_step;     /* of the trace; a step's: itself */
-  int64_t steps;          /* of a task: that many follow each other; of a step: 1 */
-  int64_t first_before, befores; /* waits for items before[first_before ..] of the same list */
-  int critical;                  /* it is on the longest chain of measured durations */
-  int binding; /* of a task: had it taken longer, so would have the whole. That holds for the last task to end
-                  and, for each such task, for the one that ended last of those that it waited for and of the
-                  task before it on its worker */
-} tristar_trace_item;
-
-/* An item waits for items with lower numbers only. */
-typedef struct tristar_trace_list {
-  int64_t count, edges;     /* items; entries of before */
-  tristar_trace_item *item; /* count */
-  int64_t *before;          /* edges */
-  double critical_seconds;  /* of the longest chain: no number of workers can be faster */
-} tristar_trace_list;
-
-/* One solve, task by task, and step by step within the tasks. */
-typedef struct tristar_trace_s {
-  int workers;                     /* CPU workers of StarPU; 1: the solve ran on the calling thread */
-  double seconds;                  /* from its begin to its end */
-  const char *scheduler;           /* static text; "serial" without StarPU */
-  tristar_trace_list tasks, steps; /* of StarPU; of the DAG, within the tasks */
-  void *owner;                     /* of the library */
-} tristar_trace_t;
-
-/* Two solves as by tristar_solve, the first one as a warm-up; of the second one every task notes when and
- * where it ran. *trace is to be given to tristar_trace_destroy before the context is destroyed. x must not be
- * b. Nothing of StarPU's profiling is switched on; solves that are not traced pay nothing. Errors: those of
- * tristar_solve; ARGUMENT also if x is b. */
-TRISTAR_API TRISTAR_CHECKED tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
-                                                         const void *b, int64_t ldb, void *x, int64_t ldx,
-                                                         tristar_trace_t **trace);
-/* Accepts NULL. */
-TRISTAR_API void tristar_trace_destroy(tristar_trace_t **trace);
-
-/* Which chunk each supernode's first panel lies in: supernodes entries, borrowed from the plan. */
-TRISTAR_API const int32_t *tristar_plan_chunk_of_supernode(const tristar_plan_t *plan);
-
-/* Writes the DAG (chunks, slices, edges) in Graphviz DOT form; "-" as path: to standard output. */
-TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_write_dot(const tristar_plan_t *plan,
-                                                                  const char *path);
-
 /* Returns at once; what solves in flight need of the plan lives until the last of them has ended. */
 TRISTAR_API void tristar_plan_destroy(tristar_plan_t **plan);
 
@@ -1048,10 +940,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_wait(tristar_plan_t *pla
 
 /* How grids of processes share the work above the leaves of the separator tree. */
 typedef enum tristar_algorithm {
-  TRISTAR_ALGORITHM_NEW, /* every grid solves with copies of its ancestors; sums are exchanged once, between
-                            the sweeps (Liu, Ding, Williams, Li, SC 2023) */
-  TRISTAR_ALGORITHM_BASELINE /* ancestors are solved in one grid each, level after level (Sao, Kannan, Li,
-                                Vuduc, ICS 2019) */
+  TRISTAR_ALGORITHM_REPLICATED, /* every grid solves with copies of its ancestors; sums are exchanged once,
+                            between the sweeps (Liu, Ding, Williams, Li, SC 2023) */
+  TRISTAR_ALGORITHM_LEVELWISE   /* ancestors are solved in one grid each, level after level (Sao, Kannan, Li,
+                                  Vuduc, ICS 2019) */
 } tristar_algorithm;
 
 /* Which process of a grid has which blocks of the factor. */
@@ -1061,10 +953,10 @@ typedef enum tristar_map {
 } tristar_map;
 
 /* The shape of broadcasts and reductions in a grid. */
-typedef enum tristar_tree {
-  TRISTAR_TREE_BINARY, /* log2 of the processes many steps */
-  TRISTAR_TREE_FLAT    /* one process sends to, or receives from, all others */
-} tristar_tree;
+typedef enum tristar_message_tree {
+  TRISTAR_MESSAGE_TREE_BINARY, /* log2 of the processes many steps */
+  TRISTAR_MESSAGE_TREE_FLAT    /* one process sends to, or receives from, all others */
+} tristar_message_tree;
 
 /* px * py * pz processes, pz grids of px x py: grid z works on leaf z of the separator tree and on the
  * ancestors of that leaf. Rank p + px (q + py z) is process (p, q) of grid z. */
@@ -1072,10 +964,10 @@ typedef struct tristar_layout {
   int px, py, pz;              /* each at least 1; pz a power of two, at most leaf_parts of the analysis */
   tristar_algorithm algorithm; /* the same for pz = 1 */
   tristar_map map;             /* who has which blocks in a grid */
-  tristar_tree tree;           /* the shape of broadcasts and reductions */
+  tristar_message_tree message_tree; /* the shape of broadcasts and reductions */
 } tristar_layout;
 
-/* 1 x 1 x 1, NEW, SUBTREE, BINARY. */
+/* 1 x 1 x 1, REPLICATED, SUBTREE, BINARY. */
 TRISTAR_API void tristar_layout_init(tristar_layout *layout);
 
 /* Messages of one solve, and their bytes. What all processes send together they receive together. */
@@ -1088,7 +980,7 @@ typedef struct tristar_traffic {
   int64_t ranks;         /* px py pz */
   int64_t chunks;        /* of the solve, copies not counted */
   int64_t spread_chunks; /* that have their rows on several processes of a grid */
-  int grid_steps; /* steps of messages between grids, one after the other: log2 pz; BASELINE: 2 log2 pz */
+  int grid_steps; /* steps of messages between grids, one after the other: log2 pz; LEVELWISE: 2 log2 pz */
   tristar_messages broadcast, reduction; /* within grids: parts of x that go out, sums that come in */
   tristar_messages grids;                /* between grids */
   tristar_messages all;                  /* the sum of these three */

@@ -21,8 +21,9 @@ extern "C" {
 /* The context that the factor was made in; NULL for NULL. */
 TRISTAR_API tristar_t *tristar_adapter_context(const tristar_factor_t *factor);
 
-/* Makes a text (printf) the message that tristar_error gives in this thread, with the status and the place in
- * the adapter's source, and logs it; returns status. ts may be NULL: of a call that was given no object. */
+/* Makes a text (printf) the message that tristar_get_error gives in this thread, with the status and the
+ * place in the adapter's source, and logs it; returns status. ts may be NULL: of a call that was given no
+ * object. */
 TRISTAR_API TRISTAR_ADAPTER_FORMAT tristar_status tristar_adapter_fail(tristar_t *ts, tristar_status status,
                                                                        const char *function, const char *file,
                                                                        int line, const char *format, ...);

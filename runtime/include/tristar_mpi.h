@@ -71,7 +71,7 @@ TRISTAR_API void tristar_distributed_options_init(tristar_distributed_options *o
  * factor stays the caller's, and may be destroyed afterwards. options may be NULL; all ranks pass the same
  * ones, and where TRISTAR_TRANSPORT chooses the transport it says the same to all: whatever differs between
  * ranks is an error on all of them. Errors: ARGUMENT (that; layout and communicator do not match, pz, no
- * factor on rank 0), STALE, UNSUPPORTED (INVERSE_OFF; a triangular matrix alone; L and U of different
+ * factor on rank 0), STALE, UNSUPPORTED (INVERSE_PARTITIONED; a triangular matrix alone; L and U of different
  * structure; the thread level of MPI), MEMORY, NO_WORKER, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm,
                                                               tristar_factor_t *factor,

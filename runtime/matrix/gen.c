@@ -39,7 +39,7 @@ static const generator generators[] = {
 
 #define GENERATORS ((int)(sizeof generators / sizeof generators[0]))
 
-int tristar_generator(int i, const char **name, const char **description) {
+int tristar_get_generator(int i, const char **name, const char **description) {
   if (name != NULL) *name = NULL;
   if (description != NULL) *description = NULL;
   if (i < 0 || i >= GENERATORS) return 0;

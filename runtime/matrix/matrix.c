@@ -62,7 +62,7 @@ void tristar_matrix_destroy(tristar_matrix_t **matrix) {
   TSI_FREE(m->env, *matrix);
 }
 
-tristar_status tristar_matrix_view(const tristar_matrix_t *matrix, tristar_view *view) {
+tristar_status tristar_matrix_get_view(const tristar_matrix_t *matrix, tristar_view *view) {
   if (view == NULL) return TSI_NULL(view);
   memset(view, 0, sizeof *view);
   if (matrix == NULL) return TSI_NULL(matrix);

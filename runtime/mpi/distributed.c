@@ -170,7 +170,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d) {
                            l->pz,
                            l->algorithm,
                            l->map,
-                           l->tree,
+                           l->message_tree,
                            d->options.engine,
                            d->options.nrhs,
                            TRISTAR_VERSION_MAJOR,

@@ -178,7 +178,7 @@ static tristar_status receive_all(const gathering *g, tristar_matrix_t **matrix)
   TSI_TRY(refuse_pair(g, &triplets));
   TSI_TRY(tsi_triplets_finish(&triplets, matrix));
   tristar_view view;
-  tristar_matrix_view(*matrix, &view);
+  tristar_matrix_get_view(*matrix, &view);
   TSI_TRY(tsi_view_check(g->env, &view)); /* the diagonal of skew-symmetric and Hermitian ones */
   if (g->env->check) TSI_TRY(tsi_matrix_check(*matrix));
 out:

@@ -2,12 +2,13 @@
 #include "runtime/solve/layout_words.h"
 
 tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout) {
-  if ((unsigned)layout->algorithm <= TRISTAR_ALGORITHM_BASELINE &&
-      (unsigned)layout->map <= TRISTAR_MAP_CYCLIC && (unsigned)layout->tree <= TRISTAR_TREE_FLAT)
+  if ((unsigned)layout->algorithm <= TRISTAR_ALGORITHM_LEVELWISE &&
+      (unsigned)layout->map <= TRISTAR_MAP_CYCLIC &&
+      (unsigned)layout->message_tree <= TRISTAR_MESSAGE_TREE_FLAT)
     return TRISTAR_OK;
   return tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
                   "layout: algorithm %d, map %d, tree %d", (int)layout->algorithm, (int)layout->map,
-                  (int)layout->tree);
+                  (int)layout->message_tree);
 }
 
 tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double floor_bytes, tsi_count entries,
@@ -18,7 +19,7 @@ tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double fl
                               .py = layout->py,
                               .pz = layout->pz,
                               .map = layout->map == TRISTAR_MAP_CYCLIC ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
-                              .replicated = layout->algorithm == TRISTAR_ALGORITHM_NEW,
+                              .replicated = layout->algorithm == TRISTAR_ALGORITHM_REPLICATED,
                               .floor_bytes = chunks.floor_bytes,
                               .ceiling_bytes = chunks.ceiling_bytes,
                               .slice_bytes = chunks.slice_bytes,
@@ -26,5 +27,5 @@ tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double fl
 }
 
 tsi_tree tsi_tree_of(const tristar_layout *layout) {
-  return layout->tree == TRISTAR_TREE_FLAT ? TSI_TREE_FLAT : TSI_TREE_BINARY;
+  return layout->message_tree == TRISTAR_MESSAGE_TREE_FLAT ? TSI_TREE_FLAT : TSI_TREE_BINARY;
 }

@@ -11,6 +11,7 @@
 #include "runtime/solve/placement.h"
 #include "runtime/machine/predict.h"
 #include "runtime/solve/spmv.h"
+#include "tristar_trace.h"
 
 void tristar_plan_options_init(tristar_plan_options *options) {
   memset(options, 0, sizeof *options);
@@ -283,7 +284,7 @@ tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_s
   TSI_GET(plan, stats, copy_stats(plan));
 }
 
-const int32_t *tristar_plan_chunk_of_supernode(const tristar_plan_t *plan) {
+const int32_t *tristar_plan_get_chunk_of_supernode(const tristar_plan_t *plan) {
   if (plan != NULL) return plan->chunk_of_supernode;
   (void)TSI_NULL(plan);
   return NULL;

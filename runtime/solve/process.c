@@ -69,9 +69,10 @@ static tristar_status point_to_data(tsi_process *process, const char *isa) {
   tristar_status status = TRISTAR_OK;
   const tsi_program *program = process->program;
   const tsi_tables *tables = &process->tables;
-  if (process->kind.inverse == TSI_INVERSE_OFF)
-    TSI_FAIL(process->env, TRISTAR_ERR_UNSUPPORTED,
-             "distributed solves need diagonal blocks that are inverted or not, not TRISTAR_INVERSE_OFF");
+  if (process->kind.inverse == TSI_INVERSE_PARTITIONED)
+    TSI_FAIL(
+        process->env, TRISTAR_ERR_UNSUPPORTED,
+        "distributed solves need diagonal blocks that are inverted or not, not TRISTAR_INVERSE_PARTITIONED");
   process->messages = (tsi_solve_messages){
       .forward = {program->forward.first, program->forward.count, program->forward.row},
       .backward = {program->backward.first, program->backward.count, program->backward.row},

@@ -67,7 +67,7 @@ typedef struct tsi_process {
 } tsi_process;
 
 /* Structure and room for the values, which are not set. Errors: those of tsi_layout_create; UNSUPPORTED
- * (INVERSE_OFF). */
+ * (INVERSE_PARTITIONED). */
 TRISTAR_CHECKED tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind,
                                                   const tsi_symbolic *symbolic, const tsi_panels *panels,
                                                   const tsi_process_options *options, tsi_process **out);

@@ -5,6 +5,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/solve/plan.h"
 #include "runtime/starpu/profiling.h"
+#include "tristar_trace.h"
 
 static tristar_status check(tristar_plan_t *plan, int repeat, const tristar_profile_result *result) {
   tristar_status status = TRISTAR_OK;

@@ -142,7 +142,7 @@ static void put_panel(filler *f, tsi_index p, tsi_count row) {
       put_triangle_row(f, panel, k, f->products->ptr[row + k]);
     f->matrix->row[row + k] = f->products->backward ? column(f, panel->column + k) : f->n + panel->column + k;
   }
-  if (data->kernels->inverse == TSI_INVERSE_OFF) /* R stands for R T already */
+  if (data->kernels->inverse == TSI_INVERSE_PARTITIONED) /* R stands for R T already */
     f->plan->spmv->kernels->identity(panel->width, f->stride, f->triangle);
   for (tsi_index first = 0; first < panel->height; first += STRIP) {
     const tsi_index count = tsi_index_min(STRIP, panel->height - first);

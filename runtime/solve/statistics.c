@@ -1,4 +1,4 @@
-/* Sums of solves, and tristar_stats: see statistics.h. */
+/* Sums of solves, and tristar_plan_get_solve_stats: see statistics.h. */
 #include "runtime/solve/statistics.h"
 
 #include "runtime/solve/plan.h"
@@ -65,7 +65,7 @@ static double idle(const tsi_statistics *s, int k) {
   return rest > 0 ? rest : 0;
 }
 
-tristar_status tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *stats) {
+tristar_status tristar_plan_get_solve_stats(const tristar_plan_t *plan, tristar_solve_stats *stats) {
   if (stats == NULL) return TSI_NULL(stats);
   memset(stats, 0, sizeof *stats);
   if (plan == NULL) return TSI_NULL(plan);
@@ -81,8 +81,8 @@ tristar_status tristar_stats(const tristar_plan_t *plan, tristar_solve_stats *st
   return TRISTAR_OK;
 }
 
-tristar_status tristar_worker_seconds(const tristar_plan_t *plan, int worker, double *compute,
-                                      double *idle_seconds) {
+tristar_status tristar_plan_get_worker_seconds(const tristar_plan_t *plan, int worker, double *compute,
+                                               double *idle_seconds) {
   if (compute != NULL) *compute = 0;
   if (idle_seconds != NULL) *idle_seconds = 0;
   if (plan == NULL) return TSI_NULL(plan);

@@ -1,7 +1,7 @@
 /* Statistics of the solves of a plan: where the time of the latest one to end went.
  *
  * Job. A solve adds up, block of right-hand sides by block, what its tasks took on each worker (tasks.h notes
- * it); when it ends, the sums are kept for tristar_stats.
+ * it); when it ends, the sums are kept for tristar_plan_get_solve_stats.
  *
  * Reads   StarPU's numbers of its CPU workers, once.
  * Writes  its own arrays; `latest` and `compute` under the lock of the plan.
@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "runtime/context/context.h"
+#include "tristar_trace.h"
 
 typedef struct tsi_statistics {
   int workers; /* CPU workers, or 1 */

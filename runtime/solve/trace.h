@@ -14,6 +14,7 @@
 #define TSI_RUNTIME_SOLVE_TRACE_H
 
 #include "runtime/solve/request.h"
+#include "tristar_trace.h"
 
 /* Of one block: tasks or steps, and what they wait for. */
 typedef struct tsi_trace_graph {

@@ -10,9 +10,9 @@
 void tristar_layout_init(tristar_layout *layout) {
   memset(layout, 0, sizeof *layout);
   layout->px = layout->py = layout->pz = 1;
-  layout->algorithm = TRISTAR_ALGORITHM_NEW;
+  layout->algorithm = TRISTAR_ALGORITHM_REPLICATED;
   layout->map = TRISTAR_MAP_SUBTREE;
-  layout->tree = TRISTAR_TREE_BINARY;
+  layout->message_tree = TRISTAR_MESSAGE_TREE_BINARY;
 }
 
 static tristar_status check_arguments(tsi_env *env, const tristar_analysis_t *analysis,

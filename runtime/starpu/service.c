@@ -29,7 +29,7 @@ static tristar_status check_scheduler(const tsi_env *env, const char *name) {
   for (struct starpu_sched_policy **p = starpu_sched_get_predefined_policies(); *p != NULL; p++)
     if (strcmp((*p)->policy_name, name) == 0) return TRISTAR_OK;
   TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-           "scheduler \"%.60s\" is none of this StarPU (tristar_scheduler lists them)", name);
+           "scheduler \"%.60s\" is none of this StarPU (tristar_get_scheduler lists them)", name);
 out:
   return status;
 }

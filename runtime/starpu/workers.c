@@ -94,7 +94,7 @@ bool tsi_workers_name(tsi_workers *workers, int i, char *name, size_t size, int 
   return true;
 }
 
-int tristar_scheduler(int i, const char **name, const char **description) {
+int tristar_get_scheduler(int i, const char **name, const char **description) {
   struct starpu_sched_policy **policies = starpu_sched_get_predefined_policies();
   int count = 0;
   while (policies[count] != NULL) count++;

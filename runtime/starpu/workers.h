@@ -34,7 +34,7 @@ TRISTAR_CHECKED tristar_status tsi_workers_need(tsi_workers *workers, double *st
  * precedence, or `asked`, or the cores of this process. */
 int tsi_expected_cpu_workers(int asked);
 
-/* tristar_starpu and tristar_worker, whose memory is the caller's. */
+/* tristar_get_starpu and tristar_get_worker, whose memory is the caller's. */
 TRISTAR_CHECKED tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *info);
 bool tsi_workers_name(tsi_workers *workers, int i, char *name, size_t size, int *core);
 

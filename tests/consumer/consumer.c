@@ -17,7 +17,7 @@ static void log_line(void *arg, tristar_log_level level, const char *text) {
 static int failed(tristar_t *ts, const char *call, tristar_status status) {
   char message[512] = "";
   if (status == TRISTAR_OK) return 0;
-  if (ts != NULL) tristar_error(ts, message, sizeof message);
+  if (ts != NULL) tristar_get_error(ts, message, sizeof message);
   fprintf(stderr, "%s: %s: %s\n", call, tristar_status_name(status), message);
   return 1;
 }
@@ -54,7 +54,7 @@ int main(void) {
   config.log = log_line;
   if (failed(ts, "tristar_create", tristar_create(&config, &ts))) goto out;
   if (failed(ts, "tristar_matrix_generate", tristar_matrix_generate(ts, "poisson3d7", K, &matrix))) goto out;
-  tristar_matrix_view(matrix, &view);
+  tristar_matrix_get_view(matrix, &view);
   if (view.rows != N || view.cols != N) {
     fprintf(stderr, "the matrix has %lld rows, expected %d\n", (long long)view.rows, N);
     goto out;

@@ -103,13 +103,13 @@ static tristar_t *context_with_tasks(void) {
   tristar_starpu_info info;
   if (tasks != NULL) return tasks;
   tasks = make_context(1);
-  if (tristar_starpu(tasks, &info) != TRISTAR_OK) abort();
+  if (tristar_get_starpu(tasks, &info) != TRISTAR_OK) abort();
   return tasks;
 }
 
 static size_t memory_held(tristar_t *ts) {
   tristar_memory_stats memory;
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   return memory.current_bytes;
 }
 
@@ -122,7 +122,7 @@ static size_t memory_held(tristar_t *ts) {
 static void arm(void) {
   tristar_memory_stats memory;
   if (g->fail == 0) return;
-  tristar_memory(g->ts, &memory);
+  tristar_get_memory(g->ts, &memory);
   tsi_context_env(g->ts)->memory.fail_at = memory.allocations + g->fail;
 }
 
@@ -131,7 +131,7 @@ static tristar_status outcome(const char *call, tristar_status status, unsigned 
   char message[512] = "";
   if (g->fail != 0 && status == TRISTAR_ERR_MEMORY) right |= BIT(TRISTAR_ERR_MEMORY);
   tsi_context_env(g->ts)->memory.fail_at = 0;
-  if (status != TRISTAR_OK) tristar_error(g->ts, message, sizeof message);
+  if (status != TRISTAR_OK) tristar_get_error(g->ts, message, sizeof message);
   note("%s%s -> %s%s%s\n", call, g->fail ? " (an allocation fails)" : "", tristar_status_name(status),
        *message ? ": " : "", message);
   g->fail = 0;
@@ -1120,7 +1120,7 @@ static void call_condition(void) {
   note("condition %g\n", reciprocal);
   MUST(reciprocal >= 0 && reciprocal <= 1 + 1e-5, "the reciprocal condition is %g", reciprocal);
   if (c->p->n == 0 || f->cell != c || f->handle == NULL || !well_conditioned(c) || badly_scaled(c) ||
-      analyzed_otherwise(c))
+      analyzed_otherwise(c) || (reciprocal == 0 && lacks_pivots(c)))
     return;
   const long double truth = 1 / scaled_condition(c, f->handle);
   if (truth < 1e3 * c->eps) return;

@@ -63,13 +63,13 @@ static void write_compressed(const uint8_t *data, size_t size) {
 
 static size_t memory_held(void) {
   tristar_memory_stats memory;
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   return memory.current_bytes;
 }
 
 static void judge_failure(const char *call, tristar_status status) {
   char message[512] = "";
-  tristar_error(ts, message, sizeof message);
+  tristar_get_error(ts, message, sizeof message);
   note("%s -> %s: %s\n", call, tristar_status_name(status), message);
   MUST(status == TRISTAR_ERR_IO || status == TRISTAR_ERR_FORMAT || status == TRISTAR_ERR_TOO_LARGE ||
            status == TRISTAR_ERR_NOT_FINITE || status == TRISTAR_ERR_MEMORY ||
@@ -89,8 +89,8 @@ static bool same_values(const tristar_view *a, const tristar_view *b, int64_t en
 
 static bool same_matrices(const tristar_matrix_t *first, const tristar_matrix_t *second) {
   tristar_view a, b;
-  tristar_matrix_view(first, &a);
-  tristar_matrix_view(second, &b);
+  tristar_matrix_get_view(first, &a);
+  tristar_matrix_get_view(second, &b);
   if (a.rows != b.rows || a.cols != b.cols || a.symmetry != b.symmetry) return false;
   const int64_t entries = ((const int64_t *)a.ptr)[a.cols];
   return memcmp(a.ptr, b.ptr, ((size_t)a.cols + 1) * sizeof(int64_t)) == 0 &&
@@ -103,7 +103,7 @@ static bool same_matrices(const tristar_matrix_t *first, const tristar_matrix_t 
 static void write_and_read_matrix(const tristar_matrix_t *matrix) {
   tristar_matrix_t *again = NULL;
   tristar_view view;
-  tristar_matrix_view(matrix, &view);
+  tristar_matrix_get_view(matrix, &view);
   if (ftruncate(output, 0) != 0) abort();
   tristar_status status = tristar_matrix_write(ts, output_path, &view, "fuzz");
   MUST(status == TRISTAR_OK, "a matrix that was read cannot be written: %s", tristar_status_name(status));
@@ -231,7 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   read_once(kind, true);
   if (fail == 0) return 0;
   tristar_memory_stats memory;
-  tristar_memory(ts, &memory);
+  tristar_get_memory(ts, &memory);
   tsi_context_env(ts)->memory.fail_at = memory.allocations + fail;
   read_once(kind, false);
   tsi_context_env(ts)->memory.fail_at = 0;

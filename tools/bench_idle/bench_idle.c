@@ -84,7 +84,7 @@ static tristar_status run(int idle_sleep, double pause, figures *f, int round) {
   tristar_status status = tristar_create(&config, &ts);
   if (status == TRISTAR_OK) status = tristar_matrix_generate(ts, "s2d9pt", 150, &matrix);
   if (status == TRISTAR_OK) {
-    tristar_matrix_view(matrix, &view);
+    tristar_matrix_get_view(matrix, &view);
     x = calloc((size_t)view.rows, sizeof *x);
     status = x == NULL ? TRISTAR_ERR_MEMORY : tristar_analyze(ts, &view, NULL, &analysis);
   }

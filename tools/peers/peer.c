@@ -44,19 +44,19 @@ void peer_fail(peer *p, int status, const char *format, ...) {
 static void need(const peer *p, tristar_status status, const char *subject) {
   char message[512] = "";
   if (status == TRISTAR_OK) return;
-  if (p->ts != NULL) tristar_error(p->ts, message, sizeof message);
+  if (p->ts != NULL) tristar_get_error(p->ts, message, sizeof message);
   end(subject, *message ? message : tristar_status_name(status));
 }
 
 static void read_matrix(peer *p, const char *name) {
   need(p, tristar_matrix_read(p->ts, name, &p->matrix), name);
-  tristar_matrix_view(p->matrix, &p->view);
+  tristar_matrix_get_view(p->matrix, &p->view);
   if (p->view.values == NULL) {
     tristar_matrix_t *laplacian;
     need(p, tristar_matrix_laplacian(p->ts, &p->view, &laplacian), name);
     tristar_matrix_destroy(&p->matrix);
     p->matrix = laplacian;
-    tristar_matrix_view(p->matrix, &p->view);
+    tristar_matrix_get_view(p->matrix, &p->view);
   }
   if (p->view.rows != p->view.cols) end(name, "the matrix is not square");
   p->n = p->view.rows;

@@ -29,7 +29,7 @@
 typedef struct peer {
   tristar_t *ts;
   tristar_matrix_t *matrix;
-  tristar_view view; /* square, double, with values; as tristar_matrix_view gives it */
+  tristar_view view; /* square, double, with values; as tristar_matrix_get_view gives it */
   int64_t n;
   bool is_complex;
   size_t scalar_bytes;

@@ -1,0 +1,127 @@
+/* TriStar: where the time of solves goes: statistics, traces, profiles, and the DAG of a plan as a picture.
+ *
+ * Include it beside tristar.h; it belongs to the same library. */
+#ifndef TRISTAR_TRACE_H
+#define TRISTAR_TRACE_H
+
+#include "tristar.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the time of the latest solve of a plan to end went. Always noted; costs two looks at the clock for
+ * each task. (Of a distributed solve: tristar_distributed_stats, whose names mean the same.) */
+typedef struct tristar_solve_stats {
+  int64_t solves;                /* that ended so far; 0: the rest is zero too */
+  int64_t in_flight;             /* started, and not yet seen to have ended by test or wait */
+  int workers;                   /* CPU workers of StarPU; 1: the solve ran on the calling thread */
+  double solve_seconds;          /* as last_solve_seconds */
+  int64_t tasks;                 /* that ran; more than 64 right-hand sides: of all blocks of 64 */
+  double bytes;                  /* that these tasks streamed, mostly of the factor */
+  tristar_range compute_seconds; /* by worker: in tasks of this solve; the calling thread: all of it; */
+  tristar_range idle_seconds;    /* the rest of solve_seconds, in which it may have run tasks of others */
+} tristar_solve_stats;
+/* Tells the figures of the latest solve of a plan to end. */
+TRISTAR_API tristar_status tristar_plan_get_solve_stats(const tristar_plan_t *plan,
+                                                        tristar_solve_stats *stats);
+/* Of one worker in that solve, counted from 0; 0 and 0 where it had none of that number. */
+TRISTAR_API tristar_status tristar_plan_get_worker_seconds(const tristar_plan_t *plan, int worker,
+                                                           double *compute, double *idle);
+
+/* Figures of tristar_profile. */
+typedef struct tristar_profile_result {
+  int solves;            /* that were profiled */
+  int workers;           /* CPU workers of StarPU */
+  double wall_seconds;   /* of all solves */
+  double kernel_seconds; /* that workers spent in tasks, over all workers */
+  double outside_share;  /* 1 - kernel_seconds / (workers * wall_seconds): waiting, scheduling; 0 .. 1 */
+  double busiest_seconds, idlest_seconds; /* of kernel_seconds: the largest and the smallest of a worker */
+} tristar_profile_result;
+
+/* `repeat` solves as by tristar_solve, after a first one that does not count, with StarPU's own profiling
+ * switched on: how much of the time of its workers passes outside of tasks. Profiling is switched off again
+ * afterwards. Reading StarPU's counters resets them, so this is refused where StarPU belongs to the program
+ * and it has profiling on. Other tasks that run at the same time are counted too. Errors: those of
+ * tristar_solve; ARGUMENT (repeat < 1); UNSUPPORTED: a plan without tasks, a call from inside a StarPU task,
+ * a program that profiles. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_profile(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                                           const void *b, int64_t ldb, void *x, int64_t ldx,
+                                                           int repeat, tristar_profile_result *result);
+
+/* What a step of a solve does, or a task, which runs one or several of them. Chunks and slices: solve with a
+ * chunk of the factor, or multiply with a slice of a large panel; pushes: TRISTAR_UPDATES_PUSH; read, rows,
+ * turn and write: TRISTAR_KERNEL_SPMV. */
+typedef enum tristar_step_kind {
+  TRISTAR_STEP_FORWARD_CHUNK,  /* solves with the diagonal part of a chunk, and updates below it */
+  TRISTAR_STEP_FORWARD_SLICE,  /* updates with a slice of a large panel */
+  TRISTAR_STEP_FORWARD_PUSH,   /* adds a pair of chunks' update */
+  TRISTAR_STEP_BACKWARD_CHUNK, /* solves with a chunk */
+  TRISTAR_STEP_BACKWARD_SLICE, /* sums with a slice of a large panel */
+  TRISTAR_STEP_BACKWARD_PUSH,  /* copies x for a pair of chunks */
+  TRISTAR_STEP_READ,           /* reads b */
+  TRISTAR_STEP_FORWARD_ROWS,   /* multiplies with a block of rows */
+  TRISTAR_STEP_TURN,           /* solves with D between the sweeps */
+  TRISTAR_STEP_BACKWARD_ROWS,  /* multiplies with a block of rows */
+  TRISTAR_STEP_WRITE,          /* writes x */
+  TRISTAR_STEP_BUNDLE,         /* a task with several steps */
+  TRISTAR_STEP_BARRIER,        /* a task with none: TRISTAR_SCHEDULING_LEVELS */
+  TRISTAR_STEP_KINDS           /* how many there are */
+} tristar_step_kind;
+
+/* A task of a traced solve, or a step of one. */
+typedef struct tristar_trace_item {
+  tristar_step_kind kind; /* what is done */
+  const char *name;       /* static text */
+  int worker;             /* 0 .. workers - 1 */
+  double start, end;      /* seconds from the beginning of the solve */
+  double bytes;           /* that it streams, about */
+  int64_t chunk;          /* whose columns it works on, of a task: in its first step; -1: none */
+  int64_t number;         /* chunk, slice, pair or block of rows, by its kind; of a task: of its first step */
+  int64_t first_step;     /* of the trace; a step's: itself */
+  int64_t steps;          /* of a task: that many follow each other; of a step: 1 */
+  int64_t first_before, befores; /* waits for items before[first_before ..] of the same list */
+  int critical;                  /* it is on the longest chain of measured durations */
+  int binding; /* of a task: had it taken longer, so would have the whole. That holds for the last task to end
+                  and, for each such task, for the one that ended last of those that it waited for and of the
+                  task before it on its worker */
+} tristar_trace_item;
+
+/* An item waits for items with lower numbers only. */
+typedef struct tristar_trace_list {
+  int64_t count, edges;     /* items; entries of before */
+  tristar_trace_item *item; /* count */
+  int64_t *before;          /* edges */
+  double critical_seconds;  /* of the longest chain: no number of workers can be faster */
+} tristar_trace_list;
+
+/* One solve, task by task, and step by step within the tasks. */
+typedef struct tristar_trace_s {
+  int workers;                     /* CPU workers of StarPU; 1: the solve ran on the calling thread */
+  double seconds;                  /* from its begin to its end */
+  const char *scheduler;           /* static text; "serial" without StarPU */
+  tristar_trace_list tasks, steps; /* of StarPU; of the DAG, within the tasks */
+  void *owner;                     /* of the library */
+} tristar_trace_t;
+
+/* Two solves as by tristar_solve, the first one as a warm-up; of the second one every task notes when and
+ * where it ran. *trace is to be given to tristar_trace_destroy before the context is destroyed. x must not be
+ * b. Nothing of StarPU's profiling is switched on; solves that are not traced pay nothing. Errors: those of
+ * tristar_solve; ARGUMENT also if x is b. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                                         const void *b, int64_t ldb, void *x, int64_t ldx,
+                                                         tristar_trace_t **trace);
+/* Accepts NULL. */
+TRISTAR_API void tristar_trace_destroy(tristar_trace_t **trace);
+
+/* Which chunk each supernode's first panel lies in: supernodes entries, borrowed from the plan. */
+TRISTAR_API const int32_t *tristar_plan_get_chunk_of_supernode(const tristar_plan_t *plan);
+
+/* Writes the DAG (chunks, slices, edges) in Graphviz DOT form; "-" as path: to standard output. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_write_dot(const tristar_plan_t *plan,
+                                                                  const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
