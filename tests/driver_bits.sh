@@ -48,7 +48,7 @@ done
 [ "$(bits --precision z --op N)" != "$reference" ] || fail "the checksum does not see --op"
 
 # ---- Bits of the treatments of diagonal blocks
-for inverse in none off; do
+for inverse in none partitioned; do
   reference=$(bits --variant inverse-$inverse --engine serial)
   [ "$(value variant bits.json)" = inverse-$inverse ] || fail "variant: $(value variant bits.json)"
   found=$(bits --variant inverse-$inverse --workers 2 --engine tasks --repeat 3)

@@ -31,6 +31,8 @@ row ' balance 1\.00$'
 layout '^layout +2 x 2 x 4: 16 processes, levelwise algorithm, cyclic map, flat trees$' 2x2x4 --algo levelwise \
   --map cyclic --message-tree flat
 row ' 4 steps between grids$'
+layout ' levelwise algorithm, ' 2x2x4 --algo baseline # words of 0.1
+layout ' replicated algorithm, ' 2x2x4 --algo new
 layout ' 2 steps between grids$' 2x2x4
 figures() { layout '"layout":' "$2" --json - "${@:3}"; cp output.txt "$1.json"; }
 figures subtree 4x4x4

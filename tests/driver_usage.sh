@@ -68,6 +68,7 @@ for command in solve info; do
   expect 2 '--variant : unknown variant' $command gen:s2d9pt:5 --variant ''
 done
 expect 2 'unknown or ambiguous option --variant' gen s2d9pt 5 --variant push
+expect 0 ' variant inverse-off' solve gen:s2d9pt:5 --variant inverse-off # a word of 0.1
 expect 2 "--sched nosuch: StarPU has no such scheduler; it has .*, lws, " solve gen:s2d9pt:5 --sched nosuch
 expect 2 "--sched nosuch: StarPU has no such scheduler" plot gantt gen:s2d9pt:5 --out x.svg --sched nosuch
 expect 2 '--message-tree ternary: not one of binary\|flat' solve gen:s2d9pt:5 --message-tree ternary
