@@ -191,15 +191,15 @@ static void check_tiniest(tristar_t *ts) {
   static const int32_t ptr[] = {0, 0, 1}, index[] = {0};
   for (int re = 0; re < 12; re++)
     for (int im = re == 0; im < 12; im++) {
-      double complex value = CMPLX(re * DBL_TRUE_MIN, im * DBL_TRUE_MIN);
+      const double value[2] = {re * DBL_TRUE_MIN, im * DBL_TRUE_MIN};
       const tristar_view v = {
-          TRISTAR_CSR, TRISTAR_SKEW_SYMMETRIC, TRISTAR_COMPLEX_DOUBLE, 2, 2, ptr, index, &value, 32, 32, 0};
+          TRISTAR_CSR, TRISTAR_SKEW_SYMMETRIC, TRISTAR_COMPLEX_DOUBLE, 2, 2, ptr, index, value, 32, 32, 0};
       tristar_analysis_t *an;
       tristar_factor_t *f;
       tristar_plan_t *p;
       double reciprocal;
       CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
-      const tristar_status status = tristar_factor(an, &value, &f);
+      const tristar_status status = tristar_factor(an, value, &f);
       tristar_analysis_destroy(&an);
       if (status != TRISTAR_OK) continue; /* beyond the range */
       CHECK_OK(tristar_plan(f, NULL, &p));

@@ -231,5 +231,5 @@ void tsi_recording_release(tsi_env *env, tsi_recording *recording) {
   tsi_steps_destroy(env, &recording->owned);
   TSI_FREE(env, recording->order);
   TSI_FREE(env, recording->event);
-  *recording = (tsi_recording){NULL};
+  *recording = (tsi_recording){.tasks = NULL};
 }

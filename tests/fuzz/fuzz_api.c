@@ -11,6 +11,7 @@
  * here
  *   - all systems: a bound of the forward error holds; the same solve gives the same bits in any form
  *   - an allocation that fails gives MEMORY, and nothing is left behind */
+#include <float.h>
 #include <math.h>
 
 #include "runtime/context/context.h"
@@ -237,8 +238,14 @@ typedef struct errors {
   long double forward;     /* max |x - x*| / max |x| */
   long double sensitivity; /* || |A^-1| (|A| |x| + |b|) || / ||x|| */
   long double documented_sensitivity; /* the same of what `documented` measures residuals against */
+  long double underflow;              /* what products that underflow add to `documented` at most */
   bool finite;
 } errors;
+
+/* The smallest positive number of a type. */
+static long double smallest_number(tristar_scalar scalar) {
+  return is_single(scalar) ? FLT_TRUE_MIN : DBL_TRUE_MIN;
+}
 
 static errors measure(const cell *c, tristar_op op, const number *b, const number *x) {
   const int n = c->p->n;
@@ -272,6 +279,7 @@ static errors measure(const cell *c, tristar_op op, const number *b, const numbe
     if (bound < fmin(1000 * n * eps, 1e-3) * (row_sum[i] * most_x + cabsl(b[i])))
       bound = size[i] - cabsl(b[i]) + row_sum[i] * most_x;
     bounds[i] = bound;
+    if (bound > 0) e.underflow = fmaxl(e.underflow, 4 * n * smallest_number(c->p->scalar) / bound);
     if (residual[i] > 0) e.documented = fmaxl(e.documented, residual[i] / bound);
     if (residual[i] > 0) e.strict = fmaxl(e.strict, residual[i] / size[i]);
   }
@@ -1022,7 +1030,7 @@ static void judge_refined(const cell *c, tristar_op op, const operands *o,
     if (!well_conditioned(c) || matched_otherwise(c) || options->max_steps < 5 ||
         options->max_iterations < 30 || options->tolerance > 0)
       continue;
-    const long double limit = 100.0L * (c->p->n + 10) * eps;
+    const long double limit = 100.0L * (c->p->n + 10) * eps + e.underflow;
     MUST(e.finite && e.documented <= limit, "refined backward error %Lg is above %Lg; condition %Lg, told %g",
          e.documented, limit, r->bauer, result->backward_error);
     /* rows of tiny terms are not solved to the last digit of these: see tristar_refine_options */
