@@ -1,7 +1,10 @@
 /* The processes of a distributed solve as threads of this one, messages through memory: backward errors are
  * those of a solve in one piece, and the bits are the same whenever it is repeated, for layouts, algorithms,
- * maps and trees, scalar types and kinds of factors. */
+ * maps and trees, scalar types and kinds of factors. Parts of the factors, factor order, few rows of b and x:
+ * what a plan gives. */
 #include "runtime/solve/extract.h"
+#include "runtime/solve/plan.h"
+#include "runtime/solve/reach.h"
 #include "tests/typed.h"
 
 #define RANKS_MOST 12
@@ -20,8 +23,10 @@ typedef struct member {
   tsi_process_run *run;
   mail *mail; /* by received message */
   char *b, *x;
-  tristar_op op;
+  tsi_process_call call;
   tsi_index nrhs;
+  const bool *comes; /* of the run: which messages; */
+  tsi_index goes;    /* how many are still to be sent */
 } member;
 
 typedef struct world {
@@ -33,13 +38,22 @@ typedef struct world {
 
 /* ---- Messages through memory -------------------------------------------------------------------------- */
 
-static tristar_status port_begin(void *context) {
-  (void)context;
+static tristar_status port_begin(void *context, const bool *comes, tsi_index goes) {
+  member *m = context;
+  m->comes = comes;
+  m->goes = goes;
+  return TRISTAR_OK;
+}
+
+static tristar_status port_end(void *context) {
+  const member *m = context;
+  CHECK(m->goes == 0);
+  for (tsi_index k = 0; k < m->process->program->receives; k++) CHECK(!m->mail[k].there);
   return TRISTAR_OK;
 }
 
 static tristar_status port_send(void *context, tsi_index which) {
-  const member *from = context;
+  member *from = context;
   const tsi_message *message = &from->process->program->send[which];
   member *to = &from->world->member[message->peer];
   const tsi_program *program = to->process->program;
@@ -50,7 +64,8 @@ static tristar_status port_send(void *context, tsi_index which) {
   pthread_mutex_lock(&from->world->lock);
   memcpy((char *)tsi_process_inbox(to->run) + (size_t)program->receive[m].row * row,
          (char *)tsi_process_outbox(from->run) + (size_t)message->row * row, (size_t)message->rows * row);
-  CHECK(!to->mail[m].there);
+  CHECK(!to->mail[m].there && from->goes > 0);
+  from->goes--;
   to->mail[m].there = true;
   pthread_cond_broadcast(&from->world->arrival);
   pthread_mutex_unlock(&from->world->lock);
@@ -59,6 +74,7 @@ static tristar_status port_send(void *context, tsi_index which) {
 
 static tristar_status port_wait(void *context, tsi_index which) {
   member *to = context;
+  CHECK(to->comes[which]);
   pthread_mutex_lock(&to->world->lock);
   while (!to->mail[which].there) pthread_cond_wait(&to->world->arrival, &to->world->lock);
   to->mail[which].there = false;
@@ -70,7 +86,7 @@ static tristar_status port_wait(void *context, tsi_index which) {
 static void *run_member(void *arg) {
   member *m = arg;
   tsi_process_times times;
-  CHECK_OK(tsi_process_solve(m->run, m->op, m->nrhs, m->b, m->x, &times));
+  CHECK_OK(tsi_process_solve(m->run, &m->call, &times));
   CHECK(times.wall > 0 && times.compute >= 0 && times.xy >= 0 && times.z >= 0 && times.idle >= 0);
   return NULL;
 }
@@ -93,7 +109,7 @@ static void fill_values(const tristar_factor_t *f, tsi_process *p) {
 static void world_create(tsi_env *env, const tristar_factor_t *f, const tsi_process_options *options,
                          tsi_index nrhs, world *w) {
   const tsi_factor_kind kind = tsi_factor_kind_of(f);
-  const tsi_port port = {.begin = port_begin, .send = port_send, .wait = port_wait, .end = port_begin};
+  const tsi_port port = {.begin = port_begin, .send = port_send, .wait = port_wait, .end = port_end};
   const tsi_layout_options *layout = &options->layout;
   *w = (world){.ranks = layout->px * layout->py * layout->pz};
   CHECK(w->ranks <= RANKS_MOST);
@@ -114,6 +130,7 @@ static void world_create(tsi_env *env, const tristar_factor_t *f, const tsi_proc
     const size_t columns = (size_t)m->process->share->panels->start[m->process->share->panels->count];
     m->b = calloc(columns * (size_t)nrhs + 1, m->process->user_bytes);
     m->x = calloc(columns * (size_t)nrhs + 1, m->process->user_bytes);
+    m->call = (tsi_process_call){.nrhs = nrhs, .b = m->b, .x = m->x};
   }
 }
 
@@ -130,7 +147,8 @@ static void world_destroy(world *w) {
   pthread_mutex_destroy(&w->lock);
 }
 
-/* Copies rows between the user's array and that of a process, for the chunks that are at home there. */
+/* Copies rows between the user's array and that of a process, for the chunks that are at home there. row_of:
+ * by final column; NULL: the same. */
 static void exchange_rows(member *m, const tsi_index *row_of, char *user, bool to_user) {
   const tsi_process *p = m->process;
   const tsi_index n = (tsi_index)p->kind.n, columns = p->share->panels->start[p->share->panels->count];
@@ -139,25 +157,35 @@ static void exchange_rows(member *m, const tsi_index *row_of, char *user, bool t
     for (tsi_index j = p->share->chunks->column[k]; p->home[k] && j < p->share->chunks->column[k + 1]; j++) {
       const tsi_index column =
           p->layout->chunks->column[p->share->chunk[k]] + j - p->share->chunks->column[k];
+      const tsi_index row = row_of ? row_of[column] : column;
       for (tsi_index c = 0; c < m->nrhs; c++) {
         char *mine = local + ((size_t)c * (size_t)columns + (size_t)j) * p->user_bytes;
-        char *theirs = user + ((size_t)c * (size_t)n + (size_t)row_of[column]) * p->user_bytes;
+        char *theirs = user + ((size_t)c * (size_t)n + (size_t)row) * p->user_bytes;
         memcpy(to_user ? theirs : mine, to_user ? mine : theirs, p->user_bytes);
       }
     }
 }
 
-static void world_solve(world *w, const tristar_analysis_t *an, tristar_op op, char *b, char *x) {
+/* nrhs and the arrays of call do not count. */
+static void world_solve(world *w, const tristar_factor_t *f, const tsi_process_call *call, char *b, char *x) {
   pthread_t thread[RANKS_MOST];
-  const bool plain = op == TRISTAR_N || !tsi_analysis_is_lu(an);
+  const tristar_analysis_t *an = f->analysis;
+  const tsi_operation o = tsi_process_operation(w->member[0].process, call);
+  const tsi_index *in = o.by_rows ? an->in_row : an->out_row, *out = o.by_rows ? an->out_row : an->in_row;
+  const tsi_index *moved = f->position;
   for (tsi_index r = 0; r < w->ranks; r++) {
-    w->member[r].op = op;
-    exchange_rows(&w->member[r], plain ? an->in_row : an->out_row, b, false);
+    tsi_process_call *mine = &w->member[r].call;
+    mine->op = call->op;
+    mine->part = call->part;
+    mine->factor_order = call->factor_order;
+    mine->forward = call->forward;
+    mine->backward = call->backward;
+    exchange_rows(&w->member[r], o.in_user ? in : o.in_moved ? moved : NULL, b, false);
     CHECK(pthread_create(&thread[r], NULL, run_member, &w->member[r]) == 0);
   }
   for (tsi_index r = 0; r < w->ranks; r++) CHECK(pthread_join(thread[r], NULL) == 0);
   for (tsi_index r = 0; r < w->ranks; r++)
-    exchange_rows(&w->member[r], plain ? an->out_row : an->in_row, x, true);
+    exchange_rows(&w->member[r], o.out_user ? out : o.out_moved ? moved : NULL, x, true);
 }
 
 /* ---- Checks ------------------------------------------------------------------------------------------- */
@@ -171,7 +199,105 @@ typedef struct problem {
   char *b, *x, *again;
 } problem;
 
-static void check_layout(tsi_env *env, problem *q, const tsi_process_options *options, tsi_index nrhs) {
+/* max |x - y| / max |y| of rows 0 .. count-1 in the columns of x and y; which[i]: of row i of y, in x. */
+static double difference(const typed *t, int64_t n, const int64_t *which, int64_t count, tsi_index nrhs,
+                         const char *x, const char *y) {
+  double worst = 0, size = 0;
+  for (int64_t c = 0; c < nrhs; c++)
+    for (int64_t i = 0; i < count; i++) {
+      const number a = get(t, x, (which ? which[i] : i) + c * n), b = get(t, y, i + c * count);
+      worst = fmax(worst, cabs(a - b));
+      size = fmax(size, cabs(b));
+      CHECK(!isnan(cabs(a)));
+    }
+  return size > 0 ? worst / size : worst;
+}
+
+/* Other sums, or other orders of them, than on one process. */
+#define ROUNDING 2e4
+
+/* A part of the factors, on the processes and with the plan. */
+static void check_part(problem *q, world *w, tristar_op op, tristar_part part, int factor_order,
+                       tsi_index nrhs) {
+  const tsi_process_call call = {.op = op, .part = part, .factor_order = factor_order};
+  const int64_t n = q->view.rows;
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  options.op = op;
+  options.part = part;
+  options.factor_order = factor_order;
+  CHECK_OK(tristar_solve_with(q->plan, &options, nrhs, q->b, q->again, NULL));
+  memset(q->x, 0xff, (size_t)n * (size_t)nrhs * q->type->bytes);
+  world_solve(w, q->factor, &call, q->b, q->x);
+  const double other = difference(q->type, n, NULL, n, nrhs, q->x, q->again);
+  CHECK_MSG(other < ROUNDING * q->type->roundoff, "%s %c, op %c, part %d, order %d: %g from the plan's",
+            q->kind, q->type->scalar, op, (int)part, factor_order, other);
+}
+
+#define FEW 7 /* rows given, and wanted */
+
+/* Few rows of b and of x; for each part. */
+static void check_sparse(tsi_env *env, problem *q, world *w, tristar_op op, tsi_index nrhs) {
+  const tristar_analysis_t *an = q->factor->analysis;
+  const tsi_process *p = w->member[0].process;
+  const int64_t n = q->view.rows;
+  int64_t given[FEW], wanted[FEW];
+  char *b = calloc((size_t)n * (size_t)nrhs, q->type->bytes),
+       *few = malloc(FEW * (size_t)nrhs * q->type->bytes);
+  for (int i = 0; i < FEW; i++) {
+    given[i] = (n / FEW * i + 3) % n;
+    wanted[i] = n - 1 - n / FEW * i;
+    for (tsi_index c = 0; c < nrhs; c++) {
+      const number value = get(q->type, q->b, given[i] + c * n);
+      put(q->type, few, i + c * FEW, value);
+      put(q->type, b, given[i] + c * n, value);
+    }
+  }
+  for (tristar_part part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++) {
+    tsi_process_call call = {.op = op, .part = part};
+    const tsi_operation o = tsi_process_operation(p, &call);
+    const tsi_index *in = o.by_rows ? an->in_place : an->out_place,
+                    *out = o.by_rows ? an->out_place : an->in_place;
+    const tsi_index *moved = q->factor->pivot_order;
+    const tsi_reach_source source = {.chunks = p->layout->chunks,
+                                     .forward = o.sweeps != TSI_BACKWARD ? p->whole : NULL,
+                                     .backward = o.sweeps != TSI_FORWARD ? p->whole : NULL,
+                                     .given = {FEW, given,
+                                               o.in_user    ? in
+                                               : o.in_moved ? moved
+                                                            : NULL,
+                                               "b_row"},
+                                     .wanted = {FEW, wanted,
+                                                o.out_user    ? out
+                                                : o.out_moved ? moved
+                                                              : NULL,
+                                                "x_row"}};
+    tsi_reach reach;
+    tristar_solve_options options;
+    tristar_solve_options_init(&options);
+    options.op = op;
+    options.part = part;
+    options.b_rows = options.x_rows = FEW;
+    options.b_row = given;
+    options.x_row = wanted;
+    CHECK_OK(tristar_solve_with(q->plan, &options, nrhs, few, q->again, NULL));
+    CHECK_OK(tsi_reach_create(env, &source, &reach));
+    call.forward = reach.forward;
+    call.backward = reach.backward;
+    memset(q->x, 0xff, (size_t)n * (size_t)nrhs * q->type->bytes);
+    world_solve(w, q->factor, &call, b, q->x);
+    const double other = difference(q->type, n, wanted, FEW, nrhs, q->x, q->again);
+    CHECK_MSG(other < ROUNDING * q->type->roundoff, "%s %c, op %c, part %d, few rows: %g from the plan's",
+              q->kind, q->type->scalar, op, (int)part, other);
+    tsi_reach_finish(env, &reach);
+  }
+  free(few);
+  free(b);
+}
+
+/* turn: which op gets the parts. */
+static void check_layout(tsi_env *env, problem *q, const tsi_process_options *options, tsi_index nrhs,
+                         int turn) {
   const int64_t n = q->view.rows;
   const size_t bytes = (size_t)n * (size_t)nrhs * q->type->bytes;
   const tsi_layout_options *l = &options->layout;
@@ -183,21 +309,25 @@ static void check_layout(tsi_env *env, problem *q, const tsi_process_options *op
     double bound = 100 * q->type->roundoff;
     for (tsi_index c = 0; c < nrhs; c++)
       bound += 10 * error_of(q->type, &q->view, typed_ops[o], q->b, q->x, c, DOCUMENTED, &weights);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int again = 0; again < 2; again++) {
       memset(q->x, 0xff, bytes);
-      world_solve(&w, q->factor->analysis, typed_ops[o], q->b, q->x);
-      for (tsi_index c = 0; c < nrhs && turn == 0; c++) {
+      world_solve(&w, q->factor, &(tsi_process_call){.op = typed_ops[o]}, q->b, q->x);
+      for (tsi_index c = 0; c < nrhs && again == 0; c++) {
         const double error = error_of(q->type, &q->view, typed_ops[o], q->b, q->x, c, DOCUMENTED, &weights);
         CHECK_MSG(error < bound, "%s %c %c, %dx%dx%d, map %d, replicated %d: backward error %g, not %g",
                   q->kind, q->type->scalar, typed_ops[o], l->px, l->py, l->pz, (int)l->map, l->replicated,
                   error, bound);
       }
-      if (turn == 0)
+      if (again == 0)
         memcpy(q->again, q->x, bytes);
       else
         CHECK_MSG(memcmp(q->again, q->x, bytes) == 0, "%s: other bits", q->kind);
     }
     free_weights(&weights);
+    if (o != turn % TYPED_OPS) continue;
+    for (tristar_part part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++)
+      for (int order = 0; order < 2; order++) check_part(q, &w, typed_ops[o], part, order, nrhs);
+    check_sparse(env, q, &w, typed_ops[o], nrhs);
   }
   world_destroy(&w);
 }
@@ -217,7 +347,7 @@ static void check_layouts(tsi_env *env, problem *q, tsi_index pz, bool all) {
                                                       .scalar_bytes = 8},
                                            .tree = variant & 4 ? TSI_TREE_FLAT : TSI_TREE_BINARY};
       if (grids[g][0] * grids[g][1] * pz > RANKS_MOST || (!all && (variant + (int)g) % 4 != 0)) continue;
-      check_layout(env, q, &options, variant % 3 == 0 ? 1 : 5);
+      check_layout(env, q, &options, variant % 3 == 0 ? 1 : 5, variant + (int)g);
     }
 }
 

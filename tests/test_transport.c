@@ -149,7 +149,7 @@ static void check_runs(tsi_transport *transport, int messages, uint64_t seed) {
   CHECK_OK(tsi_mailbox_wait(t.mailbox)); /* there is nothing to wait for */
   for (int run = 0; run < runs(); run++) {
     fill_sends(&t, run);
-    CHECK_OK(tsi_mailbox_start(t.mailbox));
+    CHECK_OK(tsi_mailbox_start(t.mailbox, NULL, t.sends));
     if (t.sends > 0) CHECK(!tsi_mailbox_done(t.mailbox));
     if (run % 2 == 0)
       send_all(&t, run);
@@ -172,9 +172,9 @@ static void check_two(tsi_transport *transport, int messages) {
   for (int run = 0; run < runs(); run++) {
     fill_sends(&a, run);
     fill_sends(&b, run);
-    CHECK_OK(tsi_mailbox_start(a.mailbox));
+    CHECK_OK(tsi_mailbox_start(a.mailbox, NULL, a.sends));
     send_all(&a, run);
-    CHECK_OK(tsi_mailbox_start(b.mailbox));
+    CHECK_OK(tsi_mailbox_start(b.mailbox, NULL, b.sends));
     send_all(&b, run);
     traffic *first = (run + rank) % 2 == 0 ? &a : &b, *second = first == &a ? &b : &a;
     CHECK_OK(tsi_mailbox_wait(first->mailbox));
@@ -190,7 +190,7 @@ static void check_empty(tsi_transport *transport) {
   tsi_mailbox *mailbox;
   CHECK_OK(tsi_mailbox_create(transport, 0, NULL, 0, NULL, NULL, NULL, &mailbox));
   for (int run = 0; run < 3; run++) {
-    CHECK_OK(tsi_mailbox_start(mailbox));
+    CHECK_OK(tsi_mailbox_start(mailbox, NULL, 0));
     tsi_mailbox_progress(mailbox);
     CHECK(tsi_mailbox_done(mailbox));
     CHECK_OK(tsi_mailbox_wait(mailbox));
@@ -266,7 +266,7 @@ static void check_token(tsi_transport *transport, bool in_task) {
   static token t;
   token_create(transport, in_task, &t);
   for (int run = 0; run < (kind == TSI_TRANSPORT_DIRECT ? runs() : 1); run++) {
-    CHECK_OK(tsi_mailbox_start(t.mailbox));
+    CHECK_OK(tsi_mailbox_start(t.mailbox, NULL, ROUNDS));
     if (rank == 0) {
       t.send[0] = run;
       CHECK_OK(tsi_mailbox_send(t.mailbox, 0));
@@ -343,9 +343,9 @@ static void check_lengths(tsi_transport *transport) {
     const tsi_channel receive = {former, 77, in, 100}, send = {next, 77, out, sent};
     CHECK_OK(tsi_mailbox_create(transport, 1, &receive, 1, &send, arrived, &t, &t.mailbox));
     for (int run = 0; run < 2; run++) {
-      CHECK_OK(tsi_mailbox_start(t.mailbox));
+      CHECK_OK(tsi_mailbox_start(t.mailbox, NULL, 1));
       if (sent == 100)
-        CHECK_STATUS(tsi_mailbox_start(t.mailbox), TRISTAR_ERR_INTERNAL); /* a run is in flight */
+        CHECK_STATUS(tsi_mailbox_start(t.mailbox, NULL, 1), TRISTAR_ERR_INTERNAL); /* a run is in flight */
       CHECK_OK(tsi_mailbox_send(t.mailbox, 0));
       CHECK_STATUS(tsi_mailbox_wait(t.mailbox), sent == 100 ? TRISTAR_OK : TRISTAR_ERR_RUNTIME);
       CHECK(t.arrivals[0] == run + 1);

@@ -43,8 +43,11 @@
  *   backward sum     sum_0 = sum over its slices of sum_k + rows of the inbox
  *
  * A solve may consist of one direction only: then the forward chunk also writes x, or the backward chunk
- * reads b. With sparse right-hand sides, or few rows of x asked for, chunks that have no part in the result
- * do nothing; x of a chunk that had no part forward is zero.
+ * reads b. Of several processes all chunks go through both directions even so, as sums and x have to come
+ * together: a forward chunk that has no part leaves b, where the backward direction starts from it, or zeros;
+ * after a lone forward direction backward chunks write x and do nothing else. With sparse right-hand sides,
+ * or few rows of x asked for, chunks that have no part in the result do nothing; x of a chunk that had no
+ * part forward is zero.
  *
  * All structures are immutable during a solve except the workspace and the user's x. */
 #ifndef TSI_CODELETS_CPU_NODE_H
@@ -148,6 +151,12 @@ typedef struct tsi_solve_call {
   bool write_forward;      /* there is no backward sweep: forward chunks write x */
   const tsi_solve_sparse *sparse; /* NULL: all chunks take part, b and x are whole */
 } tsi_solve_call;
+
+/* Does a chunk take part in the sweep in that direction? */
+static inline bool tsi_takes_part(const tsi_solve_call *call, bool backward, tsi_index chunk) {
+  if (backward ? call->write_forward : call->read_backward) return false;
+  return call->sparse == NULL || (backward ? call->sparse->backward : call->sparse->forward)[chunk];
+}
 
 /* The tasks, by scalar type. data: of the factor that the direction works with. */
 typedef struct tsi_node_kernels {

@@ -12,10 +12,10 @@ static tsi_scalar *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk 
 }
 
 static bool forward_part(const tsi_solve_call *call, tsi_index chunk) {
-  return call->sparse == NULL || call->sparse->forward[chunk];
+  return tsi_takes_part(call, false, chunk);
 }
 static bool backward_part(const tsi_solve_call *call, tsi_index chunk) {
-  return call->sparse == NULL || call->sparse->backward[chunk];
+  return tsi_takes_part(call, true, chunk);
 }
 
 /* Rows that are read or written at once, of all right-hand sides in turn: they stay in the nearest cache, and
@@ -333,15 +333,32 @@ static void gather_forward(const tsi_solve_data *data, const tsi_solve_call *cal
   if (data->messages) add_inbox(data, call, &data->messages->forward, number, 1, x);
 }
 
+/* What others get, and add, of a chunk that has no part in a forward sweep: nothing; or b, which the backward
+ * sweep starts from. */
+static void pass_forward(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
+                         tsi_scalar *x) {
+  if (call->read_backward && data->messages->reads[number])
+    read_user(call, &data->chunk[number], number, x);
+  else
+    memset(x, 0, (size_t)data->chunk[number].columns * (size_t)call->stride * sizeof *x);
+}
+
 static void forward_sum(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
-  gather_forward(data, call, number, chunk_rows(call, &data->chunk[number]));
+  tsi_scalar *x = chunk_rows(call, &data->chunk[number]);
+  if (forward_part(call, number))
+    gather_forward(data, call, number, x);
+  else
+    pass_forward(data, call, number, x);
 }
 
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
-  if (!forward_part(call, number)) return;
+  if (!forward_part(call, number)) {
+    if (data->messages) pass_forward(data, call, number, x);
+    return;
+  }
   gather_forward(data, call, number, x);
   if (chunk->slices > 0)
     forward_sliced(data, call, chunk, x, scratch);
@@ -351,7 +368,7 @@ static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call
     data->kernels->forward(chunk->panels, data->panel + chunk->panel, call->forward_values, data->local_row,
                            call->forward_pivots, call->nrhs, x, scratch);
   }
-  if (call->write_forward) write_user(call, chunk, number, x);
+  if (call->write_forward && !data->messages) write_user(call, chunk, number, x);
 }
 
 static void forward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
@@ -383,10 +400,12 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
+  if (data->messages && call->write_forward && data->messages->writes[number])
+    write_user(call, chunk, number, x);
   if (!backward_part(call, number)) return;
-  if (call->read_backward)
+  if (call->read_backward && !data->messages)
     read_user(call, chunk, number, x);
-  else if (!forward_part(call, number))
+  else if (!forward_part(call, number) && !data->messages)
     memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
   turn(call, chunk, x);
   if (data->messages) add_inbox(data, call, &data->messages->backward, number, -1, x);
@@ -405,6 +424,7 @@ static void backward_sum(const tsi_solve_data *data, const tsi_solve_call *call,
   const ptrdiff_t size = (ptrdiff_t)chunk->columns * call->stride;
   tsi_scalar *sum = partial_sums(call, chunk);
   const tsi_scalar *more = sum + size;
+  if (!backward_part(call, number)) return;
   for (tsi_index k = 1; k < chunk->slices; k++, more += size)
     for (ptrdiff_t i = 0; i < size; i++) sum[i] += more[i];
   add_inbox(data, call, &data->messages->backward, number, 1, sum);

@@ -244,7 +244,7 @@ static int start_request(direct_box *box, tsi_index number) {
 }
 
 /* A receive that MPI refuses counts as arrived. */
-static void direct_start(tsi_mailbox *mailbox) {
+static void direct_start(tsi_mailbox *mailbox, const bool *comes) {
   direct_box *box = mailbox->own;
   direct_news news = {box, 0, 0, 0};
   /* Without messages as well: other processes may want the core. */
@@ -253,9 +253,10 @@ static void direct_start(tsi_mailbox *mailbox) {
   tsi_mpi_lock();
   box->actives = 0;
   box->readies = 0;
-  box->open = (int64_t)mailbox->receives + mailbox->sends;
+  box->open = atomic_load(&mailbox->pending);
   enlist(box);
   for (tsi_index k = 0; k < mailbox->receives; k++) {
+    if (comes && !comes[k]) continue;
     const int code = start_request(box, k);
     if (code == MPI_SUCCESS) continue;
     atomic_store(&mailbox->transport->broken, true);

@@ -33,7 +33,9 @@ struct tristar_distributed_s {
   int64_t n;
   int64_t *first;                  /* ranks + 1: blocks of rows of the user */
   tsi_index *in_place, *out_place; /* n: final column of the user's rows of b and of x */
+  tsi_index *pivot_order;          /* n, as in factor.h; NULL: the final order */
   tsi_rows *in, *out;              /* the same if both places are */
+  tsi_rows *ordered[2];            /* the same blocks in final, in factor order; NULL: not needed yet */
   tsi_slot slot[TSI_SLOTS];
   tsi_index tags;     /* that a slot takes */
   uint64_t structure; /* rank 0: a fingerprint of the factor's, to know it again */
@@ -51,12 +53,14 @@ void tsi_slot_release(tsi_slot *slot);
 /* d->in and d->out for the blocks of d->first. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_distributed_list_rows(tristar_distributed_t *d);
 void tsi_distributed_release_rows(tristar_distributed_t *d);
+void tsi_distributed_release_ordered(tristar_distributed_t *d);
 /* Collective. first: ranks + 1, the same on all ranks and right; nothing is done if these are the blocks
  * already. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t *first);
-/* tristar_distributed_solve, while solves may be inserted. */
-TRISTAR_CHECKED tristar_status tsi_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs,
-                                                     const void *b, int64_t ldb, void *x, int64_t ldx);
+/* tristar_distributed_solve_with, while solves may be inserted. */
+TRISTAR_CHECKED tristar_status tsi_distributed_solve(tristar_distributed_t *d,
+                                                     const tristar_solve_options *options, int64_t nrhs,
+                                                     const void *b, void *x, tristar_solve_result *result);
 
 /* What all ranks must know of a factor before they can make their shares; on ranks other than 0 allocated, to
  * be freed by tsi_known_release. */

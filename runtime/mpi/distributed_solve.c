@@ -1,15 +1,27 @@
-/* tristar_distributed_solve, and the rows of b and x that each rank passes: see distributed.h. */
+/* tristar_distributed_solve and _solve_with, and the rows of b and x that each rank passes: see
+ * distributed.h.
+ *
+ * A solve. All ranks agree on what is asked for, with the lists of rows of all of them if there are any; find
+ * the same chunks that take part (runtime/solve/reach.h); then, for each block of right-hand sides, move b to
+ * the ranks where it is read, run the program of this process, and move x to where it is wanted. */
 #include <inttypes.h>
+#include <limits.h>
 
 #include "runtime/base/clock.h"
 #include "runtime/mpi/inserted.h"
 #include "runtime/mpi/mailbox.h"
+#include "runtime/solve/reach.h"
 #include "runtime/solve/request.h"
 
 /* ---- Rows of the user --------------------------------------------------------------------------------- */
 
+void tsi_distributed_release_ordered(tristar_distributed_t *d) {
+  for (int k = 0; k < 2; k++) tsi_rows_destroy(&d->ts->env, &d->ordered[k]);
+}
+
 void tsi_distributed_release_rows(tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
+  tsi_distributed_release_ordered(d);
   if (d->out != d->in) tsi_rows_destroy(env, &d->out);
   d->out = NULL;
   tsi_rows_destroy(env, &d->in);
@@ -18,13 +30,16 @@ void tsi_distributed_release_rows(tristar_distributed_t *d) {
 tristar_status tsi_distributed_list_rows(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const int ranks = tsi_transport_size(d->transport);
+  tsi_passed_rows passed = {
+      .ranks = tsi_transport_size(d->transport), .first = d->first, .place = d->in_place};
   tsi_distributed_release_rows(d);
-  TSI_TRY(tsi_rows_create(env, d->process, ranks, d->first, d->in_place, &d->in));
+  TSI_TRY(tsi_rows_create(env, d->process, &passed, &d->in));
   if (memcmp(d->in_place, d->out_place, (size_t)d->n * sizeof *d->in_place) == 0)
     d->out = d->in;
-  else
-    TSI_TRY(tsi_rows_create(env, d->process, ranks, d->first, d->out_place, &d->out));
+  else {
+    passed.place = d->out_place;
+    TSI_TRY(tsi_rows_create(env, d->process, &passed, &d->out));
+  }
   for (int s = 0; s < TSI_SLOTS; s++) TSI_FREE(env, d->slot[s].buffer);
 out:
   return status;
@@ -69,17 +84,49 @@ out:
   return tsi_answer(env, status);
 }
 
-/* ---- Solves ------------------------------------------------------------------------------------------- */
+/* ---- What a solve is asked for ------------------------------------------------------------------------- */
 
-static tristar_status check_arguments(const tristar_distributed_t *d, tristar_op op, int64_t nrhs,
-                                      const void *b, int64_t ldb, const void *x, int64_t ldx) {
+enum { B, X };
+
+/* A solve while it is prepared and carried out. */
+typedef struct job {
+  tristar_solve_options o; /* strides are filled in */
+  int64_t nrhs;
+  tsi_process_call call;
+  tsi_operation operation;
+  bool listed[2];    /* some rank lists the rows that it passes of b, of x */
+  int64_t *first[2]; /* if so: ranks + 1, */
+  int64_t *row[2];   /* and the lists of all ranks */
+  tsi_reach reach;
+  const tsi_rows *rows[2];
+  tsi_rows *own[2]; /* of lists */
+  void *buffer;     /* of rows that are not those of d */
+} job;
+
+static void release_job(tsi_env *env, job *j) {
+  for (int k = B; k <= X; k++) {
+    TSI_FREE(env, j->first[k]);
+    TSI_FREE(env, j->row[k]);
+    tsi_rows_destroy(env, &j->own[k]);
+  }
+  tsi_reach_finish(env, &j->reach);
+  TSI_FREE(env, j->buffer);
+}
+
+/* Local. */
+static tristar_status check_options(const tristar_distributed_t *d, const tristar_solve_options *o,
+                                    int64_t nrhs, const void *b, const void *x) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const int rank = tsi_transport_rank(d->transport);
   const int64_t rows = d->first[rank + 1] - d->first[rank];
-  if (op != TRISTAR_N && op != TRISTAR_T && op != TRISTAR_C)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)op);
-  TSI_TRY(tsi_check_columns(env, rows, nrhs, b, ldb, x, ldx));
+  TSI_TRY(tsi_solve_options_check(env, o, nrhs));
+  if (o->b_rows < 0 || o->x_rows < 0 || o->b_rows > d->n || o->x_rows > d->n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b_rows is %" PRId64 ", x_rows %" PRId64, o->b_rows, o->x_rows);
+  if (nrhs > 0 && b == NULL && (o->b_row ? o->b_rows : rows) > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
+  if (nrhs > 0 && x == NULL && (o->x_row ? o->x_rows : rows) > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
   if (!d->valid) TSI_FAIL(env, TRISTAR_ERR_STALE, "the distributed factor holds no values");
   if (d->in == NULL || d->out == NULL)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the latest tristar_distributed_set_rows failed");
@@ -88,29 +135,151 @@ out:
 }
 
 /* Collective. All ranks' arguments must be right (mine: what this one found), and the same; the smallest and
- * the largest of each tell. */
-static tristar_status agree_on_arguments(const tristar_distributed_t *d, tristar_status mine, tristar_op op,
-                                         int64_t nrhs) {
+ * the largest of each tell. Who lists rows of b or x, and who does not, is found at the same time. */
+static tristar_status agree_on_arguments(const tristar_distributed_t *d, tristar_status mine, job *j) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const int64_t own[5] = {nrhs, -nrhs, op, -(int64_t)op, mine};
-  int64_t most[5];
-  TSI_TRY(TSI_MPI(env, "MPI_Allreduce",
-                  MPI_Allreduce(own, most, 5, MPI_INT64_T, MPI_MAX, tsi_transport_comm(d->transport))));
-  if (most[4] != TRISTAR_OK) return tsi_transport_agree(d->transport, mine); /* who, and why */
-  if (most[0] != -most[1])
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the ranks pass %" PRId64 " to %" PRId64 " right-hand sides",
-             -most[1], most[0]);
-  if (most[2] != -most[3]) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the ranks pass different op");
+  enum { SAME = 4 };
+  static const char *const name[SAME] = {"nrhs", "op", "part", "factor_order"};
+  const int64_t value[SAME] = {j->nrhs, j->o.op, j->o.part, j->o.factor_order};
+  int64_t own[2 * SAME + 3] = {mine, j->o.b_row != NULL, j->o.x_row != NULL}, most[2 * SAME + 3];
+  for (int k = 0; k < SAME; k++) {
+    own[3 + 2 * k] = value[k];
+    own[4 + 2 * k] = -value[k];
+  }
+  TSI_TRY(TSI_MPI(
+      env, "MPI_Allreduce",
+      MPI_Allreduce(own, most, 2 * SAME + 3, MPI_INT64_T, MPI_MAX, tsi_transport_comm(d->transport))));
+  if (most[0] != TRISTAR_OK) return tsi_transport_agree(d->transport, mine); /* who, and why */
+  for (int k = 0; k < SAME; k++)
+    if (most[3 + 2 * k] != -most[4 + 2 * k])
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the ranks pass different %s: %" PRId64 " to %" PRId64, name[k],
+               -most[4 + 2 * k], most[3 + 2 * k]);
+  j->listed[B] = most[1] != 0;
+  j->listed[X] = most[2] != 0;
 out:
   return status;
 }
+
+/* Collective. The lists of all ranks, of b or x; a rank without one passes no row. */
+static tristar_status gather_list(const tristar_distributed_t *d, job *j, int which) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  const int ranks = tsi_transport_size(d->transport);
+  const int64_t *row = which == B ? j->o.b_row : j->o.x_row;
+  const int64_t own = row == NULL ? 0 : which == B ? j->o.b_rows : j->o.x_rows;
+  int *count = NULL, *place = NULL;
+  int64_t *first = NULL;
+  status = TSI_ALLOC_ZERO(env, j->first[which], ranks + 1);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, count, ranks);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, place, ranks);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  first = j->first[which];
+  TSI_TRY(
+      TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, comm)));
+  for (int r = 0; r < ranks; r++) first[r + 1] += first[r];
+  if (first[ranks] > d->n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "the ranks list %" PRId64 " rows of %s together, the matrix has %" PRId64, first[ranks],
+             which == B ? "b" : "x", d->n);
+  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, j->row[which], first[ranks])));
+  for (int r = 0; r < ranks; r++) {
+    count[r] = (int)(first[r + 1] - first[r]);
+    place[r] = (int)first[r];
+  }
+  TSI_TRY(
+      TSI_MPI(env, "MPI_Allgatherv",
+              MPI_Allgatherv(row, (int)own, MPI_INT64_T, j->row[which], count, place, MPI_INT64_T, comm)));
+out:
+  TSI_FREE(env, count);
+  TSI_FREE(env, place);
+  return status;
+}
+
+/* The final column of each row of b, or x, as it is passed; NULL: the same number. */
+static const tsi_index *places(const tristar_distributed_t *d, const job *j, int which) {
+  const tsi_operation *o = &j->operation;
+  if (which == B ? o->in_user : o->out_user) return o->by_rows == (which == B) ? d->in_place : d->out_place;
+  return (which == B ? o->in_moved : o->out_moved) ? d->pivot_order : NULL;
+}
+
+/* Local. Rows of b or x. */
+static tristar_status choose_rows(tristar_distributed_t *d, job *j, int which) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index *place = places(d, j, which);
+  tsi_passed_rows passed = {.ranks = tsi_transport_size(d->transport), .first = d->first, .place = place};
+  if (j->listed[which]) {
+    passed.first = j->first[which];
+    passed.row = j->row[which];
+    TSI_TRY(tsi_rows_create(&d->ts->env, d->process, &passed, &j->own[which]));
+    j->rows[which] = j->own[which];
+  } else if (place == d->in_place || place == d->out_place)
+    j->rows[which] = place == d->in_place ? d->in : d->out;
+  else {
+    tsi_rows **ordered = &d->ordered[place != NULL];
+    if (*ordered == NULL) TSI_TRY(tsi_rows_create(&d->ts->env, d->process, &passed, ordered));
+    j->rows[which] = *ordered;
+  }
+out:
+  return status;
+}
+
+/* Local. Chunks that take part. */
+static tristar_status choose_chunks(const tristar_distributed_t *d, job *j) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_process *p = d->process;
+  const int ranks = tsi_transport_size(d->transport);
+  tsi_reach_source source = {
+      .chunks = p->layout->chunks,
+      .forward = j->operation.sweeps != TSI_BACKWARD ? p->whole : NULL,
+      .backward = j->operation.sweeps != TSI_FORWARD ? p->whole : NULL,
+      .given = {.row = j->row[B], .place = places(d, j, B), .name = "b_row, of all ranks,"},
+      .wanted = {.row = j->row[X], .place = places(d, j, X), .name = "x_row, of all ranks,"}};
+  if (j->listed[B]) source.given.count = j->first[B][ranks];
+  if (j->listed[X]) source.wanted.count = j->first[X][ranks];
+  TSI_TRY(tsi_reach_create(&d->ts->env, &source, &j->reach));
+  j->call.forward = j->reach.forward;
+  j->call.backward = j->reach.backward;
+out:
+  return status;
+}
+
+static tsi_count rows_moved(const tsi_rows *rows) {
+  return rows->users + rows->homes;
+}
+
+/* Collective. Fills j but for its arrays. */
+static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job *j) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  TSI_TRY(agree_on_arguments(d, mine, j));
+  j->call = (tsi_process_call){.op = j->o.op, .part = j->o.part, .factor_order = j->o.factor_order};
+  j->operation = tsi_process_operation(d->process, &j->call);
+  if (j->listed[B]) TSI_TRY(gather_list(d, j, B));
+  if (j->listed[X]) TSI_TRY(gather_list(d, j, X));
+  if (j->listed[B] || j->listed[X]) status = choose_chunks(d, j);
+  if (status == TRISTAR_OK) status = choose_rows(d, j, B);
+  if (status == TRISTAR_OK) status = choose_rows(d, j, X);
+  if (j->listed[B] || j->listed[X] || !j->operation.in_user || !j->operation.out_user) {
+    const tsi_index stride = tsi_workspace_stride((tsi_index)tsi_count_min(TSI_NRHS_BLOCK, j->nrhs));
+    if (status == TRISTAR_OK)
+      status =
+          tsi_allocate(env, (size_t)tsi_count_max(rows_moved(j->rows[B]), rows_moved(j->rows[X])),
+                       (size_t)stride * d->process->user_bytes, __func__, __FILE__, __LINE__, &j->buffer);
+    status = tsi_transport_agree(d->transport, status);
+  }
+out:
+  return status;
+}
+
+/* ---- Solves ------------------------------------------------------------------------------------------- */
 
 /* Collective. The buffer of a slot for rows.h: on all ranks or on none. */
 static tristar_status need_buffer(tristar_distributed_t *d, tsi_slot *slot, tsi_index stride) {
   if (slot->buffer) return TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const tsi_count rows = tsi_count_max(d->in->users + d->in->homes, d->out->users + d->out->homes);
+  const tsi_count rows = tsi_count_max(rows_moved(d->in), rows_moved(d->out));
   const tristar_status status =
       tsi_transport_agree(d->transport, tsi_allocate(env, (size_t)(rows * stride), d->process->user_bytes,
                                                      __func__, __FILE__, __LINE__, &slot->buffer));
@@ -126,9 +295,11 @@ static void add_times(tristar_distributed_stats *stats, const tsi_process_times 
   stats->idle_seconds += times->idle;
 }
 
-static void count_messages(tristar_distributed_t *d, tsi_index stride) {
+static void count_messages(tristar_distributed_t *d, const tsi_process_run *run, tsi_index stride) {
   const tsi_program *program = d->process->program;
+  const bool *sent = tsi_process_sent(run);
   for (tsi_index m = 0; m < program->sends; m++) {
+    if (!sent[m]) continue;
     const tsi_message *message = &program->send[m];
     tristar_message_count *count =
         message->kind >= TSI_MESSAGE_EXCHANGE ? &d->stats.grids
@@ -140,33 +311,49 @@ static void count_messages(tristar_distributed_t *d, tsi_index stride) {
   }
 }
 
-/* nrhs <= TSI_NRHS_BLOCK columns. */
-static tristar_status solve_block(tristar_distributed_t *d, tristar_op op, tsi_index nrhs, const void *b,
-                                  int64_t ldb, void *x, int64_t ldx) {
+/* Rows of b that nobody passes are zero, in the chunks that read them. */
+static void clear_rows(const tristar_distributed_t *d, const job *j, tsi_slot *slot) {
+  const tsi_process *p = d->process;
+  const unsigned char *part = j->operation.sweeps == TSI_BACKWARD ? j->reach.backward : j->reach.forward;
+  const size_t columns = (size_t)p->share->panels->start[p->share->panels->count], bytes = p->user_bytes;
+  for (tsi_index k = 0; k < p->share->chunks->count; k++) {
+    const size_t first = (size_t)p->share->chunks->column[k],
+                 count = (size_t)tsi_chunk_columns(p->share->chunks, k);
+    if (!p->home[k] || !(part[p->share->chunk[k]] || j->operation.diagonal)) continue;
+    for (size_t c = 0; c < (size_t)j->call.nrhs; c++)
+      memset((char *)slot->b + (c * columns + first) * bytes, 0, count * bytes);
+  }
+}
+
+/* j->call.nrhs columns. */
+static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_array b, tsi_row_array x) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const tsi_process *p = d->process;
-  const bool plain = op == TRISTAR_N || !p->kind.lu;
-  const tsi_index columns = p->share->panels->start[p->share->panels->count];
+  const tsi_index columns = p->share->panels->start[p->share->panels->count], nrhs = j->call.nrhs;
   const tsi_index stride = tsi_workspace_stride(nrhs);
   tsi_process_times times;
   tsi_slot *slot;
   TSI_TRY(tsi_slot_need(d, nrhs, &slot));
-  TSI_TRY(need_buffer(d, slot, stride));
+  if (j->buffer == NULL) TSI_TRY(need_buffer(d, slot, stride));
+  void *buffer = j->buffer ? j->buffer : slot->buffer;
   const double begin = tsi_clock();
-  TSI_TRY(tsi_rows_to_homes(env, plain ? d->in : d->out, comm, p->user_bytes, nrhs, b, ldb, slot->b, columns,
-                            slot->buffer));
+  if (j->listed[B]) clear_rows(d, j, slot);
+  TSI_TRY(tsi_rows_to_homes(env, j->rows[B], comm, p->user_bytes, nrhs, b,
+                            (tsi_row_array){slot->b, 1, columns}, buffer));
   const double there = tsi_clock();
+  j->call.b = slot->b;
+  j->call.x = slot->x;
   /* whoever fails goes on with the others, and tells it afterwards */
-  const tristar_status mine = tsi_process_solve(slot->run, op, nrhs, slot->b, slot->x, &times);
+  const tristar_status mine = tsi_process_solve(slot->run, &j->call, &times);
   const double solved = tsi_clock();
-  TSI_TRY(tsi_rows_to_users(env, plain ? d->out : d->in, comm, p->user_bytes, nrhs, slot->x, columns, x, ldx,
-                            slot->buffer));
+  TSI_TRY(tsi_rows_to_users(env, j->rows[X], comm, p->user_bytes, nrhs, (tsi_row_array){slot->x, 1, columns},
+                            x, buffer));
   d->stats.redistribute_seconds += there - begin + tsi_clock() - solved;
   TSI_TRY(tsi_transport_agree(d->transport, mine));
   add_times(&d->stats, &times);
-  count_messages(d, stride);
+  count_messages(d, slot->run, stride);
 out:
   return status;
 }
@@ -177,27 +364,61 @@ static void reset_stats(tristar_distributed_stats *stats) {
   stats->broadcast = stats->reduction = stats->grids = (tristar_message_count){0, 0};
 }
 
-tristar_status tsi_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
-                                     int64_t ldb, void *x, int64_t ldx) {
+static tristar_status solve(tristar_distributed_t *d, tristar_status mine,
+                            const tristar_solve_options *options, int64_t nrhs, const void *b, void *x,
+                            tristar_solve_result *result) {
   tristar_status status = TRISTAR_OK;
   const double begin = tsi_clock();
   const size_t bytes = d->process->user_bytes;
-  TSI_TRY(agree_on_arguments(d, check_arguments(d, op, nrhs, b, ldb, x, ldx), op, nrhs));
+  job j = {.o = *options, .nrhs = nrhs};
+  TSI_TRY(prepare(d, mine, &j));
   reset_stats(&d->stats);
-  for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK)
-    TSI_TRY(solve_block(d, op, (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - first),
-                        (const char *)b + (size_t)(first * ldb) * bytes, ldb,
-                        (char *)x + (size_t)(first * ldx) * bytes, ldx));
+  for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK) {
+    j.call.nrhs = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - first);
+    char *of_b = (char *)(uintptr_t)b + (size_t)(first * j.o.b_column_stride) * bytes;
+    TSI_TRY(solve_block(d, &j, (tsi_row_array){of_b, j.o.b_row_stride, j.o.b_column_stride},
+                        (tsi_row_array){(char *)x + (size_t)(first * j.o.x_column_stride) * bytes,
+                                        j.o.x_row_stride, j.o.x_column_stride}));
+  }
   d->stats.solve_seconds = tsi_clock() - begin;
+  if (result) result->share = j.reach.all_bytes > 0 ? j.reach.bytes / j.reach.all_bytes : 1;
 out:
+  release_job(&d->ts->env, &j);
   return status;
+}
+
+tristar_status tsi_distributed_solve(tristar_distributed_t *d, const tristar_solve_options *options,
+                                     int64_t nrhs, const void *b, void *x, tristar_solve_result *result) {
+  const int rank = tsi_transport_rank(d->transport);
+  tristar_solve_options o;
+  tristar_solve_options_init(&o);
+  o = tsi_solve_options_fill(options ? options : &o, d->first[rank + 1] - d->first[rank]);
+  return solve(d, check_options(d, &o, nrhs, b, x), &o, nrhs, b, x, result);
+}
+
+tristar_status tristar_distributed_solve_with(tristar_distributed_t *d, const tristar_solve_options *options,
+                                              int64_t nrhs, const void *b, void *x,
+                                              tristar_solve_result *result) {
+  if (d == NULL) return TSI_NULL(d);
+  tsi_inserted_drain(d);
+  return tsi_answer(&d->ts->env, tsi_distributed_solve(d, options, nrhs, b, x, result));
 }
 
 tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
                                          int64_t ldb, void *x, int64_t ldx) {
   if (d == NULL) return TSI_NULL(d);
   tsi_inserted_drain(d);
-  return tsi_answer(&d->ts->env, tsi_distributed_solve(d, op, nrhs, b, ldb, x, ldx));
+  const int rank = tsi_transport_rank(d->transport);
+  tristar_solve_options o;
+  tristar_solve_options_init(&o);
+  o.op = op;
+  o.b_row_stride = o.x_row_stride = 1;
+  o.b_column_stride = tsi_count_max(1, ldb);
+  o.x_column_stride = tsi_count_max(1, ldx);
+  tristar_status mine =
+      tsi_check_columns(&d->ts->env, d->first[rank + 1] - d->first[rank], nrhs, b, ldb, x, ldx);
+  if (mine == TRISTAR_OK) mine = check_options(d, &o, nrhs, b, x);
+  return tsi_answer(&d->ts->env, solve(d, mine, &o, nrhs, b, x, NULL));
 }
 
 /* ---- Statistics --------------------------------------------------------------------------------------- */

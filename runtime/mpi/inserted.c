@@ -31,11 +31,17 @@ out:
 /* Collective. */
 static tristar_status carry_out(tristar_distributed_t *d, tsi_distributed_insertion *i) {
   tristar_status status = TRISTAR_OK;
+  tristar_solve_options options;
   tristar_status mine = tsi_failure_tell(env_of(d), &i->failure);
   if (mine == TRISTAR_OK) mine = choose_arrays(env_of(d), i);
   TSI_TRY(tsi_transport_agree(d->transport, mine));
   TSI_TRY(tsi_distributed_use_rows(d, i->first));
-  TSI_TRY(tsi_distributed_solve(d, i->op, i->b.columns, i->b.data, i->b.stride, i->x.data, i->x.stride));
+  tristar_solve_options_init(&options);
+  options.op = i->op;
+  options.b_row_stride = options.x_row_stride = 1;
+  options.b_column_stride = tsi_count_max(1, i->b.stride);
+  options.x_column_stride = tsi_count_max(1, i->x.stride);
+  TSI_TRY(tsi_distributed_solve(d, &options, i->b.columns, i->b.data, i->x.data, NULL));
   if (i->x.rows > 0) tsi_operand_scatter(&i->x);
 out:
   return status;

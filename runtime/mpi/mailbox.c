@@ -105,15 +105,17 @@ void tsi_mailbox_failed(tsi_mailbox *mailbox, tristar_status status) {
   tsi_failure_keep(mailbox->env, &mailbox->failure, status);
 }
 
-tristar_status tsi_mailbox_start(tsi_mailbox *mailbox) {
+tristar_status tsi_mailbox_start(tsi_mailbox *mailbox, const bool *comes, tsi_index goes) {
   tristar_status status = TRISTAR_OK;
+  int64_t pending = goes;
   if (!tsi_mailbox_done(mailbox)) TSI_FAIL(mailbox->env, TRISTAR_ERR_INTERNAL, "a run is in flight already");
   tsi_failure_clear(&mailbox->failure);
-  atomic_store(&mailbox->pending, (int64_t)mailbox->receives + mailbox->sends);
+  for (tsi_index k = 0; k < mailbox->receives; k++) pending += comes == NULL || comes[k];
+  atomic_store(&mailbox->pending, pending);
   if (atomic_load(&mailbox->transport->broken))
     tsi_mailbox_failed(mailbox, tsi_fail(mailbox->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
                                          "an earlier solve lost a message: distribute the factor anew"));
-  mailbox->transport->ops->start(mailbox);
+  mailbox->transport->ops->start(mailbox, comes);
 out:
   return status;
 }

@@ -13,13 +13,13 @@
 
 /* One kind of transport. `attach` is collective and comes with agreement afterwards; the rest is local. */
 typedef struct tsi_transport_ops {
-  int thread_level;                          /* of MPI, at least */
-  tristar_status (*check)(tsi_env *env);     /* can it work here? may be NULL */
-  tristar_status (*attach)(tsi_transport *); /* may be NULL */
-  void (*detach)(tsi_transport *);           /* may be NULL; only after attach */
-  tristar_status (*open)(tsi_mailbox *);     /* makes mailbox->own; `close` follows after errors too */
-  void (*close)(tsi_mailbox *);              /* frees mailbox->own */
-  void (*start)(tsi_mailbox *);              /* posts the receives; pending is set already */
+  int thread_level;                                /* of MPI, at least */
+  tristar_status (*check)(tsi_env *env);           /* can it work here? may be NULL */
+  tristar_status (*attach)(tsi_transport *);       /* may be NULL */
+  void (*detach)(tsi_transport *);                 /* may be NULL; only after attach */
+  tristar_status (*open)(tsi_mailbox *);           /* makes mailbox->own; `close` follows after errors too */
+  void (*close)(tsi_mailbox *);                    /* frees mailbox->own */
+  void (*start)(tsi_mailbox *, const bool *comes); /* posts receives; pending is set already */
   tristar_status (*send)(tsi_mailbox *, tsi_index send);
   void (*progress)(tsi_mailbox *); /* may be NULL */
 } tsi_transport_ops;

@@ -5,18 +5,24 @@
 
 typedef struct counter {
   const tsi_process *process;
-  const int64_t *first;
-  const tsi_index *place;
+  const tsi_passed_rows *passed;
 } counter;
 
-static int home_of(const counter *c, int64_t row) {
-  return tsi_home_rank(c->process->layout, c->process->owner[c->place[row]]);
+/* The final column of what is passed as entry e. */
+static tsi_index column_of(const counter *c, int64_t e) {
+  const tsi_passed_rows *passed = c->passed;
+  const tsi_index row = (tsi_index)(passed->row ? passed->row[e] : e);
+  return passed->place ? passed->place[row] : row;
 }
 
-/* The local column of a row that is at home here. */
-static tsi_index local_column(const counter *c, int64_t row) {
+static int home_of(const counter *c, int64_t e) {
+  return tsi_home_rank(c->process->layout, c->process->owner[column_of(c, e)]);
+}
+
+/* The local column of an entry that is at home here. */
+static tsi_index local_column(const counter *c, int64_t e) {
   const tsi_process *p = c->process;
-  const tsi_index column = c->place[row], chunk = p->owner[column];
+  const tsi_index column = column_of(c, e), chunk = p->owner[column];
   return p->share->chunks->column[p->share->local[chunk]] + column - p->layout->chunks->column[chunk];
 }
 
@@ -24,7 +30,7 @@ static void count_rows(const counter *c, tsi_rows *rows) {
   const int me = c->process->share->rank;
   for (int r = 0; r < rows->ranks; r++) rows->user_count[r] = rows->home_count[r] = 0;
   for (int r = 0; r < rows->ranks; r++)
-    for (int64_t i = c->first[r]; i < c->first[r + 1]; i++) {
+    for (int64_t i = c->passed->first[r]; i < c->passed->first[r + 1]; i++) {
       const int home = home_of(c, i);
       if (r == me && home == me) {
         rows->own++;
@@ -46,23 +52,24 @@ static void list_rows(const counter *c, tsi_rows *rows) {
   const int me = c->process->share->rank;
   tsi_count at = 0, own = 0;
   for (int r = 0; r < rows->ranks; r++)
-    for (int64_t i = c->first[r]; i < c->first[r + 1]; i++) {
+    for (int64_t i = c->passed->first[r]; i < c->passed->first[r + 1]; i++) {
       const int home = home_of(c, i);
       if (r == me && home == me) {
-        rows->own_user[own] = (tsi_index)(i - c->first[me]);
+        rows->own_user[own] = (tsi_index)(i - c->passed->first[me]);
         rows->own_home[own++] = local_column(c, i);
         continue;
       }
-      if (r == me) rows->user[rows->user_first[home]++] = (tsi_index)(i - c->first[me]);
+      if (r == me) rows->user[rows->user_first[home]++] = (tsi_index)(i - c->passed->first[me]);
       if (home == me) rows->home[at++] = local_column(c, i);
     }
   for (int r = rows->ranks; r-- > 0;) rows->user_first[r] -= rows->user_count[r];
 }
 
-tristar_status tsi_rows_create(tsi_env *env, const tsi_process *process, int ranks, const int64_t *first,
-                               const tsi_index *place, tsi_rows **out) {
+tristar_status tsi_rows_create(tsi_env *env, const tsi_process *process, const tsi_passed_rows *passed,
+                               tsi_rows **out) {
   tristar_status status = TRISTAR_OK;
-  const counter c = {process, first, place};
+  const int ranks = passed->ranks;
+  const counter c = {process, passed};
   tsi_rows *rows = NULL;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, rows, 1));
@@ -117,7 +124,8 @@ typedef struct pair_of_doubles {
 #define COPY_ROWS(type)                                                                                      \
   for (tsi_count e = 0; e < count; e++)                                                                      \
     for (tsi_index c = 0; c < nrhs; c++) {                                                                   \
-      type *packed = (type *)buffer + e * nrhs + c, *place = (type *)array + list[e] + c * ld;               \
+      type *packed = (type *)buffer + e * nrhs + c;                                                          \
+      type *place = (type *)array.data + list[e] * array.row + c * array.column;                             \
       if (pack)                                                                                              \
         *packed = *place;                                                                                    \
       else                                                                                                   \
@@ -125,18 +133,19 @@ typedef struct pair_of_doubles {
     }
 
 static void copy_rows(bool pack, size_t bytes, tsi_count count, const tsi_index *list, tsi_index nrhs,
-                      void *array, int64_t ld, void *buffer) {
+                      tsi_row_array array, void *buffer) {
   BY_SIZE(bytes, COPY_ROWS)
 }
 
 #define COPY_OWN(type)                                                                                       \
   for (tsi_count e = 0; e < rows->own; e++)                                                                  \
     for (tsi_index c = 0; c < nrhs; c++)                                                                     \
-      ((type *)to)[to_row[e] + c * to_ld] = ((const type *)from)[from_row[e] + c * from_ld];
+      ((type *)to.data)[to_row[e] * to.row + c * to.column] =                                                \
+          ((const type *)from.data)[from_row[e] * from.row + c * from.column];
 
 /* Rows that stay on this rank. */
 static void copy_own(const tsi_rows *rows, size_t bytes, tsi_index nrhs, const tsi_index *from_row,
-                     const void *from, int64_t from_ld, const tsi_index *to_row, void *to, int64_t to_ld) {
+                     tsi_row_array from, const tsi_index *to_row, tsi_row_array to) {
   BY_SIZE(bytes, COPY_OWN)
 }
 
@@ -156,31 +165,29 @@ out:
 }
 
 tristar_status tsi_rows_to_homes(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes,
-                                 tsi_index nrhs, const void *user, int64_t ld, void *local, tsi_index columns,
-                                 void *buffer) {
+                                 tsi_index nrhs, tsi_row_array user, tsi_row_array local, void *buffer) {
   tristar_status status = TRISTAR_OK;
   const size_t row = bytes * (size_t)nrhs;
   char *arrived = (char *)buffer + (size_t)rows->users * row;
-  copy_rows(true, bytes, rows->users, rows->user, nrhs, (void *)(uintptr_t)user, ld, buffer);
-  copy_own(rows, bytes, nrhs, rows->own_user, user, ld, rows->own_home, local, columns);
+  copy_rows(true, bytes, rows->users, rows->user, nrhs, user, buffer);
+  copy_own(rows, bytes, nrhs, rows->own_user, user, rows->own_home, local);
   TSI_TRY(move_rows(env, comm, (int)row, buffer, rows->user_count, rows->user_first, arrived,
                     rows->home_count, rows->home_first));
-  copy_rows(false, bytes, rows->homes, rows->home, nrhs, local, columns, arrived);
+  copy_rows(false, bytes, rows->homes, rows->home, nrhs, local, arrived);
 out:
   return status;
 }
 
 tristar_status tsi_rows_to_users(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes,
-                                 tsi_index nrhs, const void *local, tsi_index columns, void *user, int64_t ld,
-                                 void *buffer) {
+                                 tsi_index nrhs, tsi_row_array local, tsi_row_array user, void *buffer) {
   tristar_status status = TRISTAR_OK;
   const size_t row = bytes * (size_t)nrhs;
   char *arrived = (char *)buffer + (size_t)rows->homes * row;
-  copy_rows(true, bytes, rows->homes, rows->home, nrhs, (void *)(uintptr_t)local, columns, buffer);
-  copy_own(rows, bytes, nrhs, rows->own_home, local, columns, rows->own_user, user, ld);
+  copy_rows(true, bytes, rows->homes, rows->home, nrhs, local, buffer);
+  copy_own(rows, bytes, nrhs, rows->own_home, local, rows->own_user, user);
   TSI_TRY(move_rows(env, comm, (int)row, buffer, rows->home_count, rows->home_first, arrived,
                     rows->user_count, rows->user_first));
-  copy_rows(false, bytes, rows->users, rows->user, nrhs, user, ld, arrived);
+  copy_rows(false, bytes, rows->users, rows->user, nrhs, user, arrived);
 out:
   return status;
 }

@@ -2,12 +2,12 @@
 #include "runtime/mpi/distributed.h"
 #include "runtime/mpi/mailbox.h"
 
-static tristar_status slot_begin(void *context) {
+static tristar_status slot_begin(void *context, const bool *comes, tsi_index goes) {
   tsi_slot *slot = context;
   const tsi_index receives = slot->distributed->process->program->receives;
   for (tsi_index m = 0; m < receives; m++)
     atomic_store_explicit(&slot->arrived[m], false, memory_order_relaxed);
-  return tsi_mailbox_start(slot->mailbox);
+  return tsi_mailbox_start(slot->mailbox, comes, goes);
 }
 
 static tristar_status slot_send(void *context, tsi_index message) {

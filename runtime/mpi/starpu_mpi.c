@@ -115,8 +115,9 @@ static int post(const tsi_mailbox *mailbox, tsi_index receive) {
 
 /* A receive that StarPU-MPI refuses counts as arrived: those that it has taken can write to their buffers
  * later. */
-static void starpu_mpi_start(tsi_mailbox *mailbox) {
+static void starpu_mpi_start(tsi_mailbox *mailbox, const bool *comes) {
   for (tsi_index k = 0; k < mailbox->receives; k++) {
+    if (comes && !comes[k]) continue;
     const int code = post(mailbox, k);
     if (code == 0) continue;
     atomic_store(&mailbox->transport->broken, true);

@@ -1,11 +1,11 @@
 /* Messages between ranks: a communicator, the way messages go through it, and mailboxes of messages.
  *
  * Job. Carry the messages of a recorded solve. Who sends what to whom is fixed when the mailbox is made; a
- * run of it sends and receives every message once. Two ways to go: direct      persistent requests of MPI,
- * which StarPU's idle workers advance (a progression hook), and so does who waits; no thread of its own. MPI
- * may be initialized with MPI_THREAD_SERIALIZED if the program itself leaves MPI alone while a run is in
- * flight. starpu_mpi  StarPU-MPI's detached messages on registered handles, advanced by a thread of
- * StarPU-MPI. MPI must be initialized with MPI_THREAD_MULTIPLE, StarPU must run when the transport is made
+ * run of it sends and receives some of them, or all, each once. Two ways to go: direct      persistent
+ * requests of MPI, which StarPU's idle workers advance (a progression hook), and so does who waits; no thread
+ * of its own. MPI may be initialized with MPI_THREAD_SERIALIZED if the program itself leaves MPI alone while
+ * a run is in flight. starpu_mpi  StarPU-MPI's detached messages on registered handles, advanced by a thread
+ * of StarPU-MPI. MPI must be initialized with MPI_THREAD_MULTIPLE, StarPU must run when the transport is made
  *               and until it is destroyed, the program must not have started StarPU-MPI itself, and there is
  *               one such transport at a time in a process.
  *
@@ -15,7 +15,8 @@
  * Writes  the buffers of receives, from tsi_mailbox_start until the arrival of each.
  * Invariants
  *   - the user's communicator is duplicated: no message of the user's meets one of ours
- *   - at most one run of a mailbox is in flight; it ends when every message has been sent and has arrived
+ *   - at most one run of a mailbox is in flight; it ends when every message of it has been sent and has
+ * arrived
  *   - no two receives of a mailbox have the same peer and tag, nor have two sends; mailboxes of a transport
  *     whose runs overlap share no pair of peer and tag
  *   - both ends of a message know its size: a message of another size is an error
@@ -89,10 +90,11 @@ TRISTAR_CHECKED tristar_status tsi_mailbox_create(tsi_transport *transport, tsi_
 /* No run may be in flight. */
 void tsi_mailbox_destroy(tsi_mailbox **mailbox);
 
-/* Starts a run: posts all receives; arrivals can come before it returns. No run may be in flight. What fails
+/* Starts a run, of the receives that `comes` names (NULL: all), and of so many sends: posts these receives;
+ * arrivals can come before it returns. No run may be in flight. What fails
  * is told by tsi_mailbox_wait: the run is in flight all the same, so that who waits for messages of this rank
  * gets them. Errors: INTERNAL (a run is in flight; it goes on). */
-TRISTAR_CHECKED tristar_status tsi_mailbox_start(tsi_mailbox *mailbox);
+TRISTAR_CHECKED tristar_status tsi_mailbox_start(tsi_mailbox *mailbox, const bool *comes, tsi_index goes);
 /* Starts to send message `send`, once in a run; by several threads at a time if they like. Its buffer may be
  * written again when the run is done. Errors: RUNTIME; the message counts as sent then. */
 TRISTAR_CHECKED tristar_status tsi_mailbox_send(tsi_mailbox *mailbox, tsi_index send);

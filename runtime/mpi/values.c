@@ -164,14 +164,31 @@ out:
   return status;
 }
 
-/* What may change from one set of values to the next; *kind: pivoted, scaled, of rank 0. */
+/* Local. Factor order follows from the pivots. */
+static tristar_status make_room(tristar_distributed_t *d, bool scaled, bool ordered) {
+  tristar_status status = TRISTAR_OK;
+  tsi_distributed_release_ordered(d);
+  TSI_TRY(tsi_process_scale(d->process, scaled));
+  if (!ordered) TSI_FREE(&d->ts->env, d->pivot_order);
+  if (ordered && d->pivot_order == NULL) TSI_TRY(TSI_ALLOC(&d->ts->env, d->pivot_order, d->n));
+out:
+  return status;
+}
+
+/* What may change from one set of values to the next; kind: pivoted, scaled, with an order, of rank 0. */
 static tristar_status agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
-  int kind[2] = {factor && factor->pivoted, factor && factor->row_scale != NULL};
-  TSI_TRY(
-      TSI_MPI(&d->ts->env, "MPI_Bcast", MPI_Bcast(kind, 2, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  int kind[3] = {factor && factor->pivoted, factor && factor->row_scale != NULL,
+                 factor && factor->pivot_order != NULL};
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 3, MPI_INT, 0, comm)));
   d->process->pivoted = kind[0];
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_process_scale(d->process, kind[1])));
+  TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1], kind[2])));
+  if (!kind[2]) return TRISTAR_OK;
+  const size_t bytes = (size_t)d->n * sizeof *d->pivot_order;
+  if (factor) memcpy(d->pivot_order, factor->pivot_order, bytes);
+  TSI_TRY(tsi_broadcast_bytes(env, comm, d->pivot_order, bytes));
 out:
   return status;
 }

@@ -20,7 +20,9 @@ tristar_status tsi_exchange_create(tsi_env *env, const tsi_program *program, siz
   TSI_TRY(TSI_ALLOC_ZERO(env, exchange->clock, clocks));
   TSI_TRY(allocate_rows(exchange, program->inbox_rows, &exchange->inbox));
   TSI_TRY(allocate_rows(exchange, program->outbox_rows, &exchange->outbox));
+  TSI_TRY(TSI_ALLOC(env, exchange->goes, program->sends));
   TSI_TRY(TSI_ALLOC(env, exchange->sent, program->sends));
+  TSI_TRY(TSI_ALLOC(env, exchange->comes, program->receives));
 out:
   if (status != TRISTAR_OK) tsi_exchange_destroy(&exchange);
   *out = exchange;
@@ -33,7 +35,9 @@ void tsi_exchange_destroy(tsi_exchange **exchange) {
   TSI_FREE(env, (*exchange)->clock);
   TSI_FREE(env, (*exchange)->inbox);
   TSI_FREE(env, (*exchange)->outbox);
+  TSI_FREE(env, (*exchange)->goes);
   TSI_FREE(env, (*exchange)->sent);
+  TSI_FREE(env, (*exchange)->comes);
   TSI_FREE(env, *exchange);
 }
 
@@ -69,6 +73,7 @@ static void send_messages(tsi_exchange *exchange, const tsi_execution *e, tsi_in
   const tsi_program *program = exchange->program;
   for (tsi_index m = program->send_ptr[step]; m < program->send_ptr[step + 1]; m++) {
     const tsi_message *message = &program->send[m];
+    if (!exchange->goes[m]) continue;
     char *to = (char *)exchange->outbox + (size_t)message->row * exchange->row_bytes;
     for (tsi_count i = message->part; i < message->part + message->parts; i++) {
       const tsi_index k = program->part[i];
@@ -85,16 +90,17 @@ static void send_messages(tsi_exchange *exchange, const tsi_execution *e, tsi_in
  * each other. */
 static void send_rest(tsi_exchange *exchange) {
   for (tsi_index m = 0; m < exchange->program->sends; m++)
-    if (!exchange->sent[m]) send_message(exchange, m);
+    if (exchange->goes[m] && !exchange->sent[m]) send_message(exchange, m);
 }
 
 void tsi_exchange_wait(tsi_exchange *exchange, tsi_index message) {
-  if (!tsi_failure_exists(&exchange->failure))
+  if (exchange->comes[message] && !tsi_failure_exists(&exchange->failure))
     tsi_exchange_fail(exchange, exchange->port.wait(exchange->port.context, message));
 }
 
 void tsi_exchange_take_x(const tsi_exchange *exchange, const tsi_execution *e, tsi_index k, bool backward) {
   const tsi_count row = (backward ? exchange->program->backward_x : exchange->program->forward_x)[k];
+  if (!tsi_takes_part(&e->call, backward, k)) return;
   memcpy(x_of(exchange, e, k), inbox_row(exchange, row),
          (size_t)e->forward->chunk[k].columns * exchange->row_bytes);
 }
@@ -114,7 +120,39 @@ void tsi_exchange_add(const tsi_exchange *exchange, const tsi_execution *e, tsi_
 
 /* ---- A run --------------------------------------------------------------------------------------------- */
 
-void tsi_exchange_begin(tsi_exchange *exchange) {
+/* Does a run have the message? */
+static bool has_message(const tsi_message *message, const tsi_solve_call *call, const unsigned char *forward,
+                        const unsigned char *backward) {
+  const bool first = !call->read_backward, second = !call->write_forward; /* sweeps */
+  switch (message->kind) {
+  case TSI_MESSAGE_FORWARD_SUM:
+  case TSI_MESSAGE_FORWARD_X:
+    return first && (forward == NULL || forward[message->number]);
+  case TSI_MESSAGE_BACKWARD_SUM:
+  case TSI_MESSAGE_BACKWARD_X:
+    return second && (backward == NULL || backward[message->number]);
+  case TSI_MESSAGE_GRID_FORWARD:
+    return first;
+  case TSI_MESSAGE_GRID_BACKWARD:
+    return second;
+  default:
+    return true;
+  }
+}
+
+tsi_index tsi_exchange_sends(const tsi_exchange *exchange) {
+  tsi_index count = 0;
+  for (tsi_index m = 0; m < exchange->program->sends; m++) count += exchange->goes[m];
+  return count;
+}
+
+void tsi_exchange_begin(tsi_exchange *exchange, const tsi_solve_call *call, const unsigned char *forward,
+                        const unsigned char *backward) {
+  const tsi_program *program = exchange->program;
+  for (tsi_index m = 0; m < program->sends; m++)
+    exchange->goes[m] = has_message(&program->send[m], call, forward, backward);
+  for (tsi_index m = 0; m < program->receives; m++)
+    exchange->comes[m] = has_message(&program->receive[m], call, forward, backward);
   exchange->begun = tsi_clock();
   for (int w = 0; w < exchange->clocks; w++)
     exchange->clock[w] = (tsi_worker_clock){.since = exchange->begun};
@@ -158,6 +196,10 @@ void tsi_exchange_end_step(tsi_exchange *exchange, const tsi_execution *e, tsi_i
   clock->since = tsi_clock();
   clock->compute += clock->since - start;
   if (exchange->port.progress) exchange->port.progress(exchange->port.context);
+}
+
+void tsi_exchange_note_here(tsi_exchange *exchange, double seconds) {
+  clock_of(exchange, -1)->compute += seconds;
 }
 
 void tsi_exchange_times(const tsi_exchange *exchange, int workers, tsi_process_times *times) {

@@ -7,20 +7,24 @@
  * Invariants
  *   - row r of a message area is bytes r * row_bytes .. of it
  *   - a step packs the messages that it sends at its end, and nobody writes the outbox otherwise in that run
- *   - after the first failure no step runs any more; what they would have sent tsi_exchange_send_rest sends,
- * so that nobody waits for this process */
+ *   - which messages a run has follows from what it solves, and all processes find the same ones: those of a
+ * sweep that does not run, and of chunks that have no part in it, are left out, and their arrivals happen at
+ * its begin
+ *   - after the first failure no step runs any more; what they would have sent is sent at the end all the
+ * same, so that nobody waits for this process */
 #ifndef TSI_RUNTIME_SOLVE_EXCHANGE_H
 #define TSI_RUNTIME_SOLVE_EXCHANGE_H
 
 #include "dag/program.h"
 #include "runtime/solve/executor.h"
 
-/* How messages come and go. begin: before anything is sent; end: after the last step. wait: returns when a
- * received message is there; only where steps run on the calling thread. Otherwise the port calls
- * tsi_process_arrived. progress (may be NULL): called between steps. */
+/* How messages come and go. begin: before anything is sent; of the received messages those come that `comes`
+ * names, and `goes` are to be sent. end: after the last step. wait: returns when a received message is there;
+ * only where steps run on the calling thread. Otherwise the port calls tsi_process_arrived. progress (may be
+ * NULL): called between steps. */
 typedef struct tsi_port {
   void *context;
-  tristar_status (*begin)(void *context);
+  tristar_status (*begin)(void *context, const bool *comes, tsi_index goes);
   tristar_status (*send)(void *context, tsi_index message);
   tristar_status (*wait)(void *context, tsi_index message);
   void (*progress)(void *context);
@@ -50,6 +54,7 @@ typedef struct tsi_exchange {
   size_t row_bytes;
   void *inbox, *outbox;
   tsi_port port;
+  bool *goes, *comes;      /* messages: this run has it */
   bool *sent;              /* messages: this run has sent it */
   tsi_worker_clock *clock; /* workers, or the calling thread */
   int clocks;
@@ -67,12 +72,18 @@ static inline tsi_index tsi_exchange_receives(const tsi_exchange *exchange) {
   return exchange->program->receives;
 }
 
-/* Before the first step, and after the last one of a run; what a run has failed with. */
-void tsi_exchange_begin(tsi_exchange *exchange);
+/* Before the first step, and after the last one of a run; what a run has failed with. forward, backward:
+ * chunks of the layout that take part; NULL: all. */
+void tsi_exchange_begin(tsi_exchange *exchange, const tsi_solve_call *call, const unsigned char *forward,
+                        const unsigned char *backward);
 void tsi_exchange_end(tsi_exchange *exchange);
+/* Messages that this process sends in the run. */
+tsi_index tsi_exchange_sends(const tsi_exchange *exchange);
 void tsi_exchange_fail(tsi_exchange *exchange, tristar_status status);
 /* A received message is there: for the clocks. */
 void tsi_exchange_note_arrival(tsi_exchange *exchange, tsi_index message);
+/* The calling thread has worked for so long, outside of steps. */
+void tsi_exchange_note_here(tsi_exchange *exchange, double seconds);
 /* workers: that ran steps. */
 void tsi_exchange_times(const tsi_exchange *exchange, int workers, tsi_process_times *times);
 

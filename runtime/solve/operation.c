@@ -39,7 +39,7 @@ tsi_operation tsi_operation_choose(const tsi_factor_parts *parts, tristar_op op,
     part = parts->lower ? TRISTAR_PART_L : TRISTAR_PART_U;
   const bool all = part == TRISTAR_PART_ALL, forward_first = plain == (part == TRISTAR_PART_L);
   const bool user = !factor_order && part != TRISTAR_PART_D;
-  const tsi_operation o = {
+  tsi_operation o = {
       .sweeps = sweeps_of(op, part),
       .diagonal = part == TRISTAR_PART_D,
       .forward_upper = parts->lu && (part == TRISTAR_PART_U || (all && !plain)),
@@ -49,6 +49,9 @@ tsi_operation tsi_operation_choose(const tsi_factor_parts *parts, tristar_op op,
       .out_user = user && (all || !forward_first),
   };
   choose_values(parts, &o, part, call);
+  /* between the interchanges of a panel and their undoing the workspace is in factor order */
+  o.in_moved = parts->imported || (!o.diagonal && o.sweeps != TSI_BACKWARD && call->forward_pivots);
+  o.out_moved = parts->imported || (!o.diagonal && o.sweeps != TSI_FORWARD && call->backward_pivots);
   choose_conjugates(parts, op, part, call);
   call->in_scale = !o.in_user ? NULL : o.by_rows ? parts->row_scale : parts->col_scale;
   call->out_scale = !o.out_user ? NULL : o.by_rows ? parts->col_scale : parts->row_scale;

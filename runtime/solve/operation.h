@@ -27,9 +27,10 @@ typedef enum tsi_sweeps { TSI_BOTH, TSI_FORWARD, TSI_BACKWARD, TSI_SWEEPS } tsi_
 /* The factors of a matrix, or the part of them that a process has; as in factor.h. */
 typedef struct tsi_factor_parts {
   bool lu, adjoint, is_complex;
-  const void *lower, *upper;           /* upper: LU; one of them NULL: a triangular matrix alone */
-  const tsi_index *pivots;             /* NULL: no interchange happened */
-  const void *inverse;                 /* NULL but for L D L^T */
+  bool imported;             /* factor order is another than the final one, also without interchanges */
+  const void *lower, *upper; /* upper: LU; one of them NULL: a triangular matrix alone */
+  const tsi_index *pivots;   /* NULL: no interchange happened */
+  const void *inverse;       /* NULL but for L D L^T */
   const double *row_scale, *col_scale; /* NULL: ones */
 } tsi_factor_parts;
 
@@ -39,6 +40,7 @@ typedef struct tsi_operation {
   bool forward_upper, backward_upper; /* the sweep works with U of LU, not with L */
   bool by_rows;                       /* b belongs to the rows of A, x to its columns; else the other way */
   bool in_user, out_user;             /* b, x are in the user's order, and scaled */
+  bool in_moved, out_moved;           /* else: in a factor order that may be another than the final one */
 } tsi_operation;
 
 /* factor_order: b and x are in that order (factor.h). call: gets values, pivots, inverse, scalings,

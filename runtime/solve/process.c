@@ -11,7 +11,8 @@ tsi_factor_kind tsi_factor_kind_of(const tristar_factor_t *factor) {
                            .adjoint = factor->adjoint,
                            .scaled = factor->row_scale != NULL,
                            .pivots = factor->pivots != NULL,
-                           .indefinite = factor->inverse != NULL};
+                           .indefinite = factor->inverse != NULL,
+                           .imported = an->imported};
 }
 
 tristar_status tsi_place_share(tsi_env *env, const tsi_share *share, tsi_count **begin) {
@@ -155,6 +156,7 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   TSI_TRY(tsi_layout_create(env, symbolic, panels, &options->layout, &process->layout));
   TSI_TRY(TSI_ALLOC(env, process->owner, symbolic->n));
   tsi_chunk_owners(process->layout->chunks, process->owner);
+  TSI_TRY(tsi_sweep_create(env, process->layout->chunks, panels, process->scalar_bytes, &process->whole));
   TSI_TRY(tsi_members_create(env, process->layout, process->owner, options->rank / grid, &members));
   process->share_options = (tsi_share_options){
       .slice_bytes = options->layout.slice_bytes, .pieces = SLICES, .scalar_bytes = process->scalar_bytes};
@@ -186,6 +188,7 @@ void tsi_process_destroy(tsi_process **process) {
   tsi_env *env = p->env;
   tsi_program_destroy(env, &p->program);
   tsi_sweep_destroy(env, &p->sweep);
+  tsi_sweep_destroy(env, &p->whole);
   tsi_share_destroy(env, &p->share);
   tsi_layout_destroy(env, &p->layout);
   tsi_tables_destroy(env, &p->tables);

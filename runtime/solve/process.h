@@ -4,7 +4,7 @@
  * run the steps as StarPU tasks or on the calling thread.
  *
  * Numbers. Rows and columns are those of the share; b and x of a run are local: row j belongs to local column
- * j, and only the rows of chunks that are read and written here count (tsi_process_is_home).
+ * j, and only the rows of chunks that are read and written here count (`home`).
  *
  * Reads   the structure of the factor, its kind, the values that tsi_process_values points to.
  * Writes  its runs: each owns a workspace, an inbox, an outbox and recorded tasks.
@@ -20,6 +20,7 @@
 #include "dag/program.h"
 #include "runtime/factor/factor.h"
 #include "runtime/solve/exchange.h"
+#include "runtime/solve/operation.h"
 #include "runtime/solve/tables.h"
 #include "runtime/starpu/tasks.h"
 
@@ -29,6 +30,7 @@ typedef struct tsi_factor_kind {
   char user_scalar, factor_scalar;
   tsi_inverse inverse;
   bool lu, adjoint, scaled, pivots, indefinite; /* indefinite: L D L^T */
+  bool imported;
 } tsi_factor_kind;
 
 tsi_factor_kind tsi_factor_kind_of(const tristar_factor_t *factor);
@@ -48,6 +50,7 @@ typedef struct tsi_process {
   int workers;
   tsi_layout *layout;
   tsi_index *owner; /* n: the chunk of each column of the factor */
+  tsi_sweep *whole; /* of the chunks of the layout */
   tsi_share_options share_options;
   tsi_share *share;
   tsi_sweep *sweep;
@@ -99,10 +102,26 @@ void tsi_process_connect(tsi_process_run *run, const tsi_port *port);
 /* A received message is there. From any thread, once for each in every solve. */
 void tsi_process_arrived(tsi_process_run *run, tsi_index message);
 
-/* Solves with op(A) for nrhs right-hand sides, for which the run has the right stride; b, x: local rows x
- * nrhs, column-major, leading dimension the number of local columns; x may be b. Returns when this process is
- * through. times may be NULL. Errors: of the port; NO_WORKER, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_process_solve(tsi_process_run *run, tristar_op op, tsi_index nrhs,
-                                                 const void *b, void *x, tsi_process_times *times);
+/* What is to be solved; the same on all processes but for b and x. */
+typedef struct tsi_process_call {
+  tristar_op op;
+  tristar_part part;
+  bool factor_order;
+  tsi_index nrhs; /* for which the run has the right stride */
+  /* local rows x nrhs, column-major, leading dimension the number of local columns; x may be b. */
+  const void *b;
+  void *x;
+  /* chunks of the layout that take part in each direction (reach.h); NULL: all. Where the solve starts, of
+   * chunks that take part all rows of b are set. */
+  const unsigned char *forward, *backward;
+} tsi_process_call;
+
+/* What the call does with the factors. */
+tsi_operation tsi_process_operation(const tsi_process *process, const tsi_process_call *call);
+/* Returns when this process is through. times may be NULL. Errors: of the port; NO_WORKER, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_process_solve(tsi_process_run *run, const tsi_process_call *call,
+                                                 tsi_process_times *times);
+/* Which messages the latest solve sent. */
+const bool *tsi_process_sent(const tsi_process_run *run);
 
 #endif

@@ -96,32 +96,29 @@ static void count_bytes(const tsi_sweep *sweep, const unsigned char *part, tsi_r
   }
 }
 
-tristar_status tsi_reach_create(tristar_plan_t *plan, const tsi_plan_side *side_forward,
-                                const tsi_plan_side *side_backward, const tsi_row_list *given,
-                                const tsi_row_list *wanted, tsi_reach *reach) {
+tristar_status tsi_reach_create(tsi_env *env, const tsi_reach_source *source, tsi_reach *reach) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tsi_chunks *chunks = plan->side[0].chunks;
-  const tsi_index n = plan->factor->analysis->symbolic->n, count = chunks->count;
+  const tsi_chunks *chunks = source->chunks;
+  const tsi_index count = chunks->count, n = chunks->column[count];
   unsigned char *useful = NULL;
   memset(reach, 0, sizeof *reach);
-  TSI_TRY(sort_rows(env, chunks, given, n, &reach->lists[0], &reach->lists[1], &reach->lists[2]));
-  TSI_TRY(sort_rows(env, chunks, wanted, n, &reach->lists[3], &reach->lists[4], &reach->lists[5]));
+  TSI_TRY(sort_rows(env, chunks, &source->given, n, &reach->lists[0], &reach->lists[1], &reach->lists[2]));
+  TSI_TRY(sort_rows(env, chunks, &source->wanted, n, &reach->lists[3], &reach->lists[4], &reach->lists[5]));
   TSI_TRY(TSI_ALLOC_ZERO(env, reach->forward, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, reach->backward, count));
   TSI_TRY(TSI_ALLOC(env, useful, count));
-  if (side_backward)
-    spread(side_backward->sweep, reach->lists[3], reach->backward);
+  if (source->backward)
+    spread(source->backward, reach->lists[3], reach->backward);
   else /* what the forward sweep itself is to write */
     for (tsi_index c = 0; c < count; c++) reach->backward[c] = listed(reach->lists[3], c);
-  if (side_forward) {
-    spread(side_forward->sweep, reach->lists[0], reach->forward);
-    drop_useless(side_forward->sweep, reach->backward, reach->forward, useful);
-    if (!side_backward) /* rows that nothing leads to are zero all the same */
+  if (source->forward) {
+    spread(source->forward, reach->lists[0], reach->forward);
+    drop_useless(source->forward, reach->backward, reach->forward, useful);
+    if (!source->backward) /* rows that nothing leads to are zero all the same */
       for (tsi_index c = 0; c < count; c++) reach->forward[c] |= reach->backward[c];
-    count_bytes(side_forward->sweep, reach->forward, reach);
+    count_bytes(source->forward, reach->forward, reach);
   }
-  if (side_backward) count_bytes(side_backward->sweep, reach->backward, reach);
+  if (source->backward) count_bytes(source->backward, reach->backward, reach);
   reach->sparse = (tsi_solve_sparse){reach->forward,  reach->backward, reach->lists[0], reach->lists[1],
                                      reach->lists[2], reach->lists[3], reach->lists[4], reach->lists[5]};
 out:

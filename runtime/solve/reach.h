@@ -6,14 +6,15 @@
  *   forward    chunks with given rows, and all that their updates reach; less those that reach nothing wanted
  *   backward   chunks with wanted rows, and all whose x they read
  *
- * Reads   the sides of a plan, the lists of rows.   Writes  a tsi_reach that owns its arrays.
+ * Reads   the DAGs of both sweeps, the lists of rows.   Writes  a tsi_reach that owns its arrays.
  * Invariants: every list entry stands in exactly one chunk; a chunk that takes part forward has all its
  * targets take part, except those that nothing wanted needs; one that takes part backward has all its targets
  * take part. */
 #ifndef TSI_RUNTIME_SOLVE_REACH_H
 #define TSI_RUNTIME_SOLVE_REACH_H
 
-#include "runtime/solve/plan.h"
+#include "codelets/cpu/node.h"
+#include "dag/sweep.h"
 
 /* A list of rows of the user's array and where they are in the final order. */
 typedef struct tsi_row_list {
@@ -23,6 +24,12 @@ typedef struct tsi_row_list {
   const char *name;       /* for messages: "b_row" */
 } tsi_row_list;
 
+typedef struct tsi_reach_source {
+  const tsi_chunks *chunks;            /* of both sweeps */
+  const tsi_sweep *forward, *backward; /* NULL: there is no such sweep */
+  tsi_row_list given, wanted;          /* rows of b, of x */
+} tsi_reach_source;
+
 typedef struct tsi_reach {
   tsi_solve_sparse sparse; /* points into: */
   unsigned char *forward, *backward;
@@ -30,11 +37,9 @@ typedef struct tsi_reach {
   double bytes, all_bytes; /* streamed by the chunks that take part; by all */
 } tsi_reach;
 
-/* side_forward, side_backward: NULL where there is no such sweep. Errors: ARGUMENT (a row out of range or
- * twice), MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_reach_create(tristar_plan_t *plan, const tsi_plan_side *side_forward,
-                                                const tsi_plan_side *side_backward, const tsi_row_list *given,
-                                                const tsi_row_list *wanted, tsi_reach *reach);
+/* Errors: ARGUMENT (a row out of range or twice), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_reach_create(tsi_env *env, const tsi_reach_source *source,
+                                                tsi_reach *reach);
 void tsi_reach_finish(tsi_env *env, tsi_reach *reach);
 
 #endif

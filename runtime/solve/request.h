@@ -22,6 +22,7 @@
 #ifndef TSI_RUNTIME_SOLVE_REQUEST_H
 #define TSI_RUNTIME_SOLVE_REQUEST_H
 
+#include "runtime/solve/plan.h"
 #include "runtime/solve/reach.h"
 
 #define TSI_BLOCKS 2 /* of a followed request: in flight at the same time */
@@ -72,6 +73,12 @@ TRISTAR_CHECKED tristar_status tsi_request_prepare(tristar_request_t *r, tristar
 
 /* Keeps a failure and the calling thread's latest message. OK: nothing. */
 void tsi_request_fail(tristar_request_t *r, tristar_status status);
+
+/* Options with those strides that were left 0, for b and x of n rows where no list of rows is given. */
+tristar_solve_options tsi_solve_options_fill(const tristar_solve_options *given, int64_t n);
+/* What can be said of filled options without a factor. Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_solve_options_check(tsi_env *env, const tristar_solve_options *options,
+                                                       int64_t nrhs);
 
 /* What holds of b and x in columns, in every function that takes them: nrhs >= 0; where there is something to
  * read, not NULL; leading dimensions of at least n, also for one column: a smaller one is a mistake. Errors:

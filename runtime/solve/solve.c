@@ -45,6 +45,7 @@ static tsi_factor_parts parts_of(const tristar_factor_t *factor) {
   return (tsi_factor_parts){.lu = tsi_analysis_is_lu(an),
                             .adjoint = factor->adjoint,
                             .is_complex = tsi_sparse_kernels_select(an->pattern->scalar)->is_complex,
+                            .imported = an->imported,
                             .lower = factor->lower,
                             .upper = factor->upper,
                             .pivots = factor->pivoted ? factor->pivots : NULL,
@@ -58,18 +59,16 @@ static tsi_user_rows user_rows(const tristar_plan_t *plan, const tsi_index *list
 }
 
 /* Permutations of b and x. */
-static void choose_orders(tristar_request_t *r, bool by_rows) {
+static void choose_orders(tristar_request_t *r, const tsi_operation *o) {
   const tristar_factor_t *factor = r->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
+  const bool by_rows = o->by_rows;
   tsi_solve_call *call = &r->call;
-  /* between the interchanges of a panel and their undoing the workspace is in factor order */
-  const bool in_moved = an->imported || (r->forward && !r->diagonal && call->forward_pivots);
-  const bool out_moved = an->imported || (r->backward && !r->diagonal && call->backward_pivots);
   if (r->in_user) {
     call->in_row = by_rows ? an->in_row : an->out_row;
     call->in_rows = user_rows(r->plan, by_rows ? r->plan->in_list : r->plan->out_list);
     r->in_place = by_rows ? an->in_place : an->out_place;
-  } else if (in_moved) {
+  } else if (o->in_moved) {
     call->in_row = factor->position;
     r->in_place = factor->pivot_order;
   }
@@ -77,7 +76,7 @@ static void choose_orders(tristar_request_t *r, bool by_rows) {
     call->out_row = by_rows ? an->out_row : an->in_row;
     call->out_rows = user_rows(r->plan, by_rows ? r->plan->out_list : r->plan->in_list);
     r->out_place = by_rows ? an->out_place : an->in_place;
-  } else if (out_moved) {
+  } else if (o->out_moved) {
     call->out_row = factor->position;
     r->out_place = factor->pivot_order;
   }
@@ -99,22 +98,29 @@ out:
   return status;
 }
 
-static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_options *o, int64_t nrhs) {
+tristar_status tsi_solve_options_check(tsi_env *env, const tristar_solve_options *o, int64_t nrhs) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tristar_factor_t *factor = plan->factor;
   if (o->op != TRISTAR_N && o->op != TRISTAR_T && o->op != TRISTAR_C)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)o->op);
   if ((unsigned)o->part > TRISTAR_PART_U) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "part is %d", (int)o->part);
-  if (tsi_factor_is_triangle(factor) &&
-      ((o->part == TRISTAR_PART_L && !factor->lower) || (o->part == TRISTAR_PART_U && !factor->upper)))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has no %s", factor->lower ? "U" : "L");
   if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
   if (o->b_row_stride < 1 || o->b_column_stride < 1 || o->x_row_stride < 1 || o->x_column_stride < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "strides of b %" PRId64 " and %" PRId64 ", of x %" PRId64 " and %" PRId64
              " are not all positive",
              o->b_row_stride, o->b_column_stride, o->x_row_stride, o->x_column_stride);
+out:
+  return status;
+}
+
+static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_options *o, int64_t nrhs) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  const tristar_factor_t *factor = plan->factor;
+  TSI_TRY(tsi_solve_options_check(env, o, nrhs));
+  if (tsi_factor_is_triangle(factor) &&
+      ((o->part == TRISTAR_PART_L && !factor->lower) || (o->part == TRISTAR_PART_U && !factor->upper)))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has no %s", factor->lower ? "U" : "L");
   if (plan->spmv && (o->part != TRISTAR_PART_ALL || o->b_row || o->x_row))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a plan with KERNEL_SPMV solves with the whole of A only, and with all rows of b and x");
@@ -124,8 +130,7 @@ out:
   return status;
 }
 
-/* Strides that were left 0. */
-static tristar_solve_options with_defaults(const tristar_solve_options *given, int64_t n) {
+tristar_solve_options tsi_solve_options_fill(const tristar_solve_options *given, int64_t n) {
   tristar_solve_options o = *given;
   if (o.b_row_stride == 0 && o.b_column_stride == 0) {
     o.b_row_stride = 1;
@@ -141,10 +146,13 @@ static tristar_solve_options with_defaults(const tristar_solve_options *given, i
 /* Rows given and rows wanted: which chunks take part. */
 static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_options *o) {
   tristar_status status = TRISTAR_OK;
-  const tsi_row_list given = {o->b_rows, o->b_row, r->in_place, "b_row"};
-  const tsi_row_list wanted = {o->x_rows, o->x_row, r->out_place, "x_row"};
+  const tsi_reach_source source = {.chunks = r->plan->side[0].chunks,
+                                   .forward = r->forward ? r->forward->sweep : NULL,
+                                   .backward = r->backward ? r->backward->sweep : NULL,
+                                   .given = {o->b_rows, o->b_row, r->in_place, "b_row"},
+                                   .wanted = {o->x_rows, o->x_row, r->out_place, "x_row"}};
   if (!o->b_row && !o->x_row) return TRISTAR_OK;
-  TSI_TRY(tsi_reach_create(r->plan, r->forward, r->backward, &given, &wanted, &r->reach));
+  TSI_TRY(tsi_reach_create(&r->plan->ts->env, &source, &r->reach));
   r->call.sparse = &r->reach.sparse;
   r->here = r->reach.bytes < HERE_BYTES;
   if (r->reach.all_bytes > 0) r->share = r->reach.bytes / r->reach.all_bytes;
@@ -162,12 +170,12 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   r->share = 1;
   r->nrhs = plan->factor->analysis->pattern->n > 0 ? nrhs : 0;
   tristar_solve_options_init(&o);
-  o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
+  o = tsi_solve_options_fill(options ? options : &o, plan->factor->analysis->pattern->n);
   TSI_TRY(check_arguments(plan, &o, nrhs));
   const tsi_factor_parts parts = parts_of(plan->factor);
   const tsi_operation operation = tsi_operation_choose(&parts, o.op, o.part, o.factor_order != 0, &r->call);
   choose_sides(r, &operation);
-  choose_orders(r, operation.by_rows);
+  choose_orders(r, &operation);
   r->call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
   r->call.b_row = o.b_row_stride;
   r->call.b_column = o.b_column_stride;
@@ -185,7 +193,7 @@ static tristar_status prepare(tristar_request_t *r, tristar_plan_t *plan,
   tristar_status status = TRISTAR_OK;
   tristar_solve_options o;
   tristar_solve_options_init(&o);
-  o = with_defaults(options ? options : &o, plan->factor->analysis->pattern->n);
+  o = tsi_solve_options_fill(options ? options : &o, plan->factor->analysis->pattern->n);
   TSI_TRY(tsi_request_prepare(r, plan, options, nrhs));
   r->call.b = b;
   r->call.x = x;

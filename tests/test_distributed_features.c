@@ -1,0 +1,256 @@
+/* What a plan can do, distributed solves can: operations, parts of the factors, factor order, strides, few
+ * rows of b and x; on the layout that the argument names ("2x1x2"), for each kind of factor and scalar type.
+ * Solutions are those of a plan on rank 0, to rounding errors; the same bits when repeated. */
+#include <math.h>
+
+#include "tests/typed.h"
+#include "tristar_mpi.h"
+
+typedef struct world {
+  tristar_t *ts;
+  int rank, ranks;
+  tristar_layout layout;
+} world;
+
+typedef struct problem {
+  const char *kind;
+  const typed *type;
+  double tolerance; /* of differences between solutions */
+  int64_t n;
+  tristar_view view;
+  tristar_factor_t *factor; /* rank 0 */
+  tristar_plan_t *plan;     /* rank 0 */
+  tristar_distributed_t *d;
+  char *b, *expected, *x, *again; /* n x TYPED_COLUMNS; b and expected are the same on all ranks */
+} problem;
+
+static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+
+static int64_t first_row(const world *w, const problem *q, int rank) {
+  return q->n * rank / w->ranks;
+}
+
+/* max |x - y| / max |y| over entries. */
+static double difference(const typed *t, int64_t count, const char *x, const char *y) {
+  double worst = 0, size = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const double one = cabs(get(t, x, i) - get(t, y, i));
+    if (!(one <= worst)) worst = one;
+    size = fmax(size, cabs(get(t, y, i)));
+  }
+  return size > 0 ? worst / size : worst;
+}
+
+/* What rank 0 has, on all. */
+static void share(const problem *q, char *array, int64_t count) {
+  MPI_Bcast(array, (int)((size_t)count * q->type->bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void describe(const problem *q, const tristar_solve_options *o, char *text, size_t size) {
+  snprintf(text, size, "%s %c, op %c, part %d, order %d", q->kind, q->type->scalar, o->op, (int)o->part,
+           o->factor_order);
+}
+
+/* Whole columns, of which each rank passes a block of rows; row-major if `rows`. */
+static void check_columns(const world *w, const problem *q, const tristar_solve_options *how, int64_t nrhs,
+                          bool rows) {
+  const size_t bytes = q->type->bytes;
+  const int64_t first = first_row(w, q, w->rank), own = first_row(w, q, w->rank + 1) - first;
+  tristar_solve_options o = *how;
+  char text[200];
+  describe(q, how, text, sizeof text);
+  o.b_row_stride = o.x_row_stride = rows ? nrhs : 1;
+  o.b_column_stride = o.x_column_stride = rows ? 1 : q->n;
+  if (w->rank == 0) CHECK_OK(tristar_solve_with(q->plan, &o, nrhs, q->b, q->expected, NULL));
+  share(q, q->expected, q->n * nrhs);
+  const size_t skip = (size_t)(first * o.b_row_stride) * bytes;
+  for (int turn = 0; turn < 2; turn++) {
+    char *x = turn ? q->again : q->x;
+    tristar_solve_result result;
+    memset(x, 0xff, (size_t)(q->n * nrhs) * bytes);
+    CHECK_OK(tristar_distributed_solve_with(q->d, &o, nrhs, q->b + skip, x + skip, &result));
+    CHECK(result.share > 1 - 1e-12 && result.share < 1 + 1e-12);
+  }
+  CHECK_MSG(memcmp(q->x, q->again, (size_t)(q->n * nrhs) * bytes) == 0, "%s: other bits", text);
+  for (int64_t c = 0; c < (rows ? 1 : nrhs); c++) {
+    const size_t at = skip + (size_t)(c * q->n) * bytes;
+    const double other = difference(q->type, rows ? own * nrhs : own, q->x + at, q->expected + at);
+    CHECK_MSG(other < q->tolerance, "%s, rank %d: %g from the plan's", text, w->rank, other);
+  }
+}
+
+#define FEW 9 /* rows given, and wanted */
+
+/* Few rows of b, spread over the ranks, and few rows of x, all on the last rank; lists of one of both, or of
+ * both. */
+static void check_lists(const world *w, const problem *q, const tristar_solve_options *how, int64_t nrhs,
+                        int lists) {
+  const typed *t = q->type;
+  const int64_t first = first_row(w, q, w->rank), own = first_row(w, q, w->rank + 1) - first;
+  const bool last = w->rank == w->ranks - 1, given = lists & 1, wanted = lists & 2;
+  tristar_solve_options o = *how, mine;
+  int64_t row[2][FEW], part[FEW], count = 0;
+  char *few = malloc(FEW * (size_t)nrhs * t->bytes), *some = malloc(FEW * (size_t)nrhs * t->bytes), text[200];
+  tristar_solve_result result, alone;
+  describe(q, how, text, sizeof text);
+  for (int64_t i = 0; i < FEW; i++) {
+    row[0][i] = (i * i * 31 + 5 * (int64_t)how->part) % q->n;
+    row[1][i] = q->n - 1 - i * q->n / FEW;
+    for (int64_t j = 0; j < i; j++)
+      if (row[0][j] == row[0][i]) row[0][i] = (row[0][i] + 1) % q->n, j = -1;
+    for (int64_t c = 0; c < nrhs; c++) put(t, few, i + c * FEW, get(t, q->b, i + c * q->n));
+  }
+  mine = o;
+  if (given) {
+    o.b_rows = FEW;
+    o.b_row = row[0];
+    for (int64_t i = w->rank; i < FEW; i += w->ranks) {
+      part[count] = row[0][i];
+      for (int64_t c = 0; c < nrhs; c++) /* row-major */
+        put(t, some, count * nrhs + c, get(t, few, i + c * FEW));
+      count++;
+    }
+    mine.b_row = count > 0 || w->rank == 0 ? part : NULL;
+    mine.b_rows = count;
+    mine.b_row_stride = nrhs;
+    mine.b_column_stride = 1;
+  } else
+    mine.b_row_stride = 1, mine.b_column_stride = q->n;
+  if (wanted) {
+    o.x_rows = FEW;
+    o.x_row = row[1];
+    mine.x_rows = last ? FEW : 0;
+    mine.x_row = last ? row[1] : NULL;
+  } else
+    mine.x_row_stride = 1, mine.x_column_stride = q->n;
+  if (w->rank == 0) CHECK_OK(tristar_solve_with(q->plan, &o, nrhs, given ? few : q->b, q->expected, &alone));
+  share(q, q->expected, (wanted ? FEW : q->n) * nrhs);
+  memset(q->x, 0xff, (size_t)(q->n * nrhs) * t->bytes);
+  const size_t skip = (size_t)first * t->bytes;
+  CHECK_OK(tristar_distributed_solve_with(q->d, &mine, nrhs, given ? some : q->b + skip,
+                                          wanted ? q->x : q->x + skip, &result));
+  CHECK(result.share > 0 && result.share <= 1);
+  if (wanted && last) {
+    const double other = difference(t, FEW * nrhs, q->x, q->expected);
+    CHECK_MSG(other < q->tolerance, "%s, lists %d: %g from the plan's", text, lists, other);
+  }
+  for (int64_t c = 0; !wanted && c < nrhs; c++) {
+    const size_t at = skip + (size_t)(c * q->n) * t->bytes;
+    const double other = difference(t, own, q->x + at, q->expected + at);
+    CHECK_MSG(other < q->tolerance, "%s, lists %d, rank %d: %g from the plan's", text, lists, w->rank, other);
+  }
+  free(few);
+  free(some);
+}
+
+/* What one rank passes wrongly all are told, and the next solve is right. */
+static void check_refused(const world *w, const problem *q) {
+  const int64_t twice[] = {3, 1, 3}, outside[] = {q->n};
+  const bool last = w->rank == w->ranks - 1;
+  tristar_solve_options o;
+  char message[300];
+  for (int fault = 0; fault < 6; fault++) {
+    tristar_solve_options_init(&o);
+    if (fault == 0 && last) o.b_row = twice, o.b_rows = 3;
+    if (fault == 1 && last) o.x_row = outside, o.x_rows = 1;
+    if (fault == 2 && last) o.x_row_stride = -1, o.x_column_stride = 1;
+    if (fault == 3) o.part = last && w->ranks > 1 ? TRISTAR_PART_D : TRISTAR_PART_ALL;
+    if (fault == 4 && last) o.b_rows = -1;
+    if (fault == 5) o.op = (tristar_op)0;
+    if (fault == 3 && w->ranks == 1) continue;
+    CHECK_STATUS(tristar_distributed_solve_with(q->d, &o, 1, q->b, q->x, NULL), TRISTAR_ERR_ARGUMENT);
+    if (fault > 0) continue;
+    tristar_get_error(w->ts, message, sizeof message);
+    CHECK(strstr(message, "twice"));
+  }
+  tristar_solve_options_init(&o);
+  check_columns(w, q, &o, 1, false);
+}
+
+static void check_problem(const world *w, const problem *q) {
+  for (int k = 0; k < 3; k++)
+    for (tristar_part part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++) {
+      tristar_solve_options o;
+      tristar_solve_options_init(&o);
+      o.op = ops[k];
+      o.part = part;
+      check_columns(w, q, &o, 1 + 4 * (int)(part % 2), part == TRISTAR_PART_L);
+      for (int lists = 1; lists < 4; lists++) check_lists(w, q, &o, lists == 2 ? 3 : 1, lists);
+      o.factor_order = 1;
+      check_columns(w, q, &o, 5 - 4 * (int)(part % 2), part == TRISTAR_PART_U);
+      check_lists(w, q, &o, 2, 3);
+    }
+  check_refused(w, q);
+}
+
+static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, tristar_method method,
+                         tristar_symmetry symmetry, bool single_factors) {
+  tristar_matrix_t *matrix;
+  tristar_analysis_options options;
+  tristar_distributed_options how;
+  tristar_analysis_t *an = NULL;
+  problem q = {.kind = kind, .type = t};
+  void *values = typed_matrix(w->ts, kind, k, t, symmetry, &matrix, &q.view);
+  q.n = q.view.rows;
+  q.tolerance = single_factors || t->is_single ? 1e-3 : 1e-10;
+  q.b = make_rhs(t, q.n);
+  q.expected = malloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
+  q.x = malloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
+  q.again = malloc(TYPED_COLUMNS * (size_t)q.n * t->bytes);
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  options.leaf_parts = w->layout.pz;
+  options.single_factors = single_factors;
+  if (w->rank == 0) {
+    CHECK_OK(tristar_analyze(w->ts, &q.view, &options, &an));
+    CHECK_OK(tristar_factor(an, values, &q.factor));
+    CHECK_OK(tristar_plan(q.factor, NULL, &q.plan));
+  }
+  for (int algorithm = 0; algorithm < 2; algorithm++) {
+    tristar_distributed_options_init(&how);
+    how.layout = w->layout;
+    how.layout.algorithm = algorithm ? TRISTAR_ALGORITHM_LEVELWISE : TRISTAR_ALGORITHM_REPLICATED;
+    how.layout.map = algorithm ? TRISTAR_MAP_CYCLIC : TRISTAR_MAP_SUBTREE;
+    CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, q.factor, &how, &q.d));
+    const int64_t first = first_row(w, &q, w->rank);
+    CHECK_OK(tristar_distributed_set_rows(q.d, first, first_row(w, &q, w->rank + 1) - first));
+    check_problem(w, &q);
+    tristar_distributed_destroy(&q.d);
+  }
+  tristar_plan_destroy(&q.plan);
+  tristar_factor_destroy(&q.factor);
+  tristar_analysis_destroy(&an);
+  free(values);
+  free(q.b);
+  free(q.expected);
+  free(q.x);
+  free(q.again);
+  tristar_matrix_destroy(&matrix);
+}
+
+int main(int argc, char **argv) {
+  world w;
+  int level;
+  tristar_config config;
+  tristar_memory_stats memory;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+  tristar_layout_init(&w.layout);
+  CHECK(argc == 2 && sscanf(argv[1], "%dx%dx%d", &w.layout.px, &w.layout.py, &w.layout.pz) == 3);
+  CHECK(w.layout.px * w.layout.py * w.layout.pz == w.ranks);
+  tristar_config_init(&config);
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &w.ts));
+  check_matrix(&w, "s2d9pt", 20, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, false);
+  check_matrix(&w, "circuit", 400, &typed_double, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, false);
+  check_matrix(&w, "maxwell3d", 4, &typed_double, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, false);
+  check_matrix(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_METHOD_AUTO, TRISTAR_HERMITIAN, true);
+  check_matrix(&w, "convdiff3d", 6, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, true);
+  check_matrix(&w, "elasticity3d", 3, &typed_complex_single, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, false);
+  tristar_get_memory(w.ts, &memory);
+  CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
+  tristar_destroy(&w.ts);
+  MPI_Finalize();
+  return 0;
+}
