@@ -1,5 +1,5 @@
 /* The estimator of 1-norms by itself, on matrices that it only knows by their products. */
-#include "runtime/matrix/norm_estimate.h"
+#include "runtime/accuracy/norm_estimate.h"
 
 #include "runtime/context/context.h"
 #include "tests/dense_systems.h"
@@ -38,7 +38,8 @@ static void check(tristar_t *ts) {
       }
   for (all.spoiled = -1; all.spoiled < 2; all.spoiled++) {
     all.made = 0;
-    CHECK_OK(tsi_estimate_one_norms(tsi_context_env(ts), tsi_sparse_kernels_select('z'), N_MAX,
+    tsi_team alone = tsi_team_alone(N_MAX);
+    CHECK_OK(tsi_estimate_one_norms(tsi_context_env(ts), tsi_sparse_kernels_select('z'), &alone, N_MAX,
                                     TSI_ESTIMATES_MAX, multiply, &all, norm));
     CHECK_MSG(all.made >= 4 && all.made <= 10, "%d products", all.made);
     for (int c = 0; c < TSI_ESTIMATES_MAX; c++) {

@@ -45,7 +45,9 @@ static void check_rounding(const typed *t) {
   put(t, x, 1, e / 4);
   put(t, r, 0, 0);
   put(t, r, 1, e / 8);
-  const double error = kernels->backward_error(2, b, x, r, bound, NULL, row_sum);
+  tsi_sizes sizes = {.n = 2};
+  kernels->sizes(2, x, NULL, &sizes.weighted, &sizes.plain);
+  const double error = kernels->backward_error(2, b, r, bound, row_sum, &sizes);
   CHECK_MSG(error > 0 && error < e, "type %c: backward error %g", t->scalar, error);
 }
 

@@ -24,6 +24,13 @@ typedef struct tsi_sparse {
 
 typedef enum tsi_part { TSI_PART_REAL, TSI_PART_IMAGINARY, TSI_PART_MAGNITUDE } tsi_part;
 
+/* Of a solution, over all of its entries, also where only some are here. */
+typedef struct tsi_sizes {
+  int64_t n;
+  bool with_weights;      /* g is not NULL */
+  double weighted, plain; /* max |x_i| / |g_i|, max |x_i| */
+} tsi_sizes;
+
 typedef struct tsi_sparse_kernels {
   size_t scalar_bytes;
   bool is_complex;
@@ -34,10 +41,12 @@ typedef struct tsi_sparse_kernels {
   void (*bound)(const tsi_sparse *a, tristar_op op, const void *x, double *y);
   /* y = |op(A)| |g|; g NULL: a vector of ones */
   void (*weigh)(const tsi_sparse *a, tristar_op op, const double *g, double *y);
-  /* Componentwise backward error of x with residual r; bound = |A| |x|; row_sum, 2 n: |A| |g| and, for g not
-   * NULL, |A| times ones. See tristar_solve_refined. */
-  double (*backward_error)(tsi_index n, const void *b, const void *x, const void *r, const double *bound,
-                           const double *g, const double *row_sum);
+  /* weighted = max |x_i| / |g_i|, plain = max |x_i|; g NULL: both the same */
+  void (*sizes)(tsi_index n, const void *x, const double *g, double *weighted, double *plain);
+  /* Componentwise backward error of x with residual r; bound = |A| |x|; row_sum, 2 n: |A| |g| and |A| times
+   * ones; g NULL: the second half does not count. See tristar_solve_refined. */
+  double (*backward_error)(tsi_index n, const void *b, const void *r, const double *bound,
+                           const double *row_sum, const tsi_sizes *sizes);
   /* f_i = |r_i| + terms_i eps (bound_i + |b_i|): what r can be without rounding errors, if each of its
    * entries is a sum of that many terms; bound = |A| |x| */
   void (*residual_bound)(tsi_index n, const void *b, const void *r, const double *bound,

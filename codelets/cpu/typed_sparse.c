@@ -81,19 +81,26 @@ static void weigh(const tsi_sparse *a, tristar_op op, const double *g, double *y
   absolute_product(a, op, NULL, g, y);
 }
 
-static double backward_error(tsi_index n, const void *bv, const void *xv, const void *rv,
-                             const double *bounds, const double *g, const double *row_sum) {
-  const tsi_scalar *b = bv, *x = xv, *r = rv;
-  double error = 0, largest = 0, plain = 0;
-  const double rounding = fmin(1000 * (double)n * (double)EPSILON, 1e-3);
+static void sizes(tsi_index n, const void *xv, const double *g, double *weighted, double *plain) {
+  const tsi_scalar *x = xv;
+  *weighted = *plain = 0;
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(x[i]) / (g ? fabs(g[i]) : 1);
-    if (!(size <= largest)) largest = size;
-    if (g && !(magnitude(x[i]) <= plain)) plain = magnitude(x[i]);
+    if (!(size <= *weighted)) *weighted = size;
+    if (g && !(magnitude(x[i]) <= *plain)) *plain = magnitude(x[i]);
   }
+  if (g == NULL) *plain = *weighted;
+}
+
+static double backward_error(tsi_index n, const void *bv, const void *rv, const double *bounds,
+                             const double *row_sum, const tsi_sizes *of_x) {
+  const tsi_scalar *b = bv, *r = rv;
+  double error = 0;
+  const double rounding = fmin(1000 * (double)of_x->n * (double)EPSILON, 1e-3);
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(r[i]);
-    const double norm = g ? fmin(row_sum[i] * largest, row_sum[n + i] * plain) : row_sum[i] * largest;
+    const double norm = of_x->with_weights ? fmin(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
+                                           : row_sum[i] * of_x->weighted;
     double bound_i = bounds[i] + magnitude(b[i]);
     if (!(bound_i > rounding * (norm + magnitude(b[i]))) && isfinite(norm)) bound_i = bounds[i] + norm;
     if (size == 0 && bound_i == 0) continue; /* an empty row of zeros is solved exactly */
@@ -254,6 +261,7 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .residual = residual,
     .bound = bound,
     .weigh = weigh,
+    .sizes = sizes,
     .backward_error = backward_error,
     .residual_bound = residual_bound,
     .part = part,

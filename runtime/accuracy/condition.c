@@ -4,10 +4,10 @@
 #include <math.h>
 
 #include "runtime/accuracy/forward_error.h"
+#include "runtime/accuracy/system_plan.h"
 
 typedef struct scaled_inverse {
-  const tristar_factor_t *factor;
-  const tsi_sparse_kernels *kernels;
+  const tsi_system *system;
   tsi_multiply_columns solve;
   void *arg;
 } scaled_inverse;
@@ -16,60 +16,66 @@ typedef struct scaled_inverse {
 static tristar_status solve_scaled(void *arg, bool adjoint, tsi_index count, void *x) {
   tristar_status status = TRISTAR_OK;
   const scaled_inverse *inverse = arg;
-  const tristar_factor_t *factor = inverse->factor;
-  const tsi_index n = factor->analysis->pattern->n;
-  const double *first = adjoint ? factor->col_scale : factor->row_scale,
-               *second = adjoint ? factor->row_scale : factor->col_scale;
-  inverse->kernels->scale(n, x, first, true);
+  const tsi_system *system = inverse->system;
+  const double *first = adjoint ? system->col_scale : system->row_scale,
+               *second = adjoint ? system->row_scale : system->col_scale;
+  system->kernels->scale(system->n, x, first, true);
   TSI_TRY(inverse->solve(inverse->arg, adjoint, count, x));
-  inverse->kernels->scale(n, x, second, true);
+  system->kernels->scale(system->n, x, second, true);
 out:
   return status;
 }
 
-/* The 1-norm of R |A| C. row, column: n of scratch. */
-static double scaled_norm(const tristar_factor_t *factor, const tsi_sparse_kernels *kernels, double *sum) {
-  const tsi_pattern *pattern = factor->analysis->pattern;
-  const tsi_sparse a = tsi_pattern_sparse(pattern, factor->values);
-  double norm = 0;
-  kernels->weigh(&a, TRISTAR_T, factor->row_scale, sum);
-  for (tsi_index j = 0; j < pattern->n; j++) {
-    const double scaled = sum[j] * (factor->col_scale ? fabs(factor->col_scale[j]) : 1);
-    if (!(scaled <= norm)) norm = scaled;
+/* The 1-norm of R |A| C. sum: n of scratch. */
+static tristar_status scaled_norm(const tsi_system *system, double *sum, double *norm) {
+  tristar_status status = TRISTAR_OK;
+  *norm = 0;
+  TSI_TRY(system->functions->weigh(system->context, TRISTAR_T, system->row_scale, sum));
+  for (tsi_index j = 0; j < system->n; j++) {
+    const double scaled = sum[j] * (system->col_scale ? fabs(system->col_scale[j]) : 1);
+    if (!(scaled <= *norm)) *norm = scaled;
   }
-  return norm;
+  *norm = tsi_team_largest(system->team, *norm);
+out:
+  return status;
 }
 
-tristar_status tsi_condition(const tristar_plan_t *plan, tsi_multiply_columns solve, void *arg,
+tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
                              double *reciprocal) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tsi_index n = plan->factor->analysis->pattern->n;
-  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(plan->factor->analysis->pattern->scalar);
-  scaled_inverse inverse = {plan->factor, kernels, solve, arg};
-  double *sum = NULL, inverse_norm;
+  scaled_inverse inverse = {system, solve, arg};
+  double *sum = NULL, norm, inverse_norm;
   *reciprocal = 1;
-  if (n == 0) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, sum, n));
-  const double norm = scaled_norm(plan->factor, kernels, sum);
-  TSI_TRY(tsi_estimate_one_norms(env, kernels, n, 1, solve_scaled, &inverse, &inverse_norm));
+  if (system->team->n == 0) return TRISTAR_OK;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, system->n)));
+  TSI_TRY(scaled_norm(system, sum, &norm));
+  TSI_TRY(tsi_estimate_one_norms(system->env, system->kernels, system->team, system->n, 1, solve_scaled,
+                                 &inverse, &inverse_norm));
   /* at most one, but for rounding, which is coarse where numbers are subnormal */
   *reciprocal = norm > 0 && inverse_norm > 0 ? fmin(1, 1 / norm / inverse_norm) : 0;
 out:
-  TSI_FREE(env, sum);
+  TSI_FREE(system->env, sum);
+  return status;
+}
+
+tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal) {
+  tristar_status status = TRISTAR_OK;
+  tsi_forward_error solves = {0};
+  TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
+  TSI_TRY(tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal));
+out:
+  tsi_forward_error_finish(&solves);
   return status;
 }
 
 tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal) {
   tristar_status status = TRISTAR_OK;
-  tsi_forward_error solves = {0};
+  tsi_plan_system s;
   if (plan == NULL) return TSI_NULL(plan);
   tsi_env *env = &plan->ts->env;
   if (reciprocal == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reciprocal is NULL");
-  TSI_TRY(tsi_need_matrix(plan->factor));
-  TSI_TRY(tsi_forward_error_begin(plan, TRISTAR_N, 1, &solves));
-  TSI_TRY(tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal));
+  TSI_TRY(tsi_plan_system_create(plan, &s));
+  TSI_TRY(tsi_system_condition(&s.system, reciprocal));
 out:
-  tsi_forward_error_finish(&solves);
   return tsi_answer(env, status);
 }

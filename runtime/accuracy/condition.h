@@ -2,16 +2,19 @@
  *
  * Job. 1 / (|B| |B^-1|), 1-norms, the second one estimated by solves with A that the caller brings.
  *
- * Reads   a plan's factor, its matrix.   Writes  work of its own. */
+ * Reads   a system.   Writes  work of its own. */
 #ifndef TSI_RUNTIME_ACCURACY_CONDITION_H
 #define TSI_RUNTIME_ACCURACY_CONDITION_H
 
-#include "runtime/matrix/norm_estimate.h"
-#include "runtime/solve/plan.h"
+#include "runtime/accuracy/norm_estimate.h"
+#include "runtime/accuracy/system.h"
 
 /* solve: x := A^-1 x or, adjoint, A^-H x; one column. 1 for an empty matrix, 0 where a solve is not finite.
- * The factor has its matrix. Errors: MEMORY, those of solve. */
-TRISTAR_CHECKED tristar_status tsi_condition(const tristar_plan_t *plan, tsi_multiply_columns solve,
-                                             void *arg, double *reciprocal);
+ * Errors: MEMORY, those of solve. */
+TRISTAR_CHECKED tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
+                                             double *reciprocal);
+
+/* The same, by solves that are refined where they have to be (forward_error.h). */
+TRISTAR_CHECKED tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal);
 
 #endif

@@ -11,9 +11,9 @@
 typedef double _Complex number;
 
 typedef struct fgmres {
-  tristar_plan_t *plan;
+  const tsi_system *system;
   const tsi_sparse_kernels *kernels;
-  tsi_sparse a;
+  tsi_index n;
   tristar_op op;
   const double *row_scale;
   int m;          /* iterations at most */
@@ -56,9 +56,15 @@ static void release(tsi_env *env, fgmres *s) {
   TSI_FREE(env, s->cosine);
 }
 
+/* x^H y, over all members. */
+static void dot(const fgmres *s, const void *x, const void *y, double out[2]) {
+  s->kernels->dot(s->n, x, y, out);
+  tsi_team_sum_two(s->system->team, out);
+}
+
 static double norm(const fgmres *s, const void *x) {
   double square[2];
-  s->kernels->dot(s->a.n, x, x, square);
+  dot(s, x, x, square);
   return sqrt(square[0]);
 }
 
@@ -68,10 +74,10 @@ static void orthogonalize(const fgmres *s, int j, char *w) {
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i <= j; i++) {
       double factor[2];
-      s->kernels->dot(s->a.n, s->v + (size_t)i * s->column, w, factor);
+      dot(s, s->v + (size_t)i * s->column, w, factor);
       s->h[i + j * (s->m + 1)] += factor[0] + factor[1] * _Complex_I;
       const double minus[2] = {-factor[0], -factor[1]};
-      s->kernels->axpy(s->a.n, minus, s->v + (size_t)i * s->column, w);
+      s->kernels->axpy(s->n, minus, s->v + (size_t)i * s->column, w);
     }
 }
 
@@ -101,19 +107,20 @@ static void combine(const fgmres *s, int k, void *d) {
     const number y = cabs(diagonal) > 0 ? s->y[i] / diagonal : 0;
     const double factor[2] = {creal(y), cimag(y)};
     for (int r = 0; r < i; r++) s->y[r] -= s->h[r + i * (s->m + 1)] * y;
-    s->kernels->axpy(s->a.n, factor, s->z + (size_t)i * s->column, d);
+    s->kernels->axpy(s->n, factor, s->z + (size_t)i * s->column, d);
   }
 }
 
 /* Iteration j: the next vectors of Z and V. *size: the norm of what is new in V. */
 static tristar_status step(fgmres *s, int j, double *size) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = s->a.n;
+  const tsi_system *system = s->system;
+  const tsi_index n = s->n;
   char *z = s->z + (size_t)j * s->column, *w = s->v + (size_t)(j + 1) * s->column;
   memcpy(s->unscaled, s->v + (size_t)j * s->column, s->column);
   s->kernels->scale(n, s->unscaled, s->row_scale, true);
-  TSI_TRY(tristar_solve(s->plan, s->op, 1, s->unscaled, n, z, n));
-  s->kernels->residual(&s->a, s->op, s->zero, z, w);
+  TSI_TRY(system->functions->solve(system->context, s->op, 1, s->unscaled, n, z, n));
+  TSI_TRY(system->functions->residual(system->context, s->op, s->zero, z, w));
   s->kernels->multiply(n, w, -1); /* A z */
   s->kernels->scale(n, w, s->row_scale, false);
   orthogonalize(s, j, w);
@@ -131,24 +138,22 @@ static bool is_enough(const fgmres *s, int j, const tsi_fgmres_judge *judge, boo
   return judge->enough(judge->arg, j, d) && reduced;
 }
 
-tristar_status tsi_fgmres(tristar_plan_t *plan, tristar_op op, const double *row_scale, void *r, void *d,
-                          int max_iterations, const tsi_fgmres_judge *judge, int *iterations) {
+tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void *d, int max_iterations,
+                          const tsi_fgmres_judge *judge, int *iterations) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tristar_factor_t *factor = plan->factor;
-  fgmres s = {.plan = plan,
-              .kernels = tsi_sparse_kernels_select(factor->analysis->pattern->scalar),
-              .a = tsi_pattern_sparse(factor->analysis->pattern, factor->values),
+  fgmres s = {.system = system,
+              .kernels = system->kernels,
+              .n = system->n,
               .op = op,
-              .row_scale = row_scale,
+              .row_scale = tsi_system_row_scale(system, op),
               .m = max_iterations,
-              .column = (size_t)factor->analysis->pattern->n * factor->user_bytes};
+              .column = (size_t)system->n * system->kernels->scalar_bytes};
   int j = 0;
-  TSI_TRY(allocate(env, &s));
-  s.kernels->scale(s.a.n, r, row_scale, false);
+  TSI_TRY(tsi_team_agree(system->team, allocate(system->env, &s)));
+  s.kernels->scale(s.n, r, s.row_scale, false);
   const double first = norm(&s, r);
   if (first > 0 && isfinite(first)) {
-    s.kernels->multiply(s.a.n, r, 1 / first);
+    s.kernels->multiply(s.n, r, 1 / first);
     memcpy(s.v, r, s.column);
     s.g[0] = first;
     while (j < max_iterations) {
@@ -162,7 +167,8 @@ tristar_status tsi_fgmres(tristar_plan_t *plan, tristar_op op, const double *row
   }
   combine(&s, j, d);
   *iterations = j;
+  status = system->team->failure;
 out:
-  release(env, &s);
+  release(system->env, &s);
   return status;
 }

@@ -11,11 +11,11 @@
  * not: the caller is asked whether it is good enough only from that reduction of the norm on at which it may
  * be.
  *
- * Reads   the matrix, a plan, r.   Writes  d, work of its own: 2 (iterations + 1) + 1 vectors. */
+ * Reads   a system, r.   Writes  d, work of its own: 2 (iterations + 1) + 1 vectors. */
 #ifndef TSI_RUNTIME_ACCURACY_FGMRES_H
 #define TSI_RUNTIME_ACCURACY_FGMRES_H
 
-#include "runtime/solve/plan.h"
+#include "runtime/accuracy/system.h"
 
 /* Who judges the correction d that would be given after so many iterations. */
 typedef struct tsi_fgmres_judge {
@@ -25,10 +25,9 @@ typedef struct tsi_fgmres_judge {
   bool always;      /* `enough` is told of all iterations; the others go on whatever it gives */
 } tsi_fgmres_judge;
 
-/* row_scale: of the rows of op(A); NULL: ones. r is overwritten, and free while the judge is asked.
- * *iterations: those made, at most max_iterations. Errors: MEMORY, those of tristar_solve. */
-TRISTAR_CHECKED tristar_status tsi_fgmres(tristar_plan_t *plan, tristar_op op, const double *row_scale,
-                                          void *r, void *d, int max_iterations, const tsi_fgmres_judge *judge,
-                                          int *iterations);
+/* r is overwritten, and free while the judge is asked. *iterations: those made, at most max_iterations.
+ * Errors: MEMORY, those of the system's functions. */
+TRISTAR_CHECKED tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void *d,
+                                          int max_iterations, const tsi_fgmres_judge *judge, int *iterations);
 
 #endif

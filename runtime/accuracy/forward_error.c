@@ -7,40 +7,27 @@
 
 #define MEANINGLESS 10 /* epsilons: a condition that is no better leaves estimates without a digit */
 
-/* k: the entries in each row of op(A), and b. */
-static void count_terms(const tsi_sparse *a, tristar_op op, tsi_index *terms) {
-  const bool mirror = a->symmetry != TRISTAR_GENERAL, lines = a->by_rows == (op == TRISTAR_N);
-  for (tsi_index i = 0; i < a->n; i++) terms[i] = 1;
-  for (tsi_index j = 0; j < a->n; j++)
-    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
-      const tsi_index i = a->index[p];
-      terms[lines ? j : i]++;
-      if (mirror && i != j) terms[lines ? i : j]++;
-    }
-}
-
-tristar_status tsi_forward_error_begin(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, int64_t nrhs,
                                        tsi_forward_error *e) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tsi_pattern *pattern = plan->factor->analysis->pattern;
-  const tsi_sparse a = tsi_pattern_sparse(pattern, plan->factor->values);
-  e->plan = plan;
-  e->kernels = tsi_sparse_kernels_select(pattern->scalar);
-  e->n = pattern->n;
+  tsi_env *env = system->env;
+  e->system = system;
+  e->kernels = system->kernels;
+  e->n = system->n;
   e->op = op == TRISTAR_N ? TRISTAR_N : TRISTAR_C;
   e->other = op == TRISTAR_N ? TRISTAR_C : TRISTAR_N;
   e->room = (tsi_index)tsi_count_min(nrhs, TSI_ESTIMATES_MAX);
-  TSI_TRY(TSI_ALLOC(env, e->terms, e->n));
-  TSI_TRY(TSI_ALLOC(env, e->f, (size_t)e->room * (size_t)e->n));
-  count_terms(&a, op, e->terms);
+  status = TSI_ALLOC(env, e->terms, e->n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, e->f, (size_t)e->room * (size_t)e->n);
+  TSI_TRY(tsi_team_agree(system->team, status));
+  TSI_TRY(system->functions->count_terms(system->context, op, e->terms));
 out:
   return status;
 }
 
 void tsi_forward_error_finish(tsi_forward_error *e) {
-  if (e->plan == NULL) return;
-  tsi_env *env = &e->plan->ts->env;
+  if (e->system == NULL) return;
+  tsi_env *env = e->system->env;
   TSI_FREE(env, e->terms);
   TSI_FREE(env, e->f);
   TSI_FREE(env, e->copy);
@@ -56,10 +43,12 @@ void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, c
   e->kernels->residual_bound(e->n, b, residual, bound, e->terms, f);
   for (tsi_index i = 0; i < e->n && !isnan(largest); i++)
     if (!(f[i] <= largest)) largest = f[i];
+  largest = tsi_team_largest(e->system->team, largest);
+  const double size = tsi_team_largest(e->system->team, e->kernels->largest_size(e->n, x));
   if (largest > 0 && isfinite(largest)) {
     frexp(largest, &exponent);
     for (tsi_index i = 0; i < e->n; i++) f[i] = ldexp(f[i], -exponent);
-    *factor = ldexp(1 / e->kernels->largest_size(e->n, x), exponent); /* infinite for a zero x */
+    *factor = ldexp(1 / size, exponent); /* infinite for a zero x */
   } else {
     *factor = largest; /* 0: x is exact; else there is no bound */
     memset(f, 0, (size_t)e->n * sizeof *f);
@@ -69,18 +58,17 @@ void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, c
 /* Prepares to refine solves, if the factors are not those of the matrix to working precision. */
 static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &e->plan->ts->env;
-  const tristar_factor_t *factor = e->plan->factor;
+  const tsi_system *system = e->system;
   const double small = 50 * e->kernels->epsilon;
-  const bool exact = factor->analysis->factor_scalar == factor->analysis->pattern->scalar &&
-                     factor->stats.perturbed_pivots == 0 && result->initial_backward_error <= 2 * small;
+  const bool exact = !system->wide && !system->perturbed && result->initial_backward_error <= 2 * small;
   e->enough = result->backward_error > small ? result->backward_error : small;
-  if (e->refinement.plan == NULL) {
-    TSI_TRY(tsi_refinement_begin(e->plan, e->op, &e->refinement));
-    TSI_TRY(tsi_refinement_begin(e->plan, e->other, &e->other_refinement));
+  if (e->refinement.system == NULL) {
+    TSI_TRY(tsi_refinement_begin(system, e->op, &e->refinement));
+    TSI_TRY(tsi_refinement_begin(system, e->other, &e->other_refinement));
   }
   if (exact || e->copy) goto out;
-  TSI_TRY(TSI_ALLOC(env, e->copy, (size_t)e->room * (size_t)e->n * e->kernels->scalar_bytes));
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, e->copy,
+                                                 (size_t)e->room * (size_t)e->n * e->kernels->scalar_bytes)));
 out:
   return status;
 }
@@ -141,7 +129,7 @@ tristar_status tsi_forward_error_condition(tsi_forward_error *e, const tristar_r
                                            double *reciprocal) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(prepare(e, result));
-  TSI_TRY(tsi_condition(e->plan, solve_columns, e, reciprocal));
+  TSI_TRY(tsi_condition(e->system, solve_columns, e, reciprocal));
 out:
   return status;
 }
@@ -156,7 +144,8 @@ tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_r
     e->judged = true;
   }
   TSI_TRY(prepare(e, result));
-  TSI_TRY(tsi_estimate_one_norms(&e->plan->ts->env, e->kernels, e->n, e->held, multiply_columns, e, norm));
+  TSI_TRY(tsi_estimate_one_norms(e->system->env, e->kernels, e->system->team, e->n, e->held, multiply_columns,
+                                 e, norm));
   for (tsi_index c = 0; c < e->held; c++) {
     const double bound = e->meaningless && e->factor[c] > 0 ? INFINITY : norm[c] * e->factor[c];
     if (!(bound <= result->forward_error)) result->forward_error = isnan(bound) ? INFINITY : bound;

@@ -14,15 +14,15 @@
  * scaled, is singular to working precision, or nearly: estimates by factors that hold no digit of A^-1 mean
  * nothing.
  *
- * Reads   the matrix, a plan, solutions with their residuals.   Writes  work of its own. */
+ * Reads   a system, solutions with their residuals.   Writes  work of its own. */
 #ifndef TSI_RUNTIME_ACCURACY_FORWARD_ERROR_H
 #define TSI_RUNTIME_ACCURACY_FORWARD_ERROR_H
 
-#include "runtime/matrix/norm_estimate.h"
+#include "runtime/accuracy/norm_estimate.h"
 #include "runtime/accuracy/refinement.h"
 
 typedef struct tsi_forward_error {
-  tristar_plan_t *plan;
+  const tsi_system *system;
   const tsi_sparse_kernels *kernels;
   tsi_index n;
   tristar_op op, other; /* N and C, or C and N: |A^-T| is |A^-H| */
@@ -39,7 +39,7 @@ typedef struct tsi_forward_error {
 } tsi_forward_error;
 
 /* For nrhs solutions of op(A) x = b. *e must be zero; to be finished whatever the status. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_forward_error_begin(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+TRISTAR_CHECKED tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, int64_t nrhs,
                                                        tsi_forward_error *e);
 /* Adds a solution, held < room; residual: b - op(A) x as computed, bound: |op(A)| |x|. */
 void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, const void *residual,

@@ -1,8 +1,9 @@
-/* tristar_solve_refined: a solve, refinement of every column, and the forward errors if asked for.
+/* A solve, refinement of every column, and the forward errors if asked for; tristar_solve_refined.
  *
- * Reads   a plan, the values that its factor was made from.   Writes  x and work of its own. */
+ * Reads   a system.   Writes  x and work of its own. */
 #include "runtime/accuracy/forward_error.h"
 #include "runtime/accuracy/refinement.h"
+#include "runtime/accuracy/system_plan.h"
 #include "runtime/solve/request.h"
 
 void tristar_refine_options_init(tristar_refine_options *options) {
@@ -25,11 +26,11 @@ static tristar_status refine_columns(tsi_refinement *r, int64_t nrhs, const char
                                      size_t x_step, const tristar_refine_options *options,
                                      tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &r->plan->ts->env;
-  const bool estimate = options->forward_error && r->a.n > 0 && nrhs > 0;
+  tsi_env *env = r->system->env;
+  const bool estimate = options->forward_error && r->system->team->n > 0 && nrhs > 0;
   tsi_forward_error errors = {0};
   tsi_failure failure = {0};
-  if (estimate) TSI_TRY(tsi_forward_error_begin(r->plan, r->op, nrhs, &errors));
+  if (estimate) TSI_TRY(tsi_forward_error_begin(r->system, r->op, nrhs, &errors));
   for (r->column = 0; r->column < nrhs; r->column++, b += b_step, x += x_step) {
     const tristar_status one = tsi_refine(r, b, x, options, result);
     if (one != TRISTAR_ERR_NOT_FINITE) TSI_TRY(one);
@@ -46,26 +47,52 @@ out:
 
 /* x = the first approximation for all columns. Single factors want columns of their size, for which b is
  * copied. */
-static tristar_status solve_first(const tsi_refinement *r, int64_t nrhs, const void *b, int64_t ldb, void *x,
-                                  int64_t ldx) {
+static tristar_status solve_first(const tsi_refinement *r, int64_t nrhs, const char *b, size_t b_step,
+                                  char *x, size_t x_step) {
   tristar_status status = TRISTAR_OK;
-  tristar_plan_t *plan = r->plan;
-  tsi_env *env = &plan->ts->env;
-  const tristar_analysis_t *an = plan->factor->analysis;
-  const size_t column = (size_t)r->a.n * r->kernels->scalar_bytes;
+  const tsi_system *system = r->system;
+  tsi_env *env = system->env;
+  const size_t column = (size_t)system->n * r->kernels->scalar_bytes;
   char *copy = NULL, *solved = NULL;
-  if (an->factor_scalar == an->pattern->scalar || r->a.n == 0)
-    return tristar_solve(plan, r->op, nrhs, b, ldb, x, ldx);
-  TSI_TRY(tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&copy));
-  TSI_TRY(tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&solved));
-  for (int64_t c = 0; c < nrhs; c++)
-    memcpy(copy + (size_t)c * column, (const char *)b + (size_t)(c * ldb) * r->kernels->scalar_bytes, column);
+  if (!system->wide || system->team->n == 0) {
+    const size_t scalar = r->kernels->scalar_bytes;
+    return system->functions->solve(system->context, r->op, nrhs, b, (int64_t)(b_step / scalar), x,
+                                    (int64_t)(x_step / scalar));
+  }
+  status = tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&copy);
+  if (status == TRISTAR_OK)
+    status = tsi_allocate(env, (size_t)nrhs, column, __func__, __FILE__, __LINE__, (void **)&solved);
+  TSI_TRY(tsi_team_agree(system->team, status));
+  for (size_t c = 0; c < (size_t)nrhs; c++) memcpy(copy + c * column, b + c * b_step, column);
   TSI_TRY(tsi_solve_in_range(r, nrhs, copy, solved));
-  for (int64_t c = 0; c < nrhs; c++)
-    memcpy((char *)x + (size_t)(c * ldx) * r->kernels->scalar_bytes, solved + (size_t)c * column, column);
+  for (size_t c = 0; c < (size_t)nrhs; c++) memcpy(x + c * x_step, solved + c * column, column);
 out:
   TSI_FREE(env, copy);
   TSI_FREE(env, solved);
+  return status;
+}
+
+tristar_status tsi_solve_refined(const tsi_system *system, tristar_op op, int64_t nrhs, const void *b,
+                                 size_t b_step, void *x, size_t x_step, const tristar_refine_options *options,
+                                 tristar_refine_result *result) {
+  tristar_status status = TRISTAR_OK;
+  tsi_refinement refinement = {0};
+  TSI_TRY(tsi_refinement_begin(system, op, &refinement));
+  TSI_TRY(solve_first(&refinement, nrhs, b, b_step, x, x_step));
+  status = refine_columns(&refinement, nrhs, b, b_step, x, x_step, options, result);
+out:
+  tsi_refinement_finish(&refinement);
+  return status;
+}
+
+tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options) {
+  tristar_status status = TRISTAR_OK;
+  if (options->max_steps < 0 || options->max_iterations < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d, max_iterations %d", options->max_steps,
+             options->max_iterations);
+  if (options->history != NULL && options->history_most < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "history_most is %lld", (long long)options->history_most);
+out:
   return status;
 }
 
@@ -74,11 +101,7 @@ static tristar_status check_arguments(const tristar_plan_t *plan, int64_t nrhs, 
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const size_t scalar = plan->factor->user_bytes, n = (size_t)plan->factor->analysis->pattern->n;
-  if (options->max_steps < 0 || options->max_iterations < 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d, max_iterations %d", options->max_steps,
-             options->max_iterations);
-  if (options->history != NULL && options->history_most < 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "history_most is %lld", (long long)options->history_most);
+  TSI_TRY(tsi_refine_options_check(env, options));
   TSI_TRY(tsi_need_matrix(plan->factor));
   TSI_TRY(tsi_check_columns(env, (int64_t)n, nrhs, b, ldb, x, ldx));
   if (n > 0 && nrhs > 0 &&
@@ -94,19 +117,17 @@ tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_
   tristar_status status = TRISTAR_OK;
   tristar_refine_options defaults;
   tristar_refine_result total = {0};
-  tsi_refinement refinement = {0};
+  tsi_plan_system s;
   if (plan == NULL) return TSI_NULL(plan);
   tsi_env *env = &plan->ts->env;
   tristar_refine_options_init(&defaults);
   if (options == NULL) options = &defaults;
   TSI_TRY(check_arguments(plan, nrhs, b, ldb, x, ldx, options));
-  TSI_TRY(tsi_refinement_begin(plan, op, &refinement));
-  TSI_TRY(solve_first(&refinement, nrhs, b, ldb, x, ldx));
+  TSI_TRY(tsi_plan_system_create(plan, &s));
   const size_t scalar = plan->factor->user_bytes;
-  status =
-      refine_columns(&refinement, nrhs, b, (size_t)ldb * scalar, x, (size_t)ldx * scalar, options, &total);
+  status = tsi_solve_refined(&s.system, op, nrhs, b, (size_t)ldb * scalar, x, (size_t)ldx * scalar, options,
+                             &total);
   if (result != NULL && (status == TRISTAR_OK || status == TRISTAR_ERR_NOT_FINITE)) *result = total;
 out:
-  tsi_refinement_finish(&refinement);
   return tsi_answer(env, status);
 }

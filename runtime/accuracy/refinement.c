@@ -5,39 +5,30 @@
 
 #include "runtime/accuracy/fgmres.h"
 
-tristar_status tsi_need_matrix(const tristar_factor_t *factor) {
-  if (factor->has_matrix) return TRISTAR_OK;
-  return tsi_fail(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
-                  "the factor was imported without its matrix");
-}
-
-tristar_status tsi_refinement_begin(tristar_plan_t *plan, tristar_op op, tsi_refinement *r) {
+tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tristar_factor_t *factor = plan->factor;
-  TSI_TRY(tsi_need_matrix(plan->factor));
-  const tsi_pattern *pattern = factor->analysis->pattern;
-  const size_t column = (size_t)pattern->n * factor->user_bytes;
-  r->plan = plan;
-  r->kernels = tsi_sparse_kernels_select(pattern->scalar);
-  r->a = tsi_pattern_sparse(pattern, factor->values);
+  tsi_env *env = system->env;
+  const size_t n = (size_t)system->n, column = n * system->kernels->scalar_bytes;
+  r->system = system;
+  r->kernels = system->kernels;
   r->op = op;
-  TSI_TRY(TSI_ALLOC(env, r->row_sum, 2 * (size_t)pattern->n));
-  TSI_TRY(TSI_ALLOC(env, r->bound, pattern->n));
-  TSI_TRY(TSI_ALLOC(env, r->residual, column));
-  TSI_TRY(TSI_ALLOC(env, r->correction, column));
-  TSI_TRY(TSI_ALLOC(env, r->best, column));
-  r->row_scale = op == TRISTAR_N ? factor->row_scale : factor->col_scale;
-  r->column_weight = tsi_column_weight(factor, op);
-  r->kernels->weigh(&r->a, op, r->column_weight, r->row_sum);
-  if (r->column_weight != NULL) r->kernels->weigh(&r->a, op, NULL, r->row_sum + pattern->n);
+  status = TSI_ALLOC(env, r->row_sum, 2 * n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->bound, n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->residual, column);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->correction, column);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
+  TSI_TRY(tsi_team_agree(system->team, status));
+  r->row_scale = tsi_system_row_scale(system, op);
+  r->column_weight = tsi_system_column_weight(system, op);
+  TSI_TRY(system->functions->weigh(system->context, op, r->column_weight, r->row_sum));
+  if (r->column_weight != NULL) TSI_TRY(system->functions->weigh(system->context, op, NULL, r->row_sum + n));
 out:
   return status;
 }
 
 void tsi_refinement_finish(tsi_refinement *r) {
-  if (r->plan == NULL) return;
-  tsi_env *env = &r->plan->ts->env;
+  if (r->system == NULL) return;
+  tsi_env *env = r->system->env;
   TSI_FREE(env, r->row_sum);
   TSI_FREE(env, r->bound);
   TSI_FREE(env, r->residual);
@@ -46,54 +37,74 @@ void tsi_refinement_finish(tsi_refinement *r) {
 }
 
 /* Sets residual and bound for x. NaN in x gives NaN. */
-static double backward_error(const tsi_refinement *r, const void *b, const void *x) {
-  r->kernels->residual(&r->a, r->op, b, x, r->residual);
-  r->kernels->bound(&r->a, r->op, x, r->bound);
-  return r->kernels->backward_error(r->a.n, b, x, r->residual, r->bound, r->column_weight, r->row_sum);
+static tristar_status find_error(const tsi_refinement *r, const void *b, const void *x, double *error) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = r->system;
+  tsi_sizes sizes = {.n = system->team->n, .with_weights = r->column_weight != NULL};
+  *error = NAN;
+  TSI_TRY(system->functions->residual(system->context, r->op, b, x, r->residual));
+  TSI_TRY(system->functions->bound(system->context, r->op, x, r->bound));
+  r->kernels->sizes(system->n, x, r->column_weight, &sizes.weighted, &sizes.plain);
+  sizes.weighted = tsi_team_largest(system->team, sizes.weighted);
+  sizes.plain = tsi_team_largest(system->team, sizes.plain);
+  *error = tsi_team_largest(
+      system->team, r->kernels->backward_error(system->n, b, r->residual, r->bound, r->row_sum, &sizes));
+  status = system->team->failure;
+out:
+  return status;
 }
 
 /* The exponent of the largest entry of b as the factors will scale it, within what 2^e can be; 0 for zeros.
  */
 static int scaled_exponent(const tsi_refinement *r, const void *b) {
   int exponent = 0;
-  const double largest = r->kernels->largest_scaled(r->a.n, b, r->row_scale);
+  const double largest =
+      tsi_team_largest(r->system->team, r->kernels->largest_scaled(r->system->n, b, r->row_scale));
   if (largest > 0 && isfinite(largest)) frexp(largest, &exponent);
   return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
 }
 
+/* Columns that are solved at a time. */
+#define TOGETHER 64
+
 tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b, void *x) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = r->a.n;
+  const tsi_system *system = r->system;
+  const tsi_index n = system->n;
   const size_t column = (size_t)n * r->kernels->scalar_bytes;
-  int *exponent = NULL;
-  TSI_TRY(TSI_ALLOC(&r->plan->ts->env, exponent, nrhs));
-  for (int64_t c = 0; c < nrhs; c++) {
-    char *of_b = (char *)b + (size_t)c * column;
-    exponent[c] = scaled_exponent(r, of_b);
-    if (exponent[c] != 0) r->kernels->multiply(n, of_b, ldexp(1.0, -exponent[c]));
+  int exponent[TOGETHER];
+  for (int64_t first = 0; first < nrhs; first += TOGETHER) {
+    const int64_t count = nrhs - first < TOGETHER ? nrhs - first : TOGETHER;
+    char *of_b = (char *)b + (size_t)first * column, *of_x = (char *)x + (size_t)first * column;
+    for (int64_t c = 0; c < count; c++) {
+      exponent[c] = scaled_exponent(r, of_b + (size_t)c * column);
+      if (exponent[c] != 0) r->kernels->multiply(n, of_b + (size_t)c * column, ldexp(1.0, -exponent[c]));
+    }
+    TSI_TRY(system->functions->solve(system->context, r->op, count, of_b, n, of_x, n));
+    for (int64_t c = 0; c < count; c++)
+      if (exponent[c] != 0) r->kernels->multiply(n, of_x + (size_t)c * column, ldexp(1.0, exponent[c]));
   }
-  TSI_TRY(tristar_solve(r->plan, r->op, nrhs, b, n, x, n));
-  for (int64_t c = 0; c < nrhs; c++)
-    if (exponent[c] != 0) r->kernels->multiply(n, (char *)x + (size_t)c * column, ldexp(1.0, exponent[c]));
 out:
-  TSI_FREE(&r->plan->ts->env, exponent);
   return status;
 }
 
-/* x += correction if that makes the error smaller; *error is then the new one. Gives what it would be.
+/* x += correction if that makes the error smaller; *error is then the new one. *now: what it would be.
  * residual and bound are those of x afterwards. */
-static double improve(const tsi_refinement *r, const void *b, void *x, double *error) {
-  const size_t bytes = (size_t)r->a.n * r->kernels->scalar_bytes;
+static tristar_status improve(const tsi_refinement *r, const void *b, void *x, double *error, double *now) {
+  tristar_status status = TRISTAR_OK;
+  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
+  double before;
   memcpy(r->best, x, bytes);
-  r->kernels->add(r->a.n, x, r->correction);
-  const double now = backward_error(r, b, x);
-  if (now < *error)
-    *error = now;
+  r->kernels->add(r->system->n, x, r->correction);
+  TSI_TRY(find_error(r, b, x, now));
+  if (*now < *error)
+    *error = *now;
   else { /* worse, or NaN: keep the best */
     memcpy(x, r->best, bytes);
-    (void)backward_error(r, b, x);
+    TSI_TRY(find_error(r, b, x, &before));
   }
-  return now;
+out:
+  return status;
 }
 
 /* Adds a point to the history, if there is one. */
@@ -110,12 +121,13 @@ static tristar_status correct(const tsi_refinement *r, const void *b, void *x,
                               const tristar_refine_options *options, double tolerance, double *error,
                               tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
+  double now;
   result->stop = TRISTAR_STOP_LIMIT;
   while (*error > tolerance && result->steps < options->max_steps) {
     const double before = *error;
     result->stop = TRISTAR_STOP_STAGNATED;
     TSI_TRY(tsi_solve_in_range(r, 1, r->residual, r->correction));
-    const double now = improve(r, b, x, error);
+    TSI_TRY(improve(r, b, x, error, &now));
     note(options, result, r->column, result->steps + 1, 0, now);
     if (!(now < before)) break;
     result->steps++;
@@ -133,16 +145,19 @@ typedef struct judgement {
   const tristar_refine_options *options;
   double tolerance;
   tristar_refine_result *result;
+  tristar_status status;
 } judgement;
 
 /* FGMRES has made so many iterations since it was started, and would give the correction d: is x + d good
  * enough? The residual and `best` are free while FGMRES runs. */
 static bool is_enough(void *arg, int iterations, const void *d) {
-  const judgement *j = arg;
+  judgement *j = arg;
   const tsi_refinement *r = j->r;
-  memcpy(r->best, j->x, (size_t)r->a.n * r->kernels->scalar_bytes);
-  r->kernels->add(r->a.n, r->best, d);
-  const double error = backward_error(r, j->b, r->best);
+  double error;
+  memcpy(r->best, j->x, (size_t)r->system->n * r->kernels->scalar_bytes);
+  r->kernels->add(r->system->n, r->best, d);
+  j->status = find_error(r, j->b, r->best, &error);
+  if (j->status != TRISTAR_OK) return true;
   note(j->options, j->result, r->column, j->result->steps, j->result->iterations + iterations, error);
   return error <= j->tolerance;
 }
@@ -155,15 +170,17 @@ static tristar_status iterate(const tsi_refinement *r, const void *b, void *x,
                               const tristar_refine_options *options, double tolerance, double *error,
                               tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
-  judgement all = {r, b, x, options, tolerance, result};
+  judgement all = {r, b, x, options, tolerance, result, TRISTAR_OK};
   while (*error > tolerance && result->iterations < options->max_iterations) {
     const double before = *error;
     const int left = options->max_iterations - result->iterations;
     const tsi_fgmres_judge judge = {is_enough, &all, AHEAD * tolerance / before, options->history != NULL};
+    double now;
     int made = 0;
-    TSI_TRY(tsi_fgmres(r->plan, r->op, r->row_scale, r->residual, r->correction, left, &judge, &made));
+    TSI_TRY(tsi_fgmres(r->system, r->op, r->residual, r->correction, left, &judge, &made));
+    TSI_TRY(all.status);
     result->iterations += made;
-    (void)improve(r, b, x, error);
+    TSI_TRY(improve(r, b, x, error, &now));
     result->stop = made < left ? TRISTAR_STOP_STAGNATED : TRISTAR_STOP_LIMIT;
     if (made == 0 || *error > 0.5 * before) break;
   }
@@ -175,24 +192,38 @@ static void keep_largest(double *largest, double value) {
   if (value > *largest) *largest = value;
 }
 
+/* The user's number of the row that a member has at place i < n; of the members' ones the smallest. -1: there
+ * is none. */
+static int64_t find_row(const tsi_refinement *r, bool of_x, tsi_index i) {
+  const tsi_system *system = r->system;
+  double row = INFINITY;
+  if (i < system->n) row = (double)system->functions->user_row(system->context, r->op, of_x, i);
+  row = -tsi_team_largest(system->team, -row);
+  return isfinite(row) ? (int64_t)row : -1;
+}
+
 /* Where numbers have left the range, once the backward error is none. */
 static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, const void *x) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &r->plan->ts->env;
-  const tsi_index n = r->a.n;
-  tsi_index row = 0;
-  if (r->kernels->first_not_finite(n, b) < n)
-    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "b has NaN or infinity in row %d, column %lld (counted from 0)",
-             (int)r->kernels->first_not_finite(n, b), (long long)r->column);
-  if (r->kernels->first_not_finite(n, x) < n)
+  tsi_env *env = r->system->env;
+  const tsi_index n = r->system->n;
+  tsi_index place = 0;
+  while (place < n && isfinite(r->bound[place])) place++;
+  const int64_t of_b = find_row(r, false, (tsi_index)r->kernels->first_not_finite(n, b));
+  const int64_t of_x = find_row(r, true, (tsi_index)r->kernels->first_not_finite(n, x));
+  const int64_t of_sum = find_row(r, false, place);
+  TSI_TRY(r->system->team->failure);
+  if (of_b >= 0)
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "b has NaN or infinity in row %lld, column %lld (counted from 0)",
+             (long long)of_b, (long long)r->column);
+  if (of_x >= 0)
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
-             "row %d of x, column %lld (counted from 0), is beyond the range of numbers",
-             (int)r->kernels->first_not_finite(n, x), (long long)r->column);
-  while (row < n && isfinite(r->bound[row])) row++;
-  TSI_FAIL(
-      env, TRISTAR_ERR_NOT_FINITE,
-      "what is added up in row %d of A x, column %lld of x (counted from 0), is beyond the range of numbers",
-      row, (long long)r->column);
+             "row %lld of x, column %lld (counted from 0), is beyond the range of numbers", (long long)of_x,
+             (long long)r->column);
+  TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+           "what is added up in row %lld of A x, column %lld of x (counted from 0), is beyond the range of "
+           "numbers",
+           (long long)of_sum, (long long)r->column);
 out:
   return status;
 }
@@ -202,7 +233,8 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
   tristar_status status = TRISTAR_OK;
   const double epsilon = r->kernels->epsilon;
   const double tolerance = options->tolerance > 0 ? options->tolerance : 2 * epsilon;
-  double error = backward_error(r, b, x);
+  double error;
+  TSI_TRY(find_error(r, b, x, &error));
   tristar_refine_result own = {.initial_backward_error = error};
   if (!isfinite(error)) TSI_TRY(fail_not_finite(r, b, x));
   own.history_count = result->history_count;

@@ -4,20 +4,19 @@
  * componentwise backward error is small enough or no longer falls by a tenth, then FGMRES with the factors as
  * preconditioner, restarted while it halves the error. The best x is kept.
  *
- * Reads   the matrix, a plan, b.   Writes  x, work of its own.
+ * Reads   a system, b.   Writes  x, work of its own.
  * Invariant: residual and bound are those of the x refined last. */
 #ifndef TSI_RUNTIME_ACCURACY_REFINEMENT_H
 #define TSI_RUNTIME_ACCURACY_REFINEMENT_H
 
-#include "runtime/solve/plan.h"
+#include "runtime/accuracy/system.h"
 
 typedef struct tsi_refinement {
-  tristar_plan_t *plan;
+  const tsi_system *system;
   const tsi_sparse_kernels *kernels;
-  tsi_sparse a;
   tristar_op op;
-  const double *row_scale;     /* of the rows of op(A), as the factorization scaled them; NULL: ones */
-  const double *column_weight; /* tsi_column_weight */
+  const double *row_scale;     /* of the rows of op(A) */
+  const double *column_weight; /* of its columns */
   int64_t column;              /* of b and x, for messages and the history */
   double *row_sum;             /* 2 n: |op(A)| column_weight, |op(A)| times ones */
   double *bound;               /* n: |op(A)| |x| */
@@ -25,15 +24,10 @@ typedef struct tsi_refinement {
   char *correction, *best;
 } tsi_refinement;
 
-/* *r must be zero; to be finished whatever the status. Errors: MEMORY, UNSUPPORTED (no matrix). */
-TRISTAR_CHECKED tristar_status tsi_refinement_begin(tristar_plan_t *plan, tristar_op op, tsi_refinement *r);
+/* *r must be zero; to be finished whatever the status. Errors: MEMORY, of messages. */
+TRISTAR_CHECKED tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op,
+                                                    tsi_refinement *r);
 void tsi_refinement_finish(tsi_refinement *r);
-
-/* The scaling of the columns of op(A) in its factorization: what size the unknowns have, more or less. NULL:
- * ones. */
-static inline const double *tsi_column_weight(const tristar_factor_t *factor, tristar_op op) {
-  return op == TRISTAR_N ? factor->col_scale : factor->row_scale;
-}
 
 /* Solves with the factors. Single factors get each column of b brought to size one, as they will scale it, by
  * a power of two; so it stays in their range. Overwrites b then. n rows, no gaps. Errors: MEMORY, those of
@@ -47,7 +41,13 @@ TRISTAR_CHECKED tristar_status tsi_refine(const tsi_refinement *r, const void *b
                                           const tristar_refine_options *options,
                                           tristar_refine_result *result);
 
-/* Errors: UNSUPPORTED if the factor was imported without its matrix. */
-TRISTAR_CHECKED tristar_status tsi_need_matrix(const tristar_factor_t *factor);
+/* Solves, and refines all columns; forward errors, if options ask for them. b_step, x_step: bytes from one
+ * column to the next. NOT_FINITE: *result is that of the other columns. Errors: as tsi_refine. */
+TRISTAR_CHECKED tristar_status tsi_solve_refined(const tsi_system *system, tristar_op op, int64_t nrhs,
+                                                 const void *b, size_t b_step, void *x, size_t x_step,
+                                                 const tristar_refine_options *options,
+                                                 tristar_refine_result *result);
+/* Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options);
 
 #endif

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "runtime/accuracy/refinement.h"
+#include "runtime/accuracy/system_plan.h"
 #include "runtime/solve/request.h"
 
 /* Scratch for one right-hand side. */
@@ -24,7 +24,7 @@ static tristar_status allocate(tsi_env *env, const tristar_factor_t *factor, tri
   TSI_TRY(TSI_ALLOC(env, c->row_sum, 2 * (size_t)pattern->n));
   TSI_TRY(TSI_ALLOC(env, c->bound, pattern->n));
   TSI_TRY(TSI_ALLOC(env, c->residual, (size_t)pattern->n * factor->user_bytes));
-  c->weight = tsi_column_weight(factor, op);
+  c->weight = op == TRISTAR_N ? factor->col_scale : factor->row_scale;
   c->kernels->weigh(&c->a, op, c->weight, c->row_sum);
   if (c->weight != NULL) c->kernels->weigh(&c->a, op, NULL, c->row_sum + pattern->n);
 out:
@@ -63,7 +63,9 @@ tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op, i
                *xk = (const char *)x + (size_t)(k * ldx) * bytes;
     c.kernels->residual(&c.a, op, bk, xk, c.residual);
     c.kernels->bound(&c.a, op, xk, c.bound);
-    const double error = c.kernels->backward_error(c.a.n, bk, xk, c.residual, c.bound, c.weight, c.row_sum);
+    tsi_sizes sizes = {.n = c.a.n, .with_weights = c.weight != NULL};
+    c.kernels->sizes(c.a.n, xk, c.weight, &sizes.weighted, &sizes.plain);
+    const double error = c.kernels->backward_error(c.a.n, bk, c.residual, c.bound, c.row_sum, &sizes);
     if (!(error <= worst) && !isnan(worst)) worst = error;
     if (r != NULL) memcpy((char *)r + (size_t)(k * ldr) * bytes, c.residual, (size_t)c.a.n * bytes);
   }

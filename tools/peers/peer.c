@@ -171,8 +171,9 @@ static double backward_error(const peer *p) {
   for (int k = 0; k < p->nrhs && !isnan(largest); k++) {
     kernels->residual(&a, TRISTAR_N, peer_b(p, k), peer_x(p, k), residual);
     kernels->bound(&a, TRISTAR_N, peer_x(p, k), bound);
-    const double error =
-        kernels->backward_error(a.n, peer_b(p, k), peer_x(p, k), residual, bound, NULL, row_sum);
+    tsi_sizes sizes = {.n = a.n};
+    kernels->sizes(a.n, peer_x(p, k), NULL, &sizes.weighted, &sizes.plain);
+    const double error = kernels->backward_error(a.n, peer_b(p, k), residual, bound, row_sum, &sizes);
     if (!(error <= largest)) largest = error;
   }
   free(bound);

@@ -6,11 +6,11 @@
  * so that their products can share solves with many right-hand sides.
  *
  * Reads   products.   Writes  work of its own. */
-#ifndef TSI_RUNTIME_MATRIX_NORM_ESTIMATE_H
-#define TSI_RUNTIME_MATRIX_NORM_ESTIMATE_H
+#ifndef TSI_RUNTIME_ACCURACY_NORM_ESTIMATE_H
+#define TSI_RUNTIME_ACCURACY_NORM_ESTIMATE_H
 
 #include "codelets/cpu/sparse.h"
-#include "runtime/base/env.h"
+#include "runtime/accuracy/team.h"
 
 #define TSI_ESTIMATES_MAX 16 /* matrices at a time */
 
@@ -18,10 +18,10 @@
  * product cannot be computed, the column is to hold a NaN. */
 typedef tristar_status (*tsi_multiply_columns)(void *arg, bool adjoint, tsi_index count, void *x);
 
-/* norm[c] = the estimate for M_c of order n, c < count <= TSI_ESTIMATES_MAX; infinite if a product is not
- * finite. Errors: MEMORY, those of multiply. */
+/* norm[c] = the estimate for M_c of order team->n, c < count <= TSI_ESTIMATES_MAX, n entries of whose vectors
+ * are here; infinite if a product is not finite. Errors: MEMORY, those of multiply. */
 TRISTAR_CHECKED tristar_status tsi_estimate_one_norms(tsi_env *env, const tsi_sparse_kernels *kernels,
-                                                      tsi_index n, tsi_index count,
+                                                      tsi_team *team, tsi_index n, tsi_index count,
                                                       tsi_multiply_columns multiply, void *arg, double *norm);
 
 #endif

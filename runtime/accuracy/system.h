@@ -1,0 +1,50 @@
+/* A system of equations with its factors, as refinement, FGMRES, bounds and the condition see it: on one
+ * process, or with the rows of b and x and of the matrix on many.
+ *
+ * Job. Say what can be done with op(A): solve with the factors, residuals, sums of magnitudes. Vectors are
+ * the entries that this process has, n of them, without gaps; those of b and of x have the same places.
+ *
+ * Reads   a plan, or what runtime/mpi has of a distributed factor.   Writes  nothing of its own.
+ * Invariant: the members of the team call the same functions in the same order (team.h). */
+#ifndef TSI_RUNTIME_ACCURACY_SYSTEM_H
+#define TSI_RUNTIME_ACCURACY_SYSTEM_H
+
+#include "codelets/cpu/sparse.h"
+#include "runtime/accuracy/team.h"
+
+typedef struct tsi_system_functions {
+  /* X = op(A)^-1 B with the factors; leading dimensions as in tristar_solve. Errors: those of a solve. */
+  tristar_status (*solve)(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
+                          int64_t ldx);
+  /* As in codelets/cpu/sparse.h. Errors: of messages. */
+  tristar_status (*residual)(void *context, tristar_op op, const void *b, const void *x, void *r);
+  tristar_status (*bound)(void *context, tristar_op op, const void *x, double *y);
+  tristar_status (*weigh)(void *context, tristar_op op, const double *g, double *y);
+  /* terms[i] = 1 + the entries in row i of op(A) */
+  tristar_status (*count_terms)(void *context, tristar_op op, tsi_index *terms);
+  /* The user's number of row i of b, or of x. */
+  int64_t (*user_row)(const void *context, tristar_op op, bool of_x, tsi_index i);
+} tsi_system_functions;
+
+typedef struct tsi_system {
+  tsi_env *env;
+  const tsi_sparse_kernels *kernels;   /* of the user's scalar type */
+  tsi_index n;                         /* entries here */
+  const double *row_scale, *col_scale; /* of A, as it was scaled for the factorization; NULL: ones */
+  bool wide;                           /* the factors are of the single type, the user's numbers are not */
+  bool perturbed;                      /* some pivots were */
+  tsi_team *team;
+  const tsi_system_functions *functions;
+  void *context;
+} tsi_system;
+
+/* The scaling of the rows of op(A). */
+static inline const double *tsi_system_row_scale(const tsi_system *system, tristar_op op) {
+  return op == TRISTAR_N ? system->row_scale : system->col_scale;
+}
+/* The scaling of the columns of op(A): what size the unknowns have, more or less. */
+static inline const double *tsi_system_column_weight(const tsi_system *system, tristar_op op) {
+  return op == TRISTAR_N ? system->col_scale : system->row_scale;
+}
+
+#endif
