@@ -1,6 +1,7 @@
 /* What a plan can do, distributed solves can: operations, parts of the factors, factor order, strides, few
- * rows of b and x; on the layout that the argument names ("2x1x2"), for each kind of factor and scalar type.
- * Solutions are those of a plan on rank 0, to rounding errors; the same bits when repeated. */
+ * rows of b and x, refinement, bounds, the condition; on the layout that the argument names ("2x1x2"), for
+ * each kind of factor and scalar type. Solutions are those of a plan on rank 0, to rounding errors; the same
+ * bits when repeated. */
 #include <math.h>
 
 #include "tests/typed.h"
@@ -143,6 +144,78 @@ static void check_lists(const world *w, const problem *q, const tristar_solve_op
   free(some);
 }
 
+/* Refinement, its history and bounds, the condition: what a plan finds, about. */
+static void check_refined(const world *w, const problem *q, tristar_op op, int64_t nrhs) {
+  enum { POINTS = 200 };
+  const size_t bytes = q->type->bytes;
+  const int64_t first = first_row(w, q, w->rank), own = first_row(w, q, w->rank + 1) - first;
+  tristar_refine_options options;
+  tristar_refine_result alone = {0}, result, again;
+  tristar_refine_point history[POINTS];
+  double reciprocal[2];
+  char text[200];
+  snprintf(text, sizeof text, "%s %c, op %c, refined", q->kind, q->type->scalar, op);
+  tristar_refine_options_init(&options);
+  options.forward_error = 1;
+  if (w->rank == 0) {
+    CHECK_OK(tristar_solve_refined(q->plan, op, nrhs, q->b, q->n, q->expected, q->n, &options, &alone));
+    CHECK_OK(tristar_condition(q->plan, &reciprocal[0]));
+  }
+  share(q, q->expected, q->n * nrhs);
+  MPI_Bcast(&alone, (int)sizeof alone, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(reciprocal, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  const size_t skip = (size_t)first * bytes;
+  memset(q->x, 0xff, (size_t)(q->n * nrhs) * bytes);
+  options.history = history;
+  options.history_most = POINTS;
+  CHECK_OK(tristar_distributed_solve_refined(q->d, op, nrhs, q->b + skip, q->n, q->x + skip, q->n, &options,
+                                             &result));
+  CHECK_MSG(result.backward_error <= fmax(2 * alone.backward_error, 4 * q->type->roundoff),
+            "%s: backward error %g, the plan's %g", text, result.backward_error, alone.backward_error);
+  CHECK_MSG(result.forward_error > alone.forward_error / 10 &&
+                result.forward_error < alone.forward_error * 10,
+            "%s: forward error %g, the plan's %g", text, result.forward_error, alone.forward_error);
+  CHECK(result.history_count >= nrhs && result.history_count < POINTS);
+  CHECK(history[0].backward_error <= result.initial_backward_error);
+  for (int64_t c = 0; c < nrhs; c++) {
+    const size_t at = skip + (size_t)(c * q->n) * bytes;
+    const double other = difference(q->type, own, q->x + at, q->expected + at);
+    CHECK_MSG(other < 1e5 * q->type->roundoff, "%s, rank %d: %g from the plan's", text, w->rank, other);
+  }
+  /* in place, and the same again */
+  memcpy(q->again, q->b, (size_t)(q->n * nrhs) * bytes);
+  CHECK_OK(tristar_distributed_solve_refined(q->d, op, nrhs, q->again + skip, q->n, q->again + skip, q->n,
+                                             &options, &again));
+  for (int64_t c = 0; c < nrhs; c++) {
+    const size_t at = skip + (size_t)(c * q->n) * bytes;
+    CHECK_MSG(memcmp(q->x + at, q->again + at, (size_t)own * bytes) == 0, "%s: other bits", text);
+  }
+  CHECK(again.backward_error == result.backward_error && again.forward_error == result.forward_error);
+  CHECK_OK(tristar_distributed_condition(q->d, &reciprocal[1]));
+  CHECK_MSG(reciprocal[1] > reciprocal[0] / 3 && reciprocal[1] < reciprocal[0] * 3,
+            "%s: reciprocal condition %g, the plan's %g", text, reciprocal[1], reciprocal[0]);
+}
+
+/* NaN in b: the message names the row, on all ranks, and the other columns are solved. */
+static void check_lost(const world *w, const problem *q) {
+  const size_t bytes = q->type->bytes;
+  const int64_t first = first_row(w, q, w->rank), own = first_row(w, q, w->rank + 1) - first;
+  const int64_t lost = q->n / 2;
+  char message[300], expected[60];
+  tristar_refine_result result;
+  const number before = get(q->type, q->b, lost);
+  put(q->type, q->b, lost, NAN);
+  snprintf(expected, sizeof expected, "in row %lld, column 0", (long long)lost);
+  CHECK_STATUS(tristar_distributed_solve_refined(q->d, TRISTAR_N, 2, q->b + (size_t)first * bytes, q->n,
+                                                 q->x + (size_t)first * bytes, q->n, NULL, &result),
+               TRISTAR_ERR_NOT_FINITE);
+  tristar_get_error(w->ts, message, sizeof message);
+  CHECK_MSG(strstr(message, expected), "%s, not %s", message, expected);
+  CHECK(result.backward_error < 1e-3);
+  for (int64_t i = first; i < first + own; i++) CHECK(isfinite(cabs(get(q->type, q->x, i + q->n))));
+  put(q->type, q->b, lost, before);
+}
+
 /* What one rank passes wrongly all are told, and the next solve is right. */
 static void check_refused(const world *w, const problem *q) {
   const int64_t twice[] = {3, 1, 3}, outside[] = {q->n};
@@ -180,6 +253,8 @@ static void check_problem(const world *w, const problem *q) {
       check_columns(w, q, &o, 5 - 4 * (int)(part % 2), part == TRISTAR_PART_U);
       check_lists(w, q, &o, 2, 3);
     }
+  for (int k = 0; k < 3; k++) check_refined(w, q, ops[k], k == 1 ? 1 : 3);
+  check_lost(w, q);
   check_refused(w, q);
 }
 

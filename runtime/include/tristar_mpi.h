@@ -110,6 +110,22 @@ TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_solve_with(tristar_distributed_t *distributed, const tristar_solve_options *options,
                                int64_t nrhs, const void *b, void *x, tristar_solve_result *result);
 
+/* Collective. As tristar_solve_refined (tristar.h), on many processes: a solve, refinement by steps and
+ * FGMRES, forward errors and the history if options ask for them; options, but for the history, are the same
+ * on all ranks, and so is what all of them get in *result. Each rank has the rows of the matrix that belong
+ * to its part of the factor (tristar_distribute); nothing needs to be passed again. x may be b, or overlap
+ * it. Errors: as tristar_distributed_solve; UNSUPPORTED: the factor was imported without its matrix;
+ * NOT_FINITE: b has NaN or infinity, or what is computed leaves the range of numbers (the message names row
+ * and column). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve_refined(
+    tristar_distributed_t *distributed, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
+    int64_t ldx, const tristar_refine_options *options, tristar_refine_result *result);
+
+/* Collective. As tristar_condition (tristar.h): an estimate of 1 / condition of the scaled matrix. Errors:
+ * ARGUMENT, UNSUPPORTED, STALE, MEMORY, RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_condition(tristar_distributed_t *distributed,
+                                                                         double *reciprocal);
+
 /* Messages of one class that a rank sent. */
 typedef struct tristar_message_count {
   int64_t messages, bytes; /* sent in one solve */

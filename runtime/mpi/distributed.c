@@ -275,6 +275,7 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   TSI_FREE(env, d->in_place);
   TSI_FREE(env, d->out_place);
   TSI_FREE(env, d->pivot_order);
+  tsi_rows_matrix_destroy(env, &d->matrix);
   tsi_transport_destroy(&d->transport);
   TSI_FREE(env, d);
 }

@@ -11,6 +11,7 @@
 #ifndef TSI_MPI_DISTRIBUTED_H
 #define TSI_MPI_DISTRIBUTED_H
 
+#include "runtime/mpi/matrix.h"
 #include "runtime/mpi/rows.h"
 #include "tristar_mpi.h"
 
@@ -41,6 +42,8 @@ struct tristar_distributed_s {
   uint64_t structure; /* rank 0: a fingerprint of the factor's, to know it again */
   tristar_distributed_stats stats;
   bool valid;                    /* values are in place */
+  bool has_matrix, perturbed;    /* the factor has its matrix, perturbed pivots */
+  tsi_rows_matrix *matrix;       /* NULL: without */
   struct tsi_inserted *inserted; /* NULL: no solve was inserted */
 };
 typedef struct tsi_inserted tsi_inserted;
@@ -61,6 +64,20 @@ TRISTAR_CHECKED tristar_status tsi_distributed_use_rows(tristar_distributed_t *d
 TRISTAR_CHECKED tristar_status tsi_distributed_solve(tristar_distributed_t *d,
                                                      const tristar_solve_options *options, int64_t nrhs,
                                                      const void *b, void *x, tristar_solve_result *result);
+
+/* Collective. A run of a slot: what it says of times and messages is added to the statistics. Errors: those
+ * of tsi_process_solve, the same on all ranks. */
+TRISTAR_CHECKED tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot,
+                                                   const tsi_process_call *call);
+/* Collective. The buffer of a slot for rows.h: on all ranks or on none. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_slot_need_buffer(tristar_distributed_t *d, tsi_slot *slot);
+void tsi_distributed_reset_times(tristar_distributed_t *d);
+/* Collective. Arguments must be right on all ranks (mine: what this one has found), and the same (at most 8
+ * values); flag[k] becomes true on all if it is on one. Errors: mine, of whichever rank has one; ARGUMENT:
+ * values differ. */
+TRISTAR_CHECKED tristar_status tsi_distributed_same(tristar_distributed_t *d, tristar_status mine, int count,
+                                                    const char *const *name, const int64_t *value, int flags,
+                                                    bool *flag);
 
 /* What all ranks must know of a factor before they can make their shares; on ranks other than 0 allocated, to
  * be freed by tsi_known_release. */

@@ -134,29 +134,40 @@ out:
   return status;
 }
 
-/* Collective. All ranks' arguments must be right (mine: what this one found), and the same; the smallest and
- * the largest of each tell. Who lists rows of b or x, and who does not, is found at the same time. */
-static tristar_status agree_on_arguments(const tristar_distributed_t *d, tristar_status mine, job *j) {
+#define SAME_MOST 10 /* values, and flags */
+
+/* The smallest and the largest of each number tell. */
+tristar_status tsi_distributed_same(tristar_distributed_t *d, tristar_status mine, int count,
+                                    const char *const *name, const int64_t *value, int flags, bool *flag) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  enum { SAME = 4 };
-  static const char *const name[SAME] = {"nrhs", "op", "part", "factor_order"};
-  const int64_t value[SAME] = {j->nrhs, j->o.op, j->o.part, j->o.factor_order};
-  int64_t own[2 * SAME + 3] = {mine, j->o.b_row != NULL, j->o.x_row != NULL}, most[2 * SAME + 3];
-  for (int k = 0; k < SAME; k++) {
-    own[3 + 2 * k] = value[k];
-    own[4 + 2 * k] = -value[k];
+  int64_t own[2 * SAME_MOST + 1] = {mine}, most[2 * SAME_MOST + 1];
+  const int all = 1 + 2 * count + flags;
+  for (int k = 0; k < count; k++) {
+    own[1 + 2 * k] = value[k];
+    own[2 + 2 * k] = -value[k];
   }
-  TSI_TRY(TSI_MPI(
-      env, "MPI_Allreduce",
-      MPI_Allreduce(own, most, 2 * SAME + 3, MPI_INT64_T, MPI_MAX, tsi_transport_comm(d->transport))));
+  for (int k = 0; k < flags; k++) own[1 + 2 * count + k] = flag[k];
+  TSI_TRY(TSI_MPI(env, "MPI_Allreduce",
+                  MPI_Allreduce(own, most, all, MPI_INT64_T, MPI_MAX, tsi_transport_comm(d->transport))));
   if (most[0] != TRISTAR_OK) return tsi_transport_agree(d->transport, mine); /* who, and why */
-  for (int k = 0; k < SAME; k++)
-    if (most[3 + 2 * k] != -most[4 + 2 * k])
+  for (int k = 0; k < count; k++)
+    if (most[1 + 2 * k] != -most[2 + 2 * k])
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the ranks pass different %s: %" PRId64 " to %" PRId64, name[k],
-               -most[4 + 2 * k], most[3 + 2 * k]);
-  j->listed[B] = most[1] != 0;
-  j->listed[X] = most[2] != 0;
+               -most[2 + 2 * k], most[1 + 2 * k]);
+  for (int k = 0; k < flags; k++) flag[k] = most[1 + 2 * count + k];
+out:
+  return status;
+}
+
+/* Collective. */
+static tristar_status agree_on_arguments(tristar_distributed_t *d, tristar_status mine, job *j) {
+  tristar_status status = TRISTAR_OK;
+  static const char *const name[] = {"nrhs", "op", "part", "factor_order"};
+  const int64_t value[] = {j->nrhs, j->o.op, j->o.part, j->o.factor_order};
+  j->listed[B] = j->o.b_row != NULL;
+  j->listed[X] = j->o.x_row != NULL;
+  TSI_TRY(tsi_distributed_same(d, mine, 4, name, value, 2, j->listed));
 out:
   return status;
 }
@@ -275,10 +286,10 @@ out:
 
 /* ---- Solves ------------------------------------------------------------------------------------------- */
 
-/* Collective. The buffer of a slot for rows.h: on all ranks or on none. */
-static tristar_status need_buffer(tristar_distributed_t *d, tsi_slot *slot, tsi_index stride) {
+tristar_status tsi_slot_need_buffer(tristar_distributed_t *d, tsi_slot *slot) {
   if (slot->buffer) return TRISTAR_OK;
   tsi_env *env = &d->ts->env;
+  const tsi_index stride = tsi_process_stride(slot->run);
   const tsi_count rows = tsi_count_max(rows_moved(d->in), rows_moved(d->out));
   const tristar_status status =
       tsi_transport_agree(d->transport, tsi_allocate(env, (size_t)(rows * stride), d->process->user_bytes,
@@ -311,6 +322,17 @@ static void count_messages(tristar_distributed_t *d, const tsi_process_run *run,
   }
 }
 
+tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot, const tsi_process_call *call) {
+  tristar_status status = TRISTAR_OK;
+  tsi_process_times times;
+  /* whoever fails goes on with the others, and tells it afterwards */
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_process_solve(slot->run, call, &times)));
+  add_times(&d->stats, &times);
+  count_messages(d, slot->run, tsi_process_stride(slot->run));
+out:
+  return status;
+}
+
 /* Rows of b that nobody passes are zero, in the chunks that read them. */
 static void clear_rows(const tristar_distributed_t *d, const job *j, tsi_slot *slot) {
   const tsi_process *p = d->process;
@@ -332,11 +354,9 @@ static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_arra
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const tsi_process *p = d->process;
   const tsi_index columns = p->share->panels->start[p->share->panels->count], nrhs = j->call.nrhs;
-  const tsi_index stride = tsi_workspace_stride(nrhs);
-  tsi_process_times times;
   tsi_slot *slot;
   TSI_TRY(tsi_slot_need(d, nrhs, &slot));
-  if (j->buffer == NULL) TSI_TRY(need_buffer(d, slot, stride));
+  if (j->buffer == NULL) TSI_TRY(tsi_slot_need_buffer(d, slot));
   void *buffer = j->buffer ? j->buffer : slot->buffer;
   const double begin = tsi_clock();
   if (j->listed[B]) clear_rows(d, j, slot);
@@ -345,20 +365,18 @@ static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_arra
   const double there = tsi_clock();
   j->call.b = slot->b;
   j->call.x = slot->x;
-  /* whoever fails goes on with the others, and tells it afterwards */
-  const tristar_status mine = tsi_process_solve(slot->run, &j->call, &times);
+  const tristar_status solved_well = tsi_distributed_run(d, slot, &j->call);
   const double solved = tsi_clock();
   TSI_TRY(tsi_rows_to_users(env, j->rows[X], comm, p->user_bytes, nrhs, (tsi_row_array){slot->x, 1, columns},
                             x, buffer));
   d->stats.redistribute_seconds += there - begin + tsi_clock() - solved;
-  TSI_TRY(tsi_transport_agree(d->transport, mine));
-  add_times(&d->stats, &times);
-  count_messages(d, slot->run, stride);
+  status = solved_well;
 out:
   return status;
 }
 
-static void reset_stats(tristar_distributed_stats *stats) {
+void tsi_distributed_reset_times(tristar_distributed_t *d) {
+  tristar_distributed_stats *stats = &d->stats;
   stats->solve_seconds = stats->redistribute_seconds = stats->sweep_seconds = 0;
   stats->compute_seconds = stats->xy_seconds = stats->z_seconds = stats->idle_seconds = 0;
   stats->broadcast = stats->reduction = stats->grids = (tristar_message_count){0, 0};
@@ -372,7 +390,7 @@ static tristar_status solve(tristar_distributed_t *d, tristar_status mine,
   const size_t bytes = d->process->user_bytes;
   job j = {.o = *options, .nrhs = nrhs};
   TSI_TRY(prepare(d, mine, &j));
-  reset_stats(&d->stats);
+  tsi_distributed_reset_times(d);
   for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK) {
     j.call.nrhs = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - first);
     char *of_b = (char *)(uintptr_t)b + (size_t)(first * j.o.b_column_stride) * bytes;

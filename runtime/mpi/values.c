@@ -1,4 +1,4 @@
-/* Sends every rank the values of its share: see distributed.h.
+/* Sends every rank the values of its share, and its rows of the matrix: see distributed.h.
  *
  * Rank 0 finds the share of each rank in turn, takes its panels out of the factor piece by piece, and sends
  * them; the receiver has the same list of panels, so a piece goes straight to its place. Before the values of
@@ -175,15 +175,19 @@ out:
   return status;
 }
 
-/* What may change from one set of values to the next; kind: pivoted, scaled, with an order, of rank 0. */
+/* What may change from one set of values to the next; kind: pivoted, scaled, with an order, with a matrix,
+ * with perturbed pivots, of rank 0. */
 static tristar_status agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
-  int kind[3] = {factor && factor->pivoted, factor && factor->row_scale != NULL,
-                 factor && factor->pivot_order != NULL};
-  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 3, MPI_INT, 0, comm)));
+  int kind[5] = {factor && factor->pivoted, factor && factor->row_scale != NULL,
+                 factor && factor->pivot_order != NULL, factor && factor->has_matrix,
+                 factor && factor->stats.perturbed_pivots > 0};
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 5, MPI_INT, 0, comm)));
   d->process->pivoted = kind[0];
+  d->has_matrix = kind[3];
+  d->perturbed = kind[4];
   TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1], kind[2])));
   if (!kind[2]) return TRISTAR_OK;
   const size_t bytes = (size_t)d->n * sizeof *d->pivot_order;
@@ -206,7 +210,13 @@ tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t 
     }
     take_own(d->process, factor);
   }
-  status = tsi_transport_agree(d->transport, status);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  if (!d->has_matrix)
+    tsi_rows_matrix_destroy(&d->ts->env, &d->matrix);
+  else if (d->matrix)
+    TSI_TRY(tsi_rows_matrix_update(&d->ts->env, d->transport, d->process, factor, d->matrix));
+  else
+    TSI_TRY(tsi_rows_matrix_create(&d->ts->env, d->transport, d->process, factor, &d->matrix));
 out:
   return status;
 }

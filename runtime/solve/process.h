@@ -94,6 +94,7 @@ typedef struct tsi_process_run tsi_process_run;
 TRISTAR_CHECKED tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride,
                                                       tsi_process_run **out);
 void tsi_process_run_destroy(tsi_process_run **run);
+tsi_index tsi_process_stride(const tsi_process_run *run);
 /* The message areas: tsi_message.row counts rows of them. */
 void *tsi_process_inbox(tsi_process_run *run);
 void *tsi_process_outbox(tsi_process_run *run);

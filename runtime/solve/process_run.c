@@ -12,6 +12,10 @@ struct tsi_process_run {
   tsi_solve_sparse sparse;
 };
 
+tsi_index tsi_process_stride(const tsi_process_run *run) {
+  return run->execution.call.stride;
+}
+
 void *tsi_process_inbox(tsi_process_run *run) {
   return run->execution.exchange->inbox;
 }

@@ -1,0 +1,343 @@
+/* Gives the ranks their rows of the matrix: see matrix.h.
+ *
+ * Rank 0 writes the whole matrix in the final order, both triangles, row by row, and then sends each rank the
+ * rows that it is the home of. */
+#include "runtime/mpi/matrix.h"
+
+#include <stdlib.h>
+
+#include "runtime/mpi/bytes.h"
+#include "runtime/mpi/mailbox.h"
+
+/* The whole matrix in the final order, on rank 0. */
+typedef struct whole {
+  tsi_count *ptr;   /* n + 1 */
+  tsi_index *index; /* columns of the final order */
+  char *values;
+} whole;
+
+static void release_whole(tsi_env *env, whole *w) {
+  TSI_FREE(env, w->ptr);
+  TSI_FREE(env, w->index);
+  TSI_FREE(env, w->values);
+}
+
+/* What stands at the mirror place of a stored entry. */
+static void mirror(char scalar, tristar_symmetry symmetry, const void *from, void *to) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(scalar);
+  memcpy(to, from, kernels->scalar_bytes);
+  if (symmetry == TRISTAR_SKEW_SYMMETRIC) kernels->multiply(1, to, -1);
+  if (symmetry != TRISTAR_HERMITIAN) return;
+  if (scalar == 'c') ((float *)to)[1] = -((float *)to)[1];
+  if (scalar == 'z') ((double *)to)[1] = -((double *)to)[1];
+}
+
+/* Calls once for each entry of the full matrix: row and column of the final order, place of the value. */
+#define FOR_ENTRIES(an, i, j, p, image)                                                                      \
+  for (tsi_index line = 0; line < (an)->pattern->n; line++)                                                  \
+    for (tsi_count p = (an)->pattern->ptr[line]; p < (an)->pattern->ptr[line + 1]; p++)                      \
+      for (int image = 0;                                                                                    \
+           image < ((an)->pattern->symmetry != TRISTAR_GENERAL && (an)->pattern->index[p] != line ? 2 : 1);  \
+           image++)                                                                                          \
+        for (tsi_index once = 0, first = (an)->pattern->index[p],                                            \
+                       i = (an)->in_place[((an)->pattern->by_rows != (image != 0)) ? line : first],          \
+                       j = (an)->out_place[((an)->pattern->by_rows != (image != 0)) ? first : line];         \
+             once < 1; once++)
+
+static tristar_status write_whole(tsi_env *env, const tristar_factor_t *factor, whole *w) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_pattern *pattern = an->pattern;
+  const size_t bytes = factor->user_bytes;
+  const tsi_index n = pattern->n;
+  TSI_TRY(TSI_ALLOC_ZERO(env, w->ptr, (size_t)n + 2));
+  FOR_ENTRIES(an, i, j, p, image) {
+    (void)j;
+    w->ptr[i + 2]++;
+  }
+  for (tsi_index i = 0; i < n; i++) w->ptr[i + 2] += w->ptr[i + 1];
+  TSI_TRY(TSI_ALLOC(env, w->index, w->ptr[n + 1]));
+  TSI_TRY(tsi_allocate(env, (size_t)w->ptr[n + 1], bytes, __func__, __FILE__, __LINE__, (void **)&w->values));
+  FOR_ENTRIES(an, i, j, p, image) {
+    const size_t at = (size_t)w->ptr[i + 1]++; /* moves from the row's start to its end */
+    const char *value = (const char *)factor->values + (size_t)p * bytes;
+    w->index[at] = j;
+    mirror(pattern->scalar, image ? pattern->symmetry : TRISTAR_SYMMETRIC, value, w->values + at * bytes);
+  }
+out:
+  return status;
+}
+
+/* Rows that are at home on a rank: out of the whole matrix, one after the other. */
+typedef struct shipment {
+  tsi_index *lengths; /* by row */
+  tsi_index *index;
+  char *values;
+  size_t rows, entries;
+} shipment;
+
+static void release_shipment(tsi_env *env, shipment *s) {
+  TSI_FREE(env, s->lengths);
+  TSI_FREE(env, s->index);
+  TSI_FREE(env, s->values);
+}
+
+/* Arrays for its rows and entries. */
+static tristar_status make_shipment(tsi_env *env, size_t bytes, shipment *s) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, s->lengths, s->rows));
+  TSI_TRY(TSI_ALLOC(env, s->index, s->entries));
+  TSI_TRY(tsi_allocate(env, s->entries, bytes, __func__, __FILE__, __LINE__, (void **)&s->values));
+out:
+  return status;
+}
+
+static tristar_status fill_shipment(tsi_env *env, const tsi_layout *layout, const whole *w, size_t bytes,
+                                    int rank, shipment *s) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_chunks *chunks = layout->chunks;
+  for (tsi_index c = 0; c < chunks->count; c++) {
+    if (tsi_home_rank(layout, c) != rank) continue;
+    s->rows += (size_t)tsi_chunk_columns(chunks, c);
+    s->entries += (size_t)(w->ptr[chunks->column[c + 1]] - w->ptr[chunks->column[c]]);
+  }
+  TSI_TRY(make_shipment(env, bytes, s));
+  size_t row = 0, at = 0;
+  for (tsi_index c = 0; c < chunks->count; c++) {
+    if (tsi_home_rank(layout, c) != rank) continue;
+    const size_t first = (size_t)w->ptr[chunks->column[c]], end = (size_t)w->ptr[chunks->column[c + 1]];
+    for (tsi_index j = chunks->column[c]; j < chunks->column[c + 1]; j++)
+      s->lengths[row++] = (tsi_index)(w->ptr[j + 1] - w->ptr[j]);
+    memcpy(s->index + at, w->index + first, (end - first) * sizeof *s->index);
+    memcpy(s->values + at * bytes, w->values + first * bytes, (end - first) * bytes);
+    at += end - first;
+  }
+out:
+  return status;
+}
+
+/* What rank 0 tells a rank before its rows come. */
+typedef struct notice {
+  int64_t status, entries;
+} notice;
+
+/* The matrix of this rank as it arrives: index has columns of the final order. lengths NULL: values alone. */
+static tristar_status take(tsi_env *env, tsi_rows_matrix *m, size_t bytes, const shipment *s) {
+  tristar_status status = TRISTAR_OK;
+  if (m->ptr == NULL) {
+    TSI_TRY(TSI_ALLOC(env, m->ptr, (size_t)m->n + 1));
+    TSI_TRY(TSI_ALLOC(env, m->index, s->entries));
+    TSI_TRY(tsi_allocate(env, s->entries, bytes, __func__, __FILE__, __LINE__, &m->values));
+    m->ptr[0] = 0;
+    for (tsi_index i = 0; i < m->n; i++) m->ptr[i + 1] = m->ptr[i] + s->lengths[i];
+    memcpy(m->index, s->index, s->entries * sizeof *m->index);
+  }
+  memcpy(m->values, s->values, s->entries * bytes);
+out:
+  return status;
+}
+
+static tristar_status send_rows(tsi_env *env, MPI_Comm comm, const tsi_layout *layout, const whole *w,
+                                size_t bytes, int rank, tristar_status before) {
+  tristar_status status = before;
+  shipment s = {.rows = 0};
+  if (status == TRISTAR_OK) status = fill_shipment(env, layout, w, bytes, rank, &s);
+  const notice told = {status, (int64_t)s.entries};
+  const tristar_status mine = status;
+  int64_t room;
+  TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
+  TSI_TRY(mine);
+  TSI_TRY(tsi_receive_bytes(env, comm, &room, sizeof room, rank));
+  if (room != TRISTAR_OK) goto out; /* that rank says why */
+  TSI_TRY(tsi_send_bytes(env, comm, s.lengths, s.rows * sizeof *s.lengths, rank));
+  TSI_TRY(tsi_send_bytes(env, comm, s.index, s.entries * sizeof *s.index, rank));
+  TSI_TRY(tsi_send_bytes(env, comm, s.values, s.entries * bytes, rank));
+out:
+  release_shipment(env, &s);
+  return status;
+}
+
+static tristar_status receive_rows(tsi_env *env, MPI_Comm comm, size_t bytes, tsi_rows_matrix *m) {
+  tristar_status status = TRISTAR_OK;
+  tristar_status mine;
+  shipment s = {.rows = (size_t)m->n};
+  notice told;
+  TSI_TRY(tsi_receive_bytes(env, comm, &told, sizeof told, 0));
+  if (told.status != TRISTAR_OK) return TRISTAR_OK; /* rank 0 says why */
+  s.entries = (size_t)told.entries;
+  mine = make_shipment(env, bytes, &s);
+  const int64_t room = mine;
+  TSI_TRY(tsi_send_bytes(env, comm, &room, sizeof room, 0));
+  TSI_TRY(mine);
+  TSI_TRY(tsi_receive_bytes(env, comm, s.lengths, s.rows * sizeof *s.lengths, 0));
+  TSI_TRY(tsi_receive_bytes(env, comm, s.index, s.entries * sizeof *s.index, 0));
+  TSI_TRY(tsi_receive_bytes(env, comm, s.values, s.entries * bytes, 0));
+  TSI_TRY(take(env, m, bytes, &s));
+out:
+  release_shipment(env, &s);
+  return status;
+}
+
+/* Collective: rows, or values alone where the pattern is here. */
+static tristar_status ship(tsi_env *env, tsi_transport *transport, const tsi_process *p,
+                           const tristar_factor_t *factor, tsi_rows_matrix *m) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Comm comm = tsi_transport_comm(transport);
+  const size_t bytes = p->user_bytes;
+  whole w = {.ptr = NULL};
+  shipment own = {.rows = 0};
+  if (factor == NULL)
+    status = receive_rows(env, comm, bytes, m);
+  else {
+    status = write_whole(env, factor, &w);
+    for (int r = 1; r < tsi_transport_size(transport); r++) { /* each must hear of it, if something fails */
+      const tristar_status sent = send_rows(env, comm, p->layout, &w, bytes, r, status);
+      if (status == TRISTAR_OK) status = sent;
+    }
+    if (status == TRISTAR_OK) status = fill_shipment(env, p->layout, &w, bytes, 0, &own);
+    if (status == TRISTAR_OK) status = take(env, m, bytes, &own);
+  }
+  release_shipment(env, &own);
+  release_whole(env, &w);
+  return tsi_transport_agree(transport, status);
+}
+
+/* ---- Places ------------------------------------------------------------------------------------------- */
+
+/* Local: the rows that are at home here. */
+static tristar_status list_columns(tsi_env *env, const tsi_process *p, tsi_rows_matrix *m) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_chunks *chunks = p->share->chunks;
+  tsi_index at = 0;
+  for (tsi_index k = 0; k < chunks->count; k++)
+    if (p->home[k]) m->n += tsi_chunk_columns(chunks, k);
+  TSI_TRY(TSI_ALLOC(env, m->column, m->n));
+  TSI_TRY(TSI_ALLOC(env, m->local, m->n));
+  for (tsi_index k = 0; k < chunks->count; k++)
+    for (tsi_index j = chunks->column[k]; p->home[k] && j < chunks->column[k + 1]; j++, at++) {
+      m->column[at] = p->layout->chunks->column[p->share->chunk[k]] + j - chunks->column[k];
+      m->local[at] = j;
+    }
+out:
+  return status;
+}
+
+/* An entry that lies elsewhere. */
+typedef struct ghost {
+  int owner;
+  tsi_index column;
+} ghost;
+
+static int compare_ghosts(const void *a, const void *b) {
+  const ghost *x = a, *y = b;
+  if (x->owner != y->owner) return x->owner < y->owner ? -1 : 1;
+  return (x->column > y->column) - (x->column < y->column);
+}
+
+/* Local: where the ghosts are, and columns of entries become places. place: n of the whole matrix, scratch.
+ */
+static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_matrix *m, tsi_index **column,
+                                  int **owner, tsi_index *ghosts) {
+  tristar_status status = TRISTAR_OK;
+  ghost *list = NULL;
+  tsi_index *place = NULL;
+  tsi_index count = 0;
+  TSI_TRY(TSI_ALLOC(env, place, p->kind.n));
+  for (tsi_index j = 0; j < p->kind.n; j++) place[j] = TSI_NONE;
+  for (tsi_index i = 0; i < m->n; i++) place[m->column[i]] = i;
+  for (tsi_count q = 0; q < m->ptr[m->n]; q++)
+    if (place[m->index[q]] == TSI_NONE) {
+      place[m->index[q]] = m->n;
+      count++;
+    }
+  TSI_TRY(TSI_ALLOC(env, list, count));
+  TSI_TRY(TSI_ALLOC(env, *column, count));
+  TSI_TRY(TSI_ALLOC(env, *owner, count));
+  count = 0;
+  for (tsi_index j = 0; j < p->kind.n; j++)
+    if (place[j] == m->n) list[count++] = (ghost){tsi_home_rank(p->layout, p->owner[j]), j};
+  if (count > 0) qsort(list, (size_t)count, sizeof *list, compare_ghosts);
+  for (tsi_index g = 0; g < count; g++) {
+    (*column)[g] = list[g].column;
+    (*owner)[g] = list[g].owner;
+    place[list[g].column] = m->n + g;
+  }
+  for (tsi_count q = 0; q < m->ptr[m->n]; q++) m->index[q] = place[m->index[q]];
+  *ghosts = count;
+out:
+  TSI_FREE(env, list);
+  TSI_FREE(env, place);
+  return status;
+}
+
+/* Collective. */
+static tristar_status connect(tsi_env *env, tsi_transport *transport, const tsi_process *p,
+                              tsi_rows_matrix *m) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *column = NULL, ghosts = 0;
+  int *owner = NULL;
+  status = find_ghosts(env, p, m, &column, &owner, &ghosts);
+  if (status == TRISTAR_OK)
+    status = tsi_allocate(env, (size_t)m->n + (size_t)ghosts, 2 * sizeof(double), __func__, __FILE__,
+                          __LINE__, &m->vector);
+  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY(tsi_halo_create(env, transport, m->n, m->column, ghosts, column, owner, &m->halo));
+out:
+  TSI_FREE(env, column);
+  TSI_FREE(env, owner);
+  return status;
+}
+
+/* Local. */
+static tristar_status take_scaling(tsi_env *env, const tsi_rows_matrix *m, const double *from, double **to) {
+  tristar_status status = TRISTAR_OK;
+  if (from == NULL)
+    TSI_FREE(env, *to);
+  else if (*to == NULL)
+    TSI_TRY(TSI_ALLOC(env, *to, m->n));
+  for (tsi_index i = 0; from && i < m->n; i++) (*to)[i] = from[m->local[i]];
+out:
+  return status;
+}
+
+tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport, const tsi_process *p,
+                                      const tristar_factor_t *factor, tsi_rows_matrix *m) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(ship(env, transport, p, factor, m));
+  status = take_scaling(env, m, p->row_scale, &m->row_scale);
+  if (status == TRISTAR_OK) status = take_scaling(env, m, p->col_scale, &m->col_scale);
+  status = tsi_transport_agree(transport, status);
+out:
+  return status;
+}
+
+tristar_status tsi_rows_matrix_create(tsi_env *env, tsi_transport *transport, const tsi_process *p,
+                                      const tristar_factor_t *factor, tsi_rows_matrix **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_rows_matrix *m = NULL;
+  *out = NULL;
+  status = TSI_ALLOC_ZERO(env, m, 1);
+  if (status == TRISTAR_OK) status = list_columns(env, p, m);
+  TSI_TRY(tsi_transport_agree(transport, status));
+  TSI_TRY(tsi_rows_matrix_update(env, transport, p, factor, m));
+  TSI_TRY(connect(env, transport, p, m));
+out:
+  if (status != TRISTAR_OK) tsi_rows_matrix_destroy(env, &m);
+  *out = m;
+  return status;
+}
+
+void tsi_rows_matrix_destroy(tsi_env *env, tsi_rows_matrix **matrix) {
+  if (*matrix == NULL) return;
+  tsi_rows_matrix *m = *matrix;
+  tsi_halo_destroy(env, &m->halo);
+  TSI_FREE(env, m->column);
+  TSI_FREE(env, m->local);
+  TSI_FREE(env, m->ptr);
+  TSI_FREE(env, m->index);
+  TSI_FREE(env, m->values);
+  TSI_FREE(env, m->row_scale);
+  TSI_FREE(env, m->col_scale);
+  TSI_FREE(env, m->vector);
+  TSI_FREE(env, *matrix);
+}

@@ -1,0 +1,41 @@
+/* The matrix of a distributed factor: each rank has the rows that belong to the columns of the factor that
+ * are at home there.
+ *
+ * Job. Take the matrix out of the factor of rank 0, in the final order and with both triangles, and give each
+ * rank its rows; say where the entries are that they meet.
+ *
+ * Reads   the factor of rank 0; layout and share of the process.   Writes  a tsi_rows_matrix that owns its
+ * arrays. Invariants
+ *   - row i is row column[i] of the final order, whose column is at home here; column ascends
+ *   - an entry's index is a place here, below n, or n + a ghost (halo.h)
+ *   - scalings are those of the process, by place */
+#ifndef TSI_MPI_MATRIX_H
+#define TSI_MPI_MATRIX_H
+
+#include "runtime/mpi/halo.h"
+#include "runtime/solve/process.h"
+
+typedef struct tsi_rows_matrix {
+  tsi_index n;
+  tsi_index *column; /* n */
+  tsi_index *local;  /* n: local columns of the share */
+  tsi_count *ptr;    /* n + 1 */
+  tsi_index *index;
+  void *values; /* of the user's scalar type */
+  tsi_halo *halo;
+  double *row_scale, *col_scale; /* n; NULL: ones */
+  void *vector;                  /* n + ghosts scalars of 16 bytes: scratch */
+} tsi_rows_matrix;
+
+/* Collective. factor: on rank 0, with its matrix; NULL elsewhere. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_matrix_create(tsi_env *env, tsi_transport *transport,
+                                                      const tsi_process *process,
+                                                      const tristar_factor_t *factor, tsi_rows_matrix **out);
+void tsi_rows_matrix_destroy(tsi_env *env, tsi_rows_matrix **matrix);
+/* Collective. New values on the same pattern, and scalings. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport,
+                                                      const tsi_process *process,
+                                                      const tristar_factor_t *factor,
+                                                      tsi_rows_matrix *matrix);
+
+#endif
