@@ -1,8 +1,10 @@
 /* What a plan can do, distributed solves can: operations, parts of the factors, factor order, strides, few
- * rows of b and x, refinement, bounds, the condition; on the layout that the argument names ("2x1x2"), for
- * each kind of factor and scalar type. Solutions are those of a plan on rank 0, to rounding errors; the same
- * bits when repeated. */
+ * rows of b and x, refinement, bounds, the condition, several in flight; on the layout that the argument
+ * names ("2x1x2"), for each kind of factor and scalar type. Solutions are those of a plan on rank 0, to
+ * rounding errors; the same bits when repeated. */
 #include <math.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #include "tests/typed.h"
 #include "tristar_mpi.h"
@@ -196,6 +198,59 @@ static void check_refined(const world *w, const problem *q, tristar_op op, int64
             "%s: reciprocal condition %g, the plan's %g", text, reciprocal[1], reciprocal[0]);
 }
 
+static void count_end(void *arg, tristar_status status) {
+  if (status == TRISTAR_OK) atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+/* Several solves in flight, waited for in another order, give what they give one by one. */
+static void check_started(const world *w, const problem *q) {
+  enum { FLIGHTS = 6 };
+  const size_t bytes = q->type->bytes, column = (size_t)q->n * bytes;
+  const int64_t first = first_row(w, q, w->rank), own = first_row(w, q, w->rank + 1) - first;
+  const size_t skip = (size_t)first * bytes;
+  tristar_distributed_request_t *request[FLIGHTS];
+  tristar_solve_options o[FLIGHTS];
+  tristar_solve_result result;
+  char *x = malloc(FLIGHTS * column);
+  atomic_int ended = 0;
+  int done = 0;
+  for (int k = 0; k < FLIGHTS; k++) {
+    tristar_solve_options_init(&o[k]);
+    o[k].op = ops[k % 3];
+    o[k].part = k < 3 ? TRISTAR_PART_ALL : TRISTAR_PART_L;
+    o[k].b_column_stride = o[k].x_column_stride = q->n;
+    o[k].b_row_stride = o[k].x_row_stride = 1;
+    o[k].end = count_end;
+    o[k].end_arg = &ended;
+    memset(x + (size_t)k * column, 0xff, column);
+    CHECK_OK(tristar_distributed_solve_start(q->d, &o[k], 1, q->b + skip, x + (size_t)k * column + skip,
+                                             &request[k]));
+  }
+  for (; !done; usleep(100)) CHECK_OK(tristar_distributed_solve_test(request[FLIGHTS - 1], &done));
+  for (int k = FLIGHTS; k-- > 0;) {
+    CHECK_OK(tristar_distributed_solve_wait(&request[k], &result));
+    CHECK(request[k] == NULL && result.share > 1 - 1e-12);
+  }
+  CHECK(atomic_load(&ended) == FLIGHTS);
+  for (int k = 0; k < FLIGHTS; k++) {
+    CHECK_OK(tristar_distributed_solve_with(q->d, &o[k], 1, q->b + skip, q->x + skip, NULL));
+    CHECK(memcmp(q->x + skip, x + (size_t)k * column + skip, (size_t)own * bytes) == 0);
+  }
+  /* what fails on one rank is told on all, and what comes after it is carried out */
+  tristar_solve_options wrong = o[0];
+  if (w->rank == w->ranks - 1) wrong.x_row_stride = -1;
+  CHECK_OK(tristar_distributed_solve_start(q->d, &wrong, 1, q->b + skip, q->x + skip, &request[0]));
+  const tristar_status refused = tristar_distributed_solve_start(q->d, &o[1], 1, q->b + skip, q->x + skip,
+                                                                 w->rank == 0 ? NULL : &request[1]);
+  CHECK_STATUS(refused, w->rank == 0 ? TRISTAR_ERR_ARGUMENT : TRISTAR_OK);
+  CHECK_OK(tristar_distributed_solve_start(q->d, &o[2], 1, q->b + skip, q->x + skip, &request[2]));
+  CHECK_STATUS(tristar_distributed_solve_wait(&request[0], NULL), TRISTAR_ERR_ARGUMENT);
+  if (w->rank > 0) CHECK_STATUS(tristar_distributed_solve_wait(&request[1], NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(tristar_distributed_solve_wait(&request[2], NULL));
+  CHECK(memcmp(q->x + skip, x + 2 * column + skip, (size_t)own * bytes) == 0);
+  free(x);
+}
+
 /* NaN in b: the message names the row, on all ranks, and the other columns are solved. */
 static void check_lost(const world *w, const problem *q) {
   const size_t bytes = q->type->bytes;
@@ -254,6 +309,7 @@ static void check_problem(const world *w, const problem *q) {
       check_lists(w, q, &o, 2, 3);
     }
   for (int k = 0; k < 3; k++) check_refined(w, q, ops[k], k == 1 ? 1 : 3);
+  check_started(w, q);
   check_lost(w, q);
   check_refused(w, q);
 }

@@ -110,6 +110,29 @@ TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_solve_with(tristar_distributed_t *distributed, const tristar_solve_options *options,
                                int64_t nrhs, const void *b, void *x, tristar_solve_result *result);
 
+/* A distributed solve that was started. */
+typedef struct tristar_distributed_request_s tristar_distributed_request_t;
+
+/* Collective, but waits for nobody, except in the first call for a distributed factor. Starts what
+ * tristar_distributed_solve_with does, as tristar_solve_start does on one process; options->end, if there is
+ * one, is called at the end. Any number of solves may be in flight: a thread of the distributed factor's own
+ * carries them out one after the other, in the order in which they were started, which is the same on all
+ * ranks. b must not change, and x not be looked at, until the solve has ended; lists of rows are copied. Any
+ * other function of the distributed factor waits for all that were started. MPI must have been initialized
+ * with MPI_THREAD_MULTIPLE. Errors: ARGUMENT (request is NULL), UNSUPPORTED (the thread level of MPI),
+ * MEMORY, RUNTIME; all others are told by tristar_distributed_solve_wait, on all ranks. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve_start(
+    tristar_distributed_t *distributed, const tristar_solve_options *options, int64_t nrhs, const void *b,
+    void *x, tristar_distributed_request_t **request);
+/* *done = 1 if the solve has ended on this rank, 0 if it has not. Not collective. Errors: ARGUMENT. */
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_distributed_solve_test(tristar_distributed_request_t *request, int *done);
+/* Waits until the solve has ended on this rank, frees the request and sets it to NULL; tells what it failed
+ * with. Not collective; before tristar_distributed_destroy, and not from inside a StarPU task. result may be
+ * NULL. Errors: as tristar_distributed_solve_with; UNSUPPORTED (inside a task; the request remains). */
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_distributed_solve_wait(tristar_distributed_request_t **request, tristar_solve_result *result);
+
 /* Collective. As tristar_solve_refined (tristar.h), on many processes: a solve, refinement by steps and
  * FGMRES, forward errors and the history if options ask for them; options, but for the history, are the same
  * on all ranks, and so is what all of them get in *result. Each rank has the rows of the matrix that belong

@@ -11,6 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/solve/layout_words.h"
 #include "runtime/mpi/inserted.h"
+#include "runtime/mpi/queue.h"
 #include "runtime/mpi/mailbox.h"
 
 void tristar_distributed_options_init(tristar_distributed_options *options) {
@@ -264,6 +265,7 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   tristar_distributed_t *d = *distributed;
   tsi_env *env = &d->ts->env;
   *distributed = NULL;
+  tsi_queue_destroy(d);
   tsi_inserted_destroy(d);
   for (int s = 0; s < TSI_SLOTS; s++) {
     tsi_slot_release(&d->slot[s]);
@@ -303,7 +305,7 @@ out:
 tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TSI_NULL(d);
-  tsi_inserted_drain(d);
+  tsi_queue_drain(d);
   tsi_env *env = &d->ts->env;
   status = check_factor(env, factor, tsi_transport_rank(d->transport));
   if (status == TRISTAR_OK && factor != NULL) status = check_same(d, factor);

@@ -8,7 +8,7 @@
 #include <limits.h>
 
 #include "runtime/base/clock.h"
-#include "runtime/mpi/inserted.h"
+#include "runtime/mpi/queue.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/solve/reach.h"
 #include "runtime/solve/request.h"
@@ -58,7 +58,7 @@ tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t 
 tristar_status tristar_distributed_set_rows(tristar_distributed_t *d, int64_t first, int64_t rows) {
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TSI_NULL(d);
-  tsi_inserted_drain(d);
+  tsi_queue_drain(d);
   tsi_env *env = &d->ts->env;
   const int ranks = tsi_transport_size(d->transport), me = tsi_transport_rank(d->transport);
   const int64_t own[2] = {first, rows};
@@ -418,14 +418,14 @@ tristar_status tristar_distributed_solve_with(tristar_distributed_t *d, const tr
                                               int64_t nrhs, const void *b, void *x,
                                               tristar_solve_result *result) {
   if (d == NULL) return TSI_NULL(d);
-  tsi_inserted_drain(d);
+  tsi_queue_drain(d);
   return tsi_answer(&d->ts->env, tsi_distributed_solve(d, options, nrhs, b, x, result));
 }
 
 tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
                                          int64_t ldb, void *x, int64_t ldx) {
   if (d == NULL) return TSI_NULL(d);
-  tsi_inserted_drain(d);
+  tsi_queue_drain(d);
   const int rank = tsi_transport_rank(d->transport);
   tristar_solve_options o;
   tristar_solve_options_init(&o);
@@ -443,14 +443,14 @@ tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op
 
 tristar_status tristar_distributed_get_stats(const tristar_distributed_t *d,
                                              tristar_distributed_stats *stats) {
-  TSI_GET(d, stats, (tsi_inserted_drain(d), d->stats));
+  TSI_GET(d, stats, (tsi_queue_drain(d), d->stats));
 }
 
 tristar_status tristar_distributed_gather_stats(const tristar_distributed_t *d,
                                                 tristar_distributed_stats *all) {
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TSI_NULL(d);
-  tsi_inserted_drain(d);
+  tsi_queue_drain(d);
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Gather",
                   MPI_Gather(&d->stats, (int)sizeof d->stats, MPI_BYTE, all, (int)sizeof d->stats, MPI_BYTE,
                              0, tsi_transport_comm(d->transport))));

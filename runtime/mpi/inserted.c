@@ -1,10 +1,9 @@
-/* The queue of inserted distributed solves: see inserted.h. */
+/* Inserted distributed solves: see inserted.h. */
 #include "runtime/mpi/inserted.h"
 
 #include <inttypes.h>
 #include <starpu_mpi.h>
 
-#include "runtime/base/threads.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/starpu/tasks.h"
 #include "tristar_starpu_mpi.h"
@@ -13,7 +12,7 @@ static tsi_env *env_of(const tristar_distributed_t *d) {
   return &d->ts->env;
 }
 
-/* ---- The thread ---------------------------------------------------------------------------------------- */
+/* ---- Carrying out -------------------------------------------------------------------------------------- */
 
 /* Where b is read and x is written; local. */
 static tristar_status choose_arrays(tsi_env *env, tsi_distributed_insertion *i) {
@@ -28,11 +27,11 @@ out:
   return status;
 }
 
-/* Collective. */
-static tristar_status carry_out(tristar_distributed_t *d, tsi_distributed_insertion *i) {
+static tristar_status carry_out(tsi_queued *item, tristar_status mine) {
   tristar_status status = TRISTAR_OK;
+  tsi_distributed_insertion *i = (tsi_distributed_insertion *)item;
+  tristar_distributed_t *d = item->distributed;
   tristar_solve_options options;
-  tristar_status mine = tsi_failure_tell(env_of(d), &i->failure);
   if (mine == TRISTAR_OK) mine = choose_arrays(env_of(d), i);
   TSI_TRY(tsi_transport_agree(d->transport, mine));
   TSI_TRY(tsi_distributed_use_rows(d, i->first));
@@ -56,117 +55,42 @@ static void release_insertion(tsi_env *env, tsi_distributed_insertion *i) {
   TSI_FREE(env, i->first);
 }
 
-/* The first insertion, once its handles are granted; NULL: the queue is empty, and stays so. */
-static tsi_distributed_insertion *next_insertion(tsi_inserted *q) {
-  pthread_mutex_lock(&q->lock);
-  while (q->head ? !q->head->granted : !q->stop) pthread_cond_wait(&q->changed, &q->lock);
-  tsi_distributed_insertion *i = q->head;
-  if (i) q->head = i->next;
-  if (q->head == NULL) q->tail = NULL;
-  pthread_mutex_unlock(&q->lock);
-  return i;
+/* The first failure waits for tristar_distributed_wait. */
+static void keep_failure(tristar_distributed_t *d, tristar_status status) {
+  pthread_mutex_lock(&d->queue->lock);
+  tsi_failure_keep(env_of(d), &d->inserted->failure, status);
+  pthread_mutex_unlock(&d->queue->lock);
 }
 
-static void *serve(void *arg) {
-  tsi_inserted *q = arg;
-  tsi_env *env = env_of(q->distributed);
-  tsi_distributed_insertion *i;
-  while ((i = next_insertion(q)) != NULL) {
-    const tristar_status status = tsi_answer(env, carry_out(q->distributed, i));
-    release_insertion(env, i);
-    if (i != &q->spare) TSI_FREE(env, i);
-    pthread_mutex_lock(&q->lock);
-    tsi_failure_keep(env, &q->failure, status);
-    q->unfinished--;
-    pthread_cond_broadcast(&q->changed);
-    pthread_mutex_unlock(&q->lock);
-  }
-  return NULL;
+static void end(tsi_queued *item, tristar_status status) {
+  tsi_env *env = env_of(item->distributed);
+  tsi_distributed_insertion *i = (tsi_distributed_insertion *)item;
+  keep_failure(item->distributed, status);
+  release_insertion(env, i);
+  TSI_FREE(env, i);
 }
 
 static void granted(void *arg, tristar_status status) {
-  tsi_distributed_insertion *i = arg;
-  tsi_inserted *q = i->queue;
-  pthread_mutex_lock(&q->lock);
-  tsi_failure_keep(env_of(q->distributed), &i->failure, status);
-  i->granted = true;
-  pthread_cond_broadcast(&q->changed);
-  pthread_mutex_unlock(&q->lock);
+  tsi_queue_ready(arg, status);
 }
 
-/* ---- The queue ----------------------------------------------------------------------------------------- */
-
 /* Local. */
-static tristar_status create_queue(tristar_distributed_t *d) {
+static tristar_status prepare_queue(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
-  tsi_inserted *q = NULL;
-  int level = MPI_THREAD_SINGLE;
-  TSI_TRY(TSI_MPI(env_of(d), "MPI_Query_thread", MPI_Query_thread(&level)));
-  if (level < MPI_THREAD_MULTIPLE)
-    TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED,
-             "inserted solves need MPI with MPI_THREAD_MULTIPLE, as StarPU-MPI sends messages meanwhile");
   if (!starpu_is_initialized())
     TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED, "inserted solves need StarPU, which does not run");
+  TSI_TRY(TSI_ALLOC_ZERO(env_of(d), d->inserted, 1));
+  if (d->queue == NULL) TSI_TRY(tsi_queue_create(d));
 #if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4
   /* for starpu_mpi_cache_flush; StarPU-MPI forgets it when it is shut down, not before */
   starpu_mpi_comm_register(tsi_transport_comm(d->transport));
 #endif
-  TSI_TRY(TSI_ALLOC_ZERO(env_of(d), q, 1));
-  q->distributed = d;
-  TSI_TRY(tsi_monitor_init(env_of(d), &q->lock, &q->changed));
-  status = tsi_thread_start(env_of(d), &q->thread, serve, q);
-  if (status == TRISTAR_OK) {
-    d->inserted = q;
-    return TRISTAR_OK;
-  }
-  pthread_cond_destroy(&q->changed);
-  pthread_mutex_destroy(&q->lock);
 out:
-  TSI_FREE(env_of(d), q);
   return status;
 }
 
-void tsi_inserted_drain(const tristar_distributed_t *d) {
-  tsi_inserted *q = d->inserted;
-  if (q == NULL) return;
-  pthread_mutex_lock(&q->lock);
-  while (q->unfinished > 0) pthread_cond_wait(&q->changed, &q->lock);
-  pthread_mutex_unlock(&q->lock);
-}
-
 void tsi_inserted_destroy(tristar_distributed_t *d) {
-  tsi_inserted *q = d->inserted;
-  if (q == NULL) return;
-  pthread_mutex_lock(&q->lock);
-  q->stop = true;
-  pthread_cond_broadcast(&q->changed);
-  pthread_mutex_unlock(&q->lock);
-  pthread_join(q->thread, NULL);
-  pthread_mutex_destroy(&q->lock);
-  pthread_cond_destroy(&q->changed);
   TSI_FREE(env_of(d), d->inserted);
-}
-
-static void push(tsi_inserted *q, tsi_distributed_insertion *i) {
-  i->queue = q;
-  i->next = NULL;
-  pthread_mutex_lock(&q->lock);
-  if (q->tail)
-    q->tail->next = i;
-  else
-    q->head = i;
-  q->tail = i;
-  q->unfinished++;
-  pthread_mutex_unlock(&q->lock);
-}
-
-/* An insertion that has failed here; the other ranks' threads get to know. */
-static void push_failure(tristar_distributed_t *d, tristar_status status) {
-  tsi_inserted_drain(d); /* nobody has the spare one */
-  tsi_distributed_insertion *spare = &d->inserted->spare;
-  memset(spare, 0, sizeof *spare);
-  push(d->inserted, spare);
-  granted(spare, status);
 }
 
 /* ---- Handles ------------------------------------------------------------------------------------------- */
@@ -261,8 +185,11 @@ tristar_status tristar_distributed_insert(tristar_distributed_t *d, tristar_op o
     return tsi_answer(env, status);
   }
   if (d->inserted == NULL) {
-    status = tsi_transport_agree(d->transport, create_queue(d));
+    const bool fresh = d->queue == NULL;
+    tsi_queue_drain(d); /* its thread calls collective functions */
+    status = tsi_transport_agree(d->transport, prepare_queue(d));
     if (status != TRISTAR_OK) {
+      if (fresh) tsi_queue_destroy(d);
       tsi_inserted_destroy(d);
       return tsi_answer(env, status);
     }
@@ -270,28 +197,30 @@ tristar_status tristar_distributed_insert(tristar_distributed_t *d, tristar_op o
   TSI_TRY(TSI_ALLOC_ZERO(env, i, 1));
   i->op = op;
   TSI_TRY(fill_insertion(d, b_pieces, b, x_pieces, x, i));
-  push(d->inserted, i);
-  tsi_holds_ask(&d->ts->solves.order, &i->holds, granted, i);
+  i->queued.carry_out = carry_out;
+  i->queued.end = end;
+  tsi_queue_put(d, &i->queued);
+  tsi_holds_ask(&d->ts->solves.order, &i->holds, granted, &i->queued);
   return TRISTAR_OK;
 out:
   if (i) release_insertion(env, i);
   TSI_FREE(env, i);
-  push_failure(d, status);
+  keep_failure(d, status);
+  tsi_queue_put_failure(d, status);
   return tsi_answer(env, status);
 }
 
 tristar_status tristar_distributed_wait(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TSI_NULL(d);
-  tsi_inserted *q = d->inserted;
-  if (q == NULL) return TRISTAR_OK;
+  if (d->inserted == NULL) return TRISTAR_OK;
   if (!tsi_tasks_may_wait())
     TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for solves");
-  tsi_inserted_drain(d);
-  pthread_mutex_lock(&q->lock);
-  status = tsi_failure_tell(env_of(d), &q->failure);
-  tsi_failure_clear(&q->failure);
-  pthread_mutex_unlock(&q->lock);
+  tsi_queue_drain(d);
+  pthread_mutex_lock(&d->queue->lock);
+  status = tsi_failure_tell(env_of(d), &d->inserted->failure);
+  tsi_failure_clear(&d->inserted->failure);
+  pthread_mutex_unlock(&d->queue->lock);
 out:
   return tsi_answer(env_of(d), status);
 }

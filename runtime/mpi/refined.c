@@ -5,7 +5,7 @@
 #include "runtime/accuracy/condition.h"
 #include "runtime/accuracy/refinement.h"
 #include "runtime/base/clock.h"
-#include "runtime/mpi/inserted.h"
+#include "runtime/mpi/queue.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/mpi/system.h"
 #include "runtime/solve/request.h"
@@ -107,7 +107,7 @@ tristar_status tristar_distributed_solve_refined(tristar_distributed_t *d, trist
   if (d == NULL) return TSI_NULL(d);
   tsi_env *env = &d->ts->env;
   const double begin = tsi_clock();
-  tsi_inserted_drain(d);
+  tsi_queue_drain(d);
   tristar_refine_options_init(&o);
   if (options) o = *options;
   tristar_status mine = check_matrix(d);
@@ -142,7 +142,7 @@ tristar_status tristar_distributed_condition(tristar_distributed_t *d, double *r
   tsi_distributed_system s = {.distributed = d};
   if (d == NULL) return TSI_NULL(d);
   tsi_env *env = &d->ts->env;
-  tsi_inserted_drain(d);
+  tsi_queue_drain(d);
   tristar_status mine = check_matrix(d);
   if (mine == TRISTAR_OK && reciprocal == NULL)
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "reciprocal is NULL");
