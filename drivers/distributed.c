@@ -30,6 +30,7 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include <stdio.h>
 #include <string.h>
 
+#include "drivers/accuracy.h"
 #include "drivers/files.h"
 #include "drivers/layout.h"
 #include "drivers/picture.h"
@@ -47,8 +48,7 @@ typedef struct solution {
   double *sweep, *whole;   /* repeat: seconds of the sweeps, of the solves */
   double sweep_s, whole_s; /* medians, as rank 0 sees them */
   uint64_t checksum;
-  double initial_error, error;
-  int steps;                        /* of refinement */
+  tsi_accuracy accuracy;
   tristar_distributed_stats *stats; /* ranks, on rank 0 */
 } solution;
 
@@ -139,63 +139,22 @@ static bool solve_timed(tsi_session *s, solution *z) {
   return true;
 }
 
-static bool measure(tsi_session *s, solution *z, void *r, double *error) {
-  const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
-  return tsi_session_check(s,
-                           tristar_residual(s->factor, tsi_session_op(s)->op, z->nrhs, z->b.values, n,
-                                            z->x.values, n, r, n, error),
-                           s->name);
-}
-
-static void add(const tsi_precision *precision, int64_t count, void *x, const void *d) {
-  const bool single = precision->scalar == TRISTAR_SINGLE || precision->scalar == TRISTAR_COMPLEX_SINGLE;
-  for (int64_t i = 0; i < count * precision->width; i++)
-    if (single)
-      ((float *)x)[i] += ((const float *)d)[i];
-    else
-      ((double *)x)[i] += ((const double *)d)[i];
-}
-
-/* Corrections with the residual that rank 0 computes, while they make the backward error smaller. */
+/* Solves once more, refines, and measures. */
 static bool refine(tsi_session *s, solution *z) {
-  tristar_dense r = {0, 0, TRISTAR_DOUBLE, NULL}, d = r, best = r;
-  bool ok = z->rank > 0 ||
-            (tsi_dense_make(s, z->b.rows, z->b.cols, &r) && tsi_dense_make(s, z->b.rows, z->b.cols, &d) &&
-             tsi_dense_make(s, z->b.rows, z->b.cols, &best));
-  ok = rank_0_says(ok) && (z->rank > 0 || measure(s, z, r.values, &z->error));
-  ok = rank_0_says(ok);
-  z->initial_error = z->error;
-  const size_t bytes = z->rank == 0 ? (size_t)(z->b.rows * z->b.cols) * s->precision->bytes : 0;
-  const double goal = z->rank == 0 ? 2 * s->precision->epsilon : 0;
-  while (ok && rank_0_says(z->steps < s->settings->refine && z->error > goal)) {
-    double now = INFINITY;
-    ok = solve_once(s, z, r.values, d.values);
-    if (ok && z->rank == 0) {
-      memcpy(best.values, z->x.values, bytes);
-      add(s->precision, z->b.rows * z->b.cols, z->x.values, d.values);
-      ok = measure(s, z, r.values, &now);
-    }
-    if (!rank_0_says(ok && now < z->error)) {
-      if (z->rank == 0 && ok) memcpy(z->x.values, best.values, bytes);
-      break;
-    }
-    z->steps++;
-    z->error = now;
-  }
-  free(r.values);
-  free(d.values);
-  free(best.values);
-  return rank_0_says(ok);
+  const tristar_refine_options options = tsi_accuracy_options(s);
+  const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
+  if (!tsi_session_check(s,
+                         tristar_distributed_solve_refined(z->distributed, tsi_session_op(s)->op, z->nrhs,
+                                                           z->b.values, n, z->x.values, n, &options,
+                                                           &z->accuracy.refined),
+                         s->name))
+    return false;
+  z->accuracy.measured = true;
+  if (!rank_0_says(tsi_accuracy_wants_condition(s))) return true;
+  return tsi_session_check(s, tristar_distributed_condition(z->distributed, &z->accuracy.rcond), s->name);
 }
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
-
-static bool judge(tsi_session *s, const solution *z) {
-  if (z->error <= tsi_session_tolerance(s)) return true;
-  return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
-                          "%s: backward error %.1e is above the tolerance %.1e; %s perturbed", s->name,
-                          z->error, tsi_session_tolerance(s), tsi_text_many(s->f.perturbed_pivots, "pivot"));
-}
 
 /* A figure of all ranks. */
 typedef struct range {
@@ -268,8 +227,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report("solve", "%s for the sweeps, %s with the transfer of b and x from and to rank 0 (median of %s)",
              tsi_text_seconds(z->sweep_s), tsi_text_seconds(z->whole_s),
              tsi_text_many(s->settings->repeat, "solve"));
-  tsi_report("accuracy", "backward error %.1e after %s of refinement (%.1e before)", z->error,
-             tsi_text_many(z->steps, "step"), z->initial_error);
+  if (z->accuracy.measured) tsi_accuracy_report(s, &z->accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
   printf("\n%-22s %11s %11s %11s\n", "A process, latest solve", "least", "mean", "most");
   for (size_t f = 0; f < FIGURES; f++) {
@@ -293,9 +251,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   tsi_json_add_number(object, "sweep_s", z->sweep_s);
   tsi_json_add_number(object, "solve_s", z->whole_s);
   tsi_json_add_number(object, "distribute_s", z->stats[0].distribute_seconds);
-  tsi_json_add_number(object, "initial_backward_error", z->initial_error);
-  tsi_json_add_number(object, "backward_error", z->error);
-  tsi_json_add_number(object, "refinement_steps", z->steps);
+  if (z->accuracy.measured) tsi_accuracy_json(s, &z->accuracy, object);
   cJSON_AddStringToObject(object, "checksum", checksum);
   o = cJSON_AddObjectToObject(object, "layout");
   tsi_json_add_number(o, "px", z->layout.px);
@@ -335,7 +291,7 @@ static bool run(tsi_session *s, solution *z) {
        tsi_session_check(s, tristar_distributed_gather_stats(z->distributed, z->stats), s->name) &&
        refine(s, z);
   if (!ok || z->rank > 0) return ok;
-  ok = judge(s, z) && write_results(s, z);
+  ok = tsi_accuracy_judge(s, &z->accuracy) && write_results(s, z);
   print_report(s, z);
   return ok;
 }
@@ -355,18 +311,18 @@ static int check_words(const tsi_settings *settings, solution *z) {
     return quiet ? TSI_EXIT_USAGE
                  : tsi_usage_error("solve", "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
                                    settings->layout, (int64_t)l->px * l->py * l->pz, z->ranks);
-  if (settings->rows != NULL || settings->in_flight > 1 || settings->variant != NULL || settings->condition ||
-      settings->forward_error || settings->report || (settings->rhs != NULL && settings->nrhs > 0))
+  if (settings->rows != NULL || settings->in_flight > 1 || settings->variant != NULL || settings->report ||
+      (settings->rhs != NULL && settings->nrhs > 0))
     return quiet ? TSI_EXIT_USAGE
                  : tsi_usage_error("solve",
-                                   "--rows, --in-flight, --variant, --condition, --forward-error, "
-                                   "--report, and --rhs with --nrhs, cannot be combined with --layout");
+                                   "--rows, --in-flight, --variant, --report, and --rhs with --nrhs, cannot "
+                                   "be combined with --layout");
   return tsi_picture_check("solve", "svg", settings->svg, quiet);
 }
 
 static int solve(const tsi_settings *given) {
   tsi_session session, *s = &session;
-  solution z = {.error = NAN};
+  solution z = {.accuracy.rcond = NAN};
   tsi_settings settings = *given;
   tristar_config cores;
   MPI_Comm_rank(MPI_COMM_WORLD, &z.rank);

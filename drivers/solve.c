@@ -17,6 +17,7 @@
 #include "drivers/distributed.h"
 #include "drivers/files.h"
 #include "drivers/in_flight.h"
+#include "drivers/accuracy.h"
 #include "drivers/paths.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
@@ -29,19 +30,11 @@ typedef struct result {
   double latency_s;           /* of one of the solves in flight; 0: they were made one by one */
   uint64_t checksum;          /* of the plain x */
   tristar_solve_stats stats;  /* of the latest plain solve */
-  tristar_refine_result refined;
-  bool measured; /* refined is set */
-  double rcond;  /* NaN: not computed */
+  tsi_accuracy accuracy;
   tsi_bandwidth bandwidth;
   tristar_profile_result profile; /* solves 0: none was made */
   double start_s;                 /* of the start of StarPU, where that is timed apart; negative: it is not */
 } result;
-
-/* tristar_stop: the word in JSON, what the report says. */
-static const struct {
-  const char *word, *text;
-} stops[] = {
-    {"converged", "converged"}, {"limit", "stopped by the limit of steps"}, {"stagnated", "stagnated"}};
 
 /* One plain solve, its time, and the checksum of its x. */
 static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *checksum) {
@@ -122,44 +115,19 @@ static bool solve_plain(tsi_session *s, result *r) {
 }
 
 static bool solve_refined(tsi_session *s, result *r) {
-  tristar_refine_options options;
+  const tristar_refine_options options = tsi_accuracy_options(s);
   const int64_t n = r->b.rows;
-  tristar_refine_options_init(&options);
-  options.max_steps = (int)s->settings->refine;
-  options.forward_error = s->settings->forward_error;
-  r->measured =
+  r->accuracy.measured =
       tsi_session_check(s,
                         tristar_solve_refined(s->plan, tsi_session_op(s)->op, r->b.cols, r->b.values, n,
-                                              r->x.values, n, &options, &r->refined),
+                                              r->x.values, n, &options, &r->accuracy.refined),
                         s->name);
-  return r->measured;
+  return r->accuracy.measured;
 }
 
 static bool estimate_condition(tsi_session *s, result *r) {
-  if (!s->settings->condition && s->f.perturbed_pivots == 0) return true;
-  return tsi_session_check(s, tristar_condition(s->plan, &r->rcond), s->name);
-}
-
-static bool judge(tsi_session *s, const result *r) {
-  const double error = r->refined.backward_error;
-  const int64_t perturbed = s->f.perturbed_pivots;
-  char pivots[64];
-  snprintf(pivots, sizeof pivots, "%s %s", tsi_text_many(perturbed, "pivot"),
-           perturbed == 1 ? "was" : "were");
-  /* With a large backward error the condition that the factors estimate is as useless as they are. Both are
-   * false for NaN. */
-  if (r->rcond < s->precision->epsilon && error < s->precision->trusted_error)
-    return tsi_session_fail(
-        s, TRISTAR_ERR_SINGULAR,
-        "%s: the matrix is singular to working precision (%s): estimated reciprocal condition "
-        "%.1e, %s",
-        s->name, s->precision->text, r->rcond, tsi_text_many(perturbed, "perturbed pivot"));
-  if (!(error <= tsi_session_tolerance(s))) /* true for NaN */
-    return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
-                            "%s: backward error %.1e is above the tolerance %.1e; %s perturbed%s", s->name,
-                            error, tsi_session_tolerance(s), pivots,
-                            perturbed > 0 ? ": the matrix may be singular" : "");
-  return true;
+  if (!tsi_accuracy_wants_condition(s)) return true;
+  return tsi_session_check(s, tristar_condition(s->plan, &r->accuracy.rcond), s->name);
 }
 
 static bool write_x(tsi_session *s, const result *r) {
@@ -206,24 +174,11 @@ static bool asked_again(void) {
 }
 
 static void report_accuracy(const tsi_session *s, const result *r) {
-  const double bound = r->refined.forward_error;
   if (r->paths.used)
     tsi_report("", "only what is needed: %.1f %% of the factor, for %s given of B and %s wanted of X",
                100 * r->paths.share, tsi_text_many(r->paths.given_rows, "row"),
                tsi_text_many(r->paths.wanted_rows, "row"));
-  tsi_report("accuracy", "backward error %.1e after %s of refinement (%.1e before), %s",
-             r->refined.backward_error, tsi_text_many(r->refined.steps, "step"),
-             r->refined.initial_backward_error, stops[r->refined.stop].text);
-  if (r->refined.iterations > 0)
-    tsi_report("", "%s of FGMRES, where refinement stagnated",
-               tsi_text_many(r->refined.iterations, "iteration"));
-  if (!isnan(r->rcond)) tsi_report("", "estimated reciprocal condition %.1e", r->rcond);
-  if (!s->settings->forward_error) return;
-  if (isfinite(bound))
-    tsi_report("", "estimated bound of the forward error %.1e%s", bound,
-               bound < 1 ? "" : ": no digit of x is certain");
-  else
-    tsi_report("", "no bound of the forward error found: no digit of x is certain");
+  tsi_accuracy_report(s, &r->accuracy);
 }
 
 static void report_solve(const tsi_session *s, const result *r) {
@@ -259,7 +214,7 @@ static void report_solve(const tsi_session *s, const result *r) {
 
 static void print_report(const tsi_session *s, const result *r) {
   if (s->settings->to_stdout) return;
-  if (!r->measured) return; /* the message tells all */
+  if (!r->accuracy.measured) return; /* the message tells all */
   tsi_console_clear();
   tsi_report_matrix(s);
   tsi_report_analysis(s);
@@ -272,7 +227,7 @@ static void print_report(const tsi_session *s, const result *r) {
 static cJSON *make_json(const tsi_session *s, const result *r) {
   char checksum[32];
   cJSON *object = tsi_json_session(s);
-  if (!r->measured) return object;
+  if (!r->accuracy.measured) return object;
   snprintf(checksum, sizeof checksum, "%016" PRIx64, r->checksum);
   cJSON_AddStringToObject(object, "op", tsi_session_op(s)->letter);
   tsi_json_add_number(object, "nrhs", (double)r->b.cols);
@@ -294,21 +249,14 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   if (r->start_s >= 0) tsi_json_add_number(object, "starpu_start_s", r->start_s);
   tsi_json_add_profile(object, &r->profile);
   tsi_json_add_stats(object, &r->stats);
-  tsi_json_add_number(object, "initial_backward_error", r->refined.initial_backward_error);
-  tsi_json_add_number(object, "backward_error", r->refined.backward_error);
-  tsi_json_add_number(object, "refinement_steps", r->refined.steps);
-  tsi_json_add_number(object, "fgmres_iterations", r->refined.iterations);
-  cJSON_AddStringToObject(object, "refinement_stop", stops[r->refined.stop].word);
-  tsi_json_add_number(object, "tolerance", tsi_session_tolerance(s));
-  if (!isnan(r->rcond)) tsi_json_add_number(object, "rcond", r->rcond);
-  if (s->settings->forward_error) tsi_json_add_number(object, "forward_error", r->refined.forward_error);
+  tsi_accuracy_json(s, &r->accuracy, object);
   cJSON_AddStringToObject(object, "checksum", checksum);
   return object;
 }
 
 int tsi_command_solve(const tsi_settings *settings) {
   tsi_session session, *s = &session;
-  result r = {.rcond = NAN, .start_s = -1};
+  result r = {.accuracy.rcond = NAN, .start_s = -1};
   if (settings->operand[0] == NULL) return tsi_usage_error("solve", "no MATRIX given");
   if (settings->on_demand &&
       (settings->json == NULL || strcmp(settings->json, "-") != 0 || settings->layout != NULL))
@@ -328,7 +276,7 @@ int tsi_command_solve(const tsi_settings *settings) {
                 (!settings->report || settings->on_demand || tsi_bandwidth_measure(s, &r.bandwidth)) &&
                 start_apart(s, &r) && tsi_session_factor(s) && tsi_session_plan(s, r.b.cols) &&
                 solve_plain(s, &r) && profile(s, &r) && solve_refined(s, &r) && estimate_condition(s, &r) &&
-                judge(s, &r);
+                tsi_accuracy_judge(s, &r.accuracy);
   if (solved && r.paths.used) tsi_paths_select(&r.x, &r.paths);
   if (solved) write_x(s, &r);
   print_report(s, &r);

@@ -49,6 +49,11 @@ python3 -c 'import xml.dom.minidom, sys; sys.exit(len(xml.dom.minidom.parse("bar
 ranks 2 0 '^layout .* flat trees' solve gen:s2d9pt:20 --layout 2x1x1 --tree flat # the older word
 ranks 1 0 '^layout +1 x 1 x 1' solve gen:s2d9pt:20 --layout 1x1x1
 
+for precision in d sd cz; do
+  ranks 4 0 'bound of the forward error [0-9.]+e-1[2-6]$' solve gen:circuit:300 --layout 2x1x2 --precision $precision --condition --forward-error --json mpi.json
+  grep -q '"rcond"' mpi.json || fail "no condition in $(cat mpi.json)"
+done
+
 # ---- Wrong usage: told once
 ranks 2 - '^tristar: solve: --layout 3x1x1: 3 processes, but mpiexec has started 2$' solve gen:s2d9pt:20 --layout 3x1x1
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
@@ -56,7 +61,7 @@ ranks 2 - '^tristar: solve: --svg x.gif: no picture has the ending .gif; ' solve
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
 ranks 3 - '^tristar: solve: --layout 1x1x3: the last number is not a power of two$' solve gen:s2d9pt:20 --layout 1x1x3
 ranks 2 - '2 processes need --layout PXxPYxPZ, or --layout auto, to share the work$' solve gen:s2d9pt:20
-ranks 2 - 'cannot be combined with --layout$' solve gen:s2d9pt:20 --layout 2x1x1 --condition
+ranks 2 - 'cannot be combined with --layout$' solve gen:s2d9pt:20 --layout 2x1x1 --in-flight 4
 expect 2 'need --layout$' solve gen:s2d9pt:20 --algo replicated
 
 # ---- What rank 0 finds wrong ends all of them
