@@ -5,7 +5,9 @@
 
 #include "runtime/accuracy/condition.h"
 
-#define MEANINGLESS 10 /* epsilons: a condition that is no better leaves estimates without a digit */
+#define SMALL 50       /* epsilons: a good backward error */
+#define MEANINGLESS 10 /* errors of a solve: a condition that is no better leaves estimates without a digit  \
+                        */
 
 tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, int64_t nrhs,
                                        tsi_forward_error *e) {
@@ -59,7 +61,7 @@ void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, c
 static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
   const tsi_system *system = e->system;
-  const double small = 50 * e->kernels->epsilon;
+  const double small = SMALL * e->kernels->epsilon;
   const bool exact = !system->wide && !system->perturbed && result->initial_backward_error <= 2 * small;
   e->enough = result->backward_error > small ? result->backward_error : small;
   if (e->refinement.system == NULL) {
@@ -138,9 +140,10 @@ tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_r
   tristar_status status = TRISTAR_OK;
   double norm[TSI_ESTIMATES_MAX];
   if (!e->judged) {
-    double reciprocal;
+    double reciprocal, error = e->kernels->epsilon; /* of a solve */
     TSI_TRY(tsi_forward_error_condition(e, result, &reciprocal));
-    e->meaningless = !(reciprocal >= MEANINGLESS * e->kernels->epsilon);
+    if (e->copy && e->enough > SMALL * error) error = e->enough; /* x is no better either */
+    e->meaningless = !(reciprocal >= MEANINGLESS * error);
     e->judged = true;
   }
   TSI_TRY(prepare(e, result));

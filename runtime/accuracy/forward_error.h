@@ -11,7 +11,7 @@
  * Factors that are not those of A to working precision (single factors, perturbed pivots) know little of the
  * small singular values of A. With them, each of these solves is refined, to the backward error of x or to
  * 100 units of roundoff; where one remains ten times above, the bound is infinite. And so it is where A, as
- * scaled, is singular to working precision, or nearly: estimates by factors that hold no digit of A^-1 mean
+ * scaled, is singular to the precision of these solves, or nearly: estimates that hold no digit of A^-1 mean
  * nothing.
  *
  * Reads   a system, solutions with their residuals.   Writes  work of its own. */

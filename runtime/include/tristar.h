@@ -861,11 +861,12 @@ typedef struct tristar_refine_result {
  * x, k_i the entries in row i plus one, eps two units of roundoff. 1 or more: no digit of x is certain. It is
  * an estimate, no proof: the norm is found by a few solves (Higham and Tisseur 2000) and can be too small,
  * seldom by more than a factor 3, which the bound usually has to spare. Infinite: the condition of the matrix
- * is within ten eps of singular (tristar_condition), so that no estimate means anything, or a solve found no
- * accurate solution. Cost: 4 to 10 solves, mostly 5, with up to 16 right-hand sides at a time, and as many
- * with one for the condition. If the factors are single, if pivots were perturbed, or if the initial backward
- * error is above 200 units of roundoff, these solves are refined as x was, one right-hand side at a time:
- * such factors alone know too little of the small singular values.
+ * is within ten eps, or ten times the backward error that refinement was content with, of singular
+ * (tristar_condition), so that no estimate means anything, or a solve found no accurate solution. Cost: 4 to
+ * 10 solves, mostly 5, with up to 16 right-hand sides at a time, and as many with one for the condition. If
+ * the factors are single, if pivots were perturbed, or if the initial backward error is above 200 units of
+ * roundoff, these solves are refined as x was, one right-hand side at a time: such factors alone know too
+ * little of the small singular values.
  *
  * Errors: those of tristar_solve; UNSUPPORTED: the factor was imported without its matrix; NOT_FINITE:
  * numbers of a right-hand side, of its solution or of their product are not finite: the message names the row
