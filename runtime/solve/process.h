@@ -19,9 +19,8 @@
 #include "dag/bundles.h"
 #include "dag/program.h"
 #include "runtime/factor/factor.h"
-#include "runtime/solve/exchange.h"
-#include "runtime/solve/tables.h"
-#include "runtime/starpu/tasks.h"
+#include "runtime/execute/exchange.h"
+#include "runtime/execute/tables.h"
 
 /* What all processes know about a factor; plain data. */
 typedef struct tsi_factor_kind {

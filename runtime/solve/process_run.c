@@ -1,13 +1,14 @@
 /* Runs the steps of a process: see process.h. */
 
-#include "runtime/solve/exchange.h"
+#include "runtime/execute/exchange.h"
+#include "runtime/solve/executor.h"
 #include "runtime/solve/operation.h"
 #include "runtime/solve/process.h"
 
 struct tsi_process_run {
   tsi_process *process;
   tsi_execution execution;
-  tsi_recording recording;
+  tsi_executor executor;
 };
 
 void *tsi_process_inbox(tsi_process_run *run) {
@@ -21,7 +22,8 @@ void tsi_process_arrived(tsi_process_run *run, tsi_index message) {
   tsi_exchange *exchange = run->execution.exchange;
   tsi_exchange_note_arrival(exchange, message);
   if (run->process->workers > 0)
-    tsi_exchange_fail(exchange, tsi_tasks_happen(run->recording.tasks, run->recording.event[message]));
+    tsi_exchange_fail(exchange,
+                      tsi_tasks_happen(run->executor.tasks, run->executor.recording.event[message]));
 }
 
 static tristar_status record(tsi_process_run *run) {
@@ -31,9 +33,8 @@ static tristar_status record(tsi_process_run *run) {
   const tsi_grouping grouping = {
       .listed = !tasks, /* waiting for messages in another order could last for ever */
       .light = tasks ? tsi_bundles_light(steps, process->workers, TSI_BUNDLES_MESSAGES) : 0,
-      .workers = process->workers,
-      .on_starpu = tasks};
-  return tsi_recording_create(process->env, &run->execution, steps, grouping, &run->recording);
+      .workers = process->workers};
+  return tsi_executor_create(process->env, &run->execution, steps, grouping, tasks, &run->executor);
 }
 
 tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride, tsi_process_run **out) {
@@ -64,7 +65,7 @@ out:
 void tsi_process_run_destroy(tsi_process_run **run) {
   if (*run == NULL) return;
   tsi_env *env = (*run)->process->env;
-  tsi_recording_release(env, &(*run)->recording);
+  tsi_executor_release(env, &(*run)->executor);
   tsi_exchange_destroy(&(*run)->execution.exchange);
   TSI_FREE(env, (*run)->execution.call.workspace);
   TSI_FREE(env, *run);
@@ -105,7 +106,7 @@ static void fill_call(tsi_process_run *run, tristar_op op, tsi_index nrhs, const
 tristar_status tsi_process_solve(tsi_process_run *run, tristar_op op, tsi_index nrhs, const void *b, void *x,
                                  tsi_process_times *times) {
   tsi_exchange *exchange = run->execution.exchange;
-  tsi_tasks *tasks = run->recording.tasks;
+  tsi_tasks *tasks = run->executor.tasks;
   fill_call(run, op, nrhs, b, x);
   tsi_exchange_begin(exchange);
   tsi_exchange_fail(exchange, tsi_tasks_prepare(tasks));

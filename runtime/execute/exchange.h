@@ -9,11 +9,11 @@
  *   - a step packs the messages that it sends at its end, and nobody writes the outbox otherwise in that run
  *   - after the first failure no step runs any more; what they would have sent tsi_exchange_send_rest sends,
  * so that nobody waits for this process */
-#ifndef TSI_RUNTIME_SOLVE_EXCHANGE_H
-#define TSI_RUNTIME_SOLVE_EXCHANGE_H
+#ifndef TSI_RUNTIME_EXECUTE_EXCHANGE_H
+#define TSI_RUNTIME_EXECUTE_EXCHANGE_H
 
 #include "dag/program.h"
-#include "runtime/solve/executor.h"
+#include "runtime/execute/execution.h"
 
 /* How messages come and go. begin: before anything is sent; end: after the last step. wait: returns when a
  * received message is there; only where steps run on the calling thread. Otherwise the port calls
