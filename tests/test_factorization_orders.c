@@ -7,7 +7,7 @@
 #include "runtime/factor/numeric.h"
 #include "runtime/starpu/blas.h"
 #include "tests/check.h"
-#include "tests/patterns.h"
+#include "tests/orders.h"
 
 /* ---- What is in memory, and what a step may do with it ---- */
 
@@ -201,29 +201,7 @@ static void run_declared(memory *m, tristar_factor_t *factor, const char *name) 
   if (kind == TSI_STEP_FRONT_CLOSE) m->phase[tiled] = CLOSED;
 }
 
-/* ---- Orders ---- */
-
-/* A pseudo-random legal order; seed 0: as they are listed. */
-static void choose_order(tsi_env *env, const tsi_steps *steps, uint64_t seed, tsi_index *order) {
-  tsi_adjacency *after;
-  tsi_index *waits = calloc((size_t)steps->count + 1, sizeof *waits);
-  tsi_index *ready = malloc((size_t)(steps->count + 1) * sizeof *ready), count = 0, done = 0;
-  CHECK_OK(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_AFTER, &after));
-  for (tsi_count e = 0; e < steps->edges; e++) waits[steps->edge[e].item]++;
-  for (tsi_index k = 0; k < steps->count; k++)
-    if (waits[k] == 0) ready[count++] = k;
-  while (count > 0) {
-    const tsi_index pick = lcg_below(&seed, count), k = ready[pick];
-    ready[pick] = ready[--count];
-    order[done++] = k;
-    for (tsi_count e = after->ptr[k]; e < after->ptr[k + 1]; e++)
-      if (--waits[after->list[e]] == 0) ready[count++] = after->list[e];
-  }
-  CHECK(done == steps->count);
-  tsi_adjacency_destroy(env, &after);
-  free(waits);
-  free(ready);
-}
+/* ---- Runs ---- */
 
 /* All that a factor consists of, one after the other. */
 static char *bits_of(const tristar_factor_t *factor, size_t *size) {
@@ -264,8 +242,7 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
   m.list = list;
   m.phase = calloc((size_t)dag->tiled_count + 1, sizeof *m.phase);
   m.object = malloc((size_t)(dag->symbolic->count + 3 * dag->tiled_count + 8) * sizeof *m.object);
-  for (tsi_index k = 0; k < dag->steps->count; k++) order[k] = k;
-  if (seed > 0) choose_order(env, dag->steps, seed, order);
+  choose_order(env, dag->steps, seed, order);
   for (tsi_index k = 0; k < dag->steps->count; k++) {
     m.step = order[k];
     seen[dag->steps->step[m.step].kind]++;

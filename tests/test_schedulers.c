@@ -47,20 +47,22 @@ static void wait_for_all(void *context, const tsi_index argument[4], int worker)
 static void check_priorities(const char *scheduler) {
   static const tsi_index none[4] = {0};
   tristar_t *ts;
+  tsi_task_list *list;
   tsi_tasks *tasks;
   tsi_index first, number;
   atomic_bool submitted;
   create(scheduler, 1, &ts);
   CHECK_OK(tsi_context_need_starpu(ts, NULL));
-  CHECK_OK(tsi_tasks_create(tsi_context_env(ts), &tasks));
+  CHECK_OK(tsi_task_list_create(tsi_context_env(ts), &list));
   order o = {.count = 0};
-  CHECK_OK(tsi_tasks_add(tasks, "empty", wait_for_all, &submitted, none, 100, 1, &first));
+  CHECK_OK(tsi_task_list_add(list, "empty", wait_for_all, &submitted, none, 100, 1, &first));
   for (tsi_index k = 0; k < TASKS; k++) {
     const tsi_index rank = 5 * k % TASKS; /* larger: later */
     const tsi_index argument[4] = {rank, 0, 0, 0};
-    CHECK_OK(tsi_tasks_add(tasks, "empty", note, &o, argument, 1.5 * (TASKS - rank), 1, &number));
-    CHECK_OK(tsi_tasks_after(tasks, number, first));
+    CHECK_OK(tsi_task_list_add(list, "empty", note, &o, argument, 1.5 * (TASKS - rank), 1, &number));
+    CHECK_OK(tsi_task_list_after(list, number, first));
   }
+  CHECK_OK(tsi_tasks_create(tsi_context_env(ts), list, &tasks));
   CHECK_OK(tsi_tasks_record(tasks));
   for (int run = 0; run < 5; run++) {
     o.count = 0;
@@ -73,6 +75,7 @@ static void check_priorities(const char *scheduler) {
       CHECK_MSG(o.done[k] == k, "%s: task %d of run %d has rank %d", scheduler, k, run, o.done[k]);
   }
   tsi_tasks_destroy(&tasks);
+  tsi_task_list_destroy(&list);
   tristar_destroy(&ts);
 }
 

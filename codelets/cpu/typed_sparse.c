@@ -65,8 +65,8 @@ INLINE void absolute_product(const tsi_sparse *a, tristar_op op, const tsi_scala
     double sum = 0;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
       const tsi_index i = a->index[p];
-      const double e = magnitude(values[p]), xi = ABSOLUTE(i);
-      if (dot || (mirror && i != j)) sum += e * xi;
+      const double e = magnitude(values[p]);
+      if (dot || (mirror && i != j)) sum += e * ABSOLUTE(i);
       if (!dot || (mirror && i != j)) y[i] += e * xj;
     }
     y[j] += sum;

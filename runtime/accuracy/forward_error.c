@@ -5,9 +5,10 @@
 
 #include "runtime/accuracy/condition.h"
 
-#define SMALL 50       /* epsilons: a good backward error */
-#define MEANINGLESS 10 /* errors of a solve: a condition that is no better leaves estimates without a digit  \
-                        */
+#define SMALL 50 /* epsilons: a good backward error */
+#define MEANINGLESS                                                                                          \
+  10 /* errors of a solve: a condition that is no better leaves estimates without a digit                    \
+      */
 
 tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, int64_t nrhs,
                                        tsi_forward_error *e) {

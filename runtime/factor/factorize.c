@@ -75,21 +75,20 @@ static void run_task(void *context, const tsi_index argument[4], int worker) {
 }
 
 /* A task for each step. */
-static tristar_status record(tsi_numeric *numeric, tsi_tasks **tasks) {
+static tristar_status list_tasks(tsi_numeric *numeric, tsi_task_list **list) {
   tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
   const tsi_steps *steps = dag->steps;
-  TSI_TRY(tsi_tasks_create(numeric->env, tasks));
+  TSI_TRY(tsi_task_list_create(numeric->env, list));
   for (tsi_index k = 0; k < steps->count; k++) {
     const tsi_step *step = &steps->step[k];
     const tsi_index argument[4] = {k, 0, 0, 0};
     tsi_index number;
-    TSI_TRY(tsi_tasks_add(*tasks, tsi_step_name(step->kind), run_task, numeric, argument, step->priority,
-                          1 + dag->part[k].work / FLOPS_PER_MICROSECOND, &number));
+    TSI_TRY(tsi_task_list_add(*list, tsi_step_name(step->kind), run_task, numeric, argument, step->priority,
+                              1 + dag->part[k].work / FLOPS_PER_MICROSECOND, &number));
   }
   for (tsi_count e = 0; e < steps->edges; e++)
-    TSI_TRY(tsi_tasks_after(*tasks, steps->edge[e].item, steps->edge[e].before));
-  TSI_TRY(tsi_tasks_record(*tasks));
+    TSI_TRY(tsi_task_list_after(*list, steps->edge[e].item, steps->edge[e].before));
 out:
   return status;
 }
@@ -98,11 +97,14 @@ out:
 static tristar_status run(tristar_factor_t *factor, tsi_numeric *numeric) {
   tristar_status status = TRISTAR_OK;
   const tsi_index count = numeric->dag->steps->count;
+  tsi_task_list *list = NULL;
   tsi_tasks *tasks = NULL;
   bool blas = false;
   if (factor->ts->workers.allowed && count > 1) {
     TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
-    TSI_TRY(record(numeric, &tasks));
+    TSI_TRY(list_tasks(numeric, &list));
+    TSI_TRY(tsi_tasks_create(numeric->env, list, &tasks));
+    TSI_TRY(tsi_tasks_record(tasks));
   }
   tsi_blas_acquire();
   blas = true;
@@ -113,6 +115,7 @@ static tristar_status run(tristar_factor_t *factor, tsi_numeric *numeric) {
 out:
   if (blas) tsi_blas_release();
   tsi_tasks_destroy(&tasks);
+  tsi_task_list_destroy(&list);
   return status;
 }
 

@@ -37,13 +37,15 @@ static void do_nothing(void *context, const tsi_index argument[4], int worker) {
   (void)worker;
 }
 
-static tristar_status add_empty(tsi_tasks *tasks, tsi_index *number) {
-  return tsi_tasks_add(tasks, "empty", do_nothing, NULL, (const tsi_index[4]){0}, 1, 1, number);
+static tristar_status add_empty(tsi_task_list *list, tsi_index *number) {
+  return tsi_task_list_add(list, "empty", do_nothing, NULL, (const tsi_index[4]){0}, 1, 1, number);
 }
 
 /* Records the tasks and replays them; the fewest seconds. */
-static tristar_status time_tasks(tsi_tasks *tasks, double *seconds) {
+static tristar_status time_tasks(tsi_env *env, tsi_task_list *list, double *seconds) {
   tristar_status status = TRISTAR_OK;
+  tsi_tasks *tasks = NULL;
+  TSI_TRY(tsi_tasks_create(env, list, &tasks));
   TSI_TRY(tsi_tasks_record(tasks));
   TSI_TRY(tsi_tasks_run(tasks, false)); /* warm-up */
   const double first = tsi_clock();
@@ -54,44 +56,45 @@ static tristar_status time_tasks(tsi_tasks *tasks, double *seconds) {
     if (k == 0 || run < *seconds) *seconds = run;
   }
 out:
+  tsi_tasks_destroy(&tasks);
   return status;
 }
 
 static tristar_status measure_task(tsi_env *env, double *microseconds) {
   tristar_status status = TRISTAR_OK;
-  tsi_tasks *tasks = NULL;
+  tsi_task_list *list = NULL;
   tsi_index number;
   double seconds;
-  TSI_TRY(tsi_tasks_create(env, &tasks));
+  TSI_TRY(tsi_task_list_create(env, &list));
   for (int k = 0; k < CHAINS * CHAIN_LENGTH; k++) {
-    TSI_TRY(add_empty(tasks, &number));
-    if (number >= CHAINS) TSI_TRY(tsi_tasks_after(tasks, number, number - CHAINS));
+    TSI_TRY(add_empty(list, &number));
+    if (number >= CHAINS) TSI_TRY(tsi_task_list_after(list, number, number - CHAINS));
   }
-  TSI_TRY(time_tasks(tasks, &seconds));
+  TSI_TRY(time_tasks(env, list, &seconds));
   *microseconds = 1e6 * seconds / (CHAINS * CHAIN_LENGTH);
 out:
-  tsi_tasks_destroy(&tasks);
+  tsi_task_list_destroy(&list);
   return status;
 }
 
 static tristar_status measure_barrier(tsi_env *env, int workers, double *microseconds) {
   tristar_status status = TRISTAR_OK;
-  tsi_tasks *tasks = NULL;
+  tsi_task_list *list = NULL;
   tsi_index number, barrier = TSI_NONE;
   double seconds;
-  TSI_TRY(tsi_tasks_create(env, &tasks));
+  TSI_TRY(tsi_task_list_create(env, &list));
   for (int level = 0; level < LEVELS; level++) {
     for (int w = 0; w < workers; w++) {
-      TSI_TRY(add_empty(tasks, &number));
-      TSI_TRY(tsi_tasks_after(tasks, number, barrier));
+      TSI_TRY(add_empty(list, &number));
+      TSI_TRY(tsi_task_list_after(list, number, barrier));
     }
-    TSI_TRY(add_empty(tasks, &barrier));
-    for (int w = 1; w <= workers; w++) TSI_TRY(tsi_tasks_after(tasks, barrier, barrier - w));
+    TSI_TRY(add_empty(list, &barrier));
+    for (int w = 1; w <= workers; w++) TSI_TRY(tsi_task_list_after(list, barrier, barrier - w));
   }
-  TSI_TRY(time_tasks(tasks, &seconds));
+  TSI_TRY(time_tasks(env, list, &seconds));
   *microseconds = 1e6 * seconds / LEVELS;
 out:
-  tsi_tasks_destroy(&tasks);
+  tsi_task_list_destroy(&list);
   return status;
 }
 

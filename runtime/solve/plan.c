@@ -193,9 +193,10 @@ static tristar_status warm_up(tristar_plan_t *plan) {
   const tsi_index nrhs = (tsi_index)tsi_count_min(wanted, TSI_NRHS_BLOCK);
   TSI_TRY(tsi_replay_take(plan, tsi_workspace_stride(nrhs), &replay));
   TSI_TRY(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
-  plan->stats.tasks = plan->use_tasks ? tsi_tasks_count(tasks) + 1 : 0;
-  plan->stats.edges = tsi_tasks_edges(tasks);
-  plan->stats.predicted_seconds = replay->recording[0][tsi_plan_sweeps(plan)].predicted;
+  const tsi_recording *recording = &replay->executor[0][tsi_plan_sweeps(plan)].recording;
+  plan->stats.tasks = plan->use_tasks ? recording->list->count + 1 : 0;
+  plan->stats.edges = recording->list->edges;
+  plan->stats.predicted_seconds = recording->predicted;
 out:
   if (replay) tsi_replay_give_back(replay);
   return status;

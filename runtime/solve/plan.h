@@ -13,9 +13,8 @@
 #include "runtime/solve/executor.h"
 #include "runtime/solve/operation.h"
 #include "runtime/solve/statistics.h"
-#include "runtime/solve/tables.h"
+#include "runtime/execute/tables.h"
 #include "runtime/starpu/insert.h"
-#include "runtime/starpu/tasks.h"
 
 typedef struct tsi_spmv tsi_spmv;
 
@@ -23,9 +22,9 @@ typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
   tristar_plan_t *plan;
   tsi_execution execution;
-  tsi_recording recording[2][TSI_SWEEPS]; /* by DAG and sweeps; made when first needed */
-  tsi_count workspace_size;               /* scalars */
-  struct tsi_placement_range *processed;  /* room for what the tasks of a sweep streamed */
+  tsi_executor executor[2][TSI_SWEEPS];  /* by DAG and sweeps; made when first needed */
+  tsi_count workspace_size;              /* scalars */
+  struct tsi_placement_range *processed; /* room for what the tasks of a sweep streamed */
 } tsi_replay;
 
 /* One of the triangular factors, as the solve sees it. */

@@ -19,10 +19,9 @@
 #include "dag/bundles.h"
 #include "dag/program.h"
 #include "runtime/factor/factor.h"
-#include "runtime/solve/exchange.h"
+#include "runtime/execute/exchange.h"
+#include "runtime/execute/tables.h"
 #include "runtime/solve/operation.h"
-#include "runtime/solve/tables.h"
-#include "runtime/starpu/tasks.h"
 
 /* What all processes know about a factor; plain data. */
 typedef struct tsi_factor_kind {

@@ -1,5 +1,8 @@
 /* Runs the steps of a process: see process.h. */
 
+#include "runtime/execute/exchange.h"
+#include "runtime/solve/executor.h"
+#include "runtime/solve/operation.h"
 #include "runtime/solve/process.h"
 
 #include "runtime/base/clock.h"
@@ -7,7 +10,7 @@
 struct tsi_process_run {
   tsi_process *process;
   tsi_execution execution;
-  tsi_recording recording;
+  tsi_executor executor;
   unsigned char *part[2]; /* local chunks: take part in each direction */
   tsi_solve_sparse sparse;
 };
@@ -27,7 +30,8 @@ void tsi_process_arrived(tsi_process_run *run, tsi_index message) {
   tsi_exchange *exchange = run->execution.exchange;
   tsi_exchange_note_arrival(exchange, message);
   if (run->process->workers > 0)
-    tsi_exchange_fail(exchange, tsi_tasks_happen(run->recording.tasks, run->recording.event[message]));
+    tsi_exchange_fail(exchange,
+                      tsi_tasks_happen(run->executor.tasks, run->executor.recording.event[message]));
 }
 
 static tristar_status record(tsi_process_run *run) {
@@ -37,9 +41,8 @@ static tristar_status record(tsi_process_run *run) {
   const tsi_grouping grouping = {
       .listed = !tasks, /* waiting for messages in another order could last for ever */
       .light = tasks ? tsi_bundles_light(steps, process->workers, TSI_BUNDLES_MESSAGES) : 0,
-      .workers = process->workers,
-      .on_starpu = tasks};
-  return tsi_recording_create(process->env, &run->execution, steps, grouping, &run->recording);
+      .workers = process->workers};
+  return tsi_executor_create(process->env, &run->execution, steps, grouping, tasks, &run->executor);
 }
 
 tristar_status tsi_process_run_create(tsi_process *process, tsi_index stride, tsi_process_run **out) {
@@ -71,7 +74,7 @@ out:
 void tsi_process_run_destroy(tsi_process_run **run) {
   if (*run == NULL) return;
   tsi_env *env = (*run)->process->env;
-  tsi_recording_release(env, &(*run)->recording);
+  tsi_executor_release(env, &(*run)->executor);
   tsi_exchange_destroy(&(*run)->execution.exchange);
   TSI_FREE(env, (*run)->execution.call.workspace);
   for (int k = 0; k < 2; k++) TSI_FREE(env, (*run)->part[k]);
@@ -139,13 +142,13 @@ static void skip_messages(tsi_process_run *run) {
   if (run->process->workers == 0) return;
   for (tsi_index m = 0; m < exchange->program->receives; m++)
     if (!exchange->comes[m])
-      tsi_exchange_fail(exchange, tsi_tasks_happen(run->recording.tasks, run->recording.event[m]));
+      tsi_exchange_fail(exchange, tsi_tasks_happen(run->executor.tasks, run->executor.recording.event[m]));
 }
 
 static void run_sweeps(tsi_process_run *run) {
   tsi_exchange *exchange = run->execution.exchange;
   const tsi_port *port = &exchange->port;
-  tsi_tasks *tasks = run->recording.tasks;
+  tsi_tasks *tasks = run->executor.tasks;
   tsi_exchange_fail(exchange, tsi_tasks_prepare(tasks));
   tsi_tasks_set_columns(tasks, run->execution.call.nrhs);
   tsi_exchange_fail(exchange, port->begin(port->context, exchange->comes, tsi_exchange_sends(exchange)));

@@ -43,12 +43,13 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
   tristar_status status = TRISTAR_OK;
   const tristar_plan_t *plan = replay->plan;
   tsi_env *env = &plan->ts->env;
-  tsi_recording *recording = &replay->recording[number][sweeps];
+  tsi_executor *executor = &replay->executor[number][sweeps];
+  tsi_recording *recording = &executor->recording;
   tsi_steps *steps = NULL;
-  tsi_grouping grouping = {.workers = plan->stats.workers, .on_starpu = plan->use_tasks};
+  tsi_grouping grouping = {.workers = plan->stats.workers};
   TSI_TRY(list_steps(plan, number, sweeps, &steps, &grouping.levels));
   grouping.light = light_bytes(plan, steps);
-  TSI_TRY(tsi_recording_create(env, &replay->execution, steps, grouping, recording));
+  TSI_TRY(tsi_executor_create(env, &replay->execution, steps, grouping, plan->use_tasks, executor));
   recording->owned = steps;
   const tsi_costs costs = tsi_costs_assumed(&plan->ts->machine, plan->stats.workers);
   steps = NULL;
@@ -56,7 +57,7 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
                               plan->use_tasks ? recording->bundles : NULL, &recording->predicted));
 out:
   tsi_steps_destroy(env, &steps);
-  if (status != TRISTAR_OK) tsi_recording_release(env, recording);
+  if (status != TRISTAR_OK) tsi_executor_release(env, executor);
   return status;
 }
 
@@ -67,23 +68,22 @@ static tristar_status take_products(tsi_replay *replay) {
   const tsi_solve_call *call = &replay->execution.call;
   const void *upper = plan->factor->upper;
   const bool none = call->forward_values == NULL;
-  TSI_TRY(
-      tsi_spmv_prepare(plan, false, !none && call->forward_values == upper, &replay->execution.product[0]));
-  TSI_TRY(tsi_spmv_prepare(plan, true, none ? upper != NULL : call->backward_values == upper,
-                           &replay->execution.product[1]));
+  const tsi_spmv_rows **rows = replay->execution.product_rows;
+  TSI_TRY(tsi_spmv_prepare(plan, false, !none && call->forward_values == upper, &rows[0]));
+  TSI_TRY(tsi_spmv_prepare(plan, true, none ? upper != NULL : call->backward_values == upper, &rows[1]));
 out:
   return status;
 }
 
 tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweeps, tsi_tasks **out) {
   tristar_status status = TRISTAR_OK;
-  const tsi_recording *recording = &replay->recording[number][sweeps];
+  const tsi_executor *executor = &replay->executor[number][sweeps];
   *out = NULL;
   TSI_TRY(tsi_placement_begin(replay, sweeps == tsi_plan_sweeps(replay->plan) &&
                                           replay->execution.call.sparse == NULL));
   if (replay->plan->spmv) TSI_TRY(take_products(replay));
-  if (recording->tasks == NULL) TSI_TRY(record(replay, number, sweeps));
-  *out = recording->tasks;
+  if (executor->tasks == NULL) TSI_TRY(record(replay, number, sweeps));
+  *out = executor->tasks;
 out:
   return status;
 }
@@ -94,7 +94,10 @@ static tristar_status replay_create(tristar_plan_t *plan, tsi_replay **out) {
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->plan = plan;
-  (*out)->execution = (tsi_execution){.nodes = plan->nodes, .spmv = plan->spmv};
+  (*out)->execution = (tsi_execution){.nodes = plan->nodes};
+  if (plan->spmv == NULL) goto out;
+  (*out)->execution.spmv = plan->spmv->kernels;
+  for (int k = 0; k < 2; k++) (*out)->execution.products[k] = plan->spmv->products[k];
 out:
   return status;
 }
@@ -103,7 +106,7 @@ void tsi_replay_destroy(tsi_replay **replay) {
   if (*replay == NULL) return;
   tsi_env *env = &(*replay)->plan->ts->env;
   for (int d = 0; d < 2; d++)
-    for (int k = 0; k < TSI_SWEEPS; k++) tsi_recording_release(env, &(*replay)->recording[d][k]);
+    for (int k = 0; k < TSI_SWEEPS; k++) tsi_executor_release(env, &(*replay)->executor[d][k]);
   TSI_FREE(env, (*replay)->execution.call.workspace);
   TSI_FREE(env, *replay);
 }
@@ -127,7 +130,7 @@ out:
 static bool is_idle(const tsi_replay *replay) {
   for (int d = 0; d < 2; d++)
     for (int k = 0; k < TSI_SWEEPS; k++)
-      if (replay->recording[d][k].tasks && !tsi_tasks_idle(replay->recording[d][k].tasks)) return false;
+      if (replay->executor[d][k].tasks && !tsi_tasks_idle(replay->executor[d][k].tasks)) return false;
   return true;
 }
 

@@ -46,8 +46,12 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
   replay->execution.backward = r->backward ? &r->backward->data : NULL;
 }
 
+static const tsi_recording *recording_of(const tristar_request_t *r, const tsi_block *block) {
+  return &block->replay->executor[r->dag][r->sweeps].recording;
+}
+
 static void release_block(tristar_request_t *r, tsi_block *block) {
-  if (r->trace && block->tasks) tsi_tasks_note_here(block->tasks, false);
+  if (r->trace && block->tasks) recording_of(r, block)->list->note_here = false;
   if (block->replay) tsi_replay_give_back(block->replay);
   TSI_FREE(env_of(r), block->copy);
   *block = (tsi_block){0};
@@ -70,13 +74,13 @@ out:
 /* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */
 static void note_block(tristar_request_t *r, const tsi_block *block) {
   tristar_plan_t *plan = r->plan;
-  const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
+  const tsi_recording *recording = recording_of(r, block);
   pthread_mutex_lock(&plan->lock);
   if (tsi_tasks_ran_on_starpu(block->tasks))
     tsi_tasks_add_busy(block->tasks, plan->solved.slots, r->sums.compute);
   else
     r->sums.here = true;
-  r->sums.tasks += tsi_tasks_count(block->tasks);
+  r->sums.tasks += recording->list->count;
   r->sums.bytes += r->share * recording->bytes;
   pthread_mutex_unlock(&plan->lock);
   if (r->trace) tsi_trace_note(r->trace, r, block);

@@ -229,8 +229,7 @@ out:
   return status;
 }
 
-tristar_status tsi_spmv_prepare(tristar_plan_t *plan, bool backward, bool upper,
-                                const tsi_spmv_matrix **out) {
+tristar_status tsi_spmv_prepare(tristar_plan_t *plan, bool backward, bool upper, const tsi_spmv_rows **out) {
   tristar_status status = TRISTAR_OK;
   tsi_spmv *spmv = plan->spmv;
   tsi_spmv_matrix *matrix = &spmv->matrix[backward][upper];
@@ -241,7 +240,7 @@ tristar_status tsi_spmv_prepare(tristar_plan_t *plan, bool backward, bool upper,
   pthread_mutex_lock(&plan->lock);
   plan->stats.variant_bytes = bytes;
   pthread_mutex_unlock(&plan->lock);
-  *out = matrix;
+  *out = &matrix->rows;
   return status;
 }
 

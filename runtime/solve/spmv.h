@@ -39,10 +39,10 @@ struct tsi_spmv {
 TRISTAR_CHECKED tristar_status tsi_spmv_create(const tristar_plan_t *plan, tsi_spmv **out);
 void tsi_spmv_destroy(tsi_env *env, tsi_spmv **spmv);
 
-/* The matrix of a direction with the values that the factor has now. Not while the factor gets new ones.
- * Errors: MEMORY. */
+/* The rows of the matrix of a direction with the values that the factor has now. Not while the factor gets
+ * new ones. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_spmv_prepare(tristar_plan_t *plan, bool backward, bool upper,
-                                                const tsi_spmv_matrix **out);
+                                                const tsi_spmv_rows **out);
 
 /* Bytes of matrices that a solve reads; of the heaviest block of each stage. */
 void tsi_spmv_weigh(const tristar_plan_t *plan, double *stream, double *critical);

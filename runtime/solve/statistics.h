@@ -1,7 +1,7 @@
 /* Statistics of the solves of a plan: where the time of the latest one to end went.
  *
- * Job. A solve adds up, block of right-hand sides by block, what its tasks took on each worker (tasks.h notes
- * it); when it ends, the sums are kept for tristar_plan_get_solve_stats.
+ * Job. A solve adds up, block of right-hand sides by block, what its tasks took on each worker (task_list.h
+ * notes it); when it ends, the sums are kept for tristar_plan_get_solve_stats.
  *
  * Reads   StarPU's numbers of its CPU workers, once.
  * Writes  its own arrays; `latest` and `compute` under the lock of the plan.

@@ -75,7 +75,7 @@ void tsi_trace_mark_binding(tristar_trace_list *tasks, int workers, int64_t *lat
 /* The steps of each task, in their order. */
 static tristar_status list_places(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index tasks = tsi_tasks_count(recording->tasks);
+  const tsi_index tasks = tsi_task_list_count(recording->list);
   tsi_count at = 0;
   TSI_TRY(TSI_ALLOC(env, trace->first, (tsi_count)tasks + 1));
   TSI_TRY(TSI_ALLOC(env, trace->place, recording->steps->count));
@@ -125,12 +125,12 @@ out:
 /* Before the first block. */
 static tristar_status make_room(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
   tristar_status status = TRISTAR_OK;
-  const tsi_tasks *tasks = recording->tasks;
+  const tsi_task_list *list = recording->list;
   TSI_TRY(list_places(env, recording, trace));
   TSI_TRY(list_step_edges(env, recording->steps, trace));
-  trace->tasks.count = tsi_tasks_count(tasks);
-  TSI_TRY(tsi_adjacency_create(env, trace->tasks.count, tsi_tasks_edges(tasks), tsi_tasks_edge(tasks),
-                               TSI_BEFORE, &trace->tasks.before));
+  trace->tasks.count = tsi_task_list_count(list);
+  TSI_TRY(tsi_adjacency_create(env, trace->tasks.count, list->edges, list->edge, TSI_BEFORE,
+                               &trace->tasks.before));
   TSI_TRY(make_list(env, trace->blocks, &trace->tasks, &trace->out->tasks));
   TSI_TRY(make_list(env, trace->blocks, &trace->steps, &trace->out->steps));
   TSI_TRY(TSI_ALLOC_ZERO(env, trace->start, trace->out->steps.count));
@@ -140,11 +140,11 @@ out:
 
 tristar_status tsi_trace_begin(tsi_trace *trace, const tristar_request_t *r, const tsi_block *block) {
   tristar_status status = TRISTAR_OK;
-  const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
+  const tsi_recording *recording = &block->replay->executor[r->dag][r->sweeps].recording;
   if (trace->start == NULL) TSI_TRY(make_room(&r->plan->ts->env, recording, trace));
   block->replay->execution.step_start = trace->start + trace->begun * recording->steps->count;
   trace->begun++;
-  tsi_tasks_note_here(block->tasks, true);
+  recording->list->note_here = true;
 out:
   return status;
 }
@@ -204,8 +204,8 @@ static void note_steps(const tsi_trace *trace, const tristar_request_t *r, const
 
 static void note_task(const tsi_trace *trace, const tristar_request_t *r, const tsi_recording *recording,
                       tsi_index task, tristar_trace_item *item, tristar_trace_item *steps) {
-  const tsi_task_span span = tsi_tasks_span(recording->tasks, task);
-  item->name = tsi_tasks_name(recording->tasks, task);
+  const tsi_task_span span = recording->list->task[task].span;
+  item->name = recording->list->task[task].name;
   item->worker = tsi_statistics_worker(&r->plan->solved, span.worker);
   item->start = span.start - r->begin;
   item->end = span.end - r->begin;
@@ -221,7 +221,7 @@ static void note_task(const tsi_trace *trace, const tristar_request_t *r, const 
 }
 
 void tsi_trace_note(tsi_trace *trace, const tristar_request_t *r, const tsi_block *block) {
-  const tsi_recording *recording = &block->replay->recording[r->dag][r->sweeps];
+  const tsi_recording *recording = &block->replay->executor[r->dag][r->sweeps].recording;
   tristar_trace_t *out = trace->out;
   tristar_trace_item *steps = out->steps.item + trace->noted * trace->steps.count;
   for (tsi_index k = 0; k < trace->tasks.count; k++)

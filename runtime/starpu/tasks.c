@@ -9,28 +9,18 @@
 #include "runtime/base/happens_before.h"
 #include "runtime/starpu/idle.h"
 
+/* What StarPU runs for a task of the list. */
 typedef struct task_record {
-  tsi_task_run run;
-  void *context;
-  tsi_index argument[4];
-  const char *name;
-  double priority, microseconds;
+  tsi_task *task;
   tsi_tasks *tasks;
-  bool event;
   atomic_bool happened;           /* of an event, in this run */
   struct starpu_codelet *codelet; /* of its StarPU task; NULL: of an event, no worker needs to know of it */
-  tsi_task_span span;             /* of the latest run; written by the worker that runs it */
 } task_record;
 
 struct tsi_tasks {
   tsi_env *env;
-  tsi_count count, capacity;
-  task_record *record;
-  tsi_count edges, edge_capacity;
-  tsi_edge *edge;
-  bool events;    /* there are some */
-  bool note_here; /* runs on the calling thread note the time of each task */
-  bool here;      /* the latest run was on the calling thread */
+  tsi_task_list *list;
+  bool here; /* the latest run was on the calling thread */
   /* made by tsi_tasks_record */
   bool recorded;
   bool broken;           /* no run can start any more */
@@ -40,17 +30,20 @@ struct tsi_tasks {
   tsi_failure failure;   /* of the run: some tasks were submitted without work */
   tsi_tasks_ended ended; /* NULL: the run is tested or waited for */
   void *ended_arg;
+  tsi_count count; /* of the list */
+  task_record *record;
   tsi_adjacency *before;
   struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
   tsi_host_task *body;
   _Atomic(int) columns; /* of the next run, or the one in flight */
 };
 
-tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out) {
+tristar_status tsi_tasks_create(tsi_env *env, tsi_task_list *list, tsi_tasks **out) {
   tristar_status status = TRISTAR_OK;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->env = env;
+  (*out)->list = list;
   atomic_init(&(*out)->columns, 1);
 out:
   return status;
@@ -73,80 +66,26 @@ void tsi_tasks_destroy(tsi_tasks **tasks) {
   if ((*tasks)->recorded && settle(*tasks) == TRISTAR_OK)
     for (tsi_count k = 0; k <= (*tasks)->count; k++) starpu_task_clean(&(*tasks)->starpu[k]);
   TSI_FREE(env, (*tasks)->record);
-  TSI_FREE(env, (*tasks)->edge);
   tsi_adjacency_destroy(env, &(*tasks)->before);
   TSI_FREE(env, (*tasks)->starpu);
   TSI_FREE(env, (*tasks)->body);
   TSI_FREE(env, *tasks);
 }
 
-/* Doubles an array of `count` elements of `size` bytes that is full. */
-static tristar_status grow(tsi_env *env, void **array, tsi_count count, tsi_count *capacity, size_t size) {
-  tristar_status status = TRISTAR_OK;
-  void *larger = NULL;
-  if (count < *capacity) return TRISTAR_OK;
-  const tsi_count wanted = 2 * *capacity + 64;
-  TSI_TRY(tsi_allocate(env, (size_t)wanted, size, __func__, __FILE__, __LINE__, &larger));
-  if (count > 0) memcpy(larger, *array, (size_t)count * size);
-  tsi_release(env, *array);
-  *array = larger;
-  *capacity = wanted;
-out:
-  return status;
-}
-
-tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run run, void *context,
-                             const tsi_index argument[4], double priority, double microseconds,
-                             tsi_index *number) {
-  tristar_status status = TRISTAR_OK;
-  if (!tsi_to_index(tasks->count, number))
-    TSI_FAIL(tasks->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY(grow(tasks->env, (void **)&tasks->record, tasks->count, &tasks->capacity, sizeof *tasks->record));
-  task_record *record = &tasks->record[tasks->count++];
-  *record = (task_record){.run = run,
-                          .context = context,
-                          .name = name,
-                          .priority = priority,
-                          .microseconds = microseconds,
-                          .tasks = tasks};
-  memcpy(record->argument, argument, sizeof record->argument);
-out:
-  return status;
-}
-
-tristar_status tsi_tasks_add_event(tsi_tasks *tasks, const char *name, tsi_index *number) {
-  tristar_status status = TRISTAR_OK;
-  static const tsi_index none[4] = {0, 0, 0, 0};
-  TSI_TRY(tsi_tasks_add(tasks, name, NULL, NULL, none, 0, 0, number));
-  tasks->record[*number].event = true;
-  tasks->events = true;
-out:
-  return status;
-}
-
-tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task, tsi_index before) {
-  tristar_status status = TRISTAR_OK;
-  if (before == TSI_NONE) return TRISTAR_OK;
-  if (before >= task) TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d", task, before);
-  TSI_TRY(grow(tasks->env, (void **)&tasks->edge, tasks->edges, &tasks->edge_capacity, sizeof *tasks->edge));
-  tasks->edge[tasks->edges++] = (tsi_edge){task, before};
-out:
-  return status;
-}
-
-/* A host task's body: the record's function, between the two sides of the edges as TSan is to see them. */
+/* A host task's body: the task's function, between the two sides of the edges as TSan is to see them. */
 static void run_record(void *arg, int worker) {
   task_record *record = arg;
+  tsi_task *task = record->task;
   tsi_tasks *tasks = record->tasks;
   const tsi_adjacency *before = tasks->before;
   const tsi_count k = record - tasks->record;
   TSI_HAPPENS_AFTER(tasks);
   for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++)
     TSI_HAPPENS_AFTER(&tasks->record[before->list[e]]);
-  record->span.start = tsi_clock();
-  record->run(record->context, record->argument, worker);
-  record->span.end = tsi_clock();
-  record->span.worker = worker;
+  task->span.start = tsi_clock();
+  task->run(task->context, task->argument, worker);
+  task->span.end = tsi_clock();
+  task->span.worker = worker;
   TSI_HAPPENS_BEFORE(record);
 }
 
@@ -182,27 +121,40 @@ out:
   return status;
 }
 
-tristar_status tsi_tasks_record(tsi_tasks *tasks) {
+/* The StarPU tasks of the list's, and the one at the end. */
+static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
   double largest = 0;
-  TSI_TRY(tsi_adjacency_create(tasks->env, tsi_tasks_count(tasks), tasks->edges, tasks->edge, TSI_BEFORE,
-                               &tasks->before));
+  TSI_TRY(TSI_ALLOC(tasks->env, tasks->record, tasks->count));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->starpu, tasks->count + 1));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->body, tasks->count));
   for (tsi_count k = 0; k < tasks->count; k++)
-    if (tasks->record[k].priority > largest) largest = tasks->record[k].priority;
+    if (tasks->list->task[k].priority > largest) largest = tasks->list->task[k].priority;
   for (tsi_count k = 0; k < tasks->count; k++) {
+    tsi_task *task = &tasks->list->task[k];
     task_record *record = &tasks->record[k];
-    if (tasks->env->check && !tsi_host_task_known(record->name))
-      TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "tasks %s have no performance model", record->name);
-    tasks->body[k] = (tsi_host_task){run_record, record, record->microseconds, &tasks->columns};
-    tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], record->name,
-                       scaled_priority(record->priority, largest));
-    if (record->event) tasks->starpu[k].cl = NULL;
+    if (tasks->env->check && !tsi_host_task_known(task->name))
+      TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "tasks %s have no performance model", task->name);
+    *record = (task_record){.task = task, .tasks = tasks};
+    tasks->body[k] = (tsi_host_task){run_record, record, task->microseconds, &tasks->columns};
+    tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], task->name,
+                       scaled_priority(task->priority, largest));
+    if (task->event) tasks->starpu[k].cl = NULL;
     record->codelet = tasks->starpu[k].cl;
   }
   tsi_host_task_init(&tasks->starpu[tasks->count], NULL, "tristar_end", 0);
   tasks->starpu[tasks->count].cl = NULL; /* only marks the end */
+out:
+  return status;
+}
+
+tristar_status tsi_tasks_record(tsi_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_task_list *list = tasks->list;
+  tasks->count = list->count;
+  TSI_TRY(tsi_adjacency_create(tasks->env, tsi_task_list_count(list), list->edges, list->edge, TSI_BEFORE,
+                               &tasks->before));
+  TSI_TRY(make_starpu_tasks(tasks));
   tasks->recorded = true;
   TSI_TRY(declare_edges(tasks));
 out:
@@ -261,11 +213,11 @@ static tristar_status submit(tsi_tasks *tasks, unsigned context, bool *failed) {
       TRISTAR_OK) { /* events that have happened are known to StarPU: they would start tasks of a later run */
     tasks->running = false;
     tasks->submitted = 0;
-    tasks->broken = tasks->events;
+    tasks->broken = tasks->list->events;
     return status;
   }
   for (tsi_count k = 0; k < count; k++) {
-    if (tasks->record[k].event) continue;
+    if (tasks->list->task[k].event) continue;
     if (!*failed) {
       const tristar_status one = submit_one(tasks, k, context);
       if (one == TRISTAR_OK) continue;
@@ -305,27 +257,12 @@ static tristar_status start_on_starpu(tsi_tasks *tasks) {
   TSI_TRY(submit(tasks, STARPU_NMAX_SCHED_CTXS, &failed)); /* the context of this thread */
   if (!failed) return TRISTAR_OK;
   for (tsi_count k = 0; k < tasks->count; k++)
-    if (tasks->record[k].event) (void)submit_event(&tasks->record[k]);
+    if (tasks->list->task[k].event) (void)submit_event(&tasks->record[k]);
   status = settle(tasks);
   tasks->running = false;
   if (status == TRISTAR_OK) status = tsi_failure_tell(tasks->env, &tasks->failure);
 out:
   return status;
-}
-
-/* A task begins where the one before it ends: one look at the clock for each, none where times are not
- * wanted. */
-static void run_here(tsi_tasks *tasks) {
-  double now = tasks->note_here ? tsi_clock() : 0;
-  tasks->here = true;
-  for (tsi_count k = 0; k < tasks->count; k++) {
-    task_record *record = &tasks->record[k];
-    record->run(record->context, record->argument, -1);
-    if (!tasks->note_here) continue;
-    const double end = tsi_clock();
-    record->span = (tsi_task_span){now, end, -1};
-    now = end;
-  }
 }
 
 void tsi_tasks_set_columns(tsi_tasks *tasks, tsi_index columns) {
@@ -334,11 +271,8 @@ void tsi_tasks_set_columns(tsi_tasks *tasks, tsi_index columns) {
 
 tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {
   if (tasks->recorded && !here && tsi_tasks_may_wait()) return start_on_starpu(tasks);
-  if (tasks->events)
-    return tsi_fail(tasks->env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
-                    "tasks that wait for messages cannot run inside a StarPU task");
-  run_here(tasks);
-  return TRISTAR_OK;
+  tasks->here = true;
+  return tsi_task_list_run(tasks->list);
 }
 
 /* The run has ended: what its tasks wrote can be read. */
@@ -402,37 +336,13 @@ tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here) {
   return status == TRISTAR_OK ? tsi_tasks_wait(tasks) : status;
 }
 
-tsi_index tsi_tasks_count(const tsi_tasks *tasks) {
-  return (tsi_index)tasks->count;
-}
-tsi_count tsi_tasks_edges(const tsi_tasks *tasks) {
-  return tasks->edges;
-}
-const tsi_edge *tsi_tasks_edge(const tsi_tasks *tasks) {
-  return tasks->edge;
-}
-const char *tsi_tasks_name(const tsi_tasks *tasks, tsi_index task) {
-  return tasks->record[task].name;
-}
-const tsi_index *tsi_tasks_argument(const tsi_tasks *tasks, tsi_index task) {
-  return tasks->record[task].argument;
-}
-
-void tsi_tasks_note_here(tsi_tasks *tasks, bool note) {
-  tasks->note_here = note;
-}
-
-tsi_task_span tsi_tasks_span(const tsi_tasks *tasks, tsi_index task) {
-  return tasks->record[task].span;
-}
-
 bool tsi_tasks_ran_on_starpu(const tsi_tasks *tasks) {
   return !tasks->here;
 }
 
 void tsi_tasks_add_busy(const tsi_tasks *tasks, int workers, double *seconds) {
-  for (tsi_count k = 0; k < tasks->count; k++) {
-    const tsi_task_span *span = &tasks->record[k].span;
+  for (tsi_count k = 0; k < tasks->list->count; k++) {
+    const tsi_task_span *span = &tasks->list->task[k].span;
     if (span->worker >= 0 && span->worker < workers) seconds[span->worker] += span->end - span->start;
   }
 }

@@ -1,54 +1,26 @@
 /* A recorded set of tasks: built once, run as often as wanted, on StarPU or on the calling thread.
  *
- * Job. Hold tasks and the edges between them; submit all of them to StarPU, to be tested or waited for, or
- * run them one after the other in the order in which they were added. Tasks must be added in a legal order:
- * an edge goes from a later task to an earlier one.
+ * Job. Submit all tasks of a list (runtime/execute/task_list.h) to StarPU, to be tested or waited for; or
+ * have the list run them here.
  *
- * Reads   what the caller adds.   Writes  StarPU's queues.
+ * Reads   the list, and writes the spans in it.   Writes  StarPU's queues.
  * Invariants
- *   - before[k] < task[k] for every edge (a cycle cannot be built)
  *   - at most one run of a set is in flight: from a tsi_tasks_start that submits to the tsi_tasks_wait that
- *     returns, or the tsi_tasks_test that gives true; from a tsi_tasks_launch to the call of `ended`
+ *   returns, or the tsi_tasks_test that gives true; from a tsi_tasks_launch to the call of `ended`
  *   - outside of it no worker reads or writes what the tasks work with; the set can be started again or freed
  *   - nothing else of the program's tasks is waited for */
 #ifndef TSI_RUNTIME_STARPU_TASKS_H
 #define TSI_RUNTIME_STARPU_TASKS_H
 
-#include "dag/adjacency.h"
-#include "runtime/base/env.h"
+#include "runtime/execute/task_list.h"
 
 typedef struct tsi_tasks tsi_tasks;
 
-/* The estimate for a task that reads so many bytes. */
-static inline double tsi_task_microseconds(double bytes) {
-  return 1 + bytes / 15e3;
-}
-
-/* When and where a task ran. Seconds of tsi_clock; worker as below. */
-typedef struct tsi_task_span {
-  double start, end;
-  int worker;
-} tsi_task_span;
-
-/* What a task does. worker: 0 .. workers-1, or -1 on the calling thread. */
-typedef void (*tsi_task_run)(void *context, const tsi_index argument[4], int worker);
-
-/* Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_tasks_create(tsi_env *env, tsi_tasks **out);
+/* The list stays the caller's; it is freed after the set. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_tasks_create(tsi_env *env, tsi_task_list *list, tsi_tasks **out);
 void tsi_tasks_destroy(tsi_tasks **tasks);
 
-/* Adds a task; *number counts from 0. name: static text, the kind (host_task.h). priority: larger runs
- * earlier; any positive scale. microseconds: estimate for one right-hand side. Errors: MEMORY, TOO_LARGE. */
-TRISTAR_CHECKED tristar_status tsi_tasks_add(tsi_tasks *tasks, const char *name, tsi_task_run run,
-                                             void *context, const tsi_index argument[4], double priority,
-                                             double microseconds, tsi_index *number);
-/* Adds an event: a task that is over when tsi_tasks_happen is called, from any thread, once in each run. A
- * set with events can run on StarPU only. */
-TRISTAR_CHECKED tristar_status tsi_tasks_add_event(tsi_tasks *tasks, const char *name, tsi_index *number);
-/* `task` waits for `before` (< task). TSI_NONE as before: no edge. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_tasks_after(tsi_tasks *tasks, tsi_index task, tsi_index before);
-
-/* Makes the StarPU tasks; StarPU must run. Nothing can be added any more. Errors: MEMORY. */
+/* Makes the StarPU tasks; StarPU must run. Nothing can be added to the list any more. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tasks_record(tsi_tasks *tasks);
 
 /* Waits until StarPU has let go of the run before: from then on events may happen. tsi_tasks_start does it as
@@ -91,25 +63,13 @@ TRISTAR_CHECKED tristar_status tsi_tasks_wait(tsi_tasks *tasks);
 TRISTAR_CHECKED tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here);
 
 /* One task of its own, without edges: `run` on a worker of a scheduling context, then `ended`, in a callback,
- * when nothing of the task is needed any more. name, microseconds: as of tsi_tasks_add; columns: its
+ * when nothing of the task is needed any more. name, microseconds: as of tsi_task_list_add; columns: its
  * right-hand sides. Errors: MEMORY, NO_WORKER, RUNTIME; neither is called then. */
 TRISTAR_CHECKED tristar_status tsi_task_submit(tsi_env *env, const char *name, unsigned context,
                                                double microseconds, tsi_index columns,
                                                void (*run)(void *arg, int worker), void (*ended)(void *arg),
                                                void *arg);
 
-tsi_index tsi_tasks_count(const tsi_tasks *tasks);
-tsi_count tsi_tasks_edges(const tsi_tasks *tasks);
-/* All edges: item waits for before. */
-const tsi_edge *tsi_tasks_edge(const tsi_tasks *tasks);
-const char *tsi_tasks_name(const tsi_tasks *tasks, tsi_index task);
-const tsi_index *tsi_tasks_argument(const tsi_tasks *tasks, tsi_index task);
-
-/* Runs on the calling thread note the time of every task from now on, or no longer; runs on StarPU always
- * do. */
-void tsi_tasks_note_here(tsi_tasks *tasks, bool note);
-/* Of a task in the latest run, which has ended; zeros where nothing was noted, and for events. */
-tsi_task_span tsi_tasks_span(const tsi_tasks *tasks, tsi_index task);
 /* Did StarPU run the latest run? Else the calling thread did. */
 bool tsi_tasks_ran_on_starpu(const tsi_tasks *tasks);
 /* Adds the seconds that each worker spent in tasks in the latest run, which has ended and was on StarPU, to

@@ -2,21 +2,38 @@
 # OpenBLAS and hwloc, CMAKE_PREFIX_PATH for METIS and cJSON.
 #
 # The imported targets are global because tristar_static names them to whoever links it.
-include(TriStarMpi)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-find_package(ZLIB REQUIRED GLOBAL)
 find_package(METIS REQUIRED GLOBAL)
+pkg_check_modules(TRISTAR_OPENBLAS REQUIRED IMPORTED_TARGET GLOBAL openblas)
+
+# OpenBLAS can be built without its LAPACK part.
+include(CheckFunctionExists)
+set(CMAKE_REQUIRED_LIBRARIES PkgConfig::TRISTAR_OPENBLAS)
+set(CMAKE_REQUIRED_QUIET ON)
+check_function_exists(dpotrf_ TRISTAR_OPENBLAS_HAS_LAPACK)
+unset(CMAKE_REQUIRED_LIBRARIES)
+unset(CMAKE_REQUIRED_QUIET)
+if(NOT TRISTAR_OPENBLAS_HAS_LAPACK)
+  message(FATAL_ERROR "OpenBLAS (${TRISTAR_OPENBLAS_LINK_LIBRARIES}) has no LAPACK: dpotrf_ is missing")
+endif()
+
+set(TRISTAR_HAVE_MPI FALSE CACHE INTERNAL "Distributed solves are built")
+if(NOT TRISTAR_WITH_STARPU)
+  message(STATUS "Without StarPU: OpenBLAS ${TRISTAR_OPENBLAS_VERSION}, METIS ${METIS_VERSION}")
+  return()
+endif()
+
+include(TriStarMpi)
+find_package(ZLIB REQUIRED GLOBAL)
 
 # StarPU 1.4 also installs a file starpu-1.3.pc, so the newer name is asked for first.
 pkg_search_module(TRISTAR_STARPU REQUIRED IMPORTED_TARGET GLOBAL starpu-1.4 starpu-1.3)
-pkg_check_modules(TRISTAR_OPENBLAS REQUIRED IMPORTED_TARGET GLOBAL openblas)
 pkg_check_modules(TRISTAR_HWLOC REQUIRED IMPORTED_TARGET GLOBAL hwloc>=2.0)
 message(STATUS "StarPU ${TRISTAR_STARPU_VERSION} (${TRISTAR_STARPU_MODULE_NAME}), "
                "OpenBLAS ${TRISTAR_OPENBLAS_VERSION}, hwloc ${TRISTAR_HWLOC_VERSION}, METIS ${METIS_VERSION}")
 
 # MPI, and the StarPU-MPI that belongs to this StarPU (PKG_CONFIG_PATH); MPI is told by MPI_C_COMPILER or PATH.
-set(TRISTAR_HAVE_MPI FALSE CACHE INTERNAL "Distributed solves are built")
 set(tsi_mpi_off "TRISTAR_WITH_MPI=${TRISTAR_WITH_MPI}")
 if(TRISTAR_WITH_MPI STREQUAL AUTO OR TRISTAR_WITH_MPI)
   set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
@@ -40,17 +57,6 @@ if(TRISTAR_HAVE_MPI)
   message(STATUS "Distributed solves: on, MPI ${MPI_C_VERSION}, ${tsi_starpumpi} ${TRISTAR_STARPUMPI_VERSION}")
 else()
   message(STATUS "Distributed solves: off, ${tsi_mpi_off}")
-endif()
-
-# OpenBLAS can be built without its LAPACK part.
-include(CheckFunctionExists)
-set(CMAKE_REQUIRED_LIBRARIES PkgConfig::TRISTAR_OPENBLAS)
-set(CMAKE_REQUIRED_QUIET ON)
-check_function_exists(dpotrf_ TRISTAR_OPENBLAS_HAS_LAPACK)
-unset(CMAKE_REQUIRED_LIBRARIES)
-unset(CMAKE_REQUIRED_QUIET)
-if(NOT TRISTAR_OPENBLAS_HAS_LAPACK)
-  message(FATAL_ERROR "OpenBLAS (${TRISTAR_OPENBLAS_LINK_LIBRARIES}) has no LAPACK: dpotrf_ is missing")
 endif()
 
 # librsvg and cairo turn pictures of the program into .png and .pdf. Their headers are needed here; the program loads

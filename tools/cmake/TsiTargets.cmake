@@ -1,5 +1,5 @@
 # Targets of the build: flags that all share, one object library per layer and per kind of kernel, and the
-# two libraries made of them.
+# libraries made of them.
 #
 #   tsi_flags                          warnings, sanitizers: for all that is compiled here
 #   tsi_internal                       tsi_flags, and the way to the internal headers
@@ -7,6 +7,7 @@
 #   tsi_layer(NAME DIR...)             object library tsi_NAME [EXCLUDE PREFIX] [LINK target...]
 #   tsi_typed(DIR SCALARS s d ...)     DIR/typed_*.c once for each scalar type [LINK ...]
 #   tsi_kernels(DIR SCALARS s d ...)   DIR/kernel_*.c once for each scalar type and instruction set [LINK ...]
+#   tsi_core_library(NAME)             a static library of the layers so far, which need no StarPU: for tests
 #   tsi_library(NAME SHARED|STATIC)    a library of all layers
 include(CheckCCompilerFlag)
 include(CheckCSourceRuns)
@@ -132,6 +133,15 @@ function(tsi_kernels dir)
                              $<$<C_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed> ${tsi_isa_flags_${isa}})
     endforeach()
   endforeach()
+endfunction()
+
+function(tsi_core_library name)
+  add_library(${name} STATIC)
+  foreach(object IN LISTS tsi_objects)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${object}>)
+  endforeach()
+  target_link_libraries(${name} PRIVATE PkgConfig::TRISTAR_OPENBLAS METIS::METIS Threads::Threads m)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
 endfunction()
 
 # The objects carry the symbols; what they need is linked by the library (privately: its header needs nothing).

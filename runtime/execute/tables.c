@@ -1,5 +1,5 @@
 /* Fills the tables of the kernels: see tables.h. */
-#include "runtime/solve/tables.h"
+#include "runtime/execute/tables.h"
 
 static void fill_panels(const tsi_tables_source *source, tsi_panel *panel) {
   const tsi_panels *panels = source->panels;

@@ -1,5 +1,5 @@
 /* Packs, sends and takes messages: see exchange.h. */
-#include "runtime/solve/exchange.h"
+#include "runtime/execute/exchange.h"
 
 #include "runtime/base/clock.h"
 

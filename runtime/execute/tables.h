@@ -3,8 +3,8 @@
  * Reads   chunks, sweep and panels of a whole factor or of a share of it.
  * Writes  a tsi_tables that owns its arrays and is immutable afterwards.
  * Invariants: those of codelets/cpu/node.h; each chunk's rows of the workspace begin on a cache line. */
-#ifndef TSI_RUNTIME_SOLVE_TABLES_H
-#define TSI_RUNTIME_SOLVE_TABLES_H
+#ifndef TSI_RUNTIME_EXECUTE_TABLES_H
+#define TSI_RUNTIME_EXECUTE_TABLES_H
 
 #include "codelets/cpu/node.h"
 #include "dag/sweep.h"

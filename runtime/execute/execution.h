@@ -1,0 +1,42 @@
+/* Steps with numbers: what the steps of a solve work with, and a function for each kind of them.
+ *
+ * Job. Run steps (dag/steps.h), one after the other, on whatever thread calls: a StarPU worker or the calling
+ * thread of a solve. With messages (dag/program.h, exchange.h) a step packs and sends at its end what others
+ * are to get.
+ *
+ * Reads   the steps; what the members of an execution point to.
+ * Writes  workspace, outbox and x of the execution; the notes that somebody asked for.
+ * Invariants
+ *   - the bits of x depend on the steps and not on their order, as long as it is a legal one, nor on the
+ * threads that run them */
+#ifndef TSI_RUNTIME_EXECUTE_EXECUTION_H
+#define TSI_RUNTIME_EXECUTE_EXECUTION_H
+
+#include "codelets/cpu/node.h"
+#include "codelets/cpu/spmv.h"
+#include "dag/products.h"
+#include "dag/steps.h"
+
+struct tsi_exchange;
+
+/* What steps work with. */
+typedef struct tsi_execution {
+  const tsi_node_kernels *nodes;
+  const tsi_solve_data *forward, *backward; /* of the two sweeps */
+  const tsi_spmv_kernels *spmv;             /* KERNEL_SPMV only: this and */
+  const tsi_products *products[2];          /* forward, backward, */
+  const tsi_spmv_rows *product_rows[2];     /* the same with values */
+  struct tsi_exchange *exchange;            /* NULL: there are no messages */
+  tsi_solve_call call;
+  double *step_start; /* by step: when it began (tsi_clock), where a trace wants to know; NULL: not noted */
+  /* by node of the forward sweep, then of the backward one: where its task ran; NULL: that is not noted */
+  int *processor;
+  tsi_index forward_nodes; /* of processor */
+} tsi_execution;
+
+/* Runs the steps number[0] .. number[count-1], in this order. worker: 0 .. workers-1, or -1 on the calling
+ * thread. */
+void tsi_execution_run(tsi_execution *e, const tsi_steps *steps, tsi_index count, const tsi_index *number,
+                       int worker);
+
+#endif

@@ -1,0 +1,90 @@
+/* Holds tasks and runs them here: see task_list.h. */
+#include "runtime/execute/task_list.h"
+
+#include "runtime/base/clock.h"
+
+tristar_status tsi_task_list_create(tsi_env *env, tsi_task_list **out) {
+  tristar_status status = TRISTAR_OK;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  (*out)->env = env;
+out:
+  return status;
+}
+
+void tsi_task_list_destroy(tsi_task_list **list) {
+  if (*list == NULL) return;
+  tsi_env *env = (*list)->env;
+  TSI_FREE(env, (*list)->task);
+  TSI_FREE(env, (*list)->edge);
+  TSI_FREE(env, *list);
+}
+
+/* Doubles an array of `count` elements of `size` bytes that is full. */
+static tristar_status grow(tsi_env *env, void **array, tsi_count count, tsi_count *capacity, size_t size) {
+  tristar_status status = TRISTAR_OK;
+  void *larger = NULL;
+  if (count < *capacity) return TRISTAR_OK;
+  const tsi_count wanted = 2 * *capacity + 64;
+  TSI_TRY(tsi_allocate(env, (size_t)wanted, size, __func__, __FILE__, __LINE__, &larger));
+  if (count > 0) memcpy(larger, *array, (size_t)count * size);
+  tsi_release(env, *array);
+  *array = larger;
+  *capacity = wanted;
+out:
+  return status;
+}
+
+tristar_status tsi_task_list_add(tsi_task_list *list, const char *name, tsi_task_run run, void *context,
+                                 const tsi_index argument[4], double priority, double microseconds,
+                                 tsi_index *number) {
+  tristar_status status = TRISTAR_OK;
+  if (!tsi_to_index(list->count, number)) TSI_FAIL(list->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  TSI_TRY(grow(list->env, (void **)&list->task, list->count, &list->capacity, sizeof *list->task));
+  tsi_task *task = &list->task[list->count++];
+  *task = (tsi_task){
+      .run = run, .context = context, .name = name, .priority = priority, .microseconds = microseconds};
+  memcpy(task->argument, argument, sizeof task->argument);
+out:
+  return status;
+}
+
+tristar_status tsi_task_list_add_event(tsi_task_list *list, const char *name, tsi_index *number) {
+  tristar_status status = TRISTAR_OK;
+  static const tsi_index none[4] = {0, 0, 0, 0};
+  TSI_TRY(tsi_task_list_add(list, name, NULL, NULL, none, 0, 0, number));
+  list->task[*number].event = true;
+  list->events = true;
+out:
+  return status;
+}
+
+tristar_status tsi_task_list_after(tsi_task_list *list, tsi_index task, tsi_index before) {
+  tristar_status status = TRISTAR_OK;
+  if (before == TSI_NONE) return TRISTAR_OK;
+  if (before >= task) TSI_FAIL(list->env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d", task, before);
+  TSI_TRY(grow(list->env, (void **)&list->edge, list->edges, &list->edge_capacity, sizeof *list->edge));
+  list->edge[list->edges++] = (tsi_edge){task, before};
+out:
+  return status;
+}
+
+/* A task begins where the one before it ends: one look at the clock for each, none where times are not
+ * wanted. */
+tristar_status tsi_task_list_run(tsi_task_list *list) {
+  tristar_status status = TRISTAR_OK;
+  double now = list->note_here ? tsi_clock() : 0;
+  if (list->events)
+    TSI_FAIL(list->env, TRISTAR_ERR_UNSUPPORTED,
+             "tasks that wait for messages cannot run inside a StarPU task");
+  for (tsi_count k = 0; k < list->count; k++) {
+    tsi_task *task = &list->task[k];
+    task->run(task->context, task->argument, -1);
+    if (!list->note_here) continue;
+    const double end = tsi_clock();
+    task->span = (tsi_task_span){now, end, -1};
+    now = end;
+  }
+out:
+  return status;
+}
