@@ -251,6 +251,76 @@ static void check_started(const world *w, const problem *q) {
   free(x);
 }
 
+/* A list of all ranks: what waits for what, and between which ranks. */
+static void check_list(const tristar_trace_t *trace, const tristar_trace_list *list, int64_t messages) {
+  int64_t between = 0, critical = 0;
+  for (int64_t k = 0; k < list->count; k++) {
+    const tristar_trace_item *item = &list->item[k];
+    CHECK(item->rank >= 0 && item->rank < trace->ranks && item->worker >= 0 &&
+          item->worker < trace->workers && strcmp(item->name, "?") != 0);
+    CHECK(item->start >= 0 && item->start <= item->end && item->end <= trace->seconds);
+    critical += item->critical;
+    for (int64_t e = item->first_before; e < item->first_before + item->befores; e++) {
+      const tristar_trace_item *before = &list->item[list->before[e]];
+      CHECK(list->before[e] < k && before->start <= item->start);
+      if (before->rank == item->rank) continue;
+      between++;
+      CHECK(item->kind == TRISTAR_STEP_ARRIVAL && item->start == item->end);
+    }
+  }
+  CHECK_MSG(between == messages, "%lld edges between ranks for %lld messages", (long long)between,
+            (long long)messages);
+  CHECK(critical > 0 && list->critical_seconds > 0 && list->critical_seconds <= trace->seconds);
+}
+
+/* The trace has every step of every rank once, and every message. */
+static void check_trace(const world *w, const problem *q, tristar_op op, int64_t nrhs) {
+  const size_t bytes = q->type->bytes;
+  const int64_t first = first_row(w, q, w->rank), own = first_row(w, q, w->rank + 1) - first;
+  const size_t skip = (size_t)first * bytes;
+  const int64_t blocks = (nrhs + 63) / 64;
+  int64_t steps = 0, messages = 0, binding = 0;
+  tristar_trace_t *trace;
+  tristar_distributed_stats *stats = calloc((size_t)w->ranks, sizeof *stats);
+  CHECK_OK(tristar_distributed_trace(q->d, op, nrhs, q->b + skip, q->n, q->again + skip, q->n, &trace));
+  CHECK((trace != NULL) == (w->rank == 0));
+  CHECK_OK(tristar_distributed_solve(q->d, op, nrhs, q->b + skip, q->n, q->x + skip, q->n));
+  for (int64_t c = 0; c < nrhs; c++) {
+    const size_t at = skip + (size_t)(c * q->n) * bytes;
+    CHECK(memcmp(q->x + at, q->again + at, (size_t)own * bytes) == 0);
+  }
+  CHECK_OK(tristar_distributed_gather_stats(q->d, stats));
+  for (int r = 0; r < w->ranks && trace; r++) {
+    steps += blocks * stats[r].tasks;
+    messages += stats[r].broadcast.messages + stats[r].reduction.messages + stats[r].grids.messages;
+  }
+  if (trace) {
+    CHECK(trace->ranks == w->ranks && trace->workers >= w->ranks && trace->seconds > 0);
+    CHECK_MSG(trace->steps.count == steps, "%lld steps of %lld", (long long)trace->steps.count,
+              (long long)steps);
+    check_list(trace, &trace->tasks, messages);
+    check_list(trace, &trace->steps, messages);
+    for (int64_t k = 0, next = 0; k < trace->tasks.count; k++) {
+      const tristar_trace_item *task = &trace->tasks.item[k];
+      CHECK(task->first_step == next && task->steps > 0);
+      for (int64_t s = next; s < next + task->steps; s++) CHECK(trace->steps.item[s].rank == task->rank);
+      next += task->steps;
+      binding += task->binding;
+    }
+    CHECK(binding > 0);
+  }
+  free(stats);
+  tristar_trace_destroy(&trace);
+  const bool wrong = w->rank == w->ranks - 1;
+  CHECK_STATUS(tristar_distributed_trace(q->d, op, 1, q->b + skip, q->n, wrong ? q->b + skip : q->x + skip,
+                                         q->n, &trace),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK(trace == NULL);
+  CHECK_OK(tristar_distributed_trace(q->d, op, 0, NULL, q->n, NULL, q->n, &trace));
+  CHECK((trace != NULL) == (w->rank == 0) && (trace == NULL || trace->steps.count == 0));
+  tristar_trace_destroy(&trace);
+}
+
 /* NaN in b: the message names the row, on all ranks, and the other columns are solved. */
 static void check_lost(const world *w, const problem *q) {
   const size_t bytes = q->type->bytes;
@@ -310,6 +380,8 @@ static void check_problem(const world *w, const problem *q) {
     }
   for (int k = 0; k < 3; k++) check_refined(w, q, ops[k], k == 1 ? 1 : 3);
   check_started(w, q);
+  check_trace(w, q, TRISTAR_N, 1);
+  check_trace(w, q, TRISTAR_T, TYPED_COLUMNS);
   check_lost(w, q);
   check_refused(w, q);
 }
@@ -342,6 +414,7 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
     how.layout = w->layout;
     how.layout.algorithm = algorithm ? TRISTAR_ALGORITHM_LEVELWISE : TRISTAR_ALGORITHM_REPLICATED;
     how.layout.map = algorithm ? TRISTAR_MAP_CYCLIC : TRISTAR_MAP_SUBTREE;
+    if (algorithm && method == TRISTAR_METHOD_LU) how.engine = TRISTAR_ENGINE_SERIAL;
     CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, q.factor, &how, &q.d));
     const int64_t first = first_row(w, &q, w->rank);
     CHECK_OK(tristar_distributed_set_rows(q.d, first, first_row(w, &q, w->rank + 1) - first));

@@ -320,7 +320,7 @@ static void check_list(tsi_env *env) {
   CHECK_STATUS(tsi_task_list_after(list, 1, 3), TRISTAR_ERR_INTERNAL);
   CHECK_OK(tsi_task_list_run(list));
   CHECK(sum == 1234);
-  CHECK_OK(tsi_task_list_add_event(list, "arrival", &number));
+  CHECK_OK(tsi_task_list_add_event(list, "arrival", (const tsi_index[4]){0}, &number));
   CHECK(number == 4);
   CHECK_STATUS(tsi_task_list_run(list), TRISTAR_ERR_UNSUPPORTED); /* nobody can say that it has happened */
   CHECK(sum == 1234);

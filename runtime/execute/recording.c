@@ -25,8 +25,9 @@ static tristar_status add_step(tsi_recording *recording, tsi_index at, tsi_index
   return add_items(recording, at, at + 1, step->priority, step->bytes, number);
 }
 
-static tristar_status add_event(tsi_recording *recording, const tsi_step *arrival) {
-  return tsi_task_list_add_event(recording->list, tsi_step_name(TSI_STEP_ARRIVAL),
+static tristar_status add_event(tsi_recording *recording, tsi_index first, const tsi_step *arrival) {
+  const tsi_index argument[4] = {first, first + 1, 0, 0};
+  return tsi_task_list_add_event(recording->list, tsi_step_name(TSI_STEP_ARRIVAL), argument,
                                  &recording->event[arrival->argument]);
 }
 
@@ -40,7 +41,7 @@ static tristar_status add_bundles(tsi_recording *recording) {
     double priority, bytes;
     tsi_bundle_weigh(bundles, recording->steps, k, &priority, &bytes);
     if (first->kind == TSI_STEP_ARRIVAL)
-      TSI_TRY(add_event(recording, first));
+      TSI_TRY(add_event(recording, bundles->ptr[k], first));
     else
       TSI_TRY(add_items(recording, bundles->ptr[k], bundles->ptr[k + 1], priority, bytes, &number));
   }

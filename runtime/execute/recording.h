@@ -6,8 +6,8 @@
  *
  * Reads   the steps.   Writes  a tsi_recording that owns its arrays and is immutable afterwards.
  * Invariants
- *   - item[first .. end - 1], the first two arguments of a task, are its steps; an event, and a barrier, has
- *     none; each step but arrivals that are events is in one task
+ *   - item[first .. end - 1], the first two arguments of a task, are its steps; a barrier has none; each step
+ *     is in one task
  *   - an execution serves one run of one recording at a time */
 #ifndef TSI_RUNTIME_EXECUTE_RECORDING_H
 #define TSI_RUNTIME_EXECUTE_RECORDING_H

@@ -49,10 +49,10 @@ out:
   return status;
 }
 
-tristar_status tsi_task_list_add_event(tsi_task_list *list, const char *name, tsi_index *number) {
+tristar_status tsi_task_list_add_event(tsi_task_list *list, const char *name, const tsi_index argument[4],
+                                       tsi_index *number) {
   tristar_status status = TRISTAR_OK;
-  static const tsi_index none[4] = {0, 0, 0, 0};
-  TSI_TRY(tsi_task_list_add(list, name, NULL, NULL, none, 0, 0, number));
+  TSI_TRY(tsi_task_list_add(list, name, NULL, NULL, argument, 0, 0, number));
   list->task[*number].event = true;
   list->events = true;
 out:

@@ -33,9 +33,9 @@ typedef struct tsi_task {
   tsi_index argument[4];
   const char *name;
   double priority, microseconds;
-  bool event; /* over when somebody says so: run is NULL */
-  tsi_task_span
-      span; /* of the latest run that noted it, zeros before and for events; written by who runs it */
+  bool event;         /* over when somebody says so: run is NULL */
+  tsi_task_span span; /* of the latest run that noted it, zeros before; written by who runs it; of an event:
+                         when it happened */
 } tsi_task;
 
 typedef struct tsi_task_list {
@@ -60,7 +60,7 @@ TRISTAR_CHECKED tristar_status tsi_task_list_add(tsi_task_list *list, const char
 /* Adds an event: a task that is over when tsi_tasks_happen is called, from any thread, once in each run. A
  * list with events can run on StarPU only. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_task_list_add_event(tsi_task_list *list, const char *name,
-                                                       tsi_index *number);
+                                                       const tsi_index argument[4], tsi_index *number);
 /* `task` waits for `before` (< task). TSI_NONE as before: no edge. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_task_list_after(tsi_task_list *list, tsi_index task, tsi_index before);
 

@@ -20,6 +20,7 @@
 #include <mpi.h>
 
 #include "tristar.h"
+#include "tristar_trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,8 +91,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_set_rows(tristar_
                                                                         int64_t first, int64_t rows);
 
 /* Collective. X = op(A)^-1 B for nrhs right-hand sides, the same number on all ranks. b, x: this rank's rows,
- * column-major with leading dimensions ldb and ldx; x may be b. Not refined. Errors: ARGUMENT, MEMORY,
- * RUNTIME. */
+ * column-major with leading dimensions ldb and ldx; x may be b. Not refined:
+ * tristar_distributed_solve_refined is. Errors: ARGUMENT, MEMORY, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve(tristar_distributed_t *distributed,
                                                                      tristar_op op, int64_t nrhs,
                                                                      const void *b, int64_t ldb, void *x,
@@ -148,6 +149,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve_refined(
  * ARGUMENT, UNSUPPORTED, STALE, MEMORY, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_condition(tristar_distributed_t *distributed,
                                                                          double *reciprocal);
+
+/* Collective. As tristar_trace (tristar_trace.h), on many processes: two solves, of the second one every task
+ * notes when and where it ran. *trace: on rank 0 the tasks and steps of all ranks, an arrival after the task
+ * that sent its message, so the critical path leads through all processes; NULL on the others. Seconds count
+ * from a barrier, on each node from the first rank to leave it: those of two nodes compare as well as they
+ * leave it at the same time. x must not be b.
+ * Errors: those of tristar_distributed_solve; ARGUMENT also if x is b; TOO_LARGE. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_trace(tristar_distributed_t *distributed,
+                                                                     tristar_op op, int64_t nrhs,
+                                                                     const void *b, int64_t ldb, void *x,
+                                                                     int64_t ldx, tristar_trace_t **trace);
 
 /* Messages of one class that a rank sent. */
 typedef struct tristar_message_count {

@@ -51,28 +51,37 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_profile(tristar_plan_t *plan,
 
 /* What a step of a solve does, or a task, which runs one or several of them. Chunks and slices: solve with a
  * chunk of the factor, or multiply with a slice of a large panel; pushes: TRISTAR_UPDATES_PUSH; read, rows,
- * turn and write: TRISTAR_KERNEL_SPMV. */
+ * turn and write: TRISTAR_KERNEL_SPMV; from arrivals to messages between grids: of distributed solves. */
 typedef enum tristar_step_kind {
-  TRISTAR_STEP_FORWARD_CHUNK,  /* solves with the diagonal part of a chunk, and updates below it */
-  TRISTAR_STEP_FORWARD_SLICE,  /* updates with a slice of a large panel */
-  TRISTAR_STEP_FORWARD_PUSH,   /* adds a pair of chunks' update */
-  TRISTAR_STEP_BACKWARD_CHUNK, /* solves with a chunk */
-  TRISTAR_STEP_BACKWARD_SLICE, /* sums with a slice of a large panel */
-  TRISTAR_STEP_BACKWARD_PUSH,  /* copies x for a pair of chunks */
-  TRISTAR_STEP_READ,           /* reads b */
-  TRISTAR_STEP_FORWARD_ROWS,   /* multiplies with a block of rows */
-  TRISTAR_STEP_TURN,           /* solves with D between the sweeps */
-  TRISTAR_STEP_BACKWARD_ROWS,  /* multiplies with a block of rows */
-  TRISTAR_STEP_WRITE,          /* writes x */
-  TRISTAR_STEP_BUNDLE,         /* a task with several steps */
-  TRISTAR_STEP_BARRIER,        /* a task with none: TRISTAR_SCHEDULING_LEVELS */
-  TRISTAR_STEP_KINDS           /* how many there are */
+  TRISTAR_STEP_FORWARD_CHUNK,    /* solves with the diagonal part of a chunk, and updates below it */
+  TRISTAR_STEP_FORWARD_SLICE,    /* updates with a slice of a large panel */
+  TRISTAR_STEP_FORWARD_PUSH,     /* adds a pair of chunks' update */
+  TRISTAR_STEP_BACKWARD_CHUNK,   /* solves with a chunk */
+  TRISTAR_STEP_BACKWARD_SLICE,   /* sums with a slice of a large panel */
+  TRISTAR_STEP_BACKWARD_PUSH,    /* copies x for a pair of chunks */
+  TRISTAR_STEP_READ,             /* reads b */
+  TRISTAR_STEP_FORWARD_ROWS,     /* multiplies with a block of rows */
+  TRISTAR_STEP_TURN,             /* solves with D between the sweeps */
+  TRISTAR_STEP_BACKWARD_ROWS,    /* multiplies with a block of rows */
+  TRISTAR_STEP_WRITE,            /* writes x */
+  TRISTAR_STEP_ARRIVAL,          /* a message is there; takes no time */
+  TRISTAR_STEP_FORWARD_SUM,      /* adds the updates of a chunk, its own and received ones */
+  TRISTAR_STEP_FORWARD_RECEIVE,  /* takes x of a chunk */
+  TRISTAR_STEP_BACKWARD_SUM,     /* adds the sums for a chunk, its own and received ones */
+  TRISTAR_STEP_BACKWARD_RECEIVE, /* takes x of a chunk */
+  TRISTAR_STEP_EXCHANGE,         /* a step of the sum over the grids */
+  TRISTAR_STEP_GRID_FORWARD,     /* sends sums to another grid */
+  TRISTAR_STEP_GRID_BACKWARD,    /* sends x to another grid */
+  TRISTAR_STEP_BUNDLE,           /* a task with several steps */
+  TRISTAR_STEP_BARRIER,          /* a task with none: TRISTAR_SCHEDULING_LEVELS */
+  TRISTAR_STEP_KINDS             /* how many there are */
 } tristar_step_kind;
 
 /* A task of a traced solve, or a step of one. */
 typedef struct tristar_trace_item {
   tristar_step_kind kind; /* what is done */
   const char *name;       /* static text */
+  int rank;               /* of a distributed solve, else 0 */
   int worker;             /* 0 .. workers - 1 */
   double start, end;      /* seconds from the beginning of the solve */
   double bytes;           /* that it streams, about */
@@ -97,9 +106,11 @@ typedef struct tristar_trace_list {
 
 /* One solve, task by task, and step by step within the tasks. */
 typedef struct tristar_trace_s {
-  int workers;                     /* CPU workers of StarPU; 1: the solve ran on the calling thread */
-  double seconds;                  /* from its begin to its end */
-  const char *scheduler;           /* static text; "serial" without StarPU */
+  int ranks;             /* of a distributed solve, else 1 */
+  int workers;           /* CPU workers of StarPU, of all ranks together, those of a rank after those
+                            of the ranks before it; 1 a rank: it ran on the calling thread */
+  double seconds;        /* from its begin to its end */
+  const char *scheduler; /* static text; "serial" without StarPU */
   tristar_trace_list tasks, steps; /* of StarPU; of the DAG, within the tasks */
   void *owner;                     /* of the library */
 } tristar_trace_t;

@@ -45,6 +45,7 @@ struct tristar_distributed_s {
   bool has_matrix, perturbed;    /* the factor has its matrix, perturbed pivots */
   tsi_rows_matrix *matrix;       /* NULL: without */
   struct tsi_queue *queue;       /* NULL: no solve was inserted or started */
+  struct tsi_trace *trace;       /* NULL: the solve is not traced */
   struct tsi_inserted *inserted; /* NULL: no solve was inserted */
 };
 typedef struct tsi_inserted tsi_inserted;

@@ -12,6 +12,7 @@
 #include "runtime/mpi/mailbox.h"
 #include "runtime/solve/reach.h"
 #include "runtime/solve/request.h"
+#include "runtime/solve/trace.h"
 
 /* ---- Rows of the user --------------------------------------------------------------------------------- */
 
@@ -325,11 +326,15 @@ static void count_messages(tristar_distributed_t *d, const tsi_process_run *run,
 tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot, const tsi_process_call *call) {
   tristar_status status = TRISTAR_OK;
   tsi_process_times times;
+  const tsi_executor *executor = tsi_process_executor(slot->run);
+  if (d->trace) TSI_TRY(tsi_transport_agree(d->transport, tsi_trace_begin(d->trace, executor)));
   /* whoever fails goes on with the others, and tells it afterwards */
   TSI_TRY(tsi_transport_agree(d->transport, tsi_process_solve(slot->run, call, &times)));
+  if (d->trace) tsi_trace_note(d->trace, executor);
   add_times(&d->stats, &times);
   count_messages(d, slot->run, tsi_process_stride(slot->run));
 out:
+  if (d->trace) tsi_trace_forget(executor);
   return status;
 }
 

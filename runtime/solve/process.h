@@ -21,6 +21,7 @@
 #include "runtime/factor/factor.h"
 #include "runtime/execute/exchange.h"
 #include "runtime/execute/tables.h"
+#include "runtime/solve/executor.h"
 #include "runtime/solve/operation.h"
 
 /* What all processes know about a factor; plain data. */
@@ -94,6 +95,8 @@ TRISTAR_CHECKED tristar_status tsi_process_run_create(tsi_process *process, tsi_
                                                       tsi_process_run **out);
 void tsi_process_run_destroy(tsi_process_run **run);
 tsi_index tsi_process_stride(const tsi_process_run *run);
+/* What runs its steps. */
+const tsi_executor *tsi_process_executor(const tsi_process_run *run);
 /* The message areas: tsi_message.row counts rows of them. */
 void *tsi_process_inbox(tsi_process_run *run);
 void *tsi_process_outbox(tsi_process_run *run);

@@ -1,8 +1,6 @@
 /* Runs the steps of a process: see process.h. */
 
 #include "runtime/execute/exchange.h"
-#include "runtime/solve/executor.h"
-#include "runtime/solve/operation.h"
 #include "runtime/solve/process.h"
 
 #include "runtime/base/clock.h"
@@ -17,6 +15,10 @@ struct tsi_process_run {
 
 tsi_index tsi_process_stride(const tsi_process_run *run) {
   return run->execution.call.stride;
+}
+
+const tsi_executor *tsi_process_executor(const tsi_process_run *run) {
+  return &run->executor;
 }
 
 void *tsi_process_inbox(tsi_process_run *run) {

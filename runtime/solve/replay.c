@@ -165,7 +165,6 @@ out:
 void tsi_replay_give_back(tsi_replay *replay) {
   tristar_plan_t *plan = replay->plan;
   tsi_placement_end(replay);
-  replay->execution.step_start = NULL;
   pthread_mutex_lock(&plan->lock);
   replay->next = plan->free_replays;
   plan->free_replays = replay;

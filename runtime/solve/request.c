@@ -46,12 +46,12 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
   replay->execution.backward = r->backward ? &r->backward->data : NULL;
 }
 
-static const tsi_recording *recording_of(const tristar_request_t *r, const tsi_block *block) {
-  return &block->replay->executor[r->dag][r->sweeps].recording;
+static const tsi_executor *executor_of(const tristar_request_t *r, const tsi_block *block) {
+  return &block->replay->executor[r->dag][r->sweeps];
 }
 
 static void release_block(tristar_request_t *r, tsi_block *block) {
-  if (r->trace && block->tasks) recording_of(r, block)->list->note_here = false;
+  if (r->trace && block->tasks) tsi_trace_forget(executor_of(r, block));
   if (block->replay) tsi_replay_give_back(block->replay);
   TSI_FREE(env_of(r), block->copy);
   *block = (tsi_block){0};
@@ -74,7 +74,7 @@ out:
 /* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */
 static void note_block(tristar_request_t *r, const tsi_block *block) {
   tristar_plan_t *plan = r->plan;
-  const tsi_recording *recording = recording_of(r, block);
+  const tsi_recording *recording = &executor_of(r, block)->recording;
   pthread_mutex_lock(&plan->lock);
   if (tsi_tasks_ran_on_starpu(block->tasks))
     tsi_tasks_add_busy(block->tasks, plan->solved.slots, r->sums.compute);
@@ -83,7 +83,7 @@ static void note_block(tristar_request_t *r, const tsi_block *block) {
   r->sums.tasks += recording->list->count;
   r->sums.bytes += r->share * recording->bytes;
   pthread_mutex_unlock(&plan->lock);
-  if (r->trace) tsi_trace_note(r->trace, r, block);
+  if (r->trace) tsi_trace_note(r->trace, executor_of(r, block));
 }
 
 /* The next block; in flight afterwards, or solved already. */
@@ -102,7 +102,7 @@ static tristar_status start_block(tristar_request_t *r) {
     r->sums.here = true;
     goto out;
   }
-  if (r->trace) TSI_TRY(tsi_trace_begin(r->trace, r, block));
+  if (r->trace) TSI_TRY(tsi_trace_begin(r->trace, executor_of(r, block)));
   TSI_TRY(tsi_tasks_start(block->tasks, r->here));
   if (tsi_tasks_running(block->tasks)) {
     r->running++;

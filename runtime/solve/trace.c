@@ -2,13 +2,16 @@
 #include "runtime/solve/trace.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/solve/request.h"
 
-/* The kinds of both enumerations are the same, up to those of distributed solves. */
+/* The kinds of both enumerations are the same, up to those of factorizations. */
 _Static_assert((int)TRISTAR_STEP_FORWARD_PUSH == (int)TSI_STEP_FORWARD_PUSH &&
                    (int)TRISTAR_STEP_BACKWARD_SLICE == (int)TSI_STEP_BACKWARD_SLICE &&
                    (int)TRISTAR_STEP_READ == (int)TSI_STEP_READ &&
                    (int)TRISTAR_STEP_WRITE == (int)TSI_STEP_WRITE &&
-                   (int)TRISTAR_STEP_BUNDLE == (int)TSI_STEP_WRITE + 1,
+                   (int)TRISTAR_STEP_ARRIVAL == (int)TSI_STEP_ARRIVAL &&
+                   (int)TRISTAR_STEP_GRID_BACKWARD == (int)TSI_STEP_GRID_BACKWARD &&
+                   (int)TRISTAR_STEP_BUNDLE == (int)TSI_STEP_GRID_BACKWARD + 1,
                "kinds of steps");
 
 /* ---- Chains ------------------------------------------------------------------------------------------- */
@@ -26,7 +29,7 @@ static int64_t largest_before(const tristar_trace_list *list, int64_t k, const d
   return best;
 }
 
-void tsi_trace_mark_critical(tristar_trace_list *list, double *longest) {
+static void mark_critical(tristar_trace_list *list, double *longest) {
   int64_t last = -1;
   for (int64_t k = 0; k < list->count; k++) {
     const int64_t before = largest_before(list, k, longest);
@@ -55,7 +58,7 @@ static void list_previous(const tristar_trace_list *tasks, int workers, int64_t 
   }
 }
 
-void tsi_trace_mark_binding(tristar_trace_list *tasks, int workers, int64_t *latest, int64_t *previous) {
+static void mark_binding(tristar_trace_list *tasks, int workers, int64_t *latest, int64_t *previous) {
   int64_t k = -1;
   list_previous(tasks, workers, latest, previous);
   for (int64_t i = 0; i < tasks->count; i++)
@@ -122,6 +125,15 @@ out:
   return status;
 }
 
+tristar_status tsi_trace_open(tristar_t *ts, tsi_trace *trace) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(&ts->env, trace->out, 1));
+  trace->out->owner = ts;
+  trace->out->ranks = 1;
+out:
+  return status;
+}
+
 /* Before the first block. */
 static tristar_status make_room(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
   tristar_status status = TRISTAR_OK;
@@ -138,11 +150,11 @@ out:
   return status;
 }
 
-tristar_status tsi_trace_begin(tsi_trace *trace, const tristar_request_t *r, const tsi_block *block) {
+tristar_status tsi_trace_begin(tsi_trace *trace, const tsi_executor *executor) {
   tristar_status status = TRISTAR_OK;
-  const tsi_recording *recording = &block->replay->executor[r->dag][r->sweeps].recording;
-  if (trace->start == NULL) TSI_TRY(make_room(&r->plan->ts->env, recording, trace));
-  block->replay->execution.step_start = trace->start + trace->begun * recording->steps->count;
+  const tsi_recording *recording = &executor->recording;
+  if (trace->start == NULL) TSI_TRY(make_room(tsi_context_env(trace->out->owner), recording, trace));
+  recording->execution->step_start = trace->start + trace->begun * recording->steps->count;
   trace->begun++;
   recording->list->note_here = true;
 out:
@@ -150,24 +162,32 @@ out:
 }
 
 /* The chunk whose columns a step works on. */
-static int64_t chunk_of(const tristar_request_t *r, const tsi_step *step) {
-  const tsi_sweep *forward = r->forward ? r->forward->sweep : NULL;
-  const tsi_sweep *backward = r->backward ? r->backward->sweep : NULL;
+static int64_t chunk_of(const tsi_trace *trace, const tsi_step *step) {
+  tsi_index chunk = step->argument;
   switch (step->kind) {
   case TSI_STEP_FORWARD_SLICE:
-    return forward->slice_chunk[step->argument];
+    chunk = trace->forward->slice_chunk[chunk];
+    break;
   case TSI_STEP_BACKWARD_SLICE:
-    return backward->slice_chunk[step->argument];
+    chunk = trace->backward->slice_chunk[chunk];
+    break;
   case TSI_STEP_FORWARD_PUSH:
-    return forward->pair[forward->by_target[step->argument]].target;
+    chunk = trace->forward->pair[trace->forward->by_target[chunk]].target;
+    break;
   case TSI_STEP_BACKWARD_PUSH:
-    return backward->pair[step->argument].source;
+    chunk = trace->backward->pair[chunk].source;
+    break;
   case TSI_STEP_FORWARD_ROWS:
   case TSI_STEP_BACKWARD_ROWS:
+  case TSI_STEP_ARRIVAL:
+  case TSI_STEP_EXCHANGE:
+  case TSI_STEP_GRID_FORWARD:
+  case TSI_STEP_GRID_BACKWARD:
     return -1;
   default:
-    return step->argument;
+    break;
   }
+  return trace->chunk ? trace->chunk[chunk] : chunk;
 }
 
 /* Copies the edges of one block. */
@@ -181,12 +201,12 @@ static void note_edges(const tsi_trace_graph *graph, int64_t block, tristar_trac
     list->before[first_edge + e] = first + graph->before->list[e];
 }
 
-static void note_steps(const tsi_trace *trace, const tristar_request_t *r, const tsi_recording *recording,
-                       tsi_index task, tristar_trace_item *item, tristar_trace_item *steps) {
+static void note_steps(const tsi_trace *trace, const tsi_recording *recording, tsi_index task,
+                       tristar_trace_item *item, tristar_trace_item *steps) {
   const double *start = trace->start + trace->noted * trace->steps.count;
   for (tsi_count q = trace->first[task]; q < trace->first[task + 1]; q++) {
     const tsi_step *step = &recording->steps->step[trace->place[q]];
-    const double began = start[trace->place[q]] - r->begin;
+    const double began = start[trace->place[q]] - trace->begin;
     tristar_trace_item *s = &steps[q];
     *s = *item;
     s->kind = (tristar_step_kind)step->kind;
@@ -194,7 +214,7 @@ static void note_steps(const tsi_trace *trace, const tristar_request_t *r, const
     s->start = q > trace->first[task] && began > item->start ? began : item->start;
     if (q > trace->first[task]) steps[q - 1].end = s->start;
     s->bytes = step->bytes;
-    s->chunk = chunk_of(r, step);
+    s->chunk = chunk_of(trace, step);
     s->number = step->argument;
     s->first_step = item->first_step + (q - trace->first[task]);
     s->steps = 1;
@@ -202,17 +222,19 @@ static void note_steps(const tsi_trace *trace, const tristar_request_t *r, const
   }
 }
 
-static void note_task(const tsi_trace *trace, const tristar_request_t *r, const tsi_recording *recording,
-                      tsi_index task, tristar_trace_item *item, tristar_trace_item *steps) {
+static void note_task(const tsi_trace *trace, const tsi_recording *recording, tsi_index task,
+                      tristar_trace_item *item, tristar_trace_item *steps) {
   const tsi_task_span span = recording->list->task[task].span;
   item->name = recording->list->task[task].name;
-  item->worker = tsi_statistics_worker(&r->plan->solved, span.worker);
-  item->start = span.start - r->begin;
-  item->end = span.end - r->begin;
+  item->worker = tsi_statistics_worker(trace->statistics, span.worker);
+  item->start = span.start - trace->begin;
+  item->end = span.end - trace->begin;
   item->first_step = trace->noted * trace->steps.count + trace->first[task];
   item->steps = trace->first[task + 1] - trace->first[task];
   item->chunk = item->number = -1;
-  note_steps(trace, r, recording, task, item, steps);
+  if (item->steps == 1 && recording->steps->step[trace->place[trace->first[task]]].kind == TSI_STEP_ARRIVAL)
+    item->start = item->end; /* waiting is no work */
+  note_steps(trace, recording, task, item, steps);
   const tristar_trace_item *first = &steps[trace->first[task]]; /* if any */
   item->kind = item->steps == 0 ? TRISTAR_STEP_BARRIER : item->steps == 1 ? first->kind : TRISTAR_STEP_BUNDLE;
   if (item->steps == 0) return;
@@ -220,20 +242,32 @@ static void note_task(const tsi_trace *trace, const tristar_request_t *r, const 
   item->number = first->number;
 }
 
-void tsi_trace_note(tsi_trace *trace, const tristar_request_t *r, const tsi_block *block) {
-  const tsi_recording *recording = &block->replay->executor[r->dag][r->sweeps].recording;
+void tsi_trace_note(tsi_trace *trace, const tsi_executor *executor) {
+  const tsi_recording *recording = &executor->recording;
   tristar_trace_t *out = trace->out;
   tristar_trace_item *steps = out->steps.item + trace->noted * trace->steps.count;
   for (tsi_index k = 0; k < trace->tasks.count; k++)
-    note_task(trace, r, recording, k, &out->tasks.item[trace->noted * trace->tasks.count + k], steps);
+    note_task(trace, recording, k, &out->tasks.item[trace->noted * trace->tasks.count + k], steps);
   note_edges(&trace->tasks, trace->noted, &out->tasks);
   note_edges(&trace->steps, trace->noted, &out->steps);
   trace->noted++;
 }
 
-/* ---- Calls -------------------------------------------------------------------------------------------- */
+void tsi_trace_forget(const tsi_executor *executor) {
+  executor->recording.execution->step_start = NULL;
+  executor->recording.list->note_here = false;
+}
 
-static tristar_status mark_chains(tsi_env *env, tristar_trace_t *trace) {
+void tsi_trace_release(tsi_env *env, tsi_trace *trace) {
+  tristar_trace_destroy(&trace->out);
+  TSI_FREE(env, trace->start);
+  TSI_FREE(env, trace->first);
+  TSI_FREE(env, trace->place);
+  tsi_adjacency_destroy(env, &trace->tasks.before);
+  tsi_adjacency_destroy(env, &trace->steps.before);
+}
+
+tristar_status tsi_trace_mark_chains(tsi_env *env, tristar_trace_t *trace) {
   tristar_status status = TRISTAR_OK;
   const int64_t most = tsi_count_max(trace->tasks.count, trace->steps.count);
   double *longest = NULL;
@@ -241,15 +275,17 @@ static tristar_status mark_chains(tsi_env *env, tristar_trace_t *trace) {
   TSI_TRY(TSI_ALLOC(env, longest, most));
   TSI_TRY(TSI_ALLOC(env, latest, trace->workers));
   TSI_TRY(TSI_ALLOC(env, previous, trace->tasks.count));
-  tsi_trace_mark_critical(&trace->tasks, longest);
-  tsi_trace_mark_critical(&trace->steps, longest);
-  tsi_trace_mark_binding(&trace->tasks, trace->workers, latest, previous);
+  mark_critical(&trace->tasks, longest);
+  mark_critical(&trace->steps, longest);
+  mark_binding(&trace->tasks, trace->workers, latest, previous);
 out:
   TSI_FREE(env, longest);
   TSI_FREE(env, latest);
   TSI_FREE(env, previous);
   return status;
 }
+
+/* ---- Calls -------------------------------------------------------------------------------------------- */
 
 static tristar_status solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                             void *x, int64_t ldx, tsi_trace *trace) {
@@ -258,6 +294,10 @@ static tristar_status solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, c
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   r.trace = trace;
   trace->blocks = (r.nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
+  trace->begin = r.begin;
+  trace->statistics = &plan->solved;
+  trace->forward = r.forward ? r.forward->sweep : NULL;
+  trace->backward = r.backward ? r.backward->sweep : NULL;
   (void)tsi_request_advance(&r, true);
   TSI_TRY(tsi_failure_tell(&plan->ts->env, &r.failure));
   trace->out->seconds = tsi_clock() - r.begin;
@@ -277,19 +317,13 @@ tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   if (out == NULL || (b == x && b != NULL))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s", out == NULL ? "trace is NULL" : "x is b");
   TSI_TRY(tristar_solve(plan, op, nrhs, b, ldb, x, ldx)); /* a warm-up */
-  TSI_TRY(TSI_ALLOC_ZERO(env, trace.out, 1));
-  trace.out->owner = plan->ts;
+  TSI_TRY(tsi_trace_open(plan->ts, &trace));
   TSI_TRY(solve(plan, op, nrhs, b, ldb, x, ldx, &trace));
-  TSI_TRY(mark_chains(env, trace.out));
+  TSI_TRY(tsi_trace_mark_chains(env, trace.out));
   *out = trace.out;
   trace.out = NULL;
 out:
-  tristar_trace_destroy(&trace.out);
-  TSI_FREE(env, trace.start);
-  TSI_FREE(env, trace.first);
-  TSI_FREE(env, trace.place);
-  tsi_adjacency_destroy(env, &trace.tasks.before);
-  tsi_adjacency_destroy(env, &trace.steps.before);
+  tsi_trace_release(env, &trace);
   return tsi_answer(env, status);
 }
 

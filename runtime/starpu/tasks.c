@@ -165,6 +165,8 @@ static tristar_status submit_event(task_record *record) {
   tristar_status status = TRISTAR_OK;
   tsi_tasks *tasks = record->tasks;
   if (tasks->broken || atomic_exchange(&record->happened, true)) return TRISTAR_OK;
+  record->task->span = (tsi_task_span){.worker = -1};
+  record->task->span.start = record->task->span.end = tsi_clock();
   TSI_HAPPENS_BEFORE(record);
   const int code = starpu_task_submit(&tasks->starpu[record - tasks->record]);
   if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);
