@@ -69,6 +69,7 @@ tristar_status tsi_plan_system_create(tristar_plan_t *plan, tsi_plan_system *s) 
   const tristar_factor_t *factor = plan->factor;
   const tsi_pattern *pattern = factor->analysis->pattern;
   TSI_TRY(tsi_need_matrix(factor));
+  TSI_TRY(tsi_factor_need_values(factor));
   s->team = tsi_team_alone(pattern->n);
   s->system = (tsi_system){.env = &plan->ts->env,
                            .kernels = kernels_of(plan),

@@ -78,6 +78,12 @@ static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) 
           (double)stats->factor_bytes / 1e6, (long long)stats->perturbed_pivots);
 }
 
+tristar_status tsi_factor_need_values(const tristar_factor_t *factor) {
+  if (factor->valid) return TRISTAR_OK;
+  return tsi_fail(&factor->ts->env, TRISTAR_ERR_STALE, __func__, __FILE__, __LINE__,
+                  "the factor holds no values: its last refactorization failed");
+}
+
 /* Factors factor->values with the current analysis and storage. */
 static tristar_status run(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;

@@ -44,6 +44,9 @@ static inline bool tsi_factor_is_triangle(const tristar_factor_t *factor) {
   return tsi_analysis_is_lu(factor->analysis) && (factor->lower == NULL || factor->upper == NULL);
 }
 
+/* Errors: STALE (its last refactorization failed). */
+TRISTAR_CHECKED tristar_status tsi_factor_need_values(const tristar_factor_t *factor);
+
 /* A stream of `size` scalars of the factor's type and its pad of zeros. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor,
                                                           tsi_count size, void **out);

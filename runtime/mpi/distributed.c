@@ -42,8 +42,7 @@ static tristar_status check_factor(tsi_env *env, const tristar_factor_t *factor,
     return TRISTAR_OK;
   }
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL on rank 0");
-  if (!factor->valid)
-    TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
+  TSI_TRY(tsi_factor_need_values(factor));
   if (tsi_factor_is_triangle(factor))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix alone cannot be distributed");
   if (tsi_analysis_sides(factor->analysis) != 1)

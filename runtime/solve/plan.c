@@ -229,8 +229,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scheduling %d, updates %d, granularity %d, kernel %d",
              (int)options->scheduling, (int)options->updates, (int)options->granularity,
              (int)options->kernel);
-  if (!factor->valid)
-    TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
+  TSI_TRY(tsi_factor_need_values(factor));
   TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
   status = tsi_mutex_init(env, &plan->lock);
   if (status != TRISTAR_OK) { /* before there is anything that tsi_plan_free could release */

@@ -124,8 +124,7 @@ static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_
   if (plan->spmv && (o->part != TRISTAR_PART_ALL || o->b_row || o->x_row))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a plan with KERNEL_SPMV solves with the whole of A only, and with all rows of b and x");
-  if (!factor->valid)
-    TSI_FAIL(env, TRISTAR_ERR_STALE, "the factor holds no values: its last refactorization failed");
+  TSI_TRY(tsi_factor_need_values(factor));
 out:
   return status;
 }
