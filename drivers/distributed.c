@@ -31,9 +31,13 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include <string.h>
 
 #include "drivers/accuracy.h"
+#include "drivers/commands.h"
 #include "drivers/files.h"
 #include "drivers/layout.h"
 #include "drivers/picture.h"
+#include "drivers/in_flight.h"
+#include "drivers/paths.h"
+#include "drivers/plot.h"
 #include "drivers/processes_svg.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
@@ -45,10 +49,13 @@ typedef struct solution {
   tristar_distributed_t *distributed;
   int64_t nrhs;
   tristar_dense b, x;      /* rank 0 */
+  tsi_paths paths;         /* rank 0 */
   double *sweep, *whole;   /* repeat: seconds of the sweeps, of the solves */
-  double sweep_s, whole_s; /* medians, as rank 0 sees them */
+  double sweep_s, whole_s; /* medians, as rank 0 sees them; in flight: the mean from start to start */
+  double latency_s;        /* of one of the solves in flight; 0: they were made one by one */
   uint64_t checksum;
   tsi_accuracy accuracy;
+  tsi_traced traced;                /* with --gantt */
   tristar_distributed_stats *stats; /* ranks, on rank 0 */
 } solution;
 
@@ -94,7 +101,7 @@ static bool factor_on_rank_0(tsi_session *s, solution *z, double message) {
   if (automatic)
     for (s->leaf_parts = 1; z->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
   return tsi_session_read(s) && tsi_rhs_make(s, &z->b) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) &&
-         tsi_session_analyze(s) && (z->nrhs = z->b.cols, true) &&
+         tsi_paths_make(s, &z->b, &z->paths) && tsi_session_analyze(s) && (z->nrhs = z->b.cols, true) &&
          (!automatic || choose_layout(s, z, message)) && tsi_session_factor(s);
 }
 
@@ -111,23 +118,76 @@ static bool distribute(tsi_session *s, solution *z) {
                            s->name);
 }
 
-static bool solve_once(tsi_session *s, solution *z, const void *b, void *x) {
-  const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
-  return tsi_session_check(
-      s, tristar_distributed_solve(z->distributed, tsi_session_op(s)->op, z->nrhs, b, n, x, n), s->name);
+/* What is given, and wanted: all, or the rows of the paths. */
+static const tristar_dense *given(const solution *z) {
+  return z->paths.used ? &z->paths.b : &z->b;
+}
+static const tristar_dense *wanted(const solution *z) {
+  return z->paths.used ? &z->paths.x : &z->x;
 }
 
+/* The same on all ranks; others than rank 0 pass no rows. */
+static bool solve_once(tsi_session *s, solution *z) {
+  const tristar_solve_options options = tsi_paths_options(tsi_session_op(s)->op, &z->paths);
+  tristar_solve_result result = {0};
+  const bool ok =
+      tsi_session_check(s,
+                        tristar_distributed_solve_with(z->distributed, &options, z->nrhs, given(z)->values,
+                                                       wanted(z)->values, &result),
+                        s->name);
+  z->paths.share = result.share;
+  return ok;
+}
+
+/* ---- Several in flight --------------------------------------------------------------------------------- */
+
+typedef struct flight {
+  const tsi_session *s;
+  const solution *z;
+} flight;
+
+static tristar_status start(const void *context, void *x, void **request) {
+  const flight *f = context;
+  const tristar_solve_options options = tsi_paths_options(tsi_session_op(f->s)->op, &f->z->paths);
+  tristar_distributed_request_t *started = NULL;
+  const tristar_status status = tristar_distributed_solve_start(f->z->distributed, &options, f->z->nrhs,
+                                                                given(f->z)->values, x, &started);
+  *request = started;
+  return status;
+}
+
+static tristar_status wait_for(void **request) {
+  tristar_distributed_request_t *started = *request;
+  *request = NULL;
+  return tristar_distributed_solve_wait(&started, NULL);
+}
+
+/* --repeat solves, --in-flight of them at a time; the bits are those of one alone. */
+static bool solve_in_flight(tsi_session *s, solution *z) {
+  const flight f = {s, z};
+  const tsi_in_flight_calls calls = {&f, start, wait_for};
+  tsi_in_flight times = {0, 0};
+  if (!solve_once(s, z)) return false;
+  z->checksum = tsi_checksum(wanted(z));
+  const bool ok = tsi_in_flight_solve(s, &calls, wanted(z), z->checksum, &times);
+  z->whole_s = times.solve_s;
+  z->latency_s = times.latency_s;
+  return ok;
+}
+
+/* ---- One by one ---------------------------------------------------------------------------------------- */
+
 /* --repeat timed solves after a warm-up, all with the same bits. */
-static bool solve_timed(tsi_session *s, solution *z) {
+static bool solve_one_by_one(tsi_session *s, solution *z) {
   const int64_t repeat = s->settings->repeat, warm_up = repeat > 1;
   for (int64_t k = -warm_up; k < repeat; k++) {
     tristar_distributed_stats stats;
     MPI_Barrier(MPI_COMM_WORLD); /* rank 0 was busy with the checksum */
-    if (!solve_once(s, z, z->b.values, z->x.values)) return false;
+    if (!solve_once(s, z)) return false;
     tristar_distributed_get_stats(z->distributed, &stats);
     if (k >= 0) z->sweep[k] = stats.sweep_seconds;
     if (k >= 0) z->whole[k] = stats.solve_seconds;
-    const uint64_t checksum = z->rank == 0 ? tsi_checksum(&z->x) : 0;
+    const uint64_t checksum = z->rank == 0 ? tsi_checksum(wanted(z)) : 0;
     if (k == -warm_up) z->checksum = checksum;
     const bool same = checksum == z->checksum;
     if (!rank_0_says(same))
@@ -137,6 +197,19 @@ static bool solve_timed(tsi_session *s, solution *z) {
   z->sweep_s = tsi_median(z->sweep, (size_t)repeat);
   z->whole_s = tsi_median(z->whole, (size_t)repeat);
   return true;
+}
+
+/* With --gantt: more solves, which are traced. The trace of each is on rank 0. */
+static bool trace_solves(tsi_session *s, solution *z) {
+  const int64_t n = z->b.rows > 0 ? z->b.rows : 1;
+  bool ok = true;
+  for (; z->traced.all && ok && z->traced.solves < s->settings->repeat; z->traced.solves++)
+    ok = tsi_session_check(s,
+                           tristar_distributed_trace(z->distributed, tsi_session_op(s)->op, z->nrhs,
+                                                     z->b.values, n, z->x.values, n,
+                                                     &z->traced.all[z->traced.solves]),
+                           s->name);
+  return ok;
 }
 
 /* Solves once more, refines, and measures. */
@@ -224,9 +297,16 @@ static void print_report(const tsi_session *s, const solution *z) {
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
   tsi_report("", "distributed in %s", tsi_text_seconds(z->stats[0].distribute_seconds));
-  tsi_report("solve", "%s for the sweeps, %s with the transfer of b and x from and to rank 0 (median of %s)",
-             tsi_text_seconds(z->sweep_s), tsi_text_seconds(z->whole_s),
-             tsi_text_many(s->settings->repeat, "solve"));
+  if (s->settings->in_flight > 1)
+    tsi_report("solve", "%s a solve, %.4g a second (%s, %" PRId64 " in flight, each for %s)",
+               tsi_text_seconds(z->whole_s), 1 / z->whole_s, tsi_text_many(s->settings->repeat, "solve"),
+               s->settings->in_flight, tsi_text_seconds(z->latency_s));
+  else
+    tsi_report("solve",
+               "%s for the sweeps, %s with the transfer of b and x from and to rank 0 (median of %s)",
+               tsi_text_seconds(z->sweep_s), tsi_text_seconds(z->whole_s),
+               tsi_text_many(s->settings->repeat, "solve"));
+  tsi_report_paths(&z->paths);
   if (z->accuracy.measured) tsi_accuracy_report(s, &z->accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
   printf("\n%-22s %11s %11s %11s\n", "A process, latest solve", "least", "mean", "most");
@@ -248,8 +328,13 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   cJSON_AddStringToObject(object, "op", tsi_session_op(s)->letter);
   tsi_json_add_number(object, "nrhs", (double)z->nrhs);
   tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
-  tsi_json_add_number(object, "sweep_s", z->sweep_s);
+  tsi_json_add_number(object, "in_flight", (double)s->settings->in_flight);
+  if (s->settings->in_flight > 1)
+    tsi_json_add_number(object, "latency_s", z->latency_s);
+  else
+    tsi_json_add_number(object, "sweep_s", z->sweep_s);
   tsi_json_add_number(object, "solve_s", z->whole_s);
+  tsi_json_add_paths(object, &z->paths);
   tsi_json_add_number(object, "distribute_s", z->stats[0].distribute_seconds);
   if (z->accuracy.measured) tsi_accuracy_json(s, &z->accuracy, object);
   cJSON_AddStringToObject(object, "checksum", checksum);
@@ -271,13 +356,16 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   return object;
 }
 
-static bool write_results(tsi_session *s, const solution *z) {
+static bool write_results(tsi_session *s, solution *z) {
   char comment[512];
   snprintf(comment, sizeof comment, "X of op %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
            tsi_session_op(s)->letter, s->name, tristar_version(), s->precision->text);
   const char *path = s->settings->out;
   if (path != NULL &&
-      !tsi_session_check(s, tristar_dense_write(s->ts, path, &z->x, comment), tsi_output_name(path)))
+      !tsi_session_check(s, tristar_dense_write(s->ts, path, wanted(z), comment), tsi_output_name(path)))
+    return false;
+  if (s->settings->gantt != NULL &&
+      !(tsi_traced_choose(s, &z->traced) && tsi_gantt_draw(s, s->settings->gantt, &z->traced)))
     return false;
   return s->settings->svg == NULL || tsi_processes_svg(s, &z->layout, z->ranks, z->stats);
 }
@@ -287,11 +375,13 @@ static bool run(tsi_session *s, solution *z) {
   const double message = message_seconds(z);
   bool ok = rank_0_says(z->rank > 0 || factor_on_rank_0(s, z, message));
   if (!ok) return false;
-  ok = distribute(s, z) && solve_timed(s, z) &&
+  ok = distribute(s, z) && (s->settings->in_flight > 1 ? solve_in_flight(s, z) : solve_one_by_one(s, z)) &&
        tsi_session_check(s, tristar_distributed_gather_stats(z->distributed, z->stats), s->name) &&
-       refine(s, z);
+       trace_solves(s, z) && refine(s, z);
   if (!ok || z->rank > 0) return ok;
-  ok = tsi_accuracy_judge(s, &z->accuracy) && write_results(s, z);
+  ok = tsi_accuracy_judge(s, &z->accuracy);
+  if (ok && z->paths.used) tsi_paths_select(&z->x, &z->paths);
+  ok = ok && write_results(s, z);
   print_report(s, z);
   return ok;
 }
@@ -311,12 +401,11 @@ static int check_words(const tsi_settings *settings, solution *z) {
     return quiet ? TSI_EXIT_USAGE
                  : tsi_usage_error("solve", "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
                                    settings->layout, (int64_t)l->px * l->py * l->pz, z->ranks);
-  if (settings->rows != NULL || settings->in_flight > 1 || settings->variant != NULL || settings->report ||
-      (settings->rhs != NULL && settings->nrhs > 0))
+  const int words = tsi_solve_check_words(settings, quiet);
+  if (words != TSI_EXIT_OK) return words;
+  if (settings->variant != NULL || settings->report)
     return quiet ? TSI_EXIT_USAGE
-                 : tsi_usage_error("solve",
-                                   "--rows, --in-flight, --variant, --report, and --rhs with --nrhs, cannot "
-                                   "be combined with --layout");
+                 : tsi_usage_error("solve", "--variant and --report cannot be combined with --layout");
   return tsi_picture_check("solve", "svg", settings->svg, quiet);
 }
 
@@ -342,6 +431,7 @@ static int solve(const tsi_settings *given) {
   z.stats = calloc((size_t)z.ranks, sizeof *z.stats);
   if (ok && (z.sweep == NULL || z.whole == NULL || z.stats == NULL))
     ok = tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", settings.repeat);
+  if (ok && settings.gantt != NULL) ok = tsi_traced_allocate(s, &z.traced);
   int all = ok;
   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (all) ok = rank_0_says(run(s, &z));
@@ -349,6 +439,8 @@ static int solve(const tsi_settings *given) {
   tristar_distributed_destroy(&z.distributed);
   free(z.b.values);
   free(z.x.values);
+  tsi_paths_free(&z.paths);
+  tsi_plot_trace_free(&z.traced);
   free(z.sweep);
   free(z.whole);
   free(z.stats);

@@ -33,16 +33,20 @@ void tsi_gantt_rect(const tsi_gantt *g, const char *class, int worker, double st
           tsi_gantt_wide(g, start), y_of(g, worker) + top, tsi_gantt_wide(g, end - start), height, style);
 }
 
-void tsi_gantt_lane(const tsi_gantt *g, int w, double busy) {
+double tsi_gantt_middle(const tsi_gantt *g, int worker) {
+  return y_of(g, worker) + g->bar / 2;
+}
+
+void tsi_gantt_lane(const tsi_gantt *g, int w, const char *name, double busy) {
   const int every = (int)ceil(13 / g->lane);
   const double y = g->top + y_of(g, w) + g->bar / 2 + 4;
   fprintf(g->file, "<rect x=\"%d\" y=\"%.2f\" width=\"%d\" height=\"%.2f\" fill=\"" TSI_GANTT_IDLE "\"/>\n",
           TSI_GANTT_LEFT, g->top + y_of(g, w), PLOT, g->bar);
   if (w % every != 0) return;
   fprintf(g->file,
-          "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\">worker %d</text><text "
+          "<text x=\"%d\" y=\"%.1f\" font-size=\"12\" text-anchor=\"end\">%s</text><text "
           "x=\"%d\" y=\"%.1f\" font-size=\"12\">%.1f %%</text>\n",
-          TSI_GANTT_LEFT - 8, y, w, TSI_GANTT_LEFT + PLOT + 10, y, 100 * busy / g->seconds);
+          TSI_GANTT_LEFT - 8, y, name, TSI_GANTT_LEFT + PLOT + 10, y, 100 * busy / g->seconds);
 }
 
 void tsi_gantt_begin(const tsi_gantt *g) {
@@ -120,7 +124,11 @@ bool tsi_gantt_write(const char *path, const tsi_gantt_chart *chart) {
   tsi_svg_text(g.file, chart->subtitle, 160);
   fputs("</text>\n", g.file);
   (void)write_legend(g.file, chart);
-  for (int w = 0; w < chart->workers; w++) tsi_gantt_lane(&g, w, busy_seconds(chart, w));
+  for (int w = 0; w < chart->workers; w++) {
+    char lane[32];
+    snprintf(lane, sizeof lane, "worker %d", w);
+    tsi_gantt_lane(&g, w, lane, busy_seconds(chart, w));
+  }
   tsi_gantt_begin(&g);
   write_items(&g, chart);
   tsi_gantt_end(&g);

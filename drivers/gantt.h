@@ -29,9 +29,11 @@ typedef struct tsi_gantt {
 /* Everything but the file. legend_end: the base line of the last row of the legend. Gives the height of the
  * picture. */
 double tsi_gantt_init(tsi_gantt *g, int workers, double seconds, double legend_end);
-/* The background of a worker's lane, and its name and share of the time, of which it was busy for `busy`
- * seconds. */
-void tsi_gantt_lane(const tsi_gantt *g, int worker, double busy);
+/* The background of a worker's lane, what it is called, and its share of the time, of which it was busy for
+ * `busy` seconds. */
+void tsi_gantt_lane(const tsi_gantt *g, int worker, const char *name, double busy);
+/* The middle of a lane, inside the inner <svg>. */
+double tsi_gantt_middle(const tsi_gantt *g, int worker);
 /* The axis; begins the inner <svg>. */
 void tsi_gantt_begin(const tsi_gantt *g);
 /* The pixels that so many seconds take. */

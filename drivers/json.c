@@ -144,6 +144,13 @@ void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *ran
 }
 
 /* Names that nothing else has: scripts look for them by text. */
+void tsi_json_add_paths(cJSON *object, const tsi_paths *paths) {
+  if (!paths->used) return;
+  tsi_json_add_number(object, "share", paths->share);
+  tsi_json_add_number(object, "rows_given", (double)paths->given_rows);
+  tsi_json_add_number(object, "rows_wanted", (double)paths->wanted_rows);
+}
+
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
   cJSON *o = cJSON_AddObjectToObject(object, "latest_solve");
   tsi_json_add_number(o, "latest_s", stats->solve_seconds);

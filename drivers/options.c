@@ -91,6 +91,7 @@ static const option_row rows[] = {
   {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", NULL, 0, 0, trees},
   {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi", "with --layout: what carries the messages (default auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
   {"svg", OUTPUT, FIELD(svg), TSI_SOLVE, "FILE", "with --layout: draw how each process spent its time (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
+  {"gantt", OUTPUT, FIELD(gantt), TSI_SOLVE, "FILE", "draw when each task ran, on each worker of each process, of --repeat more solves the one whose time is the median (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"message-tree", CHOICE, FIELD(message_tree), TSI_INFO | TSI_SOLVE | TSI_PLOT, "binary|flat", "with --layout: the shape of the trees along which a grid broadcasts and sums (default binary)", 0, 0, trees},
   {"refine", NUMBER, FIELD(refine), TSI_PLOT, "N", "refinement: at most N corrections before FGMRES (default 5)", 0, 1000, NULL},
   {"refine", NUMBER, FIELD(refine), TSI_SOLVE, "N", "at most N steps of iterative refinement (default 5; 0: only measure the error)", 0, 1000, NULL},

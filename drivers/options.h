@@ -49,7 +49,7 @@ typedef struct tsi_settings {
   int64_t rounds, limit; /* limit: seconds; 0: none */
   bool reuse, fresh;
   /* what comes out */
-  const char *out, *json, *tree, *dot, *svg;
+  const char *out, *json, *tree, *dot, *svg, *gantt;
   const char *outputs[TSI_OUTPUTS_MAX]; /* those of them that are given */
   int output_count;
   bool to_stdout;         /* one of them is "-": it takes the place of the report */

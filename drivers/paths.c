@@ -127,6 +127,7 @@ tristar_solve_options tsi_paths_options(tristar_op op, const tsi_paths *paths) {
   tristar_solve_options options;
   tristar_solve_options_init(&options);
   options.op = op;
+  if (!paths->used) return options;
   options.b_rows = paths->given_rows;
   options.b_row = paths->given;
   options.x_rows = paths->wanted_rows;

@@ -24,6 +24,9 @@ typedef struct tsi_plot {
 
 /* plot_gantt.c: workers x time, task by task. */
 bool tsi_plot_gantt(const tsi_plot *plot);
+/* The same of solves that were traced already, also on many processes, into this file. */
+struct tsi_traced;
+bool tsi_gantt_draw(tsi_session *s, const char *path, const struct tsi_traced *traced);
 /* plot_dag.c: what waits for what. */
 bool tsi_plot_dag(const tsi_plot *plot);
 /* plot_levels.c: the time of each level of the DAG, and how many steps it has. */
@@ -78,6 +81,12 @@ typedef struct tsi_traced {
   tristar_trace_t **all;
 } tsi_traced;
 
+/* Room for --repeat of them. */
+bool tsi_traced_allocate(tsi_session *s, tsi_traced *traced);
+/* Of all traces, which are there now, the one whose time is the median. Fails if a solve has no task. */
+bool tsi_traced_choose(tsi_session *s, tsi_traced *traced);
+/* With the session's plan. To be freed whatever it gives. */
+bool tsi_trace_solves(tsi_session *s, const tristar_dense *b, const tristar_dense *x, tsi_traced *traced);
 /* Factors, plans and traces. Fails too if a solve has no task. To be freed whatever it gives. */
 bool tsi_plot_trace(tsi_session *s, tsi_traced *traced);
 void tsi_plot_trace_free(tsi_traced *traced);

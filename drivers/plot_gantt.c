@@ -1,12 +1,14 @@
 /* The tasks of a solve, workers x time: see plot.h.
  *
  * A task is a rectangle (class "task"); where it is a bundle its steps lie on it (class "step"), unless they
- * are too thin to be seen. Tasks on the critical path have a dark frame (class "critical"), tasks that bound
- * the time a dark line below (class "binding"). What is left of the background is idle. */
+ * are too thin to be seen. Messages between processes are lines (class "message"). Tasks on the critical path
+ * have a dark frame (class "critical"), tasks that bound the time a dark line below (class "binding"). What
+ * is left of the background is idle. */
 #include "drivers/gantt.h"
 #include "drivers/plot.h"
 #include "drivers/report.h"
 
+#define MESSAGES_MOST 400
 #define THIN 0.6 /* pixels: steps that are narrower are not drawn */
 
 typedef struct gantt {
@@ -61,12 +63,48 @@ static void write_marks(const gantt *g) {
 }
 
 static void write_lanes(const gantt *g) {
+  const int workers = g->trace->workers / g->trace->ranks; /* about: for lanes without a task */
   for (int w = 0; w < g->trace->workers; w++) {
     double busy = 0;
-    for (int64_t k = 0; k < g->trace->tasks.count; k++)
-      if (g->trace->tasks.item[k].worker == w) busy += seconds_of(&g->trace->tasks.item[k]);
-    tsi_gantt_lane(&g->in, w, busy);
+    int rank = workers > 0 ? w / workers : w;
+    char lane[48];
+    for (int64_t k = 0; k < g->trace->tasks.count; k++) {
+      if (g->trace->tasks.item[k].worker != w) continue;
+      busy += seconds_of(&g->trace->tasks.item[k]);
+      rank = g->trace->tasks.item[k].rank;
+    }
+    if (g->trace->ranks == 1)
+      snprintf(lane, sizeof lane, "worker %d", w);
+    else
+      snprintf(lane, sizeof lane, "rank %d", rank);
+    tsi_gantt_lane(&g->in, w, lane, busy);
   }
+}
+
+/* From the end of the task that sent it to where it arrived. Many of them would hide all else: then only
+ * those on the critical path. */
+static void write_messages(const gantt *g) {
+  const tristar_trace_list *tasks = &g->trace->tasks;
+  int64_t messages = 0;
+  for (int64_t k = 0; k < tasks->count; k++) messages += tasks->item[k].kind == TRISTAR_STEP_ARRIVAL;
+  if (messages == 0) return;
+  fputs("<style>#time line { vector-effect: non-scaling-stroke }</style>\n<g stroke=\"#111\" "
+        "pointer-events=\"none\">\n",
+        g->file);
+  for (int64_t k = 0; k < tasks->count; k++) {
+    const tristar_trace_item *item = &tasks->item[k];
+    if (item->kind != TRISTAR_STEP_ARRIVAL || item->befores == 0) continue;
+    if (messages > MESSAGES_MOST && !item->critical) continue;
+    const tristar_trace_item *from = &tasks->item[tasks->before[item->first_before]];
+    const double sent = from->end < item->start ? from->end : item->start;
+    fprintf(g->file,
+            "<line class=\"message\" x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" "
+            "stroke-width=\"%s\"/>\n",
+            tsi_gantt_wide(&g->in, sent), tsi_gantt_middle(&g->in, from->worker),
+            tsi_gantt_wide(&g->in, item->start), tsi_gantt_middle(&g->in, item->worker),
+            item->critical ? "1.6" : ".5");
+  }
+  fputs("</g>\n", g->file);
 }
 
 /* Gives its last base line. file: NULL: it is only measured. */
@@ -88,12 +126,12 @@ static double write_legend(FILE *file, const tristar_trace_t *trace) {
   return legend.y;
 }
 
-static bool draw(tsi_session *s, const tsi_traced *traced) {
+bool tsi_gantt_draw(tsi_session *s, const char *path, const tsi_traced *traced) {
   tsi_picture p;
   const tristar_trace_t *trace = traced->trace;
   gantt g = {.trace = trace};
   const double height = tsi_gantt_init(&g.in, trace->workers, trace->seconds, write_legend(NULL, trace));
-  if (!tsi_picture_begin(&p, s, s->settings->out, TSI_GANTT_WIDTH, height)) return false;
+  if (!tsi_picture_begin(&p, s, path, TSI_GANTT_WIDTH, height)) return false;
   g.file = g.in.file = p.file;
   tsi_picture_title(&p, TSI_GANTT_LEFT, "The tasks of a solve");
   tsi_plot_subtitle(&p, TSI_GANTT_LEFT, traced);
@@ -104,13 +142,15 @@ static bool draw(tsi_session *s, const tsi_traced *traced) {
   for (int64_t k = 0; k < trace->tasks.count; k++) write_task(&g, &trace->tasks.item[k]);
   fputs("</g>\n", p.file);
   write_marks(&g);
+  write_messages(&g);
   tsi_gantt_end(&g.in);
   return tsi_picture_end(&p);
 }
 
 bool tsi_plot_gantt(const tsi_plot *plot) {
   tsi_traced traced;
-  const bool ok = tsi_plot_trace(plot->s, &traced) && draw(plot->s, &traced);
+  const bool ok =
+      tsi_plot_trace(plot->s, &traced) && tsi_gantt_draw(plot->s, plot->s->settings->out, &traced);
   if (ok) {
     tsi_plot_add_trace(plot->figures, &traced);
     tsi_plot_add_items(plot->figures, "items", &traced.trace->tasks);

@@ -19,6 +19,14 @@ static const struct {
     [TRISTAR_STEP_TURN] = {"turn", TSI_YELLOW, true},
     [TRISTAR_STEP_BACKWARD_ROWS] = {"backward product", TSI_VERMILLION, false},
     [TRISTAR_STEP_WRITE] = {"write x", TSI_PURPLE, false},
+    [TRISTAR_STEP_ARRIVAL] = {"message", TSI_BLACK, true},
+    [TRISTAR_STEP_FORWARD_SUM] = {"forward sum", TSI_GREEN, true},
+    [TRISTAR_STEP_FORWARD_RECEIVE] = {"x received, forward", TSI_YELLOW, true},
+    [TRISTAR_STEP_BACKWARD_SUM] = {"backward sum", TSI_PURPLE, false},
+    [TRISTAR_STEP_BACKWARD_RECEIVE] = {"x received, backward", TSI_YELLOW, false},
+    [TRISTAR_STEP_EXCHANGE] = {"sum over the grids", TSI_GREEN, true},
+    [TRISTAR_STEP_GRID_FORWARD] = {"to the grid below", TSI_GREEN, true},
+    [TRISTAR_STEP_GRID_BACKWARD] = {"to the grid above", TSI_PURPLE, false},
     [TRISTAR_STEP_BUNDLE] = {"bundle", TSI_GREY, false},
     [TRISTAR_STEP_BARRIER] = {"barrier", TSI_GREY, false},
 };
@@ -71,6 +79,7 @@ void tsi_plot_tip(FILE *file, const tristar_trace_t *trace, const tristar_trace_
   const double seconds = item->end - item->start;
   fputs("<title>", file);
   write_what(file, item);
+  if (trace->ranks > 1) fprintf(file, "\nrank %d", item->rank);
   fprintf(file, "\nworker %d, from %s on for %s", item->worker, tsi_text_time(item->start),
           tsi_text_time(seconds));
   if (item->bytes > 0) fprintf(file, "\n%s", tsi_text_bytes(item->bytes));

@@ -160,6 +160,13 @@ void tsi_report_plan(const tsi_session *s) {
     tsi_report("", "variant %s", s->settings->variant);
 }
 
+void tsi_report_paths(const tsi_paths *paths) {
+  if (!paths->used) return;
+  tsi_report("", "only what is needed: %.1f %% of the factor, for %s given of B and %s wanted of X",
+             100 * paths->share, tsi_text_many(paths->given_rows, "row"),
+             tsi_text_many(paths->wanted_rows, "row"));
+}
+
 void tsi_report_stats(const tristar_solve_stats *stats) {
   const tristar_range *compute = &stats->compute_seconds, *idle = &stats->idle_seconds;
   const double all = compute->total + idle->total;

@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 
 #include "drivers/bandwidth.h"
+#include "drivers/paths.h"
 #include "tristar_trace.h"
 
 /* Text for a number, in one of eight buffers of the thread: valid until the eighth next call. */
@@ -35,6 +36,8 @@ void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth);
 /* Cores and caches. */
 void tsi_report_machine(const char *label, const tristar_calibration *calibration);
 
+/* What of the factor was needed; nothing where no paths are used. */
+void tsi_report_paths(const tsi_paths *paths);
 /* Where the time of the latest solve went. */
 void tsi_report_stats(const tristar_solve_stats *stats);
 
@@ -47,6 +50,7 @@ void tsi_json_add_number(cJSON *object, const char *key, double value);
 void tsi_json_add_bandwidth(cJSON *object, const tsi_bandwidth *bandwidth);
 void tsi_json_add_calibration(cJSON *object, const tristar_calibration *calibration);
 void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *range);
+void tsi_json_add_paths(cJSON *object, const tsi_paths *paths);
 void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats);
 void tsi_json_add_profile(cJSON *object, const tristar_profile_result *profile);
 /* Writes --json, if given, and frees the object. */

@@ -58,7 +58,8 @@ bool tsi_rhs_make(tsi_session *s, tristar_dense *b) {
 
 uint64_t tsi_checksum(const tristar_dense *dense) {
   const unsigned char *byte = dense->values;
-  const size_t count = (size_t)(dense->rows * dense->cols) * tsi_precision_of(dense->scalar)->bytes;
+  const size_t count =
+      byte == NULL ? 0 : (size_t)(dense->rows * dense->cols) * tsi_precision_of(dense->scalar)->bytes;
   uint64_t sum = UINT64_C(0xcbf29ce484222325);
   for (size_t k = 0; k < count; k++) sum = (sum ^ byte[k]) * UINT64_C(0x100000001b3);
   return sum;

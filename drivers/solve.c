@@ -19,6 +19,7 @@
 #include "drivers/in_flight.h"
 #include "drivers/accuracy.h"
 #include "drivers/paths.h"
+#include "drivers/plot.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
 #include "runtime/base/median.h"
@@ -50,19 +51,37 @@ static bool solve_once(tsi_session *s, result *r, double *seconds, uint64_t *che
   return ok;
 }
 
+typedef struct flight {
+  const tsi_session *s;
+  tristar_solve_options options;
+  const tristar_dense *b;
+} flight;
+
+static tristar_status start(const void *context, void *x, void **request) {
+  const flight *f = context;
+  tristar_request_t *started = NULL;
+  const tristar_status status =
+      tristar_solve_start(f->s->plan, &f->options, f->b->cols, f->b->values, x, &started);
+  *request = started;
+  return status;
+}
+
+static tristar_status wait_for(void **request) {
+  tristar_request_t *started = *request;
+  *request = NULL;
+  return tristar_wait(&started, NULL);
+}
+
 /* --repeat timed solves, --in-flight of them at a time; the bits are those of one alone. */
 static bool solve_in_flight(tsi_session *s, result *r) {
   const tristar_op op = tsi_session_op(s)->op;
   const bool paths = r->paths.used;
-  tristar_solve_options options;
+  const flight f = {s, tsi_paths_options(op, &r->paths), paths ? &r->paths.b : &r->b};
+  const tsi_in_flight_calls calls = {&f, start, wait_for};
   tsi_in_flight times = {0, 0};
   double seconds;
-  tristar_solve_options_init(&options);
-  options.op = op;
-  if (paths) options = tsi_paths_options(op, &r->paths);
   const bool ok = solve_once(s, r, &seconds, &r->checksum) &&
-                  tsi_in_flight_solve(s, &options, paths ? &r->paths.b : &r->b, paths ? &r->paths.x : &r->x,
-                                      r->checksum, &times);
+                  tsi_in_flight_solve(s, &calls, paths ? &r->paths.x : &r->x, r->checksum, &times);
   r->median_s = times.solve_s;
   r->latency_s = times.latency_s;
   return ok;
@@ -111,6 +130,16 @@ static bool profile(tsi_session *s, result *r) {
 static bool solve_plain(tsi_session *s, result *r) {
   const bool ok = s->settings->in_flight > 1 ? solve_in_flight(s, r) : solve_one_by_one(s, r);
   tristar_plan_get_solve_stats(s->plan, &r->stats);
+  return ok;
+}
+
+/* With --gantt. */
+static bool draw_gantt(tsi_session *s, const result *r) {
+  tsi_traced traced;
+  if (s->settings->gantt == NULL) return true;
+  const bool ok =
+      tsi_trace_solves(s, &r->b, &r->x, &traced) && tsi_gantt_draw(s, s->settings->gantt, &traced);
+  tsi_plot_trace_free(&traced);
   return ok;
 }
 
@@ -174,10 +203,7 @@ static bool asked_again(void) {
 }
 
 static void report_accuracy(const tsi_session *s, const result *r) {
-  if (r->paths.used)
-    tsi_report("", "only what is needed: %.1f %% of the factor, for %s given of B and %s wanted of X",
-               100 * r->paths.share, tsi_text_many(r->paths.given_rows, "row"),
-               tsi_text_many(r->paths.wanted_rows, "row"));
+  tsi_report_paths(&r->paths);
   tsi_accuracy_report(s, &r->accuracy);
 }
 
@@ -240,11 +266,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   else
     tsi_json_add_number(object, "solve_min_s", r->fastest_s);
   tsi_json_add_number(object, "solve_gbps", solve_gbps(s, r));
-  if (r->paths.used) {
-    tsi_json_add_number(object, "share", r->paths.share);
-    tsi_json_add_number(object, "rows_given", (double)r->paths.given_rows);
-    tsi_json_add_number(object, "rows_wanted", (double)r->paths.wanted_rows);
-  }
+  tsi_json_add_paths(object, &r->paths);
   tsi_json_add_bandwidth(object, &r->bandwidth);
   if (r->start_s >= 0) tsi_json_add_number(object, "starpu_start_s", r->start_s);
   tsi_json_add_profile(object, &r->profile);
@@ -252,6 +274,19 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   tsi_accuracy_json(s, &r->accuracy, object);
   cJSON_AddStringToObject(object, "checksum", checksum);
   return object;
+}
+
+int tsi_solve_check_words(const tsi_settings *settings, bool quiet) {
+  if (settings->rhs != NULL && settings->nrhs > 0)
+    return quiet ? TSI_EXIT_USAGE
+                 : tsi_usage_error("solve", "--nrhs and --rhs exclude each other: their number is that of "
+                                            "the file");
+  if (settings->repeat < settings->in_flight)
+    return quiet ? TSI_EXIT_USAGE
+                 : tsi_usage_error("solve",
+                                   "--in-flight %" PRId64 " needs --repeat N with an N that is not smaller",
+                                   settings->in_flight);
+  return tsi_picture_check("solve", "gantt", settings->gantt, quiet);
 }
 
 int tsi_command_solve(const tsi_settings *settings) {
@@ -265,18 +300,15 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0 || settings->transport > 0 ||
       settings->svg != NULL)
     return tsi_usage_error("solve", "--algo, --map, --message-tree, --transport and --svg need --layout");
-  if (settings->rhs != NULL && settings->nrhs > 0)
-    return tsi_usage_error("solve", "--nrhs and --rhs exclude each other: their number is that of the file");
-  if (settings->repeat < settings->in_flight)
-    return tsi_usage_error("solve", "--in-flight %" PRId64 " needs --repeat N with an N that is not smaller",
-                           settings->in_flight);
+  const int words = tsi_solve_check_words(settings, false);
+  if (words != TSI_EXIT_OK) return words;
   bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
                 tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
                 tsi_paths_make(s, &r.b, &r.paths) && tsi_session_analyze(s) &&
                 (!settings->report || settings->on_demand || tsi_bandwidth_measure(s, &r.bandwidth)) &&
                 start_apart(s, &r) && tsi_session_factor(s) && tsi_session_plan(s, r.b.cols) &&
-                solve_plain(s, &r) && profile(s, &r) && solve_refined(s, &r) && estimate_condition(s, &r) &&
-                tsi_accuracy_judge(s, &r.accuracy);
+                solve_plain(s, &r) && profile(s, &r) && draw_gantt(s, &r) && solve_refined(s, &r) &&
+                estimate_condition(s, &r) && tsi_accuracy_judge(s, &r.accuracy);
   if (solved && r.paths.used) tsi_paths_select(&r.x, &r.paths);
   if (solved) write_x(s, &r);
   print_report(s, &r);

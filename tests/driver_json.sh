@@ -42,6 +42,9 @@ write bench-1.json bench gen:s2d9pt:100 gen:s2d9pt:20 --rounds 1 --repeat 2 --va
 if [ ${#mpiexec[@]} -gt 0 ]; then
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --condition --forward-error --json processes-1.json \
     >output.txt 2>&1 </dev/null || { fail "two processes"; cat output.txt >&2; }
+  printf '3\n400 7\n' >rows.txt
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --rows rows.txt --in-flight 2 --repeat 4 \
+    --json processes-2.json >output.txt 2>&1 </dev/null || { fail "few rows on two processes"; cat output.txt >&2; }
 fi
 
 python3 - "$guide/json.md" <<'END' || fail "$guide/json.md and what the program writes differ"

@@ -46,6 +46,24 @@ ranks 4 0 '^layout ' solve gen:poisson3d7:8 --precision z --layout auto --svg ba
 python3 -c 'import xml.dom.minidom, sys; sys.exit(len(xml.dom.minidom.parse("bars.svg").getElementsByTagName("rect")) < 21)' ||
   fail "bars.svg is no picture of four processes"
 "$(dirname "$0")/check_picture" bars.svg 2 || fail "bars.svg is no good picture"
+# the tasks of all processes, and their messages; few rows; several in flight: X is that of one process
+ranks 4 0 '^layout ' solve gen:poisson3d7:8 --layout 2x1x2 --repeat 3 --gantt tasks.svg
+"$(dirname "$0")/check_picture" tasks.svg 1 || fail "tasks.svg is no good picture"
+for word in 'rank 0' 'rank 3' 'class="task"' 'class="message"' 'in 4 processes'; do
+  grep -q "$word" tasks.svg || fail "tasks.svg has no $word"
+done
+printf '3\n400 7\n' >rows.txt
+ranks 4 0 '4 in flight, each for .*' solve gen:s2d9pt:20 --layout 2x1x2 --rows rows.txt --repeat 12 --in-flight 4 --out few.mtx --json few.json
+grep -q '^ *only what is needed: .* and 3 rows wanted of X$' output.txt || fail "no share told: $(cat output.txt)"
+"$tristar" solve gen:s2d9pt:20 --rows rows.txt --out one.mtx >output.txt 2>&1 || fail "rows on one process: $(cat output.txt)"
+python3 - <<'EOF' || fail "few rows: other numbers than on one process"
+import json
+def read(name): return [float(l) for l in open(name).read().split("\n")[3:] if l]
+x, y = read("few.mtx"), read("one.mtx")
+assert len(x) == len(y) == 3 and all(abs(a - b) < 1e-12 * max(map(abs, y)) for a, b in zip(x, y)), (x, y)
+r = json.load(open("few.json"))
+assert r["rows_wanted"] == 3 and 0 < r["share"] <= 1 and r["in_flight"] == 4 and r["latency_s"] > 0, r
+EOF
 ranks 2 0 '^layout .* flat trees' solve gen:s2d9pt:20 --layout 2x1x1 --tree flat # the older word
 ranks 1 0 '^layout +1 x 1 x 1' solve gen:s2d9pt:20 --layout 1x1x1
 
@@ -55,13 +73,19 @@ for precision in d sd cz; do
 done
 
 # ---- Wrong usage: told once
+mkdir -p outside && echo 500 >outside/rows.txt
 ranks 2 - '^tristar: solve: --layout 3x1x1: 3 processes, but mpiexec has started 2$' solve gen:s2d9pt:20 --layout 3x1x1
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
 ranks 2 - '^tristar: solve: --svg x.gif: no picture has the ending .gif; ' solve gen:s2d9pt:20 --layout 2x1x1 --svg x.gif
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
 ranks 3 - '^tristar: solve: --layout 1x1x3: the last number is not a power of two$' solve gen:s2d9pt:20 --layout 1x1x3
 ranks 2 - '2 processes need --layout PXxPYxPZ, or --layout auto, to share the work$' solve gen:s2d9pt:20
-ranks 2 - 'cannot be combined with --layout$' solve gen:s2d9pt:20 --layout 2x1x1 --in-flight 4
+ranks 2 - 'cannot be combined with --layout$' solve gen:s2d9pt:20 --layout 2x1x1 --report
+ranks 2 - 'in-flight 4 needs --repeat N with an N that is not smaller$' solve gen:s2d9pt:20 --layout 2x1x1 --in-flight 4
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+ranks 2 - 'no picture has the ending .gif; ' solve gen:s2d9pt:20 --layout 2x1x1 --gantt x.gif
+ranks 2 - 'rows.txt:1: row 500 is outside 1 .. 400$' solve gen:s2d9pt:20 --layout 2x1x1 --rows outside/rows.txt
+ranks 2 - 'no/such/folder/x.svg' solve gen:s2d9pt:20 --layout 2x1x1 --gantt no/such/folder/x.svg
 expect 2 'need --layout$' solve gen:s2d9pt:20 --algo replicated
 
 # ---- What rank 0 finds wrong ends all of them

@@ -1,0 +1,158 @@
+/* Responses of sensors to sources, on many processes: few rows of b are given, few rows of x are wanted, and
+ * several solves are in flight.
+ *
+ *   mpiexec -n P example_sensors_mpi [K [SENSORS]]
+ *
+ * A steady field on K x K x K points (12), and SENSORS of them (20) that are sources as well. Entry (i, j) of
+ * the response is the field at sensor i for a unit source at sensor j: a column of A^-1, of which only a few
+ * rows are wanted. A solve therefore reads the part of the factor that lies on the paths between them. Each
+ * source is given on one rank, in turn, and all sensors are read on the last one.
+ *
+ * Then the field of all sources together is computed as a whole, refined, with a bound of its error. The exit
+ * status is 1 unless the response is symmetric, as A is, and its rows sum up to that field. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <tristar_mpi.h>
+
+enum { FLIGHTS = 4 };
+
+static tristar_t *ts;
+static int rank, ranks;
+
+/* A failure ends all ranks. */
+static void check(tristar_status status) {
+  char message[512] = "";
+  if (status == TRISTAR_OK) return;
+  tristar_get_error(ts, message, sizeof message);
+  fprintf(stderr, "%s: %s\n", tristar_status_name(status), message);
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+}
+
+static double *zeros(int64_t count) {
+  double *array = calloc((size_t)count + 1, sizeof *array);
+  if (array == NULL) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  return array;
+}
+
+/* Rank 0 factors; one grid for every process, or one for all if that is no power of two. */
+static tristar_distributed_t *distribute(const char *kind, int64_t k, int64_t *n) {
+  tristar_matrix_t *matrix = NULL;
+  tristar_analysis_t *analysis = NULL;
+  tristar_factor_t *factor = NULL;
+  tristar_distributed_t *distributed;
+  tristar_distributed_options options;
+  tristar_distributed_options_init(&options);
+  const int grids = (ranks & (ranks - 1)) == 0 ? ranks : 1;
+  options.layout.px = ranks / grids;
+  options.layout.pz = grids;
+  if (rank == 0) {
+    tristar_view a;
+    tristar_analysis_options wanted;
+    tristar_analysis_options_init(&wanted);
+    wanted.leaf_parts = grids;
+    check(tristar_matrix_generate(ts, kind, k, &matrix));
+    tristar_matrix_get_view(matrix, &a);
+    check(tristar_analyze(ts, &a, &wanted, &analysis));
+    check(tristar_factor(analysis, a.values, &factor));
+    *n = a.rows;
+  }
+  MPI_Bcast(n, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  check(tristar_distribute(ts, MPI_COMM_WORLD, factor, &options, &distributed));
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+  tristar_matrix_destroy(&matrix);
+  return distributed;
+}
+
+/* response: count x count, column-major, on the last rank. Gives the share of the factor that a solve reads.
+ */
+static double respond(tristar_distributed_t *distributed, int64_t count, const int64_t *sensor,
+                      double *response) {
+  static const double one = 1;
+  tristar_distributed_request_t *request[FLIGHTS] = {NULL};
+  tristar_solve_result result = {0};
+  double share = 0;
+  for (int64_t j = 0; j < count + FLIGHTS; j++) {
+    if (j >= FLIGHTS) {
+      check(tristar_distributed_solve_wait(&request[j % FLIGHTS], &result)); /* solve j - FLIGHTS */
+      share += result.share / (double)count;
+    }
+    if (j >= count) continue;
+    tristar_solve_options options;
+    tristar_solve_options_init(&options);
+    options.b_row = &sensor[j]; /* a list, of one row here or of none: no rank passes its block of rows */
+    options.b_rows = j % ranks == rank ? 1 : 0;
+    options.x_row = sensor;
+    options.x_rows = rank == ranks - 1 ? count : 0;
+    check(tristar_distributed_solve_start(distributed, &options, 1, &one, response + j * count,
+                                          &request[j % FLIGHTS]));
+  }
+  return share;
+}
+
+/* How far the response is from symmetric, and its sums over sources from the whole field, relatively. */
+static double defect(int64_t count, const int64_t *sensor, const double *response, const double *field) {
+  double worst = 0, size = 0;
+  for (int64_t i = 0; i < count; i++) {
+    double sum = 0;
+    for (int64_t j = 0; j < count; j++) {
+      worst = fmax(worst, fabs(response[i + j * count] - response[j + i * count]));
+      size = fmax(size, fabs(response[i + j * count]));
+      sum += response[i + j * count];
+    }
+    worst = fmax(worst, fabs(sum - field[sensor[i]]));
+  }
+  return worst / size;
+}
+
+int main(int argc, char **argv) {
+  int level;
+  int64_t n = 0;
+  tristar_config config;
+  tristar_refine_options refine;
+  tristar_refine_result refined;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int64_t k = argc > 1 ? atol(argv[1]) : 12, count = argc > 2 ? atol(argv[2]) : 20;
+  if (k < 1 || count < 1 || count > k * k * k) {
+    if (rank == 0) fprintf(stderr, "usage: example_sensors_mpi [K [SENSORS]], SENSORS at most K^3\n");
+    MPI_Finalize();
+    return EXIT_FAILURE;
+  }
+  tristar_config_init(&config);
+  check(tristar_mpi_share_cores(MPI_COMM_WORLD, &config));
+  check(tristar_create(&config, &ts));
+  tristar_distributed_t *distributed = distribute("poisson3d7", k, &n);
+
+  double *response = zeros(count * count), *field = zeros(n), *sources = zeros(n);
+  int64_t *sensor = malloc((size_t)count * sizeof *sensor);
+  if (sensor == NULL) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  for (int64_t i = 0; i < count; i++) sources[sensor[i] = i * n / count] = 1;
+  const double share = respond(distributed, count, sensor, response);
+
+  /* the whole field: b and x on rank 0, and x from there on the last rank */
+  tristar_refine_options_init(&refine);
+  refine.forward_error = 1;
+  check(
+      tristar_distributed_solve_refined(distributed, TRISTAR_N, 1, sources, n, field, n, &refine, &refined));
+  MPI_Bcast(field, (int)n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  double wrong = rank == ranks - 1 ? defect(count, sensor, response, field) : 0;
+  MPI_Bcast(&wrong, 1, MPI_DOUBLE, ranks - 1, MPI_COMM_WORLD);
+  if (rank == 0) {
+    printf("%d sensors in %d points, %d processes: a solve reads %.1f %% of the factor\n", (int)count, (int)n,
+           ranks, 100 * share);
+    printf("the whole field: backward error %.1e, error below %.1e\n", refined.backward_error,
+           refined.forward_error);
+    printf("the response is symmetric, and sums up to the field, to %.1e\n", wrong);
+  }
+  free(response);
+  free(field);
+  free(sources);
+  free(sensor);
+  tristar_distributed_destroy(&distributed);
+  tristar_destroy(&ts);
+  MPI_Finalize();
+  return wrong < 1e-10 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
