@@ -1,15 +1,31 @@
 /* Idle workers fall asleep where TriStar has started StarPU, and only there; solves, tasks of the program,
  * other contexts and the end of StarPU wake them up; results have the same bits. Nothing here depends on how
- * fast. */
+ * fast: linked with --wrap, so that the looks of the thread that puts workers to sleep are counted. */
 #include <pthread.h>
 #include <starpu.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include "runtime/starpu/idle.h"
 #include "tests/flow.h"
 #include "tests/host_task.h"
 
-enum { PAUSES = 8, THREADS = 2 };
+/* LOOKS: more of them in a row without anything to do than it takes to put workers to sleep. */
+enum { PAUSES = 8, THREADS = 2, LOOKS = 8 };
+
+/* The thread has looked, has put the workers to sleep if it found that it should, and waits for its next
+ * look: for a millisecond, also where it means to wait for longer. */
+static atomic_int looks;
+
+int __real_clock_nanosleep(clockid_t clock, int flags, const struct timespec *period, struct timespec *rest);
+int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *period, struct timespec *rest);
+int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *period, struct timespec *rest) {
+  const struct timespec millisecond = {0, 1000000};
+  (void)period;
+  atomic_fetch_add(&looks, 1);
+  return __real_clock_nanosleep(clock, flags, &millisecond, rest);
+}
 
 static void create(int idle_sleep, tristar_t **ts) {
   tristar_config config;
@@ -29,6 +45,17 @@ static void check_never_asleep(void) {
     starpu_sleep(0.001f);
     CHECK(!tsi_idle_asleep());
   }
+}
+
+/* Though the thread has looked often enough: without a hold the workers would be asleep. Hangs, to the time
+ * limit of the test, if the thread does not look. */
+static void check_held(void) {
+  const int first = atomic_load(&looks);
+  while (atomic_load(&looks) - first < LOOKS) {
+    CHECK(!tsi_idle_asleep());
+    starpu_sleep(0.001f);
+  }
+  CHECK(!tsi_idle_asleep());
 }
 
 /* ---- Wake up --------------------------------------------------------------------------------------------
@@ -91,12 +118,16 @@ static void check_request(const system_t *s) {
   free(x);
 }
 
+/* Two hold: the workers stay awake until both have let go. */
 static void check_hold(const system_t *s) {
   wait_until_asleep();
   tsi_idle_hold();
-  check_never_asleep();
+  check_held();
+  tsi_idle_hold();
   solve(s);
-  check_never_asleep();
+  check_held();
+  tsi_idle_release();
+  check_held();
   tsi_idle_release();
   wait_until_asleep();
 }
@@ -147,15 +178,18 @@ static void check_asleep(void) {
   CHECK(!tsi_idle_asleep() && !starpu_is_initialized());
 }
 
+/* Nobody looks, so nobody is put to sleep. */
 static void check_awake(int idle_sleep) {
   tristar_t *ts;
   system_t s;
+  const int before = atomic_load(&looks);
   create(idle_sleep, &ts);
   system_create(ts, &s);
   check_never_asleep();
   solve(&s);
   system_destroy(&s);
   tristar_destroy(&ts);
+  CHECK(atomic_load(&looks) == before);
 }
 
 static void check_variable(void) {
