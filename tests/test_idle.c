@@ -3,29 +3,13 @@
  * fast: linked with --wrap, so that the looks of the thread that puts workers to sleep are counted. */
 #include <pthread.h>
 #include <starpu.h>
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <time.h>
 
-#include "runtime/starpu/idle.h"
 #include "tests/flow.h"
 #include "tests/host_task.h"
+#include "tests/looks.h"
 
-/* LOOKS: more of them in a row without anything to do than it takes to put workers to sleep. */
-enum { PAUSES = 8, THREADS = 2, LOOKS = 8 };
-
-/* The thread has looked, has put the workers to sleep if it found that it should, and waits for its next
- * look: for a millisecond, also where it means to wait for longer. */
-static atomic_int looks;
-
-int __real_clock_nanosleep(clockid_t clock, int flags, const struct timespec *period, struct timespec *rest);
-int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *period, struct timespec *rest);
-int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *period, struct timespec *rest) {
-  const struct timespec millisecond = {0, 1000000};
-  (void)period;
-  atomic_fetch_add(&looks, 1);
-  return __real_clock_nanosleep(clock, flags, &millisecond, rest);
-}
+enum { PAUSES = 8, THREADS = 2 };
 
 static void create(int idle_sleep, tristar_t **ts) {
   tristar_config config;
@@ -35,27 +19,11 @@ static void create(int idle_sleep, tristar_t **ts) {
   CHECK_OK(tristar_create(&config, ts));
 }
 
-/* Hangs, to the time limit of the test, if they never do. */
-static void wait_until_asleep(void) {
-  while (!tsi_idle_asleep()) starpu_sleep(0.001f);
-}
-
 static void check_never_asleep(void) {
   for (int k = 0; k < 20; k++) {
     starpu_sleep(0.001f);
     CHECK(!tsi_idle_asleep());
   }
-}
-
-/* Though the thread has looked often enough: without a hold the workers would be asleep. Hangs, to the time
- * limit of the test, if the thread does not look. */
-static void check_held(void) {
-  const int first = atomic_load(&looks);
-  while (atomic_load(&looks) - first < LOOKS) {
-    CHECK(!tsi_idle_asleep());
-    starpu_sleep(0.001f);
-  }
-  CHECK(!tsi_idle_asleep());
 }
 
 /* ---- Wake up --------------------------------------------------------------------------------------------

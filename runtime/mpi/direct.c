@@ -90,11 +90,16 @@ static void complete(direct_box *box, tsi_index number, direct_news *news) {
   if (--box->open == 0) delist(box);
 }
 
-/* MPI has failed as a whole: nothing more is to be expected of any started message. */
+/* MPI has failed as a whole: nothing more is to be expected of any started message. Their requests are not
+ * complete, and cannot be started again: later runs get new ones. */
 static void give_up(direct_box *box, int code, direct_news *news) {
+  atomic_store(&box->mailbox->transport->broken, true);
   while (box->actives > 0) {
     const tsi_index number = box->number[--box->actives];
+    MPI_Request *request = &box->request[number];
     tell_failure(box->mailbox, number, code);
+    if (number < box->mailbox->receives) (void)MPI_Cancel(request);
+    if (MPI_Request_free(request) != MPI_SUCCESS) *request = MPI_REQUEST_NULL;
     complete(box, number, news);
   }
 }

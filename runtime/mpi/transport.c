@@ -207,7 +207,9 @@ tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_k
   *out = NULL;
   TSI_TRY(tsi_mpi_check(env, comm));
   TSI_TRY(duplicate(env, comm, &copy));
+  tsi_mpi_lock();
   MPI_Comm_rank(copy, &rank);
+  tsi_mpi_unlock();
   if (mine == TRISTAR_OK && ((int)kind < 0 || kind >= TSI_TRANSPORT_KINDS))
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "no transport %d", (int)kind);
   TSI_TRY(agree(env, copy, rank, mine));

@@ -22,8 +22,9 @@
  *   - both ends of a message know its size: a message of another size is an error
  *   - a message that fails counts as sent or arrived, so that nothing waits for it for ever; what it should
  *     have brought is undefined, and tsi_mailbox_wait tells the failure. A receive that could not even be
- *     posted leaves a message behind that a later run would take for its own: from then on all runs fail
- * Not checked: that the peer has the matching channel; a message that nobody sends is waited for for ever.
+ *     posted leaves a message behind that a later run would take for its own: from then on all runs fail.
+ * (Who sends it waits for ever if MPI sends so much only to a posted receive: MPI has no way out of that) Not
+ * checked: that the peer has the matching channel; a message that nobody sends is waited for for ever.
  *
  * Unless said otherwise a function is local and may be called from any thread, but by one at a time for a
  * mailbox. Collective: all ranks of the communicator call it, in the same order. */
