@@ -65,6 +65,49 @@ out:
   return status;
 }
 
+/* Steps level by level, each level before a barrier, which is a step without accesses. */
+typedef struct barred {
+  const tsi_access_list *list;
+  const tsi_index *step; /* TSI_NONE: a barrier */
+} barred;
+
+static void list_barred(const void *arg, tsi_index number, tsi_access_lister *lister) {
+  const barred *b = arg;
+  if (b->step[number] == TSI_NONE) return;
+  for (tsi_count a = b->list->ptr[b->step[number]]; a < b->list->ptr[b->step[number] + 1]; a++) {
+    const tsi_access *access = &b->list->access[a];
+    tsi_access_add(lister, access->mode, access->kind, access->item, access->first, access->end);
+  }
+}
+
+tristar_status tsi_access_check_levels(tsi_env *env, const tsi_access_list *list, const tsi_levels *levels) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *step = NULL, count = 0, barrier = TSI_NONE;
+  tsi_count edges = 0;
+  tsi_edge *edge = NULL;
+  tsi_access_list *ordered = NULL;
+  TSI_TRY(TSI_ALLOC(env, step, (tsi_count)list->steps + levels->count));
+  TSI_TRY(TSI_ALLOC(env, edge, 2 * (tsi_count)list->steps));
+  for (tsi_index l = 0; l < levels->count; l++) {
+    const tsi_index first = count;
+    for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) {
+      if (barrier != TSI_NONE) edge[edges++] = (tsi_edge){count, barrier};
+      step[count++] = levels->item[q];
+    }
+    for (tsi_index k = first; k < count; k++) edge[edges++] = (tsi_edge){count, k};
+    if (count == first) continue; /* an empty level: the barrier before it stands */
+    step[barrier = count++] = TSI_NONE;
+  }
+  const barred b = {list, step};
+  TSI_TRY(tsi_access_list_create(env, count, list_barred, &b, &ordered));
+  TSI_TRY(tsi_access_check(env, ordered, edges, edge));
+out:
+  TSI_FREE(env, step);
+  TSI_FREE(env, edge);
+  tsi_access_list_destroy(env, &ordered);
+  return status;
+}
+
 void tsi_access_list_destroy(tsi_env *env, tsi_access_list **list) {
   if (*list == NULL) return;
   TSI_FREE(env, (*list)->ptr);

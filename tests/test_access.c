@@ -2,8 +2,12 @@
  * transitively reduced graph it has one. The library's proof agrees with looking at all pairs and all paths,
  * also for random lists of steps.
  *
+ * Where barriers between level sets take the place of edges, no level has a race, and a step that runs one
+ * level too early makes one: also in the products of the partitioned inverse.
+ *
  * {grids, random patterns} x {pull, push} x {both sweeps, one} x {slices read x before or after the
  * triangle}; programs of all processes: test_layout. */
+#include "dag/product_steps.h"
 #include "tests/dags.h"
 #include "tests/races.h"
 
@@ -91,6 +95,100 @@ static void check_structure(tsi_env *env, const char *name, const structure *s) 
   free(order);
 }
 
+/* ---- Level sets --------------------------------------------------------------------------------------- */
+
+static int64_t planted;
+
+/* Do two steps touch the same rows, one of them writing? */
+static bool in_conflict(const tsi_access_list *list, tsi_index one, tsi_index other) {
+  for (tsi_count a = list->ptr[one]; a < list->ptr[one + 1]; a++)
+    for (tsi_count b = list->ptr[other]; b < list->ptr[other + 1]; b++) {
+      const tsi_access *x = &list->access[a], *y = &list->access[b];
+      if (x->kind == y->kind && x->item == y->item && x->first < y->end && y->first < x->end &&
+          (x->mode | y->mode) & TSI_ACCESS_W)
+        return true;
+    }
+  return false;
+}
+
+/* No step of a level is in conflict with another one of it. One that runs a level too early is found if it is
+ * in conflict with a step there, which with needed it must be. last: of the levels that a step is taken from.
+ */
+static void check_levels(tsi_env *env, const char *name, const tsi_access_list *list, tsi_levels *levels,
+                         tsi_index first, tsi_index last, bool needed) {
+  CHECK_OK(tsi_access_check_levels(env, list, levels));
+  for (tsi_index l = first; l <= last; l++)
+    for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) {
+      const tsi_index moved = levels->item[q], at = levels->ptr[l];
+      levels->item[q] = levels->item[at];
+      levels->item[at] = moved;
+      levels->ptr[l]++;
+      bool there = false;
+      for (tsi_index k = levels->ptr[l - 1]; k < levels->ptr[l] - 1 && !there; k++)
+        there = in_conflict(list, moved, levels->item[k]);
+      CHECK_MSG(there || !needed, "%s: step %d of level %d need not wait", name, moved, l);
+      CHECK_MSG(tsi_access_check_levels(env, list, levels) == (there ? TRISTAR_ERR_INTERNAL : TRISTAR_OK),
+                "%s: step %d of level %d runs one level earlier", name, moved, l);
+      levels->ptr[l]--;
+      levels->item[at] = levels->item[q];
+      levels->item[q] = moved;
+      planted += there;
+    }
+}
+
+static void check_dag_levels(tsi_env *env, const structure *s) {
+  tsi_index *order = malloc((size_t)s->dag->tasks * sizeof *order);
+  CHECK_OK(tsi_dag_order(env, s->dag, 0, order));
+  for (int push = 0; push < 2; push++) {
+    const tsi_steps_source source = {.dag = s->dag,
+                                     .order = order,
+                                     .forward_chunks = s->chunks,
+                                     .backward_chunks = s->chunks,
+                                     .forward = true,
+                                     .backward = true,
+                                     .push = push};
+    tsi_steps *steps;
+    tsi_levels *levels;
+    tsi_access_list *list;
+    CHECK_OK(tsi_steps_create(env, &source, &steps));
+    CHECK_OK(tsi_levels_create(env, steps->count, steps->edges, steps->edge, &levels));
+    CHECK_OK(tsi_steps_list_accesses(env, steps, &source, &list));
+    check_levels(env, push ? "push" : "pull", list, levels, 1, levels->count - 1, true);
+    tsi_access_list_destroy(env, &list);
+    tsi_levels_destroy(env, &levels);
+    tsi_steps_destroy(env, &steps);
+  }
+  free(order);
+}
+
+/* The steps of the partitioned inverse; those taken are blocks of a product after the first one of their
+ * direction. A panel may wait for the parts of another supernode that it does not need. */
+static void check_products(tsi_env *env, const structure *s) {
+  tsi_levels *of_panels, *levels;
+  tsi_products *products[2];
+  tsi_steps *steps;
+  tsi_access_list *list;
+  CHECK_OK(tsi_panel_levels(env, s->symbolic, s->panels, &of_panels));
+  for (int backward = 0; backward < 2; backward++)
+    CHECK_OK(
+        tsi_products_create(env, s->symbolic, s->panels, of_panels, backward, 12, 200, &products[backward]));
+  for (int diagonal = 0; diagonal < 2; diagonal++) {
+    const tsi_product_steps_source source = {
+        .chunks = s->chunks, .products = {products[0], products[1]}, .scalar_bytes = 8, .diagonal = diagonal};
+    const tsi_index stages = products[0]->stages, second = 1 + stages + diagonal;
+    CHECK_OK(tsi_product_steps_create(env, &source, &steps, &levels));
+    CHECK(levels->count == 2 * stages + 2 + diagonal);
+    CHECK_OK(tsi_product_steps_list_accesses(env, steps, &source, &list));
+    check_levels(env, "forward products", list, levels, 2, stages, false);
+    check_levels(env, "backward products", list, levels, second + 1, second + stages - 1, false);
+    tsi_access_list_destroy(env, &list);
+    tsi_levels_destroy(env, &levels);
+    tsi_steps_destroy(env, &steps);
+  }
+  for (int backward = 0; backward < 2; backward++) tsi_products_destroy(env, &products[backward]);
+  tsi_levels_destroy(env, &of_panels);
+}
+
 static void check_pattern(tsi_env *env, const char *name, pattern a) {
   static const structure_options options[] = {{false, 16, 3000, 800, 400},
                                               {true, 8, 1500, 400, 300},
@@ -100,6 +198,8 @@ static void check_pattern(tsi_env *env, const char *name, pattern a) {
     structure s;
     CHECK_OK(structure_build(env, &a, &options[k], &s));
     check_structure(env, name, &s);
+    check_dag_levels(env, &s);
+    check_products(env, &s);
     structure_release(env, &s);
   }
   pattern_free(&a);
@@ -134,6 +234,7 @@ int main(void) {
   check_pattern(&env, "grid", pattern_grid(7, 7, 1, false));
   check_pattern(&env, "cube", pattern_grid(4, 4, 4, false));
   for (uint64_t seed = 1; seed <= 4; seed++) check_pattern(&env, "random", pattern_random(40, 70, seed));
+  CHECK_MSG(planted > 1000, "only %lld steps ran too early", (long long)planted);
   CHECK_MSG(races_removals > 1000, "only %lld edges were removed", (long long)races_removals);
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;

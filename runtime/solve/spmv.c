@@ -246,20 +246,25 @@ tristar_status tsi_spmv_prepare(tristar_plan_t *plan, bool backward, bool upper,
 
 /* ---- Steps -------------------------------------------------------------------------------------------- */
 
-static double block_bytes(const tristar_plan_t *plan, const tsi_products *products, tsi_index b) {
-  const tsi_row_block *block = &products->block[b];
-  return (double)(products->ptr[block->end] - products->ptr[block->first]) *
-         (double)(plan->factor->scalar_bytes + sizeof(tsi_index));
+static tsi_product_steps_source source_of(const tristar_plan_t *plan) {
+  const tristar_factor_t *factor = plan->factor;
+  return (tsi_product_steps_source){
+      .chunks = plan->side[0].chunks,
+      .products = {plan->spmv->products[0], plan->spmv->products[1]},
+      .scalar_bytes = factor->scalar_bytes,
+      .diagonal =
+          factor->inverse != NULL || tsi_sparse_kernels_select(factor->analysis->factor_scalar)->is_complex};
 }
 
 void tsi_spmv_weigh(const tristar_plan_t *plan, double *stream, double *critical) {
+  const tsi_product_steps_source source = source_of(plan);
   *stream = *critical = 0;
   for (int backward = 0; backward < 2; backward++) {
     const tsi_products *products = plan->spmv->products[backward];
     for (tsi_index stage = 0; stage < products->stages; stage++) {
       double most = 0;
       for (tsi_index b = products->block_ptr[stage]; b < products->block_ptr[stage + 1]; b++) {
-        const double bytes = block_bytes(plan, products, b);
+        const double bytes = tsi_product_block_bytes(&source, backward, b);
         *stream += bytes;
         if (bytes > most) most = bytes;
       }
@@ -268,69 +273,7 @@ void tsi_spmv_weigh(const tristar_plan_t *plan, double *stream, double *critical
   }
 }
 
-/* Steps and levels in the making: every step is of the level that is open. */
-typedef struct lister {
-  tsi_steps *steps;
-  tsi_levels *levels;
-} lister;
-
-static void list_chunks(lister *l, const tristar_plan_t *plan, tsi_step_kind kind) {
-  const tsi_chunks *chunks = plan->side[0].chunks;
-  for (tsi_index c = 0; c < chunks->count; c++)
-    l->steps->step[l->steps->count++] =
-        (tsi_step){.kind = kind,
-                   .argument = c,
-                   .priority = 1,
-                   .bytes = 2.0 * tsi_chunk_columns(chunks, c) * (double)plan->factor->scalar_bytes};
-  l->levels->ptr[++l->levels->count] = l->steps->count;
-}
-
-static void list_products(lister *l, const tristar_plan_t *plan, bool backward) {
-  const tsi_step_kind kind = backward ? TSI_STEP_BACKWARD_ROWS : TSI_STEP_FORWARD_ROWS;
-  const tsi_products *products = plan->spmv->products[backward];
-  for (tsi_index stage = 0; stage < products->stages; stage++) {
-    for (tsi_index b = products->block_ptr[stage]; b < products->block_ptr[stage + 1]; b++)
-      l->steps->step[l->steps->count++] =
-          (tsi_step){.kind = kind, .argument = b, .priority = 1, .bytes = block_bytes(plan, products, b)};
-    l->levels->ptr[++l->levels->count] = l->steps->count;
-  }
-}
-
-static tristar_status allocate_lists(tsi_env *env, const tristar_plan_t *plan, lister *l) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_spmv *spmv = plan->spmv;
-  tsi_index most;
-  if (!tsi_to_index(3 * (tsi_count)plan->side[0].chunks->count + spmv->products[0]->blocks +
-                        spmv->products[1]->blocks,
-                    &most))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY(TSI_ALLOC_ZERO(env, l->steps, 1));
-  TSI_TRY(TSI_ALLOC(env, l->steps->step, most));
-  TSI_TRY(TSI_ALLOC_ZERO(env, l->levels, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, l->levels->ptr, 2 * (tsi_count)spmv->levels->count + 4));
-  TSI_TRY(TSI_ALLOC(env, l->levels->item, most));
-out:
-  return status;
-}
-
 tristar_status tsi_spmv_steps(const tristar_plan_t *plan, tsi_steps **steps, tsi_levels **levels) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  lister l = {NULL, NULL};
-  const bool is_complex = tsi_sparse_kernels_select(plan->factor->analysis->factor_scalar)->is_complex;
-  TSI_TRY(allocate_lists(env, plan, &l));
-  list_chunks(&l, plan, TSI_STEP_READ);
-  list_products(&l, plan, false);
-  if (plan->factor->inverse != NULL || is_complex) list_chunks(&l, plan, TSI_STEP_TURN);
-  list_products(&l, plan, true);
-  list_chunks(&l, plan, TSI_STEP_WRITE);
-  for (tsi_index i = 0; i < l.steps->count; i++) l.levels->item[i] = i;
-out:
-  if (status != TRISTAR_OK) {
-    tsi_steps_destroy(env, &l.steps);
-    tsi_levels_destroy(env, &l.levels);
-  }
-  *steps = l.steps;
-  *levels = l.levels;
-  return status;
+  const tsi_product_steps_source source = source_of(plan);
+  return tsi_product_steps_create(&plan->ts->env, &source, steps, levels);
 }

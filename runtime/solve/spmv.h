@@ -14,8 +14,7 @@
 #define TSI_RUNTIME_SOLVE_SPMV_H
 
 #include "codelets/cpu/spmv.h"
-#include "dag/products.h"
-#include "dag/steps.h"
+#include "dag/product_steps.h"
 #include "runtime/solve/plan.h"
 
 typedef struct tsi_spmv_matrix {
@@ -47,7 +46,7 @@ TRISTAR_CHECKED tristar_status tsi_spmv_prepare(tristar_plan_t *plan, bool backw
 /* Bytes of matrices that a solve reads; of the heaviest block of each stage. */
 void tsi_spmv_weigh(const tristar_plan_t *plan, double *stream, double *critical);
 
-/* All steps of a solve, and their level sets: no step of a level needs another one of it. Errors: MEMORY. */
+/* All steps of a solve, and their level sets. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_spmv_steps(const tristar_plan_t *plan, tsi_steps **steps,
                                               tsi_levels **levels);
 

@@ -1,0 +1,39 @@
+/* The steps of a solve by products (products.h), and their level sets.
+ *
+ * READ b, the forward products stage by stage, DIAGONAL if there is something to do between the sweeps, the
+ * backward products, WRITE x. A level is all that may run at the same time: the chunks, or the blocks of a
+ * stage. There are no edges, as barriers between levels replace them.
+ *
+ * Reads   chunks, the products of both directions.
+ * Writes  a tsi_steps and a tsi_levels that own their arrays.
+ * Invariant (tsi_product_steps_check): no two steps of a level touch the same rows, one of them writing. */
+#ifndef TSI_DAG_PRODUCT_STEPS_H
+#define TSI_DAG_PRODUCT_STEPS_H
+
+#include "dag/products.h"
+#include "dag/steps.h"
+
+typedef struct tsi_product_steps_source {
+  const tsi_chunks *chunks;
+  const tsi_products *products[2]; /* forward, backward */
+  size_t scalar_bytes;
+  bool diagonal; /* DIAGONAL runs */
+} tsi_product_steps_source;
+
+/* Bytes of block b's entries and their columns. */
+double tsi_product_block_bytes(const tsi_product_steps_source *source, bool backward, tsi_index b);
+
+/* Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_product_steps_create(tsi_env *env, const tsi_product_steps_source *source,
+                                                        tsi_steps **steps, tsi_levels **levels);
+/* What the steps read and write. Blocks are said to read all rows that their stage reads. Rows are those
+ * before the interchanges, which permute rows inside of a panel and are the same for all its blocks. Errors:
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_product_steps_list_accesses(tsi_env *env, const tsi_steps *steps,
+                                                               const tsi_product_steps_source *source,
+                                                               tsi_access_list **out);
+TRISTAR_CHECKED tristar_status tsi_product_steps_check(tsi_env *env, const tsi_steps *steps,
+                                                       const tsi_levels *levels,
+                                                       const tsi_product_steps_source *source);
+
+#endif
