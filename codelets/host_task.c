@@ -20,7 +20,7 @@
   KIND(backward_push, 0xfc9272, FITTED)                                                                      \
   KIND(backward_rows, 0xa50f15, FITTED)                                                                      \
   KIND(read_chunk, 0xc6dbef, FITTED)                                                                         \
-  KIND(turn_chunk, 0xfdd0a2, FITTED)                                                                         \
+  KIND(solve_diagonal, 0xfdd0a2, FITTED)                                                                     \
   KIND(write_chunk, 0xfcbba1, FITTED)                                                                        \
   KIND(arrival, 0xdadaeb, CONSTANT)                                                                          \
   KIND(forward_sum, 0x9e9ac8, FITTED)                                                                        \

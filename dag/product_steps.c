@@ -64,7 +64,7 @@ tristar_status tsi_product_steps_create(tsi_env *env, const tsi_product_steps_so
   TSI_TRY(allocate_lists(env, &b));
   add_chunks(&b, TSI_STEP_READ);
   add_products(&b, false);
-  if (source->diagonal) add_chunks(&b, TSI_STEP_TURN);
+  if (source->diagonal) add_chunks(&b, TSI_STEP_DIAGONAL);
   add_products(&b, true);
   add_chunks(&b, TSI_STEP_WRITE);
   if (env->check) TSI_TRY(tsi_product_steps_check(env, b.steps, b.levels, source));

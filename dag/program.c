@@ -24,7 +24,7 @@ static void add_forward_edges(tsi_program_builder *b, tsi_index node, tsi_index 
 /* A chunk's sum: on the anchor that solves it, or on its way there. */
 static void gather_forward(tsi_program_builder *b, tsi_index k, tsi_count *row_of_level) {
   const tsi_index role = b->share->role[k], c = b->share->chunk[k];
-  const tsi_member_list *list = &b->source->members->contributors;
+  const tsi_participant_list *list = &b->source->participants->contributors;
   const double priority = b->top + b->up[c];
   const bool anchor = role & TSI_ROLE_ANCHOR, solves = role & TSI_ROLE_DIAGONAL;
   const tsi_index arrivals =
@@ -39,11 +39,12 @@ static void gather_forward(tsi_program_builder *b, tsi_index k, tsi_count *row_o
   if (anchor && !b->layout->replicated) tsi_program_add_grid_edges(b, k, step);
   add_forward_edges(b, k, step);
   if (!anchor) tsi_program_send_to_parent(b, TSI_MESSAGE_FORWARD_SUM, list, k, step);
-  if (solves) tsi_program_send_to_children(b, TSI_MESSAGE_FORWARD_X, &b->source->members->holders, k, step);
+  if (solves)
+    tsi_program_send_to_children(b, TSI_MESSAGE_FORWARD_X, &b->source->participants->holders, k, step);
 }
 
 static void receive_forward(tsi_program_builder *b, tsi_index k) {
-  const tsi_member_list *list = &b->source->members->holders;
+  const tsi_participant_list *list = &b->source->participants->holders;
   const double priority = b->top + b->up[b->share->chunk[k]];
   const tsi_index arrival =
       tsi_program_receive_x(b, TSI_MESSAGE_FORWARD_X, list, k, priority, b->program->forward_x);
@@ -129,7 +130,7 @@ static void add_backward_edges(tsi_program_builder *b, tsi_index node, tsi_index
 /* A chunk's sum of its rows, and on the anchor its x. Gives the step. */
 static tsi_index gather_backward(tsi_program_builder *b, tsi_index k, const tsi_index *stage) {
   const tsi_index role = b->share->role[k];
-  const tsi_member_list *list = &b->source->members->holders;
+  const tsi_participant_list *list = &b->source->participants->holders;
   const double priority = b->down[b->share->chunk[k]];
   const bool solves = role & TSI_ROLE_DIAGONAL;
   const tsi_index arrivals = tsi_program_receive_from_children(b, TSI_MESSAGE_BACKWARD_SUM, list, k, priority,
@@ -147,7 +148,7 @@ static tsi_index gather_backward(tsi_program_builder *b, tsi_index k, const tsi_
     tsi_program_add_edge(b, step, stage[tsi_program_level_of(b, k)]);
   else if (b->sweep->next_ptr[k] == b->sweep->next_ptr[k + 1])
     tsi_program_add_edge(b, step, b->forward_x[k]);
-  tsi_program_send_to_children(b, TSI_MESSAGE_BACKWARD_X, &b->source->members->contributors, k, step);
+  tsi_program_send_to_children(b, TSI_MESSAGE_BACKWARD_X, &b->source->participants->contributors, k, step);
   return step;
 }
 
@@ -168,7 +169,7 @@ static void wait_for_own(tsi_program_builder *b, tsi_index k, bool from_grid, ts
 
 static void receive_backward(tsi_program_builder *b, tsi_index k, tsi_index sum, tsi_index *grid_arrival,
                              tsi_count *grid_row) {
-  const tsi_member_list *list = &b->source->members->contributors;
+  const tsi_participant_list *list = &b->source->participants->contributors;
   const double priority = b->down[b->share->chunk[k]];
   const bool from_grid = b->share->role[k] & TSI_ROLE_ANCHOR;
   tsi_index arrival;

@@ -1,7 +1,7 @@
 /* The program of one process in a distributed solve: its steps, and the messages between them.
  *
- * Job. Given what a process holds (share.h) and who else takes part in each chunk (members.h), list the steps
- * of its solve, the edges between them, the messages that it sends and receives, and where they go.
+ * Job. Given what a process holds (share.h) and who else takes part in each chunk (participants.h), list the
+ * steps of its solve, the edges between them, the messages that it sends and receives, and where they go.
  *
  * Within a grid, for chunk c with the anchor as the root of two trees (broadcasts go down, reductions up):
  *
@@ -33,7 +33,7 @@
  * Tags. Messages from one process to another one are numbered in an order that both know: kind, then chunk or
  * level.
  *
- * Reads   tsi_layout, tsi_members and tsi_share of the process, the sweep of the share's chunks.
+ * Reads   tsi_layout, tsi_participants and tsi_share of the process, the sweep of the share's chunks.
  * Writes  a tsi_program that owns its arrays and is immutable afterwards.
  * Invariants (tsi_program_check)
  *   - edges lead upwards
@@ -44,7 +44,7 @@
 #define TSI_DAG_PROGRAM_H
 
 #include "dag/steps.h"
-#include "partition/members.h"
+#include "partition/participants.h"
 #include "partition/share.h"
 
 typedef enum tsi_tree { TSI_TREE_BINARY, TSI_TREE_FLAT } tsi_tree;
@@ -96,7 +96,7 @@ typedef struct tsi_program {
 
 typedef struct tsi_program_source {
   const tsi_layout *layout;
-  const tsi_members *members;
+  const tsi_participants *participants;
   const tsi_share *share;
   const tsi_sweep *sweep; /* of share->chunks */
   const tsi_index *owner; /* the chunk of each column of the factor */

@@ -34,18 +34,19 @@ tsi_index tsi_program_add_step(tsi_program_builder *b, tsi_step_kind kind, tsi_i
                                double priority, double bytes);
 void tsi_program_add_edge(tsi_program_builder *b, tsi_index item, tsi_index before);
 tsi_index tsi_program_columns_of(const tsi_program_builder *b, tsi_index k);
-void tsi_program_send_to_parent(tsi_program_builder *b, tsi_message_kind kind, const tsi_member_list *list,
-                                tsi_index k, tsi_index step);
-void tsi_program_send_to_children(tsi_program_builder *b, tsi_message_kind kind, const tsi_member_list *list,
-                                  tsi_index k, tsi_index step);
+void tsi_program_send_to_parent(tsi_program_builder *b, tsi_message_kind kind,
+                                const tsi_participant_list *list, tsi_index k, tsi_index step);
+void tsi_program_send_to_children(tsi_program_builder *b, tsi_message_kind kind,
+                                  const tsi_participant_list *list, tsi_index k, tsi_index step);
 /* Arrivals of the sums of the children are the latest steps; their rows go to `inbox`. Returns
  * how many. */
 tsi_index tsi_program_receive_from_children(tsi_program_builder *b, tsi_message_kind kind,
-                                            const tsi_member_list *list, tsi_index k, double priority,
+                                            const tsi_participant_list *list, tsi_index k, double priority,
                                             tsi_inbox_list *inbox);
 /* The ARRIVAL of x of chunk k from the parent in a tree. */
-tsi_index tsi_program_receive_x(tsi_program_builder *b, tsi_message_kind kind, const tsi_member_list *list,
-                                tsi_index k, double priority, tsi_count *row);
+tsi_index tsi_program_receive_x(tsi_program_builder *b, tsi_message_kind kind,
+                                const tsi_participant_list *list, tsi_index k, double priority,
+                                tsi_count *row);
 void tsi_program_wait_for_last(tsi_program_builder *b, tsi_index item, tsi_index count);
 tsi_index tsi_program_level_of(const tsi_program_builder *b, tsi_index k);
 /* The first row of chunk k in a message of all chunks above a level. */

@@ -57,14 +57,14 @@ static void finish_receive(tsi_program_builder *b, const tsi_message *message) {
 /* ---- Messages in a grid ------------------------------------------------------------------------------- */
 
 /* This process's place in the tree of chunk c: 0 is the anchor. */
-static tsi_index position_of(const tsi_program_builder *b, const tsi_member_list *list, tsi_index c) {
+static tsi_index position_of(const tsi_program_builder *b, const tsi_participant_list *list, tsi_index c) {
   if (b->layout->row[c] + b->layout->px * b->layout->column[c] == b->share->process) return 0;
   tsi_count q = list->ptr[c];
   while (list->process[q] != b->share->process) q++;
   return (tsi_index)(q - list->ptr[c]) + 1;
 }
 
-static tsi_index rank_at(const tsi_program_builder *b, const tsi_member_list *list, tsi_index c,
+static tsi_index rank_at(const tsi_program_builder *b, const tsi_participant_list *list, tsi_index c,
                          tsi_index position) {
   const tsi_index grid = b->layout->px * b->layout->py;
   const tsi_index process = position == 0 ? b->layout->row[c] + b->layout->px * b->layout->column[c]
@@ -72,7 +72,7 @@ static tsi_index rank_at(const tsi_program_builder *b, const tsi_member_list *li
   return process + grid * b->share->z;
 }
 
-static tsi_index members_of(const tsi_member_list *list, tsi_index c) {
+static tsi_index participants_of(const tsi_participant_list *list, tsi_index c) {
   return (tsi_index)(list->ptr[c + 1] - list->ptr[c]) + 1;
 }
 
@@ -93,18 +93,18 @@ static tsi_index receive_chunk(tsi_program_builder *b, tsi_message_kind kind, ts
   return step;
 }
 
-void tsi_program_send_to_parent(tsi_program_builder *b, tsi_message_kind kind, const tsi_member_list *list,
-                                tsi_index k, tsi_index step) {
+void tsi_program_send_to_parent(tsi_program_builder *b, tsi_message_kind kind,
+                                const tsi_participant_list *list, tsi_index k, tsi_index step) {
   const tsi_index c = b->share->chunk[k];
   const tsi_index parent = tsi_tree_parent(b->source->tree, position_of(b, list, c));
   if (parent != TSI_NONE) send_chunk(b, kind, k, rank_at(b, list, c, parent), step);
 }
 
-void tsi_program_send_to_children(tsi_program_builder *b, tsi_message_kind kind, const tsi_member_list *list,
-                                  tsi_index k, tsi_index step) {
+void tsi_program_send_to_children(tsi_program_builder *b, tsi_message_kind kind,
+                                  const tsi_participant_list *list, tsi_index k, tsi_index step) {
   const tsi_index c = b->share->chunk[k];
   tsi_index first, end;
-  tsi_tree_children(b->source->tree, members_of(list, c), position_of(b, list, c), &first, &end);
+  tsi_tree_children(b->source->tree, participants_of(list, c), position_of(b, list, c), &first, &end);
   for (tsi_index i = first; i < end; i++) send_chunk(b, kind, k, rank_at(b, list, c, i), step);
 }
 
@@ -115,11 +115,11 @@ static void add_to_list(const tsi_program_builder *b, tsi_inbox_list *list, tsi_
 }
 
 tsi_index tsi_program_receive_from_children(tsi_program_builder *b, tsi_message_kind kind,
-                                            const tsi_member_list *list, tsi_index k, double priority,
+                                            const tsi_participant_list *list, tsi_index k, double priority,
                                             tsi_inbox_list *inbox) {
   const tsi_index c = b->share->chunk[k];
   tsi_index first, end;
-  tsi_tree_children(b->source->tree, members_of(list, c), position_of(b, list, c), &first, &end);
+  tsi_tree_children(b->source->tree, participants_of(list, c), position_of(b, list, c), &first, &end);
   for (tsi_index i = first; i < end; i++) {
     add_to_list(b, inbox, k, b->program->inbox_rows);
     (void)receive_chunk(b, kind, k, rank_at(b, list, c, i), priority);
@@ -127,8 +127,9 @@ tsi_index tsi_program_receive_from_children(tsi_program_builder *b, tsi_message_
   return end - first;
 }
 
-tsi_index tsi_program_receive_x(tsi_program_builder *b, tsi_message_kind kind, const tsi_member_list *list,
-                                tsi_index k, double priority, tsi_count *row) {
+tsi_index tsi_program_receive_x(tsi_program_builder *b, tsi_message_kind kind,
+                                const tsi_participant_list *list, tsi_index k, double priority,
+                                tsi_count *row) {
   const tsi_index c = b->share->chunk[k];
   const tsi_index parent = tsi_tree_parent(b->source->tree, position_of(b, list, c));
   row[k] = b->program->inbox_rows;

@@ -34,7 +34,7 @@ typedef enum tsi_step_kind {                          /* the argument */
                              TSI_STEP_BACKWARD_PUSH,  /* pair of the backward sweep */
                              TSI_STEP_READ, /* chunk; this and the following: of the partitioned inverse */
                              TSI_STEP_FORWARD_ROWS,  /* block of rows of the forward product */
-                             TSI_STEP_TURN,          /* chunk */
+                             TSI_STEP_DIAGONAL,      /* chunk */
                              TSI_STEP_BACKWARD_ROWS, /* block of rows of the backward product */
                              TSI_STEP_WRITE,         /* chunk */
                              TSI_STEP_ARRIVAL, /* received message; this and the following: of program.h */

@@ -45,7 +45,7 @@ static void add_message(const counter *co, tsi_traffic_class kind, tsi_index fro
 /* ---- In a grid ---------------------------------------------------------------------------------------- */
 
 /* The trees of chunk c: a message down and one up for each member but the anchor. */
-static void count_tree(const counter *co, const tsi_member_list *list, tsi_index c, tsi_index z) {
+static void count_tree(const counter *co, const tsi_participant_list *list, tsi_index c, tsi_index z) {
   const tsi_layout *layout = co->layout;
   const tsi_index *process = list->process + list->ptr[c];
   const tsi_index members = (tsi_index)(list->ptr[c + 1] - list->ptr[c]) + 1;
@@ -85,16 +85,16 @@ static void count_entries(const counter *co, tsi_index c, tsi_index z) {
 static tristar_status count_grid(tsi_env *env, const counter *co, tsi_index z) {
   tristar_status status = TRISTAR_OK;
   const tsi_layout *layout = co->layout;
-  tsi_members *members;
-  TSI_TRY(tsi_members_create(env, layout, co->owner, z, &members));
+  tsi_participants *participants;
+  TSI_TRY(tsi_participants_create(env, layout, co->owner, z, &participants));
   for (tsi_index c = 0; c < layout->chunks->count; c++) {
     if (!tsi_layout_has(layout, z, layout->node[c])) continue;
-    count_tree(co, &members->holders, c, z);
-    count_tree(co, &members->contributors, c, z);
+    count_tree(co, &participants->holders, c, z);
+    count_tree(co, &participants->contributors, c, z);
     if (tsi_layout_holds(layout, z, layout->node[c])) count_entries(co, c, z);
   }
 out:
-  tsi_members_destroy(env, &members);
+  tsi_participants_destroy(env, &participants);
   return status;
 }
 

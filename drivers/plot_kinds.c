@@ -16,7 +16,7 @@ static const struct {
     [TRISTAR_STEP_BACKWARD_PUSH] = {"backward push", TSI_PURPLE, false},
     [TRISTAR_STEP_READ] = {"read b", TSI_GREEN, true},
     [TRISTAR_STEP_FORWARD_ROWS] = {"forward product", TSI_BLUE, true},
-    [TRISTAR_STEP_TURN] = {"turn", TSI_YELLOW, true},
+    [TRISTAR_STEP_DIAGONAL] = {"solve with D", TSI_YELLOW, true},
     [TRISTAR_STEP_BACKWARD_ROWS] = {"backward product", TSI_VERMILLION, false},
     [TRISTAR_STEP_WRITE] = {"write x", TSI_PURPLE, false},
     [TRISTAR_STEP_ARRIVAL] = {"message", TSI_BLACK, true},

@@ -1,7 +1,7 @@
 /* Finds what a process holds, and numbers it anew: see share.h. */
 #include "partition/share.h"
 
-#include "partition/members.h"
+#include "partition/participants.h"
 
 typedef struct builder {
   const tsi_layout *layout;

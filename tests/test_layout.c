@@ -45,17 +45,18 @@ static void world_create(tsi_env *env, const tristar_analysis_t *an, const tsi_l
   CHECK_OK(TSI_ALLOC(env, w->owner, an->symbolic->n));
   tsi_chunk_owners(w->layout->chunks, w->owner);
   for (tsi_index r = 0; r < w->ranks; r++) {
-    tsi_members *members;
-    CHECK_OK(tsi_members_create(env, w->layout, w->owner, r / (options->px * options->py), &members));
+    tsi_participants *participants;
+    CHECK_OK(
+        tsi_participants_create(env, w->layout, w->owner, r / (options->px * options->py), &participants));
     CHECK_OK(tsi_share_create(env, w->layout, w->panels, w->owner, r, &share_options, &w->share[r]));
     CHECK_OK(tsi_share_check(env, w->share[r], w->layout, w->panels));
     CHECK_OK(tsi_sweep_create(env, w->share[r]->chunks, w->share[r]->panels, 8, &w->sweep[r]));
     CHECK_OK(tsi_sweep_check(env, w->sweep[r], w->share[r]->chunks));
-    const tsi_program_source source = {w->layout, members, w->share[r], w->sweep[r], w->owner, tree};
+    const tsi_program_source source = {w->layout, participants, w->share[r], w->sweep[r], w->owner, tree};
     CHECK_OK(tsi_program_create(env, &source, &w->program[r]));
     CHECK_OK(tsi_program_check(env, w->program[r], &source));
     if (w->program[r]->steps->count < 600) check_races(env, &source, w->program[r]);
-    tsi_members_destroy(env, &members);
+    tsi_participants_destroy(env, &participants);
   }
 }
 

@@ -168,7 +168,7 @@ static void check_steps_corruption(tsi_env *env) {
   BROKEN(steps->step[0].argument, l.of.chunks->count, STEPS);
   BROKEN(steps->step[1], steps->step[0], STEPS);
   BROKEN(steps->step[0].kind, TSI_STEP_KINDS, STEPS);
-  BROKEN(steps->step[0].kind, TSI_STEP_TURN, STEPS);
+  BROKEN(steps->step[0].kind, TSI_STEP_DIAGONAL, STEPS);
   BROKEN(steps->edge[0].before, steps->edge[0].item, STEPS);
   BROKEN(steps->edge[0].item, steps->count, STEPS);
   CHECK_OK(STEPS);

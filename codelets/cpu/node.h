@@ -168,7 +168,7 @@ typedef struct tsi_node_kernels {
   void (*forward_push)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index place);
   void (*backward_push)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index pair);
   void (*read_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
-  void (*turn_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  void (*solve_diagonal)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   void (*write_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   void (*forward_sum)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   /* to += from, `count` scalars */

@@ -280,7 +280,7 @@ static void backward_sliced(const tsi_solve_data *data, const tsi_solve_call *ca
 }
 
 /* What stands between the two sweeps. */
-static void turn(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
+static void solve_between(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
   if (call->inverse) apply_inverse(call, chunk, x);
   if (TSI_COMPLEX && call->conjugate_backward)
     for (ptrdiff_t i = 0; i < (ptrdiff_t)chunk->columns * call->stride; i++) x[i] = tsi_conj(x[i]);
@@ -407,7 +407,7 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
     read_user(call, chunk, number, x);
   else if (!forward_part(call, number) && !data->messages)
     memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
-  turn(call, chunk, x);
+  solve_between(call, chunk, x);
   if (data->messages) add_inbox(data, call, &data->messages->backward, number, -1, x);
   if (chunk->slices > 0)
     backward_sliced(data, call, chunk, x, scratch);
@@ -434,9 +434,9 @@ static void read_chunk(const tsi_solve_data *data, const tsi_solve_call *call, t
   read_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
 }
 
-static void turn_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+static void solve_diagonal(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
-  turn(call, chunk, chunk_rows(call, chunk) + data->second * call->stride);
+  solve_between(call, chunk, chunk_rows(call, chunk) + data->second * call->stride);
 }
 
 static void write_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
@@ -466,7 +466,7 @@ const tsi_node_kernels TSI_TYPED(tsi_node_kernels) = {
     .forward_push = forward_push,
     .backward_push = backward_push,
     .read_chunk = read_chunk,
-    .turn_chunk = turn_chunk,
+    .solve_diagonal = solve_diagonal,
     .write_chunk = write_chunk,
     .forward_sum = forward_sum,
     .backward_sum = backward_sum,

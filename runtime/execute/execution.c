@@ -30,7 +30,7 @@ STREAM_STEP(backward_slice, backward, e->forward_nodes + e->backward->chunks)
 NODE_STEP(forward_push, forward)
 NODE_STEP(backward_push, backward)
 NODE_STEP(read_chunk, forward)
-NODE_STEP(turn_chunk, forward)
+NODE_STEP(solve_diagonal, forward)
 NODE_STEP(write_chunk, backward)
 NODE_STEP(forward_sum, forward)
 NODE_STEP(backward_sum, backward)
@@ -81,7 +81,7 @@ static const step_function functions[TSI_STEP_KINDS] = {
     [TSI_STEP_BACKWARD_PUSH] = run_backward_push,
     [TSI_STEP_READ] = run_read_chunk,
     [TSI_STEP_FORWARD_ROWS] = run_forward_rows,
-    [TSI_STEP_TURN] = run_turn_chunk,
+    [TSI_STEP_DIAGONAL] = run_solve_diagonal,
     [TSI_STEP_BACKWARD_ROWS] = run_backward_rows,
     [TSI_STEP_WRITE] = run_write_chunk,
     [TSI_STEP_ARRIVAL] = run_arrival,

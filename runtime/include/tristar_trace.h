@@ -51,7 +51,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_profile(tristar_plan_t *plan,
 
 /* What a step of a solve does, or a task, which runs one or several of them. Chunks and slices: solve with a
  * chunk of the factor, or multiply with a slice of a large panel; pushes: TRISTAR_UPDATES_PUSH; read, rows,
- * turn and write: TRISTAR_KERNEL_SPMV; from arrivals to messages between grids: of distributed solves. */
+ * diagonal and write: TRISTAR_KERNEL_SPMV; from arrivals to messages between grids: of distributed solves. */
 typedef enum tristar_step_kind {
   TRISTAR_STEP_FORWARD_CHUNK,    /* solves with the diagonal part of a chunk, and updates below it */
   TRISTAR_STEP_FORWARD_SLICE,    /* updates with a slice of a large panel */
@@ -61,7 +61,7 @@ typedef enum tristar_step_kind {
   TRISTAR_STEP_BACKWARD_PUSH,    /* copies x for a pair of chunks */
   TRISTAR_STEP_READ,             /* reads b */
   TRISTAR_STEP_FORWARD_ROWS,     /* multiplies with a block of rows */
-  TRISTAR_STEP_TURN,             /* solves with D between the sweeps */
+  TRISTAR_STEP_DIAGONAL,         /* solves with D between the sweeps */
   TRISTAR_STEP_BACKWARD_ROWS,    /* multiplies with a block of rows */
   TRISTAR_STEP_WRITE,            /* writes x */
   TRISTAR_STEP_ARRIVAL,          /* a message is there; takes no time */

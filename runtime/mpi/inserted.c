@@ -48,8 +48,8 @@ out:
 
 /* All but the insertion itself. */
 static void release_insertion(tsi_env *env, tsi_distributed_insertion *i) {
-  tsi_holds_release(&i->holds);
-  tsi_holds_finish(env, &i->holds);
+  tsi_acquisition_release(&i->holds);
+  tsi_acquisition_finish(env, &i->holds);
   tsi_operand_finish(env, &i->b);
   tsi_operand_finish(env, &i->x);
   TSI_FREE(env, i->first);
@@ -162,7 +162,7 @@ static tristar_status fill_insertion(const tristar_distributed_t *d, int64_t b_p
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is spread over the ranks in other rows than b");
   TSI_TRY(take_own(d, &whole[0], i->first, &i->b));
   TSI_TRY(take_own(d, &whole[1], i->first, &i->x));
-  TSI_TRY(tsi_holds_create(env, &i->b, &i->x, &i->holds));
+  TSI_TRY(tsi_acquisition_create(env, &i->b, &i->x, &i->holds));
   for (int64_t k = 0; k < whole[1].count; k++)
     starpu_mpi_cache_flush(tsi_transport_comm(d->transport), whole[1].piece[k].handle);
 out:
@@ -200,7 +200,7 @@ tristar_status tristar_distributed_insert(tristar_distributed_t *d, tristar_op o
   i->queued.carry_out = carry_out;
   i->queued.end = end;
   tsi_queue_put(d, &i->queued);
-  tsi_holds_ask(&d->ts->solves.order, &i->holds, granted, &i->queued);
+  tsi_acquisition_ask(&d->ts->solves.order, &i->holds, granted, &i->queued);
   return TRISTAR_OK;
 out:
   if (i) release_insertion(env, i);

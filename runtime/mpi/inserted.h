@@ -7,14 +7,14 @@
 #define TSI_MPI_INSERTED_H
 
 #include "runtime/mpi/queue.h"
-#include "runtime/starpu/holds.h"
+#include "runtime/starpu/acquisition.h"
 
 typedef struct tsi_distributed_insertion {
   tsi_queued queued; /* first member */
   tristar_op op;
   int64_t *first;   /* ranks + 1: blocks of rows */
   tsi_operand b, x; /* pieces of this rank; b.columns right-hand sides */
-  tsi_holds holds;
+  tsi_acquisition holds;
 } tsi_distributed_insertion;
 
 struct tsi_inserted {

@@ -144,7 +144,7 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
                                   tsi_process **out) {
   tristar_status status = TRISTAR_OK;
   tsi_process *process = NULL;
-  tsi_members *members = NULL;
+  tsi_participants *participants = NULL;
   const tsi_index grid = options->layout.px * options->layout.py;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, process, 1));
@@ -157,7 +157,7 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   TSI_TRY(TSI_ALLOC(env, process->owner, symbolic->n));
   tsi_chunk_owners(process->layout->chunks, process->owner);
   TSI_TRY(tsi_sweep_create(env, process->layout->chunks, panels, process->scalar_bytes, &process->whole));
-  TSI_TRY(tsi_members_create(env, process->layout, process->owner, options->rank / grid, &members));
+  TSI_TRY(tsi_participants_create(env, process->layout, process->owner, options->rank / grid, &participants));
   process->share_options = (tsi_share_options){
       .slice_bytes = options->layout.slice_bytes, .pieces = SLICES, .scalar_bytes = process->scalar_bytes};
   TSI_TRY(tsi_share_create(env, process->layout, panels, process->owner, options->rank,
@@ -165,7 +165,7 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   TSI_TRY(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,
                            &process->sweep));
   const tsi_program_source source = {.layout = process->layout,
-                                     .members = members,
+                                     .participants = participants,
                                      .share = process->share,
                                      .sweep = process->sweep,
                                      .owner = process->owner,
@@ -176,7 +176,7 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   TSI_TRY(point_to_data(process, options->isa));
   TSI_TRY(allocate_values(process));
 out:
-  tsi_members_destroy(env, &members);
+  tsi_participants_destroy(env, &participants);
   if (status != TRISTAR_OK) tsi_process_destroy(&process);
   *out = process;
   return status;

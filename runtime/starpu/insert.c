@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "runtime/starpu/holds.h"
+#include "runtime/starpu/acquisition.h"
 #include "tristar_starpu.h"
 
 #define IN_FLIGHT_DEFAULT 16
@@ -12,7 +12,7 @@ typedef struct tsi_insertion {
   const tsi_insertable *target;
   void *solve;
   tsi_operand b, x;
-  tsi_holds holds;
+  tsi_acquisition holds;
 } tsi_insertion;
 
 void tristar_insert_options_init(tristar_insert_options *options) {
@@ -28,7 +28,7 @@ static void insertion_free(tsi_insertion *insertion) {
   tsi_env *env = env_of(insertion);
   tsi_operand_finish(env, &insertion->b);
   tsi_operand_finish(env, &insertion->x);
-  tsi_holds_finish(env, &insertion->holds);
+  tsi_acquisition_finish(env, &insertion->holds);
   TSI_FREE(env, insertion);
 }
 
@@ -41,7 +41,7 @@ static void finish(void *arg, tristar_status status) {
 
 static void release(void *arg) {
   tsi_insertion *insertion = arg;
-  tsi_holds_release(&insertion->holds);
+  tsi_acquisition_release(&insertion->holds);
   insertion_free(insertion);
 }
 
@@ -97,7 +97,7 @@ static tristar_status insert(tristar_plan_t *plan, const tristar_insert_options 
   insertion->target = target;
   TSI_TRY(tsi_operands_create(env, target->rows, target->scalar, b_pieces, b, x_pieces, x, &insertion->b,
                               &insertion->x));
-  TSI_TRY(tsi_holds_create(env, &insertion->b, &insertion->x, &insertion->holds));
+  TSI_TRY(tsi_acquisition_create(env, &insertion->b, &insertion->x, &insertion->holds));
   const tsi_insert_order order = {.op = options->op,
                                   .part = options->part,
                                   .columns = insertion->b.columns,
@@ -109,7 +109,7 @@ static tristar_status insert(tristar_plan_t *plan, const tristar_insert_options 
                                   .release = release,
                                   .insertion = insertion};
   TSI_TRY(target->functions->reserve(plan, &order, &insertion->solve));
-  tsi_holds_ask(target->order, &insertion->holds, begin, insertion);
+  tsi_acquisition_ask(target->order, &insertion->holds, begin, insertion);
   return TRISTAR_OK;
 out:
   if (insertion) insertion_free(insertion);

@@ -1,5 +1,5 @@
-/* Lists who takes part in each chunk: see members.h. */
-#include "partition/members.h"
+/* Lists who takes part in each chunk: see participants.h. */
+#include "partition/participants.h"
 
 #include "runtime/base/sort.h"
 
@@ -8,11 +8,11 @@ typedef struct builder {
   const tsi_layout *layout;
   const tsi_index *owner;
   tsi_index z;
-  tsi_member_list *holders, *contributors;
+  tsi_participant_list *holders, *contributors;
   bool counting;
 } builder;
 
-static void add(const builder *b, tsi_member_list *list, tsi_index chunk, tsi_index process) {
+static void add(const builder *b, tsi_participant_list *list, tsi_index chunk, tsi_index process) {
   const tsi_index anchor = b->layout->row[chunk] + b->layout->px * b->layout->column[chunk];
   if (process == anchor) return;
   if (!b->counting) list->process[list->ptr[chunk]] = process;
@@ -35,7 +35,7 @@ static void add_all(const builder *b) {
 }
 
 /* Counts in ptr[c] become places. */
-static void counts_to_places(tsi_member_list *list, tsi_index chunks) {
+static void counts_to_places(tsi_participant_list *list, tsi_index chunks) {
   tsi_count at = 0;
   for (tsi_index c = 0; c <= chunks; c++) {
     const tsi_count count = c < chunks ? list->ptr[c] : 0;
@@ -46,7 +46,7 @@ static void counts_to_places(tsi_member_list *list, tsi_index chunks) {
 
 /* ptr[c] is the end of list c: keeps each process once, in cyclic order from the anchor on. mark: a flag for
  * each process of the grid. */
-static void tidy(const tsi_layout *layout, tsi_member_list *list, bool *mark) {
+static void tidy(const tsi_layout *layout, tsi_participant_list *list, bool *mark) {
   const tsi_index grid = layout->px * layout->py, chunks = layout->chunks->count;
   tsi_count begin = 0, at = 0;
   for (tsi_index c = 0; c < chunks; c++) {
@@ -67,39 +67,39 @@ static void tidy(const tsi_layout *layout, tsi_member_list *list, bool *mark) {
   list->ptr[chunks] = at;
 }
 
-tristar_status tsi_members_create(tsi_env *env, const tsi_layout *layout, const tsi_index *owner, tsi_index z,
-                                  tsi_members **out) {
+tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout, const tsi_index *owner,
+                                       tsi_index z, tsi_participants **out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index chunks = layout->chunks->count;
-  tsi_members *members = NULL;
+  tsi_participants *participants = NULL;
   bool *mark = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, members, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, members->holders.ptr, (tsi_count)chunks + 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, members->contributors.ptr, (tsi_count)chunks + 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, participants, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, participants->holders.ptr, (tsi_count)chunks + 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, participants->contributors.ptr, (tsi_count)chunks + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, mark, layout->px * layout->py));
-  builder b = {layout, owner, z, &members->holders, &members->contributors, true};
+  builder b = {layout, owner, z, &participants->holders, &participants->contributors, true};
   add_all(&b);
-  counts_to_places(&members->holders, chunks);
-  counts_to_places(&members->contributors, chunks);
-  TSI_TRY(TSI_ALLOC(env, members->holders.process, members->holders.ptr[chunks]));
-  TSI_TRY(TSI_ALLOC(env, members->contributors.process, members->contributors.ptr[chunks]));
+  counts_to_places(&participants->holders, chunks);
+  counts_to_places(&participants->contributors, chunks);
+  TSI_TRY(TSI_ALLOC(env, participants->holders.process, participants->holders.ptr[chunks]));
+  TSI_TRY(TSI_ALLOC(env, participants->contributors.process, participants->contributors.ptr[chunks]));
   b.counting = false;
   add_all(&b);
-  tidy(layout, &members->holders, mark);
-  tidy(layout, &members->contributors, mark);
+  tidy(layout, &participants->holders, mark);
+  tidy(layout, &participants->contributors, mark);
 out:
   TSI_FREE(env, mark);
-  if (status != TRISTAR_OK) tsi_members_destroy(env, &members);
-  *out = members;
+  if (status != TRISTAR_OK) tsi_participants_destroy(env, &participants);
+  *out = participants;
   return status;
 }
 
-void tsi_members_destroy(tsi_env *env, tsi_members **members) {
-  if (*members == NULL) return;
-  TSI_FREE(env, (*members)->holders.ptr);
-  TSI_FREE(env, (*members)->holders.process);
-  TSI_FREE(env, (*members)->contributors.ptr);
-  TSI_FREE(env, (*members)->contributors.process);
-  TSI_FREE(env, *members);
+void tsi_participants_destroy(tsi_env *env, tsi_participants **participants) {
+  if (*participants == NULL) return;
+  TSI_FREE(env, (*participants)->holders.ptr);
+  TSI_FREE(env, (*participants)->holders.process);
+  TSI_FREE(env, (*participants)->contributors.ptr);
+  TSI_FREE(env, (*participants)->contributors.process);
+  TSI_FREE(env, *participants);
 }

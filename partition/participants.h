@@ -1,4 +1,4 @@
-/* Members: which processes of a grid exchange messages about a chunk.
+/* Participants: which processes of a grid exchange messages about a chunk.
  *
  * About chunk c, in grid z, with the anchor as the root of both lists:
  *
@@ -7,29 +7,30 @@
  * and need x of its columns, backward
  *
  * Reads   tsi_layout.
- * Writes  a tsi_members that owns its arrays and is immutable afterwards.
+ * Writes  a tsi_participants that owns its arrays and is immutable afterwards.
  * Invariants
  *   - a list holds processes p + Px q of the grid, each once, without the anchor; they ascend cyclically from
  * the anchor on
  *   - a whole chunk has no holders; a chunk that the grid does not hold (layout.h) has none either */
-#ifndef TSI_PARTITION_MEMBERS_H
-#define TSI_PARTITION_MEMBERS_H
+#ifndef TSI_PARTITION_PARTICIPANTS_H
+#define TSI_PARTITION_PARTICIPANTS_H
 
 #include "partition/layout.h"
 
-typedef struct tsi_member_list {
+typedef struct tsi_participant_list {
   tsi_count *ptr;     /* chunks + 1 */
   tsi_index *process; /* ptr[chunks] */
-} tsi_member_list;
+} tsi_participant_list;
 
-typedef struct tsi_members {
-  tsi_member_list holders, contributors;
-} tsi_members;
+typedef struct tsi_participants {
+  tsi_participant_list holders, contributors;
+} tsi_participants;
 
 /* owner: the chunk of each column (tsi_chunk_owners). Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_members_create(tsi_env *env, const tsi_layout *layout,
-                                                  const tsi_index *owner, tsi_index z, tsi_members **out);
-void tsi_members_destroy(tsi_env *env, tsi_members **members);
+TRISTAR_CHECKED tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout,
+                                                       const tsi_index *owner, tsi_index z,
+                                                       tsi_participants **out);
+void tsi_participants_destroy(tsi_env *env, tsi_participants **participants);
 
 /* The process p + Px q that makes the rows of chunk `source` that are columns of chunk `target`. */
 static inline tsi_index tsi_layout_maker(const tsi_layout *layout, tsi_index source, tsi_index target) {
