@@ -1,7 +1,8 @@
 /* A solve from partition/ to the serial executor, with nothing of StarPU and no context: a Poisson matrix is
  * factored by plain loops and its panels are packed; the steps of a solve give the right x, and the same bits
  * in any legal order, however they are grouped into tasks, with updates pulled or pushed, in place or not.
- * The workspace is spoiled before each run: NaN would be in x. */
+ * The workspace is spoiled before each run: NaN would be in x. And what steps say that they read and write is
+ * true. */
 #include <cblas.h>
 #include <math.h>
 
@@ -122,6 +123,7 @@ typedef struct sweeps {
 typedef struct solve {
   problem *p;
   tsi_steps *steps;
+  tsi_access_list *accesses;
   tsi_solve_data data;
   tsi_execution execution;
   tsi_index nrhs;
@@ -148,6 +150,7 @@ static void solve_create(problem *p, tsi_inverse inverse, sweeps which, bool pus
   *s = (solve){.p = p, .nrhs = nrhs, .b = b, .size = (size_t)n * (size_t)nrhs * sizeof(double)};
   CHECK_OK(tsi_steps_create(env, &source, &s->steps));
   CHECK_OK(tsi_steps_check(env, s->steps, &source));
+  CHECK_OK(tsi_steps_list_accesses(env, s->steps, &source, &s->accesses));
   free(order);
   s->data = (tsi_solve_data){.kernels = tsi_kernels_select('d', inverse, NULL),
                              .chunks = p->s.chunks->count,
@@ -183,6 +186,7 @@ static void solve_create(problem *p, tsi_inverse inverse, sweeps which, bool pus
 
 static void solve_destroy(solve *s) {
   tsi_steps_destroy(&s->p->env, &s->steps);
+  tsi_access_list_destroy(&s->p->env, &s->accesses);
   free(s->execution.call.workspace);
   free(s->x);
 }
@@ -212,6 +216,111 @@ static void check_orders(solve *s, const double *expected) {
   }
   free(order);
 }
+
+/* ---- What steps say that they read and write -----------------------------------------------------------
+ */
+
+/* All that steps write, or read of the caller. */
+typedef struct memory {
+  char *workspace, *b, *x; /* in place: b is x */
+} memory;
+
+static void copy_workspace(const solve *s, tsi_count row, tsi_count rows, const memory *from, memory *to) {
+  const size_t bytes = (size_t)s->execution.call.stride * sizeof(double);
+  memcpy(to->workspace + (size_t)row * bytes, from->workspace + (size_t)row * bytes, (size_t)rows * bytes);
+}
+
+/* Rows of a chunk's columns in b or x. */
+static void copy_user(const solve *s, const tsi_access *a, const char *from, char *to) {
+  const tsi_index n = s->p->a.n, *perm = s->p->s.symbolic->perm;
+  for (tsi_count j = a->first; j < a->end; j++)
+    for (tsi_index c = 0; c < s->nrhs; c++) {
+      const size_t at = (size_t)perm[s->p->tables.chunk[a->item].column + j] + (size_t)c * (size_t)n;
+      memcpy(to + at * sizeof(double), from + at * sizeof(double), sizeof(double));
+    }
+}
+
+/* The rows of an access. The factor is not copied: nobody writes it. */
+static void copy_rows(const solve *s, const tsi_access *a, const memory *from, memory *to) {
+  const tsi_tables *t = &s->p->tables;
+  const tsi_solve_chunk *chunk = &t->chunk[a->kind == TSI_BUFFER_PARTIAL ? t->slice[a->item].chunk : a->item];
+  const tsi_count rows = a->end - a->first;
+  if (a->kind == TSI_BUFFER_SEGMENT)
+    copy_workspace(s, chunk->workspace + a->first, rows, from, to);
+  else if (a->kind == TSI_BUFFER_UPDATE)
+    copy_workspace(s, chunk->workspace + chunk->update + a->first, rows, from, to);
+  else if (a->kind == TSI_BUFFER_PARTIAL)
+    copy_workspace(s,
+                   chunk->workspace + chunk->update + chunk->off_rows +
+                       (tsi_count)(a->item - chunk->slice) * chunk->columns,
+                   chunk->columns, from, to);
+  else if (a->kind == TSI_BUFFER_B)
+    copy_user(s, a, from->b, to->b);
+  else
+    copy_user(s, a, from->x, to->x);
+}
+
+static void copy_accesses(const solve *s, tsi_index step, tsi_access_mode mode, const memory *from,
+                          memory *to) {
+  for (tsi_count q = s->accesses->ptr[step]; q < s->accesses->ptr[step + 1]; q++) {
+    const tsi_access *a = &s->accesses->access[q];
+    if (a->mode & mode && a->kind != TSI_BUFFER_FORWARD && a->kind != TSI_BUFFER_BACKWARD)
+      copy_rows(s, a, from, to);
+  }
+}
+
+static memory memory_create(const solve *s, bool in_place) {
+  memory m = {malloc(s->workspace_size), NULL, malloc(s->size)};
+  m.b = in_place ? m.x : malloc(s->size);
+  return m;
+}
+
+static void memory_free(memory *m) {
+  free(m->workspace);
+  if (m->b != m->x) free(m->b);
+  free(m->x);
+}
+
+static void memory_poison(const solve *s, memory *m) {
+  memset(m->workspace, 0xff, s->workspace_size);
+  memset(m->b, 0xff, s->size);
+  memset(m->x, 0xff, s->size);
+}
+
+/* Each step finds NaN in all rows but those that it says it reads, and leaves all rows alone but those that
+ * it says it writes: what it is given there is not of use to anybody. */
+static void check_declared(solve *s, const double *expected) {
+  tsi_solve_call *call = &s->execution.call;
+  const bool in_place = call->b == s->x;
+  memory now = {call->workspace, in_place ? (char *)s->x : malloc(s->size), (char *)s->x},
+         known = memory_create(s, in_place), before = memory_create(s, in_place);
+  const void *b = call->b;
+  memory_poison(s, &known);
+  memcpy(known.b, s->b, s->size);
+  call->b = now.b;
+  for (tsi_index k = 0; k < s->steps->count; k++) {
+    memory_poison(s, &now);
+    copy_accesses(s, k, TSI_ACCESS_R, &known, &now);
+    memcpy(before.workspace, now.workspace, s->workspace_size);
+    memcpy(before.b, now.b, s->size);
+    memcpy(before.x, now.x, s->size);
+    tsi_execution_run(&s->execution, s->steps, 1, &k, -1);
+    copy_accesses(s, k, TSI_ACCESS_W, &now, &known);
+    copy_accesses(s, k, TSI_ACCESS_W, &before, &now);
+    CHECK_MSG(memcmp(now.workspace, before.workspace, s->workspace_size) == 0 &&
+                  memcmp(now.b, before.b, s->size) == 0 && memcmp(now.x, before.x, s->size) == 0,
+              "step %d, %s %d, writes more than it says", k, tsi_step_name(s->steps->step[k].kind),
+              s->steps->step[k].argument);
+  }
+  memcpy(s->x, known.x, s->size);
+  compare(s, expected, "declared accesses", 0);
+  call->b = b;
+  if (!in_place) free(now.b);
+  memory_free(&known);
+  memory_free(&before);
+}
+
+/* ---- Orders and groups -------------------------------------------------------------------------------- */
 
 /* As tasks: each step in its place, bundles of several sizes, level sets. */
 static void check_grouping(solve *s, const double *expected, tsi_grouping grouping, unsigned number) {
@@ -280,6 +389,7 @@ static void check_solves(problem *p, tsi_inverse inverse, tsi_index nrhs, const 
     }
     check_orders(&s, expected);
     check_groupings(&s, expected);
+    check_declared(&s, expected);
     solve_destroy(&s);
   }
   solve_create(p, inverse, forward, false, false, 0, nrhs, b, &s);
@@ -287,10 +397,12 @@ static void check_solves(problem *p, tsi_inverse inverse, tsi_index nrhs, const 
   middle = malloc(s.size);
   memcpy(middle, s.x, s.size);
   check_orders(&s, middle);
+  check_declared(&s, middle);
   solve_destroy(&s);
   solve_create(p, inverse, backward, false, false, 0, nrhs, middle, &s);
   check_orders(&s, expected);
   check_groupings(&s, expected);
+  check_declared(&s, expected);
   solve_destroy(&s);
   free(middle);
   free(expected);
