@@ -13,7 +13,7 @@
  * definite, the matrix is nonsingular, and LU needs no pivoting. */
 #include <math.h>
 
-#include "runtime/matrix/gen.h"
+#include "runtime/matrix/generate/generate.h"
 
 #define FIELDS 4
 #define ORDER 3 /* of the elements; ORDER + 1 nodes and Gauss points in each direction */

@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "runtime/matrix/gen.h"
+#include "runtime/matrix/generate/generate.h"
 
 typedef struct elasticity {
   tsi_grid nodes; /* x = 1 .. K is place[0] = 0 .. K-1 */

@@ -7,7 +7,7 @@
  *
  * K^3 unknowns, x fastest. Symmetric pattern, unsymmetric values. An irreducibly diagonally dominant
  * M-matrix: nonsingular, and LU needs no pivoting. */
-#include "runtime/matrix/gen.h"
+#include "runtime/matrix/generate/generate.h"
 
 typedef struct flow {
   tsi_grid grid;

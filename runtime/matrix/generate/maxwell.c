@@ -7,7 +7,7 @@
  * Symmetric, indefinite: the K^3 discrete gradients have negative eigenvalues, and so have the three lowest
  * modes. k^2 lies between the resonances of the cavity: the continuous ones next to it are 2 pi^2 = 19.7 and
  * 3 pi^2 = 29.6, the discrete ones lie above these, the first at most at 24 (K = 1). */
-#include "runtime/matrix/gen.h"
+#include "runtime/matrix/generate/generate.h"
 
 #define WAVE_NUMBER_SQUARED 27.0
 

@@ -1,5 +1,5 @@
-/* The builder behind the generators, and the list of the generators: see gen.h. */
-#include "runtime/matrix/gen.h"
+/* The builder behind the generators, and the list of the generators: see generate.h. */
+#include "runtime/matrix/generate/generate.h"
 
 typedef struct generator {
   const char *name, *description;

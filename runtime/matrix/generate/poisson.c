@@ -9,7 +9,7 @@
  *
  * Boundary points are eliminated. All are symmetric and irreducibly diagonally dominant: positive definite.
  */
-#include "runtime/matrix/gen.h"
+#include "runtime/matrix/generate/generate.h"
 
 typedef struct stencil {
   tsi_grid grid;

@@ -7,8 +7,8 @@
  * A generator of points describes its matrix by two functions: which points couple with point j, and the
  * small dense block of values that couples a pair. tsi_points_build counts the entries, allocates exactly
  * those, and writes them column by column: rows come out sorted, nothing is moved. */
-#ifndef TSI_MATRIX_GEN_H
-#define TSI_MATRIX_GEN_H
+#ifndef TSI_MATRIX_GENERATE_H
+#define TSI_MATRIX_GENERATE_H
 
 #include "runtime/matrix/matrix.h"
 

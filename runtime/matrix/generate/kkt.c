@@ -8,7 +8,7 @@
  * Unknowns: 3 K^3, ordered point by point as (y, u, p), points x fastest. Symmetric, indefinite (K^3 negative
  * eigenvalues), nonsingular: the Schur complement of the definite upper block is -(A M^-1 A + M / beta). The
  * multiplier block is structurally zero: its diagonal is not stored. */
-#include "runtime/matrix/gen.h"
+#include "runtime/matrix/generate/generate.h"
 
 enum { STATE, CONTROL, MULTIPLIER, FIELDS };
 

@@ -9,7 +9,7 @@
  *
  * The projectors couple all points of an atom with one another: dense blocks of up to 123 x 123 over the
  * sparse star. K^3 unknowns. Symmetric positive definite: the star has a positive symbol, V >= 0, g > 0. */
-#include "runtime/matrix/gen.h"
+#include "runtime/matrix/generate/generate.h"
 
 #define CELL 7
 #define STAR_RADIUS 4

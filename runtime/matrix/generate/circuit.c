@@ -11,7 +11,7 @@
  *
  * K unknowns. The sources make pattern and values unsymmetric (from K = 6 on). Rows are strictly diagonally
  * dominant: nonsingular, and LU needs no pivoting. */
-#include "runtime/matrix/gen.h"
+#include "runtime/matrix/generate/generate.h"
 #include "runtime/matrix/triplets.h"
 
 typedef struct circuit {
