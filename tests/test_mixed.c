@@ -59,6 +59,45 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   free(y);
 }
 
+/* Well conditioned once it is scaled, but a right-hand side that then spans 67 powers of ten: more than
+ * single numbers do. */
+static void check_span(tristar_t *ts) {
+  static const int64_t ptr[] = {0, 2, 4, 5, 5};
+  static const int32_t row[] = {1, 3, 2, 3, 3};
+  static const double value[] = {-4.4e-63, 5.9e-59, 8e3, 1.6e-125, 1.15e8};
+  static const double b[2 * 4] = {-1, 0.69, 0.38, 0.43, 0.5, 1e-3, 2, 0};
+  const tristar_view a = {.rows = 4,
+                          .cols = 4,
+                          .format = TRISTAR_CSC,
+                          .symmetry = TRISTAR_SYMMETRIC,
+                          .scalar = TRISTAR_DOUBLE,
+                          .ptr = ptr,
+                          .ptr_bits = 64,
+                          .index = row,
+                          .index_bits = 32,
+                          .values = value};
+  tristar_analysis_options options;
+  tristar_refine_options refine;
+  tristar_refine_result result;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  tristar_plan_t *plan;
+  double x[2 * 4];
+  tristar_analysis_options_init(&options);
+  tristar_refine_options_init(&refine);
+  options.method = TRISTAR_METHOD_LDLT;
+  options.single_factors = 1;
+  refine.forward_error = 1;
+  CHECK_OK(tristar_analyze(ts, &a, &options, &an));
+  CHECK_OK(tristar_factor(an, value, &f));
+  CHECK_OK(tristar_plan(f, NULL, &plan));
+  CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 2, b, 4, x, 4, &refine, &result));
+  CHECK_MSG(result.backward_error < 1e-14, "backward error %g", result.backward_error);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&f);
+  tristar_analysis_destroy(&an);
+}
+
 int main(void) {
   tristar_config config;
   tristar_memory_stats memory;
@@ -73,6 +112,7 @@ int main(void) {
     check(ts, "elasticity3d", 4, TRISTAR_METHOD_LU, scalar);
     check(ts, "convdiff3d", 8, TRISTAR_METHOD_AUTO, scalar);
   }
+  check_span(ts);
   tristar_get_memory(ts, &memory);
   CHECK(memory.current_bytes == 0);
   tristar_destroy(&ts);

@@ -75,6 +75,11 @@ typedef struct tsi_sparse_kernels {
   double (*largest_size)(tsi_index n, const void *x); /* max |x_i| */
   /* max |s_i x_i|; s NULL: ones */
   double (*largest_scaled)(tsi_index n, const void *x, const double *s);
+  /* min |s_i x_i| of entries other than zero; infinity: there is none */
+  double (*smallest_scaled)(tsi_index n, const void *x, const double *s);
+  /* Moves entries with |s_i x_i| >= least, or NaN, from x to y; zeros take their places, and are elsewhere in
+   * y */
+  void (*take_large)(tsi_index n, void *x, const double *s, double least, void *y);
   tsi_index (*largest)(tsi_index n, const void *x); /* of the first entry of largest magnitude */
   /* z = x / |x|, 1 where x is 0 */
   void (*sign)(tsi_index n, const void *x, void *z);

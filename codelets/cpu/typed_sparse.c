@@ -242,6 +242,25 @@ static double largest_scaled(tsi_index n, const void *xv, const double *s) {
   return most;
 }
 
+static double smallest_scaled(tsi_index n, const void *xv, const double *s) {
+  const tsi_scalar *x = xv;
+  double least = INFINITY;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = magnitude(x[i]) * (s ? fabs(s[i]) : 1);
+    if (size > 0 && size < least) least = size;
+  }
+  return least;
+}
+
+static void take_large(tsi_index n, void *xv, const double *s, double least, void *yv) {
+  tsi_scalar *x = xv, *y = yv;
+  for (tsi_index i = 0; i < n; i++) {
+    const bool large = !(magnitude(x[i]) * (s ? fabs(s[i]) : 1) < least);
+    y[i] = large ? x[i] : 0;
+    if (large) x[i] = 0;
+  }
+}
+
 static void sign(tsi_index n, const void *xv, void *zv) {
   const tsi_scalar *x = xv;
   tsi_scalar *z = zv;
@@ -276,6 +295,8 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .one_norm = one_norm,
     .largest_size = largest_size,
     .largest_scaled = largest_scaled,
+    .smallest_scaled = smallest_scaled,
+    .take_large = take_large,
     .largest = largest,
     .sign = sign,
     .fill = fill,

@@ -17,6 +17,8 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->residual, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
+  if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->part, column);
+  if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->rest, column);
   TSI_TRY(tsi_team_agree(system->team, status));
   r->row_scale = tsi_system_row_scale(system, op);
   r->column_weight = tsi_system_column_weight(system, op);
@@ -34,6 +36,8 @@ void tsi_refinement_finish(tsi_refinement *r) {
   TSI_FREE(env, r->residual);
   TSI_FREE(env, r->correction);
   TSI_FREE(env, r->best);
+  TSI_FREE(env, r->part);
+  TSI_FREE(env, r->rest);
 }
 
 /* Sets residual and bound for x. NaN in x gives NaN. */
@@ -54,14 +58,47 @@ out:
   return status;
 }
 
-/* The exponent of the largest entry of b as the factors will scale it, within what 2^e can be; 0 for zeros.
- */
-static int scaled_exponent(const tsi_refinement *r, const void *b) {
+/* The largest entry of b as the factors will scale it. */
+static double scaled_size(const tsi_refinement *r, const void *b) {
+  return tsi_team_largest(r->system->team, r->kernels->largest_scaled(r->system->n, b, r->row_scale));
+}
+
+/* Its exponent, within what 2^e can be; 0 for zeros. */
+static int exponent_of(double largest) {
   int exponent = 0;
-  const double largest =
-      tsi_team_largest(r->system->team, r->kernels->largest_scaled(r->system->n, b, r->row_scale));
   if (largest > 0 && isfinite(largest)) frexp(largest, &exponent);
   return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+}
+
+/* Powers of two between entries of b, as they are scaled: what single numbers bear, and what is solved at a
+ * time where there is more. */
+enum { SPAN_MOST = 100, SPAN = 60 };
+
+static bool spans_too_much(const tsi_refinement *r, const void *b) {
+  if (!r->system->wide) return false;
+  const double smallest =
+      -tsi_team_largest(r->system->team, -r->kernels->smallest_scaled(r->system->n, b, r->row_scale));
+  return smallest < ldexp(scaled_size(r, b), -SPAN_MOST);
+}
+
+/* x = the sum of the solutions for parts of b, which may be x. */
+static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_system *system = r->system;
+  const tsi_index n = system->n;
+  const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
+  memcpy(r->rest, b, bytes);
+  memset(x, 0, bytes);
+  for (double largest = scaled_size(r, r->rest); !(largest <= 0); largest = scaled_size(r, r->rest)) {
+    const int exponent = exponent_of(largest);
+    r->kernels->take_large(n, r->rest, r->row_scale, fmin(largest, ldexp(1.0, exponent - SPAN)), r->part);
+    r->kernels->multiply(n, r->part, ldexp(1.0, -exponent));
+    TSI_TRY(system->functions->solve(system->context, r->op, 1, r->part, n, r->part, n));
+    r->kernels->multiply(n, r->part, ldexp(1.0, exponent));
+    r->kernels->add(n, x, r->part);
+  }
+out:
+  return status;
 }
 
 /* Columns that are solved at a time. */
@@ -76,8 +113,13 @@ tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b
   for (int64_t first = 0; first < nrhs; first += TOGETHER) {
     const int64_t count = nrhs - first < TOGETHER ? nrhs - first : TOGETHER;
     char *of_b = (char *)b + (size_t)first * column, *of_x = (char *)x + (size_t)first * column;
+    bool parts = false;
+    for (int64_t c = 0; c < count && !parts; c++) parts = spans_too_much(r, of_b + (size_t)c * column);
+    for (int64_t c = 0; c < count && parts; c++)
+      TSI_TRY(solve_in_parts(r, of_b + (size_t)c * column, of_x + (size_t)c * column));
+    if (parts) continue;
     for (int64_t c = 0; c < count; c++) {
-      exponent[c] = scaled_exponent(r, of_b + (size_t)c * column);
+      exponent[c] = exponent_of(scaled_size(r, of_b + (size_t)c * column));
       if (exponent[c] != 0) r->kernels->multiply(n, of_b + (size_t)c * column, ldexp(1.0, -exponent[c]));
     }
     TSI_TRY(system->functions->solve(system->context, r->op, count, of_b, n, of_x, n));

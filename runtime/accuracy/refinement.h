@@ -22,6 +22,7 @@ typedef struct tsi_refinement {
   double *bound;               /* n: |op(A)| |x| */
   char *residual;              /* n scalars: b - op(A) x */
   char *correction, *best;
+  char *part, *rest; /* n scalars; single factors of double numbers only */
 } tsi_refinement;
 
 /* *r must be zero; to be finished whatever the status. Errors: MEMORY, of messages. */
@@ -30,8 +31,9 @@ TRISTAR_CHECKED tristar_status tsi_refinement_begin(const tsi_system *system, tr
 void tsi_refinement_finish(tsi_refinement *r);
 
 /* Solves with the factors. Single factors get each column of b brought to size one, as they will scale it, by
- * a power of two; so it stays in their range. Overwrites b then. n rows, no gaps. Errors: MEMORY, those of
- * tristar_solve. */
+ * a power of two; so it stays in their range. Where its entries, as they are scaled, span more than that
+ * range it is solved part by part, the largest entries first. Overwrites b then. n rows, no gaps; x may be b.
+ * Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b, void *x);
 
 /* Refines x in place. *result gets the larger of what it holds and what was found, and the points of the
