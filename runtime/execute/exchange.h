@@ -10,8 +10,8 @@
  *   - which messages a run has follows from what it solves, and all processes find the same ones: those of a
  * sweep that does not run, and of chunks that have no part in it, are left out, and their arrivals happen at
  * its begin
- *   - after the first failure no step runs any more; what they would have sent tsi_exchange_send_rest sends,
- * so that nobody waits for this process */
+ *   - after the first failure no step runs any more; what they would have sent is sent at the end all the
+ * same, so that nobody waits for this process */
 #ifndef TSI_RUNTIME_EXECUTE_EXCHANGE_H
 #define TSI_RUNTIME_EXECUTE_EXCHANGE_H
 
