@@ -97,9 +97,9 @@ printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n' 
 ranks 2 - '^tristar: singular.mtx: ' solve singular.mtx --layout 2x1x1
 TRISTAR_TRANSPORT=pigeon ranks 2 - 'TRISTAR_TRANSPORT is "pigeon"' solve gen:s2d9pt:20 --layout 2x1x1
 
-# ---- Eight processes on however few cores, 200 solves
-ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --repeat 200
-ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo levelwise --map cyclic --engine serial --repeat 200
+# ---- Eight processes on however few cores, 100 solves
+ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --repeat 100
+ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo levelwise --map cyclic --engine serial --repeat 100
 
 # ---- A process is killed: the run ends, long before the solves would
 timeout --signal=KILL 60 "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" \

@@ -4,7 +4,8 @@
  *   rank 0      tristar_analyze              leaf_parts >= pz
  *   rank 0      tristar_factor
  *   all ranks   tristar_distribute           each rank gets the panels that it owns
- *   all ranks   tristar_distributed_solve    again and again
+ *   all ranks   tristar_distributed_solve    again and again; also tristar_distributed_solve_with (parts, few
+ *                                            rows), _solve_refined, _solve_start (in flight), _trace
  *   rank 0      tristar_refactor             new values, same pattern
  *   all ranks   tristar_distributed_update
  *
