@@ -65,49 +65,6 @@ out:
   return status;
 }
 
-/* Steps level by level, each level before a barrier, which is a step without accesses. */
-typedef struct barred {
-  const tsi_access_list *list;
-  const tsi_index *step; /* TSI_NONE: a barrier */
-} barred;
-
-static void list_barred(const void *arg, tsi_index number, tsi_access_lister *lister) {
-  const barred *b = arg;
-  if (b->step[number] == TSI_NONE) return;
-  for (tsi_count a = b->list->ptr[b->step[number]]; a < b->list->ptr[b->step[number] + 1]; a++) {
-    const tsi_access *access = &b->list->access[a];
-    tsi_access_add(lister, access->mode, access->kind, access->item, access->first, access->end);
-  }
-}
-
-tristar_status tsi_access_check_levels(tsi_env *env, const tsi_access_list *list, const tsi_levels *levels) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *step = NULL, count = 0, barrier = TSI_NONE;
-  tsi_count edges = 0;
-  tsi_edge *edge = NULL;
-  tsi_access_list *ordered = NULL;
-  TSI_TRY(TSI_ALLOC(env, step, (tsi_count)list->steps + levels->count));
-  TSI_TRY(TSI_ALLOC(env, edge, 2 * (tsi_count)list->steps));
-  for (tsi_index l = 0; l < levels->count; l++) {
-    const tsi_index first = count;
-    for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) {
-      if (barrier != TSI_NONE) edge[edges++] = (tsi_edge){count, barrier};
-      step[count++] = levels->item[q];
-    }
-    for (tsi_index k = first; k < count; k++) edge[edges++] = (tsi_edge){count, k};
-    if (count == first) continue; /* an empty level: the barrier before it stands */
-    step[barrier = count++] = TSI_NONE;
-  }
-  const barred b = {list, step};
-  TSI_TRY(tsi_access_list_create(env, count, list_barred, &b, &ordered));
-  TSI_TRY(tsi_access_check(env, ordered, edges, edge));
-out:
-  TSI_FREE(env, step);
-  TSI_FREE(env, edge);
-  tsi_access_list_destroy(env, &ordered);
-  return status;
-}
-
 void tsi_access_list_destroy(tsi_env *env, tsi_access_list **list) {
   if (*list == NULL) return;
   TSI_FREE(env, (*list)->ptr);
@@ -247,6 +204,15 @@ out:
   return status;
 }
 
+static void release_finder(finder *f) {
+  TSI_FREE(f->env, f->user);
+  TSI_FREE(f->env, f->cut);
+  TSI_FREE(f->env, f->writer);
+  TSI_FREE(f->env, f->readers);
+  TSI_FREE(f->env, f->reader);
+  TSI_FREE(f->env, f->pair);
+}
+
 static bool same_buffer(const tsi_access *a, const tsi_access *b) {
   return a->kind == b->kind && a->item == b->item;
 }
@@ -336,14 +302,19 @@ tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_access_list *lis
     prove(&f, before, first, end, mask, conflict);
   }
 out:
-  TSI_FREE(env, f.user);
-  TSI_FREE(env, f.cut);
-  TSI_FREE(env, f.writer);
-  TSI_FREE(env, f.readers);
-  TSI_FREE(env, f.reader);
-  TSI_FREE(env, f.pair);
+  release_finder(&f);
   TSI_FREE(env, mask);
   tsi_adjacency_destroy(env, &before);
+  return status;
+}
+
+static tristar_status refuse(tsi_env *env, const tsi_conflict *found, const char *why) {
+  tristar_status status = TRISTAR_OK;
+  TSI_FAIL(env, TRISTAR_ERR_INTERNAL,
+           "steps %d and %d work with the %s %d, rows %lld to %lld and %lld to %lld, and %s", found->step,
+           found->other, names[found->access.kind], found->access.item, (long long)found->access.first,
+           (long long)found->access.end, (long long)found->against.first, (long long)found->against.end, why);
+out:
   return status;
 }
 
@@ -352,13 +323,27 @@ tristar_status tsi_access_check(tsi_env *env, const tsi_access_list *list, tsi_c
   tristar_status status = TRISTAR_OK;
   tsi_conflict found;
   TSI_TRY(tsi_access_find_conflict(env, list, edges, edge, &found));
-  if (found.step != TSI_NONE)
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL,
-             "steps %d and %d work with the %s %d, rows %lld to %lld and %lld to %lld, and neither waits for "
-             "the other one",
-             found.step, found.other, names[found.access.kind], found.access.item,
-             (long long)found.access.first, (long long)found.access.end, (long long)found.against.first,
-             (long long)found.against.end);
+  if (found.step != TSI_NONE) status = refuse(env, &found, "neither waits for the other one");
 out:
+  return status;
+}
+
+tristar_status tsi_access_check_levels(tsi_env *env, const tsi_access_list *list, const tsi_levels *levels) {
+  tristar_status status = TRISTAR_OK;
+  finder f = {.env = env};
+  tsi_index *level = NULL;
+  TSI_TRY(find_pairs(&f, list));
+  TSI_TRY(TSI_ALLOC_ZERO(env, level, list->steps));
+  for (tsi_index l = 0; l < levels->count; l++)
+    for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) level[levels->item[q]] = l;
+  for (tsi_count p = 0; p < f.pairs; p++) {
+    const needed *pair = &f.pair[p];
+    const tsi_conflict found = {pair->before, pair->after, *pair->of_before, *pair->of_after};
+    if (level[pair->before] >= level[pair->after])
+      TSI_TRY(refuse(env, &found, "the later one is not of a higher level"));
+  }
+out:
+  release_finder(&f);
+  TSI_FREE(env, level);
   return status;
 }

@@ -99,7 +99,8 @@ TRISTAR_CHECKED tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_
 /* Errors: MEMORY; INTERNAL where there is a conflict, which the message names. */
 TRISTAR_CHECKED tristar_status tsi_access_check(tsi_env *env, const tsi_access_list *list, tsi_count edges,
                                                 const tsi_edge *edge);
-/* The same where barriers between levels take the place of edges: no two steps of a level are in conflict. */
+/* The same where barriers between levels take the place of edges: of two steps that would be in conflict the
+ * later one is of a higher level. */
 TRISTAR_CHECKED tristar_status tsi_access_check_levels(tsi_env *env, const tsi_access_list *list,
                                                        const tsi_levels *levels);
 void tsi_access_list_destroy(tsi_env *env, tsi_access_list **list);

@@ -6,7 +6,8 @@
  *
  * Reads   chunks, the products of both directions.
  * Writes  a tsi_steps and a tsi_levels that own their arrays.
- * Invariant (tsi_product_steps_check): no two steps of a level touch the same rows, one of them writing. */
+ * Invariant (tsi_product_steps_check): of two steps that touch the same rows, one of them writing, the later
+ * one is of a higher level. */
 #ifndef TSI_DAG_PRODUCT_STEPS_H
 #define TSI_DAG_PRODUCT_STEPS_H
 

@@ -34,6 +34,10 @@ static void weigh_nodes(tsi_sweep *sweep, const tsi_chunks *chunks, const tsi_pa
                         size_t scalar_bytes) {
   for (tsi_index c = 0; c < sweep->chunks; c++) {
     tsi_count entries = 0;
+    if (chunks->entries) { /* each has its column's number */
+      sweep->bytes[c] = (double)chunks->entries[c] * (double)(scalar_bytes + sizeof(tsi_index));
+      continue;
+    }
     for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++)
       entries += tsi_panel_entries(panels, p);
     for (tsi_index k = chunks->slice_ptr[c]; k < chunks->slice_ptr[c + 1]; k++) {

@@ -126,7 +126,7 @@ int tsi_command_bench(const tsi_settings *settings) {
   if (setup == NULL || matrices == NULL || cases == NULL)
     tsi_console_error("bench: out of memory");
   else
-    status = tsi_picture_check("bench", "svg", settings->svg, false);
+    status = tsi_picture_check("bench", "svg", settings->svg);
   if (status == TSI_EXIT_OK) status = tsi_bench_setup_make(setup, settings);
   if (status == TSI_EXIT_OK) status = run(setup, matrices, cases);
   free(setup);

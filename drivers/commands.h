@@ -5,16 +5,15 @@
 #include "drivers/options.h"
 
 int tsi_command_solve(const tsi_settings *settings);
+int tsi_command_trisolve(const tsi_settings *settings);
 int tsi_command_gen(const tsi_settings *settings);
 int tsi_command_info(const tsi_settings *settings);
 int tsi_command_bench(const tsi_settings *settings);
 int tsi_command_calibrate(const tsi_settings *settings);
 int tsi_command_env(const tsi_settings *settings);
 int tsi_command_plot(const tsi_settings *settings);
-/* solve.c: what is wrong with its words, with --layout or without. An exit status; quiet: without the
- * message.
- */
-int tsi_solve_check_words(const tsi_settings *settings, bool quiet);
+/* solve.c: what is wrong with its words, with --layout or without. An exit status. */
+int tsi_solve_check_words(const tsi_settings *settings);
 /* layout.c: `tristar info MATRIX --layout`. */
 int tsi_info_layout(const tsi_settings *settings);
 

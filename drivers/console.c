@@ -8,7 +8,7 @@
 
 /* There is one terminal, whichever thread writes to it: hence a lock and a flag of the whole program. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool progress_shown;
+static bool progress_shown, muted;
 
 static void clear_line(void) {
   if (progress_shown) fputs("\r\033[K", stderr);
@@ -43,8 +43,13 @@ void tsi_console_clear(void) {
   pthread_mutex_unlock(&lock);
 }
 
+void tsi_console_mute(bool mute) {
+  muted = mute;
+}
+
 void tsi_console_error(const char *format, ...) {
   va_list args;
+  if (muted) return;
   fflush(stdout); /* what was printed before comes first, where both streams are one file */
   pthread_mutex_lock(&lock);
   clear_line();

@@ -16,7 +16,8 @@ void tsi_console_log(void *arg, tristar_log_level level, const char *text);
 /* Removes the progress line, if there is one: to be called before anything else is printed. */
 void tsi_console_clear(void);
 
-/* "tristar: ..." on stderr. */
+/* "tristar: ..." on stderr, unless the program is mute: where another process says the same. */
+void tsi_console_mute(bool mute);
 __attribute__((format(printf, 1, 2))) void tsi_console_error(const char *format, ...);
 
 #endif

@@ -388,25 +388,20 @@ static bool run(tsi_session *s, solution *z) {
 
 /* The words that are wrong only under mpiexec, or only without. */
 static int check_words(const tsi_settings *settings, solution *z) {
-  const bool quiet = z->rank > 0;
   if (settings->layout == NULL)
-    return quiet ? TSI_EXIT_USAGE
-                 : tsi_usage_error("solve",
-                                   "%d processes need --layout PXxPYxPZ, or --layout auto, to share the work",
-                                   z->ranks);
-  const int status = tsi_layout_read("solve", settings, quiet, &z->layout);
+    return tsi_usage_error(
+        "solve", "%d processes need --layout PXxPYxPZ, or --layout auto, to share the work", z->ranks);
+  const int status = tsi_layout_read("solve", settings, &z->layout);
   if (status != TSI_EXIT_OK) return status;
   const tristar_layout *l = &z->layout;
   if (l->px > 0 && (int64_t)l->px * l->py * l->pz != z->ranks)
-    return quiet ? TSI_EXIT_USAGE
-                 : tsi_usage_error("solve", "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
-                                   settings->layout, (int64_t)l->px * l->py * l->pz, z->ranks);
-  const int words = tsi_solve_check_words(settings, quiet);
+    return tsi_usage_error("solve", "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
+                           settings->layout, (int64_t)l->px * l->py * l->pz, z->ranks);
+  const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
   if (settings->variant != NULL || settings->report)
-    return quiet ? TSI_EXIT_USAGE
-                 : tsi_usage_error("solve", "--variant and --report cannot be combined with --layout");
-  return tsi_picture_check("solve", "svg", settings->svg, quiet);
+    return tsi_usage_error("solve", "--variant and --report cannot be combined with --layout");
+  return tsi_picture_check("solve", "svg", settings->svg);
 }
 
 static int solve(const tsi_settings *given) {
@@ -416,7 +411,9 @@ static int solve(const tsi_settings *given) {
   tristar_config cores;
   MPI_Comm_rank(MPI_COMM_WORLD, &z.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &z.ranks);
+  tsi_console_mute(z.rank > 0); /* rank 0 says the same */
   const int wrong = check_words(given, &z);
+  tsi_console_mute(false);
   if (wrong != TSI_EXIT_OK) return wrong;
   tristar_config_init(&cores);
   cores.workers = (int)settings.workers;

@@ -142,7 +142,7 @@ int tsi_command_info(const tsi_settings *settings) {
   if (settings->layout != NULL) return tsi_info_layout(settings);
   if (settings->nrhs > 0 || settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("info", "--nrhs, --algo, --map and --message-tree need --layout");
-  const int status = tsi_picture_check("info", "tree", settings->tree, false);
+  const int status = tsi_picture_check("info", "tree", settings->tree);
   if (status != TSI_EXIT_OK) return status;
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
             tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&

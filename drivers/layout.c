@@ -62,11 +62,11 @@ static void scan_layout(const tsi_settings *settings, tristar_layout *layout, ch
     snprintf(wrong, size, "--algo 2d needs one grid, such as --layout %dx%dx1", layout->px, layout->py);
 }
 
-int tsi_layout_read(const char *command, const tsi_settings *settings, bool quiet, tristar_layout *layout) {
+int tsi_layout_read(const char *command, const tsi_settings *settings, tristar_layout *layout) {
   char wrong[160];
   scan_layout(settings, layout, wrong, sizeof wrong);
   if (*wrong == '\0') return TSI_EXIT_OK;
-  return quiet ? TSI_EXIT_USAGE : tsi_usage_error(command, "%s", wrong);
+  return tsi_usage_error(command, "%s", wrong);
 }
 
 /* What a task costs beside its message. */
@@ -167,7 +167,7 @@ int tsi_info_layout(const tsi_settings *settings) {
   tristar_layout layout;
   tristar_traffic traffic = {0};
   const int64_t nrhs = settings->nrhs > 0 ? settings->nrhs : 1;
-  const int status = tsi_layout_read("info", settings, false, &layout);
+  const int status = tsi_layout_read("info", settings, &layout);
   if (status != TSI_EXIT_OK) return status;
   if (layout.px == 0)
     return tsi_usage_error("info", "--layout auto works with `tristar solve` under mpiexec only");

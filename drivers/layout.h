@@ -4,8 +4,8 @@
 
 #include "drivers/session.h"
 
-/* Reads them; --layout auto gives px = 0. Says what is wrong, unless `quiet`. Gives an exit status. */
-int tsi_layout_read(const char *command, const tsi_settings *settings, bool quiet, tristar_layout *layout);
+/* Reads them; --layout auto gives px = 0. Says what is wrong. Gives an exit status. */
+int tsi_layout_read(const char *command, const tsi_settings *settings, tristar_layout *layout);
 
 const char *tsi_algorithm_name(const tsi_settings *settings);
 const char *tsi_map_name(tristar_map map);

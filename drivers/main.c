@@ -57,6 +57,20 @@ static const tsi_command commands[] = {
      "processes, each for a leaf of the separator tree and the ancestors of that leaf. The report then "
      "shows for all processes how they spent their time and what they sent.\n",
      NULL, 1, tsi_command_solve},
+    {TSI_TRISOLVE, "trisolve", "MATRIX", "Solves with a triangle of a matrix, without factoring it",
+     MATRIX_TEXT
+     "\n"
+     "Solves T X = B, T^T X = B or T^H X = B, where T is the lower or the upper triangle of the matrix, or "
+     "the "
+     "product of both: a factor in a file, an incomplete factorization with L and U in one matrix, a sweep "
+     "of "
+     "Gauss-Seidel. Columns of like structure become supernodes; a triangle that has few of them is solved "
+     "row by row (--partition). Without --rhs B is that of tristar solve.\n"
+     "\n"
+     "Plain solves are timed; then X is refined and judged. With LU each of both solves is. The exit status "
+     "is "
+     "1 if the diagonal has a zero or X is not accurate.\n",
+     NULL, 1, tsi_command_trisolve},
     {TSI_INFO, "info", "MATRIX", "Shows what a solve with a matrix consists of",
      MATRIX_TEXT
      "\n"
@@ -111,7 +125,7 @@ static const tsi_command commands[] = {
      NULL, INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
-#define STARTS_STARPU (TSI_SOLVE | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT)
+#define STARTS_STARPU (TSI_SOLVE | TSI_TRISOLVE | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT)
 
 static int print_help(void) {
   enum { INDENT = 23 };

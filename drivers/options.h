@@ -40,7 +40,10 @@ typedef struct tsi_settings {
   int transport;               /* enumerator of tristar_mpi.h */
   int first_core;              /* of the workers of this process; no option of its own */
   /* solve */
-  int op; /* 0 ..: one of N, T, C */
+  int op;        /* 0 ..: one of N, T, C */
+  int uplo;      /* 0 ..: one of L, U, LU; negative: not given */
+  int diag;      /* 0 ..: one of nonunit, unit */
+  int partition; /* a tristar_partition */
   int64_t refine, repeat, in_flight;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
@@ -82,7 +85,8 @@ enum {
   TSI_PLOT = 8,
   TSI_BENCH = 16,
   TSI_CALIBRATE = 32,
-  TSI_ENV = 64
+  TSI_ENV = 64,
+  TSI_TRISOLVE = 128
 };
 
 /* Prints the help of a subcommand. */

@@ -40,11 +40,10 @@ static bool is_converted(tsi_format format) {
   return format == TSI_FORMAT_PNG || format == TSI_FORMAT_PDF;
 }
 
-int tsi_picture_check(const char *command, const char *option, const char *path, bool quiet) {
+int tsi_picture_check(const char *command, const char *option, const char *path) {
   tsi_format format = TSI_FORMAT_SVG;
   const bool known = path == NULL || find_format(path, &format);
   const char *missing = is_converted(format) ? tsi_picture_no_converter() : NULL;
-  if (quiet) return known && missing == NULL ? TSI_EXIT_OK : TSI_EXIT_USAGE;
   if (!known)
     return tsi_usage_error(command,
                            "--%s %s: no picture has the ending %s; known are .svg, .html, .png, .pdf", option,

@@ -31,9 +31,8 @@ typedef struct tsi_picture {
 } tsi_picture;
 
 /* To be asked before any work: a usage error of `--option path` of a command if no picture has such an
- * ending, or this program cannot write such pictures. Gives an exit status. path may be NULL. quiet: without
- * the message. */
-int tsi_picture_check(const char *command, const char *option, const char *path, bool quiet);
+ * ending, or this program cannot write such pictures. Gives an exit status. path may be NULL. */
+int tsi_picture_check(const char *command, const char *option, const char *path);
 
 /* Opens the file and begins the picture; title: of an .html page. Pixels. False: p->message tells why. */
 bool tsi_picture_open(tsi_picture *p, const char *path, const char *title, double width, double height);

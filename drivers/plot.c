@@ -79,7 +79,7 @@ static int check_options(const tsi_settings *settings, const kind *what) {
     return tsi_usage_error("plot", "--from belongs to --what %s",
                            list_words(FROM_POSSIBLE, words, sizeof words));
   if (settings->out == NULL) return tsi_usage_error("plot", "--out FILE is missing");
-  return tsi_picture_check("plot", "out", settings->out, false);
+  return tsi_picture_check("plot", "out", settings->out);
 }
 
 /* `plot WORD MATRIX`, or `plot MATRIX --what WORD`. No MATRIX: NULL; it may be in the file --from. */
@@ -146,7 +146,7 @@ int tsi_command_plot(const tsi_settings *settings) {
   tristar_layout layout;
   int status = scan(settings, &what, &matrix);
   if (status == TSI_EXIT_OK && settings->layout != NULL) {
-    status = tsi_layout_read("plot", settings, false, &layout);
+    status = tsi_layout_read("plot", settings, &layout);
     plot.layout = &layout;
     if (status == TSI_EXIT_OK && layout.px == 0)
       status = tsi_usage_error("plot", "--layout auto works with `tristar solve` under mpiexec only");

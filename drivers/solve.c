@@ -20,9 +20,9 @@
 #include "drivers/accuracy.h"
 #include "drivers/paths.h"
 #include "drivers/plot.h"
+#include "drivers/repeat.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
-#include "runtime/base/median.h"
 
 typedef struct result {
   tristar_dense b, x;
@@ -87,28 +87,23 @@ static bool solve_in_flight(tsi_session *s, result *r) {
   return ok;
 }
 
-/* --repeat timed solves, all with the same bits; more than one follow an untimed warm-up. */
+typedef struct run {
+  tsi_session *s;
+  result *r;
+} run;
+
+static bool solve_again(void *context, double *seconds, uint64_t *checksum) {
+  const run *of = context;
+  return solve_once(of->s, of->r, seconds, checksum);
+}
+
 static bool solve_one_by_one(tsi_session *s, result *r) {
-  const int64_t repeat = s->settings->repeat, warm_up = repeat > 1;
-  double *seconds = malloc((size_t)(repeat + warm_up) * sizeof *seconds);
-  bool ok = seconds != NULL ||
-            tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", repeat);
-  for (int64_t k = 0; k < repeat + warm_up && ok; k++) {
-    uint64_t checksum;
-    ok = solve_once(s, r, &seconds[k], &checksum);
-    if (k == 0) r->checksum = checksum;
-    if (ok && checksum != r->checksum)
-      ok = tsi_session_fail(s, TRISTAR_ERR_INTERNAL,
-                            "%s: solve %" PRId64 " gave other bits (%016" PRIx64
-                            ") than the first (%016" PRIx64 "): a defect of TriStar",
-                            s->name, k + 1, checksum, r->checksum);
-  }
-  if (ok) {
-    double *timed = seconds + warm_up;
-    r->median_s = tsi_median(timed, (size_t)repeat);
-    r->fastest_s = timed[0];
-  }
-  free(seconds);
+  run of = {s, r};
+  tsi_repeated repeated = {0};
+  const bool ok = tsi_repeat_solves(s, solve_again, &of, &repeated);
+  r->median_s = repeated.median_s;
+  r->fastest_s = repeated.fastest_s;
+  r->checksum = repeated.checksum;
   return ok;
 }
 
@@ -276,17 +271,13 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   return object;
 }
 
-int tsi_solve_check_words(const tsi_settings *settings, bool quiet) {
+int tsi_solve_check_words(const tsi_settings *settings) {
   if (settings->rhs != NULL && settings->nrhs > 0)
-    return quiet ? TSI_EXIT_USAGE
-                 : tsi_usage_error("solve", "--nrhs and --rhs exclude each other: their number is that of "
-                                            "the file");
+    return tsi_usage_error("solve", "--nrhs and --rhs exclude each other: their number is that of the file");
   if (settings->repeat < settings->in_flight)
-    return quiet ? TSI_EXIT_USAGE
-                 : tsi_usage_error("solve",
-                                   "--in-flight %" PRId64 " needs --repeat N with an N that is not smaller",
-                                   settings->in_flight);
-  return tsi_picture_check("solve", "gantt", settings->gantt, quiet);
+    return tsi_usage_error("solve", "--in-flight %" PRId64 " needs --repeat N with an N that is not smaller",
+                           settings->in_flight);
+  return tsi_picture_check("solve", "gantt", settings->gantt);
 }
 
 int tsi_command_solve(const tsi_settings *settings) {
@@ -300,7 +291,7 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0 || settings->transport > 0 ||
       settings->svg != NULL)
     return tsi_usage_error("solve", "--algo, --map, --message-tree, --transport and --svg need --layout");
-  const int words = tsi_solve_check_words(settings, false);
+  const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
   bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
                 tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&

@@ -327,6 +327,7 @@ out:
 void tsi_chunks_destroy(tsi_env *env, tsi_chunks **chunks) {
   if (*chunks == NULL) return;
   TSI_FREE(env, (*chunks)->panel);
+  TSI_FREE(env, (*chunks)->entries);
   TSI_FREE(env, (*chunks)->column);
   TSI_FREE(env, (*chunks)->off_ptr);
   TSI_FREE(env, (*chunks)->off);

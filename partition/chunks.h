@@ -61,6 +61,8 @@ void tsi_chunk_options_init(tsi_chunk_options *options, double floor_bytes, tsi_
 typedef struct tsi_chunks {
   tsi_index count;
   tsi_index *panel;     /* count + 1 */
+  tsi_count *entries;   /* count: of a chunk without panels (row_chunks.h), diagonal included; NULL: there are
+                           panels */
   tsi_index *column;    /* count + 1: first column */
   tsi_count *off_ptr;   /* count + 1 */
   tsi_index *off;       /* off_ptr[count]: columns of the final ordering */

@@ -111,12 +111,42 @@ static bool in_conflict(const tsi_access_list *list, tsi_index one, tsi_index ot
   return false;
 }
 
+/* The items of levels l - 1 and l change places. */
+static void exchange_levels(tsi_levels *levels, tsi_index l) {
+  const tsi_index first = levels->ptr[l - 1], middle = levels->ptr[l], end = levels->ptr[l + 1];
+  tsi_index *copy = malloc((size_t)(end - first) * sizeof *copy);
+  memcpy(copy, levels->item + middle, (size_t)(end - middle) * sizeof *copy);
+  memcpy(copy + (end - middle), levels->item + first, (size_t)(middle - first) * sizeof *copy);
+  memcpy(levels->item + first, copy, (size_t)(end - first) * sizeof *copy);
+  levels->ptr[l] = first + end - middle;
+  free(copy);
+}
+
+static bool levels_in_conflict(const tsi_access_list *list, const tsi_levels *levels, tsi_index l) {
+  for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++)
+    for (tsi_index k = levels->ptr[l - 1]; k < levels->ptr[l]; k++)
+      if (in_conflict(list, levels->item[q], levels->item[k])) return true;
+  return false;
+}
+
+/* A level that runs before the one that it waits for. */
+static void check_exchanged(tsi_env *env, const char *name, const tsi_access_list *list, tsi_levels *levels,
+                            tsi_index l) {
+  const bool there = levels_in_conflict(list, levels, l);
+  exchange_levels(levels, l);
+  CHECK_MSG(tsi_access_check_levels(env, list, levels) == (there ? TRISTAR_ERR_INTERNAL : TRISTAR_OK),
+            "%s: level %d runs before the one below it", name, l);
+  exchange_levels(levels, l);
+  planted += there;
+}
+
 /* No step of a level is in conflict with another one of it. One that runs a level too early is found if it is
  * in conflict with a step there, which with needed it must be. last: of the levels that a step is taken from.
  */
 static void check_levels(tsi_env *env, const char *name, const tsi_access_list *list, tsi_levels *levels,
                          tsi_index first, tsi_index last, bool needed) {
   CHECK_OK(tsi_access_check_levels(env, list, levels));
+  for (tsi_index l = first; l <= last; l++) check_exchanged(env, name, list, levels, l);
   for (tsi_index l = first; l <= last; l++)
     for (tsi_index q = levels->ptr[l]; q < levels->ptr[l + 1]; q++) {
       const tsi_index moved = levels->item[q], at = levels->ptr[l];

@@ -234,7 +234,7 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
   tsi_env *env = &factor->ts->env;
   memory m = {0};
   tsi_access_list *list;
-  CHECK_OK(tsi_numeric_create(factor, options, &m.numeric));
+  CHECK_OK(tsi_numeric_create(factor, options, false, &m.numeric));
   const tsi_factorization *dag = m.numeric->dag;
   CHECK_MSG(dag->tiled_count > 1, "%s: %d fronts are tiled", name, dag->tiled_count);
   tsi_index *order = malloc((size_t)(dag->steps->count + 1) * sizeof *order);

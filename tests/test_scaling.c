@@ -218,6 +218,35 @@ static void check_single_factors(tristar_t *ts, system_of *s) {
   }
 }
 
+/* A matrix that is positive definite but for one row whose diagonal entry is zero, or missing: Cholesky has
+ * no scale for that row, and says that it is not definite; AUTO goes on with L D L^T. */
+static void check_zero_diagonal(tristar_t *ts, system_of *s, int both, int large, int single_factors) {
+  if (s->n < 2) return;
+  const int k = below(s->n), j = (k + 1 + below(s->n - 1)) % s->n;
+  tristar_analysis_options options;
+  tristar_analysis_t *an;
+  tristar_factor_t *f;
+  arrays o;
+  s->symmetry = s->type->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+  fill_matrix(s, false);
+  for (int i = 0; i < s->n; i++) {
+    s->a[i][k] = s->a[k][i] = i == j ? s->a[j][j] : 0;
+    s->there[i][k] = s->there[k][i] = i == j || (i == k && below(2));
+  }
+  fill_scales(s, both, 0, 0);
+  s->d1[k] = s->d2[k] = large; /* which its entry keeps */
+  s->d1[j] = s->d2[j] = 0;
+  check(ts, s, TRISTAR_METHOD_AUTO, TRISTAR_MATCHING_AUTO, true, single_factors, false, 1e-10,
+        "zero diagonal");
+  fill_arrays(s, &o);
+  tristar_analysis_options_init(&options);
+  options.method = TRISTAR_METHOD_LLT;
+  options.single_factors = single_factors;
+  CHECK_OK(tristar_analyze(ts, &o.view, &options, &an));
+  CHECK_STATUS(tristar_factor(an, o.values, &f), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+  tristar_analysis_destroy(&an);
+}
+
 /* What cannot be held is an error that names the place: a solution beyond the range, a NaN in b. */
 static void check_messages(tristar_t *ts) {
   static const int32_t ptr[] = {0, 1, 2, 3}, index[] = {0, 1, 2};
@@ -359,6 +388,8 @@ int main(void) {
       check_symmetric(ts, &s, &modes[k], accuracy);
     }
     if (!single) check_single_factors(ts, &s);
+    if (!single) check_zero_diagonal(ts, &s, 20, 140, 1);
+    if (!single) check_zero_diagonal(ts, &s, 470, 470, 0);
   }
   for (uint64_t seed = 0; seed < 20; seed++) check_other_values(ts, seed % 2, 7919 * seed);
   check_messages(ts);

@@ -43,7 +43,7 @@ static void *agree_again_and_again(void *arg) {
   for (int turn = 0; turn < TURNS; turn++) {
     const int64_t value = turn;
     CHECK_OK(tsi_transport_agree(transport, TRISTAR_OK));
-    CHECK_OK(tsi_transport_same(transport, 1, (const char *const[]){"turn"}, &value));
+    CHECK_OK(tsi_transport_same(transport, TRISTAR_OK, 1, (const char *const[]){"turn"}, &value, 0, NULL));
   }
   return NULL;
 }

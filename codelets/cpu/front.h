@@ -9,10 +9,11 @@
  *                            C   m x m   what goes to the parent         (see below)
  *
  * LLT uses the lower triangle only: A = L L^T, P becomes L. LU: A = L U with row interchanges inside the
- * diagonal block of each panel; P and Q become L (unit lower) and U. LDLT: A = L D L^T (or L D L^H) with
- * symmetric interchanges and pivots of order 1 and 2 inside the diagonal block of each panel (Bunch and
- * Kaufman 1977); P becomes L (unit lower), and U = D L^T is kept above the diagonal of P and in Q while the
- * front lives, so that products are those of LU. D is returned inverted, see tsi_pivoting.
+ * diagonal block of each panel (unless they are fixed, see tsi_pivoting); P and Q become L (unit lower) and
+ * U. LDLT: A = L D L^T (or L D L^H) with symmetric interchanges and pivots of order 1 and 2 inside the
+ * diagonal block of each panel (Bunch and Kaufman 1977); P becomes L (unit lower), and U = D L^T is kept
+ * above the diagonal of P and in Q while the front lives, so that products are those of LU. D is returned
+ * inverted, see tsi_pivoting.
  *
  * C is stored in tile columns of TSI_TILE columns. LU: all rows of each, so C is simply column-major. LLT: a
  * tile column begins with the row of its first column, so that only little more than the lower triangle is
@@ -72,6 +73,7 @@ typedef struct tsi_pivoting {
   double tiny;   /* LU, LDLT: pivots below this in absolute value become +-tiny */
   double *least; /* b, by column: pivots of at most this size are those of a row that depends on others. LDLT:
                     interchanged along with the columns */
+  bool fixed;    /* LU: diagonal entries are the pivots, without interchanges; zero is none */
   bool adjoint;  /* LDLT: A is Hermitian */
   void *inverse; /* LDLT: D^-1, 2 b scalars: [2 k] is its diagonal entry k, [2 k + 1] its entry (k + 1, k) */
   double smallest, largest; /* out: sizes of pivots, before they were perturbed */
@@ -97,7 +99,7 @@ static inline void tsi_pivoting_fail(tsi_pivoting *result, tsi_index column, tsi
 /* Notes a pivot. Is it to be perturbed? If it is not finite, result->failed says so. */
 static inline bool tsi_pivoting_note(tsi_pivoting *result, tsi_index column, double size) {
   const bool dependent = size <= result->least[column], perturb = size < result->tiny;
-  if (!isfinite(size)) {
+  if (!isfinite(size) || (result->fixed && size == 0)) {
     tsi_pivoting_fail(result, column, TSI_PIVOT_NOT_FINITE);
     return false;
   }
@@ -148,6 +150,9 @@ typedef struct tsi_front_kernels {
    * == c0, r1 == c1) or below it (c1 <= r0). */
   void (*schur)(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1);
   void (*schur_all)(const tsi_front *front);
+  /* LU, a factored panel: size[k], b of them, that of pivot o + k; term[i - o], rows i = o .. f-1 of the
+   * front: the largest |L(i,k) U(k,i)| of its columns k < i. Both as the pivots are measured. */
+  void (*pivot_terms)(const tsi_front *front, tsi_index o, tsi_index b, double *size, double *term);
   /* Packs a factored panel: writes triangle and rectangle (panel.h) to lower, and for LU the transpose of U's
    * to upper. work: b TSI_PANEL_WIDTH_MAX scalars. */
   void (*pack)(const tsi_front *front, tsi_index o, tsi_index b, tsi_inverse inverse, void *lower,

@@ -34,6 +34,12 @@
  *   turn chunk     D^-1 and conjugates, in the second half
  *   write chunk    x_c to the user
  *
+ * Triangular matrices by rows (tsi_solve_data.rows). Row j of the final order is row j of the workspace.
+ * There is one sweep; a chunk that has no part in a forward one leaves zeros, which others may read.
+ *
+ *   forward chunk    x_c = b_c, row by row less the products with the rows before;  x_c to the user
+ *   backward chunk   likewise with the rows after, the last row first
+ *
  * Distributed solves (tsi_solve_data.messages). A process has chunks that others own a part of; sums that it
  * gets from them lie in an inbox of rows.
  *
@@ -54,6 +60,7 @@
 #define TSI_CODELETS_CPU_NODE_H
 
 #include "codelets/cpu/kernels.h"
+#include "codelets/cpu/spmv.h"
 
 /* Off-rows first .. first+count-1 of chunk source are columns of chunk target. */
 typedef struct tsi_solve_pair {
@@ -105,6 +112,7 @@ typedef struct tsi_solve_data {
   bool push;                          /* pairs have tasks of their own */
   tsi_count second;                   /* partitioned inverse: first row of the workspace's second half */
   const tsi_solve_messages *messages; /* NULL: the solve is not distributed. INVERSE_PARTITIONED has none */
+  const tsi_spmv_kernels *rows;       /* of chunks without panels; else NULL */
 } tsi_solve_data;
 
 /* Which chunks take part, and where the given rows of b and the wanted rows of x are. */
@@ -128,7 +136,9 @@ typedef struct tsi_user_rows {
 
 /* What one solve adds. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
 typedef struct tsi_solve_call {
-  const void *forward_values, *backward_values;      /* all of the scalar type of the kernels */
+  const void *forward_values, *backward_values; /* all of the scalar type of the kernels */
+  const tsi_triangle_rows
+      *triangle_rows[2]; /* chunks without panels: what the sweeps forward, backward read */
   const tsi_index *forward_pivots, *backward_pivots; /* NULL: none */
   const void *inverse; /* L D L^T: D^-1 as in tsi_pivoting, by final column; NULL: none */
   bool adjoint;        /* D^-1 is Hermitian */

@@ -31,6 +31,9 @@ typedef struct tsi_sizes {
   double weighted, plain; /* max |x_i| / |g_i|, max |x_i| */
 } tsi_sizes;
 
+/* to[place[i]] += from[i], in ascending order of i */
+typedef void tsi_add_at(tsi_count count, const tsi_count *place, const void *from, void *to);
+
 typedef struct tsi_sparse_kernels {
   size_t scalar_bytes;
   bool is_complex;
@@ -57,8 +60,7 @@ typedef struct tsi_sparse_kernels {
    * mirror image or one that differs by more than TSI_SAME units of roundoff of both; mirror images are
    * equal, or, adjoint, conjugates. The number of entries if there is none. next: n, scratch. */
   tsi_count (*first_unlike)(const tsi_sparse *a, bool adjoint, tsi_count *next);
-  /* to[place[i]] += from[i], in ascending order of i */
-  void (*add_at)(tsi_count count, const tsi_count *place, const void *from, void *to);
+  tsi_add_at *add_at;
   /* First value that is NaN or infinite; count if there is none. */
   tsi_count (*first_not_finite)(tsi_count count, const void *values);
   /* out[0] + i out[1] = x^H y */

@@ -1,4 +1,5 @@
-/* Products of sparse matrices by rows with the vectors of a solve: the kernels of the partitioned inverse.
+/* Products of sparse matrices by rows with the vectors of a solve: the kernels of the partitioned inverse,
+ * and of triangular matrices by rows.
  *
  * Reads   a matrix by compressed rows, rows of `stride` scalars (1, 2, 4 or a multiple of 8).   Writes  such
  * rows. The order of every sum is fixed by the arguments. */
@@ -15,11 +16,23 @@ typedef struct tsi_spmv_rows {
   const void *values;
 } tsi_spmv_rows;
 
+/* A triangular matrix by rows: row r has the entries ptr[r] .. ptr[r+1]-1 beside its diagonal one, whose
+ * inverse is inverse[r]. */
+typedef struct tsi_triangle_rows {
+  const tsi_count *ptr;
+  const tsi_index *index;
+  const void *values, *inverse;
+} tsi_triangle_rows;
+
 typedef struct tsi_spmv_kernels {
   const char *isa;
   /* Rows first .. end-1: w[row] = sum, or w[row] += sum if add. No row that is written is read. */
   void (*multiply)(const tsi_spmv_rows *rows, tsi_count first, tsi_count end, bool add, tsi_index stride,
                    void *workspace);
+  /* Rows first .. end-1, one after the other, the last one first if backward: w[r] = inverse[r] (w[r] - sum
+   * of values w[index]). */
+  void (*solve_rows)(const tsi_triangle_rows *rows, tsi_index first, tsi_index end, bool backward,
+                     tsi_index stride, void *workspace);
   /* x := the identity of order w, row-major with stride scalars a row; those beyond w become zero. */
   void (*identity)(tsi_index w, tsi_index stride, void *x);
   /* to[i] = from[i * stride], i < count */

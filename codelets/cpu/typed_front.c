@@ -10,13 +10,14 @@
 #define Q(front) ((tsi_scalar *)(front)->q)
 #define C(front) ((tsi_scalar *)(front)->c)
 
-/* Unblocked LU of columns k0 .. k1-1 of a b x b block, interchanging whole rows of the block. */
+/* Unblocked LU of columns k0 .. k1-1 of a b x b block, interchanging whole rows of the block (not if fixed).
+ */
 static void lu_columns(tsi_scalar *a, ptrdiff_t ld, tsi_index b, tsi_index k0, tsi_index k1, tsi_index *pivot,
                        tsi_pivoting *result) {
   for (tsi_index k = k0; k < k1; k++) {
     tsi_scalar *column = a + k * ld;
     tsi_index best = k;
-    for (tsi_index i = k + 1; i < b; i++)
+    for (tsi_index i = k + 1; i < b && !result->fixed; i++)
       if (tsi_abs(column[i]) > tsi_abs(column[best])) best = i;
     pivot[k] = best;
     if (best != k)
@@ -110,6 +111,21 @@ static void right(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0
   }
   tsi_trsm(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, b, columns, p + o + (ptrdiff_t)o * front->f,
            front->f, column + o, ld);
+}
+
+static void pivot_terms(const tsi_front *front, tsi_index o, tsi_index b, double *size, double *term) {
+  const tsi_index w = front->w, f = front->f;
+  const tsi_scalar *p = P(front);
+  memset(term, 0, (size_t)(f - o) * sizeof *term);
+  for (tsi_index k = o; k < o + b; k++) {
+    const tsi_scalar *column = p + (ptrdiff_t)k * f;
+    size[k - o] = (double)tsi_abs(column[k]);
+    for (tsi_index i = k + 1; i < f; i++) {
+      const tsi_scalar above = i < w ? p[k + (ptrdiff_t)i * f] : Q(front)[k + (ptrdiff_t)(i - w) * w];
+      const double product = (double)tsi_abs(column[i]) * (double)tsi_abs(above);
+      if (product > term[i - o]) term[i - o] = product;
+    }
+  }
 }
 
 static void schur(const tsi_front *front, tsi_index r0, tsi_index r1, tsi_index c0, tsi_index c1) {
@@ -208,6 +224,7 @@ const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
     .right = right,
     .diagonal_ldl = TSI_TYPED(tsi_front_diagonal_ldl),
     .below_ldl = TSI_TYPED(tsi_front_below_ldl),
+    .pivot_terms = pivot_terms,
     .schur = schur,
     .schur_all = schur_all,
     .pack = TSI_TYPED(tsi_front_pack),

@@ -351,10 +351,29 @@ static void forward_sum(const tsi_solve_data *data, const tsi_solve_call *call, 
     pass_forward(data, call, number, x);
 }
 
+/* A chunk of rows, from user to user. */
+static void solve_chunk_rows(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
+                             bool backward) {
+  const tsi_solve_chunk *chunk = &data->chunk[number];
+  tsi_scalar *x = chunk_rows(call, chunk);
+  if (!tsi_takes_part(call, backward, number)) {
+    memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);
+    return;
+  }
+  read_user(call, chunk, number, x);
+  data->rows->solve_rows(call->triangle_rows[backward], chunk->column, chunk->column + chunk->columns,
+                         backward, call->stride, call->workspace);
+  write_user(call, chunk, number, x);
+}
+
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
+  if (data->rows) {
+    solve_chunk_rows(data, call, number, false);
+    return;
+  }
   if (!forward_part(call, number)) {
     if (data->messages) pass_forward(data, call, number, x);
     return;
@@ -400,6 +419,10 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
+  if (data->rows) {
+    solve_chunk_rows(data, call, number, true);
+    return;
+  }
   if (data->messages && call->write_forward && data->messages->writes[number])
     write_user(call, chunk, number, x);
   if (!backward_part(call, number)) return;

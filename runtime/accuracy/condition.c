@@ -30,7 +30,7 @@ out:
 static tristar_status scaled_norm(const tsi_system *system, double *sum, double *norm) {
   tristar_status status = TRISTAR_OK;
   *norm = 0;
-  TSI_TRY(system->functions->weigh(system->context, TRISTAR_T, system->row_scale, sum));
+  TSI_TRY(tsi_system_weigh(system, TRISTAR_T, system->row_scale, sum));
   for (tsi_index j = 0; j < system->n; j++) {
     const double scaled = sum[j] * (system->col_scale ? fabs(system->col_scale[j]) : 1);
     if (!(scaled <= *norm)) *norm = scaled;

@@ -120,7 +120,7 @@ static tristar_status step(fgmres *s, int j, double *size) {
   memcpy(s->unscaled, s->v + (size_t)j * s->column, s->column);
   s->kernels->scale(n, s->unscaled, s->row_scale, true);
   TSI_TRY(system->functions->solve(system->context, s->op, 1, s->unscaled, n, z, n));
-  TSI_TRY(system->functions->residual(system->context, s->op, s->zero, z, w));
+  TSI_TRY(tsi_system_residual(system, s->op, s->zero, z, w));
   s->kernels->multiply(n, w, -1); /* A z */
   s->kernels->scale(n, w, s->row_scale, false);
   orthogonalize(s, j, w);

@@ -23,7 +23,7 @@ tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, 
   status = TSI_ALLOC(env, e->terms, e->n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, e->f, (size_t)e->room * (size_t)e->n);
   TSI_TRY(tsi_team_agree(system->team, status));
-  TSI_TRY(system->functions->count_terms(system->context, op, e->terms));
+  TSI_TRY(tsi_system_count_terms(system, op, e->terms));
 out:
   return status;
 }

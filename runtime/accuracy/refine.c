@@ -35,7 +35,8 @@ static tristar_status refine_columns(tsi_refinement *r, int64_t nrhs, const char
     const tristar_status one = tsi_refine(r, b, x, options, result);
     if (one != TRISTAR_ERR_NOT_FINITE) TSI_TRY(one);
     tsi_failure_keep(env, &failure, one);
-    if (estimate && one == TRISTAR_OK) tsi_forward_error_add(&errors, b, x, r->residual, r->bound);
+    if (estimate && one == TRISTAR_OK)
+      tsi_forward_error_add(&errors, b, x, r->residual.vector, r->residual.bound);
     if (estimate && (errors.held == errors.room || r->column + 1 == nrhs))
       TSI_TRY(tsi_forward_error_estimate(&errors, result));
   }

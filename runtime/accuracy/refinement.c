@@ -8,22 +8,17 @@
 tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = system->env;
-  const size_t n = (size_t)system->n, column = n * system->kernels->scalar_bytes;
+  const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
   r->system = system;
   r->kernels = system->kernels;
   r->op = op;
-  status = TSI_ALLOC(env, r->row_sum, 2 * n);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->bound, n);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->residual, column);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->correction, column);
+  r->row_scale = tsi_system_row_scale(system, op);
+  TSI_TRY(tsi_residual_begin(system, op, &r->residual));
+  status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->part, column);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->rest, column);
-  TSI_TRY(tsi_team_agree(system->team, status));
-  r->row_scale = tsi_system_row_scale(system, op);
-  r->column_weight = tsi_system_column_weight(system, op);
-  TSI_TRY(system->functions->weigh(system->context, op, r->column_weight, r->row_sum));
-  if (r->column_weight != NULL) TSI_TRY(system->functions->weigh(system->context, op, NULL, r->row_sum + n));
+  status = tsi_team_agree(system->team, status);
 out:
   return status;
 }
@@ -31,31 +26,11 @@ out:
 void tsi_refinement_finish(tsi_refinement *r) {
   if (r->system == NULL) return;
   tsi_env *env = r->system->env;
-  TSI_FREE(env, r->row_sum);
-  TSI_FREE(env, r->bound);
-  TSI_FREE(env, r->residual);
+  tsi_residual_finish(&r->residual);
   TSI_FREE(env, r->correction);
   TSI_FREE(env, r->best);
   TSI_FREE(env, r->part);
   TSI_FREE(env, r->rest);
-}
-
-/* Sets residual and bound for x. NaN in x gives NaN. */
-static tristar_status find_error(const tsi_refinement *r, const void *b, const void *x, double *error) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_system *system = r->system;
-  tsi_sizes sizes = {.n = system->team->n, .with_weights = r->column_weight != NULL};
-  *error = NAN;
-  TSI_TRY(system->functions->residual(system->context, r->op, b, x, r->residual));
-  TSI_TRY(system->functions->bound(system->context, r->op, x, r->bound));
-  r->kernels->sizes(system->n, x, r->column_weight, &sizes.weighted, &sizes.plain);
-  sizes.weighted = tsi_team_largest(system->team, sizes.weighted);
-  sizes.plain = tsi_team_largest(system->team, sizes.plain);
-  *error = tsi_team_largest(
-      system->team, r->kernels->backward_error(system->n, b, r->residual, r->bound, r->row_sum, &sizes));
-  status = system->team->failure;
-out:
-  return status;
 }
 
 /* The largest entry of b as the factors will scale it. */
@@ -138,12 +113,12 @@ static tristar_status improve(const tsi_refinement *r, const void *b, void *x, d
   double before;
   memcpy(r->best, x, bytes);
   r->kernels->add(r->system->n, x, r->correction);
-  TSI_TRY(find_error(r, b, x, now));
+  TSI_TRY(tsi_residual_find(&r->residual, b, x, now));
   if (*now < *error)
     *error = *now;
   else { /* worse, or NaN: keep the best */
     memcpy(x, r->best, bytes);
-    TSI_TRY(find_error(r, b, x, &before));
+    TSI_TRY(tsi_residual_find(&r->residual, b, x, &before));
   }
 out:
   return status;
@@ -168,7 +143,7 @@ static tristar_status correct(const tsi_refinement *r, const void *b, void *x,
   while (*error > tolerance && result->steps < options->max_steps) {
     const double before = *error;
     result->stop = TRISTAR_STOP_STAGNATED;
-    TSI_TRY(tsi_solve_in_range(r, 1, r->residual, r->correction));
+    TSI_TRY(tsi_solve_in_range(r, 1, r->residual.vector, r->correction));
     TSI_TRY(improve(r, b, x, error, &now));
     note(options, result, r->column, result->steps + 1, 0, now);
     if (!(now < before)) break;
@@ -198,7 +173,7 @@ static bool is_enough(void *arg, int iterations, const void *d) {
   double error;
   memcpy(r->best, j->x, (size_t)r->system->n * r->kernels->scalar_bytes);
   r->kernels->add(r->system->n, r->best, d);
-  j->status = find_error(r, j->b, r->best, &error);
+  j->status = tsi_residual_find(&r->residual, j->b, r->best, &error);
   if (j->status != TRISTAR_OK) return true;
   note(j->options, j->result, r->column, j->result->steps, j->result->iterations + iterations, error);
   return error <= j->tolerance;
@@ -219,7 +194,7 @@ static tristar_status iterate(const tsi_refinement *r, const void *b, void *x,
     const tsi_fgmres_judge judge = {is_enough, &all, AHEAD * tolerance / before, options->history != NULL};
     double now;
     int made = 0;
-    TSI_TRY(tsi_fgmres(r->system, r->op, r->residual, r->correction, left, &judge, &made));
+    TSI_TRY(tsi_fgmres(r->system, r->op, r->residual.vector, r->correction, left, &judge, &made));
     TSI_TRY(all.status);
     result->iterations += made;
     TSI_TRY(improve(r, b, x, error, &now));
@@ -250,7 +225,7 @@ static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, co
   tsi_env *env = r->system->env;
   const tsi_index n = r->system->n;
   tsi_index place = 0;
-  while (place < n && isfinite(r->bound[place])) place++;
+  while (place < n && isfinite(r->residual.bound[place])) place++;
   const int64_t of_b = find_row(r, false, (tsi_index)r->kernels->first_not_finite(n, b));
   const int64_t of_x = find_row(r, true, (tsi_index)r->kernels->first_not_finite(n, x));
   const int64_t of_sum = find_row(r, false, place);
@@ -276,7 +251,7 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
   const double epsilon = r->kernels->epsilon;
   const double tolerance = options->tolerance > 0 ? options->tolerance : 2 * epsilon;
   double error;
-  TSI_TRY(find_error(r, b, x, &error));
+  TSI_TRY(tsi_residual_find(&r->residual, b, x, &error));
   tristar_refine_result own = {.initial_backward_error = error};
   if (!isfinite(error)) TSI_TRY(fail_not_finite(r, b, x));
   own.history_count = result->history_count;

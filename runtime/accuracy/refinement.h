@@ -9,18 +9,15 @@
 #ifndef TSI_RUNTIME_ACCURACY_REFINEMENT_H
 #define TSI_RUNTIME_ACCURACY_REFINEMENT_H
 
-#include "runtime/accuracy/system.h"
+#include "runtime/accuracy/residual.h"
 
 typedef struct tsi_refinement {
   const tsi_system *system;
   const tsi_sparse_kernels *kernels;
   tristar_op op;
-  const double *row_scale;     /* of the rows of op(A) */
-  const double *column_weight; /* of its columns */
-  int64_t column;              /* of b and x, for messages and the history */
-  double *row_sum;             /* 2 n: |op(A)| column_weight, |op(A)| times ones */
-  double *bound;               /* n: |op(A)| |x| */
-  char *residual;              /* n scalars: b - op(A) x */
+  const double *row_scale; /* of the rows of op(A) */
+  int64_t column;          /* of b and x, for messages and the history */
+  tsi_residual residual;
   char *correction, *best;
   char *part, *rest; /* n scalars; single factors of double numbers only */
 } tsi_refinement;

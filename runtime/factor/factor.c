@@ -4,6 +4,7 @@
 #include "codelets/cpu/panel.h"
 #include "runtime/base/clock.h"
 #include "runtime/factor/method.h"
+#include "runtime/factor/row_factor.h"
 
 tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *factor, tsi_count size,
                                           void **out) {
@@ -39,6 +40,7 @@ static void release_storage(tsi_env *env, tristar_factor_t *factor) {
   TSI_FREE(env, factor->lower);
   TSI_FREE(env, factor->upper);
   TSI_FREE(env, factor->inverse);
+  tsi_row_factor_destroy(env, &factor->rows);
   TSI_FREE(env, factor->pivots);
   TSI_FREE(env, factor->pivot_order);
   TSI_FREE(env, factor->position);

@@ -22,22 +22,26 @@ struct tristar_factor_s {
   tristar_analysis_t *analysis;
   bool valid;
   int64_t generation;
-  bool adjoint;                      /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
-  bool has_matrix;                   /* values are there */
-  size_t user_bytes;                 /* of a scalar of values, b and x */
-  size_t scalar_bytes;               /* of a scalar of the factors */
-  void *values;                      /* the user's, copied; NULL: imported without the matrix */
-  double *row_scale;                 /* n, by the user's row; NULL: ones (most LLT), see scaling.h */
-  double *col_scale;                 /* n, by the user's column */
-  void *lower, *upper;               /* upper is NULL but for LU */
-  tsi_index *pivots;                 /* n; NULL for LLT */
-  void *inverse;                     /* LDLT: D^-1, two scalars a column (tsi_pivoting); else NULL */
-  bool pivoted;                      /* some interchange happened */
+  bool adjoint;        /* LLT, LDLT: mirror images are conjugates (complex Hermitian) */
+  bool has_matrix;     /* values are there */
+  size_t user_bytes;   /* of a scalar of values, b and x */
+  size_t scalar_bytes; /* of a scalar of the factors */
+  void *values;        /* the user's, copied; NULL: imported without the matrix */
+  double *row_scale;   /* n, by the user's row; NULL: ones (most LLT), see scaling.h */
+  double *col_scale;   /* n, by the user's column */
+  void *lower, *upper; /* upper is NULL but for LU */
+  struct tsi_row_factor
+      *rows;         /* a triangular matrix without supernodes (row_factor.h): the streams are empty */
+  tsi_index *pivots; /* n; NULL for LLT */
+  void *inverse;     /* LDLT: D^-1, two scalars a column (tsi_pivoting); else NULL */
+  bool pivoted;      /* some interchange happened */
   tsi_index *pivot_order, *position; /* n */
   tristar_factor_stats stats;
 };
 
 tristar_factor_t *tsi_factor_share(tristar_factor_t *factor);
+
+typedef struct tsi_row_factor tsi_row_factor;
 
 /* Is this a triangular matrix imported alone? It is solved by one sweep. */
 static inline bool tsi_factor_is_triangle(const tristar_factor_t *factor) {

@@ -188,7 +188,7 @@ static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
 }
 
 tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_factorization_options *options,
-                                  tsi_numeric **out) {
+                                  bool fixed, tsi_numeric **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
@@ -196,6 +196,11 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_factorizat
   TSI_TRY(TSI_ALLOC_ZERO(env, numeric, 1));
   set_factor(numeric, factor);
   TSI_TRY(scale(numeric, factor));
+  numeric->fixed = fixed;
+  if (fixed) {
+    TSI_TRY(TSI_ALLOC_ZERO(env, numeric->kept, an->pattern->n));
+    TSI_TRY(TSI_ALLOC_ZERO(env, numeric->term, an->pattern->n));
+  }
   TSI_TRY(tsi_factorization_create(env, an->symbolic, an->panels, an->stats.method, options, &numeric->dag));
   TSI_TRY(TSI_ALLOC_ZERO(env, numeric->complement, an->symbolic->count));
   TSI_TRY(TSI_ALLOC_ZERO(env, numeric->tiled, numeric->dag->tiled_count));
@@ -223,6 +228,8 @@ void tsi_numeric_destroy(tsi_numeric **out) {
   TSI_FREE(env, numeric->row_scale);
   TSI_FREE(env, numeric->col_scale);
   TSI_FREE(env, numeric->size);
+  TSI_FREE(env, numeric->kept);
+  TSI_FREE(env, numeric->term);
   tsi_factorization_destroy(env, &numeric->dag);
   TSI_FREE(env, *out);
 }
@@ -238,6 +245,8 @@ out:
   return status;
 }
 
+/* ---- A factorization, and a second one ----------------------------------------------------------------- */
+
 /* Once per context. */
 static void warn_of_blas(tristar_t *ts) {
   const char *took, *better;
@@ -248,15 +257,57 @@ static void warn_of_blas(tristar_t *ts) {
           took, better);
 }
 
-tristar_status tsi_factorize(tristar_factor_t *factor) {
+static tristar_status factor_once(tristar_factor_t *factor, bool fixed, tsi_numeric **out) {
   tristar_status status = TRISTAR_OK;
   tsi_factorization_options options;
-  tsi_numeric *numeric = NULL;
   tsi_factorization_options_init(&options);
   options.tile = TSI_TILE; /* as Schur complements are stored */
-  TSI_TRY(tsi_numeric_create(factor, &options, &numeric));
+  TSI_TRY(tsi_numeric_create(factor, &options, fixed, out));
+  TSI_TRY(run(factor, *out));
+out:
+  return status;
+}
+
+static bool interchanged(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  for (tsi_index panel = 0; panel < an->panels->count; panel++)
+    for (tsi_index j = an->panels->start[panel]; j < an->panels->start[panel + 1]; j++)
+      if (factor->pivots[j] != j - an->panels->start[panel]) return true;
+  return false;
+}
+
+/* A row of which nothing is left after interchanges need not depend on the others. Which rows are
+ * interchanged, and what counts as nothing, depend on how rows and columns are scaled, and the scaling that
+ * suits the largest entries may be far from one that suits the matrix: of D T D, say, T tridiagonal of order
+ * 34 and condition 50, nothing can be left. The second opinion is that of the diagonal, which a matching has
+ * made as large as can be: without interchanges, rounding errors do not depend on scalings by powers of two.
+ * numeric becomes that factorization if it kept half of the digits of every pivot. */
+static tristar_status try_fixed(tristar_factor_t *factor, tsi_numeric **numeric) {
+  tristar_status status = TRISTAR_OK;
+  tsi_numeric *fixed = NULL;
+  TSI_TRY(factor_once(factor, true, &fixed));
+  if (tsi_numeric_failed(fixed)) {
+    const tristar_status failed = tsi_failure_tell(fixed->env, &fixed->failure);
+    if (failed != TRISTAR_ERR_NOT_FINITE) TSI_TRY(failed);
+    goto out;
+  }
+  if (!tsi_numeric_is_accurate(fixed)) goto out;
+  tsi_numeric *refused = *numeric;
+  *numeric = fixed;
+  fixed = refused;
+out:
+  tsi_numeric_destroy(&fixed);
+  return status;
+}
+
+tristar_status tsi_factorize(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_numeric *numeric = NULL;
   warn_of_blas(factor->ts);
-  TSI_TRY(run(factor, numeric));
+  TSI_TRY(factor_once(factor, false, &numeric));
+  const bool dependent = !tsi_numeric_failed(numeric) && tsi_numeric_dependent(numeric) != TSI_NONE;
+  if (dependent && tsi_analysis_is_lu(factor->analysis) && interchanged(factor))
+    TSI_TRY(try_fixed(factor, &numeric));
   TSI_TRY(tsi_numeric_finish(numeric, factor));
 out:
   tsi_numeric_destroy(&numeric);

@@ -170,8 +170,13 @@ static void free_children(tsi_numeric *numeric, tsi_index s) {
     TSI_FREE(numeric->env, numeric->complement[numeric->dag->child[k]]);
 }
 
+static void raise_atomic(_Atomic double *largest, double value) {
+  double before = atomic_load(largest);
+  while (value > before && !atomic_compare_exchange_weak(largest, &before, value)) continue;
+}
+
 static void keep_pivots(tsi_numeric *numeric, tsi_index column, const tsi_pivoting *result) {
-  double smallest = atomic_load(&numeric->smallest), largest = atomic_load(&numeric->largest);
+  double smallest = atomic_load(&numeric->smallest);
   int first = atomic_load(&numeric->dependent);
   if (result->perturbed > 0) atomic_fetch_add(&numeric->perturbed, result->perturbed);
   if (result->stray > 0) atomic_fetch_add(&numeric->stray, result->stray);
@@ -181,9 +186,7 @@ static void keep_pivots(tsi_numeric *numeric, tsi_index column, const tsi_pivoti
   while (result->smallest < smallest &&
          !atomic_compare_exchange_weak(&numeric->smallest, &smallest, result->smallest))
     continue;
-  while (result->largest > largest &&
-         !atomic_compare_exchange_weak(&numeric->largest, &largest, result->largest))
-    continue;
+  raise_atomic(&numeric->largest, result->largest);
 }
 
 /* The pivot of a column, by final index, does not serve. */
@@ -200,11 +203,17 @@ out:
   return status;
 }
 
-tristar_status tsi_numeric_check_dependent(tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
+tsi_index tsi_numeric_dependent(const tsi_numeric *numeric) {
   const int column = atomic_load(&numeric->dependent);
-  if (!numeric->refuse || column == INT_MAX || atomic_load(&numeric->stray) > 0) return TRISTAR_OK;
-  const tsi_index row = numeric->analysis->out_row[column];
+  const bool known = numeric->refuse && column != INT_MAX && atomic_load(&numeric->stray) == 0;
+  return known ? column : TSI_NONE;
+}
+
+tristar_status tsi_numeric_check_dependent(const tsi_numeric *numeric) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index dependent = tsi_numeric_dependent(numeric);
+  if (dependent == TSI_NONE) return TRISTAR_OK;
+  const tsi_index row = numeric->analysis->out_row[dependent];
   if (numeric->pivots == NULL)
     TSI_FAIL(numeric->env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
              "the matrix is not positive definite: the pivot of row %d (counted from 0) is nothing but "
@@ -236,15 +245,16 @@ void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front *front, tsi_index 
   const tsi_index s = panels->supernode[panel], column = panels->start[panel];
   const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
   /* in the last block of a root all remaining rows are candidates: partial pivoting proper */
-  const bool last = o + b == front->f;
+  const bool last = o + b == front->f && !numeric->fixed;
   double least[TSI_PANEL_WIDTH_MAX];
   for (tsi_index k = 0; k < b; k++)
     least[k] =
         last || numeric->pivots == NULL ? DEPENDENT * numeric->epsilon * numeric->size[column + k] : -1;
   tsi_pivoting result = {.least = least};
-  if (numeric->pivots)
+  if (numeric->pivots && !numeric->fixed)
     result.tiny = last ? numeric->epsilon * largest_of(numeric->size + column, b) : numeric->tiny;
   tsi_index *pivot = numeric->pivots ? numeric->pivots + column : NULL;
+  result.fixed = numeric->fixed;
   result.adjoint = numeric->adjoint;
   result.inverse = tsi_numeric_inverse(numeric, column);
   if (numeric->inverse)
@@ -279,12 +289,37 @@ static tristar_status check_finite(const tsi_numeric *numeric, tsi_index panel, 
   return fail_at(numeric, an->panels->start[panel], TSI_PIVOT_NOT_FINITE);
 }
 
+static tristar_status keep_terms(tsi_numeric *numeric, const tsi_front *front, tsi_index panel) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_panels *panels = numeric->analysis->panels;
+  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
+  const tsi_index s = panels->supernode[panel], first = first_column(numeric, s);
+  const tsi_index o = panels->start[panel] - first, b = tsi_panel_width(panels, panel);
+  double *term = NULL;
+  TSI_TRY(TSI_ALLOC(numeric->env, term, front->f - o));
+  numeric->kernels->pivot_terms(front, o, b, numeric->kept + first + o, term);
+  for (tsi_index i = o; i < front->f; i++)
+    raise_atomic(
+        &numeric->term[i < front->w ? first + i : symbolic->rows[symbolic->row_ptr[s] + i - front->w]],
+        term[i - o]);
+out:
+  TSI_FREE(numeric->env, term);
+  return status;
+}
+
+bool tsi_numeric_is_accurate(const tsi_numeric *numeric) {
+  for (tsi_index j = 0; j < numeric->analysis->pattern->n; j++)
+    if (!(numeric->kept[j] >= sqrt(numeric->epsilon) * atomic_load(&numeric->term[j]))) return false;
+  return true;
+}
+
 /* work: as the kernel wants it. */
-static tristar_status pack(const tsi_numeric *numeric, const tsi_front *front, tsi_index panel, void *work) {
+static tristar_status pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel, void *work) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_index s = an->panels->supernode[panel], b = tsi_panel_width(an->panels, panel);
   const size_t offset = (size_t)an->panel_values[panel] * numeric->kernels->scalar_bytes;
+  if (numeric->fixed) TSI_TRY(keep_terms(numeric, front, panel));
   numeric->kernels->pack(front, an->panels->start[panel] - first_column(numeric, s), b,
                          tsi_analysis_inverse(an), numeric->lower + offset,
                          numeric->upper ? numeric->upper + offset : NULL, work);

@@ -49,6 +49,9 @@ typedef struct tsi_numeric {
                                     diagonal one; in the last panel of a root, where nothing can grow,
                                     pivots below epsilon times the largest of these are perturbed */
   bool refuse;                   /* matrices with dependent rows */
+  bool fixed;                    /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
+  double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
+  _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
   tsi_factorization *dag;
   void **complement;     /* by supernode: C of its front */
   tsi_open_front *tiled; /* those of the DAG */
@@ -62,9 +65,9 @@ typedef struct tsi_numeric {
 } tsi_numeric;
 
 /* Chooses the scalings of the factor and makes the DAG; nothing is factored yet. options->tile divides
- * TSI_TILE. Errors: MEMORY, TOO_LARGE, SINGULAR (scaling.h). */
+ * TSI_TILE. fixed: LU only. Errors: MEMORY, TOO_LARGE, SINGULAR (scaling.h). */
 TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor,
-                                                  const tsi_factorization_options *options,
+                                                  const tsi_factorization_options *options, bool fixed,
                                                   tsi_numeric **out);
 /* A step of the DAG; those that it waits for have run. BLAS must be on one thread (blas.h). */
 void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step);
@@ -93,10 +96,15 @@ void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
 /* After the last use of its columns: frees all but the complement. */
 void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open);
 
-/* After the last front. Errors: SINGULAR, NOT_POSITIVE_DEFINITE: nothing but rounding errors is left of a
- * row, in the last panel of a root or, LLT, anywhere, though no other pivot was perturbed, which would let
- * that say nothing. */
-TRISTAR_CHECKED tristar_status tsi_numeric_check_dependent(tsi_numeric *numeric);
+/* After the last front: the final index of a row of which nothing but rounding errors is left, in the last
+ * panel of a root or, LLT, anywhere, if such matrices are to be refused; TSI_NONE: there is none, or another
+ * pivot was perturbed, which lets that say nothing. */
+tsi_index tsi_numeric_dependent(const tsi_numeric *numeric);
+/* Errors: SINGULAR, NOT_POSITIVE_DEFINITE: there is such a row. */
+TRISTAR_CHECKED tristar_status tsi_numeric_check_dependent(const tsi_numeric *numeric);
+
+/* After the last step of a factorization with fixed pivots: is half of the digits left of every pivot? */
+bool tsi_numeric_is_accurate(const tsi_numeric *numeric);
 
 static inline bool tsi_numeric_failed(tsi_numeric *numeric) {
   return tsi_failure_exists(&numeric->failure);

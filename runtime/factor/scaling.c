@@ -259,6 +259,26 @@ static bool scale_diagonal(const scaling *s, int limit) {
   return needed;
 }
 
+/* An entry of a definite matrix is smaller than the roots of the diagonal entries of its row and column. One
+ * that is so much larger would be beyond the range of the factors before a pivot shows that. */
+static tristar_status check_entries(const scaling *s, int limit) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_pattern *pattern = s->pattern;
+  for (tsi_index j = 0; j < pattern->n; j++)
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+      tsi_index row, column;
+      const int e = s->exponent[p];
+      place_of(pattern, j, p, &row, &column);
+      if (row != column && e != NO_ENTRY && e + s->row[row] + s->column[column] > limit)
+        TSI_FAIL(s->env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
+                 "the matrix is not positive definite: entry (%d,%d), counted from 0, is far larger than the "
+                 "diagonal entries of its row and column",
+                 row, column);
+    }
+out:
+  return status;
+}
+
 /* ---- Factors ------------------------------------------------------------------------------------------- */
 
 static tristar_status allocate(scaling *s, const double *magnitude) {
@@ -307,11 +327,13 @@ tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnit
   const bool cholesky = an->stats.method == TRISTAR_METHOD_LLT;
   const bool single = tsi_sparse_kernels_select(an->factor_scalar)->epsilon > 1e-10;
   scaling s = {.env = &factor->ts->env, .pattern = an->pattern, .symmetric = !tsi_analysis_is_lu(an)};
+  const int limit = single ? 40 : 300; /* of exponents that need no scaling */
   bool needed = true;
   TSI_TRY(allocate(&s, magnitude));
-  if (cholesky)
-    needed = scale_diagonal(&s, single ? 40 : 300);
-  else
+  if (cholesky) {
+    needed = scale_diagonal(&s, limit);
+    TSI_TRY(check_entries(&s, limit));
+  } else
     TSI_TRY(scale_lines(&s, an));
   if (needed)
     TSI_TRY(keep(&s, factor));

@@ -31,7 +31,8 @@
 #include "runtime/factor/factor.h"
 
 /* magnitude: sizes of the values. Errors: MEMORY; SINGULAR (L D L^T, L U: a row or column of zeros, which the
- * message names). */
+ * message names); NOT_POSITIVE_DEFINITE (L L^T: an entry that no definite matrix has, nor the factors' type).
+ */
 TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude);
 
 /* Are there rows or columns whose largest entries are far apart? Of a matrix by columns. */

@@ -387,8 +387,9 @@ typedef enum tristar_merge {
 
 /* What becomes of a matrix that is singular to working precision: one of which cancellation leaves nothing
  * but rounding errors of a row (at most 4 eps times the largest entry of the column, as scaled), where no
- * other row is left to pivot with; with L L^T anywhere. Many that are singular leave a little more:
- * tristar_condition tells them all. */
+ * other row is left to pivot with; with L L^T anywhere. Before LU refuses a matrix it is factored once more
+ * without interchanges, in case they and the scaling did not suit it. Many that are singular leave a little
+ * more: tristar_condition tells them all. */
 typedef enum tristar_singular {
   TRISTAR_SINGULAR_REFUSE, /* tristar_factor gives SINGULAR and names the row; the default */
   TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb the pivot and count it: for inverse iteration with a shift,
@@ -605,9 +606,36 @@ typedef enum tristar_diag {
   TRISTAR_NON_UNIT = 'N' /* as stored */
 } tristar_diag;
 
+/* How a triangular matrix is divided into chunks. No partition changes a bit of what another by rows gives.
+ */
+typedef enum tristar_partition {
+  TRISTAR_PARTITION_AUTO, /* supernodes, if most columns belong to one; else whichever is predicted to be the
+                             fastest */
+  TRISTAR_PARTITION_SUPERNODES, /* columns of like structure, as dense panels: factors of direct solvers */
+  TRISTAR_PARTITION_BLOCKS, /* row by row, in blocks of consecutive rows: what runs along a grid or a band */
+  TRISTAR_PARTITION_LEVELS, /* row by row, by level sets: rows that do not wait for each other (Anderson and
+                               Saad 1989); narrow ones come together */
+  TRISTAR_PARTITION_WHOLE   /* row by row, all in one chunk: nothing runs at the same time */
+} tristar_partition;
+
+/* What tristar_import_triangle needs to know. Fill it with tristar_triangle_options_init first. */
+typedef struct tristar_triangle_options {
+  tristar_uplo uplo;           /* which triangle of the view; default LOWER */
+  tristar_diag diag;           /* whether its diagonal is one; default NON_UNIT */
+  tristar_partition partition; /* how plans divide it; default AUTO */
+} tristar_triangle_options;
+
+/* Sets the defaults. */
+TRISTAR_API void tristar_triangle_options_init(tristar_triangle_options *options);
+
 /* A triangular matrix T as a factor on its own: solves with T, T^T and T^H. Entries of view in the other
- * triangle, and with UNIT those on the diagonal, are not read. Refinement works. Errors: as
- * tristar_import_supernodal. */
+ * triangle, and with UNIT those on the diagonal, are not read; a view that is symmetric, skew-symmetric or
+ * Hermitian has both triangles, whichever it stores. Refinement works. Errors: as tristar_import_supernodal.
+ * options NULL: the defaults. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,
+                                                                   const tristar_triangle_options *options,
+                                                                   tristar_factor_t **factor);
+/* The same with TRISTAR_PARTITION_AUTO. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view,
                                                               tristar_uplo uplo, tristar_diag diag,
                                                               tristar_factor_t **factor);
@@ -854,7 +882,8 @@ typedef struct tristar_refine_result {
  * (|A| |x| + |b|)_i (Arioli, Demmel, Duff): a row whose denominator is nothing but rounding errors (below
  * min(1000 n eps, 1e-3) times ((|A| g)_i max_j(|x_j| / g_j) + |b|_i)) has (|A| |x|)_i + (|A| g)_i max_j(|x_j|
  * / g_j) instead, where g is the scaling of the columns (tristar_factor_get_order) or ones, in each row what
- * gives less.
+ * gives less. It is computed in the type of the matrix: where the terms of a row are subnormal numbers, a
+ * residual below the smallest of them counts as zero.
  *
  * The forward error of x is max_i |x - A^-1 b|_i / max_i |x|_i. options->forward_error = 1 estimates a bound
  * of it as LAPACK's xGERFS does, || |A^-1| (|r| + k eps (|A| |x| + |b|)) || / ||x||: maximum norms, r = b - A
@@ -894,13 +923,14 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *pla
 
 /* Figures of a plan. */
 typedef struct tristar_plan_stats {
-  int64_t chunks;        /* with a diagonal part */
-  int64_t slices;        /* row slices of big panels */
-  int64_t tasks;         /* StarPU tasks of one replay; 0: a plain call */
-  int64_t edges;         /* of both directions */
-  int64_t width;         /* largest number of nodes at one depth, forward */
-  int64_t depth;         /* nodes on the longest path, forward */
-  double critical_bytes; /* bytes streamed on the heaviest path, forward and backward */
+  tristar_partition partition; /* SUPERNODES, or how the rows of a triangular matrix are divided */
+  int64_t chunks;              /* with a diagonal part */
+  int64_t slices;              /* row slices of big panels */
+  int64_t tasks;               /* StarPU tasks of one replay; 0: a plain call */
+  int64_t edges;               /* of both directions */
+  int64_t width;               /* largest number of nodes at one depth, forward */
+  int64_t depth;               /* nodes on the longest path, forward */
+  double critical_bytes;       /* bytes streamed on the heaviest path, forward and backward */
   double stream_bytes; /* bytes of factor streamed by one solve, forward and backward, as stored; KERNEL_SPMV:
                           of its matrices */
   double

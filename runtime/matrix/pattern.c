@@ -304,6 +304,16 @@ static void transpose(tsi_index n, const tsi_csc *from, tsi_csc *to) {
   to->ptr[0] = 0;
 }
 
+void tsi_pattern_copy_value(const tsi_pattern *pattern, bool mirrored, const void *from, void *to) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
+  memcpy(to, from, kernels->scalar_bytes);
+  if (!mirrored) return;
+  if (pattern->symmetry == TRISTAR_SKEW_SYMMETRIC) kernels->multiply(1, to, -1);
+  if (pattern->symmetry != TRISTAR_HERMITIAN) return;
+  if (pattern->scalar == 'c') ((float *)to)[1] = -((float *)to)[1];
+  if (pattern->scalar == 'z') ((double *)to)[1] = -((double *)to)[1];
+}
+
 /* Every stored entry, and its mirror image for symmetric kinds, into lines of `raw`; unsorted. */
 static void scatter_lines(const tsi_pattern *pattern, const double *values, tsi_csc *raw) {
   const tsi_index n = pattern->n;

@@ -43,6 +43,9 @@ TRISTAR_CHECKED tristar_status tsi_pattern_allocate_values(tsi_env *env, const t
  * at one place. values: ptr[n] scalars, not overlapping given. */
 void tsi_pattern_take(const tsi_pattern *pattern, const void *given, void *values);
 
+/* *to = the value *from of an entry, or what stands at its mirror place. */
+void tsi_pattern_copy_value(const tsi_pattern *pattern, bool mirrored, const void *from, void *to);
+
 /* NaN or infinity among the values, or a diagonal entry that the symmetry does not allow? Errors: NOT_FINITE,
  * FORMAT (messages: row and column). */
 TRISTAR_CHECKED tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_pattern *pattern,

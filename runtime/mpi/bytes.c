@@ -38,6 +38,35 @@ out:
   return status;
 }
 
+tristar_status tsi_send_arrays(tsi_env *env, MPI_Comm comm, int count, const tsi_array *array, int to) {
+  tristar_status status = TRISTAR_OK;
+  for (int k = 0; k < count; k++) TSI_TRY(tsi_send_bytes(env, comm, array[k].data, array[k].bytes, to));
+out:
+  return status;
+}
+
+tristar_status tsi_receive_arrays(tsi_env *env, MPI_Comm comm, int count, const tsi_array *array, int from) {
+  tristar_status status = TRISTAR_OK;
+  for (int k = 0; k < count; k++) TSI_TRY(tsi_receive_bytes(env, comm, array[k].data, array[k].bytes, from));
+out:
+  return status;
+}
+
+/* Items of one type count as one each, however large they are. */
+tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, size_t bytes, const void *from, tsi_items sent,
+                                  void *to, tsi_items received) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Datatype item;
+  TSI_TRY(TSI_MPI(env, "MPI_Type_contiguous", MPI_Type_contiguous((int)bytes, MPI_BYTE, &item)));
+  TSI_TRY(TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(&item)));
+  status = TSI_MPI(
+      env, "MPI_Alltoallv",
+      MPI_Alltoallv(from, sent.count, sent.first, item, to, received.count, received.first, item, comm));
+  MPI_Type_free(&item);
+out:
+  return status;
+}
+
 tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
   tristar_status status = TRISTAR_OK;
   for (size_t at = 0; at < bytes; at += PIECE_BYTES) {

@@ -14,6 +14,24 @@ TRISTAR_CHECKED tristar_status tsi_send_bytes(tsi_env *env, MPI_Comm comm, const
                                               int to);
 TRISTAR_CHECKED tristar_status tsi_receive_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes,
                                                  int from);
+/* Arrays that travel one after the other. */
+typedef struct tsi_array {
+  void *data; /* NULL: bytes is 0 */
+  size_t bytes;
+} tsi_array;
+TRISTAR_CHECKED tristar_status tsi_send_arrays(tsi_env *env, MPI_Comm comm, int count, const tsi_array *array,
+                                               int to);
+TRISTAR_CHECKED tristar_status tsi_receive_arrays(tsi_env *env, MPI_Comm comm, int count,
+                                                  const tsi_array *array, int from);
+
+/* Items by rank: how many, and where they begin. */
+typedef struct tsi_items {
+  const int *count, *first;
+} tsi_items;
+/* Collective: to each rank its items of `from`, of `bytes` each. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, size_t bytes, const void *from,
+                                                  tsi_items sent, void *to, tsi_items received);
+
 /* Collective, from rank 0. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes);
 

@@ -153,7 +153,7 @@ static void fill_stats(tristar_distributed_t *d) {
 }
 
 /* Collective. Where ranks ask for different things their messages would not meet. */
-static tristar_status agree_on_options(const tristar_distributed_t *d) {
+static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_status mine) {
   const tristar_layout *l = &d->options.layout;
   static const char *const name[] = {"px of the layout",
                                      "py of the layout",
@@ -175,7 +175,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d) {
                            d->options.nrhs,
                            TRISTAR_VERSION_MAJOR,
                            TRISTAR_VERSION_MINOR};
-  return tsi_transport_same(d->transport, (int)(sizeof value / sizeof *value), name, value);
+  return tsi_transport_same(d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 
 static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_t *factor) {
@@ -188,8 +188,7 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   const int64_t nrhs = d->options.nrhs > 0 ? d->options.nrhs : 1;
   status = check_options(env, &d->options, ranks);
   if (status == TRISTAR_OK) status = check_factor(env, factor, rank);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(agree_on_options(d));
+  TSI_TRY(agree_on_options(d, status));
   TSI_TRY(tsi_know_structure(env, d->transport, factor, &known));
   if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(

@@ -55,6 +55,14 @@ TRISTAR_CHECKED tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index
 /* All but its buffer. */
 void tsi_slot_release(tsi_slot *slot);
 
+/* How many rows of b and x this rank passes. */
+static inline int64_t tsi_distributed_own_rows(const tristar_distributed_t *d) {
+  const int rank = tsi_transport_rank(d->transport);
+  return d->first[rank + 1] - d->first[rank];
+}
+/* Values and rows are there. Local. Errors: STALE. */
+TRISTAR_CHECKED tristar_status tsi_distributed_check_ready(const tristar_distributed_t *d);
+
 /* d->in and d->out for the blocks of d->first. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_distributed_list_rows(tristar_distributed_t *d);
 void tsi_distributed_release_rows(tristar_distributed_t *d);
@@ -74,12 +82,6 @@ TRISTAR_CHECKED tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi
 /* Collective. The buffer of a slot for rows.h: on all ranks or on none. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_slot_need_buffer(tristar_distributed_t *d, tsi_slot *slot);
 void tsi_distributed_reset_times(tristar_distributed_t *d);
-/* Collective. Arguments must be right on all ranks (mine: what this one has found), and the same (at most 8
- * values); flag[k] becomes true on all if it is on one. Errors: mine, of whichever rank has one; ARGUMENT:
- * values differ. */
-TRISTAR_CHECKED tristar_status tsi_distributed_same(tristar_distributed_t *d, tristar_status mine, int count,
-                                                    const char *const *name, const int64_t *value, int flags,
-                                                    bool *flag);
 
 /* What all ranks must know of a factor before they can make their shares; on ranks other than 0 allocated, to
  * be freed by tsi_known_release. */

@@ -114,20 +114,9 @@ static void release_job(tsi_env *env, job *j) {
   TSI_FREE(env, j->buffer);
 }
 
-/* Local. */
-static tristar_status check_options(const tristar_distributed_t *d, const tristar_solve_options *o,
-                                    int64_t nrhs, const void *b, const void *x) {
+tristar_status tsi_distributed_check_ready(const tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const int rank = tsi_transport_rank(d->transport);
-  const int64_t rows = d->first[rank + 1] - d->first[rank];
-  TSI_TRY(tsi_solve_options_check(env, o, nrhs));
-  if (o->b_rows < 0 || o->x_rows < 0 || o->b_rows > d->n || o->x_rows > d->n)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b_rows is %" PRId64 ", x_rows %" PRId64, o->b_rows, o->x_rows);
-  if (nrhs > 0 && b == NULL && (o->b_row ? o->b_rows : rows) > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
-  if (nrhs > 0 && x == NULL && (o->x_row ? o->x_rows : rows) > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
   if (!d->valid) TSI_FAIL(env, TRISTAR_ERR_STALE, "the distributed factor holds no values");
   if (d->in == NULL || d->out == NULL)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the latest tristar_distributed_set_rows failed");
@@ -135,28 +124,20 @@ out:
   return status;
 }
 
-#define SAME_MOST 10 /* values, and flags */
-
-/* The smallest and the largest of each number tell. */
-tristar_status tsi_distributed_same(tristar_distributed_t *d, tristar_status mine, int count,
-                                    const char *const *name, const int64_t *value, int flags, bool *flag) {
+/* Local. */
+static tristar_status check_options(const tristar_distributed_t *d, const tristar_solve_options *o,
+                                    int64_t nrhs, const void *b, const void *x) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  int64_t own[2 * SAME_MOST + 1] = {mine}, most[2 * SAME_MOST + 1];
-  const int all = 1 + 2 * count + flags;
-  for (int k = 0; k < count; k++) {
-    own[1 + 2 * k] = value[k];
-    own[2 + 2 * k] = -value[k];
-  }
-  for (int k = 0; k < flags; k++) own[1 + 2 * count + k] = flag[k];
-  TSI_TRY(TSI_MPI(env, "MPI_Allreduce",
-                  MPI_Allreduce(own, most, all, MPI_INT64_T, MPI_MAX, tsi_transport_comm(d->transport))));
-  if (most[0] != TRISTAR_OK) return tsi_transport_agree(d->transport, mine); /* who, and why */
-  for (int k = 0; k < count; k++)
-    if (most[1 + 2 * k] != -most[2 + 2 * k])
-      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the ranks pass different %s: %" PRId64 " to %" PRId64, name[k],
-               -most[2 + 2 * k], most[1 + 2 * k]);
-  for (int k = 0; k < flags; k++) flag[k] = most[1 + 2 * count + k];
+  const int64_t rows = tsi_distributed_own_rows(d);
+  TSI_TRY(tsi_solve_options_check(env, o, nrhs));
+  if (o->b_rows < 0 || o->x_rows < 0 || o->b_rows > d->n || o->x_rows > d->n)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b_rows is %" PRId64 ", x_rows %" PRId64, o->b_rows, o->x_rows);
+  if (nrhs > 0 && b == NULL && (o->b_row ? o->b_rows : rows) > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
+  if (nrhs > 0 && x == NULL && (o->x_row ? o->x_rows : rows) > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
+  status = tsi_distributed_check_ready(d);
 out:
   return status;
 }
@@ -168,7 +149,7 @@ static tristar_status agree_on_arguments(tristar_distributed_t *d, tristar_statu
   const int64_t value[] = {j->nrhs, j->o.op, j->o.part, j->o.factor_order};
   j->listed[B] = j->o.b_row != NULL;
   j->listed[X] = j->o.x_row != NULL;
-  TSI_TRY(tsi_distributed_same(d, mine, 4, name, value, 2, j->listed));
+  TSI_TRY(tsi_transport_same(d->transport, mine, 4, name, value, 2, j->listed));
 out:
   return status;
 }
@@ -412,10 +393,9 @@ out:
 
 tristar_status tsi_distributed_solve(tristar_distributed_t *d, const tristar_solve_options *options,
                                      int64_t nrhs, const void *b, void *x, tristar_solve_result *result) {
-  const int rank = tsi_transport_rank(d->transport);
   tristar_solve_options o;
   tristar_solve_options_init(&o);
-  o = tsi_solve_options_fill(options ? options : &o, d->first[rank + 1] - d->first[rank]);
+  o = tsi_solve_options_fill(options ? options : &o, tsi_distributed_own_rows(d));
   return solve(d, check_options(d, &o, nrhs, b, x), &o, nrhs, b, x, result);
 }
 
@@ -431,15 +411,8 @@ tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op
                                          int64_t ldb, void *x, int64_t ldx) {
   if (d == NULL) return TSI_NULL(d);
   tsi_queue_drain(d);
-  const int rank = tsi_transport_rank(d->transport);
-  tristar_solve_options o;
-  tristar_solve_options_init(&o);
-  o.op = op;
-  o.b_row_stride = o.x_row_stride = 1;
-  o.b_column_stride = tsi_count_max(1, ldb);
-  o.x_column_stride = tsi_count_max(1, ldx);
-  tristar_status mine =
-      tsi_check_columns(&d->ts->env, d->first[rank + 1] - d->first[rank], nrhs, b, ldb, x, ldx);
+  const tristar_solve_options o = tsi_solve_options_columns(op, ldb, ldx);
+  tristar_status mine = tsi_check_columns(&d->ts->env, tsi_distributed_own_rows(d), nrhs, b, ldb, x, ldx);
   if (mine == TRISTAR_OK) mine = check_options(d, &o, nrhs, b, x);
   return tsi_answer(&d->ts->env, solve(d, mine, &o, nrhs, b, x, NULL));
 }

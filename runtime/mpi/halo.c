@@ -1,21 +1,15 @@
 /* Brings ghosts and adds to their owners: see halo.h. */
 #include "runtime/mpi/halo.h"
 
+#include "runtime/mpi/bytes.h"
 #include "runtime/mpi/mailbox.h"
 
-static tristar_status move(tsi_env *env, const tsi_halo *halo, size_t bytes, const void *from,
-                           const int *from_count, const int *from_first, void *to, const int *to_count,
-                           const int *to_first) {
-  tristar_status status = TRISTAR_OK;
-  MPI_Datatype scalar;
-  TSI_TRY(TSI_MPI(env, "MPI_Type_contiguous", MPI_Type_contiguous((int)bytes, MPI_BYTE, &scalar)));
-  TSI_TRY(TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(&scalar)));
-  status = TSI_MPI(
-      env, "MPI_Alltoallv",
-      MPI_Alltoallv(from, from_count, from_first, scalar, to, to_count, to_first, scalar, halo->comm));
-  MPI_Type_free(&scalar);
-out:
-  return status;
+static tsi_items ghosts_of(const tsi_halo *halo) {
+  return (tsi_items){halo->ghost_count, halo->ghost_first};
+}
+
+static tsi_items asked_of(const tsi_halo *halo) {
+  return (tsi_items){halo->asked_count, halo->asked_first};
 }
 
 /* The place of a column among the own ones. */
@@ -66,8 +60,7 @@ tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index
     status = tsi_allocate(env, (size_t)halo->asked, 2 * sizeof(double), __func__, __FILE__, __LINE__,
                           &halo->buffer);
   TSI_TRY(tsi_transport_agree(transport, status));
-  TSI_TRY(move(env, halo, sizeof *ghost, ghost, halo->ghost_count, halo->ghost_first, asked,
-               halo->asked_count, halo->asked_first));
+  TSI_TRY(tsi_exchange_items(env, halo->comm, sizeof *ghost, ghost, ghosts_of(halo), asked, asked_of(halo)));
   for (tsi_index k = 0; k < halo->asked; k++) halo->own[k] = place_of(column, n, asked[k]);
 out:
   TSI_FREE(env, asked);
@@ -91,16 +84,13 @@ tristar_status tsi_halo_fill(tsi_env *env, const tsi_halo *halo, size_t bytes, c
   char *packed = halo->buffer;
   for (tsi_index k = 0; k < halo->asked; k++)
     memcpy(packed + (size_t)k * bytes, (const char *)own + (size_t)halo->own[k] * bytes, bytes);
-  return move(env, halo, bytes, packed, halo->asked_count, halo->asked_first, ghost, halo->ghost_count,
-              halo->ghost_first);
+  return tsi_exchange_items(env, halo->comm, bytes, packed, asked_of(halo), ghost, ghosts_of(halo));
 }
 
 tristar_status tsi_halo_add(tsi_env *env, const tsi_halo *halo, size_t bytes, const void *ghost, void *own,
-                            void (*add)(tsi_count count, const tsi_count *place, const void *from,
-                                        void *to)) {
+                            tsi_add_at *add) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(move(env, halo, bytes, ghost, halo->ghost_count, halo->ghost_first, halo->buffer, halo->asked_count,
-               halo->asked_first));
+  TSI_TRY(tsi_exchange_items(env, halo->comm, bytes, ghost, ghosts_of(halo), halo->buffer, asked_of(halo)));
   add(halo->asked, halo->own, halo->buffer, own);
 out:
   return status;

@@ -10,6 +10,7 @@
 #ifndef TSI_MPI_HALO_H
 #define TSI_MPI_HALO_H
 
+#include "codelets/cpu/sparse.h"
 #include "runtime/mpi/transport.h"
 
 typedef struct tsi_halo {
@@ -32,11 +33,8 @@ void tsi_halo_destroy(tsi_env *env, tsi_halo **halo);
 /* Collective. ghost[g] = the owners' values; scalars of `bytes` each. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_halo_fill(tsi_env *env, const tsi_halo *halo, size_t bytes,
                                              const void *own, void *ghost);
-/* Collective. Sums of all ranks to their owners: add(count, place, from, to) does to[place[i]] += from[i], in
- * ascending order of i. Errors: RUNTIME. */
+/* Collective. Sums of all ranks are added to their owners'. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_halo_add(tsi_env *env, const tsi_halo *halo, size_t bytes,
-                                            const void *ghost, void *own,
-                                            void (*add)(tsi_count count, const tsi_count *place,
-                                                        const void *from, void *to));
+                                            const void *ghost, void *own, tsi_add_at *add);
 
 #endif

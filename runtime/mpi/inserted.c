@@ -5,6 +5,7 @@
 #include <starpu_mpi.h>
 
 #include "runtime/mpi/mailbox.h"
+#include "runtime/solve/request.h"
 #include "runtime/starpu/tasks.h"
 #include "tristar_starpu_mpi.h"
 
@@ -31,15 +32,10 @@ static tristar_status carry_out(tsi_queued *item, tristar_status mine) {
   tristar_status status = TRISTAR_OK;
   tsi_distributed_insertion *i = (tsi_distributed_insertion *)item;
   tristar_distributed_t *d = item->distributed;
-  tristar_solve_options options;
   if (mine == TRISTAR_OK) mine = choose_arrays(env_of(d), i);
   TSI_TRY(tsi_transport_agree(d->transport, mine));
   TSI_TRY(tsi_distributed_use_rows(d, i->first));
-  tristar_solve_options_init(&options);
-  options.op = i->op;
-  options.b_row_stride = options.x_row_stride = 1;
-  options.b_column_stride = tsi_count_max(1, i->b.stride);
-  options.x_column_stride = tsi_count_max(1, i->x.stride);
+  const tristar_solve_options options = tsi_solve_options_columns(i->op, i->b.stride, i->x.stride);
   TSI_TRY(tsi_distributed_solve(d, &options, i->b.columns, i->b.data, i->x.data, NULL));
   if (i->x.rows > 0) tsi_operand_scatter(&i->x);
 out:

@@ -22,16 +22,6 @@ static void release_whole(tsi_env *env, whole *w) {
   TSI_FREE(env, w->values);
 }
 
-/* What stands at the mirror place of a stored entry. */
-static void mirror(char scalar, tristar_symmetry symmetry, const void *from, void *to) {
-  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(scalar);
-  memcpy(to, from, kernels->scalar_bytes);
-  if (symmetry == TRISTAR_SKEW_SYMMETRIC) kernels->multiply(1, to, -1);
-  if (symmetry != TRISTAR_HERMITIAN) return;
-  if (scalar == 'c') ((float *)to)[1] = -((float *)to)[1];
-  if (scalar == 'z') ((double *)to)[1] = -((double *)to)[1];
-}
-
 /* Calls once for each entry of the full matrix: row and column of the final order, place of the value. */
 #define FOR_ENTRIES(an, i, j, p, image)                                                                      \
   for (tsi_index line = 0; line < (an)->pattern->n; line++)                                                  \
@@ -62,19 +52,28 @@ static tristar_status write_whole(tsi_env *env, const tristar_factor_t *factor, 
     const size_t at = (size_t)w->ptr[i + 1]++; /* moves from the row's start to its end */
     const char *value = (const char *)factor->values + (size_t)p * bytes;
     w->index[at] = j;
-    mirror(pattern->scalar, image ? pattern->symmetry : TRISTAR_SYMMETRIC, value, w->values + at * bytes);
+    tsi_pattern_copy_value(pattern, image, value, w->values + at * bytes);
   }
 out:
   return status;
 }
 
-/* Rows that are at home on a rank: out of the whole matrix, one after the other. */
+/* Rows that are at home on a rank, one after the other. */
 typedef struct shipment {
+  size_t rows, entries;
+  char *values;
+  bool pattern;       /* lengths and index travel too: they are not there yet */
   tsi_index *lengths; /* by row */
   tsi_index *index;
-  char *values;
-  size_t rows, entries;
 } shipment;
+
+#define SHIPMENT_ARRAYS 3
+
+static void list_arrays(const shipment *s, size_t bytes, tsi_array array[SHIPMENT_ARRAYS]) {
+  array[0] = (tsi_array){s->values, s->entries * bytes};
+  array[1] = (tsi_array){s->lengths, s->pattern ? s->rows * sizeof *s->lengths : 0};
+  array[2] = (tsi_array){s->index, s->pattern ? s->entries * sizeof *s->index : 0};
+}
 
 static void release_shipment(tsi_env *env, shipment *s) {
   TSI_FREE(env, s->lengths);
@@ -85,9 +84,10 @@ static void release_shipment(tsi_env *env, shipment *s) {
 /* Arrays for its rows and entries. */
 static tristar_status make_shipment(tsi_env *env, size_t bytes, shipment *s) {
   tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_allocate(env, s->entries, bytes, __func__, __FILE__, __LINE__, (void **)&s->values));
+  if (!s->pattern) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, s->lengths, s->rows));
   TSI_TRY(TSI_ALLOC(env, s->index, s->entries));
-  TSI_TRY(tsi_allocate(env, s->entries, bytes, __func__, __FILE__, __LINE__, (void **)&s->values));
 out:
   return status;
 }
@@ -106,10 +106,10 @@ static tristar_status fill_shipment(tsi_env *env, const tsi_layout *layout, cons
   for (tsi_index c = 0; c < chunks->count; c++) {
     if (tsi_home_rank(layout, c) != rank) continue;
     const size_t first = (size_t)w->ptr[chunks->column[c]], end = (size_t)w->ptr[chunks->column[c + 1]];
-    for (tsi_index j = chunks->column[c]; j < chunks->column[c + 1]; j++)
-      s->lengths[row++] = (tsi_index)(w->ptr[j + 1] - w->ptr[j]);
-    memcpy(s->index + at, w->index + first, (end - first) * sizeof *s->index);
     memcpy(s->values + at * bytes, w->values + first * bytes, (end - first) * bytes);
+    for (tsi_index j = chunks->column[c]; s->pattern && j < chunks->column[c + 1]; j++)
+      s->lengths[row++] = (tsi_index)(w->ptr[j + 1] - w->ptr[j]);
+    if (s->pattern) memcpy(s->index + at, w->index + first, (end - first) * sizeof *s->index);
     at += end - first;
   }
 out:
@@ -121,10 +121,10 @@ typedef struct notice {
   int64_t status, entries;
 } notice;
 
-/* The matrix of this rank as it arrives: index has columns of the final order. lengths NULL: values alone. */
+/* The matrix of this rank as it arrives: index has columns of the final order. */
 static tristar_status take(tsi_env *env, tsi_rows_matrix *m, size_t bytes, const shipment *s) {
   tristar_status status = TRISTAR_OK;
-  if (m->ptr == NULL) {
+  if (s->pattern) {
     TSI_TRY(TSI_ALLOC(env, m->ptr, (size_t)m->n + 1));
     TSI_TRY(TSI_ALLOC(env, m->index, s->entries));
     TSI_TRY(tsi_allocate(env, s->entries, bytes, __func__, __FILE__, __LINE__, &m->values));
@@ -138,9 +138,10 @@ out:
 }
 
 static tristar_status send_rows(tsi_env *env, MPI_Comm comm, const tsi_layout *layout, const whole *w,
-                                size_t bytes, int rank, tristar_status before) {
+                                size_t bytes, int rank, bool pattern, tristar_status before) {
   tristar_status status = before;
-  shipment s = {.rows = 0};
+  shipment s = {.pattern = pattern};
+  tsi_array array[SHIPMENT_ARRAYS];
   if (status == TRISTAR_OK) status = fill_shipment(env, layout, w, bytes, rank, &s);
   const notice told = {status, (int64_t)s.entries};
   const tristar_status mine = status;
@@ -149,9 +150,8 @@ static tristar_status send_rows(tsi_env *env, MPI_Comm comm, const tsi_layout *l
   TSI_TRY(mine);
   TSI_TRY(tsi_receive_bytes(env, comm, &room, sizeof room, rank));
   if (room != TRISTAR_OK) goto out; /* that rank says why */
-  TSI_TRY(tsi_send_bytes(env, comm, s.lengths, s.rows * sizeof *s.lengths, rank));
-  TSI_TRY(tsi_send_bytes(env, comm, s.index, s.entries * sizeof *s.index, rank));
-  TSI_TRY(tsi_send_bytes(env, comm, s.values, s.entries * bytes, rank));
+  list_arrays(&s, bytes, array);
+  TSI_TRY(tsi_send_arrays(env, comm, SHIPMENT_ARRAYS, array, rank));
 out:
   release_shipment(env, &s);
   return status;
@@ -160,7 +160,8 @@ out:
 static tristar_status receive_rows(tsi_env *env, MPI_Comm comm, size_t bytes, tsi_rows_matrix *m) {
   tristar_status status = TRISTAR_OK;
   tristar_status mine;
-  shipment s = {.rows = (size_t)m->n};
+  shipment s = {.rows = (size_t)m->n, .pattern = m->ptr == NULL};
+  tsi_array array[SHIPMENT_ARRAYS];
   notice told;
   TSI_TRY(tsi_receive_bytes(env, comm, &told, sizeof told, 0));
   if (told.status != TRISTAR_OK) return TRISTAR_OK; /* rank 0 says why */
@@ -169,9 +170,8 @@ static tristar_status receive_rows(tsi_env *env, MPI_Comm comm, size_t bytes, ts
   const int64_t room = mine;
   TSI_TRY(tsi_send_bytes(env, comm, &room, sizeof room, 0));
   TSI_TRY(mine);
-  TSI_TRY(tsi_receive_bytes(env, comm, s.lengths, s.rows * sizeof *s.lengths, 0));
-  TSI_TRY(tsi_receive_bytes(env, comm, s.index, s.entries * sizeof *s.index, 0));
-  TSI_TRY(tsi_receive_bytes(env, comm, s.values, s.entries * bytes, 0));
+  list_arrays(&s, bytes, array);
+  TSI_TRY(tsi_receive_arrays(env, comm, SHIPMENT_ARRAYS, array, 0));
   TSI_TRY(take(env, m, bytes, &s));
 out:
   release_shipment(env, &s);
@@ -185,13 +185,13 @@ static tristar_status ship(tsi_env *env, tsi_transport *transport, const tsi_pro
   MPI_Comm comm = tsi_transport_comm(transport);
   const size_t bytes = p->user_bytes;
   whole w = {.ptr = NULL};
-  shipment own = {.rows = 0};
+  shipment own = {.pattern = m->ptr == NULL};
   if (factor == NULL)
     status = receive_rows(env, comm, bytes, m);
   else {
     status = write_whole(env, factor, &w);
     for (int r = 1; r < tsi_transport_size(transport); r++) { /* each must hear of it, if something fails */
-      const tristar_status sent = send_rows(env, comm, p->layout, &w, bytes, r, status);
+      const tristar_status sent = send_rows(env, comm, p->layout, &w, bytes, r, own.pattern, status);
       if (status == TRISTAR_OK) status = sent;
     }
     if (status == TRISTAR_OK) status = fill_shipment(env, p->layout, &w, bytes, 0, &own);
@@ -298,6 +298,16 @@ static tristar_status take_scaling(tsi_env *env, const tsi_rows_matrix *m, const
   for (tsi_index i = 0; from && i < m->n; i++) (*to)[i] = from[m->local[i]];
 out:
   return status;
+}
+
+void tsi_rows_matrix_move(const tsi_rows_matrix *m, size_t bytes, tsi_index nrhs, tsi_row_array local,
+                          tsi_row_array vectors, bool to_local) {
+  for (int64_t c = 0; c < nrhs; c++)
+    for (int64_t i = 0; i < m->n; i++) {
+      char *here = (char *)local.data + (size_t)(m->local[i] * local.row + c * local.column) * bytes;
+      char *entry = (char *)vectors.data + (size_t)(i * vectors.row + c * vectors.column) * bytes;
+      memcpy(to_local ? here : entry, to_local ? entry : here, bytes);
+    }
 }
 
 tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport, const tsi_process *p,

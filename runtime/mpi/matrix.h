@@ -13,7 +13,7 @@
 #define TSI_MPI_MATRIX_H
 
 #include "runtime/mpi/halo.h"
-#include "runtime/solve/process.h"
+#include "runtime/mpi/rows.h"
 
 typedef struct tsi_rows_matrix {
   tsi_index n;
@@ -37,5 +37,10 @@ TRISTAR_CHECKED tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transpor
                                                       const tsi_process *process,
                                                       const tristar_factor_t *factor,
                                                       tsi_rows_matrix *matrix);
+
+/* Columns between vectors of the rows that are at home here and the local rows of a slot; scalars of `bytes`.
+ */
+void tsi_rows_matrix_move(const tsi_rows_matrix *matrix, size_t bytes, tsi_index nrhs, tsi_row_array local,
+                          tsi_row_array vectors, bool to_local);
 
 #endif

@@ -13,26 +13,11 @@
 /* Local. */
 static tristar_status check_matrix(const tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  if (!d->valid) TSI_FAIL(env, TRISTAR_ERR_STALE, "the distributed factor holds no values");
-  if (d->in == NULL || d->out == NULL)
-    TSI_FAIL(env, TRISTAR_ERR_STALE, "the latest tristar_distributed_set_rows failed");
-  if (d->matrix == NULL) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the factor was imported without its matrix");
+  TSI_TRY(tsi_distributed_check_ready(d));
+  if (d->matrix == NULL)
+    TSI_FAIL(&d->ts->env, TRISTAR_ERR_UNSUPPORTED, "the factor was imported without its matrix");
 out:
   return status;
-}
-
-static tristar_status check_op(tsi_env *env, tristar_op op) {
-  tristar_status status = TRISTAR_OK;
-  if (op != TRISTAR_N && op != TRISTAR_T && op != TRISTAR_C)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)op);
-out:
-  return status;
-}
-
-static int64_t own_rows(const tristar_distributed_t *d) {
-  const int rank = tsi_transport_rank(d->transport);
-  return d->first[rank + 1] - d->first[rank];
 }
 
 /* Columns of the user's rows of b (of_x: of x) to vectors of the system, or back. Collective. */
@@ -46,7 +31,7 @@ static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool
   const tsi_index columns = p->share->panels->start[p->share->panels->count];
   const bool by_rows = op == TRISTAR_N || !p->kind.lu;
   const tsi_rows *rows = by_rows != of_x ? d->in : d->out;
-  const size_t bytes = p->user_bytes, n = (size_t)m->n;
+  const size_t bytes = p->user_bytes;
   for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK) {
     const tsi_index count = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - first);
     tsi_slot *slot;
@@ -54,16 +39,9 @@ static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool
     TSI_TRY(tsi_slot_need_buffer(d, slot));
     const tsi_row_array of_user = {(char *)(uintptr_t)user + (size_t)(first * ld) * bytes, 1, ld};
     const tsi_row_array local = {slot->b, 1, columns};
+    const tsi_row_array of_vectors = {vectors + (size_t)first * (size_t)m->n * bytes, 1, m->n};
     if (!to_user) TSI_TRY(tsi_rows_to_homes(env, rows, comm, bytes, count, of_user, local, slot->buffer));
-    for (size_t c = 0; c < (size_t)count; c++)
-      for (size_t i = 0; i < n; i++) {
-        char *here = (char *)slot->b + (c * (size_t)columns + (size_t)m->local[i]) * bytes;
-        char *vector = vectors + (((size_t)first + c) * n + i) * bytes;
-        if (to_user)
-          memcpy(here, vector, bytes);
-        else
-          memcpy(vector, here, bytes);
-      }
+    tsi_rows_matrix_move(m, bytes, count, local, of_vectors, to_user);
     if (to_user) TSI_TRY(tsi_rows_to_users(env, rows, comm, bytes, count, local, of_user, slot->buffer));
   }
 out:
@@ -92,7 +70,7 @@ static tristar_status agree(tristar_distributed_t *d, tristar_status mine, trist
                            o ? o->max_iterations : 0,
                            o ? o->forward_error != 0 : 0,
                            o ? o->tolerance > 0 : 0};
-  return tsi_distributed_same(d, mine, 6, name, value, 0, NULL);
+  return tsi_transport_same(d->transport, mine, 6, name, value, 0, NULL);
 }
 
 tristar_status tristar_distributed_solve_refined(tristar_distributed_t *d, tristar_op op, int64_t nrhs,
@@ -111,9 +89,9 @@ tristar_status tristar_distributed_solve_refined(tristar_distributed_t *d, trist
   tristar_refine_options_init(&o);
   if (options) o = *options;
   tristar_status mine = check_matrix(d);
-  if (mine == TRISTAR_OK) mine = check_op(env, op);
+  if (mine == TRISTAR_OK) mine = tsi_check_op(env, op);
   if (mine == TRISTAR_OK) mine = tsi_refine_options_check(env, &o);
-  if (mine == TRISTAR_OK) mine = tsi_check_columns(env, own_rows(d), nrhs, b, ldb, x, ldx);
+  if (mine == TRISTAR_OK) mine = tsi_check_columns(env, tsi_distributed_own_rows(d), nrhs, b, ldb, x, ldx);
   TSI_TRY(agree(d, mine, op, nrhs, &o));
   /* decisions must be the same on all ranks */
   TSI_TRY(

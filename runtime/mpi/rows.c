@@ -1,7 +1,7 @@
 /* Moves rows of b and x: see rows.h. */
 #include "runtime/mpi/rows.h"
 
-#include "runtime/mpi/mailbox.h"
+#include "runtime/mpi/bytes.h"
 
 typedef struct counter {
   const tsi_process *process;
@@ -149,19 +149,12 @@ static void copy_own(const tsi_rows *rows, size_t bytes, tsi_index nrhs, const t
   BY_SIZE(bytes, COPY_OWN)
 }
 
-/* MPI_Alltoallv of rows of `bytes` each. */
-static tristar_status move_rows(tsi_env *env, MPI_Comm comm, int bytes, const void *from,
-                                const int *from_count, const int *from_first, void *to, const int *to_count,
-                                const int *to_first) {
-  tristar_status status = TRISTAR_OK;
-  MPI_Datatype row;
-  TSI_TRY(TSI_MPI(env, "MPI_Type_contiguous", MPI_Type_contiguous(bytes, MPI_BYTE, &row)));
-  TSI_TRY(TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(&row)));
-  status = TSI_MPI(env, "MPI_Alltoallv",
-                   MPI_Alltoallv(from, from_count, from_first, row, to, to_count, to_first, row, comm));
-  MPI_Type_free(&row);
-out:
-  return status;
+static tsi_items users_of(const tsi_rows *rows) {
+  return (tsi_items){rows->user_count, rows->user_first};
+}
+
+static tsi_items homes_of(const tsi_rows *rows) {
+  return (tsi_items){rows->home_count, rows->home_first};
 }
 
 tristar_status tsi_rows_to_homes(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes,
@@ -171,8 +164,7 @@ tristar_status tsi_rows_to_homes(tsi_env *env, const tsi_rows *rows, MPI_Comm co
   char *arrived = (char *)buffer + (size_t)rows->users * row;
   copy_rows(true, bytes, rows->users, rows->user, nrhs, user, buffer);
   copy_own(rows, bytes, nrhs, rows->own_user, user, rows->own_home, local);
-  TSI_TRY(move_rows(env, comm, (int)row, buffer, rows->user_count, rows->user_first, arrived,
-                    rows->home_count, rows->home_first));
+  TSI_TRY(tsi_exchange_items(env, comm, row, buffer, users_of(rows), arrived, homes_of(rows)));
   copy_rows(false, bytes, rows->homes, rows->home, nrhs, local, arrived);
 out:
   return status;
@@ -185,8 +177,7 @@ tristar_status tsi_rows_to_users(tsi_env *env, const tsi_rows *rows, MPI_Comm co
   char *arrived = (char *)buffer + (size_t)rows->homes * row;
   copy_rows(true, bytes, rows->homes, rows->home, nrhs, local, buffer);
   copy_own(rows, bytes, nrhs, rows->own_home, local, rows->own_user, user);
-  TSI_TRY(move_rows(env, comm, (int)row, buffer, rows->home_count, rows->home_first, arrived,
-                    rows->user_count, rows->user_first));
+  TSI_TRY(tsi_exchange_items(env, comm, row, buffer, homes_of(rows), arrived, users_of(rows)));
   copy_rows(false, bytes, rows->users, rows->user, nrhs, user, arrived);
 out:
   return status;

@@ -1,133 +1,33 @@
-/* What can be done with op(A) on many ranks: see system.h.
- *
- * The rows of A are here. For op N a rank needs the entries of x that its rows meet; for T and C it makes
- * parts of what others add to theirs. */
+/* What can be done with op(A) on many ranks: see system.h. */
 #include "runtime/mpi/system.h"
 
 #include "runtime/mpi/mailbox.h"
-
-static tsi_sparse matrix_of(const tristar_distributed_t *d) {
-  const tsi_rows_matrix *m = d->matrix;
-  return (tsi_sparse){.n = m->n,
-                      .by_rows = true,
-                      .symmetry = TRISTAR_GENERAL,
-                      .ptr = m->ptr,
-                      .index = m->index,
-                      .values = m->values};
-}
-
-static const tsi_sparse_kernels *kernels_of(const tristar_distributed_t *d) {
-  return tsi_sparse_kernels_select(d->process->kind.user_scalar);
-}
 
 static char *ghosts_of(const tsi_rows_matrix *m, size_t bytes) {
   return (char *)m->vector + (size_t)m->n * bytes;
 }
 
-static void add_doubles(tsi_count count, const tsi_count *place, const void *from, void *to) {
-  for (tsi_count i = 0; i < count; i++) ((double *)to)[place[i]] += ((const double *)from)[i];
-}
-
 /* m->vector = x and its ghosts. */
-static tristar_status take_with_ghosts(const tristar_distributed_t *d, size_t bytes, const void *x) {
+static tristar_status take(void *context, size_t bytes, const void *x, const void **all) {
+  const tristar_distributed_t *d = context;
   const tsi_rows_matrix *m = d->matrix;
   memcpy(m->vector, x, (size_t)m->n * bytes);
+  *all = m->vector;
   return tsi_halo_fill(&d->ts->env, m->halo, bytes, x, ghosts_of(m, bytes));
 }
 
-/* y = m->vector, and what other ranks have made of it. */
-static tristar_status give_with_ghosts(const tristar_distributed_t *d, size_t bytes, void *y,
-                                       void (*add)(tsi_count count, const tsi_count *place, const void *from,
-                                                   void *to)) {
+static void *room(void *context, size_t bytes) {
+  const tristar_distributed_t *d = context;
+  const tsi_rows_matrix *m = d->matrix;
+  memset(ghosts_of(m, bytes), 0, (size_t)m->halo->ghosts * bytes);
+  return m->vector;
+}
+
+static tristar_status give(void *context, size_t bytes, void *y, tsi_add_at *add) {
+  const tristar_distributed_t *d = context;
   const tsi_rows_matrix *m = d->matrix;
   memcpy(y, m->vector, (size_t)m->n * bytes);
   return tsi_halo_add(&d->ts->env, m->halo, bytes, ghosts_of(m, bytes), y, add);
-}
-
-static void clear_ghosts(const tristar_distributed_t *d, size_t bytes) {
-  memset(ghosts_of(d->matrix, bytes), 0, (size_t)d->matrix->halo->ghosts * bytes);
-}
-
-static tristar_status residual(void *context, tristar_op op, const void *b, const void *x, void *r) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_distributed_t *d = context;
-  const tsi_sparse_kernels *kernels = kernels_of(d);
-  const tsi_sparse a = matrix_of(d);
-  if (op == TRISTAR_N) {
-    TSI_TRY(take_with_ghosts(d, kernels->scalar_bytes, x));
-    kernels->residual(&a, op, b, d->matrix->vector, r);
-  } else {
-    clear_ghosts(d, kernels->scalar_bytes);
-    kernels->residual(&a, op, b, x, d->matrix->vector);
-    TSI_TRY(give_with_ghosts(d, kernels->scalar_bytes, r, kernels->add_at));
-  }
-out:
-  return status;
-}
-
-static tristar_status bound(void *context, tristar_op op, const void *x, double *y) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_distributed_t *d = context;
-  const tsi_sparse_kernels *kernels = kernels_of(d);
-  const tsi_sparse a = matrix_of(d);
-  if (op == TRISTAR_N) {
-    TSI_TRY(take_with_ghosts(d, kernels->scalar_bytes, x));
-    kernels->bound(&a, op, d->matrix->vector, y);
-  } else {
-    clear_ghosts(d, sizeof *y);
-    kernels->bound(&a, op, x, d->matrix->vector);
-    TSI_TRY(give_with_ghosts(d, sizeof *y, y, add_doubles));
-  }
-out:
-  return status;
-}
-
-static tristar_status weigh(void *context, tristar_op op, const double *g, double *y) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_distributed_t *d = context;
-  const tsi_sparse_kernels *kernels = kernels_of(d);
-  const tsi_sparse a = matrix_of(d);
-  if (op == TRISTAR_N) {
-    if (g) TSI_TRY(take_with_ghosts(d, sizeof *g, g));
-    kernels->weigh(&a, op, g ? d->matrix->vector : NULL, y);
-  } else {
-    clear_ghosts(d, sizeof *y);
-    kernels->weigh(&a, op, g, d->matrix->vector);
-    TSI_TRY(give_with_ghosts(d, sizeof *y, y, add_doubles));
-  }
-out:
-  return status;
-}
-
-static tristar_status count_terms(void *context, tristar_op op, tsi_index *terms) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_distributed_t *d = context;
-  const tsi_rows_matrix *m = d->matrix;
-  double *count = m->vector;
-  if (op == TRISTAR_N) {
-    for (tsi_index i = 0; i < m->n; i++) terms[i] = (tsi_index)(m->ptr[i + 1] - m->ptr[i]) + 1;
-    return TRISTAR_OK;
-  }
-  for (tsi_index i = 0; i < m->n + m->halo->ghosts; i++) count[i] = i < m->n;
-  for (tsi_count q = 0; q < m->ptr[m->n]; q++) count[m->index[q]]++;
-  TSI_TRY(tsi_halo_add(&d->ts->env, m->halo, sizeof *count, ghosts_of(m, sizeof *count), count, add_doubles));
-  for (tsi_index i = 0; i < m->n; i++) terms[i] = (tsi_index)count[i];
-out:
-  return status;
-}
-
-/* Columns between vectors and the local rows of a slot. */
-static void move_columns(const tsi_rows_matrix *m, size_t bytes, tsi_index nrhs, tsi_index columns,
-                         char *local, char *vectors, int64_t ld, bool to_local) {
-  for (size_t c = 0; c < (size_t)nrhs; c++)
-    for (size_t i = 0; i < (size_t)m->n; i++) {
-      char *a = local + (c * (size_t)columns + (size_t)m->local[i]) * bytes;
-      char *b = vectors + (c * (size_t)ld + i) * bytes;
-      if (to_local)
-        memcpy(a, b, bytes);
-      else
-        memcpy(b, a, bytes);
-    }
 }
 
 static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
@@ -139,14 +39,14 @@ static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const vo
   const size_t bytes = p->user_bytes;
   for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK) {
     const tsi_index count = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - first);
-    char *of_b = (char *)(uintptr_t)b + (size_t)(first * ldb) * bytes,
-         *of_x = (char *)x + (size_t)(first * ldx) * bytes;
+    const tsi_row_array of_b = {(char *)(uintptr_t)b + (size_t)(first * ldb) * bytes, 1, ldb},
+                        of_x = {(char *)x + (size_t)(first * ldx) * bytes, 1, ldx};
     tsi_slot *slot;
     TSI_TRY(tsi_slot_need(d, count, &slot));
-    move_columns(d->matrix, bytes, count, columns, slot->b, of_b, ldb, true);
+    tsi_rows_matrix_move(d->matrix, bytes, count, (tsi_row_array){slot->b, 1, columns}, of_b, true);
     TSI_TRY(tsi_distributed_run(d, slot,
                                 &(tsi_process_call){.op = op, .nrhs = count, .b = slot->b, .x = slot->x}));
-    move_columns(d->matrix, bytes, count, columns, slot->x, of_x, ldx, false);
+    tsi_rows_matrix_move(d->matrix, bytes, count, (tsi_row_array){slot->x, 1, columns}, of_x, false);
   }
 out:
   return status;
@@ -176,12 +76,8 @@ static tristar_status agree(void *context, tristar_status mine) {
 }
 
 tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distributed_system *s) {
-  static const tsi_system_functions functions = {.solve = solve,
-                                                 .residual = residual,
-                                                 .bound = bound,
-                                                 .weigh = weigh,
-                                                 .count_terms = count_terms,
-                                                 .user_row = user_row};
+  static const tsi_system_functions functions = {
+      .solve = solve, .take = take, .room = room, .give = give, .user_row = user_row};
   tristar_status status = TRISTAR_OK;
   const tsi_rows_matrix *m = d->matrix;
   const int ranks = tsi_transport_size(d->transport);
@@ -195,8 +91,14 @@ tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distr
                        .context = d};
   TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(&d->ts->env, s->team.all, ranks * TSI_TEAM_NUMBERS)));
   s->system = (tsi_system){.env = &d->ts->env,
-                           .kernels = kernels_of(d),
+                           .kernels = tsi_sparse_kernels_select(d->process->kind.user_scalar),
                            .n = m->n,
+                           .a = {.n = m->n,
+                                 .by_rows = true,
+                                 .symmetry = TRISTAR_GENERAL,
+                                 .ptr = m->ptr,
+                                 .index = m->index,
+                                 .values = m->values},
                            .row_scale = m->row_scale,
                            .col_scale = m->col_scale,
                            .wide = d->process->kind.user_scalar != d->process->kind.factor_scalar,

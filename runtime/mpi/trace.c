@@ -116,28 +116,16 @@ out:
   return status;
 }
 
-/* The arrays of a part between rank 0 and `peer`, which is 0 on the one that sends. */
-static tristar_status move_part(tsi_env *env, MPI_Comm comm, bool sends, int peer, part *p) {
-  tristar_status status = TRISTAR_OK;
-  const struct {
-    void *array;
-    int64_t count;
-    size_t size;
-  } list[] = {{p->tasks.item, p->size.tasks, sizeof *p->tasks.item},
-              {p->tasks.before, p->size.task_edges, sizeof *p->tasks.before},
-              {p->steps.item, p->size.steps, sizeof *p->steps.item},
-              {p->steps.before, p->size.step_edges, sizeof *p->steps.before},
-              {p->sent, p->size.sent, sizeof *p->sent},
-              {p->came, p->size.came, sizeof *p->came}};
-  for (size_t k = 0; k < sizeof list / sizeof list[0]; k++) {
-    const size_t bytes = (size_t)list[k].count * list[k].size;
-    if (sends)
-      TSI_TRY(tsi_send_bytes(env, comm, list[k].array, bytes, peer));
-    else
-      TSI_TRY(tsi_receive_bytes(env, comm, list[k].array, bytes, peer));
-  }
-out:
-  return status;
+#define PART_ARRAYS 6
+
+static void list_arrays(const part *p, tsi_array array[PART_ARRAYS]) {
+  const part_size *n = &p->size;
+  array[0] = (tsi_array){p->tasks.item, (size_t)n->tasks * sizeof *p->tasks.item};
+  array[1] = (tsi_array){p->tasks.before, (size_t)n->task_edges * sizeof *p->tasks.before};
+  array[2] = (tsi_array){p->steps.item, (size_t)n->steps * sizeof *p->steps.item};
+  array[3] = (tsi_array){p->steps.before, (size_t)n->step_edges * sizeof *p->steps.before};
+  array[4] = (tsi_array){p->sent, (size_t)n->sent * sizeof *p->sent};
+  array[5] = (tsi_array){p->came, (size_t)n->came * sizeof *p->came};
 }
 
 /* Collective. all: on rank 0 the parts of all ranks, the own one in place already; NULL elsewhere. */
@@ -147,6 +135,7 @@ static tristar_status gather_parts(tristar_distributed_t *d, part *own, part *al
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const int ranks = tsi_transport_size(d->transport), me = tsi_transport_rank(d->transport);
   part_size *size = NULL;
+  tsi_array array[PART_ARRAYS];
   status = me > 0 ? TRISTAR_OK : TSI_ALLOC(env, size, ranks);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(TSI_MPI(
@@ -157,8 +146,12 @@ static tristar_status gather_parts(tristar_distributed_t *d, part *own, part *al
     status = allocate_part(env, &all[r]);
   }
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  if (me > 0) TSI_TRY(move_part(env, comm, true, 0, own));
-  for (int r = 1; r < ranks && me == 0; r++) TSI_TRY(move_part(env, comm, false, r, &all[r]));
+  list_arrays(own, array);
+  if (me > 0) TSI_TRY(tsi_send_arrays(env, comm, PART_ARRAYS, array, 0));
+  for (int r = 1; r < ranks && me == 0; r++) {
+    list_arrays(&all[r], array);
+    TSI_TRY(tsi_receive_arrays(env, comm, PART_ARRAYS, array, r));
+  }
 out:
   TSI_FREE(env, size);
   return status;

@@ -79,28 +79,35 @@ static int find_largest(MPI_Comm comm, int count, int64_t *values) {
   return code == MPI_SUCCESS ? wait_for(&request) : code;
 }
 
-static tristar_status same(tsi_env *env, MPI_Comm comm, int count, const char *const *name,
-                           const int64_t *value) {
+static tristar_status same(tsi_env *env, MPI_Comm comm, int rank, tristar_status mine, int count,
+                           const char *const *name, const int64_t *value, int flags, bool *flag) {
   tristar_status status = TRISTAR_OK;
-  int64_t both[2 * VALUES_MOST];
-  if (count > VALUES_MOST) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d values to agree on", count);
+  int64_t most[1 + 2 * VALUES_MOST] = {mine};
+  int all = 1;
+  if (2 * count + flags > 2 * VALUES_MOST)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d values and %d flags to agree on", count, flags);
   for (int k = 0; k < count; k++) {
-    both[2 * k] = value[k];
-    both[2 * k + 1] = -value[k];
+    most[all++] = value[k];
+    most[all++] = -value[k];
   }
-  TSI_TRY(TSI_MPI(env, "MPI_Iallreduce", find_largest(comm, 2 * count, both)));
-  for (int k = 0; k < count; k++)
-    if (both[2 * k] != -both[2 * k + 1])
+  for (int k = 0; k < flags; k++) most[all++] = flag[k];
+  TSI_TRY(TSI_MPI(env, "MPI_Iallreduce", find_largest(comm, all, most)));
+  if (most[0] != TRISTAR_OK) return agree(env, comm, rank, mine); /* who, and why */
+  for (int k = 0; k < count; k++) {
+    const int64_t largest = most[1 + 2 * k], smallest = -most[2 + 2 * k];
+    if (smallest != largest)
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
                "the ranks do not ask for the same: %s is %" PRId64 " here, %" PRId64 " to %" PRId64 " on all",
-               name[k], value[k], -both[2 * k + 1], both[2 * k]);
+               name[k], value[k], smallest, largest);
+  }
+  for (int k = 0; k < flags; k++) flag[k] = most[1 + 2 * count + k] != 0;
 out:
   return status;
 }
 
-tristar_status tsi_transport_same(tsi_transport *transport, int count, const char *const *name,
-                                  const int64_t *value) {
-  return same(transport->env, transport->comm, count, name, value);
+tristar_status tsi_transport_same(tsi_transport *transport, tristar_status mine, int count,
+                                  const char *const *name, const int64_t *value, int flags, bool *flag) {
+  return same(transport->env, transport->comm, transport->rank, mine, count, name, value, flags, flag);
 }
 
 /* ---- Creation -------------------------------------------------------------------------------------------
@@ -212,8 +219,7 @@ tristar_status tsi_transport_create(tsi_env *env, MPI_Comm comm, tsi_transport_k
   tsi_mpi_unlock();
   if (mine == TRISTAR_OK && ((int)kind < 0 || kind >= TSI_TRANSPORT_KINDS))
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "no transport %d", (int)kind);
-  TSI_TRY(agree(env, copy, rank, mine));
-  TSI_TRY(same(env, copy, 1, name, value));
+  TSI_TRY(same(env, copy, rank, mine, 1, name, value, 0, NULL));
   TSI_TRY(agree(env, copy, rank, prepare(env, copy, kind, out)));
   if ((*out)->ops->attach) {
     status = (*out)->ops->attach(*out);

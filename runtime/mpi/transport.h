@@ -77,10 +77,12 @@ MPI_Comm tsi_transport_comm(const tsi_transport *transport);
  * of MPI: RUNTIME, on this rank. */
 TRISTAR_CHECKED tristar_status tsi_transport_agree(tsi_transport *transport, tristar_status mine);
 
-/* Collective: each of `count` values must be the same on all ranks. Errors: ARGUMENT, the message names the
- * first that is not; RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_transport_same(tsi_transport *transport, int count,
-                                                  const char *const *name, const int64_t *value);
+/* Collective: arguments must be right on all ranks (mine: what this one has found), and the same; flag[k]
+ * becomes true on all if it is on one. At most 16 values and flags. Errors: as tsi_transport_agree; ARGUMENT,
+ * the message names the first value that differs; RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_transport_same(tsi_transport *transport, tristar_status mine, int count,
+                                                  const char *const *name, const int64_t *value, int flags,
+                                                  bool *flag);
 
 /* The channels are copied. Errors: ARGUMENT (peer or tag out of range, two channels alike, a buffer that is
  * NULL), TOO_LARGE (a message of 2 GiB or more), RUNTIME, MEMORY. */

@@ -35,12 +35,22 @@ static tsi_count largest_piece(const shipment *s) {
   return most;
 }
 
-/* Arrays by column, on rank 0 for another rank. */
+/* Arrays by column: of a process, or on rank 0 for another rank. */
 typedef struct columns {
   tsi_index *pivots;
   void *inverse;
   double *row_scale, *col_scale;
 } columns;
+
+#define COLUMN_ARRAYS 4
+
+static void list_arrays(const tsi_process *p, size_t count, const columns *c,
+                        tsi_array array[COLUMN_ARRAYS]) {
+  array[0] = (tsi_array){c->pivots, c->pivots ? count * sizeof *c->pivots : 0};
+  array[1] = (tsi_array){c->inverse, c->inverse ? 2 * count * p->scalar_bytes : 0};
+  array[2] = (tsi_array){c->row_scale, c->row_scale ? count * sizeof *c->row_scale : 0};
+  array[3] = (tsi_array){c->col_scale, c->col_scale ? count * sizeof *c->col_scale : 0};
+}
 
 static tristar_status allocate_columns(tsi_env *env, const tsi_process *p, size_t count, columns *c) {
   tristar_status status = TRISTAR_OK;
@@ -92,23 +102,13 @@ static void release_sender(tsi_env *env, sender *s) {
   release_columns(env, &s->columns);
 }
 
-static tristar_status send_columns(tsi_env *env, MPI_Comm comm, const tsi_process *p, size_t count,
-                                   const columns *c, int rank) {
-  tristar_status status = TRISTAR_OK;
-  if (c->pivots) TSI_TRY(tsi_send_bytes(env, comm, c->pivots, count * sizeof *c->pivots, rank));
-  if (c->inverse) TSI_TRY(tsi_send_bytes(env, comm, c->inverse, 2 * count * p->scalar_bytes, rank));
-  if (c->row_scale) TSI_TRY(tsi_send_bytes(env, comm, c->row_scale, count * sizeof *c->row_scale, rank));
-  if (c->col_scale) TSI_TRY(tsi_send_bytes(env, comm, c->col_scale, count * sizeof *c->col_scale, rank));
-out:
-  return status;
-}
-
 static tristar_status send_to(tristar_distributed_t *d, const tristar_factor_t *factor, int rank) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const tsi_process *p = d->process;
   sender s = {.share = NULL};
+  tsi_array array[COLUMN_ARRAYS];
   int told = (int)prepare_sender(d, factor, rank, &s);
   status = (tristar_status)told;
   TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
@@ -124,8 +124,8 @@ static tristar_status send_to(tristar_distributed_t *d, const tristar_factor_t *
     }
   tsi_extract_columns(factor, p->layout, s.share, s.columns.pivots, s.columns.inverse, s.columns.row_scale,
                       s.columns.col_scale);
-  TSI_TRY(
-      send_columns(env, comm, p, (size_t)s.share->panels->start[s.share->panels->count], &s.columns, rank));
+  list_arrays(p, (size_t)s.share->panels->start[s.share->panels->count], &s.columns, array);
+  TSI_TRY(tsi_send_arrays(env, comm, COLUMN_ARRAYS, array, rank));
 out:
   release_sender(env, &s);
   return status;
@@ -144,8 +144,8 @@ static tristar_status receive(tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   tsi_process *p = d->process;
-  const size_t count = (size_t)p->share->panels->start[p->share->panels->count];
   const shipment load = {p->share, p->begin, p->scalar_bytes};
+  tsi_array array[COLUMN_ARRAYS];
   int told = TRISTAR_OK;
   TSI_TRY(tsi_receive_bytes(env, comm, &told, sizeof told, 0));
   if (told != TRISTAR_OK) return TRISTAR_OK; /* rank 0 has failed, and will say so */
@@ -156,10 +156,9 @@ static tristar_status receive(tristar_distributed_t *d) {
                                 (char *)(upper ? p->upper : p->lower) + (size_t)p->begin[j] * p->scalar_bytes,
                                 (size_t)(p->begin[end] - p->begin[j]) * p->scalar_bytes, 0));
     }
-  if (p->pivots) TSI_TRY(tsi_receive_bytes(env, comm, p->pivots, count * sizeof *p->pivots, 0));
-  if (p->inverse) TSI_TRY(tsi_receive_bytes(env, comm, p->inverse, 2 * count * p->scalar_bytes, 0));
-  if (p->row_scale) TSI_TRY(tsi_receive_bytes(env, comm, p->row_scale, count * sizeof *p->row_scale, 0));
-  if (p->col_scale) TSI_TRY(tsi_receive_bytes(env, comm, p->col_scale, count * sizeof *p->col_scale, 0));
+  const columns own = {p->pivots, p->inverse, p->row_scale, p->col_scale};
+  list_arrays(p, (size_t)p->share->panels->start[p->share->panels->count], &own, array);
+  TSI_TRY(tsi_receive_arrays(env, comm, COLUMN_ARRAYS, array, 0));
 out:
   return status;
 }

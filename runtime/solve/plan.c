@@ -5,6 +5,7 @@
 
 #include "codelets/columns.h"
 #include "runtime/base/threads.h"
+#include "runtime/factor/row_factor.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
 #include "runtime/solve/in_flight.h"
@@ -19,7 +20,8 @@ void tristar_plan_options_init(tristar_plan_options *options) {
   options->nrhs = 1;
 }
 
-static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
+/* Chunks of panels: of each side. */
+static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
   tsi_chunk_options options;
@@ -40,16 +42,35 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
   plan->stats.ceiling_bytes = options.ceiling_bytes;
   options.single =
       plan->options.granularity == TRISTAR_TASKS_SUPERNODES && plan->options.kernel == TRISTAR_KERNEL_PANELS;
-  const int sides = plan->sides;
   tsi_side side[2];
   tsi_chunks *chunks[2] = {NULL, NULL};
-  for (int i = 0; i < sides; i++)
+  for (int i = 0; i < plan->sides; i++)
     side[i] = (tsi_side){tsi_analysis_structure(an, i).symbolic, tsi_analysis_structure(an, i).panels};
-  TSI_TRY(tsi_chunks_create(env, sides, side, &options, chunks));
-  for (int i = 0; i < sides; i++) plan->side[i].chunks = chunks[i];
+  TSI_TRY(tsi_chunks_create(env, plan->sides, side, &options, chunks));
+  for (int i = 0; i < plan->sides; i++) plan->side[i].chunks = chunks[i];
+out:
+  return status;
+}
+
+/* Those of a matrix that is solved row by row were chosen when it was imported. */
+static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_factor_t *factor = plan->factor;
+  const int sides = plan->sides;
+  plan->stats.partition = TRISTAR_PARTITION_SUPERNODES;
+  if (factor->rows) {
+    static const tristar_partition partition[] = {[TSI_ROWS_WHOLE] = TRISTAR_PARTITION_WHOLE,
+                                                  [TSI_ROWS_BLOCKS] = TRISTAR_PARTITION_BLOCKS,
+                                                  [TSI_ROWS_LEVELS] = TRISTAR_PARTITION_LEVELS};
+    const tsi_row_cut *cut = factor->rows->cut;
+    const tsi_lines lines = tsi_row_factor_lines(factor->rows);
+    plan->stats.partition = partition[cut->way];
+    TSI_TRY(tsi_row_chunks_create(env, &lines, cut->count, cut->start, &plan->side[0].chunks));
+  } else
+    TSI_TRY(choose_panel_chunks(env, plan));
   for (int i = 0; i < sides; i++)
-    TSI_TRY(
-        tsi_sweep_create(env, chunks[i], side[i].panels, plan->factor->scalar_bytes, &plan->side[i].sweep));
+    TSI_TRY(tsi_sweep_create(env, plan->side[i].chunks, tsi_analysis_structure(factor->analysis, i).panels,
+                             factor->scalar_bytes, &plan->side[i].sweep));
   for (int d = 0; d < sides; d++) {
     TSI_TRY(tsi_dag_create(env, plan->side[d].sweep, plan->side[sides - 1 - d].sweep, &plan->dag[d]));
     TSI_TRY(TSI_ALLOC(env, plan->order[d], plan->dag[d]->tasks));
@@ -81,10 +102,10 @@ static tristar_status fill_tables(tsi_env *env, tristar_plan_t *plan, int i) {
                                     .panels = structure.panels,
                                     .panel_values = structure.panel_values,
                                     .rows_of = plan->side[plan->sides - 1].chunks,
-                                    .by_column = plan->spmv != NULL};
+                                    .by_column = plan->spmv != NULL || plan->factor->rows != NULL};
   TSI_TRY(tsi_tables_create(env, &source, &side->tables));
-  plan->workspace_rows =
-      plan->spmv ? 2 * (tsi_count)plan->factor->analysis->symbolic->n : side->tables.workspace_rows;
+  const tsi_count n = plan->factor->analysis->symbolic->n;
+  plan->workspace_rows = plan->spmv ? 2 * n : plan->factor->rows ? n : side->tables.workspace_rows;
 out:
   return status;
 }
@@ -128,17 +149,19 @@ static void point_to_data(tristar_plan_t *plan, int i) {
   tsi_plan_side *side = &plan->side[i];
   const tristar_analysis_t *an = plan->factor->analysis;
   const tsi_kernels *kernels = tsi_kernels_select(an->factor_scalar, tsi_analysis_inverse(an), plan->ts->isa);
-  side->data = (tsi_solve_data){.kernels = kernels,
-                                .chunks = side->chunks->count,
-                                .chunk = side->tables.chunk,
-                                .slice = side->tables.slice,
-                                .panel = side->tables.panel,
-                                .local_row = side->chunks->local_row,
-                                .off = side->chunks->off,
-                                .pair = side->tables.pair,
-                                .by_target = side->sweep->by_target,
-                                .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
-                                .second = plan->factor->analysis->symbolic->n};
+  side->data = (tsi_solve_data){
+      .kernels = kernels,
+      .chunks = side->chunks->count,
+      .chunk = side->tables.chunk,
+      .slice = side->tables.slice,
+      .panel = side->tables.panel,
+      .local_row = side->chunks->local_row,
+      .off = side->chunks->off,
+      .pair = side->tables.pair,
+      .by_target = side->sweep->by_target,
+      .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
+      .rows = plan->factor->rows ? tsi_spmv_kernels_select(an->factor_scalar, plan->ts->isa) : NULL,
+      .second = plan->factor->analysis->symbolic->n};
 }
 
 static void fill_stats(tristar_plan_t *plan) {
@@ -245,6 +268,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
                                       .scalar = factor->user_bytes,
                                       .order = &plan->ts->solves.order};
   plan->options = *options;
+  if (factor->rows) plan->options.updates = TRISTAR_UPDATES_PULL; /* there are none */
   plan->sides = tsi_analysis_sides(factor->analysis);
   plan->nodes = tsi_node_kernels_select(factor->analysis->factor_scalar);
   TSI_TRY(choose_chunks(env, plan));

@@ -20,7 +20,7 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
                                    .backward = sweeps != TSI_FORWARD,
                                    .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
                                    .before = tsi_analysis_inverse(an) == TSI_INVERSE_PARTITIONED,
-                                   .in_place = !an->stats.matched && !an->imported};
+                                   .in_place = (!an->stats.matched && !an->imported) || plan->factor->rows};
   TSI_TRY(tsi_steps_create(env, &source, steps));
   if (plan->options.scheduling == TRISTAR_SCHEDULING_LEVELS)
     TSI_TRY(tsi_levels_create(env, (*steps)->count, (*steps)->edges, (*steps)->edge, levels));

@@ -74,8 +74,12 @@ TRISTAR_CHECKED tristar_status tsi_request_prepare(tristar_request_t *r, tristar
 /* Keeps a failure and the calling thread's latest message. OK: nothing. */
 void tsi_request_fail(tristar_request_t *r, tristar_status status);
 
+/* Options for columns with these leading dimensions. */
+tristar_solve_options tsi_solve_options_columns(tristar_op op, int64_t ldb, int64_t ldx);
 /* Options with those strides that were left 0, for b and x of n rows where no list of rows is given. */
 tristar_solve_options tsi_solve_options_fill(const tristar_solve_options *given, int64_t n);
+/* Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_check_op(tsi_env *env, tristar_op op);
 /* What can be said of filled options without a factor. Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_solve_options_check(tsi_env *env, const tristar_solve_options *options,
                                                        int64_t nrhs);

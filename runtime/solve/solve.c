@@ -16,6 +16,7 @@
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/factor/row_factor.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/request.h"
 
@@ -98,10 +99,17 @@ out:
   return status;
 }
 
+tristar_status tsi_check_op(tsi_env *env, tristar_op op) {
+  tristar_status status = TRISTAR_OK;
+  if (op != TRISTAR_N && op != TRISTAR_T && op != TRISTAR_C)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)op);
+out:
+  return status;
+}
+
 tristar_status tsi_solve_options_check(tsi_env *env, const tristar_solve_options *o, int64_t nrhs) {
   tristar_status status = TRISTAR_OK;
-  if (o->op != TRISTAR_N && o->op != TRISTAR_T && o->op != TRISTAR_C)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "op is %d", (int)o->op);
+  TSI_TRY(tsi_check_op(env, o->op));
   if ((unsigned)o->part > TRISTAR_PART_U) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "part is %d", (int)o->part);
   if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
   if (o->b_row_stride < 1 || o->b_column_stride < 1 || o->x_row_stride < 1 || o->x_column_stride < 1)
@@ -127,6 +135,16 @@ static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_
   TSI_TRY(tsi_factor_need_values(factor));
 out:
   return status;
+}
+
+tristar_solve_options tsi_solve_options_columns(tristar_op op, int64_t ldb, int64_t ldx) {
+  tristar_solve_options o;
+  tristar_solve_options_init(&o);
+  o.op = op;
+  o.b_row_stride = o.x_row_stride = 1;
+  o.b_column_stride = tsi_count_max(1, ldb);
+  o.x_column_stride = tsi_count_max(1, ldx);
+  return o;
 }
 
 tristar_solve_options tsi_solve_options_fill(const tristar_solve_options *given, int64_t n) {
@@ -175,6 +193,11 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   const tsi_operation operation = tsi_operation_choose(&parts, o.op, o.part, o.factor_order != 0, &r->call);
   choose_sides(r, &operation);
   choose_orders(r, &operation);
+  if (plan->factor->rows && !operation.diagonal) {
+    const bool backward = operation.sweeps == TSI_BACKWARD;
+    TSI_TRY(
+        tsi_row_factor_rows(&plan->ts->env, plan->factor->rows, backward, &r->call.triangle_rows[backward]));
+  }
   r->call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
   r->call.b_row = o.b_row_stride;
   r->call.b_column = o.b_column_stride;
@@ -283,13 +306,8 @@ out:
 tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                  const void *b, int64_t ldb, void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
-  tristar_solve_options options;
+  const tristar_solve_options options = tsi_solve_options_columns(op, ldb, ldx);
   TSI_TRY(tsi_check_columns(&plan->ts->env, plan->factor->analysis->pattern->n, nrhs, b, ldb, x, ldx));
-  tristar_solve_options_init(&options);
-  options.op = op;
-  options.b_row_stride = options.x_row_stride = 1;
-  options.b_column_stride = tsi_count_max(1, ldb);
-  options.x_column_stride = tsi_count_max(1, ldx);
   TSI_TRY(prepare(r, plan, &options, nrhs, b, x));
 out:
   return status;

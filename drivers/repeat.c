@@ -1,0 +1,31 @@
+/* See repeat.h. */
+#include "drivers/repeat.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "runtime/base/median.h"
+
+bool tsi_repeat_solves(tsi_session *s, tsi_solve_once *solve, void *context, tsi_repeated *repeated) {
+  const int64_t repeat = s->settings->repeat, warm_up = repeat > 1;
+  double *seconds = malloc((size_t)(repeat + warm_up) * sizeof *seconds);
+  bool ok = seconds != NULL ||
+            tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", repeat);
+  for (int64_t k = 0; k < repeat + warm_up && ok; k++) {
+    uint64_t checksum;
+    ok = solve(context, &seconds[k], &checksum);
+    if (k == 0) repeated->checksum = checksum;
+    if (ok && checksum != repeated->checksum)
+      ok = tsi_session_fail(s, TRISTAR_ERR_INTERNAL,
+                            "%s: solve %" PRId64 " gave other bits (%016" PRIx64
+                            ") than the first (%016" PRIx64 "): a defect of TriStar",
+                            s->name, k + 1, checksum, repeated->checksum);
+  }
+  if (ok) {
+    double *timed = seconds + warm_up;
+    repeated->median_s = tsi_median(timed, (size_t)repeat); /* sorts */
+    repeated->fastest_s = timed[0];
+  }
+  free(seconds);
+  return ok;
+}

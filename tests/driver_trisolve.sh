@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# driver_trisolve.sh PROGRAM: `tristar trisolve` with small triangles whose solutions are known, stored alone, in a general
+# and in a symmetric matrix; with one and two sweeps, transposed, in every precision; what is wrong is told. Works in the
+# current folder.
+. "$(dirname "$0")/driver.sh"
+rm -f -- *.mtx *.txt *.json # of an earlier run
+
+# matrix FILE KIND ROWS ENTRY...: a Matrix Market file; entries are "row column value".
+matrix() {
+  local file=$1 kind=$2 rows=$3
+  shift 3
+  { printf '%%%%MatrixMarket matrix coordinate %s\n%d %d %d\n' "$kind" "$rows" "$rows" $#; printf '%s\n' "$@"; } >"$file"
+}
+
+# solves "B..." "X..." ARGUMENT...: the solution is X, to the digits that are written.
+solves() {
+  local b=$1 x=$2
+  shift 2
+  tr ' ' '\n' <<<"$b" >b.txt
+  expect 0 '^accuracy +backward error' trisolve "$@" --rhs b.txt --out x.mtx --tolerance 1e-13
+  grep -v '^%' x.mtx | tail -n +2 | tr -s ' \n' ' ' | awk -v x="$x" '{
+    n = split(x, wanted, " ")
+    if (NF != n) exit 1
+    for (k = 1; k <= n; k++) if ($k - wanted[k] > 1e-6 || wanted[k] - $k > 1e-6) exit 1 }' ||
+    fail "tristar trisolve $*: x is not $x: $(grep -v '^%' x.mtx | tr '\n' ' ')"
+}
+
+matrix lower.mtx 'real general' 3 '1 1 2' '2 1 1' '2 2 4' '3 2 -1' '3 3 1'
+solves '2 5 0' '1 1 1' lower.mtx
+row '^lower +5 with its diagonal; 3 level sets, 1.0 rows each'
+solves '2 5 0' '1 1.25 0' lower.mtx --uplo U
+solves '2 5 0' '2 3 3' lower.mtx --diag unit
+solves '3 3 1' '1 1 1' lower.mtx --op T
+for precision in s d c z; do
+  case $precision in [cz]) b='2 0 5 0 0 0' x='1 0 1 0 1 0' ;; *) b='2 5 0' x='1 1 1' ;; esac
+  tr ' ' '\n' <<<"$b" | if [ $precision = c ] || [ $precision = z ]; then paste -d ' ' - -; else cat; fi >b2.txt
+  expect 0 '^lower +5' trisolve lower.mtx --precision $precision --rhs b2.txt --tolerance 1e-6 --out x2.mtx
+  [ "$(grep -v '^%' x2.mtx | tail -n +2 | tr -s ' \n' ' ' | sed 's/ $//')" = "$x" ] || fail "precision $precision: $(cat x2.mtx)"
+done
+
+# L = [1 0; 1/4 1] and U = [2 1; 0 3] in one matrix; their product is [2 1; 1/2 13/4]
+matrix both.mtx 'real general' 2 '1 1 2' '2 1 0.25' '1 2 1' '2 2 3'
+solves '3 3.75' '1 1' both.mtx --uplo LU --diag unit
+solves '2.5 4.25' '1 1' both.mtx --uplo LU --diag unit --op T
+solves '6 9.75' '1 1' both.mtx --uplo LU # [2 0; 1/4 3] [2 1; 0 3] = [4 2; 1/2 37/4]
+expect 2 'both.mtx: the matrix has entries in both triangles: --uplo L, U or LU' trisolve both.mtx
+
+# both triangles of a symmetric file, which stores one
+matrix symmetric.mtx 'real symmetric' 2 '1 1 2' '2 1 1' '2 2 2'
+solves '2 3' '1 1' symmetric.mtx --uplo L
+solves '3 2' '1 1' symmetric.mtx --uplo U
+matrix hermitian.mtx 'complex hermitian' 2 '1 1 2 0' '2 1 0 1' '2 2 2 0'
+printf '2 -1\n2 0\n' >b3.txt # U = [2 -i; 0 2]
+expect 0 '^upper' trisolve hermitian.mtx --uplo U --rhs b3.txt --out x3.mtx
+[ "$(grep -v '^%' x3.mtx | tail -n +2 | tr '\n' ' ')" = '1 0 1 0 ' ] || fail "hermitian: $(cat x3.mtx)"
+
+# the same bits on one thread and on StarPU
+for engine in serial tasks; do
+  "$tristar" trisolve gen:convdiff3d:14 --uplo LU --engine $engine --chunk-bytes 3000 --nrhs 5 --repeat 3 --json $engine.json >/dev/null ||
+    fail "--engine $engine"
+done
+[ "$(value checksum serial.json)" = "$(value checksum tasks.json)" ] || fail "other bits with StarPU"
+
+# a partition that is asked for is taken, and by rows none changes a bit
+for partition in supernodes blocks levels whole; do
+  "$tristar" trisolve gen:convdiff3d:14 --uplo L --partition $partition --json $partition.json >$partition.out ||
+    fail "--partition $partition"
+  [ "$(value partition $partition.json | head -n 1)" = $partition ] || fail "$(value partition $partition.json)"
+  grep -q "^ *$partition, [0-9]* chunk" $partition.out || fail "$(cat $partition.out)"
+  [ $partition = supernodes ] || [ "$(value checksum $partition.json)" = "$(value checksum blocks.json)" ] ||
+    fail "other bits with --partition $partition"
+done
+expect 2 '--partition X: not one of auto\|supernodes\|blocks\|levels\|whole' trisolve lower.mtx --partition X
+[ "$(value nnz serial.json | head -n 1)" -eq 20776 ] || fail "nnz $(value nnz serial.json)"
+[ "$(value levels serial.json | head -n 1)" -eq 80 ] || fail "levels $(value levels serial.json)"
+
+"$tristar" trisolve gen:poisson3d7:14 --uplo U --json upper.json >/dev/null || fail "the upper triangle of a symmetric matrix"
+[ "$(value levels upper.json | head -n 1)" -eq 40 ] || fail "levels $(value levels upper.json)"
+
+# what is wrong
+matrix zero.mtx 'real general' 2 '1 1 2' '2 1 1'
+expect 1 'zero.mtx: L: diagonal entry 1 is zero or missing' trisolve zero.mtx
+matrix large.mtx 'real general' 4 '1 1 1' '2 1 1e200' '2 2 1' '3 2 1e200' '3 3 1' '4 4 1'
+expect 1 'large.mtx: .*(range of|too close to singular)' trisolve large.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n' >rectangle.mtx
+expect 1 'rectangle.mtx: the matrix is not square: 2 rows, 3 columns' trisolve rectangle.mtx
+expect 1 'b2.txt.* rows, but the matrix has 2' trisolve both.mtx --uplo L --rhs b2.txt
+expect 2 '--uplo X: not one of L\|U\|LU' trisolve lower.mtx --uplo X
+expect 2 '--precision sd: not one of s\|d\|c\|z' trisolve lower.mtx --precision sd
+expect 2 '--nrhs and --rhs exclude each other' trisolve lower.mtx --rhs b.txt --nrhs 2
+expect 2 'no MATRIX given' trisolve
+expect 0 '^usage: tristar trisolve MATRIX' trisolve --help
+finish
