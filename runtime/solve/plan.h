@@ -28,7 +28,7 @@ typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
   tristar_plan_t *plan;
   tsi_execution execution;
-  tsi_executor executor[2][TSI_SWEEPS];  /* by DAG and sweeps; made when first needed */
+  tsi_executor executor[2][TSI_SWEEPS]; /* by DAG and sweeps; made when first needed */
   tsi_help_choice help;
   tsi_count workspace_size;              /* scalars */
   struct tsi_placement_range *processed; /* room for what the tasks of a sweep streamed */
