@@ -80,7 +80,7 @@ static void draw(FILE *file, const tsi_triangular *t, const values *v, const tsi
   tsi_axis_x(file, &x, y.begin, y.end, X_NAME);
   tsi_axis_y(file, &y, x.begin, x.end, Y_NAME);
   fprintf(file, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#555\"/>\n", x.begin, tsi_axis_at(&y, 1), x.end);
-  for (int d = 0; d < SERIES; d++) tsi_series_write(file, &x, &y, &series[d], X_NAME, Y_NAME);
+  for (int d = SERIES; d-- > 0;) tsi_series_write(file, &x, &y, &series[d], X_NAME, Y_NAME);
 }
 
 bool tsi_triangular_write_svg(const tsi_triangular *t) {
