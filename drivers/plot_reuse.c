@@ -119,7 +119,8 @@ static solver *solver_of(reuse *r, const char *name) {
 static void list_solvers(reuse *r) {
   r->solver[r->count++] = (solver){.name = "tristar", .title = "TriStar"};
   for (int k = 0; k < TSI_BENCH_PEERS; k++)
-    r->solver[r->count++] = (solver){.name = tsi_bench_solvers.peers[k].name, .title = tsi_bench_solvers.peers[k].title};
+    r->solver[r->count++] =
+        (solver){.name = tsi_bench_solvers.peers[k].name, .title = tsi_bench_solvers.peers[k].title};
 }
 
 static void drop_empty(reuse *r) {

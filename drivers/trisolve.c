@@ -331,8 +331,8 @@ int tsi_command_trisolve(const tsi_settings *settings) {
   if (settings->on_demand && (settings->json == NULL || strcmp(settings->json, "-") != 0))
     return tsi_usage_error("trisolve", "--on-demand needs --json -");
   bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
-                      tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve_plain(s, &z) && solve_refined(s, &z) &&
-                      tsi_accuracy_judge(s, &z.accuracy);
+                tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve_plain(s, &z) && solve_refined(s, &z) &&
+                tsi_accuracy_judge(s, &z.accuracy);
   if (solved) write_x(s, &z);
   print_report(s, &z);
   tsi_json_write(s, make_json(s, &z));
