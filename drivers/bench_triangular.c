@@ -282,6 +282,8 @@ static int run(tsi_triangular *t, const choice *chosen) {
 static int check_words(const tsi_settings *settings, choice *chosen) {
   if (settings->nrhs_list != NULL || settings->variants_list != NULL || settings->reuse)
     return tsi_usage_error("bench", "--triangular goes without --nrhs, --variants and --reuse");
+  if (settings->repeat < 2) /* one solve has no warm-up before it */
+    return tsi_usage_error("bench", "--triangular needs --repeat 2 or more");
   int status = choose_kinds(settings->orders_list, chosen->kind);
   if (status == TSI_EXIT_OK) status = choose_triangles(settings->uplo_list, chosen->uplo);
   if (status == TSI_EXIT_OK) status = tsi_picture_check("bench", "svg", settings->svg);

@@ -55,7 +55,7 @@ partitions=$("$tristar" trisolve gen:s2d9pt:9 --partition X 2>&1 | sed -n 's/.*n
 bench 0 '^gen:band:30, lower' gen:band:30 "${one[@]}" --orders natural --uplo L --peers none
 for partition in $partitions; do row "^  $partition, 2 workers  "; done
 
-bench 0 '^gen:band:300, upper triangle, METIS order: ' gen:band:300 --workers 1,2 --rounds 1 --repeat 1 --peers none --uplo U \
+bench 0 '^gen:band:300, upper triangle, METIS order: ' gen:band:300 --workers 1,2 --rounds 1 --repeat 2 --peers none --uplo U \
   --orders metis --partitions auto,levels,whole
 no_row 'natural order|lower triangle|supernodes,|plain sweep|Peers'
 [ "$(grep -cE '^  (auto|levels|whole), [12] workers?  ' output.txt)" -eq 6 ] || fail 'not six contenders'
@@ -142,8 +142,11 @@ for library in plain cxsparse eigen petsc kokkos; do
   [ "$(printf '\n\n' | "$program" --on-demand --uplo L gen:chain:30 1 | grep -c solve_s)" -eq 3 ] || fail "triangle_$library --on-demand"
   "$program" gen:chain:30 | grep -q 'uplo L or --uplo U is missing' || fail "triangle_$library without --uplo"
 done
-TRISTAR_PEERS='' bench 0 '^Geometric means' gen:band:200 --workers 1 --rounds 2 --repeat 2 --partitions auto --orders natural
+unset TRISTAR_PEERS
+bench 0 '^Geometric means' gen:band:200 --workers 1 --rounds 2 --repeat 2 --partitions auto --orders natural
 no_row 'failed'
+[ ! -x "$real/triangle_plain" ] || row '^  plain sweep  .* 1\.00 '
+export TRISTAR_PEERS=$PWD/peers
 
 # ---- Wrong words
 bench 2 'no MATRIX given'
@@ -154,6 +157,7 @@ bench 2 "--uplo LU: 'LU' is not L or U" gen:chain:3 --uplo LU
 bench 2 "--partitions rows: unknown partition 'rows'" gen:chain:3 --partitions rows
 bench 2 '--partitions auto,: an empty entry' gen:chain:3 --partitions auto,
 bench 2 '--triangular goes without --nrhs, --variants and --reuse' gen:chain:3 --nrhs 2
+bench 2 '--triangular needs --repeat 2 or more' gen:chain:3 --repeat 1
 bench 2 '--triangular goes with one scheduler' gen:chain:3 --sched lws,eager
 bench 2 "unknown kind 'chains'" gen:chain:3 gen:chains:3
 bench 1 'cannot write no/such/folder/x' gen:chain:3 "${one[@]}" --peers none --json no/such/folder/x
