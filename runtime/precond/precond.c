@@ -81,7 +81,6 @@ static tristar_status take_values(tristar_precond_t *p, const tristar_view *view
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   void *values = NULL;
-  p->valid = false;
   TSI_TRY(tsi_pattern_allocate_values(env, p->pattern, &values));
   tsi_pattern_take(p->pattern, view->values, values);
   TSI_TRY(tsi_pattern_check_values(env, p->pattern, values));
@@ -201,10 +200,9 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   if (precond == NULL || *precond == NULL) return;
   tristar_precond_t *p = *precond;
   tsi_env *env = &p->ts->env;
-  for (int i = 0; i < 2; i++) {
-    tristar_plan_destroy(&p->sweep[i].plan);
-    tristar_factor_destroy(&p->sweep[i].factor);
-  }
+  tsi_precond_drop_sweeps(p);
+  tsi_full_rows_finish(env, &p->rows);
+  tsi_factor_rows_finish(env, &p->filled);
   tsi_pattern_destroy(env, &p->pattern);
   TSI_FREE(env, p->diagonal);
   TSI_FREE(env, *precond);

@@ -15,15 +15,13 @@
 #ifndef TSI_RUNTIME_PRECOND_PRECOND_H
 #define TSI_RUNTIME_PRECOND_PRECOND_H
 
-#include "codelets/cpu/incomplete.h"
-#include "codelets/cpu/sparse.h"
 #include "runtime/context/context.h"
-#include "runtime/matrix/pattern.h"
+#include "runtime/precond/full_rows.h"
 #include "tristar_precond.h"
 
 typedef struct tsi_precond_sweep {
   tristar_factor_t *factor;
-  tristar_plan_t *plan; /* NULL: no such sweep */
+  tristar_plan_t *plan; /* NULL: no such sweep. Both sweeps may be of one plan, which sweep[0] owns */
   tristar_op op;        /* that it has where M is applied with OP_N */
 } tsi_precond_sweep;
 
@@ -35,8 +33,10 @@ struct tristar_precond_s {
   const tsi_incomplete_kernels *kernels;
   tristar_symmetry symmetry; /* of M: GENERAL, SYMMETRIC or HERMITIAN */
   bool valid;
-  tsi_pattern *pattern; /* of A */
-  void *diagonal;       /* n: factors of the entries; NULL: none */
+  tsi_pattern *pattern;   /* of A */
+  tsi_full_rows rows;     /* of A; place NULL: not there yet */
+  tsi_factor_rows filled; /* pattern of the factors, ILU and IC of a level above 0 */
+  void *diagonal;         /* n: factors of the entries; NULL: none */
   tsi_precond_sweep sweep[2];
   tristar_plan_t *plan;        /* PLAN, borrowed */
   tristar_precond_fn function; /* FUNCTION */
@@ -48,5 +48,23 @@ struct tristar_precond_s {
  * some. After a failure what is there is of no use, but can be destroyed or filled. Errors: as
  * tristar_precond. */
 TRISTAR_CHECKED tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values);
+
+/* Errors: SINGULAR, NOT_POSITIVE_DEFINITE, NOT_FINITE, whose message names the row; none: OK. */
+TRISTAR_CHECKED tristar_status tsi_precond_tell(const tristar_precond_t *precond, tsi_breakdown breakdown);
+
+/* The incomplete factors of A, whose rows are there; a has values. adjoint: see tsi_dropping. Errors: as
+ * above, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_precond_factor(tristar_precond_t *precond, const tsi_factor_rows *a,
+                                                  bool adjoint, tsi_factor_rows *out);
+
+/* Frees sweeps; accepts those that are not there. */
+void tsi_precond_drop_sweeps(tristar_precond_t *precond);
+/* Makes a sweep of one triangle of the rows, and tells its figures. Errors: those of tristar_import_triangle
+ * and tristar_plan. */
+TRISTAR_CHECKED tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which,
+                                                      const tsi_factor_rows *rows, tristar_uplo uplo,
+                                                      tristar_diag diag, tristar_op op);
+/* The other sweep is the same plan with another op. */
+void tsi_precond_share_sweep(tristar_precond_t *precond, tristar_op op);
 
 #endif
