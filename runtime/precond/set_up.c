@@ -188,8 +188,10 @@ out:
 
 tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values) {
   tristar_status status = TRISTAR_OK;
-  tsi_precond_drop_sweeps(precond);
-  switch (precond->options.kind) {
+  const tristar_precond_kind kind = precond->options.kind;
+  if (kind == TRISTAR_PRECOND_ILUT || kind == TRISTAR_PRECOND_ICT)
+    tsi_precond_drop_sweeps(precond); /* their patterns follow from values */
+  switch (kind) {
   case TRISTAR_PRECOND_NONE:
     break;
   case TRISTAR_PRECOND_JACOBI:
