@@ -47,6 +47,7 @@ static bool check_kind(tristar_t *ts, const tristar_view *view, tristar_precond_
   tristar_precond_options options;
   tristar_precond_options_init(&options);
   options.kind = kind;
+  options.level = (int)(n % 3);
   void *b = make_rhs(t, n), *x[2] = {malloc((size_t)n * t->bytes), malloc((size_t)n * t->bytes)};
   CHECK(x[0] != NULL && x[1] != NULL);
   bool made = true;

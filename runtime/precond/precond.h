@@ -17,6 +17,7 @@
 
 #include "runtime/context/context.h"
 #include "runtime/precond/full_rows.h"
+#include "runtime/precond/row_tasks.h"
 #include "tristar_precond.h"
 
 typedef struct tsi_precond_sweep {
@@ -35,6 +36,7 @@ struct tristar_precond_s {
   bool valid;
   tsi_pattern *pattern;   /* of A */
   tsi_full_rows rows;     /* of A; place NULL: not there yet */
+  tsi_row_tasks *tasks;   /* ILU and IC: how their rows are computed; NULL: one after the other */
   tsi_factor_rows filled; /* pattern of the factors, ILU and IC of a level above 0 */
   void *diagonal;         /* n: factors of the entries; NULL: none */
   tsi_precond_sweep sweep[2];
