@@ -67,24 +67,21 @@ out:
   return status;
 }
 
-/* Entries of a group of rows that is worth a task, and of factors that are worth several. */
-#define LEAST_OF_TASK 4000
-#define LEAST_OF_TASK_ASKED_FOR 64
+/* Entries of factors that may be worth tasks. */
 #define LEAST_OF_FACTORS 200000
 
-/* Tasks for the rows, unless one after the other is better. Scratch of the parts takes no more room than the
- * factors do. */
+/* Tasks for the rows, unless one after the other is better; that is found out once. Scratch of the parts
+ * takes no more room than the factors do. */
 static tristar_status choose_tasks(tristar_precond_t *p, const tsi_factor_rows *rows) {
   tristar_status status = TRISTAR_OK;
   const bool asked_for = p->options.engine == TRISTAR_ENGINE_TASKS;
   const tsi_count entries = rows->ptr[rows->n];
-  if (p->tasks || !p->ts->workers.allowed || p->options.engine == TRISTAR_ENGINE_SERIAL) return TRISTAR_OK;
-  if (rows->n == 0 || (!asked_for && entries < LEAST_OF_FACTORS)) return TRISTAR_OK;
+  if (p->tasks_chosen || !p->ts->workers.allowed || p->options.engine == TRISTAR_ENGINE_SERIAL) goto out;
+  if (rows->n == 0 || (!asked_for && entries < LEAST_OF_FACTORS)) goto out;
   const tsi_index workers = tsi_expected_cpu_workers(p->ts->workers.wishes.workers);
   const tsi_index parts = (tsi_index)tsi_count_min(workers, 2 * entries / rows->n);
-  if (parts < 2) return TRISTAR_OK;
-  TSI_TRY(tsi_row_tasks_create(p->ts, rows, parts, asked_for ? LEAST_OF_TASK_ASKED_FOR : LEAST_OF_TASK,
-                               &p->tasks));
+  if (parts > 1) TSI_TRY(tsi_row_tasks_create(p->ts, rows, parts, asked_for, &p->tasks));
+  p->tasks_chosen = true;
 out:
   return status;
 }

@@ -34,8 +34,9 @@ struct tristar_precond_s {
   const tsi_incomplete_kernels *kernels;
   tristar_symmetry symmetry; /* of M: GENERAL, SYMMETRIC or HERMITIAN */
   bool valid;
-  tsi_pattern *pattern;   /* of A */
-  tsi_full_rows rows;     /* of A; place NULL: not there yet */
+  tsi_pattern *pattern; /* of A */
+  tsi_full_rows rows;   /* of A; place NULL: not there yet */
+  bool tasks_chosen;
   tsi_row_tasks *tasks;   /* ILU and IC: how their rows are computed; NULL: one after the other */
   tsi_factor_rows filled; /* pattern of the factors, ILU and IC of a level above 0 */
   void *diagonal;         /* n: factors of the entries; NULL: none */

@@ -1,16 +1,26 @@
 /* The rows of factors as tasks: see row_tasks.h. */
 #include "runtime/precond/row_tasks.h"
 
+#include "runtime/machine/predict.h"
 #include "runtime/precond/level_fill.h"
 #include "runtime/starpu/tasks.h"
 
+/* Of factors, that one worker computes where a row has few entries. */
 #define ENTRIES_PER_MICROSECOND 50
+/* Rows of a level set lie apart: working on them takes as many times as long as row after row (measured with
+ * grids in their natural order). */
+#define SCATTERED 2
+/* Entries of a group that is worth a task, and where tasks are asked for. */
+#define LEAST_OF_TASK 4000
+#define LEAST_OF_TASK_ASKED_FOR 64
 
 struct tsi_row_tasks {
   tsi_index parts, count; /* groups */
   tsi_index *order;       /* n: rows, group by group */
   tsi_index *start;       /* count + 1 */
   tsi_index *part;        /* count */
+  tsi_index steps;        /* level sets, those that come together counted as one */
+  tsi_count critical;     /* entries of the heaviest groups of all steps */
   tsi_task_list *list;
   tsi_tasks *tasks;
   tsi_row_function function;
@@ -42,13 +52,16 @@ static void add_group(tsi_row_tasks *t, tsi_index part, tsi_index end) {
 /* Rows begin .. end - 1 of the order, which are of one level, in that many groups of like weight. */
 static void divide_level(const tsi_factor_rows *rows, tsi_row_tasks *t, tsi_index begin, tsi_index end,
                          tsi_index groups, tsi_count weight) {
-  tsi_count sum = 0;
+  tsi_count sum = 0, before = 0, heaviest = 0;
   tsi_index part = 0;
   for (tsi_index k = begin; k < end; k++) {
     sum += entries_of(rows, t->order[k]);
     if (k + 1 < end && (part + 1 == groups || sum * groups < (part + 1) * weight)) continue;
     add_group(t, part++, k + 1);
+    heaviest = tsi_count_max(heaviest, sum - before);
+    before = sum;
   }
+  t->critical += heaviest;
 }
 
 /* A level too light to be divided goes on with the group of part 0 that such levels before it are in. */
@@ -60,13 +73,17 @@ static void group_rows(const tsi_factor_rows *rows, tsi_index levels, const tsi_
     tsi_count weight = 0;
     for (tsi_index k = first[l]; k < first[l + 1]; k++) weight += entries_of(rows, t->order[k]);
     tsi_index groups = tsi_index_min(t->parts, first[l + 1] - first[l]);
-    if (least > 0) groups = (tsi_index)tsi_count_min(groups, weight / least);
-    if (groups > 1)
+    groups = (tsi_index)tsi_count_min(groups, weight / least);
+    t->steps += groups > 1 || !together;
+    if (groups > 1) {
       divide_level(rows, t, first[l], first[l + 1], groups, weight);
-    else if (together)
-      t->start[t->count] = first[l + 1];
-    else
-      add_group(t, 0, first[l + 1]);
+    } else {
+      t->critical += weight;
+      if (together)
+        t->start[t->count] = first[l + 1];
+      else
+        add_group(t, 0, first[l + 1]);
+    }
     together = groups <= 1;
   }
 }
@@ -149,23 +166,32 @@ out:
   return status;
 }
 
+/* Is it predicted to be faster than one row after the other? */
+static bool pays(tristar_t *ts, const tsi_row_tasks *t, tsi_count entries) {
+  const tsi_costs costs = tsi_costs_assumed(&ts->machine, t->parts);
+  const double critical = SCATTERED * (double)t->critical / ENTRIES_PER_MICROSECOND;
+  return critical + 1e6 * costs.barrier * t->steps < (double)entries / ENTRIES_PER_MICROSECOND;
+}
+
 tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows, tsi_index parts,
-                                    tsi_count least, tsi_row_tasks **out) {
+                                    bool asked_for, tsi_row_tasks **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   double start_seconds;
   tsi_row_tasks *t = NULL;
   *out = NULL;
-  TSI_TRY(tsi_context_need_starpu(ts, &start_seconds));
   TSI_TRY(TSI_ALLOC_ZERO(env, t, 1));
   t->parts = parts;
-  TSI_TRY(make_groups(env, rows, least, t));
+  TSI_TRY(make_groups(env, rows, asked_for ? LEAST_OF_TASK_ASKED_FOR : LEAST_OF_TASK, t));
+  if (!asked_for && !pays(ts, t, rows->ptr[rows->n])) goto out;
+  TSI_TRY(tsi_context_need_starpu(ts, &start_seconds));
   TSI_TRY(list_tasks(env, rows, t));
   TSI_TRY(tsi_tasks_create(env, t->list, &t->tasks));
   TSI_TRY(tsi_tasks_record(t->tasks));
-out:
-  if (status != TRISTAR_OK) tsi_row_tasks_destroy(env, &t);
   *out = t;
+  t = NULL;
+out:
+  tsi_row_tasks_destroy(env, &t);
   return status;
 }
 

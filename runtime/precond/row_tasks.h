@@ -20,10 +20,10 @@ typedef struct tsi_row_tasks tsi_row_tasks;
 /* Works on row i, with the scratch of a part; must not fail. */
 typedef void (*tsi_row_function)(void *context, tsi_index i, tsi_index part);
 
-/* least: entries of a group that is worth a task; 0: every level set is divided. StarPU is started if it does
- * not run. Errors: MEMORY, TOO_LARGE, RUNTIME, NO_WORKER. */
+/* asked_for: whatever is faster; else *out is NULL where one row after the other is predicted to be. StarPU
+ * is started if it does not run. Errors: MEMORY, TOO_LARGE, RUNTIME, NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows,
-                                                    tsi_index parts, tsi_count least, tsi_row_tasks **out);
+                                                    tsi_index parts, bool asked_for, tsi_row_tasks **out);
 void tsi_row_tasks_destroy(tsi_env *env, tsi_row_tasks **tasks);
 
 tsi_index tsi_row_tasks_parts(const tsi_row_tasks *tasks);
