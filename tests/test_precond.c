@@ -344,6 +344,9 @@ static void check_pattern(const square *s) {
       }
       CHECK(at == filled.ptr[i + 1]);
     }
+    CHECK_OK(tsi_factor_rows_check(&env, &filled));
+    BROKEN(filled.index[0], s->n, tsi_factor_rows_check(&env, &filled));
+    BROKEN(filled.diagonal[s->n - 1], filled.ptr[s->n], tsi_factor_rows_check(&env, &filled));
     tsi_factor_rows_finish(&env, &filled);
   }
 }
