@@ -315,6 +315,31 @@ static void check_diagonals(tristar_t *ts, const square *s, const storage *how) 
   free_stored(&view);
 }
 
+/* Values that were Hermitian become symmetric, and back, in a matrix that has both triangles. */
+static void check_change(tristar_t *ts, const typed *t) {
+  const square hermitian = square_random(t, 20, 3, TRISTAR_HERMITIAN, 1.1, 4);
+  square symmetric = hermitian;
+  symmetric.symmetry = TRISTAR_SYMMETRIC;
+  for (int i = 0; i < symmetric.n; i++)
+    for (int j = 0; j < i; j++) symmetric.a[i][j] = symmetric.a[j][i];
+  tristar_view one = store(&hermitian, &storages[1]), other = store(&symmetric, &storages[1]);
+  const factored f = dense_ic(&hermitian, 1, 0, 0), g = dense_ic(&symmetric, 1, 0, 0);
+  tristar_precond_options options;
+  tristar_precond_t *p;
+  tristar_precond_options_init(&options);
+  options.kind = TRISTAR_PRECOND_IC;
+  options.level = 1;
+  CHECK_OK(tristar_precond(ts, &one, &options, &p));
+  check_inverse(p, &f.m, &f.size, "Hermitian");
+  CHECK_OK(tristar_precond_update(p, &other));
+  check_inverse(p, &g.m, &g.size, "symmetric");
+  CHECK_OK(tristar_precond_update(p, &one));
+  check_inverse(p, &f.m, &f.size, "Hermitian again");
+  tristar_precond_destroy(&p);
+  free_stored(&one);
+  free_stored(&other);
+}
+
 /* The pattern of every level, place by place. */
 static void check_pattern(const square *s) {
   tsi_env env;
@@ -373,6 +398,8 @@ int main(void) {
         check_relaxation(ts, &s, how);
         check_diagonals(ts, &s, how);
       }
+  check_change(ts, &typed_complex_double);
+  check_change(ts, &typed_complex_single);
   tristar_destroy(&ts);
   return 0;
 }
