@@ -214,9 +214,11 @@ static factored dense_ssor(const square *s, double w) {
 
 /* ---- Checks -------------------------------------------------------------------------------------------- */
 
-/* The library's preconditioner solves with the definition's M, and counts its entries. */
-static void check_kind(tristar_t *ts, const square *s, const storage *how,
-                       const tristar_precond_options *options, const factored *f, const char *what) {
+/* The library's preconditioner solves with the definition's M, and counts its entries; in each partition in
+ * turn. */
+static void check_kind(tristar_t *ts, const square *s, const storage *how, tristar_precond_options *options,
+                       const factored *f, const char *what) {
+  options->partition = (tristar_partition)((options->partition + 1) % (TRISTAR_PARTITION_WHOLE + 1));
   tristar_view view = store(s, how);
   tristar_precond_t *p;
   tristar_precond_stats stats;
@@ -269,7 +271,7 @@ static void check_sizes(tristar_t *ts, const square *s, const storage *how) {
     for (int is_ic = 0; is_ic <= definite; is_ic++) {
       options.kind = is_ic ? TRISTAR_PRECOND_ICT : TRISTAR_PRECOND_ILUT;
       options.drop = drops[k];
-      options.fill = fills[k];
+      options.fill = fills[k] == N ? INT64_MAX : fills[k];
       const factored f = (is_ic ? dense_ict : dense_ilut)(s, drops[k], fills[k]);
       if (k == 0) check_same(s, &f.m, f.f.there);
       check_kind(ts, s, how, &options, &f, is_ic ? "ICT" : "ILUT");
