@@ -127,7 +127,7 @@ typedef struct tristar_precond_stats {
                                      and the diagonal once, divided by nnz */
   int64_t levels_lower;           /* level sets of L: the fewest steps that a parallel sweep can have */
   int64_t levels_upper;           /* of U, likewise */
-  tristar_partition partition[2]; /* of the plans of L and of U */
+  tristar_partition partition[2]; /* of the plans of L and of U; AUTO: there is none */
   double setup_seconds;           /* of tristar_precond, or of the latest update */
   double symbolic_seconds;        /* of it, to find the pattern of the factors; 0 after an update */
   double numeric_seconds;         /* of it, to compute their values */
