@@ -97,7 +97,7 @@ static tristar_status invert(tsi_env *env, const char *diagonal, const tsi_index
     TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d is zero or missing", name,
              rows->cut->order[zero]);
   for (tsi_index k = 0; k < n; k++)
-    memcpy((char *)rows->inverse + (size_t)k * bytes, pairs + 2 * (size_t)k * bytes, bytes);
+    copy_scalar((char *)rows->inverse + (size_t)k * bytes, pairs + 2 * (size_t)k * bytes, bytes);
   const tsi_count bad = sparse->first_not_finite(n, rows->inverse);
   if (bad < n)
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
