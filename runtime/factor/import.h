@@ -1,6 +1,6 @@
-/* Factors from elsewhere, for the files that import them.
+/* Factors from elsewhere, for other files than those that import them.
  *
- * Reads   what the caller hands over, during the call.   Writes  a factor. */
+ * Reads   what the caller hands over.   Writes  a factor. */
 #ifndef TSI_RUNTIME_FACTOR_IMPORT_H
 #define TSI_RUNTIME_FACTOR_IMPORT_H
 
@@ -10,5 +10,14 @@
  * tristar_import_supernodal. */
 TRISTAR_CHECKED tristar_status tsi_import_given(tristar_t *ts, const tristar_factors *factors, bool lower,
                                                 bool upper, tristar_factor_t **out);
+
+/* A triangle as a pattern (GENERAL) of ascending lines, all of whose entries lie in it, ones of a unit
+ * diagonal written out; it is the matrix of the factor. Takes over pattern and values, also on failure.
+ * Errors: as of tristar_import_triangle. */
+TRISTAR_CHECKED tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
+                                                tristar_partition partition, tristar_factor_t **out);
+/* New values of such a factor, in the order of the pattern: its plans solve with them from their next solve
+ * on. After a failure it holds none. Errors: as above. */
+TRISTAR_CHECKED tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values);
 
 #endif

@@ -8,6 +8,7 @@
  * Invariants: those of analysis.h and factor.h; no pivots; factor order is the given order. */
 #include "runtime/base/clock.h"
 #include "runtime/factor/import.h"
+#include "runtime/factor/import_values.h"
 #include "runtime/factor/row_factor.h"
 #include "runtime/matrix/triangle_part.h"
 #include "runtime/starpu/workers.h"
@@ -162,6 +163,15 @@ out:
 
 /* ---- Supernodes ---------------------------------------------------------------------------------------- */
 
+static tristar_triangle triangle_of(const tsi_pattern *pattern, const void *values) {
+  return (tristar_triangle){.format = pattern->by_rows ? TRISTAR_TRIANGLE_ROWS : TRISTAR_TRIANGLE_COLUMNS,
+                            .ptr_bits = 64,
+                            .index_bits = 32,
+                            .ptr = pattern->ptr,
+                            .index = pattern->index,
+                            .values = values};
+}
+
 static tristar_status import_panels(tristar_t *ts, const tsi_pattern *pattern, const void *values, bool lower,
                                     tristar_factor_t **factor) {
   const tristar_view matrix = {.format = pattern->by_rows ? TRISTAR_CSR : TRISTAR_CSC,
@@ -174,20 +184,80 @@ static tristar_status import_panels(tristar_t *ts, const tsi_pattern *pattern, c
                                .values = values,
                                .ptr_bits = 64,
                                .index_bits = 32};
-  const tristar_triangle triangle = {.format =
-                                         pattern->by_rows ? TRISTAR_TRIANGLE_ROWS : TRISTAR_TRIANGLE_COLUMNS,
-                                     .ptr_bits = 64,
-                                     .index_bits = 32,
-                                     .ptr = pattern->ptr,
-                                     .index = pattern->index,
-                                     .values = values};
   tristar_factors factors;
   tristar_factors_init(&factors);
   factors.n = pattern->n;
   factors.scalar = matrix.scalar;
   factors.matrix = &matrix;
-  *(lower ? &factors.lower : &factors.upper) = triangle;
+  *(lower ? &factors.lower : &factors.upper) = triangle_of(pattern, values);
   return tsi_import_given(ts, &factors, lower, !lower, factor);
+}
+
+/* ---- Lines that were made here ------------------------------------------------------------------------- */
+
+tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
+                                tristar_partition partition, tristar_factor_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tsi_row_cut *cut = NULL;
+  const double begin = tsi_clock();
+  const size_t before = tsi_memory_watch(env);
+  *out = NULL;
+  const tsi_lines lines = {pattern->n, pattern->ptr, pattern->index, lower != pattern->by_rows};
+  TSI_TRY(choose_cut(ts, &lines, pattern->scalar, partition, &cut));
+  if (cut == NULL) {
+    TSI_TRY(import_panels(ts, pattern, values, lower, out));
+    goto out;
+  }
+  const tsi_index chunks = cut->count;
+  tsi_pattern *handed_over = pattern;
+  void *handed_values = values;
+  pattern = NULL;
+  values = NULL;
+  TSI_TRY(import_rows(ts, handed_over, handed_values, &lines, cut, lower, out));
+  (*out)->stats.peak_bytes = atomic_load(&env->memory.recent) - before;
+  (*out)->stats.factor_seconds = tsi_clock() - begin;
+  tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %d rows in %d chunks, %.1f MB",
+          (*out)->stats.factor_seconds, lines.n, chunks, (double)(*out)->stats.factor_bytes / 1e6);
+out:
+  if (pattern != NULL) tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, values);
+  return status;
+}
+
+static tristar_status refill_panels(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tristar_analysis_t *an = factor->analysis;
+  const bool lower = factor->lower != NULL;
+  const tristar_triangle lines = triangle_of(an->pattern, factor->values);
+  const tsi_structure side = tsi_analysis_structure(an, 0);
+  tsi_triangle triangle = {.structure = {.n = 0}};
+  TSI_TRY(tsi_triangle_create(env, an->pattern->n, factor->scalar_bytes, &lines, !lower, &triangle));
+  TSI_TRY(tsi_import_values(env, &triangle, &side, an->factor_scalar, lower ? "L" : "U",
+                            lower ? factor->lower : factor->upper));
+out:
+  tsi_triangle_finish(env, &triangle);
+  return status;
+}
+
+tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tsi_pattern *pattern = factor->analysis->pattern;
+  const bool lower = factor->lower != NULL;
+  factor->valid = false;
+  memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
+  if (factor->rows) {
+    const tsi_row_sweep *sweep;
+    TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", factor->rows));
+    TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
+  } else
+    TSI_TRY(refill_panels(factor));
+  factor->valid = true;
+  factor->generation++;
+out:
+  return status;
 }
 
 /* ---- The functions of the interface -------------------------------------------------------------------- */
@@ -214,34 +284,15 @@ static tristar_status import_view(tristar_t *ts, const tristar_view *view,
                                   const tristar_triangle_options *options, tristar_factor_t **factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  const bool lower = options->uplo == TRISTAR_LOWER;
-  tsi_pattern *pattern = NULL;
-  void *values = NULL;
-  tsi_row_cut *cut = NULL;
+  tsi_pattern *pattern;
+  void *values;
   const double begin = tsi_clock();
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   TSI_TRY(check_options(env, view, options));
-  const size_t before = tsi_memory_watch(env);
   TSI_TRY(tsi_triangle_part(env, view, options->uplo, options->diag, &pattern, &values));
-  const tsi_lines lines = {pattern->n, pattern->ptr, pattern->index, lower != pattern->by_rows};
-  TSI_TRY(choose_cut(ts, &lines, pattern->scalar, options->partition, &cut));
-  if (cut == NULL) {
-    TSI_TRY(import_panels(ts, pattern, values, lower, factor));
-    goto out;
-  }
-  const tsi_index chunks = cut->count;
-  tsi_pattern *handed_over = pattern;
-  void *handed_values = values;
-  pattern = NULL;
-  values = NULL;
-  TSI_TRY(import_rows(ts, handed_over, handed_values, &lines, cut, lower, factor));
-  (*factor)->stats.peak_bytes = atomic_load(&env->memory.recent) - before;
+  TSI_TRY(tsi_import_lines(ts, pattern, values, options->uplo == TRISTAR_LOWER, options->partition, factor));
   (*factor)->stats.factor_seconds = tsi_clock() - begin;
-  tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %d rows in %d chunks, %.1f MB",
-          (*factor)->stats.factor_seconds, lines.n, chunks, (double)(*factor)->stats.factor_bytes / 1e6);
 out:
-  if (pattern != NULL) tsi_pattern_destroy(env, &pattern);
-  TSI_FREE(env, values);
   return status;
 }
 

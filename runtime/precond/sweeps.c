@@ -1,0 +1,102 @@
+/* The sweeps of a preconditioner: triangular factors and their plans; see precond.h. */
+#include "runtime/factor/import.h"
+#include "runtime/precond/precond.h"
+
+void tsi_precond_drop_sweeps(tristar_precond_t *precond) {
+  if (precond->sweep[1].factor == NULL) precond->sweep[1].plan = NULL; /* of sweep 0 */
+  for (int i = 0; i < 2; i++) {
+    tristar_plan_destroy(&precond->sweep[i].plan);
+    tristar_factor_destroy(&precond->sweep[i].factor);
+  }
+}
+
+/* One triangle of the rows, with a diagonal of ones if unit. */
+typedef struct triangle {
+  tsi_count *ptr;
+  tsi_index *index;
+  char *values;
+} triangle;
+
+static void finish(tsi_env *env, triangle *t) {
+  TSI_FREE(env, t->ptr);
+  TSI_FREE(env, t->index);
+  TSI_FREE(env, t->values);
+}
+
+static tristar_status extract(tsi_env *env, const tsi_sparse_kernels *sparse, const tsi_factor_rows *rows,
+                              bool lower, bool unit, triangle *out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = rows->n;
+  const size_t bytes = sparse->scalar_bytes;
+  const char *values = rows->values;
+  const double one = 1;
+  tsi_count at = 0;
+  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
+  for (tsi_index i = 0; i < n; i++) {
+    out->ptr[i] = at;
+    at += lower ? rows->diagonal[i] + 1 - rows->ptr[i] : rows->ptr[i + 1] - rows->diagonal[i];
+  }
+  out->ptr[n] = at;
+  TSI_TRY(TSI_ALLOC(env, out->index, at));
+  TSI_TRY(TSI_ALLOC(env, out->values, (size_t)at * bytes));
+  for (tsi_index i = 0; i < n; i++) {
+    const tsi_count from = lower ? rows->ptr[i] : rows->diagonal[i], to = out->ptr[i],
+                    count = out->ptr[i + 1] - to;
+    memcpy(out->index + to, rows->index + from, (size_t)count * sizeof *out->index);
+    memcpy(out->values + (size_t)to * bytes, values + (size_t)from * bytes, (size_t)count * bytes);
+    if (unit) sparse->fill(1, &one, out->values + (size_t)(lower ? to + count - 1 : to) * bytes);
+  }
+out:
+  return status;
+}
+
+static tristar_status make_plan(tristar_precond_t *p, int which) {
+  tristar_status status = TRISTAR_OK;
+  tsi_precond_sweep *sweep = &p->sweep[which];
+  tristar_plan_options options;
+  tristar_plan_stats stats;
+  tristar_plan_options_init(&options);
+  options.engine = p->options.engine;
+  options.nrhs = p->options.nrhs;
+  TSI_TRY(tristar_plan(sweep->factor, &options, &sweep->plan));
+  (void)tristar_plan_get_stats(sweep->plan, &stats);
+  p->stats.partition[which] = stats.partition;
+out:
+  return status;
+}
+
+tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, const tsi_factor_rows *rows,
+                                      tristar_uplo uplo, tristar_diag diag, tristar_op op) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &precond->ts->env;
+  tsi_precond_sweep *sweep = &precond->sweep[which];
+  const bool lower = uplo == TRISTAR_LOWER;
+  triangle t = {NULL, NULL, NULL};
+  tsi_pattern *pattern = NULL;
+  TSI_TRY(extract(env, precond->sparse, rows, lower, diag == TRISTAR_UNIT, &t));
+  sweep->op = op;
+  if (sweep->plan != NULL) {
+    TSI_TRY(tsi_reimport_lines(sweep->factor, t.values));
+    goto out;
+  }
+  TSI_TRY(TSI_ALLOC(env, pattern, 1));
+  *pattern = (tsi_pattern){.n = rows->n,
+                           .by_rows = true,
+                           .scalar = (char)precond->stats.scalar,
+                           .symmetry = TRISTAR_GENERAL,
+                           .ptr = t.ptr,
+                           .index = t.index,
+                           .given = t.ptr[rows->n]};
+  void *values = t.values;
+  t = (triangle){NULL, NULL, NULL};
+  TSI_TRY(tsi_import_lines(precond->ts, pattern, values, lower, precond->options.partition, &sweep->factor));
+  TSI_TRY(make_plan(precond, which));
+out:
+  finish(env, &t);
+  return status;
+}
+
+void tsi_precond_share_sweep(tristar_precond_t *precond, tristar_op op) {
+  precond->sweep[1] = (tsi_precond_sweep){.factor = NULL, .plan = precond->sweep[0].plan, .op = op};
+  precond->stats.partition[1] = precond->stats.partition[0];
+}
