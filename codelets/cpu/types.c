@@ -1,5 +1,6 @@
 /* The tables of the kernels that are compiled once for each scalar type. */
 #include "codelets/cpu/front.h"
+#include "codelets/cpu/incomplete.h"
 #include "codelets/cpu/node.h"
 #include "codelets/cpu/sparse.h"
 
@@ -20,5 +21,6 @@
     }                                                                                                        \
   }
 SELECT(tsi_front_kernels)
+SELECT(tsi_incomplete_kernels)
 SELECT(tsi_node_kernels)
 SELECT(tsi_sparse_kernels)

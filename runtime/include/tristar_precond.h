@@ -1,0 +1,144 @@
+/* TriStar: preconditioners, M close to A, whose applications are sparse triangular solves.
+ *
+ *   tristar_precond               matrix -> incomplete factors, their plans            once per pattern
+ *   tristar_precond_update        new values on the same pattern                       once per set of values
+ *   tristar_precond_apply         X = op(M)^-1 B                                       again and again
+ *
+ * Two more kinds serve what the program has already: tristar_precond_of_plan, complete factors or a triangle;
+ * tristar_precond_of_function, a function of its own.
+ *
+ * The triangular factors are imported as tristar_import_triangle does it and solved by plans, which divide
+ * them as `partition` says. What tristar.h says of statuses, messages, threads and arrays of the caller holds
+ * here: applications of one preconditioner may run at the same time. Rows and columns in messages count
+ * from 0. The result of a set-up depends on matrix and options only, not on workers. */
+#ifndef TRISTAR_PRECOND_H
+#define TRISTAR_PRECOND_H
+
+#include "tristar.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A preconditioner M of a square matrix A. */
+typedef struct tristar_precond_s tristar_precond_t;
+
+/* What M is. Incomplete factors keep the order of the rows, and do not pivot: whoever needs another order
+ * permutes the matrix before. */
+typedef enum tristar_precond_kind {
+  TRISTAR_PRECOND_NONE,   /* M = I */
+  TRISTAR_PRECOND_JACOBI, /* M = D, the diagonal of A */
+  /* M = w / (2 - w) (D / w + L) D^-1 (D / w + U), where A = L + D + U and w is omega. w = 1: symmetric
+   * Gauss-Seidel. Plain Gauss-Seidel, M = D + L, is tristar_import_triangle of A's lower triangle, with
+   * tristar_precond_of_plan. */
+  TRISTAR_PRECOND_SSOR,
+  /* M = L U, unit L, by level of fill: A's entries have level 0, fill (i, j) by way of k has level(i, k) +
+   * level(k, j) + 1, and what has at most `level` is kept (Saad, Iterative Methods for Sparse Linear Systems,
+   * 10.3). 0: the pattern of A, on which L U = A then. */
+  TRISTAR_PRECOND_ILU,
+  /* M = L U, unit L, by size: row i loses what is at most drop || row i of A ||_2, in L before it is divided
+   * by the pivot; of the rest, L and U keep the largest, as many as A has there and `fill` more, and the
+   * diagonal (after Saad's ILUT, 10.4). drop 0 with fill n: all of L and U. */
+  TRISTAR_PRECOND_ILUT,
+  /* M = L L^T, or L L^H, of a symmetric positive definite, or Hermitian positive definite A, by level of
+   * fill. A may be stored in any way: one triangle, or as a GENERAL matrix both. Complex symmetric A: M =
+   * L L^T, whose diagonal has complex square roots. */
+  TRISTAR_PRECOND_IC,
+  TRISTAR_PRECOND_ICT,     /* the same, by size: columns of L lose as rows do in ILUT */
+  TRISTAR_PRECOND_PLAN,    /* tristar_precond_of_plan */
+  TRISTAR_PRECOND_FUNCTION /* tristar_precond_of_function */
+} tristar_precond_kind;
+
+/* What tristar_precond needs to know. Fill it with tristar_precond_options_init first. A field that the kind
+ * does not use is not looked at. */
+typedef struct tristar_precond_options {
+  tristar_precond_kind kind;   /* what M is; not PLAN and FUNCTION */
+  int level;                   /* ILU, IC: the largest level of fill kept, from 0 on */
+  double drop;                 /* ILUT, ICT: what is dropped, relative to the norm of the row; from 0 on */
+  int64_t fill;                /* ILUT, ICT: entries of a row beyond those of A, in L and in U; from 0 on */
+  double modified;             /* ILU, IC: share of dropped fill that is added to the diagonal, 0 to 1. 1: M
+                                  and A have the same row sums (MILU, MIC; Gustafsson 1978) */
+  double omega;                /* SSOR: 0 < omega < 2 */
+  double shift;                /* ILU, ILUT, IC, ICT: diagonal entries are factored as (1 + shift) a_ii, which
+                                  makes pivots safer (Manteuffel 1980); from 0 on */
+  tristar_partition partition; /* how the plans divide the triangular factors */
+  tristar_engine engine;       /* what runs the plans */
+  int64_t nrhs;                /* right-hand sides expected per application; 0: 1 */
+} tristar_precond_options;
+
+/* ILU with level 0, drop 1e-3, fill 10, modified 0, omega 1, shift 0, PARTITION_AUTO, ENGINE_AUTO, nrhs 1. */
+TRISTAR_API void tristar_precond_options_init(tristar_precond_options *options);
+
+/* Makes the preconditioner of a matrix with values, of any format, symmetry and scalar type; entries of one
+ * place are summed. options may be NULL: the defaults.
+ *
+ * Errors, whose message names the row: SINGULAR, no entry on the diagonal, or a pivot that is zero or a
+ * subnormal number; NOT_POSITIVE_DEFINITE (IC, ICT), a pivot that is not positive; NOT_FINITE, NaN or
+ * infinity in A (the message names the entry) or in the factors. ARGUMENT, also for an option out of its
+ * range, and for IC and ICT of a matrix that is not symmetric (the message names a pair of entries). FORMAT,
+ * RECTANGULAR, TOO_LARGE as tristar_analyze; MEMORY; UNSUPPORTED, RUNTIME, NO_WORKER as tristar_plan. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
+                                                           const tristar_precond_options *options,
+                                                           tristar_precond_t **precond);
+
+/* M is what the plan solves with: complete factors, perhaps of another matrix or in single precision, or a
+ * triangle. The plan is borrowed: it must outlive the preconditioner. New values of its factor count from the
+ * next application on. Errors: ARGUMENT, MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_of_plan(tristar_plan_t *plan,
+                                                                   tristar_precond_t **precond);
+
+/* X = op(M)^-1 B, as tristar_precond_apply; the same op(M) in every call. x may be b, with ldx == ldb.
+ * Returns TRISTAR_OK, or the status that the application, and whoever asked for it, is to fail with. */
+typedef tristar_status (*tristar_precond_fn)(void *arg, tristar_op op, int64_t nrhs, const void *b,
+                                             int64_t ldb, void *x, int64_t ldx);
+
+/* M is what the function solves with: of order n, for vectors of that scalar type. arg is handed to it.
+ * Errors: ARGUMENT, TOO_LARGE, MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_of_function(tristar_t *ts, int64_t n,
+                                                                       tristar_scalar scalar,
+                                                                       tristar_precond_fn function, void *arg,
+                                                                       tristar_precond_t **precond);
+
+/* X = op(M)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may be b
+ * (ldx == ldb); other overlaps are not allowed. NaN in, NaN out. Errors: ARGUMENT; STALE, the latest
+ * update failed; those of tristar_solve; of FUNCTION, what the function returns. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op,
+                                                                 int64_t nrhs, const void *b, int64_t ldb,
+                                                                 void *x, int64_t ldx);
+
+/* New values: the view has the places, in the order, of the one that the preconditioner was made of. Not to
+ * be called while an application runs. After a failure the preconditioner holds no values: applications give
+ * STALE until a later update succeeds. Errors: as tristar_precond; STALE, another pattern, format, symmetry
+ * or scalar type; UNSUPPORTED, PLAN and FUNCTION, which the program updates itself. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_update(tristar_precond_t *precond,
+                                                                  const tristar_view *view);
+
+/* Figures of a preconditioner. Counts are 0 where there is no such factor, or none that is known here. */
+typedef struct tristar_precond_stats {
+  tristar_precond_kind kind;      /* as asked for */
+  tristar_scalar scalar;          /* of b and x */
+  int64_t n;                      /* order of M */
+  int64_t nnz;                    /* of A in full: both triangles, entries of one place merged */
+  int64_t nnz_lower;              /* entries of L with its diagonal; unit diagonals do not count */
+  int64_t nnz_upper;              /* of U likewise; IC, ICT and SSOR of a symmetric A: 0, L serves both */
+  double fill;                    /* entries of L and U, or twice those off the diagonal where L serves both
+                                     and the diagonal once, divided by nnz */
+  int64_t levels_lower;           /* level sets of L: the fewest steps that a parallel sweep can have */
+  int64_t levels_upper;           /* of U, likewise */
+  tristar_partition partition[2]; /* of the plans of L and of U */
+  double setup_seconds;           /* of tristar_precond, or of the latest update */
+  double symbolic_seconds;        /* of it, to find the pattern of the factors; 0 after an update */
+  double numeric_seconds;         /* of it, to compute their values */
+  int64_t updates;                /* that succeeded so far */
+} tristar_precond_stats;
+/* Tells the figures of a preconditioner. */
+TRISTAR_API tristar_status tristar_precond_get_stats(const tristar_precond_t *precond,
+                                                     tristar_precond_stats *stats);
+
+/* Frees the preconditioner and sets *precond to NULL. No application may be running. Accepts NULL. */
+TRISTAR_API void tristar_precond_destroy(tristar_precond_t **precond);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

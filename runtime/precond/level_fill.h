@@ -1,0 +1,24 @@
+/* The pattern of incomplete factors by level of fill (Saad, Iterative Methods for Sparse Linear Systems,
+ * 10.3.3).
+ *
+ * Reads   the rows of a matrix, without values.   Writes  rows of L and U together.
+ * Invariant: entries (i, j) are those with level(i, j) <= level, where an entry of A has level 0 and fill the
+ * least of level(i, k) + level(k, j) + 1. Of a symmetric pattern it is symmetric. */
+#ifndef TSI_RUNTIME_PRECOND_LEVEL_FILL_H
+#define TSI_RUNTIME_PRECOND_LEVEL_FILL_H
+
+#include "runtime/precond/full_rows.h"
+
+/* out: without values; to be finished with tsi_factor_rows_finish. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_level_fill(tsi_env *env, const tsi_factor_rows *a, tsi_index level,
+                                              tsi_factor_rows *out);
+
+/* *array, of which `used` elements of that size are kept, gets room for `capacity`. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_grow(tsi_env *env, tsi_count used, tsi_count capacity, size_t size,
+                                        void **array);
+
+/* Level sets of L (lower) or U: rows that wait for none, for rows of these, and so on. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_count_levels(tsi_env *env, const tsi_factor_rows *rows, bool lower,
+                                                tsi_index *count);
+
+#endif

@@ -1,0 +1,209 @@
+/* Preconditioners from their making to their end: tristar_precond, tristar_precond_of_plan,
+ * tristar_precond_of_function, tristar_precond_update. */
+#include "runtime/precond/precond.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/solve/plan.h"
+
+void tristar_precond_options_init(tristar_precond_options *options) {
+  *options = (tristar_precond_options){.kind = TRISTAR_PRECOND_ILU,
+                                       .drop = 1e-3,
+                                       .fill = 10,
+                                       .omega = 1,
+                                       .partition = TRISTAR_PARTITION_AUTO,
+                                       .engine = TRISTAR_ENGINE_AUTO,
+                                       .nrhs = 1};
+}
+
+/* ---- Options ------------------------------------------------------------------------------------------- */
+
+static tristar_status check_plan_options(tsi_env *env, const tristar_precond_options *o) {
+  tristar_status status = TRISTAR_OK;
+  if ((unsigned)o->partition > TRISTAR_PARTITION_WHOLE)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)o->partition);
+  if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine is %d", (int)o->engine);
+  if (o->nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, o->nrhs);
+out:
+  return status;
+}
+
+static tristar_status check_options(tsi_env *env, const tristar_precond_options *o) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_precond_kind kind = o->kind;
+  const bool by_level = kind == TRISTAR_PRECOND_ILU || kind == TRISTAR_PRECOND_IC;
+  const bool by_size = kind == TRISTAR_PRECOND_ILUT || kind == TRISTAR_PRECOND_ICT;
+  if (kind == TRISTAR_PRECOND_PLAN || kind == TRISTAR_PRECOND_FUNCTION)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "kind is %s",
+             kind == TRISTAR_PRECOND_PLAN ? "PLAN: tristar_precond_of_plan makes it"
+                                          : "FUNCTION: tristar_precond_of_function makes it");
+  if ((unsigned)kind > TRISTAR_PRECOND_FUNCTION) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "kind is %d", (int)kind);
+  if (by_level && o->level < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "level is %d", o->level);
+  if (by_level && !(o->modified >= 0 && o->modified <= 1))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "modified is %g; it is a share from 0 to 1", o->modified);
+  if (by_size && !(o->drop >= 0 && isfinite(o->drop)))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "drop is %g; it is a finite number from 0 on", o->drop);
+  if (by_size && o->fill < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "fill is %" PRId64, o->fill);
+  if ((by_level || by_size) && !(o->shift >= 0 && isfinite(o->shift)))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "shift is %g; it is a finite number from 0 on", o->shift);
+  if (kind == TRISTAR_PRECOND_SSOR && !(o->omega > 0 && o->omega < 2))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "omega is %g; it lies between 0 and 2", o->omega);
+  TSI_TRY(check_plan_options(env, o));
+out:
+  return status;
+}
+
+/* ---- Making -------------------------------------------------------------------------------------------- */
+
+/* One that does nothing yet. Errors: MEMORY. */
+static tristar_status create(tristar_t *ts, tristar_precond_kind kind, tsi_index n, char scalar,
+                             tristar_precond_t **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(&ts->env, *out, 1));
+  tristar_precond_t *p = *out;
+  p->ts = ts;
+  p->n = n;
+  p->sparse = tsi_sparse_kernels_select(scalar);
+  p->kernels = tsi_incomplete_kernels_select(scalar);
+  tristar_precond_options_init(&p->options);
+  p->options.kind = kind;
+  p->symmetry = TRISTAR_GENERAL;
+  p->stats = (tristar_precond_stats){.kind = kind, .scalar = (tristar_scalar)scalar, .n = n};
+out:
+  return status;
+}
+
+/* New values, and all that follows from them. */
+static tristar_status take_values(tristar_precond_t *p, const tristar_view *view) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  void *values = NULL;
+  TSI_TRY(tsi_pattern_allocate_values(env, p->pattern, &values));
+  tsi_pattern_take(p->pattern, view->values, values);
+  TSI_TRY(tsi_pattern_check_values(env, p->pattern, values));
+  TSI_TRY(tsi_precond_set_up(p, values));
+  p->valid = true;
+out:
+  TSI_FREE(env, values);
+  return status;
+}
+
+static tristar_status check_view(tsi_env *env, const tristar_view *view) {
+  tristar_status status = TRISTAR_OK;
+  if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
+  if (view->values == NULL && view->rows > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+out:
+  return status;
+}
+
+tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
+                               const tristar_precond_options *options, tristar_precond_t **precond) {
+  tristar_status status = TRISTAR_OK;
+  tristar_precond_options defaults;
+  tristar_precond_t *p = NULL;
+  tsi_pattern *pattern = NULL;
+  const double begin = tsi_clock();
+  tristar_precond_options_init(&defaults);
+  if (precond != NULL) *precond = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
+  tsi_env *env = &ts->env;
+  if (precond == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  if (options == NULL) options = &defaults;
+  TSI_TRY(check_options(env, options));
+  TSI_TRY(check_view(env, view));
+  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  TSI_TRY(create(ts, options->kind, pattern->n, pattern->scalar, &p));
+  p->options = *options;
+  p->pattern = pattern;
+  pattern = NULL;
+  p->stats.nnz = tsi_pattern_entries(p->pattern);
+  TSI_TRY(take_values(p, view));
+  p->stats.setup_seconds = tsi_clock() - begin;
+  *precond = p;
+  p = NULL;
+out:
+  tsi_pattern_destroy(env, &pattern);
+  tristar_precond_destroy(&p);
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_precond_of_plan(tristar_plan_t *plan, tristar_precond_t **precond) {
+  tristar_status status = TRISTAR_OK;
+  if (precond != NULL) *precond = NULL;
+  if (plan == NULL) return TSI_NULL(plan);
+  tsi_env *env = &plan->ts->env;
+  if (precond == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  const tsi_pattern *pattern = plan->factor->analysis->pattern;
+  TSI_TRY(create(plan->ts, TRISTAR_PRECOND_PLAN, pattern->n, pattern->scalar, precond));
+  (*precond)->plan = plan;
+  (*precond)->valid = true;
+out:
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_precond_of_function(tristar_t *ts, int64_t n, tristar_scalar scalar,
+                                           tristar_precond_fn function, void *arg,
+                                           tristar_precond_t **precond) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index order;
+  if (precond != NULL) *precond = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
+  tsi_env *env = &ts->env;
+  if (precond == NULL || function == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", precond ? "function" : "precond");
+  if (n < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "n is %" PRId64, n);
+  if (!tsi_to_index(n, &order)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "n is %" PRId64, n);
+  if (tsi_sparse_kernels_select((char)scalar) == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scalar is %d", (int)scalar);
+  TSI_TRY(create(ts, TRISTAR_PRECOND_FUNCTION, order, (char)scalar, precond));
+  (*precond)->function = function;
+  (*precond)->arg = arg;
+  (*precond)->valid = true;
+out:
+  return tsi_answer(env, status);
+}
+
+/* ---- Later --------------------------------------------------------------------------------------------- */
+
+tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_view *view) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pattern *pattern = NULL;
+  const double begin = tsi_clock();
+  if (precond == NULL) return TSI_NULL(precond);
+  tsi_env *env = &precond->ts->env;
+  if (precond->pattern == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "the program updates what it gave: a plan's factor, or a function");
+  precond->valid = false;
+  TSI_TRY(check_view(env, view));
+  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  if (!tsi_pattern_equal(pattern, precond->pattern))
+    TSI_FAIL(env, TRISTAR_ERR_STALE,
+             "the matrix has not the pattern that the preconditioner was made of: make another one");
+  precond->stats.symbolic_seconds = 0;
+  TSI_TRY(take_values(precond, view));
+  precond->stats.setup_seconds = tsi_clock() - begin;
+  precond->stats.updates++;
+out:
+  tsi_pattern_destroy(env, &pattern);
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_precond_get_stats(const tristar_precond_t *precond, tristar_precond_stats *stats) {
+  TSI_GET(precond, stats, precond->stats);
+}
+
+void tristar_precond_destroy(tristar_precond_t **precond) {
+  if (precond == NULL || *precond == NULL) return;
+  tristar_precond_t *p = *precond;
+  tsi_env *env = &p->ts->env;
+  tsi_precond_drop_sweeps(p);
+  tsi_full_rows_finish(env, &p->rows);
+  tsi_factor_rows_finish(env, &p->filled);
+  tsi_pattern_destroy(env, &p->pattern);
+  TSI_FREE(env, p->diagonal);
+  TSI_FREE(env, *precond);
+}

@@ -1,0 +1,70 @@
+/* A preconditioner: what an application does, and what an update needs.
+ *
+ * Job. X = op(M)^-1 B as at most two sweeps, each a plan of a triangular factor, with a diagonal between
+ * them:
+ *
+ *   for OP_N   sweep[0], diagonal, sweep[1]
+ *
+ * For T and C of a GENERAL M the same comes backwards, transposed. A symmetric M is its own transpose, a
+ * Hermitian one its own adjoint: what is left is done with conjugates of B and X.
+ *
+ * Reads   the user's matrix, during set-up and update.   Writes  its own members.
+ * Invariants
+ *   - valid: all that applications need is there, of one set of values; else they give STALE
+ *   - an application changes nothing here: x is its only workspace */
+#ifndef TSI_RUNTIME_PRECOND_PRECOND_H
+#define TSI_RUNTIME_PRECOND_PRECOND_H
+
+#include "runtime/context/context.h"
+#include "runtime/precond/full_rows.h"
+#include "tristar_precond.h"
+
+typedef struct tsi_precond_sweep {
+  tristar_factor_t *factor;
+  tristar_plan_t *plan; /* NULL: no such sweep. Both sweeps may be of one plan, which sweep[0] owns */
+  tristar_op op;        /* that it has where M is applied with OP_N */
+} tsi_precond_sweep;
+
+struct tristar_precond_s {
+  tristar_t *ts;
+  tristar_precond_options options;
+  tsi_index n;
+  const tsi_sparse_kernels *sparse;
+  const tsi_incomplete_kernels *kernels;
+  tristar_symmetry symmetry; /* of M: GENERAL, SYMMETRIC or HERMITIAN */
+  bool valid;
+  tsi_pattern *pattern;   /* of A */
+  tsi_full_rows rows;     /* of A; place NULL: not there yet */
+  tsi_factor_rows filled; /* pattern of the factors, ILU and IC of a level above 0 */
+  void *diagonal;         /* n: factors of the entries; NULL: none */
+  tsi_precond_sweep sweep[2];
+  tristar_plan_t *plan;        /* PLAN, borrowed */
+  tristar_precond_fn function; /* FUNCTION */
+  void *arg;
+  tristar_precond_stats stats;
+};
+
+/* Fills diagonal and sweeps from the values of the pattern's entries, which are finite; anew, if there are
+ * some. After a failure what is there is of no use, but can be destroyed or filled. Errors: as
+ * tristar_precond. */
+TRISTAR_CHECKED tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values);
+
+/* Errors: SINGULAR, NOT_POSITIVE_DEFINITE, NOT_FINITE, whose message names the row; none: OK. */
+TRISTAR_CHECKED tristar_status tsi_precond_tell(const tristar_precond_t *precond, tsi_breakdown breakdown);
+
+/* The incomplete factors of A, whose rows are there; a has values. adjoint: see tsi_dropping. Errors: as
+ * above, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_precond_factor(tristar_precond_t *precond, const tsi_factor_rows *a,
+                                                  bool adjoint, tsi_factor_rows *out);
+
+/* Frees sweeps; accepts those that are not there. */
+void tsi_precond_drop_sweeps(tristar_precond_t *precond);
+/* Makes a sweep of one triangle of the rows, and tells its figures. Errors: those of tristar_import_triangle
+ * and tristar_plan. */
+TRISTAR_CHECKED tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which,
+                                                      const tsi_factor_rows *rows, tristar_uplo uplo,
+                                                      tristar_diag diag, tristar_op op);
+/* The other sweep is the same plan with another op. */
+void tsi_precond_share_sweep(tristar_precond_t *precond, tristar_op op);
+
+#endif

@@ -1,0 +1,206 @@
+/* What the values of a matrix make of a preconditioner: see precond.h. */
+#include "runtime/base/clock.h"
+#include "runtime/precond/level_fill.h"
+#include "runtime/precond/precond.h"
+
+tristar_status tsi_precond_tell(const tristar_precond_t *precond, tsi_breakdown breakdown) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &precond->ts->env;
+  switch (breakdown.kind) {
+  case TSI_BREAKDOWN_NONE:
+    break;
+  case TSI_BREAKDOWN_ZERO:
+    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "the pivot of row %d, counted from 0, is zero", breakdown.row);
+  case TSI_BREAKDOWN_NOT_POSITIVE:
+    TSI_FAIL(env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
+             "the pivot of row %d, counted from 0, is not positive; options.shift may help", breakdown.row);
+  case TSI_BREAKDOWN_NOT_FINITE:
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "row %d of the factors, counted from 0, has NaN or infinity",
+             breakdown.row);
+  }
+out:
+  return status;
+}
+
+static tristar_status allocate(const tristar_precond_t *p, tsi_count count, void **scalars) {
+  return tsi_allocate(&p->ts->env, (size_t)count, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
+                      scalars);
+}
+
+/* ---- The matrix ---------------------------------------------------------------------------------------- */
+
+/* to[i] = entry (i, i), which is there of every row. Errors: SINGULAR. */
+static tristar_status take_diagonal(const tristar_precond_t *p, const void *values, void *to) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_pattern *a = p->pattern;
+  const size_t bytes = p->sparse->scalar_bytes;
+  for (tsi_index j = 0; j < a->n; j++) {
+    tsi_count e = a->ptr[j];
+    while (e < a->ptr[j + 1] && a->index[e] != j) e++;
+    if (e == a->ptr[j + 1])
+      TSI_FAIL(&p->ts->env, TRISTAR_ERR_SINGULAR, "row %d, counted from 0, has no entry on the diagonal", j);
+    memcpy((char *)to + (size_t)j * bytes, (const char *)values + (size_t)e * bytes, bytes);
+  }
+out:
+  return status;
+}
+
+/* Is A its own adjoint, or its own transpose? Neither: an error. Errors: ARGUMENT, MEMORY. */
+static tristar_status find_symmetry(const tristar_precond_t *p, const void *values,
+                                    tristar_symmetry *symmetry) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  const bool is_complex = p->sparse->is_complex;
+  tsi_unlike unlike;
+  *symmetry = p->pattern->symmetry;
+  if (*symmetry == TRISTAR_SKEW_SYMMETRIC)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a skew-symmetric matrix has no incomplete Cholesky factors");
+  if (*symmetry != TRISTAR_GENERAL) goto out;
+  *symmetry = is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+  TSI_TRY(tsi_pattern_find_unlike(env, p->pattern, values, is_complex, &unlike));
+  if (unlike.found && is_complex) {
+    *symmetry = TRISTAR_SYMMETRIC;
+    TSI_TRY(tsi_pattern_find_unlike(env, p->pattern, values, false, &unlike));
+  }
+  if (unlike.found)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "incomplete Cholesky factors are those of a symmetric matrix, but entries (%d,%d) and (%d,%d), "
+             "counted from 0, are no mirror images: ILU takes such a matrix",
+             unlike.row, unlike.column, unlike.column, unlike.row);
+out:
+  return status;
+}
+
+/* A with values. The pattern is that of p->rows. Errors: SINGULAR, MEMORY. */
+static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void *values,
+                                tsi_factor_rows *a) {
+  tristar_status status = TRISTAR_OK;
+  if (p->rows.place == NULL) TSI_TRY(tsi_full_rows_create(&p->ts->env, p->pattern, symmetric, &p->rows));
+  *a = p->rows.a;
+  TSI_TRY(allocate(p, a->ptr[a->n], &a->values));
+  p->kernels->gather(a->ptr[a->n], p->rows.place, p->pattern->symmetry, values, a->values);
+out:
+  return status;
+}
+
+/* ---- Kinds --------------------------------------------------------------------------------------------- */
+
+static tristar_status set_up_jacobi(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  if (p->diagonal == NULL) TSI_TRY(allocate(p, p->n, &p->diagonal));
+  TSI_TRY(take_diagonal(p, values, p->diagonal));
+  TSI_TRY(tsi_precond_tell(p, p->kernels->invert(p->n, p->diagonal, p->diagonal)));
+out:
+  return status;
+}
+
+/* Entries of the triangles, and what they are of A. */
+static void tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count upper) {
+  const double all = upper > 0 ? (double)(lower + upper) : 2.0 * (double)(lower - p->n) + p->n;
+  p->stats.nnz_lower = lower;
+  p->stats.nnz_upper = upper;
+  p->stats.fill = p->stats.nnz > 0 ? all / (double)p->stats.nnz : 0;
+}
+
+static tristar_status tell_levels(tristar_precond_t *p, const tsi_factor_rows *rows, bool shared) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index lower, upper;
+  TSI_TRY(tsi_count_levels(&p->ts->env, rows, false, &upper));
+  lower = upper;
+  if (!shared) TSI_TRY(tsi_count_levels(&p->ts->env, rows, true, &lower));
+  p->stats.levels_lower = lower;
+  p->stats.levels_upper = upper;
+out:
+  return status;
+}
+
+static tsi_count count_lower(const tsi_factor_rows *rows) {
+  tsi_count count = 0;
+  for (tsi_index i = 0; i < rows->n; i++) count += rows->diagonal[i] - rows->ptr[i];
+  return count;
+}
+
+static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factor_rows a = {.values = NULL};
+  const tristar_symmetry symmetry = p->pattern->symmetry;
+  const bool shared = symmetry == TRISTAR_SYMMETRIC || symmetry == TRISTAR_HERMITIAN;
+  TSI_TRY(take_rows(p, false, values, &a));
+  if (p->diagonal == NULL) TSI_TRY(allocate(p, p->n, &p->diagonal));
+  TSI_TRY(tsi_precond_tell(p, p->kernels->relax(&a, p->options.omega, p->diagonal)));
+  const tsi_count below = count_lower(&a);
+  p->symmetry = shared ? symmetry : TRISTAR_GENERAL;
+  tell_fill(p, below + p->n, shared ? 0 : a.ptr[p->n] - below);
+  TSI_TRY(tell_levels(p, &a, shared));
+  TSI_TRY(tsi_precond_make_sweep(p, 0, &a, TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_N));
+  if (shared)
+    tsi_precond_share_sweep(p, symmetry == TRISTAR_HERMITIAN ? TRISTAR_C : TRISTAR_T);
+  else
+    TSI_TRY(tsi_precond_make_sweep(p, 1, &a, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
+out:
+  TSI_FREE(&p->ts->env, a.values);
+  return status;
+}
+
+/* L and U, or U^H U. */
+static tristar_status make_sweeps(tristar_precond_t *p, const tsi_factor_rows *factors, bool shared) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count below = count_lower(factors), above = factors->ptr[p->n] - below;
+  tell_fill(p, shared ? above : below, shared ? 0 : above);
+  TSI_TRY(tell_levels(p, factors, shared));
+  if (shared) {
+    const tristar_op adjoint = p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C : TRISTAR_T;
+    TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, adjoint));
+    tsi_precond_share_sweep(p, TRISTAR_N);
+    goto out;
+  }
+  TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_LOWER, TRISTAR_UNIT, TRISTAR_N));
+  TSI_TRY(tsi_precond_make_sweep(p, 1, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
+out:
+  return status;
+}
+
+static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  const tristar_precond_options *o = &p->options;
+  const bool by_level = o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
+  const bool shared = o->kind == TRISTAR_PRECOND_IC || o->kind == TRISTAR_PRECOND_ICT;
+  tsi_factor_rows a = {.values = NULL}, factors = {.values = NULL};
+  if (shared) TSI_TRY(find_symmetry(p, values, &p->symmetry));
+  TSI_TRY(take_rows(p, shared, values, &a));
+  const double begin = tsi_clock();
+  if (by_level && o->level > 0 && p->filled.ptr == NULL) {
+    TSI_TRY(tsi_level_fill(env, &a, tsi_index_min(o->level, p->n), &p->filled));
+    p->stats.symbolic_seconds = tsi_clock() - begin;
+  }
+  const double middle = tsi_clock();
+  const bool adjoint = p->symmetry == TRISTAR_HERMITIAN || !p->sparse->is_complex;
+  TSI_TRY(tsi_precond_factor(p, &a, adjoint, &factors));
+  p->stats.numeric_seconds = tsi_clock() - middle;
+  TSI_FREE(env, a.values);
+  TSI_TRY(make_sweeps(p, &factors, shared));
+out:
+  TSI_FREE(env, a.values);
+  tsi_factor_rows_finish(env, &factors);
+  return status;
+}
+
+tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_precond_drop_sweeps(precond);
+  switch (precond->options.kind) {
+  case TRISTAR_PRECOND_NONE:
+    break;
+  case TRISTAR_PRECOND_JACOBI:
+    TSI_TRY(set_up_jacobi(precond, values));
+    break;
+  case TRISTAR_PRECOND_SSOR:
+    TSI_TRY(set_up_ssor(precond, values));
+    break;
+  default:
+    TSI_TRY(set_up_incomplete(precond, values));
+  }
+out:
+  return status;
+}
