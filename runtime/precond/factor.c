@@ -1,7 +1,5 @@
 /* Incomplete factors of a matrix: room, scratch and kernels; see precond.h. */
-#include <inttypes.h>
-
-#include "runtime/precond/level_fill.h"
+#include "runtime/matrix/triplets.h"
 #include "runtime/precond/precond.h"
 
 static tristar_status allocate_values(const tristar_precond_t *p, tsi_count entries, void **values) {
@@ -95,8 +93,8 @@ static tristar_status factor_by_size(tristar_precond_t *p, const tsi_factor_rows
     if (at.row == n) break;
     const tsi_count used = out->ptr[at.row];
     capacity += tsi_count_max(capacity / 2, tsi_dropping_room(a, how, at.row));
-    TSI_TRY(tsi_grow(env, used, capacity, sizeof *out->index, (void **)&out->index));
-    TSI_TRY(tsi_grow(env, used, capacity, p->sparse->scalar_bytes, &out->values));
+    TSI_TRY(tsi_grow(env, (void **)&out->index, sizeof *out->index, used, capacity));
+    TSI_TRY(tsi_grow(env, &out->values, p->sparse->scalar_bytes, used, capacity));
   }
 out:
   finish_work(env, &work);

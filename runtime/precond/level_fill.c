@@ -1,16 +1,7 @@
 /* Patterns of incomplete factors by level of fill: see level_fill.h. */
 #include "runtime/precond/level_fill.h"
 
-tristar_status tsi_grow(tsi_env *env, tsi_count used, tsi_count capacity, size_t size, void **array) {
-  tristar_status status = TRISTAR_OK;
-  void *larger = NULL;
-  TSI_TRY(tsi_allocate(env, (size_t)capacity, size, __func__, __FILE__, __LINE__, &larger));
-  if (used > 0) memcpy(larger, *array, (size_t)used * size);
-  TSI_FREE(env, *array);
-  *array = larger;
-out:
-  return status;
-}
+#include "runtime/matrix/triplets.h"
 
 /* The row at work: its columns as an ascending list that begins and ends with n. */
 typedef struct row_list {
@@ -63,8 +54,8 @@ static tristar_status end_row(tsi_env *env, tsi_index i, row_list *row, filled *
   tsi_count at = rows->ptr[i];
   if (f->capacity - at < row->count) {
     const tsi_count capacity = f->capacity + tsi_count_max(f->capacity / 2, row->count);
-    TSI_TRY(tsi_grow(env, at, capacity, sizeof *rows->index, (void **)&rows->index));
-    TSI_TRY(tsi_grow(env, at, capacity, sizeof *f->level, (void **)&f->level));
+    TSI_TRY(tsi_grow(env, (void **)&rows->index, sizeof *rows->index, at, capacity));
+    TSI_TRY(tsi_grow(env, (void **)&f->level, sizeof *f->level, at, capacity));
     f->capacity = capacity;
   }
   for (tsi_index j = row->next[rows->n]; j < rows->n; j = row->next[j]) {

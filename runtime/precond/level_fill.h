@@ -13,10 +13,6 @@
 TRISTAR_CHECKED tristar_status tsi_level_fill(tsi_env *env, const tsi_factor_rows *a, tsi_index level,
                                               tsi_factor_rows *out);
 
-/* *array, of which `used` elements of that size are kept, gets room for `capacity`. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_grow(tsi_env *env, tsi_count used, tsi_count capacity, size_t size,
-                                        void **array);
-
 /* Level sets of L (lower) or U: rows that wait for none, for rows of these, and so on. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_count_levels(tsi_env *env, const tsi_factor_rows *rows, bool lower,
                                                 tsi_index *count);
