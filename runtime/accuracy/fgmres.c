@@ -13,11 +13,11 @@ typedef struct fgmres {
   tsi_index n;
   tristar_op op;
   const double *row_scale;
-  int m;          /* iterations at most */
-  size_t column;  /* bytes of a vector */
-  char *v, *z;    /* m + 1 and m vectors */
-  char *zero;     /* a vector of zeros: residual() then gives -A x */
-  char *unscaled; /* a vector of V as a right-hand side */
+  int m;                /* iterations at most */
+  size_t column;        /* bytes of a vector */
+  char *v, *z;          /* m + 1 and m vectors */
+  char *zero;           /* a vector of zeros: residual() then gives -A x */
+  char *unscaled;       /* a vector of V as a right-hand side */
   tsi_hessenberg small; /* the least-squares problem */
 } fgmres;
 

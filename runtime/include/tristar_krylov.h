@@ -17,7 +17,8 @@
  * r = b - A x, all norms are 2-norms, and r is the residual of the recurrences, as the method keeps it, not
  * one that is computed anew; GMRES and FGMRES compute it at each restart. A column has converged once
  *
- *   norm <= max(tolerance * reference, absolute),   reference = || M^-1 b ||, or || b || where the norm is || r ||
+ *   norm <= max(tolerance * reference, absolute),   reference = || M^-1 b ||, or || b || where the norm is ||
+ * r ||
  *
  * which is looked at before the first iteration and after each. An iteration is one product with A, in
  * BICGSTAB two. The basis of GMRES and FGMRES is made by classical Gram-Schmidt.
@@ -42,7 +43,7 @@ typedef enum tristar_krylov_method {
   TRISTAR_KRYLOV_CG,       /* A and M Hermitian (real: symmetric), positive definite */
   TRISTAR_KRYLOV_BICGSTAB, /* any A: two products in an iteration, seven vectors */
   TRISTAR_KRYLOV_GMRES,    /* any A: restart + 2 vectors; the norm of the test never rises between restarts */
-  TRISTAR_KRYLOV_FGMRES    /* any A, and an M that may be another one in each iteration: 2 restart + 2 vectors */
+  TRISTAR_KRYLOV_FGMRES /* any A, and an M that may be another one in each iteration: 2 restart + 2 vectors */
 } tristar_krylov_method;
 
 /* Where the preconditioner stands. */
@@ -90,12 +91,12 @@ typedef struct tristar_krylov_options {
   int restart;                  /* GMRES, FGMRES: iterations between restarts, 1 to 10000 */
   tristar_krylov_passes passes; /* GMRES, FGMRES */
   int guess;                    /* 1: x has an initial guess; 0: it is zero, whatever x has */
-  tristar_engine engine;        /* of products and vectors: TASKS: StarPU; SERIAL: the calling thread; AUTO: tasks
-                                   where there is much to do. The preconditioner has its own */
+  tristar_engine engine; /* of products and vectors: TASKS: StarPU; SERIAL: the calling thread; AUTO: tasks
+                            where there is much to do. The preconditioner has its own */
   tristar_krylov_progress_fn progress; /* NULL: nobody is told */
   void *progress_arg;                  /* handed to progress */
-  tristar_krylov_point *history;       /* gets the points of all columns, one after the other; NULL: nothing does */
-  int64_t history_most;                /* entries of history */
+  tristar_krylov_point *history; /* gets the points of all columns, one after the other; NULL: nothing does */
+  int64_t history_most;          /* entries of history */
 } tristar_krylov_options;
 
 /* CG, the default side and norm, tolerance 1e-5, absolute 1e-50, divergence 1e4, 10000 iterations, patience
@@ -117,9 +118,9 @@ typedef tristar_status (*tristar_operator_fn)(void *arg, const void *x, void *y)
 
 /* The same for a matrix that nobody stores: `function` multiplies vectors of n scalars with it; arg is handed
  * to it. Errors: as tristar_krylov_create. */
-TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_create_operator(
-    tristar_t *ts, int64_t n, tristar_scalar scalar, tristar_operator_fn function, void *arg,
-    const tristar_krylov_options *options, tristar_krylov_t **krylov);
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_krylov_create_operator(tristar_t *ts, int64_t n, tristar_scalar scalar, tristar_operator_fn function,
+                               void *arg, const tristar_krylov_options *options, tristar_krylov_t **krylov);
 
 /* Other options for later solves; the workspace grows if they need more. After a failure those before hold.
  * Errors: as tristar_krylov_create; BUSY. */
@@ -136,10 +137,12 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_update_values(tristar_
 typedef enum tristar_krylov_reason {
   TRISTAR_REASON_CONVERGED,  /* the norm is within the tolerance */
   TRISTAR_REASON_LIMIT,      /* after max_iterations */
-  TRISTAR_REASON_STAGNATED,  /* no smaller norm for `patience` iterations, or in two restarts of GMRES or FGMRES */
+  TRISTAR_REASON_STAGNATED,  /* no smaller norm for `patience` iterations, or in two restarts of GMRES or
+                                FGMRES */
   TRISTAR_REASON_DIVERGED,   /* the norm is above divergence * reference */
   TRISTAR_REASON_INDEFINITE, /* CG: p^H A p is not positive: A is not positive definite */
-  TRISTAR_REASON_INDEFINITE_PRECOND, /* CG: r^H M^-1 r is not positive; any method: M^-1 b is zero, but b is not */
+  TRISTAR_REASON_INDEFINITE_PRECOND, /* CG: r^H M^-1 r is not positive; any method: M^-1 b is zero, but b is
+                                        not */
   TRISTAR_REASON_BREAKDOWN,  /* BICGSTAB divides by zero, or a Krylov space of GMRES ends before it has x */
   TRISTAR_REASON_NOT_FINITE, /* NaN or infinity came up, in products, in the preconditioner, or by overflow */
   TRISTAR_REASON_CANCELLED   /* by `progress` */
@@ -171,8 +174,8 @@ typedef struct tristar_krylov_result {
  * column of zeros has the solution zero.
  *
  * Errors: ARGUMENT; NOT_FINITE: NaN or infinity in b, or in the initial guess, the message names row and
- * column; those of tristar_precond_apply and of the matrix function, RUNTIME and NO_WORKER, which end the solve
- * of all columns: x has the iterates so far; STALE; BUSY: another solve with this solver runs. */
+ * column; those of tristar_precond_apply and of the matrix function, RUNTIME and NO_WORKER, which end the
+ * solve of all columns: x has the iterates so far; STALE; BUSY: another solve with this solver runs. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_solve(tristar_krylov_t *krylov,
                                                                 tristar_precond_t *precond, int64_t nrhs,
                                                                 const void *b, int64_t ldb, void *x,
@@ -186,11 +189,12 @@ typedef struct tristar_krylov_stats {
   size_t matrix_bytes;    /* of the matrix by rows */
   size_t workspace_bytes; /* of vectors and sums */
   double create_seconds;  /* of tristar_krylov_create, without start_seconds */
-  double start_seconds;   /* that StarPU took to start, if that call was the first of its context to need it */
-  int64_t solves;         /* columns solved so far */
+  double start_seconds; /* that StarPU took to start, if that call was the first of its context to need it */
+  int64_t solves;       /* columns solved so far */
 } tristar_krylov_stats;
 /* Tells the figures of a solver. */
-TRISTAR_API tristar_status tristar_krylov_get_stats(const tristar_krylov_t *krylov, tristar_krylov_stats *stats);
+TRISTAR_API tristar_status tristar_krylov_get_stats(const tristar_krylov_t *krylov,
+                                                    tristar_krylov_stats *stats);
 
 /* Frees the solver and sets *krylov to NULL. No solve may be running. Accepts NULL. */
 TRISTAR_API void tristar_krylov_destroy(tristar_krylov_t **krylov);

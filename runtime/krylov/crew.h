@@ -27,8 +27,8 @@ typedef struct tsi_crew {
   _Atomic(int64_t) next;
 } tsi_crew;
 
-/* engine: AUTO compares what a run costs that reads so many bytes. The crew must not move from then on. After a
- * failure tsi_crew_finish is to be called all the same. Errors: UNSUPPORTED, MEMORY, RUNTIME, NO_WORKER. */
+/* engine: AUTO compares what a run costs that reads so many bytes. The crew must not move from then on. After
+ * a failure tsi_crew_finish is to be called all the same. Errors: UNSUPPORTED, MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_crew_begin(tristar_t *ts, tristar_engine engine, tsi_index blocks,
                                               double bytes, double *start_seconds, tsi_crew *crew);
 void tsi_crew_finish(tsi_crew *crew);

@@ -1,8 +1,8 @@
 /* GMRES and flexible GMRES with restarts: see run.h.
  *
  * Arnoldi's process makes an orthonormal basis V of the Krylov space: the next vector is K v_j without its
- * parts along those before, by classical Gram-Schmidt. K is M^-1 A from the left and A M^-1 from the right. At
- * the end of a cycle x moves along V y, from the right along M^-1 V y, where y minimizes the residual
+ * parts along those before, by classical Gram-Schmidt. K is M^-1 A from the left and A M^-1 from the right.
+ * At the end of a cycle x moves along V y, from the right along M^-1 V y, where y minimizes the residual
  * (hessenberg.h). FGMRES keeps Z = M^-1 V, as M may change, and moves along Z y.
  *
  * A cycle ends early where nothing new is left of K v_j: the space has the solution, unless the matrix or the
@@ -119,7 +119,8 @@ static tristar_status move(gmres *s, int columns) {
   double square;
   const tsi_complex one = 1, *y = s->k->small.y;
   tsi_hessenberg_solve(&s->k->small, columns);
-  if (s->left || run->precond == NULL) return tsi_vectors_combine(s->k, BASIS, columns, 1, y, run->x, &square);
+  if (s->left || run->precond == NULL)
+    return tsi_vectors_combine(s->k, BASIS, columns, 1, y, run->x, &square);
   if (s->flexible) return tsi_vectors_combine(s->k, first_z(s), columns, 1, y, run->x, &square);
   memset(s->hat, 0, (size_t)s->k->n * s->k->bytes);
   TSI_TRY(tsi_vectors_combine(s->k, BASIS, columns, 1, y, s->hat, &square));

@@ -9,7 +9,7 @@
 
 #define RESTART_MOST 10000
 #define SUMS_LEAST 4 /* doubles that a block leaves: see vectors.c */
-#define OFFSET 5     /* cache lines between vectors: those of one place are not to compete for the same sets */
+#define OFFSET 5 /* cache lines between vectors: those of one place are not to compete for the same sets */
 
 void tristar_krylov_options_init(tristar_krylov_options *options) {
   *options = (tristar_krylov_options){.method = TRISTAR_KRYLOV_CG,
@@ -59,8 +59,9 @@ static tristar_status check_ranges(tsi_env *env, const tristar_krylov_options *o
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method %d, side %d, norm %d, passes %d, engine %d: one is unknown",
              (int)o->method, (int)o->side, (int)o->norm, (int)o->passes, (int)o->engine);
   if (is_bad(o->tolerance) || is_bad(o->absolute) || is_bad(o->divergence))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "tolerance %g, absolute %g, divergence %g: one is negative, or no number",
-             o->tolerance, o->absolute, o->divergence);
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "tolerance %g, absolute %g, divergence %g: one is negative, or no number", o->tolerance,
+             o->absolute, o->divergence);
   if (o->max_iterations < 0 || o->patience < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_iterations is %" PRId64 ", patience %" PRId64, o->max_iterations,
              o->patience);
@@ -79,10 +80,12 @@ static tristar_status resolve(tsi_env *env, tristar_krylov_options *o) {
   if (o->side == TRISTAR_SIDE_DEFAULT) o->side = flexible ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
   const bool right = o->side == TRISTAR_SIDE_RIGHT;
   if (o->norm == TRISTAR_NORM_DEFAULT) o->norm = right ? TRISTAR_NORM_RESIDUAL : TRISTAR_NORM_PRECONDITIONED;
-  if (flexible && !right) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "FGMRES is preconditioned from the right only");
+  if (flexible && !right)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "FGMRES is preconditioned from the right only");
   if (cg && right) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "CG is not preconditioned from the right");
   if (!cg && right != (o->norm == TRISTAR_NORM_RESIDUAL))
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a method that is preconditioned from the %s knows the norm of %s only",
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "a method that is preconditioned from the %s knows the norm of %s only",
              right ? "right" : "left", right ? "r" : "M^-1 r");
 out:
   return status;
@@ -117,13 +120,14 @@ static tristar_status allocate(tristar_krylov_t *k, const tristar_krylov_options
   k->stride = lines * TSI_CACHE_LINE;
   k->vectors = count_vectors(options);
   k->sums = count_sums(options);
-  TSI_TRY(tsi_allocate(env, (size_t)k->vectors, k->stride, __func__, __FILE__, __LINE__, (void **)&k->vector));
+  TSI_TRY(
+      tsi_allocate(env, (size_t)k->vectors, k->stride, __func__, __FILE__, __LINE__, (void **)&k->vector));
   TSI_TRY(tsi_allocate(env, (size_t)k->crew.blocks, (size_t)k->sums * sizeof *k->shares, __func__, __FILE__,
                        __LINE__, (void **)&k->shares));
   TSI_TRY(TSI_ALLOC(env, k->total, k->sums));
   TSI_TRY(tsi_hessenberg_begin(env, basis ? options->restart : 0, &k->small));
-  k->stats.workspace_bytes = (size_t)k->vectors * k->stride +
-                             ((size_t)k->crew.blocks + 1) * (size_t)k->sums * sizeof *k->shares;
+  k->stats.workspace_bytes =
+      (size_t)k->vectors * k->stride + ((size_t)k->crew.blocks + 1) * (size_t)k->sums * sizeof *k->shares;
 out:
   return status;
 }
@@ -168,7 +172,8 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   }
   TSI_TRY(tsi_pattern_find_unlike(env, pattern, k->rows.taken, is_complex, &unlike));
   if (unlike.found)
-    tsi_log(env, TRISTAR_LOG_WARNING, "CG needs a %s matrix, but entries (%d,%d) and (%d,%d) are no mirror images",
+    tsi_log(env, TRISTAR_LOG_WARNING,
+            "CG needs a %s matrix, but entries (%d,%d) and (%d,%d) are no mirror images",
             is_complex ? "Hermitian" : "symmetric", unlike.row, unlike.column, unlike.column, unlike.row);
 out:
   return status;
@@ -283,14 +288,16 @@ void tsi_krylov_give(tristar_krylov_t *k) {
 static tristar_status exchange(tristar_krylov_t *k, const tristar_krylov_options *options) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
-  const tristar_krylov_t before = {.vector = k->vector, .shares = k->shares, .total = k->total, .small = k->small};
+  const tristar_krylov_t before = {
+      .vector = k->vector, .shares = k->shares, .total = k->total, .small = k->small};
   const int vectors = k->vectors, sums = k->sums;
   const size_t bytes = k->stats.workspace_bytes;
   k->vector = NULL;
   k->shares = k->total = NULL;
   k->small = (tsi_hessenberg){0};
   status = allocate(k, options);
-  tristar_krylov_t old = {.vector = before.vector, .shares = before.shares, .total = before.total, .small = before.small};
+  tristar_krylov_t old = {
+      .vector = before.vector, .shares = before.shares, .total = before.total, .small = before.small};
   if (status != TRISTAR_OK) {
     release(env, k);
     k->vector = old.vector;
@@ -334,7 +341,8 @@ tristar_status tristar_krylov_update_values(tristar_krylov_t *krylov, const void
   taken = true;
   if (krylov->function != NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function, which has its own values");
-  if (values == NULL && krylov->rows.pattern->given > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+  if (values == NULL && krylov->rows.pattern->given > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   krylov->valid = false;
   TSI_TRY(tsi_rows_update(env, &krylov->rows, krylov->kernels, values));
   krylov->valid = true;

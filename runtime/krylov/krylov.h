@@ -1,12 +1,12 @@
 /* A solver by Krylov methods: the matrix, the vectors of a method, and those who work on them.
  *
- * Job. Hold what solves need, so that they allocate nothing; say what a method can do with the matrix and with
- * vectors (vectors.h) and when it is to end (run.h).
+ * Job. Hold what solves need, so that they allocate nothing; say what a method can do with the matrix and
+ * with vectors (vectors.h) and when it is to end (run.h).
  *
  * Vectors are cut into blocks of TSI_BLOCK_ROWS rows. An operation on vectors goes block by block, so that
- * what several of its parts read comes from memory once; workers share the blocks. Each block leaves its share
- * of a sum in a place of its own, and these are added up in the order of the blocks: sums do not depend on who
- * made them.
+ * what several of its parts read comes from memory once; workers share the blocks. Each block leaves its
+ * share of a sum in a place of its own, and these are added up in the order of the blocks: sums do not depend
+ * on who made them.
  *
  * Reads   the user's matrix and vectors.   Writes  its own members, x.
  * Invariants

@@ -75,7 +75,8 @@ out:
 static void tell(tsi_krylov_run *run, double residual) {
   const tristar_krylov_options *options = &run->k->options;
   const tristar_krylov_point point = {run->column, run->result->iterations, residual};
-  if (options->history != NULL && run->written < options->history_most) options->history[run->written++] = point;
+  if (options->history != NULL && run->written < options->history_most)
+    options->history[run->written++] = point;
   run->result->history_count++;
   run->result->residual = residual;
   if (options->progress != NULL && options->progress(options->progress_arg, &point) != 0)

@@ -19,14 +19,14 @@ typedef struct tsi_krylov_run {
   void *x;
   bool guess; /* x is not zero */
   int64_t column;
-  double absolute;                /* the tolerance, of b as it is here */
-  double b_norm;                  /* of it */
-  double reference, threshold;    /* set by tsi_krylov_refer */
-  double best;                    /* the smallest norm so far */
-  int64_t best_iteration;         /* where it was */
-  bool ended, cancelled;          /* cancelled: also the columns behind it */
-  tristar_krylov_result *result;  /* of the column */
-  int64_t written;                /* points in the history */
+  double absolute;               /* the tolerance, of b as it is here */
+  double b_norm;                 /* of it */
+  double reference, threshold;   /* set by tsi_krylov_refer */
+  double best;                   /* the smallest norm so far */
+  int64_t best_iteration;        /* where it was */
+  bool ended, cancelled;         /* cancelled: also the columns behind it */
+  tristar_krylov_result *result; /* of the column */
+  int64_t written;               /* points in the history */
 } tsi_krylov_run;
 
 /* z = M^-1 r; z may be r. Without a preconditioner z becomes r. Errors: of the preconditioner. */

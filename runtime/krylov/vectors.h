@@ -1,7 +1,8 @@
 /* What methods do with vectors and with the matrix: see krylov.h for how.
  *
  * Reads   vectors, the matrix.   Writes  vectors, sums.
- * Complex numbers are pairs: factor[0] + i factor[1]. Errors: NO_WORKER, RUNTIME, those of the matrix function.
+ * Complex numbers are pairs: factor[0] + i factor[1]. Errors: NO_WORKER, RUNTIME, those of the matrix
+ * function.
  */
 #ifndef TSI_RUNTIME_KRYLOV_VECTORS_H
 #define TSI_RUNTIME_KRYLOV_VECTORS_H
