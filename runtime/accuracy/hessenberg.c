@@ -39,8 +39,8 @@ double tsi_hessenberg_rotate(tsi_hessenberg *s, int j) {
     h[i + 1] = -conj(s->sine[i]) * a + s->cosine[i] * b;
   }
   const double a = cabs(h[j]), b = cabs(h[j + 1]), size = hypot(a, b);
-  s->cosine[j] = size > 0 ? a / size : 1;
-  s->sine[j] = size > 0 ? (a > 0 ? h[j] / a : 1) * conj(h[j + 1]) / size : 0;
+  s->cosine[j] = size > 0 ? a / size : 0; /* of a column of zeros: what remains, remains */
+  s->sine[j] = size > 0 ? (a > 0 ? h[j] / a : 1) * conj(h[j + 1]) / size : -1;
   h[j] = s->cosine[j] * h[j] + s->sine[j] * h[j + 1];
   h[j + 1] = 0;
   s->g[j + 1] = -conj(s->sine[j]) * s->g[j];
