@@ -181,6 +181,16 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_solve(tristar_krylov_t
                                                                 const void *b, int64_t ldb, void *x,
                                                                 int64_t ldx, tristar_krylov_result *result);
 
+/* R = B - A X, and the componentwise backward error of X, the largest over the columns, as tristar_residual:
+ * how much each entry of A and b would have to change, relative to itself, for X to be exact. r may be NULL,
+ * or b; backward_error may be NULL. Errors: ARGUMENT, MEMORY, STALE, BUSY; UNSUPPORTED: the matrix is a
+ * function.
+ */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_residual(tristar_krylov_t *krylov, int64_t nrhs,
+                                                                   const void *b, int64_t ldb, const void *x,
+                                                                   int64_t ldx, void *r, int64_t ldr,
+                                                                   double *backward_error);
+
 /* Figures of a solver. */
 typedef struct tristar_krylov_stats {
   int64_t n;              /* order of the matrix */

@@ -274,6 +274,12 @@ out:
   return tsi_answer(&ts->env, status);
 }
 
+tristar_status tsi_krylov_need_values(const tristar_krylov_t *k) {
+  if (k->valid) return TRISTAR_OK;
+  return tsi_fail(&k->ts->env, TRISTAR_ERR_STALE, __func__, __FILE__, __LINE__,
+                  "the matrix has no values: their latest update failed");
+}
+
 tristar_status tsi_krylov_take(tristar_krylov_t *k) {
   if (!atomic_exchange(&k->busy, true)) return TRISTAR_OK;
   return tsi_fail(&k->ts->env, TRISTAR_ERR_BUSY, __func__, __FILE__, __LINE__,

@@ -55,6 +55,8 @@ static inline char *tsi_krylov_vector(const tristar_krylov_t *k, int i) {
   return k->vector + (size_t)i * k->stride;
 }
 
+/* STALE: the matrix has no values. */
+TRISTAR_CHECKED tristar_status tsi_krylov_need_values(const tristar_krylov_t *k);
 /* Errors: BUSY. */
 TRISTAR_CHECKED tristar_status tsi_krylov_take(tristar_krylov_t *k);
 void tsi_krylov_give(tristar_krylov_t *k);

@@ -5,6 +5,8 @@
 
 #include "runtime/base/clock.h"
 
+#define TOLD_SECONDS 0.2 /* between lines of progress in the log */
+
 static size_t column_bytes(const tristar_krylov_t *k) {
   return (size_t)k->n * k->bytes;
 }
@@ -72,6 +74,17 @@ out:
   return status;
 }
 
+/* A line now and then: more than these nobody reads. */
+static void tell_log(tsi_krylov_run *run, double residual) {
+  tsi_env *env = &run->k->ts->env;
+  if (env->log == NULL || env->log_level < TRISTAR_LOG_PROGRESS) return;
+  const double now = tsi_clock();
+  if (now - run->told < TOLD_SECONDS) return;
+  run->told = now;
+  tsi_log(env, TRISTAR_LOG_PROGRESS, "krylov: column %lld, iteration %lld, residual %.1e",
+          (long long)run->column + 1, (long long)run->result->iterations, residual);
+}
+
 static void tell(tsi_krylov_run *run, double residual) {
   const tristar_krylov_options *options = &run->k->options;
   const tristar_krylov_point point = {run->column, run->result->iterations, residual};
@@ -79,6 +92,7 @@ static void tell(tsi_krylov_run *run, double residual) {
     options->history[run->written++] = point;
   run->result->history_count++;
   run->result->residual = residual;
+  tell_log(run, residual);
   if (options->progress != NULL && options->progress(options->progress_arg, &point) != 0)
     run->cancelled = true;
 }

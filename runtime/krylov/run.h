@@ -27,6 +27,7 @@ typedef struct tsi_krylov_run {
   bool ended, cancelled;         /* cancelled: also the columns behind it */
   tristar_krylov_result *result; /* of the column */
   int64_t written;               /* points in the history */
+  double told;                   /* when the log was told of the latest norm */
 } tsi_krylov_run;
 
 /* z = M^-1 r; z may be r. Without a preconditioner z becomes r. Errors: of the preconditioner. */

@@ -132,7 +132,7 @@ static tristar_status check(const tristar_krylov_t *k, const tristar_precond_t *
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   const int64_t n = k->n;
-  if (!k->valid) TSI_FAIL(env, TRISTAR_ERR_STALE, "the matrix has no values: their latest update failed");
+  TSI_TRY(tsi_krylov_need_values(k));
   TSI_TRY(tsi_check_columns(env, n, nrhs, b, ldb, x, ldx));
   if (n > 0 && nrhs > 0 &&
       overlap(b, ((size_t)((nrhs - 1) * ldb) + (size_t)n) * k->bytes, x,
