@@ -46,32 +46,35 @@ typedef struct tsi_dropping {
   bool adjoint;    /* ic, ict: U^H U, not U^T U */
 } tsi_dropping;
 
-/* Scratch of one factorization: n of each. Scalars are of the kernels' type. */
-typedef struct tsi_incomplete_work {
-  tsi_index *place;  /* ilu, ic: -1, before and after; ilut, ict: -1, before */
-  void *row;         /* ilut, ict; ic with modified: zeros, before */
-  tsi_count *next;   /* ic, ict */
-  tsi_index *lower;  /* ilut, ict */
-  tsi_index *upper;  /* ilut, ict */
-  tsi_index *kept;   /* ilut; ict: TSI_NONE, before */
-  double *magnitude; /* ilut, ict */
-} tsi_incomplete_work;
+/* Scratch of ilut and ict: n of each. row: scalars. */
+typedef struct tsi_threshold_work {
+  tsi_index *place; /* -1, before */
+  void *row;
+  tsi_index *lower, *upper;
+  tsi_index *kept; /* ict: TSI_NONE, before */
+  tsi_count *next; /* ict */
+  double *magnitude;
+} tsi_threshold_work;
 
 typedef struct tsi_incomplete_kernels {
   /* to[q] = from[place[q]], or, where place[q] < 0, the mirror image of from[~place[q]] */
   void (*gather)(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,
                  void *to);
-  /* The pattern of `out` has that of a. */
-  tsi_breakdown (*ilu)(const tsi_factor_rows *a, const tsi_dropping *how, const tsi_incomplete_work *work,
-                       tsi_factor_rows *out);
-  /* The same; it is symmetric. A pivot has to be positive, but for a complex matrix that is not adjoint. */
-  tsi_breakdown (*ic)(const tsi_factor_rows *a, const tsi_dropping *how, const tsi_incomplete_work *work,
-                      tsi_factor_rows *out);
+  /* Row i, which needs the rows that it has entries of L in. The pattern of `out` has that of a. place, n:
+   * -1, before and after. */
+  tsi_breakdown_kind (*ilu)(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i, tsi_index *place,
+                            tsi_factor_rows *out);
+  /* The same; it is symmetric. A pivot has to be positive, but for a complex matrix that is not adjoint.
+   * cross[e]: of an entry (i, k) left of the diagonal, how far (k, i) is from the diagonal of row k. dropped:
+   * what the diagonal entries of all rows lose, n scalars that are zero before the first row; NULL: how
+   * modified is 0. */
+  tsi_breakdown_kind (*ic)(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i, tsi_index *place,
+                           const tsi_index *cross, void *dropped, tsi_factor_rows *out);
   /* Rows from `begin` on, as far as there is room for `capacity` entries and another row: .row tells how far.
    * ptr[0] is 0. */
-  tsi_breakdown (*ilut)(const tsi_factor_rows *a, const tsi_dropping *how, const tsi_incomplete_work *work,
+  tsi_breakdown (*ilut)(const tsi_factor_rows *a, const tsi_dropping *how, const tsi_threshold_work *work,
                         tsi_index begin, tsi_count capacity, tsi_factor_rows *out);
-  tsi_breakdown (*ict)(const tsi_factor_rows *a, const tsi_dropping *how, const tsi_incomplete_work *work,
+  tsi_breakdown (*ict)(const tsi_factor_rows *a, const tsi_dropping *how, const tsi_threshold_work *work,
                        tsi_index begin, tsi_count capacity, tsi_factor_rows *out);
   /* SSOR: middle[i] = (2 - omega) / omega d, and d becomes d / omega, d the diagonal entry of row i */
   tsi_breakdown (*relax)(tsi_factor_rows *a, double omega, void *middle);

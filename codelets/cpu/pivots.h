@@ -16,10 +16,10 @@
 
 /* Members of tsi_incomplete_kernels (typed_threshold.c). */
 tsi_breakdown TSI_TYPED(tsi_ilut)(const tsi_factor_rows *a, const tsi_dropping *how,
-                                  const tsi_incomplete_work *work, tsi_index begin, tsi_count capacity,
+                                  const tsi_threshold_work *work, tsi_index begin, tsi_count capacity,
                                   tsi_factor_rows *out);
 tsi_breakdown TSI_TYPED(tsi_ict)(const tsi_factor_rows *a, const tsi_dropping *how,
-                                 const tsi_incomplete_work *work, tsi_index begin, tsi_count capacity,
+                                 const tsi_threshold_work *work, tsi_index begin, tsi_count capacity,
                                  tsi_factor_rows *out);
 
 INLINE bool tsi_is_finite(tsi_scalar x) {

@@ -54,24 +54,19 @@ INLINE tsi_scalar subtract_row(const tsi_factor_rows *out, tsi_scalar multiplier
   return dropped;
 }
 
-static tsi_breakdown ilu(const tsi_factor_rows *a, const tsi_dropping *how, const tsi_incomplete_work *work,
-                         tsi_factor_rows *out) {
-  tsi_scalar *v = out->values;
-  for (tsi_index i = 0; i < a->n; i++) {
-    const tsi_count first = out->ptr[i], diagonal = out->diagonal[i];
-    tsi_scalar dropped = 0;
-    begin_row(a, out, i, false, how->shift, work->place);
-    for (tsi_count q = first; q < diagonal; q++) {
-      const tsi_index k = out->index[q];
-      v[q] /= v[out->diagonal[k]];
-      if (v[q] != 0) dropped += subtract_row(out, v[q], k, v + first, work->place);
-    }
-    if (how->modified > 0) v[diagonal] -= (tsi_real)how->modified * dropped;
-    end_row(out, i, work->place);
-    const tsi_breakdown_kind kind = tsi_judge_row(v[diagonal], out->ptr[i + 1] - first, v + first);
-    if (kind != TSI_BREAKDOWN_NONE) return (tsi_breakdown){kind, i};
+static tsi_breakdown_kind ilu(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i,
+                              tsi_index *place, tsi_factor_rows *out) {
+  const tsi_count first = out->ptr[i], diagonal = out->diagonal[i];
+  tsi_scalar *v = out->values, dropped = 0;
+  begin_row(a, out, i, false, how->shift, place);
+  for (tsi_count q = first; q < diagonal; q++) {
+    const tsi_index k = out->index[q];
+    v[q] /= v[out->diagonal[k]];
+    if (v[q] != 0) dropped += subtract_row(out, v[q], k, v + first, place);
   }
-  return (tsi_breakdown){TSI_BREAKDOWN_NONE, a->n};
+  if (how->modified > 0) v[diagonal] -= (tsi_real)how->modified * dropped;
+  end_row(out, i, place);
+  return tsi_judge_row(v[diagonal], out->ptr[i + 1] - first, v + first);
 }
 
 /* ---- By rows of U: A ~ U^H U --------------------------------------------------------------------------- */
@@ -98,30 +93,22 @@ INLINE void subtract_outer(const tsi_factor_rows *out, tsi_index j, tsi_index k,
   }
 }
 
-static tsi_breakdown ic(const tsi_factor_rows *a, const tsi_dropping *how, const tsi_incomplete_work *work,
-                        tsi_factor_rows *out) {
-  tsi_scalar *v = out->values, *dropped = how->modified > 0 ? work->row : NULL;
-  tsi_count *next = work->next;
-  for (tsi_index j = 0; j < a->n; j++) {
-    const tsi_count diagonal = out->diagonal[j], end = out->ptr[j + 1];
-    tsi_scalar root;
-    begin_row(a, out, j, true, how->shift, work->place);
-    for (tsi_count e = out->ptr[j]; e < diagonal; e++) {
-      const tsi_index k = out->index[e];
-      subtract_outer(out, j, k, next[k]++, how->adjoint, work->place, dropped);
-    }
-    if (dropped) v[diagonal] -= (tsi_real)how->modified * dropped[j];
-    end_row(out, j, work->place);
-    tsi_breakdown_kind kind = tsi_pivot_root(v[diagonal], how->adjoint, &root);
-    if (kind == TSI_BREAKDOWN_NONE) {
-      v[diagonal] = root;
-      for (tsi_count q = diagonal + 1; q < end; q++) v[q] /= root;
-      kind = tsi_judge_row(1, end - diagonal, v + diagonal);
-    }
-    if (kind != TSI_BREAKDOWN_NONE) return (tsi_breakdown){kind, j};
-    next[j] = diagonal + 1;
+static tsi_breakdown_kind ic(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i, tsi_index *place,
+                             const tsi_index *cross, void *dropped, tsi_factor_rows *out) {
+  const tsi_count diagonal = out->diagonal[i], end = out->ptr[i + 1];
+  tsi_scalar *v = out->values, root;
+  begin_row(a, out, i, true, how->shift, place);
+  for (tsi_count e = out->ptr[i]; e < diagonal; e++) {
+    const tsi_index k = out->index[e];
+    subtract_outer(out, i, k, out->diagonal[k] + cross[e], how->adjoint, place, dropped);
   }
-  return (tsi_breakdown){TSI_BREAKDOWN_NONE, a->n};
+  if (dropped) v[diagonal] -= (tsi_real)how->modified * ((const tsi_scalar *)dropped)[i];
+  end_row(out, i, place);
+  const tsi_breakdown_kind kind = tsi_pivot_root(v[diagonal], how->adjoint, &root);
+  if (kind != TSI_BREAKDOWN_NONE) return kind;
+  v[diagonal] = root;
+  for (tsi_count q = diagonal + 1; q < end; q++) v[q] /= root;
+  return tsi_judge_row(1, end - diagonal, v + diagonal);
 }
 
 /* ---- Diagonals ----------------------------------------------------------------------------------------- */

@@ -150,7 +150,7 @@ static tsi_index eliminate(const tsi_factor_rows *out, double least, row_of *r, 
 }
 
 tsi_breakdown TSI_TYPED(tsi_ilut)(const tsi_factor_rows *a, const tsi_dropping *how,
-                                  const tsi_incomplete_work *work, tsi_index begin, tsi_count capacity,
+                                  const tsi_threshold_work *work, tsi_index begin, tsi_count capacity,
                                   tsi_factor_rows *out) {
   const tsi_scalar *from = a->values;
   tsi_scalar *v = out->values;
@@ -228,7 +228,7 @@ static tsi_breakdown_kind store_row(const row_of *r, tsi_index count, bool adjoi
 }
 
 tsi_breakdown TSI_TYPED(tsi_ict)(const tsi_factor_rows *a, const tsi_dropping *how,
-                                 const tsi_incomplete_work *work, tsi_index begin, tsi_count capacity,
+                                 const tsi_threshold_work *work, tsi_index begin, tsi_count capacity,
                                  tsi_factor_rows *out) {
   const tsi_scalar *from = a->values;
   const lists l = {.head = work->kept, .link = work->lower, .next = work->next};

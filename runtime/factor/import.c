@@ -11,6 +11,7 @@
 
 #include "codelets/cpu/front.h"
 #include "runtime/base/clock.h"
+#include "runtime/factor/import.h"
 #include "runtime/factor/import_values.h"
 #include "runtime/factor/row_factor.h"
 #include "runtime/machine/predict.h"
@@ -581,6 +582,64 @@ out:
   return status;
 }
 
+static tristar_triangle triangle_of_lines(const tsi_triangle_lines *lines) {
+  return (tristar_triangle){.format = lines->by_rows ? TRISTAR_TRIANGLE_ROWS : TRISTAR_TRIANGLE_COLUMNS,
+                            .ptr_bits = 64,
+                            .index_bits = 32,
+                            .ptr = lines->ptr,
+                            .index = lines->index,
+                            .values = lines->values};
+}
+
+static tristar_factors factors_of_lines(const tsi_triangle_lines *lines, const tristar_view *matrix) {
+  tristar_factors factors;
+  tristar_factors_init(&factors);
+  factors.n = lines->n;
+  factors.scalar = (tristar_scalar)lines->scalar;
+  factors.matrix = matrix;
+  *(lines->lower ? &factors.lower : &factors.upper) = triangle_of_lines(lines);
+  return factors;
+}
+
+static given given_lines(const tsi_triangle_lines *lines) {
+  return (given){.lines = {.n = lines->n,
+                           .ptr = lines->ptr,
+                           .index = lines->index,
+                           .columns = lines->lower != lines->by_rows},
+                 .values = lines->values};
+}
+
+tristar_status tsi_import_lines(tristar_t *ts, const tsi_triangle_lines *lines, const tristar_view *matrix,
+                                tristar_factor_t **out) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_factors factors = factors_of_lines(lines, matrix);
+  given g = given_lines(lines);
+  *out = NULL;
+  TSI_TRY(choose_cut(ts, &g.lines, lines->scalar, lines->partition, &g.cut));
+  TSI_TRY(import(ts, &factors, lines->lower, !lines->lower, g, out));
+out:
+  return status;
+}
+
+tristar_status tsi_reimport_lines(tristar_factor_t *factor, const tsi_triangle_lines *lines) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tristar_factors factors = factors_of_lines(lines, NULL);
+  given g = given_lines(lines);
+  factor->valid = false;
+  g.factors = &factors;
+  g.n = lines->n;
+  g.name[g.sides++] = lines->lower ? "L" : "U";
+  if (factor->rows == NULL)
+    TSI_TRY(tsi_triangle_create(env, g.n, factor->scalar_bytes,
+                                lines->lower ? &factors.lower : &factors.upper, !lines->lower,
+                                &g.triangle[0]));
+  TSI_TRY(fill(env, &g, factor));
+out:
+  finish_given(env, &g);
+  return status;
+}
+
 static tristar_status import_view(tristar_t *ts, const tristar_view *view,
                                   const tristar_triangle_options *options, tristar_factor_t **factor) {
   tristar_status status = TRISTAR_OK;
@@ -605,23 +664,15 @@ static tristar_status import_view(tristar_t *ts, const tristar_view *view,
                                .values = f.values,
                                .ptr_bits = 64,
                                .index_bits = 32};
-  const tristar_triangle triangle = {.format =
-                                         pattern->by_rows ? TRISTAR_TRIANGLE_ROWS : TRISTAR_TRIANGLE_COLUMNS,
-                                     .ptr_bits = 64,
-                                     .index_bits = 32,
-                                     .ptr = f.ptr,
-                                     .index = f.index,
-                                     .values = f.values};
-  tristar_factors factors;
-  tristar_factors_init(&factors);
-  factors.n = view->rows;
-  factors.scalar = view->scalar;
-  factors.matrix = &matrix;
-  *(lower ? &factors.lower : &factors.upper) = triangle;
-  given g = {.lines = {.n = pattern->n, .ptr = f.ptr, .index = f.index, .columns = lower != pattern->by_rows},
-             .values = f.values};
-  TSI_TRY(choose_cut(ts, &g.lines, (char)view->scalar, options->partition, &g.cut));
-  TSI_TRY(import(ts, &factors, lower, !lower, g, factor));
+  const tsi_triangle_lines lines = {.n = pattern->n,
+                                    .scalar = (char)view->scalar,
+                                    .by_rows = pattern->by_rows,
+                                    .lower = lower,
+                                    .partition = options->partition,
+                                    .ptr = f.ptr,
+                                    .index = f.index,
+                                    .values = f.values};
+  TSI_TRY(tsi_import_lines(ts, &lines, &matrix, factor));
 out:
   tsi_pattern_destroy(env, &pattern);
   TSI_FREE(env, values);

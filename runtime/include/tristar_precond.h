@@ -62,7 +62,8 @@ typedef struct tristar_precond_options {
   double shift;                /* ILU, ILUT, IC, ICT: diagonal entries are factored as (1 + shift) a_ii, which
                                   makes pivots safer (Manteuffel 1980); from 0 on */
   tristar_partition partition; /* how the plans divide the triangular factors */
-  tristar_engine engine;       /* what runs the plans */
+  tristar_engine engine;       /* what runs the plans, and computes the rows of ILU and IC: AUTO, tasks where
+                                  that is predicted to be faster; the bits are the same */
   int64_t nrhs;                /* right-hand sides expected per application; 0: 1 */
 } tristar_precond_options;
 
@@ -126,7 +127,7 @@ typedef struct tristar_precond_stats {
   int64_t levels_lower;           /* level sets of L: the fewest steps that a parallel sweep can have */
   int64_t levels_upper;           /* of U, likewise */
   tristar_partition partition[2]; /* of the plans of L and of U */
-  double setup_seconds;           /* of tristar_precond, or of the latest update */
+  double setup_seconds;           /* of tristar_precond, or of the latest update; all of it */
   double symbolic_seconds;        /* of it, to find the pattern of the factors; 0 after an update */
   double numeric_seconds;         /* of it, to compute their values */
   int64_t updates;                /* that succeeded so far */

@@ -1,4 +1,6 @@
 /* Incomplete factors of a matrix: room, scratch and kernels; see precond.h. */
+#include <stdatomic.h>
+
 #include "runtime/matrix/triplets.h"
 #include "runtime/precond/precond.h"
 
@@ -23,7 +25,110 @@ out:
   return status;
 }
 
-static void finish_work(tsi_env *env, tsi_incomplete_work *work) {
+/* One factorization. */
+typedef struct numeric {
+  const tristar_precond_t *p;
+  const tsi_factor_rows *a;
+  const tsi_dropping *how;
+  tsi_factor_rows *out;
+  tsi_index *place; /* n of each part */
+  tsi_index *cross; /* IC, see incomplete.h */
+  void *dropped;    /* likewise */
+  _Atomic(int64_t)
+      failure; /* 4 times the row, and the kind, of the smallest row that failed; INT64_MAX: none */
+} numeric;
+
+/* A row that fails leaves numbers without meaning to those after it, which may be computed or not: the
+ * smallest one that fails is always the same. */
+static void run_row(void *context, tsi_index i, tsi_index part) {
+  numeric *f = context;
+  const tsi_incomplete_kernels *kernels = f->p->kernels;
+  tsi_index *place = f->place + (size_t)part * (size_t)f->a->n;
+  int64_t smallest = atomic_load_explicit(&f->failure, memory_order_relaxed);
+  if (smallest < 4 * (int64_t)i) return;
+  const tsi_breakdown_kind kind = f->cross ? kernels->ic(f->a, f->how, i, place, f->cross, f->dropped, f->out)
+                                           : kernels->ilu(f->a, f->how, i, place, f->out);
+  if (kind == TSI_BREAKDOWN_NONE) return;
+  const int64_t mine = 4 * (int64_t)i + (int64_t)kind;
+  while (mine < smallest && !atomic_compare_exchange_weak(&f->failure, &smallest, mine)) continue;
+}
+
+/* cross[e] of each entry (i, k) left of the diagonal: row by row, those of column k come in the order of row
+ * k of U. */
+static tristar_status find_cross(tsi_env *env, const tsi_factor_rows *rows, tsi_index **cross) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *next = NULL;
+  TSI_TRY(TSI_ALLOC(env, *cross, rows->ptr[rows->n]));
+  TSI_TRY(TSI_ALLOC_ZERO(env, next, rows->n));
+  for (tsi_index i = 0; i < rows->n; i++)
+    for (tsi_count e = rows->ptr[i]; e < rows->diagonal[i]; e++) (*cross)[e] = ++next[rows->index[e]];
+out:
+  TSI_FREE(env, next);
+  return status;
+}
+
+/* Entries of factors that may be worth tasks. */
+#define LEAST_OF_FACTORS 200000
+
+/* Tasks for the rows, unless one after the other is better; that is found out once. Scratch of the parts
+ * takes no more room than the factors do. */
+static tristar_status choose_tasks(tristar_precond_t *p, const tsi_factor_rows *rows) {
+  tristar_status status = TRISTAR_OK;
+  const bool asked_for = p->options.engine == TRISTAR_ENGINE_TASKS;
+  const tsi_count entries = rows->ptr[rows->n];
+  if (p->tasks_chosen || !p->ts->workers.allowed || p->options.engine == TRISTAR_ENGINE_SERIAL) goto out;
+  if (rows->n == 0 || (!asked_for && entries < LEAST_OF_FACTORS)) goto out;
+  const tsi_index workers = tsi_expected_cpu_workers(p->ts->workers.wishes.workers);
+  const tsi_index parts = (tsi_index)tsi_count_min(workers, 2 * entries / rows->n);
+  if (parts > 1) TSI_TRY(tsi_row_tasks_create(p->ts, rows, parts, asked_for, &p->tasks));
+  p->tasks_chosen = true;
+out:
+  return status;
+}
+
+static tristar_status run_rows(numeric *f, tsi_row_tasks *tasks) {
+  tristar_status status = TRISTAR_OK;
+  if (tasks)
+    TSI_TRY(tsi_row_tasks_run(tasks, run_row, f));
+  else
+    for (tsi_index i = 0; i < f->a->n && atomic_load(&f->failure) == INT64_MAX; i++) run_row(f, i, 0);
+  const int64_t failure = atomic_load(&f->failure);
+  if (failure < INT64_MAX)
+    TSI_TRY(
+        tsi_precond_tell(f->p, (tsi_breakdown){(tsi_breakdown_kind)(failure % 4), (tsi_index)(failure / 4)}));
+out:
+  return status;
+}
+
+static tristar_status factor_by_level(tristar_precond_t *p, const tsi_factor_rows *a, const tsi_dropping *how,
+                                      tsi_factor_rows *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  const bool symmetric = p->options.kind == TRISTAR_PRECOND_IC;
+  numeric f = {.p = p, .a = a, .how = how, .out = out};
+  atomic_init(&f.failure, INT64_MAX);
+  TSI_TRY(copy_pattern(env, p->filled.ptr ? &p->filled : a, out));
+  TSI_TRY(allocate_values(p, out->ptr[a->n], &out->values));
+  if (symmetric) TSI_TRY(find_cross(env, out, &f.cross));
+  if (symmetric && how->modified > 0) /* rows change others: one after the other */
+    TSI_TRY(tsi_allocate_zero(env, (size_t)a->n, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
+                              &f.dropped));
+  else
+    TSI_TRY(choose_tasks(p, out));
+  const tsi_count places = (tsi_count)a->n * (p->tasks ? tsi_row_tasks_parts(p->tasks) : 1);
+  TSI_TRY(TSI_ALLOC(env, f.place, places));
+  for (tsi_count j = 0; j < places; j++) f.place[j] = TSI_NONE;
+  TSI_TRY(run_rows(&f, p->tasks));
+out:
+  TSI_FREE(env, f.place);
+  TSI_FREE(env, f.cross);
+  TSI_FREE(env, f.dropped);
+  return status;
+}
+
+/* ---- By size ------------------------------------------------------------------------------------------- */
+
+static void finish_work(tsi_env *env, tsi_threshold_work *work) {
   TSI_FREE(env, work->place);
   TSI_FREE(env, work->row);
   TSI_FREE(env, work->next);
@@ -33,29 +138,7 @@ static void finish_work(tsi_env *env, tsi_incomplete_work *work) {
   TSI_FREE(env, work->magnitude);
 }
 
-static tristar_status factor_by_level(tristar_precond_t *p, const tsi_factor_rows *a, const tsi_dropping *how,
-                                      tsi_factor_rows *out) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &p->ts->env;
-  tsi_incomplete_work work = {.place = NULL};
-  const bool symmetric = p->options.kind == TRISTAR_PRECOND_IC;
-  TSI_TRY(copy_pattern(env, p->filled.ptr ? &p->filled : a, out));
-  TSI_TRY(allocate_values(p, out->ptr[a->n], &out->values));
-  TSI_TRY(TSI_ALLOC(env, work.place, a->n));
-  for (tsi_index j = 0; j < a->n; j++) work.place[j] = TSI_NONE;
-  if (symmetric) TSI_TRY(TSI_ALLOC(env, work.next, a->n));
-  if (symmetric && how->modified > 0)
-    TSI_TRY(tsi_allocate_zero(env, (size_t)a->n, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
-                              &work.row));
-  TSI_TRY(tsi_precond_tell(p, (symmetric ? p->kernels->ic : p->kernels->ilu)(a, how, &work, out)));
-out:
-  finish_work(env, &work);
-  return status;
-}
-
-/* ---- By size ------------------------------------------------------------------------------------------- */
-
-static tristar_status allocate_work(const tristar_precond_t *p, tsi_index n, tsi_incomplete_work *work) {
+static tristar_status allocate_work(const tristar_precond_t *p, tsi_index n, tsi_threshold_work *work) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   const bool symmetric = p->options.kind == TRISTAR_PRECOND_ICT;
@@ -77,7 +160,7 @@ static tristar_status factor_by_size(tristar_precond_t *p, const tsi_factor_rows
   tsi_env *env = &p->ts->env;
   const tsi_index n = a->n;
   const bool symmetric = p->options.kind == TRISTAR_PRECOND_ICT;
-  tsi_incomplete_work work = {.place = NULL};
+  tsi_threshold_work work = {.place = NULL};
   tsi_count capacity = a->ptr[n];
   tsi_breakdown at = {TSI_BREAKDOWN_NONE, 0};
   out->n = n;

@@ -98,20 +98,15 @@ out:
   return status;
 }
 
-tristar_status tsi_count_levels(tsi_env *env, const tsi_factor_rows *rows, bool lower, tsi_index *count) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *depth = NULL;
-  *count = 0;
-  TSI_TRY(TSI_ALLOC(env, depth, rows->n));
+tsi_index tsi_find_levels(const tsi_factor_rows *rows, bool lower, tsi_index *depth) {
+  tsi_index count = 0;
   for (tsi_index k = 0; k < rows->n; k++) {
     const tsi_index i = lower ? k : rows->n - 1 - k;
     const tsi_count begin = lower ? rows->ptr[i] : rows->diagonal[i] + 1,
                     end = lower ? rows->diagonal[i] : rows->ptr[i + 1];
     depth[i] = 1;
     for (tsi_count q = begin; q < end; q++) depth[i] = tsi_index_max(depth[i], 1 + depth[rows->index[q]]);
-    *count = tsi_index_max(*count, depth[i]);
+    count = tsi_index_max(count, depth[i]);
   }
-out:
-  TSI_FREE(env, depth);
-  return status;
+  return count;
 }

@@ -13,8 +13,8 @@
 TRISTAR_CHECKED tristar_status tsi_level_fill(tsi_env *env, const tsi_factor_rows *a, tsi_index level,
                                               tsi_factor_rows *out);
 
-/* Level sets of L (lower) or U: rows that wait for none, for rows of these, and so on. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_count_levels(tsi_env *env, const tsi_factor_rows *rows, bool lower,
-                                                tsi_index *count);
+/* depth[i], n: the level set of row i in L (lower) or U, from 1 on: of rows that wait for none, of rows that
+ * wait for these, and so on. Returns how many there are. */
+tsi_index tsi_find_levels(const tsi_factor_rows *rows, bool lower, tsi_index *depth);
 
 #endif

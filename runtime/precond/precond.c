@@ -201,6 +201,7 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   tristar_precond_t *p = *precond;
   tsi_env *env = &p->ts->env;
   tsi_precond_drop_sweeps(p);
+  tsi_row_tasks_destroy(env, &p->tasks);
   tsi_full_rows_finish(env, &p->rows);
   tsi_factor_rows_finish(env, &p->filled);
   tsi_pattern_destroy(env, &p->pattern);

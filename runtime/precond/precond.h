@@ -17,6 +17,7 @@
 
 #include "runtime/context/context.h"
 #include "runtime/precond/full_rows.h"
+#include "runtime/precond/row_tasks.h"
 #include "tristar_precond.h"
 
 typedef struct tsi_precond_sweep {
@@ -33,8 +34,10 @@ struct tristar_precond_s {
   const tsi_incomplete_kernels *kernels;
   tristar_symmetry symmetry; /* of M: GENERAL, SYMMETRIC or HERMITIAN */
   bool valid;
-  tsi_pattern *pattern;   /* of A */
-  tsi_full_rows rows;     /* of A; place NULL: not there yet */
+  tsi_pattern *pattern; /* of A */
+  tsi_full_rows rows;   /* of A; place NULL: not there yet */
+  bool tasks_chosen;
+  tsi_row_tasks *tasks;   /* ILU and IC: how their rows are computed; NULL: one after the other */
   tsi_factor_rows filled; /* pattern of the factors, ILU and IC of a level above 0 */
   void *diagonal;         /* n: factors of the entries; NULL: none */
   tsi_precond_sweep sweep[2];
@@ -59,8 +62,8 @@ TRISTAR_CHECKED tristar_status tsi_precond_factor(tristar_precond_t *precond, co
 
 /* Frees sweeps; accepts those that are not there. */
 void tsi_precond_drop_sweeps(tristar_precond_t *precond);
-/* Makes a sweep of one triangle of the rows, and tells its figures. Errors: those of tristar_import_triangle
- * and tristar_plan. */
+/* Makes a sweep of one triangle of the rows, and tells its figures; a sweep that is there gets new values:
+ * the pattern is that which it was made of. Errors: SINGULAR, NOT_FINITE, MEMORY, those of tristar_plan. */
 TRISTAR_CHECKED tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which,
                                                       const tsi_factor_rows *rows, tristar_uplo uplo,
                                                       tristar_diag diag, tristar_op op);

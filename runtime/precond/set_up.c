@@ -104,13 +104,12 @@ static void tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count upper) {
 
 static tristar_status tell_levels(tristar_precond_t *p, const tsi_factor_rows *rows, bool shared) {
   tristar_status status = TRISTAR_OK;
-  tsi_index lower, upper;
-  TSI_TRY(tsi_count_levels(&p->ts->env, rows, false, &upper));
-  lower = upper;
-  if (!shared) TSI_TRY(tsi_count_levels(&p->ts->env, rows, true, &lower));
-  p->stats.levels_lower = lower;
-  p->stats.levels_upper = upper;
+  tsi_index *depth = NULL;
+  TSI_TRY(TSI_ALLOC(&p->ts->env, depth, rows->n));
+  p->stats.levels_upper = tsi_find_levels(rows, false, depth);
+  p->stats.levels_lower = shared ? p->stats.levels_upper : tsi_find_levels(rows, true, depth);
 out:
+  TSI_FREE(&p->ts->env, depth);
   return status;
 }
 
@@ -188,8 +187,10 @@ out:
 
 tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values) {
   tristar_status status = TRISTAR_OK;
-  tsi_precond_drop_sweeps(precond);
-  switch (precond->options.kind) {
+  const tristar_precond_kind kind = precond->options.kind;
+  if (kind == TRISTAR_PRECOND_ILUT || kind == TRISTAR_PRECOND_ICT)
+    tsi_precond_drop_sweeps(precond); /* their patterns follow from values */
+  switch (kind) {
   case TRISTAR_PRECOND_NONE:
     break;
   case TRISTAR_PRECOND_JACOBI:

@@ -1,4 +1,5 @@
 /* The sweeps of a preconditioner: triangular factors and their plans; see precond.h. */
+#include "runtime/factor/import.h"
 #include "runtime/precond/precond.h"
 
 void tsi_precond_drop_sweeps(tristar_precond_t *precond) {
@@ -9,36 +10,86 @@ void tsi_precond_drop_sweeps(tristar_precond_t *precond) {
   }
 }
 
-static tristar_view view_of(const tristar_precond_t *p, const tsi_factor_rows *rows) {
-  return (tristar_view){.format = TRISTAR_CSR,
-                        .symmetry = TRISTAR_GENERAL,
-                        .scalar = p->stats.scalar,
-                        .rows = rows->n,
-                        .cols = rows->n,
-                        .ptr = rows->ptr,
-                        .index = rows->index,
-                        .values = rows->values,
-                        .ptr_bits = 64,
-                        .index_bits = 32};
+/* One triangle of the rows, with a diagonal of ones if unit. */
+typedef struct triangle {
+  tsi_count *ptr;
+  tsi_index *index;
+  char *values;
+} triangle;
+
+static void finish(tsi_env *env, triangle *t) {
+  TSI_FREE(env, t->ptr);
+  TSI_FREE(env, t->index);
+  TSI_FREE(env, t->values);
+}
+
+static tristar_status extract(tsi_env *env, const tsi_sparse_kernels *sparse, const tsi_factor_rows *rows,
+                              bool lower, bool unit, triangle *out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = rows->n;
+  const size_t bytes = sparse->scalar_bytes;
+  const char *values = rows->values;
+  const double one = 1;
+  tsi_count at = 0;
+  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
+  for (tsi_index i = 0; i < n; i++) {
+    out->ptr[i] = at;
+    at += lower ? rows->diagonal[i] + 1 - rows->ptr[i] : rows->ptr[i + 1] - rows->diagonal[i];
+  }
+  out->ptr[n] = at;
+  TSI_TRY(TSI_ALLOC(env, out->index, at));
+  TSI_TRY(TSI_ALLOC(env, out->values, (size_t)at * bytes));
+  for (tsi_index i = 0; i < n; i++) {
+    const tsi_count from = lower ? rows->ptr[i] : rows->diagonal[i], to = out->ptr[i],
+                    count = out->ptr[i + 1] - to;
+    memcpy(out->index + to, rows->index + from, (size_t)count * sizeof *out->index);
+    memcpy(out->values + (size_t)to * bytes, values + (size_t)from * bytes, (size_t)count * bytes);
+    if (unit) sparse->fill(1, &one, out->values + (size_t)(lower ? to + count - 1 : to) * bytes);
+  }
+out:
+  return status;
+}
+
+static tristar_status make_plan(tristar_precond_t *p, int which) {
+  tristar_status status = TRISTAR_OK;
+  tsi_precond_sweep *sweep = &p->sweep[which];
+  tristar_plan_options options;
+  tristar_plan_stats stats;
+  tristar_plan_options_init(&options);
+  options.engine = p->options.engine;
+  options.nrhs = p->options.nrhs;
+  TSI_TRY(tristar_plan(sweep->factor, &options, &sweep->plan));
+  (void)tristar_plan_get_stats(sweep->plan, &stats);
+  p->stats.partition[which] = stats.partition;
+out:
+  return status;
 }
 
 tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, const tsi_factor_rows *rows,
                                       tristar_uplo uplo, tristar_diag diag, tristar_op op) {
   tristar_status status = TRISTAR_OK;
+  tsi_env *env = &precond->ts->env;
   tsi_precond_sweep *sweep = &precond->sweep[which];
-  const tristar_view view = view_of(precond, rows);
-  const tristar_triangle_options triangle = {uplo, diag, precond->options.partition};
-  tristar_plan_options options;
-  tristar_plan_stats stats;
-  tristar_plan_options_init(&options);
-  options.engine = precond->options.engine;
-  options.nrhs = precond->options.nrhs;
+  const bool lower = uplo == TRISTAR_LOWER;
+  triangle t = {NULL, NULL, NULL};
+  TSI_TRY(extract(env, precond->sparse, rows, lower, diag == TRISTAR_UNIT, &t));
+  const tsi_triangle_lines lines = {.n = rows->n,
+                                    .scalar = (char)precond->stats.scalar,
+                                    .by_rows = true,
+                                    .lower = lower,
+                                    .partition = precond->options.partition,
+                                    .ptr = t.ptr,
+                                    .index = t.index,
+                                    .values = t.values};
   sweep->op = op;
-  TSI_TRY(tristar_import_triangle(precond->ts, &view, &triangle, &sweep->factor));
-  TSI_TRY(tristar_plan(sweep->factor, &options, &sweep->plan));
-  (void)tristar_plan_get_stats(sweep->plan, &stats);
-  precond->stats.partition[which] = stats.partition;
+  if (sweep->plan != NULL) {
+    TSI_TRY(tsi_reimport_lines(sweep->factor, &lines));
+    goto out;
+  }
+  TSI_TRY(tsi_import_lines(precond->ts, &lines, NULL, &sweep->factor));
+  TSI_TRY(make_plan(precond, which));
 out:
+  finish(env, &t);
   return status;
 }
 
