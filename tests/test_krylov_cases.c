@@ -444,6 +444,75 @@ static void check_storage(tristar_t *ts) {
     }
 }
 
+/* R = B - A X, and what it says. */
+static void check_residual(tristar_t *ts) {
+  static system_of s;
+  tristar_krylov_t *k;
+  double r[12], error;
+  operator_of o = {.n = 6, .factor = 1};
+  s.ts = ts;
+  set_diagonal(&s, 6);
+  krylov_set_dense(&s.d, false, 6, s.a);
+  for (int i = 0; i < 6; i++) {
+    s.b[6 + i] = 2;
+    s.x[i] = 1.0 / (i + 1);
+    s.x[6 + i] = 2.0 / (i + 1);
+  }
+  CHECK_OK(tristar_krylov_create(ts, &s.d.view, NULL, &k));
+  CHECK_OK(tristar_krylov_residual(k, 2, s.b, 6, s.x, 6, r, 6, &error));
+  CHECK(error <= 1e-16 && fabs(r[11]) <= 1e-15);
+  s.x[8] = 1; /* of b = 2 and A x = 3 */
+  CHECK_OK(tristar_krylov_residual(k, 2, s.b, 6, s.x, 6, r, 6, &error));
+  CHECK(r[8] == -1 && fabs(error - 1.0 / 5) <= 1e-15);
+  CHECK_OK(tristar_krylov_residual(k, 2, s.b, 6, s.x, 6, s.b, 6, NULL));
+  CHECK(memcmp(s.b, r, sizeof r) == 0);
+  CHECK_STATUS(tristar_krylov_residual(k, 1, s.b, 6, s.x, 6, r, 5, &error), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_krylov_residual(k, 1, s.b, 6, NULL, 6, r, 6, &error), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_krylov_residual(NULL, 1, s.b, 6, s.x, 6, r, 6, &error), TRISTAR_ERR_ARGUMENT);
+  s.d.real[0] = INFINITY;
+  CHECK_STATUS(tristar_krylov_update_values(k, s.d.real), TRISTAR_ERR_NOT_FINITE);
+  CHECK_STATUS(tristar_krylov_residual(k, 1, s.b, 6, s.x, 6, r, 6, &error), TRISTAR_ERR_STALE);
+  tristar_krylov_destroy(&k);
+  CHECK_OK(tristar_krylov_create_operator(ts, 6, TRISTAR_DOUBLE, multiply_with, &o, NULL, &k));
+  CHECK_STATUS(tristar_krylov_residual(k, 1, s.b, 6, s.x, 6, r, 6, &error), TRISTAR_ERR_UNSUPPORTED);
+  tristar_krylov_destroy(&k);
+}
+
+static void keep_warning(void *arg, tristar_log_level level, const char *text) {
+  if (level == TRISTAR_LOG_WARNING) snprintf(arg, 200, "%s", text);
+}
+
+/* A matrix that is not Hermitian, for CG. */
+static void check_warning(void) {
+  static system_of s;
+  char warning[200] = "";
+  tristar_config config;
+  tristar_krylov_t *k;
+  tristar_krylov_options options = krylov_options(TRISTAR_KRYLOV_CG);
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.log = keep_warning;
+  config.log_arg = warning;
+  config.log_level = TRISTAR_LOG_WARNING;
+  CHECK_OK(tristar_create(&config, &s.ts));
+  set_diagonal(&s, 3);
+  for (int unlike = 0; unlike < 2; unlike++) {
+    s.a[2] = s.a[6] = 0.5;
+    s.a[5] = unlike;
+    krylov_set_dense(&s.d, false, 3, s.a);
+    CHECK_OK(tristar_krylov_create(s.ts, &s.d.view, &options, &k));
+    tristar_krylov_destroy(&k);
+    CHECK((*warning != '\0') == (unlike == 1));
+  }
+  CHECK(strstr(warning, "CG needs a symmetric matrix") != NULL);
+  options.method = TRISTAR_KRYLOV_GMRES;
+  *warning = '\0';
+  CHECK_OK(tristar_krylov_create(s.ts, &s.d.view, &options, &k));
+  CHECK(*warning == '\0');
+  tristar_krylov_destroy(&k);
+  tristar_destroy(&s.ts);
+}
+
 static tristar_status run(tristar_t *ts, const tristar_view *view, double *b, double *x) {
   tristar_krylov_t *k = NULL;
   tristar_krylov_options options = krylov_options(TRISTAR_KRYLOV_CG);
@@ -504,6 +573,8 @@ int main(void) {
   check_mistakes(ts);
   check_update(ts);
   check_storage(ts);
+  check_residual(ts);
+  check_warning();
   tristar_destroy(&ts);
   check_allocations(false);
   check_allocations(true);

@@ -40,8 +40,8 @@ typedef struct tristar_krylov_s tristar_krylov_t;
 
 /* The method. */
 typedef enum tristar_krylov_method {
-  TRISTAR_KRYLOV_CG,       /* A and M Hermitian (real: symmetric), positive definite */
-  TRISTAR_KRYLOV_BICGSTAB, /* any A: two products in an iteration, seven vectors */
+  TRISTAR_KRYLOV_CG,       /* A and M Hermitian (real: symmetric), positive definite: four vectors */
+  TRISTAR_KRYLOV_BICGSTAB, /* any A: two products in an iteration, six vectors */
   TRISTAR_KRYLOV_GMRES,    /* any A: restart + 2 vectors; the norm of the test never rises between restarts */
   TRISTAR_KRYLOV_FGMRES /* any A, and an M that may be another one in each iteration: 2 restart + 2 vectors */
 } tristar_krylov_method;
