@@ -122,7 +122,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_krylov_create_operator(tristar_t *ts, int64_t n, tristar_scalar scalar, tristar_operator_fn function,
                                void *arg, const tristar_krylov_options *options, tristar_krylov_t **krylov);
 
-/* Other options for later solves; the workspace grows if they need more. After a failure those before hold.
+/* Other options for later solves, but for the engine, which stays (another one is UNSUPPORTED); the workspace
+ * grows if they need more. After a failure those before hold.
  * Errors: as tristar_krylov_create; BUSY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_set_options(tristar_krylov_t *krylov,
                                                                       const tristar_krylov_options *options);

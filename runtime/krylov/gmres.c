@@ -72,7 +72,7 @@ out:
 /* Takes from w its parts along v_0 .. v_j, which are added to column j of H. *before, *after: norms. */
 static tristar_status orthogonalize(gmres *s, int j, char *w, double *before, double *after) {
   tristar_status status = TRISTAR_OK;
-  tsi_complex *h = tsi_hessenberg_column(&s->k->small, j), *part = s->k->small.y;
+  tsi_complex *h = tsi_hessenberg_column(&s->k->work.small, j), *part = s->k->work.small.y;
   const tristar_krylov_passes passes = s->k->options.passes;
   for (int pass = 0; pass < 2; pass++) {
     double square, along = 0;
@@ -104,8 +104,8 @@ static tristar_status iterate(gmres *s, int j, int *columns, bool *over) {
     goto out;
   }
   *over = after <= s->k->sparse->epsilon * before;
-  tsi_hessenberg_column(&s->k->small, j)[j + 1] = after;
-  const double norm = tsi_hessenberg_rotate(&s->k->small, j);
+  tsi_hessenberg_column(&s->k->work.small, j)[j + 1] = after;
+  const double norm = tsi_hessenberg_rotate(&s->k->work.small, j);
   *columns = j + 1;
   if (!tsi_krylov_judge(s->run, norm) && !*over) TSI_TRY(tsi_vectors_scale(s->k, 1 / after, w, w));
 out:
@@ -117,8 +117,8 @@ static tristar_status move(gmres *s, int columns) {
   tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   double square;
-  const tsi_complex one = 1, *y = s->k->small.y;
-  tsi_hessenberg_solve(&s->k->small, columns);
+  const tsi_complex one = 1, *y = s->k->work.small.y;
+  tsi_hessenberg_solve(&s->k->work.small, columns);
   if (s->left || run->precond == NULL)
     return tsi_vectors_combine(s->k, BASIS, columns, 1, y, run->x, &square);
   if (s->flexible) return tsi_vectors_combine(s->k, first_z(s), columns, 1, y, run->x, &square);
@@ -135,7 +135,7 @@ static tristar_status cycle(gmres *s, double norm, bool *over) {
   tristar_status status = TRISTAR_OK;
   int columns = 0;
   *over = false;
-  tsi_hessenberg_start(&s->k->small, norm);
+  tsi_hessenberg_start(&s->k->work.small, norm);
   TSI_TRY(tsi_vectors_scale(s->k, 1 / norm, basis(s, 0), basis(s, 0)));
   for (int j = 0; j < s->m && !s->run->ended && !*over; j++) TSI_TRY(iterate(s, j, &columns, over));
   if (columns > 0) TSI_TRY(move(s, columns));

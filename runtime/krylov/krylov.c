@@ -112,31 +112,54 @@ static int count_sums(const tristar_krylov_options *options) {
   return basis && 2 * options->restart > SUMS_LEAST ? 2 * options->restart : SUMS_LEAST;
 }
 
-static tristar_status allocate(tristar_krylov_t *k, const tristar_krylov_options *options) {
+static int count_columns(const tristar_krylov_options *options) {
+  const bool basis = options->method == TRISTAR_KRYLOV_GMRES || options->method == TRISTAR_KRYLOV_FGMRES;
+  return basis ? options->restart : 0;
+}
+
+static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_options *options,
+                               tsi_workspace *work) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   const size_t lines = ((size_t)k->n * k->bytes + TSI_CACHE_LINE - 1) / TSI_CACHE_LINE + OFFSET;
-  const bool basis = options->method == TRISTAR_KRYLOV_GMRES || options->method == TRISTAR_KRYLOV_FGMRES;
-  k->stride = lines * TSI_CACHE_LINE;
-  k->vectors = count_vectors(options);
-  k->sums = count_sums(options);
-  TSI_TRY(
-      tsi_allocate(env, (size_t)k->vectors, k->stride, __func__, __FILE__, __LINE__, (void **)&k->vector));
-  TSI_TRY(tsi_allocate(env, (size_t)k->crew.blocks, (size_t)k->sums * sizeof *k->shares, __func__, __FILE__,
-                       __LINE__, (void **)&k->shares));
-  TSI_TRY(TSI_ALLOC(env, k->total, k->sums));
-  TSI_TRY(tsi_hessenberg_begin(env, basis ? options->restart : 0, &k->small));
-  k->stats.workspace_bytes =
-      (size_t)k->vectors * k->stride + ((size_t)k->crew.blocks + 1) * (size_t)k->sums * sizeof *k->shares;
+  const size_t blocks = (size_t)k->crew.blocks;
+  work->stride = lines * TSI_CACHE_LINE;
+  work->vectors = count_vectors(options);
+  work->sums = count_sums(options);
+  const size_t sums = (size_t)work->sums * sizeof *work->shares;
+  TSI_TRY(tsi_allocate(env, (size_t)work->vectors, work->stride, __func__, __FILE__, __LINE__,
+                       (void **)&work->vector));
+  TSI_TRY(tsi_allocate(env, blocks, sums, __func__, __FILE__, __LINE__, (void **)&work->shares));
+  TSI_TRY(TSI_ALLOC(env, work->total, work->sums));
+  TSI_TRY(tsi_hessenberg_begin(env, count_columns(options), &work->small));
+  work->bytes = (size_t)work->vectors * work->stride + (blocks + 1) * sums;
 out:
   return status;
 }
 
-static void release(tsi_env *env, tristar_krylov_t *k) {
-  TSI_FREE(env, k->vector);
-  TSI_FREE(env, k->shares);
-  TSI_FREE(env, k->total);
-  tsi_hessenberg_finish(env, &k->small);
+static void release(tsi_env *env, tsi_workspace *work) {
+  TSI_FREE(env, work->vector);
+  TSI_FREE(env, work->shares);
+  TSI_FREE(env, work->total);
+  tsi_hessenberg_finish(env, &work->small);
+}
+
+/* A workspace for these options in the place of the one that is there, unless that is enough. */
+static tristar_status enlarge(tristar_krylov_t *k, const tristar_krylov_options *options) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
+  tsi_workspace larger = {.vector = NULL}; /* then the one that it replaces */
+  if (k->work.vector != NULL && count_vectors(options) <= k->work.vectors &&
+      count_sums(options) <= k->work.sums && count_columns(options) <= k->work.small.m)
+    return status;
+  TSI_TRY(allocate(k, options, &larger));
+  const tsi_workspace before = k->work;
+  k->work = larger;
+  k->stats.workspace_bytes = larger.bytes;
+  larger = before;
+out:
+  release(env, &larger);
+  return status;
 }
 
 /* Bytes that a product reads and writes. */
@@ -240,7 +263,7 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, int64_t n,
   k->bytes = k->sparse->scalar_bytes;
   k->stats.n = k->n;
   TSI_TRY(begin_crew(k, k->options.engine));
-  TSI_TRY(allocate(k, &k->options));
+  TSI_TRY(enlarge(k, &k->options));
   k->valid = true;
   k->stats.create_seconds = tsi_clock() - begin - k->stats.start_seconds;
 out:
@@ -290,34 +313,6 @@ void tsi_krylov_give(tristar_krylov_t *k) {
   atomic_store(&k->busy, false);
 }
 
-/* Workspace and crew for these options beside those that are there, which go if that succeeds. */
-static tristar_status exchange(tristar_krylov_t *k, const tristar_krylov_options *options) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &k->ts->env;
-  const tristar_krylov_t before = {
-      .vector = k->vector, .shares = k->shares, .total = k->total, .small = k->small};
-  const int vectors = k->vectors, sums = k->sums;
-  const size_t bytes = k->stats.workspace_bytes;
-  k->vector = NULL;
-  k->shares = k->total = NULL;
-  k->small = (tsi_hessenberg){0};
-  status = allocate(k, options);
-  tristar_krylov_t old = {
-      .vector = before.vector, .shares = before.shares, .total = before.total, .small = before.small};
-  if (status != TRISTAR_OK) {
-    release(env, k);
-    k->vector = old.vector;
-    k->shares = old.shares;
-    k->total = old.total;
-    k->small = old.small;
-    k->vectors = vectors;
-    k->sums = sums;
-    k->stats.workspace_bytes = bytes;
-  } else
-    release(env, &old);
-  return status;
-}
-
 tristar_status tristar_krylov_set_options(tristar_krylov_t *krylov, const tristar_krylov_options *options) {
   tristar_status status = TRISTAR_OK;
   bool taken = false;
@@ -331,7 +326,7 @@ tristar_status tristar_krylov_set_options(tristar_krylov_t *krylov, const trista
   TSI_TRY(resolve(env, &now));
   if (now.engine != krylov->options.engine)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the engine of a solver is that of tristar_krylov_create");
-  TSI_TRY(exchange(krylov, &now));
+  TSI_TRY(enlarge(krylov, &now));
   krylov->options = now;
 out:
   if (taken) tsi_krylov_give(krylov);
@@ -366,7 +361,7 @@ void tristar_krylov_destroy(tristar_krylov_t **krylov) {
   tristar_krylov_t *k = *krylov;
   tsi_env *env = &k->ts->env;
   tsi_crew_finish(&k->crew);
-  release(env, k);
+  release(env, &k->work);
   tsi_rows_finish(env, &k->rows);
   TSI_FREE(env, *krylov);
 }

@@ -11,7 +11,7 @@
  * Reads   the user's matrix and vectors.   Writes  its own members, x.
  * Invariants
  *   - busy: a solve runs, or the members are being changed
- *   - the workspace has the vectors that the options need (tsi_krylov_methods) */
+ *   - the workspace has at least the vectors and sums that the options need */
 #ifndef TSI_RUNTIME_KRYLOV_KRYLOV_H
 #define TSI_RUNTIME_KRYLOV_KRYLOV_H
 
@@ -23,6 +23,18 @@
 #define TSI_BLOCK_ROWS 1024
 
 typedef struct tsi_vector_call tsi_vector_call;
+
+/* What a method writes to, beside x. */
+typedef struct tsi_workspace {
+  int vectors;    /* how many there are; the last one is for a copy of b */
+  size_t stride;  /* bytes from one to the next */
+  char *vector;   /* theirs */
+  int sums;       /* doubles that a block may leave */
+  double *shares; /* of the blocks, `sums` each */
+  double *total;  /* sums */
+  tsi_hessenberg small;
+  size_t bytes; /* of all but `small` */
+} tsi_workspace;
 
 struct tristar_krylov_s {
   tristar_t *ts;
@@ -36,14 +48,7 @@ struct tristar_krylov_s {
   tsi_rows rows;
   tristar_operator_fn function; /* NULL: rows */
   void *arg;
-  /* workspace */
-  int vectors;    /* how many there are */
-  size_t stride;  /* bytes from one to the next */
-  char *vector;   /* theirs */
-  int sums;       /* doubles that a block may leave */
-  double *shares; /* of the blocks, `sums` each */
-  double *total;  /* sums */
-  tsi_hessenberg small;
+  tsi_workspace work;
   tsi_crew crew;
   const tsi_vector_call *call; /* the operation that runs */
   tristar_krylov_stats stats;
@@ -52,7 +57,7 @@ struct tristar_krylov_s {
 
 /* The i-th vector of the workspace. */
 static inline char *tsi_krylov_vector(const tristar_krylov_t *k, int i) {
-  return k->vector + (size_t)i * k->stride;
+  return k->work.vector + (size_t)i * k->work.stride;
 }
 
 /* STALE: the matrix has no values. */

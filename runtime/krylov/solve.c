@@ -49,7 +49,7 @@ static tristar_status measure(tsi_krylov_run *run, column *c) {
     if (size > 0 && isfinite(size)) c->factor = ldexp(1, -ilogb(size));
   }
   if (c->factor != 1) {
-    char *copy = tsi_krylov_vector(k, k->vectors - 1);
+    char *copy = tsi_krylov_vector(k, k->work.vectors - 1);
     TSI_TRY(tsi_vectors_scale(k, c->factor, c->b, copy));
     run->b = copy;
     if (run->guess) TSI_TRY(tsi_vectors_scale(k, c->factor, c->x, c->x));

@@ -23,17 +23,18 @@ static char *to(const tristar_krylov_t *k, void *vector, tsi_index first) {
 static void run_block(void *context, tsi_index block) {
   const tristar_krylov_t *k = context;
   const tsi_index first = block * TSI_BLOCK_ROWS, end = tsi_index_min(k->n - first, TSI_BLOCK_ROWS) + first;
-  k->call->run(k, k->call, first, end, k->shares + (size_t)block * (size_t)k->sums);
+  k->call->run(k, k->call, first, end, k->work.shares + (size_t)block * (size_t)k->work.sums);
 }
 
-/* k->total[i] = the sum over all blocks of their share i < sums. */
+/* k->work.total[i] = the sum over all blocks of their share i < sums. */
 static tristar_status run(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
   tristar_status status = TRISTAR_OK;
   k->call = call;
   TSI_TRY(tsi_crew_run(&k->crew, run_block, k));
-  for (int i = 0; i < sums; i++) k->total[i] = 0;
+  for (int i = 0; i < sums; i++) k->work.total[i] = 0;
   for (tsi_index b = 0; b < k->crew.blocks; b++)
-    for (int i = 0; i < sums; i++) k->total[i] += k->shares[(size_t)b * (size_t)k->sums + (size_t)i];
+    for (int i = 0; i < sums; i++)
+      k->work.total[i] += k->work.shares[(size_t)b * (size_t)k->work.sums + (size_t)i];
 out:
   return status;
 }
@@ -49,7 +50,7 @@ static void leave_sums(const tristar_krylov_t *k, const void *x, const void *y, 
 }
 
 static tsi_sums total_sums(const tristar_krylov_t *k) {
-  return (tsi_sums){{k->total[0], k->total[1]}, k->total[2]};
+  return (tsi_sums){{k->work.total[0], k->work.total[1]}, k->work.total[2]};
 }
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
@@ -159,7 +160,7 @@ tristar_status tsi_vectors_scale(tristar_krylov_t *k, double factor, const void 
 static void project_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   const char *v = from(k, call->a, first);
-  for (int i = 0; i < call->count; i++, v += k->stride)
+  for (int i = 0; i < call->count; i++, v += k->work.stride)
     k->kernels->dot(end - first, v, from(k, call->b, first), share + 2 * i);
 }
 
@@ -168,7 +169,7 @@ tristar_status tsi_vectors_project(tristar_krylov_t *k, int first, int count, co
   const tsi_vector_call call = {
       .run = project_block, .a = tsi_krylov_vector(k, first), .b = w, .count = count};
   TSI_TRY(run(k, &call, 2 * count));
-  for (int i = 0; i < count; i++) h[i] = k->total[2 * i] + k->total[2 * i + 1] * _Complex_I;
+  for (int i = 0; i < count; i++) h[i] = k->work.total[2 * i] + k->work.total[2 * i + 1] * _Complex_I;
 out:
   return status;
 }
@@ -176,7 +177,7 @@ out:
 static void combine_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   const char *v = from(k, call->a, first);
-  for (int i = 0; i < call->count; i++, v += k->stride) {
+  for (int i = 0; i < call->count; i++, v += k->work.stride) {
     const double factor[2] = {call->alpha[0] * creal(call->h[i]), call->alpha[0] * cimag(call->h[i])};
     k->kernels->axpy(end - first, factor, v, to(k, call->x, first));
   }
