@@ -214,9 +214,11 @@ static factored dense_ssor(const square *s, double w) {
 
 /* ---- Checks -------------------------------------------------------------------------------------------- */
 
-/* The library's preconditioner solves with the definition's M, and counts its entries. */
-static void check_kind(tristar_t *ts, const square *s, const storage *how,
-                       const tristar_precond_options *options, const factored *f, const char *what) {
+/* The library's preconditioner solves with the definition's M, and counts its entries; in each partition in
+ * turn. */
+static void check_kind(tristar_t *ts, const square *s, const storage *how, tristar_precond_options *options,
+                       const factored *f, const char *what) {
+  options->partition = (tristar_partition)((options->partition + 1) % (TRISTAR_PARTITION_WHOLE + 1));
   tristar_view view = store(s, how);
   tristar_precond_t *p;
   tristar_precond_stats stats;
@@ -269,7 +271,7 @@ static void check_sizes(tristar_t *ts, const square *s, const storage *how) {
     for (int is_ic = 0; is_ic <= definite; is_ic++) {
       options.kind = is_ic ? TRISTAR_PRECOND_ICT : TRISTAR_PRECOND_ILUT;
       options.drop = drops[k];
-      options.fill = fills[k];
+      options.fill = fills[k] == N ? INT64_MAX : fills[k];
       const factored f = (is_ic ? dense_ict : dense_ilut)(s, drops[k], fills[k]);
       if (k == 0) check_same(s, &f.m, f.f.there);
       check_kind(ts, s, how, &options, &f, is_ic ? "ICT" : "ILUT");
@@ -315,6 +317,31 @@ static void check_diagonals(tristar_t *ts, const square *s, const storage *how) 
   free_stored(&view);
 }
 
+/* Values that were Hermitian become symmetric, and back, in a matrix that has both triangles. */
+static void check_change(tristar_t *ts, const typed *t) {
+  const square hermitian = square_random(t, 20, 3, TRISTAR_HERMITIAN, 1.1, 4);
+  square symmetric = hermitian;
+  symmetric.symmetry = TRISTAR_SYMMETRIC;
+  for (int i = 0; i < symmetric.n; i++)
+    for (int j = 0; j < i; j++) symmetric.a[i][j] = symmetric.a[j][i];
+  tristar_view one = store(&hermitian, &storages[1]), other = store(&symmetric, &storages[1]);
+  const factored f = dense_ic(&hermitian, 1, 0, 0), g = dense_ic(&symmetric, 1, 0, 0);
+  tristar_precond_options options;
+  tristar_precond_t *p;
+  tristar_precond_options_init(&options);
+  options.kind = TRISTAR_PRECOND_IC;
+  options.level = 1;
+  CHECK_OK(tristar_precond(ts, &one, &options, &p));
+  check_inverse(p, &f.m, &f.size, "Hermitian");
+  CHECK_OK(tristar_precond_update(p, &other));
+  check_inverse(p, &g.m, &g.size, "symmetric");
+  CHECK_OK(tristar_precond_update(p, &one));
+  check_inverse(p, &f.m, &f.size, "Hermitian again");
+  tristar_precond_destroy(&p);
+  free_stored(&one);
+  free_stored(&other);
+}
+
 /* The pattern of every level, place by place. */
 static void check_pattern(const square *s) {
   tsi_env env;
@@ -344,6 +371,9 @@ static void check_pattern(const square *s) {
       }
       CHECK(at == filled.ptr[i + 1]);
     }
+    CHECK_OK(tsi_factor_rows_check(&env, &filled));
+    BROKEN(filled.index[0], s->n, tsi_factor_rows_check(&env, &filled));
+    BROKEN(filled.diagonal[s->n - 1], filled.ptr[s->n], tsi_factor_rows_check(&env, &filled));
     tsi_factor_rows_finish(&env, &filled);
   }
 }
@@ -370,6 +400,8 @@ int main(void) {
         check_relaxation(ts, &s, how);
         check_diagonals(ts, &s, how);
       }
+  check_change(ts, &typed_complex_double);
+  check_change(ts, &typed_complex_single);
   tristar_destroy(&ts);
   return 0;
 }

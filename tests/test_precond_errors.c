@@ -234,7 +234,7 @@ static void apply_ones(tristar_precond_t *p, double x[N]) {
 }
 
 /* New values give the bits that they give at once; nothing leaks. */
-static void check_updates(tristar_precond_kind kind) {
+static void check_updates(tristar_precond_kind kind, tristar_partition partition) {
   tristar_t *ts = context(0);
   const square s = square_random(&typed_double, N, 3, TRISTAR_SYMMETRIC, 1.1, 5);
   square other = s;
@@ -248,6 +248,7 @@ static void check_updates(tristar_precond_kind kind) {
   double x[N], y[N];
   size_t held = 0;
   options.level = 1;
+  options.partition = partition;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   for (int k = 0; k < 6; k++) {
     CHECK_OK(tristar_precond_update(p, k % 2 ? &view : &next));
@@ -418,7 +419,8 @@ int main(void) {
   check_first_row();
   check_shift();
   for (int kind = TRISTAR_PRECOND_JACOBI; kind < TRISTAR_PRECOND_PLAN; kind++)
-    check_updates((tristar_precond_kind)kind);
+    for (int partition = 0; partition <= TRISTAR_PARTITION_WHOLE; partition++)
+      check_updates((tristar_precond_kind)kind, (tristar_partition)partition);
   check_plan();
   check_function();
   check_empty();

@@ -20,7 +20,7 @@ static void gather(tsi_count count, const tsi_count *place, tristar_symmetry sym
 
 /* ---- By rows: A ~ L U ---------------------------------------------------------------------------------- */
 
-/* Row i of `out`, or what stands from `first` on, as it is in A; place tells where its columns are. */
+/* Row i of `out` as it is in A, or, upper, in A's upper triangle; place tells where its columns are. */
 static void begin_row(const tsi_factor_rows *a, const tsi_factor_rows *out, tsi_index i, bool upper,
                       double shift, tsi_index *place) {
   const tsi_scalar *from = a->values;

@@ -8,6 +8,21 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+#define SHORT 24 /* lists are sorted faster here than by qsort, which calls a function for each comparison   \
+                  */
+
+static void insert_each(tsi_index *list, tsi_count count) {
+  for (tsi_count k = 1; k < count; k++) {
+    const tsi_index next = list[k];
+    tsi_count to = k;
+    for (; to > 0 && list[to - 1] > next; to--) list[to] = list[to - 1];
+    list[to] = next;
+  }
+}
+
 void tsi_sort_indices(tsi_index *list, tsi_count count) {
-  if (count > 1) qsort(list, (size_t)count, sizeof *list, compare);
+  if (count <= SHORT)
+    insert_each(list, count);
+  else
+    qsort(list, (size_t)count, sizeof *list, compare);
 }

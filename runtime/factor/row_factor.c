@@ -52,6 +52,16 @@ out:
 /* ---- Values
  * --------------------------------------------------------------------------------------------------- */
 
+/* One scalar: of a size that the compiler knows, so that no function is called for it. */
+static inline void copy_scalar(char *to, const char *from, size_t bytes) {
+  if (bytes == 8)
+    memcpy(to, from, 8);
+  else if (bytes == 4)
+    memcpy(to, from, 4);
+  else
+    memcpy(to, from, 16);
+}
+
 /* Line k is the given line order[k] without its diagonal entry, which goes to diagonal[k]. */
 static void take_lines(const tsi_lines *lines, const char *values, const tsi_row_factor *rows,
                        const tsi_index *place, tsi_row_matrix *matrix, char *diagonal) {
@@ -64,11 +74,11 @@ static void take_lines(const tsi_lines *lines, const char *values, const tsi_row
     for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) {
       const char *value = values + (size_t)e * bytes;
       if (lines->index[e] == line) {
-        memcpy(diagonal + (size_t)k * bytes, value, bytes);
+        copy_scalar(diagonal + (size_t)k * bytes, value, bytes);
         continue;
       }
       matrix->index[to] = place[lines->index[e]];
-      memcpy((char *)matrix->values + (size_t)to++ * bytes, value, bytes);
+      copy_scalar((char *)matrix->values + (size_t)to++ * bytes, value, bytes);
     }
   }
   matrix->ptr[n] = to;
@@ -87,7 +97,7 @@ static tristar_status invert(tsi_env *env, const char *diagonal, const tsi_index
     TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d is zero or missing", name,
              rows->cut->order[zero]);
   for (tsi_index k = 0; k < n; k++)
-    memcpy((char *)rows->inverse + (size_t)k * bytes, pairs + 2 * (size_t)k * bytes, bytes);
+    copy_scalar((char *)rows->inverse + (size_t)k * bytes, pairs + 2 * (size_t)k * bytes, bytes);
   const tsi_count bad = sparse->first_not_finite(n, rows->inverse);
   if (bad < n)
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
@@ -154,7 +164,8 @@ static tristar_status transpose(tsi_env *env, const tsi_row_factor *rows, const 
     for (tsi_count e = from->ptr[k]; e < from->ptr[k + 1]; e++) {
       const tsi_count at = next[from->index[e]]++;
       to->index[at] = k;
-      memcpy((char *)to->values + (size_t)at * bytes, (const char *)from->values + (size_t)e * bytes, bytes);
+      copy_scalar((char *)to->values + (size_t)at * bytes, (const char *)from->values + (size_t)e * bytes,
+                  bytes);
     }
   }
   to->rows = (tsi_triangle_rows){to->ptr, to->index, to->values, rows->inverse};

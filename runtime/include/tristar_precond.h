@@ -57,7 +57,8 @@ typedef struct tristar_precond_options {
   double drop;                 /* ILUT, ICT: what is dropped, relative to the norm of the row; from 0 on */
   int64_t fill;                /* ILUT, ICT: entries of a row beyond those of A, in L and in U; from 0 on */
   double modified;             /* ILU, IC: share of dropped fill that is added to the diagonal, 0 to 1. 1: M
-                                  and A have the same row sums (MILU, MIC; Gustafsson 1978) */
+                                  and A have the same row sums (MILU, MIC; Gustafsson 1978);
+                                  of Hermitian fill the real parts */
   double omega;                /* SSOR: 0 < omega < 2 */
   double shift;                /* ILU, ILUT, IC, ICT: diagonal entries are factored as (1 + shift) a_ii, which
                                   makes pivots safer (Manteuffel 1980); from 0 on */
@@ -126,8 +127,8 @@ typedef struct tristar_precond_stats {
                                      and the diagonal once, divided by nnz */
   int64_t levels_lower;           /* level sets of L: the fewest steps that a parallel sweep can have */
   int64_t levels_upper;           /* of U, likewise */
-  tristar_partition partition[2]; /* of the plans of L and of U */
-  double setup_seconds;           /* of tristar_precond, or of the latest update; all of it */
+  tristar_partition partition[2]; /* of the plans of L and of U; AUTO: there is none */
+  double setup_seconds;           /* of tristar_precond, or of the latest update */
   double symbolic_seconds;        /* of it, to find the pattern of the factors; 0 after an update */
   double numeric_seconds;         /* of it, to compute their values */
   int64_t updates;                /* that succeeded so far */

@@ -186,6 +186,7 @@ out:
 
 tristar_status tsi_precond_factor(tristar_precond_t *precond, const tsi_factor_rows *a, bool adjoint,
                                   tsi_factor_rows *out) {
+  tristar_status status = TRISTAR_OK;
   const tristar_precond_options *o = &precond->options;
   const tsi_dropping how = {.shift = o->shift,
                             .modified = o->modified,
@@ -194,5 +195,8 @@ tristar_status tsi_precond_factor(tristar_precond_t *precond, const tsi_factor_r
                             .adjoint = adjoint};
   const bool by_level = o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
   memset(out, 0, sizeof *out);
-  return by_level ? factor_by_level(precond, a, &how, out) : factor_by_size(precond, a, &how, out);
+  TSI_TRY((by_level ? factor_by_level : factor_by_size)(precond, a, &how, out));
+  if (precond->ts->env.check) TSI_TRY(tsi_factor_rows_check(&precond->ts->env, out));
+out:
+  return status;
 }

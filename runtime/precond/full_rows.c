@@ -128,10 +128,28 @@ tristar_status tsi_full_rows_create(tsi_env *env, const tsi_pattern *pattern, bo
   *out = (tsi_full_rows){{.n = n, .ptr = rows.ptr, .index = rows.index, .diagonal = diagonal}, rows.place};
   rows = (lines){NULL, NULL, NULL};
   diagonal = NULL;
+  if (env->check) TSI_TRY(tsi_factor_rows_check(env, &out->a));
 out:
   finish(env, &rows);
   TSI_FREE(env, next);
   TSI_FREE(env, diagonal);
+  return status;
+}
+
+/* Columns of a row ascend, and the diagonal is one of them. */
+tristar_status tsi_factor_rows_check(tsi_env *env, const tsi_factor_rows *rows) {
+  tristar_status status = TRISTAR_OK;
+  if (rows->ptr[0] != 0) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "rows begin at %lld", (long long)rows->ptr[0]);
+  for (tsi_index i = 0; i < rows->n; i++) {
+    const tsi_count begin = rows->ptr[i], end = rows->ptr[i + 1], diagonal = rows->diagonal[i];
+    if (end < begin || diagonal < begin || diagonal >= end || rows->index[diagonal] != i)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d has its diagonal at %lld", i, (long long)diagonal);
+    for (tsi_count q = begin; q < end; q++)
+      if (rows->index[q] < 0 || rows->index[q] >= rows->n ||
+          (q > begin && rows->index[q - 1] >= rows->index[q]))
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d has column %d", i, rows->index[q]);
+  }
+out:
   return status;
 }
 

@@ -20,6 +20,8 @@ TRISTAR_CHECKED tristar_status tsi_full_rows_create(tsi_env *env, const tsi_patt
                                                     tsi_full_rows *out);
 void tsi_full_rows_finish(tsi_env *env, tsi_full_rows *rows);
 
+/* Errors: INTERNAL (a broken invariant of incomplete.h). */
+TRISTAR_CHECKED tristar_status tsi_factor_rows_check(tsi_env *env, const tsi_factor_rows *rows);
 /* Frees all arrays. */
 void tsi_factor_rows_finish(tsi_env *env, tsi_factor_rows *rows);
 

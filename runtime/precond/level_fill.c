@@ -90,6 +90,7 @@ tristar_status tsi_level_fill(tsi_env *env, const tsi_factor_rows *a, tsi_index 
       if (row.level[k] < level) merge_row(&f, k, level, &row);
     TSI_TRY(end_row(env, i, &row, &f));
   }
+  if (env->check) TSI_TRY(tsi_factor_rows_check(env, out));
 out:
   TSI_FREE(env, f.level);
   TSI_FREE(env, row.next);

@@ -102,9 +102,11 @@ static void tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count upper) {
   p->stats.fill = p->stats.nnz > 0 ? all / (double)p->stats.nnz : 0;
 }
 
+/* Those of sweeps that are there are known. */
 static tristar_status tell_levels(tristar_precond_t *p, const tsi_factor_rows *rows, bool shared) {
   tristar_status status = TRISTAR_OK;
   tsi_index *depth = NULL;
+  if (p->sweep[0].plan != NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(&p->ts->env, depth, rows->n));
   p->stats.levels_upper = tsi_find_levels(rows, false, depth);
   p->stats.levels_lower = shared ? p->stats.levels_upper : tsi_find_levels(rows, true, depth);
