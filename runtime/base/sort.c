@@ -8,8 +8,8 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-#define SHORT 24 /* lists are sorted faster here than by qsort, which calls a function for each comparison   \
-                  */
+/* Lists up to this long are sorted faster here than by qsort, which calls a function for each comparison. */
+#define SHORT 24
 
 static void insert_each(tsi_index *list, tsi_count count) {
   for (tsi_count k = 1; k < count; k++) {
