@@ -57,7 +57,7 @@ static tsi_complex number(const double pair[2]) {
   return pair[0] + pair[1] * _Complex_I;
 }
 
-/* p for the next product; false: the run has ended. */
+/* p for the next product, or the end of the run. */
 static tristar_status turn(bicgstab *s, tsi_complex rho_before) {
   tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;

@@ -55,8 +55,8 @@ static tsi_sums total_sums(const tristar_krylov_t *k) {
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
-/* x = A a, or b - A a where b is not NULL; y not NULL: sums of c and x. With a function the product is there.
- */
+/* x = A a, or b - A a where b is not NULL; count > 0: sums of c and x. With a function the product is there
+ * already. */
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   if (k->function == NULL) {
