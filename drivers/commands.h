@@ -6,6 +6,7 @@
 
 int tsi_command_solve(const tsi_settings *settings);
 int tsi_command_trisolve(const tsi_settings *settings);
+int tsi_command_krylov(const tsi_settings *settings);
 int tsi_command_gen(const tsi_settings *settings);
 int tsi_command_info(const tsi_settings *settings);
 int tsi_command_bench(const tsi_settings *settings);

@@ -71,6 +71,16 @@ static const tsi_command commands[] = {
      "is "
      "1 if the diagonal has a zero or X is not accurate.\n",
      NULL, 1, tsi_command_trisolve},
+    {TSI_KRYLOV, "krylov", "MATRIX", "Solves A X = B by a Krylov method with a preconditioner",
+     MATRIX_TEXT
+     "\n"
+     "Iterates with CG, BiCGSTAB, GMRES or flexible GMRES, and with incomplete factors, a sweep of "
+     "Gauss-Seidel, the diagonal, or complete factors as preconditioner, whose triangles are solved as "
+     "those of tristar trisolve. Reports the times of set-up and iteration, and how accurate X is. Without "
+     "--rhs B is that of tristar solve.\n"
+     "\n"
+     "The exit status is 1 if a right-hand side has not converged; X is written all the same.\n",
+     NULL, 1, tsi_command_krylov},
     {TSI_INFO, "info", "MATRIX", "Shows what a solve with a matrix consists of",
      MATRIX_TEXT
      "\n"
@@ -135,7 +145,7 @@ static const tsi_command commands[] = {
      NULL, INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
-#define STARTS_STARPU (TSI_SOLVE | TSI_TRISOLVE | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT)
+#define STARTS_STARPU (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_PLOT)
 
 static int print_help(void) {
   enum { INDENT = 23 };

@@ -46,6 +46,8 @@ static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const singulars[] = {"refuse", "perturb", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const plain_precisions[] = {"s", "d", "c", "z", NULL};
+static const char *const krylov_methods[] = {"cg", "bicgstab", "gmres", "fgmres", NULL};
+static const char *const sides[] = {"left", "right", NULL};
 static const char *const uplos[] = {"L", "U", "LU", NULL};
 static const char *const diags[] = {"nonunit", "unit", NULL};
 static const char *const partitions[] = {"auto", "supernodes", "levels", "supersteps", "whole", NULL};
@@ -63,32 +65,43 @@ static const char *const pictures[] = {"gantt",  "dag",     "spy",   "roofline",
 #define FIELD(name) offsetof(tsi_settings, name)
 #define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
 #define SOLVES (TSI_SOLVE | TSI_TRISOLVE)
-#define ALL (SOLVES | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE | TSI_ENV)
+#define SYSTEMS (SOLVES | TSI_KRYLOV)
+#define ALL (SYSTEMS | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE | TSI_ENV)
 
 /* clang-format off */
 static const option_row rows[] = {
   {"uplo", CHOICE, FIELD(uplo), TSI_TRISOLVE, "L|U|LU", "the lower triangle, the upper one, or their product L U, which takes two solves (default: the triangle that all entries are in)", 0, 0, uplos},
   {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows come into tasks: auto, supernodes (columns of like structure), or row by row in levels (of rows that do not wait for each other), supersteps (several levels at a time) or whole (one core; default auto)", 0, 0, partitions},
   {"diag", CHOICE, FIELD(diag), TSI_TRISOLVE, "unit|nonunit", "whether the diagonal is one, whatever is stored there; with --uplo LU that of L (default nonunit)", 0, 0, diags},
-  {"rhs", INPUT, FIELD(rhs), SOLVES, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
+  {"rhs", INPUT, FIELD(rhs), SYSTEMS, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
   {"rows", INPUT, FIELD(rows), TSI_SOLVE, "FILE", "compute only the rows of X that this file names by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
-  {"nrhs", NUMBER, FIELD(nrhs), SOLVES, "N", "number of pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
+  {"nrhs", NUMBER, FIELD(nrhs), SYSTEMS, "N", "number of pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_INFO, "N", "with --layout: number of right-hand sides (default 1)", 1, 1000000, NULL},
   {"what", CHOICE, FIELD(what), TSI_PLOT, "PICTURE", "what to draw: one of the pictures above", 0, 0, pictures},
   {"repeat", NUMBER, FIELD(repeat), TSI_PLOT, "N", "time N solves, after one that is not timed, and draw the median (default 9)", 1, 1000, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_PLOT, "N", "number of pseudo-random right-hand sides (default 1); reuse: of the case in --from", 1, 1000000, NULL},
-  {"laplacian", FLAG, FIELD(laplacian), MATRIX, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
+  {"laplacian", FLAG, FIELD(laplacian), MATRIX | TSI_KRYLOV, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
   {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or complex double (default: d or z, as the file has it); sd and cz: factors in single, solution in double precision", 0, 0, precisions},
-  {"precision", CHOICE, FIELD(precision), TSI_TRISOLVE, "s|d|c|z", "single, double, complex single or complex double (default: d or z, as the file has it)", 0, 0, plain_precisions},
+  {"precision", CHOICE, FIELD(precision), TSI_TRISOLVE | TSI_KRYLOV, "s|d|c|z", "single, double, complex single or complex double (default: d or z, as the file has it)", 0, 0, plain_precisions},
   {"op", CHOICE, FIELD(op), SOLVES | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
   {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
+  {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: cg, bicgstab, gmres or fgmres (default: cg if the matrix is symmetric or Hermitian, else gmres)", 0, 0, krylov_methods},
+  {"precond", TEXT, FIELD(precond), TSI_KRYLOV, "WORD", "the preconditioner: none, jacobi, ssor, ilu0, ilu1, ... (incomplete LU with so many levels of fill), milu0, ... (the same row sums), ilut (by size), ic0, ic1, ..., mic0, ..., ict (incomplete Cholesky), factor (complete factors; default none)", 0, 0, NULL},
+  {"tol", REAL, FIELD(tolerance), TSI_KRYLOV, "T", "end when the norm of the residual, preconditioned where the method has that one, is T times that of B (default 1e-8; in single precision 1e-5)", 0, 0, NULL},
+  {"max-iterations", NUMBER, FIELD(max_iterations), TSI_KRYLOV, "N", "at most N iterations for a right-hand side (default 10000)", 0, INT64_C(1) << 40, NULL},
+  {"restart", NUMBER, FIELD(restart), TSI_KRYLOV, "M", "gmres, fgmres: iterations between restarts (default 30)", 1, 10000, NULL},
+  {"side", CHOICE, FIELD(side), TSI_KRYLOV, "left|right", "bicgstab, gmres: where the preconditioner stands; right: the norm of the residual itself is tested (default left; fgmres: right)", 0, 0, sides},
+  {"drop", REAL, FIELD(drop), TSI_KRYLOV, "D", "ilut, ict: drop what is smaller than D times the norm of its row (default 1e-3)", 0, 0, NULL},
+  {"fill", NUMBER, FIELD(fill), TSI_KRYLOV, "N", "ilut, ict: entries of a row beyond those of the matrix (default 10)", 0, INT32_MAX, NULL},
+  {"omega", REAL, FIELD(omega), TSI_KRYLOV, "W", "ssor: relaxation, between 0 and 2 (default 1)", 0, 0, NULL},
+  {"shift", REAL, FIELD(shift), TSI_KRYLOV, "S", "incomplete factors: those of the matrix with its diagonal times 1 + S, whose pivots are safer (default 0)", 0, 0, NULL},
   {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (default metis: nested dissection; natural: as in the file)", 0, 0, orderings},
   {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
   {"singular", CHOICE, FIELD(singular), MATRIX, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems want it (default refuse)", 0, 0, singulars},
-  {"engine", CHOICE, FIELD(engine), MATRIX | TSI_TRISOLVE, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
+  {"engine", CHOICE, FIELD(engine), MATRIX | TSI_TRISOLVE | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which of the legal orders of the steps to take (default 0: the natural one)", 0, UINT32_MAX, NULL},
-  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_TRISOLVE | TSI_CALIBRATE | TSI_ENV, "N", "number of StarPU's CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
-  {"sched", SCHEDULER, FIELD(scheduler), SOLVES | TSI_PLOT, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},
+  {"workers", NUMBER, FIELD(workers), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_CALIBRATE | TSI_ENV, "N", "number of StarPU's CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
+  {"sched", SCHEDULER, FIELD(scheduler), SYSTEMS | TSI_PLOT, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},
   {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX | TSI_TRISOLVE, "N", "most bytes of a chunk, unless it is a single panel (default: by the size of the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
   {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO | TSI_PLOT, "WORD[+WORD...]", "solve in another way, for comparison: see the variants below", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_INFO, "PXxPYxPZ", "count the messages of a solve on so many processes, from the analysis alone", 0, 0, NULL},
@@ -107,9 +120,10 @@ static const option_row rows[] = {
   {"tolerance", REAL, FIELD(tolerance), SOLVES, "T", "fail if the backward error of X is larger (default 1e-12; in single precision 1e-5)", 0, 0, NULL},
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition number; done without being asked if pivots were perturbed", 0, 0, NULL},
   {"forward-error", FLAG, FIELD(forward_error), TSI_SOLVE, NULL, "compute a bound of the error of X itself, which takes about 5 more solves", 0, 0, NULL},
-  {"repeat", NUMBER, FIELD(repeat), SOLVES, "N", "time N solves, after one that is not timed, and report the median (default 1)", 1, 1000000, NULL},
+  {"repeat", NUMBER, FIELD(repeat), SYSTEMS, "N", "time N solves, after one that is not timed, and report the median (default 1)", 1, 1000000, NULL},
   {"in-flight", NUMBER, FIELD(in_flight), TSI_SOLVE, "N", "keep N of the timed solves in flight, and report how many of them end in a second (default 1)", 1, 1000, NULL},
   {"checksum", FLAG, FIELD(checksum), SOLVES, NULL, "print a checksum of the bits of X before refinement", 0, 0, NULL},
+  {"checksum", FLAG, FIELD(checksum), TSI_KRYLOV, NULL, "print a checksum of the bits of X", 0, 0, NULL},
   {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth and report the share of it that the solve reaches; report what StarPU's workers did", 0, 0, NULL},
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
   {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
@@ -125,16 +139,17 @@ static const option_row rows[] = {
   {"limit", NUMBER, FIELD(limit), TSI_BENCH, "N", "seconds that a contender may take for a table (default 600; 0: any)", 0, 1000000000, NULL},
   {"fresh", FLAG, FIELD(fresh), TSI_BENCH, NULL, "analyze and factor again in each round (default: once)", 0, 0, NULL},
   {"reuse", FLAG, FIELD(reuse), TSI_BENCH, NULL, "tell the time of 1, 10, 1000 solves with analysis and factorization", 0, 0, NULL},
+  {"svg", OUTPUT, FIELD(svg), TSI_KRYLOV, "FILE", "draw the norm of the residual, iteration by iteration (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"svg", OUTPUT, FIELD(svg), TSI_BENCH, "FILE", "draw the tables (.svg, .html, .png, .pdf)", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},
   {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
   {"tree", OUTPUT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"dot", OUTPUT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of a solve (Graphviz); -: to standard output", 0, 0, NULL},
   {"on-demand", FLAG, FIELD(on_demand), SOLVES, NULL, "with --json -: solve again for each line on standard input", 0, 0, NULL},
-  {"out", OUTPUT, FIELD(out), SOLVES, "FILE", "write X, a Matrix Market array file, compressed if the name ends in .gz; -: to standard output", 0, 0, NULL},
+  {"out", OUTPUT, FIELD(out), SYSTEMS, "FILE", "write X, a Matrix Market array file, compressed if the name ends in .gz; -: to standard output", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market, compressed if the name ends in .gz; -: standard output", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg; .html, a page that zooms and describes what is under the pointer; .png, .pdf (with librsvg); -: SVG to standard output", 0, 0, NULL},
-  {"json", OUTPUT, FIELD(json), SOLVES | TSI_INFO | TSI_CALIBRATE | TSI_ENV, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
+  {"json", OUTPUT, FIELD(json), SYSTEMS | TSI_INFO | TSI_CALIBRATE | TSI_ENV, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_PLOT, "FILE", "write the figures behind the picture as JSON; -: to standard output", 0, 0, NULL},
   {"verbose", FLAG, FIELD(verbose), ALL, NULL, "tell more, on standard error", 0, 0, NULL},
   {"help", FLAG, SIZE_MAX, ALL, NULL, "print this text", 0, 0, NULL},
@@ -293,6 +308,11 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->tolerance = -1;
   settings->precision = -1;
   settings->uplo = -1;
+  settings->krylov_method = settings->side = -1;
+  settings->restart = 30;
+  settings->max_iterations = 10000;
+  settings->fill = -1;
+  settings->drop = settings->omega = settings->shift = -1;
   settings->what = -1;
   settings->algo = settings->map = settings->message_tree = -1;
   settings->first_core = -1;

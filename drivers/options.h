@@ -47,6 +47,11 @@ typedef struct tsi_settings {
   int64_t refine, repeat, in_flight;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
+  /* Krylov methods; negative: not given */
+  int krylov_method, side; /* a tristar_krylov_method; a tristar_krylov_side less one */
+  const char *precond;     /* WORD of krylov.c; NULL: none */
+  int64_t max_iterations, restart, fill;
+  double drop, omega, shift;
   /* benchmark: lists with commas; NULL: not given */
   const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
   int64_t rounds, limit;                                 /* limit: seconds; 0: none */
@@ -87,7 +92,8 @@ enum {
   TSI_BENCH = 16,
   TSI_CALIBRATE = 32,
   TSI_ENV = 64,
-  TSI_TRISOLVE = 128
+  TSI_TRISOLVE = 128,
+  TSI_KRYLOV = 256
 };
 
 /* Prints the help of a subcommand. */

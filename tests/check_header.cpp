@@ -1,6 +1,7 @@
 // The public headers compile as C++ without a warning, and their functions link with C names.
 // TSI_ADAPTER_HEADER: that of an adapter, in quotes. TSI_STARPU: that of solves among StarPU tasks.
 #include "tristar_adapter.h"
+#include "tristar_krylov.h"
 #include "tristar_precond.h"
 #ifdef TSI_STARPU
 #include "tristar_starpu.h"
@@ -19,6 +20,9 @@ int main() {
   tristar_precond_options precond;
   tristar_precond_options_init(&precond);
   if (precond.kind != TRISTAR_PRECOND_ILU) return 1;
+  tristar_krylov_options krylov;
+  tristar_krylov_options_init(&krylov);
+  if (krylov.method != TRISTAR_KRYLOV_CG || krylov.progress != nullptr) return 1;
 #ifdef TSI_STARPU
   tristar_insert_options options;
   tristar_insert_options_init(&options);

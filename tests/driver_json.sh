@@ -26,6 +26,9 @@ assert r["initial_backward_error"] > 1e-10 and r["backward_error"] < 1e-14 and r
 END
 write trisolve-1.json trisolve gen:s2d9pt:40 --uplo LU
 write trisolve-2.json trisolve missing.mtx
+write krylov-1.json krylov gen:convdiff3d:8 --precond ilu0
+write krylov-2.json krylov gen:s2d9pt:20 --method fgmres --precond factor --nrhs 2
+write krylov-3.json krylov missing.mtx
 write info-1.json info gen:s2d9pt:40
 write info-2.json info gen:s2d9pt:40 --variant spmv
 write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
@@ -60,6 +63,7 @@ LISTS = ("cases[].contenders[].rounds", "triangles[].contenders[].rounds", "case
 # The parts of a file that each kind of run writes.
 PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "trisolve": ("Common to solve and info", "trisolve"),
+         "krylov": ("Common to solve and info", "krylov"),
          "info": ("Common to solve and info", "Common to plans", "info"),
          "layout": ("Common to solve and info", "info --layout"),
          "processes": ("Common to solve and info", "solve on many processes"),

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "codelets/cpu/krylov.h"
 #include "codelets/cpu/spmv.h"
 
 #ifdef TSI_KERNELS_AVX2
@@ -54,6 +55,7 @@ static int usable(void) {
     return NULL;                                                                                             \
   }
 SELECT(tsi_kernels, [TSI_INVERSES], )
+SELECT(tsi_krylov_kernels, , &)
 SELECT(tsi_spmv_kernels, , &)
 
 const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
@@ -63,4 +65,8 @@ const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const ch
 
 const tsi_spmv_kernels *tsi_spmv_kernels_select(char scalar, const char *isa) {
   return select_tsi_spmv_kernels(scalar, isa);
+}
+
+const tsi_krylov_kernels *tsi_krylov_kernels_select(char scalar, const char *isa) {
+  return select_tsi_krylov_kernels(scalar, isa);
 }

@@ -1,14 +1,11 @@
-/* See fgmres.h. The small least-squares problem is complex double for every scalar type, solved by Givens
- * rotations. */
+/* See fgmres.h. */
 #include "runtime/accuracy/fgmres.h"
 
-#include <complex.h>
 #include <math.h>
-#undef I
+
+#include "runtime/accuracy/hessenberg.h"
 
 #define REDUCTION 1e-12 /* of the residual's norm: more is not to be had from one correction */
-
-typedef double _Complex number;
 
 typedef struct fgmres {
   const tsi_system *system;
@@ -16,16 +13,12 @@ typedef struct fgmres {
   tsi_index n;
   tristar_op op;
   const double *row_scale;
-  int m;          /* iterations at most */
-  size_t column;  /* bytes of a vector */
-  char *v, *z;    /* m + 1 and m vectors */
-  char *zero;     /* a vector of zeros: residual() then gives -A x */
-  char *unscaled; /* a vector of V as a right-hand side */
-  number *h;      /* (m + 1) x m, column-major: R after the rotations */
-  number *g;      /* m + 1: the rotated right-hand side */
-  number *y;      /* m + 1: the solution, while a correction is made */
-  number *sine;   /* m */
-  double *cosine; /* m */
+  int m;                /* iterations at most */
+  size_t column;        /* bytes of a vector */
+  char *v, *z;          /* m + 1 and m vectors */
+  char *zero;           /* a vector of zeros: residual() then gives -A x */
+  char *unscaled;       /* a vector of V as a right-hand side */
+  tsi_hessenberg small; /* the least-squares problem */
 } fgmres;
 
 static tristar_status allocate(tsi_env *env, fgmres *s) {
@@ -35,11 +28,7 @@ static tristar_status allocate(tsi_env *env, fgmres *s) {
   TSI_TRY(TSI_ALLOC(env, s->z, m * s->column));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->zero, s->column));
   TSI_TRY(TSI_ALLOC(env, s->unscaled, s->column));
-  TSI_TRY(TSI_ALLOC_ZERO(env, s->h, (m + 1) * m));
-  TSI_TRY(TSI_ALLOC_ZERO(env, s->g, m + 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, s->y, m + 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, s->sine, m));
-  TSI_TRY(TSI_ALLOC_ZERO(env, s->cosine, m));
+  TSI_TRY(tsi_hessenberg_begin(env, s->m, &s->small));
 out:
   return status;
 }
@@ -49,11 +38,7 @@ static void release(tsi_env *env, fgmres *s) {
   TSI_FREE(env, s->z);
   TSI_FREE(env, s->zero);
   TSI_FREE(env, s->unscaled);
-  TSI_FREE(env, s->h);
-  TSI_FREE(env, s->g);
-  TSI_FREE(env, s->y);
-  TSI_FREE(env, s->sine);
-  TSI_FREE(env, s->cosine);
+  tsi_hessenberg_finish(env, &s->small);
 }
 
 /* x^H y, over all members. */
@@ -69,44 +54,25 @@ static double norm(const fgmres *s, const void *x) {
 }
 
 /* w -= (v^H w) v for the basis so far, twice (Gram-Schmidt with reorthogonalization); the factors are added
- * up in column j of h. */
+ * up in column j of H. */
 static void orthogonalize(const fgmres *s, int j, char *w) {
+  tsi_complex *h = tsi_hessenberg_column(&s->small, j);
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i <= j; i++) {
       double factor[2];
       dot(s, s->v + (size_t)i * s->column, w, factor);
-      s->h[i + j * (s->m + 1)] += factor[0] + factor[1] * _Complex_I;
+      h[i] += factor[0] + factor[1] * _Complex_I;
       const double minus[2] = {-factor[0], -factor[1]};
       s->kernels->axpy(s->n, minus, s->v + (size_t)i * s->column, w);
     }
 }
 
-/* Applies the rotations so far to column j of h and makes the one that removes its last entry. */
-static void rotate(fgmres *s, int j) {
-  number *h = s->h + j * (s->m + 1);
-  for (int i = 0; i < j; i++) {
-    const number a = h[i], b = h[i + 1];
-    h[i] = s->cosine[i] * a + s->sine[i] * b;
-    h[i + 1] = -conj(s->sine[i]) * a + s->cosine[i] * b;
-  }
-  const double a = cabs(h[j]), b = cabs(h[j + 1]), size = hypot(a, b);
-  s->cosine[j] = size > 0 ? a / size : 1;
-  s->sine[j] = size > 0 ? (a > 0 ? h[j] / a : 1) * conj(h[j + 1]) / size : 0;
-  h[j] = s->cosine[j] * h[j] + s->sine[j] * h[j + 1];
-  h[j + 1] = 0;
-  s->g[j + 1] = -conj(s->sine[j]) * s->g[j];
-  s->g[j] *= s->cosine[j];
-}
-
 /* d = Z y, R y = g; k columns. */
-static void combine(const fgmres *s, int k, void *d) {
+static void combine(fgmres *s, int k, void *d) {
   memcpy(d, s->zero, s->column);
-  memcpy(s->y, s->g, ((size_t)s->m + 1) * sizeof *s->y);
+  tsi_hessenberg_solve(&s->small, k);
   for (int i = k; i-- > 0;) {
-    const number diagonal = s->h[i + i * (s->m + 1)];
-    const number y = cabs(diagonal) > 0 ? s->y[i] / diagonal : 0;
-    const double factor[2] = {creal(y), cimag(y)};
-    for (int r = 0; r < i; r++) s->y[r] -= s->h[r + i * (s->m + 1)] * y;
+    const double factor[2] = {creal(s->small.y[i]), cimag(s->small.y[i])};
     s->kernels->axpy(s->n, factor, s->z + (size_t)i * s->column, d);
   }
 }
@@ -125,14 +91,14 @@ static tristar_status step(fgmres *s, int j, double *size) {
   s->kernels->scale(n, w, s->row_scale, false);
   orthogonalize(s, j, w);
   *size = norm(s, w);
-  s->h[j + 1 + j * (s->m + 1)] = *size;
+  tsi_hessenberg_column(&s->small, j)[j + 1] = *size;
   if (*size > 0 && isfinite(*size)) s->kernels->multiply(n, w, 1 / *size);
 out:
   return status;
 }
 
 /* Is the correction of j iterations good enough? reduced: it may be. */
-static bool is_enough(const fgmres *s, int j, const tsi_fgmres_judge *judge, bool reduced, void *d) {
+static bool is_enough(fgmres *s, int j, const tsi_fgmres_judge *judge, bool reduced, void *d) {
   if (!reduced && !judge->always) return false;
   combine(s, j, d);
   return judge->enough(judge->arg, j, d) && reduced;
@@ -155,14 +121,14 @@ tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void
   if (first > 0 && isfinite(first)) {
     s.kernels->multiply(s.n, r, 1 / first);
     memcpy(s.v, r, s.column);
-    s.g[0] = first;
+    tsi_hessenberg_start(&s.small, first);
     while (j < max_iterations) {
       double size;
       TSI_TRY(step(&s, j, &size));
       if (!isfinite(size)) break; /* the preconditioner overflows: use what there is */
-      rotate(&s, j++);
-      if (is_enough(&s, j, judge, cabs(s.g[j]) <= judge->reduction * first, d)) break;
-      if (cabs(s.g[j]) <= REDUCTION * first || size == 0) break;
+      const double left = tsi_hessenberg_rotate(&s.small, j++);
+      if (is_enough(&s, j, judge, left <= judge->reduction * first, d)) break;
+      if (left <= REDUCTION * first || size == 0) break;
     }
   }
   combine(&s, j, d);

@@ -1,0 +1,152 @@
+/* Products by rows and operations on pieces of vectors: see krylov.h. Compiled for each scalar type and
+ * instruction set.
+ *
+ * A complex vector is also one of twice as many reals, real and imaginary parts in turn: what has real
+ * factors works with these. Sums of products are kept in lanes, LANES sums side by side, which are added up
+ * at the end: a single sum would wait for each of its additions. */
+#include "codelets/cpu/krylov.h"
+
+#include "codelets/cpu/scalar.h"
+
+#define LANES 8
+#define PARTS (1 + TSI_COMPLEX) /* reals in a scalar */
+
+/* ---- Products ------------------------------------------------------------------------------------------ */
+
+/* sum += a x, by components: the compiler's own product looks for NaN. */
+INLINE void add_product(tsi_scalar *sum, tsi_scalar a, tsi_scalar x) {
+#if TSI_COMPLEX
+  __real__ *sum += __real__ a * __real__ x - __imag__ a * __imag__ x;
+  __imag__ *sum += __real__ a * __imag__ x + __imag__ a * __real__ x;
+#else
+  *sum += a * x;
+#endif
+}
+
+static void multiply(const tsi_matrix_rows *rows, tsi_index first, tsi_index end, const void *xv, void *yv) {
+  const tsi_scalar *x = xv, *values = rows->values;
+  const tsi_index *index = rows->index;
+  tsi_scalar *y = yv;
+  for (tsi_index i = first; i < end; i++) {
+    const tsi_count last = rows->ptr[i + 1];
+    tsi_count e = rows->ptr[i];
+    tsi_scalar a = 0, b = 0;
+    for (; e + 2 <= last; e += 2) {
+      add_product(&a, values[e], x[index[e]]);
+      add_product(&b, values[e + 1], x[index[e + 1]]);
+    }
+    if (e < last) add_product(&a, values[e], x[index[e]]);
+    y[i] = a + b;
+  }
+}
+
+/* ---- Sums ---------------------------------------------------------------------------------------------- */
+
+static double sum_lanes(const double *lane, int step) {
+  double sum = 0;
+  for (int l = 0; l < LANES; l += step) sum += lane[l];
+  return sum;
+}
+
+static void dot(tsi_index n, const void *xv, const void *yv, double out[2]) {
+  const tsi_real *x = xv, *y = yv;
+  const int64_t reals = (int64_t)n * PARTS;
+  double same[LANES] = {0}; /* re re, im im */
+  int64_t i = 0;
+#if TSI_COMPLEX
+  double cross[LANES] = {0}; /* re im, im re */
+#endif
+  for (; i + LANES <= reals; i += LANES)
+    for (int l = 0; l < LANES; l++) {
+      same[l] += (double)x[i + l] * (double)y[i + l];
+#if TSI_COMPLEX
+      cross[l] += (double)x[i + l] * (double)y[i + (l ^ 1)];
+#endif
+    }
+  for (int l = 0; i + l < reals; l++) {
+    same[l] += (double)x[i + l] * (double)y[i + l];
+#if TSI_COMPLEX
+    cross[l] += (double)x[i + l] * (double)y[i + (l ^ 1)];
+#endif
+  }
+  out[0] = sum_lanes(same, 1);
+  out[1] = 0;
+#if TSI_COMPLEX
+  out[1] = sum_lanes(cross, 2) - sum_lanes(cross + 1, 2);
+#endif
+}
+
+/* ---- Combinations -------------------------------------------------------------------------------------- */
+
+static void axpy(tsi_index n, const double factor[2], const void *xv, void *yv) {
+  const tsi_real re = (tsi_real)factor[0];
+#if TSI_COMPLEX
+  const tsi_real im = (tsi_real)factor[1];
+  if (im != 0) {
+    const tsi_real *x = xv;
+    tsi_real *y = yv;
+    for (int64_t i = 0; i < 2 * (int64_t)n; i += 2) {
+      y[i] += re * x[i] - im * x[i + 1];
+      y[i + 1] += re * x[i + 1] + im * x[i];
+    }
+    return;
+  }
+#endif
+  const tsi_real *x = xv;
+  tsi_real *y = yv;
+  for (int64_t i = 0; i < PARTS * (int64_t)n; i++) y[i] += re * x[i];
+}
+
+static void xpay(tsi_index n, const double factor[2], const void *xv, void *yv) {
+  const tsi_real *x = xv, re = (tsi_real)factor[0];
+  tsi_real *y = yv;
+#if TSI_COMPLEX
+  const tsi_real im = (tsi_real)factor[1];
+  if (im != 0) {
+    for (int64_t i = 0; i < 2 * (int64_t)n; i += 2) {
+      const tsi_real y_re = y[i], y_im = y[i + 1];
+      y[i] = x[i] + (re * y_re - im * y_im);
+      y[i + 1] = x[i + 1] + (re * y_im + im * y_re);
+    }
+    return;
+  }
+#endif
+  for (int64_t i = 0; i < PARTS * (int64_t)n; i++) y[i] = x[i] + re * y[i];
+}
+
+static void scale(tsi_index n, double factor, const void *xv, void *yv) {
+  const tsi_real *x = xv;
+  tsi_real *y = yv;
+  for (int64_t i = 0; i < PARTS * (int64_t)n; i++) y[i] = (tsi_real)(factor * (double)x[i]);
+}
+
+static void subtract(tsi_index n, const void *xv, void *yv) {
+  const tsi_real *x = xv;
+  tsi_real *y = yv;
+  for (int64_t i = 0; i < PARTS * (int64_t)n; i++) y[i] = x[i] - y[i];
+}
+
+static void gather(tsi_count count, const tsi_count *from, bool negate, bool conjugate, const void *values,
+                   void *to) {
+  const tsi_scalar *v = values;
+  tsi_scalar *out = to;
+  for (tsi_count q = 0; q < count; q++) {
+    const bool mirrored = from[q] < 0;
+    tsi_scalar a = v[mirrored ? ~from[q] : from[q]];
+    if (mirrored && conjugate) a = tsi_conj(a);
+    out[q] = mirrored && negate ? -a : a;
+  }
+}
+
+#define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_krylov_kernels), isa)
+#define TEXT_(isa) #isa
+#define TEXT(isa) TEXT_(isa)
+
+const tsi_krylov_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA),
+                                           .multiply = multiply,
+                                           .dot = dot,
+                                           .axpy = axpy,
+                                           .xpay = xpay,
+                                           .scale = scale,
+                                           .subtract = subtract,
+                                           .gather = gather};

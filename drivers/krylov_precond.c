@@ -1,0 +1,66 @@
+/* The words of --precond: see krylov.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/krylov.h"
+
+/* A word, or what stands before its level of fill. */
+static const struct {
+  const char *word;
+  bool level;
+  tristar_precond_kind kind;
+  double modified;
+} words[] = {{"none", false, TRISTAR_PRECOND_NONE, 0}, {"jacobi", false, TRISTAR_PRECOND_JACOBI, 0},
+             {"ssor", false, TRISTAR_PRECOND_SSOR, 0}, {"ilut", false, TRISTAR_PRECOND_ILUT, 0},
+             {"ict", false, TRISTAR_PRECOND_ICT, 0},   {"factor", false, TRISTAR_PRECOND_PLAN, 0},
+             {"ilu", true, TRISTAR_PRECOND_ILU, 0},    {"milu", true, TRISTAR_PRECOND_ILU, 1},
+             {"ic", true, TRISTAR_PRECOND_IC, 0},      {"mic", true, TRISTAR_PRECOND_IC, 1}};
+
+/* A level from 0 on, of at most six digits. */
+static bool read_level(const char *text, int *level) {
+  const size_t digits = strspn(text, "0123456789");
+  if (digits == 0 || digits > 6 || text[digits] != '\0') return false;
+  *level = atoi(text);
+  return true;
+}
+
+static bool read_word(const char *word, tristar_precond_options *options) {
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+    const size_t length = strlen(words[k].word);
+    if (strncmp(word, words[k].word, length) != 0) continue;
+    if (words[k].level ? !read_level(word + length, &options->level) : word[length] != '\0') continue;
+    options->kind = words[k].kind;
+    options->modified = words[k].modified;
+    return true;
+  }
+  return false;
+}
+
+int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *precond) {
+  tristar_precond_options *o = &precond->options;
+  precond->word = settings->precond != NULL ? settings->precond : "none";
+  tristar_precond_options_init(o);
+  if (!read_word(precond->word, o))
+    return tsi_usage_error("krylov",
+                           "--precond %s: not one of none, jacobi, ssor, iluK, miluK, ilut, icK, micK, ict, "
+                           "factor; K is a level of fill, as in ilu0",
+                           precond->word);
+  const bool by_size = o->kind == TRISTAR_PRECOND_ILUT || o->kind == TRISTAR_PRECOND_ICT;
+  const bool incomplete = by_size || o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
+  if (!by_size && (settings->drop >= 0 || settings->fill >= 0))
+    return tsi_usage_error("krylov", "--drop and --fill belong to --precond ilut and ict");
+  if (o->kind != TRISTAR_PRECOND_SSOR && settings->omega >= 0)
+    return tsi_usage_error("krylov", "--omega belongs to --precond ssor");
+  if (!incomplete && settings->shift >= 0)
+    return tsi_usage_error("krylov", "--shift belongs to incomplete factors");
+  if (settings->omega >= 0 && !(settings->omega > 0 && settings->omega < 2))
+    return tsi_usage_error("krylov", "--omega %g: not between 0 and 2", settings->omega);
+  if (settings->drop >= 0) o->drop = settings->drop;
+  if (settings->fill >= 0) o->fill = settings->fill;
+  if (settings->omega >= 0) o->omega = settings->omega;
+  if (settings->shift >= 0) o->shift = settings->shift;
+  o->engine = (tristar_engine)settings->engine;
+  precond->none = o->kind == TRISTAR_PRECOND_NONE;
+  precond->factor = o->kind == TRISTAR_PRECOND_PLAN;
+  return TSI_EXIT_OK;
+}

@@ -1,0 +1,69 @@
+/* A solver by Krylov methods: the matrix, the vectors of a method, and those who work on them.
+ *
+ * Job. Hold what solves need, so that they allocate nothing; say what a method can do with the matrix and
+ * with vectors (vectors.h) and when it is to end (run.h).
+ *
+ * Vectors are cut into blocks of TSI_BLOCK_ROWS rows. An operation on vectors goes block by block, so that
+ * what several of its parts read comes from memory once; workers share the blocks. Each block leaves its
+ * share of a sum in a place of its own, and these are added up in the order of the blocks: sums do not depend
+ * on who made them.
+ *
+ * Reads   the user's matrix and vectors.   Writes  its own members, x.
+ * Invariants
+ *   - busy: a solve runs, or the members are being changed
+ *   - the workspace has at least the vectors and sums that the options need */
+#ifndef TSI_RUNTIME_KRYLOV_KRYLOV_H
+#define TSI_RUNTIME_KRYLOV_KRYLOV_H
+
+#include "runtime/accuracy/hessenberg.h"
+#include "runtime/krylov/crew.h"
+#include "runtime/krylov/rows.h"
+#include "tristar_krylov.h"
+
+#define TSI_BLOCK_ROWS 1024
+
+typedef struct tsi_vector_call tsi_vector_call;
+
+/* What a method writes to, beside x. */
+typedef struct tsi_workspace {
+  int vectors;    /* how many there are; the last one is for a copy of b */
+  size_t stride;  /* bytes from one to the next */
+  char *vector;   /* theirs */
+  int sums;       /* doubles that a block may leave */
+  double *shares; /* of the blocks, `sums` each */
+  double *total;  /* sums */
+  tsi_hessenberg small;
+  size_t bytes; /* of all but `small` */
+} tsi_workspace;
+
+struct tristar_krylov_s {
+  tristar_t *ts;
+  tristar_krylov_options options; /* side and norm are no longer DEFAULT */
+  tristar_scalar scalar;
+  tsi_index n;
+  size_t bytes; /* of a scalar */
+  const tsi_sparse_kernels *sparse;
+  const tsi_krylov_kernels *kernels;
+  bool valid; /* the rows have values, or there is a function */
+  tsi_rows rows;
+  tristar_operator_fn function; /* NULL: rows */
+  void *arg;
+  tsi_workspace work;
+  tsi_crew crew;
+  const tsi_vector_call *call; /* the operation that runs */
+  tristar_krylov_stats stats;
+  atomic_bool busy;
+};
+
+/* The i-th vector of the workspace. */
+static inline char *tsi_krylov_vector(const tristar_krylov_t *k, int i) {
+  return k->work.vector + (size_t)i * k->work.stride;
+}
+
+/* STALE: the matrix has no values. */
+TRISTAR_CHECKED tristar_status tsi_krylov_need_values(const tristar_krylov_t *k);
+/* Errors: BUSY. */
+TRISTAR_CHECKED tristar_status tsi_krylov_take(tristar_krylov_t *k);
+void tsi_krylov_give(tristar_krylov_t *k);
+
+#endif

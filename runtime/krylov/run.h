@@ -1,0 +1,57 @@
+/* One column on its way to a solution: what a method is given, and what it tells of each iteration.
+ *
+ * Job. Apply the preconditioner, keep norms, times and the history, and decide when the column is done. The
+ * methods do the rest: each begins with x as it is, iterates until `ended`, and leaves its last iterate in x.
+ *
+ * Reads   b, the preconditioner.   Writes  x, the column's result, the history.
+ * Invariants
+ *   - ended: result->reason says why; nothing is iterated any more
+ *   - the norm that is judged is of what the options say, after result->iterations iterations */
+#ifndef TSI_RUNTIME_KRYLOV_RUN_H
+#define TSI_RUNTIME_KRYLOV_RUN_H
+
+#include "runtime/krylov/vectors.h"
+
+typedef struct tsi_krylov_run {
+  tristar_krylov_t *k;
+  tristar_precond_t *precond; /* NULL: none */
+  const void *b;
+  void *x;
+  bool guess; /* x is not zero */
+  int64_t column;
+  double absolute;               /* the tolerance, of b as it is here */
+  double b_norm;                 /* of it */
+  double reference, threshold;   /* set by tsi_krylov_refer */
+  double best;                   /* the smallest norm so far */
+  int64_t best_iteration;        /* where it was */
+  bool ended, cancelled;         /* cancelled: also the columns behind it */
+  tristar_krylov_result *result; /* of the column */
+  int64_t written;               /* points in the history */
+  double told;                   /* when the log was told of the latest norm */
+} tsi_krylov_run;
+
+/* z = M^-1 r; z may be r. Without a preconditioner z becomes r. Errors: of the preconditioner. */
+TRISTAR_CHECKED tristar_status tsi_krylov_precondition(tsi_krylov_run *run, const void *r, void *z);
+/* q = A p with sums, as tsi_vectors_multiply; counted. */
+TRISTAR_CHECKED tristar_status tsi_krylov_multiply(tsi_krylov_run *run, const void *p, void *q, const void *w,
+                                                   tsi_sums *sums);
+/* r = b - A x, or b where x is zero; counted. */
+TRISTAR_CHECKED tristar_status tsi_krylov_residual(tsi_krylov_run *run, void *r, double *square);
+
+/* Finds the reference, given the norm of the residual of the initial x. work: a vector. */
+TRISTAR_CHECKED tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work);
+/* Takes the norm after result->iterations iterations: true, the run has ended. */
+bool tsi_krylov_judge(tsi_krylov_run *run, double norm);
+void tsi_krylov_end(tsi_krylov_run *run, tristar_krylov_reason reason);
+
+/* Vectors of the workspace that a method needs, for these options. */
+int tsi_cg_vectors(const tristar_krylov_options *options);
+int tsi_bicgstab_vectors(const tristar_krylov_options *options);
+int tsi_gmres_vectors(const tristar_krylov_options *options);
+
+/* The methods. */
+TRISTAR_CHECKED tristar_status tsi_cg(tsi_krylov_run *run);
+TRISTAR_CHECKED tristar_status tsi_bicgstab(tsi_krylov_run *run);
+TRISTAR_CHECKED tristar_status tsi_gmres(tsi_krylov_run *run); /* and FGMRES */
+
+#endif

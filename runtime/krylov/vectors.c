@@ -1,0 +1,198 @@
+/* Operations on vectors, block by block: see vectors.h. */
+#include "runtime/krylov/vectors.h"
+
+/* An operation, and what its blocks read and write; which of the members count depends on it. */
+struct tsi_vector_call {
+  void (*run)(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
+              double *share);
+  const void *a, *b, *c;
+  void *x, *y;
+  double alpha[2], beta[2];
+  int count;
+  const tsi_complex *h;
+};
+
+/* Where row `first` of a vector is. */
+static const char *from(const tristar_krylov_t *k, const void *vector, tsi_index first) {
+  return (const char *)vector + (size_t)first * k->bytes;
+}
+static char *to(const tristar_krylov_t *k, void *vector, tsi_index first) {
+  return (char *)vector + (size_t)first * k->bytes;
+}
+
+static void run_block(void *context, tsi_index block) {
+  const tristar_krylov_t *k = context;
+  const tsi_index first = block * TSI_BLOCK_ROWS, end = tsi_index_min(k->n - first, TSI_BLOCK_ROWS) + first;
+  k->call->run(k, k->call, first, end, k->work.shares + (size_t)block * (size_t)k->work.sums);
+}
+
+/* k->work.total[i] = the sum over all blocks of their share i < sums. */
+static tristar_status run(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
+  tristar_status status = TRISTAR_OK;
+  k->call = call;
+  TSI_TRY(tsi_crew_run(&k->crew, run_block, k));
+  for (int i = 0; i < sums; i++) k->work.total[i] = 0;
+  for (tsi_index b = 0; b < k->crew.blocks; b++)
+    for (int i = 0; i < sums; i++)
+      k->work.total[i] += k->work.shares[(size_t)b * (size_t)k->work.sums + (size_t)i];
+out:
+  return status;
+}
+
+enum { SUMS = 4 }; /* of tsi_sums: x^H y, y^H y, each a pair */
+
+/* y^H y, and x^H y unless x is NULL. */
+static void leave_sums(const tristar_krylov_t *k, const void *x, const void *y, tsi_index first,
+                       tsi_index count, double *share) {
+  share[0] = share[1] = 0;
+  if (x != NULL) k->kernels->dot(count, from(k, x, first), from(k, y, first), share);
+  k->kernels->dot(count, from(k, y, first), from(k, y, first), share + 2);
+}
+
+static tsi_sums total_sums(const tristar_krylov_t *k) {
+  return (tsi_sums){{k->work.total[0], k->work.total[1]}, k->work.total[2]};
+}
+
+/* ---- Products ------------------------------------------------------------------------------------------ */
+
+/* x = A a, or b - A a where b is not NULL; count > 0: sums of c and x. With a function the product is there
+ * already. */
+static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
+                          tsi_index end, double *share) {
+  if (k->function == NULL) {
+    const tsi_matrix_rows rows = tsi_rows_matrix(&k->rows);
+    k->kernels->multiply(&rows, first, end, call->a, call->x);
+  }
+  if (call->b != NULL) k->kernels->subtract(end - first, from(k, call->b, first), to(k, call->x, first));
+  if (call->count > 0) leave_sums(k, call->c, call->x, first, end - first, share);
+}
+
+static tristar_status multiply(tristar_krylov_t *k, const tsi_vector_call *call) {
+  tristar_status status = TRISTAR_OK;
+  if (k->function != NULL && k->n > 0) {
+    status = k->function(k->arg, call->a, call->x);
+    if (status != TRISTAR_OK)
+      TSI_FAIL(&k->ts->env, status, "the function that multiplies with the matrix gave %s",
+               tristar_status_name(status));
+    if (call->b == NULL && call->count == 0) goto out;
+  }
+  TSI_TRY(run(k, call, call->count));
+out:
+  return status;
+}
+
+tristar_status tsi_vectors_multiply(tristar_krylov_t *k, const void *p, void *q, const void *w,
+                                    tsi_sums *sums) {
+  const tsi_vector_call call = {.run = product_block, .a = p, .c = w, .x = q, .count = sums ? SUMS : 0};
+  const tristar_status status = multiply(k, &call);
+  if (status == TRISTAR_OK && sums != NULL) *sums = total_sums(k);
+  return status;
+}
+
+tristar_status tsi_vectors_residual(tristar_krylov_t *k, const void *b, const void *x, void *r,
+                                    double *square) {
+  const tsi_vector_call call = {.run = product_block, .a = x, .b = b, .x = r, .count = SUMS};
+  const tristar_status status = multiply(k, &call);
+  if (status == TRISTAR_OK) *square = total_sums(k).square;
+  return status;
+}
+
+/* ---- Steps --------------------------------------------------------------------------------------------- */
+
+static void sums_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
+                       double *share) {
+  leave_sums(k, call->a, call->b, first, end - first, share);
+}
+
+tristar_status tsi_vectors_sums(tristar_krylov_t *k, const void *x, const void *y, tsi_sums *sums) {
+  const tristar_status status = run(k, &(tsi_vector_call){.run = sums_block, .a = x, .b = y}, SUMS);
+  if (status == TRISTAR_OK) *sums = total_sums(k);
+  return status;
+}
+
+static void direction_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
+                            tsi_index end, double *share) {
+  (void)share;
+  if (call->b != NULL)
+    k->kernels->axpy(end - first, call->alpha, from(k, call->b, first), to(k, call->x, first));
+  k->kernels->xpay(end - first, call->beta, from(k, call->a, first), to(k, call->x, first));
+}
+
+tristar_status tsi_vectors_direction(tristar_krylov_t *k, const double beta[2], const void *z,
+                                     const double omega[2], const void *v, void *p) {
+  tsi_vector_call call = {.run = direction_block, .a = z, .b = v, .x = p, .beta = {beta[0], beta[1]}};
+  if (v != NULL) {
+    call.alpha[0] = -omega[0];
+    call.alpha[1] = -omega[1];
+  }
+  return run(k, &call, 0);
+}
+
+static void step_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
+                       double *share) {
+  const double minus[2] = {-call->alpha[0], -call->alpha[1]};
+  k->kernels->axpy(end - first, call->alpha, from(k, call->a, first), to(k, call->x, first));
+  k->kernels->axpy(end - first, minus, from(k, call->b, first), to(k, call->y, first));
+  leave_sums(k, call->c, call->y, first, end - first, share);
+}
+
+tristar_status tsi_vectors_step(tristar_krylov_t *k, const double alpha[2], const void *p, const void *q,
+                                void *x, void *r, const void *w, tsi_sums *sums) {
+  const tsi_vector_call call = {
+      .run = step_block, .a = p, .b = q, .c = w, .x = x, .y = r, .alpha = {alpha[0], alpha[1]}};
+  const tristar_status status = run(k, &call, SUMS);
+  if (status == TRISTAR_OK) *sums = total_sums(k);
+  return status;
+}
+
+static void scale_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
+                        tsi_index end, double *share) {
+  (void)share;
+  k->kernels->scale(end - first, call->alpha[0], from(k, call->a, first), to(k, call->x, first));
+}
+
+tristar_status tsi_vectors_scale(tristar_krylov_t *k, double factor, const void *x, void *y) {
+  return run(k, &(tsi_vector_call){.run = scale_block, .a = x, .x = y, .alpha = {factor, 0}}, 0);
+}
+
+/* ---- Many vectors -------------------------------------------------------------------------------------- */
+
+static void project_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
+                          tsi_index end, double *share) {
+  const char *v = from(k, call->a, first);
+  for (int i = 0; i < call->count; i++, v += k->work.stride)
+    k->kernels->dot(end - first, v, from(k, call->b, first), share + 2 * i);
+}
+
+tristar_status tsi_vectors_project(tristar_krylov_t *k, int first, int count, const void *w, tsi_complex *h) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_vector_call call = {
+      .run = project_block, .a = tsi_krylov_vector(k, first), .b = w, .count = count};
+  TSI_TRY(run(k, &call, 2 * count));
+  for (int i = 0; i < count; i++) h[i] = k->work.total[2 * i] + k->work.total[2 * i + 1] * _Complex_I;
+out:
+  return status;
+}
+
+static void combine_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
+                          tsi_index end, double *share) {
+  const char *v = from(k, call->a, first);
+  for (int i = 0; i < call->count; i++, v += k->work.stride) {
+    const double factor[2] = {call->alpha[0] * creal(call->h[i]), call->alpha[0] * cimag(call->h[i])};
+    k->kernels->axpy(end - first, factor, v, to(k, call->x, first));
+  }
+  leave_sums(k, NULL, call->x, first, end - first, share);
+}
+
+tristar_status tsi_vectors_combine(tristar_krylov_t *k, int first, int count, double sign,
+                                   const tsi_complex *h, void *w, double *square) {
+  const tsi_vector_call call = {.run = combine_block,
+                                .a = tsi_krylov_vector(k, first),
+                                .x = w,
+                                .alpha = {sign, 0},
+                                .count = count,
+                                .h = h};
+  const tristar_status status = run(k, &call, SUMS);
+  if (status == TRISTAR_OK) *square = total_sums(k).square;
+  return status;
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# driver_krylov.sh PROGRAM: `tristar krylov` with each method and each word of --precond: convergence, figures that agree
+# with each other, the picture, the same bits on any number of workers, and failures that are told.
+. "$(dirname "$0")/driver.sh"
+rm -f -- *.mtx *.json *.svg *.txt # of an earlier run
+
+# matrix FILE HEADER SIZES ENTRY...
+matrix() {
+  local file=$1 header=$2
+  shift 2
+  { echo "%%MatrixMarket matrix $header"; printf '%s\n' "$@"; } >"$file"
+}
+
+# ---- Small systems with known solutions: [4 1 0; 1 3 -1; 0 -1 5] (1, 2, 3) = (6, 4, 13)
+matrix spd.mtx 'coordinate real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
+printf '6\n4\n13\n' >b.txt
+for method in cg bicgstab gmres fgmres; do
+  rm -f x.mtx
+  expect 0 '^accuracy +converged' krylov spd.mtx --method $method --rhs b.txt --out x.mtx --tol 1e-12
+  tail -n 3 x.mtx | awk '{ if (($1 - NR) ^ 2 > 1e-18) wrong = 1 } END { exit NR != 3 || wrong }' ||
+    fail "$method: x is not (1, 2, 3): $(tail -n 3 x.mtx | tr '\n' ' ')"
+done
+matrix hermitian.mtx 'coordinate complex hermitian' '2 2 3' '1 1 4 0' '2 1 1 -1' '2 2 3 0'
+expect 0 '^method +CG on' krylov hermitian.mtx
+expect 0 '^method +GMRES\(30\) on' krylov gen:convdiff3d:5
+expect 0 '^method +FGMRES\(7\) on' krylov gen:convdiff3d:5 --method fgmres --restart 7
+for precision in s d c z; do expect 0 '^accuracy +converged' krylov gen:s2d9pt:20 --precision $precision --precond ic0; done
+
+# ---- Preconditioners: each takes fewer iterations than none does
+iterations() {
+  rm -f k.json
+  "$tristar" krylov "$@" --json k.json >output.txt 2>&1 || { fail "tristar krylov $*"; cat output.txt >&2; }
+  value iterations k.json | head -n 1 # those of the columns follow
+}
+plain=$(iterations gen:s2d9pt:40)
+for precond in ssor ilu0 ilu1 ilu2 milu0 ilut ic0 ic1 mic0 ict factor; do
+  some=$(iterations gen:s2d9pt:40 --precond $precond)
+  [ "${some:-9999}" -lt "$plain" ] || fail "$precond: $some iterations, without a preconditioner $plain"
+  [ "$(value precond k.json)" = $precond ] || fail "k.json: the preconditioner is not $precond"
+done
+[ "$some" -eq 1 ] || fail "complete factors: $some iterations"
+[ "$(iterations gen:s2d9pt:40 --precond ilut --drop 1e-6 --fill 40)" -lt "$(iterations gen:s2d9pt:40 --precond ilut --drop 0.1 --fill 0)" ] ||
+  fail "--drop and --fill: more entries do not take fewer iterations"
+[ "$(iterations gen:s2d9pt:40 --precond ssor --omega 1.5)" -lt "$(iterations gen:s2d9pt:40 --precond ssor --omega 0.5)" ] ||
+  fail "--omega has no effect"
+for side in left right; do
+  expect 0 '^accuracy +converged' krylov gen:convdiff3d:6 --method bicgstab --precond jacobi --side $side
+done
+row '^ +norm of the residual '
+if command -v python3 >/dev/null; then
+  expect 0 '' krylov gen:convdiff3d:8 --precond ilu0 --nrhs 2 --repeat 2 --json k.json --svg k.svg
+  python3 - k.json <<'END' || fail "k.json: figures that do not agree"
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["converged"] and r["method"] == "gmres" and r["nrhs"] == 2 and r["reason"] == "converged", r
+assert len(r["residuals"]) == r["columns"][0]["iterations"] + 1 and r["residuals"][0] == 1, r
+assert r["residuals"][-1] == r["columns"][0]["relative_residual"] <= r["tolerance"] == 1e-8, r
+assert r["iterations"] == max(c["iterations"] for c in r["columns"]) and r["backward_error"] < 1e-5, r
+assert r["nnz_factor"] == r["nnz"] and r["setup_s"] > 0 and r["products"] >= sum(c["iterations"] for c in r["columns"]), r
+END
+fi
+[ "$(head -c 4 k.svg)" = '<svg' ] && [ "$(tail -n 1 k.svg)" = '</svg>' ] || fail "k.svg is no SVG"
+grep -q 'logarithmic' k.svg || fail "k.svg does not say that an axis is logarithmic"
+grep -q '<title>' k.svg || fail "k.svg has no marks"
+
+# ---- The same bits with and without tasks
+for engine in serial tasks; do
+  expect 0 '^checksum' krylov gen:s2d9pt:60 --engine $engine --checksum --max-iterations 500
+  sed -n 's/^checksum *//p' output.txt >>sums.txt
+done
+[ "$(sort -u sums.txt | wc -l)" -eq 1 ] || fail "with and without tasks there are other bits: $(tr '\n' ' ' <sums.txt)"
+
+# ---- Failures: told, and X is written all the same
+matrix indefinite.mtx 'coordinate real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
+matrix skew.mtx 'coordinate real skew-symmetric' '2 2 1' '2 1 1'
+printf '1\n-1\n' >b2.txt
+printf '1\n0\n' >b3.txt
+expect 1 'indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite' krylov indefinite.mtx --rhs b2.txt --method cg
+expect 1 'skew.mtx: right-hand side 1, iteration 1: breakdown' krylov skew.mtx --rhs b3.txt --method bicgstab
+expect 0 '^accuracy +converged' krylov skew.mtx --rhs b3.txt
+rm -f x.mtx
+expect 1 'iteration 3: not converged within the limit of iterations' krylov gen:s2d9pt:30 --max-iterations 3 --out x.mtx --json k.json
+[ -s x.mtx ] && [ "$(value converged k.json)" = false ] && [ "$(value status k.json)" = TRISTAR_ERR_ACCURACY ] || fail "a limit: no X, or no figures"
+expect 1 'indefinite.mtx: .*row 1' krylov indefinite.mtx --precond ic0
+expect 1 '^tristar: cannot open missing.mtx' krylov missing.mtx
+expect 1 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
+expect 1 'FGMRES is preconditioned from the right only' krylov spd.mtx --method fgmres --side left
+
+# ---- Wrong usage
+expect 2 'no MATRIX given' krylov
+expect 2 '--precond ilu: not one of none, jacobi, ssor' krylov spd.mtx --precond ilu
+expect 2 '--precond ilu0x: not one of' krylov spd.mtx --precond ilu0x
+expect 2 '--method qmr: not one of cg\|bicgstab\|gmres\|fgmres' krylov spd.mtx --method qmr
+expect 2 '--drop and --fill belong to' krylov spd.mtx --precond ilu0 --drop 0.1
+expect 2 '--omega belongs to --precond ssor' krylov spd.mtx --omega 1
+expect 2 '--omega 2: not between 0 and 2' krylov spd.mtx --precond ssor --omega 2
+expect 2 '--shift belongs to incomplete factors' krylov spd.mtx --precond jacobi --shift 1
+expect 2 '--restart 0: not between 1 and' krylov spd.mtx --restart 0
+expect 2 '--nrhs and --rhs exclude each other' krylov spd.mtx --rhs b.txt --nrhs 2
+expect 2 '--svg' krylov spd.mtx --svg picture.bmp
+expect 0 '^usage: tristar krylov MATRIX' krylov --help
+finish
