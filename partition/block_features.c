@@ -7,7 +7,7 @@
  * was not seen in last is new to it, and of rows, a row that was not seen last in a part: seen has n or
  * count. */
 static void count_entries(const tsi_block_cut *cut, const tsi_lines *lines, const tsi_index *block,
-                          tsi_index *seen, tsi_index *level, tsi_block_features *features) {
+                          tsi_index *seen, tsi_block_features *features) {
   TSI_FOR_EACH_BELOW(lines, i, j, {
     const tsi_index p = tsi_block_part_of(cut, block[i], block[j]);
     tsi_index *last = &seen[lines->columns ? i : p];
@@ -15,6 +15,12 @@ static void count_entries(const tsi_block_cut *cut, const tsi_lines *lines, cons
     features[p].entries++;
     if (*last != now) features[p].filled++;
     *last = now;
+  });
+}
+
+void tsi_block_levels(const tsi_lines *lines, const tsi_index *block, tsi_index *level) {
+  for (tsi_index i = 0; i < lines->n; i++) level[i] = 0;
+  TSI_FOR_EACH_BELOW(lines, i, j, {
     if (block[i] == block[j] && level[j] >= level[i]) level[i] = level[j] + 1;
   });
 }
@@ -26,11 +32,12 @@ tristar_status tsi_block_features_find(tsi_env *env, const tsi_block_cut *cut, c
   const tsi_index most = tsi_index_max(cut->n, cut->count);
   TSI_TRY(TSI_ALLOC(env, block, cut->n));
   TSI_TRY(TSI_ALLOC(env, seen, most));
-  TSI_TRY(TSI_ALLOC_ZERO(env, level, cut->n));
+  TSI_TRY(TSI_ALLOC(env, level, cut->n));
   tsi_block_owners(cut, block);
   for (tsi_index k = 0; k < most; k++) seen[k] = TSI_NONE;
   for (tsi_index p = 0; p < cut->count; p++) features[p] = (tsi_block_features){0, 0, 0};
-  count_entries(cut, lines, block, seen, level, features);
+  count_entries(cut, lines, block, seen, features);
+  tsi_block_levels(lines, block, level);
   for (tsi_index i = 0; i < cut->n; i++) {
     tsi_block_features *triangle = &features[2 * block[i]];
     triangle->levels = tsi_index_max(triangle->levels, level[i] + 1);

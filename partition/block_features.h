@@ -23,6 +23,9 @@ typedef struct tsi_block_features {
 TRISTAR_CHECKED tristar_status tsi_block_features_find(tsi_env *env, const tsi_block_cut *cut,
                                                        const tsi_lines *lines, tsi_block_features *features);
 
+/* level[i], n: the level set of each row within its block. block: of tsi_block_owners. */
+void tsi_block_levels(const tsi_lines *lines, const tsi_index *block, tsi_index *level);
+
 /* Parts have rows, so nothing is divided by 0. */
 static inline double tsi_block_part_rows(const tsi_block_part *part) {
   return (double)part->end_row - part->first_row;
