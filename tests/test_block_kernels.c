@@ -3,6 +3,7 @@
  * stride. What is no row of the rectangle stays as it was, and formats do not change a bit. */
 #include <math.h>
 
+#include "codelets/cpu/block_choice.h"
 #include "codelets/cpu/blocks.h"
 #include "codelets/cpu/scalar.h"
 #include "tests/check.h"
@@ -151,6 +152,29 @@ static void check_case(const tsi_block_kernels *kernels, const rectangle_case *r
   }
 }
 
+/* Formats that can hold the rectangle; more empty rows never speak against a list of the others, nor more
+ * entries against lanes. */
+static void check_choice(char letter, const char *isa) {
+  const tsi_index rows = 1000;
+  for (int wide = 0; wide < 2; wide++) {
+    bool listed = false;
+    for (tsi_index filled = rows; filled > 0; filled -= 37) {
+      bool lanes = false;
+      for (tsi_count entries = filled; entries < 500 * filled; entries += 3 * filled) {
+        const tsi_block_shape shape = {rows, filled, entries, TSI_SHORT_COLUMNS + wide};
+        const tsi_block_choice choice = tsi_block_choose(letter, isa, &shape);
+        CHECK(!(wide && choice.narrow) && choice.listed >= listed && choice.lanes >= lanes);
+        CHECK(filled < rows || !choice.listed);
+        listed = choice.listed;
+        lanes = choice.lanes;
+      }
+    }
+    CHECK(listed);
+  }
+  const tsi_block_choice none = tsi_block_choose(letter, isa, &(tsi_block_shape){5, 0, 0, 3});
+  CHECK(!none.listed && !none.narrow && !none.lanes);
+}
+
 int main(void) {
   static const char *const isas[] = {"base", "avx2", "avx512"};
   static const struct {
@@ -166,6 +190,8 @@ int main(void) {
              *other = malloc((size_t)most * sizeof *other);
   CHECK(before != NULL && after != NULL && other != NULL);
   fill(before, most, 5);
+  for (int i = 0; i < 3; i++) check_choice(letter, isas[i]);
+  check_choice(letter, "another");
   CHECK(tsi_block_kernels_select(letter, NULL) != NULL && tsi_block_kernels_select('x', NULL) == NULL);
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     rectangle_case r = make_case(cases[k].rows, cases[k].columns, cases[k].longest, cases[k].empty, 3 + k);
