@@ -12,4 +12,3 @@
 {"avx512", 'd', true, 0.05, 20},
 {"avx512", 's', true, 0.05, 1.5},
 {"avx512", 'z', true, 0.05, 3},
-    /* clang-format on */
