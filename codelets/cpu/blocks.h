@@ -1,6 +1,7 @@
-/* Products of the rectangles of a block cut with the vectors of a solve, subtracted from them.
+/* The parts of a block cut (partition/blocks.h) at work on the vectors of a solve.
  *
- *   w[i] := w[i] - sum over j of R_ij w[j],   i a row of the rectangle R, j a column; no row is a column
+ *   rectangle R   w[i] := w[i] - sum over j of R_ij w[j];               no row is a column
+ *   triangle T    w[i] := (w[i] - sum over j of T_ij w[j]) / T_ii;      row by row, so that w[j] is x before
  *
  * Formats. Rows of a rectangle are consecutive (CSR), or, where many have no entry, those that have some are
  * listed (DCSR, doubly compressed). Columns are rows of the workspace, or, where the rectangle is not too
@@ -20,7 +21,7 @@
 /* Columns from first_column on that 16 bits can count. */
 #define TSI_SHORT_COLUMNS 65536
 
-/* Row k has the entries ptr[k] .. ptr[k+1]-1. */
+/* Of a rectangle or triangle: row k has the entries ptr[k] .. ptr[k+1]-1, the diagonal left aside. */
 typedef struct tsi_rectangle {
   const tsi_count *ptr;
   const tsi_index *row;         /* of the workspace; NULL: row k is first_row + k */
@@ -35,6 +36,9 @@ typedef struct tsi_block_kernels {
   /* Rows first .. end-1. lanes: with one right-hand side, 8 entries at once. */
   void (*update)(const tsi_rectangle *rectangle, tsi_index first, tsi_index end, bool lanes, tsi_index stride,
                  void *workspace);
+  /* The same rows of a triangle, in this order. inverse: 1 / T_ii, by rows of the workspace. */
+  void (*solve)(const tsi_rectangle *triangle, tsi_index first, tsi_index end, bool lanes, tsi_index stride,
+                const void *inverse, void *workspace);
 } tsi_block_kernels;
 
 /* As tsi_kernels_select. */

@@ -1,4 +1,4 @@
-/* Rectangles by rows times vectors, subtracted from vectors: see blocks.h. Compiled for each scalar type and
+/* Rectangles and triangles by rows at work on vectors: see blocks.h. Compiled for each scalar type and
  * instruction set.
  *
  * One function for each way and format of columns; whether rows are listed is asked for each row, and always
@@ -27,13 +27,13 @@ INLINE row_entries entries_of(const int bits, const tsi_rectangle *r, tsi_index 
 INLINE ptrdiff_t column_of(const int bits, const row_entries *row, tsi_count e) {
   return bits == 16 ? (ptrdiff_t)row->short_column[e] : (ptrdiff_t)row->column[e];
 }
-/* Where columns are counted from, and where row k is. */
+/* Where columns are counted from, and which row of the workspace row k is. */
 INLINE const tsi_scalar *columns_from(const int bits, const tsi_rectangle *r, ptrdiff_t stride,
                                       const tsi_scalar *work) {
   return bits == 16 ? work + r->first_column * stride : work;
 }
-INLINE tsi_scalar *row_at(const tsi_rectangle *r, tsi_index k, ptrdiff_t stride, tsi_scalar *work) {
-  return work + (r->row ? (ptrdiff_t)r->row[k] : (ptrdiff_t)r->first_row + k) * stride;
+INLINE ptrdiff_t row_of(const tsi_rectangle *r, tsi_index k) {
+  return r->row ? (ptrdiff_t)r->row[k] : (ptrdiff_t)r->first_row + k;
 }
 
 /* ---- One right-hand side ------------------------------------------------------------------------------- */
@@ -72,34 +72,31 @@ INLINE tsi_scalar sum_lanes(const int bits, const row_entries *row, const tsi_sc
   return sum_vec(sum_value(a));
 }
 
-INLINE void update_one(const int bits, const bool lanes, const tsi_rectangle *r, tsi_index first,
-                       tsi_index end, tsi_scalar *work) {
+/* inverse NULL: of a rectangle. */
+INLINE void work_one(const int bits, const bool lanes, const tsi_rectangle *r, tsi_index first, tsi_index end,
+                     const tsi_scalar *inverse, tsi_scalar *work) {
   const tsi_scalar *from = columns_from(bits, r, 1, work);
   for (tsi_index k = first; k < end; k++) {
     const row_entries row = entries_of(bits, r, k);
-    if (row.count == 0) continue;
-    *row_at(r, k, 1, work) -= lanes ? sum_lanes(bits, &row, from) : sum_entries(bits, &row, from);
+    const ptrdiff_t i = row_of(r, k);
+    if (row.count > 0) work[i] -= lanes ? sum_lanes(bits, &row, from) : sum_entries(bits, &row, from);
+    if (inverse) work[i] *= inverse[i];
   }
 }
 
-static void one_plain(const tsi_rectangle *r, tsi_index first, tsi_index end, tsi_scalar *work) {
+INLINE void work_one_in(const bool lanes, const tsi_rectangle *r, tsi_index first, tsi_index end,
+                        const tsi_scalar *inverse, tsi_scalar *work) {
   if (r->column)
-    update_one(32, false, r, first, end, work);
+    work_one(32, lanes, r, first, end, inverse, work);
   else
-    update_one(16, false, r, first, end, work);
-}
-static void one_lanes(const tsi_rectangle *r, tsi_index first, tsi_index end, tsi_scalar *work) {
-  if (r->column)
-    update_one(32, true, r, first, end, work);
-  else
-    update_one(16, true, r, first, end, work);
+    work_one(16, lanes, r, first, end, inverse, work);
 }
 
 /* ---- Several right-hand sides -------------------------------------------------------------------------- */
 
-/* 2, 4 or 8 of them, a constant; from and to are theirs. */
-INLINE void update_row(const int few, const int bits, const row_entries *row, ptrdiff_t stride,
-                       const tsi_scalar *from, tsi_scalar *to) {
+/* 2, 4 or 8 of them, a constant; from and to are theirs. factor NULL: of a rectangle. */
+INLINE void work_row(const int few, const int bits, const row_entries *row, ptrdiff_t stride,
+                     const tsi_scalar *factor, const tsi_scalar *from, tsi_scalar *to) {
   reg_sum a[REGS];
   const int regs = few < WIDE ? 1 : few / WIDE;
   UNROLL for (int v = 0; v < regs; v++) a[v] = no_reg_sum();
@@ -109,47 +106,60 @@ INLINE void update_row(const int few, const int bits, const row_entries *row, pt
   }
   UNROLL for (int v = 0; v < regs; v++) {
     tsi_scalar *at = to + v * WIDE;
-    store_first(few, at, load_first(few, at) - reg_value(a[v]));
+    reg value = load_first(few, at) - reg_value(a[v]);
+    if (factor) {
+      reg_sum product = no_reg_sum();
+      add_reg_times(&product, value, *factor);
+      value = reg_value(product);
+    }
+    store_first(few, at, value);
   }
 }
 
-INLINE void update_several(const int few, const int bits, const tsi_rectangle *r, tsi_index first,
-                           tsi_index end, tsi_index stride, tsi_scalar *work) {
+INLINE void work_several(const int few, const int bits, const tsi_rectangle *r, tsi_index first,
+                         tsi_index end, tsi_index stride, const tsi_scalar *inverse, tsi_scalar *work) {
   const tsi_scalar *from = columns_from(bits, r, stride, work);
   for (tsi_index k = first; k < end; k++) {
     const row_entries row = entries_of(bits, r, k);
-    if (row.count == 0) continue;
-    tsi_scalar *to = row_at(r, k, stride, work);
-    for (tsi_index c = 0; c + few <= stride; c += few) update_row(few, bits, &row, stride, from + c, to + c);
+    const ptrdiff_t i = row_of(r, k);
+    if (row.count == 0 && inverse == NULL) continue;
+    for (tsi_index c = 0; c + few <= stride; c += few)
+      work_row(few, bits, &row, stride, inverse ? inverse + i : NULL, from + c, work + i * stride + c);
   }
 }
 
-/* 2 and 4 are strides; a wider one is a multiple of 8. */
-#define SEVERAL(few)                                                                                         \
-  static void several_##few(const tsi_rectangle *r, tsi_index first, tsi_index end, tsi_index stride,        \
-                            tsi_scalar *work) {                                                              \
-    if (r->column)                                                                                           \
-      update_several(few, 32, r, first, end, stride, work);                                                  \
-    else                                                                                                     \
-      update_several(few, 16, r, first, end, stride, work);                                                  \
-  }
-SEVERAL(2)
-SEVERAL(4)
-SEVERAL(8)
+INLINE void work_several_in(const int few, const tsi_rectangle *r, tsi_index first, tsi_index end,
+                            tsi_index stride, const tsi_scalar *inverse, tsi_scalar *work) {
+  if (r->column)
+    work_several(few, 32, r, first, end, stride, inverse, work);
+  else
+    work_several(few, 16, r, first, end, stride, inverse, work);
+}
 
 /* ---- The table ----------------------------------------------------------------------------------------- */
 
+/* 2 and 4 are strides; a wider one is a multiple of 8. */
+#define WORK(inverse)                                                                                        \
+  do {                                                                                                       \
+    if (stride == 1 && lanes) work_one_in(true, r, first, end, inverse, workspace);                          \
+    if (stride == 1 && !lanes) work_one_in(false, r, first, end, inverse, workspace);                        \
+    if (stride == 2) work_several_in(2, r, first, end, stride, inverse, workspace);                          \
+    if (stride == 4) work_several_in(4, r, first, end, stride, inverse, workspace);                          \
+    if (stride >= B) work_several_in(B, r, first, end, stride, inverse, workspace);                          \
+  } while (0)
+
 static void update(const tsi_rectangle *r, tsi_index first, tsi_index end, bool lanes, tsi_index stride,
                    void *workspace) {
-  if (stride == 1 && lanes) one_lanes(r, first, end, workspace);
-  if (stride == 1 && !lanes) one_plain(r, first, end, workspace);
-  if (stride == 2) several_2(r, first, end, stride, workspace);
-  if (stride == 4) several_4(r, first, end, stride, workspace);
-  if (stride >= B) several_8(r, first, end, stride, workspace);
+  WORK(NULL);
+}
+
+static void solve(const tsi_rectangle *r, tsi_index first, tsi_index end, bool lanes, tsi_index stride,
+                  const void *inverse, void *workspace) {
+  WORK(inverse);
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_block_kernels), isa)
 #define TEXT_(isa) #isa
 #define TEXT(isa) TEXT_(isa)
 
-const tsi_block_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA), .update = update};
+const tsi_block_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA), .update = update, .solve = solve};
