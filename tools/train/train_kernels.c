@@ -7,7 +7,7 @@
  *   columns       the width; entries lie at random in it
  *   stride        right-hand sides
  *   call_rows     rows of a call; 0: all
- *   csr32 ...     least nanoseconds an entry of REPEATS (default 7) runs over about ENTRIES (2^17) entries,
+ *   csr32 ...     least nanoseconds an entry of REPEATS (default 15) runs over about ENTRIES (2^17) entries,
  * for rows that are consecutive (csr) or listed (dcsr), columns in 32 or 16 bits, entry by entry or in lanes
  *
  * The variants of a case take turns, so that what disturbs the machine disturbs them alike; the least is what
@@ -18,7 +18,7 @@
 #include "codelets/cpu/blocks.h"
 #include "runtime/base/clock.h"
 
-enum { REPEATS = 7, ENTRIES = 1 << 17, VARIANTS = 8, SCALARS = 4, ISAS = 3 };
+enum { REPEATS = 15, ENTRIES = 1 << 17, VARIANTS = 8, SCALARS = 4, ISAS = 3 };
 
 static const char *const isas[ISAS] = {"base", "avx2", "avx512"};
 static const char scalars[SCALARS + 1] = "sdcz";
