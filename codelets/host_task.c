@@ -10,6 +10,7 @@
   KIND(bundle, 0x6baed6, FITTED)                                                                             \
   KIND(barrier, 0x666666, CONSTANT)                                                                          \
   KIND(empty, 0xcccccc, CONSTANT)                                                                            \
+  KIND(help, 0x6baed6, CONSTANT)                                                                             \
   KIND(solve, 0x3690c0, FITTED)                                                                              \
   KIND(forward_chunk, 0x2171b5, FITTED)                                                                      \
   KIND(forward_slice, 0x4292c6, FITTED)                                                                      \

@@ -1,202 +1,115 @@
 /* Orders and cuts the rows of a triangular matrix: see row_chunks.h. */
 #include "partition/row_chunks.h"
 
-#include "runtime/base/sort.h"
+#include "partition/supersteps.h"
 
-/* Calls f for row i and a row j < i that it waits for; in an order in which j waits for nothing any more, as
- * lines ascend: rows of F, each with all that it waits for; or columns, each when its own row is through. */
-#define FOR_EACH_WAIT(lines, i, j, ...)                                                                      \
-  for (tsi_index line = 0; line < (lines)->n; line++)                                                        \
-    for (tsi_count entry = (lines)->ptr[line]; entry < (lines)->ptr[line + 1]; entry++) {                    \
-      const tsi_index other = (lines)->index[entry];                                                         \
-      const tsi_index i = (lines)->columns ? other : line, j = (lines)->columns ? line : other;              \
-      if (other != line) __VA_ARGS__;                                                                        \
-    }
+#define STEP_BYTES 256e3 /* some 15 us of streaming: far more than it takes to wait for another core */
+
+void tsi_row_options_init(tsi_row_options *options, tsi_row_way way, int lanes, size_t scalar_bytes) {
+  *options = (tsi_row_options){.way = way,
+                               .lanes = lanes,
+                               .entry_bytes = (double)scalar_bytes + sizeof(tsi_index),
+                               .row_bytes = 4.0 * (double)scalar_bytes + sizeof(tsi_count),
+                               .step_bytes = STEP_BYTES};
+}
+
+/* The k-th line that a sweep takes which has the lines as its rows. */
+static inline tsi_index line_of(const tsi_lines *lines, tsi_index k) {
+  return lines->columns ? lines->n - 1 - k : k;
+}
 
 tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
   tsi_index count = 0;
-  for (tsi_index i = 0; i < lines->n; i++) level[i] = 0;
-  FOR_EACH_WAIT(lines, i, j, {
-    if (level[j] >= level[i]) level[i] = level[j] + 1;
-  });
-  for (tsi_index i = 0; i < lines->n; i++) count = tsi_index_max(count, level[i] + 1);
+  for (tsi_index k = 0; k < lines->n; k++) {
+    const tsi_index i = line_of(lines, k);
+    tsi_index own = 0;
+    for (tsi_count e = lines->ptr[i]; e < lines->ptr[i + 1]; e++)
+      if (lines->index[e] != i) own = tsi_index_max(own, level[lines->index[e]] + 1);
+    level[i] = own;
+    count = tsi_index_max(count, own + 1);
+  }
   return count;
 }
 
-/* entries[i], n: of row i of F, but for the diagonal. */
-static void count_entries(const tsi_lines *lines, tsi_index *entries) {
-  for (tsi_index i = 0; i < lines->n; i++) entries[i] = 0;
-  FOR_EACH_WAIT(lines, i, j, {
-    (void)j;
-    entries[i]++;
-  });
-}
-
-static double row_bytes(const tsi_row_weights *weights, tsi_index entries) {
-  return weights->row + weights->entry * entries;
-}
-
-/* ---- Blocks
- * ------------------------------------------------------------------------------------------------------ */
-
-static void cut_blocks(tsi_row_cut *cut, tsi_index rows) {
-  cut->count = cut->n > 0 ? (tsi_index)(((tsi_count)cut->n + rows - 1) / rows) : 0;
-  for (tsi_index c = 0; c < cut->count; c++) cut->start[c] = (tsi_index)((tsi_count)c * rows);
-  cut->start[cut->count] = cut->n;
-  for (tsi_index i = 0; i < cut->n; i++) cut->order[i] = i;
-}
-
-/* ---- Levels
- * ------------------------------------------------------------------------------------------------------ */
-
-/* Rows by level, each level ascending; first: levels + 1. */
-static void sort_by_level(tsi_row_cut *cut, tsi_index levels, const tsi_index *level, tsi_index *first) {
+/* Rows by level set, as a sweep takes them inside each; first: levels + 1. */
+static void sort_by_level(const tsi_lines *lines, tsi_index levels, const tsi_index *level, tsi_index *first,
+                          tsi_index *row) {
   for (tsi_index l = 0; l <= levels; l++) first[l] = 0;
-  for (tsi_index i = 0; i < cut->n; i++) first[level[i] + 1]++;
+  for (tsi_index i = 0; i < lines->n; i++) first[level[i] + 1]++;
   for (tsi_index l = 0; l < levels; l++) first[l + 1] += first[l];
-  for (tsi_index i = 0; i < cut->n; i++) cut->order[first[level[i]]++] = i;
+  for (tsi_index k = 0; k < lines->n; k++) {
+    const tsi_index i = line_of(lines, k);
+    row[first[level[i]]++] = i;
+  }
   for (tsi_index l = levels; l > 0; l--) first[l] = first[l - 1];
   first[0] = 0;
 }
 
-/* Cuts a level at about equal bytes into so many chunks. */
-static void cut_level(tsi_row_cut *cut, const tsi_row_weights *weights, const tsi_index *entries,
-                      tsi_index begin, tsi_index end, double bytes, int pieces) {
-  double sum = 0;
-  int piece = 1;
-  for (tsi_index k = begin; k < end; k++) {
-    sum += row_bytes(weights, entries[cut->order[k]]);
-    if (piece < pieces && sum >= bytes * piece / pieces && k + 1 < end) {
-      cut->start[cut->count++] = k + 1;
-      piece++;
-    }
-  }
-  if (end < cut->n) cut->start[cut->count++] = end;
-}
-
-/* Rows of one level may be written in any order, rows of several that come together in the order of the
- * levels. */
-static void cut_levels(tsi_row_cut *cut, const tsi_row_weights *weights, const tsi_index *entries,
-                       tsi_index levels, const tsi_index *first) {
-  tsi_index l = 0;
-  cut->start[0] = 0;
-  cut->count = cut->n > 0;
-  while (l < levels) {
-    tsi_index end = l;
-    double bytes = 0, next = 0;
-    do { /* narrow levels come together */
-      bytes = 0;
-      for (tsi_index k = first[end]; k < first[end + 1]; k++)
-        bytes += row_bytes(weights, entries[cut->order[k]]);
-      next += bytes;
-      end++;
-    } while (end < levels && bytes < 2 * weights->task && next < 64 * weights->task);
-    const bool narrow = bytes < 2 * weights->task;
-    if (!narrow && end > l + 1) { /* the last one is wide: it is cut on its own */
-      end--;
-      next -= bytes;
-    }
-    const bool alone = end == l + 1 && !narrow;
-    const double most = bytes / weights->task;
-    const int pieces = !alone ? 1 : most < weights->workers ? (int)most : weights->workers;
-    cut_level(cut, weights, entries, first[l], first[end], alone ? bytes : next, pieces);
-    l = end;
-  }
-  cut->start[cut->count] = cut->n;
-}
-
-/* ---- What a cut costs
- * -------------------------------------------------------------------------------------------- */
-
-/* Sets bytes and critical. done: scratch, a number for each chunk; chunk: n. */
-static void weigh(tsi_row_cut *cut, const tsi_lines *lines, const tsi_row_weights *weights,
-                  const tsi_index *entries, double *done, tsi_index *chunk) {
-  for (tsi_index c = 0; c < cut->count; c++) {
-    done[c] = 0;
-    for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) chunk[cut->order[k]] = c;
-  }
-  /* The path up to the end of a chunk is known when all that it waits for is; in the order of the cut, row by
-   * row. */
-  cut->bytes = cut->critical = 0;
-  if (!lines->columns) {
-    for (tsi_index c = 0; c < cut->count; c++) {
-      double before = 0, own = weights->task;
-      for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) {
-        const tsi_index i = cut->order[k];
-        own += row_bytes(weights, entries[i]);
-        for (tsi_count e = lines->ptr[i]; e < lines->ptr[i + 1]; e++) {
-          const tsi_index other = chunk[lines->index[e]];
-          if (other != c && done[other] > before) before = done[other];
-        }
-      }
-      done[c] = before + own;
-      cut->bytes += own;
-      if (done[c] > cut->critical) cut->critical = done[c];
-    }
-    return;
-  }
-  for (tsi_index c = 0; c < cut->count; c++) {
-    double own = weights->task;
-    for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++)
-      own += row_bytes(weights, entries[cut->order[k]]);
-    done[c] += own;
-    cut->bytes += own;
-    if (done[c] > cut->critical) cut->critical = done[c];
-    for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) {
-      const tsi_index j = cut->order[k];
-      for (tsi_count e = lines->ptr[j]; e < lines->ptr[j + 1]; e++) {
-        const tsi_index other = chunk[lines->index[e]];
-        if (other != c && done[c] > done[other]) done[other] = done[c];
-      }
-    }
-  }
-}
-
-/* ---- All
- * ---------------------------------------------------------------------------------------------------------
- */
-
-static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const tsi_row_weights *weights,
-                                    const tsi_index *entries, tsi_row_cut *cut) {
+static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
+                                    const tsi_index *level, tsi_index levels, tsi_row_cut *cut) {
   tristar_status status = TRISTAR_OK;
-  tsi_index *level = NULL, *first = NULL;
-  TSI_TRY(TSI_ALLOC(env, level, lines->n));
-  const tsi_index levels = tsi_row_levels(lines, level);
+  tsi_index *own = NULL, *first = NULL, *row = NULL;
+  if (level == NULL) {
+    TSI_TRY(TSI_ALLOC(env, own, lines->n));
+    levels = tsi_row_levels(lines, own);
+    level = own;
+  }
+  cut->levels = levels;
   TSI_TRY(TSI_ALLOC(env, first, (tsi_count)levels + 1));
-  sort_by_level(cut, levels, level, first);
-  cut_levels(cut, weights, entries, levels, first);
+  TSI_TRY(TSI_ALLOC(env, row, lines->n));
+  sort_by_level(lines, levels, level, first, row);
+  TSI_TRY(tsi_supersteps_cut(env, lines, options, &(tsi_level_sets){levels, level, first, row}, cut));
 out:
-  TSI_FREE(env, level);
+  TSI_FREE(env, own);
   TSI_FREE(env, first);
+  TSI_FREE(env, row);
   return status;
 }
 
-tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const tsi_row_weights *weights,
-                                  tsi_row_way way, tsi_index rows, tsi_row_cut **out) {
+/* Columns of F are the rows of the backward sweep: the forward order is the reverse of the one that was found
+ * for it. */
+static void reverse(tsi_row_cut *cut) {
+  for (tsi_index a = 0, b = cut->n - 1; a < b; a++, b--) {
+    const tsi_index row = cut->order[a];
+    cut->order[a] = cut->order[b];
+    cut->order[b] = row;
+  }
+  for (tsi_index a = 0, b = cut->count - 1; a < b; a++, b--) {
+    const tsi_index lane = cut->lane[a];
+    cut->lane[a] = cut->lane[b];
+    cut->lane[b] = lane;
+  }
+  for (tsi_index a = 0, b = cut->count; a <= b; a++, b--) {
+    const tsi_index start = cut->start[a];
+    cut->start[a] = cut->n - cut->start[b];
+    if (a < b) cut->start[b] = cut->n - start;
+  }
+}
+
+tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
+                                  const tsi_index *level, tsi_index levels, tsi_row_cut **out) {
   tristar_status status = TRISTAR_OK;
   tsi_row_cut *cut = NULL;
-  tsi_index *entries = NULL, *chunk = NULL;
-  double *done = NULL;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, cut, 1));
-  cut->way = way;
+  cut->way = options->way;
+  cut->lanes = options->lanes;
   cut->n = lines->n;
   TSI_TRY(TSI_ALLOC(env, cut->order, lines->n));
   TSI_TRY(TSI_ALLOC(env, cut->start, (tsi_count)lines->n + 1));
-  TSI_TRY(TSI_ALLOC(env, entries, lines->n));
-  TSI_TRY(TSI_ALLOC(env, chunk, lines->n));
-  count_entries(lines, entries);
-  if (way == TSI_ROWS_LEVELS)
-    TSI_TRY(cut_by_levels(env, lines, weights, entries, cut));
-  else
-    cut_blocks(cut, way == TSI_ROWS_BLOCKS ? rows : tsi_index_max(1, lines->n));
-  TSI_TRY(TSI_ALLOC(env, done, cut->count));
-  weigh(cut, lines, weights, entries, done, chunk);
+  TSI_TRY(TSI_ALLOC(env, cut->lane, lines->n));
+  cut->start[0] = 0;
+  if (options->way == TSI_ROWS_WHOLE) {
+    for (tsi_index i = 0; i < lines->n; i++) cut->order[i] = i;
+    cut->count = lines->n > 0;
+    cut->start[cut->count] = lines->n;
+    if (lines->n > 0) cut->lane[0] = 0;
+  } else {
+    TSI_TRY(cut_by_levels(env, lines, options, level, levels, cut));
+    if (lines->columns) reverse(cut);
+  }
   if (env->check) TSI_TRY(tsi_row_cut_check(env, cut, lines));
 out:
-  TSI_FREE(env, entries);
-  TSI_FREE(env, chunk);
-  TSI_FREE(env, done);
   if (status != TRISTAR_OK) tsi_row_cut_destroy(env, &cut);
   *out = cut;
   return status;
@@ -206,7 +119,21 @@ void tsi_row_cut_destroy(tsi_env *env, tsi_row_cut **cut) {
   if (*cut == NULL) return;
   TSI_FREE(env, (*cut)->order);
   TSI_FREE(env, (*cut)->start);
+  TSI_FREE(env, (*cut)->lane);
   TSI_FREE(env, *cut);
+}
+
+static tristar_status check_waits(tsi_env *env, const tsi_lines *lines, const tsi_index *place) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index line = 0; line < lines->n; line++)
+    for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) {
+      const tsi_index other = lines->index[e];
+      const tsi_index i = lines->columns ? other : line, j = lines->columns ? line : other;
+      if (i != j && place[j] >= place[i])
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d comes before row %d, which it waits for", i, j);
+    }
+out:
+  return status;
 }
 
 tristar_status tsi_row_cut_check(tsi_env *env, const tsi_row_cut *cut, const tsi_lines *lines) {
@@ -216,8 +143,11 @@ tristar_status tsi_row_cut_check(tsi_env *env, const tsi_row_cut *cut, const tsi
   if (cut->n != lines->n || cut->start[0] != 0 || cut->start[cut->count] != cut->n)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d chunks hold %d of %d rows", cut->count, cut->start[cut->count],
              cut->n);
-  for (tsi_index c = 0; c < cut->count; c++)
+  for (tsi_index c = 0; c < cut->count; c++) {
     if (cut->start[c] >= cut->start[c + 1]) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d is empty", c);
+    if (cut->lane[c] < 0 || cut->lane[c] >= cut->lanes)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d is in lane %d of %d", c, cut->lane[c], cut->lanes);
+  }
   for (tsi_index i = 0; i < cut->n; i++) place[i] = TSI_NONE;
   for (tsi_index k = 0; k < cut->n; k++) {
     const tsi_index i = cut->order[k];
@@ -225,10 +155,7 @@ tristar_status tsi_row_cut_check(tsi_env *env, const tsi_row_cut *cut, const tsi
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d comes twice", i);
     place[i] = k;
   }
-  FOR_EACH_WAIT(lines, i, j, {
-    if (place[j] >= place[i])
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row %d comes before row %d, which it waits for", i, j);
-  });
+  TSI_TRY(check_waits(env, lines, place));
 out:
   TSI_FREE(env, place);
   return status;
@@ -258,105 +185,126 @@ out:
   return status;
 }
 
-/* ---- Chunks
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Chunks -------------------------------------------------------------------------------------------- */
 
-/* The off-rows of each chunk. Of rows each chunk that they read is noted once for each row, in ascending
- * order of the rows; with off NULL they are counted, in count. */
-static void list_by_rows(const tsi_lines *lines, tsi_index chunks, const tsi_index *owner, tsi_index *seen,
-                         tsi_count *next, tsi_index *off) {
-  for (tsi_index c = 0; c < chunks; c++) seen[c] = TSI_NONE;
-  for (tsi_index i = 0; i < lines->n; i++)
-    for (tsi_count e = lines->ptr[i]; e < lines->ptr[i + 1]; e++) {
-      const tsi_index c = owner[lines->index[e]];
-      if (c == owner[i] || seen[c] == i) continue;
-      seen[c] = i;
-      if (off) off[next[c]] = i;
-      next[c]++;
-    }
-}
+/* The target reads x of the source. */
+typedef struct chunk_pair {
+  tsi_index source, target;
+} chunk_pair;
 
-/* Of columns a chunk's own are looked at one after the other, and what comes out is sorted. seen: n. */
-static tsi_count list_by_columns(const tsi_lines *lines, const tsi_index *owner, tsi_index begin,
-                                 tsi_index end, tsi_index *seen, tsi_index *off) {
-  const tsi_index chunk = owner[begin];
-  tsi_count count = 0;
-  for (tsi_index j = begin; j < end; j++)
-    for (tsi_count e = lines->ptr[j]; e < lines->ptr[j + 1]; e++) {
-      const tsi_index i = lines->index[e];
-      if (owner[i] == chunk || seen[i] == chunk) continue;
-      seen[i] = chunk;
-      if (off) off[count] = i;
-      count++;
-    }
-  return count;
-}
+typedef struct pairs {
+  tsi_count count, capacity;
+  chunk_pair *pair;
+} pairs;
 
-static tristar_status allocate(tsi_env *env, tsi_index count, const tsi_index *start, tsi_chunks *chunks) {
+static tristar_status add_pair(tsi_env *env, pairs *p, tsi_index source, tsi_index target) {
   tristar_status status = TRISTAR_OK;
-  const tsi_count ends = (tsi_count)count + 1;
-  chunks->count = count;
-  TSI_TRY(TSI_ALLOC_ZERO(env, chunks->panel, ends));
-  TSI_TRY(TSI_ALLOC(env, chunks->column, ends));
-  TSI_TRY(TSI_ALLOC_ZERO(env, chunks->off_ptr, ends));
-  TSI_TRY(TSI_ALLOC(env, chunks->first_off, count));
-  TSI_TRY(TSI_ALLOC(env, chunks->entries, count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, chunks->slice_ptr, ends));
-  memcpy(chunks->column, start, (size_t)ends * sizeof *start);
-  for (tsi_index c = 0; c < count; c++) chunks->first_off[c] = tsi_chunk_columns(chunks, c);
+  if (p->count == p->capacity) {
+    chunk_pair *more = NULL;
+    const tsi_count capacity = 2 * p->capacity + 64;
+    TSI_TRY(TSI_ALLOC(env, more, capacity));
+    if (p->count > 0) memcpy(more, p->pair, (size_t)p->count * sizeof *more);
+    TSI_FREE(env, p->pair);
+    p->pair = more;
+    p->capacity = capacity;
+  }
+  p->pair[p->count++] = (chunk_pair){source, target};
 out:
   return status;
 }
 
-static void count_chunk_entries(const tsi_lines *lines, const tsi_index *owner, tsi_chunks *chunks) {
-  for (tsi_index c = 0; c < chunks->count; c++) chunks->entries[c] = tsi_chunk_columns(chunks, c);
-  FOR_EACH_WAIT(lines, i, j, {
-    (void)j;
-    chunks->entries[owner[i]]++;
-  });
+/* owner: of given rows. seen: by chunk, the latest one that was found to share a pair with it. */
+static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
+                                 const tsi_index *owner, tsi_index *seen, pairs *p) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index c = 0; c < cut->count; c++) seen[c] = TSI_NONE;
+  for (tsi_index c = 0; c < cut->count; c++)
+    for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) {
+      const tsi_index line = cut->order[k];
+      for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) {
+        const tsi_index other = owner[lines->index[e]];
+        if (seen[other] == c || other == c) continue;
+        seen[other] = c;
+        TSI_TRY(add_pair(env, p, lines->columns ? c : other, lines->columns ? other : c));
+      }
+    }
+out:
+  return status;
 }
 
-static void make_sums(tsi_index count, tsi_count *ptr) {
-  for (tsi_index c = 0; c < count; c++) ptr[c + 1] += ptr[c];
+/* Sorts pairs by source and then target: first by the target, then, keeping that order, by the source. */
+static tristar_status fill_off_rows(tsi_env *env, const pairs *p, tsi_chunks *chunks) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index count = chunks->count;
+  tsi_count *next = NULL;
+  chunk_pair *sorted = NULL;
+  TSI_TRY(TSI_ALLOC(env, next, (tsi_count)count + 1));
+  TSI_TRY(TSI_ALLOC(env, sorted, p->count));
+  TSI_TRY(TSI_ALLOC(env, chunks->off, p->count));
+  memset(next, 0, ((size_t)count + 1) * sizeof *next);
+  for (tsi_count q = 0; q < p->count; q++) {
+    next[p->pair[q].target + 1]++;
+    chunks->off_ptr[p->pair[q].source + 1]++;
+  }
+  for (tsi_index c = 0; c < count; c++) {
+    next[c + 1] += next[c];
+    chunks->off_ptr[c + 1] += chunks->off_ptr[c];
+  }
+  for (tsi_count q = 0; q < p->count; q++) sorted[next[p->pair[q].target]++] = p->pair[q];
+  for (tsi_index c = 0; c < count; c++) next[c] = chunks->off_ptr[c];
+  for (tsi_count q = 0; q < p->count; q++)
+    chunks->off[next[sorted[q].source]++] = chunks->column[sorted[q].target];
+out:
+  TSI_FREE(env, next);
+  TSI_FREE(env, sorted);
+  return status;
 }
 
-tristar_status tsi_row_chunks_create(tsi_env *env, const tsi_lines *lines, tsi_index count,
-                                     const tsi_index *start, tsi_chunks **out) {
+static tristar_status allocate(tsi_env *env, const tsi_row_cut *cut, tsi_chunks *chunks) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count ends = (tsi_count)cut->count + 1;
+  chunks->count = cut->count;
+  TSI_TRY(TSI_ALLOC_ZERO(env, chunks->panel, ends));
+  TSI_TRY(TSI_ALLOC(env, chunks->column, ends));
+  TSI_TRY(TSI_ALLOC_ZERO(env, chunks->off_ptr, ends));
+  TSI_TRY(TSI_ALLOC(env, chunks->first_off, cut->count));
+  TSI_TRY(TSI_ALLOC(env, chunks->entries, cut->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, chunks->slice_ptr, ends));
+  memcpy(chunks->column, cut->start, (size_t)ends * sizeof *cut->start);
+  for (tsi_index c = 0; c < cut->count; c++) chunks->first_off[c] = tsi_chunk_columns(chunks, c);
+out:
+  return status;
+}
+
+/* Whether lines are rows or columns, a chunk has about as many entries in the lines of its rows. */
+static void count_chunk_entries(const tsi_lines *lines, const tsi_row_cut *cut, tsi_chunks *chunks) {
+  for (tsi_index c = 0; c < cut->count; c++) {
+    chunks->entries[c] = 0;
+    for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++)
+      chunks->entries[c] += lines->ptr[cut->order[k] + 1] - lines->ptr[cut->order[k]];
+  }
+}
+
+tristar_status tsi_row_chunks_create(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
+                                     tsi_chunks **out) {
   tristar_status status = TRISTAR_OK;
   tsi_chunks *chunks = NULL;
   tsi_index *owner = NULL, *seen = NULL;
-  tsi_count *next = NULL;
+  pairs found = {0, 0, NULL};
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, chunks, 1));
-  TSI_TRY(allocate(env, count, start, chunks));
+  TSI_TRY(allocate(env, cut, chunks));
+  count_chunk_entries(lines, cut, chunks);
   TSI_TRY(TSI_ALLOC(env, owner, lines->n));
-  TSI_TRY(TSI_ALLOC(env, seen, lines->n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, next, count));
-  tsi_chunk_owners(chunks, owner);
-  count_chunk_entries(lines, owner, chunks);
-  for (tsi_index i = 0; i < lines->n; i++) seen[i] = TSI_NONE;
-  if (lines->columns)
-    for (tsi_index c = 0; c < count; c++)
-      next[c] = list_by_columns(lines, owner, start[c], start[c + 1], seen, NULL);
-  else
-    list_by_rows(lines, count, owner, seen, next, NULL);
-  for (tsi_index c = 0; c < count; c++) chunks->off_ptr[c + 1] = next[c];
-  make_sums(count, chunks->off_ptr);
-  TSI_TRY(TSI_ALLOC(env, chunks->off, chunks->off_ptr[count]));
-  for (tsi_index i = 0; i < lines->n; i++) seen[i] = TSI_NONE;
-  for (tsi_index c = 0; c < count; c++) next[c] = chunks->off_ptr[c];
-  if (lines->columns)
-    for (tsi_index c = 0; c < count; c++) {
-      tsi_index *off = chunks->off + chunks->off_ptr[c];
-      (void)list_by_columns(lines, owner, start[c], start[c + 1], seen, off);
-      tsi_sort_indices(off, (tsi_index)(chunks->off_ptr[c + 1] - chunks->off_ptr[c]));
-    }
-  else
-    list_by_rows(lines, count, owner, seen, next, chunks->off);
+  TSI_TRY(TSI_ALLOC(env, seen, cut->count));
+  for (tsi_index c = 0; c < cut->count; c++)
+    for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) owner[cut->order[k]] = c;
+  if (cut->count > 1) TSI_TRY(list_pairs(env, lines, cut, owner, seen, &found));
+  TSI_TRY(fill_off_rows(env, &found, chunks));
 out:
   TSI_FREE(env, owner);
   TSI_FREE(env, seen);
-  TSI_FREE(env, next);
+  TSI_FREE(env, found.pair);
   if (status != TRISTAR_OK) tsi_chunks_destroy(env, &chunks);
   *out = chunks;
   return status;

@@ -1,21 +1,28 @@
 /* Chunks of rows: a triangular matrix F without supernodes, cut for sweeps that go row by row.
  *
- * Job. Order the rows of a lower triangular F so that it stays lower triangular, and cut them into chunks of
- * consecutive rows. A sweep works through the rows of a chunk one after the other and reads those before them
- * that they have entries in; so a chunk waits for the chunks of these. Three ways:
+ * Job. Order the rows of a lower triangular F so that it stays lower triangular, cut them into chunks of
+ * consecutive rows, and give each chunk a lane: what one core works through. A sweep works through the rows
+ * of a chunk one after the other; a chunk waits for the chunks of the rows that its own have entries in.
+ * Three ways:
  *
- *   blocks   consecutive rows, as they are given: what a row reads was written a short time before
- *   levels   level by level: of each level set (rows that wait for rows of lower levels only; Anderson and
- * Saad 1989) as many chunks as there are workers, at most; level sets too narrow to be cut come together in
- * one chunk whole    all rows, in one chunk: a chain
+ * - whole: all rows as they are given, in one chunk.
+ * - levels: each level set (rows that wait for rows of lower sets only; Anderson and Saad 1989) by itself,
+ *   shared by the lanes; sets too narrow to be shared come together.
+ * - supersteps: as many level sets together as a superstep may weigh. The first one is shared by the lanes; a
+ *   row of the others stays in the lane of the rows that it waits for. One that waits for two lanes belongs
+ * to a later phase of the superstep, so that lanes wait for each other once a phase and not once a set (after
+ * GrowLocal, Boehnlein et al. 2025, and Naumov 2011). A set that mostly would, begins a new one.
  *
- * A cut says what it costs: the bytes of its heaviest path, a chunk counted with those that a task is worth.
+ * Inside a chunk rows come by level set and, in wide sets, by their number of entries: neighbours do not wait
+ * for each other, which keeps the pipelines of a core full, and loops over entries have the same length many
+ * times in a row.
  *
- * Reads   the pattern by lines: rows of F, or columns of F.
+ * Reads   the pattern by lines: rows of F, or columns of F, which are the rows of the backward sweep.
  * Writes  a tsi_row_cut, a tsi_chunks; they own their arrays.
  * Invariants (tsi_row_cut_check)
  *   - order is a permutation, and no row comes before one that it waits for
- *   - chunks are not empty, and a chunk holds rows order[start[c]] .. order[start[c + 1] - 1] */
+ *   - chunks are not empty, and a chunk holds rows order[start[c]] .. order[start[c + 1] - 1]
+ *   - 0 <= lane[c] < lanes */
 #ifndef TSI_PARTITION_ROW_CHUNKS_H
 #define TSI_PARTITION_ROW_CHUNKS_H
 
@@ -29,29 +36,36 @@ typedef struct tsi_lines {
   bool columns;
 } tsi_lines;
 
-typedef enum tsi_row_way { TSI_ROWS_WHOLE, TSI_ROWS_BLOCKS, TSI_ROWS_LEVELS } tsi_row_way;
+typedef enum tsi_row_way { TSI_ROWS_WHOLE, TSI_ROWS_LEVELS, TSI_ROWS_SUPERSTEPS } tsi_row_way;
 
-typedef struct tsi_row_weights {
-  double entry, row; /* bytes that a sweep moves for each */
-  double task;       /* bytes that could be moved while a task starts */
-  int workers;
-} tsi_row_weights;
+typedef struct tsi_row_options {
+  tsi_row_way way;
+  int lanes;
+  double entry_bytes, row_bytes; /* that a sweep moves for each */
+  double step_bytes;             /* SUPERSTEPS: what a lane of a superstep may weigh */
+} tsi_row_options;
+
+/* Defaults for a scalar type and so many lanes. */
+void tsi_row_options_init(tsi_row_options *options, tsi_row_way way, int lanes, size_t scalar_bytes);
 
 typedef struct tsi_row_cut {
   tsi_row_way way;
+  int lanes;
   tsi_index n, count; /* chunks */
+  tsi_index levels;   /* level sets of F; WHOLE: 0, not counted */
   tsi_index *start;   /* count + 1 */
   tsi_index *order;   /* n: the given row that comes as k-th */
-  double bytes, critical;
+  tsi_index *lane;    /* count */
 } tsi_row_cut;
 
-/* level[i], n: the level set of each row, from 0 on. Gives how many there are. */
+/* level[i], n: the level set of each line, from 0 on, in the sweep that it is a row of. Gives how many there
+ * are. */
 tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level);
 
-/* rows: of a block, at least 1; BLOCKS only. Errors: MEMORY. */
+/* level: as of tsi_row_levels, and how many; NULL: not known yet. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines,
-                                                  const tsi_row_weights *weights, tsi_row_way way,
-                                                  tsi_index rows, tsi_row_cut **out);
+                                                  const tsi_row_options *options, const tsi_index *level,
+                                                  tsi_index levels, tsi_row_cut **out);
 void tsi_row_cut_destroy(tsi_env *env, tsi_row_cut **cut);
 TRISTAR_CHECKED tristar_status tsi_row_cut_check(tsi_env *env, const tsi_row_cut *cut,
                                                  const tsi_lines *lines);
@@ -61,9 +75,9 @@ TRISTAR_CHECKED tristar_status tsi_row_cut_check(tsi_env *env, const tsi_row_cut
 TRISTAR_CHECKED tristar_status tsi_row_symbolic_create(tsi_env *env, const tsi_row_cut *cut,
                                                        tsi_count entries, tsi_symbolic **out);
 
-/* Chunks without panels or slices. lines: of F in the order of the cut, start its chunks. off-rows: those of
- * later chunks that have an entry in a row of the chunk. Errors: MEMORY, TOO_LARGE. */
-TRISTAR_CHECKED tristar_status tsi_row_chunks_create(tsi_env *env, const tsi_lines *lines, tsi_index count,
-                                                     const tsi_index *start, tsi_chunks **out);
+/* Chunks without panels or slices. lines: of F as it was given. off-rows: of each later chunk that reads x of
+ * the chunk, its first row, for all of them. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_row_chunks_create(tsi_env *env, const tsi_lines *lines,
+                                                     const tsi_row_cut *cut, tsi_chunks **out);
 
 #endif

@@ -62,15 +62,15 @@ done
 [ "$(value checksum serial.json)" = "$(value checksum tasks.json)" ] || fail "other bits with StarPU"
 
 # a partition that is asked for is taken, and by rows none changes a bit
-for partition in supernodes blocks levels whole; do
+for partition in supernodes supersteps levels whole; do
   "$tristar" trisolve gen:convdiff3d:14 --uplo L --partition $partition --json $partition.json >$partition.out ||
     fail "--partition $partition"
   [ "$(value partition $partition.json | head -n 1)" = $partition ] || fail "$(value partition $partition.json)"
   grep -q "^ *$partition, [0-9]* chunk" $partition.out || fail "$(cat $partition.out)"
-  [ $partition = supernodes ] || [ "$(value checksum $partition.json)" = "$(value checksum blocks.json)" ] ||
+  [ $partition = supernodes ] || [ "$(value checksum $partition.json)" = "$(value checksum supersteps.json)" ] ||
     fail "other bits with --partition $partition"
 done
-expect 2 '--partition X: not one of auto\|supernodes\|blocks\|levels\|whole' trisolve lower.mtx --partition X
+expect 2 '--partition X: not one of auto\|supernodes\|levels\|supersteps\|whole' trisolve lower.mtx --partition X
 [ "$(value nnz serial.json | head -n 1)" -eq 20776 ] || fail "nnz $(value nnz serial.json)"
 [ "$(value levels serial.json | head -n 1)" -eq 80 ] || fail "levels $(value levels serial.json)"
 

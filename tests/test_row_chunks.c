@@ -1,7 +1,8 @@
 /* Cuts of triangular matrices without supernodes: orders that stay triangular, chunks whose off-rows are
  * those of the definition, whether rows or columns are given; sweeps over them are complete DAGs, and their
- * steps read what they wait for; what a cut is said to cost is the heaviest path. */
+ * steps read what they wait for; lanes of these steps wait for all that they must, and for nothing else. */
 #include "dag/dag.h"
+#include "dag/lanes.h"
 #include "dag/steps.h"
 #include "partition/row_chunks.h"
 #include "tests/triangles.h"
@@ -25,29 +26,55 @@ static triangle_pattern reorder(const triangle_pattern *t, const tsi_row_cut *cu
   return out;
 }
 
+/* Of each later chunk that reads the chunk, its first row. */
 static void check_off_rows(const triangle_pattern *f, const tsi_chunks *chunks) {
-  int32_t *owner = malloc((size_t)f->n * sizeof *owner + 1), at = 0;
+  int32_t *owner = malloc((size_t)f->n * sizeof *owner + 1);
   CHECK(owner != NULL);
   tsi_chunk_owners(chunks, owner);
   for (tsi_index c = 0; c < chunks->count; c++) {
-    int64_t entries = 0;
-    at = 0;
+    int32_t at = 0, last = -1;
     for (int32_t i = 0; i < f->n; i++) {
       bool reads = false;
       for (int64_t e = f->ptr[i]; e < f->ptr[i + 1]; e++) reads |= owner[f->index[e]] == c;
-      if (owner[i] == c) entries += f->ptr[i + 1] - f->ptr[i];
-      if (!reads || owner[i] == c) continue;
+      if (!reads || owner[i] == c || owner[i] == last) continue;
+      last = owner[i];
       CHECK(chunks->off_ptr[c] + at < chunks->off_ptr[c + 1]);
-      CHECK(chunks->off[chunks->off_ptr[c] + at++] == i);
+      CHECK(chunks->off[chunks->off_ptr[c] + at++] == chunks->column[last]);
     }
     CHECK(chunks->off_ptr[c] + at == chunks->off_ptr[c + 1]);
-    CHECK(chunks->entries[c] == entries);
   }
   free(owner);
 }
 
+/* Lanes of the steps: they imply every edge, and each of their waits is needed for that. */
+static void check_lanes(const tsi_steps *steps, const tsi_row_cut *cut) {
+  const tsi_index count = steps->count;
+  tsi_index *order = malloc((size_t)count * sizeof *order + 1),
+            *lane = malloc((size_t)count * sizeof *lane + 1);
+  tsi_lanes *lanes;
+  CHECK(order != NULL && lane != NULL);
+  for (tsi_index s = 0; s < count; s++) {
+    order[s] = s; /* steps are listed in a legal order */
+    lane[s] = cut->lane[steps->step[s].argument];
+  }
+  CHECK_OK(tsi_lanes_create(&env, count, steps->edges, steps->edge, order, cut->lanes, lane, &lanes));
+  for (tsi_count w = 0; w < lanes->wait_ptr[count]; w++) {
+    tsi_lane_wait *wait = &lanes->wait[w];
+    const tsi_lane_wait kept = *wait;
+    wait->passed--;
+    if (wait->passed == 0) *wait = (tsi_lane_wait){kept.lane, 1}; /* the least that can be said */
+    const tristar_status status = tsi_lanes_check(&env, lanes, count, steps->edges, steps->edge);
+    CHECK_MSG(status == (kept.passed > 1 ? TRISTAR_ERR_INTERNAL : TRISTAR_OK), "wait %d of lane %d: %d",
+              (int)w, kept.lane, kept.passed);
+    *wait = kept;
+  }
+  tsi_lanes_destroy(&env, &lanes);
+  free(order);
+  free(lane);
+}
+
 /* Sweeps forward and backward, and the steps of each. */
-static void check_steps(const tsi_chunks *chunks) {
+static void check_steps(const tsi_chunks *chunks, const tsi_row_cut *cut) {
   tsi_sweep *sweep;
   tsi_dag *dag;
   tsi_index *order;
@@ -68,6 +95,7 @@ static void check_steps(const tsi_chunks *chunks) {
     tsi_steps *steps;
     CHECK_OK(tsi_steps_create(&env, &source, &steps)); /* checked there: every access is ordered by a path */
     CHECK(steps->count == chunks->count);
+    check_lanes(steps, cut);
     if (steps->edges > 0) { /* and one edge less is found */
       const tsi_edge last = steps->edge[--steps->edges];
       tristar_status status = tsi_steps_check(&env, steps, &source);
@@ -81,52 +109,86 @@ static void check_steps(const tsi_chunks *chunks) {
 }
 
 static void check_cut(const triangle_pattern *t, const triangle_pattern *columns,
-                      const tsi_row_weights *weights, tsi_row_way way, tsi_index rows) {
+                      const tsi_row_options *options) {
   const tsi_lines by_rows = {t->n, t->ptr, t->index, false},
                   by_columns = {t->n, columns->ptr, columns->index, true};
-  tsi_row_cut *cut, *same;
-  tsi_chunks *chunks, *alike;
-  CHECK_OK(tsi_row_cut_create(&env, &by_rows, weights, way, rows, &cut));
-  CHECK_OK(tsi_row_cut_create(&env, &by_columns, weights, way, rows, &same));
-  CHECK(cut->count == same->count && cut->bytes >= same->bytes && cut->bytes <= same->bytes);
-  CHECK(cut->critical >= same->critical && cut->critical <= same->critical && cut->critical <= cut->bytes);
-  CHECK(memcmp(cut->order, same->order, (size_t)t->n * sizeof *cut->order) == 0);
-  CHECK(memcmp(cut->start, same->start, ((size_t)cut->count + 1) * sizeof *cut->start) == 0);
-  if (way == TSI_ROWS_WHOLE) CHECK(cut->count == (t->n > 0) && cut->critical >= cut->bytes);
-  triangle_pattern f = reorder(t, cut), f_columns = triangle_transpose(&f);
-  const tsi_lines lines = {f.n, f.ptr, f.index, false},
-                  lines_columns = {f.n, f_columns.ptr, f_columns.index, true};
-  CHECK_OK(tsi_row_chunks_create(&env, &lines, cut->count, cut->start, &chunks));
-  CHECK_OK(tsi_row_chunks_create(&env, &lines_columns, cut->count, cut->start, &alike));
-  check_off_rows(&f, chunks);
-  check_off_rows(&f, alike);
-  if (cut->count > 0) check_steps(chunks);
-  tsi_chunks_destroy(&env, &chunks);
-  tsi_chunks_destroy(&env, &alike);
-  triangle_free(&f);
-  triangle_free(&f_columns);
-  tsi_row_cut_destroy(&env, &cut);
-  tsi_row_cut_destroy(&env, &same);
+  for (int turned = 0; turned < 2; turned++) {
+    const tsi_lines *lines = turned ? &by_columns : &by_rows;
+    tsi_row_cut *cut;
+    tsi_chunks *chunks, *alike;
+    CHECK_OK(tsi_row_cut_create(&env, lines, options, NULL, 0, &cut)); /* checked there */
+    if (options->way == TSI_ROWS_WHOLE) CHECK(cut->count == (t->n > 0));
+    if (options->lanes == 1)
+      for (tsi_index c = 0; c < cut->count; c++) CHECK(cut->lane[c] == 0);
+    triangle_pattern f = reorder(t, cut);
+    CHECK_OK(tsi_row_chunks_create(&env, &by_rows, cut, &chunks));
+    CHECK_OK(tsi_row_chunks_create(&env, &by_columns, cut, &alike));
+    check_off_rows(&f, chunks);
+    check_off_rows(&f, alike);
+    if (cut->count > 0) check_steps(chunks, cut);
+    tsi_chunks_destroy(&env, &chunks);
+    tsi_chunks_destroy(&env, &alike);
+    triangle_free(&f);
+    tsi_row_cut_destroy(&env, &cut);
+  }
 }
 
-/* A diagonal: as many chunks as workers, one task deep; a chain: one chunk, however it is cut. */
-static void check_levels(void) {
+/* A diagonal: a chunk for each lane; a chain: no lane ever changes; two chains: each has a lane of its own,
+ * and no chunk waits for another lane. */
+static void check_shapes(void) {
   triangle_pattern diagonal = triangle_create(TRIANGLE_DIAGONAL, 1000, 1),
                    chain = triangle_create(TRIANGLE_CHAIN, 1000, 1);
-  const tsi_row_weights weights = {.entry = 12, .row = 40, .task = 1000, .workers = 4};
   const tsi_lines lines[2] = {{1000, diagonal.ptr, diagonal.index, false},
                               {1000, chain.ptr, chain.index, false}};
   tsi_index level[1000];
+  tsi_row_options options;
   tsi_row_cut *cut;
   CHECK(tsi_row_levels(&lines[0], level) == 1 && tsi_row_levels(&lines[1], level) == 1000);
-  CHECK_OK(tsi_row_cut_create(&env, &lines[0], &weights, TSI_ROWS_LEVELS, 0, &cut));
-  CHECK(cut->count == 4 && cut->critical < 0.3 * cut->bytes);
-  tsi_row_cut_destroy(&env, &cut);
-  CHECK_OK(tsi_row_cut_create(&env, &lines[1], &weights, TSI_ROWS_LEVELS, 0, &cut));
-  CHECK(cut->count == 1);
-  tsi_row_cut_destroy(&env, &cut);
+  for (int way = TSI_ROWS_LEVELS; way <= TSI_ROWS_SUPERSTEPS; way++) {
+    tsi_row_options_init(&options, (tsi_row_way)way, 4, 8);
+    CHECK_OK(tsi_row_cut_create(&env, &lines[0], &options, NULL, 0, &cut));
+    CHECK(cut->count == 4 && cut->levels == 1);
+    for (tsi_index c = 0; c < 4; c++)
+      CHECK(cut->lane[c] == c && cut->start[c + 1] - cut->start[c] >= 249 &&
+            cut->start[c + 1] - cut->start[c] <= 251);
+    tsi_row_cut_destroy(&env, &cut);
+    CHECK_OK(tsi_row_cut_create(&env, &lines[1], &options, NULL, 0, &cut));
+    CHECK(cut->count == 1 && cut->levels == 1000);
+    tsi_row_cut_destroy(&env, &cut);
+  }
   triangle_free(&diagonal);
   triangle_free(&chain);
+}
+
+/* Eight chains in turns, row by row: four lanes have two each, in chunks that wait for no other lane. */
+static void check_chains(void) {
+  enum { N = 4000, CHAINS = 8 };
+  static int64_t ptr[N + 1];
+  static int32_t index[2 * N];
+  tsi_row_options options;
+  tsi_row_cut *cut;
+  tsi_chunks *chunks;
+  int64_t entries = 0;
+  for (int32_t i = 0; i < N; i++) {
+    ptr[i] = entries;
+    if (i >= CHAINS) index[entries++] = i - CHAINS;
+    index[entries++] = i;
+  }
+  ptr[N] = entries;
+  const tsi_lines lines = {N, ptr, index, false};
+  tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 4, 8);
+  options.step_bytes = 5000;
+  CHECK_OK(tsi_row_cut_create(&env, &lines, &options, NULL, 0, &cut));
+  CHECK_OK(tsi_row_chunks_create(&env, &lines, cut, &chunks));
+  CHECK_MSG(cut->count < N / 50, "%d chunks", cut->count);
+  for (tsi_index c = 0; c < cut->count; c++)
+    for (tsi_count e = chunks->off_ptr[c]; e < chunks->off_ptr[c + 1]; e++) {
+      tsi_index target = 0;
+      while (chunks->column[target + 1] <= chunks->off[e]) target++;
+      CHECK(cut->lane[target] == cut->lane[c]);
+    }
+  tsi_chunks_destroy(&env, &chunks);
+  tsi_row_cut_destroy(&env, &cut);
 }
 
 int main(void) {
@@ -137,16 +199,19 @@ int main(void) {
     for (int k = 0; k < 5; k++) {
       triangle_pattern t = triangle_create(kind, orders[k], (uint64_t)(kind + 10 * k)),
                        columns = triangle_transpose(&t);
-      for (int workers = 1; workers < 6; workers += 2)
-        for (int task = 1; task < 100000; task *= 30) {
-          const tsi_row_weights weights = {.entry = 12, .row = 40, .task = task, .workers = workers};
-          check_cut(&t, &columns, &weights, TSI_ROWS_WHOLE, 0);
-          check_cut(&t, &columns, &weights, TSI_ROWS_LEVELS, 0);
-          check_cut(&t, &columns, &weights, TSI_ROWS_BLOCKS, 1 + task % 16);
+      for (int lanes = 1; lanes < 6; lanes += 2)
+        for (int way = TSI_ROWS_WHOLE; way <= TSI_ROWS_SUPERSTEPS; way++) {
+          tsi_row_options options;
+          tsi_row_options_init(&options, (tsi_row_way)way, lanes, 8);
+          for (double bytes = 100; bytes < 1e6; bytes *= 30) {
+            options.step_bytes = bytes;
+            check_cut(&t, &columns, &options);
+          }
         }
       triangle_free(&t);
       triangle_free(&columns);
     }
-  check_levels();
+  check_shapes();
+  check_chains();
   return 0;
 }

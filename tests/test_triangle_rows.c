@@ -15,7 +15,7 @@ typedef struct system_of {
 } system_of;
 
 static const tristar_partition partitions[] = {TRISTAR_PARTITION_SUPERNODES, TRISTAR_PARTITION_WHOLE,
-                                               TRISTAR_PARTITION_BLOCKS, TRISTAR_PARTITION_LEVELS,
+                                               TRISTAR_PARTITION_SUPERSTEPS, TRISTAR_PARTITION_LEVELS,
                                                TRISTAR_PARTITION_AUTO};
 
 static number value_of(int32_t i, int32_t j, int32_t n) {

@@ -55,13 +55,78 @@ static void multiply(const tsi_spmv_rows *rows, tsi_count first, tsi_count end, 
   }
 }
 
-/* Short rows, which most sparse triangles have, are not worth lanes. */
-static tsi_scalar row_sum(const tsi_scalar *values, const tsi_index *index, tsi_count count,
-                          const tsi_scalar *work) {
-  if (count >= 2 * B) return row_1(values, index, count, work);
-  tsi_scalar a = 0;
-  for (tsi_count e = 0; e < count; e++) a += values[e] * work[index[e]];
-  return a;
+/* ---- Triangular rows ----------------------------------------------------------------------------------- */
+
+/* Every product is subtracted in the order of the entries, as one operation where the instruction set has
+ * it: all partitions and both ways of numbering give the same bits. */
+#if defined __FMA__ || defined __ARM_FEATURE_FMA
+#if REAL_BYTES == 4
+#define TIMES_PLUS(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define TIMES_PLUS(a, b, c) __builtin_fma(a, b, c)
+#endif
+#else
+#define TIMES_PLUS(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* a - v x */
+INLINE tsi_scalar less_product(tsi_scalar a, tsi_scalar v, tsi_scalar x) {
+#if TSI_COMPLEX
+  tsi_scalar out;
+  __real__ out = TIMES_PLUS(tsi_im(v), tsi_im(x), TIMES_PLUS(-tsi_re(v), tsi_re(x), tsi_re(a)));
+  __imag__ out = TIMES_PLUS(-tsi_im(v), tsi_re(x), TIMES_PLUS(-tsi_re(v), tsi_im(x), tsi_im(a)));
+  return out;
+#else
+  return TIMES_PLUS(-v, x, a);
+#endif
+}
+
+INLINE tsi_scalar product(tsi_scalar a, tsi_scalar b) {
+#if TSI_COMPLEX
+  tsi_scalar out;
+  __real__ out = TIMES_PLUS(-tsi_im(a), tsi_im(b), tsi_re(a) * tsi_re(b));
+  __imag__ out = TIMES_PLUS(tsi_im(a), tsi_re(b), tsi_re(a) * tsi_im(b));
+  return out;
+#else
+  return a * b;
+#endif
+}
+
+#define LONG_ROW 32 /* entries, from which on a row has four sums: one would wait for itself */
+
+/* Columns of a row: COLUMN(e) is where x of its entry e stands. A row of fewer than LONG_ROW entries has one
+ * sum. `entries` may be a constant. */
+#define SHORT_SUM(a, entries, values, COLUMN)                                                                \
+  UNROLL for (tsi_index e = 0; e < (entries); e++)(a) = less_product((a), (values)[e], x[COLUMN(e)])
+#define LONG_SUM(a, entries, values, COLUMN)                                                                 \
+  {                                                                                                          \
+    tsi_scalar part[4] = {(a), 0, 0, 0};                                                                     \
+    tsi_index e = 0;                                                                                         \
+    for (; e + 4 <= (entries); e += 4)                                                                       \
+      UNROLL for (int p = 0; p < 4; p++) part[p] = less_product(part[p], (values)[e + p], x[COLUMN(e + p)]); \
+    for (; e < (entries); e++) part[0] = less_product(part[0], (values)[e], x[COLUMN(e)]);                   \
+    (a) = (part[0] + part[1]) + (part[2] + part[3]);                                                         \
+  }
+#define ANY_SUM(a, entries, values, COLUMN)                                                                  \
+  {                                                                                                          \
+    if ((entries) >= LONG_ROW)                                                                               \
+      LONG_SUM(a, entries, values, COLUMN)                                                                   \
+    else                                                                                                     \
+      for (tsi_index e = 0; e < (entries); e++) (a) = less_product((a), (values)[e], x[COLUMN(e)]);          \
+  }
+
+static void solve_rows_one(const tsi_triangle_rows *rows, tsi_index first, tsi_index end, bool backward,
+                           tsi_scalar *x) {
+  for (tsi_index k = first; k < end; k++) {
+    const tsi_index r = backward ? first + (end - 1 - k) : k;
+    const tsi_scalar *values = (const tsi_scalar *)rows->values + rows->ptr[r];
+    const tsi_index *index = rows->index + rows->ptr[r];
+    const tsi_index count = (tsi_index)(rows->ptr[r + 1] - rows->ptr[r]);
+    tsi_scalar a = x[r];
+#define BY_INDEX(e) index[e]
+    ANY_SUM(a, count, values, BY_INDEX)
+    x[r] = product(((const tsi_scalar *)rows->inverse)[r], a);
+  }
 }
 
 /* 2, 4 or 8 right-hand sides, a constant; work and to are theirs. */
@@ -71,14 +136,18 @@ INLINE void solve_row_few(const int few, const tsi_scalar *values, const tsi_ind
   UNROLL for (int c = 0; c < few; c++) a[c] = to[c];
   for (tsi_count e = 0; e < count; e++) {
     const tsi_scalar value = values[e], *from = work + index[e] * stride;
-    UNROLL for (int c = 0; c < few; c++) a[c] -= value * from[c];
+    UNROLL for (int c = 0; c < few; c++) a[c] = less_product(a[c], value, from[c]);
   }
-  UNROLL for (int c = 0; c < few; c++) to[c] = inverse * a[c];
+  UNROLL for (int c = 0; c < few; c++) to[c] = product(inverse, a[c]);
 }
 
 static void solve_rows(const tsi_triangle_rows *rows, tsi_index first, tsi_index end, bool backward,
                        tsi_index stride, void *workspace) {
   tsi_scalar *work = workspace;
+  if (stride == 1) {
+    solve_rows_one(rows, first, end, backward, work);
+    return;
+  }
   for (tsi_index k = first; k < end; k++) {
     const tsi_index r = backward ? first + (end - 1 - k) : k;
     const tsi_count begin = rows->ptr[r], count = rows->ptr[r + 1] - begin;
@@ -86,12 +155,100 @@ static void solve_rows(const tsi_triangle_rows *rows, tsi_index first, tsi_index
     const tsi_scalar inverse = ((const tsi_scalar *)rows->inverse)[r];
     const tsi_index *index = rows->index + begin;
     tsi_scalar *to = work + (ptrdiff_t)r * stride;
-    if (stride == 1) *to = inverse * (*to - row_sum(values, index, count, work));
     if (stride == 2) solve_row_few(2, values, index, count, inverse, stride, work, to);
     if (stride == 4) solve_row_few(4, values, index, count, inverse, stride, work, to);
     for (tsi_index c = 0; c + B <= stride; c += B)
       solve_row_few(B, values, index, count, inverse, stride, work + c, to + c);
   }
+}
+
+/* The three ways in which a stream tells a column; r is the row. */
+#define BACK(e) r - (ptrdiff_t)column[e]
+#define AHEAD(e) r + (ptrdiff_t)column[e]
+#define PLAIN(e) column[e]
+
+/* Rows by ptr. */
+#define STREAM_ROWS(name, type, columns, COLUMN)                                                             \
+  static void rows_##name(const tsi_row_stream *s, tsi_index first, tsi_index end, const tsi_scalar *b,      \
+                          tsi_scalar *x) {                                                                   \
+    for (tsi_index k = first; k < end; k++) {                                                                \
+      const tsi_count begin = s->ptr[k];                                                                     \
+      const tsi_index count = (tsi_index)(s->ptr[k + 1] - begin);                                            \
+      const tsi_scalar *values = (const tsi_scalar *)s->values + begin;                                      \
+      const type *column = s->columns + begin;                                                               \
+      const ptrdiff_t r = s->row[k];                                                                         \
+      tsi_scalar a = b[r];                                                                                   \
+      ANY_SUM(a, count, values, COLUMN)                                                                      \
+      x[r] = product(((const tsi_scalar *)s->inverse)[k], a);                                                \
+    }                                                                                                        \
+  }
+STREAM_ROWS(back, uint16_t, distance, BACK)
+STREAM_ROWS(ahead, uint16_t, distance, AHEAD)
+STREAM_ROWS(plain, tsi_index, index, PLAIN)
+
+/* Rows by runs of the same length, for each length that is frequent a loop of its own: no branch depends on
+ * the matrix but once a run. */
+#define RUN_CASE(length, SUM, COLUMN)                                                                        \
+  for (tsi_index q = 0; q < run->rows; q++, k++) {                                                           \
+    const ptrdiff_t r = row[k];                                                                              \
+    tsi_scalar a = b[r];                                                                                     \
+    SUM(a, length, values, COLUMN);                                                                          \
+    x[r] = product(inverse[k], a);                                                                           \
+    values += (length);                                                                                      \
+    column += (length);                                                                                      \
+  }                                                                                                          \
+  break
+#define STREAM_RUNS(name, type, columns, COLUMN)                                                             \
+  static void runs_##name(const tsi_row_stream *s, tsi_index first, tsi_index end, const tsi_row_run *run,   \
+                          const tsi_scalar *b, tsi_scalar *x) {                                              \
+    const tsi_scalar *values = (const tsi_scalar *)s->values + s->ptr[first], *inverse = s->inverse;         \
+    const type *column = s->columns + s->ptr[first];                                                         \
+    const tsi_index *row = s->row;                                                                           \
+    for (tsi_index k = first; k < end; run++) {                                                              \
+      const tsi_index length = run->entries;                                                                 \
+      switch (length) {                                                                                      \
+      case 0:                                                                                                \
+        RUN_CASE(0, SHORT_SUM, COLUMN);                                                                      \
+      case 1:                                                                                                \
+        RUN_CASE(1, SHORT_SUM, COLUMN);                                                                      \
+      case 2:                                                                                                \
+        RUN_CASE(2, SHORT_SUM, COLUMN);                                                                      \
+      case 3:                                                                                                \
+        RUN_CASE(3, SHORT_SUM, COLUMN);                                                                      \
+      case 4:                                                                                                \
+        RUN_CASE(4, SHORT_SUM, COLUMN);                                                                      \
+      case 5:                                                                                                \
+        RUN_CASE(5, SHORT_SUM, COLUMN);                                                                      \
+      case 6:                                                                                                \
+        RUN_CASE(6, SHORT_SUM, COLUMN);                                                                      \
+      case 7:                                                                                                \
+        RUN_CASE(7, SHORT_SUM, COLUMN);                                                                      \
+      case 8:                                                                                                \
+        RUN_CASE(8, SHORT_SUM, COLUMN);                                                                      \
+      default:                                                                                               \
+        RUN_CASE(length, ANY_SUM, COLUMN);                                                                   \
+      }                                                                                                      \
+    }                                                                                                        \
+  }
+STREAM_RUNS(back, uint16_t, distance, BACK)
+STREAM_RUNS(ahead, uint16_t, distance, AHEAD)
+STREAM_RUNS(plain, tsi_index, index, PLAIN)
+
+static void solve_stream(const tsi_row_stream *s, tsi_index first, tsi_index end, const tsi_row_run *run,
+                         bool backward, const void *b, void *x) {
+  if (run != NULL) {
+    if (s->distance == NULL)
+      runs_plain(s, first, end, run, b, x);
+    else if (backward)
+      runs_ahead(s, first, end, run, b, x);
+    else
+      runs_back(s, first, end, run, b, x);
+  } else if (s->distance == NULL)
+    rows_plain(s, first, end, b, x);
+  else if (backward)
+    rows_ahead(s, first, end, b, x);
+  else
+    rows_back(s, first, end, b, x);
 }
 
 static void identity(tsi_index w, tsi_index stride, void *x) {
@@ -113,5 +270,6 @@ static void take_column(tsi_index count, tsi_index stride, const void *from, voi
 const tsi_spmv_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA),
                                          .multiply = multiply,
                                          .solve_rows = solve_rows,
+                                         .solve_stream = solve_stream,
                                          .identity = identity,
                                          .take_column = take_column};

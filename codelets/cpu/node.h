@@ -35,7 +35,8 @@
  *   write chunk    x_c to the user
  *
  * Triangular matrices by rows (tsi_solve_data.rows). Row j of the final order is row j of the workspace.
- * There is one sweep; a chunk that has no part in a forward one leaves zeros, which others may read.
+ * There is one sweep; a chunk that has no part in a forward one leaves zeros, which others may read. One
+ * right-hand side needs no workspace where its entries follow each other (tsi_solve_call.rows).
  *
  *   forward chunk    x_c = b_c, row by row less the products with the rows before;  x_c to the user
  *   backward chunk   likewise with the rows after, the last row first
@@ -138,7 +139,8 @@ typedef struct tsi_user_rows {
 typedef struct tsi_solve_call {
   const void *forward_values, *backward_values; /* all of the scalar type of the kernels */
   const tsi_triangle_rows
-      *triangle_rows[2]; /* chunks without panels: what the sweeps forward, backward read */
+      *triangle_rows[2];     /* chunks without panels: what the sweeps forward, backward read */
+  const tsi_row_sweep *rows; /* the same where the one sweep works in the user's b and x; else NULL */
   const tsi_index *forward_pivots, *backward_pivots; /* NULL: none */
   const void *inverse; /* L D L^T: D^-1 as in tsi_pivoting, by final column; NULL: none */
   bool adjoint;        /* D^-1 is Hermitian */

@@ -63,6 +63,8 @@ typedef struct tsi_sparse_kernels {
   tsi_add_at *add_at;
   /* First value that is NaN or infinite; count if there is none. */
   tsi_count (*first_not_finite)(tsi_count count, const void *values);
+  /* inverse[i] = 1 / values[i]. Gives the first i for which that is not finite; count if there is none. */
+  tsi_count (*invert)(tsi_count count, const void *values, void *inverse);
   /* out[0] + i out[1] = x^H y */
   void (*dot)(tsi_index n, const void *x, const void *y, double out[2]);
   /* y += (factor[0] + i factor[1]) x; the imaginary part counts in complex types only */

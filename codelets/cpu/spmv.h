@@ -24,6 +24,32 @@ typedef struct tsi_triangle_rows {
   const void *values, *inverse;
 } tsi_triangle_rows;
 
+/* So many rows, one after the other, of so many entries each. */
+typedef struct tsi_row_run {
+  tsi_index rows, entries;
+} tsi_row_run;
+
+/* The same for one right-hand side that is solved where the user has it: rows in the order in which the sweep
+ * takes them, numbered as the user does. The k-th is row[k], with entries ptr[k] .. ptr[k+1]-1. Their columns
+ * are index[e], or, where all are near, row[k] - distance[e]; in a backward sweep row[k] + distance[e]. */
+typedef struct tsi_row_stream {
+  const tsi_index *row;     /* n */
+  const tsi_count *ptr;     /* n + 1 */
+  const tsi_index *index;   /* NULL: */
+  const uint16_t *distance; /* columns are near */
+  const void *values;       /* by entry */
+  const void *inverse;      /* n: of the diagonal entry of the k-th row */
+} tsi_row_stream;
+
+/* A sweep with all rows as a stream: chunk c has the rows that are its own, and the runs run_ptr[c] ..
+ * run_ptr[c+1]-1, or none, where hardly two of its rows have the same length. */
+typedef struct tsi_row_sweep {
+  tsi_row_stream stream;
+  tsi_index n;
+  const tsi_index *run_ptr; /* chunks + 1 */
+  const tsi_row_run *run;
+} tsi_row_sweep;
+
 typedef struct tsi_spmv_kernels {
   const char *isa;
   /* Rows first .. end-1: w[row] = sum, or w[row] += sum if add. No row that is written is read. */
@@ -33,6 +59,10 @@ typedef struct tsi_spmv_kernels {
    * of values w[index]). */
   void (*solve_rows)(const tsi_triangle_rows *rows, tsi_index first, tsi_index end, bool backward,
                      tsi_index stride, void *workspace);
+  /* Rows first .. end-1 of a stream, in this order: x[r] = inverse (b[r] - sum of values x[column]); b may be
+   * x. run: their lengths, from row `first` on; NULL: by ptr. The bits are those of solve_rows. */
+  void (*solve_stream)(const tsi_row_stream *stream, tsi_index first, tsi_index end, const tsi_row_run *run,
+                       bool backward, const void *b, void *x);
   /* x := the identity of order w, row-major with stride scalars a row; those beyond w become zero. */
   void (*identity)(tsi_index w, tsi_index stride, void *x);
   /* to[i] = from[i * stride], i < count */

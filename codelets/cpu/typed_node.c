@@ -355,6 +355,14 @@ static void forward_sum(const tsi_solve_data *data, const tsi_solve_call *call, 
 static void solve_chunk_rows(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
                              bool backward) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
+  if (call->rows) {
+    const tsi_row_sweep *rows = call->rows;
+    const tsi_index first = backward ? rows->n - chunk->column - chunk->columns : chunk->column;
+    const bool runs = rows->run_ptr[number] < rows->run_ptr[number + 1];
+    data->rows->solve_stream(&rows->stream, first, first + chunk->columns,
+                             runs ? rows->run + rows->run_ptr[number] : NULL, backward, call->b, call->x);
+    return;
+  }
   tsi_scalar *x = chunk_rows(call, chunk);
   if (!tsi_takes_part(call, backward, number)) {
     memset(x, 0, (size_t)chunk->columns * (size_t)call->stride * sizeof *x);

@@ -178,6 +178,16 @@ static tsi_count first_not_finite(tsi_count count, const void *values) {
   return count;
 }
 
+static tsi_count invert(tsi_count count, const void *values, void *inverse) {
+  const tsi_scalar *from = values;
+  tsi_scalar *to = inverse;
+  for (tsi_count i = 0; i < count; i++) {
+    to[i] = (tsi_scalar)1 / from[i];
+    if (!isfinite(tsi_re(to[i])) || !isfinite(tsi_im(to[i]))) return i;
+  }
+  return count;
+}
+
 static void dot(tsi_index n, const void *xv, const void *yv, double out[2]) {
   const tsi_scalar *x = xv, *y = yv;
   tsi_wide sum = 0;
@@ -287,6 +297,7 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .first_unlike = first_unlike,
     .add_at = add_at,
     .first_not_finite = first_not_finite,
+    .invert = invert,
     .dot = dot,
     .axpy = axpy,
     .add = add,

@@ -52,7 +52,11 @@ static tristar_status init_services(tristar_t *ts, const tristar_config *config)
   status = tsi_workers_init(&ts->env, &ts->workers, config);
   if (status == TRISTAR_OK) {
     status = tsi_machine_init(&ts->env, &ts->machine, config->calibration);
-    if (status == TRISTAR_OK) return status;
+    if (status == TRISTAR_OK) {
+      status = tsi_helpers_init(&ts->env, &ts->helpers);
+      if (status == TRISTAR_OK) return status;
+      tsi_machine_finish(&ts->machine);
+    }
     tsi_workers_finish(&ts->workers);
   }
   tsi_solves_finish(&ts->solves);
@@ -95,6 +99,7 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
 void tristar_destroy(tristar_t **ts) {
   if (ts == NULL || *ts == NULL) return;
   tsi_solves_finish(&(*ts)->solves);
+  tsi_helpers_finish(&(*ts)->helpers);
   tsi_workers_finish(&(*ts)->workers);
   tsi_machine_finish(&(*ts)->machine);
   free(*ts);

@@ -10,6 +10,7 @@
 
 #include "runtime/context/solves.h"
 #include "runtime/machine/machine.h"
+#include "runtime/starpu/helpers.h"
 #include "runtime/starpu/workers.h"
 
 struct tristar_s {
@@ -17,6 +18,7 @@ struct tristar_s {
   tsi_solves solves;
   tsi_workers workers;
   tsi_machine machine;
+  tsi_helpers helpers;
   const char *isa;       /* instruction set of the kernels; text of theirs */
   atomic_bool blas_told; /* that OpenBLAS is slow here */
 };

@@ -1,4 +1,4 @@
-/* Factors from elsewhere: tristar_import_supernodal, tristar_reimport, tristar_import_csr.
+/* Factors from elsewhere: tristar_import_supernodal, tristar_reimport.
  *
  * Job. Find supernodes of the given factors (partition/given), pack their values (import_values), and make a
  * factor that plans and solves cannot tell from the library's own.
@@ -11,10 +11,8 @@
 
 #include "codelets/cpu/front.h"
 #include "runtime/base/clock.h"
+#include "runtime/factor/import.h"
 #include "runtime/factor/import_values.h"
-#include "runtime/factor/row_factor.h"
-#include "runtime/machine/predict.h"
-#include "runtime/starpu/workers.h"
 
 #define RELAX 0.6 /* as in tsi_symbolic_options_init */
 
@@ -36,9 +34,6 @@ typedef struct given {
   int sides;
   tsi_triangle triangle[2];
   const char *name[2]; /* "L", "U" */
-  tsi_row_cut *cut;    /* not NULL: one triangle, which is solved row by row, and has these */
-  tsi_lines lines;
-  const void *values;
 } given;
 
 static tristar_status check_factors(tsi_env *env, const tristar_factors *f, tsi_index *n) {
@@ -64,9 +59,8 @@ static tristar_status read_given(tsi_env *env, const tristar_factors *f, bool lo
   for (int is_upper = 0; is_upper < 2; is_upper++) {
     if (!(is_upper ? upper : lower)) continue;
     g->name[g->sides] = is_upper ? "U" : "L";
-    if (g->cut == NULL)
-      TSI_TRY(tsi_triangle_create(env, g->n, scalar, is_upper ? &f->upper : &f->lower, is_upper,
-                                  &g->triangle[g->sides]));
+    TSI_TRY(tsi_triangle_create(env, g->n, scalar, is_upper ? &f->upper : &f->lower, is_upper,
+                                &g->triangle[g->sides]));
     g->sides++;
   }
 out:
@@ -74,7 +68,6 @@ out:
 }
 
 static void finish_given(tsi_env *env, given *g) {
-  tsi_row_cut_destroy(env, &g->cut);
   for (int i = 0; i < 2; i++) tsi_triangle_finish(env, &g->triangle[i]);
 }
 
@@ -143,10 +136,7 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
   an->options.method = an->stats.method = g->factors->method;
   an->factor_scalar = (char)g->factors->scalar;
   TSI_TRY(take_pattern(env, g, &an->pattern));
-  if (g->cut)
-    TSI_TRY(tsi_row_symbolic_create(env, g->cut, g->lines.ptr[g->n], &symbolic[0]));
-  else
-    TSI_TRY(tsi_symbolic_of_given(env, g->sides, columns, RELAX, symbolic));
+  TSI_TRY(tsi_symbolic_of_given(env, g->sides, columns, RELAX, symbolic));
   an->symbolic = symbolic[0];
   an->other.symbolic = symbolic[1];
   for (int i = 0; i < tsi_analysis_sides(an); i++) {
@@ -183,11 +173,6 @@ static tristar_status allocate(tsi_env *env, given *g, tristar_factor_t *factor)
     const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
     TSI_TRY(tsi_factor_allocate_stream(env, factor, side.panel_values[side.panels->count],
                                        g->name[i][0] == 'U' ? &factor->upper : &factor->lower));
-  }
-  if (g->cut) {
-    tsi_row_cut *cut = g->cut;
-    g->cut = NULL;
-    TSI_TRY(tsi_row_factor_create(env, cut, factor->scalar_bytes, &factor->rows));
   }
   if (an->stats.method == TRISTAR_METHOD_LDLT)
     TSI_TRY(tsi_allocate(env, 2 * (size_t)n, factor->scalar_bytes, __func__, __FILE__, __LINE__,
@@ -230,10 +215,6 @@ static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *facto
   TSI_TRY(take_scale(env, g->n, f->column_scale, "column_scale", &factor->col_scale));
   for (int i = 0; i < g->sides; i++) {
     const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
-    if (factor->rows) {
-      TSI_TRY(tsi_row_factor_fill(env, &g->lines, g->values, (char)f->scalar, g->name[i], factor->rows));
-      continue;
-    }
     TSI_TRY(tsi_import_values(env, &g->triangle[i], &side, (char)f->scalar, g->name[i],
                               g->name[i][0] == 'U' ? factor->upper : factor->lower));
   }
@@ -265,20 +246,17 @@ static void fill_factor_stats(tristar_factor_t *factor, int sides, size_t peak, 
     stats->nnz_factor += side.symbolic->nnz_exact - (i > 0 ? an->stats.n : 0);
     stats->stored_factor += side.symbolic->nnz_stored;
     stats->factor_bytes += (size_t)side.panel_values[side.panels->count] * factor->scalar_bytes;
-    if (factor->rows)
-      stats->factor_bytes += (size_t)side.symbolic->nnz_stored * (factor->scalar_bytes + sizeof(tsi_index));
   }
   stats->peak_bytes = peak;
   stats->factor_seconds = seconds;
 }
 
-/* lower, upper: which triangles there are; with LLT and LDLT only lower. g: zeros, or how to solve row by
- * row; its cut is taken over. */
-static tristar_status import(tristar_t *ts, const tristar_factors *factors, bool lower, bool upper, given g,
-                             tristar_factor_t **out) {
+tristar_status tsi_import_given(tristar_t *ts, const tristar_factors *factors, bool lower, bool upper,
+                                tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tristar_factor_t *factor = NULL;
+  given g = {.sides = 0};
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(env);
   TSI_TRY(read_given(env, factors, lower, upper, &g));
@@ -310,7 +288,7 @@ tristar_status tristar_import_supernodal(tristar_t *ts, const tristar_factors *f
   tsi_env *env = &ts->env;
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   if (factors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
-  TSI_TRY(import(ts, factors, true, factors->method == TRISTAR_METHOD_LU, (given){.sides = 0}, factor));
+  TSI_TRY(tsi_import_given(ts, factors, true, factors->method == TRISTAR_METHOD_LU, factor));
 out:
   return tsi_answer(env, status);
 }
@@ -366,282 +344,4 @@ tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors 
 out:
   finish_given(env, &g);
   return tsi_answer(env, status);
-}
-
-/* ---- A triangular matrix alone --------------------------------------------------------------------------
- */
-
-/* One triangle of a pattern and its values, the diagonal of ones written out. Of a symmetric kind entries of
- * the other triangle stand at their mirror places. */
-typedef struct filtered {
-  tsi_count *ptr;
-  tsi_index *index;
-  char *values;
-} filtered;
-
-typedef struct triangle_of {
-  const tsi_pattern *pattern;
-  const char *values;
-  bool below; /* of line j the indices from j on count, else those up to j */
-  bool unit;
-} triangle_of;
-
-/* Where entry e of line j stands in the triangle: false: nowhere. */
-static bool find_place(const triangle_of *t, tsi_index j, tsi_count e, tsi_index *line, tsi_index *index,
-                       bool *mirrored) {
-  const tsi_index i = t->pattern->index[e];
-  *mirrored = t->below ? i < j : i > j;
-  *line = *mirrored ? i : j;
-  *index = *mirrored ? j : i;
-  return !(*mirrored && t->pattern->symmetry == TRISTAR_GENERAL) && !(t->unit && i == j);
-}
-
-static void count_entries(const triangle_of *t, tsi_count *ptr) {
-  const tsi_pattern *p = t->pattern;
-  tsi_index line, index;
-  bool mirrored;
-  for (tsi_index j = 0; j < p->n; j++) {
-    ptr[j + 1] += t->unit;
-    for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++)
-      if (find_place(t, j, e, &line, &index, &mirrored)) ptr[line + 1]++;
-  }
-  for (tsi_index j = 0; j < p->n; j++) ptr[j + 1] += ptr[j];
-}
-
-static void put_one(const triangle_of *t, tsi_index j, tsi_count *next, filtered *out) {
-  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(t->pattern->scalar);
-  const double one = 1;
-  kernels->fill(1, &one, out->values + (size_t)next[j] * kernels->scalar_bytes);
-  out->index[next[j]++] = j;
-}
-
-static void copy_entries(const triangle_of *t, tsi_count *next, filtered *out) {
-  const tsi_pattern *p = t->pattern;
-  const size_t scalar = tsi_sparse_kernels_select(p->scalar)->scalar_bytes;
-  tsi_index line, index;
-  bool mirrored;
-  for (tsi_index j = 0; j < p->n; j++) {
-    if (t->unit && t->below) put_one(t, j, next, out);
-    for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
-      if (!find_place(t, j, e, &line, &index, &mirrored)) continue;
-      tsi_pattern_copy_value(p, mirrored, t->values + (size_t)e * scalar,
-                             out->values + (size_t)next[line] * scalar);
-      out->index[next[line]++] = index;
-    }
-    if (t->unit && !t->below) put_one(t, j, next, out);
-  }
-}
-
-static bool is_sorted(const filtered *f, tsi_index n) {
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count e = f->ptr[j] + 1; e < f->ptr[j + 1]; e++)
-      if (f->index[e - 1] >= f->index[e]) return false;
-  return true;
-}
-
-/* Where every entry of f goes if lines and indices are exchanged: those of each new line in the order of the
- * old ones. next: n. */
-static void exchange(const filtered *from, tsi_index n, size_t scalar, tsi_count *next, filtered *to) {
-  memset(to->ptr, 0, ((size_t)n + 1) * sizeof *to->ptr);
-  for (tsi_count e = 0; e < from->ptr[n]; e++) to->ptr[from->index[e] + 1]++;
-  for (tsi_index j = 0; j < n; j++) to->ptr[j + 1] += to->ptr[j];
-  memcpy(next, to->ptr, (size_t)n * sizeof *next);
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count e = from->ptr[j]; e < from->ptr[j + 1]; e++) {
-      const tsi_count at = next[from->index[e]]++;
-      to->index[at] = j;
-      memcpy(to->values + (size_t)at * scalar, from->values + (size_t)e * scalar, scalar);
-    }
-}
-
-static void free_filtered(tsi_env *env, filtered *f) {
-  TSI_FREE(env, f->ptr);
-  TSI_FREE(env, f->index);
-  TSI_FREE(env, f->values);
-}
-
-/* Sorts every line: mirror images may stand anywhere. */
-static tristar_status sort_lines(tsi_env *env, tsi_index n, size_t scalar, tsi_count *next, filtered *f) {
-  tristar_status status = TRISTAR_OK;
-  filtered other = {NULL, NULL, NULL};
-  if (is_sorted(f, n)) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, other.ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, other.index, f->ptr[n]));
-  TSI_TRY(TSI_ALLOC(env, other.values, (size_t)f->ptr[n] * scalar));
-  exchange(f, n, scalar, next, &other);
-  exchange(&other, n, scalar, next, f);
-out:
-  free_filtered(env, &other);
-  return status;
-}
-
-static tristar_status filter(tsi_env *env, const tsi_pattern *p, const void *values, bool lower, bool unit,
-                             filtered *out) {
-  tristar_status status = TRISTAR_OK;
-  const size_t scalar = tsi_sparse_kernels_select(p->scalar)->scalar_bytes;
-  const triangle_of t = {p, values, lower != p->by_rows, unit};
-  tsi_count *next = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, out->ptr, (tsi_count)p->n + 1));
-  count_entries(&t, out->ptr);
-  TSI_TRY(TSI_ALLOC(env, out->index, out->ptr[p->n]));
-  TSI_TRY(TSI_ALLOC(env, out->values, (size_t)out->ptr[p->n] * scalar));
-  TSI_TRY(TSI_ALLOC(env, next, p->n));
-  memcpy(next, out->ptr, (size_t)p->n * sizeof *next);
-  copy_entries(&t, next, out);
-  TSI_TRY(sort_lines(env, p->n, scalar, next, out));
-out:
-  TSI_FREE(env, next);
-  return status;
-}
-
-/* Columns that continue the one before, of all: supernodes that are worth their zeros and their panels. */
-#define SUPERNODAL 0.5
-
-/* Bytes that a sweep by rows moves beside entries: b, x, the row's begin, its inverse. */
-#define ROW_BYTES(scalar) (4.0 * (double)(scalar) + (double)sizeof(tsi_count))
-
-/* Lines are sorted: line j + 1 continues line j if it has its entries, but for one end each. */
-static bool has_supernodes(const tsi_lines *lines) {
-  tsi_index joined = 0;
-  for (tsi_index j = 0; j + 1 < lines->n; j++) {
-    const tsi_index *a = lines->index + lines->ptr[j], *b = lines->index + lines->ptr[j + 1];
-    const tsi_count count = lines->ptr[j + 1] - lines->ptr[j], next = lines->ptr[j + 2] - lines->ptr[j + 1];
-    if (lines->columns ? count != next + 1 : next != count + 1) continue;
-    joined += memcmp(lines->columns ? a + 1 : a, b, (size_t)tsi_count_min(count, next) * sizeof *a) == 0 &&
-              (lines->columns ? a[1] == j + 1 : b[next - 1] == j + 1);
-  }
-  return joined > SUPERNODAL * lines->n;
-}
-
-static double seconds_of(const tsi_costs *costs, const tsi_row_cut *cut) {
-  return tsi_predict_reading(costs, cut->bytes, cut->critical);
-}
-
-/* Keeps the quicker one of two cuts in *best. */
-static void keep_better(tsi_env *env, const tsi_costs *costs, tsi_row_cut **best, tsi_row_cut *cut) {
-  if (*best == NULL || seconds_of(costs, cut) < seconds_of(costs, *best)) {
-    tsi_row_cut *worse = *best;
-    *best = cut;
-    cut = worse;
-  }
-  tsi_row_cut_destroy(env, &cut);
-}
-
-/* The cut that the partition asks for; NULL: supernodes. */
-static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char scalar,
-                                 tristar_partition partition, tsi_row_cut **best) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &ts->env;
-  tsi_row_cut *cut;
-  const int workers = ts->workers.allowed ? tsi_expected_cpu_workers(ts->workers.wishes.workers) : 1;
-  const tsi_costs costs = tsi_costs_assumed(&ts->machine, workers);
-  const double bytes = (double)tsi_sparse_kernels_select(scalar)->scalar_bytes;
-  const bool any = partition == TRISTAR_PARTITION_AUTO;
-  const tsi_row_weights weights = {.entry = bytes + sizeof(tsi_index),
-                                   .row = ROW_BYTES(bytes),
-                                   .task = costs.task * costs.one,
-                                   .workers = workers};
-  *best = NULL;
-  if (partition == TRISTAR_PARTITION_SUPERNODES || (any && has_supernodes(lines))) return TRISTAR_OK;
-  if (any || partition == TRISTAR_PARTITION_WHOLE) {
-    TSI_TRY(tsi_row_cut_create(env, lines, &weights, TSI_ROWS_WHOLE, 0, &cut));
-    keep_better(env, &costs, best, cut);
-  }
-  if ((any && workers > 1) || partition == TRISTAR_PARTITION_LEVELS) {
-    TSI_TRY(tsi_row_cut_create(env, lines, &weights, TSI_ROWS_LEVELS, 0, &cut));
-    keep_better(env, &costs, best, cut);
-  }
-  const tsi_index least = tsi_index_max(8, tsi_index_min(256, lines->n / 16));
-  for (tsi_index rows = least;
-       rows <= 16384 && ((any && workers > 1) || partition == TRISTAR_PARTITION_BLOCKS); rows *= 4) {
-    TSI_TRY(tsi_row_cut_create(env, lines, &weights, TSI_ROWS_BLOCKS, rows, &cut));
-    keep_better(env, &costs, best, cut);
-    if (rows >= lines->n) break;
-  }
-out:
-  if (status != TRISTAR_OK) tsi_row_cut_destroy(env, best);
-  return status;
-}
-
-void tristar_triangle_options_init(tristar_triangle_options *options) {
-  *options = (tristar_triangle_options){TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_PARTITION_AUTO};
-}
-
-static tristar_status check_options(tsi_env *env, const tristar_view *view,
-                                    const tristar_triangle_options *o) {
-  tristar_status status = TRISTAR_OK;
-  if (view == NULL || (view->values == NULL && view->rows > 0))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view ? "values" : "view");
-  if ((o->uplo != TRISTAR_LOWER && o->uplo != TRISTAR_UPPER) ||
-      (o->diag != TRISTAR_UNIT && o->diag != TRISTAR_NON_UNIT))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "uplo is %d, diag %d", (int)o->uplo, (int)o->diag);
-  if ((unsigned)o->partition > TRISTAR_PARTITION_WHOLE)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)o->partition);
-out:
-  return status;
-}
-
-static tristar_status import_view(tristar_t *ts, const tristar_view *view,
-                                  const tristar_triangle_options *options, tristar_factor_t **factor) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &ts->env;
-  const bool lower = options->uplo == TRISTAR_LOWER;
-  tsi_pattern *pattern = NULL;
-  filtered f = {NULL, NULL, NULL};
-  void *values = NULL; /* summed */
-  if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
-  TSI_TRY(check_options(env, view, options));
-  TSI_TRY(tsi_pattern_create(env, view, &pattern));
-  TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
-  tsi_pattern_take(pattern, view->values, values);
-  TSI_TRY(filter(env, pattern, values, lower, options->diag == TRISTAR_UNIT, &f));
-  const tristar_view matrix = {.format = view->format,
-                               .symmetry = TRISTAR_GENERAL,
-                               .scalar = view->scalar,
-                               .rows = view->rows,
-                               .cols = view->cols,
-                               .ptr = f.ptr,
-                               .index = f.index,
-                               .values = f.values,
-                               .ptr_bits = 64,
-                               .index_bits = 32};
-  const tristar_triangle triangle = {.format =
-                                         pattern->by_rows ? TRISTAR_TRIANGLE_ROWS : TRISTAR_TRIANGLE_COLUMNS,
-                                     .ptr_bits = 64,
-                                     .index_bits = 32,
-                                     .ptr = f.ptr,
-                                     .index = f.index,
-                                     .values = f.values};
-  tristar_factors factors;
-  tristar_factors_init(&factors);
-  factors.n = view->rows;
-  factors.scalar = view->scalar;
-  factors.matrix = &matrix;
-  *(lower ? &factors.lower : &factors.upper) = triangle;
-  given g = {.lines = {.n = pattern->n, .ptr = f.ptr, .index = f.index, .columns = lower != pattern->by_rows},
-             .values = f.values};
-  TSI_TRY(choose_cut(ts, &g.lines, (char)view->scalar, options->partition, &g.cut));
-  TSI_TRY(import(ts, &factors, lower, !lower, g, factor));
-out:
-  tsi_pattern_destroy(env, &pattern);
-  TSI_FREE(env, values);
-  free_filtered(env, &f);
-  return status;
-}
-
-tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,
-                                       const tristar_triangle_options *options, tristar_factor_t **factor) {
-  tristar_triangle_options defaults;
-  tristar_triangle_options_init(&defaults);
-  if (factor != NULL) *factor = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
-  return tsi_answer(&ts->env, import_view(ts, view, options ? options : &defaults, factor));
-}
-
-tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view, tristar_uplo uplo,
-                                  tristar_diag diag, tristar_factor_t **factor) {
-  const tristar_triangle_options options = {uplo, diag, TRISTAR_PARTITION_AUTO};
-  if (factor != NULL) *factor = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
-  return tsi_answer(&ts->env, import_view(ts, view, &options, factor));
 }

@@ -1,18 +1,24 @@
 /* A triangular matrix by rows: see row_factor.h. */
 #include "runtime/factor/row_factor.h"
 
-#include "codelets/cpu/front.h"
 #include "codelets/cpu/sparse.h"
 #include "runtime/base/threads.h"
 
-tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *cut, size_t scalar_bytes,
-                                     tsi_row_factor **out) {
+#define NEAR UINT16_MAX /* distances that fit */
+
+/* One right-hand side: chunks with at least so many rows a run have runs. */
+#define ROWS_A_RUN 4
+
+tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *cut, const tsi_lines *lines,
+                                     const void *values, size_t scalar_bytes, tsi_row_factor **out) {
   tristar_status status = TRISTAR_OK;
   tsi_row_factor *rows = NULL;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, rows, 1));
   TSI_TRY(tsi_mutex_init(env, &rows->lock));
   rows->cut = cut;
+  rows->lines = *lines;
+  rows->values = values;
   rows->scalar_bytes = scalar_bytes;
   *out = rows;
   return TRISTAR_OK;
@@ -22,146 +28,292 @@ out:
   return status;
 }
 
+static void release_sweep(tsi_env *env, tsi_row_factor *rows, int k) {
+  tsi_row_arrays *a = &rows->array[k];
+  TSI_FREE(env, a->row);
+  TSI_FREE(env, a->ptr);
+  TSI_FREE(env, a->index);
+  TSI_FREE(env, a->distance);
+  TSI_FREE(env, a->values);
+  TSI_FREE(env, a->inverse);
+  TSI_FREE(env, a->run_ptr);
+  TSI_FREE(env, a->run);
+  rows->sweep[k] = (tsi_row_sweep){.n = 0};
+}
+
 static void release_matrix(tsi_env *env, tsi_row_matrix *matrix) {
   TSI_FREE(env, matrix->ptr);
   TSI_FREE(env, matrix->index);
   TSI_FREE(env, matrix->values);
+  TSI_FREE(env, matrix->inverse);
   matrix->rows = (tsi_triangle_rows){NULL, NULL, NULL, NULL};
 }
 
 void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
   if (*rows == NULL) return;
-  for (int k = 0; k < 2; k++) release_matrix(env, &(*rows)->matrix[k]);
+  for (int k = 0; k < 2; k++) {
+    release_sweep(env, *rows, k);
+    release_matrix(env, &(*rows)->matrix[k]);
+  }
   TSI_FREE(env, (*rows)->inverse);
   tsi_row_cut_destroy(env, &(*rows)->cut);
   pthread_mutex_destroy(&(*rows)->lock);
   TSI_FREE(env, *rows);
 }
 
-static tristar_status allocate_matrix(tsi_env *env, const tsi_row_factor *rows, tsi_count entries,
-                                      tsi_row_matrix *matrix) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC_ZERO(env, matrix->ptr, (tsi_count)rows->cut->n + 1));
-  TSI_TRY(TSI_ALLOC(env, matrix->index, entries));
-  TSI_TRY(
-      tsi_allocate(env, (size_t)entries, rows->scalar_bytes, __func__, __FILE__, __LINE__, &matrix->values));
-out:
-  return status;
+static tristar_status allocate_scalars(tsi_env *env, const tsi_row_factor *rows, tsi_count count,
+                                       void **out) {
+  return tsi_allocate(env, (size_t)count, rows->scalar_bytes, __func__, __FILE__, __LINE__, out);
 }
 
-/* ---- Values
- * --------------------------------------------------------------------------------------------------- */
-
-/* Line k is the given line order[k] without its diagonal entry, which goes to diagonal[k]. */
-static void take_lines(const tsi_lines *lines, const char *values, const tsi_row_factor *rows,
-                       const tsi_index *place, tsi_row_matrix *matrix, char *diagonal) {
-  const tsi_index n = rows->cut->n;
-  const size_t bytes = rows->scalar_bytes;
-  tsi_count to = 0;
-  for (tsi_index k = 0; k < n; k++) {
-    const tsi_index line = rows->cut->order[k];
-    matrix->ptr[k] = to;
-    for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) {
-      const char *value = values + (size_t)e * bytes;
-      if (lines->index[e] == line) {
-        memcpy(diagonal + (size_t)k * bytes, value, bytes);
-        continue;
-      }
-      matrix->index[to] = place[lines->index[e]];
-      memcpy((char *)matrix->values + (size_t)to++ * bytes, value, bytes);
-    }
+/* to[a] = from[b]: scalars of 4, 8 or 16 bytes. */
+static inline void copy_scalar(size_t bytes, void *to, tsi_count a, const void *from, tsi_count b) {
+  switch (bytes) {
+  case 4:
+    memcpy((char *)to + 4 * a, (const char *)from + 4 * b, 4);
+    break;
+  case 8:
+    memcpy((char *)to + 8 * a, (const char *)from + 8 * b, 8);
+    break;
+  default:
+    memcpy((char *)to + 16 * a, (const char *)from + 16 * b, 16);
   }
-  matrix->ptr[n] = to;
 }
 
-static tristar_status invert(tsi_env *env, const char *diagonal, const tsi_index *identity, char scalar,
-                             const char *name, tsi_row_factor *rows) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_index n = rows->cut->n;
-  const size_t bytes = rows->scalar_bytes;
-  const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(scalar);
-  char *pairs = NULL; /* an inverse and a zero each */
-  TSI_TRY(TSI_ALLOC(env, pairs, 2 * (size_t)n * bytes));
-  const tsi_index zero = tsi_front_kernels_select(scalar)->invert_diagonal(n, identity, diagonal, pairs);
-  if (zero != TSI_NONE)
-    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d is zero or missing", name,
-             rows->cut->order[zero]);
-  for (tsi_index k = 0; k < n; k++)
-    memcpy((char *)rows->inverse + (size_t)k * bytes, pairs + 2 * (size_t)k * bytes, bytes);
-  const tsi_count bad = sparse->first_not_finite(n, rows->inverse);
-  if (bad < n)
-    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
-             "%s: diagonal entry %d is too close to zero: its inverse is out of range", name,
-             rows->cut->order[bad]);
-out:
-  TSI_FREE(env, pairs);
-  return status;
+/* ---- Values -------------------------------------------------------------------------------------------- */
+
+/* The entries of line j that are not on the diagonal, which is the last one of a row, the first one of a
+ * column, or missing. */
+static inline void inner(const tsi_lines *lines, tsi_index j, tsi_count *first, tsi_count *end) {
+  *first = lines->ptr[j];
+  *end = lines->ptr[j + 1];
+  if (*first == *end) return;
+  if (lines->columns)
+    *first += lines->index[*first] == j;
+  else
+    *end -= lines->index[*end - 1] == j;
 }
 
-/* place: of each given row in the order of the cut; n zeros first, where a diagonal entry may be missing. */
-tristar_status tsi_row_factor_fill(tsi_env *env, const tsi_lines *lines, const void *values, char scalar,
-                                   const char *name, tsi_row_factor *rows) {
+tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, tsi_row_factor *rows) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = rows->cut->n;
+  const tsi_lines *lines = &rows->lines;
+  const tsi_index n = lines->n;
   const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(scalar);
-  tsi_row_matrix *matrix = &rows->matrix[lines->columns];
-  tsi_index *place = NULL;
-  char *diagonal = NULL;
-  const tsi_count bad = sparse->first_not_finite(lines->ptr[n], values);
-  for (int k = 0; k < 2; k++) release_matrix(env, &rows->matrix[k]);
-  TSI_TRY(TSI_ALLOC(env, place, n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, diagonal, (size_t)n * rows->scalar_bytes));
+  void *diagonal = NULL;
+  for (int k = 0; k < 2; k++) {
+    release_sweep(env, rows, k);
+    release_matrix(env, &rows->matrix[k]);
+  }
+  const tsi_count bad = sparse->first_not_finite(lines->ptr[n], rows->values);
   if (bad < lines->ptr[n]) {
     tsi_index line = 0;
     while (lines->ptr[line + 1] <= bad) line++;
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "%s: NaN or infinity in entry (%d, %d)", name, line,
              lines->index[bad]);
   }
-  for (tsi_index k = 0; k < n; k++) place[rows->cut->order[k]] = k;
-  TSI_TRY(allocate_matrix(env, rows, lines->ptr[n], matrix));
-  take_lines(lines, values, rows, place, matrix, diagonal);
-  if (rows->inverse == NULL)
-    TSI_TRY(tsi_allocate(env, (size_t)n, rows->scalar_bytes, __func__, __FILE__, __LINE__, &rows->inverse));
-  for (tsi_index k = 0; k < n; k++) place[k] = k;
-  TSI_TRY(invert(env, diagonal, place, scalar, name, rows));
-  matrix->rows = (tsi_triangle_rows){matrix->ptr, matrix->index, matrix->values, rows->inverse};
+  TSI_TRY(tsi_allocate_zero(env, (size_t)n, rows->scalar_bytes, __func__, __FILE__, __LINE__, &diagonal));
+  if (rows->inverse == NULL) TSI_TRY(allocate_scalars(env, rows, n, &rows->inverse));
+  for (tsi_index j = 0; j < n; j++) {
+    tsi_count first, end;
+    inner(lines, j, &first, &end);
+    const tsi_count at = lines->columns ? lines->ptr[j] : end;
+    if (end - first < lines->ptr[j + 1] - lines->ptr[j])
+      copy_scalar(rows->scalar_bytes, diagonal, j, rows->values, at);
+  }
+  const tsi_count fails = sparse->invert(n, diagonal, rows->inverse);
+  if (fails == n) goto out;
+  const char *at = (const char *)diagonal + (size_t)fails * rows->scalar_bytes;
+  if (sparse->largest_size(1, at) <= 0)
+    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d is zero or missing", name, (int)fails);
+  TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+           "%s: diagonal entry %d is too close to zero: its inverse is out of range", name, (int)fails);
 out:
-  TSI_FREE(env, place);
   TSI_FREE(env, diagonal);
   return status;
 }
 
-/* ---- Both ways
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Streams ------------------------------------------------------------------------------------------- */
 
-/* Given lines ascending, so that the entries of each new line come in that order. */
-static tristar_status transpose(tsi_env *env, const tsi_row_factor *rows, const tsi_row_matrix *from,
-                                tsi_row_matrix *to) {
+/* The given row that a sweep takes as k-th. */
+static inline tsi_index row_of(const tsi_row_cut *cut, bool backward, tsi_index k) {
+  return cut->order[backward ? cut->n - 1 - k : k];
+}
+
+/* Are all columns near their rows? */
+static bool are_near(const tsi_lines *lines) {
+  for (tsi_index j = 0; j < lines->n; j++) {
+    if (lines->ptr[j] == lines->ptr[j + 1]) continue;
+    const tsi_index far = lines->index[lines->columns ? lines->ptr[j + 1] - 1 : lines->ptr[j]];
+    if ((lines->columns ? far - j : j - far) > NEAR) return false;
+  }
+  return true;
+}
+
+/* The lines are the rows of the sweep. */
+static void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row_arrays *a) {
+  const tsi_lines *lines = &rows->lines;
+  const size_t bytes = rows->scalar_bytes;
+  tsi_count to = 0;
+  for (tsi_index k = 0; k < lines->n; k++) {
+    const tsi_index i = row_of(rows->cut, backward, k);
+    tsi_count first, end;
+    inner(lines, i, &first, &end);
+    a->row[k] = i;
+    a->ptr[k] = to;
+    copy_scalar(bytes, a->inverse, k, rows->inverse, i);
+    for (tsi_count e = first; e < end; e++, to++) {
+      copy_scalar(bytes, a->values, to, rows->values, e);
+      if (a->distance)
+        a->distance[to] = (uint16_t)(backward ? lines->index[e] - i : i - lines->index[e]);
+      else
+        a->index[to] = lines->index[e];
+    }
+  }
+  a->ptr[lines->n] = to;
+}
+
+/* The lines are the columns of the sweep's rows. They come as they are given, so that the entries of each row
+ * ascend. place: n, where each row comes. */
+static void fill_from_columns(const tsi_row_factor *rows, bool backward, tsi_index *place,
+                              tsi_row_arrays *a) {
+  const tsi_lines *lines = &rows->lines;
+  const size_t bytes = rows->scalar_bytes;
+  const tsi_index n = lines->n;
+  tsi_count first, end;
+  for (tsi_index k = 0; k < n; k++) {
+    a->row[k] = row_of(rows->cut, backward, k);
+    place[a->row[k]] = k;
+    copy_scalar(bytes, a->inverse, k, rows->inverse, a->row[k]);
+    a->ptr[k] = 0;
+  }
+  a->ptr[n] = 0;
+  for (tsi_index j = 0; j < n; j++) {
+    inner(lines, j, &first, &end);
+    for (tsi_count e = first; e < end; e++) a->ptr[place[lines->index[e]]]++;
+  }
+  for (tsi_index k = 0; k < n; k++) a->ptr[k + 1] += a->ptr[k]; /* where each row ends */
+  for (tsi_index j = n; j-- > 0;) { /* from the last line on: rows are filled from their ends */
+    inner(lines, j, &first, &end);
+    for (tsi_count e = first; e < end; e++) {
+      const tsi_index i = lines->index[e];
+      const tsi_count to = --a->ptr[place[i]];
+      copy_scalar(bytes, a->values, to, rows->values, e);
+      if (a->distance)
+        a->distance[to] = (uint16_t)(backward ? j - i : i - j);
+      else
+        a->index[to] = j;
+    }
+  }
+}
+
+/* The k-th position in the order of a sweep at which chunk c begins. */
+static inline tsi_index chunk_begin(const tsi_row_cut *cut, bool backward, tsi_index c) {
+  return backward ? cut->n - cut->start[c + 1] : cut->start[c];
+}
+
+static tsi_index count_runs(const tsi_row_cut *cut, const tsi_count *ptr, bool backward, tsi_index c) {
+  const tsi_index first = chunk_begin(cut, backward, c), rows = cut->start[c + 1] - cut->start[c];
+  tsi_index runs = 1;
+  for (tsi_index k = first + 1; k < first + rows; k++) runs += ptr[k + 1] - ptr[k] != ptr[k] - ptr[k - 1];
+  return runs <= rows / ROWS_A_RUN ? runs : 0;
+}
+
+static tristar_status list_runs(tsi_env *env, const tsi_row_cut *cut, bool backward, tsi_row_arrays *a) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, a->run_ptr, (tsi_count)cut->count + 1));
+  a->run_ptr[0] = 0;
+  for (tsi_index c = 0; c < cut->count; c++)
+    a->run_ptr[c + 1] = a->run_ptr[c] + count_runs(cut, a->ptr, backward, c);
+  TSI_TRY(TSI_ALLOC(env, a->run, a->run_ptr[cut->count]));
+  for (tsi_index c = 0; c < cut->count; c++) {
+    if (a->run_ptr[c] == a->run_ptr[c + 1]) continue;
+    const tsi_index first = chunk_begin(cut, backward, c), rows = cut->start[c + 1] - cut->start[c];
+    tsi_row_run *run = a->run + a->run_ptr[c] - 1;
+    for (tsi_index k = first; k < first + rows; k++) {
+      const tsi_index entries = (tsi_index)(a->ptr[k + 1] - a->ptr[k]);
+      if (k == first || run->entries != entries) *++run = (tsi_row_run){0, entries};
+      run->rows++;
+    }
+  }
+out:
+  return status;
+}
+
+static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backward) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_lines *lines = &rows->lines;
+  const tsi_index n = lines->n;
+  const tsi_count entries = lines->ptr[n];
+  tsi_row_arrays *a = &rows->array[backward];
+  tsi_index *place = NULL;
+  TSI_TRY(TSI_ALLOC(env, a->row, n));
+  TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)n + 1));
+  TSI_TRY(allocate_scalars(env, rows, entries, &a->values));
+  TSI_TRY(allocate_scalars(env, rows, n, &a->inverse));
+  if (are_near(lines))
+    TSI_TRY(TSI_ALLOC(env, a->distance, entries));
+  else
+    TSI_TRY(TSI_ALLOC(env, a->index, entries));
+  if (lines->columns == backward)
+    fill_from_rows(rows, backward, a);
+  else {
+    TSI_TRY(TSI_ALLOC(env, place, n));
+    fill_from_columns(rows, backward, place, a);
+  }
+  TSI_TRY(list_runs(env, rows->cut, backward, a));
+  rows->sweep[backward] = (tsi_row_sweep){
+      .stream = {a->row, a->ptr, a->index, a->distance, a->values, a->inverse}, n, a->run_ptr, a->run};
+out:
+  TSI_FREE(env, place);
+  if (status != TRISTAR_OK) release_sweep(env, rows, backward);
+  return status;
+}
+
+static tristar_status need_sweep(tsi_env *env, tsi_row_factor *rows, bool backward) {
+  return rows->sweep[backward].stream.row ? TRISTAR_OK : make_sweep(env, rows, backward);
+}
+
+tristar_status tsi_row_factor_sweep(tsi_env *env, tsi_row_factor *rows, bool backward,
+                                    const tsi_row_sweep **out) {
+  pthread_mutex_lock(&rows->lock);
+  const tristar_status status = need_sweep(env, rows, backward);
+  pthread_mutex_unlock(&rows->lock);
+  *out = &rows->sweep[backward];
+  return status;
+}
+
+/* ---- Rows for a workspace ------------------------------------------------------------------------------ */
+
+static tristar_status make_matrix(tsi_env *env, tsi_row_factor *rows, bool backward) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = rows->cut->n;
   const size_t bytes = rows->scalar_bytes;
-  tsi_count *next = NULL;
+  tsi_row_matrix *matrix = &rows->matrix[backward];
   tsi_index *place = NULL;
-  TSI_TRY(TSI_ALLOC(env, next, n));
+  tsi_count to = 0;
+  TSI_TRY(need_sweep(env, rows, backward));
+  const tsi_row_stream *s = &rows->sweep[backward].stream;
   TSI_TRY(TSI_ALLOC(env, place, n));
-  TSI_TRY(allocate_matrix(env, rows, from->ptr[n], to));
-  for (tsi_count e = 0; e < from->ptr[n]; e++) to->ptr[from->index[e] + 1]++;
-  for (tsi_index k = 0; k < n; k++) to->ptr[k + 1] += to->ptr[k];
-  memcpy(next, to->ptr, (size_t)n * sizeof *next);
-  for (tsi_index k = 0; k < n; k++) place[rows->cut->order[k]] = k;
-  for (tsi_index given = 0; given < n; given++) {
-    const tsi_index k = place[given];
-    for (tsi_count e = from->ptr[k]; e < from->ptr[k + 1]; e++) {
-      const tsi_count at = next[from->index[e]]++;
-      to->index[at] = k;
-      memcpy((char *)to->values + (size_t)at * bytes, (const char *)from->values + (size_t)e * bytes, bytes);
+  TSI_TRY(TSI_ALLOC(env, matrix->ptr, (tsi_count)n + 1));
+  TSI_TRY(TSI_ALLOC(env, matrix->index, s->ptr[n]));
+  TSI_TRY(allocate_scalars(env, rows, s->ptr[n], &matrix->values));
+  TSI_TRY(allocate_scalars(env, rows, n, &matrix->inverse));
+  for (tsi_index r = 0; r < n; r++) place[rows->cut->order[r]] = r;
+  for (tsi_index r = 0; r < n; r++) {
+    const tsi_index k = backward ? n - 1 - r : r, i = s->row[k];
+    matrix->ptr[r] = to;
+    copy_scalar(bytes, matrix->inverse, r, s->inverse, k);
+    for (tsi_count e = s->ptr[k]; e < s->ptr[k + 1]; e++, to++) {
+      const tsi_index distance = s->distance ? s->distance[e] : 0;
+      matrix->index[to] = place[s->index ? s->index[e] : backward ? i + distance : i - distance];
+      copy_scalar(bytes, matrix->values, to, s->values, e);
     }
   }
-  to->rows = (tsi_triangle_rows){to->ptr, to->index, to->values, rows->inverse};
+  matrix->ptr[n] = to;
+  matrix->rows = (tsi_triangle_rows){matrix->ptr, matrix->index, matrix->values, matrix->inverse};
 out:
-  TSI_FREE(env, next);
   TSI_FREE(env, place);
-  if (status != TRISTAR_OK) release_matrix(env, to);
+  if (status != TRISTAR_OK) release_matrix(env, matrix);
   return status;
 }
 
@@ -169,15 +321,8 @@ tristar_status tsi_row_factor_rows(tsi_env *env, tsi_row_factor *rows, bool back
                                    const tsi_triangle_rows **out) {
   tristar_status status = TRISTAR_OK;
   pthread_mutex_lock(&rows->lock);
-  if (rows->matrix[backward].rows.ptr == NULL)
-    status = transpose(env, rows, &rows->matrix[!backward], &rows->matrix[backward]);
+  if (rows->matrix[backward].rows.ptr == NULL) status = make_matrix(env, rows, backward);
   pthread_mutex_unlock(&rows->lock);
   *out = &rows->matrix[backward].rows;
   return status;
-}
-
-tsi_lines tsi_row_factor_lines(const tsi_row_factor *rows) {
-  const bool columns = rows->matrix[0].rows.ptr == NULL;
-  const tsi_row_matrix *matrix = &rows->matrix[columns];
-  return (tsi_lines){rows->cut->n, matrix->ptr, matrix->index, columns};
 }

@@ -612,10 +612,11 @@ typedef enum tristar_partition {
   TRISTAR_PARTITION_AUTO, /* supernodes, if most columns belong to one; else whichever is predicted to be the
                              fastest */
   TRISTAR_PARTITION_SUPERNODES, /* columns of like structure, as dense panels: factors of direct solvers */
-  TRISTAR_PARTITION_BLOCKS, /* row by row, in blocks of consecutive rows: what runs along a grid or a band */
   TRISTAR_PARTITION_LEVELS, /* row by row, by level sets: rows that do not wait for each other (Anderson and
-                               Saad 1989); narrow ones come together */
-  TRISTAR_PARTITION_WHOLE   /* row by row, all in one chunk: nothing runs at the same time */
+                               Saad 1989), each shared by the cores; narrow ones come together */
+  TRISTAR_PARTITION_SUPERSTEPS, /* row by row, several level sets at a time, in which cores wait for each
+                                   other as seldom as the matrix lets them */
+  TRISTAR_PARTITION_WHOLE       /* row by row, all in one chunk: nothing runs at the same time */
 } tristar_partition;
 
 /* What tristar_import_triangle needs to know. Fill it with tristar_triangle_options_init first. */

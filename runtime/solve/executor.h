@@ -2,16 +2,18 @@
  * (runtime/starpu/tasks.h), or on the calling thread.
  *
  * Reads, writes   what the execution does.
- * Invariants: both or neither are there; the tasks are those of recording.list */
+ * Invariants: both or neither are there; the tasks are those of recording.list; lanes have its steps */
 #ifndef TSI_RUNTIME_SOLVE_EXECUTOR_H
 #define TSI_RUNTIME_SOLVE_EXECUTOR_H
 
+#include "runtime/execute/lane_run.h"
 #include "runtime/execute/recording.h"
 #include "runtime/starpu/tasks.h"
 
 typedef struct tsi_executor {
   tsi_recording recording;
-  tsi_tasks *tasks; /* NULL: not recorded */
+  tsi_tasks *tasks;    /* NULL: not recorded */
+  tsi_lane_run *lanes; /* NULL: these steps run as tasks, or one after the other */
 } tsi_executor;
 
 /* *executor holds nothing, and must not move from then on; nor must execution. on_starpu: else on the calling

@@ -25,7 +25,7 @@ void tsi_placement_init(tristar_plan_t *plan) {
   tsi_machine_facts machine;
   atomic_init(&plan->placement, TSI_PLACEMENT_NONE);
   if (!plan->use_tasks || plan->options.placement == TRISTAR_PLACEMENT_OFF ||
-      plan->options.kernel == TRISTAR_KERNEL_SPMV)
+      plan->options.kernel == TRISTAR_KERNEL_SPMV || plan->factor->rows)
     return;
   if (plan->options.placement == TRISTAR_PLACEMENT_AUTO && tsi_topology_one_node()) return;
   if (tsi_topology_need(&plan->ts->machine) != TRISTAR_OK) {

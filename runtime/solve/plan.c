@@ -60,12 +60,10 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
   plan->stats.partition = TRISTAR_PARTITION_SUPERNODES;
   if (factor->rows) {
     static const tristar_partition partition[] = {[TSI_ROWS_WHOLE] = TRISTAR_PARTITION_WHOLE,
-                                                  [TSI_ROWS_BLOCKS] = TRISTAR_PARTITION_BLOCKS,
-                                                  [TSI_ROWS_LEVELS] = TRISTAR_PARTITION_LEVELS};
-    const tsi_row_cut *cut = factor->rows->cut;
-    const tsi_lines lines = tsi_row_factor_lines(factor->rows);
-    plan->stats.partition = partition[cut->way];
-    TSI_TRY(tsi_row_chunks_create(env, &lines, cut->count, cut->start, &plan->side[0].chunks));
+                                                  [TSI_ROWS_LEVELS] = TRISTAR_PARTITION_LEVELS,
+                                                  [TSI_ROWS_SUPERSTEPS] = TRISTAR_PARTITION_SUPERSTEPS};
+    plan->stats.partition = partition[factor->rows->cut->way];
+    TSI_TRY(tsi_row_chunks_create(env, &factor->rows->lines, factor->rows->cut, &plan->side[0].chunks));
   } else
     TSI_TRY(choose_panel_chunks(env, plan));
   for (int i = 0; i < sides; i++)
@@ -181,8 +179,10 @@ static void fill_stats(tristar_plan_t *plan) {
     stats->exact_bytes += (double)symbolic->nnz_exact * (double)factor->scalar_bytes;
   }
   if (plan->spmv) tsi_spmv_weigh(plan, &stats->stream_bytes, &stats->critical_bytes);
-  stats->workers = plan->use_tasks ? tsi_starpu_cpu_workers() : 1;
-  stats->scheduler = plan->use_tasks ? tsi_starpu_scheduler() : "serial";
+  stats->workers = plan->use_tasks   ? tsi_starpu_cpu_workers()
+                   : plan->use_lanes ? factor->rows->cut->lanes
+                                     : 1;
+  stats->scheduler = plan->use_tasks ? tsi_starpu_scheduler() : plan->use_lanes ? "lanes" : "serial";
 }
 
 /* Tasks are worth while where they are to be faster than a call. For one worker they are what the caller
@@ -205,6 +205,22 @@ static bool worth_tasks(const tristar_plan_t *plan) {
   for (tsi_index v = 0; v < backward->nodes; v++) bytes += backward->bytes[v];
   return tsi_predict_worth_tasks(&costs, longer * bytes, longer * plan->dag[0]->critical_bytes,
                                  plan->dag[0]->tasks);
+}
+
+/* Bytes from which on a second core can be of use to a sweep by rows: 20 us of streaming. */
+#define LANES_BYTES 300e3
+
+static void choose_engine(tristar_plan_t *plan) {
+  const tristar_engine engine = plan->options.engine;
+  const bool allowed = plan->ts->workers.allowed;
+  const tsi_row_factor *rows = plan->factor->rows;
+  if (engine == TRISTAR_ENGINE_AUTO && rows) {
+    double bytes = 0;
+    for (tsi_index v = 0; v < plan->dag[0]->forward->nodes; v++) bytes += plan->dag[0]->forward->bytes[v];
+    plan->use_lanes = allowed && rows->cut->lanes > 1 && rows->cut->count > 1 && bytes > LANES_BYTES;
+  } else
+    plan->use_tasks =
+        engine == TRISTAR_ENGINE_TASKS || (engine == TRISTAR_ENGINE_AUTO && allowed && worth_tasks(plan));
 }
 
 /* Makes the first replay, so that the first solve finds its workspace and its tasks. */
@@ -272,10 +288,9 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   plan->sides = tsi_analysis_sides(factor->analysis);
   plan->nodes = tsi_node_kernels_select(factor->analysis->factor_scalar);
   TSI_TRY(choose_chunks(env, plan));
-  plan->use_tasks =
-      options->engine == TRISTAR_ENGINE_TASKS ||
-      (options->engine == TRISTAR_ENGINE_AUTO && plan->ts->workers.allowed && worth_tasks(plan));
-  if (plan->use_tasks) TSI_TRY(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
+  choose_engine(plan);
+  if (plan->use_tasks || plan->use_lanes)
+    TSI_TRY(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
   TSI_TRY(tsi_statistics_create(env, plan->use_tasks, &plan->solved));
   tsi_placement_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));

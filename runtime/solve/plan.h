@@ -18,11 +18,18 @@
 
 typedef struct tsi_spmv tsi_spmv;
 
+/* Whether a run of lanes is faster with help: seconds that it took lately without and with it. 0: unknown. */
+typedef struct tsi_help_choice {
+  double seconds[2];
+  int64_t runs;
+} tsi_help_choice;
+
 typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
   tristar_plan_t *plan;
   tsi_execution execution;
   tsi_executor executor[2][TSI_SWEEPS];  /* by DAG and sweeps; made when first needed */
+  tsi_help_choice help;
   tsi_count workspace_size;              /* scalars */
   struct tsi_placement_range *processed; /* room for what the tasks of a sweep streamed */
 } tsi_replay;
@@ -43,6 +50,7 @@ struct tristar_plan_s {
   tristar_factor_t *factor;
   tristar_plan_options options;
   bool use_tasks;
+  bool use_lanes; /* not with tasks: the calling thread and helpers (runtime/starpu/helpers.h) */
   int sides;
   tsi_plan_side side[2]; /* 0: L (or the only factor), 1: U if its structure is another one */
   tsi_dag *dag[2]; /* 0: forward with side 0; 1: forward with side 1, backward with side 0; NULL: one side */

@@ -3,6 +3,7 @@
  * Neither plan nor replay touches a workspace: the tasks are the first to write its pages, which the system
  * then puts near the cores that run them. */
 #include "runtime/solve/placement.h"
+#include "runtime/factor/row_factor.h"
 #include "runtime/machine/predict.h"
 #include "runtime/solve/spmv.h"
 
@@ -39,6 +40,30 @@ static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
                            plan->options.nrhs > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS);
 }
 
+/* The lanes of the steps of a sweep by rows, each of which is a chunk: those of the cut. */
+static tristar_status make_lanes(tsi_replay *replay, tsi_executor *executor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &replay->plan->ts->env;
+  const tsi_row_cut *cut = replay->plan->factor->rows->cut;
+  const tsi_steps *steps = executor->recording.steps;
+  const tsi_index count = steps->count;
+  tsi_index *order = NULL, *lane = NULL;
+  tsi_lanes *lanes = NULL;
+  TSI_TRY(TSI_ALLOC(env, order, count));
+  TSI_TRY(TSI_ALLOC(env, lane, count));
+  for (tsi_index s = 0; s < count; s++) {
+    const tsi_index chunk = steps->step[s].argument;
+    order[steps->step[s].kind == TSI_STEP_BACKWARD_CHUNK ? count - 1 - chunk : chunk] = s;
+    lane[s] = cut->lane[chunk];
+  }
+  TSI_TRY(tsi_lanes_create(env, count, steps->edges, steps->edge, order, cut->lanes, lane, &lanes));
+  TSI_TRY(tsi_lane_run_create(env, &replay->execution, steps, lanes, &executor->lanes));
+out:
+  TSI_FREE(env, order);
+  TSI_FREE(env, lane);
+  return status;
+}
+
 static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) {
   tristar_status status = TRISTAR_OK;
   const tristar_plan_t *plan = replay->plan;
@@ -51,8 +76,9 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
   grouping.light = light_bytes(plan, steps);
   TSI_TRY(tsi_executor_create(env, &replay->execution, steps, grouping, plan->use_tasks, executor));
   recording->owned = steps;
-  const tsi_costs costs = tsi_costs_assumed(&plan->ts->machine, plan->stats.workers);
   steps = NULL;
+  if (plan->use_lanes) TSI_TRY(make_lanes(replay, executor));
+  const tsi_costs costs = tsi_costs_assumed(&plan->ts->machine, plan->stats.workers);
   TSI_TRY(tsi_predict_seconds(env, &costs, recording->steps, plan->use_tasks ? recording->levels : NULL,
                               plan->use_tasks ? recording->bundles : NULL, &recording->predicted));
 out:
@@ -106,7 +132,11 @@ void tsi_replay_destroy(tsi_replay **replay) {
   if (*replay == NULL) return;
   tsi_env *env = &(*replay)->plan->ts->env;
   for (int d = 0; d < 2; d++)
-    for (int k = 0; k < TSI_SWEEPS; k++) tsi_executor_release(env, &(*replay)->executor[d][k]);
+    for (int k = 0; k < TSI_SWEEPS; k++) {
+      tsi_executor *executor = &(*replay)->executor[d][k];
+      if (executor->lanes) tsi_helpers_leave(&(*replay)->plan->ts->helpers, executor->lanes);
+      tsi_executor_release(env, executor);
+    }
   TSI_FREE(env, (*replay)->execution.call.workspace);
   TSI_FREE(env, *replay);
 }

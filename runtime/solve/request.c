@@ -44,6 +44,7 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
   call->x = (char *)r->call.x + first * r->call.x_column * scalar;
   replay->execution.forward = r->forward ? &r->forward->data : NULL;
   replay->execution.backward = r->backward ? &r->backward->data : NULL;
+  if (r->stream && nrhs == 1) call->rows = r->stream;
 }
 
 static const tsi_executor *executor_of(const tristar_request_t *r, const tsi_block *block) {
@@ -71,12 +72,48 @@ out:
   return status;
 }
 
+/* ---- Lanes --------------------------------------------------------------------------------------------- */
+
+#define FIRST_RUNS 8 /* with and without help in turns */
+#define TRY_AGAIN 64 /* runs, of which one goes the other way: the machine may have changed */
+#define FORGET 0.25  /* what the latest run counts */
+
+static bool chooses_help(tsi_help_choice *choice) {
+  const int64_t run = choice->runs++;
+  const bool better = choice->seconds[1] < choice->seconds[0];
+  if (run < FIRST_RUNS) return run % 2 == 0;
+  return run % TRY_AGAIN == 0 ? !better : better;
+}
+
+static void note_seconds(tsi_help_choice *choice, bool helped, double seconds) {
+  double *latest = &choice->seconds[helped];
+  *latest += (*latest > 0 ? FORGET : 1) * (seconds - *latest);
+}
+
+static void help(void *arg, int number, int worker) {
+  tsi_lane_run_join(arg, number, worker);
+}
+
+/* Runs a block here, with help if that has been faster. */
+static void run_lanes(tristar_request_t *r, tsi_block *block) {
+  tsi_helpers *helpers = &r->plan->ts->helpers;
+  tsi_lane_run *run = executor_of(r, block)->lanes;
+  tsi_help_choice *choice = &block->replay->help;
+  const bool wanted = !r->here && chooses_help(choice);
+  const double begin = tsi_clock();
+  tsi_lane_run_begin(run);
+  const bool helped = wanted && tsi_helpers_offer(helpers, run->lanes->count - 1, help, run);
+  tsi_lane_run_join(run, 0, -1);
+  if (helped) tsi_helpers_take_back(helpers);
+  if (!r->here && helped == wanted) note_seconds(choice, helped, tsi_clock() - begin);
+}
+
 /* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */
 static void note_block(tristar_request_t *r, const tsi_block *block) {
   tristar_plan_t *plan = r->plan;
   const tsi_recording *recording = &executor_of(r, block)->recording;
   pthread_mutex_lock(&plan->lock);
-  if (tsi_tasks_ran_on_starpu(block->tasks))
+  if (r->plan->use_tasks && tsi_tasks_ran_on_starpu(block->tasks))
     tsi_tasks_add_busy(block->tasks, plan->solved.slots, r->sums.compute);
   else
     r->sums.here = true;
@@ -100,6 +137,11 @@ static tristar_status start_block(tristar_request_t *r) {
     for (tsi_index c = 0; c < plan->side[0].chunks->count; c++)
       plan->nodes->diagonal_chunk(&plan->side[0].data, call, c);
     r->sums.here = true;
+    goto out;
+  }
+  if (executor_of(r, block)->lanes && !r->trace) {
+    run_lanes(r, block);
+    note_block(r, block);
     goto out;
   }
   if (r->trace) TSI_TRY(tsi_trace_begin(r->trace, executor_of(r, block)));

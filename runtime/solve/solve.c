@@ -177,6 +177,22 @@ out:
   return status;
 }
 
+/* Of a matrix by rows: how the sweep reads it. */
+static tristar_status choose_rows(tristar_request_t *r, bool backward) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &r->plan->ts->env;
+  tsi_row_factor *rows = r->plan->factor->rows;
+  const tsi_solve_call *call = &r->call;
+  const bool conjugates = call->conjugate_in || call->conjugate_backward || call->conjugate_out;
+  if (r->nrhs == 1 && call->b_row == 1 && call->x_row == 1 && !call->wide && !call->sparse && !conjugates &&
+      call->in_scale == NULL && call->out_scale == NULL)
+    TSI_TRY(tsi_row_factor_sweep(env, rows, backward, &r->stream));
+  else
+    TSI_TRY(tsi_row_factor_rows(env, rows, backward, &r->call.triangle_rows[backward]));
+out:
+  return status;
+}
+
 tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
                                    const tristar_solve_options *options, int64_t nrhs) {
   tristar_status status = TRISTAR_OK;
@@ -193,17 +209,13 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   const tsi_operation operation = tsi_operation_choose(&parts, o.op, o.part, o.factor_order != 0, &r->call);
   choose_sides(r, &operation);
   choose_orders(r, &operation);
-  if (plan->factor->rows && !operation.diagonal) {
-    const bool backward = operation.sweeps == TSI_BACKWARD;
-    TSI_TRY(
-        tsi_row_factor_rows(&plan->ts->env, plan->factor->rows, backward, &r->call.triangle_rows[backward]));
-  }
   r->call.wide = plan->factor->analysis->factor_scalar != plan->factor->analysis->pattern->scalar;
   r->call.b_row = o.b_row_stride;
   r->call.b_column = o.b_column_stride;
   r->call.x_row = o.x_row_stride;
   r->call.x_column = o.x_column_stride;
   TSI_TRY(choose_chunks(r, &o));
+  if (plan->factor->rows && !operation.diagonal) TSI_TRY(choose_rows(r, operation.sweeps == TSI_BACKWARD));
   TSI_TRY(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
 out:
   if (status != TRISTAR_OK) tsi_reach_finish(&plan->ts->env, &r->reach);

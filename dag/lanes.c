@@ -1,0 +1,182 @@
+/* See lanes.h. */
+#include "dag/lanes.h"
+
+/* Sorts steps into lanes, in the legal order. place[s]: of step s, counted in its lane. */
+static void fill_lanes(tsi_lanes *l, tsi_index steps, const tsi_index *order, const tsi_index *lane,
+                       tsi_index *place) {
+  for (int k = 0; k <= l->count; k++) l->first[k] = 0;
+  for (tsi_index s = 0; s < steps; s++) l->first[lane[s] + 1]++;
+  for (int k = 0; k < l->count; k++) l->first[k + 1] += l->first[k];
+  for (tsi_index q = 0; q < steps; q++) {
+    const tsi_index s = order[q], at = l->first[lane[s]]++;
+    l->step[at] = s;
+    place[s] = at;
+  }
+  for (int k = l->count; k > 0; k--) l->first[k] = l->first[k - 1];
+  l->first[0] = 0;
+  for (tsi_index s = 0; s < steps; s++) place[s] -= l->first[lane[s]];
+}
+
+/* What a step knows of each lane when it runs: how many of its steps are through. Of the own lane it is all
+ * before it. */
+typedef struct clocks {
+  int lanes;
+  tsi_index *known; /* steps * lanes: when the step has ended */
+} clocks;
+
+static tsi_index *clock_of(const clocks *c, tsi_index step) {
+  return c->known + (size_t)step * (size_t)c->lanes;
+}
+
+static void learn(int lanes, const tsi_index *from, tsi_index *to) {
+  for (int k = 0; k < lanes; k++) to[k] = tsi_index_max(to[k], from[k]);
+}
+
+/* The waits of one step: for each lane the latest of its steps that the step waits for. What others know in
+ * the meantime is looked at first, so that few waits are left. Gives their number, at most lanes. */
+static int find_waits(const clocks *c, const tsi_adjacency *before, const tsi_index *lane,
+                      const tsi_index *place, tsi_index step, tsi_index *known, tsi_lane_wait *wait) {
+  int count = 0;
+  for (tsi_count e = before->ptr[step + 1]; e-- > before->ptr[step];) {
+    const tsi_index s = before->list[e], other = lane[s];
+    if (known[other] > place[s]) continue;
+    int k = 0;
+    while (k < count && wait[k].lane != other) k++;
+    if (k == count) wait[count++] = (tsi_lane_wait){other, 0};
+    wait[k].passed = place[s] + 1;
+    learn(c->lanes, clock_of(c, s), known);
+  }
+  return count;
+}
+
+static tristar_status fill_waits(tsi_env *env, tsi_lanes *l, tsi_index steps, const tsi_adjacency *before,
+                                 const tsi_index *order, const tsi_index *lane, const tsi_index *place) {
+  tristar_status status = TRISTAR_OK;
+  clocks c = {.lanes = l->count};
+  tsi_lane_wait *wait = NULL; /* by step, room for `count` each */
+  tsi_index *waits = NULL;
+  const size_t all = (size_t)steps * (size_t)l->count;
+  TSI_TRY(TSI_ALLOC_ZERO(env, c.known, all));
+  TSI_TRY(TSI_ALLOC(env, wait, all));
+  TSI_TRY(TSI_ALLOC(env, waits, steps));
+  for (tsi_index q = 0; q < steps; q++) {
+    const tsi_index s = order[q];
+    tsi_index *known = clock_of(&c, s);
+    if (place[s] > 0) learn(c.lanes, clock_of(&c, l->step[l->first[lane[s]] + place[s] - 1]), known);
+    waits[s] = find_waits(&c, before, lane, place, s, known, wait + (size_t)s * (size_t)l->count);
+    known[lane[s]] = place[s] + 1;
+  }
+  l->wait_ptr[0] = 0;
+  for (tsi_index at = 0; at < steps; at++) l->wait_ptr[at + 1] = l->wait_ptr[at] + waits[l->step[at]];
+  TSI_TRY(TSI_ALLOC(env, l->wait, l->wait_ptr[steps]));
+  for (tsi_index at = 0; at < steps; at++)
+    if (waits[l->step[at]] > 0)
+      memcpy(l->wait + l->wait_ptr[at], wait + (size_t)l->step[at] * (size_t)l->count,
+             (size_t)waits[l->step[at]] * sizeof *wait);
+out:
+  TSI_FREE(env, c.known);
+  TSI_FREE(env, wait);
+  TSI_FREE(env, waits);
+  return status;
+}
+
+tristar_status tsi_lanes_create(tsi_env *env, tsi_index steps, tsi_count edges, const tsi_edge *edge,
+                                const tsi_index *order, int count, const tsi_index *lane, tsi_lanes **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_lanes *lanes = NULL;
+  tsi_adjacency *before = NULL;
+  tsi_index *place = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, lanes, 1));
+  lanes->count = count;
+  TSI_TRY(TSI_ALLOC(env, lanes->first, count + 1));
+  TSI_TRY(TSI_ALLOC(env, lanes->step, steps));
+  TSI_TRY(TSI_ALLOC(env, lanes->wait_ptr, (tsi_count)steps + 1));
+  TSI_TRY(TSI_ALLOC(env, place, steps));
+  TSI_TRY(tsi_adjacency_create(env, steps, edges, edge, TSI_BEFORE, &before));
+  fill_lanes(lanes, steps, order, lane, place);
+  TSI_TRY(fill_waits(env, lanes, steps, before, order, lane, place));
+  if (env->check) TSI_TRY(tsi_lanes_check(env, lanes, steps, edges, edge));
+out:
+  tsi_adjacency_destroy(env, &before);
+  TSI_FREE(env, place);
+  if (status != TRISTAR_OK) tsi_lanes_destroy(env, &lanes);
+  *out = lanes;
+  return status;
+}
+
+void tsi_lanes_destroy(tsi_env *env, tsi_lanes **lanes) {
+  if (*lanes == NULL) return;
+  TSI_FREE(env, (*lanes)->first);
+  TSI_FREE(env, (*lanes)->step);
+  TSI_FREE(env, (*lanes)->wait_ptr);
+  TSI_FREE(env, (*lanes)->wait);
+  TSI_FREE(env, *lanes);
+}
+
+/* ---- Check --------------------------------------------------------------------------------------------- */
+
+/* Runs the lanes as one thread would, noting what each step knows by waits alone. */
+static tristar_status walk(tsi_env *env, const tsi_lanes *l, tsi_index steps, tsi_index *passed,
+                           const clocks *c) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index done = 0, before;
+  for (int k = 0; k < l->count; k++) passed[k] = 0;
+  do {
+    before = done;
+    for (int k = 0; k < l->count; k++)
+      for (bool ready = true; ready && passed[k] < tsi_lane_steps(l, k);) {
+        const tsi_index at = l->first[k] + passed[k];
+        for (tsi_count w = l->wait_ptr[at]; w < l->wait_ptr[at + 1]; w++)
+          ready = ready && passed[l->wait[w].lane] >= l->wait[w].passed;
+        if (!ready) break;
+        tsi_index *known = clock_of(c, l->step[at]);
+        if (passed[k] > 0) learn(c->lanes, clock_of(c, l->step[at - 1]), known);
+        for (tsi_count w = l->wait_ptr[at]; w < l->wait_ptr[at + 1]; w++)
+          learn(c->lanes, clock_of(c, l->step[l->first[l->wait[w].lane] + l->wait[w].passed - 1]), known);
+        known[k] = ++passed[k];
+        done++;
+      }
+  } while (done > before);
+  if (done < steps)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the lanes come to a stop after %d of %d steps", done, steps);
+out:
+  return status;
+}
+
+tristar_status tsi_lanes_check(tsi_env *env, const tsi_lanes *l, tsi_index steps, tsi_count edges,
+                               const tsi_edge *edge) {
+  tristar_status status = TRISTAR_OK;
+  clocks c = {.lanes = l->count};
+  tsi_index *passed = NULL, *lane = NULL, *place = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, c.known, (size_t)steps * (size_t)l->count));
+  TSI_TRY(TSI_ALLOC(env, passed, l->count));
+  TSI_TRY(TSI_ALLOC(env, lane, steps));
+  TSI_TRY(TSI_ALLOC(env, place, steps));
+  for (tsi_index s = 0; s < steps; s++) lane[s] = TSI_NONE;
+  if (l->first[0] != 0 || l->first[l->count] != steps)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "lanes have %d of %d steps", l->first[l->count], steps);
+  for (int k = 0; k < l->count; k++)
+    for (tsi_index at = l->first[k]; at < l->first[k + 1]; at++) {
+      const tsi_index s = l->step[at];
+      if (s < 0 || s >= steps || lane[s] != TSI_NONE)
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d is listed twice", s);
+      lane[s] = k;
+      place[s] = at - l->first[k];
+    }
+  TSI_TRY(walk(env, l, steps, passed, &c));
+  for (tsi_count e = 0; e < edges; e++) {
+    const tsi_index s = edge[e].item, before = edge[e].before;
+    const bool ahead =
+        lane[s] == lane[before] ? place[before] < place[s] : clock_of(&c, s)[lane[before]] > place[before];
+    if (!ahead)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d of lane %d does not wait for step %d of lane %d", s,
+               lane[s], before, lane[before]);
+  }
+out:
+  TSI_FREE(env, c.known);
+  TSI_FREE(env, passed);
+  TSI_FREE(env, lane);
+  TSI_FREE(env, place);
+  return status;
+}

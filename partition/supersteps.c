@@ -1,0 +1,179 @@
+/* Supersteps: see row_chunks.h. For each one
+ *
+ *   - the sets that it takes are found, and in the same pass each row's phase and lane
+ *   - rows are sorted by phase and lane, which are its chunks; inside a chunk by set and number of entries */
+#include "partition/supersteps.h"
+
+#define CROSSING 0.25 /* of a set's rows: if more wait for two lanes, it begins a new superstep */
+#define WIDE_SET 16   /* rows of a set inside a chunk that are sorted by their number of entries */
+#define LENGTHS 32    /* entries that are told apart there */
+
+typedef struct state {
+  const tsi_lines *lines;
+  const tsi_row_options *options;
+  const tsi_level_sets *sets;
+  tsi_row_cut *cut;
+  tsi_index *place; /* n: phase * lanes + lane of a row of the superstep at work; what others have is older */
+  tsi_index *count; /* where each phase and lane begins */
+  tsi_index *other; /* n: room to sort */
+  tsi_index placed; /* rows in the cut's order */
+  tsi_index most;   /* phases that a superstep may have */
+  double last;      /* bytes of the latest chunk */
+} state;
+
+static double row_bytes(const state *s, tsi_index row) {
+  return s->options->row_bytes +
+         s->options->entry_bytes * (double)(s->lines->ptr[row + 1] - s->lines->ptr[row]);
+}
+
+static double set_bytes(const state *s, tsi_index level) {
+  double bytes = 0;
+  for (tsi_index k = s->sets->first[level]; k < s->sets->first[level + 1]; k++)
+    bytes += row_bytes(s, s->sets->row[k]);
+  return bytes;
+}
+
+/* The first set of a superstep: equal bytes for each lane, in the order of the rows. Too few rows for that:
+ * the lane of the chunk before. */
+static void share_first(const state *s, tsi_index level) {
+  const int lanes = s->options->lanes;
+  const tsi_index begin = s->sets->first[level], end = s->sets->first[level + 1];
+  const double all = set_bytes(s, level);
+  const tsi_index before = s->cut->count > 0 ? s->cut->lane[s->cut->count - 1] : 0;
+  double sum = 0;
+  for (tsi_index k = begin; k < end; k++) {
+    const tsi_index row = s->sets->row[k];
+    const double own = row_bytes(s, row);
+    const int lane = (int)((sum + own / 2) / all * lanes);
+    s->place[row] = end - begin < 2 * lanes ? before : lane < lanes ? lane : lanes - 1;
+    sum += own;
+  }
+}
+
+/* Where a row of a later set goes, by what it waits for inside the superstep, whose sets begin with `level`.
+ * crosses: it waits for rows of two lanes in the latest phase, and comes after it. */
+static tsi_index place_row(const state *s, tsi_index level, tsi_index row, bool *crosses) {
+  const tsi_lines *lines = s->lines;
+  const int lanes = s->options->lanes;
+  tsi_index last = TSI_NONE;
+  *crosses = false;
+  for (tsi_count e = lines->ptr[row]; e < lines->ptr[row + 1]; e++) {
+    const tsi_index other = lines->index[e];
+    if (other == row || s->sets->level[other] < level) continue;
+    const tsi_index place = s->place[other];
+    if (place == last) continue;
+    if (last == TSI_NONE || place / lanes > last / lanes) {
+      last = place;
+      *crosses = false;
+    } else if (place / lanes == last / lanes) {
+      last = place;
+      *crosses = true;
+    }
+  }
+  return *crosses ? last + lanes : last;
+}
+
+/* Places the rows of the set `next` behind those of the superstep. false: it is to begin a new one. */
+static bool place_set(state *s, tsi_index level, tsi_index next, tsi_index *phases) {
+  const tsi_index begin = s->sets->first[next], end = s->sets->first[next + 1];
+  const tsi_index most = (tsi_index)(CROSSING * (double)(end - begin)) + 1;
+  tsi_index crossing = 0;
+  for (tsi_index k = begin; k < end; k++) {
+    bool crosses;
+    const tsi_index row = s->sets->row[k], place = place_row(s, level, row, &crosses);
+    crossing += crosses;
+    if (crossing > most || place / s->options->lanes >= s->most) return false;
+    s->place[row] = place;
+    *phases = tsi_index_max(*phases, place / s->options->lanes + 1);
+  }
+  return true;
+}
+
+/* ---- What comes out ------------------------------------------------------------------------------------ */
+
+static tsi_index length_of(const state *s, tsi_index row) {
+  const tsi_count length = s->lines->ptr[row + 1] - s->lines->ptr[row];
+  return (tsi_index)tsi_count_min(length, LENGTHS - 1);
+}
+
+/* Rows of one set: those with as many entries come together, the order stays otherwise. */
+static void sort_by_length(const state *s, tsi_index *row, tsi_index count) {
+  tsi_index first[LENGTHS + 1] = {0};
+  for (tsi_index k = 0; k < count; k++) first[length_of(s, row[k]) + 1]++;
+  for (int l = 0; l < LENGTHS; l++)
+    if (first[l + 1] == count) return;
+  for (int l = 0; l < LENGTHS; l++) first[l + 1] += first[l];
+  for (tsi_index k = 0; k < count; k++) s->other[first[length_of(s, row[k])]++] = row[k];
+  memcpy(row, s->other, (size_t)count * sizeof *row);
+}
+
+static void sort_sets(const state *s, tsi_index *row, tsi_index count) {
+  for (tsi_index k = 0, end; k < count; k = end) {
+    for (end = k + 1; end < count && s->sets->level[row[end]] == s->sets->level[row[k]]; end++) {
+    }
+    if (end - k >= WIDE_SET) sort_by_length(s, row + k, end - k);
+  }
+}
+
+/* A chunk of the rows placed last. It joins the one before if that is of the same lane: nothing comes between
+ * them. */
+static void add_chunk(state *s, tsi_index lane, tsi_index rows) {
+  tsi_row_cut *cut = s->cut;
+  double bytes = 0;
+  sort_sets(s, cut->order + s->placed, rows);
+  for (tsi_index k = 0; k < rows; k++) bytes += row_bytes(s, cut->order[s->placed + k]);
+  if (cut->count > 0 && cut->lane[cut->count - 1] == lane && s->last + bytes <= s->options->step_bytes)
+    s->last += bytes;
+  else {
+    cut->lane[cut->count++] = lane;
+    s->last = bytes;
+  }
+  s->placed += rows;
+  cut->start[cut->count] = s->placed;
+}
+
+/* The rows of sets level .. end - 1, by phase and lane. */
+static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index phases) {
+  const tsi_index begin = s->sets->first[level], stop = s->sets->first[end];
+  const tsi_index places = phases * s->options->lanes;
+  memset(s->count, 0, ((size_t)places + 1) * sizeof *s->count);
+  for (tsi_index k = begin; k < stop; k++) s->count[s->place[s->sets->row[k]] + 1]++;
+  for (tsi_index p = 0; p < places; p++) s->count[p + 1] += s->count[p];
+  for (tsi_index k = begin; k < stop; k++) {
+    const tsi_index row = s->sets->row[k];
+    s->cut->order[s->placed + s->count[s->place[row]]++] = row;
+  }
+  for (tsi_index p = 0, from = 0; p < places; p++) {
+    const tsi_index rows = s->count[p] - from;
+    from = s->count[p];
+    if (rows > 0) add_chunk(s, p % s->options->lanes, rows);
+  }
+}
+
+tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
+                                  const tsi_level_sets *sets, tsi_row_cut *cut) {
+  tristar_status status = TRISTAR_OK;
+  state s = {.lines = lines, .options = options, .sets = sets, .cut = cut, .most = 64};
+  const double most = options->step_bytes * options->lanes;
+  TSI_TRY(TSI_ALLOC(env, s.place, lines->n));
+  TSI_TRY(TSI_ALLOC(env, s.count, (tsi_count)s.most * options->lanes + 1));
+  TSI_TRY(TSI_ALLOC(env, s.other, lines->n));
+  cut->start[0] = cut->count = 0;
+  for (tsi_index level = 0, end; level < sets->levels; level = end) {
+    tsi_index phases = 1;
+    double bytes = set_bytes(&s, level);
+    share_first(&s, level);
+    for (end = level + 1; end < sets->levels && options->way == TSI_ROWS_SUPERSTEPS; end++) {
+      tsi_index with = phases;
+      bytes += set_bytes(&s, end);
+      if (bytes > most || !place_set(&s, level, end, &with)) break;
+      phases = with;
+    }
+    add_superstep(&s, level, end, phases);
+  }
+out:
+  TSI_FREE(env, s.place);
+  TSI_FREE(env, s.count);
+  TSI_FREE(env, s.other);
+  return status;
+}

@@ -1,0 +1,22 @@
+/* Supersteps of level sets: see row_chunks.h.
+ *
+ * Reads   the pattern, its level sets.   Writes  order, start, lane and count of a cut that has room for n
+ * rows and as many chunks. */
+#ifndef TSI_PARTITION_SUPERSTEPS_H
+#define TSI_PARTITION_SUPERSTEPS_H
+
+#include "partition/row_chunks.h"
+
+/* Rows in the order in which a sweep takes them: level set by level set, as given inside each. first, levels
+ * + 1: where each set begins. */
+typedef struct tsi_level_sets {
+  tsi_index levels;
+  const tsi_index *level, *first, *row;
+} tsi_level_sets;
+
+/* Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines,
+                                                  const tsi_row_options *options, const tsi_level_sets *sets,
+                                                  tsi_row_cut *cut);
+
+#endif

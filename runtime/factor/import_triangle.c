@@ -1,0 +1,263 @@
+/* A triangular matrix alone: tristar_import_triangle, tristar_import_csr.
+ *
+ * Job. Take the triangle out of a view. If most of its columns belong to supernodes it becomes a factor of
+ * panels (import.c), else one that is solved row by row (row_factor.h), cut as partition/row_chunks.h says.
+ *
+ * Reads   a view, during the call.
+ * Writes  an analysis (imported) and a factor, whose matrix is the triangle.
+ * Invariants: those of analysis.h and factor.h; no pivots; factor order is the given order. */
+#include "runtime/base/clock.h"
+#include "runtime/factor/import.h"
+#include "runtime/factor/row_factor.h"
+#include "runtime/matrix/triangle_part.h"
+#include "runtime/starpu/workers.h"
+
+/* ---- Partition ----------------------------------------------------------------------------------------- */
+
+/* Columns that continue the one before, of all: supernodes that are worth their zeros and their panels. */
+#define SUPERNODAL 0.5
+
+/* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
+ * lines of the cache are read only a few times more often. */
+#define ROWS_A_LEVEL 4
+
+/* Lines are sorted: line j + 1 continues line j if it has its entries, but for one end each. */
+static bool has_supernodes(const tsi_lines *lines) {
+  tsi_index joined = 0;
+  for (tsi_index j = 0; j + 1 < lines->n; j++) {
+    const tsi_index *a = lines->index + lines->ptr[j], *b = lines->index + lines->ptr[j + 1];
+    const tsi_count count = lines->ptr[j + 1] - lines->ptr[j], next = lines->ptr[j + 2] - lines->ptr[j + 1];
+    const tsi_count common = tsi_count_min(count, next);
+    if (common == 0 || (lines->columns ? count != next + 1 : next != count + 1)) continue;
+    if (lines->columns ? b[0] != j + 1 : b[next - 1] != j + 1) continue;
+    joined += memcmp(lines->columns ? a + 1 : a, b, (size_t)common * sizeof *a) == 0;
+  }
+  return joined > SUPERNODAL * lines->n;
+}
+
+static tristar_status make_cut(tsi_env *env, const tsi_lines *lines, tsi_row_way way, int lanes,
+                               size_t scalar_bytes, const tsi_index *level, tsi_index levels,
+                               tsi_row_cut **cut) {
+  tsi_row_options options;
+  tsi_row_options_init(&options, way, lanes, scalar_bytes);
+  return tsi_row_cut_create(env, lines, &options, level, levels, cut);
+}
+
+/* The cut that the partition asks for; NULL: supernodes. */
+static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char scalar,
+                                 tristar_partition partition, tsi_row_cut **cut) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  const int lanes = ts->workers.allowed ? tsi_expected_cpu_workers(ts->workers.wishes.workers) : 1;
+  const size_t bytes = tsi_sparse_kernels_select(scalar)->scalar_bytes;
+  tsi_row_way way = TSI_ROWS_SUPERSTEPS;
+  tsi_index *level = NULL, levels = 0;
+  *cut = NULL;
+  if (partition == TRISTAR_PARTITION_SUPERNODES) return TRISTAR_OK;
+  if (partition == TRISTAR_PARTITION_AUTO) {
+    if (has_supernodes(lines)) return TRISTAR_OK;
+    TSI_TRY(TSI_ALLOC(env, level, lines->n));
+    levels = tsi_row_levels(lines, level);
+    if (lines->n < (tsi_count)ROWS_A_LEVEL * levels) way = TSI_ROWS_WHOLE;
+  } else if (partition == TRISTAR_PARTITION_WHOLE)
+    way = TSI_ROWS_WHOLE;
+  else if (partition == TRISTAR_PARTITION_LEVELS)
+    way = TSI_ROWS_LEVELS;
+  TSI_TRY(make_cut(env, lines, way, lanes, bytes, level, levels, cut));
+out:
+  TSI_FREE(env, level);
+  return status;
+}
+
+/* ---- Row by row ---------------------------------------------------------------------------------------- */
+
+/* Row k of the order of the cut is the same row of b and of x. Takes over the pattern, also on failure. */
+static tristar_status analyze_rows(tristar_t *ts, tsi_pattern *pattern, const tsi_row_cut *cut,
+                                   tristar_analysis_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tristar_analysis_t *an = NULL;
+  const double begin = tsi_clock();
+  *out = NULL;
+  status = TSI_ALLOC_ZERO(env, an, 1);
+  if (status != TRISTAR_OK) {
+    tsi_pattern_destroy(env, &pattern);
+    return status;
+  }
+  atomic_init(&an->references, 1);
+  an->ts = ts;
+  an->imported = true;
+  an->pattern = pattern;
+  tristar_analysis_options_init(&an->options);
+  an->options.method = an->stats.method = TRISTAR_METHOD_LU;
+  an->factor_scalar = pattern->scalar;
+  TSI_TRY(tsi_row_symbolic_create(env, cut, pattern->ptr[pattern->n], &an->symbolic));
+  TSI_TRY(tsi_panels_create(env, an->symbolic, 1, &an->panels));
+  TSI_TRY(tsi_place_panels(env, an->panels, &an->panel_values));
+  TSI_TRY(TSI_ALLOC(env, an->in_row, pattern->n));
+  TSI_TRY(TSI_ALLOC(env, an->out_row, pattern->n));
+  memcpy(an->in_row, cut->order, (size_t)pattern->n * sizeof *cut->order);
+  memcpy(an->out_row, cut->order, (size_t)pattern->n * sizeof *cut->order);
+  TSI_TRY(tsi_analysis_place_rows(env, an));
+  tsi_analysis_fill_stats(an, true);
+  an->stats.analyze_seconds = tsi_clock() - begin;
+out:
+  if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
+  *out = an;
+  return status;
+}
+
+/* Factor order is the given order, as of all factors from elsewhere. */
+static tristar_status allocate_order(tsi_env *env, const tsi_symbolic *symbolic, tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const size_t bytes = (size_t)symbolic->n * sizeof(tsi_index);
+  TSI_TRY(TSI_ALLOC(env, factor->pivot_order, symbolic->n));
+  TSI_TRY(TSI_ALLOC(env, factor->position, symbolic->n));
+  memcpy(factor->pivot_order, symbolic->inverse, bytes);
+  memcpy(factor->position, symbolic->perm, bytes);
+out:
+  return status;
+}
+
+/* Takes over all but the lines' arrays, which are the pattern's, also on failure. */
+static tristar_status import_rows(tristar_t *ts, tsi_pattern *pattern, void *values, const tsi_lines *lines,
+                                  tsi_row_cut *cut, bool lower, tristar_factor_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tristar_factor_t *factor = NULL;
+  const size_t scalar = tsi_sparse_kernels_select(pattern->scalar)->scalar_bytes;
+  const char letter = pattern->scalar;
+  const tsi_count entries = pattern->ptr[pattern->n];
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, factor, 1));
+  atomic_init(&factor->references, 1);
+  factor->ts = ts;
+  factor->values = values;
+  values = NULL;
+  tsi_pattern *handed_over = pattern;
+  pattern = NULL;
+  TSI_TRY(analyze_rows(ts, handed_over, cut, &factor->analysis));
+  factor->user_bytes = factor->scalar_bytes = scalar;
+  TSI_TRY(allocate_order(env, factor->analysis->symbolic, factor));
+  TSI_TRY(tsi_factor_allocate_stream(env, factor, 0, lower ? &factor->lower : &factor->upper));
+  tsi_row_cut *given = cut;
+  cut = NULL;
+  TSI_TRY(tsi_row_factor_create(env, given, lines, factor->values, scalar, &factor->rows));
+  TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", factor->rows));
+  const tsi_row_sweep *sweep; /* that of solves with T itself */
+  TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
+  factor->has_matrix = factor->valid = true;
+  factor->generation = 1;
+  factor->stats.nnz_factor = factor->stats.stored_factor = entries;
+  factor->stats.factor_bytes =
+      (size_t)entries * (scalar + (sweep->stream.distance ? sizeof(uint16_t) : sizeof(tsi_index)));
+out:
+  if (pattern != NULL) tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, values);
+  tsi_row_cut_destroy(env, &cut);
+  if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
+  *out = factor;
+  return status;
+}
+
+/* ---- Supernodes ---------------------------------------------------------------------------------------- */
+
+static tristar_status import_panels(tristar_t *ts, const tsi_pattern *pattern, const void *values, bool lower,
+                                    tristar_factor_t **factor) {
+  const tristar_view matrix = {.format = pattern->by_rows ? TRISTAR_CSR : TRISTAR_CSC,
+                               .symmetry = TRISTAR_GENERAL,
+                               .scalar = (tristar_scalar)pattern->scalar,
+                               .rows = pattern->n,
+                               .cols = pattern->n,
+                               .ptr = pattern->ptr,
+                               .index = pattern->index,
+                               .values = values,
+                               .ptr_bits = 64,
+                               .index_bits = 32};
+  const tristar_triangle triangle = {.format =
+                                         pattern->by_rows ? TRISTAR_TRIANGLE_ROWS : TRISTAR_TRIANGLE_COLUMNS,
+                                     .ptr_bits = 64,
+                                     .index_bits = 32,
+                                     .ptr = pattern->ptr,
+                                     .index = pattern->index,
+                                     .values = values};
+  tristar_factors factors;
+  tristar_factors_init(&factors);
+  factors.n = pattern->n;
+  factors.scalar = matrix.scalar;
+  factors.matrix = &matrix;
+  *(lower ? &factors.lower : &factors.upper) = triangle;
+  return tsi_import_given(ts, &factors, lower, !lower, factor);
+}
+
+/* ---- The functions of the interface -------------------------------------------------------------------- */
+
+void tristar_triangle_options_init(tristar_triangle_options *options) {
+  *options = (tristar_triangle_options){TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_PARTITION_AUTO};
+}
+
+static tristar_status check_options(tsi_env *env, const tristar_view *view,
+                                    const tristar_triangle_options *o) {
+  tristar_status status = TRISTAR_OK;
+  if (view == NULL || (view->values == NULL && view->rows > 0))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view ? "values" : "view");
+  if ((o->uplo != TRISTAR_LOWER && o->uplo != TRISTAR_UPPER) ||
+      (o->diag != TRISTAR_UNIT && o->diag != TRISTAR_NON_UNIT))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "uplo is %d, diag %d", (int)o->uplo, (int)o->diag);
+  if ((unsigned)o->partition > TRISTAR_PARTITION_WHOLE)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)o->partition);
+out:
+  return status;
+}
+
+static tristar_status import_view(tristar_t *ts, const tristar_view *view,
+                                  const tristar_triangle_options *options, tristar_factor_t **factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  const bool lower = options->uplo == TRISTAR_LOWER;
+  tsi_pattern *pattern = NULL;
+  void *values = NULL;
+  tsi_row_cut *cut = NULL;
+  const double begin = tsi_clock();
+  if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
+  TSI_TRY(check_options(env, view, options));
+  const size_t before = tsi_memory_watch(env);
+  TSI_TRY(tsi_triangle_part(env, view, options->uplo, options->diag, &pattern, &values));
+  const tsi_lines lines = {pattern->n, pattern->ptr, pattern->index, lower != pattern->by_rows};
+  TSI_TRY(choose_cut(ts, &lines, pattern->scalar, options->partition, &cut));
+  if (cut == NULL) {
+    TSI_TRY(import_panels(ts, pattern, values, lower, factor));
+    goto out;
+  }
+  const tsi_index chunks = cut->count;
+  tsi_pattern *handed_over = pattern;
+  void *handed_values = values;
+  pattern = NULL;
+  values = NULL;
+  TSI_TRY(import_rows(ts, handed_over, handed_values, &lines, cut, lower, factor));
+  (*factor)->stats.peak_bytes = atomic_load(&env->memory.recent) - before;
+  (*factor)->stats.factor_seconds = tsi_clock() - begin;
+  tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %d rows in %d chunks, %.1f MB",
+          (*factor)->stats.factor_seconds, lines.n, chunks, (double)(*factor)->stats.factor_bytes / 1e6);
+out:
+  if (pattern != NULL) tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, values);
+  return status;
+}
+
+tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,
+                                       const tristar_triangle_options *options, tristar_factor_t **factor) {
+  tristar_triangle_options defaults;
+  tristar_triangle_options_init(&defaults);
+  if (factor != NULL) *factor = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
+  return tsi_answer(&ts->env, import_view(ts, view, options ? options : &defaults, factor));
+}
+
+tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view, tristar_uplo uplo,
+                                  tristar_diag diag, tristar_factor_t **factor) {
+  const tristar_triangle_options options = {uplo, diag, TRISTAR_PARTITION_AUTO};
+  if (factor != NULL) *factor = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
+  return tsi_answer(&ts->env, import_view(ts, view, &options, factor));
+}

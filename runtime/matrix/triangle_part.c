@@ -1,0 +1,294 @@
+/* See triangle_part.h. */
+#include "runtime/matrix/triangle_part.h"
+
+#include "runtime/matrix/view.h"
+
+/* One triangle of a pattern and its values, the diagonal of ones written out. Of a symmetric kind entries of
+ * the other triangle stand at their mirror places. */
+typedef struct filtered {
+  tsi_count *ptr;
+  tsi_index *index;
+  char *values;
+} filtered;
+
+typedef struct triangle_of {
+  const tsi_pattern *pattern;
+  const char *values;
+  bool below; /* of line j the indices from j on count, else those up to j */
+  bool unit;
+} triangle_of;
+
+/* Where entry e of line j stands in the triangle: false: nowhere. */
+static bool find_place(const triangle_of *t, tsi_index j, tsi_count e, tsi_index *line, tsi_index *index,
+                       bool *mirrored) {
+  const tsi_index i = t->pattern->index[e];
+  *mirrored = t->below ? i < j : i > j;
+  *line = *mirrored ? i : j;
+  *index = *mirrored ? j : i;
+  return !(*mirrored && t->pattern->symmetry == TRISTAR_GENERAL) && !(t->unit && i == j);
+}
+
+static void count_entries(const triangle_of *t, tsi_count *ptr) {
+  const tsi_pattern *p = t->pattern;
+  tsi_index line, index;
+  bool mirrored;
+  for (tsi_index j = 0; j < p->n; j++) {
+    ptr[j + 1] += t->unit;
+    for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++)
+      if (find_place(t, j, e, &line, &index, &mirrored)) ptr[line + 1]++;
+  }
+  for (tsi_index j = 0; j < p->n; j++) ptr[j + 1] += ptr[j];
+}
+
+static void put_one(const triangle_of *t, tsi_index j, tsi_count *next, filtered *out) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(t->pattern->scalar);
+  const double one = 1;
+  kernels->fill(1, &one, out->values + (size_t)next[j] * kernels->scalar_bytes);
+  out->index[next[j]++] = j;
+}
+
+static void copy_entries(const triangle_of *t, tsi_count *next, filtered *out) {
+  const tsi_pattern *p = t->pattern;
+  const size_t scalar = tsi_sparse_kernels_select(p->scalar)->scalar_bytes;
+  tsi_index line, index;
+  bool mirrored;
+  for (tsi_index j = 0; j < p->n; j++) {
+    if (t->unit && t->below) put_one(t, j, next, out);
+    for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
+      if (!find_place(t, j, e, &line, &index, &mirrored)) continue;
+      tsi_pattern_copy_value(p, mirrored, t->values + (size_t)e * scalar,
+                             out->values + (size_t)next[line] * scalar);
+      out->index[next[line]++] = index;
+    }
+    if (t->unit && !t->below) put_one(t, j, next, out);
+  }
+}
+
+static bool is_sorted(const filtered *f, tsi_index n) {
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count e = f->ptr[j] + 1; e < f->ptr[j + 1]; e++)
+      if (f->index[e - 1] >= f->index[e]) return false;
+  return true;
+}
+
+/* Where every entry of f goes if lines and indices are exchanged: those of each new line in the order of the
+ * old ones. next: n. */
+static void exchange(const filtered *from, tsi_index n, size_t scalar, tsi_count *next, filtered *to) {
+  memset(to->ptr, 0, ((size_t)n + 1) * sizeof *to->ptr);
+  for (tsi_count e = 0; e < from->ptr[n]; e++) to->ptr[from->index[e] + 1]++;
+  for (tsi_index j = 0; j < n; j++) to->ptr[j + 1] += to->ptr[j];
+  memcpy(next, to->ptr, (size_t)n * sizeof *next);
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count e = from->ptr[j]; e < from->ptr[j + 1]; e++) {
+      const tsi_count at = next[from->index[e]]++;
+      to->index[at] = j;
+      memcpy(to->values + (size_t)at * scalar, from->values + (size_t)e * scalar, scalar);
+    }
+}
+
+static void free_filtered(tsi_env *env, filtered *f) {
+  TSI_FREE(env, f->ptr);
+  TSI_FREE(env, f->index);
+  TSI_FREE(env, f->values);
+}
+
+/* Sorts every line: mirror images may stand anywhere. */
+static tristar_status sort_lines(tsi_env *env, tsi_index n, size_t scalar, tsi_count *next, filtered *f) {
+  tristar_status status = TRISTAR_OK;
+  filtered other = {NULL, NULL, NULL};
+  if (is_sorted(f, n)) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, other.ptr, (tsi_count)n + 1));
+  TSI_TRY(TSI_ALLOC(env, other.index, f->ptr[n]));
+  TSI_TRY(TSI_ALLOC(env, other.values, (size_t)f->ptr[n] * scalar));
+  exchange(f, n, scalar, next, &other);
+  exchange(&other, n, scalar, next, f);
+out:
+  free_filtered(env, &other);
+  return status;
+}
+
+static tristar_status filter(tsi_env *env, const tsi_pattern *p, const void *values, bool lower, bool unit,
+                             filtered *out) {
+  tristar_status status = TRISTAR_OK;
+  const size_t scalar = tsi_sparse_kernels_select(p->scalar)->scalar_bytes;
+  const triangle_of t = {p, values, lower != p->by_rows, unit};
+  tsi_count *next = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, out->ptr, (tsi_count)p->n + 1));
+  count_entries(&t, out->ptr);
+  TSI_TRY(TSI_ALLOC(env, out->index, out->ptr[p->n]));
+  TSI_TRY(TSI_ALLOC(env, out->values, (size_t)out->ptr[p->n] * scalar));
+  TSI_TRY(TSI_ALLOC(env, next, p->n));
+  memcpy(next, out->ptr, (size_t)p->n * sizeof *next);
+  copy_entries(&t, next, out);
+  TSI_TRY(sort_lines(env, p->n, scalar, next, out));
+out:
+  TSI_FREE(env, next);
+  return status;
+}
+
+/* ---- Lines that ascend --------------------------------------------------------------------------------- */
+
+/* Which part of a line is the triangle's: from `first` up to `end`, the diagonal left out of a unit one. */
+typedef struct line_part {
+  tsi_count first, end;
+} line_part;
+
+typedef struct taking {
+  const tristar_view *view;
+  tsi_index n;
+  bool below, unit; /* as in triangle_of */
+} taking;
+
+/* The part of line j, if the line is in order. The functions for each width of indices are the same. */
+#define FIND_PART(name, type)                                                                                \
+  static bool name(const taking *t, tsi_index j, tsi_count begin, tsi_count stop, line_part *part) {         \
+    const type *index = (const type *)t->view->index;                                                        \
+    const int64_t base = t->view->base;                                                                      \
+    int64_t last = -1;                                                                                       \
+    tsi_count before = begin; /* indices below j */                                                          \
+    for (tsi_count e = begin; e < stop; e++) {                                                               \
+      const int64_t i = index[e] - base;                                                                     \
+      if (i <= last || i >= t->n) return false;                                                              \
+      before += i < j;                                                                                       \
+      last = i;                                                                                              \
+    }                                                                                                        \
+    const bool diagonal = before < stop && index[before] - base == j;                                        \
+    part->first = t->below ? before + (diagonal && t->unit) : begin;                                         \
+    part->end = t->below ? stop : before + (diagonal && !t->unit);                                           \
+    return true;                                                                                             \
+  }
+FIND_PART(find_part_32, int32_t)
+FIND_PART(find_part_64, int64_t)
+
+#define COPY_INDICES(name, type)                                                                             \
+  static void name(const taking *t, line_part part, tsi_index *to) {                                         \
+    const type *index = (const type *)t->view->index;                                                        \
+    for (tsi_count e = part.first; e < part.end; e++) *to++ = (tsi_index)(index[e] - t->view->base);         \
+  }
+COPY_INDICES(copy_indices_32, int32_t)
+COPY_INDICES(copy_indices_64, int64_t)
+
+/* The parts of all lines, and ptr of what comes out. false: not all lines are in order. */
+static bool find_parts(const taking *t, line_part *part, tsi_count *ptr) {
+  const bool wide = t->view->index_bits == 64;
+  tsi_count stop = tsi_view_begin(t->view, 0);
+  ptr[0] = 0;
+  if (stop != 0) return false;
+  for (tsi_index j = 0; j < t->n; j++) {
+    const tsi_count begin = stop;
+    stop = tsi_view_begin(t->view, (int64_t)j + 1);
+    if (stop < begin || !(wide ? find_part_64 : find_part_32)(t, j, begin, stop, &part[j])) return false;
+    ptr[j + 1] = ptr[j] + part[j].end - part[j].first + t->unit;
+  }
+  return true;
+}
+
+static void copy_parts(const taking *t, const line_part *part, const tsi_count *ptr, tsi_index *index,
+                       char *values) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->view->scalar);
+  const size_t scalar = kernels->scalar_bytes;
+  const bool wide = t->view->index_bits == 64;
+  const double one = 1;
+  for (tsi_index j = 0; j < t->n; j++) {
+    const tsi_count to = ptr[j] + (t->unit && t->below), at = t->below ? ptr[j] : ptr[j + 1] - 1;
+    (wide ? copy_indices_64 : copy_indices_32)(t, part[j], index + to);
+    memcpy(values + (size_t)to * scalar, (const char *)t->view->values + (size_t)part[j].first * scalar,
+           (size_t)(part[j].end - part[j].first) * scalar);
+    if (!t->unit) continue;
+    index[at] = j;
+    kernels->fill(1, &one, values + (size_t)at * scalar);
+  }
+}
+
+/* What a view must be for its arrays to be read at all. */
+static bool is_plain(const tristar_view *v) {
+  return (v->symmetry == TRISTAR_GENERAL || v->symmetry == TRISTAR_SYMMETRIC) && v->rows == v->cols &&
+         v->rows >= 0 && v->rows <= TSI_INDEX_MAX && v->ptr != NULL && v->index != NULL &&
+         v->values != NULL && (v->base == 0 || v->base == 1) && (v->ptr_bits == 32 || v->ptr_bits == 64) &&
+         (v->index_bits == 32 || v->index_bits == 64) &&
+         (v->format == TRISTAR_CSR || v->format == TRISTAR_CSC) &&
+         tsi_sparse_kernels_select((char)v->scalar) != NULL;
+}
+
+/* Are all entries of lines in order in the triangle that `below` says? */
+static bool stores_only(taking t, bool below, line_part *part, tsi_count *ptr) {
+  t.below = below;
+  t.unit = false;
+  return find_parts(&t, part, ptr) && ptr[t.n] == tsi_view_begin(t.view, t.n);
+}
+
+/* *taken: the lines were in order, and out is full: by lines as wanted, or, *turned, by the others: a
+ * symmetric matrix stores one triangle, whose lines are those of the other one, too. */
+static tristar_status take_parts(tsi_env *env, const tristar_view *view, const triangle_of *which,
+                                 bool *taken, bool *turned, filtered *out) {
+  tristar_status status = TRISTAR_OK;
+  line_part *part = NULL;
+  *taken = *turned = false;
+  if (!is_plain(view)) return TRISTAR_OK;
+  taking t = {view, (tsi_index)view->rows, which->below, which->unit};
+  TSI_TRY(TSI_ALLOC(env, part, t.n));
+  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
+  *taken = true;
+  if (view->symmetry == TRISTAR_SYMMETRIC) {
+    *turned = !stores_only(t, which->below, part, out->ptr);
+    *taken = !*turned || stores_only(t, !which->below, part, out->ptr);
+    t.below = which->below != *turned;
+  }
+  *taken = *taken && find_parts(&t, part, out->ptr);
+  if (!*taken) {
+    TSI_FREE(env, out->ptr);
+    goto out;
+  }
+  const size_t scalar = tsi_sparse_kernels_select((char)view->scalar)->scalar_bytes;
+  TSI_TRY(TSI_ALLOC(env, out->index, out->ptr[t.n]));
+  TSI_TRY(TSI_ALLOC(env, out->values, (size_t)out->ptr[t.n] * scalar));
+  copy_parts(&t, part, out->ptr, out->index, out->values);
+out:
+  TSI_FREE(env, part);
+  return status;
+}
+
+/* ---- Either way ---------------------------------------------------------------------------------------- */
+
+static tristar_status filter_view(tsi_env *env, const tristar_view *view, bool lower, bool unit,
+                                  filtered *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pattern *pattern = NULL;
+  void *values = NULL; /* summed */
+  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
+  tsi_pattern_take(pattern, view->values, values);
+  TSI_TRY(filter(env, pattern, values, lower, unit, out));
+out:
+  tsi_pattern_destroy(env, &pattern);
+  TSI_FREE(env, values);
+  return status;
+}
+
+tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo, tristar_diag diag,
+                                 tsi_pattern **pattern, void **values) {
+  tristar_status status = TRISTAR_OK;
+  const bool lower = uplo == TRISTAR_LOWER, unit = diag == TRISTAR_UNIT,
+             by_rows = view->format == TRISTAR_CSR;
+  const triangle_of which = {NULL, NULL, lower != by_rows, unit};
+  filtered f = {NULL, NULL, NULL};
+  bool taken, turned;
+  *pattern = NULL;
+  *values = NULL;
+  TSI_TRY(take_parts(env, view, &which, &taken, &turned, &f));
+  turned = taken && turned;
+  if (!taken) TSI_TRY(filter_view(env, view, lower, unit, &f));
+  TSI_TRY(TSI_ALLOC_ZERO(env, *pattern, 1));
+  **pattern = (tsi_pattern){.n = (tsi_index)view->rows,
+                            .by_rows = by_rows != turned,
+                            .scalar = (char)view->scalar,
+                            .symmetry = TRISTAR_GENERAL,
+                            .ptr = f.ptr,
+                            .index = f.index,
+                            .given = f.ptr[view->rows]};
+  *values = f.values;
+  f = (filtered){NULL, NULL, NULL};
+out:
+  free_filtered(env, &f);
+  return status;
+}

@@ -1,0 +1,20 @@
+/* One triangle of a view as a matrix of its own.
+ *
+ * Job. Take the entries on and below (above) the diagonal, or, of a unit triangle, those off it and ones. Of
+ * a symmetric kind entries of the other triangle stand at their mirror places. Lines that ascend, as most do,
+ * are looked at twice and copied once; all others go through tsi_pattern_create, which also tells what is
+ * wrong.
+ *
+ * Reads   a view with values.   Writes  a pattern (GENERAL) and its values, both the caller's.
+ * Invariants: those of pattern.h; by rows as the view, or, where a symmetric one stores the other triangle,
+ * by the other lines; the diagonal entry of a line, if there is one, is its first or its last. */
+#ifndef TSI_RUNTIME_MATRIX_TRIANGLE_PART_H
+#define TSI_RUNTIME_MATRIX_TRIANGLE_PART_H
+
+#include "runtime/matrix/pattern.h"
+
+/* Errors: those of tsi_pattern_create; NOT_FINITE. */
+TRISTAR_CHECKED tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
+                                                 tristar_diag diag, tsi_pattern **pattern, void **values);
+
+#endif

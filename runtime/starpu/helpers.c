@@ -1,0 +1,143 @@
+/* See helpers.h. */
+#include "runtime/starpu/helpers.h"
+
+#include <sched.h>
+#include <starpu.h>
+
+#include "codelets/host_task.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/happens_before.h"
+#include "runtime/starpu/idle.h"
+
+/* Seconds that a helper stays without work: solves that follow each other are less apart, and StarPU's own
+ * tasks are delayed by no more. */
+#define STAY 100e-6
+
+static const _Atomic(int) one_column = 1;
+
+typedef struct tsi_helper {
+  tsi_host_task body;
+  tsi_helpers *helpers;
+  int worker;
+} tsi_helper;
+
+tristar_status tsi_helpers_init(tsi_env *env, tsi_helpers *h) {
+  h->env = env;
+  atomic_init(&h->offer, 0);
+  atomic_init(&h->offers, 0);
+  atomic_init(&h->help, NULL);
+  atomic_init(&h->arg, NULL);
+  atomic_init(&h->closing, false);
+  for (int w = 0; w < TSI_HELPERS; w++) {
+    atomic_init(&h->there[w], 0);
+    atomic_init(&h->number[w], 0);
+    atomic_init(&h->at[w], NULL);
+  }
+  return TSI_ALLOC(env, h->helper, TSI_HELPERS);
+}
+
+static inline void rest(void) {
+#if defined __x86_64__ || defined __i386__
+  __builtin_ia32_pause();
+#elif defined __aarch64__
+  __asm__ volatile("yield");
+#endif
+}
+
+/* Works on the offer that stands, if it is not the one that was seen last. */
+static bool help_once(tsi_helpers *h, int worker, uint64_t *seen) {
+  const uint64_t offer = atomic_load(&h->offer);
+  if (offer == 0 || offer == TSI_OFFER_COMES || offer == *seen) return false;
+  const tsi_help help = atomic_load(&h->help);
+  void *arg = atomic_load(&h->arg);
+  atomic_store(&h->at[worker], arg);
+  const bool stands = atomic_load(&h->offer) == offer; /* then these were its own, and stay */
+  if (stands) help(arg, atomic_load(&h->number[worker]), worker);
+  atomic_store(&h->at[worker], NULL);
+  *seen = offer;
+  return stands;
+}
+
+static void stay(void *arg, int number) {
+  const tsi_helper *self = arg;
+  tsi_helpers *h = self->helpers;
+  uint64_t seen = 0;
+  double last = tsi_clock();
+  (void)number;
+  TSI_HAPPENS_AFTER(self);
+  while (!atomic_load(&h->closing)) {
+    for (int k = 0; k < 32; k++) {
+      if (help_once(h, self->worker, &seen)) last = tsi_clock();
+      rest();
+    }
+    if (tsi_clock() - last > STAY) break;
+  }
+}
+
+static void end(void *arg) {
+  const tsi_helper *self = arg;
+  atomic_store(&self->helpers->there[self->worker], 0); /* the last that is touched */
+}
+
+/* Calls a worker, unless it is there. */
+static void call(tsi_helpers *h, int worker) {
+  tsi_helper *self = &h->helper[worker];
+  int before = 0;
+  if (!atomic_compare_exchange_strong(&h->there[worker], &before, 1)) return;
+  struct starpu_task *task = starpu_task_create();
+  if (task == NULL) goto fails;
+  *self = (tsi_helper){.body = {stay, self, 1, &one_column}, .helpers = h, .worker = worker};
+  tsi_host_task_init(task, &self->body, "help", STARPU_MAX_PRIO);
+  task->destroy = task->detach = 1;
+  task->execute_on_a_specific_worker = 1;
+  task->workerid = (unsigned)worker;
+  task->callback_func = end;
+  task->callback_arg = self;
+  TSI_HAPPENS_BEFORE(self);
+  tsi_idle_rouse();
+  if (starpu_task_submit(task) == 0) return;
+  task->destroy = task->detach = 0;
+  starpu_task_destroy(task);
+fails:
+  atomic_store(&h->there[worker], 0);
+}
+
+/* Can this worker help the calling thread? Not if it is the thread, or has its core. */
+static bool is_elsewhere(int worker) {
+  if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER || worker == starpu_worker_get_id()) return false;
+  const int core = starpu_worker_get_bindid(worker);
+  return core < 0 || core != sched_getcpu();
+}
+
+bool tsi_helpers_offer(tsi_helpers *h, int most, tsi_help help, void *arg) {
+  int called[TSI_HELPERS], count = 0;
+  const int workers = (int)starpu_worker_get_count();
+  uint64_t none = 0;
+  for (int w = 0; w < workers && w < TSI_HELPERS && count < most; w++)
+    if (is_elsewhere(w)) called[count++] = w;
+  if (count == 0) return false;
+  if (!atomic_compare_exchange_strong(&h->offer, &none, TSI_OFFER_COMES)) return false;
+  for (int k = 0; k < count; k++) atomic_store(&h->number[called[k]], k + 1);
+  atomic_store(&h->help, help);
+  atomic_store(&h->arg, arg);
+  atomic_store(&h->offer, atomic_fetch_add(&h->offers, 1) + 1);
+  for (int k = 0; k < count; k++) call(h, called[k]);
+  return true;
+}
+
+void tsi_helpers_take_back(tsi_helpers *h) {
+  atomic_store(&h->offer, 0);
+}
+
+void tsi_helpers_leave(tsi_helpers *h, const void *arg) {
+  for (int w = 0; w < TSI_HELPERS; w++)
+    while (atomic_load(&h->at[w]) == arg) (void)sched_yield();
+}
+
+void tsi_helpers_finish(tsi_helpers *h) {
+  if (h->helper == NULL) return;
+  atomic_store(&h->closing, true);
+  for (int w = 0; w < TSI_HELPERS; w++)
+    while (atomic_load(&h->there[w]) != 0) (void)sched_yield();
+  TSI_FREE(h->env, h->helper);
+}

@@ -1,0 +1,56 @@
+/* Helpers: StarPU's workers on other cores that lend a hand to a run on the calling thread.
+ *
+ * Job. A caller has work that any number of threads can share (runtime/execute/lane_run.h) and does not want
+ * to wait for anybody to begin. It offers the work, works on it itself, and takes the offer back when it is
+ * done. Workers that help are tasks of StarPU's; each stays for a short while after an offer, so that solves
+ * that follow each other find it awake, and then returns to StarPU. At most one offer stands at a time: who
+ * comes second works alone.
+ *
+ * Reads   offers.   Writes  what the work writes.
+ * Invariants
+ *   - work is entered only while its offer stands; when tsi_helpers_leave returns nobody is inside of
+ *     it: who enters first says so, and then looks again whether the offer stands (a hazard pointer; Michael
+ *     2004)
+ *   - no helper outlives tsi_helpers_finish */
+#ifndef TSI_RUNTIME_STARPU_HELPERS_H
+#define TSI_RUNTIME_STARPU_HELPERS_H
+
+#include <stdatomic.h>
+
+#include "runtime/base/env.h"
+
+#define TSI_HELPERS 64 /* workers that can help */
+#define TSI_OFFER_COMES UINT64_MAX
+
+/* number: of the helper, from 1 on; worker: StarPU's number of it. */
+typedef void (*tsi_help)(void *arg, int number, int worker);
+
+typedef struct tsi_helpers {
+  tsi_env *env;
+  struct tsi_helper *helper;       /* by worker: the body of its task */
+  _Atomic(uint64_t) offer;         /* its number; 0: none stands; TSI_OFFER_COMES */
+  _Atomic(uint64_t) offers;        /* so far */
+  _Atomic(tsi_help) help;          /* of the offer that stands */
+  _Atomic(void *) arg;             /* likewise */
+  _Atomic(void *) at[TSI_HELPERS]; /* by worker: the work that it may be inside of; NULL: none */
+  atomic_int there[TSI_HELPERS];   /* by worker: a task of ours is submitted and has not ended */
+  atomic_int number[TSI_HELPERS];  /* by worker: of the helper that it is to be */
+  atomic_bool closing;
+} tsi_helpers;
+
+/* Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_helpers_init(tsi_env *env, tsi_helpers *helpers);
+/* Waits until all helpers have returned to StarPU, which must still run. Not from inside a StarPU task. Does
+ * nothing to what holds nothing. */
+void tsi_helpers_finish(tsi_helpers *helpers);
+
+/* Offers work to `most` workers, on other cores than the caller's. StarPU must run. false: another offer
+ * stands, or there is nobody: nothing is offered. What fails in calling them makes fewer help. */
+bool tsi_helpers_offer(tsi_helpers *helpers, int most, tsi_help help, void *arg);
+/* Takes the offer back. Helpers that are at work may stay in it for as long as it has something to do. */
+void tsi_helpers_take_back(tsi_helpers *helpers);
+/* Waits until nobody is inside of work that was offered with this argument and taken back: it can be freed.
+ */
+void tsi_helpers_leave(tsi_helpers *helpers, const void *arg);
+
+#endif
