@@ -3,6 +3,13 @@
 #include "partition/blocks.h"
 
 #define MOST_BLOCKS ((tsi_index)1 << 30)
+#define VECTOR_BYTES (128 * 1024) /* of a block, b and x */
+
+tsi_index tsi_block_default(tsi_index n, size_t scalar_bytes) {
+  tsi_index blocks = 2;
+  while (blocks < 2.0 * n * (double)scalar_bytes / VECTOR_BYTES && blocks < MOST_BLOCKS) blocks *= 2;
+  return blocks;
+}
 
 /* ---- Cuts ---------------------------------------------------------------------------------------------- */
 

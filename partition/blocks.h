@@ -50,6 +50,10 @@ typedef struct tsi_block_cut {
       if (i != j) __VA_ARGS__;                                                                               \
     }
 
+/* So many blocks that the vectors of one, b and x, fill about half of a cache of 256 kB: a power of 2, at
+ * least 2, so that there is a rectangle. */
+tsi_index tsi_block_default(tsi_index n, size_t scalar_bytes);
+
 /* blocks: at least 1; of fewer rows than that each is a block. Errors: ARGUMENT, TOO_LARGE (more than 2^30
  * blocks), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_block_cut_create(tsi_env *env, tsi_index n, tsi_block_scheme scheme,

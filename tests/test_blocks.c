@@ -265,6 +265,7 @@ static void check_levels_gone(void) {
 }
 
 static void check_errors(void) {
+  CHECK(tsi_block_default(0, 16) == 2 && tsi_block_default(1000000, 8) == 128);
   tsi_block_cut *cut;
   CHECK_STATUS(tsi_block_cut_create(&env, 5, TSI_BLOCKS_ROW, 0, &cut), TRISTAR_ERR_ARGUMENT);
   CHECK(cut == NULL);

@@ -41,6 +41,29 @@ typedef struct tsi_block_kernels {
                 const void *inverse, void *workspace);
 } tsi_block_kernels;
 
+/* Rows of a part, from 0 on, that are worked through in one go. */
+typedef struct tsi_block_chunk {
+  tsi_rectangle rows;
+  tsi_index count; /* of rows */
+  bool triangle, lanes;
+} tsi_block_chunk;
+
+/* A sweep over a block cut. */
+typedef struct tsi_block_program {
+  const tsi_block_kernels *kernels;
+  const tsi_block_chunk *chunk;
+  const void *inverse; /* 1 over the diagonal entries, by rows of the workspace */
+} tsi_block_program;
+
+static inline void tsi_block_run(const tsi_block_program *program, tsi_index c, tsi_index stride,
+                                 void *workspace) {
+  const tsi_block_chunk *chunk = &program->chunk[c];
+  if (chunk->triangle)
+    program->kernels->solve(&chunk->rows, 0, chunk->count, chunk->lanes, stride, program->inverse, workspace);
+  else
+    program->kernels->update(&chunk->rows, 0, chunk->count, chunk->lanes, stride, workspace);
+}
+
 /* As tsi_kernels_select. */
 const tsi_block_kernels *tsi_block_kernels_select(char scalar, const char *isa);
 

@@ -5,14 +5,11 @@
 #include "codelets/cpu/sparse.h"
 #include "partition/block_features.h"
 
-#define BLOCK_BYTES (128 * 1024) /* of the vectors of a block */
-#define CHUNK_ENTRIES 2000       /* some 2 us: what waiting for another core may take */
+#define CHUNK_ENTRIES 2000 /* some 2 us: what waiting for another core may take */
 
-void tsi_block_options_init(tsi_block_options *options, tsi_block_scheme scheme, tsi_index n, int lanes,
-                            size_t scalar_bytes) {
-  const double blocks = 2.0 * n * (double)scalar_bytes / BLOCK_BYTES;
-  *options = (tsi_block_options){scheme, 2, true, lanes, CHUNK_ENTRIES};
-  while (options->blocks < blocks && options->blocks < 1 << 16) options->blocks *= 2;
+void tsi_block_options_init(tsi_block_options *options, tsi_block_scheme scheme, tsi_index blocks,
+                            int lanes) {
+  *options = (tsi_block_options){scheme, blocks, true, lanes, CHUNK_ENTRIES};
 }
 
 /* ---- The order of rows --------------------------------------------------------------------------------- */
@@ -77,16 +74,32 @@ typedef struct layout {
   tsi_count row, entry, narrow, wide; /* entries with columns in 16 and 32 bits */
 } layout;
 
-static tsi_block_choice choose(const tsi_block_sweep *sweep, const tsi_index *place, tsi_index c,
-                               chunk_columns *columns) {
+/* Whether rows are summed in lanes is one choice for all chunks of a part, since it shows in the bits of
+ * sums. */
+static tristar_status choose_lanes(tsi_env *env, tsi_block_sweep *sweep) {
+  tristar_status status = TRISTAR_OK;
   const tsi_block_rows *rows = sweep->rows;
-  const tsi_count count = rows->start[c + 1] - rows->start[c];
-  *columns = columns_of(rows, place, c);
-  const tsi_block_shape shape = {.rows = (tsi_index)count,
-                                 .filled = (tsi_index)count,
-                                 .entries = rows->ptr[rows->start[c + 1]] - rows->ptr[rows->start[c]],
-                                 .columns = tsi_index_max(1, columns->last - columns->first + 1)};
-  return tsi_block_choose(sweep->scalar, sweep->kernels->isa, &shape);
+  tsi_block_shape *shape = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, shape, sweep->cut->count));
+  for (tsi_index c = 0; c < rows->count; c++) {
+    tsi_block_shape *s = &shape[rows->part[c]];
+    s->filled += (tsi_index)(rows->start[c + 1] - rows->start[c]);
+    s->entries += rows->ptr[rows->start[c + 1]] - rows->ptr[rows->start[c]];
+    s->rows = s->filled;
+  }
+  for (tsi_index c = 0; c < rows->count; c++)
+    sweep->chunk[c].lanes = tsi_block_choose(sweep->scalar, sweep->kernels->isa, &shape[rows->part[c]]).lanes;
+out:
+  TSI_FREE(env, shape);
+  return status;
+}
+
+static bool is_narrow(const tsi_block_sweep *sweep, const tsi_index *place, tsi_index c,
+                      chunk_columns *columns) {
+  *columns = columns_of(sweep->rows, place, c);
+  const tsi_block_shape shape = {1, 1, 1, tsi_index_max(1, columns->last - columns->first + 1)};
+  if (columns->first > columns->last) columns->first = 0; /* no entries */
+  return tsi_block_choose(sweep->scalar, sweep->kernels->isa, &shape).narrow;
 }
 
 /* place: by row of the order. ptr counts from the first entry of a chunk. */
@@ -96,7 +109,7 @@ static void lay_out(tsi_block_sweep *sweep, const tsi_index *place, tsi_index c,
                   entries = rows->ptr[rows->start[c + 1]] - begin;
   const tsi_index count = (tsi_index)(rows->start[c + 1] - first);
   chunk_columns columns;
-  const tsi_block_choice choice = choose(sweep, place, c, &columns);
+  const bool is_short = is_narrow(sweep, place, c, &columns);
   tsi_block_chunk *chunk = &sweep->chunk[c];
   tsi_index *row = sweep->row + at->row, *column = sweep->column + at->wide;
   uint16_t *narrow = sweep->short_column + at->narrow;
@@ -104,23 +117,21 @@ static void lay_out(tsi_block_sweep *sweep, const tsi_index *place, tsi_index c,
   for (tsi_index k = 0; k < count; k++) row[k] = place[rows->row[first + k]];
   for (tsi_index k = 0; k <= count; k++) ptr[k] = rows->ptr[first + k] - begin;
   for (tsi_count e = 0; e < entries; e++)
-    if (choice.narrow)
+    if (is_short)
       narrow[e] = (uint16_t)(place[rows->column[begin + e]] - columns.first);
     else
       column[e] = place[rows->column[begin + e]];
   chunk->count = count;
   chunk->triangle = sweep->cut->part[rows->part[c]].kind == TSI_BLOCK_TRIANGLE;
-  chunk->lanes = choice.lanes;
   chunk->rows = (tsi_rectangle){.ptr = ptr,
                                 .row = are_consecutive(row, count) ? NULL : row,
-                                .column = choice.narrow ? NULL : column,
-                                .short_column = choice.narrow ? narrow : NULL,
+                                .column = is_short ? NULL : column,
+                                .short_column = is_short ? narrow : NULL,
                                 .values = (char *)sweep->values + (size_t)begin * sweep->scalar_bytes,
                                 .first_row = row[0],
-                                .first_column = choice.narrow ? columns.first : 0};
-  if (choice.narrow && entries == 0) chunk->rows.first_column = 0;
+                                .first_column = is_short ? columns.first : 0};
   at->row += count;
-  *(choice.narrow ? &at->narrow : &at->wide) += entries;
+  *(is_short ? &at->narrow : &at->wide) += entries;
 }
 
 static tristar_status lay_out_all(tsi_env *env, const tsi_index *place, const tsi_block_pattern *pattern,
@@ -131,7 +142,7 @@ static tristar_status lay_out_all(tsi_env *env, const tsi_index *place, const ts
   layout at = {0, 0, 0, 0};
   chunk_columns columns;
   for (tsi_index c = 0; c < rows->count; c++)
-    *(choose(sweep, place, c, &columns).narrow ? &at.narrow : &at.wide) +=
+    *(is_narrow(sweep, place, c, &columns) ? &at.narrow : &at.wide) +=
         rows->ptr[rows->start[c + 1]] - rows->ptr[rows->start[c]];
   TSI_TRY(TSI_ALLOC(env, sweep->chunk, rows->count));
   TSI_TRY(TSI_ALLOC(env, sweep->row, listed));
@@ -141,6 +152,7 @@ static tristar_status lay_out_all(tsi_env *env, const tsi_index *place, const ts
   TSI_TRY(TSI_ALLOC(env, sweep->entry, entries));
   TSI_TRY(
       tsi_allocate(env, (size_t)entries, sweep->scalar_bytes, __func__, __FILE__, __LINE__, &sweep->values));
+  TSI_TRY(choose_lanes(env, sweep));
   at = (layout){0, 0, 0, 0};
   for (tsi_index c = 0; c < rows->count; c++) lay_out(sweep, place, c, &at);
   for (tsi_count e = 0; e < entries; e++) sweep->entry[e] = pattern->source[rows->entry[e]];

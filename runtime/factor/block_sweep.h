@@ -3,7 +3,8 @@
  * Job. Cut a triangular matrix into triangles and rectangles (partition/blocks.h), list their rows in chunks
  * for lanes (partition/block_rows.h), choose the kernel of each chunk (codelets/cpu/block_choice.h), and lay
  * the entries out as the kernels read them. Chunks may run in any order in which each comes after those that
- * it waits for: the bits of the result are those of their own order.
+ * it waits for: the bits of the result are those of their own order, and depend on neither lanes nor what a
+ * chunk is worth.
  *
  * Reads   lines of the matrix, their values.
  * Writes  a tsi_block_sweep that owns its arrays; it does not change during solves.
@@ -25,16 +26,8 @@ typedef struct tsi_block_options {
   tsi_count least; /* as of tsi_block_rows_create */
 } tsi_block_options;
 
-/* So many blocks that the vectors of one, b and x, take about half of a cache of some 256 kB; at least 2, so
- * that there is a rectangle, but with few rows. A power of 2. */
-void tsi_block_options_init(tsi_block_options *options, tsi_block_scheme scheme, tsi_index n, int lanes,
-                            size_t scalar_bytes);
-
-typedef struct tsi_block_chunk {
-  tsi_rectangle rows; /* of it, from 0 on */
-  tsi_index count;    /* of rows */
-  bool triangle, lanes;
-} tsi_block_chunk;
+/* Defaults: rows ordered from the whole down. */
+void tsi_block_options_init(tsi_block_options *options, tsi_block_scheme scheme, tsi_index blocks, int lanes);
 
 typedef struct tsi_block_sweep {
   char scalar;
@@ -61,15 +54,10 @@ void tsi_block_sweep_destroy(tsi_env *env, tsi_block_sweep **sweep);
 /* values: of the entries of the lines. */
 void tsi_block_sweep_fill(tsi_block_sweep *sweep, const void *values);
 
-/* Chunk c on vectors of `stride` scalars a row (blocks.h): in, b; out, x, when all have run. inverse: 1 over
- * each diagonal entry, placed as the rows are. */
-static inline void tsi_block_sweep_run(const tsi_block_sweep *sweep, tsi_index c, tsi_index stride,
-                                       const void *inverse, void *vectors) {
-  const tsi_block_chunk *chunk = &sweep->chunk[c];
-  if (chunk->triangle)
-    sweep->kernels->solve(&chunk->rows, 0, chunk->count, chunk->lanes, stride, inverse, vectors);
-  else
-    sweep->kernels->update(&chunk->rows, 0, chunk->count, chunk->lanes, stride, vectors);
+/* To run chunks on vectors: in, b; out, x, when all have run. inverse: 1 over each diagonal entry, placed as
+ * the rows are. */
+static inline tsi_block_program tsi_block_sweep_program(const tsi_block_sweep *sweep, const void *inverse) {
+  return (tsi_block_program){sweep->kernels, sweep->chunk, inverse};
 }
 
 #endif
