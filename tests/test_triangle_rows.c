@@ -161,9 +161,11 @@ static void check_triangle(tristar_t *ts, int kind, int32_t n, const typed *t, b
     way w = {.upper = k % 2, .op = (tristar_op) "NTC"[k / 2 % 3], .by_rows = k / 6 % 2, .unit = k / 12};
     if (!all) w.unit = k % 2, w.by_rows = (k + n) % 2;
     for (size_t q = 0; q < sizeof partitions / sizeof *partitions; q++)
-      for (int tasks = 0; tasks < (with_tasks ? 2 : 1); tasks++) {
+      for (int tasks = 0; tasks < (with_tasks ? 3 : 1); tasks++) {
         w.partition = partitions[q];
-        w.engine = tasks ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
+        w.engine = tasks == 0   ? TRISTAR_ENGINE_SERIAL
+                   : tasks == 1 ? TRISTAR_ENGINE_TASKS
+                                : TRISTAR_ENGINE_AUTO;
         snprintf(what, sizeof what,
                  "%s of order %d, %c, upper %d, by rows %d, unit %d, op %c, partition %d, tasks %d",
                  triangle_names[kind], n, (char)t->scalar, w.upper, w.by_rows, w.unit, (char)w.op,
@@ -312,6 +314,7 @@ int main(void) {
   check_triangle(ts, TRIANGLE_GRID, 2500, &typed_double, false, true);
   check_triangle(ts, TRIANGLE_ONE_LEVEL, 2000, &typed_double, false, true);
   check_triangle(ts, TRIANGLE_RANDOM, 300, &typed_complex_single, false, true);
+  check_triangle(ts, TRIANGLE_DENSE, 320, &typed_double, false, true); /* heavy enough for lanes */
   for (size_t q = 0; q < sizeof partitions / sizeof *partitions; q++) {
     check_chosen_rows(ts, partitions[q]);
     check_services(ts, partitions[q]);
