@@ -96,8 +96,8 @@ typedef struct listing {
   const tsi_lines *lines;
   tsi_index *block, *level; /* n */
   tsi_count *first;         /* parts + 1: where the rows of each part begin among all that are listed */
-  tsi_count *next;          /* parts: the place of the next row; n for the triangles, by row: place */
-  tsi_count *place;         /* n: of each row among those of its triangle */
+  tsi_count *next;          /* parts: where the next row of a rectangle is listed */
+  tsi_count *place;         /* n: where each row is listed in its triangle */
 } listing;
 
 /* Rows of each triangle by level, those of a level ascending. count: scratch, n + 1. */

@@ -161,7 +161,7 @@ static void check_triangle(tristar_t *ts, int kind, int32_t n, const typed *t, b
     way w = {.upper = k % 2, .op = (tristar_op) "NTC"[k / 2 % 3], .by_rows = k / 6 % 2, .unit = k / 12};
     if (!all) w.unit = k % 2, w.by_rows = (k + n) % 2;
     for (size_t q = 0; q < sizeof partitions / sizeof *partitions; q++)
-      for (int tasks = 0; tasks < (with_tasks ? 3 : 1); tasks++) {
+      for (int tasks = 0; tasks < (!with_tasks ? 1 : kind == TRIANGLE_DENSE ? 3 : 2); tasks++) {
         w.partition = partitions[q];
         w.engine = tasks == 0   ? TRISTAR_ENGINE_SERIAL
                    : tasks == 1 ? TRISTAR_ENGINE_TASKS

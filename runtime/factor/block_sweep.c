@@ -63,6 +63,7 @@ static chunk_columns columns_of(const tsi_block_rows *rows, const tsi_index *pla
   return columns;
 }
 
+/* Then they need not be listed: all that a list costs where no row is empty. */
 static bool are_consecutive(const tsi_index *row, tsi_index count) {
   for (tsi_index k = 1; k < count; k++)
     if (row[k] != row[k - 1] + 1) return false;
@@ -71,7 +72,7 @@ static bool are_consecutive(const tsi_index *row, tsi_index count) {
 
 /* What has been laid out up to a chunk. */
 typedef struct layout {
-  tsi_count row, entry, narrow, wide; /* entries with columns in 16 and 32 bits */
+  tsi_count row, narrow, wide; /* rows; entries with columns in 16 and 32 bits */
 } layout;
 
 /* Whether rows are summed in lanes is one choice for all chunks of a part, since it shows in the bits of
@@ -139,7 +140,7 @@ static tristar_status lay_out_all(tsi_env *env, const tsi_index *place, const ts
   tristar_status status = TRISTAR_OK;
   const tsi_block_rows *rows = sweep->rows;
   const tsi_count listed = rows->start[rows->count], entries = rows->ptr[listed];
-  layout at = {0, 0, 0, 0};
+  layout at = {0, 0, 0};
   chunk_columns columns;
   for (tsi_index c = 0; c < rows->count; c++)
     *(is_narrow(sweep, place, c, &columns) ? &at.narrow : &at.wide) +=
@@ -153,7 +154,7 @@ static tristar_status lay_out_all(tsi_env *env, const tsi_index *place, const ts
   TSI_TRY(
       tsi_allocate(env, (size_t)entries, sweep->scalar_bytes, __func__, __FILE__, __LINE__, &sweep->values));
   TSI_TRY(choose_lanes(env, sweep));
-  at = (layout){0, 0, 0, 0};
+  at = (layout){0, 0, 0};
   for (tsi_index c = 0; c < rows->count; c++) lay_out(sweep, place, c, &at);
   for (tsi_count e = 0; e < entries; e++) sweep->entry[e] = pattern->source[rows->entry[e]];
 out:
