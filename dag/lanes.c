@@ -32,20 +32,33 @@ static void learn(int lanes, const tsi_index *from, tsi_index *to) {
   for (int k = 0; k < lanes; k++) to[k] = tsi_index_max(to[k], from[k]);
 }
 
-/* The waits of one step: for each lane the latest of its steps that the step waits for. What others know in
- * the meantime is looked at first, so that few waits are left. Gives their number, at most lanes. */
-static int find_waits(const clocks *c, const tsi_adjacency *before, const tsi_index *lane,
+static tsi_index step_of(const tsi_lanes *l, const tsi_lane_wait *wait) {
+  return l->step[l->first[wait->lane] + wait->passed - 1];
+}
+
+/* Does any other wait say as much? */
+static bool is_implied(const clocks *c, const tsi_lanes *l, int count, const tsi_lane_wait *wait, int k) {
+  for (int other = 0; other < count; other++)
+    if (other != k && clock_of(c, step_of(l, &wait[other]))[wait[k].lane] >= wait[k].passed) return true;
+  return false;
+}
+
+/* The waits of one step: for each lane the latest of its steps that the step waits for, and is not known to
+ * be through by the steps before it, nor by other waits. Gives their number, at most lanes. */
+static int find_waits(const clocks *c, const tsi_lanes *l, const tsi_adjacency *before, const tsi_index *lane,
                       const tsi_index *place, tsi_index step, tsi_index *known, tsi_lane_wait *wait) {
   int count = 0;
-  for (tsi_count e = before->ptr[step + 1]; e-- > before->ptr[step];) {
+  for (tsi_count e = before->ptr[step]; e < before->ptr[step + 1]; e++) {
     const tsi_index s = before->list[e], other = lane[s];
     if (known[other] > place[s]) continue;
     int k = 0;
     while (k < count && wait[k].lane != other) k++;
     if (k == count) wait[count++] = (tsi_lane_wait){other, 0};
-    wait[k].passed = place[s] + 1;
-    learn(c->lanes, clock_of(c, s), known);
+    wait[k].passed = tsi_index_max(wait[k].passed, place[s] + 1);
   }
+  for (int k = count; k-- > 0;)
+    if (is_implied(c, l, count, wait, k)) wait[k] = wait[--count];
+  for (int k = 0; k < count; k++) learn(c->lanes, clock_of(c, step_of(l, &wait[k])), known);
   return count;
 }
 
@@ -63,7 +76,7 @@ static tristar_status fill_waits(tsi_env *env, tsi_lanes *l, tsi_index steps, co
     const tsi_index s = order[q];
     tsi_index *known = clock_of(&c, s);
     if (place[s] > 0) learn(c.lanes, clock_of(&c, l->step[l->first[lane[s]] + place[s] - 1]), known);
-    waits[s] = find_waits(&c, before, lane, place, s, known, wait + (size_t)s * (size_t)l->count);
+    waits[s] = find_waits(&c, l, before, lane, place, s, known, wait + (size_t)s * (size_t)l->count);
     known[lane[s]] = place[s] + 1;
   }
   l->wait_ptr[0] = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "drivers/bench.h"
+#include "drivers/bench_triangular.h"
 #include "drivers/commands.h"
 #include "drivers/console.h"
 #include "drivers/picture.h"
@@ -32,7 +33,7 @@ static int inspect(const tsi_settings *settings, const char *name, tsi_bench_mat
   tsi_session session, *s = &session;
   tsi_settings serial = *settings;
   serial.engine = TRISTAR_ENGINE_SERIAL;
-  *m = (tsi_bench_matrix){.name = name};
+  *m = (tsi_bench_matrix){.name = name, .path = name};
   if (!open_matrix(s, &serial, name) && s->status == TRISTAR_ERR_UNSUPPORTED && s->matrix != NULL &&
       s->view.values == NULL) {
     s->status = TRISTAR_OK; /* a pattern, of which the Laplacian is taken */
@@ -55,18 +56,19 @@ static int inspect_all(const tsi_settings *settings, tsi_bench_matrix *matrices)
   return status;
 }
 
-static void print_missing(const tsi_bench_setup *setup) {
+void tsi_bench_print_missing(const tsi_bench_setup *setup) {
   const char *between = "";
   for (int k = 0; k < TSI_BENCH_PEERS; k++) {
     if (!setup->missing[k]) continue;
     printf("%s%s",
-           *between ? between : "Peers that are not there, and are skipped: ", tsi_bench_peers[k].title);
+           *between ? between : "Peers that are not there, and are skipped: ", setup->family->peers[k].title);
     between = ", ";
   }
   if (*between)
-    puts("\nTheir programs are built with TriStar where their libraries are installed (Debian: "
-         "libsuitesparse-dev,\n"
-         "libsuperlu-dev, libsuperlu-dist-dev, libmumps-seq-dev); --peers none: without any\n");
+    printf("\nTheir programs are built with TriStar where their libraries are installed (Debian: %s); "
+           "--peers none: "
+           "without any\n\n",
+           setup->family->packages);
 }
 
 /* Measures and prints all cases; gives how many were measured. */
@@ -75,7 +77,7 @@ static int measure_all(const tsi_bench_setup *setup, const tsi_bench_matrix *mat
   const tsi_settings *settings = setup->settings;
   const bool print = !settings->to_stdout;
   const int all = settings->operand_count * setup->nrhs_count;
-  if (print) print_missing(setup);
+  if (print) tsi_bench_print_missing(setup);
   for (int k = 0; k < all; k++) {
     tsi_bench_case *c = &cases[k];
     const tsi_bench_matrix *m = &matrices[k / setup->nrhs_count];
@@ -119,6 +121,9 @@ static int run(const tsi_bench_setup *setup, tsi_bench_matrix *matrices, tsi_ben
 
 int tsi_command_bench(const tsi_settings *settings) {
   if (settings->operand_count == 0) return tsi_usage_error("bench", "no MATRIX given");
+  if (settings->triangular) return tsi_bench_triangular(settings);
+  if (settings->partitions_list != NULL || settings->orders_list != NULL || settings->uplo_list != NULL)
+    return tsi_usage_error("bench", "--partitions, --orders and --uplo need --triangular");
   tsi_bench_setup *setup = malloc(sizeof *setup);
   tsi_bench_matrix *matrices = calloc((size_t)settings->operand_count, sizeof *matrices);
   tsi_bench_case *cases = calloc((size_t)settings->operand_count * TSI_BENCH_LIST_MAX, sizeof *cases);

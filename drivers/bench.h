@@ -38,25 +38,37 @@ enum {
   TSI_BENCH_OPTIONS_MAX = 20
 };
 
+/* The largest backward error with which a solve of a triangle counts: substitution has far less. */
+#define TSI_BENCH_ERROR_MAX 1e-10
+
 typedef struct tsi_bench_peer {
-  const char *name;  /* on the command line; its program is NAME_solve */
+  const char *name;  /* on the command line */
   const char *title; /* in tables */
 } tsi_bench_peer;
-extern const tsi_bench_peer tsi_bench_peers[TSI_BENCH_PEERS];
+
+/* Peers that do the same work. */
+typedef struct tsi_bench_family {
+  tsi_bench_peer peers[TSI_BENCH_PEERS];
+  const char *program;  /* a format: the name of the program of a peer, from its name */
+  const char *packages; /* of Debian, that their programs are built with */
+  bool threads;         /* they run with several numbers of threads */
+} tsi_bench_family;
+extern const tsi_bench_family tsi_bench_solvers, tsi_bench_triangles;
 
 /* A solver in one setting. */
 typedef struct tsi_bench_contender {
   char name[96];
-  int peer;           /* in tsi_bench_peers; -1: TriStar */
+  int peer;           /* of the family; -1: TriStar */
   int threads;        /* workers of TriStar, threads of the BLAS of a peer */
   char scheduler[32]; /* of TriStar */
-  char variant[64];   /* of TriStar; "": the default */
+  char variant[64];   /* of TriStar, or of a triangle its partition; "": the default */
   char program[PATH_MAX + 32];
 } tsi_bench_contender;
 
 /* What is to be measured. */
 typedef struct tsi_bench_setup {
   const tsi_settings *settings;
+  const tsi_bench_family *family;
   int64_t nrhs[TSI_BENCH_LIST_MAX];
   int nrhs_count;
   int workers_most;    /* of any TriStar */
@@ -68,12 +80,23 @@ typedef struct tsi_bench_setup {
   const char *options[TSI_BENCH_OPTIONS_MAX + 1]; /* further words for all runs of TriStar, up to a NULL */
 } tsi_bench_setup;
 
+/* A list of the command line, taken apart. */
+typedef struct tsi_bench_list {
+  char word[TSI_BENCH_LIST_MAX][64];
+  int count;
+} tsi_bench_list;
+
+/* Takes the words of --option TEXT apart. Gives an exit status; a message tells what is wrong. */
+int tsi_bench_split(const char *option, const char *text, tsi_bench_list *list);
+
 /* Finds the contenders that the lists of the command line name. Gives an exit status; a message tells what is
  * wrong. */
 int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings);
 
 typedef struct tsi_bench_matrix {
   const char *name;
+  const char *path; /* what the contenders read */
+  const char *uplo; /* L or U: it is this triangle; NULL: a matrix to be factored */
   int64_t n, nnz;
   bool is_complex, pattern; /* pattern: its Laplacian is solved with */
 } tsi_bench_matrix;
@@ -91,6 +114,7 @@ typedef struct tsi_bench_result {
   double analyze_s, factor_s, plan_s, solve_s; /* medians over the rounds */
   double start_s;                              /* TriStar: of the start of StarPU; in none of these */
   double least_s, most_s;                      /* of a round's solve_s */
+  double fastest_s;                            /* the fastest solve of all */
   double bytes;                                /* of the exact nonzeros of L and U; 0: unknown */
   double memory, tasks;                        /* TriStar: bytes of factor, variant, workspace; of a replay */
   double predicted_s;                          /* TriStar: of a solve, by its cost model */
@@ -155,6 +179,9 @@ int tsi_bench_default_of(const tsi_bench_setup *setup, int k);
 /* The contender of the same solver with the least total of so many solves; -1: none solved. */
 int tsi_bench_least_total(const tsi_bench_case *c, int peer, double solves);
 
+/* bench.c: which peers are not there, if any. */
+void tsi_bench_print_missing(const tsi_bench_setup *setup);
+
 /* bench_table.c */
 void tsi_bench_print_matrix(const tsi_bench_setup *setup, const tsi_bench_matrix *m);
 void tsi_bench_print(const tsi_bench_case *c);
@@ -167,6 +194,10 @@ void tsi_bench_add_schedulers(cJSON *object, const tsi_bench_case *c);
 
 /* bench_json.c, bench_svg.c: false with a message. cases: those of a matrix follow each other. */
 bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);
+/* The names of the peers that are not there. */
+void tsi_bench_add_missing(cJSON *object, const tsi_bench_setup *setup);
+/* Writes an object to a file, or to standard output ("-"), and frees it. */
+bool tsi_bench_put_json(const char *path, cJSON *object);
 bool tsi_bench_write_svg(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count);
 
 #endif

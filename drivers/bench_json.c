@@ -49,7 +49,7 @@ static cJSON *make_contender(const tsi_bench_case *c, int k) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "name", contender->name);
   cJSON_AddStringToObject(object, "solver",
-                          contender->peer < 0 ? "tristar" : tsi_bench_peers[contender->peer].name);
+                          contender->peer < 0 ? "tristar" : c->setup->family->peers[contender->peer].name);
   cJSON_AddNumberToObject(object, contender->peer < 0 ? "workers" : "threads", contender->threads);
   if (contender->peer < 0) cJSON_AddStringToObject(object, "scheduler", contender->scheduler);
   if (contender->peer < 0) cJSON_AddStringToObject(object, "variant", contender->variant);
@@ -97,24 +97,26 @@ static cJSON *make_case(const tsi_bench_case *c) {
   return object;
 }
 
+void tsi_bench_add_missing(cJSON *object, const tsi_bench_setup *setup) {
+  cJSON *missing = cJSON_AddArrayToObject(object, "peers_missing");
+  for (int k = 0; k < TSI_BENCH_PEERS; k++)
+    if (setup->missing[k]) cJSON_AddItemToArray(missing, cJSON_CreateString(setup->family->peers[k].name));
+}
+
 static cJSON *make_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "version", tristar_version());
   cJSON_AddNumberToObject(object, "rounds", (double)setup->settings->rounds);
   cJSON_AddNumberToObject(object, "repeat", (double)setup->settings->repeat);
   cJSON_AddNumberToObject(object, "limit_s", (double)setup->settings->limit);
-  cJSON *missing = cJSON_AddArrayToObject(object, "peers_missing");
-  for (int k = 0; k < TSI_BENCH_PEERS; k++)
-    if (setup->missing[k]) cJSON_AddItemToArray(missing, cJSON_CreateString(tsi_bench_peers[k].name));
+  tsi_bench_add_missing(object, setup);
   cJSON *list = cJSON_AddArrayToObject(object, "cases");
   for (int k = 0; k < count; k++)
     if (cases[k].results != NULL) cJSON_AddItemToArray(list, make_case(&cases[k]));
   return object;
 }
 
-bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
-  const char *path = setup->settings->json;
-  cJSON *object = make_json(setup, cases, count);
+bool tsi_bench_put_json(const char *path, cJSON *object) {
   char *text = cJSON_Print(object);
   bool ok = text != NULL;
   cJSON_Delete(object);
@@ -130,4 +132,8 @@ bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *ca
   }
   cJSON_free(text);
   return ok;
+}
+
+bool tsi_bench_write_json(const tsi_bench_setup *setup, const tsi_bench_case *cases, int count) {
+  return tsi_bench_put_json(setup->settings->json, make_json(setup, cases, count));
 }

@@ -78,34 +78,71 @@ static bool other_setting(const tsi_bench_contender *contender, const cJSON *fig
   return true;
 }
 
-static bool start(const tsi_bench_contender *contender, const tsi_bench_case *c, tsi_bench_result *r) {
+/* The words of a contender's command line. */
+typedef struct command {
+  char *word[24 + TSI_BENCH_OPTIONS_MAX];
+  int count;
   char repeat[24], nrhs[24], workers[24];
-  variables v;
-  char *program = (char *)contender->program, *matrix = (char *)c->matrix->name; /* argv is not written to */
-  char *tristar[] = {program,       "solve",
-                     matrix,        "--repeat",
-                     repeat,        "--nrhs",
-                     nrhs,          "--workers",
-                     workers,       "--report",
-                     "--json",      "-",
-                     "--on-demand", [17 + TSI_BENCH_OPTIONS_MAX] = NULL};
-  char **option = tristar + 13; /* the first NULL */
-  char *peer[] = {program, "--on-demand", matrix, repeat, c->nrhs > 1 ? nrhs : NULL, NULL};
-  snprintf(repeat, sizeof repeat, "%" PRId64, c->setup->settings->repeat);
-  snprintf(nrhs, sizeof nrhs, "%" PRId64, c->nrhs);
-  snprintf(workers, sizeof workers, "%d", contender->threads);
-  if (c->matrix->pattern) *option++ = "--laplacian";
-  if (*contender->variant) {
-    *option++ = "--variant";
-    *option++ = (char *)contender->variant;
+} command;
+
+/* argv is not written to. */
+static void add(command *w, const char *word) {
+  w->word[w->count++] = (char *)word;
+  w->word[w->count] = NULL;
+}
+
+static void add_option(command *w, const char *option, const char *value) {
+  add(w, option);
+  add(w, value);
+}
+
+/* `tristar solve`, or of a triangle `tristar trisolve`. */
+static void list_tristar(const tsi_bench_contender *contender, const tsi_bench_case *c, command *w) {
+  const char *uplo = c->matrix->uplo;
+  add(w, contender->program);
+  add(w, uplo == NULL ? "solve" : "trisolve");
+  add(w, c->matrix->path);
+  add_option(w, "--repeat", w->repeat);
+  add_option(w, "--nrhs", w->nrhs);
+  add_option(w, "--workers", w->workers);
+  add_option(w, "--json", "-");
+  add(w, "--on-demand");
+  if (uplo != NULL) {
+    add_option(w, "--uplo", uplo);
+    add_option(w, "--partition", *contender->variant ? contender->variant : tsi_options_word("partition", 0));
+    add_option(w, "--refine", "0"); /* the error is that of the solves that are timed; it is judged here */
+    add_option(w, "--tolerance", "inf");
+    return;
   }
-  for (int k = 0; c->setup->options[k] != NULL; k++) *option++ = (char *)c->setup->options[k];
+  add(w, "--report");
+  if (c->matrix->pattern) add(w, "--laplacian");
+  if (*contender->variant) add_option(w, "--variant", contender->variant);
+  for (int k = 0; c->setup->options[k] != NULL; k++) add(w, c->setup->options[k]);
+}
+
+static void list_peer(const tsi_bench_contender *contender, const tsi_bench_case *c, command *w) {
+  add(w, contender->program);
+  add(w, "--on-demand");
+  if (c->matrix->uplo != NULL) add_option(w, "--uplo", c->matrix->uplo);
+  add(w, c->matrix->path);
+  add(w, w->repeat);
+  if (c->nrhs > 1) add(w, w->nrhs);
+}
+
+static bool start(const tsi_bench_contender *contender, const tsi_bench_case *c, tsi_bench_result *r) {
+  command w = {.count = 0};
+  variables v;
+  snprintf(w.repeat, sizeof w.repeat, "%" PRId64, c->setup->settings->repeat);
+  snprintf(w.nrhs, sizeof w.nrhs, "%" PRId64, c->nrhs);
+  snprintf(w.workers, sizeof w.workers, "%d", contender->threads);
+  if (contender->peer < 0)
+    list_tristar(contender, c, &w);
+  else
+    list_peer(contender, c, &w);
   list_variables(contender, &v);
   tsi_process_free(&r->process);
   char **environment = make_environment(&v);
-  const int problem = environment == NULL
-                          ? ENOMEM
-                          : tsi_process_start(&r->process, contender->peer < 0 ? tristar : peer, environment);
+  const int problem = environment == NULL ? ENOMEM : tsi_process_start(&r->process, w.word, environment);
   free(environment);
   if (problem != 0)
     snprintf(r->message, sizeof r->message, "cannot start %.200s: %s", contender->program, strerror(problem));

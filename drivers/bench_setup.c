@@ -12,24 +12,31 @@
 
 #include "drivers/bench.h"
 #include "drivers/console.h"
+#include "drivers/report.h"
 #include "drivers/session.h"
 #include "drivers/variant.h"
 #include "runtime/base/variables.h"
 #include "tristar.h"
 
-const tsi_bench_peer tsi_bench_peers[TSI_BENCH_PEERS] = {{"cholmod", "CHOLMOD"},
-                                                         {"umfpack", "UMFPACK"},
-                                                         {"superlu", "SuperLU"},
-                                                         {"superlu_dist", "SuperLU_DIST"},
-                                                         {"mumps", "MUMPS"}};
+const tsi_bench_family tsi_bench_solvers = {
+    .peers = {{"cholmod", "CHOLMOD"},
+              {"umfpack", "UMFPACK"},
+              {"superlu", "SuperLU"},
+              {"superlu_dist", "SuperLU_DIST"},
+              {"mumps", "MUMPS"}},
+    .program = "%s_solve",
+    .packages = "libsuitesparse-dev,\nlibsuperlu-dev, libsuperlu-dist-dev, libmumps-seq-dev",
+    .threads = true};
+const tsi_bench_family tsi_bench_triangles = {
+    .peers = {{"plain", "plain sweep"},
+              {"cxsparse", "CXSparse"},
+              {"eigen", "Eigen"},
+              {"petsc", "PETSc"},
+              {"kokkos", "KokkosKernels"}},
+    .program = "triangle_%s",
+    .packages = "libsuitesparse-dev,\nlibeigen3-dev, libpetsc-real-dev, libtrilinos-kokkos-kernels-dev"};
 
-/* A list of the command line, taken apart. */
-typedef struct word_list {
-  char word[TSI_BENCH_LIST_MAX][64];
-  int count;
-} word_list;
-
-static int split(const char *option, const char *text, word_list *list) {
+int tsi_bench_split(const char *option, const char *text, tsi_bench_list *list) {
   list->count = 0;
   for (const char *at = text;; at++) {
     const size_t length = strcspn(at, ",");
@@ -60,8 +67,8 @@ static bool holds(const int64_t *numbers, int count, int64_t number) {
  * number too, a number counts once. */
 static int split_numbers(const char *option, const char *text, int64_t maximum, int64_t all, int64_t *numbers,
                          int *count) {
-  word_list list;
-  const int status = split(option, text, &list);
+  tsi_bench_list list;
+  const int status = tsi_bench_split(option, text, &list);
   *count = 0;
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
     const char *word = list.word[k];
@@ -120,7 +127,7 @@ static int add_tristar(tsi_bench_setup *setup, int threads, const char *schedule
 /* Variants, with as many workers as any, and the first scheduler. */
 static int add_variants(tsi_bench_setup *setup, const char *text, const char *scheduler,
                         const char *program) {
-  word_list list;
+  tsi_bench_list list;
   const char *word;
   char why[256];
   const int workers = setup->workers_most;
@@ -130,7 +137,7 @@ static int add_variants(tsi_bench_setup *setup, const char *text, const char *sc
       status = add_tristar(setup, workers, scheduler, word, program);
     return status;
   }
-  int status = split("variants", text, &list);
+  int status = tsi_bench_split("variants", text, &list);
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
     if (tsi_variant_wrong(list.word[k], why, sizeof why))
       return tsi_usage_error("bench", "--variants %s: %s; all: each of them", text, why);
@@ -140,10 +147,10 @@ static int add_variants(tsi_bench_setup *setup, const char *text, const char *sc
 }
 
 /* "all": the default one, then all others of this StarPU. */
-static int split_schedulers(const char *text, word_list *list) {
+static int split_schedulers(const char *text, tsi_bench_list *list) {
   const char *name;
   const bool all = strcmp(text, "all") == 0;
-  int status = split("sched", all ? "lws" : text, list);
+  int status = tsi_bench_split("sched", all ? "lws" : text, list);
   if (!all) {
     for (int k = 0; status == TSI_EXIT_OK && k < list->count; k++)
       if (strcmp(list->word[k], "all") == 0)
@@ -159,11 +166,36 @@ static int split_schedulers(const char *text, word_list *list) {
   return status;
 }
 
+/* Each partition with each number of workers; the automatic one is the default. */
+static int add_partitions(tsi_bench_setup *setup, const int64_t *workers, int count, const char *scheduler,
+                          const char *program) {
+  const char *text = setup->settings->partitions_list, *known;
+  tsi_bench_list list = {.count = 0};
+  int status = text != NULL ? tsi_bench_split("partitions", text, &list) : TSI_EXIT_OK;
+  for (int k = 0; text == NULL && (known = tsi_options_word("partition", k)) != NULL; k++)
+    snprintf(list.word[list.count++], sizeof list.word[0], "%s", known);
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
+    int word = 0;
+    while ((known = tsi_options_word("partition", word)) != NULL && strcmp(known, list.word[k]) != 0) word++;
+    if (known == NULL)
+      return tsi_usage_error("bench",
+                             "--partitions %s: unknown partition '%s'; tristar trisolve --help tells them",
+                             text, list.word[k]);
+    for (int w = 0; w < count && status == TSI_EXIT_OK; w++) {
+      status = add_tristar(setup, (int)workers[w], scheduler, word == 0 ? "" : known, program);
+      if (status == TSI_EXIT_OK)
+        snprintf(setup->contenders[setup->count - 1].name, sizeof setup->contenders[0].name, "%s, %s", known,
+                 tsi_text_many(workers[w], "worker"));
+    }
+  }
+  return status;
+}
+
 static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *program) {
   const tsi_settings *settings = setup->settings;
   int64_t workers[TSI_BENCH_LIST_MAX] = {1, cores};
   int count = cores > 1 ? 2 : 1, status = TSI_EXIT_OK;
-  word_list schedulers;
+  tsi_bench_list schedulers;
   setup->all_schedulers = settings->sched_list != NULL && strcmp(settings->sched_list, "all") == 0;
   if (setup->all_schedulers) { /* with all cores only, unless other numbers are asked for */
     workers[0] = cores;
@@ -174,6 +206,10 @@ static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *progra
   if (status == TSI_EXIT_OK)
     status = split_schedulers(settings->sched_list != NULL ? settings->sched_list : "lws", &schedulers);
   if (status == TSI_EXIT_OK) setup->schedulers = schedulers.count;
+  if (settings->triangular && status == TSI_EXIT_OK && schedulers.count > 1)
+    return tsi_usage_error("bench", "--triangular goes with one scheduler");
+  if (settings->triangular && status == TSI_EXIT_OK)
+    return add_partitions(setup, workers, count, schedulers.word[0], program);
   for (int w = 0; w < count && status == TSI_EXIT_OK; w++)
     for (int k = 0; k < schedulers.count && status == TSI_EXIT_OK; k++)
       status = add_tristar(setup, (int)workers[w], schedulers.word[k], "", program);
@@ -201,61 +237,76 @@ static void list_folders(folders *f, const char *program) {
   snprintf(f->path[f->count++], PATH_MAX, "%.*s/%s", length, slash != NULL ? program : ".", TSI_PEERS_FOLDER);
 }
 
-static bool find_program(const folders *f, const char *name, char *path, size_t size) {
+/* name: room for the name of the program. */
+static bool find_program(const folders *f, const tsi_bench_family *family, int peer, char name[64],
+                         char *path, size_t size) {
+  const char *mark = strchr(family->program, '%'); /* of "%s" */
+  snprintf(name, 64, "%.*s%s%s", (int)(mark - family->program), family->program, family->peers[peer].name,
+           mark + 2);
   for (int k = 0; k < f->count; k++)
-    if ((size_t)snprintf(path, size, "%s/%s_solve", f->path[k], name) < size && access(path, X_OK) == 0)
+    if ((size_t)snprintf(path, size, "%s/%s", f->path[k], name) < size && access(path, X_OK) == 0)
       return true;
   return false;
 }
 
-/* With 1, 2 and all threads, as there are cores. */
+/* With 1, 2 and all threads, as there are cores; of a family without threads only once. */
 static int add_peer(tsi_bench_setup *setup, int peer, int cores, const char *program) {
   const int threads[] = {1, 2, cores};
-  const int count = cores > 2 ? 3 : cores;
+  const int count = !setup->family->threads ? 1 : cores > 2 ? 3 : cores;
   for (int t = 0; t < count; t++) {
     tsi_bench_contender *contender = add(setup);
     if (contender == NULL) return too_many();
     contender->peer = peer;
     contender->threads = threads[t];
     snprintf(contender->program, sizeof contender->program, "%s", program);
-    snprintf(contender->name, sizeof contender->name, "%s, %d thread%s", tsi_bench_peers[peer].title,
-             threads[t], threads[t] == 1 ? "" : "s");
+    if (setup->family->threads)
+      snprintf(contender->name, sizeof contender->name, "%s, %d thread%s", setup->family->peers[peer].title,
+               threads[t], threads[t] == 1 ? "" : "s");
+    else
+      snprintf(contender->name, sizeof contender->name, "%s", setup->family->peers[peer].title);
   }
   return TSI_EXIT_OK;
 }
 
-static int peer_of(const char *word) {
+static int peer_of(const tsi_bench_family *family, const char *word) {
   for (int k = 0; k < TSI_BENCH_PEERS; k++)
-    if (strcmp(word, tsi_bench_peers[k].name) == 0) return k;
+    if (strcmp(word, family->peers[k].name) == 0) return k;
   return -1;
 }
 
+static int unknown_peer(const tsi_bench_family *family, const char *text, const char *word) {
+  char names[160] = "";
+  for (int k = 0; k < TSI_BENCH_PEERS; k++) {
+    const size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", k > 0 ? ", " : "", family->peers[k].name);
+  }
+  return tsi_usage_error("bench", "--peers %s: unknown peer '%s'; the peers are %s; none: no peer", text,
+                         word, names);
+}
+
 static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, const folders *f) {
-  char path[PATH_MAX + 32];
-  word_list list;
-  int status = split("peers", text, &list);
+  char path[PATH_MAX + 32], name[64];
+  tsi_bench_list list;
+  int status = tsi_bench_split("peers", text, &list);
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++)
-    if (peer_of(list.word[k]) < 0)
-      return tsi_usage_error("bench",
-                             "--peers %s: unknown peer '%s'; the peers are cholmod, umfpack, superlu, "
-                             "superlu_dist, mumps; none: no peer",
-                             text, list.word[k]);
+    if (peer_of(setup->family, list.word[k]) < 0) return unknown_peer(setup->family, text, list.word[k]);
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
-    if (!find_program(f, list.word[k], path, sizeof path)) {
-      tsi_console_error("bench: the peer %s is not there: no %s_solve in %s%s%s", list.word[k], list.word[k],
-                        f->path[0], f->count > 1 ? " or " : "", f->count > 1 ? f->path[1] : "");
+    const int peer = peer_of(setup->family, list.word[k]);
+    if (!find_program(f, setup->family, peer, name, path, sizeof path)) {
+      tsi_console_error("bench: the peer %s is not there: no %s in %s%s%s", list.word[k], name, f->path[0],
+                        f->count > 1 ? " or " : "", f->count > 1 ? f->path[1] : "");
       return TSI_EXIT_FAILED;
     }
-    status = add_peer(setup, peer_of(list.word[k]), cores, path);
+    status = add_peer(setup, peer, cores, path);
   }
   return status;
 }
 
 static int add_found_peers(tsi_bench_setup *setup, int cores, const folders *f) {
-  char path[PATH_MAX + 32];
+  char path[PATH_MAX + 32], name[64];
   int status = TSI_EXIT_OK;
   for (int k = 0; k < TSI_BENCH_PEERS && status == TSI_EXIT_OK; k++) {
-    setup->missing[k] = !find_program(f, tsi_bench_peers[k].name, path, sizeof path);
+    setup->missing[k] = !find_program(f, setup->family, k, name, path, sizeof path);
     if (!setup->missing[k]) status = add_peer(setup, k, cores, path);
   }
   return status;
@@ -265,7 +316,10 @@ int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
   char program[PATH_MAX];
   folders f;
   const int cores = tsi_expected_workers(settings);
-  *setup = (tsi_bench_setup){.settings = settings, .nrhs = {1}, .nrhs_count = 1};
+  *setup = (tsi_bench_setup){.settings = settings,
+                             .family = settings->triangular ? &tsi_bench_triangles : &tsi_bench_solvers,
+                             .nrhs = {1},
+                             .nrhs_count = 1};
   if (!own_path(program, sizeof program)) {
     tsi_console_error("bench: the path of this program is too long");
     return TSI_EXIT_FAILED;

@@ -96,7 +96,7 @@ static void write_row(picture *p, const tsi_bench_case *c, int k) {
   tsi_svg_text_begin(p->file,
                      *contender->variant            ? contender->variant
                      : r->ok || contender->peer < 0 ? contender->name
-                                                    : tsi_bench_peers[contender->peer].title,
+                                                    : p->setup->family->peers[contender->peer].title,
                      12, AXIS - 8 - LEFT);
   fputs("</text>\n", p->file);
   if (r->ok)
@@ -190,7 +190,7 @@ static double write_legend(FILE *file, const tsi_bench_setup *setup, double y) {
       tsi_legend_square(&legend, colour_of(setup, k),
                         tsi_bench_is_variant(setup, k) ? "variants of TriStar"
                         : peer < 0                     ? setup->contenders[k].name
-                                                       : tsi_bench_peers[peer].title);
+                                                       : setup->family->peers[peer].title);
   }
   snprintf(text, sizeof text, "fastest and slowest of %s", tsi_text_many(setup->settings->rounds, "round"));
   const double x = tsi_legend_place(&legend, 14, text);

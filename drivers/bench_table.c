@@ -52,7 +52,8 @@ static void print_row(const tsi_bench_case *c, int k) {
   const tsi_bench_result *r = &c->results[k];
   if (!r->ok) {
     printf("  %-*s failed: %s\n", NAME_WIDTH,
-           contender->peer < 0 ? contender->name : tsi_bench_peers[contender->peer].title, r->message);
+           contender->peer < 0 ? contender->name : c->setup->family->peers[contender->peer].title,
+           r->message);
     return;
   }
   char spread[48], error[32];
@@ -172,7 +173,7 @@ static double least_phase(const tsi_bench_case *c, int peer, bool analysis) {
 /* Peer -1: TriStar. */
 static void print_reuse_row(const tsi_bench_case *c, int peer) {
   if (tsi_bench_least_total(c, peer, 1) < 0) return;
-  printf("  %-*s %10s %10s", NAME_WIDTH, peer < 0 ? "TriStar" : tsi_bench_peers[peer].title,
+  printf("  %-*s %10s %10s", NAME_WIDTH, peer < 0 ? "TriStar" : c->setup->family->peers[peer].title,
          tsi_text_seconds(least_phase(c, peer, true)), tsi_text_seconds(least_phase(c, peer, false)));
   for (int k = 0; k < SOLVES; k++) {
     const int best = tsi_bench_least_total(c, peer, solves[k]);

@@ -121,7 +121,17 @@ static const tsi_command commands[] = {
      "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, without it, "
      "beside this program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest "
      "number of workers and have a table of their own, and so have several schedulers. A LIST has commas. "
-     "The row of a contender that fails says why; the exit status is 1 if no TriStar solved.\n",
+     "The row of a contender that fails says why; the exit status is 1 if no TriStar solved.\n"
+     "\n"
+     "With --triangular nothing is factored: contenders solve with the lower and the upper triangle of each "
+     "matrix, in its own order and in that of nested dissection. They are the partitions of TriStar (tristar "
+     "trisolve) with each number of workers, and the peers triangle_NAME: a plain sweep row by row, "
+     "CXSparse, "
+     "Eigen, PETSc and KokkosKernels. Times count only with a backward error below 1e-10. Rows are scaled "
+     "where substitution with the matrix's own values leaves the range of numbers. Preparation is import and "
+     "plan. The summary has geometric means over all triangles and over those with much to do at once, and "
+     "the least speed-ups. The exit status is 1 if a matrix could not be measured or the automatic partition "
+     "did not solve.\n",
      NULL, INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -49,8 +49,9 @@ typedef struct tsi_settings {
   bool condition, forward_error;
   /* benchmark: lists with commas; NULL: not given */
   const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
-  int64_t rounds, limit; /* limit: seconds; 0: none */
-  bool reuse, fresh;
+  int64_t rounds, limit;                                 /* limit: seconds; 0: none */
+  const char *partitions_list, *orders_list, *uplo_list; /* of --triangular */
+  bool reuse, fresh, triangular;
   /* what comes out */
   const char *out, *json, *tree, *dot, *svg, *gantt;
   const char *outputs[TSI_OUTPUTS_MAX]; /* those of them that are given */
@@ -97,7 +98,7 @@ void tsi_options_help(const tsi_command *command);
 bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_settings *settings,
                        int *status);
 
-/* The word of a choice, by its number, of the option of this name. */
+/* The word of a choice, by its number, of the option of this name; NULL: the one after the last. */
 const char *tsi_options_word(const char *name, int choice);
 
 /* Says on stderr what is wrong and how to get help; gives TSI_EXIT_USAGE. command may be NULL. */

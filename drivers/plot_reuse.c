@@ -119,7 +119,8 @@ static solver *solver_of(reuse *r, const char *name) {
 static void list_solvers(reuse *r) {
   r->solver[r->count++] = (solver){.name = "tristar", .title = "TriStar"};
   for (int k = 0; k < TSI_BENCH_PEERS; k++)
-    r->solver[r->count++] = (solver){.name = tsi_bench_peers[k].name, .title = tsi_bench_peers[k].title};
+    r->solver[r->count++] =
+        (solver){.name = tsi_bench_solvers.peers[k].name, .title = tsi_bench_solvers.peers[k].title};
 }
 
 static void drop_empty(reuse *r) {
@@ -262,7 +263,7 @@ static tsi_series series_of(const reuse *r, int k, const char *name) {
   static const tsi_shape shapes[] = {TSI_DISC, TSI_SQUARE, TSI_TRIANGLE, TSI_DIAMOND, TSI_CROSS, TSI_DOWN};
   int which = 0; /* the same for a peer, whatever others there are */
   for (int p = 0; p < TSI_BENCH_PEERS; p++)
-    if (strcmp(r->solver[k].name, tsi_bench_peers[p].name) == 0) which = 1 + p;
+    if (strcmp(r->solver[k].name, tsi_bench_solvers.peers[p].name) == 0) which = 1 + p;
   return (tsi_series){.name = name, .colour = colours[which], .shape = shapes[which]};
 }
 

@@ -85,6 +85,7 @@ static void take_times(const tsi_bench_case *c, times *t) {
 
 static bool run_all(tsi_session *s, tsi_bench_setup *setup, scaling *out) {
   const tsi_bench_matrix matrix = {.name = s->name,
+                                   .path = s->name,
                                    .n = s->a.n,
                                    .nnz = s->a.nnz,
                                    .is_complex = s->precision->width == 2,

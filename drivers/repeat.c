@@ -2,6 +2,7 @@
 #include "drivers/repeat.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/base/median.h"
@@ -28,4 +29,12 @@ bool tsi_repeat_solves(tsi_session *s, tsi_solve_once *solve, void *context, tsi
   }
   free(seconds);
   return ok;
+}
+
+bool tsi_asked_again(void) {
+  int c;
+  if (fflush(stdout) != 0) return false;
+  while ((c = getchar()) != EOF)
+    if (c == '\n') return true;
+  return false;
 }

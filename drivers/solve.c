@@ -189,14 +189,6 @@ static bool start_apart(tsi_session *s, result *r) {
   return ok;
 }
 
-/* Has another line come on standard input? */
-static bool asked_again(void) {
-  int c;
-  while ((c = getchar()) != EOF)
-    if (c == '\n') return true;
-  return false;
-}
-
 static void report_accuracy(const tsi_session *s, const result *r) {
   tsi_report_paths(&r->paths);
   tsi_accuracy_report(s, &r->accuracy);
@@ -304,7 +296,7 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (solved) write_x(s, &r);
   print_report(s, &r);
   tsi_json_write(s, make_json(s, &r));
-  while (solved && settings->on_demand && fflush(stdout) == 0 && asked_again()) {
+  while (solved && settings->on_demand && tsi_asked_again()) {
     solved = solve_plain(s, &r) && profile(s, &r);
     tsi_json_write(s, make_json(s, &r));
   }

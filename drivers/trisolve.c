@@ -328,12 +328,18 @@ int tsi_command_trisolve(const tsi_settings *settings) {
   if (settings->rhs != NULL && settings->nrhs > 0)
     return tsi_usage_error("trisolve",
                            "--nrhs and --rhs exclude each other: their number is that of the file");
-  const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
-                      tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve_plain(s, &z) && solve_refined(s, &z) &&
-                      tsi_accuracy_judge(s, &z.accuracy);
+  if (settings->on_demand && (settings->json == NULL || strcmp(settings->json, "-") != 0))
+    return tsi_usage_error("trisolve", "--on-demand needs --json -");
+  bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
+                tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve_plain(s, &z) && solve_refined(s, &z) &&
+                tsi_accuracy_judge(s, &z.accuracy);
   if (solved) write_x(s, &z);
   print_report(s, &z);
   tsi_json_write(s, make_json(s, &z));
+  while (solved && settings->on_demand && tsi_asked_again()) {
+    solved = solve_plain(s, &z);
+    tsi_json_write(s, make_json(s, &z));
+  }
   for (int k = 0; k < z.sweeps; k++) {
     tristar_plan_destroy(&z.sweep[k].plan);
     tristar_factor_destroy(&z.sweep[k].factor);

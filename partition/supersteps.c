@@ -19,6 +19,7 @@ typedef struct state {
   tsi_index placed; /* rows in the cut's order */
   tsi_index most;   /* phases that a superstep may have */
   double last;      /* bytes of the latest chunk */
+  bool alone;       /* the latest superstep has one chunk */
 } state;
 
 static double row_bytes(const state *s, tsi_index row) {
@@ -115,14 +116,13 @@ static void sort_sets(const state *s, tsi_index *row, tsi_index count) {
   }
 }
 
-/* A chunk of the rows placed last. It joins the one before if that is of the same lane: nothing comes between
- * them. */
-static void add_chunk(state *s, tsi_index lane, tsi_index rows) {
+/* A chunk of the next rows. joins: it may join the one before, if that is of the same lane. */
+static void add_chunk(state *s, tsi_index lane, tsi_index rows, bool joins) {
   tsi_row_cut *cut = s->cut;
   double bytes = 0;
   sort_sets(s, cut->order + s->placed, rows);
   for (tsi_index k = 0; k < rows; k++) bytes += row_bytes(s, cut->order[s->placed + k]);
-  if (cut->count > 0 && cut->lane[cut->count - 1] == lane && s->last + bytes <= s->options->step_bytes)
+  if (joins && cut->lane[cut->count - 1] == lane && s->last + bytes <= s->options->step_bytes)
     s->last += bytes;
   else {
     cut->lane[cut->count++] = lane;
@@ -143,11 +143,16 @@ static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index ph
     const tsi_index row = s->sets->row[k];
     s->cut->order[s->placed + s->count[s->place[row]]++] = row;
   }
+  /* Chunks of supersteps that other lanes have a part in stay apart: a joined one would wait for what any of
+   * its rows waits for. */
+  tsi_index chunks = 0;
+  for (tsi_index p = 0, from = 0; p < places; from = s->count[p++]) chunks += s->count[p] > from;
   for (tsi_index p = 0, from = 0; p < places; p++) {
     const tsi_index rows = s->count[p] - from;
     from = s->count[p];
-    if (rows > 0) add_chunk(s, p % s->options->lanes, rows);
+    if (rows > 0) add_chunk(s, p % s->options->lanes, rows, s->alone && chunks == 1);
   }
+  s->alone = chunks == 1;
 }
 
 tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,

@@ -41,6 +41,7 @@ done
 write plot-refinement.json plot gen:s2d9pt:40 --what refinement --precision sd --out x.svg
 write plot-reuse.json plot gen:s2d9pt:40 --what reuse --out x.svg
 write bench-1.json bench gen:s2d9pt:100 gen:s2d9pt:20 --rounds 1 --repeat 2 --variants levels --sched lws,eager --workers 2 --nrhs 1,8
+write triangles-1.json bench --triangular gen:chain:20 --rounds 1 --repeat 2 --workers 2
 if [ ${#mpiexec[@]} -gt 0 ]; then
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --condition --forward-error --json processes-1.json \
     >output.txt 2>&1 </dev/null || { fail "two processes"; cat output.txt >&2; }
@@ -54,7 +55,7 @@ import glob, json, re, sys
 
 RANGE = {"total", "min", "mean", "max"}
 MESSAGES = {"sent", "received", "sent_bytes", "received_bytes"}
-LISTS = ("cases[].contenders[].rounds", "cases[].dgemm_rounds")  # of files of their own
+LISTS = ("cases[].contenders[].rounds", "triangles[].contenders[].rounds", "cases[].dgemm_rounds")  # of files of their own
 
 # The parts of a file that each kind of run writes.
 PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
@@ -63,6 +64,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "layout": ("Common to solve and info", "info --layout"),
          "processes": ("Common to solve and info", "solve on many processes"),
          "calibrate": ("calibrate",), "env": ("env",), "bench": ("bench",),
+         "triangles": ("bench --triangular",),
          "plot": ("Common to solve and info", "Common to plans", "plot")}
 
 

@@ -32,9 +32,20 @@ static const recorded recordings[] = {
      {256, 4624, 16384, 35344, 94864}},
     {"convdiff3d", UNSYMMETRIC | NO_PIVOTING, 6, 12, UINT64_C(0x93a612df5ba6fed0), {1, 32, 135, 352, 11232}},
     {"circuit", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0xbfe599587c04ee32), {1, 4, 9, 13, 16155}},
+    {"erdos", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0xa62308a02951b8f2), {1, 4, 9, 16, 62758}},
+    {"band", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0x69e05dd4c46f0ce1), {1, 2, 3, 4, 11795}},
+    {"chain", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0xe1bb2a8478451b16), {1, 4, 7, 10, 8998}},
 };
 
 #define KINDS ((int)(sizeof recordings / sizeof recordings[0]))
+
+/* Is K the number of rows? Then no K is too large but those that no number of rows is. */
+static int counts_rows(const char *kind) {
+  static const char *const kinds[] = {"circuit", "erdos", "band", "chain"};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(kind, kinds[i]) == 0) return 1;
+  return 0;
+}
 
 static int64_t expected_rows(const char *kind, int64_t k) {
   if (strcmp(kind, "s2d9pt") == 0) return k * k;
@@ -42,7 +53,7 @@ static int64_t expected_rows(const char *kind, int64_t k) {
   if (strcmp(kind, "kkt3d") == 0) return 3 * k * k * k;
   if (strcmp(kind, "maxwell3d") == 0) return 3 * (k + 1) * k * k;
   if (strcmp(kind, "fusion2d") == 0) return 4 * (3 * k - 1) * (3 * k - 1);
-  if (strcmp(kind, "circuit") == 0) return k;
+  if (counts_rows(kind)) return k;
   return k * k * k;
 }
 
@@ -365,6 +376,63 @@ static void test_circuit(tristar_t *ts) {
   tristar_matrix_destroy(&m);
 }
 
+/* Off-diagonal entries of each triangle, a row on average, and level sets of the lower one. */
+typedef struct triangles_shape {
+  double lower, upper;
+  int64_t levels, widest; /* widest: the largest distance of an entry from the diagonal */
+} triangles_shape;
+
+static triangles_shape look_at(const tristar_matrix_t *m) {
+  triangles_shape shape = {0};
+  int64_t *level = calloc((size_t)m->rows, sizeof *level);
+  CHECK(level != NULL);
+  for (int32_t j = 0; j < m->cols; j++)
+    for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) {
+      const int32_t i = m->index[k];
+      const int64_t apart = i > j ? i - j : j - i;
+      shape.lower += i > j;
+      shape.upper += i < j;
+      if (apart > shape.widest) shape.widest = apart;
+      if (i > j && level[i] <= level[j]) level[i] = level[j] + 1;
+      if (i >= j && level[i] >= shape.levels) shape.levels = level[i] + 1;
+    }
+  shape.lower /= m->rows;
+  shape.upper /= m->rows;
+  free(level);
+  return shape;
+}
+
+/* Both triangles have the numbers of entries that they should have; few level sets in a random pattern, many
+ * in a band, as many as rows in a chain; rows are dominated by their diagonal. */
+static void test_triangles(tristar_t *ts) {
+  enum { K = 40000 };
+  static const struct {
+    const char *kind;
+    double entries, tolerance; /* of a row of a triangle */
+    int64_t levels_least, levels_most, widest;
+  } kinds[] = {
+      {"erdos", 10, 0.1, 20, 200, K}, {"band", 1.474, 0.03, 300, 3000, 128}, {"chain", 1, 1e-4, K, K, 1}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    static double excess[K];
+    tristar_matrix_t *m = generate(ts, kinds[i].kind, K);
+    const triangles_shape shape = look_at(m);
+    CHECK_MSG(fabs(shape.lower - kinds[i].entries) < kinds[i].tolerance &&
+                  fabs(shape.upper - kinds[i].entries) < kinds[i].tolerance,
+              "%s: %g and %g entries a row", kinds[i].kind, shape.lower, shape.upper);
+    CHECK_MSG(shape.levels >= kinds[i].levels_least && shape.levels <= kinds[i].levels_most,
+              "%s: %lld level sets", kinds[i].kind, (long long)shape.levels);
+    CHECK_MSG(shape.widest <= kinds[i].widest, "%s: an entry %lld from the diagonal", kinds[i].kind,
+              (long long)shape.widest);
+    memset(excess, 0, sizeof excess);
+    for (int32_t j = 0; j < m->cols; j++)
+      for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++)
+        excess[m->index[k]] += m->index[k] == j ? m->values[k] : -fabs(m->values[k]);
+    for (int row = 0; row < K; row++)
+      CHECK_MSG(fabs(excess[row] - 1) < 1e-12, "%s: row %d", kinds[i].kind, row);
+    tristar_matrix_destroy(&m);
+  }
+}
+
 static void expect_failure(tristar_t *ts, const char *kind, int64_t k, tristar_status expected) {
   tristar_matrix_t *m = (tristar_matrix_t *)(void *)ts;
   tristar_status status = tristar_matrix_generate(ts, kind, k, &m);
@@ -383,7 +451,7 @@ static void test_arguments(tristar_t *ts) {
   const char *name, *description;
   for (int i = 0; i < KINDS; i++) {
     for (size_t s = 0; s < sizeof large / sizeof *large; s++)
-      if (strcmp(recordings[i].kind, "circuit") != 0 || large[s] > TSI_INDEX_MAX)
+      if (!counts_rows(recordings[i].kind) || large[s] > TSI_INDEX_MAX)
         expect_failure(ts, recordings[i].kind, large[s], TRISTAR_ERR_TOO_LARGE);
     expect_failure(ts, recordings[i].kind, 0, TRISTAR_ERR_ARGUMENT);
     expect_failure(ts, recordings[i].kind, INT64_MIN, TRISTAR_ERR_ARGUMENT);
@@ -420,6 +488,7 @@ int main(int argc, char **argv) {
   test_fusion(ts);
   test_convection(ts);
   test_circuit(ts);
+  test_triangles(ts);
   test_arguments(ts);
   close_context(ts);
   return 0;

@@ -55,7 +55,7 @@ size_t tsi_memory_watch(tsi_env *env) {
 
 /* Arrays from this size on ask for huge pages: a solve streams through them, processors do not prefetch
  * across the borders of pages, and each small page costs a miss of the TLB. */
-#define HUGE_BYTES ((size_t)8 << 20)
+#define HUGE_BYTES ((size_t)2 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* `total` bytes, a multiple of TSI_CACHE_LINE; NULL without memory. */

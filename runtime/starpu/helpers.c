@@ -44,18 +44,21 @@ static inline void rest(void) {
 #endif
 }
 
+typedef enum outcome { NOTHING_NEW, HELPED, NOT_MEANT } outcome;
+
 /* Works on the offer that stands, if it is not the one that was seen last. */
-static bool help_once(tsi_helpers *h, int worker, uint64_t *seen) {
+static outcome help_once(tsi_helpers *h, int worker, uint64_t *seen) {
   const uint64_t offer = atomic_load(&h->offer);
-  if (offer == 0 || offer == TSI_OFFER_COMES || offer == *seen) return false;
+  if (offer == 0 || offer == TSI_OFFER_COMES || offer == *seen) return NOTHING_NEW;
   const tsi_help help = atomic_load(&h->help);
   void *arg = atomic_load(&h->arg);
   atomic_store(&h->at[worker], arg);
-  const bool stands = atomic_load(&h->offer) == offer; /* then these were its own, and stay */
-  if (stands) help(arg, atomic_load(&h->number[worker]), worker);
+  const int number = atomic_load(&h->number[worker]);
+  const bool stands = atomic_load(&h->offer) == offer; /* then all these were its own, and stay */
+  if (stands && number > 0) help(arg, number, worker);
   atomic_store(&h->at[worker], NULL);
   *seen = offer;
-  return stands;
+  return !stands ? NOTHING_NEW : number > 0 ? HELPED : NOT_MEANT;
 }
 
 static void stay(void *arg, int number) {
@@ -67,7 +70,9 @@ static void stay(void *arg, int number) {
   TSI_HAPPENS_AFTER(self);
   while (!atomic_load(&h->closing)) {
     for (int k = 0; k < 32; k++) {
-      if (help_once(h, self->worker, &seen)) last = tsi_clock();
+      const outcome came = help_once(h, self->worker, &seen);
+      if (came == NOT_MEANT) return; /* the caller has come to this core: it is his */
+      if (came == HELPED) last = tsi_clock();
       rest();
     }
     if (tsi_clock() - last > STAY) break;
@@ -76,6 +81,7 @@ static void stay(void *arg, int number) {
 
 static void end(void *arg) {
   const tsi_helper *self = arg;
+  tsi_idle_call_ended();
   atomic_store(&self->helpers->there[self->worker], 0); /* the last that is touched */
 }
 
@@ -94,8 +100,9 @@ static void call(tsi_helpers *h, int worker) {
   task->callback_func = end;
   task->callback_arg = self;
   TSI_HAPPENS_BEFORE(self);
-  tsi_idle_rouse();
+  tsi_idle_call(worker);
   if (starpu_task_submit(task) == 0) return;
+  tsi_idle_call_ended();
   task->destroy = task->detach = 0;
   starpu_task_destroy(task);
 fails:
@@ -117,6 +124,7 @@ bool tsi_helpers_offer(tsi_helpers *h, int most, tsi_help help, void *arg) {
     if (is_elsewhere(w)) called[count++] = w;
   if (count == 0) return false;
   if (!atomic_compare_exchange_strong(&h->offer, &none, TSI_OFFER_COMES)) return false;
+  for (int w = 0; w < workers && w < TSI_HELPERS; w++) atomic_store(&h->number[w], 0);
   for (int k = 0; k < count; k++) atomic_store(&h->number[called[k]], k + 1);
   atomic_store(&h->help, help);
   atomic_store(&h->arg, arg);

@@ -34,7 +34,7 @@ typedef struct tsi_helpers {
   _Atomic(void *) arg;             /* likewise */
   _Atomic(void *) at[TSI_HELPERS]; /* by worker: the work that it may be inside of; NULL: none */
   atomic_int there[TSI_HELPERS];   /* by worker: a task of ours is submitted and has not ended */
-  atomic_int number[TSI_HELPERS];  /* by worker: of the helper that it is to be */
+  atomic_int number[TSI_HELPERS];  /* by worker: of the helper that it is in the offer that stands; 0: none */
   atomic_bool closing;
 } tsi_helpers;
 

@@ -21,6 +21,9 @@ static _Atomic(bool) asleep;
 static _Atomic(bool) other_hook; /* there is one that dozes */
 static _Atomic(int64_t) rouses;  /* calls of tsi_idle_rouse */
 static _Atomic(int) holds;
+#define CALLABLE 64                                         /* workers that can be called alone */
+static _Atomic(int) called[CALLABLE];                       /* its worker is to have a look at its tasks */
+static _Atomic(int) calls;                                  /* that have not ended */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* guards these two; held to ask StarPU */
 static bool stop;
 static bool registering; /* the thread is about to, or does */
@@ -30,7 +33,9 @@ static pthread_t thread;
 /* StarPU also calls hooks in threads of the program that wait for data: those are not idle. */
 static bool sleep_a_turn(void) {
   struct timespec until;
-  if (!atomic_load(&asleep) || starpu_worker_get_id() < 0) return false;
+  const int worker = starpu_worker_get_id();
+  _Atomic(int) never = 0, *call = worker >= 0 && worker < CALLABLE ? &called[worker] : &never;
+  if (!atomic_load(&asleep) || worker < 0 || atomic_exchange(call, 0)) return false;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_nsec += TURN_NANOSECONDS;
   if (until.tv_nsec >= 1000000000L) {
@@ -38,7 +43,8 @@ static bool sleep_a_turn(void) {
     until.tv_sec++;
   }
   pthread_mutex_lock(&lock);
-  while (atomic_load(&asleep) && pthread_cond_timedwait(&roused, &lock, &until) == 0) continue;
+  while (atomic_load(&asleep) && !atomic_load(call) && pthread_cond_timedwait(&roused, &lock, &until) == 0)
+    continue;
   pthread_mutex_unlock(&lock);
   return true;
 }
@@ -68,7 +74,7 @@ static void wake(void) {
 /* false as well when StarPU is about to end. */
 static bool nothing_to_do(void) {
   pthread_mutex_lock(&looking);
-  const bool nothing = !stop && atomic_load(&holds) == 0 && starpu_task_nsubmitted() == 0;
+  const bool nothing = !stop && atomic_load(&holds) == 0 && starpu_task_nsubmitted() <= atomic_load(&calls);
   pthread_mutex_unlock(&looking);
   return nothing;
 }
@@ -175,6 +181,23 @@ void tsi_idle_add_hook(tsi_env *env, unsigned (*hook_function)(void *), _Atomic(
 void tsi_idle_rouse(void) {
   atomic_fetch_add(&rouses, 1);
   if (atomic_load(&asleep)) wake();
+}
+
+void tsi_idle_call(int worker) {
+  atomic_fetch_add(&calls, 1);
+  if (worker >= CALLABLE) {
+    tsi_idle_rouse();
+    return;
+  }
+  atomic_store(&called[worker], 1);
+  if (!atomic_load(&asleep)) return;
+  pthread_mutex_lock(&lock);
+  pthread_cond_broadcast(&roused);
+  pthread_mutex_unlock(&lock);
+}
+
+void tsi_idle_call_ended(void) {
+  atomic_fetch_sub(&calls, 1);
 }
 
 void tsi_idle_hold(void) {

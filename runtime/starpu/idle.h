@@ -31,6 +31,11 @@ void tsi_idle_end(void);
 /* Tasks are about to be submitted: the workers wake up. From any thread; cheap while they are awake. */
 void tsi_idle_rouse(void);
 
+/* A task for this worker alone is about to be submitted: it wakes up, the others sleep on, and until
+ * tsi_idle_call_ended the task does not count as something to do. From any thread. */
+void tsi_idle_call(int worker);
+void tsi_idle_call_ended(void);
+
 /* From here to the same number of tsi_idle_release workers stay awake though there may be no tasks: they are
  * needed, to advance messages. From any thread. */
 void tsi_idle_hold(void);

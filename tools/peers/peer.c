@@ -66,6 +66,40 @@ static void read_matrix(peer *p, const char *name) {
   p->block_bytes = (size_t)p->nrhs * p->column_bytes;
 }
 
+/* Arrays of a triangle that p->view has instead of those of the matrix. */
+typedef struct triangle {
+  int64_t *ptr;
+  peer_compressed columns;
+} triangle;
+
+/* Replaces the matrix by its triangle p->uplo. */
+static void take_triangle(peer *p, const char *name, triangle *t) {
+  if (p->uplo == 0) return;
+  t->ptr = peer_allocate(p->n + 1, sizeof *t->ptr);
+  peer_compress(p, false, &t->columns);
+  int32_t *index = t->columns.index;
+  char *values = t->columns.values;
+  int64_t kept = 0;
+  for (int32_t j = 0; j < (int32_t)p->n; j++) {
+    bool diagonal = false;
+    t->ptr[j] = kept;
+    for (int32_t e = t->columns.ptr[j]; e < t->columns.ptr[j + 1]; e++) {
+      const int32_t i = index[e];
+      const double *value = (const double *)(values + (size_t)e * p->scalar_bytes);
+      if (p->uplo == 'U' ? i > j : i < j) continue;
+      diagonal = diagonal || (i == j && (value[0] != 0 || (p->is_complex && value[1] != 0)));
+      index[kept] = i;
+      memmove(values + (size_t)kept++ * p->scalar_bytes, value, p->scalar_bytes);
+    }
+    if (!diagonal) end(name, "a diagonal entry is zero or missing");
+  }
+  t->ptr[p->n] = kept;
+  p->view.symmetry = TRISTAR_GENERAL;
+  p->view.ptr = t->ptr;
+  p->view.index = index;
+  p->view.values = values;
+}
+
 /* Pseudo-random numbers in [-1, 1), the same as `tristar solve` makes without --rhs. */
 static void *make_rhs(const peer *p) {
   const int64_t count = (p->is_complex ? 2 : 1) * p->nrhs * p->n;
@@ -249,19 +283,36 @@ static int count_argument(int argc, char **argv, int k, int otherwise) {
   return (int)count;
 }
 
+/* Takes the options from the front of the words: argv[1 + what it gives] is the matrix. */
+static int take_options(peer *p, int argc, char **argv) {
+  int taken = 0;
+  for (; taken + 1 < argc && strncmp(argv[taken + 1], "--", 2) == 0; taken++) {
+    const char *word = argv[taken + 1], *value = taken + 2 < argc ? argv[taken + 2] : "";
+    if (strcmp(word, "--on-demand") == 0)
+      p->on_demand = true;
+    else if (strcmp(word, "--uplo") == 0 && (strcmp(value, "L") == 0 || strcmp(value, "U") == 0))
+      p->uplo = *value, taken++;
+    else
+      end("usage", "[--on-demand] [--uplo L|U] MATRIX [REPEAT [NRHS]]");
+  }
+  if (argc - taken < 2 || argc - taken > 4) end("usage", "[--on-demand] [--uplo L|U] MATRIX [REPEAT [NRHS]]");
+  return taken;
+}
+
 int main(int argc, char **argv) {
   tristar_config config;
+  triangle t = {.ptr = NULL};
   peer p = {.method = "", .ordering = "unknown"};
-  p.on_demand = argc > 1 && strcmp(argv[1], "--on-demand") == 0;
-  argc -= p.on_demand;
-  argv += p.on_demand;
-  if (argc < 2 || argc > 4) end("usage", "[--on-demand] MATRIX [REPEAT [NRHS]]");
+  const int taken = take_options(&p, argc, argv);
+  argc -= taken;
+  argv += taken;
   p.repeat = count_argument(argc, argv, 2, 11);
   p.nrhs = count_argument(argc, argv, 3, 1);
   tristar_config_init(&config);
   config.use_starpu = 0;
   need(&p, tristar_create(&config, &p.ts), "cannot start");
   read_matrix(&p, argv[1]);
+  take_triangle(&p, argv[1], &t);
   void *b = make_rhs(&p);
   p.b = b;
   p.x = peer_allocate(p.nrhs, p.column_bytes);
@@ -271,6 +322,8 @@ int main(int argc, char **argv) {
   free(b);
   free(p.x);
   free(p.solves_s);
+  free(t.ptr);
+  peer_compressed_free(&t.columns);
   tristar_matrix_destroy(&p.matrix);
   tristar_destroy(&p.ts);
   return p.status != 0;

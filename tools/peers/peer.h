@@ -1,7 +1,8 @@
 /* What the programs of other solvers share: the matrix, the right-hand sides, the error, the report.
  *
- * Job. `PEER_solve [--on-demand] MATRIX [REPEAT [NRHS]]` reads MATRIX (a file or gen:KIND:K) as `tristar
- * solve` does, a pattern as its Laplacian, makes the right-hand sides that `tristar solve --nrhs NRHS` makes
+ * Job. `PEER_solve [--on-demand] [--uplo L|U] MATRIX [REPEAT [NRHS]]` reads MATRIX (a file or gen:KIND:K) as
+ * `tristar solve` does, a pattern as its Laplacian, of which with --uplo only the lower or the upper triangle
+ * counts, its diagonal included, makes the right-hand sides that `tristar solve --nrhs NRHS` makes
  * (default: 1), lets the other solver solve for all of them, after a warm-up REPEAT times (default: 11), and
  * prints one line of JSON. With --on-demand each line on standard input asks for a warm-up and REPEAT solves
  * again, and another line of JSON; the end of standard input ends the program. The backward error is the
@@ -26,12 +27,17 @@
 
 #include "tristar.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct peer {
   tristar_t *ts;
   tristar_matrix_t *matrix;
   tristar_view view; /* square, double, with values; as tristar_matrix_get_view gives it */
   int64_t n;
   bool is_complex;
+  char uplo; /* the triangle that view is: 'L' or 'U'; 0: the matrix as it is */
   size_t scalar_bytes;
   int nrhs;
   size_t column_bytes, block_bytes; /* of one right-hand side, of all */
@@ -104,5 +110,9 @@ bool peer_positive_diagonal(const peer *p);
 
 /* Sets status and message. */
 __attribute__((format(printf, 3, 4))) void peer_fail(peer *p, int status, const char *format, ...);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -35,6 +35,14 @@ static const generator generators[] = {
      tsi_generate_convdiff3d},
     {"circuit", "circuit of resistors and controlled sources with supply rails, K nodes: K rows, unsymmetric",
      tsi_generate_circuit},
+    {"erdos", "for triangles: Erdoes-Renyi pattern, about 10 entries in a row of each: K rows, unsymmetric",
+     tsi_generate_erdos},
+    {"band",
+     "for triangles: random entries near the diagonal, about 1.5 in a row of each: K rows, unsymmetric",
+     tsi_generate_band},
+    {"chain",
+     "for triangles: three diagonals, so that each row waits for the one before: K rows, unsymmetric",
+     tsi_generate_chain},
 };
 
 #define GENERATORS ((int)(sizeof generators / sizeof generators[0]))

@@ -1,0 +1,315 @@
+/* `tristar bench --triangular`: makes the cases of each matrix, measures one after the other, prints and
+ * writes: see bench_triangular.h. */
+#include "drivers/bench_triangular.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drivers/commands.h"
+#include "drivers/console.h"
+#include "drivers/picture.h"
+#include "drivers/report.h"
+
+/* What the cases of a matrix differ in. Another kind of triangle, such as a factor, is another `prepare`. */
+typedef struct kind {
+  const char *word;                               /* of --orders */
+  const char *title;                              /* in tables */
+  bool (*prepare)(tsi_session *s, tsi_square *a); /* NULL: the matrix stays as it is */
+} kind;
+
+static const kind kinds[] = {{"natural", "natural order", NULL},
+                             {"metis", "METIS order", tsi_square_dissect}};
+enum { KINDS = sizeof kinds / sizeof kinds[0], TRIANGLES = 2 };
+static const char *const uplos[TRIANGLES] = {"L", "U"};
+
+/* The words of the command line. */
+typedef struct choice {
+  bool kind[KINDS], uplo[TRIANGLES];
+} choice;
+
+/* ---- Figures of a case ----------------------------------------------------------------------------------
+ */
+
+int tsi_triangular_auto(const tsi_triangular_case *c) {
+  const tsi_bench_setup *setup = c->bench.setup;
+  for (int k = 0; k < setup->count && c->bench.results != NULL; k++)
+    if (setup->contenders[k].peer < 0 && !tsi_bench_is_variant(setup, k) &&
+        setup->contenders[k].threads == setup->workers_most && c->bench.results[k].ok)
+      return k;
+  return -1;
+}
+
+int tsi_triangular_fixed(const tsi_triangular_case *c) {
+  const tsi_bench_setup *setup = c->bench.setup;
+  const tsi_bench_result *results = c->bench.results;
+  int best = -1;
+  for (int k = 0; k < setup->count && results != NULL; k++)
+    if (setup->contenders[k].peer < 0 && tsi_bench_is_variant(setup, k) &&
+        setup->contenders[k].threads == setup->workers_most && results[k].ok &&
+        (best < 0 || results[k].solve_s < results[best].solve_s))
+      best = k;
+  return best;
+}
+
+int tsi_triangular_plain(const tsi_triangular_case *c) {
+  const tsi_bench_setup *setup = c->bench.setup;
+  for (int k = 0; k < setup->count && c->bench.results != NULL; k++)
+    if (setup->contenders[k].peer == 0 && c->bench.results[k].ok) return k;
+  return -1;
+}
+
+double tsi_triangular_speed_up(const tsi_triangular_case *c, int other, int k) {
+  const tsi_bench_result *results = c->bench.results;
+  if (results == NULL || other < 0 || k < 0 || !results[other].ok || !results[k].ok) return 0;
+  return results[other].solve_s / results[k].solve_s;
+}
+
+double tsi_triangular_parallelism(const tsi_triangular_case *c) {
+  return c->triangle.levels > 0 ? (double)c->triangle.n / (double)c->triangle.levels : 0;
+}
+
+double tsi_triangular_preparation(const tsi_bench_result *r) {
+  return r->analyze_s + r->factor_s + r->plan_s;
+}
+
+/* ---- Means ----------------------------------------------------------------------------------------------
+ */
+
+bool tsi_triangular_is_parallel(const tsi_triangular_case *c) {
+  return tsi_triangular_parallelism(c) > TSI_PARALLEL_ROWS && c->triangle.nnz > TSI_PARALLEL_ENTRIES;
+}
+
+static double mean(double logarithms, int count) {
+  return count > 0 ? exp(logarithms / count) : 0;
+}
+
+tsi_triangular_means tsi_triangular_find_means(const tsi_triangular *t, bool parallel) {
+  enum { PLAIN, PEER, FIXED, MEANS };
+  double sum[MEANS] = {0};
+  int count[MEANS] = {0}, cases = 0;
+  for (int k = 0; k < t->count; k++) {
+    const tsi_triangular_case *c = &t->cases[k];
+    const int own = tsi_triangular_auto(c);
+    if (own < 0 || (parallel && !tsi_triangular_is_parallel(c))) continue;
+    const int others[MEANS] = {tsi_triangular_plain(c), c->bench.best_peer, tsi_triangular_fixed(c)};
+    cases++;
+    for (int m = 0; m < MEANS; m++) {
+      const double speed_up = tsi_triangular_speed_up(c, others[m], own);
+      if (speed_up <= 0) continue;
+      sum[m] += log(speed_up);
+      count[m]++;
+    }
+  }
+  return (tsi_triangular_means){cases, mean(sum[PLAIN], count[PLAIN]), mean(sum[PEER], count[PEER]),
+                                mean(sum[FIXED], count[FIXED])};
+}
+
+static double over_best_peer(const tsi_triangular *t, int k) {
+  return tsi_triangular_speed_up(&t->cases[k], t->cases[k].bench.best_peer,
+                                 tsi_triangular_auto(&t->cases[k]));
+}
+
+int tsi_triangular_find_worst(const tsi_triangular *t, int worst[TSI_TRIANGULAR_WORST]) {
+  int count = 0;
+  for (int k = 0; k < t->count; k++) {
+    const double speed_up = over_best_peer(t, k);
+    int at = count;
+    if (speed_up <= 0) continue;
+    if (count < TSI_TRIANGULAR_WORST) count++;
+    for (; at > 0 && speed_up < over_best_peer(t, worst[at - 1]); at--)
+      if (at < TSI_TRIANGULAR_WORST) worst[at] = worst[at - 1];
+    if (at < TSI_TRIANGULAR_WORST) worst[at] = k;
+  }
+  return count;
+}
+
+/* ---- Cases ----------------------------------------------------------------------------------------------
+ */
+
+static tsi_triangular_case *add_case(tsi_triangular *t, const char *name, const char *order) {
+  tsi_triangular_case *c = &t->cases[t->count++]; /* there is room for all */
+  c->name = name;
+  c->order = order;
+  c->bench.setup = &t->setup;
+  c->bench.best_tristar = c->bench.best_peer = -1;
+  c->bench.number = t->count;
+  c->bench.all = t->expected;
+  return c;
+}
+
+/* Messages of contenders name the matrix, not the file that they read. */
+static void rename_file(tsi_triangular_case *c) {
+  const size_t length = strlen(c->triangle.path);
+  for (int k = 0; k < c->bench.setup->count; k++) {
+    char *at = strstr(c->bench.results[k].message, c->triangle.path);
+    if (at != NULL && strncmp(at + length, ": ", 2) == 0)
+      memmove(at, at + length + 2, strlen(at + length + 2) + 1);
+  }
+}
+
+/* Measures a triangle. false: there is no memory for its results. */
+static bool measure(tsi_session *s, tsi_triangular *t, const kind *of, const tsi_square *a, int triangle) {
+  tsi_triangular_case *c = add_case(t, s->name, of->word);
+  snprintf(c->title, sizeof c->title, "%.500s, %s triangle, %s", c->name, triangle == 0 ? "lower" : "upper",
+           of->title);
+  if (!tsi_triangle_make(s, a, triangle == 1, &c->triangle)) {
+    snprintf(c->message, sizeof c->message, "%.300s", s->message);
+    return true; /* the end of the session tells it */
+  }
+  c->matrix = (tsi_bench_matrix){.name = c->title,
+                                 .path = c->triangle.path,
+                                 .uplo = uplos[triangle],
+                                 .n = c->triangle.n,
+                                 .nnz = c->triangle.nnz};
+  c->bench.matrix = &c->matrix;
+  c->bench.nrhs = 1;
+  const bool measured = tsi_bench_case_measure(&c->bench);
+  if (measured) rename_file(c);
+  if (measured && !t->setup.settings->to_stdout) tsi_triangular_print(c);
+  tsi_triangle_close(&c->triangle);
+  return measured;
+}
+
+/* A pattern serves, too: its values are ones. */
+static bool read_matrix(tsi_session *s, const tsi_settings *settings, const char *name) {
+  if (!tsi_session_open(s, settings, name)) return false;
+  if (!tsi_session_read(s)) {
+    if (s->status != TRISTAR_ERR_UNSUPPORTED || s->matrix == NULL || s->view.values != NULL) return false;
+    s->status = TRISTAR_OK;
+  }
+  return s->view.rows > 0 || tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "%s: it has no rows", s->name);
+}
+
+/* All cases of a matrix. false: the program is to end. */
+static bool measure_matrix(tsi_triangular *t, const choice *chosen, const char *name) {
+  tsi_session session, *s = &session;
+  tsi_settings serial = *t->setup.settings;
+  serial.engine = TRISTAR_ENGINE_SERIAL;
+  bool going_on = true;
+  const bool found = read_matrix(s, &serial, name);
+  for (int k = 0; k < KINDS && found && going_on && s->status == TRISTAR_OK; k++) {
+    tsi_square a = {0};
+    if (!chosen->kind[k]) continue;
+    if (tsi_square_make(s, &a) && (kinds[k].prepare == NULL || kinds[k].prepare(s, &a)))
+      for (int u = 0; u < TRIANGLES && going_on && s->status == TRISTAR_OK; u++)
+        if (chosen->uplo[u]) going_on = measure(s, t, &kinds[k], &a, u);
+    tsi_square_free(&a);
+  }
+  if (s->status != TRISTAR_OK && (t->count == 0 || t->cases[t->count - 1].message[0] == '\0'))
+    snprintf(add_case(t, name, "")->message, sizeof t->cases[0].message, "%.300s", s->message);
+  (void)tsi_session_close(s);
+  return going_on;
+}
+
+/* ---- The command ----------------------------------------------------------------------------------------
+ */
+
+static int choose_kinds(const char *text, bool *chosen) {
+  tsi_bench_list list;
+  for (int k = 0; k < KINDS; k++) chosen[k] = text == NULL;
+  if (text == NULL) return TSI_EXIT_OK;
+  const int status = tsi_bench_split("orders", text, &list);
+  for (int w = 0; w < list.count && status == TSI_EXIT_OK; w++) {
+    int k = 0;
+    while (k < KINDS && strcmp(kinds[k].word, list.word[w]) != 0) k++;
+    if (k == KINDS)
+      return tsi_usage_error("bench", "--orders %s: unknown order '%s'; they are natural, metis", text,
+                             list.word[w]);
+    chosen[k] = true;
+  }
+  return status;
+}
+
+static int choose_triangles(const char *text, bool *chosen) {
+  tsi_bench_list list;
+  for (int u = 0; u < TRIANGLES; u++) chosen[u] = text == NULL;
+  if (text == NULL) return TSI_EXIT_OK;
+  const int status = tsi_bench_split("uplo", text, &list);
+  for (int w = 0; w < list.count && status == TSI_EXIT_OK; w++) {
+    const int u = strcmp(list.word[w], "U") == 0;
+    if (strcmp(list.word[w], uplos[u]) != 0)
+      return tsi_usage_error("bench", "--uplo %s: '%s' is not L or U", text, list.word[w]);
+    chosen[u] = true;
+  }
+  return status;
+}
+
+/* A wrong name is told at once, before anything is measured. */
+static int check_names(const tsi_settings *settings) {
+  int status = TSI_EXIT_OK;
+  for (int k = 0; k < settings->operand_count && status == TSI_EXIT_OK; k++) {
+    const char *name = settings->operands[k];
+    tsi_session session, *s = &session;
+    tsi_settings serial = *settings;
+    serial.engine = TRISTAR_ENGINE_SERIAL;
+    if (tsi_session_open(s, &serial, name)) {
+      if (strncmp(name, "gen:", 4) == 0)
+        (void)tsi_known_generator(s, name + 4, strcspn(name + 4, ":"));
+      else if (access(name, R_OK) != 0)
+        (void)tsi_session_fail(s, TRISTAR_ERR_IO, "cannot open %s: %s", name, strerror(errno));
+    }
+    status = tsi_session_close(s);
+  }
+  return status;
+}
+
+/* It fails where a matrix could not be measured, or the default of TriStar did not solve. */
+static int judge(const tsi_triangular *t) {
+  for (int k = 0; k < t->count; k++)
+    if (tsi_triangular_auto(&t->cases[k]) < 0) return TSI_EXIT_FAILED;
+  return t->count > 0 ? TSI_EXIT_OK : TSI_EXIT_FAILED;
+}
+
+static int run(tsi_triangular *t, const choice *chosen) {
+  const tsi_settings *settings = t->setup.settings;
+  bool going_on = true;
+  tsi_process_guard();
+  if (!settings->to_stdout) tsi_bench_print_missing(&t->setup);
+  for (int k = 0; k < settings->operand_count && going_on; k++)
+    going_on = measure_matrix(t, chosen, settings->operands[k]);
+  if (!settings->to_stdout) tsi_triangular_print_summary(t);
+  int status = going_on ? judge(t) : TSI_EXIT_FAILED;
+  if (settings->json != NULL && !tsi_triangular_write_json(t)) status = TSI_EXIT_FAILED;
+  if (settings->svg != NULL && !tsi_triangular_write_svg(t)) status = TSI_EXIT_FAILED;
+  return status;
+}
+
+static int check_words(const tsi_settings *settings, choice *chosen) {
+  if (settings->nrhs_list != NULL || settings->variants_list != NULL || settings->reuse)
+    return tsi_usage_error("bench", "--triangular goes without --nrhs, --variants and --reuse");
+  if (settings->repeat < 2) /* one solve has no warm-up before it */
+    return tsi_usage_error("bench", "--triangular needs --repeat 2 or more");
+  int status = choose_kinds(settings->orders_list, chosen->kind);
+  if (status == TSI_EXIT_OK) status = choose_triangles(settings->uplo_list, chosen->uplo);
+  if (status == TSI_EXIT_OK) status = tsi_picture_check("bench", "svg", settings->svg);
+  return status;
+}
+
+int tsi_bench_triangular(const tsi_settings *settings) {
+  choice chosen;
+  int status = check_words(settings, &chosen);
+  if (status != TSI_EXIT_OK) return status;
+  const int room = settings->operand_count * (KINDS * TRIANGLES + 1);
+  tsi_triangular *t = calloc(1, sizeof *t);
+  if (t != NULL) t->cases = calloc((size_t)room, sizeof *t->cases);
+  if (t == NULL || t->cases == NULL) {
+    tsi_console_error("bench: out of memory");
+    free(t);
+    return TSI_EXIT_FAILED;
+  }
+  for (int k = 0; k < KINDS; k++)
+    for (int u = 0; u < TRIANGLES; u++)
+      t->expected += settings->operand_count * (chosen.kind[k] && chosen.uplo[u]);
+  status = tsi_bench_setup_make(&t->setup, settings);
+  if (status == TSI_EXIT_OK) status = check_names(settings);
+  if (status == TSI_EXIT_OK) status = run(t, &chosen);
+  for (int k = 0; k < t->count; k++) tsi_bench_case_free(&t->cases[k].bench);
+  free(t->cases);
+  free(t);
+  return status;
+}
