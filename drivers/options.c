@@ -50,7 +50,8 @@ static const char *const krylov_methods[] = {"cg", "bicgstab", "gmres", "fgmres"
 static const char *const sides[] = {"left", "right", NULL};
 static const char *const uplos[] = {"L", "U", "LU", NULL};
 static const char *const diags[] = {"nonunit", "unit", NULL};
-static const char *const partitions[] = {"auto", "supernodes", "levels", "supersteps", "whole", NULL};
+static const char *const partitions[] = {"auto",          "supernodes", "levels",    "supersteps", "whole",
+                                         "column-blocks", "row-blocks", "recursive", NULL};
 static const char *const ops[] = {"N", "T", "C", NULL};
 static const char *const algorithms[] = {"replicated", "levelwise", "2d", NULL};
 static const char *const maps[] = {"subtree", "cyclic", NULL};
@@ -71,7 +72,7 @@ static const char *const pictures[] = {"gantt",  "dag",     "spy",   "roofline",
 /* clang-format off */
 static const option_row rows[] = {
   {"uplo", CHOICE, FIELD(uplo), TSI_TRISOLVE, "L|U|LU", "the lower triangle, the upper one, or their product L U, which takes two solves (default: the triangle that all entries are in)", 0, 0, uplos},
-  {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows come into tasks: auto, supernodes (columns of like structure), or row by row in levels (of rows that do not wait for each other), supersteps (several levels at a time) or whole (one core; default auto)", 0, 0, partitions},
+  {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows come into tasks: auto, supernodes (columns of like structure), or row by row in levels (of rows that do not wait for each other), supersteps (several levels at a time) or whole (one core); or in triangles on the diagonal with rectangles beside them: column-blocks, row-blocks or recursive (default auto)", 0, 0, partitions},
   {"diag", CHOICE, FIELD(diag), TSI_TRISOLVE, "unit|nonunit", "whether the diagonal is one, whatever is stored there; with --uplo LU that of L (default nonunit)", 0, 0, diags},
   {"rhs", INPUT, FIELD(rhs), SYSTEMS, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
   {"rows", INPUT, FIELD(rows), TSI_SOLVE, "FILE", "compute only the rows of X that this file names by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},

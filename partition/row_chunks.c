@@ -86,6 +86,15 @@ static void reverse(tsi_row_cut *cut) {
   }
 }
 
+static void cut_blocks(tsi_row_cut *cut, tsi_index blocks) {
+  cut->count = tsi_index_min(blocks, cut->n);
+  for (tsi_index i = 0; i < cut->n; i++) cut->order[i] = i;
+  for (tsi_index c = 0; c < cut->count; c++) {
+    cut->start[c + 1] = (tsi_index)((tsi_count)cut->n * (c + 1) / cut->count);
+    cut->lane[c] = c % cut->lanes;
+  }
+}
+
 tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                   const tsi_index *level, tsi_index levels, tsi_row_cut **out) {
   tristar_status status = TRISTAR_OK;
@@ -99,7 +108,9 @@ tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const ts
   TSI_TRY(TSI_ALLOC(env, cut->start, (tsi_count)lines->n + 1));
   TSI_TRY(TSI_ALLOC(env, cut->lane, lines->n));
   cut->start[0] = 0;
-  if (options->way == TSI_ROWS_WHOLE) {
+  if (options->way >= TSI_ROWS_COLUMN_BLOCKS) {
+    cut_blocks(cut, options->blocks);
+  } else if (options->way == TSI_ROWS_WHOLE) {
     for (tsi_index i = 0; i < lines->n; i++) cut->order[i] = i;
     cut->count = lines->n > 0;
     cut->start[cut->count] = lines->n;

@@ -3,11 +3,12 @@
  * Job. Order the rows of a lower triangular F so that it stays lower triangular, cut them into chunks of
  * consecutive rows, and give each chunk a lane: what one core works through. A sweep works through the rows
  * of a chunk one after the other; a chunk waits for the chunks of the rows that its own have entries in.
- * Three ways:
+ * These ways:
  *
  * - whole: all rows as they are given, in one chunk.
  * - levels: each level set (rows that wait for rows of lower sets only; Anderson and Saad 1989) by itself,
  *   shared by the lanes; sets too narrow to be shared come together.
+ * - blocks: consecutive rows as they are given, the blocks of a block cut (blocks.h).
  * - supersteps: as many level sets together as a superstep may weigh. The first one is shared by the lanes; a
  *   row of the others stays in the lane of the rows that it waits for. One that waits for two lanes belongs
  * to a later phase of the superstep, so that lanes wait for each other once a phase and not once a set (after
@@ -36,13 +37,21 @@ typedef struct tsi_lines {
   bool columns;
 } tsi_lines;
 
-typedef enum tsi_row_way { TSI_ROWS_WHOLE, TSI_ROWS_LEVELS, TSI_ROWS_SUPERSTEPS } tsi_row_way;
+typedef enum tsi_row_way {
+  TSI_ROWS_WHOLE,
+  TSI_ROWS_LEVELS,
+  TSI_ROWS_SUPERSTEPS,
+  TSI_ROWS_COLUMN_BLOCKS, /* this and the following: of a block cut (blocks.h), which has chunks of its own */
+  TSI_ROWS_ROW_BLOCKS,
+  TSI_ROWS_RECURSIVE_BLOCKS
+} tsi_row_way;
 
 typedef struct tsi_row_options {
   tsi_row_way way;
   int lanes;
   double entry_bytes, row_bytes; /* that a sweep moves for each */
   double step_bytes;             /* SUPERSTEPS: what a lane of a superstep may weigh */
+  tsi_index blocks;              /* of a block cut: how many, at least 1; 0: it is none */
 } tsi_row_options;
 
 /* Defaults for a scalar type and so many lanes. */

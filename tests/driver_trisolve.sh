@@ -70,6 +70,16 @@ for partition in supernodes supersteps levels whole; do
   [ $partition = supernodes ] || [ "$(value checksum $partition.json)" = "$(value checksum supersteps.json)" ] ||
     fail "other bits with --partition $partition"
 done
+# those of blocks sum rows part by part: bits of their own, whatever runs them
+for partition in column-blocks row-blocks recursive; do
+  for engine in serial auto tasks; do
+    "$tristar" trisolve gen:convdiff3d:14 --uplo L --partition $partition --engine $engine --json $partition-$engine.json >/dev/null ||
+      fail "--partition $partition --engine $engine"
+    [ "$(value partition $partition-$engine.json | head -n 1)" = $partition ] || fail "$(value partition $partition-$engine.json)"
+    [ "$(value checksum $partition-$engine.json)" = "$(value checksum $partition-serial.json)" ] ||
+      fail "other bits with --partition $partition --engine $engine"
+  done
+done
 expect 2 '--partition X: not one of auto\|supernodes\|levels\|supersteps\|whole' trisolve lower.mtx --partition X
 [ "$(value nnz serial.json | head -n 1)" -eq 20776 ] || fail "nnz $(value nnz serial.json)"
 [ "$(value levels serial.json | head -n 1)" -eq 80 ] || fail "levels $(value levels serial.json)"

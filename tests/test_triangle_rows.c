@@ -1,7 +1,7 @@
 /* Triangular matrices in all partitions: every pattern, triangle, diagonal, type, op, one right-hand side and
  * several, by rows and by columns; some as tasks too. Solutions are right; those of all
- * partitions by rows have the same bits; rows of b and x that are chosen, x over b, refinement and the
- * condition work; bad diagonals are told. */
+ * partitions by rows but those of block cuts have the same bits; rows of b and x that are chosen, x over b,
+ * refinement and the condition work; bad diagonals are told. */
 #include "tests/triangles.h"
 #include "tests/typed.h"
 
@@ -16,7 +16,13 @@ typedef struct system_of {
 
 static const tristar_partition partitions[] = {TRISTAR_PARTITION_SUPERNODES, TRISTAR_PARTITION_WHOLE,
                                                TRISTAR_PARTITION_SUPERSTEPS, TRISTAR_PARTITION_LEVELS,
-                                               TRISTAR_PARTITION_AUTO};
+                                               TRISTAR_PARTITION_AUTO,       TRISTAR_PARTITION_COLUMN,
+                                               TRISTAR_PARTITION_ROW,        TRISTAR_PARTITION_RECURSIVE};
+
+/* A row is summed part by part: other bits, but the same of all engines. */
+static bool has_blocks(tristar_partition partition) {
+  return partition >= TRISTAR_PARTITION_COLUMN;
+}
 
 static number value_of(int32_t i, int32_t j, int32_t n) {
   double part[2];
@@ -147,16 +153,19 @@ static void solve(tristar_t *ts, const system_of *s, const way *w, const char *b
 static void check_triangle(tristar_t *ts, int kind, int32_t n, const typed *t, bool all, bool with_tasks) {
   const size_t size = (size_t)(n * NRHS) * t->bytes;
   system_of s = system_create(kind, n, t);
-  char *b = malloc(size + 1), *x = malloc(size + 1), *expected = malloc(size + 1), what[200];
-  CHECK(b != NULL && x != NULL && expected != NULL);
+  char *b = malloc(size + 1), *x = malloc(size + 1), *expected = malloc(size + 1), *blocks = malloc(size + 1),
+       what[200];
+  CHECK(b != NULL && x != NULL && expected != NULL && blocks != NULL);
   fill_b(t, n, b);
   for (int k = 0; k < (all ? 24 : 6); k++) {
     way w = {.upper = k % 2, .op = (tristar_op) "NTC"[k / 2 % 3], .by_rows = k / 6 % 2, .unit = k / 12};
     if (!all) w.unit = k % 2, w.by_rows = (k + n) % 2;
     for (size_t q = 0; q < sizeof partitions / sizeof *partitions; q++)
-      for (int tasks = 0; tasks < (with_tasks ? 2 : 1); tasks++) {
+      for (int tasks = 0; tasks < (!with_tasks ? 1 : kind == TRIANGLE_DENSE ? 3 : 2); tasks++) {
         w.partition = partitions[q];
-        w.engine = tasks ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
+        w.engine = tasks == 0   ? TRISTAR_ENGINE_SERIAL
+                   : tasks == 1 ? TRISTAR_ENGINE_TASKS
+                                : TRISTAR_ENGINE_AUTO;
         snprintf(what, sizeof what,
                  "%s of order %d, %c, upper %d, by rows %d, unit %d, op %c, partition %d, tasks %d",
                  triangle_names[kind], n, (char)t->scalar, w.upper, w.by_rows, w.unit, (char)w.op,
@@ -164,13 +173,17 @@ static void check_triangle(tristar_t *ts, int kind, int32_t n, const typed *t, b
         solve(ts, &s, &w, b, x);
         check_residual(&s, w.upper, w.unit, w.op, b, x, what);
         if (w.partition == TRISTAR_PARTITION_WHOLE && !tasks) memcpy(expected, x, size);
-        if (w.partition != TRISTAR_PARTITION_SUPERNODES && w.partition != TRISTAR_PARTITION_AUTO)
+        if (has_blocks(w.partition)) {
+          if (!tasks) memcpy(blocks, x, size);
+          CHECK_MSG(memcmp(x, blocks, size) == 0, "%s: other bits than without tasks", what);
+        } else if (w.partition != TRISTAR_PARTITION_SUPERNODES && w.partition != TRISTAR_PARTITION_AUTO)
           CHECK_MSG(memcmp(x, expected, size) == 0, "%s: other bits", what);
       }
   }
   free(b);
   free(x);
   free(expected);
+  free(blocks);
   system_free(&s);
 }
 
@@ -301,6 +314,7 @@ int main(void) {
   check_triangle(ts, TRIANGLE_GRID, 2500, &typed_double, false, true);
   check_triangle(ts, TRIANGLE_ONE_LEVEL, 2000, &typed_double, false, true);
   check_triangle(ts, TRIANGLE_RANDOM, 300, &typed_complex_single, false, true);
+  check_triangle(ts, TRIANGLE_DENSE, 320, &typed_double, false, true); /* heavy enough for lanes */
   for (size_t q = 0; q < sizeof partitions / sizeof *partitions; q++) {
     check_chosen_rows(ts, partitions[q]);
     check_services(ts, partitions[q]);

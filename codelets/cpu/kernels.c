@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "codelets/cpu/blocks.h"
 #include "codelets/cpu/krylov.h"
 #include "codelets/cpu/spmv.h"
 
@@ -57,6 +58,7 @@ static int usable(void) {
 SELECT(tsi_kernels, [TSI_INVERSES], )
 SELECT(tsi_krylov_kernels, , &)
 SELECT(tsi_spmv_kernels, , &)
+SELECT(tsi_block_kernels, , &)
 
 const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
   const tsi_kernels *tables = select_tsi_kernels(scalar, isa);
@@ -69,4 +71,8 @@ const tsi_spmv_kernels *tsi_spmv_kernels_select(char scalar, const char *isa) {
 
 const tsi_krylov_kernels *tsi_krylov_kernels_select(char scalar, const char *isa) {
   return select_tsi_krylov_kernels(scalar, isa);
+}
+
+const tsi_block_kernels *tsi_block_kernels_select(char scalar, const char *isa) {
+  return select_tsi_block_kernels(scalar, isa);
 }

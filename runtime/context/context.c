@@ -53,9 +53,8 @@ static tristar_status init_services(tristar_t *ts, const tristar_config *config)
   if (status == TRISTAR_OK) {
     status = tsi_machine_init(&ts->env, &ts->machine, config->calibration);
     if (status == TRISTAR_OK) {
-      status = tsi_helpers_init(&ts->env, &ts->helpers);
-      if (status == TRISTAR_OK) return status;
-      tsi_machine_finish(&ts->machine);
+      tsi_helpers_init(&ts->env, &ts->helpers);
+      return status;
     }
     tsi_workers_finish(&ts->workers);
   }

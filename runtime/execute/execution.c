@@ -29,13 +29,25 @@ STREAM_STEP(backward_slice, backward, e->forward_nodes + e->backward->chunks)
   }
 NODE_STEP(forward_push, forward)
 NODE_STEP(backward_push, backward)
-NODE_STEP(read_chunk, forward)
 NODE_STEP(solve_diagonal, forward)
-NODE_STEP(write_chunk, backward)
 NODE_STEP(forward_sum, forward)
 NODE_STEP(backward_sum, backward)
 
+/* A block cut has one sweep; products have both. */
+static void run_read_chunk(tsi_execution *e, tsi_index argument, int worker) {
+  (void)worker;
+  e->nodes->read_chunk(e->forward ? e->forward : e->backward, &e->call, argument);
+}
+static void run_write_chunk(tsi_execution *e, tsi_index argument, int worker) {
+  (void)worker;
+  e->nodes->write_chunk(e->backward ? e->backward : e->forward, &e->call, argument);
+}
+
 static void multiply(const tsi_execution *e, bool backward, tsi_index number) {
+  if (e->blocks[backward]) {
+    tsi_block_run(e->blocks[backward], number, e->call.stride, e->call.workspace);
+    return;
+  }
   const tsi_row_block *block = &e->products[backward]->block[number];
   e->spmv->multiply(e->product_rows[backward], block->first, block->end, block->add, e->call.stride,
                     e->call.workspace);

@@ -12,6 +12,7 @@
 #ifndef TSI_RUNTIME_EXECUTE_EXECUTION_H
 #define TSI_RUNTIME_EXECUTE_EXECUTION_H
 
+#include "codelets/cpu/blocks.h"
 #include "codelets/cpu/node.h"
 #include "codelets/cpu/spmv.h"
 #include "dag/products.h"
@@ -26,6 +27,7 @@ typedef struct tsi_execution {
   const tsi_spmv_kernels *spmv;             /* KERNEL_SPMV only: this and */
   const tsi_products *products[2];          /* forward, backward, */
   const tsi_spmv_rows *product_rows[2];     /* the same with values */
+  const tsi_block_program *blocks[2];       /* the same of a block cut, for the rows steps; else NULL */
   struct tsi_exchange *exchange;            /* NULL: there are no messages */
   tsi_solve_call call;
   double *step_start; /* by step: when it began (tsi_clock), where a trace wants to know; NULL: not noted */

@@ -6,6 +6,7 @@
  * Reads   a view, during the call.
  * Writes  an analysis (imported) and a factor, whose matrix is the triangle.
  * Invariants: those of analysis.h and factor.h; no pivots; factor order is the given order. */
+#include "partition/blocks.h"
 #include "runtime/base/clock.h"
 #include "runtime/factor/import.h"
 #include "runtime/factor/import_values.h"
@@ -41,6 +42,7 @@ static tristar_status make_cut(tsi_env *env, const tsi_lines *lines, tsi_row_way
                                tsi_row_cut **cut) {
   tsi_row_options options;
   tsi_row_options_init(&options, way, lanes, scalar_bytes);
+  if (way >= TSI_ROWS_COLUMN_BLOCKS) options.blocks = tsi_block_default(lines->n, scalar_bytes);
   return tsi_row_cut_create(env, lines, &options, level, levels, cut);
 }
 
@@ -64,6 +66,12 @@ static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char sca
     way = TSI_ROWS_WHOLE;
   else if (partition == TRISTAR_PARTITION_LEVELS)
     way = TSI_ROWS_LEVELS;
+  else if (partition == TRISTAR_PARTITION_COLUMN)
+    way = TSI_ROWS_COLUMN_BLOCKS;
+  else if (partition == TRISTAR_PARTITION_ROW)
+    way = TSI_ROWS_ROW_BLOCKS;
+  else if (partition == TRISTAR_PARTITION_RECURSIVE)
+    way = TSI_ROWS_RECURSIVE_BLOCKS;
   TSI_TRY(make_cut(env, lines, way, lanes, bytes, level, levels, cut));
 out:
   TSI_FREE(env, level);
@@ -274,7 +282,7 @@ static tristar_status check_options(tsi_env *env, const tristar_view *view,
   if ((o->uplo != TRISTAR_LOWER && o->uplo != TRISTAR_UPPER) ||
       (o->diag != TRISTAR_UNIT && o->diag != TRISTAR_NON_UNIT))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "uplo is %d, diag %d", (int)o->uplo, (int)o->diag);
-  if ((unsigned)o->partition > TRISTAR_PARTITION_WHOLE)
+  if ((unsigned)o->partition > TRISTAR_PARTITION_RECURSIVE)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)o->partition);
 out:
   return status;

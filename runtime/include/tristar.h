@@ -616,7 +616,12 @@ typedef enum tristar_partition {
                                Saad 1989), each shared by the cores; narrow ones come together */
   TRISTAR_PARTITION_SUPERSTEPS, /* row by row, several level sets at a time, in which cores wait for each
                                    other as seldom as the matrix lets them */
-  TRISTAR_PARTITION_WHOLE       /* row by row, all in one chunk: nothing runs at the same time */
+  TRISTAR_PARTITION_WHOLE,      /* row by row, all in one chunk: nothing runs at the same time */
+  TRISTAR_PARTITION_COLUMN,     /* triangles on the diagonal, and below each a rectangle with its columns (Lu,
+                                   Niu, Liu     2020; this and the following) */
+  TRISTAR_PARTITION_ROW,        /* the same with rectangles of rows, each left of a triangle */
+  TRISTAR_PARTITION_RECURSIVE /* the same with the lower left quarter as a rectangle, and halves cut likewise
+                               */
 } tristar_partition;
 
 /* What tristar_import_triangle needs to know. Fill it with tristar_triangle_options_init first. */

@@ -11,6 +11,7 @@
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/placement.h"
 #include "runtime/machine/predict.h"
+#include "runtime/solve/block_plan.h"
 #include "runtime/solve/spmv.h"
 #include "tristar_trace.h"
 
@@ -61,7 +62,10 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
   if (factor->rows) {
     static const tristar_partition partition[] = {[TSI_ROWS_WHOLE] = TRISTAR_PARTITION_WHOLE,
                                                   [TSI_ROWS_LEVELS] = TRISTAR_PARTITION_LEVELS,
-                                                  [TSI_ROWS_SUPERSTEPS] = TRISTAR_PARTITION_SUPERSTEPS};
+                                                  [TSI_ROWS_SUPERSTEPS] = TRISTAR_PARTITION_SUPERSTEPS,
+                                                  [TSI_ROWS_COLUMN_BLOCKS] = TRISTAR_PARTITION_COLUMN,
+                                                  [TSI_ROWS_ROW_BLOCKS] = TRISTAR_PARTITION_ROW,
+                                                  [TSI_ROWS_RECURSIVE_BLOCKS] = TRISTAR_PARTITION_RECURSIVE};
     plan->stats.partition = partition[factor->rows->cut->way];
     TSI_TRY(tsi_row_chunks_create(env, &factor->rows->lines, factor->rows->cut, &plan->side[0].chunks));
   } else
@@ -294,6 +298,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   TSI_TRY(tsi_statistics_create(env, plan->use_tasks, &plan->solved));
   tsi_placement_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
+  TSI_TRY(tsi_block_plan_create(plan, &plan->blocks));
   TSI_TRY(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) {
     TSI_TRY(fill_tables(env, plan, i));
@@ -364,6 +369,7 @@ void tsi_plan_free(tristar_plan_t *p) {
     tsi_tables_destroy(env, &side->tables);
   }
   tsi_spmv_destroy(env, &p->spmv);
+  tsi_block_plan_destroy(env, &p->blocks);
   if (p->out_list != p->in_list) TSI_FREE(env, p->out_list);
   TSI_FREE(env, p->in_list);
   TSI_FREE(env, p->chunk_of_supernode);

@@ -17,6 +17,7 @@
 #include "runtime/starpu/insert.h"
 
 typedef struct tsi_spmv tsi_spmv;
+struct tsi_block_plan;
 
 /* Whether a run of lanes is faster with help: seconds that it took lately without and with it. 0: unknown. */
 typedef struct tsi_help_choice {
@@ -56,6 +57,8 @@ struct tristar_plan_s {
   tsi_dag *dag[2]; /* 0: forward with side 0; 1: forward with side 1, backward with side 0; NULL: one side */
   tsi_index *order[2]; /* tasks of each DAG in the order in which they are recorded, and run without StarPU */
   tsi_spmv *spmv;      /* NULL but for KERNEL_SPMV */
+  struct tsi_block_plan
+      *blocks; /* of a block cut; else NULL. DAG 0 is its own then, DAG 1 that of its rows */
   const tsi_node_kernels *nodes;
   tsi_index *in_list,
       *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be in_list */

@@ -2,6 +2,7 @@
  *
  * Neither plan nor replay touches a workspace: the tasks are the first to write its pages, which the system
  * then puts near the cores that run them. */
+#include "runtime/solve/block_plan.h"
 #include "runtime/solve/placement.h"
 #include "runtime/factor/row_factor.h"
 #include "runtime/machine/predict.h"
@@ -13,16 +14,20 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
   tsi_env *env = &plan->ts->env;
   if (plan->spmv) return tsi_spmv_steps(plan, steps, levels);
   const tristar_analysis_t *an = plan->factor->analysis;
-  const tsi_steps_source source = {.dag = plan->dag[number],
-                                   .order = plan->order[number],
-                                   .forward_chunks = plan->side[number].chunks,
-                                   .backward_chunks = plan->side[plan->sides - 1 - number].chunks,
+  const int side = plan->blocks ? 0 : number;
+  const tsi_steps_source source = {.dag = plan->dag[side],
+                                   .order = plan->order[side],
+                                   .forward_chunks = plan->side[side].chunks,
+                                   .backward_chunks = plan->side[plan->sides - 1 - side].chunks,
                                    .forward = sweeps != TSI_BACKWARD,
                                    .backward = sweeps != TSI_FORWARD,
                                    .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
                                    .before = tsi_analysis_inverse(an) == TSI_INVERSE_PARTITIONED,
                                    .in_place = (!an->stats.matched && !an->imported) || plan->factor->rows};
-  TSI_TRY(tsi_steps_create(env, &source, steps));
+  if (plan->blocks && number == 0)
+    TSI_TRY(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
+  else
+    TSI_TRY(tsi_steps_create(env, &source, steps));
   if (plan->options.scheduling == TRISTAR_SCHEDULING_LEVELS)
     TSI_TRY(tsi_levels_create(env, (*steps)->count, (*steps)->edges, (*steps)->edge, levels));
 out:
@@ -31,7 +36,7 @@ out:
 
 /* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
 static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
-  if (!plan->use_tasks || plan->spmv || plan->options.updates == TRISTAR_UPDATES_PUSH ||
+  if (!plan->use_tasks || plan->spmv || plan->blocks || plan->options.updates == TRISTAR_UPDATES_PUSH ||
       plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
     return 0;
   const int workers = plan->stats.workers;
@@ -40,8 +45,9 @@ static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
                            plan->options.nrhs > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS);
 }
 
-/* The lanes of the steps of a sweep by rows, each of which is a chunk: those of the cut. */
-static tristar_status make_lanes(tsi_replay *replay, tsi_executor *executor) {
+/* The lanes of the steps of a sweep by rows, each of which is a chunk: those of the cut. own: of a block cut.
+ */
+static tristar_status make_lanes(tsi_replay *replay, bool own, bool backward, tsi_executor *executor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &replay->plan->ts->env;
   const tsi_row_cut *cut = replay->plan->factor->rows->cut;
@@ -51,10 +57,14 @@ static tristar_status make_lanes(tsi_replay *replay, tsi_executor *executor) {
   tsi_lanes *lanes = NULL;
   TSI_TRY(TSI_ALLOC(env, order, count));
   TSI_TRY(TSI_ALLOC(env, lane, count));
-  for (tsi_index s = 0; s < count; s++) {
+  for (tsi_index s = 0; s < count && !own; s++) {
     const tsi_index chunk = steps->step[s].argument;
     order[steps->step[s].kind == TSI_STEP_BACKWARD_CHUNK ? count - 1 - chunk : chunk] = s;
     lane[s] = cut->lane[chunk];
+  }
+  if (own) {
+    for (tsi_index s = 0; s < count; s++) order[s] = s;
+    tsi_block_plan_lanes(replay->plan, backward, steps, lane);
   }
   TSI_TRY(tsi_lanes_create(env, count, steps->edges, steps->edge, order, cut->lanes, lane, &lanes));
   TSI_TRY(tsi_lane_run_create(env, &replay->execution, steps, lanes, &executor->lanes));
@@ -77,7 +87,8 @@ static tristar_status record(tsi_replay *replay, int number, tsi_sweeps sweeps) 
   TSI_TRY(tsi_executor_create(env, &replay->execution, steps, grouping, plan->use_tasks, executor));
   recording->owned = steps;
   steps = NULL;
-  if (plan->use_lanes) TSI_TRY(make_lanes(replay, executor));
+  if (plan->use_lanes)
+    TSI_TRY(make_lanes(replay, plan->blocks && number == 0, sweeps == TSI_BACKWARD, executor));
   const tsi_costs costs = tsi_costs_assumed(&plan->ts->machine, plan->stats.workers);
   TSI_TRY(tsi_predict_seconds(env, &costs, recording->steps, plan->use_tasks ? recording->levels : NULL,
                               plan->use_tasks ? recording->bundles : NULL, &recording->predicted));
@@ -108,6 +119,9 @@ tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweep
   TSI_TRY(tsi_placement_begin(replay, sweeps == tsi_plan_sweeps(replay->plan) &&
                                           replay->execution.call.sparse == NULL));
   if (replay->plan->spmv) TSI_TRY(take_products(replay));
+  if (replay->plan->blocks && number == 0)
+    TSI_TRY(tsi_block_plan_prepare(replay->plan, sweeps == TSI_BACKWARD,
+                                   &replay->execution.blocks[sweeps == TSI_BACKWARD]));
   if (executor->tasks == NULL) TSI_TRY(record(replay, number, sweeps));
   *out = executor->tasks;
 out:

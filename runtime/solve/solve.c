@@ -183,6 +183,10 @@ static tristar_status choose_rows(tristar_request_t *r, bool backward) {
   tsi_env *env = &r->plan->ts->env;
   tsi_row_factor *rows = r->plan->factor->rows;
   const tsi_solve_call *call = &r->call;
+  if (r->plan->blocks) {
+    r->dag = call->sparse != NULL;
+    if (r->dag == 0) return TRISTAR_OK;
+  }
   const bool conjugates = call->conjugate_in || call->conjugate_backward || call->conjugate_out;
   if (r->nrhs == 1 && call->b_row == 1 && call->x_row == 1 && !call->wide && !call->sparse && !conjugates &&
       call->in_scale == NULL && call->out_scale == NULL)

@@ -20,8 +20,9 @@ typedef struct tsi_helper {
   tsi_helpers *helpers;
   int worker;
 } tsi_helper;
+_Static_assert(sizeof(tsi_helper) <= sizeof((tsi_helpers *)0)->body[0], "tsi_helpers.body");
 
-tristar_status tsi_helpers_init(tsi_env *env, tsi_helpers *h) {
+void tsi_helpers_init(tsi_env *env, tsi_helpers *h) {
   h->env = env;
   atomic_init(&h->offer, 0);
   atomic_init(&h->offers, 0);
@@ -33,7 +34,6 @@ tristar_status tsi_helpers_init(tsi_env *env, tsi_helpers *h) {
     atomic_init(&h->number[w], 0);
     atomic_init(&h->at[w], NULL);
   }
-  return TSI_ALLOC(env, h->helper, TSI_HELPERS);
 }
 
 static inline void rest(void) {
@@ -87,7 +87,7 @@ static void end(void *arg) {
 
 /* Calls a worker, unless it is there. */
 static void call(tsi_helpers *h, int worker) {
-  tsi_helper *self = &h->helper[worker];
+  tsi_helper *self = (tsi_helper *)(void *)h->body[worker];
   int before = 0;
   if (!atomic_compare_exchange_strong(&h->there[worker], &before, 1)) return;
   struct starpu_task *task = starpu_task_create();
@@ -143,9 +143,7 @@ void tsi_helpers_leave(tsi_helpers *h, const void *arg) {
 }
 
 void tsi_helpers_finish(tsi_helpers *h) {
-  if (h->helper == NULL) return;
   atomic_store(&h->closing, true);
   for (int w = 0; w < TSI_HELPERS; w++)
     while (atomic_load(&h->there[w]) != 0) (void)sched_yield();
-  TSI_FREE(h->env, h->helper);
 }

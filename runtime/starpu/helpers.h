@@ -27,21 +27,19 @@ typedef void (*tsi_help)(void *arg, int number, int worker);
 
 typedef struct tsi_helpers {
   tsi_env *env;
-  struct tsi_helper *helper;       /* by worker: the body of its task */
-  _Atomic(uint64_t) offer;         /* its number; 0: none stands; TSI_OFFER_COMES */
-  _Atomic(uint64_t) offers;        /* so far */
-  _Atomic(tsi_help) help;          /* of the offer that stands */
-  _Atomic(void *) arg;             /* likewise */
-  _Atomic(void *) at[TSI_HELPERS]; /* by worker: the work that it may be inside of; NULL: none */
-  atomic_int there[TSI_HELPERS];   /* by worker: a task of ours is submitted and has not ended */
-  atomic_int number[TSI_HELPERS];  /* by worker: of the helper that it is in the offer that stands; 0: none */
+  _Alignas(16) char body[TSI_HELPERS][64]; /* by worker: of its task */
+  _Atomic(uint64_t) offer;                 /* its number; 0: none stands; TSI_OFFER_COMES */
+  _Atomic(uint64_t) offers;                /* so far */
+  _Atomic(tsi_help) help;                  /* of the offer that stands */
+  _Atomic(void *) arg;                     /* likewise */
+  _Atomic(void *) at[TSI_HELPERS];         /* by worker: the work that it may be inside of; NULL: none */
+  atomic_int there[TSI_HELPERS];           /* by worker: a task of ours is submitted and has not ended */
+  atomic_int number[TSI_HELPERS]; /* by worker: of the helper that it is in the offer that stands; 0: none */
   atomic_bool closing;
 } tsi_helpers;
 
-/* Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_helpers_init(tsi_env *env, tsi_helpers *helpers);
-/* Waits until all helpers have returned to StarPU, which must still run. Not from inside a StarPU task. Does
- * nothing to what holds nothing. */
+void tsi_helpers_init(tsi_env *env, tsi_helpers *helpers);
+/* Waits until all helpers have returned to StarPU, which must still run. Not from inside a StarPU task. */
 void tsi_helpers_finish(tsi_helpers *helpers);
 
 /* Offers work to `most` workers, on other cores than the caller's. StarPU must run. false: another offer

@@ -1,0 +1,14 @@
+/* Made by tools/train_kernels of tools/train/kernels.csv: rows of the table in block_choice.c; 1e9: never. */
+/* clang-format off */
+{"base", 'c', true, 0.05, 28},
+{"base", 'd', false, 0.05, 1e9},
+{"base", 's', true, 0.05, 48},
+{"base", 'z', true, 0.05, 1e9},
+{"avx2", 'c', false, 0.05, 3},
+{"avx2", 'd', true, 0.05, 1.5},
+{"avx2", 's', true, 0.05, 1.5},
+{"avx2", 'z', false, 0.05, 20},
+{"avx512", 'c', true, 0.05, 3},
+{"avx512", 'd', true, 0.05, 28},
+{"avx512", 's', true, 0.05, 1.5},
+{"avx512", 'z', true, 0.05, 3},
