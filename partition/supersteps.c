@@ -27,26 +27,32 @@ static double row_bytes(const state *s, tsi_index row) {
          s->options->entry_bytes * (double)(s->lines->ptr[row + 1] - s->lines->ptr[row]);
 }
 
+/* Of so many rows. */
+static double rows_bytes(const state *s, const tsi_index *row, tsi_index rows) {
+  tsi_count entries = 0;
+  for (tsi_index k = 0; k < rows; k++) entries += s->lines->ptr[row[k] + 1] - s->lines->ptr[row[k]];
+  return s->options->row_bytes * rows + s->options->entry_bytes * (double)entries;
+}
+
 static double set_bytes(const state *s, tsi_index level) {
-  double bytes = 0;
-  for (tsi_index k = s->sets->first[level]; k < s->sets->first[level + 1]; k++)
-    bytes += row_bytes(s, s->sets->row[k]);
-  return bytes;
+  const tsi_index first = s->sets->first[level];
+  return rows_bytes(s, s->sets->row + first, s->sets->first[level + 1] - first);
 }
 
 /* The first set of a superstep: equal bytes for each lane, in the order of the rows. Too few rows for that:
  * the lane of the chunk before. */
-static void share_first(const state *s, tsi_index level) {
+static void share_first(const state *s, tsi_index level, double all) {
   const int lanes = s->options->lanes;
   const tsi_index begin = s->sets->first[level], end = s->sets->first[level + 1];
-  const double all = set_bytes(s, level);
+  const bool few = end - begin < 2 * lanes;
   const tsi_index before = s->cut->count > 0 ? s->cut->lane[s->cut->count - 1] : 0;
+  tsi_index lane = few ? before : 0;
   double sum = 0;
   for (tsi_index k = begin; k < end; k++) {
     const tsi_index row = s->sets->row[k];
     const double own = row_bytes(s, row);
-    const int lane = (int)((sum + own / 2) / all * lanes);
-    s->place[row] = end - begin < 2 * lanes ? before : lane < lanes ? lane : lanes - 1;
+    while (!few && lane + 1 < lanes && (sum + own / 2) * lanes >= all * (lane + 1)) lane++;
+    s->place[row] = lane;
     sum += own;
   }
 }
@@ -119,9 +125,9 @@ static void sort_sets(const state *s, tsi_index *row, tsi_index count) {
 /* A chunk of the next rows. joins: it may join the one before, if that is of the same lane. */
 static void add_chunk(state *s, tsi_index lane, tsi_index rows, bool joins) {
   tsi_row_cut *cut = s->cut;
-  double bytes = 0;
+  double bytes;
   sort_sets(s, cut->order + s->placed, rows);
-  for (tsi_index k = 0; k < rows; k++) bytes += row_bytes(s, cut->order[s->placed + k]);
+  bytes = rows_bytes(s, cut->order + s->placed, rows);
   if (joins && cut->lane[cut->count - 1] == lane && s->last + bytes <= s->options->step_bytes)
     s->last += bytes;
   else {
@@ -167,7 +173,7 @@ tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const ts
   for (tsi_index level = 0, end; level < sets->levels; level = end) {
     tsi_index phases = 1;
     double bytes = set_bytes(&s, level);
-    share_first(&s, level);
+    share_first(&s, level, bytes);
     for (end = level + 1; end < sets->levels && options->way == TSI_ROWS_SUPERSTEPS; end++) {
       tsi_index with = phases;
       bytes += set_bytes(&s, end);

@@ -66,7 +66,7 @@ static tristar_status allocate_scalars(tsi_env *env, const tsi_row_factor *rows,
   return tsi_allocate(env, (size_t)count, rows->scalar_bytes, __func__, __FILE__, __LINE__, out);
 }
 
-/* to[a] = from[b]: scalars of 4, 8 or 16 bytes. */
+/* to[a] = from[b]: scalars of 4, 8 or 16 bytes, a constant where it matters. */
 static inline void copy_scalar(size_t bytes, void *to, tsi_count a, const void *from, tsi_count b) {
   switch (bytes) {
   case 4:
@@ -79,6 +79,20 @@ static inline void copy_scalar(size_t bytes, void *to, tsi_count a, const void *
     memcpy((char *)to + 16 * a, (const char *)from + 16 * b, 16);
   }
 }
+
+/* fill(..., bytes, near) with both as constants: a loop over entries for each. */
+#define WITH_CONSTANTS(bytes, near, fill, ...)                                                               \
+  do {                                                                                                       \
+    if ((bytes) == 8 && (near))                                                                              \
+      fill(__VA_ARGS__, 8, true);                                                                            \
+    else if ((bytes) == 8)                                                                                   \
+      fill(__VA_ARGS__, 8, false);                                                                           \
+    else if ((bytes) == 4)                                                                                   \
+      fill(__VA_ARGS__, 4, near);                                                                            \
+    else                                                                                                     \
+      fill(__VA_ARGS__, 16, near);                                                                           \
+  } while (0)
+#define CONSTANTS static inline __attribute__((always_inline))
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
@@ -150,9 +164,9 @@ static bool are_near(const tsi_lines *lines) {
 }
 
 /* The lines are the rows of the sweep. */
-static void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row_arrays *a) {
+CONSTANTS void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row_arrays *a, size_t bytes,
+                              bool near) {
   const tsi_lines *lines = &rows->lines;
-  const size_t bytes = rows->scalar_bytes;
   tsi_count to = 0;
   for (tsi_index k = 0; k < lines->n; k++) {
     const tsi_index i = row_of(rows->cut, backward, k);
@@ -163,7 +177,7 @@ static void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row_ar
     copy_scalar(bytes, a->inverse, k, rows->inverse, i);
     for (tsi_count e = first; e < end; e++, to++) {
       copy_scalar(bytes, a->values, to, rows->values, e);
-      if (a->distance)
+      if (near)
         a->distance[to] = (uint16_t)(backward ? lines->index[e] - i : i - lines->index[e]);
       else
         a->index[to] = lines->index[e];
@@ -174,16 +188,15 @@ static void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row_ar
 
 /* The lines are the columns of the sweep's rows. They come as they are given, so that the entries of each row
  * ascend. place: n, where each row comes. */
-static void fill_from_columns(const tsi_row_factor *rows, bool backward, tsi_index *place,
-                              tsi_row_arrays *a) {
+static void count_from_columns(const tsi_row_factor *rows, bool backward, tsi_index *place,
+                               tsi_row_arrays *a) {
   const tsi_lines *lines = &rows->lines;
-  const size_t bytes = rows->scalar_bytes;
   const tsi_index n = lines->n;
   tsi_count first, end;
   for (tsi_index k = 0; k < n; k++) {
     a->row[k] = row_of(rows->cut, backward, k);
     place[a->row[k]] = k;
-    copy_scalar(bytes, a->inverse, k, rows->inverse, a->row[k]);
+    copy_scalar(rows->scalar_bytes, a->inverse, k, rows->inverse, a->row[k]);
     a->ptr[k] = 0;
   }
   a->ptr[n] = 0;
@@ -192,13 +205,20 @@ static void fill_from_columns(const tsi_row_factor *rows, bool backward, tsi_ind
     for (tsi_count e = first; e < end; e++) a->ptr[place[lines->index[e]]]++;
   }
   for (tsi_index k = 0; k < n; k++) a->ptr[k + 1] += a->ptr[k]; /* where each row ends */
-  for (tsi_index j = n; j-- > 0;) { /* from the last line on: rows are filled from their ends */
+}
+
+/* From the last line on: rows are filled from their ends, where ptr points to. */
+CONSTANTS void fill_from_columns(const tsi_row_factor *rows, bool backward, const tsi_index *place,
+                                 tsi_row_arrays *a, size_t bytes, bool near) {
+  const tsi_lines *lines = &rows->lines;
+  tsi_count first, end;
+  for (tsi_index j = lines->n; j-- > 0;) {
     inner(lines, j, &first, &end);
     for (tsi_count e = first; e < end; e++) {
       const tsi_index i = lines->index[e];
       const tsi_count to = --a->ptr[place[i]];
       copy_scalar(bytes, a->values, to, rows->values, e);
-      if (a->distance)
+      if (near)
         a->distance[to] = (uint16_t)(backward ? j - i : i - j);
       else
         a->index[to] = j;
@@ -254,11 +274,13 @@ static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backwa
     TSI_TRY(TSI_ALLOC(env, a->distance, entries));
   else
     TSI_TRY(TSI_ALLOC(env, a->index, entries));
+  const bool near = a->distance != NULL;
   if (lines->columns == backward)
-    fill_from_rows(rows, backward, a);
+    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_rows, rows, backward, a);
   else {
     TSI_TRY(TSI_ALLOC(env, place, n));
-    fill_from_columns(rows, backward, place, a);
+    count_from_columns(rows, backward, place, a);
+    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, rows, backward, place, a);
   }
   TSI_TRY(list_runs(env, rows->cut, backward, a));
   rows->sweep[backward] = (tsi_row_sweep){

@@ -210,11 +210,26 @@ static bool is_plain(const tristar_view *v) {
          tsi_sparse_kernels_select((char)v->scalar) != NULL;
 }
 
-/* Are all entries of lines in order in the triangle that `below` says? */
-static bool stores_only(taking t, bool below, line_part *part, tsi_count *ptr) {
-  t.below = below;
+/* Of the first entry off the diagonal: does it stand below it? Reads only what a first look at a line may. */
+static bool first_is_below(const taking *t) {
+  for (tsi_index j = 0; j < t->n; j++) {
+    const tsi_count begin = tsi_view_begin(t->view, j), stop = tsi_view_begin(t->view, (int64_t)j + 1);
+    if (begin < 0 || stop < begin) return false;
+    for (tsi_count e = begin; e < stop && e < begin + 2; e++) {
+      const int64_t i = tsi_view_index(t->view, e);
+      if (i != j) return i > j;
+    }
+  }
+  return false;
+}
+
+/* The parts of the one triangle that a symmetric matrix is to store all of. */
+static bool find_all(taking t, line_part *part, tsi_count *ptr) {
+  const bool unit = t.unit;
   t.unit = false;
-  return find_parts(&t, part, ptr) && ptr[t.n] == tsi_view_begin(t.view, t.n);
+  if (!find_parts(&t, part, ptr) || ptr[t.n] != tsi_view_begin(t.view, t.n)) return false;
+  t.unit = unit;
+  return !unit || find_parts(&t, part, ptr);
 }
 
 /* *taken: the lines were in order, and out is full: by lines as wanted, or, *turned, by the others: a
@@ -228,13 +243,12 @@ static tristar_status take_parts(tsi_env *env, const tristar_view *view, const t
   taking t = {view, (tsi_index)view->rows, which->below, which->unit};
   TSI_TRY(TSI_ALLOC(env, part, t.n));
   TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
-  *taken = true;
   if (view->symmetry == TRISTAR_SYMMETRIC) {
-    *turned = !stores_only(t, which->below, part, out->ptr);
-    *taken = !*turned || stores_only(t, !which->below, part, out->ptr);
-    t.below = which->below != *turned;
-  }
-  *taken = *taken && find_parts(&t, part, out->ptr);
+    t.below = first_is_below(&t);
+    *turned = t.below != which->below;
+    *taken = find_all(t, part, out->ptr);
+  } else
+    *taken = find_parts(&t, part, out->ptr);
   if (!*taken) {
     TSI_FREE(env, out->ptr);
     goto out;
