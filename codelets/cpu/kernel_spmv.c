@@ -225,6 +225,22 @@ STREAM_ROWS(plain, tsi_index, index, PLAIN)
         RUN_CASE(7, SHORT_SUM, COLUMN);                                                                      \
       case 8:                                                                                                \
         RUN_CASE(8, SHORT_SUM, COLUMN);                                                                      \
+      case 9:                                                                                                \
+        RUN_CASE(9, SHORT_SUM, COLUMN);                                                                      \
+      case 10:                                                                                               \
+        RUN_CASE(10, SHORT_SUM, COLUMN);                                                                     \
+      case 11:                                                                                               \
+        RUN_CASE(11, SHORT_SUM, COLUMN);                                                                     \
+      case 12:                                                                                               \
+        RUN_CASE(12, SHORT_SUM, COLUMN);                                                                     \
+      case 13:                                                                                               \
+        RUN_CASE(13, SHORT_SUM, COLUMN);                                                                     \
+      case 14:                                                                                               \
+        RUN_CASE(14, SHORT_SUM, COLUMN);                                                                     \
+      case 15:                                                                                               \
+        RUN_CASE(15, SHORT_SUM, COLUMN);                                                                     \
+      case 16:                                                                                               \
+        RUN_CASE(16, SHORT_SUM, COLUMN);                                                                     \
       default:                                                                                               \
         RUN_CASE(length, ANY_SUM, COLUMN);                                                                   \
       }                                                                                                      \

@@ -46,13 +46,27 @@ static tristar_status make_cut(tsi_env *env, const tsi_lines *lines, tsi_row_way
   return tsi_row_cut_create(env, lines, &options, level, levels, cut);
 }
 
+/* PARTITION_AUTO: bytes of a sweep from which on it is shared by several cores, some 300 us of one. What lies
+ * in the cache of a core is read there in the time that another one takes to wake up and to fetch x. */
+#define SHARED_BYTES 10e6
+
+static int choose_lanes(tristar_t *ts, const tsi_lines *lines, size_t scalar_bytes, bool any) {
+  tsi_row_options options;
+  tsi_row_options_init(&options, TSI_ROWS_WHOLE, 1, scalar_bytes);
+  const double bytes =
+      options.row_bytes * lines->n + options.entry_bytes * (double)(lines->ptr[lines->n] - lines->ptr[0]);
+  return ts->workers.allowed && (!any || bytes > SHARED_BYTES)
+             ? tsi_expected_cpu_workers(ts->workers.wishes.workers)
+             : 1;
+}
+
 /* The cut that the partition asks for; NULL: supernodes. */
 static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char scalar,
                                  tristar_partition partition, tsi_row_cut **cut) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  const int lanes = ts->workers.allowed ? tsi_expected_cpu_workers(ts->workers.wishes.workers) : 1;
   const size_t bytes = tsi_sparse_kernels_select(scalar)->scalar_bytes;
+  const int lanes = choose_lanes(ts, lines, bytes, partition == TRISTAR_PARTITION_AUTO);
   tsi_row_way way = TSI_ROWS_SUPERSTEPS;
   tsi_index *level = NULL, levels = 0;
   *cut = NULL;

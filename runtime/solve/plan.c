@@ -211,7 +211,7 @@ static bool worth_tasks(const tristar_plan_t *plan) {
                                  plan->dag[0]->tasks);
 }
 
-/* Bytes from which on a second core can be of use to a sweep by rows: 20 us of streaming. */
+/* Bytes from which on helpers are called at all: 20 us of streaming. */
 #define LANES_BYTES 300e3
 
 static void choose_engine(tristar_plan_t *plan) {

@@ -74,7 +74,7 @@ out:
 
 /* ---- Lanes --------------------------------------------------------------------------------------------- */
 
-#define FIRST_RUNS 8 /* with and without help in turns */
+#define FIRST_RUNS 4 /* with and without help in turns */
 #define TRY_AGAIN 64 /* runs, of which one goes the other way: the machine may have changed */
 #define FORGET 0.25  /* what the latest run counts */
 
