@@ -301,6 +301,7 @@ static int store(const tsi_command *command, const option_row *row, const char *
 
 static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   memset(settings, 0, sizeof *settings);
+  settings->commands = ALL;
   settings->refine = 5;
   settings->repeat = command->bit == TSI_BENCH ? 11 : command->bit == TSI_PLOT ? 9 : 1;
   settings->in_flight = 1;
@@ -317,6 +318,14 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->what = -1;
   settings->algo = settings->map = settings->message_tree = -1;
   settings->first_core = -1;
+}
+
+/* The subcommands that have an option of this name. */
+static unsigned commands_with(const char *name) {
+  unsigned commands = 0;
+  for (const option_row *row = rows; row < rows + ROWS; row++)
+    if (strcmp(row->name, name) == 0) commands |= row->commands;
+  return commands;
 }
 
 /* The rows of the command as getopt_long wants them; val is the number of the row plus FIRST, which is beyond
@@ -390,9 +399,10 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
     if (found == 'h' || (found >= FIRST && rows[found - FIRST].offset == SIZE_MAX)) {
       tsi_options_help(command);
       return false;
-    } else if (found >= FIRST)
+    } else if (found >= FIRST) {
       *status = store(command, &rows[found - FIRST], optarg, settings);
-    else if (found == ':')
+      settings->commands &= commands_with(rows[found - FIRST].name);
+    } else if (found == ':')
       *status = tsi_usage_error(command->name, "%s needs a value", argv[optind - 1]);
     else if (optopt > 0 && optopt < FIRST)
       *status = tsi_usage_error(command->name, "unknown option -%c", optopt);
