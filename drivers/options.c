@@ -72,7 +72,7 @@ static const char *const pictures[] = {"gantt",  "dag",     "spy",   "roofline",
 /* clang-format off */
 static const option_row rows[] = {
   {"uplo", CHOICE, FIELD(uplo), TSI_TRISOLVE, "L|U|LU", "the lower triangle, the upper one, or their product L U, which takes two solves (default: the triangle that all entries are in)", 0, 0, uplos},
-  {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows come into tasks: auto, supernodes (columns of like structure), or row by row in levels (of rows that do not wait for each other), supersteps (several levels at a time) or whole (one core); or in triangles on the diagonal with rectangles beside them: column-blocks, row-blocks or recursive (default auto)", 0, 0, partitions},
+  {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows are divided: supernodes (columns of like structure); row by row in levels (of rows that do not wait for each other), in supersteps (several levels at a time) or as a whole (one core); in triangles on the diagonal with rectangles beside them, column-blocks, row-blocks or recursive; or auto: supernodes, supersteps or whole, by the matrix (default auto)", 0, 0, partitions},
   {"diag", CHOICE, FIELD(diag), TSI_TRISOLVE, "unit|nonunit", "whether the diagonal is one, whatever is stored there; with --uplo LU that of L (default nonunit)", 0, 0, diags},
   {"rhs", INPUT, FIELD(rhs), SYSTEMS, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
   {"rows", INPUT, FIELD(rows), TSI_SOLVE, "FILE", "compute only the rows of X that this file names by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
@@ -99,7 +99,8 @@ static const option_row rows[] = {
   {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (default metis: nested dissection; natural: as in the file)", 0, 0, orderings},
   {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
   {"singular", CHOICE, FIELD(singular), MATRIX, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems want it (default refuse)", 0, 0, singulars},
-  {"engine", CHOICE, FIELD(engine), MATRIX | TSI_TRISOLVE | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
+  {"engine", CHOICE, FIELD(engine), MATRIX | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
+  {"engine", CHOICE, FIELD(engine), TSI_TRISOLVE, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: as for tristar solve if there are supernodes, else this thread and, where that is faster, StarPU's workers as its helpers)", 0, 0, engines},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which of the legal orders of the steps to take (default 0: the natural one)", 0, UINT32_MAX, NULL},
   {"workers", NUMBER, FIELD(workers), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_CALIBRATE | TSI_ENV, "N", "number of StarPU's CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
   {"sched", SCHEDULER, FIELD(scheduler), SYSTEMS | TSI_PLOT, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},
