@@ -72,7 +72,7 @@ static const char *const pictures[] = {"gantt",  "dag",     "spy",   "roofline",
 /* clang-format off */
 static const option_row rows[] = {
   {"uplo", CHOICE, FIELD(uplo), TSI_TRISOLVE, "L|U|LU", "the lower triangle, the upper one, or their product L U, which takes two solves (default: the triangle that all entries are in)", 0, 0, uplos},
-  {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows are divided: supernodes (columns of like structure); row by row in levels (of rows that do not wait for each other), in supersteps (several levels at a time) or as a whole (one core); in triangles on the diagonal with rectangles beside them, column-blocks, row-blocks or recursive; or auto: supernodes, supersteps or whole, by the matrix (default auto)", 0, 0, partitions},
+  {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows are divided: supernodes (columns of like structure); row by row in levels (of rows that do not wait for each other), supersteps (several levels at a time) or whole (one core); in triangles on the diagonal with rectangles beside them: column-blocks, row-blocks or recursive; auto: supernodes, supersteps or whole, by the matrix (default auto)", 0, 0, partitions},
   {"diag", CHOICE, FIELD(diag), TSI_TRISOLVE, "unit|nonunit", "whether the diagonal is one, whatever is stored there; with --uplo LU that of L (default nonunit)", 0, 0, diags},
   {"rhs", INPUT, FIELD(rhs), SYSTEMS, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
   {"rows", INPUT, FIELD(rows), TSI_SOLVE, "FILE", "compute only the rows of X that this file names by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
