@@ -50,6 +50,10 @@ static const tsi_command commands[] = {
      "1442695040888963407 mod 2^64, starting from s = 1, column after column; in complex types real and "
      "imaginary part of each entry in turn. The exit status is 1 if A is singular or X not accurate.\n"
      "\n"
+     "A that is lower or upper triangular, as it stands in the file, is not factored but solved as tristar "
+     "trisolve does it, if that has all options that are given. With others, such as --method, --report or "
+     "--condition, and with --precision sd and cz and --on-demand, it is factored like any matrix.\n"
+     "\n"
      "In a file of plain text for --rhs each line is a row of B. Where the precision is complex, two numbers "
      "are one entry: its real and its imaginary part.\n"
      "\n"
@@ -61,15 +65,18 @@ static const tsi_command commands[] = {
      MATRIX_TEXT
      "\n"
      "Solves T X = B, T^T X = B or T^H X = B, where T is the lower or the upper triangle of the matrix, or "
-     "the "
-     "product of both: a factor in a file, an incomplete factorization with L and U in one matrix, a sweep "
-     "of "
-     "Gauss-Seidel. Columns of like structure become supernodes; a triangle that has few of them is solved "
-     "row by row (--partition). Without --rhs B is that of tristar solve.\n"
+     "the product of both: a factor in a file, an incomplete factorization with L and U in one matrix, a "
+     "sweep "
+     "of Gauss-Seidel. Without --rhs B is that of tristar solve.\n"
+     "\n"
+     "A triangle most of whose columns continue the one before is solved by supernodes; any other one row by "
+     "row, or in blocks if --partition says so. Row by row and in blocks the calling thread does the work, "
+     "with "
+     "the help of StarPU's workers on other cores where that was faster in the latest solves; --engine tasks "
+     "makes StarPU tasks instead.\n"
      "\n"
      "Plain solves are timed; then X is refined and judged. With LU each of both solves is. The exit status "
-     "is "
-     "1 if the diagonal has a zero or X is not accurate.\n",
+     "is 1 if the diagonal has a zero or X is not accurate.\n",
      NULL, 1, tsi_command_trisolve},
     {TSI_KRYLOV, "krylov", "MATRIX", "Solves A X = B by a Krylov method with a preconditioner",
      MATRIX_TEXT

@@ -72,7 +72,7 @@ static const char *const pictures[] = {"gantt",  "dag",     "spy",   "roofline",
 /* clang-format off */
 static const option_row rows[] = {
   {"uplo", CHOICE, FIELD(uplo), TSI_TRISOLVE, "L|U|LU", "the lower triangle, the upper one, or their product L U, which takes two solves (default: the triangle that all entries are in)", 0, 0, uplos},
-  {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows come into tasks: auto, supernodes (columns of like structure), or row by row in levels (of rows that do not wait for each other), supersteps (several levels at a time) or whole (one core); or in triangles on the diagonal with rectangles beside them: column-blocks, row-blocks or recursive (default auto)", 0, 0, partitions},
+  {"partition", CHOICE, FIELD(partition), TSI_TRISOLVE, "WORD", "how rows are divided: supernodes (columns of like structure); row by row in levels (of rows that do not wait for each other), supersteps (several levels at a time) or whole (one core); in triangles on the diagonal with rectangles beside them: column-blocks, row-blocks or recursive; auto: supernodes, supersteps or whole, by the matrix (default auto)", 0, 0, partitions},
   {"diag", CHOICE, FIELD(diag), TSI_TRISOLVE, "unit|nonunit", "whether the diagonal is one, whatever is stored there; with --uplo LU that of L (default nonunit)", 0, 0, diags},
   {"rhs", INPUT, FIELD(rhs), SYSTEMS, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
   {"rows", INPUT, FIELD(rows), TSI_SOLVE, "FILE", "compute only the rows of X that this file names by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
@@ -99,7 +99,8 @@ static const option_row rows[] = {
   {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (default metis: nested dissection; natural: as in the file)", 0, 0, orderings},
   {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
   {"singular", CHOICE, FIELD(singular), MATRIX, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems want it (default refuse)", 0, 0, singulars},
-  {"engine", CHOICE, FIELD(engine), MATRIX | TSI_TRISOLVE | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
+  {"engine", CHOICE, FIELD(engine), MATRIX | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
+  {"engine", CHOICE, FIELD(engine), TSI_TRISOLVE, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: as for tristar solve if there are supernodes, else this thread and, where that is faster, StarPU's workers as its helpers)", 0, 0, engines},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which of the legal orders of the steps to take (default 0: the natural one)", 0, UINT32_MAX, NULL},
   {"workers", NUMBER, FIELD(workers), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_CALIBRATE | TSI_ENV, "N", "number of StarPU's CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
   {"sched", SCHEDULER, FIELD(scheduler), SYSTEMS | TSI_PLOT, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},
@@ -301,6 +302,7 @@ static int store(const tsi_command *command, const option_row *row, const char *
 
 static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   memset(settings, 0, sizeof *settings);
+  settings->commands = ALL;
   settings->refine = 5;
   settings->repeat = command->bit == TSI_BENCH ? 11 : command->bit == TSI_PLOT ? 9 : 1;
   settings->in_flight = 1;
@@ -317,6 +319,14 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->what = -1;
   settings->algo = settings->map = settings->message_tree = -1;
   settings->first_core = -1;
+}
+
+/* The subcommands that have an option of this name. */
+static unsigned commands_with(const char *name) {
+  unsigned commands = 0;
+  for (const option_row *row = rows; row < rows + ROWS; row++)
+    if (strcmp(row->name, name) == 0) commands |= row->commands;
+  return commands;
 }
 
 /* The rows of the command as getopt_long wants them; val is the number of the row plus FIRST, which is beyond
@@ -390,9 +400,10 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
     if (found == 'h' || (found >= FIRST && rows[found - FIRST].offset == SIZE_MAX)) {
       tsi_options_help(command);
       return false;
-    } else if (found >= FIRST)
+    } else if (found >= FIRST) {
       *status = store(command, &rows[found - FIRST], optarg, settings);
-    else if (found == ':')
+      settings->commands &= commands_with(rows[found - FIRST].name);
+    } else if (found == ':')
       *status = tsi_usage_error(command->name, "%s needs a value", argv[optind - 1]);
     else if (optopt > 0 && optopt < FIRST)
       *status = tsi_usage_error(command->name, "unknown option -%c", optopt);

@@ -5,7 +5,10 @@
  * judged:
  *   - pivots perturbed and 1 / condition below the roundoff: the matrix is singular to working precision
  *   - backward error above --tolerance (default: by the precision): not accurate
- * Both end with exit status 1, and x is not written. */
+ * Both end with exit status 1, and x is not written.
+ *
+ * A matrix that is triangular is solved as `tristar trisolve` does it, unless an option is given that this
+ * one does not have: such options want factors, or what only a solve with factors measures. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +26,7 @@
 #include "drivers/repeat.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
+#include "drivers/trisolve.h"
 
 typedef struct result {
   tristar_dense b, x;
@@ -272,6 +276,12 @@ int tsi_solve_check_words(const tsi_settings *settings) {
   return tsi_picture_check("solve", "gantt", settings->gantt);
 }
 
+/* --on-demand is for the comparison with solvers that factor. */
+static bool goes_without_factors(const tsi_session *s) {
+  return (s->settings->commands & TSI_TRISOLVE) && !s->settings->on_demand && !s->single_factors &&
+         tsi_matrix_is_triangular(&s->view);
+}
+
 int tsi_command_solve(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   result r = {.accuracy.rcond = NAN, .start_s = -1};
@@ -285,8 +295,9 @@ int tsi_command_solve(const tsi_settings *settings) {
     return tsi_usage_error("solve", "--algo, --map, --message-tree, --transport and --svg need --layout");
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
-  bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
-                tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
+  const bool read = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
+  if (read && goes_without_factors(s)) return tsi_trisolve(s, read);
+  bool solved = read && tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
                 tsi_paths_make(s, &r.b, &r.paths) && tsi_session_analyze(s) &&
                 (!settings->report || settings->on_demand || tsi_bandwidth_measure(s, &r.bandwidth)) &&
                 start_apart(s, &r) && tsi_session_factor(s) && tsi_session_plan(s, r.b.cols) &&

@@ -1,4 +1,5 @@
-/* `tristar trisolve`: op(T) X = B for a triangle T of a matrix, from a file to a judged X.
+/* `tristar trisolve`: op(T) X = B for a triangle T of a matrix, from a file to a judged X. `tristar solve` of
+ * a matrix that is triangular ends here too.
  *
  * T is the lower triangle of the matrix, the upper one, or the product of both, lower first, as a
  * preconditioner applies it: one sweep or two. Each sweep is a triangle that is imported, and a plan; nothing
@@ -19,6 +20,7 @@
 #include "drivers/repeat.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
+#include "drivers/trisolve.h"
 #include "runtime/matrix/view.h"
 
 enum { LOWER, UPPER, BOTH }; /* of --uplo */
@@ -81,19 +83,39 @@ static bool count_levels(tsi_session *s, sweep *w) {
   return true;
 }
 
+/* The triangle that all entries are in; BOTH: there is none. */
+static int triangle_of(const tristar_view *view) {
+  bool below = false, above = false;
+  if (view->symmetry != TRISTAR_GENERAL) return BOTH;
+  for (int64_t j = 0; j < view->cols; j++)
+    for (int64_t e = tsi_view_begin(view, j); e < tsi_view_begin(view, j + 1); e++) {
+      below = below || tsi_view_index(view, e) > j;
+      above = above || tsi_view_index(view, e) < j;
+    }
+  return below && above ? BOTH : above ? UPPER : LOWER;
+}
+
+static bool has_diagonal_entry(const tristar_view *view, int64_t j) {
+  double value[2];
+  for (int64_t e = tsi_view_begin(view, j); e < tsi_view_begin(view, j + 1); e++) {
+    tsi_view_value(view, e, value);
+    if (tsi_view_index(view, e) == j && (value[0] != 0 || value[1] != 0)) return true;
+  }
+  return false;
+}
+
+bool tsi_matrix_is_triangular(const tristar_view *view) {
+  if (view->rows != view->cols || view->rows == 0 || view->values == NULL) return false;
+  if (triangle_of(view) == BOTH) return false;
+  for (int64_t j = 0; j < view->cols; j++)
+    if (!has_diagonal_entry(view, j)) return false;
+  return true;
+}
+
 /* Without --uplo the triangle that all entries are in. */
 static bool choose_triangle(tsi_session *s, solution *z) {
-  const int64_t *ptr = s->view.ptr, n = s->view.cols;
-  bool below = false, above = false;
-  z->uplo = s->settings->uplo;
-  if (z->uplo >= 0) return true;
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t e = ptr[j]; e < ptr[j + 1]; e++) {
-      below = below || tsi_view_index(&s->view, e) > j;
-      above = above || tsi_view_index(&s->view, e) < j;
-    }
-  z->uplo = above ? UPPER : LOWER;
-  if (s->view.symmetry == TRISTAR_GENERAL && !(below && above)) return true;
+  z->uplo = s->settings->uplo >= 0 ? s->settings->uplo : triangle_of(&s->view);
+  if (s->settings->uplo >= 0 || z->uplo != BOTH) return true;
   s->usage = true;
   return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
                           "%s: the matrix has entries in both triangles: --uplo L, U or LU says what to "
@@ -232,6 +254,9 @@ static void report_sweep(const tsi_session *s, const sweep *w) {
   if (w->p.tasks > 0)
     snprintf(work, sizeof work, "%s on %s, scheduler %.32s", tsi_text_many(w->p.tasks, "task"),
              tsi_text_many(w->p.workers, "worker"), w->p.scheduler);
+  else if (w->p.workers > 1)
+    snprintf(work, sizeof work, "%s: this thread, with helpers where that is faster",
+             tsi_text_many(w->p.workers, "lane"));
   tsi_report(uplo_text(w->uplo), "%s with%s diagonal; %s, %.1f rows each on average",
              tsi_text_count(w->entries), w->diag == TRISTAR_UNIT ? " a unit" : " its",
              tsi_text_many(w->levels, "level set"),
@@ -249,6 +274,8 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report("matrix", "%s", s->name);
   tsi_report("", "%s, %s; read in %s", tsi_text_many(s->view.rows, "row"), s->precision->text,
              tsi_text_seconds(s->read_s));
+  if (s->settings->uplo < 0)
+    tsi_report("", "%s triangular: nothing is factored", z->uplo == UPPER ? "upper" : "lower");
   for (int k = 0; k < z->sweeps; k++) report_sweep(s, &z->sweep[k]);
   if (repeat > 1)
     snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat,
@@ -316,28 +343,20 @@ static bool write_x(tsi_session *s, const solution *z) {
   const char *path = s->settings->out;
   char comment[512];
   if (path == NULL) return true;
-  snprintf(comment, sizeof comment, "X of the triangle %s of %.300s (tristar trisolve, TriStar %s)",
+  snprintf(comment, sizeof comment, "X of the triangle %s of %.300s (TriStar %s)",
            tsi_options_word("uplo", z->uplo), s->name, tristar_version());
   return tsi_session_check(s, tristar_dense_write(s->ts, path, &z->x, comment), tsi_output_name(path));
 }
 
-int tsi_command_trisolve(const tsi_settings *settings) {
-  tsi_session session, *s = &session;
+int tsi_trisolve(tsi_session *s, bool read) {
   solution z = {.accuracy.rcond = NAN};
-  if (settings->operand[0] == NULL) return tsi_usage_error("trisolve", "no MATRIX given");
-  if (settings->rhs != NULL && settings->nrhs > 0)
-    return tsi_usage_error("trisolve",
-                           "--nrhs and --rhs exclude each other: their number is that of the file");
-  if (settings->on_demand && (settings->json == NULL || strcmp(settings->json, "-") != 0))
-    return tsi_usage_error("trisolve", "--on-demand needs --json -");
-  bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
-                tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve_plain(s, &z) && solve_refined(s, &z) &&
-                tsi_accuracy_judge(s, &z.accuracy);
+  const bool solved = read && tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve_plain(s, &z) &&
+                      solve_refined(s, &z) && tsi_accuracy_judge(s, &z.accuracy);
   if (solved) write_x(s, &z);
   print_report(s, &z);
   tsi_json_write(s, make_json(s, &z));
-  while (solved && settings->on_demand && tsi_asked_again()) {
-    solved = solve_plain(s, &z);
+  for (bool again = solved; again && s->settings->on_demand && tsi_asked_again();) {
+    again = solve_plain(s, &z);
     tsi_json_write(s, make_json(s, &z));
   }
   for (int k = 0; k < z.sweeps; k++) {
@@ -348,4 +367,15 @@ int tsi_command_trisolve(const tsi_settings *settings) {
   free(z.between.values);
   free(z.x.values);
   return tsi_session_close(s);
+}
+
+int tsi_command_trisolve(const tsi_settings *settings) {
+  tsi_session session, *s = &session;
+  if (settings->operand[0] == NULL) return tsi_usage_error("trisolve", "no MATRIX given");
+  if (settings->rhs != NULL && settings->nrhs > 0)
+    return tsi_usage_error("trisolve",
+                           "--nrhs and --rhs exclude each other: their number is that of the file");
+  if (settings->on_demand && (settings->json == NULL || strcmp(settings->json, "-") != 0))
+    return tsi_usage_error("trisolve", "--on-demand needs --json -");
+  return tsi_trisolve(s, tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s));
 }

@@ -87,6 +87,41 @@ expect 2 '--partition X: not one of auto\|supernodes\|levels\|supersteps\|whole'
 "$tristar" trisolve gen:poisson3d7:14 --uplo U --json upper.json >/dev/null || fail "the upper triangle of a symmetric matrix"
 [ "$(value levels upper.json | head -n 1)" -eq 40 ] || fail "levels $(value levels upper.json)"
 
+# tristar solve does the same with a matrix that is triangular, and factors it where an option wants that
+matrix upper.mtx 'real general' 3 '1 1 2' '1 3 1' '2 2 4' '3 3 1'
+matrix complex.mtx 'complex general' 2 '1 1 0 2' '2 1 1 0' '2 2 1 0'
+printf '0 2\n2 0\n' >b4.txt
+for file in lower upper complex diagonal; do
+  [ $file != diagonal ] || matrix diagonal.mtx 'real general' 2 '1 1 2' '2 2 -4'
+  case $file in upper) side=upper ;; *) side=lower ;; esac
+  expect 0 "^ +$side triangular: nothing is factored" solve $file.mtx --repeat 2 --nrhs 3 --json solve.json
+  row "^$side +[0-9]+ with its diagonal"
+  no_row '^(analysis|factor) '
+  "$tristar" trisolve $file.mtx --nrhs 3 --json trisolve.json >/dev/null || fail "trisolve $file.mtx"
+  [ "$(value checksum solve.json)" = "$(value checksum trisolve.json)" ] || fail "other bits with tristar solve $file.mtx"
+  [ "$(value partition solve.json | head -n 1)" = whole ] || fail "partition of tristar solve $file.mtx"
+done
+expect 0 '^ +lower triangular' solve complex.mtx --rhs b4.txt --precision c --op N --out x4.mtx
+[ "$(grep -v '^%' x4.mtx | tail -n +2 | tr '\n' ' ')" = '1 0 1 0 ' ] || fail "solve complex.mtx: $(cat x4.mtx)"
+for option in '--method lu' '--variant push' --condition --report '--repeat 2 --in-flight 2' '--ordering natural' --laplacian; do
+  # shellcheck disable=SC2086 # an option and its value
+  expect 0 '^analysis ' solve upper.mtx $option
+  no_row 'triangular: nothing'
+done
+expect 0 '^factor ' solve upper.mtx --precision sd
+expect 0 '^ +upper triangular' solve upper.mtx --precision s
+"$tristar" solve lower.mtx --on-demand --json - </dev/null | grep -q '"nnz_factor"' || fail 'solve --on-demand factors'
+matrix permuted.mtx 'real general' 3 '1 2 4' '2 1 2' '3 1 1' '3 3 1' # triangular once rows 1 and 2 are exchanged
+matrix symmetric_diagonal.mtx 'real symmetric' 2 '1 1 2' '2 2 4'
+for file in both permuted symmetric_diagonal; do
+  expect 0 '^analysis ' solve $file.mtx
+done
+for row in '2 2 0' '3 2 -1'; do # a diagonal entry that is zero or missing: singular, as any other matrix would be
+  matrix singular.mtx 'real general' 3 '1 1 2' '2 1 1' "$row" '3 3 1'
+  expect 1 'singular.mtx: .*singular' solve singular.mtx
+  no_row 'triangular: nothing'
+done
+
 # what is wrong
 matrix zero.mtx 'real general' 2 '1 1 2' '2 1 1'
 expect 1 'zero.mtx: L: diagonal entry 1 is zero or missing' trisolve zero.mtx

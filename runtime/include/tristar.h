@@ -606,22 +606,22 @@ typedef enum tristar_diag {
   TRISTAR_NON_UNIT = 'N' /* as stored */
 } tristar_diag;
 
-/* How a triangular matrix is divided into chunks. No partition changes a bit of what another by rows gives.
- */
+/* How a triangular matrix is divided into chunks. LEVELS, SUPERSTEPS and WHOLE go by rows: each row is summed
+ * in the order of its entries, so that they give the same bits. SUPERNODES multiply by inverted diagonal
+ * blocks, and COLUMN, ROW and RECURSIVE (the block algorithms of Lu, Niu, Liu 2020) sum a row part by part:
+ * each of these has bits of its own. With none of them the bits depend on workers or engine. */
 typedef enum tristar_partition {
-  TRISTAR_PARTITION_AUTO, /* supernodes, if most columns belong to one; else whichever is predicted to be the
-                             fastest */
+  TRISTAR_PARTITION_AUTO, /* SUPERNODES, if most columns continue the one before; else WHOLE, if a level set
+                             has fewer than 4 rows on average; else SUPERSTEPS */
   TRISTAR_PARTITION_SUPERNODES, /* columns of like structure, as dense panels: factors of direct solvers */
   TRISTAR_PARTITION_LEVELS, /* row by row, by level sets: rows that do not wait for each other (Anderson and
                                Saad 1989), each shared by the cores; narrow ones come together */
   TRISTAR_PARTITION_SUPERSTEPS, /* row by row, several level sets at a time, in which cores wait for each
                                    other as seldom as the matrix lets them */
   TRISTAR_PARTITION_WHOLE,      /* row by row, all in one chunk: nothing runs at the same time */
-  TRISTAR_PARTITION_COLUMN,     /* triangles on the diagonal, and below each a rectangle with its columns (Lu,
-                                   Niu, Liu     2020; this and the following) */
+  TRISTAR_PARTITION_COLUMN,     /* triangles on the diagonal, and below each a rectangle with its columns */
   TRISTAR_PARTITION_ROW,        /* the same with rectangles of rows, each left of a triangle */
-  TRISTAR_PARTITION_RECURSIVE /* the same with the lower left quarter as a rectangle, and halves cut likewise
-                               */
+  TRISTAR_PARTITION_RECURSIVE   /* the same with the lower left quarter as a rectangle, halves cut likewise */
 } tristar_partition;
 
 /* What tristar_import_triangle needs to know. Fill it with tristar_triangle_options_init first. */
@@ -651,10 +651,14 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_csr(tristar_t *ts, con
 /* A way of solving with a factor: chunks, and the recorded DAG of tasks over them. */
 typedef struct tristar_plan_s tristar_plan_t;
 
-/* What runs the DAG. */
+/* What runs the DAG. With AUTO a triangular matrix that is not divided into supernodes runs in lanes: what
+ * one core is to work through, as many of them as StarPU has CPU workers. The calling thread works on them
+ * itself, and StarPU's workers on other cores lend a hand where solves with their help took less time lately;
+ * both ways are tried in turns at first, and the other one now and then. There is one lane only, a plain
+ * call, where a sweep reads less than 300 kB, has one chunk, or StarPU is not to be used. */
 typedef enum tristar_engine {
   TRISTAR_ENGINE_AUTO,   /* StarPU tasks, or a plain call where that is predicted to be faster, unless options
-                            say how tasks are to be made */
+                            say how tasks are to be made; or lanes, see above */
   TRISTAR_ENGINE_SERIAL, /* the DAG in a legal order on the calling thread, no task: the oracle of the tests
                           */
   TRISTAR_ENGINE_TASKS   /* StarPU tasks always */
@@ -814,8 +818,8 @@ typedef struct tristar_request_s tristar_request_t;
  * thread at a time may use a request; it need not be the one that started it. More than 64 right-hand sides
  * are solved in blocks of 64: two are in flight, test and wait submit the next ones.
  *
- * Without StarPU tasks (ENGINE_SERIAL, a plan of one chunk, few rows), and from inside a StarPU task, which
- * must not wait for others, the call solves, and the request is done when it returns. Errors: as
+ * Without StarPU tasks (ENGINE_SERIAL, lanes, a plan of one chunk, few rows), and from inside a StarPU task,
+ * which must not wait for others, the call solves, and the request is done when it returns. Errors: as
  * tristar_solve_with; nothing is in flight then.
  *
  * With options->end the tasks of all right-hand sides are submitted at once, also from inside a StarPU task,
@@ -932,7 +936,7 @@ typedef struct tristar_plan_stats {
   tristar_partition partition; /* SUPERNODES, or how the rows of a triangular matrix are divided */
   int64_t chunks;              /* with a diagonal part */
   int64_t slices;              /* row slices of big panels */
-  int64_t tasks;               /* StarPU tasks of one replay; 0: a plain call */
+  int64_t tasks;               /* StarPU tasks of one replay; 0: a plain call, or lanes */
   int64_t edges;               /* of both directions */
   int64_t width;               /* largest number of nodes at one depth, forward */
   int64_t depth;               /* nodes on the longest path, forward */
@@ -943,8 +947,8 @@ typedef struct tristar_plan_stats {
       exact_bytes; /* (nnz(L) + nnz(U)) * bytes of a scalar of the factors: what GB/s figures are based on */
   double floor_bytes;     /* no chunk lighter than this was wanted, */
   double ceiling_bytes;   /* and none heavier, but for single panels */
-  int workers;            /* StarPU workers able to run the tasks; 1 without StarPU */
-  const char *scheduler;  /* static text; "serial" without StarPU */
+  int workers;            /* StarPU workers able to run the tasks; lanes; 1 for a plain call */
+  const char *scheduler;  /* static text: of StarPU; "lanes" (see tristar_engine); "serial": a plain call */
   size_t workspace_bytes; /* of the workspace of a solve */
   size_t variant_bytes; /* KERNEL_SPMV: of its matrices, besides the factor; those of op(A) are made at first
                            use */
