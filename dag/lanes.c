@@ -129,6 +129,27 @@ void tsi_lanes_destroy(tsi_env *env, tsi_lanes **lanes) {
 
 /* ---- Check --------------------------------------------------------------------------------------------- */
 
+/* Waits are for steps that lanes have. */
+static tristar_status check_waits(tsi_env *env, const tsi_lanes *l, tsi_index steps) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count all = l->wait_ptr[steps];
+  if (l->wait_ptr[0] != 0)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the first wait is %lld", (long long)l->wait_ptr[0]);
+  for (tsi_index at = 0; at < steps; at++)
+    if (l->wait_ptr[at] < 0 || l->wait_ptr[at] > l->wait_ptr[at + 1] || l->wait_ptr[at + 1] > all)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "place %d has waits %lld to %lld of %lld", at,
+               (long long)l->wait_ptr[at], (long long)l->wait_ptr[at + 1], (long long)all);
+  for (tsi_count w = 0; w < all; w++) {
+    const tsi_lane_wait *wait = &l->wait[w];
+    if (wait->lane < 0 || wait->lane >= l->count || wait->passed < 1 ||
+        wait->passed > tsi_lane_steps(l, wait->lane))
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "wait %lld is for %d steps of lane %d", (long long)w, wait->passed,
+               wait->lane);
+  }
+out:
+  return status;
+}
+
 /* Runs the lanes as one thread would, noting what each step knows by waits alone. */
 static tristar_status walk(tsi_env *env, const tsi_lanes *l, tsi_index steps, tsi_index *passed,
                            const clocks *c) {
@@ -170,6 +191,9 @@ tristar_status tsi_lanes_check(tsi_env *env, const tsi_lanes *l, tsi_index steps
   if (l->first[0] != 0 || l->first[l->count] != steps)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "lanes have %d of %d steps", l->first[l->count], steps);
   for (int k = 0; k < l->count; k++)
+    if (tsi_lane_steps(l, k) < 0 || l->first[k + 1] > steps)
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "lane %d has %d steps", k, tsi_lane_steps(l, k));
+  for (int k = 0; k < l->count; k++)
     for (tsi_index at = l->first[k]; at < l->first[k + 1]; at++) {
       const tsi_index s = l->step[at];
       if (s < 0 || s >= steps || lane[s] != TSI_NONE)
@@ -177,6 +201,7 @@ tristar_status tsi_lanes_check(tsi_env *env, const tsi_lanes *l, tsi_index steps
       lane[s] = k;
       place[s] = at - l->first[k];
     }
+  TSI_TRY(check_waits(env, l, steps));
   TSI_TRY(walk(env, l, steps, passed, &c));
   for (tsi_count e = 0; e < edges; e++) {
     const tsi_index s = edge[e].item, before = edge[e].before;

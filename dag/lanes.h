@@ -8,6 +8,7 @@
  * Writes  a tsi_lanes that owns its arrays and is immutable afterwards.
  * Invariants (tsi_lanes_check)
  *   - each step is listed once, in its lane
+ *   - waits are for at least one step, and no more than the lane has
  *   - for each edge the step that is waited for is an earlier one of the same lane, or waits imply that its
  *     lane has passed it
  *   - waits lead to earlier steps of the legal order, so that there is no cycle: a lane that waits for

@@ -1,6 +1,7 @@
 /* Creates and destroys contexts, and tells of them: see context.h. */
 #include "runtime/context/context.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,6 +46,11 @@ out:
   return status;
 }
 
+/* Nobody uses the helpers any more, whose memory is the context's. */
+static void free_context(tsi_helpers *helpers) {
+  free((char *)helpers - offsetof(tristar_t, helpers));
+}
+
 /* All services or none. */
 static tristar_status init_services(tristar_t *ts, const tristar_config *config) {
   tristar_status status = tsi_solves_init(&ts->env, &ts->solves);
@@ -53,7 +59,7 @@ static tristar_status init_services(tristar_t *ts, const tristar_config *config)
   if (status == TRISTAR_OK) {
     status = tsi_machine_init(&ts->env, &ts->machine, config->calibration);
     if (status == TRISTAR_OK) {
-      tsi_helpers_init(&ts->env, &ts->helpers);
+      tsi_helpers_init(&ts->helpers, free_context);
       return status;
     }
     tsi_workers_finish(&ts->workers);
@@ -98,10 +104,10 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
 void tristar_destroy(tristar_t **ts) {
   if (ts == NULL || *ts == NULL) return;
   tsi_solves_finish(&(*ts)->solves);
-  tsi_helpers_finish(&(*ts)->helpers);
+  tsi_helpers_close(&(*ts)->helpers);
   tsi_workers_finish(&(*ts)->workers);
   tsi_machine_finish(&(*ts)->machine);
-  free(*ts);
+  tsi_helpers_release(&(*ts)->helpers);
   *ts = NULL;
 }
 

@@ -34,6 +34,8 @@ tristar_status tsi_lane_run_create(tsi_env *env, tsi_execution *execution, const
   run->execution = execution;
   run->steps = steps;
   run->lanes = lanes;
+  for (int k = 0; k < lanes->count; k++) /* there is nothing to do before the first run begins */
+    atomic_init(&run->state[k].word, (uint64_t)tsi_lane_steps(lanes, k));
   *out = run;
   return TRISTAR_OK;
 out:

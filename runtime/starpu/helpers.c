@@ -13,6 +13,8 @@
  * the next solve of an iterative method comes sooner. It leaves at once where StarPU has a task that is
  * ready. */
 #define STAY 2e-3
+/* Seconds after which it returns to StarPU though offers go on. */
+#define STAY_MOST 10e-3
 
 static const _Atomic(int) one_column = 1;
 
@@ -23,8 +25,9 @@ typedef struct tsi_helper {
 } tsi_helper;
 _Static_assert(sizeof(tsi_helper) <= sizeof((tsi_helpers *)0)->body[0], "tsi_helpers.body");
 
-void tsi_helpers_init(tsi_env *env, tsi_helpers *h) {
-  h->env = env;
+void tsi_helpers_init(tsi_helpers *h, void (*last)(tsi_helpers *)) {
+  h->last = last;
+  atomic_init(&h->users, 1);
   atomic_init(&h->offer, 0);
   atomic_init(&h->offers, 0);
   atomic_init(&h->help, NULL);
@@ -66,7 +69,8 @@ static void stay(void *arg, int number) {
   const tsi_helper *self = arg;
   tsi_helpers *h = self->helpers;
   uint64_t seen = 0;
-  double last = tsi_clock();
+  const double begin = tsi_clock();
+  double last = begin;
   (void)number;
   TSI_HAPPENS_AFTER(self);
   while (!atomic_load(&h->closing)) {
@@ -76,15 +80,22 @@ static void stay(void *arg, int number) {
       if (came == HELPED) last = tsi_clock();
       rest();
     }
-    if (tsi_clock() - last > STAY || starpu_task_nready() > 0) break;
+    const double now = tsi_clock();
+    if (now - last > STAY || now - begin > STAY_MOST || starpu_task_nready() > 0) break;
     (void)sched_yield();
   }
 }
 
+void tsi_helpers_release(tsi_helpers *h) {
+  if (atomic_fetch_sub(&h->users, 1) == 1) h->last(h);
+}
+
 static void end(void *arg) {
   const tsi_helper *self = arg;
+  tsi_helpers *h = self->helpers;
   tsi_idle_call_ended();
-  atomic_store(&self->helpers->there[self->worker], 0); /* the last that is touched */
+  atomic_store(&h->there[self->worker], 0); /* from here on `self` may be another call's */
+  tsi_helpers_release(h);
 }
 
 /* Calls a worker, unless it is there. */
@@ -102,20 +113,35 @@ static void call(tsi_helpers *h, int worker) {
   task->callback_func = end;
   task->callback_arg = self;
   TSI_HAPPENS_BEFORE(self);
-  tsi_idle_call(worker);
-  if (starpu_task_submit(task) == 0) return;
+  atomic_fetch_add(&h->users, 1);
+  tsi_idle_call_begins();
+  if (starpu_task_submit(task) == 0) {
+    tsi_idle_call(worker);
+    return;
+  }
   tsi_idle_call_ended();
+  atomic_fetch_sub(&h->users, 1);
   task->destroy = task->detach = 0;
   starpu_task_destroy(task);
 fails:
   atomic_store(&h->there[worker], 0);
 }
 
+/* core: as the operating system counts; StarPU tells its own by hwloc's order. */
+static bool has_core(int worker, int core) {
+#ifdef STARPU_HAVE_HWLOC
+  const hwloc_obj_t unit = starpu_worker_get_hwloc_obj(worker);
+  return core >= 0 && unit != NULL && unit->cpuset != NULL &&
+         hwloc_bitmap_isset(unit->cpuset, (unsigned)core);
+#else
+  return core >= 0 && starpu_worker_get_bindid(worker) == core;
+#endif
+}
+
 /* Can this worker help the calling thread? Not if it is the thread, or has its core. */
 static bool is_elsewhere(int worker) {
   if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER || worker == starpu_worker_get_id()) return false;
-  const int core = starpu_worker_get_bindid(worker);
-  return core < 0 || core != sched_getcpu();
+  return !has_core(worker, sched_getcpu());
 }
 
 bool tsi_helpers_offer(tsi_helpers *h, int most, tsi_help help, void *arg) {
@@ -144,8 +170,6 @@ void tsi_helpers_leave(tsi_helpers *h, const void *arg) {
     while (atomic_load(&h->at[w]) == arg) (void)sched_yield();
 }
 
-void tsi_helpers_finish(tsi_helpers *h) {
+void tsi_helpers_close(tsi_helpers *h) {
   atomic_store(&h->closing, true);
-  for (int w = 0; w < TSI_HELPERS; w++)
-    while (atomic_load(&h->there[w]) != 0) (void)sched_yield();
 }

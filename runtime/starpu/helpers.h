@@ -3,15 +3,16 @@
  * Job. A caller has work that any number of threads can share (runtime/execute/lane_run.h) and does not want
  * to wait for anybody to begin. It offers the work, works on it itself, and takes the offer back when it is
  * done. Workers that help are tasks of StarPU's; each stays for a short while after an offer, so that solves
- * that follow each other find it awake, and then returns to StarPU. At most one offer stands at a time: who
- * comes second works alone.
+ * that follow each other find it awake, and then returns to StarPU, as it does now and then though offers go
+ * on, so that other tasks have their turn. At most one offer stands at a time: who comes second works alone.
  *
  * Reads   offers.   Writes  what the work writes.
  * Invariants
  *   - work is entered only while its offer stands; when tsi_helpers_leave returns nobody is inside of
  *     it: who enters first says so, and then looks again whether the offer stands (a hazard pointer; Michael
  *     2004)
- *   - no helper outlives tsi_helpers_finish */
+ *   - nobody waits for a worker to come: it may be busy with a task of the program for as long as that likes.
+ *     A task that StarPU begins when all is over finds that, and what it looks at is there until then */
 #ifndef TSI_RUNTIME_STARPU_HELPERS_H
 #define TSI_RUNTIME_STARPU_HELPERS_H
 
@@ -25,8 +26,10 @@
 /* number: of the helper, from 1 on; worker: StarPU's number of it. */
 typedef void (*tsi_help)(void *arg, int number, int worker);
 
-typedef struct tsi_helpers {
-  tsi_env *env;
+typedef struct tsi_helpers tsi_helpers;
+struct tsi_helpers {
+  atomic_int users;                        /* who made it, and tasks that have not ended */
+  void (*last)(tsi_helpers *h);            /* called when there are none any more: it can be freed */
   _Alignas(16) char body[TSI_HELPERS][64]; /* by worker: of its task */
   _Atomic(uint64_t) offer;                 /* its number; 0: none stands; TSI_OFFER_COMES */
   _Atomic(uint64_t) offers;                /* so far */
@@ -36,11 +39,14 @@ typedef struct tsi_helpers {
   atomic_int there[TSI_HELPERS];           /* by worker: a task of ours is submitted and has not ended */
   atomic_int number[TSI_HELPERS]; /* by worker: of the helper that it is in the offer that stands; 0: none */
   atomic_bool closing;
-} tsi_helpers;
+};
 
-void tsi_helpers_init(tsi_env *env, tsi_helpers *helpers);
-/* Waits until all helpers have returned to StarPU, which must still run. Not from inside a StarPU task. */
-void tsi_helpers_finish(tsi_helpers *helpers);
+void tsi_helpers_init(tsi_helpers *helpers, void (*last)(tsi_helpers *helpers));
+/* No offers come any more, and none stands: helpers return to StarPU. */
+void tsi_helpers_close(tsi_helpers *helpers);
+/* After tsi_helpers_close; the caller uses it no more. `last` may be called here, or in one of StarPU's
+ * workers later, but not after StarPU has been shut down. */
+void tsi_helpers_release(tsi_helpers *helpers);
 
 /* Offers work to `most` workers, on other cores than the caller's. StarPU must run. false: another offer
  * stands, or there is nobody: nothing is offered. What fails in calling them makes fewer help. */

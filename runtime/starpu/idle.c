@@ -183,8 +183,12 @@ void tsi_idle_rouse(void) {
   if (atomic_load(&asleep)) wake();
 }
 
-void tsi_idle_call(int worker) {
+void tsi_idle_call_begins(void) {
   atomic_fetch_add(&calls, 1);
+}
+
+/* Not before the task is there: the worker takes one turn for it. */
+void tsi_idle_call(int worker) {
   if (worker >= CALLABLE) {
     tsi_idle_rouse();
     return;

@@ -31,8 +31,10 @@ void tsi_idle_end(void);
 /* Tasks are about to be submitted: the workers wake up. From any thread; cheap while they are awake. */
 void tsi_idle_rouse(void);
 
-/* A task for this worker alone is about to be submitted: it wakes up, the others sleep on, and until
- * tsi_idle_call_ended the task does not count as something to do. From any thread. */
+/* A task for one worker alone is about to be submitted; until tsi_idle_call_ended it does not count as
+ * something to do. When it is submitted, tsi_idle_call: its worker wakes up, or looks once more before it
+ * sleeps; the others sleep on. From any thread. */
+void tsi_idle_call_begins(void);
 void tsi_idle_call(int worker);
 void tsi_idle_call_ended(void);
 
