@@ -66,7 +66,7 @@ static outcome help_once(tsi_helpers *h, int worker, uint64_t *seen) {
 }
 
 static void stay(void *arg, int number) {
-  const tsi_helper *self = arg;
+  tsi_helper *self = arg;
   tsi_helpers *h = self->helpers;
   uint64_t seen = 0;
   const double begin = tsi_clock();
@@ -106,7 +106,7 @@ static void call(tsi_helpers *h, int worker) {
   struct starpu_task *task = starpu_task_create();
   if (task == NULL) goto fails;
   *self = (tsi_helper){.body = {stay, self, 1, &one_column}, .helpers = h, .worker = worker};
-  tsi_host_task_init(task, &self->body, "help", STARPU_MAX_PRIO);
+  tsi_host_task_init(task, &self->body, "help", STARPU_MIN_PRIO); /* behind the program's for this worker */
   task->destroy = task->detach = 1;
   task->execute_on_a_specific_worker = 1;
   task->workerid = (unsigned)worker;
