@@ -81,7 +81,7 @@ static void stay(void *arg, int number) {
       rest();
     }
     const double now = tsi_clock();
-    if (now - last > STAY || now - begin > STAY_MOST || starpu_task_nready() > 0) break;
+    if (now - last > STAY || now - begin > STAY_MOST || tsi_idle_has_others()) break;
     (void)sched_yield();
   }
 }

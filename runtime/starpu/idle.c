@@ -204,6 +204,10 @@ void tsi_idle_call_ended(void) {
   atomic_fetch_sub(&calls, 1);
 }
 
+bool tsi_idle_has_others(void) {
+  return starpu_task_nready() > atomic_load(&calls);
+}
+
 void tsi_idle_hold(void) {
   atomic_fetch_add(&holds, 1);
   tsi_idle_rouse();

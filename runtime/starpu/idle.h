@@ -37,6 +37,8 @@ void tsi_idle_rouse(void);
 void tsi_idle_call_begins(void);
 void tsi_idle_call(int worker);
 void tsi_idle_call_ended(void);
+/* Are there tasks that run or could run, but for those of calls? */
+bool tsi_idle_has_others(void);
 
 /* From here to the same number of tsi_idle_release workers stay awake though there may be no tasks: they are
  * needed, to advance messages. From any thread. */
