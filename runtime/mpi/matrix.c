@@ -38,6 +38,7 @@ static tristar_status write_whole(tsi_env *env, const tristar_factor_t *factor, 
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_pattern *pattern = an->pattern;
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
   const size_t bytes = factor->user_bytes;
   const tsi_index n = pattern->n;
   TSI_TRY(TSI_ALLOC_ZERO(env, w->ptr, (size_t)n + 2));
@@ -50,9 +51,9 @@ static tristar_status write_whole(tsi_env *env, const tristar_factor_t *factor, 
   TSI_TRY(tsi_allocate(env, (size_t)w->ptr[n + 1], bytes, __func__, __FILE__, __LINE__, (void **)&w->values));
   FOR_ENTRIES(an, i, j, p, image) {
     const size_t at = (size_t)w->ptr[i + 1]++; /* moves from the row's start to its end */
-    const char *value = (const char *)factor->values + (size_t)p * bytes;
+    const tsi_count from = image ? ~p : p;
     w->index[at] = j;
-    tsi_pattern_copy_value(pattern, image, value, w->values + at * bytes);
+    kernels->gather(1, &from, pattern->symmetry, factor->values, w->values + at * bytes);
   }
 out:
   return status;
