@@ -37,7 +37,8 @@ typedef enum tsi_buffer_kind {
   TSI_BUFFER_BACKWARD, /* node of the backward sweep; one row: the factor that it streams */
   TSI_BUFFER_INBOX,    /* 0; rows of received messages */
   TSI_BUFFER_OUTBOX,   /* 0; rows of sent messages */
-  TSI_BUFFER_T,        /* 0; n rows: the first half of the workspace of a partitioned inverse */
+  TSI_BUFFER_T,        /* 0; n rows: the workspace of a block cut, the first half of that of a partitioned
+                          inverse */
   TSI_BUFFER_Y,        /* 0; n rows: its second half */
   TSI_BUFFER_FRONT,    /* supernode; columns of its front, those of its Schur complement included */
   /* of a factorization: see factorization.h */

@@ -116,6 +116,15 @@ static void list_block(const tsi_product_steps_source *source, bool backward, ts
     add_rows(lister, TSI_ACCESS_W, backward ? TSI_BUFFER_T : TSI_BUFFER_Y, products, b, b + 1, false);
 }
 
+void tsi_access_add_move(const tsi_chunks *chunks, const tsi_step *step, bool in_place,
+                         tsi_access_lister *lister) {
+  const tsi_index c = step->argument, first = chunks->column[c], columns = tsi_chunk_columns(chunks, c);
+  const bool reads = step->kind == TSI_STEP_READ;
+  tsi_access_add(lister, reads ? TSI_ACCESS_R : TSI_ACCESS_W, reads || in_place ? TSI_BUFFER_B : TSI_BUFFER_X,
+                 c, 0, columns);
+  tsi_access_add(lister, reads ? TSI_ACCESS_W : TSI_ACCESS_R, TSI_BUFFER_T, 0, first, first + columns);
+}
+
 static void list_step(const void *arg, tsi_index number, tsi_access_lister *lister) {
   const described *d = arg;
   const tsi_step *step = &d->steps->step[number];
@@ -125,15 +134,10 @@ static void list_step(const void *arg, tsi_index number, tsi_access_lister *list
     return;
   }
   const tsi_chunks *chunks = d->source->chunks;
-  const tsi_index first = chunks->column[c], columns = tsi_chunk_columns(chunks, c);
-  const bool reads = step->kind == TSI_STEP_READ, writes = step->kind == TSI_STEP_WRITE;
-  if (reads) tsi_access_add(lister, TSI_ACCESS_R, TSI_BUFFER_B, c, 0, columns);
-  if (writes) tsi_access_add(lister, TSI_ACCESS_W, TSI_BUFFER_X, c, 0, columns);
-  tsi_access_add(lister,
-                 reads    ? TSI_ACCESS_W
-                 : writes ? TSI_ACCESS_R
-                          : TSI_ACCESS_RW,
-                 reads || writes ? TSI_BUFFER_T : TSI_BUFFER_Y, 0, first, first + columns);
+  if (step->kind == TSI_STEP_DIAGONAL)
+    tsi_access_add(lister, TSI_ACCESS_RW, TSI_BUFFER_Y, 0, chunks->column[c], chunks->column[c + 1]);
+  else
+    tsi_access_add_move(chunks, step, false, lister);
 }
 
 tristar_status tsi_product_steps_list_accesses(tsi_env *env, const tsi_steps *steps,

@@ -37,4 +37,9 @@ TRISTAR_CHECKED tristar_status tsi_product_steps_check(tsi_env *env, const tsi_s
                                                        const tsi_levels *levels,
                                                        const tsi_product_steps_source *source);
 
+/* Of READ and WRITE, which block cuts have too (runtime/solve/block_plan.h): what they move between a chunk
+ * of b or x and its rows of T. in_place: x may be b. */
+void tsi_access_add_move(const tsi_chunks *chunks, const tsi_step *step, bool in_place,
+                         tsi_access_lister *lister);
+
 #endif

@@ -5,76 +5,59 @@
 
 /* ---- Patterns in another order ------------------------------------------------------------------------- */
 
-/* Lines transposed, without the diagonal; source: where each entry comes from. ptr: n + 1, zero. */
-static void transpose(const tsi_lines *lines, tsi_count *ptr, tsi_index *index, tsi_count *source) {
+/* Lines transposed, without the diagonal: taken in the order of the rows, they tell those of the other
+ * direction in turn, which come out ascending. from: the source of each entry; NULL: they are as given. order
+ * and place of the rows; NULL: as given. */
+static void transpose(const tsi_lines *lines, const tsi_count *from, const tsi_index *order,
+                      const tsi_index *place, tsi_block_pattern *to) {
   const tsi_index n = lines->n;
-  for (tsi_index line = 0; line < n; line++)
-    for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++)
-      if (lines->index[e] != line) ptr[lines->index[e] + 1]++;
-  for (tsi_index k = 0; k < n; k++) ptr[k + 1] += ptr[k];
-  for (tsi_index line = 0; line < n; line++)
-    for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) {
-      const tsi_index other = lines->index[e];
-      if (other == line) continue;
-      index[ptr[other]] = line;
-      source[ptr[other]++] = e;
-    }
-  for (tsi_index k = n; k > 0; k--) ptr[k] = ptr[k - 1];
-  if (n > 0) ptr[0] = 0;
-}
-
-/* Columns, taken in the new order, tell the rows in turn: these come out ascending. from: source of the
- * columns; NULL: they are as given. */
-static void list_rows(const tsi_lines *columns, const tsi_count *from, const tsi_index *order,
-                      const tsi_index *place, tsi_block_pattern *pattern) {
-  const tsi_index n = columns->n;
-  tsi_count *ptr = pattern->ptr;
+  tsi_count *ptr = to->ptr;
   for (tsi_index j = 0; j < n; j++)
-    for (tsi_count e = columns->ptr[j]; e < columns->ptr[j + 1]; e++)
-      if (columns->index[e] != j) ptr[place[columns->index[e]] + 1]++;
+    for (tsi_count e = lines->ptr[j]; e < lines->ptr[j + 1]; e++)
+      if (lines->index[e] != j) ptr[(place ? place[lines->index[e]] : lines->index[e]) + 1]++;
   for (tsi_index k = 0; k < n; k++) ptr[k + 1] += ptr[k];
   for (tsi_index k = 0; k < n; k++) {
     const tsi_index j = order ? order[k] : k;
-    for (tsi_count e = columns->ptr[j]; e < columns->ptr[j + 1]; e++) {
-      const tsi_index i = columns->index[e];
-      if (i == j) continue;
-      pattern->index[ptr[place[i]]] = k;
-      pattern->source[ptr[place[i]]++] = from ? from[e] : e;
+    for (tsi_count e = lines->ptr[j]; e < lines->ptr[j + 1]; e++) {
+      if (lines->index[e] == j) continue;
+      const tsi_count at = ptr[place ? place[lines->index[e]] : lines->index[e]]++;
+      to->index[at] = k;
+      to->source[at] = from ? from[e] : e;
     }
   }
   for (tsi_index k = n; k > 0; k--) ptr[k] = ptr[k - 1];
   if (n > 0) ptr[0] = 0;
+}
+
+static tristar_status allocate_pattern(tsi_env *env, const tsi_lines *lines, tsi_block_pattern **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->ptr, (tsi_count)lines->n + 1));
+  TSI_TRY(TSI_ALLOC(env, (*out)->index, lines->ptr[lines->n]));
+  TSI_TRY(TSI_ALLOC(env, (*out)->source, lines->ptr[lines->n]));
+  (*out)->lines = (tsi_lines){lines->n, (*out)->ptr, (*out)->index, !lines->columns};
+out:
+  return status;
 }
 
 tristar_status tsi_block_pattern_create(tsi_env *env, const tsi_lines *lines, const tsi_index *order,
                                         tsi_block_pattern **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_block_pattern *pattern = NULL;
-  tsi_index *place = NULL, *index = NULL;
-  tsi_count *ptr = NULL, *source = NULL;
-  const tsi_index n = lines->n;
-  tsi_lines columns = *lines;
+  tsi_block_pattern *pattern = NULL, *columns = NULL;
+  tsi_index *place = NULL;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, pattern, 1));
-  TSI_TRY(TSI_ALLOC(env, place, n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, pattern->ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, pattern->index, lines->ptr[n]));
-  TSI_TRY(TSI_ALLOC(env, pattern->source, lines->ptr[n]));
-  for (tsi_index k = 0; k < n; k++) place[order ? order[k] : k] = k;
+  TSI_TRY(TSI_ALLOC(env, place, lines->n));
+  for (tsi_index k = 0; k < lines->n; k++) place[order ? order[k] : k] = k;
   if (!lines->columns) {
-    TSI_TRY(TSI_ALLOC_ZERO(env, ptr, (tsi_count)n + 1));
-    TSI_TRY(TSI_ALLOC(env, index, lines->ptr[n]));
-    TSI_TRY(TSI_ALLOC(env, source, lines->ptr[n]));
-    transpose(lines, ptr, index, source);
-    columns = (tsi_lines){n, ptr, index, true};
+    TSI_TRY(allocate_pattern(env, lines, &columns));
+    transpose(lines, NULL, NULL, NULL, columns);
   }
-  list_rows(&columns, source, order, place, pattern);
-  pattern->lines = (tsi_lines){n, pattern->ptr, pattern->index, false};
+  const tsi_lines *from = columns ? &columns->lines : lines;
+  TSI_TRY(allocate_pattern(env, from, &pattern));
+  transpose(from, columns ? columns->source : NULL, order, place, pattern);
 out:
   TSI_FREE(env, place);
-  TSI_FREE(env, ptr);
-  TSI_FREE(env, index);
-  TSI_FREE(env, source);
+  tsi_block_pattern_destroy(env, &columns);
   if (status != TRISTAR_OK) tsi_block_pattern_destroy(env, &pattern);
   *out = pattern;
   return status;

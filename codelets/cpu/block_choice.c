@@ -8,9 +8,8 @@
 typedef struct thresholds {
   const char *isa;
   char scalar;
-  bool narrow;        /* where 16 bits can count the columns */
-  double listed_from; /* share of empty rows */
-  double lanes_from;  /* entries of a row that has some */
+  bool narrow;       /* where 16 bits can count the columns */
+  double lanes_from; /* entries of a row that has some */
 } thresholds;
 
 static const thresholds table[] = {
@@ -30,8 +29,7 @@ static const thresholds *thresholds_of(char scalar, const char *isa) {
 
 tsi_block_choice tsi_block_choose(char scalar, const char *isa, const tsi_block_shape *shape) {
   const thresholds *t = thresholds_of(scalar, isa);
-  if (shape->filled == 0) return (tsi_block_choice){false, false, false};
-  return (tsi_block_choice){.listed = 1 - (double)shape->filled / shape->rows >= t->listed_from,
-                            .narrow = t->narrow && shape->columns <= TSI_SHORT_COLUMNS,
+  if (shape->filled == 0) return (tsi_block_choice){false, false};
+  return (tsi_block_choice){.narrow = t->narrow && shape->columns <= TSI_SHORT_COLUMNS,
                             .lanes = (double)shape->entries / shape->filled >= t->lanes_from};
 }

@@ -1,6 +1,7 @@
 /* Which format and way suit a rectangle: after section 3.4 of Lu, Niu and Liu (Efficient Block Algorithms for
  * Parallel Sparse Triangular Solve, ICPP 2020), who choose kernels of a GPU by entries a row and the share of
- * empty rows, with thresholds from a training on many matrices.
+ * empty rows, with thresholds from a training on many matrices. Empty rows are no part of a choice here:
+ * sweeps leave them out (runtime/factor/block_sweep.h).
  *
  * The thresholds (block_thresholds.h) come from tools/train_kernels, for each scalar type and instruction
  * set, on one core. They are constants of the program, so that a choice, and with it the order of sums,
@@ -11,13 +12,12 @@
 #include "runtime/base/types.h"
 
 typedef struct tsi_block_shape {
-  tsi_index rows, filled; /* all, and those that have entries */
+  tsi_index filled; /* rows that have entries: the others are left out */
   tsi_count entries;
   tsi_index columns; /* the width */
 } tsi_block_shape;
 
 typedef struct tsi_block_choice {
-  bool listed; /* rows with entries are listed, the others left out (DCSR) */
   bool narrow; /* columns in 16 bits */
   bool lanes;  /* with one right-hand side, 8 entries at once */
 } tsi_block_choice;

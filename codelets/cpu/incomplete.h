@@ -57,9 +57,6 @@ typedef struct tsi_threshold_work {
 } tsi_threshold_work;
 
 typedef struct tsi_incomplete_kernels {
-  /* to[q] = from[place[q]], or, where place[q] < 0, the mirror image of from[~place[q]] */
-  void (*gather)(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,
-                 void *to);
   /* Row i, which needs the rows that it has entries of L in. The pattern of `out` has that of a. place, n:
    * -1, before and after. */
   tsi_breakdown_kind (*ilu)(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i, tsi_index *place,

@@ -126,18 +126,6 @@ static void subtract(tsi_index n, const void *xv, void *yv) {
   for (int64_t i = 0; i < PARTS * (int64_t)n; i++) y[i] = x[i] - y[i];
 }
 
-static void gather(tsi_count count, const tsi_count *from, bool negate, bool conjugate, const void *values,
-                   void *to) {
-  const tsi_scalar *v = values;
-  tsi_scalar *out = to;
-  for (tsi_count q = 0; q < count; q++) {
-    const bool mirrored = from[q] < 0;
-    tsi_scalar a = v[mirrored ? ~from[q] : from[q]];
-    if (mirrored && conjugate) a = tsi_conj(a);
-    out[q] = mirrored && negate ? -a : a;
-  }
-}
-
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_krylov_kernels), isa)
 #define TEXT_(isa) #isa
 #define TEXT(isa) TEXT_(isa)
@@ -148,5 +136,4 @@ const tsi_krylov_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA),
                                            .axpy = axpy,
                                            .xpay = xpay,
                                            .scale = scale,
-                                           .subtract = subtract,
-                                           .gather = gather};
+                                           .subtract = subtract};

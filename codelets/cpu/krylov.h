@@ -30,10 +30,6 @@ typedef struct tsi_krylov_kernels {
   void (*scale)(tsi_index n, double factor, const void *x, void *y);
   /* y = x - y */
   void (*subtract)(tsi_index n, const void *x, void *y);
-  /* to[q] = the value of `values` that from[q] names: its number p, or ~p: the mirror image of that entry,
-   * which is -1 times it (negate) and the conjugate of it (conjugate) */
-  void (*gather)(tsi_count count, const tsi_count *from, bool negate, bool conjugate, const void *values,
-                 void *to);
 } tsi_krylov_kernels;
 
 /* As tsi_kernels_select. */

@@ -61,6 +61,9 @@ typedef struct tsi_sparse_kernels {
    * equal, or, adjoint, conjugates. The number of entries if there is none. next: n, scratch. */
   tsi_count (*first_unlike)(const tsi_sparse *a, bool adjoint, tsi_count *next);
   tsi_add_at *add_at;
+  /* to[q] = from[place[q]], or, where place[q] < 0, the mirror image of from[~place[q]] */
+  void (*gather)(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,
+                 void *to);
   /* First value that is NaN or infinite; count if there is none. */
   tsi_count (*first_not_finite)(tsi_count count, const void *values);
   /* inverse[i] = 1 / values[i]. Gives the first i for which that is not finite; count if there is none. */

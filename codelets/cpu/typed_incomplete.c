@@ -4,20 +4,6 @@
 #include "codelets/cpu/pivots.h"
 #include "codelets/cpu/scalar.h"
 
-static void gather(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,
-                   void *to) {
-  const tsi_scalar *a = from;
-  tsi_scalar *out = to;
-  for (tsi_count q = 0; q < count; q++) {
-    const bool mirrored = place[q] < 0;
-    const tsi_scalar x = a[mirrored ? ~place[q] : place[q]];
-    out[q] = !mirrored                            ? x
-             : symmetry == TRISTAR_HERMITIAN      ? tsi_conj(x)
-             : symmetry == TRISTAR_SKEW_SYMMETRIC ? -x
-                                                  : x;
-  }
-}
-
 /* ---- By rows: A ~ L U ---------------------------------------------------------------------------------- */
 
 /* Row i of `out` as it is in A, or, upper, in A's upper triangle; place tells where its columns are. */
@@ -149,7 +135,6 @@ static void conjugate(tsi_index n, void *xv) {
 
 extern const tsi_incomplete_kernels TSI_TYPED(tsi_incomplete_kernels);
 const tsi_incomplete_kernels TSI_TYPED(tsi_incomplete_kernels) = {
-    .gather = gather,
     .ilu = ilu,
     .ic = ic,
     .ilut = TSI_TYPED(tsi_ilut),

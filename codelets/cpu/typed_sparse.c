@@ -171,6 +171,20 @@ static void add_at(tsi_count count, const tsi_count *place, const void *from, vo
   for (tsi_count i = 0; i < count; i++) y[place[i]] += x[i];
 }
 
+static void gather(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,
+                   void *to) {
+  const tsi_scalar *a = from;
+  tsi_scalar *out = to;
+  for (tsi_count q = 0; q < count; q++) {
+    const bool mirrored = place[q] < 0;
+    const tsi_scalar x = a[mirrored ? ~place[q] : place[q]];
+    out[q] = !mirrored                            ? x
+             : symmetry == TRISTAR_HERMITIAN      ? tsi_conj(x)
+             : symmetry == TRISTAR_SKEW_SYMMETRIC ? -x
+                                                  : x;
+  }
+}
+
 static tsi_count first_not_finite(tsi_count count, const void *values) {
   const tsi_scalar *from = values;
   for (tsi_count p = 0; p < count; p++)
@@ -296,6 +310,7 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .part = part,
     .first_unlike = first_unlike,
     .add_at = add_at,
+    .gather = gather,
     .first_not_finite = first_not_finite,
     .invert = invert,
     .dot = dot,

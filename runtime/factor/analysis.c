@@ -7,6 +7,7 @@
 #include "codelets/cpu/panel.h"
 #include "partition/pairs.h"
 #include "runtime/factor/assembly.h"
+#include "runtime/matrix/full.h"
 #include "runtime/base/clock.h"
 #include "runtime/factor/method.h"
 

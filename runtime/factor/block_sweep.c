@@ -86,7 +86,6 @@ static tristar_status choose_lanes(tsi_env *env, tsi_block_sweep *sweep) {
     tsi_block_shape *s = &shape[rows->part[c]];
     s->filled += (tsi_index)(rows->start[c + 1] - rows->start[c]);
     s->entries += rows->ptr[rows->start[c + 1]] - rows->ptr[rows->start[c]];
-    s->rows = s->filled;
   }
   for (tsi_index c = 0; c < rows->count; c++)
     sweep->chunk[c].lanes = tsi_block_choose(sweep->scalar, sweep->kernels->isa, &shape[rows->part[c]]).lanes;
@@ -98,7 +97,7 @@ out:
 static bool is_narrow(const tsi_block_sweep *sweep, const tsi_index *place, tsi_index c,
                       chunk_columns *columns) {
   *columns = columns_of(sweep->rows, place, c);
-  const tsi_block_shape shape = {1, 1, 1, tsi_index_max(1, columns->last - columns->first + 1)};
+  const tsi_block_shape shape = {1, 1, tsi_index_max(1, columns->last - columns->first + 1)};
   if (columns->first > columns->last) columns->first = 0; /* no entries */
   return tsi_block_choose(sweep->scalar, sweep->kernels->isa, &shape).narrow;
 }

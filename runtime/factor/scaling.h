@@ -29,6 +29,7 @@
 #define TSI_RUNTIME_FACTOR_SCALING_H
 
 #include "runtime/factor/factor.h"
+#include "runtime/matrix/full.h"
 
 /* magnitude: sizes of the values. Errors: MEMORY; SINGULAR (L D L^T, L U: a row or column of zeros, which the
  * message names); NOT_POSITIVE_DEFINITE (L L^T: an entry that no definite matrix has, nor the factors' type).

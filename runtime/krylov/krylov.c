@@ -183,7 +183,7 @@ static tristar_status begin_crew(tristar_krylov_t *k, tristar_engine engine) {
 static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
-  const tsi_pattern *pattern = k->rows.pattern;
+  const tsi_pattern *pattern = k->pattern;
   const bool is_complex = k->sparse->is_complex;
   tsi_unlike unlike;
   if (k->options.method != TRISTAR_KRYLOV_CG || pattern->symmetry == TRISTAR_HERMITIAN ||
@@ -193,7 +193,7 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
     tsi_log(env, TRISTAR_LOG_WARNING, "CG needs a %s matrix", is_complex ? "Hermitian" : "symmetric");
     return status;
   }
-  TSI_TRY(tsi_pattern_find_unlike(env, pattern, k->rows.taken, is_complex, &unlike));
+  TSI_TRY(tsi_pattern_find_unlike(env, pattern, k->taken, is_complex, &unlike));
   if (unlike.found)
     tsi_log(env, TRISTAR_LOG_WARNING,
             "CG needs a %s matrix, but entries (%d,%d) and (%d,%d) are no mirror images",
@@ -202,21 +202,47 @@ out:
   return status;
 }
 
+/* The rows and room for values. */
+static tristar_status make_rows(tristar_krylov_t *k) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
+  const size_t scalar = k->sparse->scalar_bytes;
+  TSI_TRY(tsi_full_rows(env, k->pattern, false, &k->rows));
+  if (env->check) TSI_TRY(tsi_full_rows_check(env, k->pattern, &k->rows));
+  const size_t entries = (size_t)k->rows.ptr[k->n];
+  TSI_TRY(tsi_pattern_allocate_values(env, k->pattern, &k->taken));
+  TSI_TRY(tsi_allocate(env, entries, scalar, __func__, __FILE__, __LINE__, &k->values));
+  k->stats.matrix_bytes = ((size_t)k->n + 1) * sizeof *k->rows.ptr +
+                          entries * (sizeof *k->rows.index + k->rows.bytes + scalar) +
+                          (size_t)k->pattern->ptr[k->n] * scalar;
+out:
+  return status;
+}
+
+/* After a failure they are of no use. Errors: those of tsi_pattern_check_values. */
+static tristar_status take_values(tristar_krylov_t *k, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pattern_take(k->pattern, values, k->taken);
+  TSI_TRY(tsi_pattern_check_values(&k->ts->env, k->pattern, k->taken));
+  k->sparse->gather(k->rows.ptr[k->n], k->rows.item, k->pattern->symmetry, k->taken, k->values);
+out:
+  return status;
+}
+
 static tristar_status take_matrix(tristar_krylov_t *k, const tristar_view *view) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
-  TSI_TRY(tsi_rows_begin(env, view, &k->rows));
+  TSI_TRY(tsi_pattern_create(env, view, &k->pattern));
   k->scalar = view->scalar;
-  k->n = k->rows.pattern->n;
-  if (view->values == NULL && k->rows.pattern->given > 0)
+  k->n = k->pattern->n;
+  if (view->values == NULL && k->pattern->given > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
   k->kernels = tsi_krylov_kernels_select((char)k->scalar, k->ts->isa);
   k->sparse = tsi_sparse_kernels_select((char)k->scalar);
-  if (env->check) TSI_TRY(tsi_rows_check(env, &k->rows));
-  TSI_TRY(tsi_rows_update(env, &k->rows, k->kernels, view->values));
+  TSI_TRY(make_rows(k));
+  TSI_TRY(take_values(k, view->values));
   TSI_TRY(warn_of_symmetry(k));
   k->stats.nnz = k->rows.ptr[k->n];
-  k->stats.matrix_bytes = k->rows.bytes;
 out:
   return status;
 }
@@ -342,10 +368,9 @@ tristar_status tristar_krylov_update_values(tristar_krylov_t *krylov, const void
   taken = true;
   if (krylov->function != NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function, which has its own values");
-  if (values == NULL && krylov->rows.pattern->given > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+  if (values == NULL && krylov->pattern->given > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   krylov->valid = false;
-  TSI_TRY(tsi_rows_update(env, &krylov->rows, krylov->kernels, values));
+  TSI_TRY(take_values(krylov, values));
   krylov->valid = true;
 out:
   if (taken) tsi_krylov_give(krylov);
@@ -362,6 +387,9 @@ void tristar_krylov_destroy(tristar_krylov_t **krylov) {
   tsi_env *env = &k->ts->env;
   tsi_crew_finish(&k->crew);
   release(env, &k->work);
-  tsi_rows_finish(env, &k->rows);
+  tsi_pattern_destroy(env, &k->pattern);
+  tsi_entries_finish(env, &k->rows);
+  TSI_FREE(env, k->taken);
+  TSI_FREE(env, k->values);
   TSI_FREE(env, *krylov);
 }

@@ -15,9 +15,10 @@
 #ifndef TSI_RUNTIME_KRYLOV_KRYLOV_H
 #define TSI_RUNTIME_KRYLOV_KRYLOV_H
 
+#include "codelets/cpu/krylov.h"
 #include "runtime/accuracy/hessenberg.h"
 #include "runtime/krylov/crew.h"
-#include "runtime/krylov/rows.h"
+#include "runtime/matrix/full.h"
 #include "tristar_krylov.h"
 
 #define TSI_BLOCK_ROWS 1024
@@ -44,8 +45,11 @@ struct tristar_krylov_s {
   size_t bytes; /* of a scalar */
   const tsi_sparse_kernels *sparse;
   const tsi_krylov_kernels *kernels;
-  bool valid; /* the rows have values, or there is a function */
-  tsi_rows rows;
+  bool valid;                   /* the rows have values, or there is a function */
+  tsi_pattern *pattern;         /* the user's matrix */
+  void *taken;                  /* the values of its entries */
+  tsi_entries rows;             /* in full: where each value is from */
+  void *values;                 /* of the rows */
   tristar_operator_fn function; /* NULL: rows */
   void *arg;
   tsi_workspace work;

@@ -30,7 +30,7 @@ static tristar_status find(const tristar_krylov_t *k, int64_t nrhs, const char *
   const tsi_system system = {.env = &k->ts->env,
                              .kernels = k->sparse,
                              .n = k->n,
-                             .a = tsi_pattern_sparse(k->rows.pattern, k->rows.taken),
+                             .a = tsi_pattern_sparse(k->pattern, k->taken),
                              .team = &team,
                              .functions = &functions};
   tsi_residual residual = {.system = NULL};

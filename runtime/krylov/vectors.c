@@ -60,7 +60,7 @@ static tsi_sums total_sums(const tristar_krylov_t *k) {
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   if (k->function == NULL) {
-    const tsi_matrix_rows rows = tsi_rows_matrix(&k->rows);
+    const tsi_matrix_rows rows = {k->rows.ptr, k->rows.index, k->values};
     k->kernels->multiply(&rows, first, end, call->a, call->x);
   }
   if (call->b != NULL) k->kernels->subtract(end - first, from(k, call->b, first), to(k, call->x, first));

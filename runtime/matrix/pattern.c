@@ -1,9 +1,10 @@
-/* Checks, copies and expands the user's matrix: see pattern.h. */
+/* Checks and copies the user's matrix: see pattern.h. */
 #include "runtime/matrix/pattern.h"
 
 #include <inttypes.h>
 
 #include "runtime/matrix/matrix.h"
+#include "runtime/matrix/triplets.h"
 #include "runtime/matrix/view.h"
 
 /* What factorization needs beyond what every view has to satisfy. */
@@ -20,73 +21,37 @@ out:
 /* ---- Every place once -----------------------------------------------------------------------------------
  */
 
-static bool ascends(const tsi_pattern *pattern) {
-  for (tsi_index j = 0; j < pattern->n; j++)
-    for (tsi_count p = pattern->ptr[j] + 1; p < pattern->ptr[j + 1]; p++)
-      if (pattern->index[p - 1] >= pattern->index[p]) return false;
-  return true;
-}
-
-/* Numbers of the entries, by ascending key; where keys are equal, in the order of `from` (NULL: as they
- * stand). next: n + 1, scratch. */
-static void sort_by(tsi_index n, tsi_count entries, const tsi_index *key, const tsi_count *from,
-                    tsi_count *next, tsi_count *to) {
-  for (tsi_index i = 0; i <= n; i++) next[i] = 0;
-  for (tsi_count p = 0; p < entries; p++) next[key[p] + 1]++;
-  for (tsi_index i = 0; i < n; i++) next[i + 1] += next[i];
-  for (tsi_count k = 0; k < entries; k++) {
-    const tsi_count p = from ? from[k] : k;
-    to[next[key[p]]++] = p;
-  }
-}
-
-/* Of entries sorted by line and index, in `order`, one of each place stays; `place` tells where each went. */
-static void merge(tsi_pattern *pattern, const tsi_index *line, const tsi_count *order) {
-  const tsi_count entries = pattern->given;
-  tsi_count to = -1;
-  tsi_index last_line = TSI_NONE, last = TSI_NONE; /* of the entry before */
-  tsi_count *count = pattern->ptr + 1;
-  for (tsi_index j = 0; j < pattern->n; j++) count[j] = 0;
-  for (tsi_count k = 0; k < entries; k++) {
-    const tsi_count p = order[k];
-    if (line[p] != last_line || pattern->index[p] != last) {
-      to++;
-      count[line[p]]++;
+/* Of entries at one place the first stays; `place` tells where each went. lines: sorted, by number. */
+static void merge(tsi_pattern *pattern, const tsi_count *number) {
+  tsi_count to = 0, end = 0; /* of the lines before, without and with what is merged */
+  for (tsi_index j = 0; j < pattern->n; j++) {
+    const tsi_count first = to;
+    tsi_count e = end;
+    for (end = pattern->ptr[j + 1]; e < end; e++) {
+      if (to == first || pattern->index[e] != pattern->index[to - 1])
+        pattern->index[to++] = pattern->index[e];
+      pattern->place[number[e]] = to - 1;
     }
-    last_line = line[p];
-    last = pattern->index[p];
-    pattern->place[p] = to;
+    pattern->ptr[j + 1] = to;
   }
-  for (tsi_index j = 0; j < pattern->n; j++) pattern->ptr[j + 1] += pattern->ptr[j];
 }
 
 /* Sorts the lines and merges what is at one place. */
 static tristar_status sort_lines(tsi_env *env, tsi_pattern *pattern) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = pattern->n;
-  const tsi_count entries = pattern->given;
-  tsi_index *line = NULL, *index = NULL;
-  tsi_count *next = NULL, *by_index = NULL, *order = NULL;
-  if (ascends(pattern)) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, line, entries));
-  TSI_TRY(TSI_ALLOC(env, next, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, by_index, entries));
-  TSI_TRY(TSI_ALLOC(env, order, entries));
-  TSI_TRY(TSI_ALLOC(env, pattern->place, entries));
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) line[p] = j;
-  sort_by(n, entries, pattern->index, NULL, next, by_index);
-  sort_by(n, entries, line, by_index, next, order);
-  merge(pattern, line, order);
-  TSI_TRY(TSI_ALLOC(env, index, pattern->ptr[n]));
-  for (tsi_count p = 0; p < entries; p++) index[pattern->place[p]] = pattern->index[p];
-  TSI_FREE(env, pattern->index);
-  pattern->index = index;
+  tsi_count *number = NULL;
+  tsi_entries lines = {pattern->n, sizeof *number, pattern->ptr, pattern->index, NULL};
+  if (tsi_entries_ascend(&lines)) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, number, pattern->given));
+  TSI_TRY(TSI_ALLOC(env, pattern->place, pattern->given));
+  for (tsi_count e = 0; e < pattern->given; e++) number[e] = e;
+  lines.item = number;
+  TSI_TRY(tsi_entries_sort(env, &lines));
+  merge(pattern, number);
+  const tsi_count entries = pattern->ptr[pattern->n];
+  TSI_TRY(tsi_grow(env, (void **)&pattern->index, sizeof *pattern->index, entries, entries));
 out:
-  TSI_FREE(env, line);
-  TSI_FREE(env, next);
-  TSI_FREE(env, by_index);
-  TSI_FREE(env, order);
+  TSI_FREE(env, number);
   return status;
 }
 
@@ -150,6 +115,22 @@ tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pa
 out:
   if (status != TRISTAR_OK) tsi_pattern_destroy(env, &pattern);
   *out = pattern;
+  return status;
+}
+
+tristar_status tsi_pattern_from_entries(tsi_env *env, tsi_entries *entries, bool by_rows, char scalar,
+                                        tsi_pattern **out, void **values) {
+  const tristar_status status = TSI_ALLOC(env, *out, 1);
+  if (status != TRISTAR_OK) return status;
+  **out = (tsi_pattern){.n = entries->n,
+                        .by_rows = by_rows,
+                        .scalar = scalar,
+                        .symmetry = TRISTAR_GENERAL,
+                        .ptr = entries->ptr,
+                        .index = entries->index,
+                        .given = entries->ptr[entries->n]};
+  *values = entries->item;
+  *entries = (tsi_entries){.ptr = NULL};
   return status;
 }
 
@@ -286,97 +267,4 @@ tsi_count tsi_pattern_entries(const tsi_pattern *pattern) {
   for (tsi_index j = 0; j < pattern->n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) entries += pattern->index[p] != j;
   return entries;
-}
-
-/* Triplets (row, column, value) in the order of columns `major`, then bucket-sorted by the other index: a
- * transpose. */
-static void transpose(tsi_index n, const tsi_csc *from, tsi_csc *to) {
-  for (tsi_index j = 0; j <= n; j++) to->ptr[j] = 0;
-  for (tsi_count p = 0; p < from->ptr[n]; p++) to->ptr[from->index[p] + 1]++;
-  for (tsi_index j = 0; j < n; j++) to->ptr[j + 1] += to->ptr[j];
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count p = from->ptr[j]; p < from->ptr[j + 1]; p++) {
-      const tsi_count q = to->ptr[from->index[p]]++;
-      to->index[q] = j;
-      if (to->values) to->values[q] = from->values[p];
-    }
-  for (tsi_index j = n; j > 0; j--) to->ptr[j] = to->ptr[j - 1];
-  to->ptr[0] = 0;
-}
-
-void tsi_pattern_copy_value(const tsi_pattern *pattern, bool mirrored, const void *from, void *to) {
-  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
-  memcpy(to, from, kernels->scalar_bytes);
-  if (!mirrored) return;
-  if (pattern->symmetry == TRISTAR_SKEW_SYMMETRIC) kernels->multiply(1, to, -1);
-  if (pattern->symmetry != TRISTAR_HERMITIAN) return;
-  if (pattern->scalar == 'c') ((float *)to)[1] = -((float *)to)[1];
-  if (pattern->scalar == 'z') ((double *)to)[1] = -((double *)to)[1];
-}
-
-/* Every stored entry, and its mirror image for symmetric kinds, into lines of `raw`; unsorted. */
-static void scatter_lines(const tsi_pattern *pattern, const double *values, tsi_csc *raw) {
-  const tsi_index n = pattern->n;
-  const bool mirror = pattern->symmetry != TRISTAR_GENERAL;
-  for (tsi_index j = 0; j <= n; j++) raw->ptr[j] = 0;
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
-      raw->ptr[j + 1]++;
-      if (mirror && pattern->index[p] != j) raw->ptr[pattern->index[p] + 1]++;
-    }
-  for (tsi_index j = 0; j < n; j++) raw->ptr[j + 1] += raw->ptr[j];
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
-      const tsi_index i = pattern->index[p];
-      tsi_count q = raw->ptr[j]++;
-      raw->index[q] = i;
-      if (raw->values) raw->values[q] = values[p];
-      if (!mirror || i == j) continue;
-      q = raw->ptr[i]++;
-      raw->index[q] = j;
-      if (raw->values) raw->values[q] = values[p];
-    }
-  for (tsi_index j = n; j > 0; j--) raw->ptr[j] = raw->ptr[j - 1];
-  raw->ptr[0] = 0;
-}
-
-static tristar_status allocate_csc(tsi_env *env, tsi_index n, tsi_count entries, bool values, tsi_csc *csc) {
-  tristar_status status = TRISTAR_OK;
-  csc->n = n;
-  TSI_TRY(TSI_ALLOC(env, csc->ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, csc->index, entries));
-  if (values) TSI_TRY(TSI_ALLOC(env, csc->values, entries));
-out:
-  return status;
-}
-
-tristar_status tsi_expand(tsi_env *env, const tsi_pattern *pattern, const double *values, bool transposed,
-                          tsi_csc *out) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_count entries = tsi_pattern_entries(pattern);
-  tsi_csc raw = {0};
-  tsi_csc sorted = {0};
-  TSI_TRY(allocate_csc(env, pattern->n, entries, values != NULL, &raw));
-  TSI_TRY(allocate_csc(env, pattern->n, entries, values != NULL, &sorted));
-  scatter_lines(pattern, values, &raw);
-  transpose(pattern->n, &raw, &sorted); /* lines of the other direction, sorted */
-  if (pattern->by_rows == transposed) { /* by columns and A, or by rows and A^T: the lines as given */
-    transpose(pattern->n, &sorted, &raw);
-    *out = raw;
-    raw = (tsi_csc){0};
-  } else {
-    *out = sorted;
-    sorted = (tsi_csc){0};
-  }
-out:
-  tsi_csc_finish(env, &raw);
-  tsi_csc_finish(env, &sorted);
-  if (status != TRISTAR_OK) *out = (tsi_csc){0};
-  return status;
-}
-
-void tsi_csc_finish(tsi_env *env, tsi_csc *csc) {
-  TSI_FREE(env, csc->ptr);
-  TSI_FREE(env, csc->index);
-  TSI_FREE(env, csc->values);
 }

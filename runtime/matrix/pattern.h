@@ -12,7 +12,7 @@
 #define TSI_RUNTIME_MATRIX_PATTERN_H
 
 #include "codelets/cpu/sparse.h"
-#include "runtime/base/env.h"
+#include "runtime/matrix/entries.h"
 
 typedef struct tsi_pattern {
   tsi_index n;
@@ -30,6 +30,10 @@ typedef struct tsi_pattern {
 TRISTAR_CHECKED tristar_status tsi_pattern_create(tsi_env *env, const tristar_view *view, tsi_pattern **out);
 /* Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_pattern_copy(tsi_env *env, const tsi_pattern *from, tsi_pattern **out);
+/* A GENERAL pattern of sorted lines and its values, which it takes from the entries. Errors: MEMORY; then the
+ * entries have all still. */
+TRISTAR_CHECKED tristar_status tsi_pattern_from_entries(tsi_env *env, tsi_entries *entries, bool by_rows,
+                                                        char scalar, tsi_pattern **out, void **values);
 void tsi_pattern_destroy(tsi_env *env, tsi_pattern **pattern);
 
 /* Do both hold the same places, from user's arrays of the same order? */
@@ -42,9 +46,6 @@ TRISTAR_CHECKED tristar_status tsi_pattern_allocate_values(tsi_env *env, const t
 /* The user's values as those of the pattern's entries: values[q] is the sum, in the user's order, of what is
  * at one place. values: ptr[n] scalars, not overlapping given. */
 void tsi_pattern_take(const tsi_pattern *pattern, const void *given, void *values);
-
-/* *to = the value *from of an entry, or what stands at its mirror place. */
-void tsi_pattern_copy_value(const tsi_pattern *pattern, bool mirrored, const void *from, void *to);
 
 /* NaN or infinity among the values, or a diagonal entry that the symmetry does not allow? Errors: NOT_FINITE,
  * FORMAT (messages: row and column). */
@@ -64,20 +65,6 @@ TRISTAR_CHECKED tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_p
 
 /* Entries of the full matrix, both triangles. */
 tsi_count tsi_pattern_entries(const tsi_pattern *pattern);
-
-/* The full matrix by columns, rows ascending; owned arrays. */
-typedef struct tsi_csc {
-  tsi_index n;
-  tsi_count *ptr;
-  tsi_index *index;
-  double *values; /* one part of the values; NULL if made without */
-} tsi_csc;
-
-/* Expands A (or A^T) to both triangles. values: one part of the values (tsi_pattern_part); may be NULL.
- * Mirror images have the same one. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_expand(tsi_env *env, const tsi_pattern *pattern, const double *values,
-                                          bool transposed, tsi_csc *out);
-void tsi_csc_finish(tsi_env *env, tsi_csc *csc);
 
 /* That part of all values as doubles; owned by the caller. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_pattern_part(tsi_env *env, const tsi_pattern *pattern, const void *values,

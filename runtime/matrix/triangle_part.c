@@ -3,17 +3,11 @@
 
 #include "runtime/matrix/view.h"
 
-/* One triangle of a pattern and its values, the diagonal of ones written out. Of a symmetric kind entries of
- * the other triangle stand at their mirror places. */
-typedef struct filtered {
-  tsi_count *ptr;
-  tsi_index *index;
-  char *values;
-} filtered;
-
+/* One triangle of a pattern. Of a symmetric kind entries of the other triangle stand at their mirror places.
+ */
 typedef struct triangle_of {
   const tsi_pattern *pattern;
-  const char *values;
+  const void *values;
   bool below; /* of line j the indices from j on count, else those up to j */
   bool unit;
 } triangle_of;
@@ -37,92 +31,41 @@ static void count_entries(const triangle_of *t, tsi_count *ptr) {
     for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++)
       if (find_place(t, j, e, &line, &index, &mirrored)) ptr[line + 1]++;
   }
-  for (tsi_index j = 0; j < p->n; j++) ptr[j + 1] += ptr[j];
 }
 
-static void put_one(const triangle_of *t, tsi_index j, tsi_count *next, filtered *out) {
-  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(t->pattern->scalar);
+static void put_one(const tsi_sparse_kernels *kernels, tsi_index j, tsi_entries *out) {
   const double one = 1;
-  kernels->fill(1, &one, out->values + (size_t)next[j] * kernels->scalar_bytes);
-  out->index[next[j]++] = j;
+  kernels->fill(1, &one, (char *)out->item + (size_t)tsi_entries_put(out, j, j) * out->bytes);
 }
 
-static void copy_entries(const triangle_of *t, tsi_count *next, filtered *out) {
+static void copy_entries(const triangle_of *t, tsi_entries *out) {
   const tsi_pattern *p = t->pattern;
-  const size_t scalar = tsi_sparse_kernels_select(p->scalar)->scalar_bytes;
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(p->scalar);
   tsi_index line, index;
   bool mirrored;
   for (tsi_index j = 0; j < p->n; j++) {
-    if (t->unit && t->below) put_one(t, j, next, out);
+    if (t->unit && t->below) put_one(kernels, j, out);
     for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
       if (!find_place(t, j, e, &line, &index, &mirrored)) continue;
-      tsi_pattern_copy_value(p, mirrored, t->values + (size_t)e * scalar,
-                             out->values + (size_t)next[line] * scalar);
-      out->index[next[line]++] = index;
+      const tsi_count to = tsi_entries_put(out, line, index), from = mirrored ? ~e : e;
+      kernels->gather(1, &from, p->symmetry, t->values, (char *)out->item + (size_t)to * out->bytes);
     }
-    if (t->unit && !t->below) put_one(t, j, next, out);
+    if (t->unit && !t->below) put_one(kernels, j, out);
   }
 }
 
-static bool is_sorted(const filtered *f, tsi_index n) {
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count e = f->ptr[j] + 1; e < f->ptr[j + 1]; e++)
-      if (f->index[e - 1] >= f->index[e]) return false;
-  return true;
-}
-
-/* Where every entry of f goes if lines and indices are exchanged: those of each new line in the order of the
- * old ones. next: n. */
-static void exchange(const filtered *from, tsi_index n, size_t scalar, tsi_count *next, filtered *to) {
-  memset(to->ptr, 0, ((size_t)n + 1) * sizeof *to->ptr);
-  for (tsi_count e = 0; e < from->ptr[n]; e++) to->ptr[from->index[e] + 1]++;
-  for (tsi_index j = 0; j < n; j++) to->ptr[j + 1] += to->ptr[j];
-  memcpy(next, to->ptr, (size_t)n * sizeof *next);
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count e = from->ptr[j]; e < from->ptr[j + 1]; e++) {
-      const tsi_count at = next[from->index[e]]++;
-      to->index[at] = j;
-      memcpy(to->values + (size_t)at * scalar, from->values + (size_t)e * scalar, scalar);
-    }
-}
-
-static void free_filtered(tsi_env *env, filtered *f) {
-  TSI_FREE(env, f->ptr);
-  TSI_FREE(env, f->index);
-  TSI_FREE(env, f->values);
-}
-
-/* Sorts every line: mirror images may stand anywhere. */
-static tristar_status sort_lines(tsi_env *env, tsi_index n, size_t scalar, tsi_count *next, filtered *f) {
-  tristar_status status = TRISTAR_OK;
-  filtered other = {NULL, NULL, NULL};
-  if (is_sorted(f, n)) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, other.ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, other.index, f->ptr[n]));
-  TSI_TRY(TSI_ALLOC(env, other.values, (size_t)f->ptr[n] * scalar));
-  exchange(f, n, scalar, next, &other);
-  exchange(&other, n, scalar, next, f);
-out:
-  free_filtered(env, &other);
-  return status;
-}
-
+/* Lines come out sorted: mirror images may stand anywhere. */
 static tristar_status filter(tsi_env *env, const tsi_pattern *p, const void *values, bool lower, bool unit,
-                             filtered *out) {
+                             tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
-  const size_t scalar = tsi_sparse_kernels_select(p->scalar)->scalar_bytes;
   const triangle_of t = {p, values, lower != p->by_rows, unit};
-  tsi_count *next = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, out->ptr, (tsi_count)p->n + 1));
+  TSI_TRY(tsi_entries_begin(env, p->n, tsi_sparse_kernels_select(p->scalar)->scalar_bytes, out));
   count_entries(&t, out->ptr);
-  TSI_TRY(TSI_ALLOC(env, out->index, out->ptr[p->n]));
-  TSI_TRY(TSI_ALLOC(env, out->values, (size_t)out->ptr[p->n] * scalar));
-  TSI_TRY(TSI_ALLOC(env, next, p->n));
-  memcpy(next, out->ptr, (size_t)p->n * sizeof *next);
-  copy_entries(&t, next, out);
-  TSI_TRY(sort_lines(env, p->n, scalar, next, out));
+  TSI_TRY(tsi_entries_reserve(env, out));
+  copy_entries(&t, out);
+  tsi_entries_end(out);
+  TSI_TRY(tsi_entries_sort(env, out));
 out:
-  TSI_FREE(env, next);
   return status;
 }
 
@@ -235,14 +178,15 @@ static bool find_all(taking t, line_part *part, tsi_count *ptr) {
 /* *taken: the lines were in order, and out is full: by lines as wanted, or, *turned, by the others: a
  * symmetric matrix stores one triangle, whose lines are those of the other one, too. */
 static tristar_status take_parts(tsi_env *env, const tristar_view *view, const triangle_of *which,
-                                 bool *taken, bool *turned, filtered *out) {
+                                 bool *taken, bool *turned, tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   line_part *part = NULL;
   *taken = *turned = false;
   if (!is_plain(view)) return TRISTAR_OK;
   taking t = {view, (tsi_index)view->rows, which->below, which->unit};
   TSI_TRY(TSI_ALLOC(env, part, t.n));
-  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
+  const size_t scalar = tsi_sparse_kernels_select((char)view->scalar)->scalar_bytes;
+  TSI_TRY(tsi_entries_begin(env, t.n, scalar, out));
   if (view->symmetry == TRISTAR_SYMMETRIC) {
     t.below = first_is_below(&t);
     *turned = t.below != which->below;
@@ -253,10 +197,8 @@ static tristar_status take_parts(tsi_env *env, const tristar_view *view, const t
     TSI_FREE(env, out->ptr);
     goto out;
   }
-  const size_t scalar = tsi_sparse_kernels_select((char)view->scalar)->scalar_bytes;
-  TSI_TRY(TSI_ALLOC(env, out->index, out->ptr[t.n]));
-  TSI_TRY(TSI_ALLOC(env, out->values, (size_t)out->ptr[t.n] * scalar));
-  copy_parts(&t, part, out->ptr, out->index, out->values);
+  TSI_TRY(tsi_entries_allocate(env, out));
+  copy_parts(&t, part, out->ptr, out->index, out->item);
 out:
   TSI_FREE(env, part);
   return status;
@@ -265,7 +207,7 @@ out:
 /* ---- Either way ---------------------------------------------------------------------------------------- */
 
 static tristar_status filter_view(tsi_env *env, const tristar_view *view, bool lower, bool unit,
-                                  filtered *out) {
+                                  tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   tsi_pattern *pattern = NULL;
   void *values = NULL; /* summed */
@@ -285,24 +227,15 @@ tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar
   const bool lower = uplo == TRISTAR_LOWER, unit = diag == TRISTAR_UNIT,
              by_rows = view->format == TRISTAR_CSR;
   const triangle_of which = {NULL, NULL, lower != by_rows, unit};
-  filtered f = {NULL, NULL, NULL};
+  tsi_entries f = {.ptr = NULL};
   bool taken, turned;
   *pattern = NULL;
   *values = NULL;
   TSI_TRY(take_parts(env, view, &which, &taken, &turned, &f));
   turned = taken && turned;
   if (!taken) TSI_TRY(filter_view(env, view, lower, unit, &f));
-  TSI_TRY(TSI_ALLOC_ZERO(env, *pattern, 1));
-  **pattern = (tsi_pattern){.n = (tsi_index)view->rows,
-                            .by_rows = by_rows != turned,
-                            .scalar = (char)view->scalar,
-                            .symmetry = TRISTAR_GENERAL,
-                            .ptr = f.ptr,
-                            .index = f.index,
-                            .given = f.ptr[view->rows]};
-  *values = f.values;
-  f = (filtered){NULL, NULL, NULL};
+  TSI_TRY(tsi_pattern_from_entries(env, &f, by_rows != turned, (char)view->scalar, pattern, values));
 out:
-  free_filtered(env, &f);
+  tsi_entries_finish(env, &f);
   return status;
 }

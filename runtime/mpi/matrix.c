@@ -9,19 +9,6 @@
 #include "runtime/mpi/bytes.h"
 #include "runtime/mpi/mailbox.h"
 
-/* The whole matrix in the final order, on rank 0. */
-typedef struct whole {
-  tsi_count *ptr;   /* n + 1 */
-  tsi_index *index; /* columns of the final order */
-  char *values;
-} whole;
-
-static void release_whole(tsi_env *env, whole *w) {
-  TSI_FREE(env, w->ptr);
-  TSI_FREE(env, w->index);
-  TSI_FREE(env, w->values);
-}
-
 /* Calls once for each entry of the full matrix: row and column of the final order, place of the value. */
 #define FOR_ENTRIES(an, i, j, p, image)                                                                      \
   for (tsi_index line = 0; line < (an)->pattern->n; line++)                                                  \
@@ -34,26 +21,23 @@ static void release_whole(tsi_env *env, whole *w) {
                        j = (an)->out_place[((an)->pattern->by_rows != (image != 0)) ? first : line];         \
              once < 1; once++)
 
-static tristar_status write_whole(tsi_env *env, const tristar_factor_t *factor, whole *w) {
+/* w: the whole matrix in the final order. */
+static tristar_status write_whole(tsi_env *env, const tristar_factor_t *factor, tsi_entries *w) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_pattern *pattern = an->pattern;
-  const size_t bytes = factor->user_bytes;
-  const tsi_index n = pattern->n;
-  TSI_TRY(TSI_ALLOC_ZERO(env, w->ptr, (size_t)n + 2));
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
+  TSI_TRY(tsi_entries_begin(env, pattern->n, kernels->scalar_bytes, w));
   FOR_ENTRIES(an, i, j, p, image) {
     (void)j;
-    w->ptr[i + 2]++;
+    w->ptr[i + 1]++;
   }
-  for (tsi_index i = 0; i < n; i++) w->ptr[i + 2] += w->ptr[i + 1];
-  TSI_TRY(TSI_ALLOC(env, w->index, w->ptr[n + 1]));
-  TSI_TRY(tsi_allocate(env, (size_t)w->ptr[n + 1], bytes, __func__, __FILE__, __LINE__, (void **)&w->values));
+  TSI_TRY(tsi_entries_reserve(env, w));
   FOR_ENTRIES(an, i, j, p, image) {
-    const size_t at = (size_t)w->ptr[i + 1]++; /* moves from the row's start to its end */
-    const char *value = (const char *)factor->values + (size_t)p * bytes;
-    w->index[at] = j;
-    tsi_pattern_copy_value(pattern, image, value, w->values + at * bytes);
+    const tsi_count at = tsi_entries_put(w, i, j), from = image ? ~p : p;
+    kernels->gather(1, &from, pattern->symmetry, factor->values, (char *)w->item + (size_t)at * w->bytes);
   }
+  tsi_entries_end(w);
 out:
   return status;
 }
@@ -92,8 +76,8 @@ out:
   return status;
 }
 
-static tristar_status fill_shipment(tsi_env *env, const tsi_layout *layout, const whole *w, size_t bytes,
-                                    int rank, shipment *s) {
+static tristar_status fill_shipment(tsi_env *env, const tsi_layout *layout, const tsi_entries *w,
+                                    size_t bytes, int rank, shipment *s) {
   tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = layout->chunks;
   for (tsi_index c = 0; c < chunks->count; c++) {
@@ -106,7 +90,7 @@ static tristar_status fill_shipment(tsi_env *env, const tsi_layout *layout, cons
   for (tsi_index c = 0; c < chunks->count; c++) {
     if (tsi_home_rank(layout, c) != rank) continue;
     const size_t first = (size_t)w->ptr[chunks->column[c]], end = (size_t)w->ptr[chunks->column[c + 1]];
-    memcpy(s->values + at * bytes, w->values + first * bytes, (end - first) * bytes);
+    memcpy(s->values + at * bytes, (const char *)w->item + first * bytes, (end - first) * bytes);
     for (tsi_index j = chunks->column[c]; s->pattern && j < chunks->column[c + 1]; j++)
       s->lengths[row++] = (tsi_index)(w->ptr[j + 1] - w->ptr[j]);
     if (s->pattern) memcpy(s->index + at, w->index + first, (end - first) * sizeof *s->index);
@@ -137,7 +121,7 @@ out:
   return status;
 }
 
-static tristar_status send_rows(tsi_env *env, MPI_Comm comm, const tsi_layout *layout, const whole *w,
+static tristar_status send_rows(tsi_env *env, MPI_Comm comm, const tsi_layout *layout, const tsi_entries *w,
                                 size_t bytes, int rank, bool pattern, tristar_status before) {
   tristar_status status = before;
   shipment s = {.pattern = pattern};
@@ -184,7 +168,7 @@ static tristar_status ship(tsi_env *env, tsi_transport *transport, const tsi_pro
   tristar_status status = TRISTAR_OK;
   MPI_Comm comm = tsi_transport_comm(transport);
   const size_t bytes = p->user_bytes;
-  whole w = {.ptr = NULL};
+  tsi_entries w = {.ptr = NULL};
   shipment own = {.pattern = m->ptr == NULL};
   if (factor == NULL)
     status = receive_rows(env, comm, bytes, m);
@@ -198,7 +182,7 @@ static tristar_status ship(tsi_env *env, tsi_transport *transport, const tsi_pro
     if (status == TRISTAR_OK) status = take(env, m, bytes, &own);
   }
   release_shipment(env, &own);
-  release_whole(env, &w);
+  tsi_entries_finish(env, &w);
   return tsi_transport_agree(transport, status);
 }
 

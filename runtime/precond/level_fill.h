@@ -7,7 +7,7 @@
 #ifndef TSI_RUNTIME_PRECOND_LEVEL_FILL_H
 #define TSI_RUNTIME_PRECOND_LEVEL_FILL_H
 
-#include "runtime/precond/full_rows.h"
+#include "runtime/precond/factor_rows.h"
 
 /* out: without values; to be finished with tsi_factor_rows_finish. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_level_fill(tsi_env *env, const tsi_factor_rows *a, tsi_index level,

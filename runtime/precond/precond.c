@@ -202,7 +202,8 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   tsi_env *env = &p->ts->env;
   tsi_precond_drop_sweeps(p);
   tsi_row_tasks_destroy(env, &p->tasks);
-  tsi_full_rows_finish(env, &p->rows);
+  tsi_entries_finish(env, &p->full);
+  TSI_FREE(env, p->rows.diagonal);
   tsi_factor_rows_finish(env, &p->filled);
   tsi_pattern_destroy(env, &p->pattern);
   TSI_FREE(env, p->diagonal);

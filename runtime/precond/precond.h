@@ -16,7 +16,8 @@
 #define TSI_RUNTIME_PRECOND_PRECOND_H
 
 #include "runtime/context/context.h"
-#include "runtime/precond/full_rows.h"
+#include "runtime/matrix/full.h"
+#include "runtime/precond/factor_rows.h"
 #include "runtime/precond/row_tasks.h"
 #include "tristar_precond.h"
 
@@ -35,7 +36,8 @@ struct tristar_precond_s {
   tristar_symmetry symmetry; /* of M: GENERAL, SYMMETRIC or HERMITIAN */
   bool valid;
   tsi_pattern *pattern; /* of A */
-  tsi_full_rows rows;   /* of A; place NULL: not there yet */
+  tsi_entries full;     /* its rows in full */
+  tsi_factor_rows rows; /* the same, with the diagonal; diagonal NULL: not there yet */
   bool tasks_chosen;
   tsi_row_tasks *tasks;   /* ILU and IC: how their rows are computed; NULL: one after the other */
   tsi_factor_rows filled; /* pattern of the factors, ILU and IC of a level above 0 */

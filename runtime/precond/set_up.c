@@ -71,14 +71,27 @@ out:
   return status;
 }
 
+/* Errors: SINGULAR, MEMORY. */
+static tristar_status need_rows(tristar_precond_t *p, bool symmetric) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  if (p->rows.diagonal) return TRISTAR_OK;
+  TSI_TRY(tsi_full_rows(env, p->pattern, symmetric, &p->full));
+  p->rows = (tsi_factor_rows){.n = p->n, .ptr = p->full.ptr, .index = p->full.index};
+  TSI_TRY(tsi_find_diagonal(env, &p->rows));
+  if (env->check) TSI_TRY(tsi_factor_rows_check(env, &p->rows));
+out:
+  return status;
+}
+
 /* A with values. The pattern is that of p->rows. Errors: SINGULAR, MEMORY. */
 static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void *values,
                                 tsi_factor_rows *a) {
   tristar_status status = TRISTAR_OK;
-  if (p->rows.place == NULL) TSI_TRY(tsi_full_rows_create(&p->ts->env, p->pattern, symmetric, &p->rows));
-  *a = p->rows.a;
+  TSI_TRY(need_rows(p, symmetric));
+  *a = p->rows;
   TSI_TRY(allocate(p, a->ptr[a->n], &a->values));
-  p->kernels->gather(a->ptr[a->n], p->rows.place, p->pattern->symmetry, values, a->values);
+  p->sparse->gather(a->ptr[a->n], p->full.item, p->pattern->symmetry, values, a->values);
 out:
   return status;
 }

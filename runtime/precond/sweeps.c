@@ -11,40 +11,24 @@ void tsi_precond_drop_sweeps(tristar_precond_t *precond) {
 }
 
 /* One triangle of the rows, with a diagonal of ones if unit. */
-typedef struct triangle {
-  tsi_count *ptr;
-  tsi_index *index;
-  char *values;
-} triangle;
-
-static void finish(tsi_env *env, triangle *t) {
-  TSI_FREE(env, t->ptr);
-  TSI_FREE(env, t->index);
-  TSI_FREE(env, t->values);
-}
-
 static tristar_status extract(tsi_env *env, const tsi_sparse_kernels *sparse, const tsi_factor_rows *rows,
-                              bool lower, bool unit, triangle *out) {
+                              bool lower, bool unit, tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = rows->n;
   const size_t bytes = sparse->scalar_bytes;
   const char *values = rows->values;
   const double one = 1;
-  tsi_count at = 0;
-  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)n + 1));
-  for (tsi_index i = 0; i < n; i++) {
-    out->ptr[i] = at;
-    at += lower ? rows->diagonal[i] + 1 - rows->ptr[i] : rows->ptr[i + 1] - rows->diagonal[i];
-  }
-  out->ptr[n] = at;
-  TSI_TRY(TSI_ALLOC(env, out->index, at));
-  TSI_TRY(TSI_ALLOC(env, out->values, (size_t)at * bytes));
+  TSI_TRY(tsi_entries_begin(env, n, bytes, out));
+  for (tsi_index i = 0; i < n; i++)
+    out->ptr[i + 1] = lower ? rows->diagonal[i] + 1 - rows->ptr[i] : rows->ptr[i + 1] - rows->diagonal[i];
+  TSI_TRY(tsi_entries_reserve(env, out));
   for (tsi_index i = 0; i < n; i++) {
     const tsi_count from = lower ? rows->ptr[i] : rows->diagonal[i], to = out->ptr[i],
                     count = out->ptr[i + 1] - to;
+    char *item = (char *)out->item + (size_t)to * bytes;
     memcpy(out->index + to, rows->index + from, (size_t)count * sizeof *out->index);
-    memcpy(out->values + (size_t)to * bytes, values + (size_t)from * bytes, (size_t)count * bytes);
-    if (unit) sparse->fill(1, &one, out->values + (size_t)(lower ? to + count - 1 : to) * bytes);
+    memcpy(item, values + (size_t)from * bytes, (size_t)count * bytes);
+    if (unit) sparse->fill(1, &one, item + (size_t)(lower ? count - 1 : 0) * bytes);
   }
 out:
   return status;
@@ -71,28 +55,20 @@ tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, con
   tsi_env *env = &precond->ts->env;
   tsi_precond_sweep *sweep = &precond->sweep[which];
   const bool lower = uplo == TRISTAR_LOWER;
-  triangle t = {NULL, NULL, NULL};
-  tsi_pattern *pattern = NULL;
+  tsi_entries t = {.ptr = NULL};
+  tsi_pattern *pattern;
+  void *values;
   TSI_TRY(extract(env, precond->sparse, rows, lower, diag == TRISTAR_UNIT, &t));
   sweep->op = op;
   if (sweep->plan != NULL) {
-    TSI_TRY(tsi_reimport_lines(sweep->factor, t.values));
+    TSI_TRY(tsi_reimport_lines(sweep->factor, t.item));
     goto out;
   }
-  TSI_TRY(TSI_ALLOC(env, pattern, 1));
-  *pattern = (tsi_pattern){.n = rows->n,
-                           .by_rows = true,
-                           .scalar = (char)precond->stats.scalar,
-                           .symmetry = TRISTAR_GENERAL,
-                           .ptr = t.ptr,
-                           .index = t.index,
-                           .given = t.ptr[rows->n]};
-  void *values = t.values;
-  t = (triangle){NULL, NULL, NULL};
+  TSI_TRY(tsi_pattern_from_entries(env, &t, true, (char)precond->stats.scalar, &pattern, &values));
   TSI_TRY(tsi_import_lines(precond->ts, pattern, values, lower, precond->options.partition, &sweep->factor));
   TSI_TRY(make_plan(precond, which));
 out:
-  finish(env, &t);
+  tsi_entries_finish(env, &t);
   return status;
 }
 

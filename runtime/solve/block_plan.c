@@ -1,6 +1,7 @@
 /* Sweeps of block cuts in plans: see block_plan.h. */
 #include "runtime/solve/block_plan.h"
 
+#include "dag/product_steps.h"
 #include "runtime/base/threads.h"
 #include "runtime/factor/row_factor.h"
 
@@ -143,6 +144,69 @@ static void add_steps(builder *b, bool backward) {
     b->steps->step[s].priority = b->steps->count - s;
 }
 
+/* ---- Accesses ------------------------------------------------------------------------------------------ */
+
+typedef struct described {
+  const tsi_chunks *chunks;
+  const tsi_block_sweep *sweep;
+  const tsi_steps *steps;
+  int64_t
+      *listed; /* n: for which chunk of the sweep, in which pass over the steps, the row was listed last */
+} described;
+
+static void list_row(const described *d, int64_t now, tsi_access_mode mode, tsi_index row,
+                     tsi_access_lister *lister) {
+  if (d->listed[row] != now) tsi_access_add(lister, mode, TSI_BUFFER_T, 0, row, (tsi_count)row + 1);
+  d->listed[row] = now;
+}
+
+/* Its rows; then those of its columns, but for what it has finished itself. */
+static void list_chunk(const described *d, tsi_index c, tsi_access_lister *lister) {
+  const tsi_block_chunk *chunk = &d->sweep->chunk[c];
+  const tsi_rectangle *rows = &chunk->rows;
+  const int64_t now = 2 * (int64_t)c + (lister->access != NULL);
+  for (tsi_index k = 0; k < chunk->count; k++) list_row(d, now, TSI_ACCESS_RW, row_of(chunk, k), lister);
+  for (tsi_count e = 0; e < rows->ptr[chunk->count]; e++)
+    list_row(d, now, TSI_ACCESS_R,
+             rows->column ? rows->column[e] : rows->first_column + rows->short_column[e], lister);
+}
+
+static void list_step(const void *arg, tsi_index number, tsi_access_lister *lister) {
+  const described *d = arg;
+  const tsi_step *step = &d->steps->step[number];
+  if (step->kind == TSI_STEP_READ || step->kind == TSI_STEP_WRITE)
+    tsi_access_add_move(d->chunks, step, true, lister);
+  else
+    list_chunk(d, step->argument, lister);
+}
+
+tristar_status tsi_block_plan_list_accesses(const tristar_plan_t *plan, bool backward, const tsi_steps *steps,
+                                            tsi_access_list **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  described d = {plan->side[0].chunks, plan->blocks->sweep[backward], steps, NULL};
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC(env, d.listed, d.sweep->rows->n));
+  for (tsi_index i = 0; i < d.sweep->rows->n; i++) d.listed[i] = -1;
+  TSI_TRY(tsi_access_list_create(env, steps->count, list_step, &d, out));
+out:
+  TSI_FREE(env, d.listed);
+  return status;
+}
+
+static tristar_status check_steps(const tristar_plan_t *plan, bool backward, const tsi_steps *steps) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  tsi_access_list *accesses = NULL;
+  TSI_TRY(tsi_block_plan_list_accesses(plan, backward, steps, &accesses));
+  TSI_TRY(tsi_access_check(env, accesses, steps->edges, steps->edge));
+out:
+  tsi_access_list_destroy(env, &accesses);
+  return status;
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------- */
+
 tristar_status tsi_block_plan_steps(const tristar_plan_t *plan, bool backward, tsi_steps **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
@@ -161,6 +225,7 @@ tristar_status tsi_block_plan_steps(const tristar_plan_t *plan, bool backward, t
   add_edges(&b);
   TSI_TRY(TSI_ALLOC(env, b.steps->edge, b.steps->edges));
   add_edges(&b);
+  if (env->check) TSI_TRY(check_steps(plan, backward, b.steps));
 out:
   TSI_FREE(env, b.owner);
   TSI_FREE(env, b.touched);

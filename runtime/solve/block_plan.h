@@ -6,7 +6,8 @@
  * given or wanted, the chunks of rows are solved as those of any cut by rows are (row_factor.h).
  *
  * Reads   a plan's factor and chunks.   Writes  its own arrays, under its lock.
- * Invariants: a sweep is valid if its generation is that of the factor. */
+ * Invariants: a sweep is valid if its generation is that of the factor; steps that touch the same rows, one
+ * of them writing, are ordered (dag/access.h). */
 #ifndef TSI_RUNTIME_SOLVE_BLOCK_PLAN_H
 #define TSI_RUNTIME_SOLVE_BLOCK_PLAN_H
 
@@ -32,6 +33,9 @@ TRISTAR_CHECKED tristar_status tsi_block_plan_prepare(const tristar_plan_t *plan
 /* All steps of a sweep that was prepared. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_block_plan_steps(const tristar_plan_t *plan, bool backward,
                                                     tsi_steps **steps);
+/* What these steps read and write. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_block_plan_list_accesses(const tristar_plan_t *plan, bool backward,
+                                                            const tsi_steps *steps, tsi_access_list **out);
 /* lane: of each of these steps. */
 void tsi_block_plan_lanes(const tristar_plan_t *plan, bool backward, const tsi_steps *steps, tsi_index *lane);
 

@@ -16,7 +16,7 @@
 
 #include "partition/matching.h"
 #include "runtime/context/context.h"
-#include "runtime/matrix/pattern.h"
+#include "runtime/matrix/full.h"
 #include "tools/peers/peer.h"
 
 #ifdef PEER_COMPLEX

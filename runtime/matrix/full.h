@@ -1,0 +1,36 @@
+/* The user's matrix in full: both triangles of a symmetric kind, by rows or columns.
+ *
+ * Reads   a tsi_pattern.   Writes  entries, which own their arrays.
+ * Invariants of full rows (tsi_full_rows_check)
+ *   - those of entries.h; columns of a row ascend strictly
+ *   - the item of an entry, a tsi_count, is the entry of the pattern that it is, or, complemented, the one
+ *     whose mirror image it is: what `gather` of the kernels (sparse.h) reads */
+#ifndef TSI_RUNTIME_MATRIX_FULL_H
+#define TSI_RUNTIME_MATRIX_FULL_H
+
+#include "runtime/matrix/entries.h"
+#include "runtime/matrix/pattern.h"
+
+/* symmetric: of a GENERAL pattern too, entries above the diagonal stand for both, and those below count for
+ * nothing. After a failure tsi_entries_finish is to be called all the same. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pattern, bool symmetric,
+                                             tsi_entries *out);
+/* rows: not of a symmetric wish. Errors: INTERNAL names the first invariant that is broken. */
+TRISTAR_CHECKED tristar_status tsi_full_rows_check(tsi_env *env, const tsi_pattern *pattern,
+                                                   const tsi_entries *rows);
+
+/* The full matrix by columns, rows ascending; owned arrays. */
+typedef struct tsi_csc {
+  tsi_index n;
+  tsi_count *ptr;
+  tsi_index *index;
+  double *values; /* one part of the values; NULL if made without */
+} tsi_csc;
+
+/* Expands A (or A^T) to both triangles. values: one part of the values (tsi_pattern_part); may be NULL.
+ * Mirror images have the same one. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_expand(tsi_env *env, const tsi_pattern *pattern, const double *values,
+                                          bool transposed, tsi_csc *out);
+void tsi_csc_finish(tsi_env *env, tsi_csc *csc);
+
+#endif
