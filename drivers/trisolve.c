@@ -142,7 +142,8 @@ static bool make_plan(tsi_session *s, solution *z, sweep *w) {
   options.nrhs = z->b.cols;
   options.chunk_bytes_max = s->settings->chunk_bytes;
   const double begin = tsi_now();
-  const tristar_triangle_options triangle = {w->uplo, w->diag, (tristar_partition)s->settings->partition};
+  const tristar_triangle_options triangle = {
+      .uplo = w->uplo, .diag = w->diag, .partition = (tristar_partition)s->settings->partition};
   if (!tsi_session_check(s, tristar_import_triangle(s->ts, &s->view, &triangle, &w->factor), s->name))
     return false;
   const double imported = tsi_now();

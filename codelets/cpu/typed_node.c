@@ -97,8 +97,27 @@ INLINE void read_entries(const bool plain, const int few, const tsi_solve_call *
   }
 }
 
-INLINE void write_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
-                          tsi_index begin, tsi_index end, tsi_index c, const tsi_scalar *x) {
+INLINE tsi_wide times(const double factor[2], tsi_wide x) {
+#if TSI_COMPLEX
+  tsi_wide out;
+  __real__ out = factor[0] * __real__ x - factor[1] * __imag__ x;
+  __imag__ out = factor[0] * __imag__ x + factor[1] * __real__ x;
+  return out;
+#else
+  return factor[0] * x;
+#endif
+}
+
+/* beta x + alpha value, where x has `before`. */
+INLINE tsi_wide combined(const tsi_solve_call *call, tsi_wide before, tsi_wide value) {
+  value = times(call->alpha, value);
+  return call->beta[0] == 0 && call->beta[1] == 0 ? value : times(call->beta, before) + value;
+}
+
+/* combines: as call->combines, a constant. */
+INLINE void write_some(const bool plain, const bool combines, const int few, const tsi_solve_call *call,
+                       const row_list *rows, tsi_index begin, tsi_index end, tsi_index c,
+                       const tsi_scalar *x) {
   const double *scale = call->out_scale;
   const ptrdiff_t stride = call->stride, column = call->x_column;
   for (tsi_index e = begin; e < end; e++) {
@@ -110,12 +129,25 @@ INLINE void write_entries(const bool plain, const int few, const tsi_solve_call 
       tsi_scalar value = from[k];
       if (plain && few > 1) __builtin_prefetch((const tsi_scalar *)call->x + ahead + k * column, 1);
       if (!plain && call->conjugate_out) value = tsi_conj(value);
-      if (plain || !call->wide)
-        ((tsi_scalar *)call->x)[at + k * column] = (tsi_scalar)(s * (tsi_wide)value);
-      else
-        ((tsi_wide *)call->x)[at + k * column] = s * (tsi_wide)value;
+      tsi_wide out = s * (tsi_wide)value;
+      if (plain || !call->wide) {
+        tsi_scalar *to = (tsi_scalar *)call->x + at + k * column;
+        if (combines) out = combined(call, (tsi_wide)*to, out);
+        *to = (tsi_scalar)out;
+      } else {
+        tsi_wide *to = (tsi_wide *)call->x + at + k * column;
+        *to = combines ? combined(call, *to, out) : out;
+      }
     }
   }
+}
+INLINE void write_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
+                          tsi_index begin, tsi_index end, tsi_index c, const tsi_scalar *x) {
+  write_some(plain, false, few, call, rows, begin, end, c, x);
+}
+INLINE void combine_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
+                            tsi_index begin, tsi_index end, tsi_index c, const tsi_scalar *x) {
+  write_some(plain, true, few, call, rows, begin, end, c, x);
 }
 
 /* Reads or writes all entries: ROWS of them of 8 columns at a time, then of 4, 2 and 1; not plain: of 1. */
@@ -131,11 +163,14 @@ INLINE void write_entries(const bool plain, const int few, const tsi_solve_call 
   }
 
 static void move_in(const bool plain, const tsi_solve_call *call, const row_list *rows, tsi_scalar *x) {
-  MOVE_ENTRIES(read_entries, call, rows, x);
+  MOVE_ENTRIES(read_entries, call, rows, x)
 }
 static void move_out(const bool plain, const tsi_solve_call *call, const row_list *rows,
                      const tsi_scalar *x) {
-  MOVE_ENTRIES(write_entries, call, rows, x);
+  if (call->combines)
+    MOVE_ENTRIES(combine_entries, call, rows, x)
+  else
+    MOVE_ENTRIES(write_entries, call, rows, x)
 }
 
 /* x_c = b, permuted and scaled; zero in the padding. */
@@ -351,6 +386,78 @@ static void forward_sum(const tsi_solve_data *data, const tsi_solve_call *call, 
     pass_forward(data, call, number, x);
 }
 
+/* ---- Rows ---------------------------------------------------------------------------------------------- */
+
+/* Rows of a stream and runs of them that are read, solved and written in turns: they stay in the nearest
+ * cache. */
+#define PIECE_ROWS 256
+#define PIECE_RUNS 64
+
+/* The next runs of a piece, with at most so many rows together; *done rows of **run were in the piece before.
+ * Returns the rows. */
+static tsi_index cut_runs(tsi_index rows, const tsi_row_run **run, tsi_index *done, tsi_row_run *piece) {
+  tsi_index taken = 0;
+  for (int p = 0; p < PIECE_RUNS && taken < rows; p++) {
+    const tsi_index count = tsi_index_min((*run)->rows - *done, rows - taken);
+    piece[p] = (tsi_row_run){count, (*run)->entries};
+    taken += count;
+    *done += count;
+    if (*done < (*run)->rows) continue;
+    ++*run;
+    *done = 0;
+  }
+  return taken;
+}
+
+/* The final number of the k-th row of the sweep. */
+static inline tsi_index row_of_sweep(const tsi_row_sweep *rows, tsi_index k, bool backward) {
+  return backward ? rows->n - 1 - k : k;
+}
+
+static void move_piece_in(const tsi_solve_call *call, tsi_index first, tsi_index end, bool backward,
+                          tsi_scalar *y) {
+  const tsi_row_sweep *rows = call->rows;
+  for (tsi_index k = first; k < end; k++) {
+    const tsi_index from = call->in_row[row_of_sweep(rows, k, backward)];
+    const double s = call->in_scale ? call->in_scale[from] : 1.0;
+    y[rows->stream.row[k]] = (tsi_scalar)(s * (tsi_wide)((const tsi_scalar *)call->b)[from]);
+  }
+}
+
+static void move_piece_out(const tsi_solve_call *call, tsi_index first, tsi_index end, bool backward,
+                           const tsi_scalar *y) {
+  const tsi_row_sweep *rows = call->rows;
+  for (tsi_index k = first; k < end; k++) {
+    const tsi_index at = call->out_row[row_of_sweep(rows, k, backward)];
+    const double s = call->out_scale ? call->out_scale[at] : 1.0;
+    tsi_scalar *to = (tsi_scalar *)call->x + at;
+    const tsi_wide out = s * (tsi_wide)y[rows->stream.row[k]];
+    *to = (tsi_scalar)(call->combines ? combined(call, (tsi_wide)*to, out) : out);
+  }
+}
+
+/* Rows first .. end-1 of a stream. */
+static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index first,
+                         tsi_index end, const tsi_row_run *run, bool backward) {
+  const tsi_row_stream *stream = &call->rows->stream;
+  tsi_scalar *y = call->moves_out ? call->workspace : call->x;
+  tsi_row_run piece[PIECE_RUNS];
+  tsi_index done = 0;
+  if (!call->moves_in && !call->moves_out) {
+    data->rows->solve_stream(stream, first, end, run, backward, call->b, call->x);
+    return;
+  }
+  while (first < end) {
+    const tsi_index most = tsi_index_min(PIECE_ROWS, end - first);
+    const tsi_index stop = first + (run ? cut_runs(most, &run, &done, piece) : most);
+    if (call->moves_in) move_piece_in(call, first, stop, backward, y);
+    data->rows->solve_stream(stream, first, stop, run ? piece : NULL, backward, call->moves_in ? y : call->b,
+                             y);
+    if (call->moves_out) move_piece_out(call, first, stop, backward, y);
+    first = stop;
+  }
+}
+
 /* A chunk of rows, from user to user. */
 static void solve_chunk_rows(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
                              bool backward) {
@@ -359,8 +466,8 @@ static void solve_chunk_rows(const tsi_solve_data *data, const tsi_solve_call *c
     const tsi_row_sweep *rows = call->rows;
     const tsi_index first = backward ? rows->n - chunk->column - chunk->columns : chunk->column;
     const bool runs = rows->run_ptr[number] < rows->run_ptr[number + 1];
-    data->rows->solve_stream(&rows->stream, first, first + chunk->columns,
-                             runs ? rows->run + rows->run_ptr[number] : NULL, backward, call->b, call->x);
+    solve_stream(data, call, first, first + chunk->columns, runs ? rows->run + rows->run_ptr[number] : NULL,
+                 backward);
     return;
   }
   tsi_scalar *x = chunk_rows(call, chunk);
@@ -373,6 +480,8 @@ static void solve_chunk_rows(const tsi_solve_data *data, const tsi_solve_call *c
                          backward, call->stride, call->workspace);
   write_user(call, chunk, number, x);
 }
+
+/* ---- Steps --------------------------------------------------------------------------------------------- */
 
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];

@@ -1,16 +1,11 @@
 /* See triangle_part.h. */
 #include "runtime/matrix/triangle_part.h"
 
+#include "runtime/matrix/order.h"
 #include "runtime/matrix/view.h"
 
 /* One triangle of a pattern and its values, the diagonal of ones written out. Of a symmetric kind entries of
  * the other triangle stand at their mirror places. */
-typedef struct filtered {
-  tsi_count *ptr;
-  tsi_index *index;
-  char *values;
-} filtered;
-
 typedef struct triangle_of {
   const tsi_pattern *pattern;
   const char *values;
@@ -40,14 +35,14 @@ static void count_entries(const triangle_of *t, tsi_count *ptr) {
   for (tsi_index j = 0; j < p->n; j++) ptr[j + 1] += ptr[j];
 }
 
-static void put_one(const triangle_of *t, tsi_index j, tsi_count *next, filtered *out) {
+static void put_one(const triangle_of *t, tsi_index j, tsi_count *next, tsi_entries *out) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(t->pattern->scalar);
   const double one = 1;
   kernels->fill(1, &one, out->values + (size_t)next[j] * kernels->scalar_bytes);
   out->index[next[j]++] = j;
 }
 
-static void copy_entries(const triangle_of *t, tsi_count *next, filtered *out) {
+static void copy_entries(const triangle_of *t, tsi_count *next, tsi_entries *out) {
   const tsi_pattern *p = t->pattern;
   const size_t scalar = tsi_sparse_kernels_select(p->scalar)->scalar_bytes;
   tsi_index line, index;
@@ -64,51 +59,28 @@ static void copy_entries(const triangle_of *t, tsi_count *next, filtered *out) {
   }
 }
 
-static bool is_sorted(const filtered *f, tsi_index n) {
+static bool is_sorted(const tsi_entries *f, tsi_index n) {
   for (tsi_index j = 0; j < n; j++)
     for (tsi_count e = f->ptr[j] + 1; e < f->ptr[j + 1]; e++)
       if (f->index[e - 1] >= f->index[e]) return false;
   return true;
 }
 
-/* Where every entry of f goes if lines and indices are exchanged: those of each new line in the order of the
- * old ones. next: n. */
-static void exchange(const filtered *from, tsi_index n, size_t scalar, tsi_count *next, filtered *to) {
-  memset(to->ptr, 0, ((size_t)n + 1) * sizeof *to->ptr);
-  for (tsi_count e = 0; e < from->ptr[n]; e++) to->ptr[from->index[e] + 1]++;
-  for (tsi_index j = 0; j < n; j++) to->ptr[j + 1] += to->ptr[j];
-  memcpy(next, to->ptr, (size_t)n * sizeof *next);
-  for (tsi_index j = 0; j < n; j++)
-    for (tsi_count e = from->ptr[j]; e < from->ptr[j + 1]; e++) {
-      const tsi_count at = next[from->index[e]]++;
-      to->index[at] = j;
-      memcpy(to->values + (size_t)at * scalar, from->values + (size_t)e * scalar, scalar);
-    }
-}
-
-static void free_filtered(tsi_env *env, filtered *f) {
-  TSI_FREE(env, f->ptr);
-  TSI_FREE(env, f->index);
-  TSI_FREE(env, f->values);
-}
-
 /* Sorts every line: mirror images may stand anywhere. */
-static tristar_status sort_lines(tsi_env *env, tsi_index n, size_t scalar, tsi_count *next, filtered *f) {
+static tristar_status sort_lines(tsi_env *env, tsi_index n, size_t scalar, tsi_count *next, tsi_entries *f) {
   tristar_status status = TRISTAR_OK;
-  filtered other = {NULL, NULL, NULL};
+  tsi_entries other = {NULL, NULL, NULL};
   if (is_sorted(f, n)) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, other.ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, other.index, f->ptr[n]));
-  TSI_TRY(TSI_ALLOC(env, other.values, (size_t)f->ptr[n] * scalar));
-  exchange(f, n, scalar, next, &other);
-  exchange(&other, n, scalar, next, f);
+  TSI_TRY(tsi_entries_allocate(env, n, f->ptr[n], scalar, &other));
+  tsi_entries_exchange(f, n, scalar, NULL, NULL, next, &other);
+  tsi_entries_exchange(&other, n, scalar, NULL, NULL, next, f);
 out:
-  free_filtered(env, &other);
+  tsi_entries_free(env, &other);
   return status;
 }
 
 static tristar_status filter(tsi_env *env, const tsi_pattern *p, const void *values, bool lower, bool unit,
-                             filtered *out) {
+                             tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   const size_t scalar = tsi_sparse_kernels_select(p->scalar)->scalar_bytes;
   const triangle_of t = {p, values, lower != p->by_rows, unit};
@@ -235,7 +207,7 @@ static bool find_all(taking t, line_part *part, tsi_count *ptr) {
 /* *taken: the lines were in order, and out is full: by lines as wanted, or, *turned, by the others: a
  * symmetric matrix stores one triangle, whose lines are those of the other one, too. */
 static tristar_status take_parts(tsi_env *env, const tristar_view *view, const triangle_of *which,
-                                 bool *taken, bool *turned, filtered *out) {
+                                 bool *taken, bool *turned, tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   line_part *part = NULL;
   *taken = *turned = false;
@@ -265,7 +237,7 @@ out:
 /* ---- Either way ---------------------------------------------------------------------------------------- */
 
 static tristar_status filter_view(tsi_env *env, const tristar_view *view, bool lower, bool unit,
-                                  filtered *out) {
+                                  tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   tsi_pattern *pattern = NULL;
   void *values = NULL; /* summed */
@@ -285,7 +257,7 @@ tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar
   const bool lower = uplo == TRISTAR_LOWER, unit = diag == TRISTAR_UNIT,
              by_rows = view->format == TRISTAR_CSR;
   const triangle_of which = {NULL, NULL, lower != by_rows, unit};
-  filtered f = {NULL, NULL, NULL};
+  tsi_entries f = {NULL, NULL, NULL};
   bool taken, turned;
   *pattern = NULL;
   *values = NULL;
@@ -301,8 +273,8 @@ tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar
                             .index = f.index,
                             .given = f.ptr[view->rows]};
   *values = f.values;
-  f = (filtered){NULL, NULL, NULL};
+  f = (tsi_entries){NULL, NULL, NULL};
 out:
-  free_filtered(env, &f);
+  tsi_entries_free(env, &f);
   return status;
 }
