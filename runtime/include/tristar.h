@@ -816,9 +816,10 @@ typedef struct tristar_solve_options {
   tristar_end_fn end;
   void *end_arg; /* handed to end */
   /* x = beta x + alpha times the solution, in one go: each points to a scalar of the type of b and x, which
-   * is copied. NULL: alpha is 1, beta 0. Where beta is 0, x is not read. With 1 and 0 a solve has the bits
+   * is copied; NULL: alpha is 1, beta 0. Where beta is 0, x is not read. With 1 and 0 a solve has the bits
    * and the speed of one without. Rows of x that are not wanted stay as they are. */
-  const void *alpha, *beta;
+  const void *alpha;
+  const void *beta; /* see alpha */
 } tristar_solve_options;
 
 /* OP_N, PART_ALL, the user's order, column-major without gaps, all rows, x = the solution. */
