@@ -159,7 +159,6 @@ static void check_others(tristar_t *ts) {
       fill(&m, &lower, how % 2, how, (uint64_t)how);
       triangle_free(&lower);
       const int64_t count = m.count;
-      /* the rows and columns of all pivots, once more in a circle; for every pivot an entry next to it */
       static int64_t row[MOST], column[MOST];
       tristar_shape shape;
       const tristar_view view = view_of(&m, false, true, 0, true, &a);
@@ -170,9 +169,8 @@ static void check_others(tristar_t *ts) {
           row[k] = row[m.n - 1 - k], column[k] = column[m.n - 1 - k];
           row[m.n - 1 - k] = r, column[m.n - 1 - k] = c;
         }
-      for (int64_t k = 0; k < m.n; k++) {
-        add(&m, row[(k + 1) % m.n], column[k], 1);
-      }
+      for (int64_t k = 0; k < m.n; k++)
+        add(&m, row[(k + 1) % m.n], column[k], 1); /* each waits for the next */
       check_shape(ts, &m, TRISTAR_SHAPE_OTHER, "a circle");
       m.count = count;
       add(&m, row[10], column[20], 1); /* two rows and columns that wait for each other */
