@@ -56,6 +56,8 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
     release_matrix(env, &(*rows)->matrix[k]);
   }
   TSI_FREE(env, (*rows)->inverse);
+  tsi_pattern_destroy(env, &(*rows)->own_pattern);
+  TSI_FREE(env, (*rows)->own_values);
   tsi_row_cut_destroy(env, &(*rows)->cut);
   pthread_mutex_destroy(&(*rows)->lock);
   TSI_FREE(env, *rows);
