@@ -92,24 +92,8 @@ static void gather_forward(const tsi_access_sweeps *s, const side *d, tsi_index 
   if (!s->push) add_sources(d, c, l);
 }
 
-/* A chunk without panels, in a sweep alone: x of the chunks that it waits for. */
-static void chunk_of_rows(const tsi_access_sweeps *s, const side *d, bool backward, tsi_index c,
-                          tsi_access_lister *l) {
-  tsi_access_add_segment(s, TSI_ACCESS_W, c, l);
-  add_b(s, c, l);
-  add_node(d, c, l);
-  if (backward) add_owners(d, c, 0, tsi_chunk_off_rows(d->chunks, c), l);
-  for (tsi_count q = d->sweep->target_ptr[c]; !backward && q < d->sweep->target_ptr[c + 1]; q++)
-    tsi_access_add_segment(s, TSI_ACCESS_R, d->sweep->pair[d->sweep->by_target[q]].source, l);
-  add_x(s, c, l);
-}
-
 static void forward_chunk(const tsi_access_sweeps *s, tsi_index c, tsi_access_lister *l) {
   const side d = forward_side(s);
-  if (d.chunks->entries) {
-    chunk_of_rows(s, &d, false, c, l);
-    return;
-  }
   gather_forward(s, &d, c, l);
   add_node(&d, c, l);
   if (!is_sliced(&d, c))
@@ -143,10 +127,6 @@ static void forward_push(const tsi_access_sweeps *s, tsi_count place, tsi_access
 
 static void backward_chunk(const tsi_access_sweeps *s, tsi_index c, tsi_access_lister *l) {
   const side d = backward_side(s);
-  if (d.chunks->entries) {
-    chunk_of_rows(s, &d, true, c, l);
-    return;
-  }
   const tsi_index off_rows = tsi_chunk_off_rows(d.chunks, c);
   tsi_access_add_segment(s, s->only_backward ? TSI_ACCESS_W : TSI_ACCESS_RW, c, l);
   if (s->only_backward) add_b(s, c, l);
@@ -188,8 +168,26 @@ static void backward_sum(const tsi_access_sweeps *s, tsi_index c, tsi_access_lis
     add_partial(&d, k == d.chunks->slice_ptr[c] ? TSI_ACCESS_RW : TSI_ACCESS_R, k, l);
 }
 
+/* Of a triangular matrix by rows: x of the chunks that a chunk waits for. */
+static void chunk_of_rows(const tsi_access_sweeps *s, const tsi_step *step, tsi_access_lister *l) {
+  const bool backward = step->kind == TSI_STEP_BACKWARD_CHUNK;
+  const side d = backward ? backward_side(s) : forward_side(s);
+  const tsi_index c = step->argument;
+  tsi_access_add_segment(s, TSI_ACCESS_W, c, l);
+  add_b(s, c, l);
+  add_node(&d, c, l);
+  if (backward) add_owners(&d, c, 0, tsi_chunk_off_rows(d.chunks, c), l);
+  for (tsi_count q = d.sweep->target_ptr[c]; !backward && q < d.sweep->target_ptr[c + 1]; q++)
+    tsi_access_add_segment(s, TSI_ACCESS_R, d.sweep->pair[d.sweep->by_target[q]].source, l);
+  add_x(s, c, l);
+}
+
 void tsi_access_add_sweep_step(const tsi_access_sweeps *s, const tsi_step *step, tsi_access_lister *l) {
   const side forward = forward_side(s);
+  if (forward.chunks->entries) {
+    chunk_of_rows(s, step, l);
+    return;
+  }
   switch (step->kind) {
   case TSI_STEP_FORWARD_CHUNK:
     forward_chunk(s, step->argument, l);

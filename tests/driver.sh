@@ -5,6 +5,8 @@
 #   expect STATUS REGEX ARGUMENT...  runs the program: exit status, and a line of the output that matches
 #   row REGEX, no_row REGEX          the output of the latest expect, both streams, has such a line, or none
 #   value KEY FILE                   a number or string in the JSON of the program
+#   matrix FILE KIND SIZES ENTRY...  writes a Matrix Market file by coordinates
+#   script FILE LINE...              writes a program of the shell
 #   finish                           ends the script: exit status 1 if anything failed
 set -u
 tristar=$1
@@ -30,6 +32,9 @@ row() { grep -qE -e "$1" output.txt || { fail "no line like: $1"; cat output.txt
 no_row() { ! grep -qE -e "$1" output.txt || { fail "a line like: $1"; cat output.txt >&2; }; }
 
 value() { sed -n "s/^[[:space:]]*\"$1\":[[:space:]]*\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$2"; }
+
+matrix() { { printf '%%%%MatrixMarket matrix coordinate %s\n%s\n' "$2" "$3"; [ $# -eq 3 ] || printf '%s\n' "${@:4}"; } >"$1"; }
+script() { { echo '#!/bin/sh'; printf '%s\n' "${@:2}"; } >"$1" && chmod +x "$1"; }
 
 finish() {
   [ -e failures.log ] || exit 0

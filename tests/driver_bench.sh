@@ -14,12 +14,7 @@ bench() {
 
 # peer NAME LINE...: a program of a peer, in $folder.
 folder=peers
-peer() {
-  local file=$folder/$1_solve
-  shift
-  { echo '#!/bin/sh'; printf '%s\n' "$@"; } >"$file"
-  chmod +x "$file"
-}
+peer() { script "$folder/$1_solve" "${@:2}"; }
 figures='"n": 81, "status": 0, "method": "LLT", "perturbed_pivots": 0, "refinement_steps": 0, "nnz_factor": 500,
 "analyze_s": 2, "factor_s": 3, "backward_error": 1e-16'
 
@@ -66,13 +61,13 @@ row "^  nonsense  +skipped: .*StarPU has no scheduler 'nonsense'"
 row '^  TriStar, 1 worker, prio '
 bench 0 '^  gen:s2d9pt:9 is solved without tasks: no scheduler takes part$' gen:s2d9pt:9 --workers 1 --sched prio,lws --rounds 1 \
   --repeat 1 --peers none
-printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n' >singular.mtx
+matrix singular.mtx 'real general' '2 2 2' '1 1 1' '1 2 1'
 bench 1 '^  No scheduler solved singular.mtx$' singular.mtx --sched all --rounds 1 --peers none # all of them fail at once
 for scheduler in lws eager prio dmda; do row "^  $scheduler  +skipped: .*singular"; done
 bench 2 '--sched all,lws: all goes alone' gen:s2d9pt:9 --sched all,lws
 bench 1 'failed: (StarPU has only [0-9]+ workers|no memory or no threads)' gen:s2d9pt:100 --workers 1000 --rounds 1 --peers none
 bench 0 '^  TriStar, [0-9]+ workers?, lws ' gen:s2d9pt:9 --workers "all,$(nproc)" --rounds 1 --peers none
-printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n' >pattern.mtx
+matrix pattern.mtx 'pattern symmetric' '3 3 2' '2 1' '3 2'
 bench 0 '^Laplacian of pattern.mtx: 3 rows' pattern.mtx --workers 1 --rounds 1 --peers none
 row '^  TriStar, 1 worker, lws  .* [0-9.]+e[-+][0-9]+ \('
 

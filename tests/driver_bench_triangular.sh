@@ -13,12 +13,7 @@ bench() {
 }
 
 # peer NAME LINE...: a program of a peer.
-peer() {
-  local file=peers/triangle_$1
-  shift
-  { echo '#!/bin/sh'; printf '%s\n' "$@"; } >"$file"
-  chmod +x "$file"
-}
+peer() { script "peers/triangle_$1" "${@:2}"; }
 figures='"n": 81, "status": 0, "method": "rows", "analyze_s": 0, "factor_s": 6, "solve_min_s": 1.5'
 mkdir peers
 export TRISTAR_PEERS=$PWD/peers
@@ -62,7 +57,6 @@ no_row 'natural order|lower triangle|supernodes,|plain sweep|Peers'
 row '^  all +1 +- +- +[0-9.]+$'
 
 # ---- Values: without a diagonal, of solutions that leave the range, of a pattern, complex ones
-matrix() { { printf '%%%%MatrixMarket matrix coordinate %s\n%s\n' "$2" "$3"; printf '%s\n' "${@:4}"; } >"$1"; }
 matrix nodiagonal.mtx 'real general' '3 3 3' '2 1 5' '3 2 1' '1 3 2'
 matrix large.mtx 'real general' '3 3 5' '1 1 1' '2 1 1e200' '2 2 1' '3 2 1e200' '3 3 1'
 matrix pattern.mtx 'pattern symmetric' '3 3 3' '2 1' '3 2' '3 3'

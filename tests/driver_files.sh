@@ -68,7 +68,7 @@ expect 1 '^tristar: short.txt: the right-hand side has 5 rows, but the matrix ha
 expect 1 '^tristar: a.rua:1: not numbers alone: "title' solve a.mtx --rhs a.rua
 printf '%%%%MatrixMarket matrix array real symmetric\n2 2\n2\n1\n4\n' >dense.mtx
 expect 0 ' 2 rows, 4 entries, double, symmetric;' solve dense.mtx
-printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 4\n1 1 4\n2 1 1\n1 2 1\n2 2 4\n' >both.mtx
+matrix both.mtx 'real symmetric' '2 2 4' '1 1 4' '2 1 1' '1 2 1' '2 2 4'
 expect 1 '^tristar: both.mtx:5: entry \(1,2\), and line 4 has \(2,1\): a symmetric file stores one triangle' solve both.mtx
 expect 1 '^tristar: gen:s2d9pt:60000: .* too large: at most 2147483646' solve gen:s2d9pt:60000
 

@@ -4,15 +4,8 @@
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.mtx *.json *.svg *.txt # of an earlier run
 
-# matrix FILE HEADER SIZES ENTRY...
-matrix() {
-  local file=$1 header=$2
-  shift 2
-  { echo "%%MatrixMarket matrix $header"; printf '%s\n' "$@"; } >"$file"
-}
-
 # ---- Small systems with known solutions: [4 1 0; 1 3 -1; 0 -1 5] (1, 2, 3) = (6, 4, 13)
-matrix spd.mtx 'coordinate real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
+matrix spd.mtx 'real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
 printf '6\n4\n13\n' >b.txt
 for method in cg bicgstab gmres fgmres; do
   rm -f x.mtx
@@ -20,7 +13,7 @@ for method in cg bicgstab gmres fgmres; do
   tail -n 3 x.mtx | awk '{ if (($1 - NR) ^ 2 > 1e-18) wrong = 1 } END { exit NR != 3 || wrong }' ||
     fail "$method: x is not (1, 2, 3): $(tail -n 3 x.mtx | tr '\n' ' ')"
 done
-matrix hermitian.mtx 'coordinate complex hermitian' '2 2 3' '1 1 4 0' '2 1 1 -1' '2 2 3 0'
+matrix hermitian.mtx 'complex hermitian' '2 2 3' '1 1 4 0' '2 1 1 -1' '2 2 3 0'
 expect 0 '^method +CG on' krylov hermitian.mtx
 expect 0 '^method +GMRES\(30\) on' krylov gen:convdiff3d:5
 expect 0 '^method +FGMRES\(7\) on' krylov gen:convdiff3d:5 --method fgmres --restart 7
@@ -71,8 +64,8 @@ done
 [ "$(sort -u sums.txt | wc -l)" -eq 1 ] || fail "with and without tasks there are other bits: $(tr '\n' ' ' <sums.txt)"
 
 # ---- Failures: told, and X is written all the same
-matrix indefinite.mtx 'coordinate real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
-matrix skew.mtx 'coordinate real skew-symmetric' '2 2 1' '2 1 1'
+matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
+matrix skew.mtx 'real skew-symmetric' '2 2 1' '2 1 1'
 printf '1\n-1\n' >b2.txt
 printf '1\n0\n' >b3.txt
 expect 1 'indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite' krylov indefinite.mtx --rhs b2.txt --method cg

@@ -93,7 +93,7 @@ ranks 2 - '^tristar: .*no-such-file' solve no-such-file.mtx --layout 2x1x1
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
 ranks 2 - '^tristar: solve: --svg x.gif: no picture has the ending .gif; ' solve gen:s2d9pt:20 --layout 2x1x1 --svg x.gif
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
-printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n' >singular.mtx
+matrix singular.mtx 'real general' '2 2 2' '1 1 1' '1 2 1'
 ranks 2 - '^tristar: singular.mtx: ' solve singular.mtx --layout 2x1x1
 TRISTAR_TRANSPORT=pigeon ranks 2 - 'TRISTAR_TRANSPORT is "pigeon"' solve gen:s2d9pt:20 --layout 2x1x1
 

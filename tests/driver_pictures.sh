@@ -30,11 +30,11 @@ items = p["items"]
 exec(sys.argv[2])' "$1" "$2" || fail "$1: figures"
 }
 
-printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n' >one.mtx
-printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 1\n2 2 3\n' >'a "<two>" & more.mtx'
-printf '%%%%MatrixMarket matrix coordinate real symmetric\n40 40 40\n' >diagonal.mtx
+matrix one.mtx 'real general' '1 1 1' '1 1 2'
+matrix 'a "<two>" & more.mtx' 'real symmetric' '2 2 3' '1 1 2' '2 1 1' '2 2 3'
+matrix diagonal.mtx 'real symmetric' '40 40 40'
 for i in $(seq 40); do echo "$i $i $i"; done >>diagonal.mtx
-printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >empty.mtx
+matrix empty.mtx 'real general' '0 0 0'
 small=(one.mtx 'a "<two>" & more.mtx' diagonal.mtx)
 
 # ---- Right-hand sides: each number twice, for a solve and for each right-hand side
@@ -184,6 +184,6 @@ expect 1 'an empty matrix: nothing to draw$' plot empty.mtx --what communication
 expect 2 '^tristar: plot: --what communication: --layout PXxPYxPZ is missing$' plot gen:s2d9pt:12 --what communication --out x.svg
 expect 2 '^tristar: plot: --from belongs to --what reuse$' plot gen:s2d9pt:12 --what rhs --from one.json --out x.svg
 expect 1 'leaf_parts' plot gen:s2d9pt:12 --what communication --layout 1x1x4 --ordering natural --out x.svg
-printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n' >singular.mtx
+matrix singular.mtx 'real general' '2 2 1' '1 1 1'
 expect 1 'structurally singular' plot singular.mtx --what memory --out x.svg
 finish

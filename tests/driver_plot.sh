@@ -132,7 +132,7 @@ done
 # ---- The smallest matrices, and names that mean something to XML, are long, or are no text
 long=$(printf 'a%.0s' {1..120})
 for matrix in 'a<b>&c.mtx' "it's \"<&>\" $long.mtx" $'\xff\xc3\x28 \xc3\xa4\x01.mtx'; do
-  printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n' >"$matrix"
+  matrix "$matrix" 'real general' '1 1 1' '1 1 2'
   for what in gantt dag levels spy tree; do
     picture small.svg "$matrix" --what $what
     case $what in levels) axes=3 ;; spy) axes=2 ;; tree) axes=0 ;; *) axes=1 ;; esac
@@ -163,7 +163,7 @@ for bad in x.gif x.svg.gz x.; do
 done
 expect 0 '^x.d/tree: written$' plot tree gen:s2d9pt:20 --out "$(mkdir -p x.d && echo x.d/tree)"
 check x.d/tree
-printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >empty.mtx
+matrix empty.mtx 'real general' '0 0 0'
 for what in gantt dag levels spy roofline; do
   expect 1 'an empty matrix: nothing to draw$' plot empty.mtx --what $what --out small.svg
 done

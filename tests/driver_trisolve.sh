@@ -5,13 +5,6 @@
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.mtx *.txt *.json # of an earlier run
 
-# matrix FILE KIND ROWS ENTRY...: a Matrix Market file; entries are "row column value".
-matrix() {
-  local file=$1 kind=$2 rows=$3
-  shift 3
-  { printf '%%%%MatrixMarket matrix coordinate %s\n%d %d %d\n' "$kind" "$rows" "$rows" $#; printf '%s\n' "$@"; } >"$file"
-}
-
 # solves "B..." "X..." ARGUMENT...: the solution is X, to the digits that are written.
 solves() {
   local b=$1 x=$2
@@ -25,7 +18,7 @@ solves() {
     fail "tristar trisolve $*: x is not $x: $(grep -v '^%' x.mtx | tr '\n' ' ')"
 }
 
-matrix lower.mtx 'real general' 3 '1 1 2' '2 1 1' '2 2 4' '3 2 -1' '3 3 1'
+matrix lower.mtx 'real general' '3 3 5' '1 1 2' '2 1 1' '2 2 4' '3 2 -1' '3 3 1'
 solves '2 5 0' '1 1 1' lower.mtx
 row '^lower +5 with its diagonal; 3 level sets, 1.0 rows each'
 solves '2 5 0' '1 1.25 0' lower.mtx --uplo U
@@ -39,17 +32,17 @@ for precision in s d c z; do
 done
 
 # L = [1 0; 1/4 1] and U = [2 1; 0 3] in one matrix; their product is [2 1; 1/2 13/4]
-matrix both.mtx 'real general' 2 '1 1 2' '2 1 0.25' '1 2 1' '2 2 3'
+matrix both.mtx 'real general' '2 2 4' '1 1 2' '2 1 0.25' '1 2 1' '2 2 3'
 solves '3 3.75' '1 1' both.mtx --uplo LU --diag unit
 solves '2.5 4.25' '1 1' both.mtx --uplo LU --diag unit --op T
 solves '6 9.75' '1 1' both.mtx --uplo LU # [2 0; 1/4 3] [2 1; 0 3] = [4 2; 1/2 37/4]
 expect 2 'both.mtx: the matrix has entries in both triangles: --uplo L, U or LU' trisolve both.mtx
 
 # both triangles of a symmetric file, which stores one
-matrix symmetric.mtx 'real symmetric' 2 '1 1 2' '2 1 1' '2 2 2'
+matrix symmetric.mtx 'real symmetric' '2 2 3' '1 1 2' '2 1 1' '2 2 2'
 solves '2 3' '1 1' symmetric.mtx --uplo L
 solves '3 2' '1 1' symmetric.mtx --uplo U
-matrix hermitian.mtx 'complex hermitian' 2 '1 1 2 0' '2 1 0 1' '2 2 2 0'
+matrix hermitian.mtx 'complex hermitian' '2 2 3' '1 1 2 0' '2 1 0 1' '2 2 2 0'
 printf '2 -1\n2 0\n' >b3.txt # U = [2 -i; 0 2]
 expect 0 '^upper' trisolve hermitian.mtx --uplo U --rhs b3.txt --out x3.mtx
 [ "$(grep -v '^%' x3.mtx | tail -n +2 | tr '\n' ' ')" = '1 0 1 0 ' ] || fail "hermitian: $(cat x3.mtx)"
@@ -88,11 +81,11 @@ expect 2 '--partition X: not one of auto\|supernodes\|levels\|supersteps\|whole'
 [ "$(value levels upper.json | head -n 1)" -eq 40 ] || fail "levels $(value levels upper.json)"
 
 # tristar solve does the same with a matrix that is triangular, and factors it where an option wants that
-matrix upper.mtx 'real general' 3 '1 1 2' '1 3 1' '2 2 4' '3 3 1'
-matrix complex.mtx 'complex general' 2 '1 1 0 2' '2 1 1 0' '2 2 1 0'
+matrix upper.mtx 'real general' '3 3 4' '1 1 2' '1 3 1' '2 2 4' '3 3 1'
+matrix complex.mtx 'complex general' '2 2 3' '1 1 0 2' '2 1 1 0' '2 2 1 0'
 printf '0 2\n2 0\n' >b4.txt
 for file in lower upper complex diagonal; do
-  [ $file != diagonal ] || matrix diagonal.mtx 'real general' 2 '1 1 2' '2 2 -4'
+  [ $file != diagonal ] || matrix diagonal.mtx 'real general' '2 2 2' '1 1 2' '2 2 -4'
   case $file in upper) side=upper ;; *) side=lower ;; esac
   expect 0 "^ +$side triangular: nothing is factored" solve $file.mtx --repeat 2 --nrhs 3 --json solve.json
   row "^$side +[0-9]+ with its diagonal"
@@ -111,8 +104,8 @@ done
 expect 0 '^factor ' solve upper.mtx --precision sd
 expect 0 '^ +upper triangular' solve upper.mtx --precision s
 "$tristar" solve lower.mtx --on-demand --json - </dev/null | grep -q '"nnz_factor"' || fail 'solve --on-demand factors'
-matrix symmetric_diagonal.mtx 'real symmetric' 2 '1 1 2' '2 2 4'
-matrix block.mtx 'real general' 4 '1 2 1' '2 1 2' '2 3 1' '3 1 1' '3 3 3' '4 4 1' # rows 2 and 3 wait for each other
+matrix symmetric_diagonal.mtx 'real symmetric' '2 2 2' '1 1 2' '2 2 4'
+matrix block.mtx 'real general' '4 4 6' '1 2 1' '2 1 2' '2 3 1' '3 1 1' '3 3 3' '4 4 1' # rows 2 and 3 wait for each other
 for file in both symmetric_diagonal block; do
   expect 0 '^analysis ' solve $file.mtx
   no_row 'triangular'
@@ -120,7 +113,7 @@ done
 
 # and with one that is triangular once its rows, or its columns, or both are permuted
 permuted='lower triangular once rows and columns are permuted: nothing is factored'
-matrix permuted.mtx 'real general' 3 '1 2 4' '2 1 2' '3 1 1' '3 3 1' # rows 1 and 2
+matrix permuted.mtx 'real general' '3 3 4' '1 2 4' '2 1 2' '3 1 1' '3 3 1' # rows 1 and 2
 printf '4\n2\n2\n' >b5.txt
 expect 0 "^ +$permuted" solve permuted.mtx --rhs b5.txt --repeat 2 --out x5.mtx --json solve.json
 row '^lower +4 with its diagonal; 2 level sets'
@@ -146,17 +139,17 @@ for rows in 1 100; do # times a number without a divisor in common with 729: a p
   done
 done
 for row in '2 2 0' '3 2 -1'; do # a diagonal entry that is zero or missing: singular, as any other matrix would be
-  matrix singular.mtx 'real general' 3 '1 1 2' '2 1 1' "$row" '3 3 1'
+  matrix singular.mtx 'real general' '3 3 4' '1 1 2' '2 1 1' "$row" '3 3 1'
   expect 1 'singular.mtx: .*singular' solve singular.mtx
   no_row 'triangular: nothing'
 done
 
 # what is wrong
-matrix zero.mtx 'real general' 2 '1 1 2' '2 1 1'
+matrix zero.mtx 'real general' '2 2 2' '1 1 2' '2 1 1'
 expect 1 'zero.mtx: L: diagonal entry 1 is zero or missing' trisolve zero.mtx
-matrix large.mtx 'real general' 4 '1 1 1' '2 1 1e200' '2 2 1' '3 2 1e200' '3 3 1' '4 4 1'
+matrix large.mtx 'real general' '4 4 6' '1 1 1' '2 1 1e200' '2 2 1' '3 2 1e200' '3 3 1' '4 4 1'
 expect 1 'large.mtx: .*(range of|too close to singular)' trisolve large.mtx
-printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n' >rectangle.mtx
+matrix rectangle.mtx 'real general' '2 3 1' '1 1 1'
 expect 1 'rectangle.mtx: the matrix is not square: 2 rows, 3 columns' trisolve rectangle.mtx
 expect 1 'b2.txt.* rows, but the matrix has 2' trisolve both.mtx --uplo L --rhs b2.txt
 expect 2 '--uplo X: not one of L\|U\|LU' trisolve lower.mtx --uplo X

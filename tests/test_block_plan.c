@@ -40,7 +40,8 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
                              .values = values,
                              .ptr_bits = 64,
                              .index_bits = 32};
-  const tristar_triangle_options options = {TRISTAR_LOWER, TRISTAR_NON_UNIT, partitions[scheme]};
+  const tristar_triangle_options options = {
+      .uplo = TRISTAR_LOWER, .diag = TRISTAR_NON_UNIT, .partition = partitions[scheme]};
   tsi_block_options finer;
   tristar_factor_t *factor;
   tristar_plan_t *plan;

@@ -114,7 +114,7 @@ typedef struct tsi_solve_data {
   bool push;                          /* pairs have tasks of their own */
   tsi_count second;                   /* partitioned inverse: first row of the workspace's second half */
   const tsi_solve_messages *messages; /* NULL: the solve is not distributed. INVERSE_PARTITIONED has none */
-  const tsi_spmv_kernels *rows;       /* of chunks without panels; else NULL */
+  const tsi_spmv_kernels *rows;       /* of triangular matrices by rows; else NULL */
 } tsi_solve_data;
 
 /* Which chunks take part, and where the given rows of b and the wanted rows of x are. */
@@ -196,5 +196,7 @@ typedef struct tsi_node_kernels {
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */
 const tsi_node_kernels *tsi_node_kernels_select(char scalar);
+/* Those of triangular matrices by rows: what else there is belongs to panels. */
+const tsi_node_kernels *tsi_row_node_kernels_select(char scalar);
 
 #endif

@@ -4,9 +4,9 @@
 #include "codelets/cpu/node.h"
 #include "codelets/cpu/sparse.h"
 
-#define SELECT(table)                                                                                        \
-  extern const table table##_s, table##_d, table##_c, table##_z;                                             \
-  const table *table##_select(char scalar) {                                                                 \
+#define SELECT(type, table)                                                                                  \
+  extern const type table##_s, table##_d, table##_c, table##_z;                                              \
+  const type *table##_select(char scalar) {                                                                  \
     switch (scalar) {                                                                                        \
     case 's':                                                                                                \
       return &table##_s;                                                                                     \
@@ -20,7 +20,8 @@
       return NULL;                                                                                           \
     }                                                                                                        \
   }
-SELECT(tsi_front_kernels)
-SELECT(tsi_incomplete_kernels)
-SELECT(tsi_node_kernels)
-SELECT(tsi_sparse_kernels)
+SELECT(tsi_front_kernels, tsi_front_kernels)
+SELECT(tsi_incomplete_kernels, tsi_incomplete_kernels)
+SELECT(tsi_node_kernels, tsi_node_kernels)
+SELECT(tsi_sparse_kernels, tsi_sparse_kernels)
+SELECT(tsi_node_kernels, tsi_row_node_kernels)

@@ -15,6 +15,10 @@
 
 #define UNROLL _Pragma("GCC unroll 8")
 
+static tsi_scalar *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
+  return (tsi_scalar *)call->workspace + chunk->workspace * call->stride;
+}
+
 /* Rows that are read or written at once, of all right-hand sides in turn: they stay in the nearest cache, and
  * the user's columns, which can all lie at the same distance from a page, do not push each other out. */
 #define ROWS 64
@@ -191,6 +195,16 @@ static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk,
       compact ? some_rows(chunk, number, sparse->out_ptr, sparse->out_local, sparse->out_to, call->out_row)
               : all_rows(chunk, call->out_row, call->out_rows);
   move_out(!(compact || call->wide || call->conjugate_out), call, &rows, x);
+}
+
+/* ---- Tasks --------------------------------------------------------------------------------------------- */
+
+static void read_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  read_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
+}
+
+static void write_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  write_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
 }
 
 #endif

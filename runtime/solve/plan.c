@@ -290,7 +290,8 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   plan->options = *options;
   if (factor->rows) plan->options.updates = TRISTAR_UPDATES_PULL; /* there are none */
   plan->sides = tsi_analysis_sides(factor->analysis);
-  plan->nodes = tsi_node_kernels_select(factor->analysis->factor_scalar);
+  plan->nodes =
+      (factor->rows ? tsi_row_node_kernels_select : tsi_node_kernels_select)(factor->analysis->factor_scalar);
   TSI_TRY(choose_chunks(env, plan));
   choose_engine(plan);
   if (plan->use_tasks || plan->use_lanes)
