@@ -81,7 +81,7 @@ static const option_row rows[] = {
   {"what", CHOICE, FIELD(what), TSI_PLOT, "PICTURE", "what to draw: one of the pictures above", 0, 0, pictures},
   {"repeat", NUMBER, FIELD(repeat), TSI_PLOT, "N", "time N solves, after one that is not timed, and draw the median (default 9)", 1, 1000, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_PLOT, "N", "number of pseudo-random right-hand sides (default 1); reuse: of the case in --from", 1, 1000000, NULL},
-  {"laplacian", FLAG, FIELD(laplacian), MATRIX | TSI_KRYLOV, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
+  {"laplacian", FLAG, FIELD(laplacian), MATRIX | TSI_TRISOLVE | TSI_KRYLOV, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
   {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or complex double (default: d or z, as the file has it); sd and cz: factors in single, solution in double precision", 0, 0, precisions},
   {"precision", CHOICE, FIELD(precision), TSI_TRISOLVE | TSI_KRYLOV, "s|d|c|z", "single, double, complex single or complex double (default: d or z, as the file has it)", 0, 0, plain_precisions},
   {"op", CHOICE, FIELD(op), SOLVES | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},

@@ -124,7 +124,10 @@ done
 
 # what is wrong
 matrix zero.mtx 'real general' 2 '1 1 2' '2 1 1'
-expect 1 'zero.mtx: L: diagonal entry 1 is zero or missing' trisolve zero.mtx
+expect 1 'zero.mtx: L: diagonal entry 1 \(counted from 0\) is zero or missing' trisolve zero.mtx
+printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n' >pattern.mtx
+expect 1 'pattern.mtx: .*--laplacian' trisolve pattern.mtx --uplo L
+solves '2 2 1' '1 1 1' pattern.mtx --uplo L --laplacian # [2; -1 3; 0 -1 2]
 matrix large.mtx 'real general' 4 '1 1 1' '2 1 1e200' '2 2 1' '3 2 1e200' '3 3 1' '4 4 1'
 expect 1 'large.mtx: .*(range of|too close to singular)' trisolve large.mtx
 printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n' >rectangle.mtx
