@@ -134,6 +134,7 @@ static const option_row rows[] = {
   {"triangular", FLAG, FIELD(triangular), TSI_BENCH, NULL, "solve with both triangles of each matrix, without factoring it", 0, 0, NULL},
   {"uplo", TEXT, FIELD(uplo_list), TSI_BENCH, "LIST", "with --triangular: of L, U (default L,U)", 0, 0, NULL},
   {"orders", TEXT, FIELD(orders_list), TSI_BENCH, "LIST", "with --triangular: of natural (as in the file) and metis (nested dissection); default natural,metis", 0, 0, NULL},
+  {"of", TEXT, FIELD(of_list), TSI_BENCH, "LIST", "with --triangular: triangles of matrix (the matrix itself), ilu0 (its incomplete LU factors) and ic0 (its incomplete Cholesky factors, if it is symmetric); default matrix,ilu0,ic0", 0, 0, NULL},
   {"partitions", TEXT, FIELD(partitions_list), TSI_BENCH, "LIST", "with --triangular: of those that tristar trisolve --partition has (default: all)", 0, 0, NULL},
   {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
   {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5)", 1, 1000, NULL},

@@ -8,6 +8,7 @@
 
 #include "codelets/cpu/incomplete.h"
 #include "runtime/matrix/pattern.h"
+#include "tristar_precond.h"
 
 typedef struct tsi_full_rows {
   tsi_factor_rows a; /* its values are NULL */
@@ -19,6 +20,12 @@ typedef struct tsi_full_rows {
 TRISTAR_CHECKED tristar_status tsi_full_rows_create(tsi_env *env, const tsi_pattern *pattern, bool symmetric,
                                                     tsi_full_rows *out);
 void tsi_full_rows_finish(tsi_env *env, tsi_full_rows *rows);
+
+/* Nothing but the factors that tristar_precond makes of a matrix, of kind ILU, ILUT, IC or ICT; to be
+ * finished with tsi_factor_rows_finish, also after a failure. Errors: as there. */
+TRISTAR_CHECKED tristar_status tsi_incomplete_factors(tristar_t *ts, const tristar_view *view,
+                                                      const tristar_precond_options *options,
+                                                      tsi_factor_rows *factors);
 
 /* Errors: INTERNAL (a broken invariant of incomplete.h). */
 TRISTAR_CHECKED tristar_status tsi_factor_rows_check(tsi_env *env, const tsi_factor_rows *rows);
