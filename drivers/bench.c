@@ -122,8 +122,9 @@ static int run(const tsi_bench_setup *setup, tsi_bench_matrix *matrices, tsi_ben
 int tsi_command_bench(const tsi_settings *settings) {
   if (settings->operand_count == 0) return tsi_usage_error("bench", "no MATRIX given");
   if (settings->triangular) return tsi_bench_triangular(settings);
-  if (settings->partitions_list != NULL || settings->orders_list != NULL || settings->uplo_list != NULL)
-    return tsi_usage_error("bench", "--partitions, --orders and --uplo need --triangular");
+  if (settings->partitions_list != NULL || settings->orders_list != NULL || settings->of_list != NULL ||
+      settings->uplo_list != NULL)
+    return tsi_usage_error("bench", "--partitions, --orders, --of and --uplo need --triangular");
   tsi_bench_setup *setup = malloc(sizeof *setup);
   tsi_bench_matrix *matrices = calloc((size_t)settings->operand_count, sizeof *matrices);
   tsi_bench_case *cases = calloc((size_t)settings->operand_count * TSI_BENCH_LIST_MAX, sizeof *cases);

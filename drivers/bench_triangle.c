@@ -12,6 +12,7 @@
 #include "runtime/context/context.h"
 #include "runtime/factor/dissection.h"
 #include "runtime/matrix/view.h"
+#include "runtime/precond/factor_rows.h"
 
 static bool out_of_memory(tsi_session *s) {
   return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for its triangles", s->name);
@@ -73,6 +74,19 @@ bool tsi_square_make(tsi_session *s, tsi_square *a) {
   return true;
 }
 
+static tristar_view view_of(const tsi_square *a) {
+  return (tristar_view){.format = TRISTAR_CSC,
+                        .symmetry = TRISTAR_GENERAL,
+                        .scalar = TRISTAR_DOUBLE,
+                        .rows = a->n,
+                        .cols = a->n,
+                        .ptr = a->ptr,
+                        .index = a->index,
+                        .values = a->values,
+                        .ptr_bits = 64,
+                        .index_bits = 32};
+}
+
 bool tsi_square_dissect(tsi_session *s, tsi_square *a) {
   const int64_t n = a->n;
   tsi_square to = {0};
@@ -94,6 +108,41 @@ bool tsi_square_dissect(tsi_session *s, tsi_square *a) {
   return true;
 }
 
+/* Rows of L and U as a matrix; of U alone, if it is symmetric: L is the transposed one then. */
+static bool join_factors(tsi_session *s, const tsi_factor_rows *rows, bool symmetric, tsi_square *to) {
+  const double *values = rows->values;
+  if (!allocate(s, rows->n, rows->ptr[rows->n], to)) return false;
+  to->unit = !symmetric;
+  for (int fill = 0; fill < 2; fill++) {
+    if (fill) begin_filling(to);
+    for (tsi_index i = 0; i < rows->n; i++)
+      for (tsi_count e = symmetric ? rows->diagonal[i] : rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
+        const tsi_index j = rows->index[e];
+        const bool mirror = symmetric && i != j;
+        if (fill) {
+          put(to, i, j, values[e]);
+          if (mirror) put(to, j, i, values[e]);
+        } else {
+          to->ptr[j + 2]++;
+          if (mirror) to->ptr[i + 2]++;
+        }
+      }
+  }
+  return true;
+}
+
+bool tsi_square_factor(tsi_session *s, const tsi_square *a, tristar_precond_kind kind, tsi_square *to) {
+  const tristar_view view = view_of(a);
+  tristar_precond_options options;
+  tsi_factor_rows rows;
+  tristar_precond_options_init(&options);
+  options.kind = kind;
+  const bool ok = tsi_session_check(s, tsi_incomplete_factors(s->ts, &view, &options, &rows), s->name) &&
+                  join_factors(s, &rows, kind == TRISTAR_PRECOND_IC, to);
+  tsi_factor_rows_finish(tsi_context_env(s->ts), &rows);
+  return ok;
+}
+
 /* ---- A triangle of it -----------------------------------------------------------------------------------
  */
 
@@ -111,7 +160,7 @@ static bool transpose(tsi_session *s, const tsi_square *a, bool upper, tsi_squar
       double diagonal = 0;
       for (int64_t e = a->ptr[j]; e < a->ptr[j + 1]; e++) {
         const int64_t i = a->index[e];
-        if (i == j) diagonal = a->values[e];
+        if (i == j) diagonal = a->unit && !upper ? 1 : a->values[e];
         if (upper ? i >= j : i <= j) continue;
         if (fill)
           put(to, j, i, a->values[e]);
@@ -168,16 +217,7 @@ static int64_t count_levels(const tsi_square *t, bool upper, double *level) {
 }
 
 static bool write_file(tsi_session *s, const tsi_square *a, tsi_triangle *t) {
-  const tristar_view view = {.format = TRISTAR_CSC,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = TRISTAR_DOUBLE,
-                             .rows = a->n,
-                             .cols = a->n,
-                             .ptr = a->ptr,
-                             .index = a->index,
-                             .values = a->values,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  const tristar_view view = view_of(a);
   t->file = tmpfile();
   if (t->file == NULL)
     return tsi_session_fail(s, TRISTAR_ERR_IO, "%s: no file for its triangle: %s", s->name, strerror(errno));

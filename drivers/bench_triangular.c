@@ -15,21 +15,27 @@
 #include "drivers/picture.h"
 #include "drivers/report.h"
 
-/* What the cases of a matrix differ in. Another kind of triangle, such as a factor, is another `prepare`. */
-typedef struct kind {
-  const char *word;                               /* of --orders */
-  const char *title;                              /* in tables */
-  bool (*prepare)(tsi_session *s, tsi_square *a); /* NULL: the matrix stays as it is */
-} kind;
+enum { TRIANGLES = 2 };
+static const char *const uplos[TRIANGLES + 1] = {"L", "U", NULL};
 
-static const kind kinds[] = {{"natural", "natural order", NULL},
-                             {"metis", "METIS order", tsi_square_dissect}};
-enum { KINDS = sizeof kinds / sizeof kinds[0], TRIANGLES = 2 };
-static const char *const uplos[TRIANGLES] = {"L", "U"};
+/* The orders of a matrix that triangles are taken of. */
+static const char *const orders[] = {"natural", "metis", NULL};
+static const char *const order_titles[] = {"natural order", "METIS order"};
+enum { ORDERS = sizeof order_titles / sizeof order_titles[0] };
+
+/* What has triangles: the matrix, in its order, or incomplete factors of that. */
+const char *const tsi_triangular_sources[] = {"matrix", "ilu0", "ic0", NULL};
+static const struct {
+  const char *titles[TRIANGLES];
+  tristar_precond_kind kind; /* NONE: the matrix itself */
+} kinds[] = {{{"lower triangle", "upper triangle"}, TRISTAR_PRECOND_NONE},
+             {{"L of ILU(0)", "U of ILU(0)"}, TRISTAR_PRECOND_ILU},
+             {{"L of IC(0)", "U of IC(0)"}, TRISTAR_PRECOND_IC}};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* The words of the command line. */
 typedef struct choice {
-  bool kind[KINDS], uplo[TRIANGLES];
+  bool order[ORDERS], kind[KINDS], uplo[TRIANGLES];
 } choice;
 
 /* ---- Figures of a case ----------------------------------------------------------------------------------
@@ -88,14 +94,14 @@ static double mean(double logarithms, int count) {
   return count > 0 ? exp(logarithms / count) : 0;
 }
 
-tsi_triangular_means tsi_triangular_find_means(const tsi_triangular *t, bool parallel) {
+tsi_triangular_means tsi_triangular_find_means(const tsi_triangular *t, bool parallel, const char *of) {
   enum { PLAIN, PEER, FIXED, MEANS };
   double sum[MEANS] = {0};
   int count[MEANS] = {0}, cases = 0;
   for (int k = 0; k < t->count; k++) {
     const tsi_triangular_case *c = &t->cases[k];
     const int own = tsi_triangular_auto(c);
-    if (own < 0 || (parallel && !tsi_triangular_is_parallel(c))) continue;
+    if (own < 0 || (parallel && !tsi_triangular_is_parallel(c)) || (of != NULL && c->of != of)) continue;
     const int others[MEANS] = {tsi_triangular_plain(c), c->bench.best_peer, tsi_triangular_fixed(c)};
     cases++;
     for (int m = 0; m < MEANS; m++) {
@@ -131,10 +137,11 @@ int tsi_triangular_find_worst(const tsi_triangular *t, int worst[TSI_TRIANGULAR_
 /* ---- Cases ----------------------------------------------------------------------------------------------
  */
 
-static tsi_triangular_case *add_case(tsi_triangular *t, const char *name, const char *order) {
+static tsi_triangular_case *add_case(tsi_triangular *t, const char *name, const char *order, const char *of) {
   tsi_triangular_case *c = &t->cases[t->count++]; /* there is room for all */
   c->name = name;
   c->order = order;
+  c->of = of;
   c->bench.setup = &t->setup;
   c->bench.best_tristar = c->bench.best_peer = -1;
   c->bench.number = t->count;
@@ -152,11 +159,21 @@ static void rename_file(tsi_triangular_case *c) {
   }
 }
 
+/* Where the cases of a matrix are. */
+typedef struct place {
+  tsi_session *s;
+  tsi_triangular *t;
+  const choice *chosen;
+  int order, kind;
+} place;
+
 /* Measures a triangle. false: there is no memory for its results. */
-static bool measure(tsi_session *s, tsi_triangular *t, const kind *of, const tsi_square *a, int triangle) {
-  tsi_triangular_case *c = add_case(t, s->name, of->word);
-  snprintf(c->title, sizeof c->title, "%.500s, %s triangle, %s", c->name, triangle == 0 ? "lower" : "upper",
-           of->title);
+static bool measure(const place *at, const tsi_square *a, int triangle) {
+  tsi_session *s = at->s;
+  tsi_triangular *t = at->t;
+  tsi_triangular_case *c = add_case(t, s->name, orders[at->order], tsi_triangular_sources[at->kind]);
+  snprintf(c->title, sizeof c->title, "%.500s, %s, %s", c->name, kinds[at->kind].titles[triangle],
+           order_titles[at->order]);
   if (!tsi_triangle_make(s, a, triangle == 1, &c->triangle)) {
     snprintf(c->message, sizeof c->message, "%.300s", s->message);
     return true; /* the end of the session tells it */
@@ -185,23 +202,72 @@ static bool read_matrix(tsi_session *s, const tsi_settings *settings, const char
   return s->view.rows > 0 || tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "%s: it has no rows", s->name);
 }
 
+static int count(const bool *chosen, int words) {
+  int found = 0;
+  for (int k = 0; k < words; k++) found += chosen[k];
+  return found;
+}
+
+static bool measure_triangles(const place *at, const tsi_square *a) {
+  bool going_on = true;
+  for (int u = 0; u < TRIANGLES && going_on && at->s->status == TRISTAR_OK; u++)
+    if (at->chosen->uplo[u]) going_on = measure(at, a, u);
+  return going_on;
+}
+
+/* A case that tells why there are no such factors; then the program goes on. */
+static void tell_breakdown(const place *at) {
+  tsi_session *s = at->s;
+  if (s->status != TRISTAR_ERR_SINGULAR && s->status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE &&
+      s->status != TRISTAR_ERR_NOT_FINITE)
+    return;
+  tsi_triangular_case *c = add_case(at->t, s->name, orders[at->order], tsi_triangular_sources[at->kind]);
+  at->t->expected -= count(at->chosen->uplo, TRIANGLES) - 1;
+  c->broken = true;
+  snprintf(c->message, sizeof c->message, "%.200s (%s, %s)", s->message, tsi_triangular_sources[at->kind],
+           order_titles[at->order]);
+  s->status = TRISTAR_OK;
+}
+
+/* Triangles of incomplete factors; IC only where the matrix is stored as a symmetric one. */
+static bool measure_factors(const place *at, const tsi_square *a) {
+  const tristar_symmetry symmetry = at->s->view.symmetry;
+  tsi_square factors = {0};
+  bool going_on = true;
+  if (kinds[at->kind].kind == TRISTAR_PRECOND_IC && symmetry != TRISTAR_SYMMETRIC &&
+      symmetry != TRISTAR_HERMITIAN) {
+    at->t->expected -= count(at->chosen->uplo, TRIANGLES);
+    return true;
+  }
+  if (tsi_square_factor(at->s, a, kinds[at->kind].kind, &factors))
+    going_on = measure_triangles(at, &factors);
+  else
+    tell_breakdown(at);
+  tsi_square_free(&factors);
+  return going_on;
+}
+
 /* All cases of a matrix. false: the program is to end. */
 static bool measure_matrix(tsi_triangular *t, const choice *chosen, const char *name) {
   tsi_session session, *s = &session;
   tsi_settings serial = *t->setup.settings;
+  place at = {.s = s, .t = t, .chosen = chosen};
   serial.engine = TRISTAR_ENGINE_SERIAL;
   bool going_on = true;
   const bool found = read_matrix(s, &serial, name);
-  for (int k = 0; k < KINDS && found && going_on && s->status == TRISTAR_OK; k++) {
+  for (; at.order < ORDERS && found && going_on && s->status == TRISTAR_OK; at.order++) {
     tsi_square a = {0};
-    if (!chosen->kind[k]) continue;
-    if (tsi_square_make(s, &a) && (kinds[k].prepare == NULL || kinds[k].prepare(s, &a)))
-      for (int u = 0; u < TRIANGLES && going_on && s->status == TRISTAR_OK; u++)
-        if (chosen->uplo[u]) going_on = measure(s, t, &kinds[k], &a, u);
+    if (!chosen->order[at.order]) continue;
+    if (tsi_square_make(s, &a) && at.order == 1) (void)tsi_square_dissect(s, &a);
+    for (at.kind = 0; at.kind < KINDS && going_on && s->status == TRISTAR_OK; at.kind++)
+      if (chosen->kind[at.kind])
+        going_on = kinds[at.kind].kind == TRISTAR_PRECOND_NONE ? measure_triangles(&at, &a)
+                                                               : measure_factors(&at, &a);
     tsi_square_free(&a);
   }
-  if (s->status != TRISTAR_OK && (t->count == 0 || t->cases[t->count - 1].message[0] == '\0'))
-    snprintf(add_case(t, name, "")->message, sizeof t->cases[0].message, "%.300s", s->message);
+  const tsi_triangular_case *last = t->count > 0 ? &t->cases[t->count - 1] : NULL;
+  if (s->status != TRISTAR_OK && (last == NULL || last->broken || last->message[0] == '\0'))
+    snprintf(add_case(t, name, "", "")->message, sizeof t->cases[0].message, "%.300s", s->message);
   (void)tsi_session_close(s);
   return going_on;
 }
@@ -209,32 +275,21 @@ static bool measure_matrix(tsi_triangular *t, const choice *chosen, const char *
 /* ---- The command ----------------------------------------------------------------------------------------
  */
 
-static int choose_kinds(const char *text, bool *chosen) {
-  tsi_bench_list list;
-  for (int k = 0; k < KINDS; k++) chosen[k] = text == NULL;
-  if (text == NULL) return TSI_EXIT_OK;
-  const int status = tsi_bench_split("orders", text, &list);
+/* Which of the words an option lists; without it all of them are chosen. */
+static int choose(const char *option, const char *text, const char *const *words, bool *chosen) {
+  tsi_bench_list list = {.count = 0};
+  char all[80] = "";
+  for (int k = 0; words[k] != NULL; k++) {
+    chosen[k] = text == NULL;
+    snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", k > 0 ? ", " : "", words[k]);
+  }
+  const int status = text != NULL ? tsi_bench_split(option, text, &list) : TSI_EXIT_OK;
   for (int w = 0; w < list.count && status == TSI_EXIT_OK; w++) {
     int k = 0;
-    while (k < KINDS && strcmp(kinds[k].word, list.word[w]) != 0) k++;
-    if (k == KINDS)
-      return tsi_usage_error("bench", "--orders %s: unknown order '%s'; they are natural, metis", text,
-                             list.word[w]);
+    while (words[k] != NULL && strcmp(words[k], list.word[w]) != 0) k++;
+    if (words[k] == NULL)
+      return tsi_usage_error("bench", "--%s %s: '%s' is not one of %s", option, text, list.word[w], all);
     chosen[k] = true;
-  }
-  return status;
-}
-
-static int choose_triangles(const char *text, bool *chosen) {
-  tsi_bench_list list;
-  for (int u = 0; u < TRIANGLES; u++) chosen[u] = text == NULL;
-  if (text == NULL) return TSI_EXIT_OK;
-  const int status = tsi_bench_split("uplo", text, &list);
-  for (int w = 0; w < list.count && status == TSI_EXIT_OK; w++) {
-    const int u = strcmp(list.word[w], "U") == 0;
-    if (strcmp(list.word[w], uplos[u]) != 0)
-      return tsi_usage_error("bench", "--uplo %s: '%s' is not L or U", text, list.word[w]);
-    chosen[u] = true;
   }
   return status;
 }
@@ -261,7 +316,7 @@ static int check_names(const tsi_settings *settings) {
 /* It fails where a matrix could not be measured, or the default of TriStar did not solve. */
 static int judge(const tsi_triangular *t) {
   for (int k = 0; k < t->count; k++)
-    if (tsi_triangular_auto(&t->cases[k]) < 0) return TSI_EXIT_FAILED;
+    if (!t->cases[k].broken && tsi_triangular_auto(&t->cases[k]) < 0) return TSI_EXIT_FAILED;
   return t->count > 0 ? TSI_EXIT_OK : TSI_EXIT_FAILED;
 }
 
@@ -284,8 +339,9 @@ static int check_words(const tsi_settings *settings, choice *chosen) {
     return tsi_usage_error("bench", "--triangular goes without --nrhs, --variants and --reuse");
   if (settings->repeat < 2) /* one solve has no warm-up before it */
     return tsi_usage_error("bench", "--triangular needs --repeat 2 or more");
-  int status = choose_kinds(settings->orders_list, chosen->kind);
-  if (status == TSI_EXIT_OK) status = choose_triangles(settings->uplo_list, chosen->uplo);
+  int status = choose("orders", settings->orders_list, orders, chosen->order);
+  if (status == TSI_EXIT_OK) status = choose("of", settings->of_list, tsi_triangular_sources, chosen->kind);
+  if (status == TSI_EXIT_OK) status = choose("uplo", settings->uplo_list, uplos, chosen->uplo);
   if (status == TSI_EXIT_OK) status = tsi_picture_check("bench", "svg", settings->svg);
   return status;
 }
@@ -294,7 +350,7 @@ int tsi_bench_triangular(const tsi_settings *settings) {
   choice chosen;
   int status = check_words(settings, &chosen);
   if (status != TSI_EXIT_OK) return status;
-  const int room = settings->operand_count * (KINDS * TRIANGLES + 1);
+  const int room = settings->operand_count * (ORDERS * KINDS * TRIANGLES + 1);
   tsi_triangular *t = calloc(1, sizeof *t);
   if (t != NULL) t->cases = calloc((size_t)room, sizeof *t->cases);
   if (t == NULL || t->cases == NULL) {
@@ -302,9 +358,8 @@ int tsi_bench_triangular(const tsi_settings *settings) {
     free(t);
     return TSI_EXIT_FAILED;
   }
-  for (int k = 0; k < KINDS; k++)
-    for (int u = 0; u < TRIANGLES; u++)
-      t->expected += settings->operand_count * (chosen.kind[k] && chosen.uplo[u]);
+  t->expected = settings->operand_count * count(chosen.order, ORDERS) * count(chosen.kind, KINDS) *
+                count(chosen.uplo, TRIANGLES);
   status = tsi_bench_setup_make(&t->setup, settings);
   if (status == TSI_EXIT_OK) status = check_names(settings);
   if (status == TSI_EXIT_OK) status = run(t, &chosen);

@@ -1,7 +1,8 @@
 /* `tristar bench --triangular`: solves with triangles by TriStar's partitions and by other libraries,
  * measured side by side as bench.h tells.
  *
- * A case is a triangle of a matrix, in the order of its file or in that of nested dissection. It is written
+ * A case is a triangle of a matrix, or a factor of its incomplete factorization, in the order of its file or
+ * in that of nested dissection. It is written
  * to a file without a name, which vanishes with this program; all contenders read that. So they solve with
  * the same triangle, and none of them reads what it does not need.
  *
@@ -10,7 +11,8 @@
  *   - a time counts only if the backward error of its solution is at most TSI_BENCH_ERROR_MAX
  *   - the default of TriStar is the automatic partition with the largest number of workers; the other
  *     partitions that it is compared with have as many
- *   - a matrix that cannot be measured is told with its reason, and the others are measured all the same */
+ *   - a matrix that cannot be measured is told with its reason, and the others are measured all the same; so
+ *     is a factorization that breaks down, which is no failure */
 #ifndef TSI_DRIVERS_BENCH_TRIANGULAR_H
 #define TSI_DRIVERS_BENCH_TRIANGULAR_H
 
@@ -20,12 +22,17 @@
 typedef struct tsi_triangular_case {
   const char *name; /* of the matrix */
   const char *order;
+  const char *of; /* word of --of: what it is a triangle of */
+  bool broken;    /* there are no such factors, for the reason in message */
   tsi_triangle triangle;
   char title[640];         /* matrix, triangle and order */
   char message[320];       /* why it could not be measured; "": it could */
   tsi_bench_matrix matrix; /* as the contenders have it */
   tsi_bench_case bench;
 } tsi_triangular_case;
+
+/* The words of --of; the last one is NULL. */
+extern const char *const tsi_triangular_sources[];
 
 /* Everything that one call measures. */
 typedef struct tsi_triangular {
@@ -67,8 +74,9 @@ typedef struct tsi_triangular_means {
 } tsi_triangular_means;
 
 bool tsi_triangular_is_parallel(const tsi_triangular_case *c);
-/* parallel: only over those cases. */
-tsi_triangular_means tsi_triangular_find_means(const tsi_triangular *t, bool parallel);
+/* parallel: only over those cases. of: only over those of that source, one of tsi_triangular_sources; NULL:
+ * of any. */
+tsi_triangular_means tsi_triangular_find_means(const tsi_triangular *t, bool parallel, const char *of);
 /* The cases with the least speed-ups over the best peer, the least first; gives their number. */
 enum { TSI_TRIANGULAR_WORST = 5 };
 int tsi_triangular_find_worst(const tsi_triangular *t, int worst[TSI_TRIANGULAR_WORST]);

@@ -50,6 +50,8 @@ static cJSON *make_case(const tsi_triangular_case *c) {
   const int own = tsi_triangular_auto(c), fixed = tsi_triangular_fixed(c);
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "matrix", c->name);
+  if (*c->of) cJSON_AddStringToObject(object, "of", c->of);
+  cJSON_AddBoolToObject(object, "broken", c->broken);
   if (c->message[0] != '\0') {
     cJSON_AddStringToObject(object, "message", c->message);
     return object;
@@ -81,8 +83,8 @@ static void add_means(cJSON *object, const char *key, const tsi_triangular_means
 }
 
 static cJSON *make_json(const tsi_triangular *t) {
-  const tsi_triangular_means all = tsi_triangular_find_means(t, false);
-  const tsi_triangular_means parallel = tsi_triangular_find_means(t, true);
+  const tsi_triangular_means all = tsi_triangular_find_means(t, false, NULL);
+  const tsi_triangular_means parallel = tsi_triangular_find_means(t, true, NULL);
   int worst[TSI_TRIANGULAR_WORST];
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "version", tristar_version());

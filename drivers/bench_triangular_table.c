@@ -62,9 +62,11 @@ void tsi_triangular_print(const tsi_triangular_case *c) {
 /* ---- Summary --------------------------------------------------------------------------------------------
  */
 
-static void print_means(const tsi_triangular *t, bool parallel) {
-  const tsi_triangular_means means = tsi_triangular_find_means(t, parallel);
-  char what[96] = "all";
+/* of: NULL: of all cases. */
+static void print_means(const tsi_triangular *t, bool parallel, const char *of) {
+  const tsi_triangular_means means = tsi_triangular_find_means(t, parallel, of);
+  char what[96];
+  snprintf(what, sizeof what, "%s%s", of != NULL ? "  of " : "all", of != NULL ? of : "");
   if (parallel)
     snprintf(what, sizeof what, "over %.0f rows a level set, over %s entries", TSI_PARALLEL_ROWS,
              tsi_text_count(TSI_PARALLEL_ENTRIES));
@@ -89,6 +91,7 @@ static void print_worst(const tsi_triangular *t) {
 
 void tsi_triangular_print_summary(const tsi_triangular *t) {
   int measured = 0;
+  const int all = tsi_triangular_find_means(t, false, NULL).cases;
   for (int k = 0; k < t->count; k++) {
     measured += t->cases[k].message[0] == '\0';
     if (t->cases[k].message[0] != '\0') printf("Not measured: %s\n", t->cases[k].message);
@@ -97,7 +100,11 @@ void tsi_triangular_print_summary(const tsi_triangular *t) {
   printf("Geometric means of the speed-ups of the automatic partition with %s\n",
          tsi_text_many(t->setup.workers_most, "worker"));
   printf("  %-48s %6s %10s %10s %15s\n", "triangles", "number", "plain", "best peer", "best partition");
-  print_means(t, true);
-  print_means(t, false);
+  print_means(t, true, NULL);
+  print_means(t, false, NULL);
+  for (int k = 0; tsi_triangular_sources[k] != NULL; k++) {
+    const int some = tsi_triangular_find_means(t, false, tsi_triangular_sources[k]).cases;
+    if (some > 0 && some < all) print_means(t, false, tsi_triangular_sources[k]);
+  }
   print_worst(t);
 }

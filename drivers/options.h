@@ -55,8 +55,8 @@ typedef struct tsi_settings {
   double drop, omega, shift;
   /* benchmark: lists with commas; NULL: not given */
   const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
-  int64_t rounds, limit;                                 /* limit: seconds; 0: none */
-  const char *partitions_list, *orders_list, *uplo_list; /* of --triangular */
+  int64_t rounds, limit;                                           /* limit: seconds; 0: none */
+  const char *partitions_list, *orders_list, *of_list, *uplo_list; /* of --triangular */
   bool reuse, fresh, triangular;
   /* what comes out */
   const char *out, *json, *tree, *dot, *svg, *gantt;

@@ -44,7 +44,7 @@ done
 write plot-refinement.json plot gen:s2d9pt:40 --what refinement --precision sd --out x.svg
 write plot-reuse.json plot gen:s2d9pt:40 --what reuse --out x.svg
 write bench-1.json bench gen:s2d9pt:100 gen:s2d9pt:20 --rounds 1 --repeat 2 --variants levels --sched lws,eager --workers 2 --nrhs 1,8
-write triangles-1.json bench --triangular gen:chain:20 --rounds 1 --repeat 2 --workers 2
+write triangles-1.json bench --triangular gen:chain:20 --rounds 1 --repeat 2 --workers 2 --orders natural --of matrix,ic0
 if [ ${#mpiexec[@]} -gt 0 ]; then
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --condition --forward-error --json processes-1.json \
     >output.txt 2>&1 </dev/null || { fail "two processes"; cat output.txt >&2; }

@@ -79,6 +79,21 @@ expect 1 '^tristar: cannot open missing.mtx' krylov missing.mtx
 expect 1 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
 expect 1 'FGMRES is preconditioned from the right only' krylov spd.mtx --method fgmres --side left
 
+# ---- Beside PETSc, where it is: the same counts
+petsc=$(cd "$(dirname "$tristar")" && pwd)/tools/peers/krylov_petsc
+if [ -x "$petsc" ] && command -v python3 >/dev/null; then
+  "$(dirname "$0")/../tools/bench_krylov" --build "$(dirname "$tristar")" --methods cg,bicgstab --seeds 2 --rounds 1 --repeat 1 --json petsc.json \
+    gen:poisson3d7:6 indefinite.mtx >output.txt 2>&1 </dev/null || fail "bench_krylov: exit status $?"
+  row '^gen:poisson3d7:6 +cg +([0-9.]+) \([0-9]+\.\.[0-9]+\) +\1 \([0-9]+\.\.[0-9]+\) +1\.00 '
+  row '^indefinite.mtx +cg +TriStar: .*row 1'
+  row '^3 of 3 counts within 2 % or one iteration, 0 differ by what rounding errors explain \(~\), 0 by more \(!\)$'
+  [ "$(grep -c '"iterations_difference": ""' petsc.json)" -eq 3 ] || fail "petsc.json: $(cat petsc.json)"
+  PETSC_OPTIONS='-ksp_type cg -pc_type none -perturb 1' "$petsc" gen:chain:9 1 >output.txt 2>&1
+  row '"message": "-perturb EPS,SEED: two numbers are needed"'
+else
+  echo "not built: $petsc"
+fi
+
 # ---- Wrong usage
 expect 2 'no MATRIX given' krylov
 expect 2 '--precond ilu: not one of none, jacobi, ssor' krylov spd.mtx --precond ilu

@@ -146,7 +146,10 @@ done
 
 # what is wrong
 matrix zero.mtx 'real general' '2 2 2' '1 1 2' '2 1 1'
-expect 1 'zero.mtx: L: diagonal entry 1 is zero or missing' trisolve zero.mtx
+expect 1 'zero.mtx: L: diagonal entry 1 \(counted from 0\) is zero or missing' trisolve zero.mtx
+matrix pattern.mtx 'pattern symmetric' '3 3 2' '2 1' '3 2'
+expect 1 'pattern.mtx: .*--laplacian' trisolve pattern.mtx --uplo L
+solves '2 2 1' '1 1 1' pattern.mtx --uplo L --laplacian # [2; -1 3; 0 -1 2]
 matrix large.mtx 'real general' '4 4 6' '1 1 1' '2 1 1e200' '2 2 1' '3 2 1e200' '3 3 1' '4 4 1'
 expect 1 'large.mtx: .*(range of|too close to singular)' trisolve large.mtx
 matrix rectangle.mtx 'real general' '2 3 1' '1 1 1'

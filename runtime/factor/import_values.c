@@ -112,8 +112,8 @@ static tristar_status import_supernode(importer *im, tsi_index s) {
   if (!im->triangle->unit) {
     const tsi_index k = im->kernels->zero_diagonal(&front);
     if (k != TSI_NONE)
-      TSI_FAIL(im->env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d is zero or missing", im->name,
-               sy->perm[sy->start[s] + k]);
+      TSI_FAIL(im->env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d (counted from 0) is zero or missing",
+               im->name, sy->perm[sy->start[s] + k]);
   }
   TSI_TRY(pack_panels(im, &front, s));
 out:

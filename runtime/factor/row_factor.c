@@ -140,9 +140,11 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, 
   if (fails == n) goto out;
   const char *at = (const char *)diagonal + (size_t)fails * rows->scalar_bytes;
   if (sparse->largest_size(1, at) <= 0)
-    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d is zero or missing", name, (int)fails);
+    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "%s: diagonal entry %d (counted from 0) is zero or missing", name,
+             (int)fails);
   TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
-           "%s: diagonal entry %d is too close to zero: its inverse is out of range", name, (int)fails);
+           "%s: diagonal entry %d (counted from 0) is too close to zero: its inverse is out of range", name,
+           (int)fails);
 out:
   TSI_FREE(env, diagonal);
   return status;

@@ -76,16 +76,16 @@ out:
   return status;
 }
 
-/* New values, and all that follows from them. */
-static tristar_status take_values(tristar_precond_t *p, const tristar_view *view) {
+/* New values, and all that follows from them; factors: nothing but these. */
+static tristar_status take_values(tristar_precond_t *p, const tristar_view *view, tsi_factor_rows *factors) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   void *values = NULL;
   TSI_TRY(tsi_pattern_allocate_values(env, p->pattern, &values));
   tsi_pattern_take(p->pattern, view->values, values);
   TSI_TRY(tsi_pattern_check_values(env, p->pattern, values));
-  TSI_TRY(tsi_precond_set_up(p, values));
-  p->valid = true;
+  TSI_TRY(factors != NULL ? tsi_precond_incomplete(p, values, factors) : tsi_precond_set_up(p, values));
+  p->valid = factors == NULL;
 out:
   TSI_FREE(env, values);
   return status;
@@ -99,35 +99,57 @@ out:
   return status;
 }
 
-tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
-                               const tristar_precond_options *options, tristar_precond_t **precond) {
+/* A preconditioner without values. */
+static tristar_status begin(tristar_t *ts, const tristar_view *view, const tristar_precond_options *options,
+                            tristar_precond_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_precond_options defaults;
-  tristar_precond_t *p = NULL;
-  tsi_pattern *pattern = NULL;
-  const double begin = tsi_clock();
-  tristar_precond_options_init(&defaults);
-  if (precond != NULL) *precond = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = &ts->env;
-  if (precond == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  tsi_pattern *pattern = NULL;
+  tristar_precond_options_init(&defaults);
   if (options == NULL) options = &defaults;
   TSI_TRY(check_options(env, options));
   TSI_TRY(check_view(env, view));
   TSI_TRY(tsi_pattern_create(env, view, &pattern));
-  TSI_TRY(create(ts, options->kind, pattern->n, pattern->scalar, &p));
-  p->options = *options;
-  p->pattern = pattern;
+  TSI_TRY(create(ts, options->kind, pattern->n, pattern->scalar, out));
+  (*out)->options = *options;
+  (*out)->pattern = pattern;
   pattern = NULL;
-  p->stats.nnz = tsi_pattern_entries(p->pattern);
-  TSI_TRY(take_values(p, view));
-  p->stats.setup_seconds = tsi_clock() - begin;
+  (*out)->stats.nnz = tsi_pattern_entries((*out)->pattern);
+out:
+  tsi_pattern_destroy(env, &pattern);
+  return status;
+}
+
+tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
+                               const tristar_precond_options *options, tristar_precond_t **precond) {
+  tristar_status status = TRISTAR_OK;
+  tristar_precond_t *p = NULL;
+  const double since = tsi_clock();
+  if (precond != NULL) *precond = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
+  tsi_env *env = &ts->env;
+  if (precond == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  TSI_TRY(begin(ts, view, options, &p));
+  TSI_TRY(take_values(p, view, NULL));
+  p->stats.setup_seconds = tsi_clock() - since;
   *precond = p;
   p = NULL;
 out:
-  tsi_pattern_destroy(env, &pattern);
   tristar_precond_destroy(&p);
   return tsi_answer(env, status);
+}
+
+tristar_status tsi_incomplete_factors(tristar_t *ts, const tristar_view *view,
+                                      const tristar_precond_options *options, tsi_factor_rows *factors) {
+  tristar_status status = TRISTAR_OK;
+  tristar_precond_t *p = NULL;
+  *factors = (tsi_factor_rows){.values = NULL};
+  TSI_TRY(begin(ts, view, options, &p));
+  TSI_TRY(take_values(p, view, factors));
+out:
+  tristar_precond_destroy(&p);
+  return tsi_answer(&ts->env, status);
 }
 
 tristar_status tristar_precond_of_plan(tristar_plan_t *plan, tristar_precond_t **precond) {
@@ -184,7 +206,7 @@ tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_
     TSI_FAIL(env, TRISTAR_ERR_STALE,
              "the matrix has not the pattern that the preconditioner was made of: make another one");
   precond->stats.symbolic_seconds = 0;
-  TSI_TRY(take_values(precond, view));
+  TSI_TRY(take_values(precond, view, NULL));
   precond->stats.setup_seconds = tsi_clock() - begin;
   precond->stats.updates++;
 out:

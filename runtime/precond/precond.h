@@ -62,6 +62,11 @@ TRISTAR_CHECKED tristar_status tsi_precond_tell(const tristar_precond_t *precond
 TRISTAR_CHECKED tristar_status tsi_precond_factor(tristar_precond_t *precond, const tsi_factor_rows *a,
                                                   bool adjoint, tsi_factor_rows *out);
 
+/* The factors from the values of the pattern's entries: what incomplete.h says of rows and columns. Kinds
+ * ILU, ILUT, IC, ICT. factors: to be finished, also after a failure. Errors: as tsi_precond_set_up. */
+TRISTAR_CHECKED tristar_status tsi_precond_incomplete(tristar_precond_t *precond, const void *values,
+                                                      tsi_factor_rows *factors);
+
 /* Frees sweeps; accepts those that are not there. */
 void tsi_precond_drop_sweeps(tristar_precond_t *precond);
 /* Makes a sweep of one triangle of the rows, and tells its figures; a sweep that is there gets new values:

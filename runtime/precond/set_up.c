@@ -174,13 +174,18 @@ out:
   return status;
 }
 
-static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values) {
+static bool is_symmetric_kind(const tristar_precond_t *p) {
+  return p->options.kind == TRISTAR_PRECOND_IC || p->options.kind == TRISTAR_PRECOND_ICT;
+}
+
+tristar_status tsi_precond_incomplete(tristar_precond_t *p, const void *values, tsi_factor_rows *factors) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   const tristar_precond_options *o = &p->options;
   const bool by_level = o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
-  const bool shared = o->kind == TRISTAR_PRECOND_IC || o->kind == TRISTAR_PRECOND_ICT;
-  tsi_factor_rows a = {.values = NULL}, factors = {.values = NULL};
+  const bool shared = is_symmetric_kind(p);
+  tsi_factor_rows a = {.values = NULL};
+  *factors = (tsi_factor_rows){.values = NULL};
   if (shared) TSI_TRY(find_symmetry(p, values, &p->symmetry));
   TSI_TRY(take_rows(p, shared, values, &a));
   const double begin = tsi_clock();
@@ -190,13 +195,20 @@ static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values
   }
   const double middle = tsi_clock();
   const bool adjoint = p->symmetry == TRISTAR_HERMITIAN || !p->sparse->is_complex;
-  TSI_TRY(tsi_precond_factor(p, &a, adjoint, &factors));
+  TSI_TRY(tsi_precond_factor(p, &a, adjoint, factors));
   p->stats.numeric_seconds = tsi_clock() - middle;
-  TSI_FREE(env, a.values);
-  TSI_TRY(make_sweeps(p, &factors, shared));
 out:
   TSI_FREE(env, a.values);
-  tsi_factor_rows_finish(env, &factors);
+  return status;
+}
+
+static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factor_rows factors;
+  TSI_TRY(tsi_precond_incomplete(p, values, &factors));
+  TSI_TRY(make_sweeps(p, &factors, is_symmetric_kind(p)));
+out:
+  tsi_factor_rows_finish(&p->ts->env, &factors);
   return status;
 }
 

@@ -252,6 +252,7 @@ static void print_report(peer *p) {
     print_text("ordering", p->ordering);
     printf(", \"perturbed_pivots\": %" PRId64 ", \"refinement_steps\": %d", p->perturbed,
            p->refinement_steps);
+    if (p->iterations > 0) print_number("iterations", (double)p->iterations);
     print_number("nnz_factor", p->nnz_factor);
     print_number("analyze_s", p->analyze_s);
     print_number("factor_s", p->factor_s);

@@ -57,6 +57,7 @@ typedef struct peer {
   char message[256];    /* where status is not 0 */
   int refinement_steps; /* those that x has had; of several right-hand sides the most that is known */
   int64_t perturbed;    /* pivots that were replaced */
+  int64_t iterations;   /* of an iterative solver; 0: it is none */
   double nnz_factor;    /* of L and D, or L and U, as the solver counts or stores them */
   double analyze_s, factor_s;
 
