@@ -277,13 +277,14 @@ int tsi_solve_check_words(const tsi_settings *settings) {
 }
 
 /* --on-demand is for the comparison with solvers that factor. */
-static bool goes_without_factors(const tsi_session *s) {
+static bool goes_without_factors(const tsi_session *s, tsi_found_triangle *found) {
   return (s->settings->commands & TSI_TRISOLVE) && !s->settings->on_demand && !s->single_factors &&
-         tsi_matrix_is_triangular(&s->view);
+         tsi_find_triangle(s, found);
 }
 
 int tsi_command_solve(const tsi_settings *settings) {
   tsi_session session, *s = &session;
+  tsi_found_triangle found;
   result r = {.accuracy.rcond = NAN, .start_s = -1};
   if (settings->operand[0] == NULL) return tsi_usage_error("solve", "no MATRIX given");
   if (settings->on_demand &&
@@ -296,7 +297,7 @@ int tsi_command_solve(const tsi_settings *settings) {
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
   const bool read = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
-  if (read && goes_without_factors(s)) return tsi_trisolve(s, read);
+  if (read && goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
   bool solved = read && tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
                 tsi_paths_make(s, &r.b, &r.paths) && tsi_session_analyze(s) &&
                 (!settings->report || settings->on_demand || tsi_bandwidth_measure(s, &r.bandwidth)) &&

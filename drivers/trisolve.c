@@ -39,6 +39,7 @@ typedef struct sweep {
 
 typedef struct solution {
   int uplo;
+  tsi_found_triangle found; /* by `tristar solve` */
   int sweeps;
   sweep sweep[2];           /* in the order in which they run */
   tristar_dense b, between; /* between: what the first of two sweeps gives */
@@ -49,18 +50,21 @@ typedef struct solution {
 
 /* ---- Triangles ----------------------------------------------------------------------------------------- */
 
-/* Of each row the level: 0 if it waits for none, else one more than the highest of those that it waits for.
- * Columns are taken in the order of the sweep. Each first takes the levels of rows before its own, which of a
- * symmetric kind may stand in it, and then gives its own to rows after it. */
-static void find_levels(const tsi_session *s, bool upper, int64_t *level, int64_t *entries) {
+/* Of each row of T the level: 0 if it waits for none, else one more than the highest of those that it waits
+ * for. Columns are taken in the order of the sweep. Each first takes the levels of rows before its own, which
+ * of a symmetric kind may stand in it, and then gives its own to rows after it. place, column_order: where
+ * rows of the matrix are in T, and which columns T has; NULL: the same. */
+static void find_levels(const tsi_session *s, bool upper, const int64_t *place, const int64_t *column_order,
+                        int64_t *level, int64_t *entries) {
   const int64_t n = s->view.cols;
   const bool general = s->view.symmetry == TRISTAR_GENERAL;
   *entries = n;
   for (int64_t k = 0; k < n; k++) {
     const int64_t j = upper ? n - 1 - k : k;
+    const int64_t column = column_order ? column_order[j] : j;
     for (int gives = general; gives < 2; gives++)
-      for (int64_t e = tsi_view_begin(&s->view, j); e < tsi_view_begin(&s->view, j + 1); e++) {
-        const int64_t i = tsi_view_index(&s->view, e);
+      for (int64_t e = tsi_view_begin(&s->view, column); e < tsi_view_begin(&s->view, column + 1); e++) {
+        const int64_t row = tsi_view_index(&s->view, e), i = place ? place[row] : row;
         const bool later = upper ? i < j : i > j;
         if (i == j || later != gives) continue;
         const int64_t first = later ? j : i, second = later ? i : j;
@@ -71,12 +75,14 @@ static void find_levels(const tsi_session *s, bool upper, int64_t *level, int64_
 }
 
 /* Counts the entries of a triangle, the diagonal whether it is stored or not, and its level sets. */
-static bool count_levels(tsi_session *s, sweep *w) {
-  const int64_t n = s->view.cols;
-  int64_t *level = calloc(n > 0 ? (size_t)n : 1, sizeof *level);
+static bool count_levels(tsi_session *s, const tsi_found_triangle *found, sweep *w) {
+  const int64_t n = s->view.cols, *row_order = found->row_order;
+  int64_t *level = calloc(n > 0 ? 2 * (size_t)n : 1, sizeof *level);
   if (level == NULL)
     return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for %" PRId64 " rows", s->name, n);
-  find_levels(s, w->uplo == TRISTAR_UPPER, level, &w->entries);
+  for (int64_t k = 0; k < n && row_order; k++) level[n + row_order[k]] = k;
+  find_levels(s, w->uplo == TRISTAR_UPPER, row_order ? level + n : NULL, found->column_order, level,
+              &w->entries);
   for (int64_t i = 0; i < n; i++)
     if (level[i] >= w->levels) w->levels = level[i] + 1;
   free(level);
@@ -95,25 +101,28 @@ static int triangle_of(const tristar_view *view) {
   return below && above ? BOTH : above ? UPPER : LOWER;
 }
 
-static bool has_diagonal_entry(const tristar_view *view, int64_t j) {
-  double value[2];
-  for (int64_t e = tsi_view_begin(view, j); e < tsi_view_begin(view, j + 1); e++) {
-    tsi_view_value(view, e, value);
-    if (tsi_view_index(view, e) == j && (value[0] != 0 || value[1] != 0)) return true;
+bool tsi_find_triangle(const tsi_session *s, tsi_found_triangle *found) {
+  const size_t n = (size_t)s->view.cols;
+  *found = (tsi_found_triangle){.shape = TRISTAR_SHAPE_OTHER};
+  if (s->view.rows != s->view.cols || n == 0 || s->view.values == NULL) return false;
+  int64_t *row = malloc(n * sizeof *row), *column = malloc(n * sizeof *column);
+  if (row && column && tristar_find_triangle(s->ts, &s->view, &found->shape, row, column) == TRISTAR_OK &&
+      found->shape == TRISTAR_SHAPE_PERMUTED) {
+    found->row_order = row;
+    found->column_order = column;
+    return true;
   }
-  return false;
-}
-
-bool tsi_matrix_is_triangular(const tristar_view *view) {
-  if (view->rows != view->cols || view->rows == 0 || view->values == NULL) return false;
-  if (triangle_of(view) == BOTH) return false;
-  for (int64_t j = 0; j < view->cols; j++)
-    if (!has_diagonal_entry(view, j)) return false;
-  return true;
+  free(row);
+  free(column);
+  return found->shape != TRISTAR_SHAPE_OTHER;
 }
 
 /* Without --uplo the triangle that all entries are in. */
 static bool choose_triangle(tsi_session *s, solution *z) {
+  if (z->found.shape != TRISTAR_SHAPE_OTHER) {
+    z->uplo = z->found.shape == TRISTAR_SHAPE_UPPER ? UPPER : LOWER;
+    return true;
+  }
   z->uplo = s->settings->uplo >= 0 ? s->settings->uplo : triangle_of(&s->view);
   if (s->settings->uplo >= 0 || z->uplo != BOTH) return true;
   s->usage = true;
@@ -142,7 +151,12 @@ static bool make_plan(tsi_session *s, solution *z, sweep *w) {
   options.nrhs = z->b.cols;
   options.chunk_bytes_max = s->settings->chunk_bytes;
   const double begin = tsi_now();
-  const tristar_triangle_options triangle = {w->uplo, w->diag, (tristar_partition)s->settings->partition};
+  const tristar_triangle_options triangle = {.uplo = w->uplo,
+                                             .diag = w->diag,
+                                             .partition = (tristar_partition)s->settings->partition,
+                                             .row_order = z->found.row_order,
+                                             .column_order = z->found.column_order,
+                                             .permuted = 1};
   if (!tsi_session_check(s, tristar_import_triangle(s->ts, &s->view, &triangle, &w->factor), s->name))
     return false;
   const double imported = tsi_now();
@@ -158,7 +172,7 @@ static bool prepare(tsi_session *s, solution *z) {
   bool ok = choose_triangle(s, z);
   if (ok) list_sweeps(s, z);
   for (int k = 0; k < z->sweeps && ok; k++)
-    ok = make_plan(s, z, &z->sweep[k]) && count_levels(s, &z->sweep[k]);
+    ok = make_plan(s, z, &z->sweep[k]) && count_levels(s, &z->found, &z->sweep[k]);
   return ok && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) &&
          (z->sweeps == 1 || tsi_dense_make(s, z->b.rows, z->b.cols, &z->between));
 }
@@ -226,6 +240,10 @@ static bool solve_refined(tsi_session *s, solution *z) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
+static bool is_permuted(const solution *z) {
+  return z->found.shape == TRISTAR_SHAPE_PERMUTED;
+}
+
 static const char *uplo_text(tristar_uplo uplo) {
   return uplo == TRISTAR_UPPER ? "upper" : "lower";
 }
@@ -275,7 +293,8 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report("", "%s, %s; read in %s", tsi_text_many(s->view.rows, "row"), s->precision->text,
              tsi_text_seconds(s->read_s));
   if (s->settings->uplo < 0)
-    tsi_report("", "%s triangular: nothing is factored", z->uplo == UPPER ? "upper" : "lower");
+    tsi_report("", "%s triangular%s: nothing is factored", z->uplo == UPPER ? "upper" : "lower",
+               is_permuted(z) ? " once rows and columns are permuted" : "");
   for (int k = 0; k < z->sweeps; k++) report_sweep(s, &z->sweep[k]);
   if (repeat > 1)
     snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat,
@@ -319,6 +338,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   cJSON_AddStringToObject(object, "precision", s->precision->letter);
   tsi_json_add_number(object, "read_s", s->read_s);
   cJSON_AddStringToObject(object, "uplo", tsi_options_word("uplo", z->uplo));
+  cJSON_AddBoolToObject(object, "permuted", is_permuted(z));
   cJSON_AddStringToObject(object, "diag", tsi_options_word("diag", s->settings->diag));
   cJSON_AddStringToObject(object, "partition", tsi_options_word("partition", (int)z->sweep[0].p.partition));
   tsi_json_add_number(object, "levels", (double)levels);
@@ -348,8 +368,9 @@ static bool write_x(tsi_session *s, const solution *z) {
   return tsi_session_check(s, tristar_dense_write(s->ts, path, &z->x, comment), tsi_output_name(path));
 }
 
-int tsi_trisolve(tsi_session *s, bool read) {
+int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found) {
   solution z = {.accuracy.rcond = NAN};
+  if (found) z.found = *found;
   const bool solved = read && tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve_plain(s, &z) &&
                       solve_refined(s, &z) && tsi_accuracy_judge(s, &z.accuracy);
   if (solved) write_x(s, &z);
@@ -366,6 +387,8 @@ int tsi_trisolve(tsi_session *s, bool read) {
   free(z.b.values);
   free(z.between.values);
   free(z.x.values);
+  free(z.found.row_order);
+  free(z.found.column_order);
   return tsi_session_close(s);
 }
 
@@ -377,5 +400,5 @@ int tsi_command_trisolve(const tsi_settings *settings) {
                            "--nrhs and --rhs exclude each other: their number is that of the file");
   if (settings->on_demand && (settings->json == NULL || strcmp(settings->json, "-") != 0))
     return tsi_usage_error("trisolve", "--on-demand needs --json -");
-  return tsi_trisolve(s, tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s));
+  return tsi_trisolve(s, tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s), NULL);
 }

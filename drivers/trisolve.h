@@ -7,12 +7,19 @@
 
 #include "drivers/session.h"
 
-/* Are all entries of the matrix on one side of the diagonal, and is none of the diagonal zero or missing? No
- * if rows and columns have to be permuted first, nor if it has no rows. */
-bool tsi_matrix_is_triangular(const tristar_view *view);
+/* How a matrix is triangular. */
+typedef struct tsi_found_triangle {
+  tristar_shape shape;
+  int64_t *row_order, *column_order; /* n; PERMUTED: else NULL. To be freed */
+} tsi_found_triangle;
 
-/* Solves with the triangle that --uplo names, or with the one that all entries are in. Closes the session and
- * gives the exit status. read: false if the matrix could not be read, which is told then. */
-int tsi_trisolve(tsi_session *s, bool read);
+/* Is the matrix triangular, if need be after permutations, with no zero on the diagonal? No if it has no
+ * rows. Only then there is something to be freed. */
+bool tsi_find_triangle(const tsi_session *s, tsi_found_triangle *found);
+
+/* Solves with the triangle that was found, or, found NULL, with the one that --uplo names, or with the one
+ * that all entries are in. Closes the session, frees what was found, and gives the exit status. read: false
+ * if the matrix could not be read, which is told then. */
+int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found);
 
 #endif

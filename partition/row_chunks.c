@@ -232,6 +232,7 @@ static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi
   for (tsi_index c = 0; c < cut->count; c++)
     for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) {
       const tsi_index line = cut->order[k];
+      tsi_lines_fetch(lines, cut->order, k, lines->n);
       for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) {
         const tsi_index other = owner[lines->index[e]];
         if (seen[other] == c || other == c) continue;

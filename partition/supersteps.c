@@ -87,6 +87,7 @@ static bool place_set(state *s, tsi_index level, tsi_index next, tsi_index *phas
   tsi_index crossing = 0;
   for (tsi_index k = begin; k < end; k++) {
     bool crosses;
+    tsi_lines_fetch(s->lines, s->sets->row, k, s->lines->n);
     const tsi_index row = s->sets->row[k], place = place_row(s, level, row, &crosses);
     crossing += crosses;
     if (crossing > most || place / s->options->lanes >= s->most) return false;

@@ -104,10 +104,39 @@ done
 expect 0 '^factor ' solve upper.mtx --precision sd
 expect 0 '^ +upper triangular' solve upper.mtx --precision s
 "$tristar" solve lower.mtx --on-demand --json - </dev/null | grep -q '"nnz_factor"' || fail 'solve --on-demand factors'
-matrix permuted.mtx 'real general' '3 3 4' '1 2 4' '2 1 2' '3 1 1' '3 3 1' # triangular once rows 1 and 2 are exchanged
 matrix symmetric_diagonal.mtx 'real symmetric' '2 2 2' '1 1 2' '2 2 4'
-for file in both permuted symmetric_diagonal; do
+matrix block.mtx 'real general' '4 4 6' '1 2 1' '2 1 2' '2 3 1' '3 1 1' '3 3 3' '4 4 1' # rows 2 and 3 wait for each other
+for file in both symmetric_diagonal block; do
   expect 0 '^analysis ' solve $file.mtx
+  no_row 'triangular'
+done
+
+# and with one that is triangular once its rows, or its columns, or both are permuted
+permuted='lower triangular once rows and columns are permuted: nothing is factored'
+matrix permuted.mtx 'real general' '3 3 4' '1 2 4' '2 1 2' '3 1 1' '3 3 1' # rows 1 and 2
+printf '4\n2\n2\n' >b5.txt
+expect 0 "^ +$permuted" solve permuted.mtx --rhs b5.txt --repeat 2 --out x5.mtx --json solve.json
+row '^lower +4 with its diagonal; 2 level sets'
+no_row '^(analysis|factor) '
+[ "$(grep -v '^%' x5.mtx | tail -n +2 | tr '\n' ' ')" = '1 1 1 ' ] || fail "solve permuted.mtx: $(cat x5.mtx)"
+[ "$(value permuted solve.json)" = true ] && [ "$(value uplo solve.json | head -n 1)" = L ] || fail "JSON: $(cat solve.json)"
+printf '3\n4\n1\n' >b6.txt
+expect 0 "^ +$permuted" solve permuted.mtx --rhs b6.txt --op T --out x6.mtx
+[ "$(grep -v '^%' x6.mtx | tail -n +2 | tr '\n' ' ')" = '1 1 1 ' ] || fail "solve permuted.mtx --op T: $(cat x6.mtx)"
+expect 0 '^analysis ' solve permuted.mtx --method lu
+expect 2 'permuted.mtx: the matrix has entries in both triangles' trisolve permuted.mtx
+"$tristar" gen convdiff3d 9 --out full.mtx >/dev/null || fail 'gen'
+for rows in 1 100; do # times a number without a divisor in common with 729: a permutation; or as they stand
+  for columns in 1 28; do
+    [ $rows$columns != 11 ] || continue
+    awk -v r=$rows -v c=$columns '/^%/ { print; next } ++line == 1 { print $1, $2, 2673; next }
+      $1 >= $2 { print $1 * r % 729 + 1, $2 * c % 729 + 1, $3 }' full.mtx >moved.mtx
+    for nrhs in 1 4; do
+      expect 0 "^ +$permuted" solve moved.mtx --nrhs $nrhs --tolerance 1e-13 --json moved.json
+      row '^accuracy +backward error'
+      [ "$(value levels moved.json | head -n 1)" = 25 ] && [ "$(value nnz moved.json | head -n 1)" = 2673 ] || fail "moved.mtx: $(cat moved.json)"
+    done
+  done
 done
 for row in '2 2 0' '3 2 -1'; do # a diagonal entry that is zero or missing: singular, as any other matrix would be
   matrix singular.mtx 'real general' '3 3 4' '1 1 2' '2 1 1' "$row" '3 3 1'

@@ -362,6 +362,11 @@ static void check_refused(const world *w, const problem *q) {
     CHECK(strstr(message, "twice"));
   }
   tristar_solve_options_init(&o);
+  o.beta = q->b; /* that of one process */
+  CHECK_STATUS(tristar_distributed_solve_with(q->d, &o, 1, q->b, q->x, NULL), TRISTAR_ERR_UNSUPPORTED);
+  tristar_get_error(w->ts, message, sizeof message);
+  CHECK(strstr(message, "alpha and beta"));
+  o.beta = NULL;
   check_columns(w, q, &o, 1, false);
 }
 

@@ -36,7 +36,8 @@
  *
  * Triangular matrices by rows (tsi_solve_data.rows). Row j of the final order is row j of the workspace.
  * There is one sweep; a chunk that has no part in a forward one leaves zeros, which others may read. One
- * right-hand side needs no workspace where its entries follow each other (tsi_solve_call.rows).
+ * right-hand side whose entries follow each other is solved in x, or, where x is not what others read, in the
+ * workspace, by the numbers of the stream, a few rows at a time (tsi_solve_call.rows).
  *
  *   forward chunk    x_c = b_c, row by row less the products with the rows before;  x_c to the user
  *   backward chunk   likewise with the rows after, the last row first
@@ -140,7 +141,8 @@ typedef struct tsi_solve_call {
   const void *forward_values, *backward_values; /* all of the scalar type of the kernels */
   const tsi_triangle_rows
       *triangle_rows[2];     /* chunks without panels: what the sweeps forward, backward read */
-  const tsi_row_sweep *rows; /* the same where the one sweep works in the user's b and x; else NULL */
+  const tsi_row_sweep *rows; /* the same for one right-hand side as a stream; else NULL */
+  bool moves_in, moves_out;  /* rows: b, x are not in the order and scaling of the stream; else: in place */
   const tsi_index *forward_pivots, *backward_pivots; /* NULL: none */
   const void *inverse; /* L D L^T: D^-1 as in tsi_pivoting, by final column; NULL: none */
   bool adjoint;        /* D^-1 is Hermitian */
@@ -161,6 +163,8 @@ typedef struct tsi_solve_call {
   bool conjugate_out;      /* conj(x) instead of x */
   bool read_backward;      /* there is no forward sweep: backward chunks read b */
   bool write_forward;      /* there is no backward sweep: forward chunks write x */
+  bool combines; /* x = beta x + alpha times the solution, where it is written; else: the solution */
+  double alpha[2], beta[2];       /* real and imaginary part; beta 0: x is not read */
   const tsi_solve_sparse *sparse; /* NULL: all chunks take part, b and x are whole */
 } tsi_solve_call;
 

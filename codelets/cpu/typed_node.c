@@ -1,5 +1,5 @@
 /* Gather, panels and scatter of one task of a solve: see node.h. */
-#include "codelets/cpu/user.h"
+#include "codelets/cpu/user_rows.h"
 
 static bool forward_part(const tsi_solve_call *call, tsi_index chunk) {
   return tsi_takes_part(call, false, chunk);
@@ -197,6 +197,8 @@ static void forward_sum(const tsi_solve_data *data, const tsi_solve_call *call, 
   else
     pass_forward(data, call, number, x);
 }
+
+/* ---- Steps --------------------------------------------------------------------------------------------- */
 
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];

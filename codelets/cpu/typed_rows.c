@@ -1,15 +1,86 @@
 /* Chunks of rows of a triangular matrix, from user to user: see node.h. */
-#include "codelets/cpu/user.h"
+#include "codelets/cpu/user_rows.h"
 
-static void solve_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
-                        bool backward) {
+/* Rows of a stream and runs of them that are read, solved and written in turns: they stay in the nearest
+ * cache. */
+#define PIECE_ROWS 256
+#define PIECE_RUNS 64
+
+/* The next runs of a piece, with at most so many rows together; *done rows of **run were in the piece before.
+ * Returns the rows. */
+static tsi_index cut_runs(tsi_index rows, const tsi_row_run **run, tsi_index *done, tsi_row_run *piece) {
+  tsi_index taken = 0;
+  for (int p = 0; p < PIECE_RUNS && taken < rows; p++) {
+    const tsi_index count = tsi_index_min((*run)->rows - *done, rows - taken);
+    piece[p] = (tsi_row_run){count, (*run)->entries};
+    taken += count;
+    *done += count;
+    if (*done < (*run)->rows) continue;
+    ++*run;
+    *done = 0;
+  }
+  return taken;
+}
+
+/* The final number of the k-th row of the sweep. */
+static inline tsi_index row_of_sweep(const tsi_row_sweep *rows, tsi_index k, bool backward) {
+  return backward ? rows->n - 1 - k : k;
+}
+
+static void move_piece_in(const tsi_solve_call *call, tsi_index first, tsi_index end, bool backward,
+                          tsi_scalar *y) {
+  const tsi_row_sweep *rows = call->rows;
+  for (tsi_index k = first; k < end; k++) {
+    const tsi_index from = call->in_row[row_of_sweep(rows, k, backward)];
+    const double s = call->in_scale ? call->in_scale[from] : 1.0;
+    y[rows->stream.row[k]] = (tsi_scalar)(s * (tsi_wide)((const tsi_scalar *)call->b)[from]);
+  }
+}
+
+static void move_piece_out(const tsi_solve_call *call, tsi_index first, tsi_index end, bool backward,
+                           const tsi_scalar *y) {
+  const tsi_row_sweep *rows = call->rows;
+  for (tsi_index k = first; k < end; k++) {
+    const tsi_index at = call->out_row[row_of_sweep(rows, k, backward)];
+    const double s = call->out_scale ? call->out_scale[at] : 1.0;
+    tsi_scalar *to = (tsi_scalar *)call->x + at;
+    const tsi_wide out = s * (tsi_wide)y[rows->stream.row[k]];
+    *to = (tsi_scalar)(call->combines ? combined(call, (tsi_wide)*to, out) : out);
+  }
+}
+
+/* Rows first .. end-1 of a stream. */
+static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index first,
+                         tsi_index end, const tsi_row_run *run, bool backward) {
+  const tsi_row_stream *stream = &call->rows->stream;
+  tsi_scalar *y = call->moves_out ? call->workspace : call->x;
+  tsi_row_run piece[PIECE_RUNS];
+  tsi_index done = 0;
+  if (!call->moves_in && !call->moves_out) {
+    data->rows->solve_stream(stream, first, end, run, backward, call->b, call->x);
+    return;
+  }
+  while (first < end) {
+    const tsi_index most = tsi_index_min(PIECE_ROWS, end - first);
+    const tsi_index stop = first + (run ? cut_runs(most, &run, &done, piece) : most);
+    if (call->moves_in) move_piece_in(call, first, stop, backward, y);
+    data->rows->solve_stream(stream, first, stop, run ? piece : NULL, backward, call->moves_in ? y : call->b,
+                             y);
+    if (call->moves_out) move_piece_out(call, first, stop, backward, y);
+    first = stop;
+  }
+}
+
+/* A chunk of rows, from user to user. */
+static void solve_chunk_rows(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
+                             bool backward) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
   if (call->rows) {
     const tsi_row_sweep *rows = call->rows;
     const tsi_index first = backward ? rows->n - chunk->column - chunk->columns : chunk->column;
     const bool runs = rows->run_ptr[number] < rows->run_ptr[number + 1];
-    data->rows->solve_stream(&rows->stream, first, first + chunk->columns,
-                             runs ? rows->run + rows->run_ptr[number] : NULL, backward, call->b, call->x);
+    solve_stream(data, call, first, first + chunk->columns, runs ? rows->run + rows->run_ptr[number] : NULL,
+                 backward);
     return;
   }
   tsi_scalar *x = chunk_rows(call, chunk);
@@ -24,10 +95,10 @@ static void solve_chunk(const tsi_solve_data *data, const tsi_solve_call *call, 
 }
 
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
-  solve_chunk(data, call, number, false);
+  solve_chunk_rows(data, call, number, false);
 }
 static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
-  solve_chunk(data, call, number, true);
+  solve_chunk_rows(data, call, number, true);
 }
 
 /* D is the identity. */

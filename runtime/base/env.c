@@ -53,9 +53,11 @@ size_t tsi_memory_watch(tsi_env *env) {
   return now;
 }
 
-/* Arrays from this size on ask for huge pages: a solve streams through them, processors do not prefetch
- * across the borders of pages, and each small page costs a miss of the TLB. */
-#define HUGE_BYTES ((size_t)2 << 20)
+/* Arrays from this size on are made of huge pages: a solve streams through them, processors do not prefetch
+ * across the borders of pages, and each small page costs a miss of the TLB, and a fault when it is written
+ * for the first time, which takes longer than to fill it (under some hypervisors 100 times). An array takes
+ * at most four times the memory for it. */
+#define HUGE_BYTES ((size_t)512 << 10)
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* `total` bytes, a multiple of TSI_CACHE_LINE; NULL without memory. */
@@ -63,6 +65,7 @@ static void *allocate_block(size_t total) {
 #ifdef MADV_HUGEPAGE
   if (total >= HUGE_BYTES) {
     void *block;
+    total += (HUGE_PAGE - total % HUGE_PAGE) % HUGE_PAGE;
     if (posix_memalign(&block, HUGE_PAGE, total) != 0) return NULL;
     (void)madvise(block, total, MADV_HUGEPAGE); /* a kernel without them says no */
     return block;

@@ -31,10 +31,11 @@ struct tristar_factor_s {
   double *col_scale;   /* n, by the user's column */
   void *lower, *upper; /* upper is NULL but for LU */
   struct tsi_row_factor
-      *rows;         /* a triangular matrix without supernodes (row_factor.h): the streams are empty */
-  tsi_index *pivots; /* n; NULL for LLT */
-  void *inverse;     /* LDLT: D^-1, two scalars a column (tsi_pivoting); else NULL */
-  bool pivoted;      /* some interchange happened */
+      *rows; /* a triangular matrix without supernodes (row_factor.h): the streams are empty */
+  bool moves_rows, moves_columns;    /* a triangular matrix with row_order, column_order (tristar.h) */
+  tsi_index *pivots;                 /* n; NULL for LLT */
+  void *inverse;                     /* LDLT: D^-1, two scalars a column (tsi_pivoting); else NULL */
+  bool pivoted;                      /* some interchange happened */
   tsi_index *pivot_order, *position; /* n */
   tristar_factor_stats stats;
 };
@@ -46,6 +47,13 @@ typedef struct tsi_row_factor tsi_row_factor;
 /* Is this a triangular matrix imported alone? It is solved by one sweep. */
 static inline bool tsi_factor_is_triangle(const tristar_factor_t *factor) {
   return tsi_analysis_is_lu(factor->analysis) && (factor->lower == NULL || factor->upper == NULL);
+}
+
+/* Do row k of b and row k of x belong to the same chunk? */
+static inline bool tsi_factor_keeps_rows(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  return (!an->stats.matched && !an->imported) ||
+         (factor->rows && !factor->moves_rows && !factor->moves_columns);
 }
 
 /* Errors: STALE (its last refactorization failed). */

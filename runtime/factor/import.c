@@ -13,6 +13,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/factor/import.h"
 #include "runtime/factor/import_values.h"
+#include "runtime/matrix/order.h"
 
 #define RELAX 0.6 /* as in tsi_symbolic_options_init */
 
@@ -74,22 +75,16 @@ static void finish_given(tsi_env *env, given *g) {
 /* ---- Analysis -------------------------------------------------------------------------------------------
  */
 
-/* row[j] = order[perm[j]]; order NULL: perm[j]. */
-static tristar_status take_order(tsi_env *env, const tsi_symbolic *sy, const int64_t *order, const char *name,
-                                 tsi_index **row) {
+tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *sy, const int64_t *order, const char *name,
+                                tsi_index **row) {
   tristar_status status = TRISTAR_OK;
-  unsigned char *seen = NULL;
+  tsi_index *at = NULL, *place = NULL;
   TSI_TRY(TSI_ALLOC(env, *row, sy->n));
-  TSI_TRY(TSI_ALLOC_ZERO(env, seen, sy->n));
-  for (tsi_index k = 0; k < sy->n; k++) {
-    const int64_t to = order ? order[k] : k;
-    if (to < 0 || to >= sy->n || seen[to])
-      TSI_FAIL(env, TRISTAR_ERR_FORMAT, "%s is no permutation: entry %d is %" PRId64, name, k, to);
-    seen[to] = 1;
-    (*row)[sy->inverse[k]] = (tsi_index)to;
-  }
+  TSI_TRY(tsi_order_take(env, sy->n, order, name, &at, &place));
+  for (tsi_index j = 0; j < sy->n; j++) (*row)[j] = at ? at[sy->perm[j]] : sy->perm[j];
 out:
-  TSI_FREE(env, seen);
+  TSI_FREE(env, at);
+  TSI_FREE(env, place);
   return status;
 }
 
@@ -151,8 +146,8 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
     }
     TSI_TRY(status);
   }
-  TSI_TRY(take_order(env, an->symbolic, g->factors->row_order, "row_order", &an->in_row));
-  TSI_TRY(take_order(env, an->symbolic, g->factors->column_order, "column_order", &an->out_row));
+  TSI_TRY(tsi_import_order(env, an->symbolic, g->factors->row_order, "row_order", &an->in_row));
+  TSI_TRY(tsi_import_order(env, an->symbolic, g->factors->column_order, "column_order", &an->out_row));
   TSI_TRY(tsi_analysis_place_rows(env, an));
   tsi_analysis_fill_stats(an, an->other.symbolic == NULL);
   an->stats.analyze_seconds = tsi_clock() - begin;
@@ -187,19 +182,25 @@ out:
   return status;
 }
 
-static tristar_status take_scale(tsi_env *env, tsi_index n, const double *from, const char *name,
-                                 double **to) {
+tristar_status tsi_import_check_scale(tsi_env *env, tsi_index n, const double *scale, const char *name) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index i = 0; i < n && scale; i++)
+    if (!isfinite(scale[i]) || scale[i] == 0)
+      TSI_FAIL(env, TRISTAR_ERR_FORMAT, "%s[%d] is %g", name, i, scale[i]);
+out:
+  return status;
+}
+
+tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const double *from, const char *name,
+                                double **to) {
   tristar_status status = TRISTAR_OK;
   if (from == NULL) {
     TSI_FREE(env, *to);
     goto out;
   }
+  TSI_TRY(tsi_import_check_scale(env, n, from, name));
   if (*to == NULL) TSI_TRY(TSI_ALLOC(env, *to, n));
-  for (tsi_index i = 0; i < n; i++) {
-    if (!isfinite(from[i]) || from[i] == 0)
-      TSI_FAIL(env, TRISTAR_ERR_FORMAT, "%s[%d] is %g", name, i, from[i]);
-    (*to)[i] = from[i];
-  }
+  memcpy(*to, from, (size_t)n * sizeof *from);
 out:
   return status;
 }
@@ -211,8 +212,8 @@ static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *facto
   const tristar_factors *f = g->factors;
   factor->valid = false;
   factor->adjoint = f->hermitian && f->method != TRISTAR_METHOD_LU;
-  TSI_TRY(take_scale(env, g->n, f->row_scale, "row_scale", &factor->row_scale));
-  TSI_TRY(take_scale(env, g->n, f->column_scale, "column_scale", &factor->col_scale));
+  TSI_TRY(tsi_import_scale(env, g->n, f->row_scale, "row_scale", &factor->row_scale));
+  TSI_TRY(tsi_import_scale(env, g->n, f->column_scale, "column_scale", &factor->col_scale));
   for (int i = 0; i < g->sides; i++) {
     const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
     TSI_TRY(tsi_import_values(env, &g->triangle[i], &side, (char)f->scalar, g->name[i],

@@ -11,6 +11,16 @@
 TRISTAR_CHECKED tristar_status tsi_import_given(tristar_t *ts, const tristar_factors *factors, bool lower,
                                                 bool upper, tristar_factor_t **out);
 
+/* *row: n, row[j] = order[perm[j]]; order NULL: perm[j]. Errors: FORMAT, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *symbolic,
+                                                const int64_t *order, const char *name, tsi_index **row);
+/* Errors: FORMAT (NaN, infinity, 0). */
+TRISTAR_CHECKED tristar_status tsi_import_check_scale(tsi_env *env, tsi_index n, const double *scale,
+                                                      const char *name);
+/* *to: a copy, made or filled; from NULL: it is freed. Errors: FORMAT as above, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const double *from,
+                                                const char *name, double **to);
+
 /* A triangle as a pattern (GENERAL) of ascending lines, all of whose entries lie in it, ones of a unit
  * diagonal written out; it is the matrix of the factor. Takes over pattern and values, also on failure.
  * Errors: as of tristar_import_triangle. */

@@ -10,8 +10,8 @@
 #include "runtime/base/clock.h"
 #include "runtime/factor/import.h"
 #include "runtime/factor/import_values.h"
+#include "runtime/factor/placed_triangle.h"
 #include "runtime/factor/row_factor.h"
-#include "runtime/matrix/triangle_part.h"
 #include "runtime/starpu/workers.h"
 
 /* ---- Partition ----------------------------------------------------------------------------------------- */
@@ -94,9 +94,9 @@ out:
 
 /* ---- Row by row ---------------------------------------------------------------------------------------- */
 
-/* Row k of the order of the cut is the same row of b and of x. Takes over the pattern, also on failure. */
+/* Takes over the pattern of the matrix, also on failure. */
 static tristar_status analyze_rows(tristar_t *ts, tsi_pattern *pattern, const tsi_row_cut *cut,
-                                   tristar_analysis_t **out) {
+                                   const tristar_triangle_options *o, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tristar_analysis_t *an = NULL;
@@ -117,10 +117,8 @@ static tristar_status analyze_rows(tristar_t *ts, tsi_pattern *pattern, const ts
   TSI_TRY(tsi_row_symbolic_create(env, cut, pattern->ptr[pattern->n], &an->symbolic));
   TSI_TRY(tsi_panels_create(env, an->symbolic, 1, &an->panels));
   TSI_TRY(tsi_place_panels(env, an->panels, &an->panel_values));
-  TSI_TRY(TSI_ALLOC(env, an->in_row, pattern->n));
-  TSI_TRY(TSI_ALLOC(env, an->out_row, pattern->n));
-  memcpy(an->in_row, cut->order, (size_t)pattern->n * sizeof *cut->order);
-  memcpy(an->out_row, cut->order, (size_t)pattern->n * sizeof *cut->order);
+  TSI_TRY(tsi_import_order(env, an->symbolic, o->row_order, "row_order", &an->in_row));
+  TSI_TRY(tsi_import_order(env, an->symbolic, o->column_order, "column_order", &an->out_row));
   TSI_TRY(tsi_analysis_place_rows(env, an));
   tsi_analysis_fill_stats(an, true);
   an->stats.analyze_seconds = tsi_clock() - begin;
@@ -142,41 +140,61 @@ out:
   return status;
 }
 
+/* The streams of T, whose arrays the rows own if they are not those of the matrix. Takes over the cut, also
+ * on failure. */
+static tristar_status fill_rows(tsi_env *env, tsi_placed_triangle *t, const tsi_lines *lines,
+                                tsi_row_cut *cut, bool lower, tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const char letter = factor->analysis->factor_scalar;
+  const void *values = t->values ? t->values : factor->values;
+  TSI_TRY(tsi_row_factor_create(env, cut, lines, values, factor->scalar_bytes, &factor->rows));
+  factor->rows->own_pattern = t->pattern;
+  factor->rows->own_values = t->values;
+  t->pattern = NULL;
+  t->values = NULL;
+  TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", factor->rows));
+  const tsi_row_sweep *sweep; /* that of solves with T itself */
+  TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
+  factor->stats.factor_bytes =
+      (size_t)lines->ptr[lines->n] *
+      (factor->scalar_bytes + (sweep->stream.distance ? sizeof(uint16_t) : sizeof(tsi_index)));
+out:
+  return status;
+}
+
 /* Takes over all but the lines' arrays, which are the pattern's, also on failure. */
-static tristar_status import_rows(tristar_t *ts, tsi_pattern *pattern, void *values, const tsi_lines *lines,
-                                  tsi_row_cut *cut, bool lower, tristar_factor_t **out) {
+static tristar_status import_rows(tristar_t *ts, tsi_placed_triangle *t, const tsi_lines *lines,
+                                  tsi_row_cut *cut, const tristar_triangle_options *o,
+                                  tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tristar_factor_t *factor = NULL;
-  const size_t scalar = tsi_sparse_kernels_select(pattern->scalar)->scalar_bytes;
-  const char letter = pattern->scalar;
-  const tsi_count entries = pattern->ptr[pattern->n];
+  const bool lower = o->uplo == TRISTAR_LOWER;
+  tsi_pattern **pattern = t->matrix ? &t->matrix : &t->pattern, *matrix = *pattern;
+  void **values = t->matrix ? &t->matrix_values : &t->values;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, factor, 1));
   atomic_init(&factor->references, 1);
   factor->ts = ts;
-  factor->values = values;
-  values = NULL;
-  tsi_pattern *handed_over = pattern;
-  pattern = NULL;
-  TSI_TRY(analyze_rows(ts, handed_over, cut, &factor->analysis));
-  factor->user_bytes = factor->scalar_bytes = scalar;
+  factor->moves_rows = o->row_order != NULL;
+  factor->moves_columns = o->column_order != NULL;
+  factor->values = *values;
+  *values = NULL;
+  *pattern = NULL;
+  factor->user_bytes = factor->scalar_bytes = tsi_sparse_kernels_select(matrix->scalar)->scalar_bytes;
+  factor->stats.nnz_factor = factor->stats.stored_factor = matrix->ptr[matrix->n];
+  TSI_TRY(analyze_rows(ts, matrix, cut, o, &factor->analysis));
   TSI_TRY(allocate_order(env, factor->analysis->symbolic, factor));
+  TSI_TRY(tsi_import_scale(env, lines->n, o->row_scale, "row_scale", &factor->row_scale));
+  TSI_TRY(tsi_import_scale(env, lines->n, o->column_scale, "column_scale", &factor->col_scale));
   TSI_TRY(tsi_factor_allocate_stream(env, factor, 0, lower ? &factor->lower : &factor->upper));
   tsi_row_cut *given = cut;
   cut = NULL;
-  TSI_TRY(tsi_row_factor_create(env, given, lines, factor->values, scalar, &factor->rows));
-  TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", factor->rows));
-  const tsi_row_sweep *sweep; /* that of solves with T itself */
-  TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
+  TSI_TRY(fill_rows(env, t, lines, given, lower, factor));
   factor->has_matrix = factor->valid = true;
   factor->generation = 1;
-  factor->stats.nnz_factor = factor->stats.stored_factor = entries;
-  factor->stats.factor_bytes =
-      (size_t)entries * (scalar + (sweep->stream.distance ? sizeof(uint16_t) : sizeof(tsi_index)));
 out:
-  if (pattern != NULL) tsi_pattern_destroy(env, &pattern);
-  TSI_FREE(env, values);
+  tsi_placed_triangle_finish(env, t);
   tsi_row_cut_destroy(env, &cut);
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
   *out = factor;
@@ -194,57 +212,59 @@ static tristar_triangle triangle_of(const tsi_pattern *pattern, const void *valu
                             .values = values};
 }
 
-static tristar_status import_panels(tristar_t *ts, const tsi_pattern *pattern, const void *values, bool lower,
-                                    tristar_factor_t **factor) {
-  const tristar_view matrix = {.format = pattern->by_rows ? TRISTAR_CSR : TRISTAR_CSC,
-                               .symmetry = TRISTAR_GENERAL,
-                               .scalar = (tristar_scalar)pattern->scalar,
-                               .rows = pattern->n,
-                               .cols = pattern->n,
-                               .ptr = pattern->ptr,
-                               .index = pattern->index,
-                               .values = values,
-                               .ptr_bits = 64,
-                               .index_bits = 32};
+static tristar_status import_panels(tristar_t *ts, const tsi_placed_triangle *t,
+                                    const tristar_triangle_options *o, tristar_factor_t **factor) {
+  const tristar_view matrix =
+      t->matrix ? tsi_pattern_view(t->matrix, t->matrix_values) : tsi_pattern_view(t->pattern, t->values);
+  const bool lower = o->uplo == TRISTAR_LOWER;
   tristar_factors factors;
   tristar_factors_init(&factors);
-  factors.n = pattern->n;
+  factors.n = matrix.rows;
   factors.scalar = matrix.scalar;
   factors.matrix = &matrix;
-  *(lower ? &factors.lower : &factors.upper) = triangle_of(pattern, values);
+  factors.row_order = o->row_order;
+  factors.column_order = o->column_order;
+  factors.row_scale = o->row_scale;
+  factors.column_scale = o->column_scale;
+  *(lower ? &factors.lower : &factors.upper) = triangle_of(t->pattern, t->values);
   return tsi_import_given(ts, &factors, lower, !lower, factor);
 }
 
 /* ---- Lines that were made here ------------------------------------------------------------------------- */
 
-tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
-                                tristar_partition partition, tristar_factor_t **out) {
+/* Takes over T, also on failure. */
+static tristar_status import_triangle(tristar_t *ts, tsi_placed_triangle t, const tristar_triangle_options *o,
+                                      tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_row_cut *cut = NULL;
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(env);
   *out = NULL;
-  const tsi_lines lines = {pattern->n, pattern->ptr, pattern->index, lower != pattern->by_rows};
-  TSI_TRY(choose_cut(ts, &lines, pattern->scalar, partition, &cut));
+  const tsi_lines lines = {t.pattern->n, t.pattern->ptr, t.pattern->index,
+                           (o->uplo == TRISTAR_LOWER) != t.pattern->by_rows};
+  TSI_TRY(tsi_placed_triangle_make_matrix(env, o, &t));
+  TSI_TRY(choose_cut(ts, &lines, t.pattern->scalar, o->partition, &cut));
   if (cut == NULL) {
-    TSI_TRY(import_panels(ts, pattern, values, lower, out));
+    TSI_TRY(import_panels(ts, &t, o, out));
     goto out;
   }
   const tsi_index chunks = cut->count;
-  tsi_pattern *handed_over = pattern;
-  void *handed_values = values;
-  pattern = NULL;
-  values = NULL;
-  TSI_TRY(import_rows(ts, handed_over, handed_values, &lines, cut, lower, out));
+  TSI_TRY(import_rows(ts, &t, &lines, cut, o, out));
   (*out)->stats.peak_bytes = atomic_load(&env->memory.recent) - before;
   (*out)->stats.factor_seconds = tsi_clock() - begin;
   tsi_log(env, TRISTAR_LOG_INFO, "import: %.3g s, %d rows in %d chunks, %.1f MB",
           (*out)->stats.factor_seconds, lines.n, chunks, (double)(*out)->stats.factor_bytes / 1e6);
 out:
-  if (pattern != NULL) tsi_pattern_destroy(env, &pattern);
-  TSI_FREE(env, values);
+  tsi_placed_triangle_finish(env, &t);
   return status;
+}
+
+tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
+                                tristar_partition partition, tristar_factor_t **out) {
+  const tristar_triangle_options options = {.uplo = lower ? TRISTAR_LOWER : TRISTAR_UPPER,
+                                            .partition = partition};
+  return import_triangle(ts, (tsi_placed_triangle){.pattern = pattern, .values = values}, &options, out);
 }
 
 static tristar_status refill_panels(tristar_factor_t *factor) {
@@ -285,7 +305,7 @@ out:
 /* ---- The functions of the interface -------------------------------------------------------------------- */
 
 void tristar_triangle_options_init(tristar_triangle_options *options) {
-  *options = (tristar_triangle_options){TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_PARTITION_AUTO};
+  *options = (tristar_triangle_options){.uplo = TRISTAR_LOWER, .diag = TRISTAR_NON_UNIT};
 }
 
 static tristar_status check_options(tsi_env *env, const tristar_view *view,
@@ -302,17 +322,26 @@ out:
   return status;
 }
 
+/* Is it 0, 1, 2, ..., or not there? */
+static bool is_order_given(int64_t n, const int64_t *order) {
+  int64_t k = 0;
+  while (order && k < n && order[k] == k) k++;
+  return order && k < n;
+}
+
 static tristar_status import_view(tristar_t *ts, const tristar_view *view,
                                   const tristar_triangle_options *options, tristar_factor_t **factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
-  tsi_pattern *pattern;
-  void *values;
+  tsi_placed_triangle t;
   const double begin = tsi_clock();
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   TSI_TRY(check_options(env, view, options));
-  TSI_TRY(tsi_triangle_part(env, view, options->uplo, options->diag, &pattern, &values));
-  TSI_TRY(tsi_import_lines(ts, pattern, values, options->uplo == TRISTAR_LOWER, options->partition, factor));
+  tristar_triangle_options o = *options;
+  if (!is_order_given(view->rows, o.row_order)) o.row_order = NULL;
+  if (!is_order_given(view->rows, o.column_order)) o.column_order = NULL;
+  TSI_TRY(tsi_placed_triangle_take(env, view, &o, &t));
+  TSI_TRY(import_triangle(ts, t, &o, factor));
   (*factor)->stats.factor_seconds = tsi_clock() - begin;
 out:
   return status;
@@ -329,7 +358,7 @@ tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,
 
 tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view, tristar_uplo uplo,
                                   tristar_diag diag, tristar_factor_t **factor) {
-  const tristar_triangle_options options = {uplo, diag, TRISTAR_PARTITION_AUTO};
+  const tristar_triangle_options options = {.uplo = uplo, .diag = diag};
   if (factor != NULL) *factor = NULL;
   if (ts == NULL) return TSI_NULL(ts);
   return tsi_answer(&ts->env, import_view(ts, view, &options, factor));

@@ -56,6 +56,8 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
     release_matrix(env, &(*rows)->matrix[k]);
   }
   TSI_FREE(env, (*rows)->inverse);
+  tsi_pattern_destroy(env, &(*rows)->own_pattern);
+  TSI_FREE(env, (*rows)->own_values);
   tsi_row_cut_destroy(env, &(*rows)->cut);
   pthread_mutex_destroy(&(*rows)->lock);
   TSI_FREE(env, *rows);
@@ -163,16 +165,29 @@ static bool are_near(const tsi_lines *lines) {
   return true;
 }
 
+/* Beside tsi_lines_fetch: the values, and what follows them. */
+static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row, tsi_index k) {
+  enum { SOON = 4 };
+  if (rows->lines.n - k <= SOON) return;
+  const tsi_index i = row[k + SOON];
+  const char *from = (const char *)rows->values + (size_t)rows->lines.ptr[i] * rows->scalar_bytes;
+  __builtin_prefetch(from);
+  __builtin_prefetch(from + TSI_CACHE_LINE);
+  __builtin_prefetch((const char *)rows->inverse + (size_t)i * rows->scalar_bytes);
+}
+
 /* The lines are the rows of the sweep. */
 CONSTANTS void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row_arrays *a, size_t bytes,
                               bool near) {
   const tsi_lines *lines = &rows->lines;
   tsi_count to = 0;
+  for (tsi_index k = 0; k < lines->n; k++) a->row[k] = row_of(rows->cut, backward, k);
   for (tsi_index k = 0; k < lines->n; k++) {
-    const tsi_index i = row_of(rows->cut, backward, k);
+    const tsi_index i = a->row[k];
     tsi_count first, end;
+    tsi_lines_fetch(lines, a->row, k, lines->n);
+    fetch_values(rows, a->row, k);
     inner(lines, i, &first, &end);
-    a->row[k] = i;
     a->ptr[k] = to;
     copy_scalar(bytes, a->inverse, k, rows->inverse, i);
     for (tsi_count e = first; e < end; e++, to++) {

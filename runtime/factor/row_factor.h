@@ -5,7 +5,7 @@
  * numbered as the user numbers rows, for one right-hand side that is solved in place; and rows numbered as
  * they lie in a workspace, for all other solves.
  *
- * Reads   the lines of an import, which must outlive it.
+ * Reads   the lines of an import, which must outlive it, or are its own.
  * Writes  its own arrays.
  * Invariants
  *   - entries of a line come in the ascending order of the given matrix, whatever the cut: no sum depends on
@@ -19,6 +19,7 @@
 
 #include "codelets/cpu/spmv.h"
 #include "partition/row_chunks.h"
+#include "runtime/matrix/pattern.h"
 
 /* The arrays of a sweep. */
 typedef struct tsi_row_arrays {
@@ -42,8 +43,10 @@ typedef struct tsi_row_matrix {
 typedef struct tsi_row_factor {
   pthread_mutex_t lock; /* guards the making of what follows */
   tsi_row_cut *cut;
-  tsi_lines lines;    /* as given, ascending, diagonal included */
-  const void *values; /* of their entries */
+  tsi_lines lines;          /* as given, ascending, diagonal included */
+  const void *values;       /* of their entries */
+  tsi_pattern *own_pattern; /* what both point into, where that is not the matrix of the factor; else NULL */
+  void *own_values;
   size_t scalar_bytes;
   void *inverse;           /* n: of the diagonal, as given */
   tsi_row_arrays array[2]; /* forward, backward */

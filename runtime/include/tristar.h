@@ -624,20 +624,33 @@ typedef enum tristar_partition {
   TRISTAR_PARTITION_RECURSIVE   /* the same with the lower left quarter as a rectangle, halves cut likewise */
 } tristar_partition;
 
-/* What tristar_import_triangle needs to know. Fill it with tristar_triangle_options_init first. */
+/* What tristar_import_triangle needs to know. Fill it with tristar_triangle_options_init first.
+ *
+ * T, the triangle, need not be the matrix A that is solved with. As in tristar_factors
+ *
+ *   row_scale[r] A(r, c) column_scale[c] = T(k, l)      r = row_order[k], c = column_order[l]
+ *
+ * so that, of A x = b, rows of b are scaled and permuted before the solve with T, and what comes out is
+ * permuted to x and scaled. The arrays are copied. */
 typedef struct tristar_triangle_options {
-  tristar_uplo uplo;           /* which triangle of the view; default LOWER */
-  tristar_diag diag;           /* whether its diagonal is one; default NON_UNIT */
-  tristar_partition partition; /* how plans divide it; default AUTO */
+  tristar_uplo uplo;                       /* which triangle of the view; default LOWER */
+  tristar_diag diag;                       /* whether its diagonal is one; default NON_UNIT */
+  tristar_partition partition;             /* how plans divide it; default AUTO */
+  const int64_t *row_order, *column_order; /* n; NULL: 0, 1, 2, ... */
+  const double *row_scale, *column_scale;  /* n, by row and column of A, none of them 0; NULL: ones */
+  int permuted; /* 0: the view has T(k, l) as its entry (k, l); 1: as its entry (row_order[k],
+                   column_order[l]), and is GENERAL; as tristar_find_triangle finds it */
 } tristar_triangle_options;
 
 /* Sets the defaults. */
 TRISTAR_API void tristar_triangle_options_init(tristar_triangle_options *options);
 
-/* A triangular matrix T as a factor on its own: solves with T, T^T and T^H. Entries of view in the other
- * triangle, and with UNIT those on the diagonal, are not read; a view that is symmetric, skew-symmetric or
- * Hermitian has both triangles, whichever it stores. Refinement works. Errors: as tristar_import_supernodal.
- * options NULL: the defaults. */
+/* A triangular matrix T as a factor on its own: solves with T, T^T and T^H, or, where the options scale or
+ * permute, with A, A^T and A^H. Entries of view in the other triangle, and with UNIT those on the diagonal,
+ * are not read; a view that is symmetric, skew-symmetric or Hermitian has both triangles, whichever it
+ * stores. Refinement works; its matrix is T, or A, whose entries are rounded if scales are no powers of two.
+ * Errors: as tristar_import_supernodal; UNSUPPORTED: a permuted view that is not GENERAL. options NULL: the
+ * defaults. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,
                                                                    const tristar_triangle_options *options,
                                                                    tristar_factor_t **factor);
@@ -645,6 +658,25 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_triangle(tristar_t *ts
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view,
                                                               tristar_uplo uplo, tristar_diag diag,
                                                               tristar_factor_t **factor);
+
+/* What tristar_find_triangle finds. */
+typedef enum tristar_shape {
+  TRISTAR_SHAPE_OTHER,   /* no orders of rows and columns make it triangular, or it is singular */
+  TRISTAR_SHAPE_LOWER,   /* lower triangular as it stands; also if it is diagonal */
+  TRISTAR_SHAPE_UPPER,   /* upper triangular as it stands */
+  TRISTAR_SHAPE_PERMUTED /* lower triangular once rows and columns are permuted */
+} tristar_shape;
+
+/* Is a matrix triangular, if need be after a permutation of its rows and one of its columns? All entries that
+ * are stored count, zeros too; but the diagonal must be stored, and have no zeros if view has values. Then
+ * entry (row_order[k], column_order[l]) is entry (k, l) of the triangle; each array has n entries, which are
+ * set unless the shape is OTHER, or is NULL. They are what tristar_triangle_options takes, with `permuted`.
+ * A symmetric kind of view is OTHER. Rows (of CSR: columns) with one entry are taken out, one after the
+ * other, which takes time linear in rows and entries; where there is none to begin with, as in most matrices,
+ * entries are only counted. Errors: those of a view, as tristar_analyze has them; RECTANGULAR, MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_find_triangle(tristar_t *ts, const tristar_view *view,
+                                                                 tristar_shape *shape, int64_t *row_order,
+                                                                 int64_t *column_order);
 
 /* ---- Plan and solve ---------------------------------------------------------------------------------- */
 
@@ -783,9 +815,14 @@ typedef struct tristar_solve_options {
   /* Only for tristar_solve_start; NULL: none. Called once when the solve has ended. */
   tristar_end_fn end;
   void *end_arg; /* handed to end */
+  /* x = beta x + alpha times the solution, in one go: each points to a scalar of the type of b and x, which
+   * is copied; NULL: alpha is 1, beta 0. Where beta is 0, x is not read. With 1 and 0 a solve has the bits
+   * and the speed of one without. Rows of x that are not wanted stay as they are. */
+  const void *alpha;
+  const void *beta; /* see alpha */
 } tristar_solve_options;
 
-/* OP_N, PART_ALL, the user's order, column-major without gaps, all rows. */
+/* OP_N, PART_ALL, the user's order, column-major without gaps, all rows, x = the solution. */
 TRISTAR_API void tristar_solve_options_init(tristar_solve_options *options);
 
 /* Figures of one solve. */

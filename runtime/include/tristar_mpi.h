@@ -100,14 +100,15 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve(tristar_dis
                                                                      int64_t ldx);
 
 /* Collective. X = (the part of op(A))^-1 B, as tristar_solve_with (tristar.h) does on one process, with all
- * of its options but `end`; they are the same on all ranks, save for strides and lists of rows. Without lists
- * each rank passes its block of rows (tristar_distributed_set_rows). Lists: options->b_row has the rows, of
- * all n, that this rank passes, whatever its block is, options->x_row those that it wants; a row stands in
- * the list of one rank at most. As soon as one rank has a list of b (of x), a rank without one passes
- * (wants) no row. Only chunks that b leads to or x needs take part, and only messages about them are sent.
- * result may be NULL; its share is that of all ranks together. Results are rounded otherwise than those of
- * tristar_solve_with; they are the same whenever a solve is repeated. Errors: as tristar_distributed_solve;
- * ARGUMENT also for a row out of range or listed twice, and strides that are not positive. */
+ * of its options but `end`, alpha and beta; they are the same on all ranks, save for strides and lists of
+ * rows. Without lists each rank passes its block of rows (tristar_distributed_set_rows). Lists:
+ * options->b_row has the rows, of all n, that this rank passes, whatever its block is, options->x_row those
+ * that it wants; a row stands in the list of one rank at most. As soon as one rank has a list of b (of x), a
+ * rank without one passes (wants) no row. Only chunks that b leads to or x needs take part, and only messages
+ * about them are sent. result may be NULL; its share is that of all ranks together. Results are rounded
+ * otherwise than those of tristar_solve_with; they are the same whenever a solve is repeated. Errors: as
+ * tristar_distributed_solve; ARGUMENT also for a row out of range or listed twice, and strides that are not
+ * positive; UNSUPPORTED: alpha or beta. */
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_solve_with(tristar_distributed_t *distributed, const tristar_solve_options *options,
                                int64_t nrhs, const void *b, void *x, tristar_solve_result *result);

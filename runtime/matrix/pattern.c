@@ -257,6 +257,19 @@ out:
   return status;
 }
 
+tristar_view tsi_pattern_view(const tsi_pattern *pattern, const void *values) {
+  return (tristar_view){.format = pattern->by_rows ? TRISTAR_CSR : TRISTAR_CSC,
+                        .symmetry = pattern->symmetry,
+                        .scalar = (tristar_scalar)pattern->scalar,
+                        .rows = pattern->n,
+                        .cols = pattern->n,
+                        .ptr = pattern->ptr,
+                        .index = pattern->index,
+                        .values = values,
+                        .ptr_bits = 64,
+                        .index_bits = 32};
+}
+
 tsi_sparse tsi_pattern_sparse(const tsi_pattern *pattern, const void *values) {
   return (tsi_sparse){pattern->n, pattern->by_rows, pattern->symmetry, pattern->ptr, pattern->index, values};
 }

@@ -70,6 +70,8 @@ tsi_count tsi_pattern_entries(const tsi_pattern *pattern);
 TRISTAR_CHECKED tristar_status tsi_pattern_part(tsi_env *env, const tsi_pattern *pattern, const void *values,
                                                 tsi_part part, double **out);
 
+/* The pattern with values as a view. */
+tristar_view tsi_pattern_view(const tsi_pattern *pattern, const void *values);
 /* The pattern with values, for the kernels. */
 tsi_sparse tsi_pattern_sparse(const tsi_pattern *pattern, const void *values);
 

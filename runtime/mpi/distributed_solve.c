@@ -131,6 +131,8 @@ static tristar_status check_options(const tristar_distributed_t *d, const trista
   tsi_env *env = &d->ts->env;
   const int64_t rows = tsi_distributed_own_rows(d);
   TSI_TRY(tsi_solve_options_check(env, o, nrhs));
+  if (o->alpha || o->beta)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "alpha and beta are for solves of one process");
   if (o->b_rows < 0 || o->x_rows < 0 || o->b_rows > d->n || o->x_rows > d->n)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b_rows is %" PRId64 ", x_rows %" PRId64, o->b_rows, o->x_rows);
   if (nrhs > 0 && b == NULL && (o->b_row ? o->b_rows : rows) > 0)

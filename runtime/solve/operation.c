@@ -34,7 +34,7 @@ static void choose_conjugates(const tsi_factor_parts *parts, tristar_op op, tris
 
 tsi_operation tsi_operation_choose(const tsi_factor_parts *parts, tristar_op op, tristar_part part,
                                    bool factor_order, tsi_solve_call *call) {
-  const bool plain = op == TRISTAR_N;
+  const bool plain = op == TRISTAR_N, whole = part == TRISTAR_PART_ALL;
   if (part == TRISTAR_PART_ALL && parts->lu && (parts->lower == NULL || parts->upper == NULL))
     part = parts->lower ? TRISTAR_PART_L : TRISTAR_PART_U;
   const bool all = part == TRISTAR_PART_ALL, forward_first = plain == (part == TRISTAR_PART_L);
@@ -45,8 +45,8 @@ tsi_operation tsi_operation_choose(const tsi_factor_parts *parts, tristar_op op,
       .forward_upper = parts->lu && (part == TRISTAR_PART_U || (all && !plain)),
       .backward_upper = parts->lu && (part == TRISTAR_PART_U || (all && plain)),
       .by_rows = plain || !parts->lu,
-      .in_user = user && (all || forward_first),
-      .out_user = user && (all || !forward_first),
+      .in_user = user && (whole || forward_first),
+      .out_user = user && (whole || !forward_first),
   };
   choose_values(parts, &o, part, call);
   /* between the interchanges of a panel and their undoing the workspace is in factor order */

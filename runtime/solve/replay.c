@@ -23,7 +23,7 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
                                    .backward = sweeps != TSI_FORWARD,
                                    .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
                                    .before = tsi_analysis_inverse(an) == TSI_INVERSE_PARTITIONED,
-                                   .in_place = (!an->stats.matched && !an->imported) || plan->factor->rows};
+                                   .in_place = tsi_factor_keeps_rows(plan->factor)};
   if (plan->blocks && number == 0)
     TSI_TRY(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
   else

@@ -177,21 +177,41 @@ out:
   return status;
 }
 
+static void read_scalar(char type, const void *from, double part[2]) {
+  part[0] = type == 's' || type == 'c' ? (double)*(const float *)from : *(const double *)from;
+  part[1] = type == 'c' ? (double)((const float *)from)[1] : type == 'z' ? ((const double *)from)[1] : 0;
+}
+
+/* x = beta x + alpha times the solution. */
+static void choose_combination(tristar_request_t *r, const tristar_solve_options *o) {
+  const char type = r->plan->factor->analysis->pattern->scalar;
+  tsi_solve_call *call = &r->call;
+  call->alpha[0] = 1;
+  if (o->alpha) read_scalar(type, o->alpha, call->alpha);
+  if (o->beta) read_scalar(type, o->beta, call->beta);
+  call->combines = call->alpha[0] != 1 || call->alpha[1] != 0 || call->beta[0] != 0 || call->beta[1] != 0;
+}
+
 /* Of a matrix by rows: how the sweep reads it. */
-static tristar_status choose_rows(tristar_request_t *r, bool backward) {
+static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &r->plan->ts->env;
-  tsi_row_factor *rows = r->plan->factor->rows;
-  const tsi_solve_call *call = &r->call;
+  const tristar_factor_t *factor = r->plan->factor;
+  const bool backward = o->sweeps == TSI_BACKWARD;
+  tsi_row_factor *rows = factor->rows;
+  tsi_solve_call *call = &r->call;
   if (r->plan->blocks) {
     r->dag = call->sparse != NULL;
     if (r->dag == 0) return TRISTAR_OK;
   }
   const bool conjugates = call->conjugate_in || call->conjugate_backward || call->conjugate_out;
-  if (r->nrhs == 1 && call->b_row == 1 && call->x_row == 1 && !call->wide && !call->sparse && !conjugates &&
-      call->in_scale == NULL && call->out_scale == NULL)
+  if (r->nrhs == 1 && call->b_row == 1 && call->x_row == 1 && !call->wide && !call->sparse && !conjugates) {
+    call->moves_in =
+        call->in_scale || (o->in_user && (o->by_rows ? factor->moves_rows : factor->moves_columns));
+    call->moves_out = call->out_scale || call->combines ||
+                      (o->out_user && (o->by_rows ? factor->moves_columns : factor->moves_rows));
     TSI_TRY(tsi_row_factor_sweep(env, rows, backward, &r->stream));
-  else
+  } else
     TSI_TRY(tsi_row_factor_rows(env, rows, backward, &r->call.triangle_rows[backward]));
 out:
   return status;
@@ -218,8 +238,9 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   r->call.b_column = o.b_column_stride;
   r->call.x_row = o.x_row_stride;
   r->call.x_column = o.x_column_stride;
+  choose_combination(r, &o);
   TSI_TRY(choose_chunks(r, &o));
-  if (plan->factor->rows && !operation.diagonal) TSI_TRY(choose_rows(r, operation.sweeps == TSI_BACKWARD));
+  if (plan->factor->rows && !operation.diagonal) TSI_TRY(choose_rows(r, &operation));
   TSI_TRY(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
 out:
   if (status != TRISTAR_OK) tsi_reach_finish(&plan->ts->env, &r->reach);

@@ -21,6 +21,7 @@ static const _Atomic(int) one_column = 1;
 typedef struct tsi_helper {
   tsi_host_task body;
   tsi_helpers *helpers;
+  uint64_t seen; /* the last offer that it looked at */
   int worker;
 } tsi_helper;
 _Static_assert(sizeof(tsi_helper) <= sizeof((tsi_helpers *)0)->body[0], "tsi_helpers.body");
@@ -68,14 +69,13 @@ static outcome help_once(tsi_helpers *h, int worker, uint64_t *seen) {
 static void stay(void *arg, int number) {
   tsi_helper *self = arg;
   tsi_helpers *h = self->helpers;
-  uint64_t seen = 0;
   const double begin = tsi_clock();
   double last = begin;
   (void)number;
   TSI_HAPPENS_AFTER(self);
   while (!atomic_load(&h->closing)) {
     for (int k = 0; k < 32; k++) {
-      const outcome came = help_once(h, self->worker, &seen);
+      const outcome came = help_once(h, self->worker, &self->seen);
       if (came == NOT_MEANT) return; /* the caller has come to this core: it is his */
       if (came == HELPED) last = tsi_clock();
       rest();
@@ -90,13 +90,7 @@ void tsi_helpers_release(tsi_helpers *h) {
   if (atomic_fetch_sub(&h->users, 1) == 1) h->last(h);
 }
 
-static void end(void *arg) {
-  const tsi_helper *self = arg;
-  tsi_helpers *h = self->helpers;
-  tsi_idle_call_ended();
-  atomic_store(&h->there[self->worker], 0); /* from here on `self` may be another call's */
-  tsi_helpers_release(h);
-}
+static void end(void *arg);
 
 /* Calls a worker, unless it is there. */
 static void call(tsi_helpers *h, int worker) {
@@ -125,6 +119,23 @@ static void call(tsi_helpers *h, int worker) {
   starpu_task_destroy(task);
 fails:
   atomic_store(&h->there[worker], 0);
+}
+
+/* Who offers looks whether the worker is there after the offer stands, and here the offer is looked at after
+ * the worker is gone: one of the two sees the other, and an offer that came while the worker left is not
+ * lost. It comes back as a task behind those of the program. */
+static void end(void *arg) {
+  const tsi_helper *self = arg;
+  tsi_helpers *h = self->helpers;
+  const int worker = self->worker;
+  const uint64_t seen = self->seen;
+  tsi_idle_call_ended();
+  atomic_store(&h->there[worker], 0); /* from here on `self` may be another call's */
+  const uint64_t offer = atomic_load(&h->offer);
+  if (offer != 0 && offer != TSI_OFFER_COMES && offer != seen && atomic_load(&h->number[worker]) > 0 &&
+      !atomic_load(&h->closing))
+    call(h, worker);
+  tsi_helpers_release(h);
 }
 
 /* core: as the operating system counts; StarPU tells its own by hwloc's order. */

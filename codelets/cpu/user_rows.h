@@ -1,19 +1,23 @@
-/* Between the user's b and x and the rows of a chunk in the workspace: permuted, scaled, converted.
+/* Rows of a chunk between the user's b and x and the workspace: permuted, scaled, conjugated, in the user's
+ * type and strides.
  *
- * Reads   the call (node.h), b or the chunk's rows.   Writes  the chunk's rows, or x. */
-#ifndef TSI_CODELETS_CPU_USER_H
-#define TSI_CODELETS_CPU_USER_H
-
-#include <string.h>
+ *   read    x_c = R b
+ *   write   x = x_c, or x = beta x + alpha x_c, where tsi_solve_call.combines
+ *
+ * Reads   a call, and the rows that it says.   Writes  rows of the workspace; x. */
+#ifndef TSI_CODELETS_CPU_USER_ROWS_H
+#define TSI_CODELETS_CPU_USER_ROWS_H
 
 #include "codelets/cpu/node.h"
 #include "codelets/cpu/scalar.h"
 
-#define UNROLL _Pragma("GCC unroll 8")
+#include <string.h>
 
 static tsi_scalar *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
   return (tsi_scalar *)call->workspace + chunk->workspace * call->stride;
 }
+
+#define UNROLL _Pragma("GCC unroll 8")
 
 /* Rows that are read or written at once, of all right-hand sides in turn: they stay in the nearest cache, and
  * the user's columns, which can all lie at the same distance from a page, do not push each other out. */
@@ -94,8 +98,27 @@ INLINE void read_entries(const bool plain, const int few, const tsi_solve_call *
   }
 }
 
-INLINE void write_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
-                          tsi_index begin, tsi_index end, tsi_index c, const tsi_scalar *x) {
+INLINE tsi_wide times(const double factor[2], tsi_wide x) {
+#if TSI_COMPLEX
+  tsi_wide out;
+  __real__ out = factor[0] * __real__ x - factor[1] * __imag__ x;
+  __imag__ out = factor[0] * __imag__ x + factor[1] * __real__ x;
+  return out;
+#else
+  return factor[0] * x;
+#endif
+}
+
+/* beta x + alpha value, where x has `before`. */
+INLINE tsi_wide combined(const tsi_solve_call *call, tsi_wide before, tsi_wide value) {
+  value = times(call->alpha, value);
+  return call->beta[0] == 0 && call->beta[1] == 0 ? value : times(call->beta, before) + value;
+}
+
+/* combines: as call->combines, a constant. */
+INLINE void write_some(const bool plain, const bool combines, const int few, const tsi_solve_call *call,
+                       const row_list *rows, tsi_index begin, tsi_index end, tsi_index c,
+                       const tsi_scalar *x) {
   const double *scale = call->out_scale;
   const ptrdiff_t stride = call->stride, column = call->x_column;
   for (tsi_index e = begin; e < end; e++) {
@@ -107,12 +130,25 @@ INLINE void write_entries(const bool plain, const int few, const tsi_solve_call 
       tsi_scalar value = from[k];
       if (plain && few > 1) __builtin_prefetch((const tsi_scalar *)call->x + ahead + k * column, 1);
       if (!plain && call->conjugate_out) value = tsi_conj(value);
-      if (plain || !call->wide)
-        ((tsi_scalar *)call->x)[at + k * column] = (tsi_scalar)(s * (tsi_wide)value);
-      else
-        ((tsi_wide *)call->x)[at + k * column] = s * (tsi_wide)value;
+      tsi_wide out = s * (tsi_wide)value;
+      if (plain || !call->wide) {
+        tsi_scalar *to = (tsi_scalar *)call->x + at + k * column;
+        if (combines) out = combined(call, (tsi_wide)*to, out);
+        *to = (tsi_scalar)out;
+      } else {
+        tsi_wide *to = (tsi_wide *)call->x + at + k * column;
+        *to = combines ? combined(call, *to, out) : out;
+      }
     }
   }
+}
+INLINE void write_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
+                          tsi_index begin, tsi_index end, tsi_index c, const tsi_scalar *x) {
+  write_some(plain, false, few, call, rows, begin, end, c, x);
+}
+INLINE void combine_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
+                            tsi_index begin, tsi_index end, tsi_index c, const tsi_scalar *x) {
+  write_some(plain, true, few, call, rows, begin, end, c, x);
 }
 
 /* Reads or writes all entries: ROWS of them of 8 columns at a time, then of 4, 2 and 1; not plain: of 1. */
@@ -128,11 +164,14 @@ INLINE void write_entries(const bool plain, const int few, const tsi_solve_call 
   }
 
 static void move_in(const bool plain, const tsi_solve_call *call, const row_list *rows, tsi_scalar *x) {
-  MOVE_ENTRIES(read_entries, call, rows, x);
+  MOVE_ENTRIES(read_entries, call, rows, x)
 }
 static void move_out(const bool plain, const tsi_solve_call *call, const row_list *rows,
                      const tsi_scalar *x) {
-  MOVE_ENTRIES(write_entries, call, rows, x);
+  if (call->combines)
+    MOVE_ENTRIES(combine_entries, call, rows, x)
+  else
+    MOVE_ENTRIES(write_entries, call, rows, x)
 }
 
 /* x_c = b, permuted and scaled; zero in the padding. */
@@ -158,12 +197,12 @@ static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk,
   move_out(!(compact || call->wide || call->conjugate_out), call, &rows, x);
 }
 
-/* ---- Tasks --------------------------------------------------------------------------------------------- */
+/* ---- Steps ----------------------------------------------------------------------------------------------
+ */
 
 static void read_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   read_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
 }
-
 static void write_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   write_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
 }

@@ -1,0 +1,31 @@
+/* A triangle T, and the matrix A that is solved with where A is T with rows and columns permuted and scaled:
+ *
+ *   row_scale[r] A(r, c) column_scale[c] = T(k, l)      r = row_order[k], c = column_order[l]
+ *
+ * Reads   a view, tristar_triangle_options.   Writes  T and A, the caller's.
+ * Invariants: both are GENERAL and by the same lines, which ascend; orders and scales were checked before
+ * there is A. */
+#ifndef TSI_RUNTIME_FACTOR_PLACED_TRIANGLE_H
+#define TSI_RUNTIME_FACTOR_PLACED_TRIANGLE_H
+
+#include "runtime/factor/factor.h"
+
+typedef struct tsi_placed_triangle {
+  tsi_pattern *pattern, *matrix; /* of T, of A; matrix NULL: A is T */
+  void *values, *matrix_values;  /* of both */
+} tsi_placed_triangle;
+
+void tsi_placed_triangle_finish(tsi_env *env, tsi_placed_triangle *t);
+
+/* T from a view, which may have it as A does. Orders are NULL where they are 0, 1, 2, ... Errors: as of
+ * tristar_import_triangle; nothing is to be finished then. */
+TRISTAR_CHECKED tristar_status tsi_placed_triangle_take(tsi_env *env, const tristar_view *view,
+                                                        const tristar_triangle_options *options,
+                                                        tsi_placed_triangle *t);
+/* A from T, if the options make it another matrix. Errors: FORMAT (orders, scales), NOT_FINITE (an entry of A
+ * is out of range), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_placed_triangle_make_matrix(tsi_env *env,
+                                                               const tristar_triangle_options *options,
+                                                               tsi_placed_triangle *t);
+
+#endif

@@ -1,0 +1,160 @@
+/* tristar_find_triangle: is a matrix triangular, if need be after permutations of rows and of columns?
+ *
+ * Let lines be columns (CSC) or rows (CSR), and the others across. A line across that has one entry left is
+ * taken as the next of the triangle, with the line of that entry, whose entries are taken away. If in the end
+ * nothing is left, line across k has entries in lines 0 .. k of that order only. Nothing else makes the
+ * matrix triangular: of any triangle that is left, a first row has one entry.
+ *
+ * Which line the last entry of a line across is in need not be searched for: of the lines that have entries
+ * there, the numbers are kept combined by exclusive or, from which each that is taken away vanishes. Several
+ * entries at one place count once.
+ *
+ * Reads   a view.   Writes  orders of the caller's. */
+#include "runtime/matrix/view.h"
+
+/* ---- As it stands -------------------------------------------------------------------------------------- */
+
+/* Is there a diagonal entry in line j, and is it not zero? Sets whether entries are before and after it. */
+static bool look_at_line(const tristar_view *view, int64_t j, bool *before, bool *after) {
+  bool found = false;
+  double value[2];
+  for (tsi_count e = tsi_view_begin(view, j); e < tsi_view_begin(view, j + 1); e++) {
+    const int64_t i = tsi_view_index(view, e);
+    *before |= i < j;
+    *after |= i > j;
+    if (i != j || found) continue;
+    tsi_view_value(view, e, value);
+    found = value[0] != 0 || value[1] != 0;
+  }
+  return found;
+}
+
+static tristar_shape shape_as_it_stands(const tristar_view *view) {
+  bool before = false, after = false;
+  for (int64_t j = 0; j < view->rows; j++)
+    if (!look_at_line(view, j, &before, &after) || (before && after)) return TRISTAR_SHAPE_OTHER;
+  if (!before && !after) return TRISTAR_SHAPE_LOWER;
+  return before == (view->format == TRISTAR_CSC) ? TRISTAR_SHAPE_UPPER : TRISTAR_SHAPE_LOWER;
+}
+
+/* ---- Permuted ------------------------------------------------------------------------------------------ */
+
+typedef struct peeling {
+  const tristar_view *view;
+  tsi_index n;
+  tsi_index *left;   /* of each line across: entries that are not taken away, */
+  tsi_index *lines;  /* and their lines, combined */
+  tsi_index *latest; /* the line that was counted there, or taken away, last */
+  tsi_index *across; /* lines across in the order in which one entry is left: the first of them are taken */
+  tsi_index *line;   /* and the lines that are taken with them */
+  tsi_index found;   /* of across */
+} peeling;
+
+/* Adds one entry for each line across that has some in line j, or takes one away. */
+static void change_line(peeling *p, tsi_index j, tsi_index by) {
+  for (tsi_count e = tsi_view_begin(p->view, j); e < tsi_view_begin(p->view, (int64_t)j + 1); e++) {
+    const tsi_index i = (tsi_index)tsi_view_index(p->view, e);
+    if (p->latest[i] == j) continue;
+    p->latest[i] = j;
+    p->left[i] += by;
+    p->lines[i] ^= j;
+    if (by < 0 && p->left[i] == 1) p->across[p->found++] = i;
+  }
+}
+
+static void forget_latest(peeling *p) {
+  for (tsi_index i = 0; i < p->n; i++) p->latest[i] = TSI_NONE;
+}
+
+/* A pivot must not be zero; of several entries at one place one suffices. */
+static bool has_value(const tristar_view *view, tsi_index j, tsi_index i) {
+  double value[2];
+  for (tsi_count e = tsi_view_begin(view, j); e < tsi_view_begin(view, (int64_t)j + 1); e++) {
+    if (tsi_view_index(view, e) != i) continue;
+    tsi_view_value(view, e, value);
+    if (value[0] != 0 || value[1] != 0) return true;
+  }
+  return false;
+}
+
+/* Is nothing left in the end? */
+static bool peel(peeling *p) {
+  forget_latest(p);
+  for (tsi_index j = 0; j < p->n; j++) change_line(p, j, 1);
+  for (tsi_index i = 0; i < p->n; i++)
+    if (p->left[i] == 1) p->across[p->found++] = i;
+  if (p->found == 0) return false;
+  forget_latest(p);
+  for (tsi_index k = 0; k < p->n; k++) {
+    if (k == p->found) return false;
+    const tsi_index i = p->across[k];
+    if (p->left[i] == 0) return false; /* another one had its only entry in the same line */
+    p->line[k] = p->lines[i];
+    if (!has_value(p->view, p->line[k], i)) return false;
+    change_line(p, p->line[k], -1);
+  }
+  return true;
+}
+
+/* Lines across that are rows are those of a lower triangle; columns, from the last one on, too. */
+static void write_orders(const peeling *p, int64_t *row_order, int64_t *column_order) {
+  const bool by_rows = p->view->format == TRISTAR_CSR;
+  for (tsi_index k = 0; k < p->n; k++) {
+    const tsi_index from = by_rows ? p->n - 1 - k : k;
+    if (row_order) row_order[k] = by_rows ? p->line[from] : p->across[from];
+    if (column_order) column_order[k] = by_rows ? p->across[from] : p->line[from];
+  }
+}
+
+static tristar_status find_permuted(tsi_env *env, const tristar_view *view, tristar_shape *shape,
+                                    int64_t *row_order, int64_t *column_order) {
+  tristar_status status = TRISTAR_OK;
+  peeling p = {.view = view, .n = (tsi_index)view->rows};
+  TSI_TRY(TSI_ALLOC_ZERO(env, p.left, p.n));
+  TSI_TRY(TSI_ALLOC_ZERO(env, p.lines, p.n));
+  TSI_TRY(TSI_ALLOC(env, p.latest, p.n));
+  TSI_TRY(TSI_ALLOC(env, p.across, p.n));
+  TSI_TRY(TSI_ALLOC(env, p.line, p.n));
+  if (peel(&p)) {
+    *shape = TRISTAR_SHAPE_PERMUTED;
+    write_orders(&p, row_order, column_order);
+  }
+out:
+  TSI_FREE(env, p.left);
+  TSI_FREE(env, p.lines);
+  TSI_FREE(env, p.latest);
+  TSI_FREE(env, p.across);
+  TSI_FREE(env, p.line);
+  return status;
+}
+
+/* ---- The function of the interface --------------------------------------------------------------------- */
+
+static tristar_status find(tsi_env *env, const tristar_view *view, tristar_shape *shape, int64_t *row_order,
+                           int64_t *column_order) {
+  tristar_status status = TRISTAR_OK;
+  if (view == NULL || shape == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view ? "shape" : "view");
+  TSI_TRY(tsi_view_check(env, view));
+  if (view->rows != view->cols)
+    TSI_FAIL(env, TRISTAR_ERR_RECTANGULAR, "%lld x %lld matrix", (long long)view->rows,
+             (long long)view->cols);
+  if (view->symmetry != TRISTAR_GENERAL) return TRISTAR_OK;
+  *shape = shape_as_it_stands(view);
+  if (*shape == TRISTAR_SHAPE_OTHER) TSI_TRY(find_permuted(env, view, shape, row_order, column_order));
+  for (int64_t k = 0; k < view->rows; k++) {
+    if (*shape == TRISTAR_SHAPE_OTHER || *shape == TRISTAR_SHAPE_PERMUTED) break;
+    if (row_order) row_order[k] = k;
+    if (column_order) column_order[k] = k;
+  }
+out:
+  return status;
+}
+
+tristar_status tristar_find_triangle(tristar_t *ts, const tristar_view *view, tristar_shape *shape,
+                                     int64_t *row_order, int64_t *column_order) {
+  if (shape != NULL) *shape = TRISTAR_SHAPE_OTHER;
+  if (ts == NULL) return TSI_NULL(ts);
+  tsi_env *env = tsi_context_env(ts);
+  return tsi_answer(env, find(env, view, shape, row_order, column_order));
+}
