@@ -40,15 +40,14 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
                              .values = values,
                              .ptr_bits = 64,
                              .index_bits = 32};
-  tristar_triangle_options options;
+  const tristar_triangle_options options = {
+      .uplo = TRISTAR_LOWER, .diag = TRISTAR_NON_UNIT, .partition = partitions[scheme]};
   tsi_block_options finer;
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   char name[100];
   CHECK(values != NULL);
   for (int64_t e = 0; e < t.ptr[n]; e++) values[e] = 1;
-  tristar_triangle_options_init(&options);
-  options.partition = partitions[scheme];
   CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   tsi_block_options_init(&finer, schemes[scheme], blocks, lanes);

@@ -198,8 +198,6 @@ static void forward_sum(const tsi_solve_data *data, const tsi_solve_call *call, 
     pass_forward(data, call, number, x);
 }
 
-/* ---- Steps --------------------------------------------------------------------------------------------- */
-
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));

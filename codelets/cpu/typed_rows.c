@@ -71,9 +71,8 @@ static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call,
   }
 }
 
-/* A chunk of rows, from user to user. */
-static void solve_chunk_rows(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
-                             bool backward) {
+static void solve_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
+                        bool backward) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
   if (call->rows) {
     const tsi_row_sweep *rows = call->rows;
@@ -95,10 +94,10 @@ static void solve_chunk_rows(const tsi_solve_data *data, const tsi_solve_call *c
 }
 
 static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
-  solve_chunk_rows(data, call, number, false);
+  solve_chunk(data, call, number, false);
 }
 static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
-  solve_chunk_rows(data, call, number, true);
+  solve_chunk(data, call, number, true);
 }
 
 /* D is the identity. */

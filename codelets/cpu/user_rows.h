@@ -13,11 +13,11 @@
 
 #include <string.h>
 
+#define UNROLL _Pragma("GCC unroll 8")
+
 static tsi_scalar *chunk_rows(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
   return (tsi_scalar *)call->workspace + chunk->workspace * call->stride;
 }
-
-#define UNROLL _Pragma("GCC unroll 8")
 
 /* Rows that are read or written at once, of all right-hand sides in turn: they stay in the nearest cache, and
  * the user's columns, which can all lie at the same distance from a page, do not push each other out. */
@@ -197,12 +197,12 @@ static void write_user(const tsi_solve_call *call, const tsi_solve_chunk *chunk,
   move_out(!(compact || call->wide || call->conjugate_out), call, &rows, x);
 }
 
-/* ---- Steps ----------------------------------------------------------------------------------------------
- */
+/* ---- Tasks --------------------------------------------------------------------------------------------- */
 
 static void read_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   read_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
 }
+
 static void write_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   write_user(call, &data->chunk[number], number, chunk_rows(call, &data->chunk[number]));
 }
