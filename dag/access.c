@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/grow.h"
+
 static const char *const names[TSI_BUFFER_KINDS] = {
     [TSI_BUFFER_B] = "b of chunk",
     [TSI_BUFFER_X] = "x of chunk",
@@ -119,24 +121,10 @@ static int by_row(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Room for one more of `count` elements. */
-static tristar_status grow(tsi_env *env, void **array, tsi_count count, tsi_count *room, size_t size) {
-  tristar_status status = TRISTAR_OK;
-  void *larger = NULL;
-  if (count < *room) return TRISTAR_OK;
-  TSI_TRY(tsi_allocate(env, 2 * (size_t)*room + 64, size, __func__, __FILE__, __LINE__, &larger));
-  if (count > 0) memcpy(larger, *array, (size_t)count * size);
-  tsi_release(env, *array);
-  *array = larger;
-  *room = 2 * *room + 64;
-out:
-  return status;
-}
-
 static tristar_status need(finder *f, const user *before, const user *after) {
   tristar_status status = TRISTAR_OK;
   if (before->step == TSI_NONE || before->step == after->step) return TRISTAR_OK;
-  TSI_TRY(grow(f->env, (void **)&f->pair, f->pairs, &f->pair_room, sizeof *f->pair));
+  TSI_TRY(tsi_make_room(f->env, (void **)&f->pair, sizeof *f->pair, f->pairs, &f->pair_room));
   f->pair[f->pairs++] = (needed){before->step, after->step, before->access, after->access};
 out:
   return status;
@@ -147,7 +135,7 @@ static tristar_status use_segment(finder *f, tsi_count segment, const user *now)
   tristar_status status = TRISTAR_OK;
   if (now->access->mode == TSI_ACCESS_R) {
     TSI_TRY(need(f, &f->writer[segment], now));
-    TSI_TRY(grow(f->env, (void **)&f->reader, f->read, &f->reader_room, sizeof *f->reader));
+    TSI_TRY(tsi_make_room(f->env, (void **)&f->reader, sizeof *f->reader, f->read, &f->reader_room));
     f->reader[f->read] = (reader){f->readers[segment], *now};
     f->readers[segment] = f->read++;
     return TRISTAR_OK;

@@ -2,6 +2,7 @@
 #include "runtime/execute/task_list.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/base/grow.h"
 
 tristar_status tsi_task_list_create(tsi_env *env, tsi_task_list **out) {
   tristar_status status = TRISTAR_OK;
@@ -20,27 +21,12 @@ void tsi_task_list_destroy(tsi_task_list **list) {
   TSI_FREE(env, *list);
 }
 
-/* Doubles an array of `count` elements of `size` bytes that is full. */
-static tristar_status grow(tsi_env *env, void **array, tsi_count count, tsi_count *capacity, size_t size) {
-  tristar_status status = TRISTAR_OK;
-  void *larger = NULL;
-  if (count < *capacity) return TRISTAR_OK;
-  const tsi_count wanted = 2 * *capacity + 64;
-  TSI_TRY(tsi_allocate(env, (size_t)wanted, size, __func__, __FILE__, __LINE__, &larger));
-  if (count > 0) memcpy(larger, *array, (size_t)count * size);
-  tsi_release(env, *array);
-  *array = larger;
-  *capacity = wanted;
-out:
-  return status;
-}
-
 tristar_status tsi_task_list_add(tsi_task_list *list, const char *name, tsi_task_run run, void *context,
                                  const tsi_index argument[4], double priority, double microseconds,
                                  tsi_index *number) {
   tristar_status status = TRISTAR_OK;
   if (!tsi_to_index(list->count, number)) TSI_FAIL(list->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY(grow(list->env, (void **)&list->task, list->count, &list->capacity, sizeof *list->task));
+  TSI_TRY(tsi_make_room(list->env, (void **)&list->task, sizeof *list->task, list->count, &list->capacity));
   tsi_task *task = &list->task[list->count++];
   *task = (tsi_task){
       .run = run, .context = context, .name = name, .priority = priority, .microseconds = microseconds};
@@ -63,7 +49,8 @@ tristar_status tsi_task_list_after(tsi_task_list *list, tsi_index task, tsi_inde
   tristar_status status = TRISTAR_OK;
   if (before == TSI_NONE) return TRISTAR_OK;
   if (before >= task) TSI_FAIL(list->env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d", task, before);
-  TSI_TRY(grow(list->env, (void **)&list->edge, list->edges, &list->edge_capacity, sizeof *list->edge));
+  TSI_TRY(
+      tsi_make_room(list->env, (void **)&list->edge, sizeof *list->edge, list->edges, &list->edge_capacity));
   list->edge[list->edges++] = (tsi_edge){task, before};
 out:
   return status;

@@ -10,7 +10,7 @@
 
 #include "runtime/matrix/market.h"
 #include "runtime/matrix/number.h"
-#include "runtime/matrix/triplets.h"
+#include "runtime/base/grow.h"
 #include "runtime/matrix/writer.h"
 
 /* Puts value at (i, j) of a full matrix and its mirror image at (j, i). */

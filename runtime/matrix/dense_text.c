@@ -4,7 +4,7 @@
  * imaginary part. All rows have as many numbers as the first. */
 #include "runtime/matrix/dense.h"
 #include "runtime/matrix/number.h"
-#include "runtime/matrix/triplets.h"
+#include "runtime/base/grow.h"
 
 typedef struct text_rows {
   tsi_lines *lines;

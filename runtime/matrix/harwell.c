@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "runtime/base/grow.h"
 #include "runtime/matrix/market.h"
 #include "runtime/matrix/number.h"
 #include "runtime/matrix/triplets.h"

@@ -1,7 +1,7 @@
 /* Lines of entries, run by run: see line_runs.h. */
 #include "runtime/matrix/line_runs.h"
 
-#include "runtime/matrix/triplets.h"
+#include "runtime/base/grow.h"
 
 void tsi_line_runs_init(tsi_line_runs *lines, tsi_env *env) {
   *lines = (tsi_line_runs){.env = env};

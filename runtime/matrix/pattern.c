@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "runtime/matrix/matrix.h"
-#include "runtime/matrix/triplets.h"
+#include "runtime/base/grow.h"
 #include "runtime/matrix/view.h"
 
 /* What factorization needs beyond what every view has to satisfy. */

@@ -2,25 +2,9 @@
  * that duplicates are summed in the order given), then one pass that merges. See triplets.h. */
 #include "runtime/matrix/triplets.h"
 
+#include "runtime/base/grow.h"
+
 #include <math.h>
-
-#define FIRST_CAPACITY ((tsi_count)1 << 14)
-
-tsi_count tsi_next_capacity(tsi_count capacity, tsi_count limit) {
-  tsi_count next = capacity < FIRST_CAPACITY / 2 ? FIRST_CAPACITY : 2 * capacity;
-  return limit > capacity ? tsi_count_min(next, limit) : next;
-}
-
-tristar_status tsi_grow(tsi_env *env, void **array, size_t element, tsi_count used, tsi_count capacity) {
-  tristar_status status = TRISTAR_OK;
-  void *larger = NULL;
-  TSI_TRY(tsi_allocate(env, (size_t)capacity, element, __func__, __FILE__, __LINE__, &larger));
-  if (used > 0) memcpy(larger, *array, (size_t)used * element);
-  tsi_release(env, *array);
-  *array = larger;
-out:
-  return status;
-}
 
 void tsi_triplets_init(tsi_triplets *triplets, tsi_env *env, tsi_index rows, tsi_index cols,
                        tristar_symmetry symmetry, int width, tsi_count limit) {

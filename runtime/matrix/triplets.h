@@ -45,10 +45,4 @@ TRISTAR_CHECKED tristar_status tsi_triplets_find_pair(const tsi_triplets *triple
 TRISTAR_CHECKED tristar_status tsi_triplets_finish(tsi_triplets *triplets, tristar_matrix_t **matrix);
 void tsi_triplets_free(tsi_triplets *triplets);
 
-/* Replaces *array of used elements by one with room for capacity. */
-TRISTAR_CHECKED tristar_status tsi_grow(tsi_env *env, void **array, size_t element, tsi_count used,
-                                        tsi_count capacity);
-/* The capacity to grow to from `capacity` full elements, when `limit` are expected in all. */
-tsi_count tsi_next_capacity(tsi_count capacity, tsi_count limit);
-
 #endif

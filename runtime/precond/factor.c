@@ -1,7 +1,7 @@
 /* Incomplete factors of a matrix: room, scratch and kernels; see precond.h. */
 #include <stdatomic.h>
 
-#include "runtime/matrix/triplets.h"
+#include "runtime/base/grow.h"
 #include "runtime/precond/precond.h"
 
 static tristar_status allocate_values(const tristar_precond_t *p, tsi_count entries, void **values) {

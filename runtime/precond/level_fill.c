@@ -1,7 +1,7 @@
 /* Patterns of incomplete factors by level of fill: see level_fill.h. */
 #include "runtime/precond/level_fill.h"
 
-#include "runtime/matrix/triplets.h"
+#include "runtime/base/grow.h"
 
 /* The row at work: its columns as an ascending list that begins and ends with n. */
 typedef struct row_list {
