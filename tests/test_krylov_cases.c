@@ -144,6 +144,22 @@ static void check_reasons(tristar_t *ts) {
   }
 }
 
+/* A solution out of range is none: x of such numbers, or x for a b that is scaled during the solve. */
+static void check_overflow(tristar_t *ts) {
+  static const double entries[] = {1e-310, 1e-5}, rhs[] = {1e100, 1e305};
+  static system_of s;
+  s.ts = ts;
+  for (int k = 0; k < KRYLOV_METHODS; k++)
+    for (int which = 0; which < 2; which++) {
+      const tristar_krylov_options options = krylov_options(krylov_methods[k]);
+      clear(&s, 3);
+      for (int i = 0; i < 3; i++) s.a[4 * i] = entries[which], s.b[i] = rhs[which];
+      const tristar_krylov_result r = solve(&s, &options, NULL);
+      CHECK_MSG(!r.converged && r.reason == TRISTAR_REASON_NOT_FINITE, "method %d: x = %g, %s",
+                (int)options.method, s.x[0], tristar_krylov_reason_text(r.reason));
+    }
+}
+
 /* ---- Preconditioners that are functions ---------------------------------------------------------------- */
 
 typedef struct function_of {
@@ -567,6 +583,7 @@ int main(void) {
   CHECK_OK(tristar_create(&config, &ts));
   check_little(ts);
   check_reasons(ts);
+  check_overflow(ts);
   check_functions(ts);
   check_operator(ts);
   check_progress(ts);

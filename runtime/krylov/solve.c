@@ -85,6 +85,16 @@ out:
   return status;
 }
 
+/* What is not finite is no solution, whatever the recurrences told of it. */
+static void judge_range(tsi_krylov_run *run, const column *c) {
+  tristar_krylov_result *result = run->result;
+  const tristar_krylov_t *k = run->k;
+  if (isfinite(result->true_residual) && (c->factor == 1 || k->sparse->first_not_finite(k->n, c->x) == k->n))
+    return;
+  result->reason = TRISTAR_REASON_NOT_FINITE;
+  result->converged = 0;
+}
+
 static tristar_status solve_column(tsi_krylov_run *run, column *c) {
   tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
@@ -115,6 +125,7 @@ static tristar_status solve_column(tsi_krylov_run *run, column *c) {
     const tristar_status scaled = tsi_vectors_scale(k, 1 / c->factor, c->x, c->x);
     if (status == TRISTAR_OK) status = scaled;
   }
+  if (status == TRISTAR_OK) judge_range(run, c);
 out:
   result->seconds = tsi_clock() - begin;
   result->vector_seconds = fmax(0, result->seconds - result->product_seconds - result->precond_seconds);
