@@ -7,8 +7,8 @@
  *   api_triangle.c   triangular matrices
  *   api_solve.c      plans, solves, requests
  *   api_accuracy.c   refined solves, residuals, conditions
- *   api_precond.c    preconditioners, against dense factors of incomplete.h
- *   api_krylov.c     Krylov methods
+ *   api_precond.c    preconditioners, against dense factors of incomplete.h; api_precond_apply.c: at work
+ *   api_krylov.c     Krylov methods; api_krylov_solve.c: at work
  *   api_judge.c      judgement of solutions
  *
  * Each call_* is one call of the interface: it takes its decisions from the input, calls, and judges. */
