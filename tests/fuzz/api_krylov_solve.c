@@ -204,17 +204,17 @@ static void judge_column(const run *r, int64_t k) {
 /* Column by column the same bits come out. */
 static void compare_columns(run *r) {
   const cell *c = r->s->cell;
-  const size_t bytes = scalar_bytes(c), n = (size_t)c->p->n;
-  char *x = keep((n + 1) * bytes);
+  const size_t width = scalar_bytes(c), n = (size_t)c->p->n;
+  char *x = keep((n + 1) * width);
   for (int64_t k = 0; k < r->o.nrhs && k < 3; k++) {
     tristar_krylov_result t;
-    if (r->guess) memcpy(x, (char *)r->guess + (size_t)(k * r->o.next_x) * bytes, n * bytes);
+    if (r->guess) memcpy(x, (char *)r->guess + (size_t)(k * r->o.next_x) * width, n * width);
     const tristar_status status = tristar_krylov_solve(
-        r->s->handle, r->m, 1, (char *)r->o.b + (size_t)(k * r->o.next_b) * bytes, c->p->n, x, c->p->n, &t);
+        r->s->handle, r->m, 1, (char *)r->o.b + (size_t)(k * r->o.next_b) * width, c->p->n, x, c->p->n, &t);
     MUST(status == TRISTAR_OK && t.reason == r->result[k].reason && t.iterations == r->result[k].iterations,
          "column %lld alone: status %d, reason %d, %lld iterations", (long long)k, (int)status, (int)t.reason,
          (long long)t.iterations);
-    const char *with_others = (char *)r->o.x + (size_t)(k * r->o.next_x) * bytes;
+    const char *with_others = (char *)r->o.x + (size_t)(k * r->o.next_x) * width;
     for (size_t i = 0; i < n; i++) {
       const number alone = get(c->p->scalar, x, (int)i), one = get(c->p->scalar, with_others, (int)i);
       MUST(alone == one || (alone != alone && one != one), "column %lld alone has other bits in row %zu",

@@ -195,8 +195,8 @@ static void compare_with_fresh(const precond_slot *s, const tristar_view *view) 
   const cell *c = s->cell;
   const int n = c->p->n;
   tristar_precond_t *fresh = NULL;
-  const size_t bytes = (size_t)(n + 1) * scalar_bytes(c);
-  char *b = keep(bytes), *x = keep(bytes), *y = keep(bytes);
+  const size_t room = (size_t)(n + 1) * scalar_bytes(c);
+  char *b = keep(room), *x = keep(room), *y = keep(room);
   tristar_status status = tristar_precond(g->ts, view, &s->options, &fresh);
   MUST(status == TRISTAR_OK, "an update succeeds, but a fresh set-up gives %s", tristar_status_name(status));
   for (int i = 0; i < n; i++) put(c->p->scalar, b, i, rhs_entry(c, RHS_UNIFORM, 5, i, 0));
