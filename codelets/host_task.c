@@ -42,7 +42,8 @@
   KIND(front_schur, 0x74c476, FITTED)                                                                        \
   KIND(front_pack, 0xa1d99b, FITTED)                                                                         \
   KIND(front_close, 0xf7fcf5, CONSTANT)                                                                      \
-  KIND(incomplete_rows, 0xa1c181, FITTED)
+  KIND(incomplete_rows, 0xa1c181, FITTED)                                                                    \
+  KIND(krylov_rows, 0x737373, CONSTANT)
 
 #define NUMBER(kind, colour, model) NUMBER_##kind,
 enum { KINDS(NUMBER) KIND_COUNT };

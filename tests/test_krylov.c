@@ -232,6 +232,7 @@ static double *solve_with(tristar_engine engine, const char *workers, tristar_kr
   tristar_krylov_options options = krylov_options(method);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
   tristar_config_init(&config);
+  config.check = 1;
   config.use_starpu = engine != TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_create(&config, &ts));
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 80, &m));

@@ -1,4 +1,5 @@
 /* Krylov methods where there is little to solve, where they cannot go on, and where calls are mistaken. */
+#include <float.h>
 #include <stdlib.h>
 
 #include "runtime/context/context.h"
@@ -142,6 +143,40 @@ static void check_reasons(tristar_t *ts) {
     for (int reason = 0; reason <= TRISTAR_REASON_CANCELLED; reason++)
       CHECK(strstr(tristar_krylov_reason_text((tristar_krylov_reason)reason), "unknown") == NULL);
   }
+}
+
+/* A solution out of range is none: x of such numbers, or x for a b that is scaled during the solve. */
+static void check_overflow(tristar_t *ts) {
+  static const double entries[] = {1e-310, 1e-5}, rhs[] = {1e100, 1e305};
+  static system_of s;
+  s.ts = ts;
+  for (int k = 0; k < KRYLOV_METHODS; k++)
+    for (int which = 0; which < 2; which++) {
+      const tristar_krylov_options options = krylov_options(krylov_methods[k]);
+      clear(&s, 3);
+      for (int i = 0; i < 3; i++) s.a[4 * i] = entries[which], s.b[i] = rhs[which];
+      const tristar_krylov_result r = solve(&s, &options, NULL);
+      CHECK_MSG(!r.converged && r.reason == TRISTAR_REASON_NOT_FINITE, "method %d: x = %g, %s",
+                (int)options.method, s.x[0], tristar_krylov_reason_text(r.reason));
+    }
+}
+
+/* Right-hand sides at the ends of the range: the solutions are 1 over the diagonal, times b. */
+static void check_extreme(tristar_t *ts) {
+  static const double rhs[] = {DBL_TRUE_MIN, 0x1p-1030, 0x1p-1022, 0x1p1023};
+  static system_of s;
+  s.ts = ts;
+  for (int k = 0; k < KRYLOV_METHODS; k++)
+    for (int which = 0; which < 4; which++) {
+      tristar_krylov_options options = krylov_options(krylov_methods[k]);
+      options.absolute = 0;
+      clear(&s, 3);
+      for (int i = 0; i < 3; i++) s.a[4 * i] = 1, s.b[i] = rhs[which];
+      const tristar_krylov_result r = solve(&s, &options, NULL);
+      CHECK_MSG(r.converged && fabs(s.x[0] - rhs[which]) <= 1e-9 * rhs[which],
+                "method %d: b = %g, x = %g, %s", (int)options.method, rhs[which], s.x[0],
+                tristar_krylov_reason_text(r.reason));
+    }
 }
 
 /* ---- Preconditioners that are functions ---------------------------------------------------------------- */
@@ -567,6 +602,8 @@ int main(void) {
   CHECK_OK(tristar_create(&config, &ts));
   check_little(ts);
   check_reasons(ts);
+  check_overflow(ts);
+  check_extreme(ts);
   check_functions(ts);
   check_operator(ts);
   check_progress(ts);

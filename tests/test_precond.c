@@ -218,7 +218,7 @@ static factored dense_ssor(const square *s, double w) {
  * turn. */
 static void check_kind(tristar_t *ts, const square *s, const storage *how, tristar_precond_options *options,
                        const factored *f, const char *what) {
-  options->partition = (tristar_partition)((options->partition + 1) % (TRISTAR_PARTITION_WHOLE + 1));
+  options->partition = (tristar_partition)((options->partition + 1) % (TRISTAR_PARTITION_RECURSIVE + 1));
   tristar_view view = store(s, how);
   tristar_precond_t *p;
   tristar_precond_stats stats;

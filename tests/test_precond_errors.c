@@ -419,7 +419,7 @@ int main(void) {
   check_first_row();
   check_shift();
   for (int kind = TRISTAR_PRECOND_JACOBI; kind < TRISTAR_PRECOND_PLAN; kind++)
-    for (int partition = 0; partition <= TRISTAR_PARTITION_WHOLE; partition++)
+    for (int partition = 0; partition <= TRISTAR_PARTITION_RECURSIVE; partition++)
       check_updates((tristar_precond_kind)kind, (tristar_partition)partition);
   check_plan();
   check_function();

@@ -297,6 +297,43 @@ static void check_bad(tristar_t *ts, tristar_partition partition) {
   system_free(&s);
 }
 
+/* What the triangle has not is not read, in whatever order lines are: U = 3 I with NaN below, and a first
+ * entry whose index is as far from all others as one can be. */
+static void check_unread(tristar_t *ts) {
+  static const int64_t ptr[] = {1, 2, 4}, sorted[] = {1, 1, 2}, turned[] = {1, 2, 1},
+                       extreme[] = {INT64_MIN, 1, 2};
+  const double values[] = {3, NAN, 3}, turned_values[] = {3, 3, NAN}, b[] = {3, 6};
+  tristar_view view = {.format = TRISTAR_CSR,
+                       .scalar = TRISTAR_DOUBLE,
+                       .rows = 2,
+                       .cols = 2,
+                       .ptr = ptr,
+                       .index = sorted,
+                       .values = values,
+                       .ptr_bits = 64,
+                       .index_bits = 64,
+                       .base = 1};
+  tristar_triangle_options options = {TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_PARTITION_WHOLE};
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  double x[2];
+  for (int k = 0; k < 2; k++) {
+    view.index = k ? turned : sorted;
+    view.values = k ? turned_values : values;
+    CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
+    CHECK_OK(tristar_plan(factor, NULL, &plan));
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, 2, x, 2));
+    CHECK(x[0] == 1 && x[1] == 2);
+    tristar_plan_destroy(&plan);
+    tristar_factor_destroy(&factor);
+    options.uplo = TRISTAR_LOWER;
+    CHECK_STATUS(tristar_import_triangle(ts, &view, &options, &factor), TRISTAR_ERR_NOT_FINITE);
+    options.uplo = TRISTAR_UPPER;
+  }
+  view.index = extreme;
+  CHECK_STATUS(tristar_import_triangle(ts, &view, &options, &factor), TRISTAR_ERR_FORMAT);
+}
+
 int main(void) {
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_single,
                                        &typed_complex_double};
@@ -306,6 +343,7 @@ int main(void) {
   config.check = 1;
   config.use_starpu = 0; /* else idle workers would take most of the time */
   CHECK_OK(tristar_create(&config, &ts));
+  check_unread(ts);
   for (int kind = 0; kind < TRIANGLES && !TSI_TESTS_RACES; kind++) {
     for (int k = 0; k < 4; k++) check_triangle(ts, kind, 60 + 7 * kind, types[k], k == 0, false);
     check_triangle(ts, kind, kind % 3, &typed_double, false, false);

@@ -609,7 +609,8 @@ typedef enum tristar_diag {
 /* How a triangular matrix is divided into chunks. LEVELS, SUPERSTEPS and WHOLE go by rows: each row is summed
  * in the order of its entries, so that they give the same bits. SUPERNODES multiply by inverted diagonal
  * blocks, and COLUMN, ROW and RECURSIVE (the block algorithms of Lu, Niu, Liu 2020) sum a row part by part:
- * each of these has bits of its own. With none of them the bits depend on workers or engine. */
+ * each of these has bits of its own. Where only some rows of b are given, or of x wanted (b_row, x_row), the
+ * last three go by rows, too. With none of them the bits depend on workers or engine. */
 typedef enum tristar_partition {
   TRISTAR_PARTITION_AUTO, /* SUPERNODES, if most columns continue the one before; else WHOLE, if a level set
                              has fewer than 4 rows on average; else SUPERSTEPS */

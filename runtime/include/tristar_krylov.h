@@ -159,7 +159,7 @@ typedef struct tristar_krylov_result {
   int64_t iterations;           /* begun; the last one is where the reason came up */
   double residual;              /* the norm of the test at the end, divided by the reference */
   double reference;             /* || M^-1 b || or || b || */
-  double true_residual;         /* || b - A x || / || b ||, computed from x; 0 if b is zero */
+  double true_residual;         /* || b - A x || / || b ||, of x; 0: b is zero, or the column was not begun */
   int64_t products;             /* with A, that of true_residual included */
   int64_t preconditionings;     /* applications of M^-1 */
   int64_t history_count;        /* points of the column; of all columns the first history_most are written */

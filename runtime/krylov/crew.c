@@ -27,7 +27,7 @@ static tristar_status record(tristar_t *ts, double bytes, double *start_seconds,
   for (int w = 0; w < crew->workers; w++) {
     const tsi_index argument[4] = {w, 0, 0, 0};
     tsi_index number;
-    TSI_TRY(tsi_task_list_add(crew->list, "rows", run_task, crew, argument, 0,
+    TSI_TRY(tsi_task_list_add(crew->list, "krylov_rows", run_task, crew, argument, 0,
                               tsi_task_microseconds(bytes / crew->workers), &number));
   }
   TSI_TRY(tsi_tasks_create(crew->env, crew->list, &crew->tasks));

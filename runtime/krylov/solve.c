@@ -2,6 +2,7 @@
  *
  * A column whose norm is far from one is solved for a multiple of it by a power of two: squares of norms are
  * to be in range. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -13,6 +14,8 @@
  * single ones. */
 #define DOUBLE_SQUARE 1e-200
 #define SINGLE_SQUARE 1e-40
+
+#define EXPONENT_MOST 1023 /* of a double */
 
 /* ---- A column ------------------------------------------------------------------------------------------ */
 
@@ -34,6 +37,13 @@ out:
   return status;
 }
 
+/* A power of two that brings the size near one. It is in range where the size is subnormal, or the magnitude
+ * of a complex number beyond the largest one. */
+static double scale_of(double size) {
+  const int exponent = ilogb(fmin(size, DBL_MAX));
+  return ldexp(1, exponent < -EXPONENT_MOST ? EXPONENT_MOST : -exponent);
+}
+
 /* Finds the norm of b, and a factor if it needs one. b and x are those of the column, run->b what is solved.
  */
 static tristar_status measure(tsi_krylov_run *run, column *c) {
@@ -46,7 +56,7 @@ static tristar_status measure(tsi_krylov_run *run, column *c) {
   if (!(sums.square > least && sums.square < 1 / least)) {
     TSI_TRY(check_finite(k, c->b, "b", run->column));
     const double size = k->sparse->largest_size(k->n, c->b);
-    if (size > 0 && isfinite(size)) c->factor = ldexp(1, -ilogb(size));
+    if (size > 0) c->factor = scale_of(size);
   }
   if (c->factor != 1) {
     char *copy = tsi_krylov_vector(k, k->work.vectors - 1);
@@ -85,6 +95,16 @@ out:
   return status;
 }
 
+/* What is not finite is no solution, whatever the recurrences told of it. */
+static void judge_range(tsi_krylov_run *run, const column *c) {
+  tristar_krylov_result *result = run->result;
+  const tristar_krylov_t *k = run->k;
+  if (isfinite(result->true_residual) && (c->factor == 1 || k->sparse->first_not_finite(k->n, c->x) == k->n))
+    return;
+  result->reason = TRISTAR_REASON_NOT_FINITE;
+  result->converged = 0;
+}
+
 static tristar_status solve_column(tsi_krylov_run *run, column *c) {
   tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
@@ -115,6 +135,7 @@ static tristar_status solve_column(tsi_krylov_run *run, column *c) {
     const tristar_status scaled = tsi_vectors_scale(k, 1 / c->factor, c->x, c->x);
     if (status == TRISTAR_OK) status = scaled;
   }
+  if (status == TRISTAR_OK) judge_range(run, c);
 out:
   result->seconds = tsi_clock() - begin;
   result->vector_seconds = fmax(0, result->seconds - result->product_seconds - result->precond_seconds);

@@ -87,13 +87,12 @@ typedef struct taking {
   static bool name(const taking *t, tsi_index j, tsi_count begin, tsi_count stop, line_part *part) {         \
     const type *index = (const type *)t->view->index;                                                        \
     const int64_t base = t->view->base;                                                                      \
-    int64_t last = -1;                                                                                       \
+    int64_t last = base - 1;  /* no difference of what is not in the matrix: it may overflow */              \
     tsi_count before = begin; /* indices below j */                                                          \
     for (tsi_count e = begin; e < stop; e++) {                                                               \
-      const int64_t i = index[e] - base;                                                                     \
-      if (i <= last || i >= t->n) return false;                                                              \
-      before += i < j;                                                                                       \
-      last = i;                                                                                              \
+      if (index[e] <= last || index[e] - base >= t->n) return false;                                         \
+      last = index[e];                                                                                       \
+      before += last - base < j;                                                                             \
     }                                                                                                        \
     const bool diagonal = before < stop && index[before] - base == j;                                        \
     part->first = t->below ? before + (diagonal && t->unit) : begin;                                         \
@@ -211,7 +210,10 @@ static tristar_status filter_view(tsi_env *env, const tristar_view *view, bool l
   tristar_status status = TRISTAR_OK;
   tsi_pattern *pattern = NULL;
   void *values = NULL; /* summed */
-  TSI_TRY(tsi_pattern_create(env, view, &pattern));
+  tristar_view places = *view;
+  places.values = NULL; /* those of the other triangle may be anything */
+  TSI_TRY(tsi_pattern_create(env, &places, &pattern));
+  TSI_TRY(tsi_view_check_diagonal(env, view));
   TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
   tsi_pattern_take(pattern, view->values, values);
   TSI_TRY(filter(env, pattern, values, lower, unit, out));

@@ -36,6 +36,22 @@ out:
   return status;
 }
 
+/* Entry k, of line j, has a value that the kind of symmetry allows, if it is on the diagonal. What is not
+ * finite is another matter. */
+static tristar_status check_diagonal_entry(tsi_env *env, const tristar_view *view, int64_t j, tsi_count k,
+                                           const double value[2]) {
+  tristar_status status = TRISTAR_OK;
+  if (tsi_view_index(view, k) != j || !isfinite(value[0]) || !isfinite(value[1])) return TRISTAR_OK;
+  if (view->symmetry == TRISTAR_SKEW_SYMMETRIC && (value[0] != 0 || value[1] != 0))
+    TSI_FAIL(env, TRISTAR_ERR_FORMAT, "diagonal entry %lld of a skew-symmetric matrix is not zero",
+             (long long)j);
+  if (view->symmetry == TRISTAR_HERMITIAN && value[1] != 0)
+    TSI_FAIL(env, TRISTAR_ERR_FORMAT, "diagonal entry %lld of a hermitian matrix has imaginary part %g",
+             (long long)j, value[1]);
+out:
+  return status;
+}
+
 static tristar_status check_entry(tsi_env *env, const tristar_view *view, int64_t j, tsi_count k) {
   tristar_status status = TRISTAR_OK;
   const char *major = view->format == TRISTAR_CSC ? "column" : "row";
@@ -49,13 +65,7 @@ static tristar_status check_entry(tsi_env *env, const tristar_view *view, int64_
   if (!isfinite(value[0]) || !isfinite(value[1]))
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "%s %lld, entry %lld (all from 0) is NaN or infinite", major,
              (long long)j, (long long)k);
-  if (i != j) return TRISTAR_OK;
-  if (view->symmetry == TRISTAR_SKEW_SYMMETRIC && (value[0] != 0 || value[1] != 0))
-    TSI_FAIL(env, TRISTAR_ERR_FORMAT, "diagonal entry %lld of a skew-symmetric matrix is not zero",
-             (long long)j);
-  if (view->symmetry == TRISTAR_HERMITIAN && value[1] != 0)
-    TSI_FAIL(env, TRISTAR_ERR_FORMAT, "diagonal entry %lld of a hermitian matrix has imaginary part %g",
-             (long long)j, value[1]);
+  TSI_TRY(check_diagonal_entry(env, view, j, k, value));
 out:
   return status;
 }
@@ -77,6 +87,18 @@ tristar_status tsi_view_check(tsi_env *env, const tristar_view *view) {
   for (int64_t j = 0; j < major; j++)
     for (tsi_count k = tsi_view_begin(view, j); k < tsi_view_begin(view, j + 1); k++)
       TSI_TRY(check_entry(env, view, j, k));
+out:
+  return status;
+}
+
+tristar_status tsi_view_check_diagonal(tsi_env *env, const tristar_view *view) {
+  tristar_status status = TRISTAR_OK;
+  double value[2];
+  for (int64_t j = 0; j < tsi_view_major(view); j++)
+    for (tsi_count k = tsi_view_begin(view, j); k < tsi_view_begin(view, j + 1); k++) {
+      tsi_view_value(view, k, value);
+      TSI_TRY(check_diagonal_entry(env, view, j, k, value));
+    }
 out:
   return status;
 }

@@ -60,5 +60,7 @@ static inline void tsi_view_value(const tristar_view *view, tsi_count k, double 
  * falls, row out of range, non-zero skew-symmetric or imaginary hermitian diagonal; names column and entry),
  * NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_view_check(tsi_env *env, const tristar_view *view);
+/* What it asks of the diagonal's values, of a view that was verified without values. Errors: FORMAT. */
+TRISTAR_CHECKED tristar_status tsi_view_check_diagonal(tsi_env *env, const tristar_view *view);
 
 #endif

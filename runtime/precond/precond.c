@@ -22,7 +22,7 @@ void tristar_precond_options_init(tristar_precond_options *options) {
 
 static tristar_status check_plan_options(tsi_env *env, const tristar_precond_options *o) {
   tristar_status status = TRISTAR_OK;
-  if ((unsigned)o->partition > TRISTAR_PARTITION_WHOLE)
+  if ((unsigned)o->partition > TRISTAR_PARTITION_RECURSIVE)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "partition is %d", (int)o->partition);
   if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine is %d", (int)o->engine);

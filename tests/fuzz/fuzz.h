@@ -45,33 +45,10 @@ static inline bool chance(bytes *b, unsigned of_256) {
 
 /* ---- The account -------------------------------------------------------------------------------------- */
 
-/* Of the input that runs: calls, statuses, options. */
-static struct {
-  char text[1 << 16];
-  size_t used;
-} account;
-
-__attribute__((format(printf, 1, 2))) static inline void note(const char *format, ...) {
-  va_list args;
-  const size_t left = sizeof account.text - account.used;
-  va_start(args, format);
-  const int length = vsnprintf(account.text + account.used, left, format, args);
-  va_end(args);
-  if (length > 0) account.used += (size_t)length < left ? (size_t)length : left - 1;
-}
-
-static inline void account_print(void) {
-  fprintf(stderr, "---- the case\n%s---- end of the case\n", account.text);
-}
-
-/* What sanitizers call before they end the program; there is none without them. */
-__attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void));
-
-static inline void account_begin(void) {
-  account.used = 0;
-  account.text[0] = '\0';
-  if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(account_print);
-}
+/* Of the input that runs: calls, statuses, options (account.c). */
+__attribute__((format(printf, 1, 2))) void note(const char *format, ...);
+void account_print(void);
+void account_begin(void);
 
 #define FOUND(...)                                                                                           \
   do {                                                                                                       \
