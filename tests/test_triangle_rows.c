@@ -313,7 +313,8 @@ static void check_unread(tristar_t *ts) {
                        .ptr_bits = 64,
                        .index_bits = 64,
                        .base = 1};
-  tristar_triangle_options options = {TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_PARTITION_WHOLE};
+  tristar_triangle_options options = {
+      .uplo = TRISTAR_UPPER, .diag = TRISTAR_NON_UNIT, .partition = TRISTAR_PARTITION_WHOLE};
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   double x[2];
