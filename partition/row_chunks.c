@@ -2,6 +2,7 @@
 #include "partition/row_chunks.h"
 
 #include "partition/supersteps.h"
+#include "runtime/base/grow.h"
 
 #define STEP_BYTES 256e3 /* some 15 us of streaming: far more than it takes to wait for another core */
 
@@ -210,15 +211,7 @@ typedef struct pairs {
 
 static tristar_status add_pair(tsi_env *env, pairs *p, tsi_index source, tsi_index target) {
   tristar_status status = TRISTAR_OK;
-  if (p->count == p->capacity) {
-    chunk_pair *more = NULL;
-    const tsi_count capacity = 2 * p->capacity + 64;
-    TSI_TRY(TSI_ALLOC(env, more, capacity));
-    if (p->count > 0) memcpy(more, p->pair, (size_t)p->count * sizeof *more);
-    TSI_FREE(env, p->pair);
-    p->pair = more;
-    p->capacity = capacity;
-  }
+  TSI_TRY(tsi_make_room(env, (void **)&p->pair, sizeof *p->pair, p->count, &p->capacity));
   p->pair[p->count++] = (chunk_pair){source, target};
 out:
   return status;

@@ -12,6 +12,7 @@
 #include "runtime/factor/import_values.h"
 #include "runtime/factor/placed_triangle.h"
 #include "runtime/factor/row_factor.h"
+#include "runtime/matrix/order.h"
 #include "runtime/starpu/workers.h"
 
 /* ---- Partition ----------------------------------------------------------------------------------------- */
@@ -322,13 +323,6 @@ out:
   return status;
 }
 
-/* Is it 0, 1, 2, ..., or not there? */
-static bool is_order_given(int64_t n, const int64_t *order) {
-  int64_t k = 0;
-  while (order && k < n && order[k] == k) k++;
-  return order && k < n;
-}
-
 static tristar_status import_view(tristar_t *ts, const tristar_view *view,
                                   const tristar_triangle_options *options, tristar_factor_t **factor) {
   tristar_status status = TRISTAR_OK;
@@ -338,8 +332,8 @@ static tristar_status import_view(tristar_t *ts, const tristar_view *view,
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   TSI_TRY(check_options(env, view, options));
   tristar_triangle_options o = *options;
-  if (!is_order_given(view->rows, o.row_order)) o.row_order = NULL;
-  if (!is_order_given(view->rows, o.column_order)) o.column_order = NULL;
+  if (!tsi_order_is_given(view->rows, o.row_order)) o.row_order = NULL;
+  if (!tsi_order_is_given(view->rows, o.column_order)) o.column_order = NULL;
   TSI_TRY(tsi_placed_triangle_take(env, view, &o, &t));
   TSI_TRY(import_triangle(ts, t, &o, factor));
   (*factor)->stats.factor_seconds = tsi_clock() - begin;

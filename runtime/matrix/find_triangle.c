@@ -141,9 +141,11 @@ static tristar_status find(tsi_env *env, const tristar_view *view, tristar_shape
              (long long)view->cols);
   if (view->symmetry != TRISTAR_GENERAL) return TRISTAR_OK;
   *shape = shape_as_it_stands(view);
-  if (*shape == TRISTAR_SHAPE_OTHER) TSI_TRY(find_permuted(env, view, shape, row_order, column_order));
+  if (*shape == TRISTAR_SHAPE_OTHER) {
+    TSI_TRY(find_permuted(env, view, shape, row_order, column_order));
+    goto out;
+  }
   for (int64_t k = 0; k < view->rows; k++) {
-    if (*shape == TRISTAR_SHAPE_OTHER || *shape == TRISTAR_SHAPE_PERMUTED) break;
     if (row_order) row_order[k] = k;
     if (column_order) column_order[k] = k;
   }

@@ -9,13 +9,17 @@ static inline tsi_index map(const tsi_index *to, tsi_index i) {
   return to ? to[i] : i;
 }
 
+bool tsi_order_is_given(int64_t n, const int64_t *order) {
+  int64_t k = 0;
+  while (order && k < n && order[k] == k) k++;
+  return order && k < n;
+}
+
 tristar_status tsi_order_take(tsi_env *env, tsi_index n, const int64_t *order, const char *name,
                               tsi_index **at, tsi_index **place) {
   tristar_status status = TRISTAR_OK;
-  bool same = true;
   *at = *place = NULL;
-  for (tsi_index k = 0; k < n && same && order; k++) same = order[k] == k;
-  if (order == NULL || same) return TRISTAR_OK;
+  if (!tsi_order_is_given(n, order)) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, *at, n));
   TSI_TRY(TSI_ALLOC(env, *place, n));
   for (tsi_index k = 0; k < n; k++) (*place)[k] = TSI_NONE;

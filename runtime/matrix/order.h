@@ -6,8 +6,11 @@
 
 #include "runtime/matrix/pattern.h"
 
-/* Checks an order of 0 .. n-1. *at: the same as indices, *place: its inverse, both n; both NULL if order is
- * NULL or 0, 1, 2, ... Errors: FORMAT (no permutation: the message names the entry), MEMORY. */
+/* Is there an order, other than 0, 1, 2, ...? */
+bool tsi_order_is_given(int64_t n, const int64_t *order);
+
+/* Checks an order of 0 .. n-1. *at: the same as indices, *place: its inverse, both n; both NULL if none is
+ * given. Errors: FORMAT (no permutation: the message names the entry), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_order_take(tsi_env *env, tsi_index n, const int64_t *order,
                                               const char *name, tsi_index **at, tsi_index **place);
 

@@ -185,7 +185,8 @@ static tristar_status take_parts(tsi_env *env, const tristar_view *view, const t
   taking t = {view, (tsi_index)view->rows, which->below, which->unit};
   TSI_TRY(TSI_ALLOC(env, part, t.n));
   const size_t scalar = tsi_sparse_kernels_select((char)view->scalar)->scalar_bytes;
-  TSI_TRY(tsi_entries_begin(env, t.n, scalar, out));
+  *out = (tsi_entries){.n = t.n, .bytes = scalar};
+  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
   if (view->symmetry == TRISTAR_SYMMETRIC) {
     t.below = first_is_below(&t);
     *turned = t.below != which->below;

@@ -49,12 +49,17 @@ static inline void rest(void) {
 #endif
 }
 
+/* Does an offer stand, other than the one that was seen last? */
+static inline bool is_new(uint64_t offer, uint64_t seen) {
+  return offer != 0 && offer != TSI_OFFER_COMES && offer != seen;
+}
+
 typedef enum outcome { NOTHING_NEW, HELPED, NOT_MEANT } outcome;
 
 /* Works on the offer that stands, if it is not the one that was seen last. */
 static outcome help_once(tsi_helpers *h, int worker, uint64_t *seen) {
   const uint64_t offer = atomic_load(&h->offer);
-  if (offer == 0 || offer == TSI_OFFER_COMES || offer == *seen) return NOTHING_NEW;
+  if (!is_new(offer, *seen)) return NOTHING_NEW;
   const tsi_help help = atomic_load(&h->help);
   void *arg = atomic_load(&h->arg);
   atomic_store(&h->at[worker], arg);
@@ -131,8 +136,7 @@ static void end(void *arg) {
   const uint64_t seen = self->seen;
   tsi_idle_call_ended();
   atomic_store(&h->there[worker], 0); /* from here on `self` may be another call's */
-  const uint64_t offer = atomic_load(&h->offer);
-  if (offer != 0 && offer != TSI_OFFER_COMES && offer != seen && atomic_load(&h->number[worker]) > 0 &&
+  if (is_new(atomic_load(&h->offer), seen) && atomic_load(&h->number[worker]) > 0 &&
       !atomic_load(&h->closing))
     call(h, worker);
   tsi_helpers_release(h);
