@@ -4,13 +4,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
-/* In front of each block: its size, so that tsi_release can count it off. One cache line keeps the alignment.
- */
+#include "runtime/base/arena.h"
+
+/* In front of each block: its size, so that tsi_release can count it off, and where it lies. One cache line
+ * keeps the alignment. */
 typedef union tsi_block {
   struct {
     size_t bytes;
+    tsi_region *region;
   } head;
   char line[TSI_CACHE_LINE];
 } tsi_block;
@@ -53,43 +55,23 @@ size_t tsi_memory_watch(tsi_env *env) {
   return now;
 }
 
-/* Arrays from this size on are made of huge pages: a solve streams through them, processors do not prefetch
- * across the borders of pages, and each small page costs a miss of the TLB, and a fault when it is written
- * for the first time, which takes longer than to fill it (under some hypervisors 100 times). An array takes
- * at most four times the memory for it. */
-#define HUGE_BYTES ((size_t)512 << 10)
-#define HUGE_PAGE ((size_t)2 << 20)
-
-/* `total` bytes, a multiple of TSI_CACHE_LINE; NULL without memory. */
-static void *allocate_block(size_t total) {
-#ifdef MADV_HUGEPAGE
-  if (total >= HUGE_BYTES) {
-    void *block;
-    total += (HUGE_PAGE - total % HUGE_PAGE) % HUGE_PAGE;
-    if (posix_memalign(&block, HUGE_PAGE, total) != 0) return NULL;
-    (void)madvise(block, total, MADV_HUGEPAGE); /* a kernel without them says no */
-    return block;
-  }
-#endif
-  return aligned_alloc(TSI_CACHE_LINE, total);
-}
-
 tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char *function, const char *file,
                             int line, void **out) {
   size_t bytes, total;
   int64_t call = atomic_fetch_add(&env->memory.calls, 1) + 1;
   *out = NULL;
   if (!tsi_size_mul(count, size, &bytes) ||
-      !tsi_size_add(bytes, sizeof(tsi_block) + TSI_CACHE_LINE - 1, &total) || total > PTRDIFF_MAX)
+      !tsi_size_add(bytes, sizeof(tsi_block), &total) || total > PTRDIFF_MAX)
     return tsi_fail(env, TRISTAR_ERR_TOO_LARGE, function, file, line,
                     "cannot allocate %zu elements of %zu bytes: too large, at most %zu bytes", count, size,
                     (size_t)PTRDIFF_MAX);
-  total -= total % TSI_CACHE_LINE; /* aligned_alloc wants a multiple of the alignment */
-  tsi_block *block = call == env->memory.fail_at ? NULL : allocate_block(total);
+  tsi_region *region;
+  tsi_block *block = call == env->memory.fail_at ? NULL : tsi_arena_allocate(total, &region);
   if (block == NULL)
     return tsi_fail(env, TRISTAR_ERR_MEMORY, function, file, line,
                     "out of memory: %zu bytes (allocation %lld)", bytes, (long long)call);
   block->head.bytes = bytes;
+  block->head.region = region;
   count_allocation(&env->memory, bytes);
   *out = block + 1;
   return TRISTAR_OK;
@@ -106,5 +88,5 @@ void tsi_release(tsi_env *env, void *memory) {
   if (memory == NULL) return;
   tsi_block *block = (tsi_block *)memory - 1;
   atomic_fetch_sub(&env->memory.current, block->head.bytes);
-  free(block);
+  tsi_arena_free(block, sizeof(tsi_block) + block->head.bytes, block->head.region);
 }

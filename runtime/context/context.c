@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "codelets/cpu/kernels.h"
+#include "runtime/base/arena.h"
 #include "runtime/base/variables.h"
 #include "runtime/machine/calibration.h"
 
@@ -108,6 +109,7 @@ void tristar_destroy(tristar_t **ts) {
   tsi_workers_finish(&(*ts)->workers);
   tsi_machine_finish(&(*ts)->machine);
   tsi_helpers_release(&(*ts)->helpers);
+  tsi_arena_trim();
   *ts = NULL;
 }
 

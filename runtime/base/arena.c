@@ -1,0 +1,210 @@
+/* See arena.h. */
+#include "runtime/base/arena.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime/base/types.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SHARES_REGIONS false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHARES_REGIONS false
+#endif
+#endif
+#ifndef SHARES_REGIONS
+#define SHARES_REGIONS true
+#endif
+
+#define GRANULE ((size_t)4096)
+#define HUGE_PAGE ((size_t)2 << 20)
+#define REGION ((size_t)32 << 20)
+#define MOST_SPANS (REGION / TSI_ARENA_LEAST + 1)
+
+/* Bytes of a region that no array has. */
+typedef struct span {
+  size_t begin, end;
+} span;
+
+struct tsi_region {
+  char *memory; /* REGION bytes */
+  tsi_region *next;
+  int spans;
+  span span[MOST_SPANS];
+};
+
+static struct {
+  pthread_mutex_t lock;
+  tsi_region *first;
+} arena = {PTHREAD_MUTEX_INITIALIZER, NULL};
+
+static size_t round_up(size_t bytes, size_t unit) {
+  return bytes + (unit - bytes % unit) % unit;
+}
+
+static bool is_empty(const tsi_region *region) {
+  return region->spans == 1 && region->span[0].end - region->span[0].begin == REGION;
+}
+
+/* ---- Regions ------------------------------------------------------------------------------------------- */
+
+static void advise_huge(void *memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a kernel without them says no */
+#else
+  (void)memory;
+  (void)bytes;
+#endif
+}
+
+/* At the border of a huge page: what is mapped before and behind is given back. */
+static char *map_region(void) {
+  const size_t all = REGION + HUGE_PAGE;
+  char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return NULL;
+  const size_t before = round_up((uintptr_t)memory, HUGE_PAGE) - (uintptr_t)memory;
+  if (before > 0) (void)munmap(memory, before);
+  if (before < HUGE_PAGE) (void)munmap(memory + before + REGION, HUGE_PAGE - before);
+  advise_huge(memory + before, REGION);
+  return memory + before;
+}
+
+static tsi_region *add_region(void) {
+  tsi_region *region = malloc(sizeof *region);
+  if (region == NULL) return NULL;
+  region->memory = map_region();
+  if (region->memory == NULL) {
+    free(region);
+    return NULL;
+  }
+  region->spans = 1;
+  region->span[0] = (span){0, REGION};
+  region->next = arena.first;
+  arena.first = region;
+  return region;
+}
+
+/* All empty regions but so many. */
+static void drop_empty(int kept) {
+  for (tsi_region **at = &arena.first; *at != NULL;) {
+    tsi_region *region = *at;
+    if (is_empty(region) && kept-- <= 0) {
+      *at = region->next;
+      (void)munmap(region->memory, REGION);
+      free(region);
+    } else
+      at = &region->next;
+  }
+}
+
+/* ---- Arrays of regions --------------------------------------------------------------------------------- */
+
+/* The smallest span that holds so many bytes: its region, NULL: there is none. */
+static tsi_region *find_span(size_t bytes, int *found) {
+  tsi_region *best = NULL;
+  size_t least = SIZE_MAX;
+  for (tsi_region *region = arena.first; region != NULL; region = region->next)
+    for (int s = 0; s < region->spans; s++) {
+      const size_t room = region->span[s].end - region->span[s].begin;
+      if (room < bytes || room >= least) continue;
+      best = region;
+      least = room;
+      *found = s;
+    }
+  return best;
+}
+
+static void remove_span(tsi_region *region, int s) {
+  region->spans--;
+  memmove(&region->span[s], &region->span[s + 1], (size_t)(region->spans - s) * sizeof(span));
+}
+
+static void *take(size_t bytes, tsi_region **out) {
+  int s = 0;
+  tsi_region *region = find_span(bytes, &s);
+  if (region == NULL) region = add_region();
+  *out = region;
+  if (region == NULL) return NULL;
+  span *from = &region->span[s];
+  char *block = region->memory + from->begin;
+  from->begin += bytes;
+  if (from->begin == from->end) remove_span(region, s);
+  return block;
+}
+
+/* A span that touches its neighbours becomes one with them. */
+static void give(tsi_region *region, span given) {
+  int s = 0;
+  while (s < region->spans && region->span[s].begin < given.begin) s++;
+  const bool before = s > 0 && region->span[s - 1].end == given.begin;
+  const bool behind = s < region->spans && region->span[s].begin == given.end;
+  if (before && behind) {
+    region->span[s - 1].end = region->span[s].end;
+    remove_span(region, s);
+  } else if (before) {
+    region->span[s - 1].end = given.end;
+  } else if (behind) {
+    region->span[s].begin = given.begin;
+  } else {
+    memmove(&region->span[s + 1], &region->span[s], (size_t)(region->spans - s) * sizeof(span));
+    region->span[s] = given;
+    region->spans++;
+  }
+}
+
+/* ---- All arrays ---------------------------------------------------------------------------------------- */
+
+/* Of the C library. Huge pages of its own where they are not much more than the array. */
+static void *allocate_alone(size_t bytes) {
+  void *block;
+  if (bytes < TSI_ARENA_MOST) return aligned_alloc(TSI_CACHE_LINE, round_up(bytes, TSI_CACHE_LINE));
+  if (bytes > SIZE_MAX - HUGE_PAGE) return NULL;
+  bytes = round_up(bytes, HUGE_PAGE);
+  if (posix_memalign(&block, HUGE_PAGE, bytes) != 0) return NULL;
+  advise_huge(block, bytes);
+  return block;
+}
+
+void *tsi_arena_allocate(size_t bytes, tsi_region **region) {
+  void *block = NULL;
+  *region = NULL;
+  if (SHARES_REGIONS && bytes >= TSI_ARENA_LEAST && bytes <= TSI_ARENA_MOST) {
+    pthread_mutex_lock(&arena.lock);
+    block = take(round_up(bytes, GRANULE), region);
+    pthread_mutex_unlock(&arena.lock);
+  }
+  return block ? block : allocate_alone(bytes); /* also where there is no room for another region */
+}
+
+void tsi_arena_free(void *block, size_t bytes, tsi_region *region) {
+  if (region == NULL) {
+    free(block);
+    return;
+  }
+  const size_t begin = (size_t)((char *)block - region->memory);
+  pthread_mutex_lock(&arena.lock);
+  give(region, (span){begin, begin + round_up(bytes, GRANULE)});
+  if (is_empty(region)) drop_empty(1);
+  pthread_mutex_unlock(&arena.lock);
+}
+
+void tsi_arena_trim(void) {
+  pthread_mutex_lock(&arena.lock);
+  drop_empty(0);
+  pthread_mutex_unlock(&arena.lock);
+}
+
+void tsi_arena_count(size_t *regions, size_t *bytes) {
+  *regions = *bytes = 0;
+  pthread_mutex_lock(&arena.lock);
+  for (const tsi_region *region = arena.first; region != NULL; region = region->next) {
+    ++*regions;
+    *bytes += REGION;
+    for (int s = 0; s < region->spans; s++) *bytes -= region->span[s].end - region->span[s].begin;
+  }
+  pthread_mutex_unlock(&arena.lock);
+}
