@@ -217,9 +217,25 @@ out:
   return status;
 }
 
-/* owner: of given rows. seen: by chunk, the latest one that was found to share a pair with it. */
-static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
-                                 const tsi_index *owner, tsi_index *seen, pairs *p) {
+/* Few chunks: lines come as they lie in memory. owner: of given rows. seen: count * count, zero. */
+static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, tsi_index count,
+                                     const tsi_index *owner, bool *seen, pairs *p) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index line = 0; line < lines->n; line++) {
+    bool *own = seen + (size_t)owner[line] * (size_t)count;
+    for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) own[owner[lines->index[e]]] = true;
+  }
+  for (tsi_index c = 0; c < count; c++)
+    for (tsi_index other = 0; other < count; other++)
+      if (other != c && seen[(size_t)c * (size_t)count + (size_t)other])
+        TSI_TRY(add_pair(env, p, lines->columns ? c : other, lines->columns ? other : c));
+out:
+  return status;
+}
+
+/* seen: by chunk, the latest one that was found to share a pair with it. */
+static tristar_status list_many_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
+                                      const tsi_index *owner, tsi_index *seen, pairs *p) {
   tristar_status status = TRISTAR_OK;
   for (tsi_index c = 0; c < cut->count; c++) seen[c] = TSI_NONE;
   for (tsi_index c = 0; c < cut->count; c++)
@@ -234,6 +250,24 @@ static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi
       }
     }
 out:
+  return status;
+}
+
+static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
+                                 const tsi_index *owner, pairs *p) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *seen = NULL;
+  bool *seen_pair = NULL;
+  if ((tsi_count)cut->count * cut->count <= cut->n) {
+    TSI_TRY(TSI_ALLOC_ZERO(env, seen_pair, (tsi_count)cut->count * cut->count));
+    TSI_TRY(list_few_pairs(env, lines, cut->count, owner, seen_pair, p));
+  } else {
+    TSI_TRY(TSI_ALLOC(env, seen, cut->count));
+    TSI_TRY(list_many_pairs(env, lines, cut, owner, seen, p));
+  }
+out:
+  TSI_FREE(env, seen);
+  TSI_FREE(env, seen_pair);
   return status;
 }
 
@@ -294,21 +328,19 @@ tristar_status tsi_row_chunks_create(tsi_env *env, const tsi_lines *lines, const
                                      tsi_chunks **out) {
   tristar_status status = TRISTAR_OK;
   tsi_chunks *chunks = NULL;
-  tsi_index *owner = NULL, *seen = NULL;
+  tsi_index *owner = NULL;
   pairs found = {0, 0, NULL};
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, chunks, 1));
   TSI_TRY(allocate(env, cut, chunks));
   count_chunk_entries(lines, cut, chunks);
   TSI_TRY(TSI_ALLOC(env, owner, lines->n));
-  TSI_TRY(TSI_ALLOC(env, seen, cut->count));
   for (tsi_index c = 0; c < cut->count; c++)
     for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) owner[cut->order[k]] = c;
-  if (cut->count > 1) TSI_TRY(list_pairs(env, lines, cut, owner, seen, &found));
+  if (cut->count > 1) TSI_TRY(list_pairs(env, lines, cut, owner, &found));
   TSI_TRY(fill_off_rows(env, &found, chunks));
 out:
   TSI_FREE(env, owner);
-  TSI_FREE(env, seen);
   TSI_FREE(env, found.pair);
   if (status != TRISTAR_OK) tsi_chunks_destroy(env, &chunks);
   *out = chunks;

@@ -13,7 +13,9 @@ typedef struct state {
   const tsi_row_options *options;
   const tsi_level_sets *sets;
   tsi_row_cut *cut;
-  tsi_index *place; /* n: phase * lanes + lane of a row of the superstep at work; what others have is older */
+  tsi_index
+      *place; /* n: base + phase * lanes + lane of a row of the superstep at work; less: of an older one */
+  tsi_index base;
   tsi_index *count; /* where each phase and lane begins */
   tsi_index *other; /* n: room to sort */
   tsi_index placed; /* rows in the cut's order */
@@ -52,23 +54,23 @@ static void share_first(const state *s, tsi_index level, double all) {
     const tsi_index row = s->sets->row[k];
     const double own = row_bytes(s, row);
     while (!few && lane + 1 < lanes && (sum + own / 2) * lanes >= all * (lane + 1)) lane++;
-    s->place[row] = lane;
+    s->place[row] = s->base + lane;
     sum += own;
   }
 }
 
-/* Where a row of a later set goes, by what it waits for inside the superstep, whose sets begin with `level`.
- * crosses: it waits for rows of two lanes in the latest phase, and comes after it. */
-static tsi_index place_row(const state *s, tsi_index level, tsi_index row, bool *crosses) {
+/* Where a row of a later set goes, by what it waits for inside the superstep. crosses: it waits for rows of
+ * two lanes in the latest phase, and comes after it. */
+static tsi_index place_row(const state *s, tsi_index row, bool *crosses) {
   const tsi_lines *lines = s->lines;
   const int lanes = s->options->lanes;
   tsi_index last = TSI_NONE;
   *crosses = false;
   for (tsi_count e = lines->ptr[row]; e < lines->ptr[row + 1]; e++) {
     const tsi_index other = lines->index[e];
-    if (other == row || s->sets->level[other] < level) continue;
-    const tsi_index place = s->place[other];
-    if (place == last) continue;
+    if (other == row) continue;
+    const tsi_index place = s->place[other] - s->base;
+    if (place < 0 || place == last) continue;
     if (last == TSI_NONE || place / lanes > last / lanes) {
       last = place;
       *crosses = false;
@@ -81,17 +83,17 @@ static tsi_index place_row(const state *s, tsi_index level, tsi_index row, bool 
 }
 
 /* Places the rows of the set `next` behind those of the superstep. false: it is to begin a new one. */
-static bool place_set(state *s, tsi_index level, tsi_index next, tsi_index *phases) {
+static bool place_set(state *s, tsi_index next, tsi_index *phases) {
   const tsi_index begin = s->sets->first[next], end = s->sets->first[next + 1];
   const tsi_index most = (tsi_index)(CROSSING * (double)(end - begin)) + 1;
   tsi_index crossing = 0;
   for (tsi_index k = begin; k < end; k++) {
     bool crosses;
     tsi_lines_fetch(s->lines, s->sets->row, k, s->lines->n);
-    const tsi_index row = s->sets->row[k], place = place_row(s, level, row, &crosses);
+    const tsi_index row = s->sets->row[k], place = place_row(s, row, &crosses);
     crossing += crosses;
     if (crossing > most || place / s->options->lanes >= s->most) return false;
-    s->place[row] = place;
+    s->place[row] = s->base + place;
     *phases = tsi_index_max(*phases, place / s->options->lanes + 1);
   }
   return true;
@@ -144,11 +146,11 @@ static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index ph
   const tsi_index begin = s->sets->first[level], stop = s->sets->first[end];
   const tsi_index places = phases * s->options->lanes;
   memset(s->count, 0, ((size_t)places + 1) * sizeof *s->count);
-  for (tsi_index k = begin; k < stop; k++) s->count[s->place[s->sets->row[k]] + 1]++;
+  for (tsi_index k = begin; k < stop; k++) s->count[s->place[s->sets->row[k]] - s->base + 1]++;
   for (tsi_index p = 0; p < places; p++) s->count[p + 1] += s->count[p];
   for (tsi_index k = begin; k < stop; k++) {
     const tsi_index row = s->sets->row[k];
-    s->cut->order[s->placed + s->count[s->place[row]]++] = row;
+    s->cut->order[s->placed + s->count[s->place[row] - s->base]++] = row;
   }
   /* Chunks of supersteps that other lanes have a part in stay apart: a joined one would wait for what any of
    * its rows waits for. */
@@ -160,6 +162,15 @@ static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index ph
     if (rows > 0) add_chunk(s, p % s->options->lanes, rows, s->alone && chunks == 1);
   }
   s->alone = chunks == 1;
+}
+
+/* All rows that have a place are of older supersteps from now on. */
+static void next_base(state *s, tsi_index phases) {
+  const tsi_index lanes = s->options->lanes;
+  s->base += phases * lanes;
+  if (s->base <= TSI_INDEX_MAX - (s->most + 1) * lanes) return;
+  for (tsi_index i = 0; i < s->lines->n; i++) s->place[i] = TSI_NONE;
+  s->base = 0;
 }
 
 tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
@@ -178,10 +189,11 @@ tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const ts
     for (end = level + 1; end < sets->levels && options->way == TSI_ROWS_SUPERSTEPS; end++) {
       tsi_index with = phases;
       bytes += set_bytes(&s, end);
-      if (bytes > most || !place_set(&s, level, end, &with)) break;
+      if (bytes > most || !place_set(&s, end, &with)) break;
       phases = with;
     }
     add_superstep(&s, level, end, phases);
+    next_base(&s, phases);
   }
 out:
   TSI_FREE(env, s.place);
