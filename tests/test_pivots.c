@@ -170,13 +170,14 @@ static tristar_status factor_4(tristar_t *ts, const double a[4][4], tristar_meth
 }
 
 /* Inside the tree a pivot is small below sqrt(eps), in the last block of the root below eps, where it shows,
- * if there is no other small one, that the matrix is singular. */
+ * if there is no other small one, that the matrix is singular. Two that are small beside one row count as
+ * small if they still are where that row is scaled down for their sake, to half as many digits. */
 static void check_thresholds(tristar_t *ts) {
   const struct {
     double leaf[2], last;
     int64_t perturbed;
-  } cases[] = {{{1, 1}, 1, 0},         {{1e-10, 1}, 1, 1},     {{1e-6, 1}, 1, 0},
-               {{1e-10, 1e-10}, 1, 2}, {{1, 1}, 3 + 1e-10, 0}, {{1, 1}, 3, 1}};
+  } cases[] = {{{1, 1}, 1, 0},         {{1e-10, 1}, 1, 1},     {{1e-6, 1}, 1, 0}, {{1e-40, 1e-40}, 1, 2},
+               {{1e-10, 1e-10}, 1, 0}, {{1, 1}, 3 + 1e-10, 0}, {{1, 1}, 3, 1}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     int64_t perturbed = -1;
     const double a[4][4] = {

@@ -199,8 +199,10 @@ static double weigh_diagonal(const scaling *s, int *worst) {
   return sum;
 }
 
-/* L U without a matching, with the diagonal as pivots: where the usual scaling leaves one of them small, that
- * by means is tried too, and the better one of the two is kept. */
+/* Without a matching the diagonal is to give pivots: where the usual scaling leaves an entry of it small,
+ * that by means is tried too, and the better one of the two is kept. One scaling for rows and columns can
+ * make one entry larger at the cost of another, which helps no pivot: by less than a factor of two for each
+ * row, it is not better. */
 static tristar_status strengthen_diagonal(scaling *s) {
   tristar_status status = TRISTAR_OK;
   const size_t bytes = (size_t)s->pattern->n * sizeof(int);
@@ -214,7 +216,7 @@ static tristar_status strengthen_diagonal(scaling *s) {
   memset(s->column, 0, bytes);
   bring_together(s);
   scale_by_largest(s);
-  if (weigh_diagonal(s, &worst) >= before) {
+  if (weigh_diagonal(s, &worst) >= before - (s->symmetric ? s->pattern->n : 0)) {
     memcpy(s->row, kept, bytes);
     memcpy(s->column, kept + s->pattern->n, bytes);
   }
@@ -240,7 +242,7 @@ static tristar_status scale_lines(scaling *s, const tristar_analysis_t *an) {
   }
   if (bad) bring_together(s);
   scale_by_largest(s);
-  if (!bad && !s->symmetric) TSI_TRY(strengthen_diagonal(s));
+  if (!bad) TSI_TRY(strengthen_diagonal(s));
 out:
   return status;
 }

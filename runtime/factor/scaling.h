@@ -14,11 +14,13 @@
  * Badly scaled values, whose largest entries of rows or columns lie 2^SPREAD and more apart, or near the ends
  * of the range, are first brought together by the scaling that minimizes the sum of squares of the logarithms
  * of all entries (Curtis and Reid 1972): it does not depend on how rows and columns were scaled before, so a
- * matrix R A C is scaled as A is. It is found by alternating between rows and columns. L U without a matching
- * also tries it where a diagonal entry, which is to be a pivot, would become small, and takes what leaves the
- * diagonal larger. (The scaling of a matching fits badly scaled values too, but so do many: it may scale rows
- * that have nothing wrong by factors that cancel others, and then the unknowns differ in size by more than
- * single factors can hold.)
+ * matrix R A C is scaled as A is. It is found by alternating between rows and columns. L U and L D L^T
+ * without a matching also try it where a diagonal entry would become small, and take what leaves the diagonal
+ * larger: where the largest entries of all rows are in one that has no diagonal entry, those of that row are
+ * brought near one at the expense of the diagonal, and pivots among what is left look like rounding errors.
+ * (The scaling of a matching fits badly scaled values too, but so do many: it may scale rows that have
+ * nothing wrong by factors that cancel others, and then the unknowns differ in size by more than single
+ * factors can hold.)
  *
  * Reads   the pattern, the sizes of the values, a matching's scaling.
  * Writes  row_scale and col_scale of a factor.
