@@ -60,8 +60,8 @@ tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char 
   size_t bytes, total;
   int64_t call = atomic_fetch_add(&env->memory.calls, 1) + 1;
   *out = NULL;
-  if (!tsi_size_mul(count, size, &bytes) ||
-      !tsi_size_add(bytes, sizeof(tsi_block), &total) || total > PTRDIFF_MAX)
+  if (!tsi_size_mul(count, size, &bytes) || !tsi_size_add(bytes, sizeof(tsi_block), &total) ||
+      total > PTRDIFF_MAX)
     return tsi_fail(env, TRISTAR_ERR_TOO_LARGE, function, file, line,
                     "cannot allocate %zu elements of %zu bytes: too large, at most %zu bytes", count, size,
                     (size_t)PTRDIFF_MAX);
