@@ -41,7 +41,8 @@ static void check_combined(const columns *c, number alpha, number beta, const ch
                            const char *what) {
   for (int64_t i = 0; i < c->n * c->nrhs; i++) {
     const number old = beta == 0 ? 0 : beta * get(c->t, before, i), new = alpha *get(c->t, c->solution, i);
-    CHECK_MSG(cabs(get(c->t, c->x, i) - old - new) <= 4 * c->t->roundoff * (cabs(old) + cabs(new)),
+    CHECK_MSG(magnitude(get(c->t, c->x, i) - old - new) <=
+                  4 * c->t->roundoff * (magnitude(old) + magnitude(new)),
               "%s: entry %d is %g+%gi, not %g+%gi", what, (int)i, creal(get(c->t, c->x, i)),
               cimag(get(c->t, c->x, i)), creal(old + new), cimag(old + new));
   }
