@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "tests/check.h"
+#include "tests/magnitude.h"
 
 static inline double complex product_scalar(tristar_scalar scalar, const void *values, int64_t k) {
   switch (scalar) {
@@ -157,9 +158,9 @@ static inline double factors_product_error(const tristar_factors *f, const trist
       double absolute = 0;
       for (int64_t k = 0; k < n; k++) {
         sum += l[i + k * n] * u[k + j * n];
-        absolute += cabs(l[i + k * n]) * cabs(u[k + j * n]);
+        absolute += magnitude(l[i + k * n]) * magnitude(u[k + j * n]);
       }
-      const double error = cabs(scale * a[r + c * n] - sum);
+      const double error = magnitude(scale * a[r + c * n] - sum);
       if (!(error <= worst)) worst = error; /* keeps a NaN */
       largest = fmax(largest, absolute);
     }

@@ -69,15 +69,15 @@ static void check_residual(const system_of *s, bool backward, const tsi_index *p
   for (int32_t c = 0; c < stride; c++)
     for (int32_t i = 0; i < p->n; i++) {
       number r = get(s->t, b, (int64_t)place[i] * stride + c);
-      double size = cabs(r);
+      double size = magnitude(r);
       for (int64_t e = p->ptr[i]; e < p->ptr[i + 1]; e++) {
         const number product =
             get(s->t, s->values[backward], e) * get(s->t, x, (int64_t)place[p->index[e]] * stride + c);
         r -= product;
-        size += cabs(product);
+        size += magnitude(product);
       }
-      CHECK_MSG(cabs(r) <= 4 * (double)(p->ptr[i + 1] - p->ptr[i] + 8) * s->t->roundoff * size,
-                "row %d, right-hand side %d: residual %g of %g", i, c, cabs(r), size);
+      CHECK_MSG(magnitude(r) <= 4 * (double)(p->ptr[i + 1] - p->ptr[i] + 8) * s->t->roundoff * size,
+                "row %d, right-hand side %d: residual %g of %g", i, c, magnitude(r), size);
     }
 }
 

@@ -41,7 +41,8 @@ static void check_combined(const columns *c, number alpha, number beta, const ch
                            const char *what) {
   for (int64_t i = 0; i < c->n * c->nrhs; i++) {
     const number old = beta == 0 ? 0 : beta * get(c->t, before, i), new = alpha *get(c->t, c->solution, i);
-    CHECK_MSG(cabs(get(c->t, c->x, i) - old - new) <= 4 * c->t->roundoff * (cabs(old) + cabs(new)),
+    CHECK_MSG(magnitude(get(c->t, c->x, i) - old - new) <=
+                  4 * c->t->roundoff * (magnitude(old) + magnitude(new)),
               "%s: entry %d is %g+%gi, not %g+%gi", what, (int)i, creal(get(c->t, c->x, i)),
               cimag(get(c->t, c->x, i)), creal(old + new), cimag(old + new));
   }
@@ -97,6 +98,7 @@ static void check_factor(tristar_t *ts, const char *kind, const typed *t, trista
   for (int way = 0; way < 4; way++) {
     tristar_plan_options how;
     tristar_plan_t *plan;
+    if (way == 1 && TSI_TESTS_RACES) continue; /* what way 0 chooses for so few rows */
     tristar_plan_options_init(&how);
     how.engine = way == 1 ? TRISTAR_ENGINE_SERIAL : way == 0 ? TRISTAR_ENGINE_AUTO : TRISTAR_ENGINE_TASKS;
     how.chunk_bytes_max = way == 2 ? 3000 : 0;
@@ -133,9 +135,11 @@ int main(void) {
   CHECK_OK(tristar_create(NULL, &ts));
   check_factor(ts, "poisson3d7", &typed_double, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT, 0);
   check_factor(ts, "poisson3d7", &typed_complex_double, TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT, 0);
-  check_factor(ts, "poisson3d7", &typed_complex_single, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, 0);
+  if (!TSI_TESTS_RACES) /* the same steps and edges for other numbers */
+    check_factor(ts, "poisson3d7", &typed_complex_single, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, 0);
   check_factor(ts, "convdiff3d", &typed_single, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 0);
-  check_factor(ts, "convdiff3d", &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 1);
+  if (!TSI_TESTS_RACES)
+    check_factor(ts, "convdiff3d", &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 1);
   check_factor(ts, "convdiff3d", &typed_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU, 1);
   tristar_destroy(&ts);
   return 0;

@@ -37,9 +37,9 @@ static int64_t first_row(const world *w, const problem *q, int rank) {
 static double difference(const typed *t, int64_t count, const char *x, const char *y) {
   double worst = 0, size = 0;
   for (int64_t i = 0; i < count; i++) {
-    const double one = cabs(get(t, x, i) - get(t, y, i));
+    const double one = magnitude(get(t, x, i) - get(t, y, i));
     if (!(one <= worst)) worst = one;
-    size = fmax(size, cabs(get(t, y, i)));
+    size = fmax(size, magnitude(get(t, y, i)));
   }
   return size > 0 ? worst / size : worst;
 }
@@ -337,7 +337,7 @@ static void check_lost(const world *w, const problem *q) {
   tristar_get_error(w->ts, message, sizeof message);
   CHECK_MSG(strstr(message, expected), "%s, not %s", message, expected);
   CHECK(result.backward_error < 1e-3);
-  for (int64_t i = first; i < first + own; i++) CHECK(isfinite(cabs(get(q->type, q->x, i + q->n))));
+  for (int64_t i = first; i < first + own; i++) CHECK(isfinite(magnitude(get(q->type, q->x, i + q->n))));
   put(q->type, q->b, lost, before);
 }
 

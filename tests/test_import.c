@@ -2,6 +2,7 @@
  * permutations and scalings; all operations, parts and orders, chosen rows, every engine, against dense
  * products. */
 #include "tests/given_factors.h"
+#include "tests/magnitude.h"
 
 enum { N_MAX = 110, NRHS = 3 };
 
@@ -32,8 +33,8 @@ static number load(const dense *m, const void *from, int64_t i) {
 static void compare(const dense *m, const void *x, const number *expected, const char *what, int op) {
   double worst = 0, largest = 0;
   for (int i = 0; i < m->n * NRHS; i++) {
-    worst = fmax(worst, cabs(load(m, x, i) - expected[i]));
-    largest = fmax(largest, cabs(expected[i]));
+    worst = fmax(worst, magnitude(load(m, x, i) - expected[i]));
+    largest = fmax(largest, magnitude(expected[i]));
     CHECK(!isnan(creal(load(m, x, i))));
   }
   CHECK_MSG(worst <= 1e-8 * largest, "%s, op %c, method %d, n %d: error %g of %g", what, op, (int)m->method,

@@ -11,7 +11,7 @@
 
 static double norm_of(const typed *t, int64_t n, const void *x) {
   double sum = 0;
-  for (int64_t i = 0; i < n; i++) sum += pow(cabs(get(t, x, i)), 2);
+  for (int64_t i = 0; i < n; i++) sum += pow(magnitude(get(t, x, i)), 2);
   return sqrt(sum);
 }
 
@@ -23,7 +23,7 @@ static double residual_of(const typed *t, const tristar_view *v, const void *b, 
   CHECK(wide != NULL && y != NULL && size != NULL);
   for (int64_t i = 0; i < n; i++) wide[i] = get(t, x, i);
   multiply(t, v, TRISTAR_N, wide, y, size);
-  for (int64_t i = 0; i < n; i++) sum += pow(cabs(get(t, b, i) - y[i]), 2);
+  for (int64_t i = 0; i < n; i++) sum += pow(magnitude(get(t, b, i) - y[i]), 2);
   free(wide);
   free(y);
   free(size);
@@ -157,7 +157,7 @@ static void check_textbook(tristar_t *ts) {
     CHECK_MSG(fabs(history[k].residual * norms[0] - norms[k]) <= 1e-9 * norms[k], "iteration %d: %g, not %g",
               k, history[k].residual * norms[0], norms[k]);
   }
-  for (int i = 0; i < N; i++) CHECK(cabs(x[i] - expected[i]) <= 1e-10 * cabs(expected[0]));
+  for (int i = 0; i < N; i++) CHECK(magnitude(x[i] - expected[i]) <= 1e-10 * magnitude(expected[0]));
   tristar_precond_destroy(&precond);
 }
 

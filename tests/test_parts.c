@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "tests/magnitude.h"
 #include "tests/check.h"
 #include "tests/random.h"
 #undef I
@@ -87,14 +88,14 @@ static void complex_values(state *s) {
 
 static double size_of(const state *s, const void *x, int64_t count) {
   double largest = 0;
-  for (int64_t i = 0; i < count; i++) largest = fmax(largest, cabs(get(s, x, i)));
+  for (int64_t i = 0; i < count; i++) largest = fmax(largest, magnitude(get(s, x, i)));
   return largest;
 }
 
 static void compare(const state *s, const void *x, const void *y, const char *what, int op) {
   const double scale = size_of(s, y, s->n * NRHS), bound = s->p->single ? 1e-3 : 1e-9;
   double worst = 0;
-  for (int64_t i = 0; i < s->n * NRHS; i++) worst = fmax(worst, cabs(get(s, x, i) - get(s, y, i)));
+  for (int64_t i = 0; i < s->n * NRHS; i++) worst = fmax(worst, magnitude(get(s, x, i) - get(s, y, i)));
   CHECK_MSG(worst <= bound * scale, "%s, method %d, op %c: %s differs by %g of %g", s->p->kind,
             (int)s->p->method, op, what, worst, scale);
 }

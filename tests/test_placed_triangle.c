@@ -218,7 +218,8 @@ static void check_solve(const problem *p, tristar_plan_t *plan, int which, int64
     for (int32_t i = 0; i < p->n; i++) {
       const number before = f.beta == 0 ? 0 : f.beta * get(p->t, v->before, i + c * p->n);
       const number right = f.alpha * x[i] + before, got = get(p->t, v->x, i + c * p->n);
-      CHECK_MSG(cabs(got - right) <= 200 * p->t->roundoff * (cabs(f.alpha * x[i]) + cabs(before) + 1),
+      CHECK_MSG(magnitude(got - right) <=
+                    200 * p->t->roundoff * (magnitude(f.alpha * x[i]) + magnitude(before) + 1),
                 "%s, alpha and beta %d, column %d of %d: entry %d is %g%+gi, not %g%+gi", what, which, (int)c,
                 (int)nrhs, i, creal(got), cimag(got), creal(right), cimag(right));
     }

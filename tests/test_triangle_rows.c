@@ -88,17 +88,17 @@ static void check_residual(const system_of *s, bool upper, bool unit, tristar_op
       const bool columns = upper != (op != TRISTAR_N); /* row i of op(M) is column i of the lower triangle */
       const triangle_pattern *p = columns ? &s->columns : &s->rows;
       number r = get(s->t, b, i + (int64_t)c * n);
-      double size = cabs(r);
+      double size = magnitude(r);
       for (int64_t e = p->ptr[i]; e < p->ptr[i + 1]; e++) {
         const int32_t j = p->index[e];
         number a = unit && i == j ? 1 : get(s->t, s->values[columns], e);
         if (op == TRISTAR_C) a = conj(a);
         const number product = a * get(s->t, x, j + (int64_t)c * n);
         r -= product;
-        size += cabs(product);
+        size += magnitude(product);
       }
-      CHECK_MSG(cabs(r) <= 4 * (double)(p->ptr[i + 1] - p->ptr[i] + 8) * s->t->roundoff * size,
-                "%s, row %d, column %d: residual %g of %g", what, i, c, cabs(r), size);
+      CHECK_MSG(magnitude(r) <= 4 * (double)(p->ptr[i + 1] - p->ptr[i] + 8) * s->t->roundoff * size,
+                "%s, row %d, column %d: residual %g of %g", what, i, c, magnitude(r), size);
     }
 }
 

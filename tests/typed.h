@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "tests/check.h"
+#include "tests/magnitude.h"
 #include "tests/random.h"
 #undef I
 
@@ -116,7 +117,7 @@ static inline void multiply(const typed *t, const tristar_view *v, tristar_op op
           if (op == TRISTAR_C) a = conj(a);
         }
         y[row] += a * x[col];
-        size[row] += cabs(a) * cabs(x[col]);
+        size[row] += magnitude(a) * magnitude(x[col]);
       }
 }
 
@@ -139,18 +140,19 @@ static inline double error_of(const typed *t, const tristar_view *v, tristar_op 
   CHECK(n >= 0 && wide != NULL && y != NULL && size != NULL);
   for (int64_t i = 0; i < n; i++) {
     wide[i] = get(t, x, i + column * n);
-    if (measure == DOCUMENTED) largest = fmax(largest, cabs(wide[i]) / w->g[i]);
-    plain = fmax(plain, cabs(wide[i]));
+    if (measure == DOCUMENTED) largest = fmax(largest, magnitude(wide[i]) / w->g[i]);
+    plain = fmax(plain, magnitude(wide[i]));
   }
   multiply(t, v, op, wide, y, size);
   for (int64_t i = 0; i < n; i++) {
     const number bi = get(t, b, i + column * n);
-    double bound = size[i] + cabs(bi);
+    double bound = size[i] + magnitude(bi);
     if (measure == DOCUMENTED) {
       const double norm = fmin(w->row_sum[i] * largest, w->plain_sum[i] * plain);
-      if (bound < fmin(1000 * (double)n * 2 * t->roundoff, 1e-3) * (norm + cabs(bi))) bound = size[i] + norm;
+      if (bound < fmin(1000 * (double)n * 2 * t->roundoff, 1e-3) * (norm + magnitude(bi)))
+        bound = size[i] + norm;
     }
-    if (!(cabs(bi - y[i]) / bound <= worst)) worst = cabs(bi - y[i]) / bound;
+    if (!(magnitude(bi - y[i]) / bound <= worst)) worst = magnitude(bi - y[i]) / bound;
   }
   free(wide);
   free(y);

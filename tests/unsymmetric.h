@@ -8,6 +8,7 @@
 
 #include "codelets/cpu/scalar.h"
 #include "tests/check.h"
+#include "tests/magnitude.h"
 #include "tests/random.h"
 
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
@@ -109,10 +110,10 @@ static inline double residual(const unsymmetric *m, tristar_op op, const tsi_wid
     }
   for (int i = 0; i < n; i++) {
     const double w = weight(m, i), row_scale = by_index ? w : 1 / w, column_scale = by_index ? 1 / w : w;
-    const double error = cabs(product[i] - (b != NULL ? b[i] : 0)) / row_scale;
+    const double error = magnitude(product[i] - (b != NULL ? b[i] : 0)) / row_scale;
     if (!(error <= worst)) worst = error; /* keeps a NaN */
-    size_x = fmax(size_x, cabs((double _Complex)y[i]) * column_scale);
-    if (b != NULL) size_b = fmax(size_b, cabs((double _Complex)b[i]) / row_scale);
+    size_x = fmax(size_x, magnitude((double _Complex)y[i]) * column_scale);
+    if (b != NULL) size_b = fmax(size_b, magnitude((double _Complex)b[i]) / row_scale);
   }
   free(product);
   return worst / (PER_LINE * size_x + size_b);

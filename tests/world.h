@@ -1,5 +1,5 @@
 /* The processes of a distributed solve as threads of this one, messages through memory; steps run on the
- * thread of their process. */
+ * thread of their process. The threads live as long as the world: to start one takes longer than a solve. */
 #ifndef TSI_TESTS_WORLD_H
 #define TSI_TESTS_WORLD_H
 
@@ -19,6 +19,10 @@ struct world;
 typedef struct member {
   struct world *world;
   tsi_index rank;
+  pthread_t thread;
+  pthread_cond_t wake; /* a solve, the awaited message, or the end */
+  bool called;         /* to a solve that it has not begun */
+  tsi_index awaited;   /* message, or TSI_NONE */
   tsi_process *process;
   tsi_process_run *run;
   mail *mail; /* by received message */
@@ -33,7 +37,9 @@ typedef struct world {
   tsi_index ranks;
   member member[RANKS_MOST];
   pthread_mutex_t lock;
-  pthread_cond_t arrival;
+  pthread_cond_t done;
+  tsi_index working; /* members that have not ended the solve */
+  bool over;
 } world;
 
 /* ---- Messages through memory -------------------------------------------------------------------------- */
@@ -71,7 +77,7 @@ static inline tristar_status port_send(void *context, tsi_index which) {
   CHECK(!to->mail[m].there && from->goes > 0);
   from->goes--;
   to->mail[m] = (mail){true, rows};
-  pthread_cond_broadcast(&from->world->arrival);
+  if (to->awaited == m) pthread_cond_signal(&to->wake);
   pthread_mutex_unlock(&from->world->lock);
   return TRISTAR_OK;
 }
@@ -80,7 +86,9 @@ static inline tristar_status port_wait(void *context, tsi_index which) {
   member *to = context;
   CHECK(to->comes[which]);
   pthread_mutex_lock(&to->world->lock);
-  while (!to->mail[which].there) pthread_cond_wait(&to->world->arrival, &to->world->lock);
+  to->awaited = which;
+  while (!to->mail[which].there) pthread_cond_wait(&to->wake, &to->world->lock);
+  to->awaited = TSI_NONE;
   to->mail[which].there = false;
   pthread_mutex_unlock(&to->world->lock);
   const tsi_message *message = &to->process->program->receive[which];
@@ -93,9 +101,20 @@ static inline tristar_status port_wait(void *context, tsi_index which) {
 
 static inline void *run_member(void *arg) {
   member *m = arg;
+  world *w = m->world;
   tsi_process_times times;
-  CHECK_OK(tsi_process_solve(m->run, &m->call, &times));
-  CHECK(times.wall > 0 && times.compute >= 0 && times.xy >= 0 && times.z >= 0 && times.idle >= 0);
+  pthread_mutex_lock(&w->lock);
+  for (;;) {
+    while (!m->called && !w->over) pthread_cond_wait(&m->wake, &w->lock);
+    if (!m->called) break;
+    m->called = false;
+    pthread_mutex_unlock(&w->lock);
+    CHECK_OK(tsi_process_solve(m->run, &m->call, &times));
+    CHECK(times.wall > 0 && times.compute >= 0 && times.xy >= 0 && times.z >= 0 && times.idle >= 0);
+    pthread_mutex_lock(&w->lock);
+    if (--w->working == 0) pthread_cond_signal(&w->done);
+  }
+  pthread_mutex_unlock(&w->lock);
   return NULL;
 }
 
@@ -121,14 +140,15 @@ static inline void world_create(tsi_env *env, const tristar_factor_t *f, const t
   *w = (world){.ranks = layout->px * layout->py * layout->pz};
   CHECK(w->ranks <= RANKS_MOST);
   pthread_mutex_init(&w->lock, NULL);
-  pthread_cond_init(&w->arrival, NULL);
+  pthread_cond_init(&w->done, NULL);
   for (tsi_index r = 0; r < w->ranks; r++) {
     member *m = &w->member[r];
     tsi_process_options mine = *options;
     const tsi_port to_me = {
         .context = m, .begin = port_begin, .send = port_send, .wait = port_wait, .end = port_end};
     mine.rank = r;
-    *m = (member){.world = w, .rank = r, .nrhs = nrhs};
+    *m = (member){.world = w, .rank = r, .awaited = TSI_NONE, .nrhs = nrhs};
+    pthread_cond_init(&m->wake, NULL);
     CHECK_OK(tsi_process_create(env, &kind, f->analysis->symbolic, f->analysis->panels, &mine, &m->process));
     fill_values(f, m->process);
     CHECK_OK(tsi_process_run_create(m->process, tsi_workspace_stride(nrhs), &m->run));
@@ -139,18 +159,26 @@ static inline void world_create(tsi_env *env, const tristar_factor_t *f, const t
     m->x = calloc(columns * (size_t)nrhs + 1, m->process->user_bytes);
     m->call = (tsi_process_call){.nrhs = nrhs, .b = m->b, .x = m->x};
   }
+  for (tsi_index r = 0; r < w->ranks; r++)
+    CHECK(pthread_create(&w->member[r].thread, NULL, run_member, &w->member[r]) == 0);
 }
 
 static inline void world_destroy(world *w) {
+  pthread_mutex_lock(&w->lock);
+  w->over = true;
+  for (tsi_index r = 0; r < w->ranks; r++) pthread_cond_signal(&w->member[r].wake);
+  pthread_mutex_unlock(&w->lock);
   for (tsi_index r = 0; r < w->ranks; r++) {
     member *m = &w->member[r];
+    CHECK(pthread_join(m->thread, NULL) == 0);
+    pthread_cond_destroy(&m->wake);
     tsi_process_run_destroy(&m->run);
     tsi_process_destroy(&m->process);
     free(m->mail);
     free(m->b);
     free(m->x);
   }
-  pthread_cond_destroy(&w->arrival);
+  pthread_cond_destroy(&w->done);
   pthread_mutex_destroy(&w->lock);
 }
 
@@ -176,7 +204,6 @@ static inline void exchange_rows(member *m, const tsi_index *row_of, char *user,
 /* nrhs and the arrays of call do not count. */
 static inline void world_solve(world *w, const tristar_factor_t *f, const tsi_process_call *call, char *b,
                                char *x) {
-  pthread_t thread[RANKS_MOST];
   const tristar_analysis_t *an = f->analysis;
   const tsi_operation o = tsi_process_operation(w->member[0].process, call);
   const tsi_index *in = o.by_rows ? an->in_row : an->out_row, *out = o.by_rows ? an->out_row : an->in_row;
@@ -189,9 +216,15 @@ static inline void world_solve(world *w, const tristar_factor_t *f, const tsi_pr
     mine->forward = call->forward;
     mine->backward = call->backward;
     exchange_rows(&w->member[r], o.in_user ? in : o.in_moved ? moved : NULL, b, false);
-    CHECK(pthread_create(&thread[r], NULL, run_member, &w->member[r]) == 0);
   }
-  for (tsi_index r = 0; r < w->ranks; r++) CHECK(pthread_join(thread[r], NULL) == 0);
+  pthread_mutex_lock(&w->lock);
+  w->working = w->ranks;
+  for (tsi_index r = 0; r < w->ranks; r++) {
+    w->member[r].called = true;
+    pthread_cond_signal(&w->member[r].wake);
+  }
+  while (w->working > 0) pthread_cond_wait(&w->done, &w->lock);
+  pthread_mutex_unlock(&w->lock);
   for (tsi_index r = 0; r < w->ranks; r++)
     exchange_rows(&w->member[r], o.out_user ? out : o.out_moved ? moved : NULL, x, true);
 }

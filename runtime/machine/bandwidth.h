@@ -11,8 +11,10 @@
 
 /* How large an array must be at least to exceed the caches of common machines, and at most to stay bearable.
  */
+#ifndef TSI_BANDWIDTH_BYTES_MAX /* else given by the build */
 #define TSI_BANDWIDTH_BYTES_MIN ((size_t)256 << 20)
 #define TSI_BANDWIDTH_BYTES_MAX ((size_t)1 << 30)
+#endif
 
 /* Arrays that are measured with several times: making their pages takes longer than reading them. Zeros: none
  * yet. */
