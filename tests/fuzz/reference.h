@@ -30,9 +30,32 @@ static inline long double power_near(long double x) {
   return ldexpl(1, -exponent);
 }
 
-/* scale[i] a[i][j] column[j] has largest entries near one in rows and columns. */
+/* The mean logarithm of entries in each row, then in each column, becomes zero, in turn: however rows and
+ * columns of a matrix were scaled before, they come out alike (Curtis and Reid 1972). */
+static inline void reference_scale_means(int n, square a, long double *row, long double *column) {
+  long double r[ORDER_MOST] = {0}, c[ORDER_MOST] = {0};
+  for (int sweep = 0; sweep < 40; sweep++)
+    for (int side = 0; side < 2; side++)
+      for (int i = 0; i < n; i++) {
+        long double sum = 0;
+        int entries = 0;
+        for (int j = 0; j < n; j++) {
+          const long double size = cabsl(side ? a[j][i] : a[i][j]);
+          if (size == 0) continue;
+          sum += log2l(size) + (side ? r : c)[j];
+          entries++;
+        }
+        if (entries > 0) (side ? c : r)[i] = -sum / entries;
+      }
+  for (int i = 0; i < n; i++) {
+    row[i] = ldexpl(1, (int)lrintl(r[i]));
+    column[i] = ldexpl(1, (int)lrintl(c[i]));
+  }
+}
+
+/* row[i] a[i][j] column[j] has largest entries near one in rows and columns. */
 static inline void reference_scale(int n, square a, long double *row, long double *column) {
-  for (int i = 0; i < n; i++) row[i] = column[i] = 1;
+  reference_scale_means(n, a, row, column);
   for (int sweep = 0; sweep < 6; sweep++)
     for (int side = 0; side < 2; side++)
       for (int i = 0; i < n; i++) {
@@ -177,22 +200,48 @@ static inline int reference_structural_rank(int n, square a) {
   return rank;
 }
 
-/* x = op(A)^-1 b, one step of refinement. */
 static inline number reference_op(square a, tristar_op op, int i, int j) {
   const number x = op == TRISTAR_N ? a[i][j] : a[j][i];
   return op == TRISTAR_C ? conjl(x) : x;
 }
-static inline void reference_solve(const reference *r, square a, tristar_op op, const number *b, number *x) {
-  number residual[ORDER_MOST];
-  for (int i = 0; i < r->n; i++) x[i] = 0;
-  for (int step = 0; step < 2; step++) {
-    for (int i = 0; i < r->n; i++) {
-      residual[i] = b[i];
-      for (int j = 0; j < r->n; j++) residual[i] -= reference_op(a, op, i, j) * x[j];
+
+/* residual = b - op(A) x; the largest of |residual| / (|op(A)| |x| + |b|). */
+static inline long double reference_residual(int n, square a, tristar_op op, const number *b, const number *x,
+                                             number *residual) {
+  long double worst = 0;
+  for (int i = 0; i < n; i++) {
+    long double size = cabsl(b[i]);
+    residual[i] = b[i];
+    for (int j = 0; j < n; j++) {
+      const number term = reference_op(a, op, i, j) * x[j];
+      residual[i] -= term;
+      size += cabsl(term);
     }
+    if (residual[i] != 0) worst = fmaxl(worst, cabsl(residual[i]) / size);
+  }
+  return worst;
+}
+
+/* x = op(A)^-1 b, refined while that makes the error of its worst row smaller, which is returned: where x has
+ * entries of very different sizes, so that tiny entries of the inverse count, an inverse that is good in a
+ * norm is not enough. */
+static inline long double reference_solve(const reference *r, square a, tristar_op op, const number *b,
+                                          number *x) {
+  number residual[ORDER_MOST], kept[ORDER_MOST];
+  long double error = INFINITY;
+  for (int i = 0; i < r->n; i++) x[i] = 0;
+  for (int step = 0; step < 20; step++) {
+    const long double now = reference_residual(r->n, a, op, b, x, residual);
+    if (step > 0 && !(now < error)) {
+      memcpy(x, kept, (size_t)r->n * sizeof *x);
+      break;
+    }
+    error = step > 0 ? now : INFINITY;
+    memcpy(kept, x, (size_t)r->n * sizeof *x);
     for (int i = 0; i < r->n; i++)
       for (int j = 0; j < r->n; j++) x[i] += reference_op(((reference *)r)->inverse, op, i, j) * residual[j];
   }
+  return error;
 }
 
 #endif
