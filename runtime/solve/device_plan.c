@@ -1,18 +1,14 @@
 /* See device_plan.h. */
 #include "runtime/solve/device_plan.h"
 
+#include "runtime/machine/devices.h"
+
 void tsi_device_options_init(tsi_device_options *options, size_t scalar_bytes) {
   *options = (tsi_device_options){.node_bytes = 64e3,
                                   .group_bytes = 8e3,
                                   .warp_bytes = 8e3,
                                   .scalar_bytes = scalar_bytes,
-                                  .costs = {.blocks = 264,
-                                            .node_seconds = 3e-6,
-                                            .panel_seconds = 2e-6,
-                                            .warp_seconds = 1e-6,
-                                            .block_bandwidth = 40e9,
-                                            .warp_bandwidth = 5e9,
-                                            .bandwidth = 3e12}};
+                                  .costs = tsi_device_costs_of(tsi_device_get(0))};
 }
 
 /* Structures with panels of another width. */
