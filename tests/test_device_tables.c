@@ -123,7 +123,7 @@ int main(void) {
       if (!problems[k].mixed || !types[type]->is_single) check_problem(ts, &problems[k], types[type]);
   for (int n = 0; n < 50; n = 3 * n + 1)
     for (int k = 0; k < SHAPES; k++) check_shape(ts, (shape)k, n);
-  check_shape(ts, DENSE, 300); /* several panels, the first one of full width */
+  check_shape(ts, DENSE, 512); /* two panels of full width */
   tristar_destroy(&ts);
   return 0;
 }
