@@ -16,15 +16,18 @@
  * Work of the nodes (R: rectangle, T: triangle, P: interchanges; codelets/cpu/panel.h and kernels.h tell how
  * panels lie in memory and what the treatments of diagonal blocks are):
  *
- *   forward   chunk, warp   x[j] = R b + the rows of the workspace gather[gather_ptr[j] ..
- * gather_ptr[j+1]-1], one after the other; off-rows = 0; then, panel by panel, x := T P x, rows of the panel
- * -= R x sliced chunk  gathers; x := T P x. TSI_INVERSE_PARTITIONED: P x is left in the first `columns` rows
- * of partial sums, before T is applied slice         its off-rows first .. first+count-1 = - R x, rows of the
- * panel's rectangle with the same numbers; TSI_INVERSE_PARTITIONED: R P x backward  chunk, warp   x :=
- * conj(D^-1 x), as the call says; off-row i = row owner[off + i] of the workspace; then, the last panel
- * first, x := P' T' (x - R' (rows of the panel)) slice         off-rows first .. first+count-1 = their
- * owners' x; partial sum = R' of these sliced chunk  x := conj(D^-1 x); x -= partial sums of its slices in
- * ascending order; x := P' T' x. TSI_INVERSE_PARTITIONED: T' before the sums are subtracted
+ * - forward, chunk or warp: x[j] = R b + the rows of the workspace gather[gather_ptr[j]] to
+ *   gather[gather_ptr[j+1]-1], one after the other; off-rows = 0; then, panel by panel, x := T P x, rows of
+ *   the panel -= R x
+ * - forward, sliced chunk: gathers; x := T P x. TSI_INVERSE_PARTITIONED: P x is left in the first `columns`
+ *   rows of partial sums, before T is applied
+ * - forward, slice: its off-rows first .. first+count-1 = - R x, rows of the panel's rectangle with the same
+ *   numbers; TSI_INVERSE_PARTITIONED: R P x
+ * - backward, chunk or warp: x := conj(D^-1 x), as the call says; off-row i = row owner[off + i] of the
+ *   workspace; then, the last panel first, x := P' T' (x - R' (rows of the panel))
+ * - backward, slice: off-rows first .. first+count-1 = their owners' x; partial sum = R' of these
+ * - backward, sliced chunk: x := conj(D^-1 x); x -= partial sums of its slices in ascending order;
+ *   x := P' T' x. TSI_INVERSE_PARTITIONED: T' before the sums are subtracted
  *
  * TSI_INVERSE_PARTITIONED, not sliced: forward x := P x, rows of the panel -= R x, x := T x; backward
  * x := P' (T' x - R' (rows of the panel)). TSI_INVERSE_NONE: T^-1 in the place of T, a substitution.
