@@ -16,6 +16,7 @@ void tsi_chunk_options_init(tsi_chunk_options *options, double floor_bytes, tsi_
   options->ceiling_bytes = part < whole ? whole : part < CEILING_MOST ? part : CEILING_MOST;
   options->slice_bytes = 0.75 * floor_bytes;
   options->whole_bytes = whole;
+  options->group_bytes = 0;
   options->single = false;
   options->label = NULL;
 }
@@ -61,6 +62,10 @@ static void weigh(chooser *ch) {
   }
 }
 
+static double group_ceiling(const chooser *ch) {
+  return ch->options->group_bytes > 0 ? ch->options->group_bytes : ch->options->ceiling_bytes;
+}
+
 static tsi_index label_of(const chooser *ch, tsi_index s) {
   return ch->options->label ? ch->options->label[s] : 0;
 }
@@ -101,7 +106,7 @@ static void slice_panel(chooser *ch, int side, tsi_index p, tsi_index pieces) {
 /* One subtree below the top: joins the open group of its siblings or starts one. */
 static void add_bottom_subtree(chooser *ch, tsi_index root, tsi_index first_supernode) {
   if (first_supernode > 0 && label_of(ch, first_supernode - 1) != label_of(ch, root)) ch->open = false;
-  if (!ch->open || !ch->group || ch->weight + ch->subtree[root] > ch->options->ceiling_bytes)
+  if (!ch->open || !ch->group || ch->weight + ch->subtree[root] > group_ceiling(ch))
     start_chunk(ch, ch->panels->first[first_supernode], true);
   ch->weight += ch->subtree[root];
 }
@@ -136,7 +141,7 @@ static void choose_single(chooser *ch) {
 }
 
 static bool is_top(const chooser *ch, tsi_index s) {
-  return label_of(ch, s) == TSI_NONE || ch->subtree[s] > ch->options->ceiling_bytes;
+  return label_of(ch, s) == TSI_NONE || ch->subtree[s] > group_ceiling(ch);
 }
 
 static void choose(chooser *ch, const tsi_index *subtree_first, const tsi_index *top_children) {

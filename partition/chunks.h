@@ -4,9 +4,9 @@
  * forests of subtrees, chains, single panels. Cut the rectangles of single heavy panels near the root into
  * row slices. Weights are bytes of factor streamed in one direction.
  *
- *   - A supernode is "top" if its subtree is heavier than the ceiling. The subtrees below the top supernodes
- * are grouped with their siblings up to the ceiling. A group lighter than the floor joins the chunk of its
- * parent.
+ *   - A supernode is "top" if its subtree is heavier than the ceiling of groups. The subtrees below the top
+ * supernodes are grouped with their siblings up to that ceiling. A group lighter than the floor joins the
+ * chunk of its parent.
  *   - A chain of top supernodes (each the only top child of the next), and the panels of one top supernode,
  * share a chunk up to the ceiling.
  *   - A panel whose supernode s holds the share f = subtree(s) / total of all the work is cut into about 16 f
@@ -42,6 +42,7 @@
 typedef struct tsi_chunk_options {
   double floor_bytes;   /* no chunk lighter than this, where the tree allows */
   double ceiling_bytes; /* no chunk heavier than this, except single panels */
+  double group_bytes;   /* no chunk of bottom subtrees heavier than this; 0: than the ceiling */
   double slice_bytes;   /* no slice lighter than this */
   double whole_bytes;   /* below this everything is one chunk */
   size_t scalar_bytes;

@@ -35,7 +35,7 @@
  * wait for a ticket that nobody has drawn, however few blocks there are. The backward launch begins when the
  * forward launch has ended.
  *
- * Reads   nothing: the tables are made by runtime/execute/device_tables.h from chunks, sweep and panels, and
+ * Reads   nothing: the tables are made by runtime/execute/device_build.h from chunks, sweep and panels, and
  * are immutable. They know no values and no scalar type.
  * Invariants (tsi_device_tables_check)
  *   - all arrays lie in one block of `bytes` bytes from `block` on, each at a multiple of 64 bytes, so that a
@@ -73,7 +73,7 @@ typedef struct tsi_device_node {
   tsi_index columns;
   tsi_index x, update;     /* rows of the workspace, see above */
   tsi_index off, off_rows; /* its off-row i: entry off + i of owner */
-  tsi_index sums;          /* sliced: first row of the partial sums; of a slice: of its own ones */
+  tsi_index sums;          /* first row of the partial sums, update + off_rows; of a slice: of its own ones */
   tsi_index slice, slices; /* sliced: its slices are nodes slice .. slice+slices-1; else 0 */
   tsi_index first, count;  /* of a slice: off-rows, which are rows of the panel too; else all off-rows */
 } tsi_device_node;

@@ -1,0 +1,97 @@
+/* See device_plan.h. */
+#include "runtime/solve/device_plan.h"
+
+void tsi_device_options_init(tsi_device_options *options, size_t scalar_bytes) {
+  *options = (tsi_device_options){.node_bytes = 64e3,
+                                  .group_bytes = 8e3,
+                                  .warp_bytes = 8e3,
+                                  .scalar_bytes = scalar_bytes,
+                                  .costs = {.blocks = 264,
+                                            .node_seconds = 3e-6,
+                                            .panel_seconds = 2e-6,
+                                            .warp_seconds = 1e-6,
+                                            .block_bandwidth = 40e9,
+                                            .warp_bandwidth = 5e9,
+                                            .bandwidth = 3e12}};
+}
+
+static tristar_status create_side(tsi_env *env, const tristar_analysis_t *an, int i, tsi_device_plan *plan) {
+  tristar_status status = TRISTAR_OK;
+  tsi_device_side *side = &plan->side[i];
+  const tsi_structure structure = tsi_analysis_structure(an, i);
+  TSI_TRY(tsi_sweep_create(env, side->chunks, structure.panels, plan->options.scalar_bytes, &side->sweep));
+  const tsi_tables_source source = {.chunks = side->chunks,
+                                    .sweep = side->sweep,
+                                    .panels = structure.panels,
+                                    .panel_values = structure.panel_values,
+                                    .rows_of = plan->side[plan->sides - 1].chunks};
+  TSI_TRY(tsi_device_tables_create(env, &source, tsi_analysis_inverse(an), &plan->options, &side->tables));
+out:
+  return status;
+}
+
+tristar_status tsi_device_plan_create(tsi_env *env, const tristar_factor_t *factor,
+                                      const tsi_device_options *options, tsi_device_plan **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_device_plan *plan = NULL;
+  const tristar_analysis_t *analysis = factor->analysis;
+  const tsi_chunk_options chunk_options = tsi_device_chunk_options(options);
+  tsi_side side[2];
+  tsi_chunks *chunks[2] = {NULL, NULL};
+  *out = NULL;
+  if (factor->rows)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix without supernodes has no panels");
+  TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
+  plan->options = *options;
+  plan->sides = tsi_analysis_sides(analysis);
+  for (int i = 0; i < plan->sides; i++)
+    side[i] =
+        (tsi_side){tsi_analysis_structure(analysis, i).symbolic, tsi_analysis_structure(analysis, i).panels};
+  TSI_TRY(tsi_chunks_create(env, plan->sides, side, &chunk_options, chunks));
+  for (int i = 0; i < plan->sides; i++) plan->side[i].chunks = chunks[i];
+  for (int i = 0; i < plan->sides; i++) TSI_TRY(create_side(env, analysis, i, plan));
+out:
+  if (status != TRISTAR_OK) tsi_device_plan_destroy(env, &plan);
+  *out = plan;
+  return status;
+}
+
+void tsi_device_plan_destroy(tsi_env *env, tsi_device_plan **plan) {
+  if (*plan == NULL) return;
+  for (int i = 0; i < 2; i++) {
+    tsi_device_side *side = &(*plan)->side[i];
+    tsi_device_tables_destroy(env, &side->tables);
+    tsi_sweep_destroy(env, &side->sweep);
+    tsi_chunks_destroy(env, &side->chunks);
+  }
+  TSI_FREE(env, *plan);
+}
+
+tsi_device_call tsi_device_call_of(const tsi_solve_call *call, const tsi_index *from) {
+  const bool forward = !call->read_backward, backward = !call->write_forward;
+  return (tsi_device_call){
+      .forward = {forward ? call->forward_values : NULL, call->forward_pivots ? from : NULL},
+      .backward = {backward ? call->backward_values : NULL, call->backward_pivots ? from : NULL},
+      .inverse = call->inverse,
+      .adjoint = call->adjoint,
+      .conjugate_in = call->conjugate_in,
+      .conjugate_backward = call->conjugate_backward,
+      .conjugate_out = call->conjugate_out,
+      .wide = call->wide,
+      .in_row = call->in_row,
+      .out_row = call->out_row,
+      .in_scale = call->in_scale,
+      .out_scale = call->out_scale,
+      .b = call->b,
+      .x = call->x,
+      .b_row = call->b_row,
+      .b_column = call->b_column,
+      .x_row = call->x_row,
+      .x_column = call->x_column,
+      .combines = call->combines,
+      .alpha = {call->alpha[0], call->alpha[1]},
+      .beta = {call->beta[0], call->beta[1]},
+      .nrhs = call->nrhs,
+      .stride = call->stride,
+      .workspace = call->workspace};
+}

@@ -1,0 +1,39 @@
+/* A factor's structure cut for a GPU: chunks, sweeps and device tables, made as a plan makes those of the CPU
+ * but in finer pieces; and a solve's call as a device takes it.
+ *
+ * Reads   the structure of a factor. Values come with each call, so a plan outlives refactorizations.
+ * Writes  a tsi_device_plan that owns its arrays and is immutable afterwards.
+ * Invariants: those of chunks, sweeps and tables. L and U of different structure have tables of their own,
+ * whose x are in the same rows of the workspace. */
+#ifndef TSI_RUNTIME_SOLVE_DEVICE_PLAN_H
+#define TSI_RUNTIME_SOLVE_DEVICE_PLAN_H
+
+#include "runtime/execute/device_build.h"
+#include "runtime/factor/factor.h"
+
+typedef struct tsi_device_side {
+  tsi_chunks *chunks;
+  tsi_sweep *sweep;
+  tsi_device_tables tables;
+} tsi_device_side;
+
+typedef struct tsi_device_plan {
+  tsi_device_options options;
+  int sides;
+  tsi_device_side side[2]; /* 0: L, or the only factor; 1: U if its structure is another one */
+} tsi_device_plan;
+
+/* A device's costs before anything is known of it: those of a large one of 2022. Nodes of 64 KB. */
+void tsi_device_options_init(tsi_device_options *options, size_t scalar_bytes);
+
+/* Errors: UNSUPPORTED (a triangular matrix without supernodes), TOO_LARGE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_device_plan_create(tsi_env *env, const tristar_factor_t *factor,
+                                                      const tsi_device_options *options,
+                                                      tsi_device_plan **out);
+void tsi_device_plan_destroy(tsi_env *env, tsi_device_plan **plan);
+
+/* A solve of all rows (call->sparse is NULL), for a device. from: the factor's interchanges as permutations
+ * (tsi_device_interchanges); NULL: it has none. Pointers are copied as they are. */
+tsi_device_call tsi_device_call_of(const tsi_solve_call *call, const tsi_index *from);
+
+#endif
