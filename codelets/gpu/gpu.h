@@ -7,11 +7,10 @@
  *   gpu_block, gpu_blocks           the block's number in the grid, blocks of the grid
  *   gpu_barrier, gpu_warp_barrier   all of the block, of the warp come, and see what the others have written
  *   gpu_shuffle_xor                 the value of the lane whose number differs by the bits of a mask
- *   gpu_load_acquire, gpu_store_release, gpu_fetch_add (relaxed), gpu_await: atomics in the scope GPU_BLOCK or
- *                                   GPU_DEVICE; gpu_await returns when it has acquired the value
- *   gpu_load_panel                  a scalar of a factor, which is read once a sweep; all lanes of a warp call
- *                                   it together, those that are not active get zero
- *   gpu_fault                       false; tests plant faults with it and see that they are found */
+ *   gpu_load_acquire, gpu_store_release, gpu_fetch_add (relaxed), gpu_await: atomics in the scope GPU_BLOCK
+ * or GPU_DEVICE; gpu_await returns when it has acquired the value gpu_load_panel                  a scalar of
+ * a factor, which is read once a sweep; all lanes of a warp call it together, those that are not active get
+ * zero gpu_fault                       false; tests plant faults with it and see that they are found */
 #ifndef TSI_CODELETS_GPU_GPU_H
 #define TSI_CODELETS_GPU_GPU_H
 
@@ -23,17 +22,22 @@ enum gpu_fault_kind {
   GPU_FAULT_BARRIER, /* a barrier is missing */
   GPU_FAULT_FLAG,    /* the last flag is not awaited */
   GPU_FAULT_LANE,    /* sums take a wrong lane */
-  GPU_FAULT_TAIL,    /* the last row block is taken for a whole one */
+  GPU_FAULT_TAIL,    /* the last row block is taken for one row less than it has */
   GPU_FAULT_FENCE    /* flags are raised without a fence */
 };
 
 #if defined TSI_GPU_EMULATED
 
 #define GPU_LINE __builtin_LINE()
+#define GPU_UNROLL_ALL
+#define GPU_UNROLL(times)
 
 #elif defined __CUDACC__ || defined __HIPCC__
 
 #define GPU_LINE 0
+#define GPU_PRAGMA(text) _Pragma(#text)
+#define GPU_UNROLL_ALL GPU_PRAGMA(unroll)
+#define GPU_UNROLL(times) GPU_PRAGMA(unroll times)
 #define GPU_SHARED(type, name, count) __shared__ type name[count]
 enum gpu_scope { GPU_BLOCK, GPU_DEVICE };
 
@@ -56,7 +60,8 @@ static __device__ __forceinline__ void gpu_barrier(int = 0) {
   __syncthreads();
 }
 
-#if defined __HIPCC__ /* ---- AMD ------------------------------------------------------------------------ */
+#if defined __HIPCC__ /* ---- AMD ------------------------------------------------------------------------   \
+                       */
 
 #include <hip/hip_runtime.h>
 
@@ -99,7 +104,8 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
   return __builtin_nontemporal_load(address);
 }
 
-#else /* ---- NVIDIA ---------------------------------------------------------------------------------------- */
+#else /* ---- NVIDIA                                                                                         \
+         ---------------------------------------------------------------------------------------- */
 
 #include <cuda/atomic>
 #include <cuda_runtime.h>
@@ -138,7 +144,8 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
   return __ldcs(address);
 }
 
-#endif /* ---- Both --------------------------------------------------------------------------------------- */
+#endif /* ---- Both ---------------------------------------------------------------------------------------  \
+        */
 
 static __device__ __forceinline__ void gpu_await(const int32_t *address, int32_t value, gpu_scope reach) {
   while (gpu_load_acquire(address, reach) != value) gpu_pause();

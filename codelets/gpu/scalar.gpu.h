@@ -1,14 +1,12 @@
-/* Scalars of the kernels: float, double, and gpu_complex of either, which lies in memory as C's _Complex does.
- * A factor may be stored in single precision and work on vectors in double: V is the type of what is stored, T
- * that of what is computed. */
+/* Scalars of the kernels: float, double, and gpu_complex of either, which lies in memory as C's _Complex
+ * does. A factor may be stored in single precision and work on vectors in double: V is the type of what is
+ * stored, T that of what is computed. */
 #ifndef TSI_CODELETS_GPU_SCALAR_GPU_H
 #define TSI_CODELETS_GPU_SCALAR_GPU_H
 
 #include "codelets/gpu/gpu.h"
 
-template <class R> struct gpu_complex {
-  R re, im;
-};
+template <class R> struct gpu_complex { R re, im; };
 
 template <class T> struct gpu_scalar {
   typedef T real;
@@ -52,7 +50,8 @@ template <class R> __host__ __device__ static inline void gpu_add_product(R &s, 
   s += a * x;
 }
 template <class R>
-__host__ __device__ static inline void gpu_add_product(gpu_complex<R> &s, gpu_complex<R> a, gpu_complex<R> x) {
+__host__ __device__ static inline void gpu_add_product(gpu_complex<R> &s, gpu_complex<R> a,
+                                                       gpu_complex<R> x) {
   s.re += a.re * x.re;
   s.re -= a.im * x.im;
   s.im += a.re * x.im;
@@ -74,20 +73,22 @@ template <class R> __host__ __device__ static inline gpu_complex<R> gpu_conj(gpu
 template <class R> __host__ __device__ static inline R gpu_scaled(double factor, R a) {
   return (R)(factor * a);
 }
-template <class R> __host__ __device__ static inline gpu_complex<R> gpu_scaled(double factor, gpu_complex<R> a) {
+template <class R>
+__host__ __device__ static inline gpu_complex<R> gpu_scaled(double factor, gpu_complex<R> a) {
   return {(R)(factor * a.re), (R)(factor * a.im)};
 }
 /* factor = real and imaginary part, of which a real number has use for the first. */
 __host__ __device__ static inline double gpu_times(const double factor[2], double a) {
   return factor[0] * a;
 }
-__host__ __device__ static inline gpu_complex<double> gpu_times(const double factor[2], gpu_complex<double> a) {
+__host__ __device__ static inline gpu_complex<double> gpu_times(const double factor[2],
+                                                                gpu_complex<double> a) {
   return gpu_complex<double>{factor[0], factor[1]} * a;
 }
 
 template <class R>
-__device__ static __forceinline__ gpu_complex<R> gpu_shuffle_xor(gpu_complex<R> v, unsigned mask, unsigned width,
-                                                                 int line = GPU_LINE) {
+__device__ static __forceinline__ gpu_complex<R> gpu_shuffle_xor(gpu_complex<R> v, unsigned mask,
+                                                                 unsigned width, int line = GPU_LINE) {
   return {gpu_shuffle_xor(v.re, mask, width, line), gpu_shuffle_xor(v.im, mask, width, line)};
 }
 

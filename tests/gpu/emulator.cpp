@@ -40,6 +40,9 @@ static void AnnotateIgnoreWritesEnd(const char *, int) {}
 #endif
 
 namespace emulator {
+
+int planted_fault = 0;
+
 namespace {
 
 /* What a fiber allocates for the emulator's books belongs to none of its threads. Not across a switch. */

@@ -60,6 +60,9 @@ outcome run(const grid &shape, const std::function<void()> &kernel);
 /* Reports call the `count` flags from `first` on name[0], name[1], ...; until the next call. */
 void name_flags(const char *name, const int32_t *first, size_t count);
 
+/* The fault that kernels have, of gpu_fault_kind in codelets/gpu/gpu.h; 0: none. */
+extern int planted_fault;
+
 /* ---- For what follows here ----------------------------------------------------------------------------- */
 
 enum scope { BLOCK, DEVICE };
@@ -102,6 +105,9 @@ void *shared(const void *site, size_t bytes);
   static const char name##_site = 0;                                                                         \
   type *const name = (type *)emulator::shared(&name##_site, sizeof(type) * (count))
 
+static inline bool gpu_fault(int kind) {
+  return emulator::planted_fault == kind;
+}
 static inline unsigned gpu_thread() {
   return emulator::thread_index();
 }
