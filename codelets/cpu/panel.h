@@ -48,34 +48,27 @@ typedef enum tsi_inverse {
   TSI_INVERSES
 } tsi_inverse;
 
-/* What GPU kernels use, too. */
-#if defined __CUDACC__ || defined __HIPCC__
-#define TSI_PANEL_INLINE static inline __host__ __device__
-#else
-#define TSI_PANEL_INLINE static inline
-#endif
-
-TSI_PANEL_INLINE tsi_count tsi_round_up_block(tsi_count count) {
+static inline tsi_count tsi_round_up_block(tsi_count count) {
   return (count + TSI_ROW_BLOCK - 1) / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
 }
 
 /* Scalars that the triangle of a panel of width w takes, up to the start of the rectangle. */
-TSI_PANEL_INLINE tsi_count tsi_triangle_size(tsi_index w) {
+static inline tsi_count tsi_triangle_size(tsi_index w) {
   return tsi_round_up_block((tsi_count)w * (w + 1) / 2);
 }
 
 /* Where row block r of a triangle, r a multiple of 8, begins; its corner lies `rows` r scalars further on. */
-TSI_PANEL_INLINE tsi_count tsi_triangle_block(tsi_index r) {
+static inline tsi_count tsi_triangle_block(tsi_index r) {
   return (tsi_count)r * (r + 1) / 2;
 }
 
 /* Where in a corner of `rows` rows the diagonal entry of column j lies; those below it follow. */
-TSI_PANEL_INLINE tsi_count tsi_corner_column(tsi_index rows, tsi_index j) {
+static inline tsi_count tsi_corner_column(tsi_index rows, tsi_index j) {
   return j * rows - j * (j - 1) / 2;
 }
 
 /* Scalars that a panel takes in the stream, up to the start of the next one. */
-TSI_PANEL_INLINE tsi_count tsi_panel_size(tsi_index w, tsi_index m) {
+static inline tsi_count tsi_panel_size(tsi_index w, tsi_index m) {
   return tsi_triangle_size(w) + tsi_round_up_block((tsi_count)m * w);
 }
 

@@ -16,15 +16,7 @@
 
 #include <stdint.h>
 
-/* Faults that tests plant. */
-enum gpu_fault_kind {
-  GPU_NO_FAULT,
-  GPU_FAULT_BARRIER, /* a barrier is missing */
-  GPU_FAULT_FLAG,    /* the last flag is not awaited */
-  GPU_FAULT_LANE,    /* sums take a wrong lane */
-  GPU_FAULT_TAIL,    /* the last row block is taken for one row less than it has */
-  GPU_FAULT_FENCE    /* flags are raised without a fence */
-};
+#include "codelets/gpu/gpu_faults.h"
 
 #if defined TSI_GPU_EMULATED
 

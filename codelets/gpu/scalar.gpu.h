@@ -5,6 +5,7 @@
 #define TSI_CODELETS_GPU_SCALAR_GPU_H
 
 #include "codelets/gpu/gpu.h"
+#include "codelets/gpu/panel.gpu.h"
 
 template <class R> struct gpu_complex { R re, im; };
 
