@@ -6,6 +6,7 @@
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/gpu.h"
 #include "drivers/picture.h"
 #include "drivers/report.h"
 #include "drivers/tree.h"
@@ -84,7 +85,7 @@ static void print_granularity(const tsi_session *s, const tristar_calibration *c
 }
 
 static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, const tristar_calibration *c,
-                         const histogram *h) {
+                         const histogram *h, const tsi_gpu_report *gpu) {
   const double stream = s->p.stream_bytes > 0 ? s->p.stream_bytes : 1;
   const prediction p = predict(s, bandwidth, c);
   const double padding = s->a.stored_lower > 0 ? 1 - (double)s->a.nnz_lower / (double)s->a.stored_lower : 0;
@@ -108,11 +109,12 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
   if (s->p.tasks > 0)
     tsi_report("", "the cost of tasks comes on top: %.1f %% of the sum, for %s", 100 * p.task_share,
                tsi_text_many(s->p.tasks, "task"));
+  tsi_gpu_print(gpu);
   print_widths(h);
 }
 
 static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, const tristar_calibration *c,
-                        const histogram *h) {
+                        const histogram *h, const tsi_gpu_report *gpu) {
   cJSON *object = tsi_json_session(s), *widths = cJSON_CreateArray();
   tsi_json_add_bandwidth(object, bandwidth);
   if (s->plan != NULL && bandwidth->one > 0) {
@@ -129,6 +131,7 @@ static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, co
     cJSON_AddItemToArray(widths, row);
   }
   cJSON_AddItemToObject(object, "widths", widths);
+  tsi_gpu_add_json(object, gpu);
   return object;
 }
 
@@ -138,7 +141,10 @@ int tsi_command_info(const tsi_settings *settings) {
   tristar_calibration calibration = {0};
   tristar_assembly_tree tree;
   histogram h = {0};
+  tsi_gpu_report gpu = {0};
   if (settings->operand[0] == NULL) return tsi_usage_error("info", "no MATRIX given");
+  if (settings->layout != NULL && settings->gpu >= 0)
+    return tsi_usage_error("info", "--gpu is for one process, not for a --layout");
   if (settings->layout != NULL) return tsi_info_layout(settings);
   if (settings->nrhs > 0 || settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("info", "--nrhs, --algo, --map and --message-tree need --layout");
@@ -146,7 +152,7 @@ int tsi_command_info(const tsi_settings *settings) {
   if (status != TSI_EXIT_OK) return status;
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
             tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
-            tsi_session_plan(s, 1) &&
+            tsi_session_plan(s, 1) && tsi_gpu_make(s, &gpu) &&
             tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);
   if (ok) {
     tristar_analysis_get_assembly_tree(tristar_factor_get_analysis(s->factor), &tree);
@@ -155,7 +161,7 @@ int tsi_command_info(const tsi_settings *settings) {
       ok = tsi_session_check(s, tristar_plan_write_dot(s->plan, settings->dot), settings->dot);
     if (ok && settings->tree != NULL) ok = tsi_tree_draw(s, settings->tree, NULL);
   }
-  if (ok && !settings->to_stdout) print_report(s, &bandwidth, &calibration, &h);
-  tsi_json_write(s, make_json(s, &bandwidth, &calibration, &h));
+  if (ok && !settings->to_stdout) print_report(s, &bandwidth, &calibration, &h, &gpu);
+  tsi_json_write(s, make_json(s, &bandwidth, &calibration, &h, &gpu));
   return tsi_session_close(s);
 }

@@ -57,6 +57,8 @@ static const char *const algorithms[] = {"replicated", "levelwise", "2d", NULL};
 static const char *const maps[] = {"subtree", "cyclic", NULL};
 static const char *const trees[] = {"binary", "flat", NULL};
 static const char *const transports[] = {"auto", "direct", "starpu_mpi", NULL};
+static const char *const gpus[] = {"A100", "H100", "H200", "MI250X",
+                                   NULL}; /* as runtime/machine/devices.c has them */
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 
 static const char *const pictures[] = {"gantt",  "dag",     "spy",   "roofline",   "levels",
@@ -146,6 +148,7 @@ static const option_row rows[] = {
   {"svg", OUTPUT, FIELD(svg), TSI_BENCH, "FILE", "draw the tables (.svg, .html, .png, .pdf)", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},
   {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
+  {"gpu", CHOICE, FIELD(gpu), TSI_INFO, "A100|H100|H200|MI250X", "predict a solve on this GPU by a cost model: how the factor would be cut, the time, what bounds it", 0, 0, gpus},
   {"tree", OUTPUT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"dot", OUTPUT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of a solve (Graphviz); -: to standard output", 0, 0, NULL},
   {"on-demand", FLAG, FIELD(on_demand), SOLVES, NULL, "with --json -: solve again for each line on standard input", 0, 0, NULL},
@@ -318,6 +321,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->fill = -1;
   settings->drop = settings->omega = settings->shift = -1;
   settings->what = -1;
+  settings->gpu = -1;
   settings->algo = settings->map = settings->message_tree = -1;
   settings->first_core = -1;
 }

@@ -77,7 +77,7 @@ static inline void device_solve(const device_solver *s, const tristar_solve_opti
 }
 
 /* The walk gives what the plan does, up to `tolerance` times the largest entry, and the same bits in every
- * legal order. */
+ * legal order. Several right-hand sides: with x = beta x + alpha times the solution. */
 static inline void device_compare(const device_solver *s, tristar_op op, tristar_part part, int64_t nrhs,
                                   double tolerance) {
   const tristar_analysis_t *an = s->plan->factor->analysis;
@@ -87,20 +87,30 @@ static inline void device_compare(const device_solver *s, tristar_op op, tristar
   char *b = malloc(bytes + 1), *x = calloc(bytes + 1, 1), *y = calloc(bytes + 1, 1),
        *z = calloc(bytes + 1, 1);
   double *random = malloc(((size_t)reals + 1) * sizeof *random), largest = 0, worst = 0;
+  const bool is_single = scalar == 's' || scalar == 'c';
+  const double alpha[] = {0.5, 0.25}, beta[] = {-2, 1};
+  const float alpha_single[] = {0.5f, 0.25f}, beta_single[] = {-2, 1};
   tristar_solve_options options;
   tristar_solve_options_init(&options);
   options.op = op;
   options.part = part;
+  if (nrhs > 1) {
+    options.alpha = is_single ? (const void *)alpha_single : alpha;
+    options.beta = is_single ? (const void *)beta_single : beta;
+  }
   CHECK(b && x && y && z && random);
   fill_random(random, reals, 7);
   for (int64_t i = 0; i < reals; i++)
-    if (scalar == 's' || scalar == 'c')
+    if (is_single)
       ((float *)b)[i] = (float)random[i];
     else
       ((double *)b)[i] = random[i];
+  memcpy(x, b, bytes);
+  memcpy(y, b, bytes);
   CHECK_OK(tristar_solve_with(s->plan, &options, nrhs, b, x, NULL));
   device_solve(s, &options, nrhs, b, y, 0);
   for (unsigned seed = 1; seed < 4; seed++) {
+    memcpy(z, b, bytes);
     device_solve(s, &options, nrhs, b, z, seed);
     CHECK(memcmp(y, z, bytes) == 0);
   }

@@ -31,6 +31,7 @@ write krylov-2.json krylov gen:s2d9pt:20 --method fgmres --precond factor --nrhs
 write krylov-3.json krylov missing.mtx
 write info-1.json info gen:s2d9pt:40
 write info-2.json info gen:s2d9pt:40 --variant spmv
+write gpu-1.json info gen:s2d9pt:40 --gpu MI250X
 write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
 write layout-2.json info missing.mtx --layout 2x1x2
 write calibrate-1.json calibrate
@@ -65,6 +66,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "trisolve": ("Common to solve and info", "trisolve"),
          "krylov": ("Common to solve and info", "krylov"),
          "info": ("Common to solve and info", "Common to plans", "info"),
+         "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
          "layout": ("Common to solve and info", "info --layout"),
          "processes": ("Common to solve and info", "solve on many processes"),
          "calibrate": ("calibrate",), "env": ("env",), "bench": ("bench",),

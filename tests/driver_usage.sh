@@ -43,6 +43,8 @@ expect 2 "Try 'tristar solve --help'" solve --nothing gen:s2d9pt:5
 expect 2 'unknown option -x' solve -x gen:s2d9pt:5
 expect 2 'no MATRIX' solve
 expect 2 'no MATRIX' info
+expect 2 '--gpu K20: not one of A100\|H100\|H200\|MI250X' info gen:s2d9pt:5 --gpu K20
+expect 2 '--gpu is for one process' info gen:s2d9pt:5 --gpu H100 --layout 1x1x2
 expect 2 'no MATRIX' plot tree
 expect 2 'one word too many: b' solve a b
 expect 2 '--rhs needs a value' solve gen:s2d9pt:5 --rhs
@@ -224,6 +226,10 @@ expect 1 'singular to working precision: nothing but rounding errors is left of 
 expect 1 'singular to working precision \(double\): estimated reciprocal condition .*, 1 perturbed pivot' solve dependent.mtx --singular perturb
 expect 0 '^predicted' info ok.mtx --tree tree.svg --dot tree.dot
 expect 0 'GB/s of 1 core' info gen:poisson3d7:8 --chunk-bytes 4000
+expect 0 '^gpu +AMD Instinct MI250X .* processors with [0-9]+ blocks, memory of [0-9]+ GB/s$' info gen:poisson3d7:8 --gpu MI250X
+row '^ +predicted [0-9.]+ us for a solve \(forward [0-9.]+ us, backward [0-9.]+ us\): [0-9]+ % of the bandwidth$'
+row '^ +bound by latency: '
+expect 0 '"device":[[:space:]]*"NVIDIA H200 ' info gen:poisson3d7:8 --gpu H200 --json -
 expect 0 '^picture.svg: written' plot tree gen:circuit:2000 --out picture.svg
 for file in tree.svg picture.svg; do
   [ "$(head -c 4 $file)" = '<svg' ] && [ "$(tail -n 1 $file)" = '</svg>' ] || fail "$file is no SVG"

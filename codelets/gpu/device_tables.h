@@ -40,6 +40,7 @@
  * Invariants (tsi_device_tables_check)
  *   - all arrays lie in one block of `bytes` bytes from `block` on, each at a multiple of 64 bytes, so that a
  *     copy of the block is a copy of the tables (tsi_device_tables_move)
+ *   - rows of different chunks do not overlap, and `x` is a multiple of TSI_ROW_BLOCK
  *   - panels are those of the factor; each is walked by exactly one chunk or warp node, and its rows by that
  *     node or by the slices of it, which cut them without gap or overlap at multiples of TSI_ROW_BLOCK
  *   - each node is in exactly one ticket of each sweep; a ticket has one node, or up to TSI_TICKET_NODES warp

@@ -24,14 +24,11 @@ double tsi_device_node_bytes(const tsi_device_tables *tables, tsi_index number, 
   return entries * (double)scalar_bytes;
 }
 
-double tsi_device_node_seconds(const tsi_device_tables *tables, tsi_index number, size_t scalar_bytes,
-                               const tsi_device_costs *costs, double bandwidth) {
-  const tsi_device_node *node = &tables->node[number];
+double tsi_device_node_latency(const tsi_device_node *node, const tsi_device_costs *costs) {
   const double panel = node->kind == TSI_DEVICE_WARP    ? costs->warp_seconds
                        : node->kind == TSI_DEVICE_SLICE ? 0
                                                         : costs->panel_seconds;
-  return costs->node_seconds + node->panels * panel +
-         tsi_device_node_bytes(tables, number, scalar_bytes) / bandwidth;
+  return costs->node_seconds + node->panels * panel;
 }
 
 static tristar_status weigh_nodes(tsi_env *env, const tsi_device_tables *tables,
@@ -39,10 +36,12 @@ static tristar_status weigh_nodes(tsi_env *env, const tsi_device_tables *tables,
   tristar_status status = TRISTAR_OK;
   const tsi_device_costs *costs = &options->costs;
   TSI_TRY(TSI_ALLOC(env, *seconds, tables->nodes));
-  for (tsi_index v = 0; v < tables->nodes; v++)
-    (*seconds)[v] = tsi_device_node_seconds(tables, v, options->scalar_bytes, costs,
-                                            tables->node[v].kind == TSI_DEVICE_WARP ? costs->warp_bandwidth
-                                                                                    : costs->block_bandwidth);
+  for (tsi_index v = 0; v < tables->nodes; v++) {
+    const bool warp = tables->node[v].kind == TSI_DEVICE_WARP;
+    (*seconds)[v] = tsi_device_node_latency(&tables->node[v], costs) +
+                    tsi_device_node_bytes(tables, v, options->scalar_bytes) /
+                        (warp ? costs->warp_bandwidth : costs->block_bandwidth);
+  }
 out:
   return status;
 }

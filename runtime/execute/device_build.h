@@ -29,8 +29,10 @@ typedef struct tsi_device_costs {
 typedef struct tsi_device_options {
   double
       node_bytes; /* no chunk is heavier, except single panels, which are cut into slices of about as much */
-  double group_bytes; /* no chunk of bottom subtrees is heavier */
-  double warp_bytes;  /* an unsliced chunk of narrow panels that is no heavier is a warp's */
+  double group_bytes;    /* no chunk of bottom subtrees is heavier */
+  double warp_bytes;     /* an unsliced chunk of narrow panels that is no heavier is a warp's */
+  tsi_index panel_width; /* most columns of a panel; 0: panels are those of the factor. Others are for
+                            predictions only: there are no values for them */
   size_t scalar_bytes;
   tsi_device_costs costs;
 } tsi_device_options;
@@ -40,9 +42,8 @@ tsi_chunk_options tsi_device_chunk_options(const tsi_device_options *options);
 
 /* Bytes of factor that a node streams. */
 double tsi_device_node_bytes(const tsi_device_tables *tables, tsi_index node, size_t scalar_bytes);
-/* Seconds of a node at a bandwidth for a block, or for a warp. */
-double tsi_device_node_seconds(const tsi_device_tables *tables, tsi_index node, size_t scalar_bytes,
-                               const tsi_device_costs *costs, double bandwidth);
+/* Seconds that a node takes beside those in which it streams. */
+double tsi_device_node_latency(const tsi_device_node *node, const tsi_device_costs *costs);
 
 /* After a failure *tables is empty. Errors: TOO_LARGE (more rows of a workspace than 32-bit numbers), MEMORY.
  */

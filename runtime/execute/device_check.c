@@ -79,7 +79,8 @@ static tristar_status check_chunk(tsi_env *env, const tsi_device_tables *t, cons
   if (sliced ? node->kind != TSI_DEVICE_SLICED || node->slice != *slice
              : node->kind != TSI_DEVICE_CHUNK && node->kind != TSI_DEVICE_WARP)
     BROKEN("node %d is of kind %d, and has slices from node %d on", c, node->kind, node->slice);
-  if (node->x < *row || node->update < node->x + node->columns || node->sums != node->update + node->off_rows)
+  if (node->x < *row || node->x % TSI_ROW_BLOCK != 0 || node->update < node->x + node->columns ||
+      node->sums != node->update + node->off_rows)
     BROKEN("node %d: x in row %d, off-rows in row %d, sums in row %d of the workspace, after %d", c, node->x,
            node->update, node->sums, *row);
   TSI_TRY(check_slices(env, t, c));

@@ -1,31 +1,55 @@
 /* See device_plan.h. */
 #include "runtime/solve/device_plan.h"
 
+#include "runtime/machine/devices.h"
+
 void tsi_device_options_init(tsi_device_options *options, size_t scalar_bytes) {
   *options = (tsi_device_options){.node_bytes = 64e3,
                                   .group_bytes = 8e3,
                                   .warp_bytes = 8e3,
                                   .scalar_bytes = scalar_bytes,
-                                  .costs = {.blocks = 264,
-                                            .node_seconds = 3e-6,
-                                            .panel_seconds = 2e-6,
-                                            .warp_seconds = 1e-6,
-                                            .block_bandwidth = 40e9,
-                                            .warp_bandwidth = 5e9,
-                                            .bandwidth = 3e12}};
+                                  .costs = tsi_device_costs_of(tsi_device_get(0))};
 }
 
-static tristar_status create_side(tsi_env *env, const tristar_analysis_t *an, int i, tsi_device_plan *plan) {
+/* Structures with panels of another width. */
+static tristar_status cut_panels(tsi_env *env, const tristar_analysis_t *an, tsi_index width, int sides,
+                                 tsi_structure *structure) {
+  tristar_status status = TRISTAR_OK;
+  for (int i = 0; i < sides; i++) {
+    structure[i] = (tsi_structure){.symbolic = tsi_analysis_structure(an, i).symbolic};
+    TSI_TRY(tsi_panels_create(env, structure[i].symbolic, width, &structure[i].panels));
+    TSI_TRY(tsi_place_panels(env, structure[i].panels, &structure[i].panel_values));
+  }
+out:
+  return status;
+}
+
+static tristar_status create_side(tsi_env *env, const tsi_structure *structure, tsi_inverse inverse, int i,
+                                  tsi_device_plan *plan) {
   tristar_status status = TRISTAR_OK;
   tsi_device_side *side = &plan->side[i];
-  const tsi_structure structure = tsi_analysis_structure(an, i);
-  TSI_TRY(tsi_sweep_create(env, side->chunks, structure.panels, plan->options.scalar_bytes, &side->sweep));
+  TSI_TRY(tsi_sweep_create(env, side->chunks, structure->panels, plan->options.scalar_bytes, &side->sweep));
   const tsi_tables_source source = {.chunks = side->chunks,
                                     .sweep = side->sweep,
-                                    .panels = structure.panels,
-                                    .panel_values = structure.panel_values,
+                                    .panels = structure->panels,
+                                    .panel_values = structure->panel_values,
                                     .rows_of = plan->side[plan->sides - 1].chunks};
-  TSI_TRY(tsi_device_tables_create(env, &source, tsi_analysis_inverse(an), &plan->options, &side->tables));
+  TSI_TRY(tsi_device_tables_create(env, &source, inverse, &plan->options, &side->tables));
+out:
+  return status;
+}
+
+static tristar_status create_sides(tsi_env *env, const tristar_analysis_t *analysis,
+                                   const tsi_structure *structure, tsi_device_plan *plan) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_chunk_options options = tsi_device_chunk_options(&plan->options);
+  tsi_side side[2];
+  tsi_chunks *chunks[2] = {NULL, NULL};
+  for (int i = 0; i < plan->sides; i++) side[i] = (tsi_side){structure[i].symbolic, structure[i].panels};
+  TSI_TRY(tsi_chunks_create(env, plan->sides, side, &options, chunks));
+  for (int i = 0; i < plan->sides; i++) plan->side[i].chunks = chunks[i];
+  for (int i = 0; i < plan->sides; i++)
+    TSI_TRY(create_side(env, &structure[i], tsi_analysis_inverse(analysis), i, plan));
 out:
   return status;
 }
@@ -33,24 +57,23 @@ out:
 tristar_status tsi_device_plan_create(tsi_env *env, const tristar_factor_t *factor,
                                       const tsi_device_options *options, tsi_device_plan **out) {
   tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = factor->analysis;
   tsi_device_plan *plan = NULL;
-  const tristar_analysis_t *analysis = factor->analysis;
-  const tsi_chunk_options chunk_options = tsi_device_chunk_options(options);
-  tsi_side side[2];
-  tsi_chunks *chunks[2] = {NULL, NULL};
+  tsi_structure structure[2] = {tsi_analysis_structure(an, 0), tsi_analysis_structure(an, 1)},
+                own[2] = {{0}, {0}};
   *out = NULL;
   if (factor->rows)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix without supernodes has no panels");
   TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
   plan->options = *options;
-  plan->sides = tsi_analysis_sides(analysis);
-  for (int i = 0; i < plan->sides; i++)
-    side[i] =
-        (tsi_side){tsi_analysis_structure(analysis, i).symbolic, tsi_analysis_structure(analysis, i).panels};
-  TSI_TRY(tsi_chunks_create(env, plan->sides, side, &chunk_options, chunks));
-  for (int i = 0; i < plan->sides; i++) plan->side[i].chunks = chunks[i];
-  for (int i = 0; i < plan->sides; i++) TSI_TRY(create_side(env, analysis, i, plan));
+  plan->sides = tsi_analysis_sides(an);
+  if (options->panel_width > 0) TSI_TRY(cut_panels(env, an, options->panel_width, plan->sides, own));
+  TSI_TRY(create_sides(env, an, options->panel_width > 0 ? own : structure, plan));
 out:
+  for (int i = 0; i < 2; i++) {
+    tsi_panels_destroy(env, &own[i].panels);
+    TSI_FREE(env, own[i].panel_values);
+  }
   if (status != TRISTAR_OK) tsi_device_plan_destroy(env, &plan);
   *out = plan;
   return status;

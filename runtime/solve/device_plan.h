@@ -23,7 +23,7 @@ typedef struct tsi_device_plan {
   tsi_device_side side[2]; /* 0: L, or the only factor; 1: U if its structure is another one */
 } tsi_device_plan;
 
-/* A device's costs before anything is known of it: those of a large one of 2022. Nodes of 64 KB. */
+/* Nodes of 64 KB; the costs of the first device that the cost model knows. */
 void tsi_device_options_init(tsi_device_options *options, size_t scalar_bytes);
 
 /* Errors: UNSUPPORTED (a triangular matrix without supernodes), TOO_LARGE, MEMORY. */

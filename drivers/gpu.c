@@ -1,0 +1,113 @@
+/* See gpu.h. */
+#include "drivers/gpu.h"
+
+static const tsi_index widths[TSI_GPU_WIDTHS] = {128, 64};
+
+static const char *const bound_names[] = {[TSI_BOUND_BANDWIDTH] = "bandwidth",
+                                          [TSI_BOUND_LATENCY] = "latency",
+                                          [TSI_BOUND_PATH] = "path",
+                                          [TSI_BOUND_BLOCKS] = "blocks",
+                                          [TSI_BOUND_ORDER] = "order"};
+static const char *const bound_texts[] = {
+    [TSI_BOUND_BANDWIDTH] = "the bandwidth of the device",
+    [TSI_BOUND_LATENCY] = "latency: the longest chain of nodes waits more than it streams",
+    [TSI_BOUND_PATH] = "the longest chain of nodes, which one block after the other streams",
+    [TSI_BOUND_BLOCKS] = "the number of blocks: all are at work, most of the time without streaming",
+    [TSI_BOUND_ORDER] = "no single bound: what is ready comes in waves"};
+
+bool tsi_gpu_make(tsi_session *s, tsi_gpu_report *r) {
+  *r = (tsi_gpu_report){.device = tsi_device_get(s->settings->gpu)};
+  if (r->device == NULL) return true;
+  tsi_env *env = tsi_context_env(s->ts);
+  const tsi_device_costs costs = tsi_device_costs_of(r->device);
+  if (!tsi_session_check(s, tsi_device_choose(env, s->factor, &costs, &r->best), s->name)) return false;
+  for (int k = 0; k < TSI_GPU_WIDTHS; k++) {
+    tsi_device_options options = r->best.options;
+    options.panel_width = widths[k];
+    if (!tsi_session_check(s, tsi_device_forecast_make(env, s->factor, &options, &r->narrow[k]), s->name))
+      return false;
+  }
+  return true;
+}
+
+/* Of what the device's memory could deliver in that time. */
+static double share_of(const tsi_gpu_report *r, const tsi_sweep_prediction *p) {
+  return p->seconds > 0 ? p->factor_bytes / p->seconds / r->device->peak : 0;
+}
+
+void tsi_gpu_print(const tsi_gpu_report *r) {
+  if (r->device == NULL) return;
+  const tsi_device_forecast *f = &r->best;
+  const tsi_sweep_prediction *p = &f->solve;
+  const tsi_device_options *o = &f->options;
+  tsi_report("gpu", "%s: %d processors with %d blocks, memory of %.0f GB/s", r->device->title,
+             r->device->processors, o->costs.blocks, 1e-9 * r->device->peak);
+  tsi_report("", "(%s; costs of nodes are assumed, not measured)", r->device->source);
+  tsi_report("",
+             "nodes of at most %s, groups of subtrees for a warp of %s: those with the least predicted time",
+             tsi_text_round_bytes(o->node_bytes), tsi_text_round_bytes(o->group_bytes));
+  tsi_report("", "nodes: %s of warps; of blocks %s, %s in %s",
+             tsi_text_many(f->nodes[TSI_DEVICE_WARP], "subtree"),
+             tsi_text_many(f->nodes[TSI_DEVICE_CHUNK], "chunk"),
+             tsi_text_many(f->nodes[TSI_DEVICE_SLICED], "large panel"),
+             tsi_text_many(f->nodes[TSI_DEVICE_SLICE], "slice"));
+  tsi_report("", "both sweeps: %s, depth %s; %s of factor, %s in all", tsi_text_many(p->tickets, "ticket"),
+             tsi_text_count(p->depth), tsi_text_bytes(p->factor_bytes), tsi_text_bytes(p->bytes));
+  tsi_report("", "predicted %s for a solve (forward %s, backward %s): %.0f %% of the bandwidth",
+             tsi_text_seconds(p->seconds), tsi_text_seconds(f->sweep[0].seconds),
+             tsi_text_seconds(f->sweep[1].seconds), 100 * share_of(r, p));
+  tsi_report("", "not less than %s of streaming, %s of the longest chain (%s of it latency), %s of work",
+             tsi_text_seconds(p->stream_seconds), tsi_text_seconds(p->path_seconds),
+             tsi_text_seconds(p->path_latency), tsi_text_seconds(p->work_seconds));
+  tsi_report("", "bound by %s", bound_texts[tsi_prediction_bound(p)]);
+  tsi_report("", "with panels of at most %d columns %s, of %d columns %s", (int)widths[0],
+             tsi_text_seconds(r->narrow[0].solve.seconds), (int)widths[1],
+             tsi_text_seconds(r->narrow[1].solve.seconds));
+}
+
+static void add_prediction(cJSON *object, const char *key, const tsi_sweep_prediction *p) {
+  cJSON *o = cJSON_CreateObject();
+  tsi_json_add_number(o, "seconds", p->seconds);
+  tsi_json_add_number(o, "factor_bytes", p->factor_bytes);
+  tsi_json_add_number(o, "bytes", p->bytes);
+  tsi_json_add_number(o, "stream_s", p->stream_seconds);
+  tsi_json_add_number(o, "path_s", p->path_seconds);
+  tsi_json_add_number(o, "path_latency_s", p->path_latency);
+  tsi_json_add_number(o, "work_s", p->work_seconds);
+  tsi_json_add_number(o, "tickets", p->tickets);
+  tsi_json_add_number(o, "depth", p->depth);
+  cJSON_AddStringToObject(o, "bound", bound_names[tsi_prediction_bound(p)]);
+  cJSON_AddItemToObject(object, key, o);
+}
+
+void tsi_gpu_add_json(cJSON *object, const tsi_gpu_report *r) {
+  if (r->device == NULL) return;
+  const tsi_device_forecast *f = &r->best;
+  cJSON *o = cJSON_CreateObject(), *panels = cJSON_CreateArray();
+  cJSON_AddStringToObject(o, "name", r->device->name);
+  cJSON_AddStringToObject(o, "device", r->device->title);
+  cJSON_AddStringToObject(o, "source", r->device->source);
+  tsi_json_add_number(o, "processors", r->device->processors);
+  tsi_json_add_number(o, "blocks", f->options.costs.blocks);
+  tsi_json_add_number(o, "peak_bytes_per_s", r->device->peak);
+  tsi_json_add_number(o, "node_bytes", f->options.node_bytes);
+  tsi_json_add_number(o, "group_bytes", f->options.group_bytes);
+  tsi_json_add_number(o, "warps", f->nodes[TSI_DEVICE_WARP]);
+  tsi_json_add_number(o, "chunks", f->nodes[TSI_DEVICE_CHUNK]);
+  tsi_json_add_number(o, "sliced_panels", f->nodes[TSI_DEVICE_SLICED]);
+  tsi_json_add_number(o, "slices", f->nodes[TSI_DEVICE_SLICE]);
+  tsi_json_add_number(o, "table_bytes", (double)f->table_bytes);
+  tsi_json_add_number(o, "workspace_rows", (double)f->workspace_rows);
+  tsi_json_add_number(o, "bandwidth_share", share_of(r, &f->solve));
+  add_prediction(o, "forward", &f->sweep[0]);
+  add_prediction(o, "backward", &f->sweep[1]);
+  add_prediction(o, "solve", &f->solve);
+  for (int k = 0; k < TSI_GPU_WIDTHS; k++) {
+    cJSON *row = cJSON_CreateObject();
+    tsi_json_add_number(row, "columns_max", widths[k]);
+    tsi_json_add_number(row, "seconds", r->narrow[k].solve.seconds);
+    cJSON_AddItemToArray(panels, row);
+  }
+  cJSON_AddItemToObject(o, "panels", panels);
+  cJSON_AddItemToObject(object, "gpu", o);
+}

@@ -1,0 +1,170 @@
+/* See device_model.h. */
+#include "runtime/machine/device_model.h"
+
+/* What a ticket needs: a time that does not depend on others, and bytes, at most at a rate of its own. */
+typedef struct demand {
+  double latency;
+  double bytes, rate;
+  double factor_bytes;
+} demand;
+
+/* A resident block: the work that it began last. */
+typedef struct worker {
+  double begin, end;
+  double streaming; /* the part of that time in which it moves bytes */
+} worker;
+
+static double most(double a, double b) {
+  return a > b ? a : b;
+}
+
+/* Bytes that a node moves beside the factor. */
+static double other_bytes(const tsi_device_tables *t, const tsi_device_node *node, bool backward,
+                          size_t scalar_bytes) {
+  const double scalar = (double)scalar_bytes, index = sizeof(tsi_index);
+  const double rows = node->kind == TSI_DEVICE_SLICED ? 0 : node->count;
+  double bytes = 0;
+  if (node->kind != TSI_DEVICE_SLICE) { /* x from b, or to the user, and the row of it; x itself */
+    bytes = node->columns * (2 * scalar + index);
+    if (!backward) /* what is gathered, and from where */
+      bytes += (t->gather_ptr[node->column + node->columns] - t->gather_ptr[node->column]) * (scalar + index);
+  }
+  if (backward) bytes += rows * (scalar + index); /* x of the owners, and where it is */
+  bytes += rows * scalar;                         /* updates, or the copy of x */
+  for (tsi_index p = node->panel; p < node->panel + node->panels && node->kind != TSI_DEVICE_SLICED; p++)
+    bytes += index * (node->kind == TSI_DEVICE_SLICE ? node->count : t->panel[p].height);
+  if (node->kind == TSI_DEVICE_SLICE && backward) bytes += node->columns * scalar;
+  if (node->kind == TSI_DEVICE_SLICED && backward) bytes += (double)node->slices * node->columns * scalar;
+  return bytes;
+}
+
+static demand demand_of(const tsi_device_tables *t, const tsi_device_sweep *sweep,
+                        const tsi_device_ticket *ticket, bool backward, size_t scalar_bytes,
+                        const tsi_device_costs *costs) {
+  demand d = {.rate = costs->block_bandwidth};
+  double slowest = 0; /* bytes of one warp */
+  for (tsi_index q = ticket->first; q < ticket->first + ticket->nodes; q++) {
+    const tsi_index v = sweep->order[q];
+    const tsi_device_node *node = &t->node[v];
+    const double factor = tsi_device_node_bytes(t, v, scalar_bytes);
+    const double bytes = factor + other_bytes(t, node, backward, scalar_bytes);
+    d.latency = most(d.latency, tsi_device_node_latency(node, costs));
+    d.factor_bytes += factor;
+    d.bytes += bytes;
+    if (node->kind == TSI_DEVICE_WARP) slowest = most(slowest, bytes);
+  }
+  if (slowest > 0) { /* all bytes in the time that the slowest warp takes for its own */
+    const double rate = d.bytes / slowest * costs->warp_bandwidth;
+    if (rate < d.rate) d.rate = rate;
+  }
+  return d;
+}
+
+/* The block that is free first. */
+static worker *next_free(worker *workers, int count) {
+  worker *best = workers;
+  for (int k = 1; k < count; k++)
+    if (workers[k].end < best->end) best = &workers[k];
+  return best;
+}
+
+/* Blocks that stream at a time, in parts of one. */
+static double streaming_at(const worker *workers, int count, const worker *but, double time) {
+  double sum = 0;
+  for (int k = 0; k < count; k++)
+    if (&workers[k] != but && workers[k].begin <= time && workers[k].end > time) sum += workers[k].streaming;
+  return sum;
+}
+
+/* Gives the work a place in the schedule, and its end. */
+static double place(const demand *d, const tsi_device_costs *costs, double ready, worker *workers) {
+  worker *w = next_free(workers, costs->blocks);
+  const double begin = most(w->end, ready);
+  const double others = streaming_at(workers, costs->blocks, w, begin);
+  const double alone = d->bytes / d->rate;
+  const double part = d->latency + alone > 0 ? alone / (d->latency + alone) : 0;
+  const double share = costs->bandwidth / (others + part > 1 ? others + part : 1);
+  const double moving = d->bytes / (share < d->rate ? share : d->rate);
+  const double seconds = d->latency + moving;
+  *w = (worker){begin, begin + seconds, seconds > 0 ? moving / seconds : 0};
+  return w->end;
+}
+
+/* When a ticket ends: in the schedule; with blocks enough; how many tickets its chain has. */
+typedef struct finish {
+  double schedule, path, latency;
+  tsi_index depth;
+} finish;
+
+/* The last of those that a ticket waits for. */
+static finish latest(const tsi_device_sweep *sweep, const tsi_device_ticket *ticket, const finish *ends) {
+  finish last = {0};
+  for (tsi_index w = ticket->before; w < ticket->before + ticket->befores; w++) {
+    const finish *end = &ends[sweep->before[w]];
+    last.schedule = most(last.schedule, end->schedule);
+    last.depth = tsi_index_max(last.depth, end->depth);
+    if (end->path <= last.path) continue;
+    last.path = end->path;
+    last.latency = end->latency;
+  }
+  return last;
+}
+
+tristar_status tsi_device_predict(tsi_env *env, const tsi_device_tables *tables, bool backward,
+                                  size_t scalar_bytes, const tsi_device_costs *costs,
+                                  tsi_sweep_prediction *prediction) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_device_sweep *sweep = backward ? &tables->backward : &tables->forward;
+  tsi_sweep_prediction p = {.tickets = sweep->tickets};
+  worker *workers = NULL;
+  finish *ends = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, workers, costs->blocks));
+  TSI_TRY(TSI_ALLOC(env, ends, sweep->tickets));
+  for (tsi_index q = 0; q < sweep->tickets; q++) {
+    const tsi_device_ticket *ticket = &sweep->ticket[q];
+    const demand d = demand_of(tables, sweep, ticket, backward, scalar_bytes, costs);
+    finish *end = &ends[q];
+    *end = latest(sweep, ticket, ends);
+    end->schedule = place(&d, costs, end->schedule, workers);
+    end->path += d.latency + d.bytes / d.rate;
+    end->latency += d.latency;
+    end->depth++;
+    p.factor_bytes += d.factor_bytes;
+    p.bytes += d.bytes;
+    p.work_seconds += d.latency + d.bytes / d.rate;
+    p.seconds = most(p.seconds, end->schedule);
+    p.depth = tsi_index_max(p.depth, end->depth);
+    if (end->path > p.path_seconds) {
+      p.path_seconds = end->path;
+      p.path_latency = end->latency;
+    }
+  }
+  p.work_seconds /= costs->blocks;
+  p.stream_seconds = p.bytes / costs->bandwidth;
+  p.seconds = most(p.seconds, p.stream_seconds); /* shares are those of the beginning of a ticket */
+  *prediction = p;
+out:
+  TSI_FREE(env, workers);
+  TSI_FREE(env, ends);
+  return status;
+}
+
+tsi_sweep_prediction tsi_predictions_add(tsi_sweep_prediction a, tsi_sweep_prediction b) {
+  return (tsi_sweep_prediction){.seconds = a.seconds + b.seconds,
+                                .factor_bytes = a.factor_bytes + b.factor_bytes,
+                                .bytes = a.bytes + b.bytes,
+                                .stream_seconds = a.stream_seconds + b.stream_seconds,
+                                .path_seconds = a.path_seconds + b.path_seconds,
+                                .path_latency = a.path_latency + b.path_latency,
+                                .work_seconds = a.work_seconds + b.work_seconds,
+                                .tickets = a.tickets + b.tickets,
+                                .depth = a.depth + b.depth};
+}
+
+tsi_device_bound tsi_prediction_bound(const tsi_sweep_prediction *p) {
+  const double largest = most(p->stream_seconds, most(p->path_seconds, p->work_seconds));
+  if (p->seconds > 1.5 * largest) return TSI_BOUND_ORDER;
+  if (largest == p->stream_seconds) return TSI_BOUND_BANDWIDTH;
+  if (largest == p->work_seconds) return TSI_BOUND_BLOCKS;
+  return 2 * p->path_latency > p->path_seconds ? TSI_BOUND_LATENCY : TSI_BOUND_PATH;
+}

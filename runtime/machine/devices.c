@@ -1,0 +1,40 @@
+/* See devices.h. */
+#include "runtime/machine/devices.h"
+
+/* A board of two dies is two devices to a program. */
+static const tsi_device devices[] = {
+    {"A100", "NVIDIA A100 SXM 40 GB", "NVIDIA A100 Tensor Core GPU data sheet (2020)", 108, 1555e9, 0.9},
+    {"H100", "NVIDIA H100 SXM 80 GB", "NVIDIA H100 Tensor Core GPU data sheet (2022)", 132, 3350e9, 0.9},
+    {"H200", "NVIDIA H200 SXM 141 GB", "NVIDIA H200 Tensor Core GPU data sheet (2023)", 132, 4800e9, 0.9},
+    {"MI250X", "AMD Instinct MI250X 128 GB, one of its two dies",
+     "AMD CDNA 2 white paper (2021): half of 220 compute units and of 3277 GB/s", 110, 1638e9, 0.85},
+};
+
+/* Blocks of 256 threads, each with its share of registers and shared memory. */
+#define BLOCKS_OF_PROCESSOR 2
+
+/* Two or three accesses to memory that follow each other, each 0.6 to 0.8 us under load: the ticket; the
+ * flags; the rows that are gathered. The last store and the flag come on top. */
+#define NODE_SECONDS 3e-6
+/* Of a panel: four barriers, x and row numbers that wait for each other. Of one warp, which has no barriers:
+ * about one access that the next one waits for. */
+#define PANEL_SECONDS 2e-6
+#define WARP_SECONDS 1e-6
+
+/* What a block has under way: 256 threads with 12 loads of 8 bytes, in 0.6 us; a warp an eighth of it. */
+#define BLOCK_BANDWIDTH 40e9
+#define WARP_BANDWIDTH 5e9
+
+const tsi_device *tsi_device_get(int number) {
+  return number >= 0 && number < (int)(sizeof devices / sizeof *devices) ? &devices[number] : NULL;
+}
+
+tsi_device_costs tsi_device_costs_of(const tsi_device *device) {
+  return (tsi_device_costs){.blocks = BLOCKS_OF_PROCESSOR * device->processors,
+                            .node_seconds = NODE_SECONDS,
+                            .panel_seconds = PANEL_SECONDS,
+                            .warp_seconds = WARP_SECONDS,
+                            .block_bandwidth = BLOCK_BANDWIDTH,
+                            .warp_bandwidth = WARP_BANDWIDTH,
+                            .bandwidth = device->reached * device->peak};
+}

@@ -1,0 +1,25 @@
+/* GPUs that the cost model of device_model.h knows.
+ *
+ * What a data sheet says is taken from there. The rest are assumptions, the same for all devices but where
+ * they follow from a data sheet's figures: nobody has measured them yet. */
+#ifndef TSI_RUNTIME_MACHINE_DEVICES_H
+#define TSI_RUNTIME_MACHINE_DEVICES_H
+
+#include "runtime/execute/device_build.h"
+
+typedef struct tsi_device {
+  const char *name; /* as the program's options have it */
+  const char *title;
+  const char *source; /* of its processors and its bandwidth */
+  int processors;     /* streaming multiprocessors, compute units */
+  double peak;        /* bytes a second of its memory */
+  double reached;     /* of these, what a kernel that streams reaches: assumed */
+} tsi_device;
+
+/* number: from 0; NULL: there are no more. */
+const tsi_device *tsi_device_get(int number);
+
+/* What nodes cost on a device. */
+tsi_device_costs tsi_device_costs_of(const tsi_device *device);
+
+#endif

@@ -1,0 +1,64 @@
+/* See device_choice.h. */
+#include "runtime/solve/device_choice.h"
+
+#define NODE_LEAST 8e3
+#define NODE_MOST 1.1e6
+#define GROUP_LEAST 1e3
+
+tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *factor,
+                                        const tsi_device_options *options, tsi_device_forecast *forecast) {
+  tristar_status status = TRISTAR_OK;
+  tsi_device_plan *plan = NULL;
+  tsi_device_forecast f = {.options = *options};
+  const bool triangle = tsi_factor_is_triangle(factor);
+  TSI_TRY(tsi_device_plan_create(env, factor, options, &plan));
+  for (int backward = 0; backward < 2; backward++) {
+    if (triangle && backward == (factor->lower != NULL)) continue;
+    const tsi_device_tables *tables = &plan->side[backward ? plan->sides - 1 : 0].tables;
+    TSI_TRY(tsi_device_predict(env, tables, backward, options->scalar_bytes, &options->costs,
+                               &f.sweep[backward]));
+  }
+  f.solve = tsi_predictions_add(f.sweep[0], f.sweep[1]);
+  for (int i = 0; i < plan->sides; i++) f.table_bytes += plan->side[i].tables.bytes;
+  f.workspace_rows = plan->side[0].tables.workspace_rows;
+  for (tsi_index v = 0; v < plan->side[0].tables.nodes; v++) f.nodes[plan->side[0].tables.node[v].kind]++;
+  *forecast = f;
+out:
+  tsi_device_plan_destroy(env, &plan);
+  return status;
+}
+
+/* Nodes (or groups) become `by` times as large as long as that is predicted to be faster. */
+static tristar_status climb(tsi_env *env, const tristar_factor_t *factor, bool groups, double by,
+                            tsi_device_forecast *best) {
+  tristar_status status = TRISTAR_OK;
+  for (;;) {
+    tsi_device_forecast next;
+    tsi_device_options o = best->options;
+    if (groups)
+      o.warp_bytes = o.group_bytes *= by;
+    else
+      o.node_bytes *= by;
+    if (o.node_bytes < NODE_LEAST || o.node_bytes > NODE_MOST || o.group_bytes < GROUP_LEAST ||
+        o.group_bytes > o.node_bytes)
+      return TRISTAR_OK;
+    TSI_TRY(tsi_device_forecast_make(env, factor, &o, &next));
+    if (next.solve.seconds >= best->solve.seconds) return TRISTAR_OK;
+    *best = next;
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_device_choose(tsi_env *env, const tristar_factor_t *factor, const tsi_device_costs *costs,
+                                 tsi_device_forecast *forecast) {
+  tristar_status status = TRISTAR_OK;
+  tsi_device_options options;
+  tsi_device_options_init(&options, factor->scalar_bytes);
+  options.costs = *costs;
+  TSI_TRY(tsi_device_forecast_make(env, factor, &options, forecast));
+  for (int groups = 0; groups < 2; groups++)
+    for (int up = 0; up < 2; up++) TSI_TRY(climb(env, factor, groups == 1, up ? 2 : 0.5, forecast));
+out:
+  return status;
+}

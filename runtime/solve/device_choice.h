@@ -1,0 +1,32 @@
+/* How a factor is best cut for a GPU, by the cost model, and what a solve then takes.
+ *
+ * Reads   the structure of a factor, a device's costs.   Writes  its result. */
+#ifndef TSI_RUNTIME_SOLVE_DEVICE_CHOICE_H
+#define TSI_RUNTIME_SOLVE_DEVICE_CHOICE_H
+
+#include "runtime/machine/device_model.h"
+#include "runtime/solve/device_plan.h"
+
+typedef struct tsi_device_forecast {
+  tsi_device_options options;
+  tsi_sweep_prediction sweep[2];         /* forward, backward; of a triangular matrix alone one is zero */
+  tsi_sweep_prediction solve;            /* both */
+  tsi_index nodes[TSI_DEVICE_SLICE + 1]; /* of the first sweep, by kind */
+  size_t table_bytes;
+  tsi_count workspace_rows;
+} tsi_device_forecast;
+
+/* A solve with A of one right-hand side by a plan with these options. Errors: those of
+ * tsi_device_plan_create. */
+TRISTAR_CHECKED tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *factor,
+                                                        const tsi_device_options *options,
+                                                        tsi_device_forecast *forecast);
+
+/* The options that predict the least time: from those of tsi_device_options_init on nodes, then groups become
+ * twice or half as large as long as that helps. costs: of the device. Panels are those of the factor. Errors:
+ * the same. */
+TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_factor_t *factor,
+                                                 const tsi_device_costs *costs,
+                                                 tsi_device_forecast *forecast);
+
+#endif
