@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ static emulated_outcome sweeps(const tsi_device_tables &forward, const tsi_devic
   return result;
 }
 
-template <class V, class T>
+template <class V, class T, int W>
 static emulated_outcome typed_sweeps(const tsi_device_tables &forward, const tsi_device_tables &backward,
                                      tsi_device_call call, const emulated_grid &grid) {
   constexpr int R = gpu_tile_max<T>();
@@ -65,22 +66,27 @@ static emulated_outcome typed_sweeps(const tsi_device_tables &forward, const tsi
   for (size_t i = 0; i < workspace.size() * sizeof(T) / sizeof(real); i++)
     ((real *)workspace.data())[i] = (real)NAN;
   call.workspace = workspace.data();
-  if (grid.warp == 64)
-    return (call.nrhs == 1 ? sweeps<V, T, 64, 1> : sweeps<V, T, 64, R>)(forward, backward, call, grid);
-  return (call.nrhs == 1 ? sweeps<V, T, 32, 1> : sweeps<V, T, 32, R>)(forward, backward, call, grid);
+  return (call.nrhs == 1 ? sweeps<V, T, W, 1> : sweeps<V, T, W, R>)(forward, backward, call, grid);
 }
+
+typedef gpu_complex<float> c;
+typedef gpu_complex<double> z;
 
 emulated_outcome emulated_sweeps(const char *scalars, const tsi_device_tables *forward,
                                  const tsi_device_tables *backward, const tsi_device_call *call,
                                  const emulated_grid *grid) {
-  const std::string name = scalars;
-  typedef gpu_complex<float> c;
-  typedef gpu_complex<double> z;
-  const auto run = name == "s"    ? typed_sweeps<float, float>
-                   : name == "d"  ? typed_sweeps<double, double>
-                   : name == "c"  ? typed_sweeps<c, c>
-                   : name == "z"  ? typed_sweeps<z, z>
-                   : name == "sd" ? typed_sweeps<float, double>
-                                  : typed_sweeps<c, z>;
+  const std::string name = scalars + std::to_string(grid->warp);
+  const std::map<std::string, decltype(&typed_sweeps<double, double, 32>)> all = {
+      {"d32", typed_sweeps<double, double, 32>},
+#ifndef TSI_GPU_ONLY_DOUBLE /* a build that is slow takes one of them: their accesses are the same */
+      {"d64", typed_sweeps<double, double, 64>}, {"s32", typed_sweeps<float, float, 32>},
+      {"c32", typed_sweeps<c, c, 32>},           {"c64", typed_sweeps<c, c, 64>},
+      {"z32", typed_sweeps<z, z, 32>},           {"sd32", typed_sweeps<float, double, 32>},
+      {"cz32", typed_sweeps<c, z, 32>},
+#endif
+  };
+  const auto found = all.find(name);
+  CHECK_MSG(found != all.end(), "no kernels for %s", name.c_str());
+  const auto run = found->second;
   return run(*forward, *backward, *call, *grid);
 }
