@@ -70,7 +70,8 @@ __device__ static __forceinline__ void gpu_run_sweep(const tsi_gpu_sweep &s) {
     const int32_t number = *drawn;
     if (number >= sweep.tickets) {
       /* The last one of all blocks to come here: nobody draws any more. */
-      if (thread == 0 && number == sweep.tickets + (int32_t)gpu_blocks() - 1) *s.ticket = 0;
+      if (thread == 0 && number == sweep.tickets + (int32_t)gpu_blocks() - 1)
+        gpu_store_relaxed(s.ticket, 0, GPU_DEVICE);
       return;
     }
     const tsi_device_ticket ticket = sweep.ticket[number];

@@ -69,8 +69,8 @@ static emulated_outcome typed_sweeps(const tsi_device_tables &forward, const tsi
   return (call.nrhs == 1 ? sweeps<V, T, W, 1> : sweeps<V, T, W, R>)(forward, backward, call, grid);
 }
 
-typedef gpu_complex<float> c;
-typedef gpu_complex<double> z;
+typedef gpu_complex<float> complex_single;
+typedef gpu_complex<double> complex_double;
 
 emulated_outcome emulated_sweeps(const char *scalars, const tsi_device_tables *forward,
                                  const tsi_device_tables *backward, const tsi_device_call *call,
@@ -79,10 +79,13 @@ emulated_outcome emulated_sweeps(const char *scalars, const tsi_device_tables *f
   const std::map<std::string, decltype(&typed_sweeps<double, double, 32>)> all = {
       {"d32", typed_sweeps<double, double, 32>},
 #ifndef TSI_GPU_ONLY_DOUBLE /* a build that is slow takes one of them: their accesses are the same */
-      {"d64", typed_sweeps<double, double, 64>}, {"s32", typed_sweeps<float, float, 32>},
-      {"c32", typed_sweeps<c, c, 32>},           {"c64", typed_sweeps<c, c, 64>},
-      {"z32", typed_sweeps<z, z, 32>},           {"sd32", typed_sweeps<float, double, 32>},
-      {"cz32", typed_sweeps<c, z, 32>},
+      {"d64", typed_sweeps<double, double, 64>},
+      {"s32", typed_sweeps<float, float, 32>},
+      {"c32", typed_sweeps<complex_single, complex_single, 32>},
+      {"c64", typed_sweeps<complex_single, complex_single, 64>},
+      {"z32", typed_sweeps<complex_double, complex_double, 32>},
+      {"sd32", typed_sweeps<float, double, 32>},
+      {"cz32", typed_sweeps<complex_single, complex_double, 32>},
 #endif
   };
   const auto found = all.find(name);
