@@ -26,6 +26,13 @@
 
 #elif defined __CUDACC__ || defined __HIPCC__
 
+#if defined __HIPCC__
+#include <hip/hip_runtime.h>
+#else
+#include <cuda/atomic>
+#include <cuda_runtime.h>
+#endif
+
 #define GPU_LINE 0
 #define GPU_PRAGMA(text) _Pragma(#text)
 #define GPU_UNROLL_ALL GPU_PRAGMA(unroll)
@@ -54,8 +61,6 @@ static __device__ __forceinline__ void gpu_barrier(int = 0) {
 
 #if defined __HIPCC__ /* ---- AMD ------------------------------------------------------------------------   \
                        */
-
-#include <hip/hip_runtime.h>
 
 /* Wavefronts of 64 lanes (gfx9) or 32 (gfx10 and later); the host's side has no use for the number. */
 #if defined __AMDGCN_WAVEFRONT_SIZE && __AMDGCN_WAVEFRONT_SIZE == 32
@@ -98,9 +103,6 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
 
 #else /* ---- NVIDIA                                                                                         \
          ---------------------------------------------------------------------------------------- */
-
-#include <cuda/atomic>
-#include <cuda_runtime.h>
 
 #define GPU_WARP 32
 
