@@ -53,7 +53,7 @@ void tsi_gpu_print(const tsi_gpu_report *r) {
              tsi_text_many(f->nodes[TSI_DEVICE_SLICE], "slice"));
   tsi_report("", "both sweeps: %s, depth %s; %s of factor, %s in all", tsi_text_many(p->tickets, "ticket"),
              tsi_text_count(p->depth), tsi_text_bytes(p->factor_bytes), tsi_text_bytes(p->bytes));
-  tsi_report("", "predicted %s for a solve (forward %s, backward %s): %.0f %% of the bandwidth",
+  tsi_report("", "predicted %s for a solve (forward %s, backward %s): %.1f %% of the bandwidth",
              tsi_text_seconds(p->seconds), tsi_text_seconds(f->sweep[0].seconds),
              tsi_text_seconds(f->sweep[1].seconds), 100 * share_of(r, p));
   tsi_report("", "not less than %s of streaming, %s of the longest chain (%s of it latency), %s of work",

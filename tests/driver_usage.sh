@@ -227,7 +227,7 @@ expect 1 'singular to working precision \(double\): estimated reciprocal conditi
 expect 0 '^predicted' info ok.mtx --tree tree.svg --dot tree.dot
 expect 0 'GB/s of 1 core' info gen:poisson3d7:8 --chunk-bytes 4000
 expect 0 '^gpu +AMD Instinct MI250X .* processors with [0-9]+ blocks, memory of [0-9]+ GB/s$' info gen:poisson3d7:8 --gpu MI250X
-row '^ +predicted [0-9.]+ us for a solve \(forward [0-9.]+ us, backward [0-9.]+ us\): [0-9]+ % of the bandwidth$'
+row '^ +predicted [0-9.]+ us for a solve \(forward [0-9.]+ us, backward [0-9.]+ us\): [0-9.]+ % of the bandwidth$'
 row '^ +bound by latency: '
 expect 0 '"device":[[:space:]]*"NVIDIA H200 ' info gen:poisson3d7:8 --gpu H200 --json -
 expect 0 '^picture.svg: written' plot tree gen:circuit:2000 --out picture.svg

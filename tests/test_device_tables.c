@@ -66,6 +66,51 @@ static void check_problem(tristar_t *ts, const problem *p, const typed *t) {
   free(values);
 }
 
+/* ---- Extremes ------------------------------------------------------------------------------------------ */
+
+typedef enum shape { DIAGONAL, DENSE, ARROW, SHAPES } shape;
+
+static bool is_entry(shape which, int n, int i, int j) {
+  return i == j || which == DENSE || (which == ARROW && (i == n - 1 || j == n - 1));
+}
+
+/* No row, one row, a diagonal, one supernode, one long row. */
+static void check_shape(tristar_t *ts, shape which, int n) {
+  int64_t *ptr = calloc((size_t)n + 1, sizeof *ptr);
+  int32_t *index = calloc((size_t)n * (size_t)n + 1, sizeof *index);
+  double *values = calloc((size_t)n * (size_t)n + 1, sizeof *values);
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  int64_t entries = 0;
+  CHECK(ptr && index && values);
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < n; i++) {
+      if (!is_entry(which, n, i, j)) continue;
+      index[entries] = i;
+      values[entries++] = i == j ? n + 1 : 1 / (1.0 + i + 2 * j);
+    }
+    ptr[j + 1] = entries;
+  }
+  const tristar_view view = {.format = TRISTAR_CSC,
+                             .symmetry = TRISTAR_GENERAL,
+                             .scalar = TRISTAR_DOUBLE,
+                             .rows = n,
+                             .cols = n,
+                             .ptr = ptr,
+                             .index = index,
+                             .values = values,
+                             .ptr_bits = 64,
+                             .index_bits = 32};
+  CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
+  CHECK_OK(tristar_factor(analysis, values, &factor));
+  solve_all(factor, false, 500);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+  free(ptr);
+  free(index);
+  free(values);
+}
+
 int main(void) {
   tristar_t *ts;
   tristar_config config;
@@ -76,6 +121,9 @@ int main(void) {
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
     for (int type = 0; type < 4; type++)
       if (!problems[k].mixed || !types[type]->is_single) check_problem(ts, &problems[k], types[type]);
+  for (int n = 0; n < 50; n = 3 * n + 1)
+    for (int k = 0; k < SHAPES; k++) check_shape(ts, (shape)k, n);
+  check_shape(ts, DENSE, 512); /* two panels of full width */
   tristar_destroy(&ts);
   return 0;
 }
