@@ -26,8 +26,10 @@ typedef cudaStream_t gpu_stream;
 #define gpu_last_error cudaGetLastError
 #endif
 
+/* Two blocks of a processor at least: with no such number ptxas saves registers for more of them, and spills.
+ */
 template <class V, class T, int R, bool BACKWARD>
-__global__ void __launch_bounds__(GPU_THREADS_MAX) gpu_sweep(CONSTANT tsi_gpu_sweep s) {
+__global__ void __launch_bounds__(GPU_THREADS_MAX, 2) gpu_sweep(CONSTANT tsi_gpu_sweep s) {
   gpu_run_sweep<V, T, GPU_WARP, R, BACKWARD>(s);
 }
 
