@@ -1,0 +1,155 @@
+/* What kernels use of a device: one source for nvcc, hipcc and, in tests, the emulator, which gives the same
+ * names (tests/gpu/emulator.h, included before this file).
+ *
+ *   GPU_WARP                        lanes of a warp
+ *   GPU_SHARED(type, name, count)   an array in shared memory
+ *   gpu_thread, gpu_threads         the thread's number in its block, threads of a block
+ *   gpu_block, gpu_blocks           the block's number in the grid, blocks of the grid
+ *   gpu_barrier, gpu_warp_barrier   all of the block, of the warp come, and see what the others have written
+ *   gpu_shuffle_xor                 the value of the lane whose number differs by the bits of a mask
+ *   gpu_load_acquire, gpu_store_release, gpu_fetch_add (relaxed), gpu_await: atomics in the scope GPU_BLOCK
+ * or GPU_DEVICE; gpu_await returns when it has acquired the value gpu_load_panel                  a scalar of
+ * a factor, which is read once a sweep; all lanes of a warp call it together, those that are not active get
+ * zero gpu_fault                       false; tests plant faults with it and see that they are found */
+#ifndef TSI_CODELETS_GPU_GPU_H
+#define TSI_CODELETS_GPU_GPU_H
+
+#include <stdint.h>
+
+#include "codelets/gpu/gpu_faults.h"
+
+#if defined TSI_GPU_EMULATED
+
+#define GPU_LINE __builtin_LINE()
+#define GPU_UNROLL_ALL
+#define GPU_UNROLL(times)
+
+#elif defined __CUDACC__ || defined __HIPCC__
+
+#if defined __HIPCC__
+#include <hip/hip_runtime.h>
+#else
+#include <cuda/atomic>
+#include <cuda_runtime.h>
+#endif
+
+#define GPU_LINE 0
+#define GPU_PRAGMA(text) _Pragma(#text)
+#define GPU_UNROLL_ALL GPU_PRAGMA(unroll)
+#define GPU_UNROLL(times) GPU_PRAGMA(unroll times)
+#define GPU_SHARED(type, name, count) __shared__ type name[count]
+enum gpu_scope { GPU_BLOCK, GPU_DEVICE };
+
+static __device__ __forceinline__ constexpr bool gpu_fault(gpu_fault_kind) {
+  return false;
+}
+static __device__ __forceinline__ unsigned gpu_thread() {
+  return threadIdx.x;
+}
+static __device__ __forceinline__ unsigned gpu_threads() {
+  return blockDim.x;
+}
+static __device__ __forceinline__ unsigned gpu_block() {
+  return blockIdx.x;
+}
+static __device__ __forceinline__ unsigned gpu_blocks() {
+  return gridDim.x;
+}
+static __device__ __forceinline__ void gpu_barrier(int = 0) {
+  __syncthreads();
+}
+
+#if defined __HIPCC__ /* ---- AMD ------------------------------------------------------------------------   \
+                       */
+
+/* Wavefronts of 64 lanes (gfx9) or 32 (gfx10 and later); the host's side has no use for the number. */
+#if defined __AMDGCN_WAVEFRONT_SIZE && __AMDGCN_WAVEFRONT_SIZE == 32
+#define GPU_WARP 32
+#else
+#define GPU_WARP 64
+#endif
+
+static __device__ __forceinline__ void gpu_warp_barrier(int = 0) {
+  __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+}
+template <class T>
+static __device__ __forceinline__ T gpu_shuffle_xor(T value, unsigned mask, unsigned width, int = 0) {
+  return __shfl_xor(value, (int)mask, (int)width);
+}
+/* The scope is an argument that the compiler has to see as a constant. */
+#define GPU_ATOMIC(call, reach, ...)                                                                         \
+  ((reach) == GPU_BLOCK ? call(__VA_ARGS__, __HIP_MEMORY_SCOPE_WORKGROUP)                                    \
+                        : call(__VA_ARGS__, __HIP_MEMORY_SCOPE_AGENT))
+static __device__ __forceinline__ int32_t gpu_load_acquire(const int32_t *address, gpu_scope reach) {
+  return GPU_ATOMIC(__hip_atomic_load, reach, address, __ATOMIC_ACQUIRE);
+}
+static __device__ __forceinline__ void gpu_store_release(int32_t *address, int32_t value, gpu_scope reach) {
+  GPU_ATOMIC(__hip_atomic_store, reach, address, value, __ATOMIC_RELEASE);
+}
+static __device__ __forceinline__ void gpu_store_relaxed(int32_t *address, int32_t value, gpu_scope reach) {
+  GPU_ATOMIC(__hip_atomic_store, reach, address, value, __ATOMIC_RELAXED);
+}
+static __device__ __forceinline__ int32_t gpu_fetch_add(int32_t *address, int32_t value, gpu_scope reach) {
+  return GPU_ATOMIC(__hip_atomic_fetch_add, reach, address, value, __ATOMIC_RELAXED);
+}
+#undef GPU_ATOMIC
+static __device__ __forceinline__ void gpu_pause() {
+  __builtin_amdgcn_s_sleep(1);
+}
+template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T *address) {
+  return __builtin_nontemporal_load(address);
+}
+
+#else /* ---- NVIDIA                                                                                         \
+         ---------------------------------------------------------------------------------------- */
+
+#define GPU_WARP 32
+
+static __device__ __forceinline__ void gpu_warp_barrier(int = 0) {
+  __syncwarp();
+}
+template <class T>
+static __device__ __forceinline__ T gpu_shuffle_xor(T value, unsigned mask, unsigned width, int = 0) {
+  return __shfl_xor_sync(0xffffffffu, value, (int)mask, (int)width);
+}
+typedef cuda::atomic_ref<int32_t, cuda::thread_scope_block> gpu_block_atomic;
+typedef cuda::atomic_ref<int32_t, cuda::thread_scope_device> gpu_device_atomic;
+#define GPU_ATOMIC(address, reach, call)                                                                     \
+  ((reach) == GPU_BLOCK ? gpu_block_atomic(*const_cast<int32_t *>(address)).call                             \
+                        : gpu_device_atomic(*const_cast<int32_t *>(address)).call)
+static __device__ __forceinline__ int32_t gpu_load_acquire(const int32_t *address, gpu_scope reach) {
+  return GPU_ATOMIC(address, reach, load(cuda::memory_order_acquire));
+}
+static __device__ __forceinline__ void gpu_store_release(int32_t *address, int32_t value, gpu_scope reach) {
+  GPU_ATOMIC(address, reach, store(value, cuda::memory_order_release));
+}
+static __device__ __forceinline__ void gpu_store_relaxed(int32_t *address, int32_t value, gpu_scope reach) {
+  GPU_ATOMIC(address, reach, store(value, cuda::memory_order_relaxed));
+}
+static __device__ __forceinline__ int32_t gpu_fetch_add(int32_t *address, int32_t value, gpu_scope reach) {
+  return GPU_ATOMIC(address, reach, fetch_add(value, cuda::memory_order_relaxed));
+}
+#undef GPU_ATOMIC
+static __device__ __forceinline__ void gpu_pause() {
+  __nanosleep(20);
+}
+template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T *address) {
+  return __ldcs(address);
+}
+
+#endif /* ---- Both ---------------------------------------------------------------------------------------  \
+        */
+
+static __device__ __forceinline__ void gpu_await(const int32_t *address, int32_t value, gpu_scope reach) {
+  while (gpu_load_acquire(address, reach) != value) gpu_pause();
+}
+template <class T> static __device__ __forceinline__ T gpu_load_panel(const T *address, bool active) {
+  return active ? gpu_load_streamed(address) : T();
+}
+
+#else
+#error "include tests/gpu/emulator.h first, or compile with nvcc or hipcc"
+#endif
+
+#endif

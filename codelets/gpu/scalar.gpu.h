@@ -1,0 +1,123 @@
+/* Scalars of the kernels: float, double, and gpu_complex of either, which lies in memory as C's _Complex
+ * does. A factor may be stored in single precision and work on vectors in double: V is the type of what is
+ * stored, T that of what is computed. */
+#ifndef TSI_CODELETS_GPU_SCALAR_GPU_H
+#define TSI_CODELETS_GPU_SCALAR_GPU_H
+
+#include "codelets/gpu/gpu.h"
+#include "codelets/gpu/panel.gpu.h"
+
+template <class R> struct gpu_complex { R re, im; };
+
+template <class T> struct gpu_scalar {
+  typedef T real;
+  typedef double wide; /* the double type of the same kind */
+  static constexpr bool COMPLEX = false;
+};
+template <class R> struct gpu_scalar<gpu_complex<R>> {
+  typedef R real;
+  typedef gpu_complex<double> wide;
+  static constexpr bool COMPLEX = true;
+};
+
+template <class R>
+__host__ __device__ static inline gpu_complex<R> operator+(gpu_complex<R> a, gpu_complex<R> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class R>
+__host__ __device__ static inline gpu_complex<R> operator-(gpu_complex<R> a, gpu_complex<R> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class R> __host__ __device__ static inline gpu_complex<R> operator-(gpu_complex<R> a) {
+  return {-a.re, -a.im};
+}
+template <class R>
+__host__ __device__ static inline gpu_complex<R> operator*(gpu_complex<R> a, gpu_complex<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+/* To another precision. */
+template <class T> struct gpu_to {
+  template <class V> __host__ __device__ static T from(V v) { return (T)v; }
+};
+template <class R> struct gpu_to<gpu_complex<R>> {
+  template <class S> __host__ __device__ static gpu_complex<R> from(gpu_complex<S> v) {
+    return {(R)v.re, (R)v.im};
+  }
+};
+
+/* s += a x */
+template <class R> __host__ __device__ static inline void gpu_add_product(R &s, R a, R x) {
+  s += a * x;
+}
+template <class R>
+__host__ __device__ static inline void gpu_add_product(gpu_complex<R> &s, gpu_complex<R> a,
+                                                       gpu_complex<R> x) {
+  s.re += a.re * x.re;
+  s.re -= a.im * x.im;
+  s.im += a.re * x.im;
+  s.im += a.im * x.re;
+}
+
+template <class R> __host__ __device__ static inline bool gpu_is_zero(R a) {
+  return a == 0;
+}
+template <class R> __host__ __device__ static inline bool gpu_is_zero(gpu_complex<R> a) {
+  return a.re == 0 && a.im == 0;
+}
+template <class R> __host__ __device__ static inline R gpu_conj(R a) {
+  return a;
+}
+template <class R> __host__ __device__ static inline gpu_complex<R> gpu_conj(gpu_complex<R> a) {
+  return {a.re, -a.im};
+}
+template <class R> __host__ __device__ static inline R gpu_scaled(double factor, R a) {
+  return (R)(factor * a);
+}
+template <class R>
+__host__ __device__ static inline gpu_complex<R> gpu_scaled(double factor, gpu_complex<R> a) {
+  return {(R)(factor * a.re), (R)(factor * a.im)};
+}
+/* factor = real and imaginary part, of which a real number has use for the first. */
+__host__ __device__ static inline double gpu_times(const double factor[2], double a) {
+  return factor[0] * a;
+}
+__host__ __device__ static inline gpu_complex<double> gpu_times(const double factor[2],
+                                                                gpu_complex<double> a) {
+  return gpu_complex<double>{factor[0], factor[1]} * a;
+}
+
+template <class R>
+__device__ static __forceinline__ gpu_complex<R> gpu_shuffle_xor(gpu_complex<R> v, unsigned mask,
+                                                                 unsigned width, int line = GPU_LINE) {
+  return {gpu_shuffle_xor(v.re, mask, width, line), gpu_shuffle_xor(v.im, mask, width, line)};
+}
+
+#if !defined TSI_GPU_EMULATED
+/* Complex scalars of panels are loaded in one piece: panels begin at multiples of 64 bytes. */
+template <class R, class PAIR>
+__device__ static __forceinline__ gpu_complex<R> gpu_load_pair(const gpu_complex<R> *address, bool active) {
+  gpu_complex<R> v = {0, 0};
+  if (active) {
+#if defined __HIPCC__
+    typedef R pair __attribute__((ext_vector_type(2)));
+    const pair p = __builtin_nontemporal_load((const pair *)address);
+    v.re = p[0], v.im = p[1];
+#else
+    const PAIR p = __ldcs((const PAIR *)address);
+    v.re = p.x, v.im = p.y;
+#endif
+  }
+  return v;
+}
+__device__ static __forceinline__ gpu_complex<float> gpu_load_panel(const gpu_complex<float> *address,
+                                                                    bool active) {
+  return gpu_load_pair<float, float2>(address, active);
+}
+__device__ static __forceinline__ gpu_complex<double> gpu_load_panel(const gpu_complex<double> *address,
+                                                                     bool active) {
+  return gpu_load_pair<double, double2>(address, active);
+}
+#endif
+
+#endif

@@ -1,0 +1,92 @@
+/* One sweep in one launch: resident blocks draw tickets in their order, wait for the flags of those before,
+ * walk the ticket's nodes and raise its flag. A block only waits for tickets that were drawn before its own,
+ * so any number of blocks comes to an end. */
+#ifndef TSI_CODELETS_GPU_SWEEP_GPU_H
+#define TSI_CODELETS_GPU_SWEEP_GPU_H
+
+#include "codelets/gpu/node.gpu.h"
+#include "codelets/gpu/launch.h"
+
+/* Right-hand sides that are solved at once. What a block shares of vectors is then at most 34 KB. */
+template <class T> constexpr int gpu_tile_max() {
+  return sizeof(T) > 8 ? 4 : 8;
+}
+
+/* The block, or a warp of it for warp nodes, which have narrow panels: it gets its part of what is shared. */
+template <class T, int W, int R>
+__device__ static __forceinline__ gpu_team<T, W, R> gpu_team_of(bool whole, gpu_tile<T, R> *in,
+                                                                gpu_tile<T, R> *out, gpu_tile<T, R> *parts) {
+  const int thread = (int)gpu_thread(), lane = thread % W, warp = thread / W;
+  gpu_team<T, W, R> team;
+  team.whole = whole;
+  team.thread = whole ? thread : lane;
+  team.threads = whole ? (int)gpu_threads() : W;
+  team.warp = whole ? warp : 0;
+  team.warps = whole ? (int)gpu_threads() / W : 1;
+  team.lane = lane;
+  team.row = lane % TSI_ROW_BLOCK;
+  team.q = lane / TSI_ROW_BLOCK;
+  team.width = whole ? TSI_PANEL_WIDTH_MAX : TSI_WARP_WIDTH;
+  team.in = in + (whole ? 0 : warp * TSI_WARP_WIDTH);
+  team.out = out + (whole ? 0 : warp * TSI_WARP_WIDTH);
+  team.parts = parts;
+  return team;
+}
+
+/* All nodes of a ticket, tile after tile of the right-hand sides. */
+template <class V, class T, int W, int R, bool BACKWARD>
+__device__ static __forceinline__ void gpu_walk_ticket(const tsi_gpu_sweep &s,
+                                                       const tsi_device_ticket &ticket, gpu_tile<T, R> *in,
+                                                       gpu_tile<T, R> *out, gpu_tile<T, R> *parts) {
+  const tsi_device_sweep &sweep = BACKWARD ? s.tables.backward : s.tables.forward;
+  const tsi_device_values &values = BACKWARD ? s.call.backward : s.call.forward;
+  const tsi_index *order = sweep.order + ticket.first;
+  const bool whole = s.tables.node[order[0]].kind != TSI_DEVICE_WARP;
+  const gpu_team<T, W, R> team = gpu_team_of<T, W, R>(whole, in, out, parts);
+  const int step = whole ? 1 : (int)gpu_threads() / W;
+  for (int k = whole ? 0 : (int)gpu_thread() / W; k < ticket.nodes; k += step)
+    for (int first = 0; first < s.call.nrhs; first += R) {
+      const int rest = s.call.nrhs - first;
+      const gpu_walk<V, T, W, R> walk = {s.tables,    s.call,
+                                         team,        (const V *)values.values,
+                                         values.from, (T *)s.call.workspace + first,
+                                         first,       rest < R ? rest : R};
+      walk.run(s.tables.node[order[k]], BACKWARD);
+    }
+}
+
+template <class V, class T, int W, int R, bool BACKWARD>
+__device__ static __forceinline__ void gpu_run_sweep(const tsi_gpu_sweep &s) {
+  typedef gpu_tile<T, R> tile;
+  GPU_SHARED(tile, in, TSI_PANEL_WIDTH_MAX);
+  GPU_SHARED(tile, out, TSI_PANEL_WIDTH_MAX);
+  GPU_SHARED(tile, parts, GPU_THREADS_MAX / TSI_ROW_BLOCK);
+  GPU_SHARED(int32_t, drawn, 1);
+  const tsi_device_sweep &sweep = BACKWARD ? s.tables.backward : s.tables.forward;
+  const int thread = (int)gpu_thread(), threads = (int)gpu_threads();
+  for (;;) {
+    if (thread == 0) *drawn = gpu_fetch_add(s.ticket, 1, GPU_DEVICE);
+    gpu_barrier();
+    const int32_t number = *drawn;
+    if (number >= sweep.tickets) {
+      /* The last one of all blocks to come here: nobody draws any more. */
+      if (thread == 0 && number == sweep.tickets + (int32_t)gpu_blocks() - 1)
+        gpu_store_relaxed(s.ticket, 0, GPU_DEVICE);
+      return;
+    }
+    const tsi_device_ticket ticket = sweep.ticket[number];
+    const int waits = ticket.befores - (gpu_fault(GPU_FAULT_FLAG) && ticket.befores > 0);
+    for (int e = thread; e < waits; e += threads)
+      gpu_await(&s.flag[sweep.before[ticket.before + e]], s.epoch, GPU_DEVICE);
+    gpu_barrier();
+    gpu_walk_ticket<V, T, W, R, BACKWARD>(s, ticket, in, out, parts);
+    gpu_barrier();
+    if (thread != 0) continue;
+    if (gpu_fault(GPU_FAULT_FENCE))
+      gpu_store_relaxed(&s.flag[number], s.epoch, GPU_DEVICE);
+    else
+      gpu_store_release(&s.flag[number], s.epoch, GPU_DEVICE);
+  }
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* Who walks a node: a block of threads, or one warp of it. Sums do not depend on how many warps a block has:
+ * each is made by one warp, or in parts whose number follows from the panel alone.
+ *
+ * Lanes. Rows of a factor are stored in row blocks of 8, column by column (codelets/cpu/panel.h). Lane = row
+ * + 8 q takes columns q, q + Q, ... of a row block, Q = GPU_WARP / 8: a warp loads 8 rows of Q columns at
+ * once, which lie one behind the other, forward as backward.
+ *
+ * Right-hand sides go in tiles of up to R: what is shared of a vector is an array of tiles, one a row. */
+#ifndef TSI_CODELETS_GPU_TEAM_GPU_H
+#define TSI_CODELETS_GPU_TEAM_GPU_H
+
+#include "codelets/gpu/scalar.gpu.h"
+#include "codelets/gpu/device_tables.h"
+
+#define GPU_THREADS_MAX 256
+
+/* One row of up to R right-hand sides. */
+template <class T, int R> struct alignas(sizeof(T) * R >= 16 ? 16 : sizeof(T) * R) gpu_tile { T c[R]; };
+
+template <class T, int W, int R> struct gpu_team {
+  typedef gpu_tile<T, R> tile;
+  static constexpr int Q = W / TSI_ROW_BLOCK;
+  static constexpr int UNITS = GPU_THREADS_MAX / W; /* warps that sums of a block are split for */
+
+  bool whole;          /* a block; else one warp */
+  int thread, threads; /* its number, and how many there are */
+  int warp, warps;
+  int lane, row, q;
+  int width;      /* rows of in and out */
+  tile *in, *out; /* shared: vectors of a panel, or of as many rows */
+  tile *parts;    /* shared, of a block: GPU_THREADS_MAX / 8 sums in parts */
+
+  /* All of the team come, and see what the others have written. */
+  __device__ void sync(int line = GPU_LINE) const {
+    if (whole)
+      gpu_barrier(line);
+    else
+      gpu_warp_barrier(line);
+  }
+  __device__ void sync_warp(int line = GPU_LINE) const { gpu_warp_barrier(line); }
+  /* Adds up over the columns of a row block: every lane of a row gets the sums. */
+  __device__ void add_columns(tile &s) const {
+    GPU_UNROLL_ALL
+    for (int mask = TSI_ROW_BLOCK; mask < W; mask *= 2) GPU_UNROLL_ALL
+    for (int c = 0; c < R; c++)
+      s.c[c] = s.c[c] + gpu_shuffle_xor(s.c[c], (unsigned)(gpu_fault(GPU_FAULT_LANE) ? mask / 2 : mask), W);
+  }
+  /* Adds up over the rows of a row block: every lane of a column gets the sums. */
+  __device__ void add_rows(tile &s) const {
+    GPU_UNROLL_ALL
+    for (int mask = 1; mask < TSI_ROW_BLOCK; mask *= 2) GPU_UNROLL_ALL
+    for (int c = 0; c < R; c++) s.c[c] = s.c[c] + gpu_shuffle_xor(s.c[c], (unsigned)mask, W);
+  }
+};
+
+template <class T, int R> __device__ static __forceinline__ gpu_tile<T, R> gpu_no_tile() {
+  gpu_tile<T, R> zero;
+  GPU_UNROLL_ALL
+  for (int c = 0; c < R; c++) zero.c[c] = T();
+  return zero;
+}
+
+/* s += a x */
+template <class V, class T, int R>
+__device__ static __forceinline__ void gpu_add_scaled(gpu_tile<T, R> &s, V a, const gpu_tile<T, R> &x) {
+  const T factor = gpu_to<T>::from(a);
+  GPU_UNROLL_ALL
+  for (int c = 0; c < R; c++) gpu_add_product(s.c[c], factor, x.c[c]);
+}
+
+#endif

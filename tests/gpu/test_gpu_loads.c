@@ -1,0 +1,45 @@
+/* Panels are loaded in whole sectors, forward and backward: warps touch at most 1.1 times the bytes that
+ * their lanes take, for each scalar type, one and several right-hand sides. */
+#include "tests/gpu/device_problem.h"
+
+static const problem tested = {
+    "poisson3d7", 8, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 30000};
+
+static void check(const solver *s, const char *scalars, const typed *t, unsigned warp, int64_t nrhs) {
+  void *b = random_scalars(t, s->n * nrhs, 3), *x = calloc((size_t)(s->n * nrhs), s->bytes);
+  const emulated_grid grid = {
+      .blocks = 2, .resident = 2, .threads = 128, .warp = warp, .seed = 1, .count_loads = true};
+  tristar_solve_options options;
+  device_sweeps sweeps;
+  tristar_solve_options_init(&options);
+  CHECK(x != NULL);
+  device_sweeps_open(s, &options, nrhs, b, x, &sweeps);
+  const emulated_outcome got = emulated_sweeps(scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
+  const double limit = t->scalar == TRISTAR_SINGLE ? 1.2 : 1.1;
+  CHECK_MSG(got.ended, "%s", got.problem);
+  CHECK_MSG(got.bytes > 0 && got.sectors * 32 <= limit * got.bytes,
+            "%s, %d right-hand sides: %g loads touch %g sectors for %g bytes", scalars, (int)nrhs, got.loads,
+            got.sectors, got.bytes);
+  device_sweeps_close(&sweeps);
+  free(b);
+  free(x);
+}
+
+int main(void) {
+  static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
+                                       &typed_complex_double};
+  static const char *const scalars[] = {"s", "d", "c", "z"};
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (int k = 0; k < 4; k++) {
+    solver s = solver_open(ts, &tested, types[k], false);
+    check(&s, scalars[k], types[k], 32, 1);
+    check(&s, scalars[k], types[k], k % 3 == 1 ? 64 : 32, 3);
+    solver_close(&s);
+  }
+  tristar_destroy(&ts);
+  return 0;
+}

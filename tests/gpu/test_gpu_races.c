@@ -1,0 +1,61 @@
+/* Under the thread sanitizer, each thread of the grid being one for it, the GPU kernels have no race, and a
+ * missing barrier, a flag that is not awaited and a flag that is raised without a fence are races. */
+#include "tests/gpu/device_problem.h"
+
+static const problem problems[] = {
+    {"s2d9pt", 7, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 700},
+    {"kkt3d", 2, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 700},
+    {"convdiff3d", 3, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_NONE, 700},
+};
+
+/* The sanitizer calls this for each race that it finds, and must not look at it. */
+static int reports;
+__attribute__((visibility("default"), no_sanitize("thread"))) void __tsan_on_report(void *report);
+void __tsan_on_report(void *report) {
+  (void)report;
+  reports++;
+}
+/* Equal races of two launches are two; what is found is counted, and told by this test. */
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) {
+  return "suppress_equal_stacks=0:suppress_equal_addresses=0:exitcode=0:report_bugs=1";
+}
+
+static int count_races(const solver *s, int64_t nrhs, int fault) {
+  void *b = random_scalars(&typed_double, s->n * nrhs, 3), *x = calloc((size_t)(s->n * nrhs), s->bytes);
+  tristar_solve_options options;
+  device_sweeps sweeps;
+  tristar_solve_options_init(&options);
+  CHECK(x != NULL);
+  device_sweeps_open(s, &options, nrhs, b, x, &sweeps);
+  reports = 0;
+  for (unsigned seed = 0; seed < 2 && reports == 0; seed++) {
+    const emulated_grid grid = {
+        .blocks = 3, .resident = 3, .threads = 64, .warp = 32, .seed = seed, .fault = fault};
+    const emulated_outcome got = emulated_sweeps("d", sweeps.forward, sweeps.backward, &sweeps.call, &grid);
+    CHECK_MSG(got.ended, "%s", got.problem);
+  }
+  device_sweeps_close(&sweeps);
+  free(b);
+  free(x);
+  return reports;
+}
+
+int main(void) {
+  static const int faults[] = {GPU_FAULT_BARRIER, GPU_FAULT_FLAG, GPU_FAULT_FENCE};
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
+    solver s = solver_open(ts, &problems[k], &typed_double, false);
+    CHECK(count_races(&s, 1, GPU_NO_FAULT) == 0);
+    CHECK(count_races(&s, 3, GPU_NO_FAULT) == 0);
+    for (size_t f = 0; f < sizeof faults / sizeof *faults && k == 0; f++)
+      CHECK_MSG(count_races(&s, 1, faults[f]) > 0, "fault %d is no race", faults[f]);
+    solver_close(&s);
+  }
+  tristar_destroy(&ts);
+  return 0;
+}

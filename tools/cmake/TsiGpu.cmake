@@ -1,0 +1,67 @@
+# GPU kernels: nvcc and hipcc compile them where they are found, as TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP say (AUTO, ON, OFF).
+#
+# Target gpu_objects (not in `all`): codelets/gpu/sweep.cu for each scalar type, BUILD/gpu/sweep_NAME.cuda.o and .hip.o; what the
+# compiler tells of registers and spills is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. The library has no use for these
+# objects yet.
+set(TRISTAR_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA's GPUs, target gpu_objects: AUTO (where nvcc is found), ON or OFF")
+set(TRISTAR_WITH_HIP AUTO CACHE STRING "Kernels for AMD's GPUs, target gpu_objects: AUTO (where hipcc is found), ON or OFF")
+set_property(CACHE TRISTAR_WITH_CUDA TRISTAR_WITH_HIP PROPERTY STRINGS AUTO ON OFF)
+
+# Names of kernels, and the scalars of the factor and of the workspace.
+set(tsi_gpu_names s d c z sd cz)
+set(tsi_gpu_scalars float,float double,double gpu_complex<float>,gpu_complex<float> gpu_complex<double>,gpu_complex<double>
+    float,double gpu_complex<float>,gpu_complex<double>)
+
+# tsi_gpu_compiler(OPTION PROGRAM HINT): TRISTAR_PROGRAM, if it is wanted and found.
+function(tsi_gpu_compiler option program hint)
+  set(wanted ${${option}})
+  string(TOUPPER ${program} variable)
+  if(wanted STREQUAL AUTO OR wanted)
+    find_program(TRISTAR_${variable} ${program} HINTS ${hint})
+    mark_as_advanced(TRISTAR_${variable})
+    if(NOT TRISTAR_${variable} AND NOT wanted STREQUAL AUTO)
+      message(FATAL_ERROR "${option}=${wanted}: ${program} not found")
+    endif()
+  endif()
+  if(TRISTAR_${variable} AND (wanted STREQUAL AUTO OR wanted))
+    set(tsi_gpu_${program} "${TRISTAR_${variable}}" PARENT_SCOPE)
+    message(STATUS "GPU kernels: ${TRISTAR_${variable}}")
+  endif()
+endfunction()
+
+# tsi_gpu_objects(KIND COMMAND...): one object for each name.
+function(tsi_gpu_objects kind)
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/*.h")
+  set(outputs "")
+  foreach(name scalars IN ZIP_LISTS tsi_gpu_names tsi_gpu_scalars)
+    string(REPLACE "," ";" scalars "${scalars}")
+    list(GET scalars 0 stored)
+    list(GET scalars 1 work)
+    set(base "${PROJECT_BINARY_DIR}/gpu/sweep_${name}.${kind}")
+    add_custom_command(
+      OUTPUT "${base}.o" BYPRODUCTS "${base}.txt"
+      COMMAND sh -c "report=$1; shift; \"$@\" >\"$report\" 2>&1 || { cat \"$report\"; exit 1; }" sh "${base}.txt" ${ARGN}
+              -std=c++17 -O3 "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/runtime/include" -DTSI_GPU_NAME=${name}
+              "-DTSI_GPU_STORED=${stored}" "-DTSI_GPU_WORK=${work}" -c "${PROJECT_SOURCE_DIR}/codelets/gpu/sweep.cu" -o "${base}.o"
+      DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/sweep.cu" ${headers}
+      COMMENT "GPU kernels ${name}, ${kind}" VERBATIM)
+    list(APPEND outputs "${base}.o")
+  endforeach()
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/gpu")
+  add_custom_target(gpu_objects_${kind} DEPENDS ${outputs})
+  add_dependencies(gpu_objects gpu_objects_${kind})
+endfunction()
+
+tsi_gpu_compiler(TRISTAR_WITH_CUDA nvcc "/usr/local/cuda/bin;$ENV{CUDA_PATH}/bin")
+tsi_gpu_compiler(TRISTAR_WITH_HIP hipcc "/opt/rocm/bin;$ENV{ROCM_PATH}/bin")
+if(tsi_gpu_nvcc OR tsi_gpu_hipcc)
+  add_custom_target(gpu_objects)
+endif()
+if(tsi_gpu_nvcc)
+  tsi_gpu_objects(cuda "${tsi_gpu_nvcc}" -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90
+                  -Xptxas -v -Werror all-warnings -Xcompiler -Wall,-Wextra,-fPIC)
+endif()
+if(tsi_gpu_hipcc)
+  tsi_gpu_objects(hip "${tsi_gpu_hipcc}" -x hip --offload-arch=gfx90a -fPIC -Wall -Wextra -Werror
+                  -Rpass-analysis=kernel-resource-usage)
+endif()
