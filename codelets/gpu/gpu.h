@@ -1,16 +1,16 @@
 /* What kernels use of a device: one source for nvcc, hipcc and, in tests, the emulator, which gives the same
  * names (tests/gpu/emulator.h, included before this file).
  *
- *   GPU_WARP                        lanes of a warp
- *   GPU_SHARED(type, name, count)   an array in shared memory
- *   gpu_thread, gpu_threads         the thread's number in its block, threads of a block
- *   gpu_block, gpu_blocks           the block's number in the grid, blocks of the grid
- *   gpu_barrier, gpu_warp_barrier   all of the block, of the warp come, and see what the others have written
- *   gpu_shuffle_xor                 the value of the lane whose number differs by the bits of a mask
- *   gpu_load_acquire, gpu_store_release, gpu_fetch_add (relaxed), gpu_await: atomics in the scope GPU_BLOCK
- * or GPU_DEVICE; gpu_await returns when it has acquired the value gpu_load_panel                  a scalar of
- * a factor, which is read once a sweep; all lanes of a warp call it together, those that are not active get
- * zero gpu_fault                       false; tests plant faults with it and see that they are found */
+ * - GPU_WARP: lanes of a warp. GPU_SHARED(type, name, count): an array in shared memory
+ * - gpu_thread, gpu_threads: the thread's number in its block, threads of a block
+ * - gpu_block, gpu_blocks: the block's number in the grid, blocks of the grid
+ * - gpu_barrier, gpu_warp_barrier: all of the block, of the warp come, and see what the others have written
+ * - gpu_shuffle_xor: the value of the lane whose number differs by the bits of a mask
+ * - gpu_load_acquire, gpu_store_release, gpu_fetch_add (relaxed), gpu_await: atomics in the scope GPU_BLOCK
+ *   or GPU_DEVICE; gpu_await returns when it has acquired the value
+ * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
+ *   those that are not active get zero
+ * - gpu_fault: false; tests plant faults with it and see that they are found */
 #ifndef TSI_CODELETS_GPU_GPU_H
 #define TSI_CODELETS_GPU_GPU_H
 
@@ -59,8 +59,7 @@ static __device__ __forceinline__ void gpu_barrier(int = 0) {
   __syncthreads();
 }
 
-#if defined __HIPCC__ /* ---- AMD ------------------------------------------------------------------------   \
-                       */
+#if defined __HIPCC__ /* ---- AMD ---- */
 
 /* Wavefronts of 64 lanes (gfx9) or 32 (gfx10 and later); the host's side has no use for the number. */
 #if defined __AMDGCN_WAVEFRONT_SIZE && __AMDGCN_WAVEFRONT_SIZE == 32
@@ -101,8 +100,7 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
   return __builtin_nontemporal_load(address);
 }
 
-#else /* ---- NVIDIA                                                                                         \
-         ---------------------------------------------------------------------------------------- */
+#else /* ---- NVIDIA ---- */
 
 #define GPU_WARP 32
 
@@ -138,8 +136,7 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
   return __ldcs(address);
 }
 
-#endif /* ---- Both ---------------------------------------------------------------------------------------  \
-        */
+#endif /* ---- Both ---- */
 
 static __device__ __forceinline__ void gpu_await(const int32_t *address, int32_t value, gpu_scope reach) {
   while (gpu_load_acquire(address, reach) != value) gpu_pause();

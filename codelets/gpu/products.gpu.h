@@ -1,11 +1,11 @@
 /* Products with the triangle and the rectangle of a panel, by a team. Vectors are tiles in shared memory.
  *
- *   gpu_triangle                y := T x            a warp makes the sums of a row block
- *   gpu_rectangle               sink(i, (R x)_i)    the same
- *   gpu_triangle_transposed     y := T' x           a warp makes the sums of Q columns
- *   gpu_rectangle_transposed    y := y - R' x       the same; where a panel has few columns, of some of the
- * rows gpu_substitute              y := T^-1 y         row block after row block: its corner, then what it
- * takes gpu_substitute_transposed   y := T'^-1 y        from the others
+ * - gpu_triangle: y := T x; a warp makes the sums of a row block
+ * - gpu_rectangle: sink(i, (R x)_i), the same
+ * - gpu_triangle_transposed: y := T' x; a warp makes the sums of Q columns
+ * - gpu_rectangle_transposed: y := y - R' x, the same; where a panel has few columns, of some of the rows
+ * - gpu_substitute: y := T^-1 y, row block after row block: its corner, then what it takes from the others
+ * - gpu_substitute_transposed: y := T'^-1 y
  *
  * The team has to be in step before each call, and is not afterwards: what a call writes is there for all
  * after the next sync; the substitutions begin with one. Each sum has its order from the panel alone. */
