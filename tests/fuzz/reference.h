@@ -227,16 +227,16 @@ static inline long double reference_residual(int n, square a, tristar_op op, con
  * norm is not enough. */
 static inline long double reference_solve(const reference *r, square a, tristar_op op, const number *b,
                                           number *x) {
-  number residual[ORDER_MOST], kept[ORDER_MOST];
+  number residual[ORDER_MOST], kept[ORDER_MOST] = {0};
   long double error = INFINITY;
   for (int i = 0; i < r->n; i++) x[i] = 0;
   for (int step = 0; step < 20; step++) {
     const long double now = reference_residual(r->n, a, op, b, x, residual);
-    if (step > 0 && !(now < error)) {
+    if (!(now < error)) {
       memcpy(x, kept, (size_t)r->n * sizeof *x);
       break;
     }
-    error = step > 0 ? now : INFINITY;
+    error = now;
     memcpy(kept, x, (size_t)r->n * sizeof *x);
     for (int i = 0; i < r->n; i++)
       for (int j = 0; j < r->n; j++) x[i] += reference_op(((reference *)r)->inverse, op, i, j) * residual[j];
