@@ -161,6 +161,62 @@ static void check_best(tristar_t *ts) {
   CHECK_MSG(worse > 3, "%d corrections for the worse", worse);
 }
 
+/* A symmetric matrix well conditioned but for its scaling, with zeros on its diagonal, each in a block of its
+ * own and so perturbed. The solution, as it is scaled, spans 130 powers of ten: the first solve leaves
+ * nothing right in rows of small terms, and no correction but the last brings their backward errors below
+ * one. */
+static void check_span(tristar_t *ts) {
+  const int32_t ptr[] = {0, 2, 4, 5, 5}, index[] = {1, 3, 2, 3, 3};
+  const double values[] = {-0x1.d3c7cccp-208, 0x1.7d54b78p-194, 0x1.f33167ap+12, 0x1.5f40b44p-415,
+                           0x1.b799cbp+26};
+  const double truth[] = {0.7, 1.3, 0.9, 1.1};
+  const int64_t permutations[][4] = {{0, 1, 2, 3}, {2, 0, 1, 3}, {0, 3, 2, 1}};
+  const tristar_view v = {.format = TRISTAR_CSC,
+                          .symmetry = TRISTAR_SYMMETRIC,
+                          .scalar = TRISTAR_DOUBLE,
+                          .rows = 4,
+                          .cols = 4,
+                          .ptr = ptr,
+                          .index = index,
+                          .values = values,
+                          .ptr_bits = 32,
+                          .index_bits = 32};
+  double b[4] = {0}, x[4];
+  for (int j = 0; j < 4; j++)
+    for (int e = ptr[j]; e < ptr[j + 1]; e++) {
+      b[index[e]] += values[e] * truth[j];
+      b[j] += values[e] * truth[index[e]];
+    }
+  for (tristar_method method = TRISTAR_METHOD_LU; method <= TRISTAR_METHOD_LDLT; method++)
+    for (int k = 0; k < 3; k++) {
+      tristar_analysis_t *an;
+      tristar_factor_t *f;
+      tristar_plan_t *p;
+      tristar_factor_stats stats;
+      tristar_refine_result result;
+      tristar_analysis_options options;
+      tristar_analysis_options_init(&options);
+      options.method = method;
+      options.matching = TRISTAR_MATCHING_OFF;
+      options.ordering = TRISTAR_ORDERING_USER;
+      options.permutation = permutations[k];
+      options.merge = TRISTAR_MERGE_FUNDAMENTAL;
+      options.singular = TRISTAR_SINGULAR_PERTURB;
+      CHECK_OK(tristar_analyze(ts, &v, &options, &an));
+      CHECK_OK(tristar_factor(an, values, &f));
+      CHECK_OK(tristar_factor_get_stats(f, &stats));
+      CHECK_OK(tristar_plan(f, NULL, &p));
+      CHECK(stats.perturbed_pivots > 0);
+      CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, 4, x, 4, NULL, &result));
+      CHECK_MSG(result.backward_error < 1e-14 && fabs(x[2] - truth[2]) < 1e-14,
+                "method %d: backward error %g after %d corrections and %d iterations, x[2] = %.17g",
+                (int)method, result.backward_error, result.steps, result.iterations, x[2]);
+      tristar_plan_destroy(&p);
+      tristar_factor_destroy(&f);
+      tristar_analysis_destroy(&an);
+    }
+}
+
 /* Single factors, right-hand sides of very different size in arrays of different leading dimensions: each is
  * solved to the accuracy of its own. */
 static void check_sizes(tristar_t *ts) {
@@ -295,6 +351,7 @@ int main(void) {
   check_stop(ts);
   check_history(ts);
   check_best(ts);
+  check_span(ts);
   check_sizes(ts);
   check_not_finite(ts);
   check_without_matrix(ts);

@@ -50,6 +50,9 @@ typedef struct tsi_sparse_kernels {
    * ones; g NULL: the second half does not count. See tristar_solve_refined. */
   double (*backward_error)(tsi_index n, const void *b, const void *r, const double *bound,
                            const double *row_sum, const tsi_sizes *sizes);
+  /* r_i = 0 in rows whose backward error, as above, is at most so large */
+  void (*leave_solved)(tsi_index n, const void *b, void *r, const double *bound, const double *row_sum,
+                       const tsi_sizes *sizes, double error);
   /* f_i = |r_i| + terms_i eps (bound_i + |b_i|): what r can be without rounding errors, if each of its
    * entries is a sum of that many terms; bound = |A| |x| */
   void (*residual_bound)(tsi_index n, const void *b, const void *r, const double *bound,

@@ -92,23 +92,37 @@ static void sizes(tsi_index n, const void *xv, const double *g, double *weighted
   if (g == NULL) *plain = *weighted;
 }
 
+/* What the residual of row i is compared with. */
+static double denominator(tsi_index n, const tsi_scalar *b, const double *bounds, const double *row_sum,
+                          const tsi_sizes *of_x, tsi_index i) {
+  const double rounding = fmin(1000 * (double)of_x->n * (double)EPSILON, 1e-3);
+  const double norm = of_x->with_weights ? fmin(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
+                                         : row_sum[i] * of_x->weighted;
+  const double bound_i = bounds[i] + magnitude(b[i]);
+  const bool rounded = !(bound_i > rounding * (norm + magnitude(b[i]))) && isfinite(norm);
+  return rounded ? bounds[i] + norm : bound_i;
+}
+
 static double backward_error(tsi_index n, const void *bv, const void *rv, const double *bounds,
                              const double *row_sum, const tsi_sizes *of_x) {
   const tsi_scalar *b = bv, *r = rv;
   double error = 0;
-  const double rounding = fmin(1000 * (double)of_x->n * (double)EPSILON, 1e-3);
   for (tsi_index i = 0; i < n; i++) {
-    const double size = magnitude(r[i]);
-    const double norm = of_x->with_weights ? fmin(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
-                                           : row_sum[i] * of_x->weighted;
-    double bound_i = bounds[i] + magnitude(b[i]);
-    if (!(bound_i > rounding * (norm + magnitude(b[i]))) && isfinite(norm)) bound_i = bounds[i] + norm;
+    const double size = magnitude(r[i]), bound_i = denominator(n, b, bounds, row_sum, of_x, i);
     if (size == 0 && bound_i == 0) continue; /* an empty row of zeros is solved exactly */
     if (!isfinite(bound_i)) return NAN;      /* a quotient would say nothing */
     if (!(size / bound_i <= error)) error = size / bound_i;
     if (isnan(error)) break;
   }
   return error;
+}
+
+static void leave_solved(tsi_index n, const void *bv, void *rv, const double *bounds, const double *row_sum,
+                         const tsi_sizes *of_x, double error) {
+  const tsi_scalar *b = bv;
+  tsi_scalar *r = rv;
+  for (tsi_index i = 0; i < n; i++)
+    if (magnitude(r[i]) <= error * denominator(n, b, bounds, row_sum, of_x, i)) r[i] = 0;
 }
 
 static void residual_bound(tsi_index n, const void *bv, const void *rv, const double *bounds,
@@ -306,6 +320,7 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .weigh = weigh,
     .sizes = sizes,
     .backward_error = backward_error,
+    .leave_solved = leave_solved,
     .residual_bound = residual_bound,
     .part = part,
     .first_unlike = first_unlike,

@@ -105,20 +105,54 @@ out:
   return status;
 }
 
-/* x += correction if that makes the error smaller; *error is then the new one. *now: what it would be.
- * residual and bound are those of x afterwards. */
-static tristar_status improve(const tsi_refinement *r, const void *b, void *x, double *error, double *now) {
+/* How far x is from the solution. */
+typedef struct progress {
+  double error; /* backward */
+  double size;  /* of the largest residual, as it is scaled, of rows that are not solved; an error that is not
+                   SATURATED: not looked at */
+} progress;
+
+#define SATURATED 0.5
+
+/* The backward error that refinement aims at, or FGMRES where that is more. */
+static double aim(const tsi_refinement *r, double tolerance) {
+  return fmax(tolerance, 50 * r->kernels->epsilon);
+}
+
+/* The residual of x, without rows that are solved if its error is saturated. */
+static tristar_status look(const tsi_refinement *r, const void *b, const void *x, double tolerance,
+                           progress *now) {
+  tristar_status status = TRISTAR_OK;
+  *now = (progress){NAN, NAN};
+  TSI_TRY(tsi_residual_find(&r->residual, b, x, &now->error));
+  if (!(now->error > SATURATED)) goto out;
+  TSI_TRY(tsi_residual_leave_solved(&r->residual, b, x, aim(r, tolerance)));
+  now->size = scaled_size(r, r->residual.vector);
+  status = r->system->team->failure;
+out:
+  return status;
+}
+
+/* Is x nearer to the solution than it was, by that factor at least? */
+static bool is_nearer(const progress *now, const progress *before, double factor) {
+  if (now->error > SATURATED && before->error > SATURATED) return now->size < factor * before->size;
+  return now->error < factor * before->error;
+}
+
+/* x += correction if that brings it nearer; *best is where it is then. *now: where that would be. residual
+ * and bound are those of x afterwards. */
+static tristar_status improve(const tsi_refinement *r, const void *b, void *x, double tolerance,
+                              progress *best, progress *now) {
   tristar_status status = TRISTAR_OK;
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
-  double before;
   memcpy(r->best, x, bytes);
   r->kernels->add(r->system->n, x, r->correction);
-  TSI_TRY(tsi_residual_find(&r->residual, b, x, now));
-  if (*now < *error)
-    *error = *now;
-  else { /* worse, or NaN: keep the best */
+  TSI_TRY(look(r, b, x, tolerance, now));
+  if (is_nearer(now, best, 1))
+    *best = *now;
+  else { /* farther, or NaN: keep the best */
     memcpy(x, r->best, bytes);
-    TSI_TRY(tsi_residual_find(&r->residual, b, x, &before));
+    TSI_TRY(look(r, b, x, tolerance, best));
   }
 out:
   return status;
@@ -135,20 +169,20 @@ static void note(const tristar_refine_options *options, tristar_refine_result *r
 
 /* Corrections until the error is small enough or stagnates. */
 static tristar_status correct(const tsi_refinement *r, const void *b, void *x,
-                              const tristar_refine_options *options, double tolerance, double *error,
+                              const tristar_refine_options *options, double tolerance, progress *best,
                               tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
-  double now;
+  progress now;
   result->stop = TRISTAR_STOP_LIMIT;
-  while (*error > tolerance && result->steps < options->max_steps) {
-    const double before = *error;
+  while (best->error > tolerance && result->steps < options->max_steps) {
+    const progress before = *best;
     result->stop = TRISTAR_STOP_STAGNATED;
     TSI_TRY(tsi_solve_in_range(r, 1, r->residual.vector, r->correction));
-    TSI_TRY(improve(r, b, x, error, &now));
-    note(options, result, r->column, result->steps + 1, 0, now);
-    if (!(now < before)) break;
+    TSI_TRY(improve(r, b, x, tolerance, best, &now));
+    note(options, result, r->column, result->steps + 1, 0, now.error);
+    if (!is_nearer(&now, &before, 1)) break;
     result->steps++;
-    if (*error > 0.9 * before) break;
+    if (!is_nearer(best, &before, 0.9)) break;
     result->stop = TRISTAR_STOP_LIMIT;
   }
 out:
@@ -184,22 +218,23 @@ static bool is_enough(void *arg, int iterations, const void *d) {
 
 /* FGMRES, restarted while it halves the error. */
 static tristar_status iterate(const tsi_refinement *r, const void *b, void *x,
-                              const tristar_refine_options *options, double tolerance, double *error,
+                              const tristar_refine_options *options, double tolerance, progress *best,
                               tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
   judgement all = {r, b, x, options, tolerance, result, TRISTAR_OK};
-  while (*error > tolerance && result->iterations < options->max_iterations) {
-    const double before = *error;
+  while (best->error > tolerance && result->iterations < options->max_iterations) {
+    const progress before = *best;
     const int left = options->max_iterations - result->iterations;
-    const tsi_fgmres_judge judge = {is_enough, &all, AHEAD * tolerance / before, options->history != NULL};
-    double now;
+    const tsi_fgmres_judge judge = {is_enough, &all, AHEAD * tolerance / before.error,
+                                    options->history != NULL};
+    progress now;
     int made = 0;
     TSI_TRY(tsi_fgmres(r->system, r->op, r->residual.vector, r->correction, left, &judge, &made));
     TSI_TRY(all.status);
     result->iterations += made;
-    TSI_TRY(improve(r, b, x, error, &now));
+    TSI_TRY(improve(r, b, x, tolerance, best, &now));
     result->stop = made < left ? TRISTAR_STOP_STAGNATED : TRISTAR_STOP_LIMIT;
-    if (made == 0 || *error > 0.5 * before) break;
+    if (made == 0 || !is_nearer(best, &before, 0.5)) break;
   }
 out:
   return status;
@@ -248,19 +283,19 @@ out:
 tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
                           const tristar_refine_options *options, tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
-  const double epsilon = r->kernels->epsilon;
-  const double tolerance = options->tolerance > 0 ? options->tolerance : 2 * epsilon;
-  double error;
-  TSI_TRY(tsi_residual_find(&r->residual, b, x, &error));
-  tristar_refine_result own = {.initial_backward_error = error};
-  if (!isfinite(error)) TSI_TRY(fail_not_finite(r, b, x));
+  const double tolerance = options->tolerance > 0 ? options->tolerance : 2 * r->kernels->epsilon;
+  progress best;
+  TSI_TRY(look(r, b, x, tolerance, &best));
+  tristar_refine_result own = {.initial_backward_error = best.error};
+  if (!isfinite(best.error)) TSI_TRY(fail_not_finite(r, b, x));
   own.history_count = result->history_count;
-  note(options, &own, r->column, 0, 0, error);
-  TSI_TRY(correct(r, b, x, options, tolerance, &error, &own));
-  if (options->max_steps > 0 && error > fmax(tolerance, 50 * epsilon))
-    TSI_TRY(iterate(r, b, x, options, tolerance, &error, &own));
-  if (error <= tolerance) own.stop = TRISTAR_STOP_CONVERGED;
-  keep_largest(&result->backward_error, error);
+  note(options, &own, r->column, 0, 0, best.error);
+  TSI_TRY(correct(r, b, x, options, tolerance, &best, &own));
+  if (options->max_steps > 0 && best.error > aim(r, tolerance))
+    TSI_TRY(iterate(r, b, x, options, tolerance, &best, &own));
+  if (best.error > SATURATED) TSI_TRY(tsi_residual_find(&r->residual, b, x, &best.error)); /* of all rows */
+  if (best.error <= tolerance) own.stop = TRISTAR_STOP_CONVERGED;
+  keep_largest(&result->backward_error, best.error);
   keep_largest(&result->initial_backward_error, own.initial_backward_error);
   if (own.steps > result->steps) result->steps = own.steps;
   if (own.iterations > result->iterations) result->iterations = own.iterations;

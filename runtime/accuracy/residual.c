@@ -29,22 +29,35 @@ void tsi_residual_finish(tsi_residual *r) {
   TSI_FREE(r->system->env, r->vector);
 }
 
+/* The sizes that backward errors of x need. */
+static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
+  const tsi_system *system = r->system;
+  tsi_sizes sizes = {.n = system->team->n, .with_weights = r->column_weight != NULL};
+  system->kernels->sizes(system->n, x, r->column_weight, &sizes.weighted, &sizes.plain);
+  sizes.weighted = tsi_team_largest(system->team, sizes.weighted);
+  sizes.plain = tsi_team_largest(system->team, sizes.plain);
+  return sizes;
+}
+
 tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x, double *error) {
   tristar_status status = TRISTAR_OK;
   const tsi_system *system = r->system;
-  const tsi_sparse_kernels *kernels = system->kernels;
-  tsi_sizes sizes = {.n = system->team->n, .with_weights = r->column_weight != NULL};
   *error = NAN;
   TSI_TRY(tsi_system_residual(system, r->op, b, x, r->vector));
   TSI_TRY(tsi_system_bound(system, r->op, x, r->bound));
-  kernels->sizes(system->n, x, r->column_weight, &sizes.weighted, &sizes.plain);
-  sizes.weighted = tsi_team_largest(system->team, sizes.weighted);
-  sizes.plain = tsi_team_largest(system->team, sizes.plain);
-  *error = tsi_team_largest(system->team,
-                            kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));
+  const tsi_sizes sizes = sizes_of(r, x);
+  *error = tsi_team_largest(
+      system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));
   status = system->team->failure;
 out:
   return status;
+}
+
+tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x, double error) {
+  const tsi_system *system = r->system;
+  const tsi_sizes sizes = sizes_of(r, x);
+  system->kernels->leave_solved(system->n, b, r->vector, r->bound, r->row_sum, &sizes, error);
+  return system->team->failure;
 }
 
 static tristar_status check_arguments(const tristar_factor_t *factor, tristar_op op, int64_t nrhs,

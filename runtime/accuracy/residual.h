@@ -21,5 +21,9 @@ void tsi_residual_finish(tsi_residual *r);
 /* Sets bound and vector for x, and *error (tristar_solve_refined): NaN if x has NaN. Errors: of messages. */
 TRISTAR_CHECKED tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x,
                                                  double *error);
+/* Sets the entries of vector to zero whose rows have at most that backward error. b and x as they were when
+ * it was found. Errors: of messages. */
+TRISTAR_CHECKED tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x,
+                                                         double error);
 
 #endif
