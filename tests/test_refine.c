@@ -169,7 +169,7 @@ static void check_span(tristar_t *ts) {
   const int32_t ptr[] = {0, 2, 4, 5, 5}, index[] = {1, 3, 2, 3, 3};
   const double values[] = {-0x1.d3c7cccp-208, 0x1.7d54b78p-194, 0x1.f33167ap+12, 0x1.5f40b44p-415,
                            0x1.b799cbp+26};
-  const double truth[] = {0.7, 1.3, 0.9, 1.1};
+  enum { NRHS = 32 };
   const int64_t permutations[][4] = {{0, 1, 2, 3}, {2, 0, 1, 3}, {0, 3, 2, 1}};
   const tristar_view v = {.format = TRISTAR_CSC,
                           .symmetry = TRISTAR_SYMMETRIC,
@@ -181,12 +181,14 @@ static void check_span(tristar_t *ts) {
                           .values = values,
                           .ptr_bits = 32,
                           .index_bits = 32};
-  double b[4] = {0}, x[4];
-  for (int j = 0; j < 4; j++)
-    for (int e = ptr[j]; e < ptr[j + 1]; e++) {
-      b[index[e]] += values[e] * truth[j];
-      b[j] += values[e] * truth[index[e]];
-    }
+  double truth[4 * NRHS], b[4 * NRHS] = {0}, x[4 * NRHS];
+  fill_random(truth, 4 * NRHS, 5);
+  for (int c = 0; c < 4 * NRHS; c += 4)
+    for (int j = 0; j < 4; j++)
+      for (int e = ptr[j]; e < ptr[j + 1]; e++) {
+        b[c + index[e]] += values[e] * truth[c + j];
+        b[c + j] += values[e] * truth[c + index[e]];
+      }
   for (tristar_method method = TRISTAR_METHOD_LU; method <= TRISTAR_METHOD_LDLT; method++)
     for (int k = 0; k < 3; k++) {
       tristar_analysis_t *an;
@@ -207,10 +209,12 @@ static void check_span(tristar_t *ts) {
       CHECK_OK(tristar_factor_get_stats(f, &stats));
       CHECK_OK(tristar_plan(f, NULL, &p));
       CHECK(stats.perturbed_pivots > 0);
-      CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, 4, x, 4, NULL, &result));
-      CHECK_MSG(result.backward_error < 1e-14 && fabs(x[2] - truth[2]) < 1e-14,
-                "method %d: backward error %g after %d corrections and %d iterations, x[2] = %.17g",
-                (int)method, result.backward_error, result.steps, result.iterations, x[2]);
+      CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, 4, x, 4, NULL, &result));
+      CHECK_MSG(result.backward_error < 1e-14,
+                "method %d: backward error %g after %d corrections and %d iterations", (int)method,
+                result.backward_error, result.steps, result.iterations);
+      for (int c = 2; c < 4 * NRHS; c += 4)
+        CHECK_MSG(fabs(x[c] - truth[c]) < 1e-14, "x[%d] = %.17g, not %.17g", c, x[c], truth[c]);
       tristar_plan_destroy(&p);
       tristar_factor_destroy(&f);
       tristar_analysis_destroy(&an);

@@ -108,26 +108,36 @@ out:
 /* How far x is from the solution. */
 typedef struct progress {
   double error; /* backward */
-  double size;  /* of the largest residual, as it is scaled, of rows that are not solved; an error that is not
-                   SATURATED: not looked at */
+  double size;  /* of the largest residual, as it is scaled; an error that is not SATURATED: not looked at */
 } progress;
 
 #define SATURATED 0.5
 
-/* The backward error that refinement aims at, or FGMRES where that is more. */
-static double aim(const tsi_refinement *r, double tolerance) {
-  return fmax(tolerance, 50 * r->kernels->epsilon);
+/* The refinement of a column. */
+typedef struct course {
+  const tsi_refinement *r;
+  const void *b;
+  void *x;
+  const tristar_refine_options *options;
+  double tolerance;
+  bool leave; /* rows that are solved out of corrections */
+  progress best;
+  tristar_refine_result *result;
+} course;
+
+/* The backward error above which FGMRES goes on where corrections stagnate. */
+static double aim(const course *c) {
+  return fmax(c->tolerance, 50 * c->r->kernels->epsilon);
 }
 
-/* The residual of x, without rows that are solved if its error is saturated. */
-static tristar_status look(const tsi_refinement *r, const void *b, const void *x, double tolerance,
-                           progress *now) {
+/* The residual of x: of the rows that a correction is to be made for. */
+static tristar_status look(const course *c, progress *now) {
   tristar_status status = TRISTAR_OK;
+  const tsi_refinement *r = c->r;
   *now = (progress){NAN, NAN};
-  TSI_TRY(tsi_residual_find(&r->residual, b, x, &now->error));
-  if (!(now->error > SATURATED)) goto out;
-  TSI_TRY(tsi_residual_leave_solved(&r->residual, b, x, aim(r, tolerance)));
-  now->size = scaled_size(r, r->residual.vector);
+  TSI_TRY(tsi_residual_find(&r->residual, c->b, c->x, &now->error));
+  if (c->leave && now->error > aim(c)) TSI_TRY(tsi_residual_leave_solved(&r->residual, c->b, c->x, aim(c)));
+  if (now->error > SATURATED) now->size = scaled_size(r, r->residual.vector);
   status = r->system->team->failure;
 out:
   return status;
@@ -139,50 +149,52 @@ static bool is_nearer(const progress *now, const progress *before, double factor
   return now->error < factor * before->error;
 }
 
-/* x += correction if that brings it nearer; *best is where it is then. *now: where that would be. residual
- * and bound are those of x afterwards. */
-static tristar_status improve(const tsi_refinement *r, const void *b, void *x, double tolerance,
-                              progress *best, progress *now) {
+/* x += correction if that brings it nearer. *now: where that is. residual and bound are those of x
+ * afterwards.
+ */
+static tristar_status improve(course *c, progress *now) {
   tristar_status status = TRISTAR_OK;
+  const tsi_refinement *r = c->r;
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
-  memcpy(r->best, x, bytes);
-  r->kernels->add(r->system->n, x, r->correction);
-  TSI_TRY(look(r, b, x, tolerance, now));
-  if (is_nearer(now, best, 1))
-    *best = *now;
+  memcpy(r->best, c->x, bytes);
+  r->kernels->add(r->system->n, c->x, r->correction);
+  TSI_TRY(look(c, now));
+  if (is_nearer(now, &c->best, 1))
+    c->best = *now;
   else { /* farther, or NaN: keep the best */
-    memcpy(x, r->best, bytes);
-    TSI_TRY(look(r, b, x, tolerance, best));
+    memcpy(c->x, r->best, bytes);
+    TSI_TRY(look(c, &c->best));
   }
 out:
   return status;
 }
 
 /* Adds a point to the history, if there is one. */
-static void note(const tristar_refine_options *options, tristar_refine_result *result, int64_t column,
-                 int steps, int iterations, double error) {
-  if (options->history == NULL) return;
-  if (result->history_count < options->history_most)
-    options->history[result->history_count] = (tristar_refine_point){column, steps, iterations, error};
+static void note(const course *c, int steps, int iterations, double error) {
+  tristar_refine_result *result = c->result;
+  if (c->options->history == NULL) return;
+  if (result->history_count < c->options->history_most)
+    c->options->history[result->history_count] =
+        (tristar_refine_point){c->r->column, steps, iterations, error};
   result->history_count++;
 }
 
 /* Corrections until the error is small enough or stagnates. */
-static tristar_status correct(const tsi_refinement *r, const void *b, void *x,
-                              const tristar_refine_options *options, double tolerance, progress *best,
-                              tristar_refine_result *result) {
+static tristar_status correct(course *c) {
   tristar_status status = TRISTAR_OK;
+  const tsi_refinement *r = c->r;
+  tristar_refine_result *result = c->result;
   progress now;
   result->stop = TRISTAR_STOP_LIMIT;
-  while (best->error > tolerance && result->steps < options->max_steps) {
-    const progress before = *best;
+  while (c->best.error > c->tolerance && result->steps < c->options->max_steps) {
+    const progress before = c->best;
     result->stop = TRISTAR_STOP_STAGNATED;
     TSI_TRY(tsi_solve_in_range(r, 1, r->residual.vector, r->correction));
-    TSI_TRY(improve(r, b, x, tolerance, best, &now));
-    note(options, result, r->column, result->steps + 1, 0, now.error);
+    TSI_TRY(improve(c, &now));
+    note(c, result->steps + 1, 0, now.error);
     if (!is_nearer(&now, &before, 1)) break;
     result->steps++;
-    if (!is_nearer(best, &before, 0.9)) break;
+    if (!is_nearer(&c->best, &before, 0.9)) break;
     result->stop = TRISTAR_STOP_LIMIT;
   }
 out:
@@ -191,11 +203,7 @@ out:
 
 /* What an iteration of FGMRES is judged by. */
 typedef struct judgement {
-  const tsi_refinement *r;
-  const void *b, *x;
-  const tristar_refine_options *options;
-  double tolerance;
-  tristar_refine_result *result;
+  const course *c;
   tristar_status status;
 } judgement;
 
@@ -203,38 +211,39 @@ typedef struct judgement {
  * enough? The residual and `best` are free while FGMRES runs. */
 static bool is_enough(void *arg, int iterations, const void *d) {
   judgement *j = arg;
-  const tsi_refinement *r = j->r;
+  const course *c = j->c;
+  const tsi_refinement *r = c->r;
   double error;
-  memcpy(r->best, j->x, (size_t)r->system->n * r->kernels->scalar_bytes);
+  memcpy(r->best, c->x, (size_t)r->system->n * r->kernels->scalar_bytes);
   r->kernels->add(r->system->n, r->best, d);
-  j->status = tsi_residual_find(&r->residual, j->b, r->best, &error);
+  j->status = tsi_residual_find(&r->residual, c->b, r->best, &error);
   if (j->status != TRISTAR_OK) return true;
-  note(j->options, j->result, r->column, j->result->steps, j->result->iterations + iterations, error);
-  return error <= j->tolerance;
+  note(c, c->result->steps, c->result->iterations + iterations, error);
+  return error <= c->tolerance;
 }
 
 /* The backward error falls about as the norm of the residual does; by what it may be ahead of it. */
 #define AHEAD 10
 
 /* FGMRES, restarted while it halves the error. */
-static tristar_status iterate(const tsi_refinement *r, const void *b, void *x,
-                              const tristar_refine_options *options, double tolerance, progress *best,
-                              tristar_refine_result *result) {
+static tristar_status iterate(course *c) {
   tristar_status status = TRISTAR_OK;
-  judgement all = {r, b, x, options, tolerance, result, TRISTAR_OK};
-  while (best->error > tolerance && result->iterations < options->max_iterations) {
-    const progress before = *best;
-    const int left = options->max_iterations - result->iterations;
-    const tsi_fgmres_judge judge = {is_enough, &all, AHEAD * tolerance / before.error,
-                                    options->history != NULL};
+  const tsi_refinement *r = c->r;
+  tristar_refine_result *result = c->result;
+  judgement all = {c, TRISTAR_OK};
+  while (c->best.error > c->tolerance && result->iterations < c->options->max_iterations) {
+    const progress before = c->best;
+    const int left = c->options->max_iterations - result->iterations;
+    const tsi_fgmres_judge judge = {is_enough, &all, AHEAD * c->tolerance / before.error,
+                                    c->options->history != NULL};
     progress now;
     int made = 0;
     TSI_TRY(tsi_fgmres(r->system, r->op, r->residual.vector, r->correction, left, &judge, &made));
     TSI_TRY(all.status);
     result->iterations += made;
-    TSI_TRY(improve(r, b, x, tolerance, best, &now));
+    TSI_TRY(improve(c, &now));
     result->stop = made < left ? TRISTAR_STOP_STAGNATED : TRISTAR_STOP_LIMIT;
-    if (made == 0 || !is_nearer(best, &before, 0.5)) break;
+    if (made == 0 || !is_nearer(&c->best, &before, 0.5)) break;
   }
 out:
   return status;
@@ -283,19 +292,22 @@ out:
 tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
                           const tristar_refine_options *options, tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
-  const double tolerance = options->tolerance > 0 ? options->tolerance : 2 * r->kernels->epsilon;
-  progress best;
-  TSI_TRY(look(r, b, x, tolerance, &best));
-  tristar_refine_result own = {.initial_backward_error = best.error};
-  if (!isfinite(best.error)) TSI_TRY(fail_not_finite(r, b, x));
-  own.history_count = result->history_count;
-  note(options, &own, r->column, 0, 0, best.error);
-  TSI_TRY(correct(r, b, x, options, tolerance, &best, &own));
-  if (options->max_steps > 0 && best.error > aim(r, tolerance))
-    TSI_TRY(iterate(r, b, x, options, tolerance, &best, &own));
-  if (best.error > SATURATED) TSI_TRY(tsi_residual_find(&r->residual, b, x, &best.error)); /* of all rows */
-  if (best.error <= tolerance) own.stop = TRISTAR_STOP_CONVERGED;
-  keep_largest(&result->backward_error, best.error);
+  tristar_refine_result own = {.history_count = result->history_count};
+  course c = {.r = r, .b = b, .x = x, .options = options, .result = &own};
+  c.tolerance = options->tolerance > 0 ? options->tolerance : 2 * r->kernels->epsilon;
+  TSI_TRY(look(&c, &c.best));
+  if (!isfinite(c.best.error)) TSI_TRY(fail_not_finite(r, b, x));
+  own.initial_backward_error = c.best.error;
+  note(&c, 0, 0, c.best.error);
+  TSI_TRY(correct(&c));
+  if (options->max_steps > 0 && options->max_iterations > 0 && c.best.error > aim(&c)) {
+    c.leave = true;
+    TSI_TRY(look(&c, &c.best));
+    TSI_TRY(iterate(&c));
+    TSI_TRY(tsi_residual_find(&r->residual, b, x, &c.best.error)); /* of all rows */
+  }
+  if (c.best.error <= c.tolerance) own.stop = TRISTAR_STOP_CONVERGED;
+  keep_largest(&result->backward_error, c.best.error);
   keep_largest(&result->initial_backward_error, own.initial_backward_error);
   if (own.steps > result->steps) result->steps = own.steps;
   if (own.iterations > result->iterations) result->iterations = own.iterations;

@@ -4,11 +4,10 @@
  * componentwise backward error is small enough or no longer falls by a tenth, then FGMRES with the factors as
  * preconditioner, restarted while it halves the error. The best x is kept.
  *
- * A backward error near one says nothing of how far a row is from being solved: of a system whose solution
- * spans more powers of two than the numbers have digits, a solve leaves residuals in rows of small terms that
- * are rounding errors of the large ones, and each correction takes as many powers from them as there are
- * digits. So there the largest residual, as the factors scale it, tells progress; and rows that are solved
- * take no part in the correction, whose rounding errors are those of what it corrects then.
+ * Where the solution spans more powers of two than numbers have digits, a solve leaves residuals in rows of
+ * small terms that are rounding errors of the large ones. So FGMRES leaves out rows that are solved: then the
+ * rounding errors are those of what it corrects. And as a backward error near one says nothing of how far a
+ * row is from being solved, there the largest residual, as the factors scale it, tells progress.
  *
  * Reads   a system, b.   Writes  x, work of its own.
  * Invariant: residual and bound are those of the x refined last. */

@@ -924,10 +924,10 @@ typedef struct tristar_refine_result {
 /* tristar_solve followed by iterative refinement in the precision of the factors (Arioli, Demmel, Duff 1989;
  * Higham 2002, chapter 12); stops when the error no longer falls by a tenth and keeps the best x. Where this
  * is too early, FGMRES (Saad 1993) with the factors as preconditioner goes on; so pivots that were perturbed,
- * or single factors, need not spoil the result. Of errors above 1/2, which say little, the one counts as
- * smaller whose largest residual, as the factors scale it and without rows that are solved, is. x must not
- * overlap b, which is found out before x is touched. max_steps = 0 only measures the backward error. options
- * may be NULL. The backward error is max_i |b - A x|_i /
+ * or single factors, need not spoil the result. It leaves rows that are solved as they are. Of errors above
+ * 1/2, which say little, the one counts as smaller whose largest residual, as the factors scale it, is. x
+ * must not overlap b, which is found out before x is touched. max_steps = 0 only measures the backward error.
+ * options may be NULL. The backward error is max_i |b - A x|_i /
  * (|A| |x| + |b|)_i (Arioli, Demmel, Duff): a row whose denominator is nothing but rounding errors (below
  * min(1000 n eps, 1e-3) times ((|A| g)_i max_j(|x_j| / g_j) + |b|_i)) has (|A| |x|)_i + (|A| g)_i max_j(|x_j|
  * / g_j) instead, where g is the scaling of the columns (tristar_factor_get_order) or ones, in each row what
