@@ -1,5 +1,7 @@
 /* Refinement: why it stopped, that the best solution is kept, NaN among several right-hand sides, factors
  * without their matrix, allocations that fail. */
+#include <float.h>
+
 #include "runtime/context/context.h"
 #include "tests/dense_systems.h"
 
@@ -169,7 +171,7 @@ static void check_span(tristar_t *ts) {
   const int32_t ptr[] = {0, 2, 4, 5, 5}, index[] = {1, 3, 2, 3, 3};
   const double values[] = {-0x1.d3c7cccp-208, 0x1.7d54b78p-194, 0x1.f33167ap+12, 0x1.5f40b44p-415,
                            0x1.b799cbp+26};
-  enum { NRHS = 32 };
+  enum { NRHS = 64, TRUE = 32 }; /* right-hand sides; of them those whose solution is known */
   const int64_t permutations[][4] = {{0, 1, 2, 3}, {2, 0, 1, 3}, {0, 3, 2, 1}};
   const tristar_view v = {.format = TRISTAR_CSC,
                           .symmetry = TRISTAR_SYMMETRIC,
@@ -181,9 +183,12 @@ static void check_span(tristar_t *ts) {
                           .values = values,
                           .ptr_bits = 32,
                           .index_bits = 32};
-  double truth[4 * NRHS], b[4 * NRHS] = {0}, x[4 * NRHS];
+  double truth[4 * NRHS], b[4 * NRHS], x[4 * NRHS];
   fill_random(truth, 4 * NRHS, 5);
-  for (int c = 0; c < 4 * NRHS; c += 4)
+  fill_random(b, 4 * NRHS, 7);
+  for (int i = 0; i < 4 * NRHS; i++)
+    b[i] *= i < 4 * TRUE ? 0 : 0x1p+331; /* squares of its residuals overflow */
+  for (int c = 0; c < 4 * TRUE; c += 4)
     for (int j = 0; j < 4; j++)
       for (int e = ptr[j]; e < ptr[j + 1]; e++) {
         b[c + index[e]] += values[e] * truth[c + j];
@@ -210,10 +215,10 @@ static void check_span(tristar_t *ts) {
       CHECK_OK(tristar_plan(f, NULL, &p));
       CHECK(stats.perturbed_pivots > 0);
       CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, 4, x, 4, NULL, &result));
-      CHECK_MSG(result.backward_error < 1e-14,
+      CHECK_MSG(result.backward_error <= 50 * DBL_EPSILON,
                 "method %d: backward error %g after %d corrections and %d iterations", (int)method,
                 result.backward_error, result.steps, result.iterations);
-      for (int c = 2; c < 4 * NRHS; c += 4)
+      for (int c = 2; c < 4 * TRUE; c += 4)
         CHECK_MSG(fabs(x[c] - truth[c]) < 1e-14, "x[%d] = %.17g, not %.17g", c, x[c], truth[c]);
       tristar_plan_destroy(&p);
       tristar_factor_destroy(&f);

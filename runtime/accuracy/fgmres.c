@@ -13,11 +13,13 @@ typedef struct fgmres {
   tsi_index n;
   tristar_op op;
   const double *row_scale;
-  int m;                /* iterations at most */
-  size_t column;        /* bytes of a vector */
-  char *v, *z;          /* m + 1 and m vectors */
-  char *zero;           /* a vector of zeros: residual() then gives -A x */
-  char *unscaled;       /* a vector of V as a right-hand side */
+  double size;    /* a power of two: r and what is derived from it are computed divided by it, so that no
+                     square leaves the range of numbers */
+  int m;          /* iterations at most */
+  size_t column;  /* bytes of a vector */
+  char *v, *z;    /* m + 1 and m vectors */
+  char *zero;     /* a vector of zeros: residual() then gives -A x */
+  char *unscaled; /* a vector of V as a right-hand side */
   tsi_hessenberg small; /* the least-squares problem */
 } fgmres;
 
@@ -67,12 +69,22 @@ static void orthogonalize(const fgmres *s, int j, char *w) {
     }
 }
 
-/* d = Z y, R y = g; k columns. */
+/* Sets the size to that of r, and divides r by it. */
+static void normalize(fgmres *s, void *r) {
+  const double largest = tsi_team_largest(s->system->team, s->kernels->largest_size(s->n, r));
+  int exponent = 0;
+  if (largest > 0 && isfinite(largest)) frexp(largest, &exponent);
+  exponent = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+  s->size = ldexp(1, exponent);
+  if (exponent != 0) s->kernels->multiply(s->n, r, ldexp(1, -exponent));
+}
+
+/* d = size Z y, R y = g; k columns. */
 static void combine(fgmres *s, int k, void *d) {
   memcpy(d, s->zero, s->column);
   tsi_hessenberg_solve(&s->small, k);
   for (int i = k; i-- > 0;) {
-    const double factor[2] = {creal(s->small.y[i]), cimag(s->small.y[i])};
+    const double factor[2] = {creal(s->small.y[i]) * s->size, cimag(s->small.y[i]) * s->size};
     s->kernels->axpy(s->n, factor, s->z + (size_t)i * s->column, d);
   }
 }
@@ -117,6 +129,7 @@ tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void
   int j = 0;
   TSI_TRY(tsi_team_agree(system->team, allocate(system->env, &s)));
   s.kernels->scale(s.n, r, s.row_scale, false);
+  normalize(&s, r);
   const double first = norm(&s, r);
   if (first > 0 && isfinite(first)) {
     s.kernels->multiply(s.n, r, 1 / first);
