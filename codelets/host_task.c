@@ -43,7 +43,9 @@
   KIND(front_pack, 0xa1d99b, FITTED)                                                                         \
   KIND(front_close, 0xf7fcf5, CONSTANT)                                                                      \
   KIND(incomplete_rows, 0xa1c181, FITTED)                                                                    \
-  KIND(krylov_rows, 0x737373, CONSTANT)
+  KIND(krylov_rows, 0x737373, CONSTANT)                                                                      \
+  KIND(inverse_rows, 0x41b6c4, CONSTANT)                                                                     \
+  KIND(inverse_products, 0x7fcdbb, CONSTANT)
 
 #define NUMBER(kind, colour, model) NUMBER_##kind,
 enum { KINDS(NUMBER) KIND_COUNT };

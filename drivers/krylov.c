@@ -165,6 +165,9 @@ static void report_precond(const tsi_session *s, const solution *z) {
   const int64_t entries = nnz_factor(s, z);
   if (z->precond == NULL)
     tsi_report("precond", "none");
+  else if (z->m.fill > 0)
+    tsi_report("precond", "%s, %s entries in its factors, density %.2f; set up in %s", z->words.word,
+               tsi_text_count(entries), z->m.fill, tsi_text_seconds(z->setup_s));
   else if (entries > 0)
     tsi_report("precond", "%s, %s entries in its factors; set up in %s", z->words.word,
                tsi_text_count(entries), tsi_text_seconds(z->setup_s));
@@ -243,6 +246,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   if (z->options.method >= TRISTAR_KRYLOV_GMRES) tsi_json_add_number(object, "restart", z->options.restart);
   cJSON_AddStringToObject(object, "precond", z->words.word);
   tsi_json_add_number(object, "nnz_factor", (double)nnz_factor(s, z));
+  tsi_json_add_number(object, "density", z->m.fill);
   tsi_json_add_number(object, "setup_s", z->setup_s);
   tsi_json_add_number(object, "create_s", z->create_s);
   tsi_json_add_number(object, "workspace_bytes", (double)z->k.workspace_bytes);

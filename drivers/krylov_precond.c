@@ -1,4 +1,5 @@
 /* The words of --precond: see krylov.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,9 @@ static const struct {
 } words[] = {{"none", false, TRISTAR_PRECOND_NONE, 0}, {"jacobi", false, TRISTAR_PRECOND_JACOBI, 0},
              {"ssor", false, TRISTAR_PRECOND_SSOR, 0}, {"ilut", false, TRISTAR_PRECOND_ILUT, 0},
              {"ict", false, TRISTAR_PRECOND_ICT, 0},   {"factor", false, TRISTAR_PRECOND_PLAN, 0},
-             {"ilu", true, TRISTAR_PRECOND_ILU, 0},    {"milu", true, TRISTAR_PRECOND_ILU, 1},
-             {"ic", true, TRISTAR_PRECOND_IC, 0},      {"mic", true, TRISTAR_PRECOND_IC, 1}};
+             {"fsai", false, TRISTAR_PRECOND_FSAI, 0}, {"ilu", true, TRISTAR_PRECOND_ILU, 0},
+             {"milu", true, TRISTAR_PRECOND_ILU, 1},   {"ic", true, TRISTAR_PRECOND_IC, 0},
+             {"mic", true, TRISTAR_PRECOND_IC, 1}};
 
 /* A level from 0 on, of at most six digits. */
 static bool read_level(const char *text, int *level) {
@@ -36,6 +38,60 @@ static bool read_word(const char *word, tristar_precond_options *options) {
   return false;
 }
 
+/* ---- --fsai -------------------------------------------------------------------------------------------- */
+
+/* Where the number of a name goes: `real`, `count` or `flag`, of which one is not NULL. */
+typedef struct fsai_number {
+  const char *name;
+  double *real;
+  int64_t *count;
+  int *flag;
+} fsai_number;
+
+static bool store_number(const fsai_number *to, double number) {
+  if (to->real == NULL && !(number >= 0 && number <= 1e6 && number == floor(number))) return false;
+  if (to->real != NULL)
+    *to->real = number;
+  else if (to->count != NULL)
+    *to->count = (int64_t)number;
+  else
+    *to->flag = (int)number;
+  return true;
+}
+
+/* NAME=NUMBER at the beginning of the text; returns where it ends, or NULL. */
+static const char *read_number(const char *text, const fsai_number *numbers, size_t count) {
+  for (size_t k = 0; k < count; k++) {
+    const size_t length = strlen(numbers[k].name);
+    char *end;
+    if (strncmp(text, numbers[k].name, length) != 0 || text[length] != '=') continue;
+    const double number = strtod(text + length + 1, &end);
+    return end > text + length + 1 && store_number(&numbers[k], number) ? end : NULL;
+  }
+  return NULL;
+}
+
+/* Ranges are judged by the library. */
+static int read_fsai(const char *text, tristar_precond_options *o) {
+  const fsai_number numbers[] = {
+      {"steps", NULL, &o->steps, NULL},         {"per_step", NULL, &o->per_step, NULL},
+      {"reduction", &o->reduction, NULL, NULL}, {"power", NULL, NULL, &o->power},
+      {"prefilter", &o->prefilter, NULL, NULL}, {"postfilter", &o->postfilter, NULL, NULL},
+      {"single", NULL, NULL, &o->single}};
+  const char *at = text;
+  for (;;) {
+    at = read_number(at, numbers, sizeof numbers / sizeof *numbers);
+    if (at == NULL || (*at != ',' && *at != '\0'))
+      return tsi_usage_error("krylov",
+                             "--fsai %s: not NAME=NUMBER,... with steps, per_step, power and single (whole "
+                             "numbers), reduction, prefilter and postfilter",
+                             text);
+    if (*at++ == '\0') return TSI_EXIT_OK;
+  }
+}
+
+/* ---- --precond ----------------------------------------------------------------------------------------- */
+
 int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *precond) {
   tristar_precond_options *o = &precond->options;
   precond->word = settings->precond != NULL ? settings->precond : "none";
@@ -43,16 +99,19 @@ int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *pr
   if (!read_word(precond->word, o))
     return tsi_usage_error("krylov",
                            "--precond %s: not one of none, jacobi, ssor, iluK, miluK, ilut, icK, micK, ict, "
-                           "factor; K is a level of fill, as in ilu0",
+                           "fsai, factor; K is a level of fill, as in ilu0",
                            precond->word);
   const bool by_size = o->kind == TRISTAR_PRECOND_ILUT || o->kind == TRISTAR_PRECOND_ICT;
-  const bool incomplete = by_size || o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
+  const bool inverse = o->kind == TRISTAR_PRECOND_FSAI;
+  const bool shifted = by_size || inverse || o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
   if (!by_size && (settings->drop >= 0 || settings->fill >= 0))
     return tsi_usage_error("krylov", "--drop and --fill belong to --precond ilut and ict");
   if (o->kind != TRISTAR_PRECOND_SSOR && settings->omega >= 0)
     return tsi_usage_error("krylov", "--omega belongs to --precond ssor");
-  if (!incomplete && settings->shift >= 0)
-    return tsi_usage_error("krylov", "--shift belongs to incomplete factors");
+  if (!shifted && settings->shift >= 0)
+    return tsi_usage_error("krylov", "--shift belongs to incomplete factors and --precond fsai");
+  if (!inverse && settings->fsai != NULL)
+    return tsi_usage_error("krylov", "--fsai belongs to --precond fsai");
   if (settings->omega >= 0 && !(settings->omega > 0 && settings->omega < 2))
     return tsi_usage_error("krylov", "--omega %g: not between 0 and 2", settings->omega);
   if (settings->drop >= 0) o->drop = settings->drop;
@@ -62,5 +121,5 @@ int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *pr
   o->engine = (tristar_engine)settings->engine;
   precond->none = o->kind == TRISTAR_PRECOND_NONE;
   precond->factor = o->kind == TRISTAR_PRECOND_PLAN;
-  return TSI_EXIT_OK;
+  return settings->fsai != NULL ? read_fsai(settings->fsai, o) : TSI_EXIT_OK;
 }

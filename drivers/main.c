@@ -84,7 +84,8 @@ static const tsi_command commands[] = {
      "\n"
      "Iterates with CG, BiCGSTAB, GMRES or flexible GMRES, and with incomplete factors, a sweep of "
      "Gauss-Seidel, the diagonal, or complete factors as preconditioner, whose triangles are solved as "
-     "those of tristar trisolve. Reports the times of set-up and iteration, and how accurate X is. Without "
+     "those of tristar trisolve, or with a sparse approximate inverse. Reports the times of set-up and "
+     "iteration, and how accurate X is. Without "
      "--rhs B is that of tristar solve.\n"
      "\n"
      "The exit status is 1 if a right-hand side has not converged; X is written all the same.\n",

@@ -52,6 +52,7 @@ typedef struct tsi_settings {
   /* Krylov methods; negative: not given */
   int krylov_method, side; /* a tristar_krylov_method; a tristar_krylov_side less one */
   const char *precond;     /* WORD of krylov.c; NULL: none */
+  const char *fsai;        /* NAME=NUMBER,... of krylov_precond.c; NULL: not given */
   int64_t max_iterations, restart, fill;
   double drop, omega, shift;
   /* benchmark: lists with commas; NULL: not given */

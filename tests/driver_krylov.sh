@@ -26,7 +26,7 @@ iterations() {
   value iterations k.json | head -n 1 # those of the columns follow
 }
 plain=$(iterations gen:s2d9pt:40)
-for precond in ssor ilu0 ilu1 ilu2 milu0 ilut ic0 ic1 mic0 ict factor; do
+for precond in ssor ilu0 ilu1 ilu2 milu0 ilut ic0 ic1 mic0 ict fsai factor; do
   some=$(iterations gen:s2d9pt:40 --precond $precond)
   [ "${some:-9999}" -lt "$plain" ] || fail "$precond: $some iterations, without a preconditioner $plain"
   [ "$(value precond k.json)" = $precond ] || fail "k.json: the preconditioner is not $precond"
@@ -36,6 +36,11 @@ done
   fail "--drop and --fill: more entries do not take fewer iterations"
 [ "$(iterations gen:s2d9pt:40 --precond ssor --omega 1.5)" -lt "$(iterations gen:s2d9pt:40 --precond ssor --omega 0.5)" ] ||
   fail "--omega has no effect"
+[ "$(iterations gen:diffusion3d:8 --precond fsai --fsai steps=10,per_step=2,reduction=0)" -lt "$(iterations gen:diffusion3d:8 --precond fsai --fsai steps=2,per_step=1)" ] ||
+  fail "--fsai: more entries do not take fewer iterations"
+expect 0 '^precond +fsai, [0-9,]+ entries in its factors, density [0-9.]+; set up in' krylov gen:diffusion3d:8 --precond fsai \
+  --fsai steps=0,power=2,prefilter=0.01,postfilter=0.05,single=1 --shift 0.001 --checksum --json k.json
+awk "BEGIN { exit !($(value density k.json) > 0.5 && $(value density k.json) < 4) }" || fail "k.json: density $(value density k.json)"
 for side in left right; do
   expect 0 '^accuracy +converged' krylov gen:convdiff3d:6 --method bicgstab --precond jacobi --side $side
 done
@@ -60,7 +65,10 @@ grep -q '<title>' k.svg || fail "k.svg has no marks"
 for engine in serial tasks; do
   expect 0 '^checksum' krylov gen:s2d9pt:60 --engine $engine --checksum --max-iterations 500
   sed -n 's/^checksum *//p' output.txt >>sums.txt
+  expect 0 '^checksum' krylov gen:s2d9pt:60 --precond fsai --engine $engine --checksum
+  sed -n 's/^checksum *//p' output.txt >>sums_fsai.txt
 done
+[ "$(sort -u sums_fsai.txt | wc -l)" -eq 1 ] || fail "fsai: with and without tasks there are other bits: $(tr '\n' ' ' <sums_fsai.txt)"
 [ "$(sort -u sums.txt | wc -l)" -eq 1 ] || fail "with and without tasks there are other bits: $(tr '\n' ' ' <sums.txt)"
 
 # ---- Failures: told, and X is written all the same
@@ -75,6 +83,8 @@ rm -f x.mtx
 expect 1 'iteration 3: not converged within the limit of iterations' krylov gen:s2d9pt:30 --max-iterations 3 --out x.mtx --json k.json
 [ -s x.mtx ] && [ "$(value converged k.json)" = false ] && [ "$(value status k.json)" = TRISTAR_ERR_ACCURACY ] || fail "a limit: no X, or no figures"
 expect 1 'indefinite.mtx: .*row 1' krylov indefinite.mtx --precond ic0
+expect 1 'indefinite.mtx: .*row 1, counted from 0, is not positive' krylov indefinite.mtx --precond fsai
+expect 1 'per_step is 0' krylov spd.mtx --precond fsai --fsai per_step=0
 expect 1 '^tristar: cannot open missing.mtx' krylov missing.mtx
 expect 1 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
 expect 1 'FGMRES is preconditioned from the right only' krylov spd.mtx --method fgmres --side left
@@ -102,6 +112,10 @@ expect 2 '--method qmr: not one of cg\|bicgstab\|gmres\|fgmres' krylov spd.mtx -
 expect 2 '--drop and --fill belong to' krylov spd.mtx --precond ilu0 --drop 0.1
 expect 2 '--omega belongs to --precond ssor' krylov spd.mtx --omega 1
 expect 2 '--omega 2: not between 0 and 2' krylov spd.mtx --precond ssor --omega 2
+expect 2 '--fsai belongs to --precond fsai' krylov spd.mtx --precond ic0 --fsai steps=3
+for wrong in steps steps= steps=x steps=1.5 steps=-1 size=3 steps=3, steps=3,,power=1 steps=3x; do
+  expect 2 "--fsai $wrong: not NAME=NUMBER" krylov spd.mtx --precond fsai --fsai $wrong
+done
 expect 2 '--shift belongs to incomplete factors' krylov spd.mtx --precond jacobi --shift 1
 expect 2 '--restart 0: not between 1 and' krylov spd.mtx --restart 0
 expect 2 '--nrhs and --rhs exclude each other' krylov spd.mtx --rhs b.txt --nrhs 2

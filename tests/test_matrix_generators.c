@@ -31,6 +31,7 @@ static const recorded recordings[] = {
      UINT64_C(0xfcf0981024c0e87b),
      {256, 4624, 16384, 35344, 94864}},
     {"convdiff3d", UNSYMMETRIC | NO_PIVOTING, 6, 12, UINT64_C(0x93a612df5ba6fed0), {1, 32, 135, 352, 11232}},
+    {"diffusion3d", DEFINITE, 6, 12, UINT64_C(0x7190ada1db4876ea), {1, 20, 81, 208, 6480}},
     {"circuit", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0xbfe599587c04ee32), {1, 4, 9, 13, 16155}},
     {"erdos", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0xa62308a02951b8f2), {1, 4, 9, 16, 62758}},
     {"band", UNSYMMETRIC | NO_PIVOTING, 300, 3000, UINT64_C(0x69e05dd4c46f0ce1), {1, 2, 3, 4, 11795}},
@@ -350,6 +351,31 @@ static void test_convection(tristar_t *ts) {
   tristar_matrix_destroy(&m);
 }
 
+/* An M-matrix: rows sum to zero inside and to more at the boundary, but for rounding; its entries span five
+ * orders at least, six and what means of two add at most. */
+static void test_diffusion(tristar_t *ts) {
+  enum { K = 14, POINTS = K * K * K };
+  static double x[POINTS], y[POINTS];
+  tristar_matrix_t *m = generate(ts, "diffusion3d", K);
+  double least = INFINITY, most = 0;
+  for (int p = 0; p < POINTS; p++) x[p] = 1;
+  multiply(m, x, y);
+  for (int p = 0; p < POINTS; p++) {
+    const int at[3] = {p % K, p / K % K, p / K / K};
+    const double diagonal = m->values[m->ptr[p]];
+    int inside = 1;
+    for (int d = 0; d < 3; d++) inside = inside && at[d] > 0 && at[d] < K - 1;
+    CHECK_MSG(inside ? fabs(y[p]) < 1e-14 * diagonal : y[p] > 0, "row %d sums to %g", p, y[p]);
+    for (int64_t k = m->ptr[p]; k < m->ptr[p + 1]; k++) {
+      CHECK((m->index[k] == p) == (m->values[k] > 0));
+      least = fmin(least, fabs(m->values[k]));
+      most = fmax(most, fabs(m->values[k]));
+    }
+  }
+  CHECK_MSG(most / least > 1e5 && most / least < 2e7, "entries span %g", most / least);
+  tristar_matrix_destroy(&m);
+}
+
 /* Strictly diagonally dominant rows; few hubs of high degree, no other node beyond a few dozen. */
 static void test_circuit(tristar_t *ts) {
   enum { K = 20000 };
@@ -487,6 +513,7 @@ int main(int argc, char **argv) {
   test_chemistry(ts);
   test_fusion(ts);
   test_convection(ts);
+  test_diffusion(ts);
   test_circuit(ts);
   test_triangles(ts);
   test_arguments(ts);

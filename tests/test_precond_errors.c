@@ -9,7 +9,8 @@
 enum { N = 12 };
 
 static const tristar_precond_kind incomplete[] = {TRISTAR_PRECOND_ILU, TRISTAR_PRECOND_ILUT,
-                                                  TRISTAR_PRECOND_IC, TRISTAR_PRECOND_ICT};
+                                                  TRISTAR_PRECOND_IC, TRISTAR_PRECOND_ICT,
+                                                  TRISTAR_PRECOND_FSAI}; /* from the third on symmetric */
 
 static tristar_t *context(int64_t fail_allocation) {
   tristar_config config;
@@ -72,6 +73,13 @@ static void check_options(void) {
   REFUSED(TRISTAR_PRECOND_ICT, drop, (double)INFINITY);
   REFUSED(TRISTAR_PRECOND_ICT, fill, -1);
   REFUSED(TRISTAR_PRECOND_IC, shift, -1);
+  REFUSED(TRISTAR_PRECOND_FSAI, shift, -1);
+  REFUSED(TRISTAR_PRECOND_FSAI, steps, -1);
+  REFUSED(TRISTAR_PRECOND_FSAI, per_step, 0);
+  REFUSED(TRISTAR_PRECOND_FSAI, power, -1);
+  REFUSED(TRISTAR_PRECOND_FSAI, reduction, 1.5);
+  REFUSED(TRISTAR_PRECOND_FSAI, prefilter, -1);
+  REFUSED(TRISTAR_PRECOND_FSAI, postfilter, (double)NAN);
   REFUSED(TRISTAR_PRECOND_SSOR, omega, 0);
   REFUSED(TRISTAR_PRECOND_SSOR, omega, 2);
   REFUSED(TRISTAR_PRECOND_SSOR, omega, (double)NAN);
@@ -151,7 +159,7 @@ static void check_breakdowns(void) {
   double unequal[9] = {4, 1, 1, 1, 5, 2, 1, 1, 6}, huge[9] = {1e-200, 1, 1, 1e200, 5, 1, 1, 1, 6};
   double nan[9] = {4, 1, 1, 1, 5, (double)NAN, 1, 1, 6};
   double range[9] = {1e-300, 1e150, 0, 1e150, 5, 1, 0, 1, 6};
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 5; k++) {
     check_three(ts, incomplete[k], good, 4, TRISTAR_ERR_SINGULAR, "row 1, counted from 0, has no entry");
     check_three(ts, incomplete[k], nan, -1, TRISTAR_ERR_NOT_FINITE, "row 1, entry 5");
   }
@@ -159,6 +167,8 @@ static void check_breakdowns(void) {
     check_three(ts, incomplete[k], zero_first, -1, TRISTAR_ERR_SINGULAR, "row 0");
     check_three(ts, incomplete[k], equal, -1, TRISTAR_ERR_SINGULAR, "row 1");
     check_three(ts, incomplete[k], huge, -1, TRISTAR_ERR_NOT_FINITE, "row 1");
+  }
+  for (int k = 0; k < 3; k++) {
     check_three(ts, incomplete[2 + k], negative, -1, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "row 2");
     check_three(ts, incomplete[2 + k], equal, -1, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "row 1");
     check_three(ts, incomplete[2 + k], zero_first, -1, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "row 0");
@@ -200,23 +210,23 @@ static void check_first_row(void) {
   tristar_t *ts;
   CHECK_OK(tristar_create(NULL, &ts));
   for (int tasks = 0; tasks < 2; tasks++)
-    for (int is_ic = 0; is_ic < 2; is_ic++) {
-      tristar_precond_options options = options_of(is_ic ? TRISTAR_PRECOND_IC : TRISTAR_PRECOND_ILU);
+    for (int kind = 0; kind < 3; kind++) {
+      tristar_precond_options options = options_of(incomplete[2 * kind]);
       options.engine = tasks ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
-      check_failure(ts, &view, &options, is_ic ? TRISTAR_ERR_NOT_POSITIVE_DEFINITE : TRISTAR_ERR_SINGULAR,
+      check_failure(ts, &view, &options, kind > 0 ? TRISTAR_ERR_NOT_POSITIVE_DEFINITE : TRISTAR_ERR_SINGULAR,
                     "row 122,");
     }
   tristar_destroy(&ts);
 }
 
 /* A shift lets an indefinite matrix pass. */
-static void check_shift(void) {
+static void check_shift(tristar_precond_kind kind) {
   tristar_t *ts = context(0);
   double values[9] = {1, 1.2, 0, 1.2, 1, 1.2, 0, 1.2, 1}, kept[9];
   int64_t ptr[4];
   int32_t index[9];
   const tristar_view view = three(values, -1, ptr, index, kept);
-  tristar_precond_options options = options_of(TRISTAR_PRECOND_IC);
+  tristar_precond_options options = options_of(kind);
   tristar_precond_t *p;
   check_failure(ts, &view, &options, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "shift");
   options.shift = 2;
@@ -249,6 +259,8 @@ static void check_updates(tristar_precond_kind kind, tristar_partition partition
   size_t held = 0;
   options.level = 1;
   options.partition = partition;
+  options.steps = 0; /* a pattern that does not follow from values */
+  options.power = 2;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   for (int k = 0; k < 6; k++) {
     CHECK_OK(tristar_precond_update(p, k % 2 ? &view : &next));
@@ -273,9 +285,8 @@ static void check_updates(tristar_precond_kind kind, tristar_partition partition
   double *values = (double *)(uintptr_t)next.values;
   const int64_t entries = ((const int64_t *)next.ptr)[N];
   for (int64_t e = 0; e < entries; e++) values[e] = 0;
-  CHECK_STATUS(tristar_precond_update(p, &next), kind == TRISTAR_PRECOND_IC || kind == TRISTAR_PRECOND_ICT
-                                                     ? TRISTAR_ERR_NOT_POSITIVE_DEFINITE
-                                                     : TRISTAR_ERR_SINGULAR);
+  CHECK_STATUS(tristar_precond_update(p, &next),
+               kind >= TRISTAR_PRECOND_IC ? TRISTAR_ERR_NOT_POSITIVE_DEFINITE : TRISTAR_ERR_SINGULAR);
   CHECK_STATUS(tristar_precond_apply(p, TRISTAR_N, 1, x, N, x, N), TRISTAR_ERR_STALE);
   values[0] = (double)NAN;
   CHECK_STATUS(tristar_precond_update(p, &next), TRISTAR_ERR_NOT_FINITE);
@@ -381,13 +392,16 @@ static void check_empty(void) {
 
 /* Each allocation of a life fails once: MEMORY, or, in an update, STALE from then on; nothing is left. */
 static void check_allocations(tristar_precond_kind kind, const storage *how) {
-  const square s = square_random(&typed_complex_double, N, 3, TRISTAR_SYMMETRIC, 1.1, 5);
+  const tristar_symmetry symmetry = kind == TRISTAR_PRECOND_FSAI ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+  const square s = square_random(&typed_complex_double, N, 3, symmetry, 1.1, 5);
   tristar_view view = store(&s, how);
   tristar_precond_options options = options_of(kind);
   char x[N * sizeof(double _Complex)] = {0};
   bool through = false;
   options.level = 2;
   options.modified = 0.5;
+  options.power = 1;
+  options.single = 1;
   for (int64_t k = 1; !through; k++) {
     tristar_t *ts = context(k);
     tristar_precond_t *p;
@@ -417,7 +431,8 @@ int main(void) {
   check_options();
   check_breakdowns();
   check_first_row();
-  check_shift();
+  check_shift(TRISTAR_PRECOND_IC);
+  check_shift(TRISTAR_PRECOND_FSAI);
   for (int kind = TRISTAR_PRECOND_JACOBI; kind < TRISTAR_PRECOND_PLAN; kind++)
     for (int partition = 0; partition <= TRISTAR_PARTITION_RECURSIVE; partition++)
       check_updates((tristar_precond_kind)kind, (tristar_partition)partition);

@@ -13,16 +13,6 @@
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
-/* sum += a x, by components: the compiler's own product looks for NaN. */
-INLINE void add_product(tsi_scalar *sum, tsi_scalar a, tsi_scalar x) {
-#if TSI_COMPLEX
-  __real__ *sum += __real__ a * __real__ x - __imag__ a * __imag__ x;
-  __imag__ *sum += __real__ a * __imag__ x + __imag__ a * __real__ x;
-#else
-  *sum += a * x;
-#endif
-}
-
 static void multiply(const tsi_matrix_rows *rows, tsi_index first, tsi_index end, const void *xv, void *yv) {
   const tsi_scalar *x = xv, *values = rows->values;
   const tsi_index *index = rows->index;
@@ -32,10 +22,10 @@ static void multiply(const tsi_matrix_rows *rows, tsi_index first, tsi_index end
     tsi_count e = rows->ptr[i];
     tsi_scalar a = 0, b = 0;
     for (; e + 2 <= last; e += 2) {
-      add_product(&a, values[e], x[index[e]]);
-      add_product(&b, values[e + 1], x[index[e + 1]]);
+      tsi_add_product(&a, values[e], x[index[e]]);
+      tsi_add_product(&b, values[e + 1], x[index[e + 1]]);
     }
-    if (e < last) add_product(&a, values[e], x[index[e]]);
+    if (e < last) tsi_add_product(&a, values[e], x[index[e]]);
     y[i] = a + b;
   }
 }

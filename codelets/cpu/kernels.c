@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codelets/cpu/blocks.h"
+#include "codelets/cpu/fsai.h"
 #include "codelets/cpu/krylov.h"
 #include "codelets/cpu/spmv.h"
 
@@ -59,6 +60,7 @@ SELECT(tsi_kernels, [TSI_INVERSES], )
 SELECT(tsi_krylov_kernels, , &)
 SELECT(tsi_spmv_kernels, , &)
 SELECT(tsi_block_kernels, , &)
+SELECT(tsi_fsai_kernels, , &)
 
 const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
   const tsi_kernels *tables = select_tsi_kernels(scalar, isa);
@@ -75,4 +77,8 @@ const tsi_krylov_kernels *tsi_krylov_kernels_select(char scalar, const char *isa
 
 const tsi_block_kernels *tsi_block_kernels_select(char scalar, const char *isa) {
   return select_tsi_block_kernels(scalar, isa);
+}
+
+const tsi_fsai_kernels *tsi_fsai_kernels_select(char scalar, const char *isa) {
+  return select_tsi_fsai_kernels(scalar, isa);
 }

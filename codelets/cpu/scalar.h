@@ -70,4 +70,14 @@ typedef double tsi_wide;
 #define tsi_conj(x) (x)
 #endif
 
+/* sum += a x, by components: the compiler's own product looks for NaN. */
+INLINE void tsi_add_product(tsi_scalar *sum, tsi_scalar a, tsi_scalar x) {
+#if TSI_COMPLEX
+  __real__ *sum += __real__ a * __real__ x - __imag__ a * __imag__ x;
+  __imag__ *sum += __real__ a * __imag__ x + __imag__ a * __real__ x;
+#else
+  *sum += a * x;
+#endif
+}
+
 #endif

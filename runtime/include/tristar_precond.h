@@ -1,4 +1,4 @@
-/* TriStar: preconditioners, M close to A, whose applications are sparse triangular solves.
+/* TriStar: preconditioners, M close to A, whose applications are sparse triangular solves, or products.
  *
  *   tristar_precond               matrix -> incomplete factors, their plans            once per pattern
  *   tristar_precond_update        new values on the same pattern                       once per set of values
@@ -44,7 +44,15 @@ typedef enum tristar_precond_kind {
    * fill. A may be stored in any way: one triangle, or as a GENERAL matrix both. Complex symmetric A: M =
    * L L^T, whose diagonal has complex square roots. */
   TRISTAR_PRECOND_IC,
-  TRISTAR_PRECOND_ICT,     /* the same, by size: columns of L lose as rows do in ILUT */
+  TRISTAR_PRECOND_ICT, /* the same, by size: columns of L lose as rows do in ILUT */
+  /* M^-1 = G^H G, a factorized sparse approximate inverse of a symmetric positive definite, or Hermitian
+   * positive definite A, stored as for IC: G is lower triangular, and row i minimizes psi_i = g A g^H over
+   * all rows with its pattern and g_i = 1; then it is scaled, so that (G A G^H)_ii = 1 (Kolotilina and
+   * Yeremin 1993). The pattern is that of the diagonal, or static, by `power`; then it adapts: in each of
+   * `steps` steps the `per_step` columns with the largest entries of the gradient of psi_i join it (Janna and
+   * Ferronato 2011). No row waits for another, neither in the set-up nor in applications, which are two
+   * sparse products. */
+  TRISTAR_PRECOND_FSAI,
   TRISTAR_PRECOND_PLAN,    /* tristar_precond_of_plan */
   TRISTAR_PRECOND_FUNCTION /* tristar_precond_of_function */
 } tristar_precond_kind;
@@ -52,33 +60,45 @@ typedef enum tristar_precond_kind {
 /* What tristar_precond needs to know. Fill it with tristar_precond_options_init first. A field that the kind
  * does not use is not looked at. */
 typedef struct tristar_precond_options {
-  tristar_precond_kind kind;   /* what M is; not PLAN and FUNCTION */
-  int level;                   /* ILU, IC: the largest level of fill kept, from 0 on */
-  double drop;                 /* ILUT, ICT: what is dropped, relative to the norm of the row; from 0 on */
-  int64_t fill;                /* ILUT, ICT: entries of a row beyond those of A, in L and in U; from 0 on */
-  double modified;             /* ILU, IC: share of dropped fill that is added to the diagonal, 0 to 1. 1: M
-                                  and A have the same row sums (MILU, MIC; Gustafsson 1978);
-                                  of Hermitian fill the real parts */
-  double omega;                /* SSOR: 0 < omega < 2 */
-  double shift;                /* ILU, ILUT, IC, ICT: diagonal entries are factored as (1 + shift) a_ii, which
-                                  makes pivots safer (Manteuffel 1980); from 0 on */
+  tristar_precond_kind kind; /* what M is; not PLAN and FUNCTION */
+  int level;                 /* ILU, IC: the largest level of fill kept, from 0 on */
+  double drop;               /* ILUT, ICT: what is dropped, relative to the norm of the row; from 0 on */
+  int64_t fill;              /* ILUT, ICT: entries of a row beyond those of A, in L and in U; from 0 on */
+  double modified;           /* ILU, IC: share of dropped fill that is added to the diagonal, 0 to 1. 1: M
+                                and A have the same row sums (MILU, MIC; Gustafsson 1978);
+                                of Hermitian fill the real parts */
+  double omega;              /* SSOR: 0 < omega < 2 */
+  double shift;              /* ILU, ILUT, IC, ICT, FSAI: diagonal entries count (1 + shift) times, which
+                                makes pivots safer (Manteuffel 1980); from 0 on */
+  int64_t steps;             /* FSAI: how often columns join the pattern of a row, at most; from 0 on */
+  int64_t per_step;          /* FSAI: columns that join in a step, at most; from 1 on */
+  double reduction;          /* FSAI: no more columns join a row once psi_i is at most that share of a_ii;
+                                0 to 1 */
+  int power;                 /* FSAI: patterns begin as the lower triangle of A^power; 0: as the diagonal */
+  double prefilter;          /* FSAI: for `power` entries with |a_ij| <= prefilter sqrt(a_ii a_jj) do not
+                                count; 0 to 1 */
+  double postfilter;         /* FSAI: entries of g below that share of its 2-norm leave the pattern, and g is
+                                computed anew on what is left; 0 to 1 */
+  int single;                /* FSAI: 1: G is computed in single precision, and then converted */
   tristar_partition partition; /* how the plans divide the triangular factors */
-  tristar_engine engine;       /* what runs the plans, and computes the rows of ILU and IC: AUTO, tasks where
-                                  that is predicted to be faster; the bits are the same */
+  tristar_engine engine;       /* what runs the plans and products, and computes the rows of ILU, IC and FSAI:
+                                  AUTO, tasks where that is predicted to be faster; the bits are the same */
   int64_t nrhs;                /* right-hand sides expected per application; 0: 1 */
 } tristar_precond_options;
 
-/* ILU with level 0, drop 1e-3, fill 10, modified 0, omega 1, shift 0, PARTITION_AUTO, ENGINE_AUTO, nrhs 1. */
+/* ILU with level 0, drop 1e-3, fill 10, modified 0, omega 1, shift 0, steps 5, per_step 3, reduction 1e-3,
+ * power 0, prefilter 0, postfilter 0, single 0, PARTITION_AUTO, ENGINE_AUTO, nrhs 1. */
 TRISTAR_API void tristar_precond_options_init(tristar_precond_options *options);
 
 /* Makes the preconditioner of a matrix with values, of any format, symmetry and scalar type; entries of one
  * place are summed. options may be NULL: the defaults.
  *
  * Errors, whose message names the row: SINGULAR, no entry on the diagonal, or a pivot that is zero or a
- * subnormal number; NOT_POSITIVE_DEFINITE (IC, ICT), a pivot that is not positive; NOT_FINITE, NaN or
+ * subnormal number; NOT_POSITIVE_DEFINITE (IC, ICT, FSAI), a pivot that is not positive; NOT_FINITE, NaN or
  * infinity in A (the message names the entry) or in the factors. ARGUMENT, also for an option out of its
- * range, and for IC and ICT of a matrix that is not symmetric (the message names a pair of entries). FORMAT,
- * RECTANGULAR, TOO_LARGE as tristar_analyze; MEMORY; UNSUPPORTED, RUNTIME, NO_WORKER as tristar_plan. */
+ * range, for IC, ICT and FSAI of a matrix that is not symmetric (the message names a pair of entries), and
+ * for FSAI of a complex symmetric one. FORMAT, RECTANGULAR, TOO_LARGE as tristar_analyze; MEMORY;
+ * UNSUPPORTED, RUNTIME, NO_WORKER as tristar_plan. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
                                                            const tristar_precond_options *options,
                                                            tristar_precond_t **precond);
@@ -117,16 +137,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_update(tristar_precon
 
 /* Figures of a preconditioner. Counts are 0 where there is no such factor, or none that is known here. */
 typedef struct tristar_precond_stats {
-  tristar_precond_kind kind;      /* as asked for */
-  tristar_scalar scalar;          /* of b and x */
-  int64_t n;                      /* order of M */
-  int64_t nnz;                    /* of A in full: both triangles, entries of one place merged */
-  int64_t nnz_lower;              /* entries of L with its diagonal; unit diagonals do not count */
-  int64_t nnz_upper;              /* of U likewise; IC, ICT and SSOR of a symmetric A: 0, L serves both */
-  double fill;                    /* entries of L and U, or twice those off the diagonal where L serves both
-                                     and the diagonal once, divided by nnz */
-  int64_t levels_lower;           /* level sets of L: the fewest steps that a parallel sweep can have */
-  int64_t levels_upper;           /* of U, likewise */
+  tristar_precond_kind kind; /* as asked for */
+  tristar_scalar scalar;     /* of b and x */
+  int64_t n;                 /* order of M */
+  int64_t nnz;               /* of A in full: both triangles, entries of one place merged */
+  int64_t nnz_lower;         /* entries of L, or G, with its diagonal; unit diagonals do not count */
+  int64_t nnz_upper;         /* of U likewise; IC, ICT and SSOR of a symmetric A: 0, L serves both; FSAI:
+                                0, G^H has as many as G */
+  double fill;               /* density: entries of L and U, or, where L serves both or there is G, twice
+                                those off the diagonal and the diagonal once, divided by nnz */
+  int64_t levels_lower;      /* level sets of L: the fewest steps that a parallel sweep can have; FSAI: 0 */
+  int64_t levels_upper;      /* of U, likewise */
   tristar_partition partition[2]; /* of the plans of L and of U; AUTO: there is none */
   double setup_seconds;           /* of tristar_precond, or of the latest update */
   double symbolic_seconds;        /* of it, to find the pattern of the factors; 0 after an update */

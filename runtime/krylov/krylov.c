@@ -171,8 +171,8 @@ static double product_bytes(const tristar_krylov_t *k) {
 
 static tristar_status begin_crew(tristar_krylov_t *k, tristar_engine engine) {
   const tsi_index blocks = (tsi_index)(((int64_t)k->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS);
-  const tristar_status status =
-      tsi_crew_begin(k->ts, engine, blocks, product_bytes(k), &k->stats.start_seconds, &k->crew);
+  const tristar_status status = tsi_crew_begin(k->ts, "krylov_rows", engine, blocks, product_bytes(k),
+                                               &k->stats.start_seconds, &k->crew);
   k->stats.workers = k->crew.workers;
   return status;
 }

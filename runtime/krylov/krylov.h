@@ -17,7 +17,7 @@
 
 #include "codelets/cpu/krylov.h"
 #include "runtime/accuracy/hessenberg.h"
-#include "runtime/krylov/crew.h"
+#include "runtime/context/crew.h"
 #include "runtime/matrix/full.h"
 #include "tristar_krylov.h"
 

@@ -20,8 +20,9 @@ static char *to(const tristar_krylov_t *k, void *vector, tsi_index first) {
   return (char *)vector + (size_t)first * k->bytes;
 }
 
-static void run_block(void *context, tsi_index block) {
+static void run_block(void *context, tsi_index block, int member) {
   const tristar_krylov_t *k = context;
+  (void)member;
   const tsi_index first = block * TSI_BLOCK_ROWS, end = tsi_index_min(k->n - first, TSI_BLOCK_ROWS) + first;
   k->call->run(k, k->call, first, end, k->work.shares + (size_t)block * (size_t)k->work.sums);
 }

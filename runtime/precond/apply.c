@@ -55,6 +55,11 @@ static tristar_status apply(const tristar_precond_t *p, tristar_op op, columns c
     conjugate(p, &c);
   }
   if (own != TRISTAR_N) op = TRISTAR_N;
+  if (p->fsai) {
+    TSI_TRY(tsi_fsai_multiply(p->fsai, c.nrhs, c.b, c.ldb, c.x, c.ldx));
+    c.b = c.x;
+    c.ldb = c.ldx;
+  }
   TSI_TRY(sweep(p, op == TRISTAR_N ? 0 : 1, op, &c));
   if (p->diagonal) {
     copy(p, &c);

@@ -1,8 +1,7 @@
 /* Incomplete factors of a matrix: room, scratch and kernels; see precond.h. */
-#include <stdatomic.h>
-
 #include "runtime/base/grow.h"
 #include "runtime/precond/precond.h"
+#include "runtime/precond/row_failure.h"
 
 static tristar_status allocate_values(const tristar_precond_t *p, tsi_count entries, void **values) {
   return tsi_allocate(&p->ts->env, (size_t)entries, p->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
@@ -34,23 +33,18 @@ typedef struct numeric {
   tsi_index *place; /* n of each part */
   tsi_index *cross; /* IC, see incomplete.h */
   void *dropped;    /* likewise */
-  _Atomic(int64_t)
-      failure; /* 4 times the row, and the kind, of the smallest row that failed; INT64_MAX: none */
+  tsi_row_failure failure;
 } numeric;
 
-/* A row that fails leaves numbers without meaning to those after it, which may be computed or not: the
- * smallest one that fails is always the same. */
 static void run_row(void *context, tsi_index i, tsi_index part) {
   numeric *f = context;
   const tsi_incomplete_kernels *kernels = f->p->kernels;
   tsi_index *place = f->place + (size_t)part * (size_t)f->a->n;
-  int64_t smallest = atomic_load_explicit(&f->failure, memory_order_relaxed);
-  if (smallest < 4 * (int64_t)i) return;
-  const tsi_breakdown_kind kind = f->cross ? kernels->ic(f->a, f->how, i, place, f->cross, f->dropped, f->out)
-                                           : kernels->ilu(f->a, f->how, i, place, f->out);
-  if (kind == TSI_BREAKDOWN_NONE) return;
-  const int64_t mine = 4 * (int64_t)i + (int64_t)kind;
-  while (mine < smallest && !atomic_compare_exchange_weak(&f->failure, &smallest, mine)) continue;
+  if (tsi_row_failure_before(&f->failure, i)) return;
+  tsi_row_failure_keep(&f->failure,
+                       f->cross ? kernels->ic(f->a, f->how, i, place, f->cross, f->dropped, f->out)
+                                : kernels->ilu(f->a, f->how, i, place, f->out),
+                       i);
 }
 
 /* cross[e] of each entry (i, k) left of the diagonal: row by row, those of column k come in the order of row
@@ -91,11 +85,8 @@ static tristar_status run_rows(numeric *f, tsi_row_tasks *tasks) {
   if (tasks)
     TSI_TRY(tsi_row_tasks_run(tasks, run_row, f));
   else
-    for (tsi_index i = 0; i < f->a->n && atomic_load(&f->failure) == INT64_MAX; i++) run_row(f, i, 0);
-  const int64_t failure = atomic_load(&f->failure);
-  if (failure < INT64_MAX)
-    TSI_TRY(
-        tsi_precond_tell(f->p, (tsi_breakdown){(tsi_breakdown_kind)(failure % 4), (tsi_index)(failure / 4)}));
+    for (tsi_index i = 0; i < f->a->n && !tsi_row_failure_before(&f->failure, i); i++) run_row(f, i, 0);
+  TSI_TRY(tsi_precond_tell(f->p, tsi_row_failure_get(&f->failure)));
 out:
   return status;
 }
@@ -106,7 +97,7 @@ static tristar_status factor_by_level(tristar_precond_t *p, const tsi_factor_row
   tsi_env *env = &p->ts->env;
   const bool symmetric = p->options.kind == TRISTAR_PRECOND_IC;
   numeric f = {.p = p, .a = a, .how = how, .out = out};
-  atomic_init(&f.failure, INT64_MAX);
+  tsi_row_failure_clear(&f.failure);
   TSI_TRY(copy_pattern(env, p->filled.ptr ? &p->filled : a, out));
   TSI_TRY(allocate_values(p, out->ptr[a->n], &out->values));
   if (symmetric) TSI_TRY(find_cross(env, out, &f.cross));

@@ -13,6 +13,9 @@ void tristar_precond_options_init(tristar_precond_options *options) {
                                        .drop = 1e-3,
                                        .fill = 10,
                                        .omega = 1,
+                                       .steps = 5,
+                                       .per_step = 3,
+                                       .reduction = 1e-3,
                                        .partition = TRISTAR_PARTITION_AUTO,
                                        .engine = TRISTAR_ENGINE_AUTO,
                                        .nrhs = 1};
@@ -31,6 +34,26 @@ out:
   return status;
 }
 
+static bool is_share(double x) {
+  return x >= 0 && x <= 1;
+}
+
+static tristar_status check_fsai_options(tsi_env *env, const tristar_precond_options *o) {
+  tristar_status status = TRISTAR_OK;
+  if (o->steps < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "steps is %" PRId64, o->steps);
+  if (o->per_step < 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "per_step is %" PRId64 "; it is a number from 1 on", o->per_step);
+  if (o->power < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "power is %d", o->power);
+  if (!is_share(o->reduction))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reduction is %g; it is a share from 0 to 1", o->reduction);
+  if (!is_share(o->prefilter))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "prefilter is %g; it is a share from 0 to 1", o->prefilter);
+  if (!is_share(o->postfilter))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "postfilter is %g; it is a share from 0 to 1", o->postfilter);
+out:
+  return status;
+}
+
 static tristar_status check_options(tsi_env *env, const tristar_precond_options *o) {
   tristar_status status = TRISTAR_OK;
   const tristar_precond_kind kind = o->kind;
@@ -42,12 +65,13 @@ static tristar_status check_options(tsi_env *env, const tristar_precond_options 
                                           : "FUNCTION: tristar_precond_of_function makes it");
   if ((unsigned)kind > TRISTAR_PRECOND_FUNCTION) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "kind is %d", (int)kind);
   if (by_level && o->level < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "level is %d", o->level);
-  if (by_level && !(o->modified >= 0 && o->modified <= 1))
+  if (by_level && !is_share(o->modified))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "modified is %g; it is a share from 0 to 1", o->modified);
   if (by_size && !(o->drop >= 0 && isfinite(o->drop)))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "drop is %g; it is a finite number from 0 on", o->drop);
   if (by_size && o->fill < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "fill is %" PRId64, o->fill);
-  if ((by_level || by_size) && !(o->shift >= 0 && isfinite(o->shift)))
+  if (kind == TRISTAR_PRECOND_FSAI) TSI_TRY(check_fsai_options(env, o));
+  if ((by_level || by_size || kind == TRISTAR_PRECOND_FSAI) && !(o->shift >= 0 && isfinite(o->shift)))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "shift is %g; it is a finite number from 0 on", o->shift);
   if (kind == TRISTAR_PRECOND_SSOR && !(o->omega > 0 && o->omega < 2))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "omega is %g; it lies between 0 and 2", o->omega);
@@ -223,6 +247,7 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   tristar_precond_t *p = *precond;
   tsi_env *env = &p->ts->env;
   tsi_precond_drop_sweeps(p);
+  tsi_fsai_destroy(env, &p->fsai);
   tsi_row_tasks_destroy(env, &p->tasks);
   tsi_entries_finish(env, &p->full);
   TSI_FREE(env, p->rows.diagonal);

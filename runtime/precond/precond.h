@@ -1,9 +1,10 @@
 /* A preconditioner: what an application does, and what an update needs.
  *
  * Job. X = op(M)^-1 B as at most two sweeps, each a plan of a triangular factor, with a diagonal between
- * them:
+ * them, or as two products:
  *
  *   for OP_N   sweep[0], diagonal, sweep[1]
+ *   FSAI       G, G^H (fsai.h)
  *
  * For T and C of a GENERAL M the same comes backwards, transposed. A symmetric M is its own transpose, a
  * Hermitian one its own adjoint: what is left is done with conjugates of B and X.
@@ -18,6 +19,7 @@
 #include "runtime/context/context.h"
 #include "runtime/matrix/full.h"
 #include "runtime/precond/factor_rows.h"
+#include "runtime/precond/fsai.h"
 #include "runtime/precond/row_tasks.h"
 #include "tristar_precond.h"
 
@@ -43,6 +45,7 @@ struct tristar_precond_s {
   tsi_factor_rows filled; /* pattern of the factors, ILU and IC of a level above 0 */
   void *diagonal;         /* n: factors of the entries; NULL: none */
   tsi_precond_sweep sweep[2];
+  tsi_fsai *fsai;              /* FSAI; NULL: another kind, or not there yet */
   tristar_plan_t *plan;        /* PLAN, borrowed */
   tristar_precond_fn function; /* FUNCTION */
   void *arg;

@@ -45,8 +45,9 @@ out:
   return status;
 }
 
-/* Is A its own adjoint, or its own transpose? Neither: an error. Errors: ARGUMENT, MEMORY. */
-static tristar_status find_symmetry(const tristar_precond_t *p, const void *values,
+/* Is A its own adjoint, or its own transpose? Neither: an error, which names what is to be made of it.
+ * Errors: ARGUMENT, MEMORY. */
+static tristar_status find_symmetry(const tristar_precond_t *p, const char *name, const void *values,
                                     tristar_symmetry *symmetry) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
@@ -54,7 +55,7 @@ static tristar_status find_symmetry(const tristar_precond_t *p, const void *valu
   tsi_unlike unlike;
   *symmetry = p->pattern->symmetry;
   if (*symmetry == TRISTAR_SKEW_SYMMETRIC)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a skew-symmetric matrix has no incomplete Cholesky factors");
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a skew-symmetric matrix has no %s", name);
   if (*symmetry != TRISTAR_GENERAL) goto out;
   *symmetry = is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
   TSI_TRY(tsi_pattern_find_unlike(env, p->pattern, values, is_complex, &unlike));
@@ -64,9 +65,9 @@ static tristar_status find_symmetry(const tristar_precond_t *p, const void *valu
   }
   if (unlike.found)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "incomplete Cholesky factors are those of a symmetric matrix, but entries (%d,%d) and (%d,%d), "
-             "counted from 0, are no mirror images: ILU takes such a matrix",
-             unlike.row, unlike.column, unlike.column, unlike.row);
+             "%s are those of a symmetric matrix, but entries (%d,%d) and (%d,%d), counted from 0, are no "
+             "mirror images: ILU takes such a matrix",
+             name, unlike.row, unlike.column, unlike.column, unlike.row);
 out:
   return status;
 }
@@ -84,14 +85,16 @@ out:
   return status;
 }
 
-/* A with values. The pattern is that of p->rows. Errors: SINGULAR, MEMORY. */
+/* A with values. The pattern is that of p->rows. symmetric: the symmetry of M is known, and that of A.
+ * Errors: SINGULAR, MEMORY. */
 static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void *values,
                                 tsi_factor_rows *a) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(need_rows(p, symmetric));
   *a = p->rows;
   TSI_TRY(allocate(p, a->ptr[a->n], &a->values));
-  p->sparse->gather(a->ptr[a->n], p->full.item, p->pattern->symmetry, values, a->values);
+  p->sparse->gather(a->ptr[a->n], p->full.item, symmetric ? p->symmetry : p->pattern->symmetry, values,
+                    a->values);
 out:
   return status;
 }
@@ -186,7 +189,7 @@ tristar_status tsi_precond_incomplete(tristar_precond_t *p, const void *values, 
   const bool shared = is_symmetric_kind(p);
   tsi_factor_rows a = {.values = NULL};
   *factors = (tsi_factor_rows){.values = NULL};
-  if (shared) TSI_TRY(find_symmetry(p, values, &p->symmetry));
+  if (shared) TSI_TRY(find_symmetry(p, "incomplete Cholesky factors", values, &p->symmetry));
   TSI_TRY(take_rows(p, shared, values, &a));
   const double begin = tsi_clock();
   if (by_level && o->level > 0 && p->filled.ptr == NULL) {
@@ -212,6 +215,40 @@ out:
   return status;
 }
 
+/* The diagonal entries count (1 + shift) times. */
+static void shift_diagonal(const tristar_precond_t *p, const tsi_factor_rows *a) {
+  char *values = a->values;
+  for (tsi_index i = 0; i < p->n && p->options.shift > 0; i++)
+    p->sparse->multiply(1, values + (size_t)a->diagonal[i] * p->sparse->scalar_bytes, 1 + p->options.shift);
+}
+
+static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  tsi_factor_rows a = {.values = NULL};
+  tsi_breakdown breakdown;
+  TSI_TRY(find_symmetry(p, "factors of a sparse approximate inverse", values, &p->symmetry));
+  if (p->sparse->is_complex && p->symmetry != TRISTAR_HERMITIAN)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "factors of a sparse approximate inverse are those of a Hermitian matrix, but this one is "
+             "complex symmetric: IC takes such a matrix");
+  TSI_TRY(take_rows(p, true, values, &a));
+  shift_diagonal(p, &a);
+  if (p->fsai == NULL) {
+    const double begin = tsi_clock();
+    TSI_TRY(tsi_fsai_create(p->ts, &p->options, (char)p->stats.scalar, &a, &p->fsai));
+    p->stats.symbolic_seconds = tsi_clock() - begin;
+  }
+  const double middle = tsi_clock();
+  TSI_TRY(tsi_fsai_compute(p->fsai, &a, &breakdown));
+  TSI_TRY(tsi_precond_tell(p, breakdown));
+  p->stats.numeric_seconds = tsi_clock() - middle;
+  tell_fill(p, tsi_fsai_entries(p->fsai), 0);
+out:
+  TSI_FREE(env, a.values);
+  return status;
+}
+
 tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values) {
   tristar_status status = TRISTAR_OK;
   const tristar_precond_kind kind = precond->options.kind;
@@ -225,6 +262,9 @@ tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values
     break;
   case TRISTAR_PRECOND_SSOR:
     TSI_TRY(set_up_ssor(precond, values));
+    break;
+  case TRISTAR_PRECOND_FSAI:
+    TSI_TRY(set_up_fsai(precond, values));
     break;
   default:
     TSI_TRY(set_up_incomplete(precond, values));

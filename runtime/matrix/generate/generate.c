@@ -33,6 +33,11 @@ static const generator generators[] = {
      tsi_generate_fusion2d},
     {"convdiff3d", "3D convection-diffusion, upwind 7-point, K x K x K grid: K^3 rows, unsymmetric values",
      tsi_generate_convdiff3d},
+    {"diffusion3d",
+     "3D diffusion, 7-point, K x K x K cells of coefficients that jump and span six orders: K^3 rows, "
+     "symmetric "
+     "positive definite",
+     tsi_generate_diffusion3d},
     {"circuit", "circuit of resistors and controlled sources with supply rails, K nodes: K rows, unsymmetric",
      tsi_generate_circuit},
     {"erdos", "for triangles: Erdoes-Renyi pattern, about 10 entries in a row of each: K rows, unsymmetric",

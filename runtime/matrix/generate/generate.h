@@ -65,7 +65,7 @@ double tsi_hash_unit(uint64_t x);
 typedef tristar_status tsi_generate_fn(tsi_env *env, int64_t k, tristar_matrix_t **matrix);
 tsi_generate_fn tsi_generate_s2d9pt, tsi_generate_poisson3d7, tsi_generate_poisson3d27,
     tsi_generate_elasticity3d, tsi_generate_kkt3d, tsi_generate_maxwell3d, tsi_generate_chem3d,
-    tsi_generate_fusion2d, tsi_generate_convdiff3d, tsi_generate_circuit, tsi_generate_erdos,
-    tsi_generate_band, tsi_generate_chain;
+    tsi_generate_fusion2d, tsi_generate_convdiff3d, tsi_generate_diffusion3d, tsi_generate_circuit,
+    tsi_generate_erdos, tsi_generate_band, tsi_generate_chain;
 
 #endif

@@ -1,0 +1,237 @@
+/* Rows of a factorized sparse approximate inverse: see fsai.h. Compiled for each scalar type and instruction
+ * set.
+ *
+ * The stages of a row, each on the plain arrays of its work: reach (take_row), gradient, selection (pick),
+ * gathering and factoring (join), solving (solve), and what is left of it (write). */
+#include "codelets/cpu/fsai.h"
+
+#include "codelets/cpu/pivots.h"
+#include "codelets/cpu/scalar.h"
+
+/* ---- Reach --------------------------------------------------------------------------------------------- */
+
+static tsi_index slot_of(tsi_fsai_work *w, tsi_index column) {
+  tsi_index s = w->place[column];
+  if (s >= 0) return s;
+  s = w->slots++;
+  w->place[column] = s;
+  w->column[s] = column;
+  w->position[s] = TSI_NONE;
+  return s;
+}
+
+/* Takes the entries of row p left of i as the number-th of the rows. k, unless NULL: becomes the row of K
+ * that p is, at the positions of the pattern that the row has entries in. */
+static void take_row(const tsi_matrix_rows *a, tsi_index p, tsi_index i, tsi_index number, tsi_fsai_work *w,
+                     tsi_scalar *k) {
+  const tsi_scalar *values = a->values;
+  tsi_scalar *value = w->value;
+  tsi_count at = w->first[number];
+  for (tsi_count e = a->ptr[p]; e < a->ptr[p + 1] && a->index[e] < i; e++) {
+    const tsi_index s = slot_of(w, a->index[e]);
+    w->slot[at] = s;
+    value[at++] = values[e];
+    if (k && w->position[s] >= 0) k[w->position[s]] = tsi_conj(values[e]);
+  }
+  w->first[number + 1] = at;
+}
+
+/* The empty pattern. */
+static tsi_breakdown_kind begin(const tsi_matrix_rows *a, tsi_index i, tsi_fsai_work *w) {
+  w->slots = w->size = 0;
+  w->first[0] = 0;
+  take_row(a, i, i, 0, w, NULL);
+  const tsi_count diagonal = a->ptr[i] + w->first[1];
+  tsi_scalar root;
+  w->psi_0 = w->psi = (double)tsi_re(((const tsi_scalar *)a->values)[diagonal]);
+  return tsi_pivot_root(((const tsi_scalar *)a->values)[diagonal], true, &root);
+}
+
+/* No column has a slot. */
+static void end(tsi_fsai_work *w) {
+  for (tsi_index s = 0; s < w->slots; s++) w->place[w->column[s]] = TSI_NONE;
+}
+
+/* ---- Gradient and selection ---------------------------------------------------------------------------- */
+
+/* g A, by slot. */
+static void gradient(tsi_fsai_work *w) {
+  const tsi_scalar *value = w->value, *g = w->g;
+  const tsi_index *slot = w->slot;
+  tsi_scalar *y = w->gradient;
+  for (tsi_count e = 0; e < w->first[1]; e++) y[e] = value[e]; /* row i: its slots are the first */
+  for (tsi_index s = (tsi_index)w->first[1]; s < w->slots; s++) y[s] = 0;
+  for (tsi_index r = 0; r < w->size; r++)
+    for (tsi_count e = w->first[r + 1]; e < w->first[r + 2]; e++)
+      tsi_add_product(&y[slot[e]], value[e], g[r]);
+}
+
+/* What orders entries by magnitude: its square, of complex numbers. */
+static double size_of(tsi_scalar x) {
+  return TSI_COMPLEX ? (double)tsi_re(x) * (double)tsi_re(x) + (double)tsi_im(x) * (double)tsi_im(x)
+                     : (double)tsi_abs(tsi_re(x));
+}
+
+/* The largest entries of the gradient outside the pattern become `picked`, the largest first; of equal ones
+ * the smaller column. Returns how many there are. */
+static tsi_index pick(tsi_fsai_work *w, tsi_index most) {
+  const tsi_scalar *y = w->gradient;
+  tsi_index count = 0;
+  for (tsi_index s = 0; s < w->slots; s++) {
+    const double size = size_of(y[s]);
+    if (w->position[s] >= 0 || !(size > 0)) continue;
+    if (count == most && size < w->magnitude[most - 1]) continue;
+    tsi_index at = count;
+    while (at > 0 && (size > w->magnitude[at - 1] ||
+                      (size == w->magnitude[at - 1] && w->column[s] < w->column[w->picked[at - 1]])))
+      at--;
+    if (at == most) continue;
+    if (count < most) count++;
+    for (tsi_index k = count - 1; k > at; k--) {
+      w->magnitude[k] = w->magnitude[k - 1];
+      w->picked[k] = w->picked[k - 1];
+    }
+    w->magnitude[at] = size;
+    w->picked[at] = s;
+  }
+  return count;
+}
+
+/* ---- The system ---------------------------------------------------------------------------------------- */
+
+/* x = L^-1 x, of `size` entries; K's row of a column that joins becomes its row of L. */
+static void substitute(const tsi_fsai_work *w, tsi_index size, tsi_scalar *restrict x) {
+  const tsi_real *inverse = w->inverse;
+  for (tsi_index j = 0; j < size; j++) {
+    const tsi_scalar *restrict column = (const tsi_scalar *)w->by_columns + (size_t)w->most * (size_t)j;
+    x[j] *= inverse[j];
+    const tsi_scalar multiplier = -x[j];
+    for (tsi_index k = j + 1; k < size; k++) tsi_add_product(&x[k], multiplier, tsi_conj(column[k]));
+  }
+}
+
+/* The column of a slot joins the pattern: gathers its row of K and factors it. */
+static tsi_breakdown_kind join(const tsi_matrix_rows *a, tsi_index i, tsi_index s, tsi_fsai_work *w) {
+  const tsi_index r = w->size++;
+  const size_t most = (size_t)w->most;
+  tsi_scalar *row = (tsi_scalar *)w->by_rows + most * (size_t)r, *by_columns = w->by_columns, *z = w->z;
+  tsi_scalar pivot, root, right = s < w->first[1] ? -((const tsi_scalar *)w->value)[s] : 0;
+  w->pattern[r] = w->column[s];
+  w->position[s] = r;
+  for (tsi_index j = 0; j <= r; j++) row[j] = 0;
+  take_row(a, w->column[s], i, r + 1, w, row);
+  substitute(w, r, row);
+  pivot = tsi_re(row[r]);
+  for (tsi_index j = 0; j < r; j++) {
+    by_columns[most * (size_t)j + (size_t)r] = row[j];
+    pivot -= tsi_re(row[j]) * tsi_re(row[j]) + tsi_im(row[j]) * tsi_im(row[j]);
+    tsi_add_product(&right, -row[j], z[j]);
+  }
+  const tsi_breakdown_kind kind = tsi_pivot_root(pivot, true, &root);
+  if (kind != TSI_BREAKDOWN_NONE) return kind;
+  ((tsi_real *)w->inverse)[r] = 1 / tsi_re(root);
+  z[r] = right * (1 / tsi_re(root));
+  w->psi -= (double)tsi_re(z[r]) * (double)tsi_re(z[r]) + (double)tsi_im(z[r]) * (double)tsi_im(z[r]);
+  return TSI_BREAKDOWN_NONE;
+}
+
+/* L^H g = z. */
+static void solve(tsi_fsai_work *w) {
+  const tsi_scalar *z = w->z;
+  const tsi_real *inverse = w->inverse;
+  tsi_scalar *restrict g = w->g;
+  for (tsi_index j = 0; j < w->size; j++) g[j] = z[j];
+  for (tsi_index k = w->size - 1; k >= 0; k--) {
+    const tsi_scalar *restrict row = (const tsi_scalar *)w->by_rows + (size_t)w->most * (size_t)k;
+    g[k] *= inverse[k];
+    const tsi_scalar multiplier = -g[k];
+    for (tsi_index j = 0; j < k; j++) tsi_add_product(&g[j], multiplier, tsi_conj(row[j]));
+  }
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------------------- */
+
+/* g on a given pattern. */
+static tsi_breakdown_kind start(const tsi_matrix_rows *a, tsi_index i, const tsi_index *given,
+                                tsi_index count, tsi_fsai_work *w) {
+  tsi_breakdown_kind kind = begin(a, i, w);
+  for (tsi_index k = 0; k < count && kind == TSI_BREAKDOWN_NONE; k++)
+    kind = join(a, i, slot_of(w, given[k]), w);
+  if (kind == TSI_BREAKDOWN_NONE) solve(w);
+  return kind;
+}
+
+/* A step: false, nothing joins. */
+static bool step(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *limits, tsi_fsai_work *w,
+                 tsi_breakdown_kind *kind) {
+  const tsi_index room = tsi_index_min(limits->per_step, w->most - w->size);
+  if (room == 0 || w->psi <= limits->reduction * w->psi_0) return false;
+  gradient(w);
+  const tsi_index count = pick(w, room);
+  for (tsi_index k = 0; k < count && *kind == TSI_BREAKDOWN_NONE; k++) *kind = join(a, i, w->picked[k], w);
+  if (*kind == TSI_BREAKDOWN_NONE) solve(w);
+  return count > 0;
+}
+
+/* The columns of the pattern, ascending, whose entries of g are worth it. */
+static tsi_index list_large(const tsi_fsai_work *w, double share, tsi_index *list) {
+  const tsi_scalar *g = w->g;
+  double square = 1;
+  tsi_index count = 0;
+  for (tsi_index r = 0; r < w->size; r++) square += (double)tsi_abs(g[r]) * (double)tsi_abs(g[r]);
+  const double least = share * sqrt(square);
+  for (tsi_index r = 0; r < w->size; r++) {
+    tsi_index at = count;
+    if ((double)tsi_abs(g[r]) < least) continue;
+    for (; at > 0 && list[at - 1] > w->pattern[r]; at--) list[at] = list[at - 1];
+    list[at] = w->pattern[r];
+    count++;
+  }
+  return count;
+}
+
+/* g / sqrt(psi), columns ascending. */
+static tsi_breakdown_kind write(const tsi_fsai_work *w, tsi_index i, tsi_index *index, tsi_scalar *values) {
+  const tsi_scalar *g = w->g;
+  tsi_scalar root;
+  const tsi_breakdown_kind kind = tsi_pivot_root((tsi_real)w->psi, true, &root);
+  if (kind != TSI_BREAKDOWN_NONE) return kind;
+  const tsi_real factor = 1 / tsi_re(root);
+  for (tsi_index r = 0; r < w->size; r++) {
+    tsi_index at = r;
+    for (; at > 0 && index[at - 1] > w->pattern[r]; at--) {
+      index[at] = index[at - 1];
+      values[at] = values[at - 1];
+    }
+    index[at] = w->pattern[r];
+    values[at] = g[r] * factor;
+  }
+  index[w->size] = i;
+  values[w->size] = factor;
+  return tsi_judge_row(1, (tsi_count)w->size + 1, values);
+}
+
+static tsi_breakdown_kind row(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *limits,
+                              const tsi_index *given, tsi_index count, tsi_fsai_work *w, tsi_index *index,
+                              void *values, tsi_index *entries) {
+  tsi_breakdown_kind kind = start(a, i, given, count, w);
+  for (tsi_index k = 0; k < limits->steps && kind == TSI_BREAKDOWN_NONE; k++)
+    if (!step(a, i, limits, w, &kind)) break;
+  if (limits->postfilter > 0 && kind == TSI_BREAKDOWN_NONE) {
+    const tsi_index kept = list_large(w, limits->postfilter, index);
+    if (kept < w->size) {
+      end(w);
+      kind = start(a, i, index, kept, w);
+    }
+  }
+  if (kind == TSI_BREAKDOWN_NONE) kind = write(w, i, index, values);
+  end(w);
+  *entries = w->size + 1;
+  return kind;
+}
+
+#define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_fsai_kernels), isa)
+#define TEXT_(isa) #isa
+#define TEXT(isa) TEXT_(isa)
+
+const tsi_fsai_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA), .row = row};

@@ -1,0 +1,159 @@
+/* The life of a sparse approximate inverse, and its products: see fsai.h. */
+#include "runtime/precond/fsai_state.h"
+#include "runtime/precond/power_pattern.h"
+
+#define COLUMNS_MOST 8
+#define BLOCK_ROWS 1024 /* whose entries stay in the nearest caches from one column to the next */
+
+/* ---- Life ---------------------------------------------------------------------------------------------- */
+
+static tristar_status find_start(tsi_fsai *f, const tsi_factor_rows *a) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &f->ts->env;
+  const tsi_count entries = a->ptr[a->n];
+  double *magnitude = NULL;
+  if (f->options.power == 0) goto out;
+  TSI_TRY(TSI_ALLOC(env, magnitude, entries));
+  f->sparse->part(entries, a->values, TSI_PART_MAGNITUDE, magnitude);
+  TSI_TRY(tsi_power_pattern(env, a, magnitude, f->options.prefilter, f->options.power, &f->start));
+out:
+  TSI_FREE(env, magnitude);
+  return status;
+}
+
+tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *options, char scalar,
+                               const tsi_factor_rows *a, tsi_fsai **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tsi_fsai *f = NULL;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, f, 1));
+  f->ts = ts;
+  f->options = *options;
+  f->n = a->n;
+  f->scalar = scalar;
+  f->sparse = tsi_sparse_kernels_select(scalar);
+  f->kernels = tsi_krylov_kernels_select(scalar, ts->isa);
+  f->columns = (tsi_index)tsi_count_min(tsi_count_max(options->nrhs, 1), COLUMNS_MOST);
+  TSI_TRY(find_start(f, a));
+  *out = f;
+  f = NULL;
+out:
+  tsi_fsai_destroy(env, &f);
+  return status;
+}
+
+void tsi_fsai_destroy(tsi_env *env, tsi_fsai **fsai) {
+  tsi_fsai *f = *fsai;
+  if (f == NULL) return;
+  tsi_crew_finish(&f->crew);
+  tsi_entries_finish(env, &f->start);
+  tsi_entries_finish(env, &f->lower);
+  tsi_entries_finish(env, &f->upper);
+  TSI_FREE(env, f->between);
+  TSI_FREE(env, *fsai);
+}
+
+tsi_count tsi_fsai_entries(const tsi_fsai *fsai) {
+  return fsai->lower.ptr[fsai->n];
+}
+
+/* ---- Products ------------------------------------------------------------------------------------------ */
+
+/* Y = rows X, for some columns. */
+typedef struct product {
+  const tsi_fsai *f;
+  tsi_matrix_rows rows;
+  int64_t columns, ldx, ldy;
+  const char *x;
+  char *y;
+} product;
+
+static void run_block(void *context, tsi_index block, int member) {
+  const product *p = context;
+  const tsi_index first = block * BLOCK_ROWS, end = tsi_index_min(p->f->n - first, BLOCK_ROWS) + first;
+  const size_t bytes = p->f->sparse->scalar_bytes;
+  (void)member;
+  for (int64_t c = 0; c < p->columns; c++)
+    p->f->kernels->multiply(&p->rows, first, end, p->x + (size_t)(c * p->ldx) * bytes,
+                            p->y + (size_t)(c * p->ldy) * bytes);
+}
+
+static tsi_index block_count(const tsi_fsai *f) {
+  return (tsi_index)(((int64_t)f->n + BLOCK_ROWS - 1) / BLOCK_ROWS);
+}
+
+/* crew NULL: the calling thread. */
+static tristar_status run(tsi_crew *crew, product *p) {
+  if (crew != NULL) return tsi_crew_run(crew, run_block, p);
+  for (tsi_index b = 0; b < block_count(p->f); b++) run_block(p, b, 0);
+  return TRISTAR_OK;
+}
+
+static tristar_status allocate_between(const tsi_fsai *f, tsi_index columns, void **between) {
+  return tsi_allocate(&f->ts->env, (size_t)f->n * (size_t)columns, f->sparse->scalar_bytes, __func__,
+                      __FILE__, __LINE__, between);
+}
+
+tristar_status tsi_fsai_prepare_products(tsi_fsai *f) {
+  tristar_status status = TRISTAR_OK;
+  double start_seconds;
+  const double entry = (double)(f->sparse->scalar_bytes + sizeof *f->lower.index);
+  const double bytes = entry * (double)tsi_fsai_entries(f) +
+                       (double)f->n * (double)(2 * f->sparse->scalar_bytes + sizeof *f->lower.ptr);
+  if (f->between != NULL) return TRISTAR_OK;
+  TSI_TRY(tsi_crew_begin(f->ts, "inverse_products", f->options.engine, block_count(f), bytes, &start_seconds,
+                         &f->crew));
+  TSI_TRY(allocate_between(f, f->columns, &f->between));
+out:
+  if (status != TRISTAR_OK) tsi_crew_finish(&f->crew);
+  return status;
+}
+
+static tsi_matrix_rows rows_of(const tsi_entries *e) {
+  return (tsi_matrix_rows){e->ptr, e->index, e->item};
+}
+
+/* As many columns at a time as `between` has room for. */
+static tristar_status multiply(tsi_fsai *f, tsi_crew *crew, tsi_index most, void *between, int64_t nrhs,
+                               const char *b, int64_t ldb, char *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  const size_t bytes = f->sparse->scalar_bytes;
+  for (int64_t c = 0; c < nrhs; c += most) {
+    const int64_t columns = tsi_count_min(most, nrhs - c);
+    product down = {.f = f,
+                    .rows = rows_of(&f->lower),
+                    .columns = columns,
+                    .ldx = ldb,
+                    .ldy = f->n,
+                    .x = b + (size_t)(c * ldb) * bytes,
+                    .y = between};
+    product up = {.f = f,
+                  .rows = rows_of(&f->upper),
+                  .columns = columns,
+                  .ldx = f->n,
+                  .ldy = ldx,
+                  .x = between,
+                  .y = x + (size_t)(c * ldx) * bytes};
+    TSI_TRY(run(crew, &down));
+    TSI_TRY(run(crew, &up));
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_fsai_multiply(tsi_fsai *f, int64_t nrhs, const void *b, int64_t ldb, void *x,
+                                 int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  void *between = NULL;
+  if (!atomic_exchange(&f->busy, true)) {
+    status = multiply(f, &f->crew, f->columns, f->between, nrhs, b, ldb, x, ldx);
+    atomic_store(&f->busy, false);
+    return status;
+  }
+  TSI_TRY(allocate_between(f, 1, &between));
+  TSI_TRY(multiply(f, NULL, 1, between, nrhs, b, ldb, x, ldx));
+out:
+  TSI_FREE(&f->ts->env, between);
+  return status;
+}

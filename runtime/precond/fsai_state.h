@@ -1,0 +1,30 @@
+/* What the files of the sparse approximate inverse share: see fsai.h. */
+#ifndef TSI_RUNTIME_PRECOND_FSAI_STATE_H
+#define TSI_RUNTIME_PRECOND_FSAI_STATE_H
+
+#include "codelets/cpu/fsai.h"
+#include "codelets/cpu/sparse.h"
+#include "runtime/context/crew.h"
+#include "runtime/matrix/entries.h"
+#include "runtime/precond/fsai.h"
+
+struct tsi_fsai {
+  tristar_t *ts;
+  tristar_precond_options options;
+  tsi_index n;
+  char scalar;
+  const tsi_sparse_kernels *sparse;
+  tsi_entries start;        /* static patterns, until there is G; ptr NULL: diagonals, or there is G */
+  tsi_entries lower, upper; /* G, G^H; items: values; upper.ptr NULL: no values yet */
+  /* of products */
+  const tsi_krylov_kernels *kernels;
+  tsi_crew crew;
+  atomic_bool busy;  /* the crew and `between` are in use */
+  void *between;     /* n x columns */
+  tsi_index columns; /* that are multiplied with at a time */
+};
+
+/* What products need, once G has values. Errors: MEMORY, RUNTIME, NO_WORKER. */
+TRISTAR_CHECKED tristar_status tsi_fsai_prepare_products(tsi_fsai *fsai);
+
+#endif

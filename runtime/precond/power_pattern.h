@@ -1,0 +1,18 @@
+/* Static patterns of sparse approximate inverses: the lower triangle of a power of A, of which small entries
+ * may not count (Chow 2001).
+ *
+ * Reads   the rows of a matrix, magnitudes of entries.   Writes  a pattern.
+ * Invariant: row i has the columns j < i that are at most `power` entries away from i, ascending. */
+#ifndef TSI_RUNTIME_PRECOND_POWER_PATTERN_H
+#define TSI_RUNTIME_PRECOND_POWER_PATTERN_H
+
+#include "codelets/cpu/incomplete.h"
+#include "runtime/matrix/entries.h"
+
+/* Entries count that are larger than `least` times the square root of the product of both diagonal entries.
+ * out: without items; to be finished, also after a failure. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_power_pattern(tsi_env *env, const tsi_factor_rows *a,
+                                                 const double *magnitude, double least, tsi_index power,
+                                                 tsi_entries *out);
+
+#endif

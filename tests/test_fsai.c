@@ -1,0 +1,380 @@
+/* Factorized sparse approximate inverses against their definition, on small random matrices in dense
+ * arithmetic: every scalar type and storage.
+ *
+ *   rows         (G A)_ij = 0 at places (i, j) of the pattern left of the diagonal, (G A G^H)_ii = 1
+ *   patterns     those of a textbook implementation, which solves the system of each step anew; ties
+ *   application  G^H G, for N, T and C, one right-hand side and several
+ *   workers      the same bits for 1 to 4, and without tasks */
+#include "runtime/precond/fsai_state.h"
+#include "runtime/precond/precond.h"
+#include "tests/flow.h"
+#include "tests/preconds.h"
+
+enum { N = 30 };
+
+static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
+                                     &typed_complex_single};
+
+typedef struct pattern {
+  int count;
+  int column[MOST_ROWS]; /* in the order in which they joined */
+} pattern;
+
+/* ---- The textbook -------------------------------------------------------------------------------------- */
+
+/* g of row i on its pattern, by Gaussian elimination of the whole system; returns psi. */
+static double solve_row(const square *s, int i, const pattern *p, number g[MOST_ROWS]) {
+  number k[MOST_ROWS][MOST_ROWS + 1];
+  const int m = p->count;
+  for (int r = 0; r < m; r++) {
+    for (int c = 0; c < m; c++) k[r][c] = s->a[p->column[c]][p->column[r]];
+    k[r][m] = -s->a[i][p->column[r]];
+  }
+  for (int d = 0; d < m; d++)
+    for (int r = d + 1; r < m; r++)
+      for (int c = m; c >= d; c--) k[r][c] -= k[r][d] / k[d][d] * k[d][c];
+  for (int j = 0; j < s->n; j++) g[j] = i == j;
+  for (int r = m - 1; r >= 0; r--) {
+    for (int c = r + 1; c < m; c++) k[r][m] -= k[r][c] * g[p->column[c]];
+    g[p->column[r]] = k[r][m] / k[r][r];
+  }
+  double psi = 0;
+  for (int j = 0; j < s->n; j++) psi += creal(g[j] * s->a[j][i]);
+  return psi;
+}
+
+/* The column with the largest entry of the gradient that is not in the pattern; -1: all are zero. */
+static int find_largest(int i, const pattern *p, const number gradient[MOST_ROWS]) {
+  int best = -1;
+  for (int j = 0; j < i; j++) {
+    bool inside = false;
+    for (int r = 0; r < p->count; r++) inside = inside || p->column[r] == j;
+    if (!inside && gradient[j] != 0 && (best < 0 || cabs(gradient[j]) > cabs(gradient[best]))) best = j;
+  }
+  return best;
+}
+
+static void take_step(const square *s, int i, int per_step, const number g[MOST_ROWS], pattern *p) {
+  number gradient[MOST_ROWS] = {0};
+  for (int j = 0; j < i; j++)
+    for (int k = 0; k < s->n; k++) gradient[j] += g[k] * s->a[k][j];
+  for (int k = 0; k < per_step; k++) {
+    const int best = find_largest(i, p, gradient);
+    if (best < 0) return;
+    p->column[p->count++] = best;
+  }
+}
+
+/* Columns left of i that `power` entries lead to, which are larger than the share of the filter. */
+static pattern reach(const square *s, int i, const tristar_precond_options *o) {
+  bool reached[MOST_ROWS] = {false}, next[MOST_ROWS];
+  pattern p = {.count = 0};
+  reached[i] = true;
+  for (int step = 0; step < o->power; step++) {
+    memcpy(next, reached, sizeof next);
+    for (int j = 0; j < s->n; j++)
+      for (int k = 0; k < s->n; k++)
+        if (reached[j] && s->there[j][k] &&
+            cabs(s->a[j][k]) > o->prefilter * sqrt(cabs(s->a[j][j]) * cabs(s->a[k][k])))
+          next[k] = true;
+    memcpy(reached, next, sizeof next);
+  }
+  for (int j = 0; j < i; j++)
+    if (reached[j]) p.column[p.count++] = j;
+  return p;
+}
+
+static void filter(pattern *p, double share, const number g[MOST_ROWS]) {
+  double sum = 1;
+  int kept = 0;
+  for (int r = 0; r < p->count; r++) sum += cabs(g[p->column[r]]) * cabs(g[p->column[r]]);
+  for (int r = 0; r < p->count; r++)
+    if (cabs(g[p->column[r]]) >= share * sqrt(sum)) p->column[kept++] = p->column[r];
+  p->count = kept;
+}
+
+/* G, as the lower triangle of a square. */
+static square textbook(const square *s, const tristar_precond_options *o) {
+  square out = {.n = s->n, .t = s->t};
+  square a = *s;
+  for (int i = 0; i < s->n; i++) a.a[i][i] *= 1 + o->shift;
+  for (int i = 0; i < s->n; i++) {
+    number g[MOST_ROWS];
+    pattern p = reach(&a, i, o);
+    double psi = solve_row(&a, i, &p, g);
+    for (int k = 0; k < o->steps && psi > o->reduction * creal(a.a[i][i]); k++) {
+      take_step(&a, i, (int)o->per_step, g, &p);
+      psi = solve_row(&a, i, &p, g);
+    }
+    if (o->postfilter > 0) {
+      filter(&p, o->postfilter, g);
+      psi = solve_row(&a, i, &p, g);
+    }
+    for (int j = 0; j <= i; j++) out.a[i][j] = g[j] / sqrt(psi);
+    for (int r = 0; r < p.count; r++) out.there[i][p.column[r]] = true;
+    out.there[i][i] = true;
+  }
+  return out;
+}
+
+/* ---- What the library has ------------------------------------------------------------------------------ */
+
+static square factor_of(const tristar_precond_t *p, const typed *t) {
+  const tsi_entries *rows = &p->fsai->lower;
+  square g = {.n = p->n, .t = t};
+  for (int i = 0; i < p->n; i++) {
+    CHECK(rows->index[rows->ptr[i + 1] - 1] == i);
+    for (int64_t e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
+      CHECK(e == rows->ptr[i] || rows->index[e - 1] < rows->index[e]);
+      g.a[i][rows->index[e]] = get(t, rows->item, e);
+      g.there[i][rows->index[e]] = true;
+    }
+  }
+  return g;
+}
+
+/* The equations of the rows, with rounding errors of that unit. */
+static void check_equations(const square *a, const square *g, double shift, double roundoff) {
+  const int n = a->n;
+  for (int i = 0; i < n; i++) {
+    number ga[MOST_ROWS] = {0}, one = 0;
+    double size = 0, whole = 0;
+    for (int j = 0; j < n; j++) {
+      for (int k = 0; k <= i; k++) ga[j] += g->a[i][k] * a->a[k][j] * (j == k ? 1 + shift : 1);
+      one += ga[j] * conj(g->a[i][j]);
+    }
+    for (int k = 0; k <= i; k++)
+      for (int j = 0; j <= i; j++) {
+        const double part = cabs(g->a[i][k]) * cabs(a->a[k][j]);
+        if (part > size) size = part;
+        whole += part * cabs(g->a[i][j]);
+      }
+    for (int j = 0; j < i; j++)
+      CHECK_MSG(!g->there[i][j] || cabs(ga[j]) <= 40 * n * roundoff * size, "(G A)(%d,%d) is %g of %g", i, j,
+                cabs(ga[j]), size);
+    CHECK_MSG(cabs(one - 1) <= 40 * n * roundoff * whole, "(G A G^H)(%d,%d) is 1 + %g", i, i, cabs(one - 1));
+  }
+}
+
+static void check_like(const square *g, const square *wanted, double roundoff) {
+  for (int i = 0; i < g->n; i++)
+    for (int j = 0; j < g->n; j++) {
+      CHECK_MSG(g->there[i][j] == wanted->there[i][j], "%s (%d,%d) is %s the pattern", "place", i, j,
+                g->there[i][j] ? "in" : "not in");
+      CHECK(cabs(g->a[i][j] - wanted->a[i][j]) <= 1000 * g->n * roundoff * cabs(wanted->a[i][i]));
+    }
+}
+
+/* X = op(G^H G) B for all ops, also in place, within rounding errors. */
+static void check_products(tristar_precond_t *p, const square *g) {
+  const int n = g->n, columns = 11;
+  const typed *t = g->t;
+  char *b = calloc((size_t)(n * columns), t->bytes), *x = calloc((size_t)(n * columns), t->bytes);
+  double part[2];
+  CHECK(b != NULL && x != NULL);
+  for (int i = 0; i < n * columns; i++) {
+    fill_random(part, 2, (uint64_t)i + 5);
+    number z = part[0];
+    __imag__ z = part[1];
+    put(t, b, i, z);
+  }
+  for (int o = 0; o < TYPED_OPS; o++)
+    for (int in_place = 0; in_place < 2; in_place++) {
+      const bool conjugated = typed_ops[o] == TRISTAR_T;
+      if (in_place) memcpy(x, b, (size_t)(n * columns) * t->bytes);
+      CHECK_OK(tristar_precond_apply(p, typed_ops[o], columns, in_place ? x : b, n, x, n));
+      for (int c = 0; c < columns; c++) {
+        number y[MOST_ROWS] = {0};
+        double size[MOST_ROWS] = {0};
+        for (int i = 0; i < n; i++)
+          for (int j = 0; j <= i; j++) {
+            const number e = conjugated ? conj(g->a[i][j]) : g->a[i][j];
+            y[i] += e * get(t, b, j + c * n);
+            size[i] += cabs(e * get(t, b, j + c * n));
+          }
+        for (int j = 0; j < n; j++) {
+          number sum = 0;
+          double bound = 0;
+          for (int i = j; i < n; i++) {
+            const number e = conjugated ? g->a[i][j] : conj(g->a[i][j]);
+            sum += e * y[i];
+            bound += cabs(e) * size[i];
+          }
+          CHECK(cabs(get(t, x, j + c * n) - sum) <= 10 * n * t->roundoff * bound);
+        }
+      }
+    }
+  free(b);
+  free(x);
+}
+
+/* ---- Cases --------------------------------------------------------------------------------------------- */
+
+static tristar_precond_options options_of(int64_t steps, int64_t per_step, double reduction) {
+  tristar_precond_options options;
+  tristar_precond_options_init(&options);
+  options.kind = TRISTAR_PRECOND_FSAI;
+  options.steps = steps;
+  options.per_step = per_step;
+  options.reduction = reduction;
+  return options;
+}
+
+static void check_case(tristar_t *ts, const square *s, const storage *how,
+                       const tristar_precond_options *options) {
+  const double roundoff = options->single ? typed_single.roundoff : s->t->roundoff;
+  tristar_view view = store(s, how);
+  tristar_precond_t *p;
+  tristar_precond_stats stats;
+  CHECK_OK(tristar_precond(ts, &view, options, &p));
+  const square g = factor_of(p, s->t), wanted = textbook(s, options);
+  check_equations(s, &g, options->shift, roundoff);
+  check_like(&g, &wanted, roundoff);
+  check_products(p, &g);
+  CHECK_OK(tristar_precond_get_stats(p, &stats));
+  CHECK(stats.nnz_lower == p->fsai->lower.ptr[s->n] && stats.nnz_upper == 0 && stats.levels_lower == 0);
+  CHECK(stats.fill == (2.0 * (double)(stats.nnz_lower - s->n) + s->n) / (double)stats.nnz);
+  tristar_precond_destroy(&p);
+  free_stored(&view);
+}
+
+static void check_cases(tristar_t *ts, const square *s, const storage *how) {
+  tristar_precond_options options[] = {options_of(5, 3, 0),   options_of(N, 1, 0), options_of(3, N, 0),
+                                       options_of(6, 1, 0.7), options_of(0, 1, 0), options_of(0, 1, 0),
+                                       options_of(2, 2, 0),   options_of(0, 1, 0), options_of(4, 3, 0),
+                                       options_of(4, 3, 0)};
+  options[4].power = 1;
+  options[5].power = 3;
+  options[6].power = 1;
+  options[6].prefilter = 0.1;
+  options[7].power = 2;
+  options[7].prefilter = 0.1;
+  options[8].postfilter = 0.05;
+  options[8].shift = 0.1;
+  options[9].single = 1;
+  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+    options[k].nrhs = (int64_t)k;
+    check_case(ts, s, how, &options[k]);
+  }
+}
+
+/* Of equal entries of the gradient the smaller columns join. */
+static void check_ties(tristar_t *ts) {
+  square s = {.n = 6, .t = &typed_double, .symmetry = TRISTAR_SYMMETRIC};
+  const tristar_precond_options options = options_of(1, 2, 0);
+  tristar_precond_t *p;
+  for (int i = 0; i < s.n; i++)
+    for (int j = 0; j < s.n; j++) {
+      s.a[i][j] = i == j ? 10 : (i + j) % 2 ? 1 : -1;
+      s.there[i][j] = true;
+    }
+  tristar_view view = store(&s, &storages[3]);
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  const square g = factor_of(p, s.t);
+  for (int i = 0; i < s.n; i++)
+    for (int j = 0; j < s.n; j++) CHECK(g.there[i][j] == (i == j || (j < i && j < 2)));
+  tristar_precond_destroy(&p);
+  free_stored(&view);
+}
+
+/* New values: the pattern stays, the equations hold for them. */
+static void check_update(tristar_t *ts, const typed *t, tristar_symmetry symmetry) {
+  const square s = square_random(t, N, 3, symmetry, 1.1, 8);
+  square other = s;
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) other.a[i][j] *= i == j ? 3 : 0.5 + 0.5 * ((i + j) % 3);
+  tristar_view view = store(&s, &storages[0]), next = store(&other, &storages[0]);
+  tristar_precond_options options = options_of(4, 2, 1e-3);
+  options.postfilter = 0.02;
+  tristar_precond_t *p;
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  const square before = factor_of(p, t);
+  for (int k = 0; k < 2; k++) {
+    CHECK_OK(tristar_precond_update(p, k == 0 ? &next : &view));
+    const square g = factor_of(p, t);
+    CHECK(memcmp(g.there, before.there, sizeof g.there) == 0);
+    check_equations(k == 0 ? &other : &s, &g, 0, t->roundoff);
+    check_products(p, &g);
+    if (k == 1) check_like(&g, &before, t->roundoff);
+  }
+  tristar_precond_destroy(&p);
+  free_stored(&view);
+  free_stored(&next);
+}
+
+static void check_refused(tristar_t *ts) {
+  const square s = square_random(&typed_complex_double, 9, 3, TRISTAR_SYMMETRIC, 1.1, 8);
+  tristar_view view = store(&s, &storages[0]);
+  const tristar_precond_options options = options_of(5, 3, 0);
+  tristar_precond_t *p;
+  char message[400];
+  CHECK_STATUS(tristar_precond(ts, &view, &options, &p), TRISTAR_ERR_ARGUMENT);
+  (void)tristar_get_error(ts, message, sizeof message);
+  CHECK(strstr(message, "complex symmetric") != NULL && p == NULL);
+  free_stored(&view);
+}
+
+/* ---- Workers ------------------------------------------------------------------------------------------- */
+
+/* X of three right-hand sides, to be freed; twice, once by way of an update. */
+static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
+  tristar_t *ts;
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_precond_t *p;
+  tristar_precond_options options = options_of(4, 2, 1e-2);
+  CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
+  CHECK_OK(tristar_create(NULL, &ts));
+  CHECK_OK(tristar_matrix_read(ts, "gen:poisson3d7:13", &matrix));
+  CHECK_OK(tristar_matrix_get_view(matrix, &view));
+  options.engine = engine;
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  const int64_t n = view.rows;
+  *size = 6 * n;
+  double *b = malloc((size_t)(3 * n) * sizeof *b), *x = malloc((size_t)*size * sizeof *x);
+  CHECK(b != NULL && x != NULL);
+  fill_random(b, 3 * n, 4);
+  CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 3, b, n, x, n));
+  CHECK_OK(tristar_precond_update(p, &view));
+  CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 3, b, n, x + 3 * n, n));
+  tristar_precond_destroy(&p);
+  tristar_matrix_destroy(&matrix);
+  tristar_destroy(&ts);
+  free(b);
+  return x;
+}
+
+static void check_workers(void) {
+  static const char *const workers[] = {"1", "2", "3", "4"};
+  int64_t size;
+  double *wanted = apply_with("1", TRISTAR_ENGINE_SERIAL, &size);
+  for (int w = 0; w < 4; w++) {
+    double *x = apply_with(workers[w], TRISTAR_ENGINE_TASKS, &size);
+    CHECK(memcmp(x, wanted, (size_t)size * sizeof *x) == 0);
+    free(x);
+  }
+  free(wanted);
+}
+
+int main(void) {
+  tristar_config config;
+  tristar_t *ts;
+  int round = 0;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (int t = 0; t < 4; t++) {
+    const tristar_symmetry symmetry = types[t]->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+    for (int n = 1; n <= N; n += 7, round++) {
+      const square s = square_random(types[t], n, 3, symmetry, 1.1, (uint64_t)(round + 3));
+      check_cases(ts, &s, &storages[round % STORAGES]);
+    }
+    check_update(ts, types[t], symmetry);
+  }
+  check_ties(ts);
+  check_refused(ts);
+  tristar_destroy(&ts);
+  check_workers();
+  return 0;
+}
