@@ -309,7 +309,7 @@ static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operat
   k->sparse = tsi_sparse_kernels_select((char)scalar);
   if ((int)scalar != (char)scalar || k->sparse == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown scalar %d", (int)scalar);
-  if (matrix->system != NULL) k->team = matrix->system->team;
+  if (matrix->team != NULL) k->team = matrix->team;
   k->stats.nnz = matrix->nnz;
 out:
   return status;
@@ -381,8 +381,7 @@ out:
 tristar_status tsi_krylov_create(tristar_t *ts, const tsi_krylov_operator *matrix,
                                  const tristar_krylov_options *options, tristar_krylov_t **krylov) {
   tristar_status status = create(ts, NULL, matrix, options, krylov);
-  if (matrix->system == NULL) return status;
-  TSI_TRY(tsi_team_agree(matrix->system->team, status));
+  TSI_TRY(tsi_team_agree(matrix->team, status));
   TSI_TRY(check_alike(*krylov, &(*krylov)->options));
 out:
   if (status != TRISTAR_OK) tristar_krylov_destroy(krylov); /* another rank may have failed */

@@ -40,11 +40,13 @@ typedef struct tsi_krylov_operator {
   tristar_scalar scalar;
   tristar_operator_fn function; /* NULL: the matrix is stored here */
   void *arg;
-  const tsi_system *system; /* for residuals, and whose team has the rows; NULL: there is none */
+  tsi_team *team; /* who has the rows; NULL: they are all here */
+  /* Of a team: the system, for residuals. Collective. Errors: MEMORY. */
+  tristar_status (*get_system)(void *arg, const tsi_system **system);
 } tsi_krylov_operator;
 
-/* As tristar_krylov_create_operator; collective where there is a team, and so are all calls with the solver
- * then. */
+/* As tristar_krylov_create_operator, of a matrix with a team: collective, and so are all calls with the
+ * solver then. */
 TRISTAR_CHECKED tristar_status tsi_krylov_create(tristar_t *ts, const tsi_krylov_operator *matrix,
                                                  const tristar_krylov_options *options,
                                                  tristar_krylov_t **krylov);

@@ -88,7 +88,7 @@ static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call
 
 static tristar_status call_function(const tristar_krylov_t *k, const void *x, void *y) {
   tristar_status status = k->matrix.function(k->matrix.arg, x, y);
-  if (status != TRISTAR_OK && k->matrix.system == NULL)
+  if (status != TRISTAR_OK && k->matrix.team == NULL)
     TSI_FAIL(&k->ts->env, status, "the function that multiplies with the matrix gave %s",
              tristar_status_name(status));
 out:
