@@ -61,6 +61,72 @@ static inline void release_shared(shared_matrix *s) {
   tristar_matrix_destroy(&s->matrix);
 }
 
+/* Vectors of the tests; a product with all of them takes so many strips, of 8, 4 and 1. */
+enum { COLUMNS = 13, STRIPS = 3 };
+
+/* The whole of X, by columns, the same on all ranks. */
+static inline void *make_vectors(const typed *t, int64_t n, uint64_t seed) {
+  void *x = malloc((size_t)n * COLUMNS * t->bytes + 1);
+  double part[2];
+  CHECK(x != NULL);
+  for (int64_t i = 0; i < n * COLUMNS; i++) {
+    fill_random(part, 2, seed + (uint64_t)i);
+    number value = part[0];
+    __imag__ value = part[1];
+    put(t, x, i, value);
+  }
+  return x;
+}
+
+/* Rows of this rank of all columns. */
+static inline void *take_vectors(const shared_matrix *s, const void *x) {
+  const size_t rows = (size_t)(s->end - s->first), bytes = s->t->bytes;
+  char *own = malloc(rows * COLUMNS * bytes + 1);
+  CHECK(own != NULL);
+  for (size_t c = 0; c < COLUMNS; c++)
+    memcpy(own + c * rows * bytes, (const char *)x + (c * (size_t)s->n + (size_t)s->first) * bytes,
+           rows * bytes);
+  return own;
+}
+
+/* The view has the entries of the whole matrix, rows first .. first + rows - 1, and the statistics say so. */
+static inline void check_view(const typed *t, const tristar_view *whole, tristar_dmatrix_t *d) {
+  const int64_t n = whole->rows, *at = whole->ptr;
+  const int32_t *index = whole->index;
+  number *row = malloc((size_t)n * sizeof *row);
+  tristar_dmatrix_stats stats;
+  tristar_view view;
+  int64_t all = 0;
+  CHECK(row != NULL);
+  tristar_dmatrix_get_stats(d, &stats);
+  CHECK_OK(tristar_dmatrix_get_view(d, &view));
+  const int64_t *ptr = view.ptr;
+  const int32_t *column = view.index;
+  CHECK(view.format == TRISTAR_CSR && view.symmetry == TRISTAR_GENERAL && view.scalar == t->scalar);
+  CHECK(view.rows == stats.rows && view.cols == n && stats.n == n && ptr[view.rows] == stats.nnz);
+  for (int64_t i = 0; i < view.rows; i++) {
+    int64_t entries = 0;
+    for (int64_t j = 0; j < n; j++) row[j] = 0;
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t e = at[j]; e < at[j + 1]; e++) {
+        const bool image = whole->symmetry != TRISTAR_GENERAL && index[e] != j && j == stats.first + i;
+        if (index[e] == stats.first + i) row[j] = get(t, whole->values, e);
+        if (image) row[index[e]] = mirrored(whole->symmetry, get(t, whole->values, e));
+        entries += image + (index[e] == stats.first + i);
+      }
+    CHECK(ptr[i + 1] - ptr[i] == entries);
+    for (int64_t e = ptr[i]; e < ptr[i + 1]; e++) {
+      CHECK(e == ptr[i] || column[e] > column[e - 1]);
+      CHECK(get(t, view.values, e) == row[column[e]]);
+    }
+  }
+  MPI_Allreduce(&stats.nnz, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(stats.nnz_all == all);
+  CHECK_OK(tristar_dmatrix_get_diagonal(d, &view));
+  CHECK(view.rows == stats.rows && view.cols == stats.rows);
+  free(row);
+}
+
 static inline world open_world(void) {
   world w = {.ts = NULL};
   tristar_config config;

@@ -61,6 +61,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_generate(tristar_t *t
                                                                     const tristar_dmatrix_options *options,
                                                                     tristar_dmatrix_t **matrix);
 
+/* Collective. Reads a Matrix Market file (coordinate) that all ranks can open; "gen:KIND:K" as path generates
+ * instead. Rows go to the ranks in blocks of equal size. Of a plain file each rank reads an equal part of the
+ * bytes, of a compressed one all of them, and sends each entry of its part to the rank that has the row: what
+ * a rank holds is its share. What tristar_matrix_read says of symmetries holds. Errors: those of
+ * tristar_matrix_read, with file and line, and of tristar_dmatrix_create; UNSUPPORTED: another kind of file,
+ * "-" and what else is no regular file. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_read(tristar_t *ts, MPI_Comm comm,
+                                                                const char *path,
+                                                                const tristar_dmatrix_options *options,
+                                                                tristar_dmatrix_t **matrix);
+
 /* The rows that this rank has, in full: both triangles, CSR, GENERAL; rows are numbered within the block,
  * columns over the whole matrix and ascending. The arrays are made by the first call, take as much memory
  * again as the matrix, and live as long as it. Not collective. Errors: ARGUMENT, MEMORY. */

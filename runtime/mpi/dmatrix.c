@@ -18,7 +18,7 @@ void tristar_dmatrix_options_init(tristar_dmatrix_options *options) {
 
 /* ---- Entries of a view --------------------------------------------------------------------------------- */
 
-static void put_value(tristar_scalar scalar, const double value[2], void *to, tsi_count k) {
+void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *to, tsi_count k) {
   switch (scalar) {
   case TRISTAR_SINGLE:
     ((float *)to)[k] = (float)value[0];
@@ -54,7 +54,7 @@ static tristar_status list_view(const tristar_dmatrix_t *d, const tristar_view *
       tsi_view_value(view, e, value);
       list->place[e] =
           view->format == TRISTAR_CSR ? (tsi_dplace){first + line, index} : (tsi_dplace){first + index, line};
-      put_value(d->scalar, value, list->value, e);
+      tsi_dvalue_put(d->scalar, value, list->value, e);
     }
 out:
   return status;
@@ -62,18 +62,17 @@ out:
 
 /* ---- Creation ------------------------------------------------------------------------------------------ */
 
-/* Local. */
-static tristar_status choose_scalar(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
-                                    const tristar_view *view) {
+tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
+                                         tristar_scalar given, bool values) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const int wanted = options->scalar;
-  d->scalar = wanted != 0 ? (tristar_scalar)wanted : view->scalar;
+  d->scalar = wanted != 0 ? (tristar_scalar)wanted : given;
   d->sparse = wanted == (char)wanted ? tsi_sparse_kernels_select((char)d->scalar) : NULL;
   if (d->sparse == NULL || (unsigned)options->engine > TRISTAR_ENGINE_TASKS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scalar %d, engine %d: one is unknown", wanted, (int)options->engine);
-  if (view->values == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
-  if (!d->sparse->is_complex && tsi_scalar_width(view->scalar) == 2)
+  if (!values) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
+  if (!d->sparse->is_complex && tsi_scalar_width(given) == 2)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "complex values, but the type %c is real", (int)d->scalar);
   d->kernels = tsi_krylov_kernels_select((char)d->scalar, d->ts->isa);
   d->bytes = d->sparse->scalar_bytes;
@@ -81,24 +80,25 @@ out:
   return status;
 }
 
+tristar_status tsi_dmatrix_agree(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
+                                 tristar_status mine) {
+  static const char *const name[] = {"the scalar type", "the engine"};
+  const int64_t value[] = {d->scalar, options->engine};
+  return tsi_transport_same(d->transport, mine, 2, name, value, 0, NULL);
+}
+
 /* Collective. */
 static tristar_status take_blocks(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                   const tristar_view *view, tristar_status mine) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
   tsi_rank_block *blocks = NULL;
-  const int ranks = tsi_transport_size(d->transport), rank = tsi_transport_rank(d->transport);
-  static const char *const name[] = {"the scalar type", "the engine"};
-  TSI_TRY(tsi_rank_blocks_gather(env, d->transport, mine, view, &blocks));
-  mine = choose_scalar(d, options, view);
-  const int64_t value[] = {d->scalar, options->engine};
-  TSI_TRY(tsi_transport_same(d->transport, mine, 2, name, value, 0, NULL));
-  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, d->start, ranks + 1)));
-  d->start[0] = 0;
+  const int ranks = tsi_transport_size(d->transport);
+  TSI_TRY(tsi_rank_blocks_gather(&d->ts->env, d->transport, mine, view, &blocks));
+  TSI_TRY(tsi_dmatrix_agree(d, options,
+                            tsi_dmatrix_choose_scalar(d, options, view->scalar, view->values != NULL)));
   for (int r = 0; r < ranks; r++) d->start[r + 1] = d->start[r] + blocks[r].rows;
-  d->n = (tsi_index)(d->start[rank + 1] - d->start[rank]);
 out:
-  TSI_FREE(env, blocks);
+  TSI_FREE(&d->ts->env, blocks);
   return status;
 }
 
@@ -175,81 +175,128 @@ out:
   return status;
 }
 
-/* Local. The rows of this rank of a model problem as a view. */
-static tristar_status generate(const tristar_dmatrix_t *d, const char *kind, int64_t k,
-                               tristar_matrix_t **generated, tristar_view *view) {
+/* What was generated in part, as this rank's rows. */
+static tristar_view rows_of(const tristar_matrix_t *generated) {
+  tristar_view view;
+  tristar_matrix_get_view(generated, &view);
+  view.format = TRISTAR_CSR;
+  view.rows = generated->cols;
+  view.cols = generated->rows;
+  return view;
+}
+
+/* Collective. A model problem: kind and k, or kind NULL and a path "gen:KIND:K". */
+static tristar_status take_model(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
+                                 const char *kind, int64_t k, const char *path) {
   tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tristar_matrix_t *generated = NULL;
+  tristar_view view = {0};
   const tsi_matrix_part part = {tsi_transport_rank(d->transport), tsi_transport_size(d->transport)};
-  if (kind == NULL) TSI_FAIL(&d->ts->env, TRISTAR_ERR_ARGUMENT, "kind is NULL");
-  TSI_TRY(tsi_matrix_generate(&d->ts->env, kind, k, &part, generated));
-  tristar_matrix_get_view(*generated, view);
-  view->format = TRISTAR_CSR;
-  view->rows = (*generated)->cols;
-  view->cols = (*generated)->rows;
+  const tristar_status mine = kind != NULL ? tsi_matrix_generate(env, kind, k, &part, &generated)
+                                           : tsi_matrix_generate_path(env, path, &part, &generated);
+  if (mine == TRISTAR_OK) view = rows_of(generated);
+  TSI_TRY(take_view(d, options, &view, mine));
 out:
+  tristar_matrix_destroy(&generated);
   return status;
 }
 
-/* Collective. A matrix without rows. */
-static tristar_status begin(tristar_t *ts, MPI_Comm comm, tristar_dmatrix_t *const *wanted,
-                            tristar_dmatrix_t **out) {
-  tristar_status status = TRISTAR_OK, mine = TRISTAR_OK;
+/* Collective. */
+static tristar_status take_file(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
+                                const char *path) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tristar_symmetry symmetry;
+  tsi_dlist list = {.count = 0};
+  TSI_TRY(tsi_dmatrix_read_file(d, path, options, &list, &symmetry));
+  TSI_TRY(tsi_dmatrix_assemble(d, &list, symmetry, true));
+  TSI_TRY(finish(d, options->engine));
+out:
+  TSI_FREE(env, list.place);
+  TSI_FREE(env, list.value);
+  return status;
+}
+
+/* Collective. A matrix without rows. mine: what this rank has found before. */
+static tristar_status begin(tristar_t *ts, MPI_Comm comm, tristar_status mine,
+                            tristar_dmatrix_t *const *wanted, tristar_dmatrix_t **out) {
+  tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_transport *transport = NULL;
   tristar_dmatrix_t *d = NULL;
-  if (wanted == NULL)
+  if (mine == TRISTAR_OK && wanted == NULL)
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "matrix is NULL");
   TSI_TRY(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, mine, &transport));
   TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
   d->transport = transport;
   d->crew.env = env;
+  transport = NULL;
+  TSI_TRY(
+      tsi_transport_agree(d->transport, TSI_ALLOC_ZERO(env, d->start, tsi_transport_size(d->transport) + 1)));
 out:
-  if (status != TRISTAR_OK) {
-    tsi_transport_destroy(&transport);
-    TSI_FREE(env, d);
-  }
+  if (d != NULL && d->transport == NULL) TSI_FREE(env, d);
+  tsi_transport_destroy(&transport);
   *out = d;
   return status;
 }
 
+/* Collective. What was made, or what it failed with. */
+static tristar_status end(tristar_status status, double start, tristar_dmatrix_t *d,
+                          tristar_dmatrix_t **matrix) {
+  if (status != TRISTAR_OK) tristar_dmatrix_destroy(&d);
+  if (d != NULL) d->stats.create_seconds = tsi_clock() - start - d->stats.start_seconds;
+  if (matrix != NULL) *matrix = d;
+  return status;
+}
+
+static const tristar_dmatrix_options *options_or(const tristar_dmatrix_options *options) {
+  static const tristar_dmatrix_options defaults = {.engine = TRISTAR_ENGINE_AUTO};
+  return options != NULL ? options : &defaults;
+}
+
 tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm, const tristar_view *rows,
                                       const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  tristar_dmatrix_options defaults;
   tristar_dmatrix_t *d = NULL;
+  const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  const double start = tsi_clock();
-  tristar_dmatrix_options_init(&defaults);
-  TSI_TRY(begin(ts, comm, matrix, &d));
-  TSI_TRY(take_view(d, options != NULL ? options : &defaults, rows, TRISTAR_OK));
-  d->stats.create_seconds = tsi_clock() - start - d->stats.start_seconds;
-out:
-  if (status != TRISTAR_OK) tristar_dmatrix_destroy(&d);
-  if (matrix != NULL) *matrix = d;
+  tristar_status status = begin(ts, comm, TRISTAR_OK, matrix, &d);
+  if (status == TRISTAR_OK) status = take_view(d, options_or(options), rows, TRISTAR_OK);
+  status = end(status, start, d, matrix);
   return tsi_answer(&ts->env, status);
+}
+
+/* Local. */
+static tristar_status need_text(tristar_t *ts, const char *text, const char *name) {
+  if (text != NULL) return TRISTAR_OK;
+  return tsi_fail(&ts->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", name);
 }
 
 tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm, const char *kind, int64_t k,
                                         const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
-  tristar_status status = TRISTAR_OK;
-  tristar_dmatrix_options defaults;
   tristar_dmatrix_t *d = NULL;
-  tristar_matrix_t *generated = NULL;
-  tristar_view view;
+  const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
   if (ts == NULL) return TSI_NULL(ts);
+  tristar_status status = begin(ts, comm, need_text(ts, kind, "kind"), matrix, &d);
+  if (status == TRISTAR_OK) status = take_model(d, options_or(options), kind, k, NULL);
+  status = end(status, start, d, matrix);
+  return tsi_answer(&ts->env, status);
+}
+
+tristar_status tristar_dmatrix_read(tristar_t *ts, MPI_Comm comm, const char *path,
+                                    const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
+  tristar_dmatrix_t *d = NULL;
   const double start = tsi_clock();
-  tristar_dmatrix_options_init(&defaults);
-  TSI_TRY(begin(ts, comm, matrix, &d));
-  const tristar_status mine = generate(d, kind, k, &generated, &view);
-  TSI_TRY(take_view(d, options != NULL ? options : &defaults, &view, mine));
-  d->stats.create_seconds = tsi_clock() - start - d->stats.start_seconds;
-out:
-  tristar_matrix_destroy(&generated);
-  if (status != TRISTAR_OK) tristar_dmatrix_destroy(&d);
-  if (matrix != NULL) *matrix = d;
+  if (matrix != NULL) *matrix = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
+  tristar_status status = begin(ts, comm, need_text(ts, path, "path"), matrix, &d);
+  if (status == TRISTAR_OK)
+    status = strncmp(path, "gen:", 4) == 0 ? take_model(d, options_or(options), NULL, 0, path)
+                                           : take_file(d, options_or(options), path);
+  status = end(status, start, d, matrix);
   return tsi_answer(&ts->env, status);
 }
 

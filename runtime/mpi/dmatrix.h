@@ -96,6 +96,22 @@ static inline tsi_matrix_rows tsi_dmatrix_rows(const tsi_entries *e) {
   return (tsi_matrix_rows){e->ptr, e->index, e->item};
 }
 
+/* values[k] = value, a real and an imaginary part, in that type. */
+void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *values, tsi_count k);
+
+/* Collective. Reads the entries of a file of which this rank has a part; d->start and the scalar type are
+ * set. Errors: those of tristar_dmatrix_read. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_read_file(tristar_dmatrix_t *d, const char *path,
+                                                     const tristar_dmatrix_options *options, tsi_dlist *list,
+                                                     tristar_symmetry *symmetry);
+/* Local. The type of the values, and the kernels, for values of `given`. Errors: ARGUMENT, UNSUPPORTED. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d,
+                                                         const tristar_dmatrix_options *options,
+                                                         tristar_scalar given, bool values);
+/* Collective: do all ranks want the same? mine: what this rank has found before. Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_agree(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
+                                                 tristar_status mine);
+
 /* Collective. Makes the pieces of the entries that the ranks list, whose arrays it frees. scattered: some are
  * of other ranks' rows; symmetry: of what is listed. Errors: FORMAT, NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME.
  */

@@ -373,6 +373,7 @@ tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dlist *list, trist
                                     bool scattered) {
   tristar_status status = TRISTAR_OK;
   tsi_index ghosts;
+  d->n = (tsi_index)(d->start[tsi_transport_rank(d->transport) + 1] - tsi_dmatrix_first(d));
   if (scattered || symmetry != TRISTAR_GENERAL) TSI_TRY(route(d, list, symmetry));
   TSI_TRY(tsi_transport_agree(d->transport, list_ghosts(d, list, &ghosts)));
   TSI_TRY(connect(d, ghosts));
