@@ -495,6 +495,49 @@ static void test_arguments(tristar_t *ts) {
   CHECK_STATUS(tristar_matrix_generate(ts, "s2d9pt", 1, NULL), TRISTAR_ERR_ARGUMENT);
 }
 
+/* ---- Parts --------------------------------------------------------------------------------------------- */
+
+/* Rows made part by part are those of the matrix, bit for bit; there may be more parts than rows. */
+static void check_parts(tristar_t *ts, const char *kind, int64_t k, int parts) {
+  tristar_matrix_t *m = generate(ts, kind, k);
+  const int64_t n = m->rows;
+  double *dense = expand(m);
+  int64_t row = 0, entries = 0, expected = 0;
+  for (int number = 0; number < parts; number++) {
+    tristar_matrix_t *rows;
+    CHECK_OK(tsi_matrix_generate(tsi_context_env(ts), kind, k, &(tsi_matrix_part){number, parts}, &rows));
+    CHECK_OK(tsi_matrix_check(rows));
+    CHECK(rows->symmetry == TRISTAR_GENERAL && rows->rows == n);
+    for (tsi_index i = 0; i < rows->cols; i++, row++)
+      for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++)
+        CHECK_MSG(dense[row + n * rows->index[e]] == rows->values[e], "%s:%d, row %d, column %d", kind,
+                  (int)k, (int)row, (int)rows->index[e]);
+    entries += rows->ptr[rows->cols];
+    tristar_matrix_destroy(&rows);
+  }
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count e = m->ptr[j]; e < m->ptr[j + 1]; e++)
+      expected += m->symmetry != TRISTAR_GENERAL && m->index[e] != j ? 2 : 1;
+  CHECK(row == n && entries == expected);
+  free(dense);
+  tristar_matrix_destroy(&m);
+}
+
+static void test_parts(tristar_t *ts) {
+  for (int i = 0; i < KINDS; i++) {
+    tristar_matrix_t *rows;
+    if (counts_rows(recordings[i].kind)) {
+      CHECK_STATUS(
+          tsi_matrix_generate(tsi_context_env(ts), recordings[i].kind, 9, &(tsi_matrix_part){0, 2}, &rows),
+          TRISTAR_ERR_UNSUPPORTED);
+      continue;
+    }
+    check_parts(ts, recordings[i].kind, 3, 1);
+    check_parts(ts, recordings[i].kind, 3, 4);
+    check_parts(ts, recordings[i].kind, 1, 7);
+  }
+}
+
 /* With an argument, prints what to record instead of comparing. */
 int main(int argc, char **argv) {
   (void)argv;
@@ -516,6 +559,7 @@ int main(int argc, char **argv) {
   test_diffusion(ts);
   test_circuit(ts);
   test_triangles(ts);
+  test_parts(ts);
   test_arguments(ts);
   close_context(ts);
   return 0;

@@ -130,7 +130,9 @@ static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_o
   TSI_TRY(tsi_allocate(env, (size_t)work->vectors, work->stride, __func__, __FILE__, __LINE__,
                        (void **)&work->vector));
   TSI_TRY(tsi_allocate(env, blocks, sums, __func__, __FILE__, __LINE__, (void **)&work->shares));
-  TSI_TRY(TSI_ALLOC(env, work->total, work->sums));
+  TSI_TRY(TSI_ALLOC(env, work->total, work->sums + TSI_SIGNALS));
+  if (!tsi_krylov_is_alone(k))
+    TSI_TRY(TSI_ALLOC(env, work->gathered, (int64_t)k->team->members * (work->sums + TSI_SIGNALS)));
   TSI_TRY(tsi_hessenberg_begin(env, count_columns(options), &work->small));
   work->bytes = (size_t)work->vectors * work->stride + (blocks + 1) * sums;
 out:
@@ -141,6 +143,7 @@ static void release(tsi_env *env, tsi_workspace *work) {
   TSI_FREE(env, work->vector);
   TSI_FREE(env, work->shares);
   TSI_FREE(env, work->total);
+  TSI_FREE(env, work->gathered);
   tsi_hessenberg_finish(env, &work->small);
 }
 
@@ -165,7 +168,7 @@ out:
 /* Bytes that a product reads and writes. */
 static double product_bytes(const tristar_krylov_t *k) {
   const double scalar = (double)k->bytes, n = k->n;
-  const double entries = k->function != NULL ? 0 : (double)k->rows.ptr[k->n];
+  const double entries = k->matrix.function != NULL ? 0 : (double)k->rows.ptr[k->n];
   return entries * (scalar + (double)sizeof *k->rows.index) + n * (3 * scalar + (double)sizeof *k->rows.ptr);
 }
 
@@ -174,6 +177,54 @@ static tristar_status begin_crew(tristar_krylov_t *k, tristar_engine engine) {
   const tristar_status status = tsi_crew_begin(k->ts, "krylov_rows", engine, blocks, product_bytes(k),
                                                &k->stats.start_seconds, &k->crew);
   k->stats.workers = k->crew.workers;
+  return status;
+}
+
+/* ---- Members of a team --------------------------------------------------------------------------------- */
+
+tristar_status tsi_krylov_defer(tristar_krylov_t *k, tristar_status status) {
+  if (tsi_krylov_is_alone(k)) return status;
+  tsi_failure_keep(&k->ts->env, &k->failure, status);
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_krylov_agree(tristar_krylov_t *k, tristar_status status) {
+  if (tsi_krylov_is_alone(k)) return status;
+  if (status == TRISTAR_OK) status = tsi_failure_tell(&k->ts->env, &k->failure);
+  tsi_failure_clear(&k->failure);
+  return tsi_team_agree(k->team, status);
+}
+
+tristar_status tsi_krylov_alike(tristar_krylov_t *k, const char *name, double value) {
+  tristar_status status = TRISTAR_OK;
+  const double largest = tsi_team_largest(k->team, value);
+  if (tsi_team_any(k->team, value != largest))
+    TSI_FAIL(&k->ts->env, TRISTAR_ERR_ARGUMENT,
+             "the ranks do not ask for the same: %s is %g here, %g at most", name, value, largest);
+out:
+  return status;
+}
+
+/* Otherwise they would take different decisions. */
+static tristar_status check_alike(tristar_krylov_t *k, const tristar_krylov_options *o) {
+  tristar_status status = TRISTAR_OK;
+  const struct {
+    const char *name;
+    double value;
+  } wishes[] = {{"the method", o->method},
+                {"the side", o->side},
+                {"the norm", o->norm},
+                {"tolerance", o->tolerance},
+                {"absolute", o->absolute},
+                {"divergence", o->divergence},
+                {"max_iterations", (double)o->max_iterations},
+                {"patience", (double)o->patience},
+                {"restart", o->restart},
+                {"passes", o->passes},
+                {"guess", o->guess != 0}};
+  for (size_t w = 0; w < sizeof wishes / sizeof *wishes && !tsi_krylov_is_alone(k); w++)
+    TSI_TRY(tsi_krylov_alike(k, wishes[w].name, wishes[w].value));
+out:
   return status;
 }
 
@@ -247,28 +298,26 @@ out:
   return status;
 }
 
-static tristar_status take_function(tristar_krylov_t *k, int64_t n, tristar_scalar scalar,
-                                    tristar_operator_fn function, void *arg) {
+static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operator *matrix) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
-  if (function == NULL || n < 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s", function == NULL ? "function is NULL" : "n is negative");
-  if (!tsi_to_index(n, &k->n)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "n is %" PRId64, n);
+  const tristar_scalar scalar = matrix->scalar;
+  k->matrix = *matrix;
+  k->n = matrix->n;
   k->scalar = scalar;
-  k->function = function;
-  k->arg = arg;
   k->kernels = tsi_krylov_kernels_select((char)scalar, k->ts->isa);
   k->sparse = tsi_sparse_kernels_select((char)scalar);
   if ((int)scalar != (char)scalar || k->sparse == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown scalar %d", (int)scalar);
+  if (matrix->team != NULL) k->team = matrix->team;
+  k->stats.nnz = matrix->nnz;
 out:
   return status;
 }
 
-/* view NULL: a function. */
-static tristar_status create(tristar_t *ts, const tristar_view *view, int64_t n, tristar_scalar scalar,
-                             tristar_operator_fn function, void *arg, const tristar_krylov_options *options,
-                             tristar_krylov_t **out) {
+/* Either view or matrix is NULL. */
+static tristar_status create(tristar_t *ts, const tristar_view *view, const tsi_krylov_operator *matrix,
+                             const tristar_krylov_options *options, tristar_krylov_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tristar_krylov_t *k = NULL;
@@ -276,6 +325,8 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, int64_t n,
   TSI_TRY(TSI_ALLOC_ZERO(env, k, 1));
   k->ts = ts;
   k->crew.env = env;
+  k->alone = tsi_team_alone(0);
+  k->team = &k->alone;
   if (options != NULL)
     k->options = *options;
   else
@@ -285,7 +336,7 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, int64_t n,
   if (view != NULL)
     TSI_TRY(take_matrix(k, view));
   else
-    TSI_TRY(take_function(k, n, scalar, function, arg));
+    TSI_TRY(take_operator(k, matrix));
   k->bytes = k->sparse->scalar_bytes;
   k->stats.n = k->n;
   TSI_TRY(begin_crew(k, k->options.engine));
@@ -305,7 +356,7 @@ tristar_status tristar_krylov_create(tristar_t *ts, const tristar_view *view,
   if (ts == NULL) return TSI_NULL(ts);
   if (view == NULL || krylov == NULL)
     TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view == NULL ? "view" : "krylov");
-  status = create(ts, view, 0, TRISTAR_DOUBLE, NULL, NULL, options, krylov);
+  status = create(ts, view, NULL, options, krylov);
 out:
   return tsi_answer(&ts->env, status);
 }
@@ -318,9 +369,23 @@ tristar_status tristar_krylov_create_operator(tristar_t *ts, int64_t n, tristar_
   if (krylov != NULL) *krylov = NULL;
   if (ts == NULL) return TSI_NULL(ts);
   if (krylov == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "krylov is NULL");
-  status = create(ts, NULL, n, scalar, function, arg, options, krylov);
+  tsi_krylov_operator matrix = {.scalar = scalar, .function = function, .arg = arg};
+  if (function == NULL || n < 0)
+    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%s", function == NULL ? "function is NULL" : "n is negative");
+  if (!tsi_to_index(n, &matrix.n)) TSI_FAIL(&ts->env, TRISTAR_ERR_TOO_LARGE, "n is %" PRId64, n);
+  status = create(ts, NULL, &matrix, options, krylov);
 out:
   return tsi_answer(&ts->env, status);
+}
+
+tristar_status tsi_krylov_create(tristar_t *ts, const tsi_krylov_operator *matrix,
+                                 const tristar_krylov_options *options, tristar_krylov_t **krylov) {
+  tristar_status status = create(ts, NULL, matrix, options, krylov);
+  TSI_TRY(tsi_team_agree(matrix->team, status));
+  TSI_TRY(check_alike(*krylov, &(*krylov)->options));
+out:
+  if (status != TRISTAR_OK) tristar_krylov_destroy(krylov); /* another rank may have failed */
+  return status;
 }
 
 tristar_status tsi_krylov_need_values(const tristar_krylov_t *k) {
@@ -348,11 +413,14 @@ tristar_status tristar_krylov_set_options(tristar_krylov_t *krylov, const trista
   taken = true;
   if (options == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "options is NULL");
   tristar_krylov_options now = *options;
-  TSI_TRY(check_ranges(env, &now));
-  TSI_TRY(resolve(env, &now));
-  if (now.engine != krylov->options.engine)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the engine of a solver is that of tristar_krylov_create");
-  TSI_TRY(enlarge(krylov, &now));
+  status = check_ranges(env, &now);
+  if (status == TRISTAR_OK) status = resolve(env, &now);
+  if (status == TRISTAR_OK && now.engine != krylov->options.engine)
+    status = tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+                      "the engine of a solver is that of tristar_krylov_create");
+  TSI_TRY(tsi_krylov_agree(krylov, status));
+  TSI_TRY(check_alike(krylov, &now));
+  TSI_TRY(tsi_krylov_agree(krylov, enlarge(krylov, &now)));
   krylov->options = now;
 out:
   if (taken) tsi_krylov_give(krylov);
@@ -366,7 +434,7 @@ tristar_status tristar_krylov_update_values(tristar_krylov_t *krylov, const void
   tsi_env *env = &krylov->ts->env;
   TSI_TRY(tsi_krylov_take(krylov));
   taken = true;
-  if (krylov->function != NULL)
+  if (krylov->matrix.function != NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function, which has its own values");
   if (values == NULL && krylov->pattern->given > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   krylov->valid = false;

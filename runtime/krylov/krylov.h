@@ -8,6 +8,11 @@
  * share of a sum in a place of its own, and these are added up in the order of the blocks: sums do not depend
  * on who made them.
  *
+ * Of a matrix whose rows lie on many ranks, each has its entries of all vectors; sums go over the members of
+ * a team, in their order. A rank on which something fails goes on with whatever it has, so that none waits
+ * for it for ever: the failure travels with the next sum, and all end there, with its status. So does the
+ * wish to cancel.
+ *
  * Reads   the user's matrix and vectors.   Writes  its own members, x.
  * Invariants
  *   - busy: a solve runs, or the members are being changed
@@ -17,22 +22,44 @@
 
 #include "codelets/cpu/krylov.h"
 #include "runtime/accuracy/hessenberg.h"
+#include "runtime/accuracy/system.h"
 #include "runtime/context/crew.h"
 #include "runtime/matrix/full.h"
 #include "tristar_krylov.h"
 
 #define TSI_BLOCK_ROWS 1024
+#define TSI_SIGNALS 2 /* that travel with sums: who has failed, who wants to end */
 
 typedef struct tsi_vector_call tsi_vector_call;
 
+/* A matrix that this room does not store. */
+typedef struct tsi_krylov_operator {
+  tsi_index n;   /* rows here */
+  int64_t first; /* the number of the first of them */
+  int64_t nnz;   /* 0: not known */
+  tristar_scalar scalar;
+  tristar_operator_fn function; /* NULL: the matrix is stored here */
+  void *arg;
+  tsi_team *team; /* who has the rows; NULL: they are all here */
+  /* Of a team: the system, for residuals. Collective. Errors: MEMORY. */
+  tristar_status (*get_system)(void *arg, const tsi_system **system);
+} tsi_krylov_operator;
+
+/* As tristar_krylov_create_operator, of a matrix with a team: collective, and so are all calls with the
+ * solver then. */
+TRISTAR_CHECKED tristar_status tsi_krylov_create(tristar_t *ts, const tsi_krylov_operator *matrix,
+                                                 const tristar_krylov_options *options,
+                                                 tristar_krylov_t **krylov);
+
 /* What a method writes to, beside x. */
 typedef struct tsi_workspace {
-  int vectors;    /* how many there are; the last one is for a copy of b */
-  size_t stride;  /* bytes from one to the next */
-  char *vector;   /* theirs */
-  int sums;       /* doubles that a block may leave */
-  double *shares; /* of the blocks, `sums` each */
-  double *total;  /* sums */
+  int vectors;      /* how many there are; the last one is for a copy of b */
+  size_t stride;    /* bytes from one to the next */
+  char *vector;     /* theirs */
+  int sums;         /* doubles that a block may leave */
+  double *shares;   /* of the blocks, `sums` each */
+  double *total;    /* sums, and TSI_SIGNALS */
+  double *gathered; /* the same of all members of a team of many; NULL: alone */
   tsi_hessenberg small;
   size_t bytes; /* of all but `small` */
 } tsi_workspace;
@@ -45,13 +72,15 @@ struct tristar_krylov_s {
   size_t bytes; /* of a scalar */
   const tsi_sparse_kernels *sparse;
   const tsi_krylov_kernels *kernels;
-  bool valid;                   /* the rows have values, or there is a function */
-  tsi_pattern *pattern;         /* the user's matrix */
-  void *taken;                  /* the values of its entries */
-  tsi_entries rows;             /* in full: where each value is from */
-  void *values;                 /* of the rows */
-  tristar_operator_fn function; /* NULL: rows */
-  void *arg;
+  bool valid;           /* the rows have values, or there is a function */
+  tsi_pattern *pattern; /* the user's matrix */
+  void *taken;          /* the values of its entries */
+  tsi_entries rows;     /* in full: where each value is from */
+  void *values;         /* of the rows */
+  tsi_krylov_operator matrix;
+  tsi_team *team, alone;
+  tsi_failure failure;     /* of this member, until all know of it */
+  bool wants_end, all_end; /* progress was told to end here; at any member */
   tsi_workspace work;
   tsi_crew crew;
   const tsi_vector_call *call; /* the operation that runs */
@@ -69,5 +98,15 @@ TRISTAR_CHECKED tristar_status tsi_krylov_need_values(const tristar_krylov_t *k)
 /* Errors: BUSY. */
 TRISTAR_CHECKED tristar_status tsi_krylov_take(tristar_krylov_t *k);
 void tsi_krylov_give(tristar_krylov_t *k);
+
+static inline bool tsi_krylov_is_alone(const tristar_krylov_t *k) {
+  return k->team->members == 1;
+}
+/* Alone: the status. Of many: OK; a failure is kept until the next sum, or tsi_krylov_agree. */
+TRISTAR_CHECKED tristar_status tsi_krylov_defer(tristar_krylov_t *k, tristar_status status);
+/* Collective: the worst status of all members, their failures kept so far included. */
+TRISTAR_CHECKED tristar_status tsi_krylov_agree(tristar_krylov_t *k, tristar_status status);
+/* Collective: do all members ask for the same? Errors: ARGUMENT, on all of them. */
+TRISTAR_CHECKED tristar_status tsi_krylov_alike(tristar_krylov_t *k, const char *name, double value);
 
 #endif

@@ -11,7 +11,7 @@ static tristar_status check(const tristar_krylov_t *k, int64_t nrhs, const void 
                             const void *x, int64_t ldx, const void *r, int64_t ldr) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
-  if (k->function != NULL)
+  if (k->matrix.function != NULL && k->matrix.team == NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function: its entries are not known");
   TSI_TRY(tsi_krylov_need_values(k));
   TSI_TRY(tsi_check_columns(env, k->n, nrhs, b, ldb, x, ldx));
@@ -27,15 +27,16 @@ static tristar_status find(const tristar_krylov_t *k, int64_t nrhs, const char *
   tristar_status status = TRISTAR_OK;
   static const tsi_system_functions functions = {.solve = NULL};
   tsi_team team = tsi_team_alone(k->n);
-  const tsi_system system = {.env = &k->ts->env,
-                             .kernels = k->sparse,
-                             .n = k->n,
-                             .a = tsi_pattern_sparse(k->pattern, k->taken),
-                             .team = &team,
-                             .functions = &functions};
+  tsi_system alone = {
+      .env = &k->ts->env, .kernels = k->sparse, .n = k->n, .team = &team, .functions = &functions};
+  const tsi_system *system = &alone;
   tsi_residual residual = {.system = NULL};
   *worst = 0;
-  TSI_TRY(tsi_residual_begin(&system, TRISTAR_N, &residual));
+  if (k->matrix.team != NULL)
+    TSI_TRY(k->matrix.get_system(k->matrix.arg, &system));
+  else
+    alone.a = tsi_pattern_sparse(k->pattern, k->taken);
+  TSI_TRY(tsi_residual_begin(system, TRISTAR_N, &residual));
   for (int64_t c = 0; c < nrhs; c++) {
     double error;
     TSI_TRY(tsi_residual_find(&residual, b + (size_t)(c * ldb) * k->bytes, x + (size_t)(c * ldx) * k->bytes,
@@ -57,7 +58,8 @@ tristar_status tristar_krylov_residual(tristar_krylov_t *krylov, int64_t nrhs, c
   if (krylov == NULL) return TSI_NULL(krylov);
   TSI_TRY(tsi_krylov_take(krylov));
   taken = true;
-  TSI_TRY(check(krylov, nrhs, b, ldb, x, ldx, r, ldr));
+  TSI_TRY(tsi_krylov_agree(krylov, check(krylov, nrhs, b, ldb, x, ldx, r, ldr)));
+  TSI_TRY(tsi_krylov_alike(krylov, "nrhs", (double)nrhs));
   TSI_TRY(find(krylov, nrhs, b, ldb, x, ldx, r, ldr, &worst));
   if (backward_error != NULL) *backward_error = worst;
 out:

@@ -13,13 +13,13 @@ static size_t column_bytes(const tristar_krylov_t *k) {
 
 tristar_status tsi_krylov_precondition(tsi_krylov_run *run, const void *r, void *z) {
   tristar_status status = TRISTAR_OK;
-  const tristar_krylov_t *k = run->k;
+  tristar_krylov_t *k = run->k;
   if (run->precond == NULL) {
     if (z != r) memcpy(z, r, column_bytes(k));
     return TRISTAR_OK;
   }
   const double begin = tsi_clock();
-  status = tristar_precond_apply(run->precond, TRISTAR_N, 1, r, k->n, z, k->n);
+  status = tsi_krylov_defer(k, tristar_precond_apply(run->precond, TRISTAR_N, 1, r, k->n, z, k->n));
   run->result->precond_seconds += tsi_clock() - begin;
   run->result->preconditionings++;
   return status;
@@ -77,7 +77,7 @@ out:
 /* A line now and then: more than these nobody reads. */
 static void tell_log(tsi_krylov_run *run, double residual) {
   tsi_env *env = &run->k->ts->env;
-  if (env->log == NULL || env->log_level < TRISTAR_LOG_PROGRESS) return;
+  if (env->log == NULL || env->log_level < TRISTAR_LOG_PROGRESS || run->k->team->own > 0) return;
   const double now = tsi_clock();
   if (now - run->told < TOLD_SECONDS) return;
   run->told = now;
@@ -94,7 +94,8 @@ static void tell(tsi_krylov_run *run, double residual) {
   run->result->residual = residual;
   tell_log(run, residual);
   if (options->progress != NULL && options->progress(options->progress_arg, &point) != 0)
-    run->cancelled = true;
+    run->k->wants_end = true;
+  run->cancelled = tsi_krylov_is_alone(run->k) ? run->k->wants_end : run->k->all_end;
 }
 
 bool tsi_krylov_judge(tsi_krylov_run *run, double norm) {

@@ -31,8 +31,8 @@ static tristar_status check_finite(const tristar_krylov_t *k, const void *vector
   const tsi_count row = k->sparse->first_not_finite(k->n, vector);
   if (row < k->n)
     TSI_FAIL(&k->ts->env, TRISTAR_ERR_NOT_FINITE,
-             "%s has NaN or infinity in row %lld, column %" PRId64 " (counted from 0)", name, (long long)row,
-             number);
+             "%s has NaN or infinity in row %lld, column %" PRId64 " (counted from 0)", name,
+             (long long)(k->matrix.first + row), number);
 out:
   return status;
 }
@@ -54,8 +54,8 @@ static tristar_status measure(tsi_krylov_run *run, column *c) {
   c->factor = 1;
   TSI_TRY(tsi_vectors_sums(k, NULL, c->b, &sums));
   if (!(sums.square > least && sums.square < 1 / least)) {
-    TSI_TRY(check_finite(k, c->b, "b", run->column));
-    const double size = k->sparse->largest_size(k->n, c->b);
+    TSI_TRY(tsi_krylov_agree(k, check_finite(k, c->b, "b", run->column)));
+    const double size = tsi_team_largest(k->team, k->sparse->largest_size(k->n, c->b));
     if (size > 0) c->factor = scale_of(size);
   }
   if (c->factor != 1) {
@@ -99,8 +99,8 @@ out:
 static void judge_range(tsi_krylov_run *run, const column *c) {
   tristar_krylov_result *result = run->result;
   const tristar_krylov_t *k = run->k;
-  if (isfinite(result->true_residual) && (c->factor == 1 || k->sparse->first_not_finite(k->n, c->x) == k->n))
-    return;
+  const bool beyond = c->factor != 1 && k->sparse->first_not_finite(k->n, c->x) < k->n;
+  if (isfinite(result->true_residual) && (c->factor == 1 || !tsi_team_any(k->team, beyond))) return;
   result->reason = TRISTAR_REASON_NOT_FINITE;
   result->converged = 0;
 }
@@ -115,7 +115,7 @@ static tristar_status solve_column(tsi_krylov_run *run, column *c) {
   run->x = c->x;
   run->guess = k->options.guess != 0;
   if (run->guess)
-    TSI_TRY(check_finite(k, c->x, "x, the initial guess,", run->column));
+    TSI_TRY(tsi_krylov_agree(k, check_finite(k, c->x, "x, the initial guess,", run->column)));
   else
     memset(c->x, 0, (size_t)k->n * k->bytes);
   if (run->cancelled) {
@@ -171,6 +171,16 @@ out:
   return status;
 }
 
+static tristar_status check_all(tristar_krylov_t *k, const tristar_precond_t *precond, int64_t nrhs,
+                                const void *b, int64_t ldb, const void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_krylov_agree(k, check(k, precond, nrhs, b, ldb, x, ldx)));
+  TSI_TRY(tsi_krylov_alike(k, "nrhs", (double)nrhs));
+  TSI_TRY(tsi_krylov_alike(k, "whether there is a preconditioner", precond != NULL));
+out:
+  return status;
+}
+
 static tristar_status solve(tristar_krylov_t *k, tristar_precond_t *precond, int64_t nrhs, const char *b,
                             int64_t ldb, char *x, int64_t ldx, tristar_krylov_result *result) {
   tristar_status status = TRISTAR_OK;
@@ -197,9 +207,12 @@ tristar_status tristar_krylov_solve(tristar_krylov_t *krylov, tristar_precond_t 
   if (krylov == NULL) return TSI_NULL(krylov);
   TSI_TRY(tsi_krylov_take(krylov));
   taken = true;
+  krylov->wants_end = krylov->all_end = false;
+  TSI_TRY(check_all(krylov, precond, nrhs, b, ldb, x, ldx));
   if (result != NULL && nrhs > 0) memset(result, 0, (size_t)nrhs * sizeof *result);
-  TSI_TRY(check(krylov, precond, nrhs, b, ldb, x, ldx));
-  status = solve(krylov, precond, nrhs, b, ldb, x, ldx, result);
+  if (krylov->n == 0) b = x = krylov->work.vector; /* without rows they may be NULL */
+  TSI_TRY(solve(krylov, precond, nrhs, b, ldb, x, ldx, result));
+  status = tsi_krylov_agree(krylov, TRISTAR_OK);
 out:
   if (taken) tsi_krylov_give(krylov);
   return tsi_answer(&krylov->ts->env, status);

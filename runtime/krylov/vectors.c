@@ -27,15 +27,34 @@ static void run_block(void *context, tsi_index block, int member) {
   k->call->run(k, k->call, first, end, k->work.shares + (size_t)block * (size_t)k->work.sums);
 }
 
-/* k->work.total[i] = the sum over all blocks of their share i < sums. */
+/* Adds up k->work.total over all members. Errors: what one of them has failed with. */
+static tristar_status add_members(tristar_krylov_t *k, int sums) {
+  tristar_status status = TRISTAR_OK;
+  tsi_team *team = k->team;
+  double *total = k->work.total;
+  const int count = sums + TSI_SIGNALS;
+  total[sums] = tsi_failure_exists(&k->failure);
+  total[sums + 1] = k->wants_end;
+  TSI_TRY(team->gather(team->context, count, total, k->work.gathered));
+  for (int i = 0; i < count; i++) total[i] = 0;
+  for (int m = 0; m < team->members; m++)
+    for (int i = 0; i < count; i++) total[i] += k->work.gathered[m * count + i];
+  k->all_end = total[sums + 1] > 0;
+  if (total[sums] > 0) status = tsi_krylov_agree(k, TRISTAR_OK);
+out:
+  return status;
+}
+
+/* k->work.total[i] = the sum over all blocks, of all members, of their share i < sums. */
 static tristar_status run(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
   tristar_status status = TRISTAR_OK;
   k->call = call;
-  TSI_TRY(tsi_crew_run(&k->crew, run_block, k));
+  TSI_TRY(tsi_krylov_defer(k, tsi_crew_run(&k->crew, run_block, k)));
   for (int i = 0; i < sums; i++) k->work.total[i] = 0;
   for (tsi_index b = 0; b < k->crew.blocks; b++)
     for (int i = 0; i < sums; i++)
       k->work.total[i] += k->work.shares[(size_t)b * (size_t)k->work.sums + (size_t)i];
+  if (sums > 0 && !tsi_krylov_is_alone(k)) TSI_TRY(add_members(k, sums));
 out:
   return status;
 }
@@ -60,7 +79,7 @@ static tsi_sums total_sums(const tristar_krylov_t *k) {
  * already. */
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
-  if (k->function == NULL) {
+  if (k->matrix.function == NULL) {
     const tsi_matrix_rows rows = {k->rows.ptr, k->rows.index, k->values};
     k->kernels->multiply(&rows, first, end, call->a, call->x);
   }
@@ -68,13 +87,19 @@ static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call
   if (call->count > 0) leave_sums(k, call->c, call->x, first, end - first, share);
 }
 
+static tristar_status call_function(const tristar_krylov_t *k, const void *x, void *y) {
+  tristar_status status = k->matrix.function(k->matrix.arg, x, y);
+  if (status != TRISTAR_OK && k->matrix.team == NULL)
+    TSI_FAIL(&k->ts->env, status, "the function that multiplies with the matrix gave %s",
+             tristar_status_name(status));
+out:
+  return status;
+}
+
 static tristar_status multiply(tristar_krylov_t *k, const tsi_vector_call *call) {
   tristar_status status = TRISTAR_OK;
-  if (k->function != NULL && k->n > 0) {
-    status = k->function(k->arg, call->a, call->x);
-    if (status != TRISTAR_OK)
-      TSI_FAIL(&k->ts->env, status, "the function that multiplies with the matrix gave %s",
-               tristar_status_name(status));
+  if (k->matrix.function != NULL && (k->n > 0 || !tsi_krylov_is_alone(k))) {
+    TSI_TRY(tsi_krylov_defer(k, call_function(k, call->a, call->x)));
     if (call->b == NULL && call->count == 0) goto out;
   }
   TSI_TRY(run(k, call, call->count));

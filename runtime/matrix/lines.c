@@ -25,6 +25,7 @@ tristar_status tsi_lines_open(tsi_lines *lines, tsi_env *env, const char *path) 
   if (descriptor < 0 || fstat(descriptor, &info) != 0)
     TSI_FAIL(env, TRISTAR_ERR_IO, "cannot open %s: %s", lines->path, strerror(errno));
   if (S_ISDIR(info.st_mode)) TSI_FAIL(env, TRISTAR_ERR_IO, "cannot read %s: it is a directory", lines->path);
+  if (S_ISREG(info.st_mode)) lines->bytes = info.st_size;
   TSI_TRY(TSI_ALLOC(env, lines->buffer, BUFFER_SIZE + 1));
   lines->file = gzdopen(descriptor, "rb");
   if (lines->file == NULL) TSI_FAIL(env, TRISTAR_ERR_MEMORY, "out of memory: zlib for %s", lines->path);
@@ -110,6 +111,41 @@ tristar_status tsi_lines_next(tsi_lines *lines, char **text) {
   if (stop > line && stop[-1] == '\r') stop--;
   *stop = '\0';
   *text = line;
+out:
+  return status;
+}
+
+bool tsi_lines_compressed(const tsi_lines *lines) {
+  return !gzdirect(lines->file);
+}
+
+int64_t tsi_lines_tell(const tsi_lines *lines) {
+  return (int64_t)gztell(lines->file) - (int64_t)(lines->end - lines->begin);
+}
+
+tristar_status tsi_lines_seek(tsi_lines *lines, int64_t at, tsi_count number) {
+  tristar_status status = TRISTAR_OK;
+  if (gzseek(lines->file, (z_off_t)at, SEEK_SET) < 0)
+    TSI_FAIL(lines->env, TRISTAR_ERR_IO, "cannot read %s at byte %lld", lines->path, (long long)at);
+  lines->begin = lines->end = 0;
+  lines->ended = false;
+  lines->number = number - 1;
+out:
+  return status;
+}
+
+tristar_status tsi_lines_count(tsi_lines *lines, int64_t first, int64_t end, tsi_count *count) {
+  tristar_status status = TRISTAR_OK;
+  *count = 0;
+  TSI_TRY(tsi_lines_seek(lines, first, 1));
+  for (int64_t left = end - first; left > 0;) {
+    lines->begin = lines->end = 0;
+    TSI_TRY(fill(lines));
+    if (lines->ended) break;
+    const char *at = lines->buffer, *stop = at + (left < (int64_t)lines->end ? left : (int64_t)lines->end);
+    for (; (at = memchr(at, '\n', (size_t)(stop - at))) != NULL; at++) ++*count;
+    left -= (int64_t)lines->end;
+  }
 out:
   return status;
 }

@@ -61,12 +61,16 @@ out:
   return status;
 }
 
+bool tsi_market_is_blank(const char *text) {
+  return *text == '%' || *tsi_skip_blanks(text) == '\0';
+}
+
 tristar_status tsi_market_next(tsi_lines *lines, char **text) {
   tristar_status status = TRISTAR_OK;
   do {
     TSI_TRY(tsi_lines_next(lines, text));
     if (*text == NULL) return TRISTAR_OK;
-  } while (**text == '%' || *tsi_skip_blanks(*text) == '\0');
+  } while (tsi_market_is_blank(*text));
 out:
   return status;
 }
@@ -193,18 +197,16 @@ static void ignore_pattern_value(tsi_lines *lines, const char **cursor, bool *wa
   *warned = true;
 }
 
-static tristar_status parse_entry(tsi_lines *lines, const tsi_market_header *header, const char *text,
-                                  tsi_triplets *triplets, bool *warned) {
+tristar_status tsi_market_entry(tsi_lines *lines, const tsi_market_header *header, const char *text,
+                                bool *warned, tsi_index *i, tsi_index *j, double *value) {
   tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
-  tsi_index i, j;
-  double value[2];
   const char *cursor = text;
-  TSI_TRY(parse_position(lines, text, &cursor, "row", header->rows, &i));
-  TSI_TRY(parse_position(lines, text, &cursor, "column", header->cols, &j));
+  TSI_TRY(parse_position(lines, text, &cursor, "row", header->rows, i));
+  TSI_TRY(parse_position(lines, text, &cursor, "column", header->cols, j));
   if (header->field == TSI_FIELD_PATTERN) ignore_pattern_value(lines, &cursor, warned);
   TSI_TRY(tsi_market_value(lines, header->field, text, &cursor, value));
-  if (i == j && header->field != TSI_FIELD_PATTERN) {
+  if (*i == *j && header->field != TSI_FIELD_PATTERN) {
     if (header->symmetry == TRISTAR_SKEW_SYMMETRIC && (value[0] != 0 || value[1] != 0))
       TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: non-zero diagonal of a skew-symmetric matrix: \"%s\"",
                tsi_lines_where(lines), tsi_show(show, text));
@@ -212,9 +214,15 @@ static tristar_status parse_entry(tsi_lines *lines, const tsi_market_header *hea
       TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: imaginary diagonal of a hermitian matrix: \"%s\"",
                tsi_lines_where(lines), tsi_show(show, text));
   }
-  TSI_TRY(tsi_triplets_push(triplets, i, j, value));
 out:
   return status;
+}
+
+tristar_status tsi_market_ends_early(tsi_lines *lines, const tsi_market_header *header, tsi_count entries) {
+  return tsi_fail(lines->env, TRISTAR_ERR_FORMAT, __func__, __FILE__, __LINE__,
+                  "%s: the file ends after %lld of the %lld entries that line %lld announces",
+                  tsi_lines_where(lines), (long long)entries, (long long)header->entries,
+                  (long long)header->size_line);
 }
 
 tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header) {
@@ -257,18 +265,17 @@ tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_hea
   tsi_line_runs runs;
   bool warned = false;
   char *text;
+  tsi_index i, j;
+  double value[2];
   *matrix = NULL;
   tsi_line_runs_init(&runs, lines->env);
   tsi_triplets_init(&triplets, lines->env, header->rows, header->cols, header->symmetry, width,
                     header->entries);
   for (tsi_count k = 0; k < header->entries; k++) {
     TSI_TRY(tsi_market_next(lines, &text));
-    if (text == NULL)
-      TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
-               "%s: the file ends after %lld of the %lld entries that line %lld announces",
-               tsi_lines_where(lines), (long long)k, (long long)header->entries,
-               (long long)header->size_line);
-    TSI_TRY(parse_entry(lines, header, text, &triplets, &warned));
+    if (text == NULL) TSI_TRY(tsi_market_ends_early(lines, header, k));
+    TSI_TRY(tsi_market_entry(lines, header, text, &warned, &i, &j, value));
+    TSI_TRY(tsi_triplets_push(&triplets, i, j, value));
     if (header->symmetry != TRISTAR_GENERAL) TSI_TRY(tsi_line_runs_note(&runs, k, lines->number));
   }
   TSI_TRY(tsi_market_end(lines, header));

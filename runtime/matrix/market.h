@@ -26,11 +26,18 @@ typedef struct tsi_market_header {
 /* Reads from the banner, the current line, to the size line. */
 TRISTAR_CHECKED tristar_status tsi_market_read_header(tsi_lines *lines, const char *banner,
                                                       tsi_market_header *header);
+/* Is the line blank, or a comment? */
+bool tsi_market_is_blank(const char *text);
 /* The next line that is neither blank nor a comment; NULL at the end. */
 TRISTAR_CHECKED tristar_status tsi_market_next(tsi_lines *lines, char **text);
 /* Reads the value at *cursor and demands that the line ends behind it. value: two doubles. */
 TRISTAR_CHECKED tristar_status tsi_market_value(tsi_lines *lines, tsi_field field, const char *text,
                                                 const char **cursor, double *value);
+/* Reads an entry, the current line, of a coordinate file. value: two doubles; *warned: the log has been told
+ * of values of a pattern. */
+TRISTAR_CHECKED tristar_status tsi_market_entry(tsi_lines *lines, const tsi_market_header *header,
+                                                const char *text, bool *warned, tsi_index *i, tsi_index *j,
+                                                double *value);
 /* Reads what follows the size line of a coordinate file. */
 TRISTAR_CHECKED tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_header *header,
                                                           tristar_matrix_t **matrix);
@@ -55,6 +62,36 @@ TRISTAR_CHECKED tristar_status tsi_market_array_next(tsi_market_array *array, ts
 TRISTAR_CHECKED tristar_status tsi_market_read_array(tsi_lines *lines, const tsi_market_header *header,
                                                      tristar_matrix_t **matrix);
 
+/* A part of the entries of a coordinate file; market_part.c. Of a plain file, those whose lines begin in a
+ * part of its bytes: no others are read, and who reads them all says how many lines are before. Of a
+ * compressed one a part of the entries; all before them are read. */
+typedef struct tsi_market_part {
+  tsi_lines lines;
+  tsi_market_header header;
+  tsi_matrix_part part;
+  bool plain, warned;
+  int64_t first, end; /* plain: bytes; else entries */
+  tsi_count taken;    /* entries of the part so far */
+} tsi_market_part;
+
+/* Reads the header. tsi_market_part_close follows in any case. Errors: those of a header; UNSUPPORTED: no
+ * coordinate file, or no regular one. */
+TRISTAR_CHECKED tristar_status tsi_market_part_open(tsi_market_part *p, tsi_env *env, const char *path,
+                                                    const tsi_matrix_part *part);
+void tsi_market_part_close(tsi_market_part *p);
+/* Lines that end in the part; compressed: 0. Errors: IO. */
+TRISTAR_CHECKED tristar_status tsi_market_part_count(tsi_market_part *p, tsi_count *lines);
+/* Goes to the first entry. before: lines that end in the parts before. Errors: those of lines; FORMAT: a
+ * compressed file ends too early. */
+TRISTAR_CHECKED tristar_status tsi_market_part_begin(tsi_market_part *p, tsi_count before);
+/* The next entry; *there: there is one. Errors: those of entries; of a compressed file also FORMAT: it has
+ * not as many as it announces. */
+TRISTAR_CHECKED tristar_status tsi_market_part_next(tsi_market_part *p, bool *there, tsi_index *i,
+                                                    tsi_index *j, double *value);
+
+/* FORMAT: there are only so many entries. */
+TRISTAR_CHECKED tristar_status tsi_market_ends_early(tsi_lines *lines, const tsi_market_header *header,
+                                                     tsi_count entries);
 /* Demands that nothing follows the last entry. */
 TRISTAR_CHECKED tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header);
 

@@ -133,8 +133,8 @@ static tristar_status finish(tristar_status status, tristar_matrix_t **matrix) {
   return status;
 }
 
-/* "gen:KIND:K" */
-static tristar_status generate_from_path(tsi_env *env, const char *path, tristar_matrix_t **matrix) {
+tristar_status tsi_matrix_generate_path(tsi_env *env, const char *path, const tsi_matrix_part *part,
+                                        tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   char kind[32];
   const char *name = path + strlen("gen:");
@@ -151,7 +151,7 @@ static tristar_status generate_from_path(tsi_env *env, const char *path, tristar
              (int)TSI_INDEX_MAX);
   if (number != TSI_NUMBER_OK || *size != '\0')
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no integer after the second colon of \"%.100s\"", path);
-  TSI_TRY(tsi_matrix_generate(env, kind, k, matrix));
+  TSI_TRY(tsi_matrix_generate(env, kind, k, part, matrix));
 out:
   return status;
 }
@@ -163,7 +163,8 @@ tristar_status tristar_matrix_read(tristar_t *ts, const char *path, tristar_matr
   tsi_env *env = tsi_context_env(ts);
   TSI_TRY(begin(ts, path, "path", matrix));
   bool generated = strncmp(path, "gen:", 4) == 0;
-  TSI_TRY(finish(generated ? generate_from_path(env, path, matrix) : tsi_matrix_read_file(env, path, matrix),
+  TSI_TRY(finish(generated ? tsi_matrix_generate_path(env, path, NULL, matrix)
+                           : tsi_matrix_read_file(env, path, matrix),
                  matrix));
 out:
   return tsi_answer(env, status);
@@ -175,7 +176,7 @@ tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t 
   if (matrix != NULL) *matrix = NULL;
   if (ts == NULL) return TSI_NULL(ts);
   TSI_TRY(begin(ts, kind, "kind", matrix));
-  TSI_TRY(finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, matrix), matrix));
+  TSI_TRY(finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, NULL, matrix), matrix));
 out:
   return tsi_answer(tsi_context_env(ts), status);
 }

@@ -11,18 +11,12 @@
 #include "runtime/context/context.h"
 #include "runtime/matrix/triplets.h"
 #include "runtime/matrix/view.h"
+#include "runtime/mpi/blocks.h"
 #include "runtime/mpi/bytes.h"
 #include "runtime/mpi/mailbox.h"
 #include "tristar_mpi.h"
 
 #define PIECE_BYTES ((tsi_count)16 << 20)
-
-/* What a rank says of its block. */
-typedef struct block {
-  int64_t rows, cols, entries;
-  int64_t symmetry, width; /* width: doubles of a value; 0: the pattern alone */
-} block;
-#define BLOCK_WORDS ((int)(sizeof(block) / sizeof(int64_t)))
 
 /* An entry as it travels; the values lie in an array of their own. */
 typedef struct place {
@@ -34,57 +28,11 @@ typedef struct gathering {
   MPI_Comm comm;
   int rank, ranks;
   const tristar_view *view;
-  block *blocks;  /* of all ranks */
-  tsi_count most; /* entries of a piece */
+  tsi_rank_block *blocks; /* of all ranks */
+  tsi_count most;         /* entries of a piece */
   place *place;
   double *value;
 } gathering;
-
-/* Local. */
-static tristar_status describe(tsi_env *env, const tristar_view *view, tristar_matrix_t *const *matrix,
-                               block *b) {
-  tristar_status status = TRISTAR_OK;
-  *b = (block){0};
-  if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "rows is NULL");
-  if (matrix == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "matrix is NULL");
-  if ((unsigned)view->symmetry > TRISTAR_HERMITIAN)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "symmetry is %d", (int)view->symmetry);
-  tristar_view rectangle = *view; /* a block of a symmetric matrix */
-  rectangle.symmetry = TRISTAR_GENERAL;
-  TSI_TRY(tsi_view_check(env, &rectangle));
-  b->rows = view->rows;
-  b->cols = view->cols;
-  b->entries = tsi_view_begin(view, tsi_view_major(view));
-  b->symmetry = view->symmetry;
-  b->width = view->values ? tsi_scalar_width(view->scalar) : 0;
-out:
-  return status;
-}
-
-/* The same on all ranks: every one of them sees all blocks. */
-static tristar_status check_blocks(const gathering *g) {
-  tristar_status status = TRISTAR_OK;
-  int64_t rows = 0;
-  for (int r = 0; r < g->ranks; r++) {
-    const block *b = &g->blocks[r], *first = &g->blocks[0];
-    if (b->cols != first->cols)
-      TSI_FAIL(g->env, TRISTAR_ERR_ARGUMENT, "rank %d has %" PRId64 " columns, rank 0 %" PRId64, r, b->cols,
-               first->cols);
-    if (b->symmetry != first->symmetry)
-      TSI_FAIL(g->env, TRISTAR_ERR_ARGUMENT, "the symmetry is %d on rank %d, %d on rank 0", (int)b->symmetry,
-               r, (int)first->symmetry);
-    if (b->width != first->width)
-      TSI_FAIL(g->env, TRISTAR_ERR_ARGUMENT,
-               "values on rank %d: %d numbers each, %d on rank 0 (0: no values, 2: complex)", r,
-               (int)b->width, (int)first->width);
-    rows += b->rows;
-  }
-  if (rows != g->blocks[0].cols)
-    TSI_FAIL(g->env, TRISTAR_ERR_RECTANGULAR,
-             "the ranks have %" PRId64 " rows together and %" PRId64 " columns", rows, g->blocks[0].cols);
-out:
-  return status;
-}
 
 /* Walks over this rank's entries, in the order of the view. */
 typedef struct walk {
@@ -95,7 +43,7 @@ typedef struct walk {
 /* The next entries of this rank, at most a piece; how many. */
 static tsi_count fill_piece(const gathering *g, int64_t first_row, walk *w) {
   const tristar_view *view = g->view;
-  const block *mine = &g->blocks[g->rank];
+  const tsi_rank_block *mine = &g->blocks[g->rank];
   tsi_count count = 0;
   for (; count < g->most && w->next < mine->entries; count++, w->next++) {
     double value[2];
@@ -120,7 +68,7 @@ out:
 
 static tristar_status send_block(const gathering *g) {
   tristar_status status = TRISTAR_OK;
-  const block *mine = &g->blocks[g->rank];
+  const tsi_rank_block *mine = &g->blocks[g->rank];
   int64_t first_row = 0;
   walk w = {0, 0};
   for (int r = 0; r < g->rank; r++) first_row += g->blocks[r].rows;
@@ -165,7 +113,7 @@ out:
 
 static tristar_status receive_all(const gathering *g, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK, kept = TRISTAR_OK;
-  const block *own = &g->blocks[0];
+  const tsi_rank_block *own = &g->blocks[0];
   tsi_triplets triplets;
   tsi_count entries = 0;
   walk w = {0, 0};
@@ -204,13 +152,10 @@ out:
 
 static tristar_status gather(gathering *g, tsi_transport *transport, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
-  block mine;
-  TSI_TRY(tsi_transport_agree(transport, describe(g->env, g->view, matrix, &mine)));
-  TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC(g->env, g->blocks, g->ranks)));
-  TSI_TRY(
-      TSI_MPI(g->env, "MPI_Allgather",
-              MPI_Allgather(&mine, BLOCK_WORDS, MPI_INT64_T, g->blocks, BLOCK_WORDS, MPI_INT64_T, g->comm)));
-  TSI_TRY(check_blocks(g));
+  tristar_status mine = TRISTAR_OK;
+  if (matrix == NULL)
+    mine = tsi_fail(g->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "matrix is NULL");
+  TSI_TRY(tsi_rank_blocks_gather(g->env, transport, mine, g->view, &g->blocks));
   TSI_TRY(tsi_transport_agree(transport, allocate_pieces(g)));
   status = g->rank == 0 ? receive_all(g, matrix) : send_block(g);
   TSI_TRY(tsi_transport_agree(transport, status));

@@ -294,6 +294,28 @@ void tsi_rows_matrix_move(const tsi_rows_matrix *m, size_t bytes, tsi_index nrhs
     }
 }
 
+static char *ghosts_of(const tsi_rows_matrix *m, size_t bytes) {
+  return (char *)m->vector + (size_t)m->n * bytes;
+}
+
+tristar_status tsi_rows_matrix_take(tsi_env *env, const tsi_rows_matrix *m, size_t bytes, const void *x,
+                                    const void **all) {
+  if (m->n > 0) memcpy(m->vector, x, (size_t)m->n * bytes);
+  *all = m->vector;
+  return tsi_halo_fill(env, m->halo, bytes, x, ghosts_of(m, bytes));
+}
+
+void *tsi_rows_matrix_room(const tsi_rows_matrix *m, size_t bytes) {
+  memset(ghosts_of(m, bytes), 0, (size_t)m->halo->ghosts * bytes);
+  return m->vector;
+}
+
+tristar_status tsi_rows_matrix_give(tsi_env *env, const tsi_rows_matrix *m, size_t bytes, void *y,
+                                    tsi_add_at *add) {
+  if (m->n > 0) memcpy(y, m->vector, (size_t)m->n * bytes);
+  return tsi_halo_add(env, m->halo, bytes, ghosts_of(m, bytes), y, add);
+}
+
 tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport, const tsi_process *p,
                                       const tristar_factor_t *factor, tsi_rows_matrix *m) {
   tristar_status status = TRISTAR_OK;

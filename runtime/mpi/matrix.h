@@ -38,6 +38,26 @@ TRISTAR_CHECKED tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transpor
                                                       const tristar_factor_t *factor,
                                                       tsi_rows_matrix *matrix);
 
+/* The rows, for a system. */
+static inline tsi_sparse tsi_rows_matrix_sparse(const tsi_rows_matrix *matrix) {
+  return (tsi_sparse){.n = matrix->n,
+                      .by_rows = true,
+                      .symmetry = TRISTAR_GENERAL,
+                      .ptr = matrix->ptr,
+                      .index = matrix->index,
+                      .values = matrix->values};
+}
+
+/* What a system does with its matrix (runtime/accuracy/system.h): collective. */
+/* *all = x and its ghosts, until the next call. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_matrix_take(tsi_env *env, const tsi_rows_matrix *matrix, size_t bytes,
+                                                    const void *x, const void **all);
+/* Room for a result and, set to zero, for the shares of others; local. */
+void *tsi_rows_matrix_room(const tsi_rows_matrix *matrix, size_t bytes);
+/* y = what was made in that room, here and by others. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_matrix_give(tsi_env *env, const tsi_rows_matrix *matrix, size_t bytes,
+                                                    void *y, tsi_add_at *add);
+
 /* Columns between vectors of the rows that are at home here and the local rows of a slot; scalars of `bytes`.
  */
 void tsi_rows_matrix_move(const tsi_rows_matrix *matrix, size_t bytes, tsi_index nrhs, tsi_row_array local,

@@ -143,7 +143,8 @@ static void place_atoms(molecule *p) {
   }
 }
 
-tristar_status tsi_generate_chem3d(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
+tristar_status tsi_generate_chem3d(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                   tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   molecule p = {.atom = NULL};
   tsi_points points = {.unknowns = 1,
@@ -160,7 +161,7 @@ tristar_status tsi_generate_chem3d(tsi_env *env, int64_t k, tristar_matrix_t **m
   TSI_TRY(TSI_ALLOC(env, p.atom, p.cells.points));
   place_atoms(&p);
   points.points = p.grid.points;
-  TSI_TRY(tsi_points_build(env, &points, matrix));
+  TSI_TRY(tsi_points_build(env, &points, part, matrix));
 out:
   TSI_FREE(env, p.atom);
   return status;

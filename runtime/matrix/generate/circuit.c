@@ -87,10 +87,12 @@ out:
   return status;
 }
 
-tristar_status tsi_generate_circuit(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
+tristar_status tsi_generate_circuit(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                    tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   circuit c = {.triplets = {.env = env}, .nodes = (tsi_index)k, .side = 1};
   *matrix = NULL;
+  TSI_TRY(tsi_generate_refuse_part(env, part));
   while ((int64_t)(c.side + 1) * (c.side + 1) <= k) c.side++;
   c.hubs = tsi_index_max(1, tsi_index_min(64, c.nodes / 64));
   tsi_triplets_init(&c.triplets, env, c.nodes, c.nodes, TRISTAR_GENERAL, 1, 0);

@@ -85,7 +85,8 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *values)
       }
 }
 
-tristar_status tsi_generate_elasticity3d(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
+tristar_status tsi_generate_elasticity3d(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                         tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   elasticity p = {.k = (tsi_index)k};
   tsi_points points = {.unknowns = 3,
@@ -99,7 +100,7 @@ tristar_status tsi_generate_elasticity3d(tsi_env *env, int64_t k, tristar_matrix
   TSI_TRY(tsi_grid_init(env, &p.nodes, k, k + 1, k + 1));
   points.points = p.nodes.points;
   make_element(p.element);
-  TSI_TRY(tsi_points_build(env, &points, matrix));
+  TSI_TRY(tsi_points_build(env, &points, part, matrix));
 out:
   return status;
 }

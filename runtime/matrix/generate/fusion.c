@@ -164,7 +164,8 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *values)
     }
 }
 
-tristar_status tsi_generate_fusion2d(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
+tristar_status tsi_generate_fusion2d(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                     tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   plasma p = {.k = (tsi_index)k, .h = 1.0 / (double)k};
   tsi_points points = {.unknowns = FIELDS,
@@ -180,7 +181,7 @@ tristar_status tsi_generate_fusion2d(tsi_env *env, int64_t k, tristar_matrix_t *
   TSI_TRY(TSI_ALLOC(env, p.fields, (tsi_count)p.k * p.k * (GAUSS * GAUSS)));
   set_up_element(&p);
   set_up_fields(&p);
-  TSI_TRY(tsi_points_build(env, &points, matrix));
+  TSI_TRY(tsi_points_build(env, &points, part, matrix));
 out:
   TSI_FREE(env, p.fields);
   return status;

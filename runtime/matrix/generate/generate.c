@@ -61,7 +61,8 @@ int tristar_get_generator(int i, const char **name, const char **description) {
   return 1;
 }
 
-tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, tristar_matrix_t **matrix) {
+tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, const tsi_matrix_part *part,
+                                   tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   int i = 0;
   *matrix = NULL;
@@ -74,9 +75,15 @@ tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, tr
   if (i == GENERATORS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "no generator is named \"%.40s\" (the first of %d is \"%s\")", kind,
              GENERATORS, generators[0].name);
-  TSI_TRY(generators[i].generate(env, k, matrix));
+  TSI_TRY(generators[i].generate(env, k, part, matrix));
 out:
   return status;
+}
+
+tristar_status tsi_generate_refuse_part(tsi_env *env, const tsi_matrix_part *part) {
+  if (part == NULL) return TRISTAR_OK;
+  return tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
+                  "this generator makes the whole matrix only, not some of its rows");
 }
 
 /* Is entry (a, b) of the block of points i, j stored? */
@@ -122,9 +129,62 @@ static void write_point(const tsi_points *p, tsi_index j, tsi_index *list, trist
   }
 }
 
-tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tristar_matrix_t **matrix) {
+/* Counts the entries of the rows of point i, from row `first` on, or writes them; m: by columns of the
+ * transpose. Of a symmetric kind what the other triangle has is read from the one that is described. */
+static void visit_rows(const tsi_points *p, tsi_index i, tsi_index first, bool write, tsi_index *list,
+                       tristar_matrix_t *m) {
+  double block[TSI_UNKNOWNS_MAX * TSI_UNKNOWNS_MAX];
+  const int coupled = p->couple(p->problem, i, list), unknowns = p->unknowns;
+  for (int a = 0; a < unknowns; a++) {
+    const tsi_count row = (tsi_count)i * unknowns + a - first;
+    tsi_count at = m->ptr[row];
+    for (int c = 0; c < coupled; c++) {
+      const tsi_index j = list[c];
+      const bool other = p->symmetric && i < j;
+      if (write) p->block(p->problem, other ? j : i, other ? i : j, block);
+      for (int b = 0; b < unknowns; b++) {
+        const bool image = other || (p->symmetric && i == j && a < b);
+        if (!(image ? stored(p, j, i, b, a) : stored(p, i, j, a, b))) continue;
+        if (write) {
+          m->index[at] = j * unknowns + b;
+          m->values[at] = block[image ? b * unknowns + a : a * unknowns + b];
+        }
+        at++;
+      }
+    }
+    if (!write) m->ptr[row + 1] = at;
+  }
+}
+
+static tristar_status build_part(tsi_env *env, const tsi_points *p, tsi_index rows,
+                                 const tsi_matrix_part *part, tsi_index *list, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
-  tristar_matrix_t *m = NULL;
+  const tsi_index begin = (tsi_index)((int64_t)p->points * part->number / part->parts);
+  const tsi_index end = (tsi_index)((int64_t)p->points * (part->number + 1) / part->parts);
+  const tsi_index own = (end - begin) * p->unknowns, first = begin * p->unknowns;
+  TSI_TRY(tsi_matrix_create(env, rows, own, TRISTAR_GENERAL, TRISTAR_DOUBLE, matrix));
+  for (tsi_index i = begin; i < end; i++) visit_rows(p, i, first, false, list, *matrix);
+  TSI_TRY(tsi_matrix_reserve(*matrix, (*matrix)->ptr[own], false));
+  for (tsi_index i = begin; i < end; i++) visit_rows(p, i, first, true, list, *matrix);
+out:
+  return status;
+}
+
+static tristar_status build_whole(tsi_env *env, const tsi_points *p, tsi_index rows, tsi_index *list,
+                                  tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_matrix_create(env, rows, rows, p->symmetric ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
+                            TRISTAR_DOUBLE, matrix));
+  count_entries(p, list, (*matrix)->ptr);
+  TSI_TRY(tsi_matrix_reserve(*matrix, (*matrix)->ptr[rows], false));
+  for (tsi_index j = 0; j < p->points; j++) write_point(p, j, list, *matrix);
+out:
+  return status;
+}
+
+tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, const tsi_matrix_part *part,
+                                tristar_matrix_t **matrix) {
+  tristar_status status = TRISTAR_OK;
   tsi_index *list = NULL;
   tsi_index rows = 0;
   *matrix = NULL;
@@ -133,16 +193,11 @@ tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tristar_
              "%d points with %d unknowns each are too large a matrix: at most %d rows", (int)points->points,
              points->unknowns, (int)TSI_INDEX_MAX);
   TSI_TRY(TSI_ALLOC(env, list, points->neighbours));
-  TSI_TRY(tsi_matrix_create(env, rows, rows, points->symmetric ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL,
-                            TRISTAR_DOUBLE, &m));
-  count_entries(points, list, m->ptr);
-  TSI_TRY(tsi_matrix_reserve(m, m->ptr[rows], false));
-  for (tsi_index j = 0; j < points->points; j++) write_point(points, j, list, m);
-  *matrix = m;
-  m = NULL;
+  TSI_TRY(part != NULL ? build_part(env, points, rows, part, list, matrix)
+                       : build_whole(env, points, rows, list, matrix));
 out:
   TSI_FREE(env, list);
-  tristar_matrix_destroy(&m);
+  if (status != TRISTAR_OK) tristar_matrix_destroy(matrix);
   return status;
 }
 

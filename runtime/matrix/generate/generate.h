@@ -34,9 +34,10 @@ typedef struct tsi_points {
 
 #define TSI_MASK_FULL(unknowns) ((1u << ((unknowns) * (unknowns))) - 1u)
 
-/* Errors: TOO_LARGE (rows beyond TSI_INDEX_MAX), MEMORY. */
+/* part NULL: the matrix; else the rows of the points of this part (matrix.h). Errors:
+ * TOO_LARGE (rows beyond TSI_INDEX_MAX), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_points_build(tsi_env *env, const tsi_points *points,
-                                                tristar_matrix_t **matrix);
+                                                const tsi_matrix_part *part, tristar_matrix_t **matrix);
 
 /* A box of n[0] x n[1] x n[2] points, x fastest: point (x, y, z) is number x + n[0] * (y + n[1] * z). */
 typedef struct tsi_grid {
@@ -56,13 +57,18 @@ static inline void tsi_grid_place(const tsi_grid *grid, tsi_index point, tsi_ind
 int tsi_grid_box(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_index *list);
 int tsi_grid_star(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_index *list);
 
+/* For generators that are not of points: part must be NULL. Errors: UNSUPPORTED. */
+TRISTAR_CHECKED tristar_status tsi_generate_refuse_part(tsi_env *env, const tsi_matrix_part *part);
+
 /* A hash of 64 bits, and a number in [0, 1) made of its upper 53. */
 uint64_t tsi_hash(uint64_t x);
 double tsi_hash_unit(uint64_t x);
 
 /* The generators: 1 <= k <= TSI_INDEX_MAX has been checked. Errors: TOO_LARGE, MEMORY. What each discretizes
- * is told in its file. */
-typedef tristar_status tsi_generate_fn(tsi_env *env, int64_t k, tristar_matrix_t **matrix);
+ * is told in its file. part: as in
+ * tsi_matrix_generate. */
+typedef tristar_status tsi_generate_fn(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                       tristar_matrix_t **matrix);
 tsi_generate_fn tsi_generate_s2d9pt, tsi_generate_poisson3d7, tsi_generate_poisson3d27,
     tsi_generate_elasticity3d, tsi_generate_kkt3d, tsi_generate_maxwell3d, tsi_generate_chem3d,
     tsi_generate_fusion2d, tsi_generate_convdiff3d, tsi_generate_diffusion3d, tsi_generate_circuit,

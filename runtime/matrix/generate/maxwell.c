@@ -95,7 +95,8 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *value) 
       }
 }
 
-tristar_status tsi_generate_maxwell3d(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
+tristar_status tsi_generate_maxwell3d(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                      tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   double cells = (double)k + 1;
   cavity p = {.mass_factor = WAVE_NUMBER_SQUARED / (cells * cells)};
@@ -114,7 +115,7 @@ tristar_status tsi_generate_maxwell3d(tsi_env *env, int64_t k, tristar_matrix_t 
                (long long)k + 1, (int)TSI_INDEX_MAX);
   }
   points.points = p.first[3];
-  TSI_TRY(tsi_points_build(env, &points, matrix));
+  TSI_TRY(tsi_points_build(env, &points, part, matrix));
 out:
   return status;
 }

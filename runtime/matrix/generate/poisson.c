@@ -29,7 +29,7 @@ static void stencil_block(const void *problem, tsi_index i, tsi_index j, double 
 }
 
 static tristar_status build(tsi_env *env, int64_t k, int64_t nz, double diagonal, bool star,
-                            tristar_matrix_t **matrix) {
+                            const tsi_matrix_part *part, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   stencil s = {.diagonal = diagonal};
   tsi_points points = {.unknowns = 1,
@@ -42,19 +42,22 @@ static tristar_status build(tsi_env *env, int64_t k, int64_t nz, double diagonal
                        .block = stencil_block};
   TSI_TRY(tsi_grid_init(env, &s.grid, k, k, nz));
   points.points = s.grid.points;
-  TSI_TRY(tsi_points_build(env, &points, matrix));
+  TSI_TRY(tsi_points_build(env, &points, part, matrix));
 out:
   return status;
 }
 
-tristar_status tsi_generate_s2d9pt(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
-  return build(env, k, 1, 8, false, matrix);
+tristar_status tsi_generate_s2d9pt(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                   tristar_matrix_t **matrix) {
+  return build(env, k, 1, 8, false, part, matrix);
 }
 
-tristar_status tsi_generate_poisson3d7(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
-  return build(env, k, k, 6, true, matrix);
+tristar_status tsi_generate_poisson3d7(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                       tristar_matrix_t **matrix) {
+  return build(env, k, k, 6, true, part, matrix);
 }
 
-tristar_status tsi_generate_poisson3d27(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
-  return build(env, k, k, 26, false, matrix);
+tristar_status tsi_generate_poisson3d27(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                        tristar_matrix_t **matrix) {
+  return build(env, k, k, 26, false, part, matrix);
 }

@@ -49,10 +49,12 @@ out:
 /* Appends the entries of one kind. */
 typedef tristar_status fill_fn(tsi_triplets *t, tsi_index rows);
 
-static tristar_status generate(tsi_env *env, int64_t k, fill_fn *fill, tristar_matrix_t **matrix) {
+static tristar_status generate(tsi_env *env, int64_t k, const tsi_matrix_part *part, fill_fn *fill,
+                               tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
-  tsi_triplets t;
+  tsi_triplets t = {.env = env};
   *matrix = NULL;
+  TSI_TRY(tsi_generate_refuse_part(env, part));
   tsi_triplets_init(&t, env, (tsi_index)k, (tsi_index)k, TRISTAR_GENERAL, 1, 0);
   TSI_TRY(fill(&t, (tsi_index)k));
   TSI_TRY(finish(&t, matrix));
@@ -98,14 +100,17 @@ out:
   return status;
 }
 
-tristar_status tsi_generate_erdos(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
-  return generate(env, k, fill_erdos, matrix);
+tristar_status tsi_generate_erdos(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                  tristar_matrix_t **matrix) {
+  return generate(env, k, part, fill_erdos, matrix);
 }
 
-tristar_status tsi_generate_band(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
-  return generate(env, k, fill_band, matrix);
+tristar_status tsi_generate_band(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                 tristar_matrix_t **matrix) {
+  return generate(env, k, part, fill_band, matrix);
 }
 
-tristar_status tsi_generate_chain(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
-  return generate(env, k, fill_chain, matrix);
+tristar_status tsi_generate_chain(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                  tristar_matrix_t **matrix) {
+  return generate(env, k, part, fill_chain, matrix);
 }

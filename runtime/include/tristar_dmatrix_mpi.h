@@ -1,0 +1,142 @@
+/* TriStar: sparse matrices on many processes, whose rows lie on all ranks from the start.
+ *
+ *   tristar_dmatrix_create     rows that the program has on its ranks
+ *   tristar_dmatrix_generate   a model problem, each rank its rows
+ *   tristar_dmatrix_read       a file, each rank its rows
+ *   tristar_dmatrix_multiply   Y = alpha op(A) X + beta Y                   again and again
+ *   tristar_dmatrix_krylov     a solver by Krylov methods on the matrix     tristar_krylov.h
+ *
+ * No rank ever holds the whole matrix. Rank r has rows first .. first + rows - 1, the blocks follow each
+ * other by rank, and a rank may have none. Vectors have their entries where the matrix has its rows. In a
+ * product a rank sends other ranks the entries that their rows meet, multiplies its diagonal block (the
+ * columns that are its own) meanwhile, and what is left as entries of others arrive. Sums are made in an
+ * order that the blocks alone determine: for the same blocks results have the same bits, whatever comes
+ * first.
+ *
+ * What tristar_mpi.h says of collective functions, of threads and of MPI holds here. Numbers of rows and
+ * columns in messages count from 0, over the whole matrix. */
+#ifndef TRISTAR_DMATRIX_MPI_H
+#define TRISTAR_DMATRIX_MPI_H
+
+#include "tristar_krylov.h"
+#include "tristar_mpi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A square matrix with its rows on the ranks of a communicator. One call at a time. */
+typedef struct tristar_dmatrix_s tristar_dmatrix_t;
+
+/* How to hold a matrix; the same on all ranks. Fill it with tristar_dmatrix_options_init first. */
+typedef struct tristar_dmatrix_options {
+  tristar_engine engine; /* of products: TASKS: StarPU; SERIAL: the calling thread; AUTO: tasks where there is
+                            much to do */
+  int scalar;            /* a tristar_scalar that values are converted to; 0: that of the values given */
+} tristar_dmatrix_options;
+
+/* ENGINE_AUTO, the scalar type of the values. */
+TRISTAR_API void tristar_dmatrix_options_init(tristar_dmatrix_options *options);
+
+/* Collective. Takes the rows that lie on the ranks, as tristar_matrix_gather does: rows is this rank's block,
+ * CSR or CSC; cols = n, columns are numbered over the whole matrix, rows within the block. symmetry is that
+ * of the whole matrix; where it is not GENERAL each off-diagonal pair is stored once, on the rank that has
+ * the row of what is stored, and its image goes to the rank that has that row. Duplicates are summed. The
+ * arrays are copied. options may be NULL: the defaults. Errors: ARGUMENT (NULL; no values; sizes, symmetries,
+ * types or options differ between ranks), RECTANGULAR (the blocks do not add up to n rows), FORMAT (among
+ * others: (i,j) and (j,i) are both stored, on whatever ranks, though symmetry is not GENERAL), NOT_FINITE,
+ * TOO_LARGE (n, or entries for one rank, beyond 2^31 - 2), UNSUPPORTED (complex values for a real type; the
+ * thread level of MPI), MEMORY, RUNTIME, NO_WORKER. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm,
+                                                                  const tristar_view *rows,
+                                                                  const tristar_dmatrix_options *options,
+                                                                  tristar_dmatrix_t **matrix);
+
+/* Collective. The model problem `kind` of size k (tristar_get_generator), in blocks of about as many rows
+ * each: with the values of tristar_matrix_generate, of which each rank makes its own rows only. Errors: as
+ * tristar_matrix_generate and tristar_dmatrix_create; UNSUPPORTED: circuit, erdos, band and chain, which are
+ * not made row by row. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm,
+                                                                    const char *kind, int64_t k,
+                                                                    const tristar_dmatrix_options *options,
+                                                                    tristar_dmatrix_t **matrix);
+
+/* Collective. Reads a Matrix Market file (coordinate) that all ranks can open; "gen:KIND:K" as path generates
+ * instead. Rows go to the ranks in blocks of equal size. Of a plain file each rank reads an equal part of the
+ * bytes, of a compressed one all of them, and sends each entry of its part to the rank that has the row: what
+ * a rank holds is its share. What tristar_matrix_read says of symmetries holds. Errors: those of
+ * tristar_matrix_read, with file and line, and of tristar_dmatrix_create; UNSUPPORTED: another kind of file,
+ * "-" and what else is no regular file. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_read(tristar_t *ts, MPI_Comm comm,
+                                                                const char *path,
+                                                                const tristar_dmatrix_options *options,
+                                                                tristar_dmatrix_t **matrix);
+
+/* The rows that this rank has, in full: both triangles, CSR, GENERAL; rows are numbered within the block,
+ * columns over the whole matrix and ascending. The arrays are made by the first call, take as much memory
+ * again as the matrix, and live as long as it. Not collective. Errors: ARGUMENT, MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_get_view(tristar_dmatrix_t *matrix,
+                                                                    tristar_view *view);
+
+/* The diagonal block: the columns that are this rank's own, numbered within the block as its rows are; CSR,
+ * GENERAL, square. tristar_precond makes a preconditioner of it: with JACOBI that of the whole matrix, with
+ * any other kind block Jacobi with one block for each rank. The arrays are the matrix's own. Not collective.
+ * Errors: ARGUMENT. */
+TRISTAR_API tristar_status tristar_dmatrix_get_diagonal(const tristar_dmatrix_t *matrix, tristar_view *view);
+
+/* Collective. Y = alpha op(A) X + beta Y for nrhs vectors, the same number on all ranks. x, y: this rank's
+ * rows, column-major, leading dimensions ldx and ldy; they must not overlap, and may be NULL on a rank
+ * without rows. alpha, beta: each points to a scalar of the matrix's type; NULL: alpha is 1, beta 0. Where
+ * beta is 0, y is not read. Entries of up to 8 vectors travel in one message. The bits of a column do not
+ * depend on nrhs. The first product with op other than N stores the transpose. Errors: ARGUMENT (also: op,
+ * nrhs, alpha or beta differ between ranks), MEMORY, RUNTIME, NO_WORKER. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_multiply(tristar_dmatrix_t *matrix, tristar_op op,
+                                                                    int64_t nrhs, const void *alpha,
+                                                                    const void *x, int64_t ldx,
+                                                                    const void *beta, void *y, int64_t ldy);
+
+/* Collective. Makes a solver (tristar_krylov.h) for the matrix, which is borrowed: it must outlive the
+ * solver. options are the same on all ranks, but for progress and history, and may be NULL. All calls with
+ * the solver are collective then, but for tristar_krylov_get_stats and _destroy. b, x and r of a rank are its
+ * rows, n is their number. A preconditioner is local: of order n, applied to these rows; all ranks pass one
+ * or none, such as that of the diagonal block, or a function that exchanges messages of its own. All ranks
+ * get the same figures, but for times, and the same status, also where a preconditioner failed on one rank
+ * only. Where progress asks on one rank to cancel, all do, up to an iteration later. Sums take one gathering
+ * of all ranks each. New values are not taken. Errors: as tristar_krylov_create; ARGUMENT: options differ
+ * between ranks. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix,
+                                                                  const tristar_krylov_options *options,
+                                                                  tristar_krylov_t **krylov);
+
+/* Of one rank. */
+typedef struct tristar_dmatrix_stats {
+  int rank, ranks, workers;         /* its number, how many there are, the workers that multiply here */
+  tristar_scalar scalar;            /* of the values */
+  int64_t n;                        /* rows of the whole matrix */
+  int64_t first, rows;              /* the first row that is here, how many are */
+  int64_t nnz;                      /* entries of these rows, both triangles */
+  int64_t nnz_all;                  /* of all ranks */
+  int64_t ghosts;                   /* columns that these rows meet and that others have */
+  int owners, askers;               /* ranks that have them; ranks that need entries of this one */
+  tristar_message_count product;    /* sent by this rank in a product with one vector */
+  tristar_message_count transposed; /* the same where op is not N */
+  size_t matrix_bytes;              /* held here, transposes and the view included */
+  double create_seconds;            /* to make it, without start_seconds */
+  double start_seconds;             /* that StarPU took to start, if that call was the first to need it */
+  int64_t products;                 /* so far, counted by vectors */
+  tristar_message_count sent;       /* by this rank in all of them */
+  double product_seconds;           /* in all of them, and of that: */
+  double wait_seconds;              /* waiting for entries of other ranks */
+} tristar_dmatrix_stats;
+/* Tells the figures of this rank. Not collective. Errors: ARGUMENT (NULL). */
+TRISTAR_API tristar_status tristar_dmatrix_get_stats(const tristar_dmatrix_t *matrix,
+                                                     tristar_dmatrix_stats *stats);
+
+/* Collective. Before MPI_Finalize, and before the context is destroyed. Accepts NULL. */
+TRISTAR_API void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,137 @@
+/* A matrix whose rows lie on all ranks: see tristar_dmatrix_mpi.h.
+ *
+ * Job. Hold the rows of this rank in pieces: the diagonal block, whose columns are its own, and one block for
+ * each owner, a rank that has other columns that the rows meet; and say who needs which entries of this rank
+ * (an asker). Multiply with these pieces while entries travel.
+ *
+ *   op N      to each asker go the entries that it needs; y = D x; y += O_k g_k for each owner k, in order,
+ * as its entries g_k arrive op T, C   to each owner k goes O_k' x, its share of y; y = D' x; the shares of
+ * askers are added in order
+ *
+ * A product takes up to TSI_DCOLUMNS vectors at once. Messages of each width have a mailbox of their own;
+ * those of a width begin where those of one vector do, times the width, and hold one vector after the other.
+ *
+ * Reads   rows of the user's, entries of other ranks.   Writes  its own members.
+ * Invariants (tsi_dmatrix_check)
+ *   - owners and askers ascend by rank and are other ranks; ghosts are numbered by owner, then by column
+ *   - columns of a row of the diagonal block, and of a row of a block, ascend strictly
+ *   - a row that a block does not meet has no line in it; `row` ascends
+ *   - mailboxes are made by all ranks at the same call; at most one run is in flight */
+#ifndef TSI_MPI_DMATRIX_H
+#define TSI_MPI_DMATRIX_H
+
+#include "codelets/cpu/krylov.h"
+#include "runtime/krylov/krylov.h"
+#include "runtime/matrix/entries.h"
+#include "runtime/mpi/matrix.h"
+#include "tristar_dmatrix_mpi.h"
+
+#define TSI_DWIDTHS 4                         /* 1, 2, 4, 8 vectors */
+#define TSI_DCOLUMNS (1 << (TSI_DWIDTHS - 1)) /* the most at once */
+
+/* A rank that has ghosts, or that needs entries of this one; which ones: first .. first + count - 1. */
+typedef struct tsi_dpeer {
+  int rank;
+  tsi_index first, count;
+} tsi_dpeer;
+
+enum { TSI_DPLAIN, TSI_DTRANSPOSE, TSI_DADJOINT, TSI_DFORMS }; /* of ops N, T, C */
+
+/* op(A) as products read it. Items are values. */
+typedef struct tsi_dform {
+  bool there;
+  tsi_entries diagonal;
+  tsi_entries *block; /* owners. N: lines are rows of op(A), indices ghosts of the owner; else the reverse,
+                         and indices are rows of this rank */
+  tsi_count **row;    /* owners. N: which row a line is; else NULL */
+} tsi_dform;
+
+/* Messages of products of one width, in one direction. */
+typedef struct tsi_dexchange {
+  tsi_mailbox *mailbox;   /* NULL: not made yet */
+  _Atomic(bool) *arrived; /* by receive */
+} tsi_dexchange;
+
+struct tristar_dmatrix_s {
+  tristar_t *ts;
+  tsi_transport *transport;
+  const tsi_sparse_kernels *sparse;
+  const tsi_krylov_kernels *kernels;
+  tristar_scalar scalar;
+  size_t bytes;   /* of a scalar */
+  int64_t *start; /* ranks + 1: the first row of each */
+  tsi_index n;    /* rows here */
+  tsi_halo *halo;
+  int owners, askers;
+  tsi_dpeer *owner, *asker;
+  tsi_index *ghost_column; /* ghosts: their columns, over the whole matrix */
+  tsi_dform form[TSI_DFORMS];
+  tsi_dexchange exchange[2][TSI_DWIDTHS]; /* entries to askers; shares to owners */
+  char *ghost, *asked;                    /* TSI_DCOLUMNS scalars for each; what travels */
+  char *part;                             /* a scalar for each line of the longest block, or row */
+  char *product;                          /* n scalars for each of TSI_DCOLUMNS; NULL: not needed yet */
+  tsi_crew crew;
+  tsi_team team;
+  tsi_rows_matrix *whole; /* the rows in one piece; NULL: not needed yet */
+  tsi_index *column;      /* of its entries, over the whole matrix */
+  tsi_system system;      /* the same */
+  tristar_dmatrix_stats stats;
+};
+
+/* Entries of any rows, in any order, as they travel. A column is complemented where the entry is the mirror
+ * image of a stored one. */
+typedef struct tsi_dplace {
+  tsi_index row, col;
+} tsi_dplace;
+typedef struct tsi_dlist {
+  tsi_count count;
+  tsi_dplace *place;
+  char *value; /* of the matrix's type */
+} tsi_dlist;
+
+static inline int64_t tsi_dmatrix_first(const tristar_dmatrix_t *d) {
+  return d->start[tsi_transport_rank(d->transport)];
+}
+static inline tsi_matrix_rows tsi_dmatrix_rows(const tsi_entries *e) {
+  return (tsi_matrix_rows){e->ptr, e->index, e->item};
+}
+
+/* values[k] = value, a real and an imaginary part, in that type. */
+void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *values, tsi_count k);
+
+/* Collective. Reads the entries of a file of which this rank has a part; d->start and the scalar type are
+ * set. Errors: those of tristar_dmatrix_read. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_read_file(tristar_dmatrix_t *d, const char *path,
+                                                     const tristar_dmatrix_options *options, tsi_dlist *list,
+                                                     tristar_symmetry *symmetry);
+/* Local. The type of the values, and the kernels, for values of `given`. Errors: ARGUMENT, UNSUPPORTED. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d,
+                                                         const tristar_dmatrix_options *options,
+                                                         tristar_scalar given, bool values);
+/* Collective: do all ranks want the same? mine: what this rank has found before. Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_agree(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
+                                                 tristar_status mine);
+
+/* Collective. Makes the pieces of the entries that the ranks list, whose arrays it frees. scattered: some are
+ * of other ranks' rows; symmetry: of what is listed. Errors: FORMAT, NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME.
+ */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dlist *list,
+                                                    tristar_symmetry symmetry, bool scattered);
+/* Local. Errors: INTERNAL names the first invariant that is broken. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_check(const tristar_dmatrix_t *d);
+
+/* Collective. What a product with op, of so many vectors, needs: the form, mailboxes; scaled: d->product too.
+ * Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_need(tristar_dmatrix_t *d, tristar_op op, int64_t nrhs,
+                                                bool scaled);
+/* Y = op(A) X, that being there. All ranks call it; an error is this rank's own. Errors: RUNTIME, NO_WORKER.
+ */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_apply(tristar_dmatrix_t *d, tristar_op op, int64_t nrhs,
+                                                 const char *x, int64_t ldx, char *y, int64_t ldy);
+void tsi_dmatrix_release_product(tristar_dmatrix_t *d);
+
+/* Local. The rows in one piece. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_need_whole(tristar_dmatrix_t *d);
+void tsi_dmatrix_release_whole(tristar_dmatrix_t *d);
+
+#endif
