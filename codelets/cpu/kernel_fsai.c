@@ -71,8 +71,8 @@ static void gradient(tsi_fsai_work *w) {
 
 /* What orders entries by magnitude: its square, of complex numbers. */
 static double size_of(tsi_scalar x) {
-  return TSI_COMPLEX ? (double)tsi_re(x) * (double)tsi_re(x) + (double)tsi_im(x) * (double)tsi_im(x)
-                     : (double)tsi_abs(tsi_re(x));
+  const double re = (double)tsi_re(x), im = (double)tsi_im(x);
+  return TSI_COMPLEX ? re * re + im * im : fabs(re);
 }
 
 /* The largest entries of the gradient outside the pattern become `picked`, the largest first; of equal ones
