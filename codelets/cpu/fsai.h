@@ -26,6 +26,10 @@ typedef struct tsi_fsai_limits {
   double postfilter; /* then the entries of g below that share of its 2-norm leave, and g is computed anew */
 } tsi_fsai_limits;
 
+/* Rows and columns of the dense arrays begin at multiples of this many scalars, and are worked on by as many
+ * at a time. */
+#define TSI_FSAI_LANES 4
+
 /* Scratch of one row at a time. Slots stand for the columns left of i that row i and the rows of the pattern
  * have entries in, in the order in which they came; the first ones are those of row i. */
 typedef struct tsi_fsai_work {
@@ -40,13 +44,14 @@ typedef struct tsi_fsai_work {
   void *value;         /* by entry */
   tsi_index size;      /* of the pattern */
   tsi_index *pattern;  /* most: columns in the order in which they joined */
-  void *by_rows;       /* most x most: L[r][c] is number most r + c */
-  void *by_columns;    /* the same, number most c + r */
-  void *inverse;       /* most: of L's diagonal entries */
-  void *z, *g;         /* most: L z = -A[i, P], L^H g = z */
-  double psi, psi_0;   /* psi_0: of the empty pattern, A_ii */
-  tsi_index *picked;   /* per_step: slots that join */
-  double *magnitude;   /* per_step: theirs */
+  tsi_index stride;    /* most, rounded up to a multiple of the lanes */
+  void *by_rows;    /* most x stride: L[r][c], c < r, is number stride r + c; zero in the rest of its lanes */
+  void *by_columns; /* the same, number stride c + r; zero where r <= c, before and after */
+  void *inverse;    /* stride: of L's diagonal entries */
+  void *z, *g;      /* stride: L z = -A[i, P], L^H g = z */
+  double psi, psi_0; /* psi_0: of the empty pattern, A_ii */
+  tsi_index *picked; /* per_step: slots that join */
+  double *magnitude; /* per_step: theirs */
 } tsi_fsai_work;
 
 typedef struct tsi_fsai_kernels {

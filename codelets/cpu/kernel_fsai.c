@@ -47,9 +47,12 @@ static tsi_breakdown_kind begin(const tsi_matrix_rows *a, tsi_index i, tsi_fsai_
   return tsi_pivot_root(((const tsi_scalar *)a->values)[diagonal], true, &root);
 }
 
-/* No column has a slot. */
+/* No column has a slot, L has no columns. */
 static void end(tsi_fsai_work *w) {
+  tsi_scalar *column = w->by_columns;
   for (tsi_index s = 0; s < w->slots; s++) w->place[w->column[s]] = TSI_NONE;
+  for (tsi_index j = 0; j < w->size; j++, column += w->stride)
+    for (tsi_index r = j + 1; r < w->size; r++) column[r] = 0;
 }
 
 /* ---- Gradient and selection ---------------------------------------------------------------------------- */
@@ -68,19 +71,20 @@ static void gradient(tsi_fsai_work *w) {
 
 /* What orders entries by magnitude: its square, of complex numbers. */
 static double size_of(tsi_scalar x) {
-  return TSI_COMPLEX ? (double)tsi_re(x) * (double)tsi_re(x) + (double)tsi_im(x) * (double)tsi_im(x)
-                     : (double)tsi_abs(tsi_re(x));
+  const double re = (double)tsi_re(x), im = (double)tsi_im(x);
+  return TSI_COMPLEX ? re * re + im * im : fabs(re);
 }
 
 /* The largest entries of the gradient outside the pattern become `picked`, the largest first; of equal ones
  * the smaller column. Returns how many there are. */
 static tsi_index pick(tsi_fsai_work *w, tsi_index most) {
-  const tsi_scalar *y = w->gradient;
+  tsi_scalar *y = w->gradient;
   tsi_index count = 0;
+  double least = DBL_TRUE_MIN;
+  for (tsi_index r = 0; r < w->size; r++) y[w->place[w->pattern[r]]] = 0;
   for (tsi_index s = 0; s < w->slots; s++) {
     const double size = size_of(y[s]);
-    if (w->position[s] >= 0 || !(size > 0)) continue;
-    if (count == most && size < w->magnitude[most - 1]) continue;
+    if (!(size >= least)) continue;
     tsi_index at = count;
     while (at > 0 && (size > w->magnitude[at - 1] ||
                       (size == w->magnitude[at - 1] && w->column[s] < w->column[w->picked[at - 1]])))
@@ -93,44 +97,53 @@ static tsi_index pick(tsi_fsai_work *w, tsi_index most) {
     }
     w->magnitude[at] = size;
     w->picked[at] = s;
+    if (count == most) least = w->magnitude[most - 1];
   }
   return count;
 }
 
 /* ---- The system ---------------------------------------------------------------------------------------- */
 
-/* x = L^-1 x, of `size` entries; K's row of a column that joins becomes its row of L. */
-static void substitute(const tsi_fsai_work *w, tsi_index size, tsi_scalar *restrict x) {
-  const tsi_real *inverse = w->inverse;
-  for (tsi_index j = 0; j < size; j++) {
-    const tsi_scalar *restrict column = (const tsi_scalar *)w->by_columns + (size_t)w->most * (size_t)j;
-    x[j] *= inverse[j];
-    const tsi_scalar multiplier = -x[j];
-    for (tsi_index k = j + 1; k < size; k++) tsi_add_product(&x[k], multiplier, tsi_conj(column[k]));
+#if !TSI_COMPLEX
+typedef tsi_real lanes
+    __attribute__((vector_size(TSI_FSAI_LANES * sizeof(tsi_real)), aligned(sizeof(tsi_real)), may_alias));
+#endif
+
+/* x += multiplier conj(y), from the lanes of entry `first` to those of entry `last`. */
+INLINE void add_lanes(tsi_index first, tsi_index last, tsi_scalar multiplier, const tsi_scalar *restrict y,
+                      tsi_scalar *restrict x) {
+  for (tsi_index k = first / TSI_FSAI_LANES * TSI_FSAI_LANES; k <= last; k += TSI_FSAI_LANES) {
+#if TSI_COMPLEX
+    for (tsi_index l = k; l < k + TSI_FSAI_LANES; l++) tsi_add_product(&x[l], multiplier, tsi_conj(y[l]));
+#else
+    *(lanes *)(x + k) += multiplier * *(const lanes *)(y + k);
+#endif
   }
 }
 
 /* The column of a slot joins the pattern: gathers its row of K and factors it. */
 static tsi_breakdown_kind join(const tsi_matrix_rows *a, tsi_index i, tsi_index s, tsi_fsai_work *w) {
-  const tsi_index r = w->size++;
-  const size_t most = (size_t)w->most;
-  tsi_scalar *row = (tsi_scalar *)w->by_rows + most * (size_t)r, *by_columns = w->by_columns, *z = w->z;
-  tsi_scalar pivot, root, right = s < w->first[1] ? -((const tsi_scalar *)w->value)[s] : 0;
+  const tsi_index r = w->size++, stride = w->stride;
+  tsi_scalar *row = (tsi_scalar *)w->by_rows + (size_t)stride * (size_t)r, *column = w->by_columns, *z = w->z;
+  tsi_real *inverse = w->inverse;
+  tsi_scalar root, right = s < w->first[1] ? -((const tsi_scalar *)w->value)[s] : 0;
   w->pattern[r] = w->column[s];
   w->position[s] = r;
-  for (tsi_index j = 0; j <= r; j++) row[j] = 0;
+  for (tsi_index j = 0; j < (r / TSI_FSAI_LANES + 1) * TSI_FSAI_LANES; j++) row[j] = 0;
   take_row(a, w->column[s], i, r + 1, w, row);
-  substitute(w, r, row);
-  pivot = tsi_re(row[r]);
-  for (tsi_index j = 0; j < r; j++) {
-    by_columns[most * (size_t)j + (size_t)r] = row[j];
-    pivot -= tsi_re(row[j]) * tsi_re(row[j]) + tsi_im(row[j]) * tsi_im(row[j]);
-    tsi_add_product(&right, -row[j], z[j]);
+  tsi_real pivot = tsi_re(row[r]);
+  row[r] = 0;
+  for (tsi_index j = 0; j < r; j++, column += stride) {
+    const tsi_scalar entry = row[j] * inverse[j];
+    add_lanes(j + 1, r - 1, -entry, column, row);
+    row[j] = column[r] = entry;
+    pivot -= tsi_re(entry) * tsi_re(entry) + tsi_im(entry) * tsi_im(entry);
+    tsi_add_product(&right, -entry, z[j]);
   }
   const tsi_breakdown_kind kind = tsi_pivot_root(pivot, true, &root);
   if (kind != TSI_BREAKDOWN_NONE) return kind;
-  ((tsi_real *)w->inverse)[r] = 1 / tsi_re(root);
-  z[r] = right * (1 / tsi_re(root));
+  inverse[r] = 1 / tsi_re(root);
+  z[r] = right * inverse[r];
   w->psi -= (double)tsi_re(z[r]) * (double)tsi_re(z[r]) + (double)tsi_im(z[r]) * (double)tsi_im(z[r]);
   return TSI_BREAKDOWN_NONE;
 }
@@ -139,13 +152,11 @@ static tsi_breakdown_kind join(const tsi_matrix_rows *a, tsi_index i, tsi_index 
 static void solve(tsi_fsai_work *w) {
   const tsi_scalar *z = w->z;
   const tsi_real *inverse = w->inverse;
-  tsi_scalar *restrict g = w->g;
+  tsi_scalar *g = w->g;
   for (tsi_index j = 0; j < w->size; j++) g[j] = z[j];
   for (tsi_index k = w->size - 1; k >= 0; k--) {
-    const tsi_scalar *restrict row = (const tsi_scalar *)w->by_rows + (size_t)w->most * (size_t)k;
     g[k] *= inverse[k];
-    const tsi_scalar multiplier = -g[k];
-    for (tsi_index j = 0; j < k; j++) tsi_add_product(&g[j], multiplier, tsi_conj(row[j]));
+    add_lanes(0, k - 1, -g[k], (const tsi_scalar *)w->by_rows + (size_t)w->stride * (size_t)k, g);
   }
 }
 

@@ -52,12 +52,19 @@ static tristar_status allocate(tsi_env *env, const numeric *c, tsi_count count, 
   return tsi_allocate(env, (size_t)count, c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, scalars);
 }
 
+static tristar_status allocate_zero(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
+  return tsi_allocate_zero(env, (size_t)count, c->sparse->scalar_bytes, __func__, __FILE__, __LINE__,
+                           scalars);
+}
+
 static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_index most, tsi_fsai_work *w) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = c->f->n;
   const tsi_count reach = tsi_count_min(((tsi_count)most + 1) * c->longest, c->a.ptr[n]);
   const tsi_count slots = tsi_count_min((tsi_count)most + reach, n);
+  const tsi_count stride = ((tsi_count)most + TSI_FSAI_LANES - 1) / TSI_FSAI_LANES * TSI_FSAI_LANES;
   w->most = most;
+  w->stride = (tsi_index)stride;
   TSI_TRY(TSI_ALLOC(env, w->place, n));
   for (tsi_index j = 0; j < n; j++) w->place[j] = TSI_NONE;
   TSI_TRY(TSI_ALLOC(env, w->column, slots));
@@ -67,11 +74,11 @@ static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_index most,
   TSI_TRY(TSI_ALLOC(env, w->slot, reach));
   TSI_TRY(allocate(env, c, reach, &w->value));
   TSI_TRY(TSI_ALLOC(env, w->pattern, most));
-  TSI_TRY(allocate(env, c, (tsi_count)most * most, &w->by_rows));
-  TSI_TRY(allocate(env, c, (tsi_count)most * most, &w->by_columns));
-  TSI_TRY(allocate(env, c, most, &w->inverse));
-  TSI_TRY(allocate(env, c, most, &w->z));
-  TSI_TRY(allocate(env, c, most, &w->g));
+  TSI_TRY(allocate(env, c, most * stride, &w->by_rows));
+  TSI_TRY(allocate_zero(env, c, most * stride, &w->by_columns));
+  TSI_TRY(allocate(env, c, stride, &w->inverse));
+  TSI_TRY(allocate(env, c, stride, &w->z));
+  TSI_TRY(allocate_zero(env, c, stride, &w->g));
   TSI_TRY(TSI_ALLOC(env, w->picked, c->limits.per_step));
   TSI_TRY(TSI_ALLOC(env, w->magnitude, c->limits.per_step));
 out:

@@ -84,7 +84,8 @@ static tristar_precond_options choose_precond_options(int n, unsigned *right) {
                       omegas[] = {1, 1, 0.5, 1.7};
   tristar_precond_options o;
   tristar_precond_options_init(&o);
-  o.kind = (tristar_precond_kind)below(&g->in, TRISTAR_PRECOND_PLAN);
+  o.kind =
+      (tristar_precond_kind)below(&g->in, TRISTAR_PRECOND_FSAI); /* tests/test_fsai.c has its definition */
   const int levels[] = {0, 0, 0, 1, 2, n, INT_MAX, 3}, fills[] = {n, n, 0, 2};
   o.level = levels[below(&g->in, 8)];
   o.drop = drops[below(&g->in, 4)];
