@@ -44,6 +44,7 @@
   KIND(front_close, 0xf7fcf5, CONSTANT)                                                                      \
   KIND(incomplete_rows, 0xa1c181, FITTED)                                                                    \
   KIND(krylov_rows, 0x737373, CONSTANT)                                                                      \
+  KIND(matrix_rows, 0x525252, CONSTANT)                                                                      \
   KIND(inverse_rows, 0x41b6c4, CONSTANT)                                                                     \
   KIND(inverse_products, 0x7fcdbb, CONSTANT)
 

@@ -135,10 +135,10 @@ static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
       tsi_allocate(env, (size_t)d->halo->ghosts, strip, __func__, __FILE__, __LINE__, (void **)&d->ghost));
   TSI_TRY(tsi_allocate(env, (size_t)d->halo->asked, strip, __func__, __FILE__, __LINE__, (void **)&d->asked));
   TSI_TRY(tsi_allocate(env, (size_t)lines, d->bytes, __func__, __FILE__, __LINE__, (void **)&d->part));
-  TSI_TRY(tsi_crew_begin(d->ts, engine, (tsi_index)(((int64_t)d->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS),
-                         entries * (scalar + (double)sizeof *rows->index) +
-                             d->n * (2 * scalar + (double)sizeof *rows->ptr),
-                         &d->stats.start_seconds, &d->crew));
+  TSI_TRY(tsi_crew_begin(
+      d->ts, "matrix_rows", engine, (tsi_index)(((int64_t)d->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS),
+      entries * (scalar + (double)sizeof *rows->index) + d->n * (2 * scalar + (double)sizeof *rows->ptr),
+      &d->stats.start_seconds, &d->crew));
   if (env->check) TSI_TRY(tsi_dmatrix_check(d));
   fill_stats(d);
 out:

@@ -169,8 +169,9 @@ typedef struct strip {
   size_t x_column, y_column; /* bytes from one to the next */
 } strip;
 
-static void multiply_block(void *context, tsi_index block) {
+static void multiply_block(void *context, tsi_index block, int member) {
   const strip *s = context;
+  (void)member;
   const tristar_dmatrix_t *d = s->d;
   const tsi_matrix_rows rows = tsi_dmatrix_rows(&s->form->diagonal);
   const tsi_index first = block * TSI_BLOCK_ROWS, end = tsi_index_min(d->n - first, TSI_BLOCK_ROWS) + first;

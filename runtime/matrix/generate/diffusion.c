@@ -67,7 +67,8 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *value) 
   *value = i == j ? faces(grid, a) : -mean(coefficient(grid, a), coefficient(grid, b));
 }
 
-tristar_status tsi_generate_diffusion3d(tsi_env *env, int64_t k, tristar_matrix_t **matrix) {
+tristar_status tsi_generate_diffusion3d(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+                                        tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   medium m;
   tsi_points points = {.unknowns = 1,
@@ -80,7 +81,7 @@ tristar_status tsi_generate_diffusion3d(tsi_env *env, int64_t k, tristar_matrix_
                        .block = block};
   TSI_TRY(tsi_grid_init(env, &m.grid, k, k, k));
   points.points = m.grid.points;
-  TSI_TRY(tsi_points_build(env, &points, matrix));
+  TSI_TRY(tsi_points_build(env, &points, part, matrix));
 out:
   return status;
 }
