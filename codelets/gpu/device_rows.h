@@ -10,6 +10,8 @@
  *   TSI_PHASE_FREE     the same for all rows of a triangle, level after level; a row waits for the flags of
  *                      those that it reads (sync-free: Liu et al., Euro-Par 2016)
  *   TSI_PHASE_UPDATE   rows of a rectangle that have entries in it: b[i] = b[i] - sum
+ *   TSI_PHASE_PRODUCT  rows of a matrix that is multiplied with, as those of a partitioned inverse are:
+ *                      w[i] = sum if the bundle is fresh, else w[i] = w[i] + sum
  *
  * Phases come one after the other: each as a launch of its own, or all in one launch, whose blocks wait until
  * the phase before is through.
@@ -49,7 +51,8 @@
 typedef enum tsi_device_phase_kind {
   TSI_PHASE_SOLVE,
   TSI_PHASE_FREE,
-  TSI_PHASE_UPDATE
+  TSI_PHASE_UPDATE,
+  TSI_PHASE_PRODUCT
 } tsi_device_phase_kind;
 
 typedef struct tsi_device_bundle {
@@ -76,7 +79,8 @@ typedef struct tsi_device_row_ticket {
 typedef struct tsi_device_rows {
   void *block;
   size_t bytes;
-  tsi_index n, lanes; /* lanes: of the warps that bundles are for, 32 or 64 */
+  tsi_index n;     /* rows that are solved; of products: 0 */
+  tsi_index lanes; /* of the warps that bundles are for, 32 or 64 */
   tsi_index phases, tickets, bundles, updates;
   tsi_count entries, narrow;           /* narrow: those with 16-bit columns */
   const tsi_device_phase *phase;       /* phases */

@@ -66,22 +66,29 @@ template <class T, int W, int R> struct gpu_bundle {
     return sums;
   }
 
-  /* b - sum, or inverse (b - sum), which the user gets, too. */
+  __device__ bool solves() const { return kind == TSI_PHASE_SOLVE || kind == TSI_PHASE_FREE; }
+
+  /* What the row becomes; the user gets x, too. */
   __device__ void finish(const tile &sums, int first, int count) const {
+    T *w = at(row, first);
     T inverse = T();
-    if (kind != TSI_PHASE_UPDATE && s.inverse) {
+    if (solves() && s.inverse) {
       inverse = ((const T *)s.inverse)[row];
       if (s.conjugate) inverse = gpu_conj(inverse);
     }
     GPU_UNROLL_ALL
     for (int c = 0; c < R; c++) {
       if (c >= count) continue;
-      T value = (b.fresh ? gpu_read_user<T, T>(s.call, row, first + c) : at(row, first)[c]) - sums.c[c];
-      if (kind != TSI_PHASE_UPDATE) {
+      if (kind == TSI_PHASE_PRODUCT) {
+        w[c] = b.fresh ? sums.c[c] : w[c] + sums.c[c];
+        continue;
+      }
+      T value = (b.fresh ? gpu_read_user<T, T>(s.call, row, first + c) : w[c]) - sums.c[c];
+      if (solves()) {
         if (s.inverse) value = inverse * value;
         gpu_write_user<T>(s.call, row, first + c, value);
       }
-      at(row, first)[c] = value;
+      w[c] = value;
     }
   }
 

@@ -1,4 +1,5 @@
-/* Launches of the GPU kernels of rows, for C: a solve with a triangle by rows, phase after phase.
+/* Launches of the GPU kernels of rows, for C: a solve with a triangle by rows, or the products of a
+ * partitioned inverse, phase after phase.
  *
  * A launch goes through one phase or through several. Its blocks, of any number, draw tickets until there are
  * none, and wait until the phase before is through; in TSI_PHASE_FREE rows wait for the flags of others. A
@@ -21,7 +22,7 @@ extern "C" {
 typedef struct tsi_gpu_rows {
   tsi_device_rows tables;
   /* What it says of b, x and the workspace, whose rows are those of the tables; the final columns that it
-   * speaks of are these, too. It has no sweeps and no D. */
+   * speaks of are these, too. It has no sweeps and no D. Products work in the workspace only. */
   tsi_device_call call;
   const void *values;  /* entries, as tsi_device_rows_fill has packed them */
   const void *inverse; /* n: of the diagonal, as the tables number rows; NULL: ones */

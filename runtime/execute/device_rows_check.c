@@ -1,52 +1,8 @@
 /* Verifies device tables of rows: that they hold the triangle which they were made from, each entry once, and
  * that no row is read before it is solved. */
-#include "runtime/execute/device_block.h"
-#include "runtime/execute/device_rows.h"
+#include "runtime/execute/device_bundles.h"
 
 #define BROKEN(...) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, __VA_ARGS__)
-
-static tristar_status check_block(tsi_env *env, const tsi_device_rows *t) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_block_array arrays[] = {
-      {"phases", t->phase, (size_t)t->phases * sizeof *t->phase},
-      {"tickets", t->ticket, (size_t)t->tickets * sizeof *t->ticket},
-      {"bundles", t->bundle, (size_t)t->bundles * sizeof *t->bundle},
-      {"ends of rows", t->end, ((size_t)t->n + (size_t)t->updates) * sizeof *t->end},
-      {"rows", t->row, (size_t)t->updates * sizeof *t->row},
-      {"columns", t->column, (size_t)(t->entries - t->narrow) * sizeof *t->column},
-      {"short columns", t->short_column, (size_t)t->narrow * sizeof *t->short_column}};
-  const size_t count = sizeof arrays / sizeof *arrays,
-               outside = tsi_block_find_outside(t->block, t->bytes, arrays, count);
-  if (outside < count) BROKEN("the %s are not in the block of %zu bytes", arrays[outside].name, t->bytes);
-out:
-  return status;
-}
-
-/* ---- Phases and tickets -------------------------------------------------------------------------------- */
-
-static tristar_status check_tickets(tsi_env *env, const tsi_device_rows *t) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index tickets = 0, bundles = 0;
-  for (tsi_index p = 0; p < t->phases; p++) {
-    const tsi_device_phase *phase = &t->phase[p];
-    if (phase->kind < TSI_PHASE_SOLVE || phase->kind > TSI_PHASE_UPDATE || phase->ticket != tickets ||
-        phase->tickets <= 0 || phase->tickets > t->tickets - tickets)
-      BROKEN("phase %d, kind %d, has tickets %d + %d of %d", p, phase->kind, phase->ticket, phase->tickets,
-             t->tickets);
-    for (const tsi_index end = tickets + phase->tickets; tickets < end; tickets++) {
-      const tsi_device_row_ticket *ticket = &t->ticket[tickets];
-      if (ticket->phase != p || ticket->bundle != bundles || ticket->bundles <= 0 ||
-          ticket->bundles > TSI_TICKET_BUNDLES || ticket->bundles > t->bundles - bundles)
-        BROKEN("ticket %d of phase %d has bundles %d + %d of %d", tickets, ticket->phase, ticket->bundle,
-               ticket->bundles, t->bundles);
-      bundles += ticket->bundles;
-    }
-  }
-  if (tickets != t->tickets || bundles != t->bundles)
-    BROKEN("%d of %d tickets and %d of %d bundles are in phases", tickets, t->tickets, bundles, t->bundles);
-out:
-  return status;
-}
 
 /* ---- Bundles, in their order --------------------------------------------------------------------------- */
 
@@ -123,6 +79,7 @@ static tristar_status check_bundle(checking *c) {
   const bool update = c->phase->kind == TSI_PHASE_UPDATE;
   const tsi_index first = update ? t->n + c->updated : c->solved,
                   left = update ? t->updates - c->updated : t->n - c->solved;
+  if (c->phase->kind == TSI_PHASE_PRODUCT) BROKEN("phase %d is that of a product", c->phase_number);
   if (b->first != first || b->rows == 0 || b->rows > left || b->rows * b->threads > t->lanes)
     BROKEN("bundle %d has listed rows %d + %d for %d threads each", c->bundle, b->first, b->rows, b->threads);
   if (b->entry != c->entries || b->at != (b->narrow ? c->narrow : c->entries - c->narrow))
@@ -195,9 +152,8 @@ tristar_status tsi_device_rows_check(tsi_env *env, const tsi_device_row_plan *pl
                 .index = lines->index};
   tsi_index *line = NULL;
   if (t->n != lines->n) BROKEN("%d rows of %d", t->n, lines->n);
-  TSI_TRY(check_block(env, t));
+  TSI_TRY(tsi_device_bundles_check(env, t));
   TSI_TRY(check_order(env, plan));
-  TSI_TRY(check_tickets(env, t));
   TSI_TRY(TSI_ALLOC(env, line, c.given));
   TSI_TRY(TSI_ALLOC_ZERO(env, c.listed, c.given));
   TSI_TRY(TSI_ALLOC(env, c.row, t->n));

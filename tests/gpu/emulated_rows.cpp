@@ -36,11 +36,12 @@ static emulated_outcome typed_rows(tsi_gpu_rows s, bool one_launch, unsigned sol
   c.done.resize((size_t)s.tables.phases + 1);
   c.flag.resize((size_t)s.tables.n + 1);
   emulator::name_flags("row", c.flag.data(), c.flag.size());
-  s.call.stride = s.call.nrhs > 1 ? s.call.nrhs + 1 : 1; /* one of padding, which stays NaN */
+  const bool own = s.call.workspace == nullptr;
+  if (own) s.call.stride = s.call.nrhs > 1 ? s.call.nrhs + 1 : 1; /* one of padding, which stays NaN */
   result.ended = true;
   for (s.epoch = 1; s.epoch <= (int32_t)solves && result.ended; s.epoch++) {
-    std::vector<T> workspace = scalars_of_nan<T>((size_t)s.tables.n * (size_t)s.call.stride + 1);
-    s.call.workspace = workspace.data();
+    std::vector<T> workspace = scalars_of_nan<T>(own ? (size_t)s.tables.n * (size_t)s.call.stride + 1 : 1);
+    if (own) s.call.workspace = workspace.data();
     (s.call.nrhs == 1 ? solve<T, W, 1> : solve<T, W, gpu_tile_max<T>()>)(s, one_launch, grid, c, result);
   }
   return result;
