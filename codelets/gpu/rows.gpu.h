@@ -4,7 +4,8 @@
  * Lane = threads * row + q takes entries q, q + threads, ... of a row of the bundle. All lanes of a warp make
  * the same steps, so that they meet at the shuffles and load entries together, which lie one behind the
  * other; those that have no entry, or no row, stand by. Rows of a bundle do not wait for each other, so that
- * lanes which wait for flags never wait for lanes of their own warp. */
+ * lanes which wait for flags never wait for lanes of their own warp. Lanes of a row share its right-hand
+ * sides once they have added up. */
 #ifndef TSI_CODELETS_GPU_ROWS_GPU_H
 #define TSI_CODELETS_GPU_ROWS_GPU_H
 
@@ -44,7 +45,7 @@ template <class T, int W, int R> struct gpu_bundle {
                     : gpu_load_panel(s.tables.column + b.at + e, has);
   }
 
-  /* Of the row times x, right-hand sides first .. first+count-1: every lane of the row gets it. */
+  /* The lane's part of the row times x, right-hand sides first .. first+count-1. */
   __device__ tile sum(int first, int count) const {
     tile sums = gpu_no_tile<T, R>();
     for (int step = 0; step < b.steps; step++) {
@@ -57,18 +58,36 @@ template <class T, int W, int R> struct gpu_bundle {
         gpu_await(s.flag + j, s.epoch, GPU_DEVICE);
       gpu_add_scaled(sums, s.conjugate ? gpu_conj(a) : a, gpu_load_tile<T, R>(at(j, first), count));
     }
-    for (int mask = 1; mask < b.threads; mask *= 2) GPU_UNROLL_ALL
-    for (int c = 0; c < R; c++)
-      if (c < count) {
-        const unsigned other = (unsigned)(gpu_fault(GPU_FAULT_LANE) ? mask / 2 : mask);
-        sums.c[c] = sums.c[c] + gpu_shuffle_xor(sums.c[c], other, W);
-      }
     return sums;
+  }
+
+  /* Adds up over the lanes of the row, which share the sums: a lane gets `mine` of them from right-hand side
+   * `own` of the tile on, as sums.c[0] .. sums.c[mine - 1]. Lanes q and q ^ 1 are added first, then pairs of
+   * these, whatever the number of right-hand sides is. */
+  __device__ void add_lanes(tile &sums, int *own, int *mine) const {
+    *own = 0;
+    *mine = q < R ? R : 0;
+    GPU_UNROLL_ALL
+    for (int half = R / 2, mask = 1; half > 0; half /= 2, mask *= 2) {
+      if (mask >= b.threads) continue;
+      const bool upper = q & mask;
+      GPU_UNROLL_ALL
+      for (int c = 0; c < half; c++) {
+        const T kept = upper ? sums.c[c + half] : sums.c[c], given = upper ? sums.c[c] : sums.c[c + half];
+        sums.c[c] = kept + from_lane(given, mask);
+      }
+      *own += upper ? half : 0;
+      *mine = q < R ? half : 0;
+    }
+    for (int mask = R; mask < b.threads; mask *= 2) sums.c[0] = sums.c[0] + from_lane(sums.c[0], mask);
+  }
+  __device__ T from_lane(T value, int mask) const {
+    return gpu_shuffle_xor(value, (unsigned)(gpu_fault(GPU_FAULT_LANE) ? mask / 2 : mask), W);
   }
 
   __device__ bool solves() const { return kind == TSI_PHASE_SOLVE || kind == TSI_PHASE_FREE; }
 
-  /* What the row becomes; the user gets x, too. */
+  /* What the row becomes, right-hand sides first .. first+count-1 of it; the user gets x, too. */
   __device__ void finish(const tile &sums, int first, int count) const {
     T *w = at(row, first);
     T inverse = T();
@@ -95,10 +114,14 @@ template <class T, int W, int R> struct gpu_bundle {
   __device__ void run() const {
     for (int first = 0; first < s.call.nrhs; first += R) {
       const int rest = s.call.nrhs - first, count = rest < R ? rest : R;
-      const tile sums = sum(first, count);
-      if (active && q == 0) finish(sums, first, count);
+      tile sums = sum(first, count);
+      int own, mine;
+      add_lanes(sums, &own, &mine);
+      if (active) finish(sums, first + own, count - own < mine ? count - own : mine);
     }
-    if (kind != TSI_PHASE_FREE || !active || q != 0) return;
+    if (kind != TSI_PHASE_FREE) return;
+    gpu_warp_barrier();
+    if (!active || q != 0) return;
     if (gpu_fault(GPU_FAULT_FENCE))
       gpu_store_relaxed(s.flag + row, s.epoch, GPU_DEVICE);
     else

@@ -154,7 +154,7 @@ static void put_part(making *m, tsi_index part) {
   for (tsi_index k = (tsi_index)m->rows->start[part], next; k < end; k = next) {
     next = level_end(m, part, k);
     if (!open) {
-      if (m->a.phase) m->a.phase[m->t->phases] = (tsi_device_phase){kind, m->t->tickets, 0};
+      if (m->a.phase) m->a.phase[m->t->phases] = (tsi_device_phase){(tsi_index)kind, m->t->tickets, 0};
       m->t->phases++;
       room = 0;
     }
