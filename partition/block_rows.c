@@ -71,6 +71,22 @@ void tsi_block_pattern_destroy(tsi_env *env, tsi_block_pattern **pattern) {
   TSI_FREE(env, *pattern);
 }
 
+tristar_status tsi_block_reorder(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines, bool whole,
+                                 tsi_index *order) {
+  tristar_status status = TRISTAR_OK;
+  tsi_block_pattern *pattern = NULL;
+  tsi_index *next = NULL;
+  TSI_TRY(TSI_ALLOC(env, next, lines->n));
+  TSI_TRY(tsi_block_pattern_create(env, lines, order, &pattern));
+  TSI_TRY(tsi_block_order(env, cut, &pattern->lines, whole, next));
+  for (tsi_index k = 0; k < lines->n; k++) next[k] = order[next[k]];
+  memcpy(order, next, (size_t)lines->n * sizeof *order);
+out:
+  TSI_FREE(env, next);
+  tsi_block_pattern_destroy(env, &pattern);
+  return status;
+}
+
 /* ---- Rows of parts ------------------------------------------------------------------------------------- */
 
 /* What is needed while rows are listed. */

@@ -33,6 +33,11 @@ TRISTAR_CHECKED tristar_status tsi_block_pattern_create(tsi_env *env, const tsi_
                                                         const tsi_index *order, tsi_block_pattern **out);
 void tsi_block_pattern_destroy(tsi_env *env, tsi_block_pattern **pattern);
 
+/* order[k]: the given row that comes as k-th, in which F is lower triangular; in and out: the rows of the
+ * cut's blocks are then ordered as tsi_block_order has it. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_block_reorder(tsi_env *env, const tsi_block_cut *cut,
+                                                 const tsi_lines *lines, bool whole, tsi_index *order);
+
 typedef struct tsi_block_rows {
   tsi_index n, count; /* chunks */
   int lanes;

@@ -25,6 +25,13 @@
 
 typedef enum tsi_block_scheme { TSI_BLOCKS_COLUMN, TSI_BLOCKS_ROW, TSI_BLOCKS_RECURSIVE } tsi_block_scheme;
 
+/* That of a way of a block cut, TSI_ROWS_COLUMN_BLOCKS or one that follows it. */
+static inline tsi_block_scheme tsi_block_scheme_of(tsi_row_way way) {
+  return way == TSI_ROWS_COLUMN_BLOCKS ? TSI_BLOCKS_COLUMN
+         : way == TSI_ROWS_ROW_BLOCKS  ? TSI_BLOCKS_ROW
+                                       : TSI_BLOCKS_RECURSIVE;
+}
+
 typedef enum tsi_block_kind { TSI_BLOCK_TRIANGLE, TSI_BLOCK_RECTANGLE } tsi_block_kind;
 
 /* Rows first_row .. end_row - 1 of columns first_column .. end_column - 1; the same ones for a triangle. */

@@ -1,6 +1,7 @@
 /* See device_build.h. */
 #include "runtime/execute/device_build.h"
 
+#include "runtime/execute/device_block.h"
 #include "runtime/execute/device_order.h"
 
 tsi_chunk_options tsi_device_chunk_options(const tsi_device_options *options) {
@@ -128,16 +129,6 @@ static void list_rows(const tsi_tables_source *source, arrays *a, tsi_index n) {
 
 /* ---- One block of memory ------------------------------------------------------------------------------- */
 
-/* The next array of a block: its place, where there is a block already, counted on in any case. */
-static void *take(char *block, size_t *bytes, tsi_count count, size_t size) {
-  void *place = block ? block + *bytes : NULL;
-  *bytes += ((size_t)count * size + TSI_CACHE_LINE - 1) / TSI_CACHE_LINE * TSI_CACHE_LINE;
-  return place;
-}
-
-/* An array of the tables and where it is written: of `count` elements. */
-#define TAKE(to, array, count) ((array) = (to) = take(block, &bytes, (count), sizeof *(to)))
-
 /* Where the sweep's arrays are, in the block at `block` from `bytes` on; gives the end. */
 static size_t place_sweep(const tsi_device_tickets *tickets, tsi_index nodes, char *block, size_t bytes,
                           tsi_device_sweep *sweep) {
@@ -145,9 +136,9 @@ static size_t place_sweep(const tsi_device_tickets *tickets, tsi_index nodes, ch
   tsi_index *order, *before;
   sweep->tickets = tickets->tickets;
   sweep->waits = tickets->waits;
-  TAKE(ticket, sweep->ticket, tickets->tickets);
-  TAKE(order, sweep->order, nodes);
-  TAKE(before, sweep->before, tickets->waits);
+  TSI_TAKE(ticket, sweep->ticket, tickets->tickets);
+  TSI_TAKE(order, sweep->order, nodes);
+  TSI_TAKE(before, sweep->before, tickets->waits);
   if (block) {
     memcpy(ticket, tickets->ticket, (size_t)tickets->tickets * sizeof *ticket);
     memcpy(order, tickets->order, (size_t)nodes * sizeof *order);
@@ -159,12 +150,12 @@ static size_t place_sweep(const tsi_device_tickets *tickets, tsi_index nodes, ch
 /* Where all other arrays are. */
 static size_t place_arrays(tsi_device_tables *t, char *block, arrays *a) {
   size_t bytes = 0;
-  TAKE(a->node, t->node, t->nodes);
-  TAKE(a->panel, t->panel, t->panels);
-  TAKE(a->row, t->row, t->rows);
-  TAKE(a->gather_ptr, t->gather_ptr, (tsi_count)t->n + 1);
-  TAKE(a->gather, t->gather, t->off_rows);
-  TAKE(a->owner, t->owner, t->off_rows);
+  TSI_TAKE(a->node, t->node, t->nodes);
+  TSI_TAKE(a->panel, t->panel, t->panels);
+  TSI_TAKE(a->row, t->row, t->rows);
+  TSI_TAKE(a->gather_ptr, t->gather_ptr, (tsi_count)t->n + 1);
+  TSI_TAKE(a->gather, t->gather, t->off_rows);
+  TSI_TAKE(a->owner, t->owner, t->off_rows);
   return bytes;
 }
 

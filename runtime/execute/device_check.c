@@ -2,39 +2,31 @@
  * tickets is verified in device_check_order.c. */
 #include "runtime/execute/device_check.h"
 
+#include "runtime/execute/device_block.h"
+
 #define BROKEN(...) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, __VA_ARGS__)
 
 /* ---- The block ----------------------------------------------------------------------------------------- */
-
-typedef struct array {
-  const char *name;
-  const void *at;
-  size_t bytes;
-} array;
 
 static tristar_status check_block(tsi_env *env, const tsi_device_tables *t) {
   tristar_status status = TRISTAR_OK;
   const tsi_device_sweep *f = &t->forward, *b = &t->backward;
   const size_t index = sizeof(tsi_index), nodes = (size_t)t->nodes, off_rows = (size_t)t->off_rows;
-  const array arrays[] = {{"nodes", t->node, nodes * sizeof *t->node},
-                          {"panels", t->panel, (size_t)t->panels * sizeof *t->panel},
-                          {"rows", t->row, (size_t)t->rows * index},
-                          {"starts of gather lists", t->gather_ptr, ((size_t)t->n + 1) * index},
-                          {"gather lists", t->gather, off_rows * index},
-                          {"owners", t->owner, off_rows * index},
-                          {"forward tickets", f->ticket, (size_t)f->tickets * sizeof *f->ticket},
-                          {"forward order", f->order, nodes * index},
-                          {"forward waits", f->before, (size_t)f->waits * index},
-                          {"backward tickets", b->ticket, (size_t)b->tickets * sizeof *b->ticket},
-                          {"backward order", b->order, nodes * index},
-                          {"backward waits", b->before, (size_t)b->waits * index}};
-  const char *block = t->block;
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
-    const char *at = arrays[k].at;
-    if (at < block || (size_t)(at - block) % TSI_CACHE_LINE != 0 ||
-        (size_t)(at - block) + arrays[k].bytes > t->bytes)
-      BROKEN("the %s are not in the block of %zu bytes", arrays[k].name, t->bytes);
-  }
+  const tsi_block_array arrays[] = {{"nodes", t->node, nodes * sizeof *t->node},
+                                    {"panels", t->panel, (size_t)t->panels * sizeof *t->panel},
+                                    {"rows", t->row, (size_t)t->rows * index},
+                                    {"starts of gather lists", t->gather_ptr, ((size_t)t->n + 1) * index},
+                                    {"gather lists", t->gather, off_rows * index},
+                                    {"owners", t->owner, off_rows * index},
+                                    {"forward tickets", f->ticket, (size_t)f->tickets * sizeof *f->ticket},
+                                    {"forward order", f->order, nodes * index},
+                                    {"forward waits", f->before, (size_t)f->waits * index},
+                                    {"backward tickets", b->ticket, (size_t)b->tickets * sizeof *b->ticket},
+                                    {"backward order", b->order, nodes * index},
+                                    {"backward waits", b->before, (size_t)b->waits * index}};
+  const size_t count = sizeof arrays / sizeof *arrays,
+               outside = tsi_block_find_outside(t->block, t->bytes, arrays, count);
+  if (outside < count) BROKEN("the %s are not in the block of %zu bytes", arrays[outside].name, t->bytes);
 out:
   return status;
 }

@@ -3,7 +3,6 @@
 
 #include "codelets/cpu/block_choice.h"
 #include "codelets/cpu/sparse.h"
-#include "partition/block_features.h"
 
 #define CHUNK_ENTRIES 2000 /* some 2 us: what waiting for another core may take */
 
@@ -14,23 +13,6 @@ void tsi_block_options_init(tsi_block_options *options, tsi_block_scheme scheme,
 
 /* ---- The order of rows --------------------------------------------------------------------------------- */
 
-/* order[k]: the given row that the sweep takes as k-th, in and out; those of blocks by level sets. */
-static tristar_status order_rows(tsi_env *env, const tsi_lines *lines, const tsi_block_cut *cut, bool whole,
-                                 tsi_index *order) {
-  tristar_status status = TRISTAR_OK;
-  tsi_block_pattern *pattern = NULL;
-  tsi_index *next = NULL;
-  TSI_TRY(TSI_ALLOC(env, next, lines->n));
-  TSI_TRY(tsi_block_pattern_create(env, lines, order, &pattern));
-  TSI_TRY(tsi_block_order(env, cut, &pattern->lines, whole, next));
-  for (tsi_index k = 0; k < lines->n; k++) next[k] = order[next[k]];
-  memcpy(order, next, (size_t)lines->n * sizeof *order);
-out:
-  TSI_FREE(env, next);
-  tsi_block_pattern_destroy(env, &pattern);
-  return status;
-}
-
 /* The backward sweep takes the rows of the transpose from the last one on. */
 static tristar_status make_rows(tsi_env *env, const tsi_lines *lines, bool backward,
                                 const tsi_block_options *options, tsi_index *order, tsi_block_sweep *sweep,
@@ -40,7 +22,7 @@ static tristar_status make_rows(tsi_env *env, const tsi_lines *lines, bool backw
   const tsi_lines of_sweep = {n, lines->ptr, lines->index, lines->columns != backward};
   for (tsi_index k = 0; k < n; k++) order[k] = backward ? n - 1 - k : k;
   TSI_TRY(tsi_block_cut_create(env, n, options->scheme, options->blocks, &sweep->cut));
-  TSI_TRY(order_rows(env, &of_sweep, sweep->cut, options->whole, order));
+  TSI_TRY(tsi_block_reorder(env, sweep->cut, &of_sweep, options->whole, order));
   TSI_TRY(tsi_block_pattern_create(env, &of_sweep, order, pattern));
   if (env->check) TSI_TRY(tsi_block_cut_check(env, sweep->cut, &(*pattern)->lines));
   TSI_TRY(tsi_block_rows_create(env, sweep->cut, *pattern, options->lanes, options->least, &sweep->rows));

@@ -32,14 +32,11 @@ void tsi_block_plan_destroy(tsi_env *env, tsi_block_plan **blocks) {
 
 /* Under the lock. */
 static tristar_status need_sweep(const tristar_plan_t *plan, bool backward) {
-  static const tsi_block_scheme scheme[] = {[TSI_ROWS_COLUMN_BLOCKS] = TSI_BLOCKS_COLUMN,
-                                            [TSI_ROWS_ROW_BLOCKS] = TSI_BLOCKS_ROW,
-                                            [TSI_ROWS_RECURSIVE_BLOCKS] = TSI_BLOCKS_RECURSIVE};
   tristar_status status = TRISTAR_OK;
   tsi_block_plan *blocks = plan->blocks;
   const tsi_row_factor *rows = plan->factor->rows;
   tsi_block_options options;
-  tsi_block_options_init(&options, scheme[rows->cut->way], tsi_index_max(1, rows->cut->count),
+  tsi_block_options_init(&options, tsi_block_scheme_of(rows->cut->way), tsi_index_max(1, rows->cut->count),
                          rows->cut->lanes);
   if (blocks->sweep[backward] == NULL)
     TSI_TRY(tsi_block_sweep_create(&plan->ts->env, &rows->lines, backward, &options,

@@ -1,5 +1,6 @@
 /* Under the thread sanitizer, each thread of the grid being one for it, the GPU kernels have no race, and a
  * missing barrier, a flag that is not awaited and a flag that is raised without a fence are races. */
+#include "tests/gpu/count_reports.h"
 #include "tests/gpu/device_problem.h"
 
 static const problem problems[] = {
@@ -7,19 +8,6 @@ static const problem problems[] = {
     {"kkt3d", 2, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 700},
     {"convdiff3d", 3, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_NONE, 700},
 };
-
-/* The sanitizer calls this for each race that it finds, and must not look at it. */
-static int reports;
-__attribute__((visibility("default"), no_sanitize("thread"))) void __tsan_on_report(void *report);
-void __tsan_on_report(void *report) {
-  (void)report;
-  reports++;
-}
-/* Equal races of two launches are two; what is found is counted, and told by this test. */
-__attribute__((visibility("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void) {
-  return "suppress_equal_stacks=0:suppress_equal_addresses=0:exitcode=0:report_bugs=1";
-}
 
 static int count_races(const solver *s, int64_t nrhs, int fault) {
   void *b = random_scalars(&typed_double, s->n * nrhs, 3), *x = calloc((size_t)(s->n * nrhs), s->bytes);

@@ -1,0 +1,23 @@
+/* Solves by the GPU kernels of rows in the emulator, for tests in C. */
+#ifndef TSI_TESTS_GPU_EMULATED_ROWS_H
+#define TSI_TESTS_GPU_EMULATED_ROWS_H
+
+#include "codelets/gpu/rows_launch.h"
+#include "tests/gpu/emulated_sweeps.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All phases, one after the other: each in a launch of its own, or all in one. The solve is made `solves`
+ * times, with the epochs 1, 2, ... and flags and counters of the time before. Of `rows` the workspace,
+ * phases, counters, flags and the epoch are not used: those are made here, the workspace with NaN in all
+ * rows. scalars: "s", "d", "c", "z". */
+emulated_outcome emulated_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_launch,
+                               unsigned solves, const emulated_grid *grid);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,173 @@
+/* The GPU kernels of rows solve as the serial executor does: imported triangles, permuted and scaled ones and
+ * others, all partitions by rows and in blocks, N, T and C, x over what it holds, with the rows, scales and
+ * values that a plan of the CPU has. */
+#include "runtime/execute/device_rows.h"
+#include "runtime/factor/row_factor.h"
+#include "runtime/solve/device_plan.h"
+#include "runtime/solve/request.h"
+#include "tests/gpu/emulated_rows.h"
+#include "tests/triangle_system.h"
+
+enum { N = 80 };
+
+typedef struct way {
+  tristar_uplo uplo;
+  tristar_partition partition;
+  tristar_op op;
+  tristar_diag diag;
+  bool placed; /* rows and columns are permuted and scaled */
+  int64_t nrhs;
+} way;
+
+static const tristar_partition partitions[] = {TRISTAR_PARTITION_WHOLE,  TRISTAR_PARTITION_SUPERSTEPS,
+                                               TRISTAR_PARTITION_LEVELS, TRISTAR_PARTITION_COLUMN,
+                                               TRISTAR_PARTITION_ROW,    TRISTAR_PARTITION_RECURSIVE};
+enum { PARTITIONS = sizeof partitions / sizeof *partitions };
+
+/* Lower by rows; the same lines by columns are upper. */
+static tristar_factor_t *import(tristar_t *ts, const system_of *s, const way *w) {
+  int64_t order[2][N];
+  double scale[2][N];
+  tristar_triangle_options options;
+  tristar_factor_t *factor;
+  const tristar_view view = {.format = w->uplo == TRISTAR_LOWER ? TRISTAR_CSR : TRISTAR_CSC,
+                             .symmetry = TRISTAR_GENERAL,
+                             .scalar = s->t->scalar,
+                             .rows = N,
+                             .cols = N,
+                             .ptr = s->pattern[0].ptr,
+                             .index = s->pattern[0].index,
+                             .values = s->values[0],
+                             .ptr_bits = 64,
+                             .index_bits = 32};
+  for (int k = 0; k < N; k++) {
+    order[0][k] = (k * 7 + 3) % N;
+    order[1][k] = (k * 11 + 5) % N;
+    scale[0][k] = 1 << k % 4;
+    scale[1][k] = 0.5;
+  }
+  tristar_triangle_options_init(&options);
+  options.uplo = w->uplo;
+  options.diag = w->diag;
+  options.partition = w->partition;
+  if (w->placed) {
+    options.row_order = order[0];
+    options.column_order = order[1];
+    options.row_scale = scale[0];
+    options.column_scale = scale[1];
+  }
+  CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
+  return factor;
+}
+
+/* rows[j] of a plan's row j, by rows of the tables; NULL: j itself. */
+static void renumber(const tsi_device_row_plan *plan, const tsi_row_cut *cut, const tsi_index *rows,
+                     tsi_index *out) {
+  tsi_index place[N];
+  for (tsi_index j = 0; j < cut->n; j++) place[cut->order[j]] = j;
+  for (tsi_index k = 0; k < cut->n; k++) {
+    const tsi_index j = place[plan->order[k]];
+    out[k] = rows ? rows[j] : j;
+  }
+}
+
+/* The solve of a request, whose sweep has tables of its own. x: in and out. */
+static void solve_emulated(tsi_env *env, const system_of *s, const tristar_request_t *r,
+                           const tsi_row_factor *rows, unsigned seed) {
+  const bool backward = r->call.read_backward;
+  const tsi_device_row_options options = {TSI_DEVICE_ROWS_AUTO, 32};
+  const emulated_grid grid = {.blocks = 3, .resident = 3, .threads = 64, .warp = 32, .seed = seed};
+  const char scalars[] = {(char)s->t->scalar, 0};
+  tsi_index in_row[N], out_row[N];
+  tsi_device_row_plan plan;
+  CHECK_OK(tsi_device_rows_create(env, &rows->lines, backward, rows->cut, &options, &plan));
+  tsi_gpu_rows launch = {.tables = plan.tables, .call = tsi_device_call_of(&r->call, NULL)};
+  void *values = malloc((size_t)(plan.tables.entries + 1) * s->t->bytes),
+       *inverse = malloc((N + 1) * s->t->bytes);
+  CHECK(values != NULL && inverse != NULL);
+  tsi_device_rows_fill(&plan, s->t->bytes, rows->values, values);
+  tsi_device_rows_place(&plan, s->t->bytes, rows->inverse, inverse);
+  renumber(&plan, rows->cut, launch.call.in_row, in_row);
+  renumber(&plan, rows->cut, launch.call.out_row, out_row);
+  launch.call.in_row = in_row;
+  launch.call.out_row = out_row;
+  launch.call.conjugate_in ^= backward && launch.call.conjugate_backward;
+  launch.values = values;
+  launch.inverse = inverse;
+  const emulated_outcome got = emulated_rows(scalars, &launch, true, 1, &grid);
+  CHECK_MSG(got.ended, "%s", got.problem);
+  tsi_device_rows_destroy(env, &plan);
+  free(values);
+  free(inverse);
+}
+
+static void check(tristar_t *ts, const system_of *s, const way *w, unsigned seed) {
+  const size_t bytes = (size_t)(N * w->nrhs) * s->t->bytes;
+  char *b = malloc(bytes), *x = malloc(bytes), *y = malloc(bytes);
+  tristar_factor_t *factor = import(ts, s, w);
+  tristar_plan_options options;
+  tristar_solve_options solve;
+  tristar_plan_t *plan;
+  tristar_request_t r;
+  const double alpha[] = {0.5, 0}, beta[] = {-2, 0};
+  const float alpha_single[] = {0.5f, 0}, beta_single[] = {-2, 0};
+  CHECK(b != NULL && x != NULL && y != NULL && factor->rows != NULL);
+  tristar_plan_options_init(&options);
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  CHECK_OK(tristar_plan(factor, &options, &plan));
+  tristar_solve_options_init(&solve);
+  solve.op = w->op;
+  if (w->placed) {
+    solve.alpha = s->t->is_single ? (const void *)alpha_single : alpha;
+    solve.beta = s->t->is_single ? (const void *)beta_single : beta;
+  }
+  fill_b(s, (tsi_index)w->nrhs, b);
+  memcpy(x, b, bytes);
+  memcpy(y, b, bytes);
+  CHECK_OK(tristar_solve_with(plan, &solve, w->nrhs, b, x, NULL));
+  CHECK_OK(tsi_request_prepare(&r, plan, &solve, w->nrhs));
+  r.call.b = b;
+  r.call.x = y;
+  r.call.nrhs = (tsi_index)w->nrhs;
+  solve_emulated(&ts->env, s, &r, factor->rows, seed);
+  tsi_request_cancel(&r);
+  for (int64_t i = 0; i < N * w->nrhs; i++)
+    CHECK_MSG(magnitude(get(s->t, x, i) - get(s->t, y, i)) <=
+                  1e3 * s->t->roundoff * (1 + magnitude(get(s->t, x, i))),
+              "partition %d, op %d, row %d of %d right-hand sides", (int)w->partition, (int)w->op, (int)i,
+              (int)w->nrhs);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  free(b);
+  free(x);
+  free(y);
+}
+
+int main(void) {
+  static const int kinds[] = {TRIANGLE_RANDOM, TRIANGLE_GRID, TRIANGLE_POWER_LAW, TRIANGLE_EMPTY_ROWS};
+  static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
+                                       &typed_complex_double};
+  tristar_t *ts;
+  tristar_config config;
+  unsigned variant = 0;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (int k = 0; k < 4; k++) {
+    system_of s = system_create(triangle_create(kinds[k], N, 5), types[k]);
+    for (int p = 0; p < PARTITIONS; p++)
+      for (int op = 0; op < TYPED_OPS; op++, variant++) {
+        const way w = {.uplo = variant % 2 ? TRISTAR_UPPER : TRISTAR_LOWER,
+                       .partition = partitions[p],
+                       .op = typed_ops[op],
+                       .diag = variant % 7 == 0 ? TRISTAR_UNIT : TRISTAR_NON_UNIT,
+                       .placed = variant / 2 % 2,
+                       .nrhs = 1 + variant % 3};
+        check(ts, &s, &w, variant);
+      }
+    system_free(&s);
+  }
+  tristar_destroy(&ts);
+  return 0;
+}
