@@ -6,8 +6,9 @@
  * - gpu_block, gpu_blocks: the block's number in the grid, blocks of the grid
  * - gpu_barrier, gpu_warp_barrier: all of the block, of the warp come, and see what the others have written
  * - gpu_shuffle_xor: the value of the lane whose number differs by the bits of a mask
- * - gpu_load_acquire, gpu_store_release, gpu_fetch_add (relaxed), gpu_await: atomics in the scope GPU_BLOCK
- *   or GPU_DEVICE; gpu_await returns when it has acquired the value
+ * - gpu_load_acquire, gpu_store_release, gpu_store_relaxed, gpu_fetch_add (relaxed), gpu_add_release,
+ *   gpu_await: atomics in the scope GPU_BLOCK or GPU_DEVICE; gpu_await returns when it has acquired the value
+ * - gpu_atomic_add: to a scalar that other blocks may be adding to; relaxed
  * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
  *   those that are not active get zero
  * - gpu_fault: false; tests plant faults with it and see that they are found */
@@ -92,6 +93,9 @@ static __device__ __forceinline__ void gpu_store_relaxed(int32_t *address, int32
 static __device__ __forceinline__ int32_t gpu_fetch_add(int32_t *address, int32_t value, gpu_scope reach) {
   return GPU_ATOMIC(__hip_atomic_fetch_add, reach, address, value, __ATOMIC_RELAXED);
 }
+static __device__ __forceinline__ void gpu_add_release(int32_t *address, int32_t value, gpu_scope reach) {
+  (void)GPU_ATOMIC(__hip_atomic_fetch_add, reach, address, value, __ATOMIC_RELEASE);
+}
 #undef GPU_ATOMIC
 static __device__ __forceinline__ void gpu_pause() {
   __builtin_amdgcn_s_sleep(1);
@@ -128,6 +132,9 @@ static __device__ __forceinline__ void gpu_store_relaxed(int32_t *address, int32
 static __device__ __forceinline__ int32_t gpu_fetch_add(int32_t *address, int32_t value, gpu_scope reach) {
   return GPU_ATOMIC(address, reach, fetch_add(value, cuda::memory_order_relaxed));
 }
+static __device__ __forceinline__ void gpu_add_release(int32_t *address, int32_t value, gpu_scope reach) {
+  (void)GPU_ATOMIC(address, reach, fetch_add(value, cuda::memory_order_release));
+}
 #undef GPU_ATOMIC
 static __device__ __forceinline__ void gpu_pause() {
   __nanosleep(20);
@@ -140,6 +147,9 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
 
 static __device__ __forceinline__ void gpu_await(const int32_t *address, int32_t value, gpu_scope reach) {
   while (gpu_load_acquire(address, reach) != value) gpu_pause();
+}
+template <class R> static __device__ __forceinline__ void gpu_atomic_add(R *address, R value) {
+  (void)atomicAdd(address, value);
 }
 template <class T> static __device__ __forceinline__ T gpu_load_panel(const T *address, bool active) {
   return active ? gpu_load_streamed(address) : T();

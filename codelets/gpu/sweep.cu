@@ -1,35 +1,10 @@
-/* The kernels of a sweep for one scalar type, and their launches. The build defines
- *   TSI_GPU_NAME     the letters that end the names: s, d, c, z, sd, cz
- *   TSI_GPU_STORED   the scalar type of the factor
- *   TSI_GPU_WORK     that of the workspace */
+/* The kernels of a sweep for one scalar type, and their launches; the build names the type, see host.gpu.h.
+ */
+#include "codelets/gpu/host.gpu.h"
 #include "codelets/gpu/sweep.gpu.h"
 
-#define PASTE_(a, b) a##_##b
-#define PASTE(a, b) PASTE_(a, b)
-#define NAMED(name) PASTE(name, TSI_GPU_NAME)
-
-#if defined __HIPCC__
-#define CONSTANT const
-typedef hipStream_t gpu_stream;
-#define gpu_get_device hipGetDevice
-#define gpu_get_attribute hipDeviceGetAttribute
-#define GPU_PROCESSORS hipDeviceAttributeMultiprocessorCount
-#define gpu_occupancy hipOccupancyMaxActiveBlocksPerMultiprocessor
-#define gpu_last_error hipGetLastError
-#else
-#define CONSTANT const __grid_constant__
-typedef cudaStream_t gpu_stream;
-#define gpu_get_device cudaGetDevice
-#define gpu_get_attribute cudaDeviceGetAttribute
-#define GPU_PROCESSORS cudaDevAttrMultiProcessorCount
-#define gpu_occupancy cudaOccupancyMaxActiveBlocksPerMultiprocessor
-#define gpu_last_error cudaGetLastError
-#endif
-
-/* Two blocks of a processor at least: with no such number ptxas saves registers for more of them, and spills.
- */
 template <class V, class T, int R, bool BACKWARD>
-__global__ void __launch_bounds__(GPU_THREADS_MAX, 2) gpu_sweep(CONSTANT tsi_gpu_sweep s) {
+__global__ void GPU_BOUNDS gpu_sweep(CONSTANT tsi_gpu_sweep s) {
   gpu_run_sweep<V, T, GPU_WARP, R, BACKWARD>(s);
 }
 

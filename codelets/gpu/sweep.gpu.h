@@ -7,32 +7,6 @@
 #include "codelets/gpu/node.gpu.h"
 #include "codelets/gpu/launch.h"
 
-/* Right-hand sides that are solved at once. What a block shares of vectors is then at most 34 KB. */
-template <class T> constexpr int gpu_tile_max() {
-  return sizeof(T) > 8 ? 4 : 8;
-}
-
-/* The block, or a warp of it for warp nodes, which have narrow panels: it gets its part of what is shared. */
-template <class T, int W, int R>
-__device__ static __forceinline__ gpu_team<T, W, R> gpu_team_of(bool whole, gpu_tile<T, R> *in,
-                                                                gpu_tile<T, R> *out, gpu_tile<T, R> *parts) {
-  const int thread = (int)gpu_thread(), lane = thread % W, warp = thread / W;
-  gpu_team<T, W, R> team;
-  team.whole = whole;
-  team.thread = whole ? thread : lane;
-  team.threads = whole ? (int)gpu_threads() : W;
-  team.warp = whole ? warp : 0;
-  team.warps = whole ? (int)gpu_threads() / W : 1;
-  team.lane = lane;
-  team.row = lane % TSI_ROW_BLOCK;
-  team.q = lane / TSI_ROW_BLOCK;
-  team.width = whole ? TSI_PANEL_WIDTH_MAX : TSI_WARP_WIDTH;
-  team.in = in + (whole ? 0 : warp * TSI_WARP_WIDTH);
-  team.out = out + (whole ? 0 : warp * TSI_WARP_WIDTH);
-  team.parts = parts;
-  return team;
-}
-
 /* All nodes of a ticket, tile after tile of the right-hand sides. */
 template <class V, class T, int W, int R, bool BACKWARD>
 __device__ static __forceinline__ void gpu_walk_ticket(const tsi_gpu_sweep &s,
@@ -45,12 +19,12 @@ __device__ static __forceinline__ void gpu_walk_ticket(const tsi_gpu_sweep &s,
   const gpu_team<T, W, R> team = gpu_team_of<T, W, R>(whole, in, out, parts);
   const int step = whole ? 1 : (int)gpu_threads() / W;
   for (int k = whole ? 0 : (int)gpu_thread() / W; k < ticket.nodes; k += step)
-    for (int first = 0; first < s.call.nrhs; first += R) {
+    for (int first = 0; first < s.call.nrhs - gpu_fault(GPU_FAULT_TILE); first += R) {
       const int rest = s.call.nrhs - first;
-      const gpu_walk<V, T, W, R> walk = {s.tables,    s.call,
-                                         team,        (const V *)values.values,
-                                         values.from, (T *)s.call.workspace + first,
-                                         first,       rest < R ? rest : R};
+      const gpu_walk<V, T, W, R> walk = {{s.call, team, s.tables.inverse, (const V *)values.values,
+                                          values.from, (T *)s.call.workspace + first, first,
+                                          rest < R ? rest : R},
+                                         s.tables};
       walk.run(s.tables.node[order[k]], BACKWARD);
     }
 }
@@ -70,14 +44,14 @@ __device__ static __forceinline__ void gpu_run_sweep(const tsi_gpu_sweep &s) {
     const int32_t number = *drawn;
     if (number >= sweep.tickets) {
       /* The last one of all blocks to come here: nobody draws any more. */
-      if (thread == 0 && number == sweep.tickets + (int32_t)gpu_blocks() - 1)
+      if (thread == 0 && number == sweep.tickets + (int32_t)gpu_blocks() - 1 - gpu_fault(GPU_FAULT_COUNTER))
         gpu_store_relaxed(s.ticket, 0, GPU_DEVICE);
       return;
     }
     const tsi_device_ticket ticket = sweep.ticket[number];
     const int waits = ticket.befores - (gpu_fault(GPU_FAULT_FLAG) && ticket.befores > 0);
     for (int e = thread; e < waits; e += threads)
-      gpu_await(&s.flag[sweep.before[ticket.before + e]], s.epoch, GPU_DEVICE);
+      gpu_await(&s.flag[sweep.before[ticket.before + e]], s.epoch - gpu_fault(GPU_FAULT_EPOCH), GPU_DEVICE);
     gpu_barrier();
     gpu_walk_ticket<V, T, W, R, BACKWARD>(s, ticket, in, out, parts);
     gpu_barrier();
@@ -85,7 +59,7 @@ __device__ static __forceinline__ void gpu_run_sweep(const tsi_gpu_sweep &s) {
     if (gpu_fault(GPU_FAULT_FENCE))
       gpu_store_relaxed(&s.flag[number], s.epoch, GPU_DEVICE);
     else
-      gpu_store_release(&s.flag[number], s.epoch, GPU_DEVICE);
+      gpu_store_release(&s.flag[number], s.epoch, gpu_fault(GPU_FAULT_SCOPE) ? GPU_BLOCK : GPU_DEVICE);
   }
 }
 

@@ -53,6 +53,32 @@ template <class T, int W, int R> struct gpu_team {
   }
 };
 
+/* Right-hand sides that are solved at once. What a block shares of vectors is then at most 34 KB. */
+template <class T> constexpr int gpu_tile_max() {
+  return sizeof(T) > 8 ? 4 : 8;
+}
+
+/* The block, or a warp of it for warp nodes, which have narrow panels: it gets its part of what is shared. */
+template <class T, int W, int R>
+__device__ static __forceinline__ gpu_team<T, W, R> gpu_team_of(bool whole, gpu_tile<T, R> *in,
+                                                                gpu_tile<T, R> *out, gpu_tile<T, R> *parts) {
+  const int thread = (int)gpu_thread(), lane = thread % W, warp = thread / W;
+  gpu_team<T, W, R> team;
+  team.whole = whole;
+  team.thread = whole ? thread : lane;
+  team.threads = whole ? (int)gpu_threads() : W;
+  team.warp = whole ? warp : 0;
+  team.warps = whole ? (int)gpu_threads() / W : 1;
+  team.lane = lane;
+  team.row = lane % TSI_ROW_BLOCK;
+  team.q = lane / TSI_ROW_BLOCK;
+  team.width = whole ? TSI_PANEL_WIDTH_MAX : TSI_WARP_WIDTH;
+  team.in = in + (whole ? 0 : warp * TSI_WARP_WIDTH);
+  team.out = out + (whole ? 0 : warp * TSI_WARP_WIDTH);
+  team.parts = parts;
+  return team;
+}
+
 template <class T, int R> __device__ static __forceinline__ gpu_tile<T, R> gpu_no_tile() {
   gpu_tile<T, R> zero;
   GPU_UNROLL_ALL

@@ -1,13 +1,9 @@
 /* See emulated_sweeps.h. */
 #include "tests/gpu/emulated_sweeps.h"
 
-#include <math.h>
-
 #include <map>
-#include <string>
-#include <vector>
 
-#include "tests/gpu/emulator.h"
+#include "tests/gpu/emulated_launch.h"
 
 #include "codelets/gpu/sweep.gpu.h"
 #include "tests/check.h"
@@ -24,23 +20,13 @@ static void launch(const tsi_device_tables &tables, const tsi_device_call &call,
   const tsi_device_sweep &sweep = BACKWARD ? tables.backward : tables.forward;
   l.flag.resize((size_t)sweep.tickets + 1);
   const tsi_gpu_sweep s = {tables, call, BACKWARD, &l.ticket, l.flag.data(), ++l.epoch};
-  emulator::grid shape;
-  shape.blocks = grid.blocks;
-  shape.resident = grid.resident;
-  shape.threads = grid.threads;
-  shape.warp = W;
-  shape.seed = grid.seed + (uint64_t)BACKWARD * 1000003;
-  shape.count_loads = grid.count_loads;
-  emulator::planted_fault = grid.fault;
   emulator::name_flags(BACKWARD ? "backward ticket" : "forward ticket", l.flag.data(), l.flag.size());
-  const emulator::outcome got = emulator::run(shape, [&] { gpu_run_sweep<V, T, W, R, BACKWARD>(s); });
-  emulator::planted_fault = 0;
-  result.ended = (bool)got;
-  result.loads += (double)got.loads;
-  result.sectors += (double)got.sectors;
-  result.bytes += (double)got.bytes;
-  snprintf(result.problem, sizeof result.problem, "%s", got.problem.c_str());
-  CHECK_MSG(!result.ended || l.ticket == 0, "the counter is left at %d", (int)l.ticket);
+  emulated_launch(grid, W, grid.blocks, grid.seed + (uint64_t)BACKWARD * 1000003, result,
+                  [&] { gpu_run_sweep<V, T, W, R, BACKWARD>(s); });
+  if (result.ended && l.ticket != 0) {
+    result.ended = false;
+    snprintf(result.problem, sizeof result.problem, "the counter is left at %d", (int)l.ticket);
+  }
 }
 
 template <class V, class T, int W, int R>
@@ -61,16 +47,10 @@ static emulated_outcome typed_sweeps(const tsi_device_tables &forward, const tsi
   constexpr int R = gpu_tile_max<T>();
   call.stride = call.nrhs > 1 ? call.nrhs + 1 : 1; /* one of padding, which stays NaN */
   const size_t rows = (size_t)tsi_index_max(forward.workspace_rows, backward.workspace_rows);
-  std::vector<T> workspace(rows * (size_t)call.stride + 1);
-  typedef typename gpu_scalar<T>::real real;
-  for (size_t i = 0; i < workspace.size() * sizeof(T) / sizeof(real); i++)
-    ((real *)workspace.data())[i] = (real)NAN;
+  std::vector<T> workspace = scalars_of_nan<T>(rows * (size_t)call.stride + 1);
   call.workspace = workspace.data();
   return (call.nrhs == 1 ? sweeps<V, T, W, 1> : sweeps<V, T, W, R>)(forward, backward, call, grid);
 }
-
-typedef gpu_complex<float> complex_single;
-typedef gpu_complex<double> complex_double;
 
 emulated_outcome emulated_sweeps(const char *scalars, const tsi_device_tables *forward,
                                  const tsi_device_tables *backward, const tsi_device_call *call,
@@ -81,9 +61,11 @@ emulated_outcome emulated_sweeps(const char *scalars, const tsi_device_tables *f
 #ifndef TSI_GPU_ONLY_DOUBLE /* a build that is slow takes one of them: their accesses are the same */
       {"d64", typed_sweeps<double, double, 64>},
       {"s32", typed_sweeps<float, float, 32>},
+      {"s64", typed_sweeps<float, float, 64>},
       {"c32", typed_sweeps<complex_single, complex_single, 32>},
       {"c64", typed_sweeps<complex_single, complex_single, 64>},
       {"z32", typed_sweeps<complex_double, complex_double, 32>},
+      {"z64", typed_sweeps<complex_double, complex_double, 64>},
       {"sd32", typed_sweeps<float, double, 32>},
       {"cz32", typed_sweeps<complex_single, complex_double, 32>},
 #endif

@@ -1,8 +1,8 @@
 # GPU kernels: nvcc and hipcc compile them where they are found, as TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP say (AUTO, ON, OFF).
 #
-# Target gpu_objects (not in `all`): codelets/gpu/sweep.cu for each scalar type, BUILD/gpu/sweep_NAME.cuda.o and .hip.o; what the
-# compiler tells of registers and spills is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. The library has no use for these
-# objects yet.
+# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type and variants.cu for those of one precision,
+# BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills is in
+# BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. The library has no use for these objects yet.
 set(TRISTAR_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA's GPUs, target gpu_objects: AUTO (where nvcc is found), ON or OFF")
 set(TRISTAR_WITH_HIP AUTO CACHE STRING "Kernels for AMD's GPUs, target gpu_objects: AUTO (where hipcc is found), ON or OFF")
 set_property(CACHE TRISTAR_WITH_CUDA TRISTAR_WITH_HIP PROPERTY STRINGS AUTO ON OFF)
@@ -29,23 +29,31 @@ function(tsi_gpu_compiler option program hint)
   endif()
 endfunction()
 
-# tsi_gpu_objects(KIND COMMAND...): one object for each name.
-function(tsi_gpu_objects kind)
+# tsi_gpu_object(KIND SOURCE NAME STORED WORK OUTPUTS COMMAND...): one object, added to the list OUTPUTS.
+function(tsi_gpu_object kind source name stored work outputs)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/*.h")
+  set(base "${PROJECT_BINARY_DIR}/gpu/${source}_${name}.${kind}")
+  add_custom_command(
+    OUTPUT "${base}.o" BYPRODUCTS "${base}.txt"
+    COMMAND sh -c "report=$1; shift; \"$@\" >\"$report\" 2>&1 || { cat \"$report\"; exit 1; }" sh "${base}.txt" ${ARGN}
+            -std=c++17 -O3 "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/runtime/include" -DTSI_GPU_NAME=${name}
+            "-DTSI_GPU_STORED=${stored}" "-DTSI_GPU_WORK=${work}" -c "${PROJECT_SOURCE_DIR}/codelets/gpu/${source}.cu" -o "${base}.o"
+    DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/${source}.cu" ${headers}
+    COMMENT "GPU kernels ${source} ${name}, ${kind}" VERBATIM)
+  set(${outputs} ${${outputs}} "${base}.o" PARENT_SCOPE)
+endfunction()
+
+# tsi_gpu_objects(KIND COMMAND...): one object for each source and name.
+function(tsi_gpu_objects kind)
   set(outputs "")
   foreach(name scalars IN ZIP_LISTS tsi_gpu_names tsi_gpu_scalars)
     string(REPLACE "," ";" scalars "${scalars}")
     list(GET scalars 0 stored)
     list(GET scalars 1 work)
-    set(base "${PROJECT_BINARY_DIR}/gpu/sweep_${name}.${kind}")
-    add_custom_command(
-      OUTPUT "${base}.o" BYPRODUCTS "${base}.txt"
-      COMMAND sh -c "report=$1; shift; \"$@\" >\"$report\" 2>&1 || { cat \"$report\"; exit 1; }" sh "${base}.txt" ${ARGN}
-              -std=c++17 -O3 "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/runtime/include" -DTSI_GPU_NAME=${name}
-              "-DTSI_GPU_STORED=${stored}" "-DTSI_GPU_WORK=${work}" -c "${PROJECT_SOURCE_DIR}/codelets/gpu/sweep.cu" -o "${base}.o"
-      DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/sweep.cu" ${headers}
-      COMMENT "GPU kernels ${name}, ${kind}" VERBATIM)
-    list(APPEND outputs "${base}.o")
+    tsi_gpu_object(${kind} sweep ${name} "${stored}" "${work}" outputs ${ARGN})
+    if(stored STREQUAL work)
+      tsi_gpu_object(${kind} variants ${name} "${stored}" "${work}" outputs ${ARGN})
+    endif()
   endforeach()
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/gpu")
   add_custom_target(gpu_objects_${kind} DEPENDS ${outputs})

@@ -1,0 +1,36 @@
+/* What the host's side of kernels has of CUDA and HIP, and the names of one scalar type. The build defines
+ *   TSI_GPU_NAME     the letters that end the names: s, d, c, z, sd, cz
+ *   TSI_GPU_STORED   the scalar type of the factor
+ *   TSI_GPU_WORK     that of the workspace */
+#ifndef TSI_CODELETS_GPU_HOST_GPU_H
+#define TSI_CODELETS_GPU_HOST_GPU_H
+
+#include "codelets/gpu/team.gpu.h"
+
+#define PASTE_(a, b) a##_##b
+#define PASTE(a, b) PASTE_(a, b)
+#define NAMED(name) PASTE(name, TSI_GPU_NAME)
+
+#if defined __HIPCC__
+#define CONSTANT const
+typedef hipStream_t gpu_stream;
+#define gpu_get_device hipGetDevice
+#define gpu_get_attribute hipDeviceGetAttribute
+#define GPU_PROCESSORS hipDeviceAttributeMultiprocessorCount
+#define gpu_occupancy hipOccupancyMaxActiveBlocksPerMultiprocessor
+#define gpu_last_error hipGetLastError
+#else
+#define CONSTANT const __grid_constant__
+typedef cudaStream_t gpu_stream;
+#define gpu_get_device cudaGetDevice
+#define gpu_get_attribute cudaDeviceGetAttribute
+#define GPU_PROCESSORS cudaDevAttrMultiProcessorCount
+#define gpu_occupancy cudaOccupancyMaxActiveBlocksPerMultiprocessor
+#define gpu_last_error cudaGetLastError
+#endif
+
+/* Two blocks of a processor at least: with no such number ptxas saves registers for more of them, and spills.
+ */
+#define GPU_BOUNDS __launch_bounds__(GPU_THREADS_MAX, 2)
+
+#endif

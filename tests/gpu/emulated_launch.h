@@ -1,0 +1,46 @@
+/* One launch of a kernel in the emulator, as the grid of a test asks for it; included before the kernel. */
+#ifndef TSI_TESTS_GPU_EMULATED_LAUNCH_H
+#define TSI_TESTS_GPU_EMULATED_LAUNCH_H
+
+#include <math.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/gpu/emulated_sweeps.h"
+#include "tests/gpu/emulator.h"
+
+#include "codelets/gpu/scalar.gpu.h"
+
+typedef gpu_complex<float> complex_single;
+typedef gpu_complex<double> complex_double;
+
+/* Adds what is counted to that of the launches before. */
+template <class F>
+static void emulated_launch(const emulated_grid &grid, unsigned warp, unsigned blocks, uint64_t seed,
+                            emulated_outcome &result, F kernel) {
+  emulator::grid shape;
+  shape.blocks = blocks;
+  shape.resident = grid.resident;
+  shape.threads = grid.threads;
+  shape.warp = warp;
+  shape.seed = seed;
+  shape.count_loads = grid.count_loads;
+  emulator::planted_fault = grid.fault;
+  const emulator::outcome got = emulator::run(shape, kernel);
+  emulator::planted_fault = 0;
+  result.ended = (bool)got;
+  result.loads += (double)got.loads;
+  result.sectors += (double)got.sectors;
+  result.bytes += (double)got.bytes;
+  snprintf(result.problem, sizeof result.problem, "%s", got.problem.c_str());
+}
+
+template <class T> static std::vector<T> scalars_of_nan(size_t count) {
+  typedef typename gpu_scalar<T>::real real;
+  std::vector<T> out(count);
+  for (size_t i = 0; i < count * sizeof(T) / sizeof(real); i++) ((real *)out.data())[i] = (real)NAN;
+  return out;
+}
+
+#endif
