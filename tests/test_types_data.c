@@ -2,10 +2,9 @@
  * backward error after refinement is below 100 units of roundoff of the type. test_types does the same with
  * generated matrices, and compares engines.
  *
- * Each matrix is brought to every type that can hold it. A real one becomes truly complex by a phase for each
- * row and column (unit-modulus diagonals D, E): D A E; symmetric ones D A D and, Hermitian, D A D^H; A skew,
- * D A D. Nothing is left out in double. In single a matrix is left out, and named with the reason, only where
- * the library itself says that single precision does not do:
+ * Each matrix is brought to every type that can hold it (real_matrices.h). Nothing is left out in double. In
+ * single a matrix is left out, and named with the reason, only where the library itself says that single
+ * precision does not do:
  *   - values overflow: NOT_FINITE
  *   - no factorization: SINGULAR or NOT_POSITIVE_DEFINITE, and in double 1 / condition is below n units of
  *     single roundoff
@@ -13,7 +12,7 @@
  *
  * The folder: TRISTAR_DATA, or ../shared/data next to the sources. */
 #include "tests/data.h"
-#include "tests/typed.h"
+#include "tests/real_matrices.h"
 
 #define ERROR_BOUND 100
 /* The library measures residuals in the type itself, which adds some roundoff; here in double. */
@@ -88,39 +87,8 @@ static void leave_out(const trial *r, const char *reason) {
   left_out++;
 }
 
-/* ---- Matrices -------------------------------------------------------------------------------------------
+/* ---- Solves ---------------------------------------------------------------------------------------------
  */
-
-static number phase(int64_t k) {
-  double angle;
-  fill_random(&angle, 1, (uint64_t)k * 7919 + 3);
-  number z = cos(4 * angle);
-  __imag__ z = sin(4 * angle);
-  return z;
-}
-
-/* What entry (i, j) of a real matrix is multiplied with. */
-static number phases(tristar_symmetry symmetry, int64_t i, int64_t j) {
-  if (symmetry == TRISTAR_GENERAL) return phase(i) * phase(j + 1000000);
-  if (symmetry != TRISTAR_HERMITIAN) return phase(i) * phase(j);
-  return i == j ? 1 : phase(i) * conj(phase(j));
-}
-
-/* The values of `from` in the type t. */
-static void *make_values(const typed *t, const tristar_view *from, tristar_symmetry symmetry) {
-  const bool is_complex = from->scalar == TRISTAR_COMPLEX_DOUBLE;
-  const int64_t *ptr = from->ptr;
-  const int32_t *index = from->index;
-  void *values = malloc((size_t)(ptr[from->cols] + 1) * t->bytes);
-  CHECK(values != NULL);
-  for (int64_t j = 0; j < from->cols; j++)
-    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
-      number a = get(is_complex ? &typed_complex_double : &typed_double, from->values, p);
-      if (t->is_complex && !is_complex) a *= phases(symmetry, index[p], j);
-      put(t, values, p, a);
-    }
-  return values;
-}
 
 static bool overflows(const typed *t, const tristar_view *v) {
   const int64_t entries = ((const int64_t *)v->ptr)[v->cols];
@@ -130,9 +98,6 @@ static bool overflows(const typed *t, const tristar_view *v) {
   }
   return false;
 }
-
-/* ---- Solves ---------------------------------------------------------------------------------------------
- */
 
 /* NULL if single precision does not do. reciprocal: what tristar_condition gave in double. */
 static tristar_factor_t *factor(tristar_t *ts, const trial *r, double reciprocal) {
@@ -208,7 +173,7 @@ static void check_method(tristar_t *ts, const source *s, const tristar_view *fro
     tristar_view v = *from;
     v.scalar = t->scalar;
     v.symmetry = symmetry;
-    void *values = make_values(t, from, symmetry);
+    void *values = real_values(t, from, symmetry);
     v.values = values;
     trial r = {s->file, t, &v, method, ""};
     snprintf(r.text, sizeof r.text, "%s, %c, %s, %s", s->file, t->scalar, symmetries[symmetry],

@@ -8,6 +8,7 @@
  * - gpu_shuffle_xor: the value of the lane whose number differs by the bits of a mask
  * - gpu_load_acquire, gpu_store_release, gpu_store_relaxed, gpu_fetch_add (relaxed), gpu_add_release,
  *   gpu_await: atomics in the scope GPU_BLOCK or GPU_DEVICE; gpu_await returns when it has acquired the value
+ * - gpu_atomic_add: to a scalar that other blocks may be adding to; relaxed
  * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
  *   those that are not active get zero
  * - gpu_fault: false; tests plant faults with it and see that they are found */
@@ -146,6 +147,9 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
 
 static __device__ __forceinline__ void gpu_await(const int32_t *address, int32_t value, gpu_scope reach) {
   while (gpu_load_acquire(address, reach) != value) gpu_pause();
+}
+template <class R> static __device__ __forceinline__ void gpu_atomic_add(R *address, R value) {
+  (void)atomicAdd(address, value);
 }
 template <class T> static __device__ __forceinline__ T gpu_load_panel(const T *address, bool active) {
   return active ? gpu_load_streamed(address) : T();

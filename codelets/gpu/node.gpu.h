@@ -1,94 +1,32 @@
-/* The nodes of device tables, walked by a team: see device_tables.h for what each of them computes.
- *
- * A walk takes one tile of right-hand sides, columns first .. first+count-1. It begins with a sync of the
- * team, so that the walk before, whose shared memory it uses, is over. */
+/* The nodes of device tables, walked by a team: see device_tables.h for what each of them computes. A walk
+ * begins with a sync of the team, so that the walk before, whose shared memory it uses, is over. */
 #ifndef TSI_CODELETS_GPU_NODE_GPU_H
 #define TSI_CODELETS_GPU_NODE_GPU_H
 
-#include "codelets/gpu/products.gpu.h"
-#include "codelets/gpu/user.gpu.h"
+#include "codelets/gpu/panel_walk.gpu.h"
 
-template <class V, class T, int W, int R> struct gpu_walk {
-  typedef gpu_tile<T, R> tile;
+template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T, W, R> {
+  typedef gpu_panel_walk<V, T, W, R> walk;
+  typedef typename walk::tile tile;
+  using walk::call;
+  using walk::first;
+  using walk::for_each;
+  using walk::give;
+  using walk::load;
+  using walk::rectangle_of;
+  using walk::row;
+  using walk::solve;
+  using walk::store;
+  using walk::subtract;
+  using walk::subtract_transposed;
+  using walk::take;
+  using walk::team;
+  using walk::turn;
+  using walk::write;
 
   const tsi_device_tables &tables;
-  const tsi_device_call &call;
-  const gpu_team<T, W, R> &team;
-  const V *values;
-  const tsi_index *from; /* interchanges; NULL: none */
-  T *workspace;          /* of the tile */
-  int first, count;
-
-  /* ---- Rows of the workspace -----------------------------------------------------------------------------
-   */
-
-  __device__ T *row(int64_t r) const { return workspace + r * call.stride; }
-  __device__ tile load(int64_t r) const {
-    const T *at = row(r);
-    tile x = gpu_no_tile<T, R>();
-    GPU_UNROLL_ALL
-    for (int c = 0; c < R; c++)
-      if (c < count) x.c[c] = at[c];
-    return x;
-  }
-  __device__ void store(int64_t r, const tile &x) const {
-    T *at = row(r);
-    GPU_UNROLL_ALL
-    for (int c = 0; c < R; c++)
-      if (c < count) at[c] = x.c[c];
-  }
-  __device__ void subtract(int64_t r, const tile &x) const {
-    T *at = row(r);
-    GPU_UNROLL_ALL
-    for (int c = 0; c < R; c++)
-      if (c < count) at[c] = at[c] - x.c[c];
-  }
-  /* do(r, c) for all entries of `rows` rows, shared out so that neighbours have the same row or the next one.
-   */
-  template <class F> __device__ void for_each(int rows, F f) const {
-    const int64_t entries = (int64_t)rows * count;
-    for (int64_t e = team.thread; e < entries; e += team.threads) f((int)(e / count), (int)(e % count));
-  }
-
-  /* ---- Panels --------------------------------------------------------------------------------------------
-   */
 
   __device__ int64_t x_of(const tsi_device_node &n, const tsi_panel &p) const { return n.x + p.x; }
-  __device__ const V *triangle_of(const tsi_panel &p) const { return values + p.values; }
-  __device__ const V *rectangle_of(const tsi_panel &p) const {
-    return values + p.values + tsi_triangle_size(p.width);
-  }
-  /* to := x of the panel; P x if `interchanged`. */
-  __device__ void take(const tsi_device_node &n, const tsi_panel &p, bool interchanged, tile *to) const {
-    for (int k = team.thread; k < p.width; k += team.threads)
-      to[k] = load(x_of(n, p) + (from && interchanged ? from[p.column + k] : k));
-  }
-  /* x of the panel := y; P' y if `interchanged`. */
-  __device__ void give(const tsi_device_node &n, const tsi_panel &p, bool interchanged, const tile *y) const {
-    for (int k = team.thread; k < p.width; k += team.threads)
-      store(x_of(n, p) + (from && interchanged ? from[p.column + k] : k), y[k]);
-  }
-  /* out := T in, or T^-1 in; returns where the result is, and all of the team see it. */
-  __device__ const tile *solve(const tsi_panel &p) const {
-    if (tables.inverse == TSI_INVERSE_NONE) {
-      gpu_substitute(team, triangle_of(p), p.width, team.in);
-      team.sync();
-      return team.in;
-    }
-    gpu_triangle(team, triangle_of(p), p.width, team.in, team.out);
-    team.sync();
-    return team.out;
-  }
-  __device__ const tile *solve_transposed(const tsi_panel &p) const {
-    if (tables.inverse == TSI_INVERSE_NONE) {
-      gpu_substitute_transposed(team, triangle_of(p), p.width, team.in);
-      team.sync();
-      return team.in;
-    }
-    gpu_triangle_transposed(team, triangle_of(p), p.width, team.in, team.out);
-    team.sync();
-    return team.out;
-  }
 
   /* ---- Forward -------------------------------------------------------------------------------------------
    */
@@ -98,25 +36,14 @@ template <class V, class T, int W, int R> struct gpu_walk {
     for_each(n.columns, [&](int k, int c) {
       const int j = n.column + k;
       T sum = gpu_read_user<V, T>(call, j, first + c);
-      for (int e = tables.gather_ptr[j]; e < tables.gather_ptr[j + 1]; e++)
-        sum = sum + row(tables.gather[e])[c];
+      const int end = tables.gather_ptr[j + 1] - gpu_fault(GPU_FAULT_GATHER);
+      for (int e = tables.gather_ptr[j]; e < end; e++) sum = sum + row(tables.gather[e])[c];
       row(n.x + k)[c] = sum;
     });
   }
   __device__ void forward_panel(const tsi_device_node &n, const tsi_panel &p) const {
     const tsi_index *to = tables.row + p.row;
-    const auto sink = [&](int i, const tile &s) { subtract((int64_t)n.x + to[i], s); };
-    team.sync();
-    take(n, p, true, team.in);
-    if (!gpu_fault(GPU_FAULT_BARRIER)) team.sync();
-    if (tables.inverse == TSI_INVERSE_PARTITIONED) {
-      gpu_rectangle(team, rectangle_of(p), p.height, p.width, team.in, sink);
-      give(n, p, false, solve(p));
-    } else {
-      const tile *x = solve(p);
-      give(n, p, false, x);
-      gpu_rectangle(team, rectangle_of(p), p.height, p.width, x, sink);
-    }
+    walk::forward_panel(x_of(n, p), p, [&](int i, const tile &s) { subtract((int64_t)n.x + to[i], s); });
   }
   __device__ void forward_chunk(const tsi_device_node &n) const {
     gather(n);
@@ -127,11 +54,11 @@ template <class V, class T, int W, int R> struct gpu_walk {
     const tsi_panel &p = tables.panel[n.panel];
     gather(n);
     team.sync();
-    take(n, p, true, team.in);
+    take(x_of(n, p), p, true, team.in);
     team.sync();
     if (tables.inverse == TSI_INVERSE_PARTITIONED)
       for (int k = team.thread; k < p.width; k += team.threads) store((int64_t)n.sums + k, team.in[k]);
-    give(n, p, false, solve(p));
+    give(x_of(n, p), p, false, solve(p));
   }
   __device__ void forward_slice(const tsi_device_node &n) const {
     const tsi_panel &p = tables.panel[n.panel];
@@ -151,78 +78,35 @@ template <class V, class T, int W, int R> struct gpu_walk {
   /* ---- Backward ------------------------------------------------------------------------------------------
    */
 
-  /* What stands between the sweeps; R b where there was none before. */
-  __device__ void turn(const tsi_device_node &n) const {
-    if (call.forward.values == nullptr)
-      for_each(n.columns,
-               [&](int k, int c) { row(n.x + k)[c] = gpu_read_user<V, T>(call, n.column + k, first + c); });
-    team.sync();
-    if (call.inverse)
-      for_each(n.columns, [&](int k, int c) {
-        gpu_apply_inverse<V>(call, n.column + k, call.stride, row(n.x + k) + c);
-      });
-    if (!gpu_scalar<T>::COMPLEX || !call.conjugate_backward) return;
-    team.sync();
-    for_each(n.columns, [&](int k, int c) { row(n.x + k)[c] = gpu_conj(row(n.x + k)[c]); });
-  }
   __device__ void copy_owners(const tsi_device_node &n) const {
-    for_each(n.count, [&](int i, int c) {
+    for_each(n.count - gpu_fault(GPU_FAULT_OWNER), [&](int i, int c) {
       row((int64_t)n.update + n.first + i)[c] = row(tables.owner[n.off + n.first + i])[c];
     });
   }
-  /* in := in - R' x, for rows begin .. end-1 of a panel; row i of it is row_of(i) of the workspace. */
-  template <class F>
-  __device__ void subtract_transposed(const tsi_panel &p, int begin, int end, F row_of) const {
-    for (int i = begin; i < end; i += team.width) {
-      const int rows = end - i < team.width ? end - i : team.width;
-      team.sync();
-      for (int k = team.thread; k < rows; k += team.threads) team.out[k] = load(row_of(i + k));
-      team.sync();
-      gpu_rectangle_transposed(team, rectangle_of(p) + (int64_t)i * p.width, rows, p.width, team.out,
-                               team.in);
-    }
-  }
-  /* in := T' in, to be subtracted from. */
-  __device__ void solve_in_place(const tsi_panel &p) const {
-    const tile *x = solve_transposed(p);
-    for (int k = team.thread; k < p.width; k += team.threads) team.in[k] = x[k];
-  }
   __device__ void backward_panel(const tsi_device_node &n, const tsi_panel &p) const {
     const tsi_index *rows = tables.row + p.row;
-    const bool triangle_first = tables.inverse == TSI_INVERSE_PARTITIONED;
-    team.sync();
-    take(n, p, false, team.in);
-    team.sync();
-    if (triangle_first) solve_in_place(p);
-    subtract_transposed(p, 0, p.height, [&](int i) { return (int64_t)n.x + rows[i]; });
-    team.sync();
-    give(n, p, true, triangle_first ? team.in : solve_transposed(p));
+    walk::backward_panel(x_of(n, p), p, [&](int i) { return load((int64_t)n.x + rows[i]); });
   }
   __device__ void backward_chunk(const tsi_device_node &n) const {
-    turn(n);
+    turn(n.x, n.column, n.columns);
     copy_owners(n);
     for (int p = n.panel + n.panels - 1; p >= n.panel; p--) backward_panel(n, tables.panel[p]);
   }
   __device__ void backward_sliced(const tsi_device_node &n) const {
     const tsi_panel &p = tables.panel[n.panel];
-    const bool triangle_first = tables.inverse == TSI_INVERSE_PARTITIONED;
-    turn(n);
-    team.sync();
-    take(n, p, false, team.in);
-    team.sync();
-    if (triangle_first) solve_in_place(p);
-    team.sync();
-    for (int k = team.thread; k < p.width; k += team.threads)
-      for (int s = 0; s < n.slices; s++)
-        gpu_subtract(team.in[k], load((int64_t)n.sums + (int64_t)s * n.columns + k));
-    team.sync();
-    give(n, p, true, triangle_first ? team.in : solve_transposed(p));
+    turn(n.x, n.column, n.columns);
+    walk::backward_triangle(x_of(n, p), p, [&] {
+      team.sync();
+      for (int k = team.thread; k < p.width; k += team.threads)
+        for (int s = 0; s < n.slices - gpu_fault(GPU_FAULT_SLICE); s++)
+          gpu_subtract(team.in[k], load((int64_t)n.sums + (int64_t)s * n.columns + k));
+    });
   }
   __device__ void backward_slice(const tsi_device_node &n) const {
     const tsi_panel &p = tables.panel[n.panel];
     copy_owners(n);
     for (int k = team.thread; k < p.width; k += team.threads) team.in[k] = gpu_no_tile<T, R>();
-    subtract_transposed(p, n.first, n.first + n.count, [&](int i) { return (int64_t)n.update + i; });
+    subtract_transposed(p, n.first, n.first + n.count, [&](int i) { return load((int64_t)n.update + i); });
     team.sync();
     for (int k = team.thread; k < p.width; k += team.threads) {
       tile sum = gpu_no_tile<T, R>();
@@ -246,8 +130,7 @@ template <class V, class T, int W, int R> struct gpu_walk {
       backward ? backward_chunk(n) : forward_chunk(n);
     if (!backward && call.backward.values) return;
     team.sync();
-    for_each(n.columns,
-             [&](int k, int c) { gpu_write_user<V>(call, n.column + k, first + c, row(n.x + k)[c]); });
+    write(n.x, n.column, n.columns);
   }
 };
 

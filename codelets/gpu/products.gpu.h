@@ -183,7 +183,7 @@ __device__ static __forceinline__ void gpu_substitute_corner(const gpu_team<T, W
     const T a = gpu_to<T>::from(gpu_load_panel(corner + at, solves || takes));
     if (solves)
       for (int c = team.q; c < R; c += W / B) y[j].c[c] = y[j].c[c] * a;
-    team.sync_warp();
+    if (!gpu_fault(GPU_FAULT_WARP_BARRIER)) team.sync_warp();
     if (takes)
       for (int c = team.q; c < R; c += W / B) gpu_add_product(y[r].c[c], a, -y[j].c[c]);
     team.sync_warp();

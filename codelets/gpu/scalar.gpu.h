@@ -93,6 +93,12 @@ __device__ static __forceinline__ gpu_complex<R> gpu_shuffle_xor(gpu_complex<R> 
   return {gpu_shuffle_xor(v.re, mask, width, line), gpu_shuffle_xor(v.im, mask, width, line)};
 }
 
+template <class R>
+__device__ static __forceinline__ void gpu_atomic_add(gpu_complex<R> *address, gpu_complex<R> value) {
+  gpu_atomic_add(&address->re, value.re);
+  gpu_atomic_add(&address->im, value.im);
+}
+
 #if !defined TSI_GPU_EMULATED
 /* Complex scalars of panels are loaded in one piece: panels begin at multiples of 64 bytes. */
 template <class R, class PAIR>

@@ -19,12 +19,12 @@ __device__ static __forceinline__ void gpu_walk_ticket(const tsi_gpu_sweep &s,
   const gpu_team<T, W, R> team = gpu_team_of<T, W, R>(whole, in, out, parts);
   const int step = whole ? 1 : (int)gpu_threads() / W;
   for (int k = whole ? 0 : (int)gpu_thread() / W; k < ticket.nodes; k += step)
-    for (int first = 0; first < s.call.nrhs; first += R) {
+    for (int first = 0; first < s.call.nrhs - gpu_fault(GPU_FAULT_TILE); first += R) {
       const int rest = s.call.nrhs - first;
-      const gpu_walk<V, T, W, R> walk = {s.tables,    s.call,
-                                         team,        (const V *)values.values,
-                                         values.from, (T *)s.call.workspace + first,
-                                         first,       rest < R ? rest : R};
+      const gpu_walk<V, T, W, R> walk = {{s.call, team, s.tables.inverse, (const V *)values.values,
+                                          values.from, (T *)s.call.workspace + first, first,
+                                          rest < R ? rest : R},
+                                         s.tables};
       walk.run(s.tables.node[order[k]], BACKWARD);
     }
 }
@@ -44,14 +44,14 @@ __device__ static __forceinline__ void gpu_run_sweep(const tsi_gpu_sweep &s) {
     const int32_t number = *drawn;
     if (number >= sweep.tickets) {
       /* The last one of all blocks to come here: nobody draws any more. */
-      if (thread == 0 && number == sweep.tickets + (int32_t)gpu_blocks() - 1)
+      if (thread == 0 && number == sweep.tickets + (int32_t)gpu_blocks() - 1 - gpu_fault(GPU_FAULT_COUNTER))
         gpu_store_relaxed(s.ticket, 0, GPU_DEVICE);
       return;
     }
     const tsi_device_ticket ticket = sweep.ticket[number];
     const int waits = ticket.befores - (gpu_fault(GPU_FAULT_FLAG) && ticket.befores > 0);
     for (int e = thread; e < waits; e += threads)
-      gpu_await(&s.flag[sweep.before[ticket.before + e]], s.epoch, GPU_DEVICE);
+      gpu_await(&s.flag[sweep.before[ticket.before + e]], s.epoch - gpu_fault(GPU_FAULT_EPOCH), GPU_DEVICE);
     gpu_barrier();
     gpu_walk_ticket<V, T, W, R, BACKWARD>(s, ticket, in, out, parts);
     gpu_barrier();
@@ -59,7 +59,7 @@ __device__ static __forceinline__ void gpu_run_sweep(const tsi_gpu_sweep &s) {
     if (gpu_fault(GPU_FAULT_FENCE))
       gpu_store_relaxed(&s.flag[number], s.epoch, GPU_DEVICE);
     else
-      gpu_store_release(&s.flag[number], s.epoch, GPU_DEVICE);
+      gpu_store_release(&s.flag[number], s.epoch, gpu_fault(GPU_FAULT_SCOPE) ? GPU_BLOCK : GPU_DEVICE);
   }
 }
 

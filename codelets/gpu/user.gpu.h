@@ -23,7 +23,8 @@ __device__ static __forceinline__ void gpu_write_user(const tsi_device_call &cal
   typedef typename gpu_scalar<V>::wide wide;
   const int r = call.out_row ? call.out_row[j] : j;
   const int64_t at = r * call.x_row + c * call.x_column;
-  wide value = gpu_to<wide>::from(call.conjugate_out ? gpu_conj(solution) : solution);
+  wide value = gpu_to<wide>::from(call.conjugate_out && !gpu_fault(GPU_FAULT_CONJUGATE) ? gpu_conj(solution)
+                                                                                        : solution);
   if (call.out_scale) value = gpu_scaled(call.out_scale[r], value);
   if (call.combines) {
     value = gpu_times(call.alpha, value);
@@ -49,7 +50,8 @@ __device__ static __forceinline__ void gpu_apply_inverse(const tsi_device_call &
     x[0] = i11 * x[0];
     return;
   }
-  const T i12 = call.adjoint ? gpu_conj(i21) : i21, i22 = gpu_to<T>::from(d[2]), x1 = x[0], x2 = x[next];
+  const T i12 = call.adjoint && !gpu_fault(GPU_FAULT_ADJOINT) ? gpu_conj(i21) : i21,
+          i22 = gpu_to<T>::from(d[2]), x1 = x[0], x2 = x[next];
   x[0] = i11 * x1 + i12 * x2;
   x[next] = i21 * x1 + i22 * x2;
 }

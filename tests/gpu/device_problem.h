@@ -26,24 +26,32 @@ typedef struct solver {
   size_t bytes; /* of a user's scalar */
 } solver;
 
-static inline solver solver_open(tristar_t *ts, const problem *p, const typed *t, bool single_factors) {
-  solver s = {0};
-  tristar_view view;
+/* Of a view of the caller's, which outlives it. */
+static inline solver solver_of(tristar_t *ts, const problem *p, const tristar_view *view, size_t bytes,
+                               bool single_factors) {
+  solver s = {.n = view->rows, .bytes = bytes};
   tristar_analysis_options options;
   tristar_plan_options plan;
-  s.values = typed_matrix(ts, p->kind, p->size, t, p->symmetry, &s.matrix, &view);
   tristar_analysis_options_init(&options);
   options.method = p->method;
   options.inverse = p->inverse;
   options.single_factors = single_factors;
-  CHECK_OK(tristar_analyze(ts, &view, &options, &s.analysis));
-  CHECK_OK(tristar_factor(s.analysis, view.values, &s.factor));
+  CHECK_OK(tristar_analyze(ts, view, &options, &s.analysis));
+  CHECK_OK(tristar_factor(s.analysis, view->values, &s.factor));
   tristar_plan_options_init(&plan);
   plan.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(s.factor, &plan, &s.plan));
   s.device = device_solver_open(s.plan, p->node_bytes);
-  s.n = view.rows;
-  s.bytes = t->bytes;
+  return s;
+}
+
+static inline solver solver_open(tristar_t *ts, const problem *p, const typed *t, bool single_factors) {
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  void *values = typed_matrix(ts, p->kind, p->size, t, p->symmetry, &matrix, &view);
+  solver s = solver_of(ts, p, &view, t->bytes, single_factors);
+  s.matrix = matrix;
+  s.values = values;
   return s;
 }
 
@@ -103,6 +111,65 @@ static inline double difference(const typed *t, int64_t count, const void *x, co
     if (!(d <= worst)) worst = d;
   }
   return largest > 0 ? worst / largest : worst;
+}
+
+/* ---- Solves in many schedules --------------------------------------------------------------------------
+ */
+
+typedef struct trial {
+  const char *scalars; /* of the kernels */
+  const typed *user;   /* of b and x */
+  double tolerance;    /* how far x may be from that of the serial executor, by its largest entry */
+  tristar_op op;
+  tristar_part part;
+  int64_t nrhs;
+  unsigned warp;
+  unsigned first, schedules; /* seeds of the schedules: first, first + 1, ... */
+} trial;
+
+/* 1 to 8 resident blocks of 32 to 256 threads; not both large, which takes most of the time. */
+static inline emulated_grid grid_of(unsigned warp, unsigned seed) {
+  static const unsigned threads[] = {64, 256, 128, 192};
+  emulated_grid grid = {.warp = warp, .seed = (uint64_t)seed * 7919 + warp};
+  grid.resident = 1 + seed * 3 % 8;
+  grid.blocks = grid.resident + seed % 3;
+  grid.threads = threads[grid.resident > 4 ? seed % 5 % 2 * 2 : (seed + seed / 8) % 4];
+  if (warp == 32 && seed % 5 == 3) grid.threads = 32;
+  return grid;
+}
+
+#define TRIAL_FORMAT "%s, op %d, part %d, %d right-hand sides, warps of %u"
+#define TRIAL_ARGS(t) (t)->scalars, (int)(t)->op, (int)(t)->part, (int)(t)->nrhs, (t)->warp
+
+/* The kernels solve as the serial executor does, up to the tolerance, with the same bits in all schedules. */
+static inline void check_trial(const solver *s, const trial *t) {
+  const int64_t count = s->n * t->nrhs;
+  const size_t bytes = (size_t)count * s->bytes;
+  void *b = random_scalars(t->user, count, 7 + t->first);
+  void *x = calloc(bytes + 1, 1), *first = calloc(bytes + 1, 1), *y = calloc(bytes + 1, 1);
+  tristar_solve_options options;
+  device_sweeps sweeps;
+  tristar_solve_options_init(&options);
+  options.op = t->op;
+  options.part = t->part;
+  CHECK(x && first && y);
+  CHECK_OK(tristar_solve_with(s->plan, &options, t->nrhs, b, x, NULL));
+  device_sweeps_open(s, &options, t->nrhs, b, x, &sweeps);
+  for (unsigned k = 0; k < t->schedules; k++) {
+    const emulated_grid grid = grid_of(t->warp, t->first + k);
+    sweeps.call.x = k == 0 ? first : y;
+    const emulated_outcome got =
+        emulated_sweeps(t->scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
+    CHECK_MSG(got.ended, TRIAL_FORMAT ": %s", TRIAL_ARGS(t), got.problem);
+    CHECK_MSG(k == 0 || memcmp(first, y, bytes) == 0, TRIAL_FORMAT ": other bits", TRIAL_ARGS(t));
+  }
+  const double differs = difference(t->user, count, x, first);
+  CHECK_MSG(differs <= t->tolerance, TRIAL_FORMAT ": differs by %g", TRIAL_ARGS(t), differs);
+  device_sweeps_close(&sweeps);
+  free(b);
+  free(x);
+  free(first);
+  free(y);
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "codelets/gpu/gpu_faults.h"
 #include "codelets/gpu/device_tables.h"
+#include "codelets/gpu/variant_tables.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,15 @@ typedef struct emulated_outcome {
 emulated_outcome emulated_sweeps(const char *scalars, const tsi_device_tables *forward,
                                  const tsi_device_tables *backward, const tsi_device_call *call,
                                  const emulated_grid *grid);
+
+typedef enum emulated_variant { EMULATED_SC23, EMULATED_KK20 } emulated_variant;
+
+/* The same by a published solver (codelets/gpu/variants.h). SC23: grid->blocks is not used; KK20: a launch a
+ * level, of as many blocks as it has. */
+emulated_outcome emulated_variant_sweeps(emulated_variant variant, const char *scalars,
+                                         const tsi_variant_tables *forward,
+                                         const tsi_variant_tables *backward, const tsi_device_call *call,
+                                         const emulated_grid *grid);
 
 #ifdef __cplusplus
 }

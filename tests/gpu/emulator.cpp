@@ -55,6 +55,7 @@ enum state { READY, AT_BARRIER, AT_WARP_BARRIER, AT_SHUFFLE, ASLEEP, ENDED };
 
 constexpr unsigned WARP_MAX = 64;
 constexpr unsigned EXCHANGE_WORDS = 4;
+constexpr unsigned BITS = 64; /* of a word of block.is_ready */
 
 struct block;
 
@@ -94,6 +95,7 @@ struct block {
   unsigned index = 0, arrived = 0, ended = 0;
   std::vector<thread> threads;
   std::vector<thread *> ready;
+  std::vector<uint64_t> is_ready; /* the same as bits, by index */
   std::vector<warp> warps;
   std::map<const void *, shared_array> shared;
   char order[2]; /* what even, odd barriers order, for the thread sanitizer */
@@ -145,6 +147,7 @@ void make_ready(thread &t) {
   t.is = READY;
   t.place = t.of->ready.size();
   t.of->ready.push_back(&t);
+  t.of->is_ready[t.index / BITS] |= (uint64_t)1 << t.index % BITS;
 }
 
 /* The calling thread waits, or has ended. */
@@ -153,6 +156,7 @@ void leave_ready(state is) {
   ready[self->place] = ready.back();
   ready[self->place]->place = self->place;
   ready.pop_back();
+  self->of->is_ready[self->index / BITS] &= ~((uint64_t)1 << self->index % BITS);
   self->is = is;
 }
 
@@ -171,6 +175,7 @@ void begin_block() {
   made->index = now->waiting.back();
   now->waiting.pop_back();
   made->threads = std::vector<thread>(now->shape.threads);
+  made->is_ready.resize((now->shape.threads + BITS - 1) / BITS);
   made->warps = std::vector<warp>(now->shape.threads / now->shape.warp);
   for (unsigned i = 0; i < now->shape.threads; i++) {
     thread &t = made->threads[i];
@@ -220,10 +225,22 @@ mood draw_mood() {
   return m;
 }
 
-thread *pick_of(const block &b, const mood &m) {
-  const auto by_index = [](const thread *x, const thread *y) { return x->index < y->index; };
-  if (m.threads == mood::FIRST) return *std::min_element(b.ready.begin(), b.ready.end(), by_index);
-  if (m.threads == mood::LAST) return *std::max_element(b.ready.begin(), b.ready.end(), by_index);
+/* Some thread of the block is ready. */
+thread *first_ready(block &b) {
+  size_t word = 0;
+  while (b.is_ready[word] == 0) word++;
+  return &b.threads[BITS * word + (size_t)__builtin_ctzll(b.is_ready[word])];
+}
+
+thread *last_ready(block &b) {
+  size_t word = b.is_ready.size() - 1;
+  while (b.is_ready[word] == 0) word--;
+  return &b.threads[BITS * word + BITS - 1 - (size_t)__builtin_clzll(b.is_ready[word])];
+}
+
+thread *pick_of(block &b, const mood &m) {
+  if (m.threads == mood::FIRST) return first_ready(b);
+  if (m.threads == mood::LAST) return last_ready(b);
   if (m.threads == mood::SAME && self && self->of == &b && self->is == READY) return self;
   return b.ready[now->random() % b.ready.size()];
 }

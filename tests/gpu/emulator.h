@@ -161,6 +161,13 @@ static inline void gpu_add_release(int32_t *address, int32_t value, emulator::sc
   __atomic_fetch_add(address, value, __ATOMIC_RELEASE);
   emulator::after_store(address);
 }
+template <class R> static inline void gpu_atomic_add(R *address, R value) {
+  R before, after;
+  emulator::before_atomic(address, GPU_DEVICE);
+  __atomic_load(address, &before, __ATOMIC_RELAXED);
+  do after = before + value;
+  while (!__atomic_compare_exchange(address, &before, &after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
 static inline void gpu_await(const int32_t *address, int32_t value, emulator::scope reach) {
   for (;;) {
     const int32_t seen = gpu_load_acquire(address, reach);

@@ -2,14 +2,54 @@
  * Without one none does. (A missing fence shows to the thread sanitizer only: test_gpu_races.) */
 #include "tests/gpu/device_problem.h"
 
-static const problem tested = {
-    "poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500};
+/* Solves that together do all that faults are planted in. */
+typedef struct work {
+  problem of;
+  const char *scalars;
+  const typed *type;
+  tristar_op op;
+  int64_t nrhs;
+} work;
 
-enum { SCHEDULES = 10 };
+static const work works[] = {
+    {{"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
+     "d",
+     &typed_double,
+     TRISTAR_N,
+     1},
+    {{"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_NONE, 2000},
+     "z",
+     &typed_complex_double,
+     TRISTAR_C,
+     5},
+    {{"maxwell3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 2000},
+     "z",
+     &typed_complex_double,
+     TRISTAR_N,
+     1},
+};
+enum { WORKS = sizeof works / sizeof *works, SCHEDULES = 10 };
+
+/* Each fault, and which of the works has to show it. */
+static const struct {
+  gpu_fault_kind kind;
+  const char *name;
+  int work;
+} faults[] = {
+    {GPU_FAULT_BARRIER, "barrier", 0}, {GPU_FAULT_WARP_BARRIER, "warp barrier", 1},
+    {GPU_FAULT_FLAG, "flag", 0},       {GPU_FAULT_EPOCH, "epoch", 0},
+    {GPU_FAULT_SCOPE, "scope", 0},     {GPU_FAULT_COUNTER, "counter", 0},
+    {GPU_FAULT_LANE, "lane", 0},       {GPU_FAULT_TAIL, "tail", 0},
+    {GPU_FAULT_TILE, "tile", 1},       {GPU_FAULT_GATHER, "gather", 0},
+    {GPU_FAULT_OWNER, "owner", 0},     {GPU_FAULT_SLICE, "slice", 0},
+    {GPU_FAULT_PIVOTS, "pivots", 2},   {GPU_FAULT_CONJUGATE, "conjugate", 1},
+    {GPU_FAULT_ADJOINT, "adjoint", 2},
+};
+enum { FAULTS = sizeof faults / sizeof *faults };
 
 /* How many schedules do not give `right`. */
-static int count_wrong(const solver *s, device_sweeps *sweeps, int fault, const void *right) {
-  const size_t bytes = (size_t)s->n * s->bytes;
+static int count_wrong(const solver *s, const work *w, device_sweeps *sweeps, int fault, const void *right) {
+  const size_t bytes = (size_t)(s->n * w->nrhs) * s->bytes;
   void *x = calloc(bytes, 1);
   int wrong = 0;
   CHECK(x != NULL);
@@ -18,39 +58,45 @@ static int count_wrong(const solver *s, device_sweeps *sweeps, int fault, const 
         .blocks = 4, .resident = 4, .threads = 64, .warp = 32, .seed = k, .fault = fault};
     sweeps->call.x = x;
     const emulated_outcome got =
-        emulated_sweeps("d", sweeps->forward, sweeps->backward, &sweeps->call, &grid);
+        emulated_sweeps(w->scalars, sweeps->forward, sweeps->backward, &sweeps->call, &grid);
     wrong += !got.ended || memcmp(right, x, bytes) != 0;
   }
   free(x);
   return wrong;
 }
 
+static void check(tristar_t *ts, int k) {
+  const work *w = &works[k];
+  const emulated_grid grid = {.blocks = 1, .resident = 1, .threads = 32, .warp = 32};
+  solver s = solver_open(ts, &w->of, w->type, false);
+  void *b = random_scalars(w->type, s.n * w->nrhs, 3), *right = calloc((size_t)(s.n * w->nrhs), s.bytes);
+  tristar_solve_options options;
+  device_sweeps sweeps;
+  tristar_solve_options_init(&options);
+  options.op = w->op;
+  CHECK(right != NULL);
+  device_sweeps_open(&s, &options, w->nrhs, b, right, &sweeps);
+  const emulated_outcome got =
+      emulated_sweeps(w->scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
+  CHECK_MSG(got.ended, "%s", got.problem);
+  CHECK(count_wrong(&s, w, &sweeps, GPU_NO_FAULT, right) == 0);
+  for (int f = 0; f < FAULTS; f++)
+    if (faults[f].work == k)
+      CHECK_MSG(count_wrong(&s, w, &sweeps, (int)faults[f].kind, right) > 0,
+                "no schedule of %d shows the fault \"%s\"", SCHEDULES, faults[f].name);
+  device_sweeps_close(&sweeps);
+  solver_close(&s);
+  free(b);
+  free(right);
+}
+
 int main(void) {
-  static const char *const names[GPU_FAULTS] = {"none", "barrier", "flag", "lane", "tail", "fence"};
   tristar_t *ts;
   tristar_config config;
   tristar_config_init(&config);
   config.use_starpu = 0;
   CHECK_OK(tristar_create(&config, &ts));
-  solver s = solver_open(ts, &tested, &typed_double, false);
-  void *b = random_scalars(&typed_double, s.n, 3), *right = calloc((size_t)s.n, s.bytes);
-  tristar_solve_options options;
-  device_sweeps sweeps;
-  tristar_solve_options_init(&options);
-  CHECK(right != NULL);
-  device_sweeps_open(&s, &options, 1, b, right, &sweeps);
-  const emulated_grid grid = {.blocks = 1, .resident = 1, .threads = 32, .warp = 32};
-  const emulated_outcome got = emulated_sweeps("d", sweeps.forward, sweeps.backward, &sweeps.call, &grid);
-  CHECK_MSG(got.ended, "%s", got.problem);
-  CHECK(count_wrong(&s, &sweeps, GPU_NO_FAULT, right) == 0);
-  for (int fault = GPU_FAULT_BARRIER; fault <= GPU_FAULT_TAIL; fault++) {
-    const int wrong = count_wrong(&s, &sweeps, fault, right);
-    CHECK_MSG(wrong > 0, "no schedule of %d shows the fault \"%s\"", SCHEDULES, names[fault]);
-  }
-  device_sweeps_close(&sweeps);
-  solver_close(&s);
-  free(b);
-  free(right);
+  for (int k = 0; k < WORKS; k++) check(ts, k);
   tristar_destroy(&ts);
   return 0;
 }

@@ -1,6 +1,6 @@
 # GPU kernels: nvcc and hipcc compile them where they are found, as TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP say (AUTO, ON, OFF).
 #
-# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type and rows.cu for those of one precision,
+# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, rows.cu and variants.cu for those of one precision,
 # BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills is in
 # BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. The library has no use for these objects yet.
 set(TRISTAR_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA's GPUs, target gpu_objects: AUTO (where nvcc is found), ON or OFF")
@@ -29,8 +29,8 @@ function(tsi_gpu_compiler option program hint)
   endif()
 endfunction()
 
-# tsi_gpu_object(KIND SOURCE NAME STORED WORK LIST COMMAND...): one object, added to the list.
-function(tsi_gpu_object kind source name stored work to)
+# tsi_gpu_object(KIND SOURCE NAME STORED WORK OUTPUTS COMMAND...): one object, added to the list OUTPUTS.
+function(tsi_gpu_object kind source name stored work outputs)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/*.h")
   set(base "${PROJECT_BINARY_DIR}/gpu/${source}_${name}.${kind}")
   add_custom_command(
@@ -40,7 +40,7 @@ function(tsi_gpu_object kind source name stored work to)
             "-DTSI_GPU_STORED=${stored}" "-DTSI_GPU_WORK=${work}" -c "${PROJECT_SOURCE_DIR}/codelets/gpu/${source}.cu" -o "${base}.o"
     DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/${source}.cu" ${headers}
     COMMENT "GPU kernels ${source} ${name}, ${kind}" VERBATIM)
-  set(${to} ${${to}} "${base}.o" PARENT_SCOPE)
+  set(${outputs} ${${outputs}} "${base}.o" PARENT_SCOPE)
 endfunction()
 
 # tsi_gpu_objects(KIND COMMAND...): one object for each source and name.
@@ -53,6 +53,7 @@ function(tsi_gpu_objects kind)
     tsi_gpu_object(${kind} sweep ${name} "${stored}" "${work}" outputs ${ARGN})
     if(stored STREQUAL work)
       tsi_gpu_object(${kind} rows ${name} "${stored}" "${work}" outputs ${ARGN})
+      tsi_gpu_object(${kind} variants ${name} "${stored}" "${work}" outputs ${ARGN})
     endif()
   endforeach()
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/gpu")

@@ -1,0 +1,72 @@
+/* The GPU kernels give the same bits in more than 100 adversarial schedules of each scalar type, method and
+ * sweep: forward only and backward only, on small factors, which together have all kinds of nodes. */
+#include "tests/gpu/device_problem.h"
+
+static const problem problems[] = {
+    {"elasticity3d", 2, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
+    {"kkt3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 700},
+    {"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_NONE, 700},
+};
+
+static const struct {
+  const char *scalars;
+  const typed *type;
+} types[] = {
+    {"s", &typed_single}, {"d", &typed_double}, {"c", &typed_complex_single}, {"z", &typed_complex_double}};
+
+/* Solves of one sweep: three forward, three backward. */
+static const struct {
+  tristar_part part;
+  tristar_op op;
+} solves[2][3] = {
+    {{TRISTAR_PART_L, TRISTAR_N}, {TRISTAR_PART_U, TRISTAR_T}, {TRISTAR_PART_U, TRISTAR_C}},
+    {{TRISTAR_PART_L, TRISTAR_T}, {TRISTAR_PART_L, TRISTAR_C}, {TRISTAR_PART_U, TRISTAR_N}},
+};
+
+/* Of each solve, number of right-hand sides and width of warps: 102 of a sweep; fewer where sanitizers make
+ * each one slow. */
+enum { SCHEDULES = TSI_TESTS_SANITIZED ? 5 : 17 };
+
+static void check(const solver *s, unsigned type, unsigned backward) {
+  for (unsigned k = 0; k < 3; k++)
+    for (unsigned wide = 0; wide < 2; wide++) {
+      const trial t = {.scalars = types[type].scalars,
+                       .user = types[type].type,
+                       .tolerance = types[type].type->is_single ? 1e-3 : 1e-11,
+                       .op = solves[backward][k].op,
+                       .part = solves[backward][k].part,
+                       .nrhs = (k + wide) % 2 ? 3 : 1,
+                       .warp = wide ? 64 : 32,
+                       .first = 100 * (2 * k + wide),
+                       .schedules = SCHEDULES};
+      check_trial(s, &t);
+    }
+}
+
+/* Bits of the kinds of nodes that a factor has. */
+static unsigned kinds_of(const solver *s) {
+  const tsi_device_tables *tables = &s->device.device->side[0].tables;
+  unsigned kinds = 0;
+  for (tsi_index v = 0; v < tables->nodes; v++) kinds |= 1u << tables->node[v].kind;
+  return kinds;
+}
+
+int main(void) {
+  unsigned kinds = 0;
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
+    for (unsigned type = 0; type < 4; type++) {
+      solver s = solver_open(ts, &problems[k], types[type].type, false);
+      check(&s, type, 0);
+      check(&s, type, 1);
+      kinds |= kinds_of(&s);
+      solver_close(&s);
+    }
+  CHECK_MSG(kinds == (2u << TSI_DEVICE_SLICE) - 1, "kinds of nodes: %x", kinds);
+  tristar_destroy(&ts);
+  return 0;
+}
