@@ -270,6 +270,24 @@ static void check_long_row(tristar_t *ts, system_of *s, int weight, double accur
   check(ts, s, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_OFF, true, 0, false, accuracy, "long row");
 }
 
+/* One cycle of odd length: entries of one row lie as far apart as any, and scalings that make all of them one
+ * are far from what any row or column alone tells. */
+static void check_cycle(tristar_t *ts, system_of *s, int spread, double accuracy) {
+  memset(s->a, 0, sizeof s->a);
+  memset(s->there, 0, sizeof s->there);
+  for (int i = 0; i < s->n; i++) {
+    const int j = (i + 1) % s->n;
+    number x = 0.75 + 0.25 * unit();
+    if (s->type->is_complex) __imag__ x = 0.1 * unit();
+    s->a[i][j] = x;
+    s->a[j][i] = s->symmetry == TRISTAR_HERMITIAN ? conj(x) : x;
+    s->there[i][j] = s->there[j][i] = true;
+  }
+  fill_scales(s, spread, spread, 0);
+  check(ts, s, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_AUTO, false, 0, false, accuracy, "cycle");
+  check(ts, s, TRISTAR_METHOD_LU, TRISTAR_MATCHING_AUTO, false, 0, false, accuracy, "cycle");
+}
+
 /* What cannot be held is an error that names the place: a solution beyond the range, a NaN in b. */
 static void check_messages(tristar_t *ts) {
   static const int32_t ptr[] = {0, 1, 2, 3}, index[] = {0, 1, 2};
@@ -418,6 +436,11 @@ int main(void) {
     system_of s = {.type = types[round % 4], .n = 1 + below(N_MOST)};
     s.symmetry = s.type->is_complex && round % 8 > 3 ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
     check_long_row(ts, &s, below(s.type->is_single ? 40 : 200), s.type->is_single ? 1e-3 : 1e-10);
+  }
+  for (int round = 0; round < 40; round++) {
+    system_of s = {.type = types[round % 4], .n = 3 + 2 * below((N_MOST - 1) / 2)};
+    s.symmetry = s.type->is_complex && round % 8 > 3 ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+    if (!s.type->is_single) check_cycle(ts, &s, 300, 1e-10);
   }
   for (uint64_t seed = 0; seed < 20; seed++) check_other_values(ts, seed % 2, 7919 * seed);
   check_messages(ts);

@@ -9,7 +9,8 @@
 #define LARGEST_SCALE 1000 /* 2^+-this */
 #define FITTING 20         /* binary orders of magnitude that largest entries may be from one */
 #define WEAK 10            /* binary orders of magnitude of a pivot below the largest entry */
-#define SWEEPS 100         /* of alternating */
+#define ITERATIONS 100     /* of conjugate gradients */
+#define SETTLED 0.01       /* means of exponents that are zero */
 #define RUIZ_SWEEPS 4
 
 /* The matrix, and the exponents of the scalings so far. */
@@ -20,8 +21,6 @@ typedef struct scaling {
   bool symmetric;    /* one scaling: column is row */
   int *row, *column; /* n */
   int *largest;      /* n: scratch */
-  double *sum;       /* n: scratch */
-  tsi_count *count;  /* n: scratch */
 } scaling;
 
 #define NO_ENTRY INT32_MIN /* as the exponent of a zero, or of the largest of none */
@@ -88,48 +87,99 @@ static int clamp(int e) {
 
 /* ---- Least squares of logarithms ----------------------------------------------------------------------- */
 
-/* For each line of one kind the mean exponent of its scaled entries. */
-static void find_means(const scaling *s, bool rows) {
+/* The normal equations in the exponents of rows and columns, or of both at once: for each of these lines the
+ * scaled exponents of its entries have the mean zero. They are solved by conjugate gradients, preconditioned
+ * by the numbers of entries (Curtis and Reid 1972). The gauge, rows by 2 and columns by 1/2, stays where it
+ * is. */
+typedef struct squares {
+  tsi_count lines;  /* n if one scaling serves rows and columns, else 2 n: columns after rows */
+  double *all;      /* what follows, in one piece */
+  double *x;        /* exponents */
+  double *residual; /* sums of scaled exponents, negative */
+  double *direction, *image;
+  double *count; /* entries */
+} squares;
+
+/* image += what the normal equations make of `of`, or of the exponents of the entries where that is NULL;
+ * counts them in `count` if there is one. */
+static void add_sums(const scaling *s, const double *of, double *image, double *count) {
   const tsi_pattern *pattern = s->pattern;
   const bool mirror = pattern->symmetry != TRISTAR_GENERAL;
-  for (tsi_index i = 0; i < pattern->n; i++) s->sum[i] = 0, s->count[i] = 0;
+  const tsi_count column_line = s->symmetric ? 0 : pattern->n;
   for (tsi_index j = 0; j < pattern->n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
       tsi_index row, column;
-      const int e = s->exponent[p];
-      if (e == NO_ENTRY) continue;
+      if (s->exponent[p] == NO_ENTRY) continue;
       place_of(pattern, j, p, &row, &column);
-      s->sum[rows ? row : column] += e + s->row[row] + s->column[column];
-      s->count[rows ? row : column]++;
-      if (!mirror || row == column) continue;
-      s->sum[rows ? column : row] += e + s->row[column] + s->column[row];
-      s->count[rows ? column : row]++;
+      for (int image_too = mirror && row != column; image_too >= 0; image_too--) {
+        const tsi_count a = image_too ? column : row, b = column_line + (image_too ? row : column);
+        const double sum = of ? of[a] + of[b] : s->exponent[p];
+        image[a] += sum;
+        image[b] += sum;
+        if (count == NULL) continue;
+        count[a]++;
+        count[b]++;
+      }
     }
 }
 
-/* Brings the means of rows, or columns, to zero; half the way where one scaling serves both. Gives the
- * largest change. */
-static int move_to_means(const scaling *s, bool rows) {
-  int *to = rows ? s->row : s->column, largest = 0;
-  find_means(s, rows);
-  for (tsi_index i = 0; i < s->pattern->n; i++) {
-    if (s->count[i] == 0) continue;
-    const double mean = s->sum[i] / (double)s->count[i];
-    const int step = (int)lrint(s->symmetric ? mean / 2 : mean);
-    to[i] -= step;
-    if (abs(step) > largest) largest = abs(step);
+/* r^T D^-1 r for the numbers D of entries; *largest: the largest mean. */
+static double weigh_residual(const squares *q, double *largest) {
+  double sum = 0;
+  *largest = 0;
+  for (tsi_count i = 0; i < q->lines; i++) {
+    if (q->count[i] == 0) continue;
+    const double mean = q->residual[i] / q->count[i];
+    sum += q->residual[i] * mean;
+    *largest = fmax(*largest, fabs(mean));
   }
-  return largest;
+  return sum;
 }
 
-static void bring_together(const scaling *s) {
-  int change = INT32_MAX;
-  for (int sweep = 0; sweep < SWEEPS && change > 1; sweep++) {
-    change = move_to_means(s, true);
-    if (s->symmetric) continue;
-    const int other = move_to_means(s, false);
-    if (other > change) change = other;
+static void iterate(const scaling *s, const squares *q) {
+  double largest, before = 1, size = weigh_residual(q, &largest);
+  for (int iteration = 0; iteration < ITERATIONS && largest > SETTLED; iteration++) {
+    double curvature = 0;
+    for (tsi_count i = 0; i < q->lines; i++) {
+      const double mean = q->count[i] > 0 ? q->residual[i] / q->count[i] : 0;
+      q->direction[i] = mean + (iteration > 0 ? size / before * q->direction[i] : 0);
+      q->image[i] = 0;
+    }
+    add_sums(s, q->direction, q->image, NULL);
+    for (tsi_count i = 0; i < q->lines; i++) curvature += q->direction[i] * q->image[i];
+    if (!(curvature > 0)) break;
+    const double step = size / curvature;
+    for (tsi_count i = 0; i < q->lines; i++) {
+      q->x[i] += step * q->direction[i];
+      q->residual[i] -= step * q->image[i];
+    }
+    before = size;
+    size = weigh_residual(q, &largest);
   }
+}
+
+/* Sets the exponents, whatever they are. */
+static tristar_status bring_together(const scaling *s) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = s->pattern->n;
+  squares q = {.lines = s->symmetric ? n : 2 * (tsi_count)n};
+  const size_t lines = (size_t)q.lines;
+  TSI_TRY(TSI_ALLOC_ZERO(s->env, q.all, 5 * lines));
+  q.x = q.all;
+  q.residual = q.x + lines;
+  q.direction = q.residual + lines;
+  q.image = q.direction + lines;
+  q.count = q.image + lines;
+  add_sums(s, NULL, q.residual, q.count);
+  for (tsi_count i = 0; i < q.lines; i++) q.residual[i] = -q.residual[i];
+  iterate(s, &q);
+  for (tsi_index i = 0; i < n; i++) {
+    s->row[i] = clamp((int)lrint(q.x[i]));
+    if (!s->symmetric) s->column[i] = clamp((int)lrint(q.x[n + i]));
+  }
+out:
+  TSI_FREE(s->env, q.all);
+  return status;
 }
 
 /* ---- The three kinds ----------------------------------------------------------------------------------- */
@@ -212,9 +262,7 @@ static tristar_status strengthen_diagonal(scaling *s) {
   TSI_TRY(TSI_ALLOC(s->env, kept, 2 * bytes));
   memcpy(kept, s->row, bytes);
   memcpy(kept + s->pattern->n, s->column, bytes);
-  memset(s->row, 0, bytes);
-  memset(s->column, 0, bytes);
-  bring_together(s);
+  TSI_TRY(bring_together(s));
   scale_by_largest(s);
   if (weigh_diagonal(s, &worst) >= before - (s->symmetric ? s->pattern->n : 0)) {
     memcpy(s->row, kept, bytes);
@@ -240,7 +288,7 @@ static tristar_status scale_lines(scaling *s, const tristar_analysis_t *an) {
     if (matching_fits(s)) goto out;
     forget(s);
   }
-  if (bad) bring_together(s);
+  if (bad) TSI_TRY(bring_together(s));
   scale_by_largest(s);
   if (!bad) TSI_TRY(strengthen_diagonal(s));
 out:
@@ -295,8 +343,6 @@ static tristar_status allocate(scaling *s, const double *magnitude) {
   else
     TSI_TRY(TSI_ALLOC_ZERO(s->env, s->column, n));
   TSI_TRY(TSI_ALLOC(s->env, s->largest, n));
-  TSI_TRY(TSI_ALLOC(s->env, s->sum, n));
-  TSI_TRY(TSI_ALLOC(s->env, s->count, n));
 out:
   return status;
 }
@@ -306,8 +352,6 @@ static void release(scaling *s) {
   TSI_FREE(s->env, s->row);
   TSI_FREE(s->env, s->exponent);
   TSI_FREE(s->env, s->largest);
-  TSI_FREE(s->env, s->sum);
-  TSI_FREE(s->env, s->count);
 }
 
 static tristar_status keep(const scaling *s, tristar_factor_t *factor) {

@@ -14,7 +14,7 @@
  * Badly scaled values, whose largest entries of rows or columns lie 2^SPREAD and more apart, or near the ends
  * of the range, are first brought together by the scaling that minimizes the sum of squares of the logarithms
  * of all entries (Curtis and Reid 1972): it does not depend on how rows and columns were scaled before, so a
- * matrix R A C is scaled as A is. It is found by alternating between rows and columns. L U and L D L^T
+ * matrix R A C is scaled as A is. L U and L D L^T
  * without a matching also try it where a diagonal entry would become small, and take what leaves the diagonal
  * larger: where the largest entries of all rows are in one that has no diagonal entry, those of that row are
  * brought near one at the expense of the diagonal, and pivots among what is left look like rounding errors.
