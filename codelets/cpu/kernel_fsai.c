@@ -10,10 +10,11 @@
 
 /* ---- Reach --------------------------------------------------------------------------------------------- */
 
-static tsi_index slot_of(tsi_fsai_work *w, tsi_index column) {
+/* slots: how many there are. */
+INLINE tsi_index slot_of(const tsi_fsai_work *w, tsi_index column, tsi_index *slots) {
   tsi_index s = w->place[column];
   if (s >= 0) return s;
-  s = w->slots++;
+  s = (*slots)++;
   w->place[column] = s;
   w->column[s] = column;
   w->position[s] = TSI_NONE;
@@ -24,16 +25,20 @@ static tsi_index slot_of(tsi_fsai_work *w, tsi_index column) {
  * that p is, at the positions of the pattern that the row has entries in. */
 static void take_row(const tsi_matrix_rows *a, tsi_index p, tsi_index i, tsi_index number, tsi_fsai_work *w,
                      tsi_scalar *k) {
+  const tsi_count end = a->ptr[p + 1], from = w->first[number] - a->ptr[p];
+  const tsi_index *index = a->index;
   const tsi_scalar *values = a->values;
   tsi_scalar *value = w->value;
-  tsi_count at = w->first[number];
-  for (tsi_count e = a->ptr[p]; e < a->ptr[p + 1] && a->index[e] < i; e++) {
-    const tsi_index s = slot_of(w, a->index[e]);
-    w->slot[at] = s;
-    value[at++] = values[e];
-    if (k && w->position[s] >= 0) k[w->position[s]] = tsi_conj(values[e]);
+  tsi_index slots = w->slots, *slot = w->slot;
+  tsi_count e = a->ptr[p];
+  for (; e < end && index[e] < i; e++) {
+    const tsi_index s = slot_of(w, index[e], &slots), position = w->position[s];
+    slot[from + e] = s;
+    value[from + e] = values[e];
+    if (k && position >= 0) k[position] = tsi_conj(values[e]);
   }
-  w->first[number + 1] = at;
+  w->first[number + 1] = from + e;
+  w->slots = slots;
 }
 
 /* The empty pattern. */
@@ -167,7 +172,7 @@ static tsi_breakdown_kind start(const tsi_matrix_rows *a, tsi_index i, const tsi
                                 tsi_index count, tsi_fsai_work *w) {
   tsi_breakdown_kind kind = begin(a, i, w);
   for (tsi_index k = 0; k < count && kind == TSI_BREAKDOWN_NONE; k++)
-    kind = join(a, i, slot_of(w, given[k]), w);
+    kind = join(a, i, slot_of(w, given[k], &w->slots), w);
   if (kind == TSI_BREAKDOWN_NONE) solve(w);
   return kind;
 }
