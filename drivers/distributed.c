@@ -39,6 +39,7 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include "drivers/paths.h"
 #include "drivers/plot.h"
 #include "drivers/processes_svg.h"
+#include "drivers/rank_figures.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
 #include "runtime/base/median.h"
@@ -229,26 +230,9 @@ static bool refine(tsi_session *s, solution *z) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
-/* A figure of all ranks. */
-typedef struct range {
-  double least, mean, most;
-} range;
-
-typedef double (*figure)(const tristar_distributed_stats *stats);
-
-static range range_of(const solution *z, figure value) {
-  range r = {INFINITY, 0, 0};
-  for (int k = 0; k < z->ranks; k++) {
-    const double v = value(&z->stats[k]);
-    r.least = fmin(r.least, v);
-    r.most = fmax(r.most, v);
-    r.mean += v / z->ranks;
-  }
-  return r;
-}
-
 #define FIGURE(name, expression)                                                                             \
-  static double name(const tristar_distributed_stats *s) {                                                   \
+  static double name(const void *of_rank) {                                                                  \
+    const tristar_distributed_stats *s = of_rank;                                                            \
     return expression;                                                                                       \
   }
 FIGURE(compute, s->compute_seconds)
@@ -262,27 +246,20 @@ FIGURE(xy_bytes, (double)(s->broadcast.bytes + s->reduction.bytes))
 FIGURE(z_messages, (double)s->grids.messages)
 FIGURE(z_bytes, (double)s->grids.bytes)
 
-static const struct {
-  const char *label, *key;
-  figure value;
-  const char *(*text)(double);
-} figures[] = {{"arithmetic", "compute_s", compute, tsi_text_seconds},
-               {"XY waiting", "xy_s", xy, tsi_text_seconds},
-               {"Z waiting", "z_s", between, tsi_text_seconds},
-               {"idle", "idle_s", idle, tsi_text_seconds},
-               {"b and x", "redistribute_s", redistribute, tsi_text_seconds},
-               {"factor", "factor_bytes", factor_bytes, tsi_text_bytes},
-               {"XY messages", "xy_messages", xy_messages, NULL},
-               {"XY bytes", "xy_bytes", xy_bytes, tsi_text_bytes},
-               {"Z messages", "z_messages", z_messages, NULL},
-               {"Z bytes", "z_bytes", z_bytes, tsi_text_bytes}};
-#define FIGURES (sizeof figures / sizeof figures[0])
+static const tsi_rank_figure figures[] = {{"arithmetic", "compute_s", compute, tsi_text_seconds},
+                                          {"XY waiting", "xy_s", xy, tsi_text_seconds},
+                                          {"Z waiting", "z_s", between, tsi_text_seconds},
+                                          {"idle", "idle_s", idle, tsi_text_seconds},
+                                          {"b and x", "redistribute_s", redistribute, tsi_text_seconds},
+                                          {"factor", "factor_bytes", factor_bytes, tsi_text_bytes},
+                                          {"XY messages", "xy_messages", xy_messages, NULL},
+                                          {"XY bytes", "xy_bytes", xy_bytes, tsi_text_bytes},
+                                          {"Z messages", "z_messages", z_messages, NULL},
+                                          {"Z bytes", "z_bytes", z_bytes, tsi_text_bytes}};
+#define FIGURES ((int)(sizeof figures / sizeof figures[0]))
 
-static void print_figure(const char *text, double value) {
-  if (text)
-    printf(" %11s", text);
-  else
-    printf(" %11.4g", value);
+static tsi_rank_records records_of(const solution *z) {
+  return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats};
 }
 
 static void print_report(const tsi_session *s, const solution *z) {
@@ -309,15 +286,8 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report_paths(&z->paths);
   if (z->accuracy.measured) tsi_accuracy_report(s, &z->accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
-  printf("\n%-22s %11s %11s %11s\n", "A process, latest solve", "least", "mean", "most");
-  for (size_t f = 0; f < FIGURES; f++) {
-    const range r = range_of(z, figures[f].value);
-    printf("%-24s", figures[f].label);
-    print_figure(figures[f].text ? figures[f].text(r.least) : NULL, r.least);
-    print_figure(figures[f].text ? figures[f].text(r.mean) : NULL, r.mean);
-    print_figure(figures[f].text ? figures[f].text(r.most) : NULL, r.most);
-    putchar('\n');
-  }
+  const tsi_rank_records records = records_of(z);
+  tsi_rank_figures_print("A process, latest solve", FIGURES, figures, &records);
 }
 
 static cJSON *make_json(const tsi_session *s, const solution *z) {
@@ -345,14 +315,8 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
   cJSON_AddStringToObject(o, "map", tsi_map_name(z->layout.map));
   cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(z->layout.message_tree));
-  cJSON *all = cJSON_AddArrayToObject(object, "processes");
-  for (int k = 0; k < z->ranks; k++) {
-    cJSON *one = cJSON_CreateObject();
-    tsi_json_add_number(one, "rank", k);
-    for (size_t f = 0; f < FIGURES; f++)
-      tsi_json_add_number(one, figures[f].key, figures[f].value(&z->stats[k]));
-    cJSON_AddItemToArray(all, one);
-  }
+  const tsi_rank_records records = records_of(z);
+  tsi_rank_figures_json(object, FIGURES, figures, &records);
   return object;
 }
 

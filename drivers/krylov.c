@@ -13,37 +13,19 @@
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
+#include "drivers/distributed.h"
 #include "drivers/files.h"
 #include "drivers/picture.h"
-#include "drivers/repeat.h"
-#include "drivers/report.h"
 #include "drivers/rhs.h"
-
-typedef struct solution {
-  tristar_krylov_options options;
-  tsi_krylov_precond words;
-  tristar_precond_t *precond; /* NULL: none */
-  tristar_precond_stats m;
-  tristar_krylov_t *krylov;
-  tristar_krylov_stats k;
-  tristar_dense b, x;
-  tristar_krylov_result *result; /* of the columns */
-  tsi_norms norms;
-  tsi_repeated times;
-  bool solved; /* result is of the latest solve */
-  double setup_s, create_s, start_s, backward_error;
-  char method[32];
-} solution;
 
 /* ---- Set-up -------------------------------------------------------------------------------------------- */
 
-static bool make_factor(tsi_session *s, solution *z) {
+static bool make_factor(tsi_session *s, tsi_krylov_solution *z) {
   return tsi_session_analyze(s) && tsi_session_factor(s) && tsi_session_plan(s, 1) &&
          tsi_session_check(s, tristar_precond_of_plan(s->plan, &z->precond), s->name);
 }
 
-/* M. StarPU may start on the way, which is no part of its time. */
-static bool make_precond(tsi_session *s, solution *z) {
+bool tsi_krylov_make_precond(tsi_session *s, tsi_krylov_solution *z) {
   const double begin = tsi_now();
   bool ok = true;
   if (z->words.factor)
@@ -56,7 +38,7 @@ static bool make_precond(tsi_session *s, solution *z) {
   return true;
 }
 
-static void choose_options(const tsi_session *s, solution *z) {
+void tsi_krylov_choose_options(const tsi_session *s, tsi_krylov_solution *z) {
   const tsi_settings *settings = s->settings;
   const bool symmetric = s->view.symmetry == TRISTAR_HERMITIAN ||
                          (s->view.symmetry == TRISTAR_SYMMETRIC && s->precision->width == 1);
@@ -77,11 +59,16 @@ static void choose_options(const tsi_session *s, solution *z) {
   snprintf(z->method, sizeof z->method, gmres ? "%s(%d)" : "%s", names[o->method], o->restart);
 }
 
-static bool prepare(tsi_session *s, solution *z) {
-  choose_options(s, z);
+bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z) {
   z->result = calloc(z->b.cols > 0 ? (size_t)z->b.cols : 1, sizeof *z->result);
-  if (z->result == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory", s->name);
-  if (!tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) || !make_precond(s, z)) return false;
+  return z->result != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory", s->name);
+}
+
+static bool prepare(tsi_session *s, tsi_krylov_solution *z) {
+  tsi_krylov_choose_options(s, z);
+  if (!tsi_krylov_make_results(s, z) || !tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) ||
+      !tsi_krylov_make_precond(s, z))
+    return false;
   if (!tsi_session_check(s, tristar_krylov_create(s->ts, &s->view, &z->options, &z->krylov), s->name))
     return false;
   tristar_krylov_get_stats(z->krylov, &z->k);
@@ -93,12 +80,12 @@ static bool prepare(tsi_session *s, solution *z) {
 
 typedef struct run {
   tsi_session *s;
-  solution *z;
+  tsi_krylov_solution *z;
 } run;
 
 static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
   const run *of = context;
-  solution *z = of->z;
+  tsi_krylov_solution *z = of->z;
   const int64_t n = z->b.rows;
   const double begin = tsi_now();
   const tristar_status status =
@@ -109,7 +96,7 @@ static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
   return !z->norms.full || tsi_session_fail(of->s, TRISTAR_ERR_MEMORY, "out of memory for the norms");
 }
 
-static bool solve(tsi_session *s, solution *z) {
+static bool solve(tsi_session *s, tsi_krylov_solution *z) {
   const int64_t n = z->b.rows;
   if (!tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->times)) return false;
   z->solved = true;
@@ -121,7 +108,7 @@ static bool solve(tsi_session *s, solution *z) {
 
 /* Of all columns together: the most iterations, the largest residuals, the first reason that is not
  * convergence, all times. */
-static tristar_krylov_result sum_up(const solution *z) {
+static tristar_krylov_result sum_up(const tsi_krylov_solution *z) {
   tristar_krylov_result all = {.reason = TRISTAR_REASON_CONVERGED, .converged = 1};
   for (int64_t c = 0; c < z->b.cols; c++) {
     const tristar_krylov_result *one = &z->result[c];
@@ -140,7 +127,7 @@ static tristar_krylov_result sum_up(const solution *z) {
   return all;
 }
 
-static bool judge(tsi_session *s, const solution *z) {
+bool tsi_krylov_judge_columns(tsi_session *s, const tsi_krylov_solution *z) {
   for (int64_t c = 0; c < z->b.cols; c++)
     if (!z->result[c].converged)
       return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
@@ -152,16 +139,16 @@ static bool judge(tsi_session *s, const solution *z) {
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
 /* What is tested, in words. */
-static const char *norm_text(const solution *z) {
+static const char *norm_text(const tsi_krylov_solution *z) {
   const bool right = z->options.side == TRISTAR_SIDE_RIGHT || z->options.method == TRISTAR_KRYLOV_FGMRES;
   return z->precond == NULL || right ? "norm of the residual" : "norm of the preconditioned residual";
 }
 
-static int64_t nnz_factor(const tsi_session *s, const solution *z) {
+static int64_t nnz_factor(const tsi_session *s, const tsi_krylov_solution *z) {
   return z->words.factor ? s->f.nnz_factor : z->m.nnz_lower + z->m.nnz_upper;
 }
 
-static void report_precond(const tsi_session *s, const solution *z) {
+static void report_precond(const tsi_session *s, const tsi_krylov_solution *z) {
   const int64_t entries = nnz_factor(s, z);
   if (z->precond == NULL)
     tsi_report("precond", "none");
@@ -175,7 +162,8 @@ static void report_precond(const tsi_session *s, const solution *z) {
     tsi_report("precond", "%s; set up in %s", z->words.word, tsi_text_seconds(z->setup_s));
 }
 
-static void report_solve(const tsi_session *s, const solution *z, const tristar_krylov_result *all) {
+static void report_solve(const tsi_session *s, const tsi_krylov_solution *z,
+                         const tristar_krylov_result *all) {
   const int64_t repeat = s->settings->repeat;
   char times[96] = "", columns[64] = "";
   if (repeat > 1)
@@ -194,7 +182,7 @@ static void report_solve(const tsi_session *s, const solution *z, const tristar_
   tsi_report("", "true residual %.1e, backward error %.1e", all->true_residual, z->backward_error);
 }
 
-static void print_report(const tsi_session *s, const solution *z) {
+void tsi_krylov_report(const tsi_session *s, const tsi_krylov_solution *z) {
   if (s->settings->to_stdout || !z->solved) return;
   const tristar_krylov_result all = sum_up(z);
   tsi_console_clear();
@@ -211,7 +199,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   if (s->settings->out != NULL) tsi_report("written", "%s", s->settings->out);
 }
 
-static void add_columns(cJSON *object, const solution *z) {
+static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
   cJSON *residuals = cJSON_AddArrayToObject(object, "residuals");
   for (int64_t k = 0; k < z->norms.count && z->norms.point[k].column == 0; k++)
     cJSON_AddItemToArray(residuals, isfinite(z->norms.point[k].residual)
@@ -228,7 +216,7 @@ static void add_columns(cJSON *object, const solution *z) {
   }
 }
 
-static cJSON *make_json(const tsi_session *s, const solution *z) {
+cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   char checksum[32];
   static const char *const words[] = {"cg", "bicgstab", "gmres", "fgmres"};
   tsi_session plain = *s; /* without what complete factors would tell */
@@ -273,7 +261,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   return object;
 }
 
-static bool write_x(tsi_session *s, const solution *z) {
+static bool write_x(tsi_session *s, const tsi_krylov_solution *z) {
   const char *path = s->settings->out;
   char comment[512];
   if (path == NULL) return true;
@@ -282,7 +270,7 @@ static bool write_x(tsi_session *s, const solution *z) {
   return tsi_session_check(s, tristar_dense_write(s->ts, path, &z->x, comment), tsi_output_name(path));
 }
 
-static bool draw(tsi_session *s, const solution *z) {
+static bool draw(tsi_session *s, const tsi_krylov_solution *z) {
   if (s->settings->svg == NULL) return true;
   const tristar_krylov_result all = sum_up(z);
   return tsi_krylov_draw(s, &(tsi_krylov_picture){.method = z->method,
@@ -295,7 +283,20 @@ static bool draw(tsi_session *s, const solution *z) {
                                                   .norms = &z->norms});
 }
 
-static int check_words(const tsi_settings *settings, solution *z) {
+bool tsi_krylov_write(tsi_session *s, const tsi_krylov_solution *z) {
+  return write_x(s, z) && draw(s, z);
+}
+
+void tsi_krylov_release(tsi_krylov_solution *z) {
+  tristar_krylov_destroy(&z->krylov);
+  tristar_precond_destroy(&z->precond);
+  free(z->b.values);
+  free(z->x.values);
+  free(z->result);
+  free(z->norms.point);
+}
+
+static int check_words(const tsi_settings *settings, tsi_krylov_solution *z) {
   if (settings->operand[0] == NULL) return tsi_usage_error("krylov", "no MATRIX given");
   if (settings->rhs != NULL && settings->nrhs > 0)
     return tsi_usage_error("krylov", "--nrhs and --rhs exclude each other: their number is that of the file");
@@ -305,19 +306,15 @@ static int check_words(const tsi_settings *settings, solution *z) {
 
 int tsi_command_krylov(const tsi_settings *settings) {
   tsi_session session, *s = &session;
-  solution z = {.solved = false};
+  tsi_krylov_solution z = {.solved = false};
   const int wrong = check_words(settings, &z);
   if (wrong != TSI_EXIT_OK) return wrong;
+  if (tsi_started_by_mpiexec()) return tsi_krylov_distributed(settings, &z.words);
   const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
                       tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve(s, &z);
-  if (solved && write_x(s, &z) && draw(s, &z)) (void)judge(s, &z);
-  print_report(s, &z);
-  tsi_json_write(s, make_json(s, &z));
-  tristar_krylov_destroy(&z.krylov);
-  tristar_precond_destroy(&z.precond);
-  free(z.b.values);
-  free(z.x.values);
-  free(z.result);
-  free(z.norms.point);
+  if (solved && tsi_krylov_write(s, &z)) (void)tsi_krylov_judge_columns(s, &z);
+  tsi_krylov_report(s, &z);
+  tsi_json_write(s, tsi_krylov_json(s, &z));
+  tsi_krylov_release(&z);
   return tsi_session_close(s);
 }

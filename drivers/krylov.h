@@ -4,7 +4,8 @@
 #ifndef TSI_DRIVERS_KRYLOV_H
 #define TSI_DRIVERS_KRYLOV_H
 
-#include "drivers/session.h"
+#include "drivers/repeat.h"
+#include "drivers/report.h"
 #include "tristar_krylov.h"
 
 /* The norms of a solve, told one after the other; those of a column begin with iteration 0. */
@@ -36,6 +37,41 @@ typedef struct tsi_krylov_precond {
   bool none, factor; /* neither: options */
   tristar_precond_options options;
 } tsi_krylov_precond;
+
+/* From the command line to figures. On many processes all have the figures, rank 0 alone B and X. */
+typedef struct tsi_krylov_solution {
+  tristar_krylov_options options;
+  tsi_krylov_precond words;
+  tristar_precond_t *precond; /* NULL: none */
+  tristar_precond_stats m;
+  tristar_krylov_t *krylov;
+  tristar_krylov_stats k;
+  tristar_dense b, x;
+  tristar_krylov_result *result; /* of the columns */
+  tsi_norms norms;
+  tsi_repeated times;
+  bool solved; /* result is of the latest solve */
+  double setup_s, create_s, backward_error;
+  char method[32];
+} tsi_krylov_solution;
+
+/* Fills options and method in, for a matrix of the session's symmetry and precision. */
+void tsi_krylov_choose_options(const tsi_session *s, tsi_krylov_solution *z);
+/* M, of the session's view. StarPU may start on the way, which is no part of its time. */
+bool tsi_krylov_make_precond(tsi_session *s, tsi_krylov_solution *z);
+/* Room for the results of the columns of B. */
+bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z);
+/* Have all columns converged? Fails otherwise. */
+bool tsi_krylov_judge_columns(tsi_session *s, const tsi_krylov_solution *z);
+/* --out, --svg. */
+bool tsi_krylov_write(tsi_session *s, const tsi_krylov_solution *z);
+void tsi_krylov_report(const tsi_session *s, const tsi_krylov_solution *z);
+cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z);
+/* Frees all but the session. */
+void tsi_krylov_release(tsi_krylov_solution *z);
+
+/* On the processes that mpiexec has started. words: of --precond. Gives the exit status. */
+int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precond *words);
 
 /* An exit status: what is wrong with --precond and the options of preconditioners. */
 int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *precond);

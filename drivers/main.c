@@ -88,6 +88,12 @@ static const tsi_command commands[] = {
      "iteration, and how accurate X is. Without "
      "--rhs B is that of tristar solve.\n"
      "\n"
+     "Under mpiexec the rows of the matrix, a Matrix Market file that all processes can open or a model "
+     "problem, "
+     "go to the processes in blocks of equal size, and each makes the preconditioner of its own diagonal "
+     "block. B "
+     "is read, and X written, by the first one.\n"
+     "\n"
      "The exit status is 1 if a right-hand side has not converged; X is written all the same.\n",
      NULL, 1, tsi_command_krylov},
     {TSI_INFO, "info", "MATRIX", "Shows what a solve with a matrix consists of",

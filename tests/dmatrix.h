@@ -1,4 +1,4 @@
-/* Matrices on all ranks for the tests, beside the whole one that each rank makes for itself. */
+/* Matrices on all ranks for the tests, beside the whole one that each rank makes for itself; the ranks. */
 #ifndef TSI_TESTS_DMATRIX_H
 #define TSI_TESTS_DMATRIX_H
 

@@ -8,6 +8,7 @@ static void check_generated(const world *w, const char *kind, int64_t k, const t
   tristar_matrix_t *matrix;
   tristar_view view;
   tristar_dmatrix_options options;
+  tristar_dmatrix_stats stats;
   tristar_dmatrix_t *d;
   const double *from;
   CHECK_OK(tristar_matrix_generate(w->ts, kind, k, &matrix));
@@ -21,6 +22,9 @@ static void check_generated(const world *w, const char *kind, int64_t k, const t
   options.scalar = (int)t->scalar;
   CHECK_OK(tristar_dmatrix_generate(w->ts, MPI_COMM_WORLD, kind, k, &options, &d));
   check_view(t, &view, d);
+  tristar_dmatrix_get_stats(d, &stats);
+  CHECK(stats.symmetry ==
+        (t->is_complex && view.symmetry == TRISTAR_SYMMETRIC ? TRISTAR_HERMITIAN : view.symmetry));
   tristar_dmatrix_destroy(&d);
   tristar_matrix_destroy(&matrix);
   free(values);

@@ -3,14 +3,7 @@
  */
 #include <math.h>
 
-#include "runtime/context/context.h"
-#include "tests/rows_block.h"
-#include "tristar_mpi.h"
-
-typedef struct world {
-  tristar_t *ts;
-  int rank, ranks;
-} world;
+#include "tests/dmatrix.h"
 
 /* Blocks of rows on all ranks, the first of them empty if there are three, become the matrix again. */
 static void check_gather(const world *w, const char *kind, int64_t k) {
@@ -127,23 +120,11 @@ static void check_gather_diagonal(const world *w) {
 }
 
 int main(void) {
-  world w = {.ts = NULL};
-  tristar_config config;
-  tristar_memory_stats memory;
-  int level;
-  tristar_config_init(&config);
-  config.check = 1;
-  CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);
-  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
-  CHECK_OK(tristar_create(&config, &w.ts));
+  world w = open_world();
   check_gather(&w, "convdiff3d", 6);
   check_gather(&w, "kkt3d", 5);
   check_gather_pair(&w);
   check_gather_diagonal(&w);
-  tristar_get_memory(w.ts, &memory);
-  CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
-  tristar_destroy(&w.ts);
-  MPI_Finalize();
+  close_world(&w);
   return 0;
 }

@@ -505,7 +505,9 @@ static void check_parts(tristar_t *ts, const char *kind, int64_t k, int parts) {
   int64_t row = 0, entries = 0, expected = 0;
   for (int number = 0; number < parts; number++) {
     tristar_matrix_t *rows;
-    CHECK_OK(tsi_matrix_generate(tsi_context_env(ts), kind, k, &(tsi_matrix_part){number, parts}, &rows));
+    tsi_matrix_part part = {.number = number, .parts = parts};
+    CHECK_OK(tsi_matrix_generate(tsi_context_env(ts), kind, k, &part, &rows));
+    CHECK(part.symmetry == m->symmetry);
     CHECK_OK(tsi_matrix_check(rows));
     CHECK(rows->symmetry == TRISTAR_GENERAL && rows->rows == n);
     for (tsi_index i = 0; i < rows->cols; i++, row++)
@@ -527,9 +529,9 @@ static void test_parts(tristar_t *ts) {
   for (int i = 0; i < KINDS; i++) {
     tristar_matrix_t *rows;
     if (counts_rows(recordings[i].kind)) {
-      CHECK_STATUS(
-          tsi_matrix_generate(tsi_context_env(ts), recordings[i].kind, 9, &(tsi_matrix_part){0, 2}, &rows),
-          TRISTAR_ERR_UNSUPPORTED);
+      CHECK_STATUS(tsi_matrix_generate(tsi_context_env(ts), recordings[i].kind, 9,
+                                       &(tsi_matrix_part){.parts = 2}, &rows),
+                   TRISTAR_ERR_UNSUPPORTED);
       continue;
     }
     check_parts(ts, recordings[i].kind, 3, 1);

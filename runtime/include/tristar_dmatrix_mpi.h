@@ -112,6 +112,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatri
 typedef struct tristar_dmatrix_stats {
   int rank, ranks, workers;         /* its number, how many there are, the workers that multiply here */
   tristar_scalar scalar;            /* of the values */
+  tristar_symmetry symmetry;        /* of what was given, read or generated; of real values in a complex type
+                                       HERMITIAN for SYMMETRIC */
   int64_t n;                        /* rows of the whole matrix */
   int64_t first, rows;              /* the first row that is here, how many are */
   int64_t nnz;                      /* entries of these rows, both triangles */

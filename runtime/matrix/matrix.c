@@ -133,7 +133,7 @@ static tristar_status finish(tristar_status status, tristar_matrix_t **matrix) {
   return status;
 }
 
-tristar_status tsi_matrix_generate_path(tsi_env *env, const char *path, const tsi_matrix_part *part,
+tristar_status tsi_matrix_generate_path(tsi_env *env, const char *path, tsi_matrix_part *part,
                                         tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   char kind[32];

@@ -49,15 +49,15 @@ TRISTAR_CHECKED tristar_status tsi_matrix_read_file(tsi_env *env, const char *pa
 /* Part `number` of `parts`, of about as many rows each. */
 typedef struct tsi_matrix_part {
   int number, parts;
+  tristar_symmetry symmetry; /* found: of the whole matrix */
 } tsi_matrix_part;
 /* part NULL: the matrix. Else some of its rows, in full, as columns: a GENERAL matrix with a column for each
  * of these rows, whose index is a column of the matrix; rows of the parts follow each other. Errors:
  * ARGUMENT, TOO_LARGE, MEMORY; UNSUPPORTED: a part of what cannot be made row by row. */
 TRISTAR_CHECKED tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k,
-                                                   const tsi_matrix_part *part, tristar_matrix_t **matrix);
+                                                   tsi_matrix_part *part, tristar_matrix_t **matrix);
 /* The same for a path "gen:KIND:K". */
-TRISTAR_CHECKED tristar_status tsi_matrix_generate_path(tsi_env *env, const char *path,
-                                                        const tsi_matrix_part *part,
+TRISTAR_CHECKED tristar_status tsi_matrix_generate_path(tsi_env *env, const char *path, tsi_matrix_part *part,
                                                         tristar_matrix_t **matrix);
 TRISTAR_CHECKED tristar_status tsi_matrix_laplacian(tsi_env *env, const tristar_view *view,
                                                     tristar_matrix_t **matrix);

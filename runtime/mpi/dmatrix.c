@@ -159,6 +159,12 @@ out:
   return status;
 }
 
+/* is_complex: the values that were given are. */
+static void tell_symmetry(tristar_dmatrix_t *d, tristar_symmetry symmetry, bool is_complex) {
+  const bool both = symmetry == TRISTAR_SYMMETRIC && !is_complex && d->sparse->is_complex;
+  d->stats.symmetry = both ? TRISTAR_HERMITIAN : symmetry;
+}
+
 /* Collective. mine: what this rank has found before. */
 static tristar_status take_view(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                 const tristar_view *view, tristar_status mine) {
@@ -168,6 +174,7 @@ static tristar_status take_view(tristar_dmatrix_t *d, const tristar_dmatrix_opti
   TSI_TRY(take_blocks(d, options, view, mine));
   TSI_TRY(tsi_transport_agree(d->transport, list_view(d, view, &list)));
   TSI_TRY(tsi_dmatrix_assemble(d, &list, view->symmetry, false));
+  tell_symmetry(d, view->symmetry, tsi_scalar_width(view->scalar) == 2);
   TSI_TRY(finish(d, options->engine));
 out:
   TSI_FREE(env, list.place);
@@ -192,11 +199,13 @@ static tristar_status take_model(tristar_dmatrix_t *d, const tristar_dmatrix_opt
   tsi_env *env = &d->ts->env;
   tristar_matrix_t *generated = NULL;
   tristar_view view = {0};
-  const tsi_matrix_part part = {tsi_transport_rank(d->transport), tsi_transport_size(d->transport)};
+  tsi_matrix_part part = {.number = tsi_transport_rank(d->transport),
+                          .parts = tsi_transport_size(d->transport)};
   const tristar_status mine = kind != NULL ? tsi_matrix_generate(env, kind, k, &part, &generated)
                                            : tsi_matrix_generate_path(env, path, &part, &generated);
   if (mine == TRISTAR_OK) view = rows_of(generated);
   TSI_TRY(take_view(d, options, &view, mine));
+  tell_symmetry(d, part.symmetry, false);
 out:
   tristar_matrix_destroy(&generated);
   return status;
@@ -208,9 +217,11 @@ static tristar_status take_file(tristar_dmatrix_t *d, const tristar_dmatrix_opti
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tristar_symmetry symmetry;
+  bool is_complex;
   tsi_dlist list = {.count = 0};
-  TSI_TRY(tsi_dmatrix_read_file(d, path, options, &list, &symmetry));
+  TSI_TRY(tsi_dmatrix_read_file(d, path, options, &list, &symmetry, &is_complex));
   TSI_TRY(tsi_dmatrix_assemble(d, &list, symmetry, true));
+  tell_symmetry(d, symmetry, is_complex);
   TSI_TRY(finish(d, options->engine));
 out:
   TSI_FREE(env, list.place);

@@ -103,7 +103,7 @@ void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *values, 
  * set. Errors: those of tristar_dmatrix_read. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_read_file(tristar_dmatrix_t *d, const char *path,
                                                      const tristar_dmatrix_options *options, tsi_dlist *list,
-                                                     tristar_symmetry *symmetry);
+                                                     tristar_symmetry *symmetry, bool *is_complex);
 /* Local. The type of the values, and the kernels, for values of `given`. Errors: ARGUMENT, UNSUPPORTED. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d,
                                                          const tristar_dmatrix_options *options,

@@ -372,7 +372,7 @@ out:
 tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dlist *list, tristar_symmetry symmetry,
                                     bool scattered) {
   tristar_status status = TRISTAR_OK;
-  tsi_index ghosts;
+  tsi_index ghosts = 0;
   d->n = (tsi_index)(d->start[tsi_transport_rank(d->transport) + 1] - tsi_dmatrix_first(d));
   if (scattered || symmetry != TRISTAR_GENERAL) TSI_TRY(route(d, list, symmetry));
   TSI_TRY(tsi_transport_agree(d->transport, list_ghosts(d, list, &ghosts)));

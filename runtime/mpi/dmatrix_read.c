@@ -97,14 +97,16 @@ out:
 
 tristar_status tsi_dmatrix_read_file(tristar_dmatrix_t *d, const char *path,
                                      const tristar_dmatrix_options *options, tsi_dlist *list,
-                                     tristar_symmetry *symmetry) {
-  const tsi_matrix_part part = {tsi_transport_rank(d->transport), tsi_transport_size(d->transport)};
+                                     tristar_symmetry *symmetry, bool *is_complex) {
+  const tsi_matrix_part part = {.number = tsi_transport_rank(d->transport),
+                                .parts = tsi_transport_size(d->transport)};
   tsi_market_part p;
   tsi_locale locale;
   tsi_locale_enter(&locale);
   const tristar_status mine = tsi_market_part_open(&p, &d->ts->env, path, &part);
   const tristar_status status = read_parts(d, &p, mine, options, list);
   *symmetry = p.header.symmetry;
+  *is_complex = p.header.field == TSI_FIELD_COMPLEX;
   tsi_market_part_close(&p);
   tsi_locale_leave(&locale);
   return status;

@@ -6,8 +6,6 @@
  *
  * Reads   this rank's view.   Writes  on rank 0 a matrix; elsewhere nothing.
  * Not kept: whether values were single; a matrix holds double precision. */
-#include <inttypes.h>
-
 #include "runtime/context/context.h"
 #include "runtime/matrix/triplets.h"
 #include "runtime/matrix/view.h"

@@ -143,7 +143,7 @@ static void place_atoms(molecule *p) {
   }
 }
 
-tristar_status tsi_generate_chem3d(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+tristar_status tsi_generate_chem3d(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                    tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   molecule p = {.atom = NULL};

@@ -87,7 +87,7 @@ out:
   return status;
 }
 
-tristar_status tsi_generate_circuit(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+tristar_status tsi_generate_circuit(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                     tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   circuit c = {.triplets = {.env = env}, .nodes = (tsi_index)k, .side = 1};

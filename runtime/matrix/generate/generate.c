@@ -61,7 +61,7 @@ int tristar_get_generator(int i, const char **name, const char **description) {
   return 1;
 }
 
-tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, const tsi_matrix_part *part,
+tristar_status tsi_matrix_generate(tsi_env *env, const char *kind, int64_t k, tsi_matrix_part *part,
                                    tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   int i = 0;
@@ -80,7 +80,7 @@ out:
   return status;
 }
 
-tristar_status tsi_generate_refuse_part(tsi_env *env, const tsi_matrix_part *part) {
+tristar_status tsi_generate_refuse_part(tsi_env *env, tsi_matrix_part *part) {
   if (part == NULL) return TRISTAR_OK;
   return tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
                   "this generator makes the whole matrix only, not some of its rows");
@@ -156,12 +156,13 @@ static void visit_rows(const tsi_points *p, tsi_index i, tsi_index first, bool w
   }
 }
 
-static tristar_status build_part(tsi_env *env, const tsi_points *p, tsi_index rows,
-                                 const tsi_matrix_part *part, tsi_index *list, tristar_matrix_t **matrix) {
+static tristar_status build_part(tsi_env *env, const tsi_points *p, tsi_index rows, tsi_matrix_part *part,
+                                 tsi_index *list, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   const tsi_index begin = (tsi_index)((int64_t)p->points * part->number / part->parts);
   const tsi_index end = (tsi_index)((int64_t)p->points * (part->number + 1) / part->parts);
   const tsi_index own = (end - begin) * p->unknowns, first = begin * p->unknowns;
+  part->symmetry = p->symmetric ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL;
   TSI_TRY(tsi_matrix_create(env, rows, own, TRISTAR_GENERAL, TRISTAR_DOUBLE, matrix));
   for (tsi_index i = begin; i < end; i++) visit_rows(p, i, first, false, list, *matrix);
   TSI_TRY(tsi_matrix_reserve(*matrix, (*matrix)->ptr[own], false));
@@ -182,7 +183,7 @@ out:
   return status;
 }
 
-tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, const tsi_matrix_part *part,
+tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tsi_matrix_part *part,
                                 tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   tsi_index *list = NULL;

@@ -36,8 +36,8 @@ typedef struct tsi_points {
 
 /* part NULL: the matrix; else the rows of the points of this part (matrix.h). Errors:
  * TOO_LARGE (rows beyond TSI_INDEX_MAX), MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_points_build(tsi_env *env, const tsi_points *points,
-                                                const tsi_matrix_part *part, tristar_matrix_t **matrix);
+TRISTAR_CHECKED tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tsi_matrix_part *part,
+                                                tristar_matrix_t **matrix);
 
 /* A box of n[0] x n[1] x n[2] points, x fastest: point (x, y, z) is number x + n[0] * (y + n[1] * z). */
 typedef struct tsi_grid {
@@ -58,7 +58,7 @@ int tsi_grid_box(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_in
 int tsi_grid_star(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_index *list);
 
 /* For generators that are not of points: part must be NULL. Errors: UNSUPPORTED. */
-TRISTAR_CHECKED tristar_status tsi_generate_refuse_part(tsi_env *env, const tsi_matrix_part *part);
+TRISTAR_CHECKED tristar_status tsi_generate_refuse_part(tsi_env *env, tsi_matrix_part *part);
 
 /* A hash of 64 bits, and a number in [0, 1) made of its upper 53. */
 uint64_t tsi_hash(uint64_t x);
@@ -67,7 +67,7 @@ double tsi_hash_unit(uint64_t x);
 /* The generators: 1 <= k <= TSI_INDEX_MAX has been checked. Errors: TOO_LARGE, MEMORY. What each discretizes
  * is told in its file. part: as in
  * tsi_matrix_generate. */
-typedef tristar_status tsi_generate_fn(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+typedef tristar_status tsi_generate_fn(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                        tristar_matrix_t **matrix);
 tsi_generate_fn tsi_generate_s2d9pt, tsi_generate_poisson3d7, tsi_generate_poisson3d27,
     tsi_generate_elasticity3d, tsi_generate_kkt3d, tsi_generate_maxwell3d, tsi_generate_chem3d,

@@ -35,8 +35,7 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *values)
   values[CONTROL * FIELDS + MULTIPLIER] = values[MULTIPLIER * FIELDS + CONTROL] = -mass;
 }
 
-tristar_status tsi_generate_kkt3d(tsi_env *env, int64_t k, const tsi_matrix_part *part,
-                                  tristar_matrix_t **matrix) {
+tristar_status tsi_generate_kkt3d(tsi_env *env, int64_t k, tsi_matrix_part *part, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   control_problem p = {.mass = 9.0 / (((double)k + 1) * ((double)k + 1))};
   tsi_points points = {.unknowns = FIELDS,

@@ -95,7 +95,7 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *value) 
       }
 }
 
-tristar_status tsi_generate_maxwell3d(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+tristar_status tsi_generate_maxwell3d(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                       tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   double cells = (double)k + 1;

@@ -29,7 +29,7 @@ static void stencil_block(const void *problem, tsi_index i, tsi_index j, double 
 }
 
 static tristar_status build(tsi_env *env, int64_t k, int64_t nz, double diagonal, bool star,
-                            const tsi_matrix_part *part, tristar_matrix_t **matrix) {
+                            tsi_matrix_part *part, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   stencil s = {.diagonal = diagonal};
   tsi_points points = {.unknowns = 1,
@@ -47,17 +47,17 @@ out:
   return status;
 }
 
-tristar_status tsi_generate_s2d9pt(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+tristar_status tsi_generate_s2d9pt(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                    tristar_matrix_t **matrix) {
   return build(env, k, 1, 8, false, part, matrix);
 }
 
-tristar_status tsi_generate_poisson3d7(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+tristar_status tsi_generate_poisson3d7(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                        tristar_matrix_t **matrix) {
   return build(env, k, k, 6, true, part, matrix);
 }
 
-tristar_status tsi_generate_poisson3d27(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+tristar_status tsi_generate_poisson3d27(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                         tristar_matrix_t **matrix) {
   return build(env, k, k, 26, false, part, matrix);
 }

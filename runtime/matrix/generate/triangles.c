@@ -49,7 +49,7 @@ out:
 /* Appends the entries of one kind. */
 typedef tristar_status fill_fn(tsi_triplets *t, tsi_index rows);
 
-static tristar_status generate(tsi_env *env, int64_t k, const tsi_matrix_part *part, fill_fn *fill,
+static tristar_status generate(tsi_env *env, int64_t k, tsi_matrix_part *part, fill_fn *fill,
                                tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   tsi_triplets t = {.env = env};
@@ -100,17 +100,14 @@ out:
   return status;
 }
 
-tristar_status tsi_generate_erdos(tsi_env *env, int64_t k, const tsi_matrix_part *part,
-                                  tristar_matrix_t **matrix) {
+tristar_status tsi_generate_erdos(tsi_env *env, int64_t k, tsi_matrix_part *part, tristar_matrix_t **matrix) {
   return generate(env, k, part, fill_erdos, matrix);
 }
 
-tristar_status tsi_generate_band(tsi_env *env, int64_t k, const tsi_matrix_part *part,
-                                 tristar_matrix_t **matrix) {
+tristar_status tsi_generate_band(tsi_env *env, int64_t k, tsi_matrix_part *part, tristar_matrix_t **matrix) {
   return generate(env, k, part, fill_band, matrix);
 }
 
-tristar_status tsi_generate_chain(tsi_env *env, int64_t k, const tsi_matrix_part *part,
-                                  tristar_matrix_t **matrix) {
+tristar_status tsi_generate_chain(tsi_env *env, int64_t k, tsi_matrix_part *part, tristar_matrix_t **matrix) {
   return generate(env, k, part, fill_chain, matrix);
 }

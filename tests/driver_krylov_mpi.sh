@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# driver_krylov_mpi.sh PROGRAM MPIEXEC [FLAG...] -- : `tristar krylov` under mpiexec: iterations and X of one process, figures of
+# all, more processes than rows, failures told once, a process that is killed. Works in the current folder.
+. "$(dirname "$0")/driver_ranks.sh"
+rm -f -- *.json *.svg *.mtx *.txt # of an earlier run
+
+# ---- The same iterations as on one process, and X, with a preconditioner that is the same there
+"$tristar" gen poisson3d7 7 --out A.mtx >output.txt 2>&1 || fail "tristar gen"
+for count in 2 4; do
+  ranks $count 0 '^accuracy +converged' krylov A.mtx --precond jacobi --nrhs 2 --repeat 2 --json k$count.json --out x$count.mtx --svg norms.svg
+done
+expect 0 '^accuracy +converged' krylov A.mtx --precond jacobi --nrhs 2 --json k1.json --out x1.mtx
+[ "$(head -c 4 norms.svg)" = '<svg' ] || fail "norms.svg is no SVG"
+python3 - <<'END' || fail "krylov on many processes: other figures than on one"
+import json
+def read(name): return [float(l) for l in open(name).read().split("\n")[3:] if l]
+one, x = json.load(open("k1.json")), read("x1.mtx")
+for count in (2, 4):
+    r, y = json.load(open("k%d.json" % count)), read("x%d.mtx" % count)
+    assert abs(r["iterations"] - one["iterations"]) <= 1 and r["converged"] and r["nnz"] == one["nnz"], r
+    assert len(x) == len(y) and all(abs(a - b) < 1e-6 * max(map(abs, x)) for a, b in zip(x, y))
+    p = r["processes"]
+    assert len(p) == count and sum(q["rows"] for q in p) == r["n"] == 343 and sum(q["nnz"] for q in p) == r["nnz"]
+    # each process but the last ones has two neighbours: planes of the grid, or a little more
+    products = r["products"] # of the latest solve; true residuals are among them
+    for q in p:
+        assert q["product_messages"] == (1 if q["rank"] in (0, count - 1) else 2), q
+        assert q["messages"] == products * q["product_messages"] and q["bytes"] == products * q["product_bytes"], q
+        assert q["ghosts"] >= 49 and q["product_bytes"] >= 49 * 8, q
+END
+
+# ---- Other methods, precisions and preconditioners; more processes than rows
+for precond in none ic0 factor; do ranks 2 0 '^accuracy +converged' krylov A.mtx --precond $precond; done
+ranks 2 0 '^method +GMRES\(30\) on' krylov gen:convdiff3d:5 --precond ilu0
+ranks 2 0 '^accuracy +converged' krylov gen:convdiff3d:5 --method bicgstab --precision c
+ranks 2 0 'complex double, hermitian' krylov gen:poisson3d7:4 --precision z
+matrix spd.mtx 'real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
+printf '6\n4\n13\n' >b.txt
+for precond in none jacobi ic0 factor; do
+  ranks 4 0 '^accuracy +converged' krylov spd.mtx --rhs b.txt --out x.mtx --tol 1e-12 --precond $precond
+  tail -n 3 x.mtx | awk '{ if (($1 - NR) ^ 2 > 1e-18) wrong = 1 } END { exit NR != 3 || wrong }' ||
+    fail "$precond: x is not (1, 2, 3): $(tail -n 3 x.mtx | tr '\n' ' ')"
+done
+
+# ---- Failures: told once
+once() { [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"; }
+matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
+printf '1\n-1\n' >b2.txt
+matrix broken.mtx 'real general' '3 3 3' '1 1 4' '2 2 4' '3 4 4'
+matrix hole.mtx 'real symmetric' '4 4 3' '1 1 4' '2 2 4' '3 3 4'
+ranks 2 - '^tristar: indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite$' krylov indefinite.mtx --rhs b2.txt
+once
+ranks 2 - '^tristar: .*broken.mtx:5: column outside 1..3' krylov broken.mtx
+once
+ranks 2 - '^tristar: rank 1: hole.mtx: .*row 1' krylov hole.mtx --precond jacobi
+once
+ranks 2 - '^tristar: cannot open missing.mtx|^tristar: missing.mtx' krylov missing.mtx
+once
+ranks 2 - 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
+once
+ranks 2 - 'not converged within the limit of iterations' krylov A.mtx --max-iterations 3
+once
+ranks 2 - '--laplacian needs one process' krylov A.mtx --laplacian
+once
+
+# ---- A process is killed: the run ends, long before the solves would
+killed krylov A.mtx --repeat 1000000
+finish
