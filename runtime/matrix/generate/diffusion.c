@@ -67,7 +67,7 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *value) 
   *value = i == j ? faces(grid, a) : -mean(coefficient(grid, a), coefficient(grid, b));
 }
 
-tristar_status tsi_generate_diffusion3d(tsi_env *env, int64_t k, const tsi_matrix_part *part,
+tristar_status tsi_generate_diffusion3d(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                         tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   medium m;
