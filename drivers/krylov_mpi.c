@@ -48,7 +48,7 @@ typedef struct spread {
 /* All ranks learn whether each goes on; of those that do not, the first tells why. */
 static bool all_say(const spread *p, bool ok) {
   tsi_session *s = p->s;
-  int first = ok ? p->ranks : p->rank, status = s->status;
+  int first = ok ? p->ranks : p->rank, status = (int)s->status;
   char message[sizeof s->message];
   MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (first == p->ranks) return true;
