@@ -67,19 +67,25 @@ template <class T, int W, int R> struct gpu_bundle {
   __device__ void add_lanes(tile &sums, int *own, int *mine) const {
     *own = 0;
     *mine = q < R ? R : 0;
-    GPU_UNROLL_ALL
-    for (int half = R / 2, mask = 1; half > 0; half /= 2, mask *= 2) {
-      if (mask >= b.threads) continue;
-      const bool upper = q & mask;
-      GPU_UNROLL_ALL
-      for (int c = 0; c < half; c++) {
-        const T kept = upper ? sums.c[c + half] : sums.c[c], given = upper ? sums.c[c] : sums.c[c + half];
-        sums.c[c] = kept + from_lane(given, mask);
-      }
-      *own += upper ? half : 0;
-      *mine = q < R ? half : 0;
-    }
+    halve<R / 2>(sums, own, mine);
     for (int mask = R; mask < b.threads; mask *= 2) sums.c[0] = sums.c[0] + from_lane(sums.c[0], mask);
+  }
+  /* Keeps HALF of the sums, and gives the others away. */
+  template <int HALF> __device__ void halve(tile &sums, int *own, int *mine) const {
+    if constexpr (HALF > 0) {
+      constexpr int MASK = R / 2 / HALF;
+      if (MASK >= b.threads) return;
+      const bool upper = q & MASK;
+      GPU_UNROLL_ALL
+      for (int c = 0; c < HALF; c++) {
+        const T kept = gpu_select(upper, sums.c[c + HALF], sums.c[c]),
+                given = gpu_select(upper, sums.c[c], sums.c[c + HALF]);
+        sums.c[c] = kept + from_lane(given, MASK);
+      }
+      *own += upper ? HALF : 0;
+      *mine = q < R ? HALF : 0;
+      halve<HALF / 2>(sums, own, mine);
+    }
   }
   __device__ T from_lane(T value, int mask) const {
     return gpu_shuffle_xor(value, (unsigned)(gpu_fault(GPU_FAULT_LANE) ? mask / 2 : mask), W);

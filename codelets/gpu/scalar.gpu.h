@@ -65,6 +65,14 @@ template <class R> __host__ __device__ static inline bool gpu_is_zero(R a) {
 template <class R> __host__ __device__ static inline bool gpu_is_zero(gpu_complex<R> a) {
   return a.re == 0 && a.im == 0;
 }
+/* first ? a : b, of values: the registers that they are in need no addresses. */
+template <class R> __host__ __device__ static inline R gpu_select(bool first, R a, R b) {
+  return first ? a : b;
+}
+template <class R>
+__host__ __device__ static inline gpu_complex<R> gpu_select(bool first, gpu_complex<R> a, gpu_complex<R> b) {
+  return {first ? a.re : b.re, first ? a.im : b.im};
+}
 template <class R> __host__ __device__ static inline R gpu_conj(R a) {
   return a;
 }
