@@ -29,8 +29,8 @@ function(tsi_gpu_compiler option program hint)
   endif()
 endfunction()
 
-# tsi_gpu_object(KIND SOURCE NAME STORED WORK OUTPUTS COMMAND...): one object, added to the list OUTPUTS.
-function(tsi_gpu_object kind source name stored work outputs)
+# tsi_gpu_object(KIND SOURCE NAME STORED WORK LIST COMMAND...): one object, added to the list.
+function(tsi_gpu_object kind source name stored work to)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/*.h")
   set(base "${PROJECT_BINARY_DIR}/gpu/${source}_${name}.${kind}")
   add_custom_command(
@@ -40,7 +40,7 @@ function(tsi_gpu_object kind source name stored work outputs)
             "-DTSI_GPU_STORED=${stored}" "-DTSI_GPU_WORK=${work}" -c "${PROJECT_SOURCE_DIR}/codelets/gpu/${source}.cu" -o "${base}.o"
     DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/${source}.cu" ${headers}
     COMMENT "GPU kernels ${source} ${name}, ${kind}" VERBATIM)
-  set(${outputs} ${${outputs}} "${base}.o" PARENT_SCOPE)
+  set(${to} ${${to}} "${base}.o" PARENT_SCOPE)
 endfunction()
 
 # tsi_gpu_objects(KIND COMMAND...): one object for each source and name.
