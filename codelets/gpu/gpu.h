@@ -5,7 +5,7 @@
  * - gpu_thread, gpu_threads: the thread's number in its block, threads of a block
  * - gpu_block, gpu_blocks: the block's number in the grid, blocks of the grid
  * - gpu_barrier, gpu_warp_barrier: all of the block, of the warp come, and see what the others have written
- * - gpu_shuffle_xor: the value of the lane whose number differs by the bits of a mask
+ * - gpu_shuffle, gpu_shuffle_xor: the value of a lane, of that whose number differs by the bits of a mask
  * - gpu_load_acquire, gpu_store_release, gpu_store_relaxed, gpu_fetch_add (relaxed), gpu_add_release,
  *   gpu_await: atomics in the scope GPU_BLOCK or GPU_DEVICE; gpu_await returns when it has acquired the value
  * - gpu_atomic_add: to a scalar that other blocks may be adding to; relaxed
@@ -77,6 +77,10 @@ template <class T>
 static __device__ __forceinline__ T gpu_shuffle_xor(T value, unsigned mask, unsigned width, int = 0) {
   return __shfl_xor(value, (int)mask, (int)width);
 }
+template <class T>
+static __device__ __forceinline__ T gpu_shuffle(T value, unsigned lane, unsigned width, int = 0) {
+  return __shfl(value, (int)lane, (int)width);
+}
 /* The scope is an argument that the compiler has to see as a constant. */
 #define GPU_ATOMIC(call, reach, ...)                                                                         \
   ((reach) == GPU_BLOCK ? call(__VA_ARGS__, __HIP_MEMORY_SCOPE_WORKGROUP)                                    \
@@ -114,6 +118,10 @@ static __device__ __forceinline__ void gpu_warp_barrier(int = 0) {
 template <class T>
 static __device__ __forceinline__ T gpu_shuffle_xor(T value, unsigned mask, unsigned width, int = 0) {
   return __shfl_xor_sync(0xffffffffu, value, (int)mask, (int)width);
+}
+template <class T>
+static __device__ __forceinline__ T gpu_shuffle(T value, unsigned lane, unsigned width, int = 0) {
+  return __shfl_sync(0xffffffffu, value, (int)lane, (int)width);
 }
 typedef cuda::atomic_ref<int32_t, cuda::thread_scope_block> gpu_block_atomic;
 typedef cuda::atomic_ref<int32_t, cuda::thread_scope_device> gpu_device_atomic;

@@ -2,8 +2,9 @@
  *
  * - gpu_triangle: y := T x; a warp makes the sums of a row block
  * - gpu_rectangle: sink(i, (R x)_i), the same
- * - gpu_triangle_transposed: y := T' x; a warp makes the sums of Q columns
- * - gpu_rectangle_transposed: y := y - R' x, the same; where a panel has few columns, of some of the rows
+ * - gpu_triangle_transposed: y := T' x; a warp makes the sums of the columns of a corner
+ * - gpu_rectangle_transposed: y := y - R' x; a warp makes the sums of Q columns, where a panel has few
+ *   columns of some of the rows
  * - gpu_substitute: y := T^-1 y, row block after row block: its corner, then what it takes from the others
  * - gpu_substitute_transposed: y := T'^-1 y
  *
@@ -24,29 +25,86 @@ __device__ static __forceinline__ int gpu_block_rows(int m, int i) {
   return m - i < B ? m - i - gpu_fault(GPU_FAULT_TAIL) : B;
 }
 
-/* s += the columns 0 .. w-1 of a row block times x: the lane's columns. */
-template <class V, class T, int W, int R>
+/* The tile of another lane of the warp. */
+template <int W, class T, int R>
+__device__ static __forceinline__ gpu_tile<T, R> gpu_shuffle_tile(gpu_tile<T, R> s, int lane) {
+  GPU_UNROLL_ALL
+  for (int c = 0; c < R; c++) s.c[c] = gpu_shuffle(s.c[c], (unsigned)lane, W);
+  return s;
+}
+
+/* s := the columns 0 .. w-1 of a row block times x: the lane's columns, H lanes taking the rows.
+ *
+ * In single precision every other row block of a triangle begins in the middle of a sector of memory. Loads
+ * then begin with the sector: lanes take entries `shift` earlier, and sums go to the lanes of their rows at
+ * last. */
+template <int H = B, class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_add_block(const gpu_team<T, W, R> &team, const V *block, int rows,
                                                      int w, const gpu_tile<T, R> *x, gpu_tile<T, R> &s) {
-  constexpr int Q = W / B;
+  constexpr int Q = W / H;
+  const int shift = sizeof(V) < 8 && rows == B ? (int)((uintptr_t)block % 32 / sizeof(V)) : 0;
+  const int row = (team.lane + B - shift) % H, q = (team.lane + B - shift) / H - B / H;
+  s = gpu_no_tile<T, R>();
   GPU_UNROLL(4)
-  for (int k = team.q; k - team.q < w; k += Q) {
-    const bool active = k < w && team.row < rows;
-    const V a = gpu_load_panel(block + (int64_t)k * rows + team.row, active);
+  for (int first = 0; first < w + (shift > 0); first += Q) {
+    const int k = first + q;
+    const bool active = k >= 0 && k < w && row < rows;
+    const V a = gpu_load_panel(block + (int64_t)k * rows + row, active);
     if (active) gpu_add_scaled(s, a, x[k]);
+  }
+  if constexpr (sizeof(V) < 8)
+    if (shift > 0) s = gpu_shuffle_tile<W>(s, team.lane / B * B + (team.lane + shift) % B);
+}
+
+/* The same summed up: lane r has row r. A block of few rows has twice as many columns a load. */
+template <class V, class T, int W, int R>
+__device__ static __forceinline__ void gpu_add_rows_of(const gpu_team<T, W, R> &team, const V *block,
+                                                       int rows, int w, const gpu_tile<T, R> *x,
+                                                       gpu_tile<T, R> &s) {
+  if (rows > B / 2) {
+    gpu_add_block(team, block, rows, w, x, s);
+    team.add_columns(s);
+  } else {
+    gpu_add_block<B / 2>(team, block, rows, w, x, s);
+    team.template add_columns<B / 2>(s);
   }
 }
 
-/* The same with a corner: column j has the rows from j on. */
+/* The entries of a corner, which lie one behind the other, in the lanes of a warp: two loads at most, of
+ * which the first ends with a sector of memory. */
+template <class V, int W> struct gpu_corner {
+  V low, high; /* entry `lane`, entry half + lane */
+  int half;
+  bool full; /* has more entries than `half` */
+
+  __device__ gpu_corner(const V *corner, int rows, int lane) {
+    const int entries = rows * (rows + 1) / 2;
+    half = W - (int)((uintptr_t)corner % 32 / sizeof(V));
+    full = entries > half;
+    low = gpu_load_panel(corner + lane, lane < (full ? half : entries));
+    high = V();
+    if (full) high = gpu_load_panel(corner + half + lane, half + lane < entries);
+  }
+  /* All lanes come, each for an entry of its own. */
+  __device__ V entry(int at, int line = GPU_LINE) const {
+    const V a = gpu_shuffle(low, (unsigned)at % W, W, line);
+    if (!full) return a;
+    const V b = gpu_shuffle(high, (unsigned)(at < half ? 0 : at - half), W, line);
+    return at < half ? a : b;
+  }
+};
+
+/* s += a corner times x: the lane's columns; column j has the rows from j on. */
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_add_corner(const gpu_team<T, W, R> &team, const V *corner,
                                                       int rows, const gpu_tile<T, R> *x, gpu_tile<T, R> &s) {
   constexpr int Q = W / B;
+  const gpu_corner<V, W> entries(corner, rows, team.lane);
   GPU_UNROLL_ALL
   for (int k = 0; k < B; k += Q) {
     const int j = k + team.q;
     const bool active = j <= team.row && team.row < rows;
-    const V a = gpu_load_panel(corner + tsi_corner_column(rows, j) + team.row - j, active);
+    const V a = entries.entry(active ? (int)tsi_corner_column(rows, j) + team.row - j : 0);
     if (active) gpu_add_scaled(s, a, x[j]);
   }
 }
@@ -57,7 +115,7 @@ __device__ void gpu_triangle(const gpu_team<T, W, R> &team, const V *tri, int w,
   for (int i = team.warp * B; i < w; i += team.warps * B) {
     const int rows = w - i < B ? w - i : B;
     const V *block = tri + tsi_triangle_block(i);
-    gpu_tile<T, R> s = gpu_no_tile<T, R>();
+    gpu_tile<T, R> s;
     gpu_add_block(team, block, rows, i, x, s);
     gpu_add_corner(team, block + rows * i, rows, x + i, s);
     team.add_columns(s);
@@ -87,38 +145,53 @@ __device__ static __forceinline__ void gpu_rectangle_narrow(const gpu_team<T, W,
 template <class V, class T, int W, int R, class SINK>
 __device__ void gpu_rectangle(const gpu_team<T, W, R> &team, const V *rect, int m, int w,
                               const gpu_tile<T, R> *x, SINK sink) {
-  if (w < NARROW) {
+  if (w < NARROW && m > B) {
     gpu_rectangle_narrow(team, rect, m, w, x, sink);
     return;
   }
   for (int i = team.warp * B; i < m; i += team.warps * B) {
     const int rows = gpu_block_rows(m, i);
-    gpu_tile<T, R> s = gpu_no_tile<T, R>();
-    gpu_add_block(team, rect + (int64_t)i * w, rows, w, x, s);
-    team.add_columns(s);
+    gpu_tile<T, R> s;
+    gpu_add_rows_of(team, rect + (int64_t)i * w, rows, w, x, s);
     if (team.lane < rows) sink(i + team.lane, s);
   }
+}
+
+/* The sums of columns `column` of one lane each, from the corner that has them and the row blocks below it,
+ * which begins with row `first`. */
+template <class V, class T, int W, int R>
+__device__ static __forceinline__ gpu_tile<T, R> gpu_triangle_columns(const gpu_team<T, W, R> &team,
+                                                                      const V *tri, int w, int first,
+                                                                      const gpu_corner<V, W> &corner,
+                                                                      int column, const gpu_tile<T, R> *x) {
+  const int corner_rows = w - first < B ? w - first : B, j = column - first;
+  const bool below = j <= team.row && team.row < corner_rows;
+  const V diagonal = corner.entry(below ? (int)tsi_corner_column(corner_rows, j) + team.row - j : 0);
+  gpu_tile<T, R> s = gpu_no_tile<T, R>();
+  if (below) gpu_add_scaled(s, diagonal, x[first + team.row]);
+  GPU_UNROLL(2)
+  for (int i = first + B; i < w; i += B) {
+    const int rows = w - i < B ? w - i : B;
+    const bool active = team.row < rows;
+    const V a = gpu_load_panel(tri + tsi_triangle_block(i) + (int64_t)column * rows + team.row, active);
+    if (active) gpu_add_scaled(s, a, x[i + team.row]);
+  }
+  team.add_rows(s);
+  return s;
 }
 
 template <class V, class T, int W, int R>
 __device__ void gpu_triangle_transposed(const gpu_team<T, W, R> &team, const V *tri, int w,
                                         const gpu_tile<T, R> *x, gpu_tile<T, R> *y) {
   constexpr int Q = W / B;
-  for (int g = team.warp * Q; g < w; g += team.warps * Q) {
-    const int column = g + team.q, first = g / B * B;
-    gpu_tile<T, R> s = gpu_no_tile<T, R>();
-    GPU_UNROLL(2)
-    for (int i = first; i < w; i += B) {
-      const int rows = w - i < B ? w - i : B, j = column - i;
-      const V *block = tri + tsi_triangle_block(i);
-      const bool corner = i == first, active = team.row < rows && (!corner || j <= team.row);
-      const V a = gpu_load_panel(corner ? block + rows * i + tsi_corner_column(rows, j) + team.row - j
-                                        : block + (int64_t)column * rows + team.row,
-                                 active);
-      if (active) gpu_add_scaled(s, a, x[i + team.row]);
+  for (int first = team.warp * B; first < w; first += team.warps * B) {
+    const int rows = w - first < B ? w - first : B;
+    const gpu_corner<V, W> corner(tri + tsi_triangle_block(first) + rows * first, rows, team.lane);
+    for (int g = first; g < first + rows; g += Q) {
+      const int column = g + team.q;
+      const gpu_tile<T, R> s = gpu_triangle_columns(team, tri, w, first, corner, column, x);
+      if (team.row == 0 && column < w) y[column] = s;
     }
-    team.add_rows(s);
-    if (team.row == 0 && column < w) y[column] = s;
   }
 }
 
@@ -148,10 +221,35 @@ __device__ static __forceinline__ void gpu_subtract(gpu_tile<T, R> &y, const gpu
   for (int c = 0; c < R; c++) y.c[c] = y.c[c] - s.c[c];
 }
 
+/* Panels of few columns: a warp makes the sums of a column; each quarter (eighth) of it has row blocks of its
+ * own. */
+template <class V, class T, int W, int R>
+__device__ static __forceinline__ void gpu_rectangle_transposed_narrow(const gpu_team<T, W, R> &team,
+                                                                       const V *rect, int m, int w,
+                                                                       const gpu_tile<T, R> *x,
+                                                                       gpu_tile<T, R> *y) {
+  for (int k = team.warp; k < w; k += team.warps) {
+    gpu_tile<T, R> s = gpu_no_tile<T, R>();
+    for (int group = 0; group < m; group += W) {
+      const int i = group + team.q * B, rows = m - i < B ? m - i : B;
+      const bool active = team.row < rows;
+      const V a = gpu_load_panel(rect + (int64_t)i * w + k * rows + team.row, active);
+      if (active) gpu_add_scaled(s, a, x[i + team.row]);
+    }
+    team.add_rows(s);
+    team.add_columns(s);
+    if (team.lane == 0) gpu_subtract(y[k], s);
+  }
+}
+
 /* At most team.width rows. */
 template <class V, class T, int W, int R>
 __device__ void gpu_rectangle_transposed(const gpu_team<T, W, R> &team, const V *rect, int m, int w,
                                          const gpu_tile<T, R> *x, gpu_tile<T, R> *y) {
+  if (w < NARROW && m > B) {
+    gpu_rectangle_transposed_narrow(team, rect, m, w, x, y);
+    return;
+  }
   constexpr int Q = W / B, UNITS = gpu_team<T, W, R>::UNITS;
   const int groups = (w + Q - 1) / Q, parts = team.whole && groups < UNITS ? UNITS / groups : 1;
   const int size = ((m + B - 1) / B + parts - 1) / parts * B; /* rows of a part */
@@ -200,7 +298,7 @@ __device__ void gpu_substitute(const gpu_team<T, W, R> &team, const V *tri, int 
     team.sync();
     for (int k = i + B + team.warp * B; k < w; k += team.warps * B) {
       const int below = w - k < B ? w - k : B;
-      gpu_tile<T, R> s = gpu_no_tile<T, R>();
+      gpu_tile<T, R> s;
       gpu_add_block(team, tri + tsi_triangle_block(k) + below * i, below, B, y + i, s);
       team.add_columns(s);
       if (team.lane < below) gpu_subtract(y[k + team.lane], s);

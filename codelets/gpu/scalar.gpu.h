@@ -100,6 +100,11 @@ __device__ static __forceinline__ gpu_complex<R> gpu_shuffle_xor(gpu_complex<R> 
                                                                  unsigned width, int line = GPU_LINE) {
   return {gpu_shuffle_xor(v.re, mask, width, line), gpu_shuffle_xor(v.im, mask, width, line)};
 }
+template <class R>
+__device__ static __forceinline__ gpu_complex<R> gpu_shuffle(gpu_complex<R> v, unsigned lane, unsigned width,
+                                                             int line = GPU_LINE) {
+  return {gpu_shuffle(v.re, lane, width, line), gpu_shuffle(v.im, lane, width, line)};
+}
 
 template <class R>
 __device__ static __forceinline__ void gpu_atomic_add(gpu_complex<R> *address, gpu_complex<R> value) {

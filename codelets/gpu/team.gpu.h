@@ -38,10 +38,10 @@ template <class T, int W, int R> struct gpu_team {
       gpu_warp_barrier(line);
   }
   __device__ void sync_warp(int line = GPU_LINE) const { gpu_warp_barrier(line); }
-  /* Adds up over the columns of a row block: every lane of a row gets the sums. */
-  __device__ void add_columns(tile &s) const {
+  /* Adds up over the columns of a row block whose rows H lanes take: every lane of a row gets the sums. */
+  template <int H = TSI_ROW_BLOCK> __device__ void add_columns(tile &s) const {
     GPU_UNROLL_ALL
-    for (int mask = TSI_ROW_BLOCK; mask < W; mask *= 2) GPU_UNROLL_ALL
+    for (int mask = H; mask < W; mask *= 2) GPU_UNROLL_ALL
     for (int c = 0; c < R; c++)
       s.c[c] = s.c[c] + gpu_shuffle_xor(s.c[c], (unsigned)(gpu_fault(GPU_FAULT_LANE) ? mask / 2 : mask), W);
   }

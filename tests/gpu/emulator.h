@@ -126,15 +126,20 @@ static inline void gpu_barrier(int line = __builtin_LINE()) {
 static inline void gpu_warp_barrier(int line = __builtin_LINE()) {
   emulator::warp_barrier(line);
 }
-/* The value of the lane whose number differs by the bits of mask, in a group of `width` lanes. */
+/* The value of a lane in a group of `width` lanes. */
 template <class T>
-static inline T gpu_shuffle_xor(T value, unsigned mask, unsigned width, int line = __builtin_LINE()) {
+static inline T gpu_shuffle(T value, unsigned lane, unsigned width, int line = __builtin_LINE()) {
   constexpr unsigned WORDS = (sizeof(T) + 7) / 8;
   uint64_t mine[WORDS] = {}, theirs[WORDS];
   __builtin_memcpy(mine, &value, sizeof value);
-  emulator::exchange(mine, WORDS, gpu_thread() % width ^ mask, width, line, theirs);
+  emulator::exchange(mine, WORDS, lane, width, line, theirs);
   __builtin_memcpy(&value, theirs, sizeof value);
   return value;
+}
+/* Of the lane whose number differs by the bits of mask. */
+template <class T>
+static inline T gpu_shuffle_xor(T value, unsigned mask, unsigned width, int line = __builtin_LINE()) {
+  return gpu_shuffle(value, gpu_thread() % width ^ mask, width, line);
 }
 static inline int32_t gpu_load_acquire(const int32_t *address, emulator::scope reach) {
   emulator::before_atomic(address, reach);

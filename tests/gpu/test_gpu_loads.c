@@ -15,9 +15,8 @@ static void check(const solver *s, const char *scalars, const typed *t, unsigned
   CHECK(x != NULL);
   device_sweeps_open(s, &options, nrhs, b, x, &sweeps);
   const emulated_outcome got = emulated_sweeps(scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
-  const double limit = t->scalar == TRISTAR_SINGLE ? 1.2 : 1.1;
   CHECK_MSG(got.ended, "%s", got.problem);
-  CHECK_MSG(got.bytes > 0 && got.sectors * 32 <= limit * got.bytes,
+  CHECK_MSG(got.bytes > 0 && got.sectors * 32 <= 1.1 * got.bytes,
             "%s, %d right-hand sides: %g loads touch %g sectors for %g bytes", scalars, (int)nrhs, got.loads,
             got.sectors, got.bytes);
   device_sweeps_close(&sweeps);
