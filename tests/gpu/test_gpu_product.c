@@ -2,8 +2,9 @@
  * 3, 17 and 64 right-hand sides and warps of 32 and 64, whole and of one sweep only, on factors of generated
  * and of real matrices; solves with few right-hand sides have the same bits in two schedules.
  *
- * What roundoff can do to a real matrix is bounded by its condition; that may leave no digit in single
- * precision.
+ * How far two orders of the sums of a real matrix may lie apart is bounded by its condition and by the growth
+ * of pivots that are chosen inside blocks only, for which a factor of 1e4 is left; refinement is what takes
+ * it away. In single precision that may leave no digit: then the bits of two schedules are what is compared.
  *
  * The folder of real matrices: TRISTAR_DATA, or ../shared/data next to the sources. */
 #include "tests/data.h"
@@ -93,7 +94,7 @@ static void check_type(tristar_t *ts, const problem *p, const tristar_view *from
   view.values = values;
   solver s = solver_of(ts, p, &view, t->bytes, false);
   if (!t->is_single) CHECK_OK(tristar_condition(s.plan, reciprocal));
-  const double tolerance = 100 * t->roundoff / *reciprocal;
+  const double tolerance = 1e6 * t->roundoff / *reciprocal;
   printf("%s %s: tolerance %g\n", p->kind, types[type].scalars, tolerance);
   check(&s, type, tolerance);
   solver_close(&s);
