@@ -52,6 +52,8 @@ if [ ${#mpiexec[@]} -gt 0 ]; then
   printf '3\n400 7\n' >rows.txt
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --rows rows.txt --in-flight 2 --repeat 4 \
     --json processes-2.json >output.txt 2>&1 </dev/null || { fail "few rows on two processes"; cat output.txt >&2; }
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" krylov gen:s2d9pt:40 --precond ic0 --json ranks-1.json \
+    >output.txt 2>&1 </dev/null || { fail "krylov on two processes"; cat output.txt >&2; }
 fi
 
 python3 - "$guide/json.md" <<'END' || fail "$guide/json.md and what the program writes differ"
@@ -65,6 +67,7 @@ LISTS = ("cases[].contenders[].rounds", "triangles[].contenders[].rounds", "case
 PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "trisolve": ("Common to solve and info", "trisolve"),
          "krylov": ("Common to solve and info", "krylov"),
+         "ranks": ("Common to solve and info", "krylov", "krylov on many processes"),
          "info": ("Common to solve and info", "Common to plans", "info"),
          "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
          "layout": ("Common to solve and info", "info --layout"),

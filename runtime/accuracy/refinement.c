@@ -16,6 +16,7 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   TSI_TRY(tsi_residual_begin(system, op, &r->residual));
   status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->trial, column);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->part, column);
   if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->rest, column);
   status = tsi_team_agree(system->team, status);
@@ -29,6 +30,7 @@ void tsi_refinement_finish(tsi_refinement *r) {
   tsi_residual_finish(&r->residual);
   TSI_FREE(env, r->correction);
   TSI_FREE(env, r->best);
+  TSI_FREE(env, r->trial);
   TSI_FREE(env, r->part);
   TSI_FREE(env, r->rest);
 }
@@ -208,15 +210,15 @@ typedef struct judgement {
 } judgement;
 
 /* FGMRES has made so many iterations since it was started, and would give the correction d: is x + d good
- * enough? The residual and `best` are free while FGMRES runs. */
+ * enough? The residual is free while FGMRES runs. */
 static bool is_enough(void *arg, int iterations, const void *d) {
   judgement *j = arg;
   const course *c = j->c;
   const tsi_refinement *r = c->r;
   double error;
-  memcpy(r->best, c->x, (size_t)r->system->n * r->kernels->scalar_bytes);
-  r->kernels->add(r->system->n, r->best, d);
-  j->status = tsi_residual_find(&r->residual, c->b, r->best, &error);
+  memcpy(r->trial, c->x, (size_t)r->system->n * r->kernels->scalar_bytes);
+  r->kernels->add(r->system->n, r->trial, d);
+  j->status = tsi_residual_find(&r->residual, c->b, r->trial, &error);
   if (j->status != TRISTAR_OK) return true;
   note(c, c->result->steps, c->result->iterations + iterations, error);
   return error <= c->tolerance;
@@ -225,27 +227,39 @@ static bool is_enough(void *arg, int iterations, const void *d) {
 /* The backward error falls about as the norm of the residual does; by what it may be ahead of it. */
 #define AHEAD 10
 
-/* FGMRES, restarted while it halves the error. */
+/* FGMRES, restarted while it halves the error. One restart may fail to: what solves some rows may spoil
+ * others, which the next one sees to. */
 static tristar_status iterate(course *c) {
   tristar_status status = TRISTAR_OK;
   const tsi_refinement *r = c->r;
+  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
   tristar_refine_result *result = c->result;
   judgement all = {c, TRISTAR_OK};
-  while (c->best.error > c->tolerance && result->iterations < c->options->max_iterations) {
-    const progress before = c->best;
+  progress now = c->best;
+  int failed = 0;
+  memcpy(r->best, c->x, bytes);
+  while (c->best.error > c->tolerance && result->iterations < c->options->max_iterations && failed < 2) {
+    const progress before = now;
     const int left = c->options->max_iterations - result->iterations;
     const tsi_fgmres_judge judge = {is_enough, &all, AHEAD * c->tolerance / before.error,
                                     c->options->history != NULL};
-    progress now;
     int made = 0;
     TSI_TRY(tsi_fgmres(r->system, r->op, r->residual.vector, r->correction, left, &judge, &made));
     TSI_TRY(all.status);
     result->iterations += made;
-    TSI_TRY(improve(c, &now));
     result->stop = made < left ? TRISTAR_STOP_STAGNATED : TRISTAR_STOP_LIMIT;
-    if (made == 0 || !is_nearer(&c->best, &before, 0.5)) break;
+    if (made == 0) break;
+    r->kernels->add(r->system->n, c->x, r->correction);
+    TSI_TRY(look(c, &now));
+    if (isnan(now.error)) break;
+    failed = is_nearer(&now, &before, 0.5) ? failed : failed + 1;
+    if (!is_nearer(&now, &c->best, 1)) continue;
+    failed = is_nearer(&now, &c->best, 0.5) ? 0 : failed;
+    c->best = now;
+    memcpy(r->best, c->x, bytes);
   }
 out:
+  memcpy(c->x, r->best, bytes);
   return status;
 }
 

@@ -23,7 +23,7 @@ typedef struct tsi_refinement {
   const double *row_scale; /* of the rows of op(A) */
   int64_t column;          /* of b and x, for messages and the history */
   tsi_residual residual;
-  char *correction, *best;
+  char *correction, *best, *trial;
   char *part, *rest; /* n scalars; single factors of double numbers only */
 } tsi_refinement;
 
