@@ -14,12 +14,17 @@ typedef struct row_solver {
   bool unit, conjugate;   /* ones on the diagonal, conj(F) */
 } row_solver;
 
+/* Begins where a sector of memory does, as arrays of devices do. */
+static inline void *device_array(size_t bytes) {
+  return aligned_alloc(TSI_CACHE_LINE, (bytes + TSI_CACHE_LINE - 1) / TSI_CACHE_LINE * TSI_CACHE_LINE);
+}
+
 static inline row_solver row_solver_open(tsi_env *env, const system_of *s, const row_problem *p, bool unit,
                                          bool conjugate) {
   row_solver r = {.s = s, .problem = *p, .unit = unit, .conjugate = conjugate};
   CHECK_OK(row_problem_create(env, s, p, &r.plan));
-  r.values = malloc((size_t)(r.plan.tables.entries + 1) * s->t->bytes);
-  r.inverse = malloc((size_t)(r.plan.tables.n + 1) * s->t->bytes);
+  r.values = device_array((size_t)(r.plan.tables.entries + 1) * s->t->bytes);
+  r.inverse = device_array((size_t)(r.plan.tables.n + 1) * s->t->bytes);
   CHECK(r.values != NULL && r.inverse != NULL);
   tsi_device_rows_fill(&r.plan, s->t->bytes, s->values[p->columns], r.values);
   tsi_device_rows_place(&r.plan, s->t->bytes, s->inverse, r.inverse);
