@@ -368,24 +368,29 @@ static int check_words(const tsi_settings *settings, solution *z) {
   return tsi_picture_check("solve", "svg", settings->svg);
 }
 
-static int solve(const tsi_settings *given) {
-  tsi_session session, *s = &session;
-  solution z = {.accuracy.rcond = NAN};
+tsi_settings tsi_settings_of_rank(const tsi_settings *given, int rank) {
   tsi_settings settings = *given;
   tristar_config cores;
-  MPI_Comm_rank(MPI_COMM_WORLD, &z.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &z.ranks);
-  tsi_console_mute(z.rank > 0); /* rank 0 says the same */
-  const int wrong = check_words(given, &z);
-  tsi_console_mute(false);
-  if (wrong != TSI_EXIT_OK) return wrong;
   tristar_config_init(&cores);
   cores.workers = (int)settings.workers;
   if (tristar_mpi_share_cores(MPI_COMM_WORLD, &cores) == TRISTAR_OK) {
     settings.workers = cores.workers;
     settings.first_core = cores.first_core;
   }
-  if (z.rank > 0) settings.output_count = 0; /* rank 0 writes */
+  if (rank > 0) settings.output_count = 0; /* rank 0 writes */
+  return settings;
+}
+
+static int solve(const tsi_settings *given) {
+  tsi_session session, *s = &session;
+  solution z = {.accuracy.rcond = NAN};
+  MPI_Comm_rank(MPI_COMM_WORLD, &z.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &z.ranks);
+  tsi_console_mute(z.rank > 0); /* rank 0 says the same */
+  const int wrong = check_words(given, &z);
+  tsi_console_mute(false);
+  if (wrong != TSI_EXIT_OK) return wrong;
+  tsi_settings settings = tsi_settings_of_rank(given, z.rank);
   bool ok = tsi_session_open(s, &settings, given->operand[0]);
   z.sweep = calloc((size_t)settings.repeat, sizeof *z.sweep);
   z.whole = calloc((size_t)settings.repeat, sizeof *z.whole);

@@ -13,4 +13,8 @@ bool tsi_started_by_mpiexec(void);
 
 int tsi_solve_distributed(const tsi_settings *settings);
 
+/* Collective, of a program with MPI: what this process is to do of the given settings. It gets its share of
+ * the node's cores, and writes no file unless it is rank 0. */
+tsi_settings tsi_settings_of_rank(const tsi_settings *given, int rank);
+
 #endif

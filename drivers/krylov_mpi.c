@@ -22,6 +22,7 @@ int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precon
 #include <string.h>
 
 #include "drivers/commands.h"
+#include "drivers/distributed.h"
 #include "drivers/rank_figures.h"
 #include "drivers/rhs.h"
 #include "tristar_dmatrix_mpi.h"
@@ -265,17 +266,9 @@ static bool run(spread *p) {
 static int solve_all(const tsi_settings *given, const tsi_krylov_precond *words) {
   tsi_session session;
   spread p = {.s = &session, .scalar = MPI_DATATYPE_NULL, .z = {.words = *words}};
-  tsi_settings settings = *given;
-  tristar_config cores;
   MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
-  tristar_config_init(&cores);
-  cores.workers = (int)settings.workers;
-  if (tristar_mpi_share_cores(MPI_COMM_WORLD, &cores) == TRISTAR_OK) {
-    settings.workers = cores.workers;
-    settings.first_core = cores.first_core;
-  }
-  if (p.rank > 0) settings.output_count = 0; /* rank 0 writes */
+  const tsi_settings settings = tsi_settings_of_rank(given, p.rank);
   bool ok = tsi_session_open(&session, &settings, given->operand[0]);
   if (ok && settings.laplacian)
     ok = tsi_session_fail(&session, TRISTAR_ERR_UNSUPPORTED, "--laplacian needs one process");

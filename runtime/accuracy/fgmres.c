@@ -72,9 +72,7 @@ static void orthogonalize(const fgmres *s, int j, char *w) {
 /* Sets the size to that of r, and divides r by it. */
 static void normalize(fgmres *s, void *r) {
   const double largest = tsi_team_largest(s->system->team, s->kernels->largest_size(s->n, r));
-  int exponent = 0;
-  if (largest > 0 && isfinite(largest)) frexp(largest, &exponent);
-  exponent = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+  const int exponent = tsi_exponent_of(largest);
   s->size = ldexp(1, exponent);
   if (exponent != 0) s->kernels->multiply(s->n, r, ldexp(1, -exponent));
 }

@@ -40,13 +40,6 @@ static double scaled_size(const tsi_refinement *r, const void *b) {
   return tsi_team_largest(r->system->team, r->kernels->largest_scaled(r->system->n, b, r->row_scale));
 }
 
-/* Its exponent, within what 2^e can be; 0 for zeros. */
-static int exponent_of(double largest) {
-  int exponent = 0;
-  if (largest > 0 && isfinite(largest)) frexp(largest, &exponent);
-  return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
-}
-
 /* Powers of two between entries of b, as they are scaled: what single numbers bear, and what is solved at a
  * time where there is more. */
 enum { SPAN_MOST = 100, SPAN = 60 };
@@ -67,7 +60,7 @@ static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) 
   memcpy(r->rest, b, bytes);
   memset(x, 0, bytes);
   for (double largest = scaled_size(r, r->rest); !(largest <= 0); largest = scaled_size(r, r->rest)) {
-    const int exponent = exponent_of(largest);
+    const int exponent = tsi_exponent_of(largest);
     r->kernels->take_large(n, r->rest, r->row_scale, fmin(largest, ldexp(1.0, exponent - SPAN)), r->part);
     r->kernels->multiply(n, r->part, ldexp(1.0, -exponent));
     TSI_TRY(system->functions->solve(system->context, r->op, 1, r->part, n, r->part, n));
@@ -96,7 +89,7 @@ tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b
       TSI_TRY(solve_in_parts(r, of_b + (size_t)c * column, of_x + (size_t)c * column));
     if (parts) continue;
     for (int64_t c = 0; c < count; c++) {
-      exponent[c] = exponent_of(scaled_size(r, of_b + (size_t)c * column));
+      exponent[c] = tsi_exponent_of(scaled_size(r, of_b + (size_t)c * column));
       if (exponent[c] != 0) r->kernels->multiply(n, of_b + (size_t)c * column, ldexp(1.0, -exponent[c]));
     }
     TSI_TRY(system->functions->solve(system->context, r->op, count, of_b, n, of_x, n));

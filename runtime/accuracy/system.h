@@ -10,6 +10,8 @@
 #ifndef TSI_RUNTIME_ACCURACY_SYSTEM_H
 #define TSI_RUNTIME_ACCURACY_SYSTEM_H
 
+#include <math.h>
+
 #include "codelets/cpu/sparse.h"
 #include "runtime/accuracy/team.h"
 
@@ -59,6 +61,13 @@ static inline const double *tsi_system_row_scale(const tsi_system *system, trist
 /* The scaling of the columns of op(A): what size the unknowns have, more or less. */
 static inline const double *tsi_system_column_weight(const tsi_system *system, tristar_op op) {
   return op == TRISTAR_N ? system->col_scale : system->row_scale;
+}
+
+/* The exponent of the largest entry of a vector, within what 2^e can be; 0 for zeros. */
+static inline int tsi_exponent_of(double largest) {
+  int exponent = 0;
+  if (largest > 0 && isfinite(largest)) frexp(largest, &exponent);
+  return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
 }
 
 #endif
