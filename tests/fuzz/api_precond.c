@@ -24,6 +24,7 @@ static unsigned set_up_statuses(const cell *c, const tristar_precond_options *o)
   unsigned right = ONLY_OK;
   if (!c->v->finite) return BIT(TRISTAR_ERR_NOT_FINITE);
   if (o->kind == TRISTAR_PRECOND_NONE) return ONLY_OK;
+  if (o->kind == TRISTAR_PRECOND_FSAI) return fsai_statuses(c, o);
   if (is_cholesky(o) && c->p->symmetry == TRISTAR_SKEW_SYMMETRIC) return BIT(TRISTAR_ERR_ARGUMENT);
   if (is_cholesky(o) && c->p->symmetry == TRISTAR_GENERAL && !c->v->hermitian && !c->v->symmetric) {
     const bool clearly = unlikeness(c, true) > 1e-3L && unlikeness(c, false) > 1e-3L;
@@ -44,6 +45,10 @@ static unsigned spoil_options(tristar_precond_options *o) {
   const double value = wrong[below(&g->in, 3)];
   const bool by_level = o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
   bool looked_at = true;
+  if (o->kind == TRISTAR_PRECOND_FSAI && chance(&g->in, 128)) {
+    spoil_fsai_options(o);
+    return BIT(TRISTAR_ERR_ARGUMENT);
+  }
   switch (below(&g->in, 8)) {
   case 0:
     o->kind = value > 0 ? TRISTAR_PRECOND_PLAN : (tristar_precond_kind)-1;
@@ -70,7 +75,7 @@ static unsigned spoil_options(tristar_precond_options *o) {
     break;
   case 6:
     o->shift = value > 0 ? INFINITY : value;
-    looked_at = by_level || by_size(o);
+    looked_at = by_level || by_size(o) || o->kind == TRISTAR_PRECOND_FSAI;
     break;
   default:
     o->partition = (tristar_partition)8;
@@ -84,8 +89,8 @@ static tristar_precond_options choose_precond_options(int n, unsigned *right) {
                       omegas[] = {1, 1, 0.5, 1.7};
   tristar_precond_options o;
   tristar_precond_options_init(&o);
-  o.kind =
-      (tristar_precond_kind)below(&g->in, TRISTAR_PRECOND_FSAI); /* tests/test_fsai.c has its definition */
+  const int first = below(&g->in, 256);
+  o.kind = (tristar_precond_kind)(first < 224 ? first % TRISTAR_PRECOND_FSAI : TRISTAR_PRECOND_FSAI);
   const int levels[] = {0, 0, 0, 1, 2, n, INT_MAX, 3}, fills[] = {n, n, 0, 2};
   o.level = levels[below(&g->in, 8)];
   o.drop = drops[below(&g->in, 4)];
@@ -97,6 +102,7 @@ static tristar_precond_options choose_precond_options(int n, unsigned *right) {
   o.partition = (tristar_partition)below(&g->in, 8);
   o.engine = (tristar_engine)below(&g->in, with_tasks() ? 3 : 2);
   o.nrhs = below(&g->in, 4);
+  if (o.kind == TRISTAR_PRECOND_FSAI) o = choose_fsai_options(o);
   *right = chance(&g->in, 12) ? spoil_options(&o) : 0;
   note("kind %d, level %d, drop %g, fill %d, modified %g, omega %g, shift %g, partition %d, engine %d\n",
        (int)o.kind, o.level, o.drop, (int)o.fill, o.modified, o.omega, o.shift, (int)o.partition,
@@ -139,6 +145,7 @@ void call_precond(void) {
   (void)tristar_precond_get_stats(s->handle, &stats);
   MUST(stats.n == p->n && stats.scalar == p->scalar && stats.kind == s->options.kind && stats.updates == 0,
        "figures of a preconditioner");
+  if (s->options.kind == TRISTAR_PRECOND_FSAI) judge_fsai(s);
 }
 
 /* M = a diagonal of powers of two. */
@@ -238,8 +245,7 @@ void call_precond_update(void) {
   const tristar_status status =
       outcome("tristar_precond_update", tristar_precond_update(s->handle, &view), right);
   judge_message(status);
-  if (status == TRISTAR_OK)
-    compare_with_fresh(s, &view);
-  else
-    s->cell->v = NULL;
+  const bool adaptive = s->options.kind == TRISTAR_PRECOND_FSAI && !fsai_keeps_pattern(&s->options);
+  if (status == TRISTAR_OK && !adaptive) compare_with_fresh(s, &view);
+  if (status != TRISTAR_OK) s->cell->v = NULL;
 }

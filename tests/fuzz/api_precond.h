@@ -46,4 +46,12 @@ static inline void find_factors(const cell *c, const tristar_precond_options *o,
   incomplete_make(c->p, c->v, &m, f);
 }
 
+/* Sparse approximate inverses: their statuses on a matrix without faults, their options, right ones and wrong
+ * ones, whether set-ups of different values have the same pattern, and what is known of them (api_fsai.c). */
+unsigned fsai_statuses(const cell *c, const tristar_precond_options *o);
+tristar_precond_options choose_fsai_options(tristar_precond_options o);
+void spoil_fsai_options(tristar_precond_options *o);
+bool fsai_keeps_pattern(const tristar_precond_options *o);
+void judge_fsai(const precond_slot *s);
+
 #endif

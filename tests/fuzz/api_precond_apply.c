@@ -85,7 +85,7 @@ static void judge_columns_of(const precond_slot *s, tristar_op op, const operand
   const cell *c = s->cell;
   const tristar_precond_kind kind = s->options.kind;
   const bool known =
-      kind != TRISTAR_PRECOND_NONE && kind < TRISTAR_PRECOND_PLAN && !loses_entries(c, &s->options);
+      kind != TRISTAR_PRECOND_NONE && kind < TRISTAR_PRECOND_FSAI && !loses_entries(c, &s->options);
   if (kind == TRISTAR_PRECOND_PLAN) return;
   if (known) find_factors(c, &s->options, &f);
   if (known && is_cholesky(&s->options) && c->p->symmetry == TRISTAR_GENERAL && !c->v->hermitian &&
