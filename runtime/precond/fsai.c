@@ -1,25 +1,11 @@
 /* The life of a sparse approximate inverse, and its products: see fsai.h. */
+#include "runtime/precond/fsai_rows.h"
 #include "runtime/precond/fsai_state.h"
-#include "runtime/precond/power_pattern.h"
 
 #define COLUMNS_MOST 8
 #define BLOCK_ROWS 1024 /* whose entries stay in the nearest caches from one column to the next */
 
 /* ---- Life ---------------------------------------------------------------------------------------------- */
-
-static tristar_status find_start(tsi_fsai *f, const tsi_factor_rows *a) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &f->ts->env;
-  const tsi_count entries = a->ptr[a->n];
-  double *magnitude = NULL;
-  if (f->options.power == 0) goto out;
-  TSI_TRY(TSI_ALLOC(env, magnitude, entries));
-  f->sparse->part(entries, a->values, TSI_PART_MAGNITUDE, magnitude);
-  TSI_TRY(tsi_power_pattern(env, a, magnitude, f->options.prefilter, f->options.power, &f->start));
-out:
-  TSI_FREE(env, magnitude);
-  return status;
-}
 
 tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *options, char scalar,
                                const tsi_factor_rows *a, tsi_fsai **out) {
@@ -35,7 +21,7 @@ tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *opt
   f->sparse = tsi_sparse_kernels_select(scalar);
   f->kernels = tsi_krylov_kernels_select(scalar, ts->isa);
   f->columns = (tsi_index)tsi_count_min(tsi_count_max(options->nrhs, 1), COLUMNS_MOST);
-  TSI_TRY(find_start(f, a));
+  TSI_TRY(tsi_fsai_start(env, options, scalar, a, &f->start));
   *out = f;
   f = NULL;
 out:
@@ -95,7 +81,7 @@ static tristar_status allocate_between(const tsi_fsai *f, tsi_index columns, voi
                       __FILE__, __LINE__, between);
 }
 
-tristar_status tsi_fsai_prepare_products(tsi_fsai *f) {
+static tristar_status prepare_products(tsi_fsai *f) {
   tristar_status status = TRISTAR_OK;
   double start_seconds;
   const double entry = (double)(f->sparse->scalar_bytes + sizeof *f->lower.index);
@@ -155,5 +141,44 @@ tristar_status tsi_fsai_multiply(tsi_fsai *f, int64_t nrhs, const void *b, int64
   TSI_TRY(multiply(f, NULL, 1, between, nrhs, b, ldb, x, ldx));
 out:
   TSI_FREE(&f->ts->env, between);
+  return status;
+}
+
+/* ---- G and G^H ----------------------------------------------------------------------------------------- */
+
+static tristar_status make_adjoint(tsi_fsai *f) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &f->ts->env;
+  const size_t bytes = f->sparse->scalar_bytes;
+  if (f->upper.ptr == NULL) {
+    TSI_TRY(tsi_entries_begin(env, f->n, bytes, &f->upper));
+    f->upper.ptr[f->n] = f->lower.ptr[f->n];
+    TSI_TRY(tsi_entries_allocate(env, &f->upper));
+  }
+  tsi_entries_transpose(&f->lower, &f->upper);
+  for (tsi_index i = 0; i < f->n && f->sparse->is_complex; i++)
+    tsi_incomplete_kernels_select(f->scalar)->conjugate((tsi_index)(f->upper.ptr[i + 1] - f->upper.ptr[i]),
+                                                        (char *)f->upper.item +
+                                                            (size_t)f->upper.ptr[i] * bytes);
+out:
+  if (status != TRISTAR_OK) tsi_entries_finish(env, &f->upper);
+  return status;
+}
+
+tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, tsi_breakdown *breakdown) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &f->ts->env;
+  tsi_fsai_job job = tsi_fsai_job_of(f->ts, &f->options, f->scalar, a);
+  tsi_entries g = {.ptr = NULL};
+  if (f->start.ptr != NULL) job.given = &f->start;
+  if (f->lower.ptr != NULL) tsi_fsai_keep_patterns(&job, &f->lower);
+  TSI_TRY(tsi_fsai_rows(&job, &g, breakdown));
+  if (breakdown->kind != TSI_BREAKDOWN_NONE) goto out;
+  tsi_entries_finish(env, &f->lower);
+  tsi_entries_finish(env, &f->start);
+  f->lower = g;
+  TSI_TRY(make_adjoint(f));
+  TSI_TRY(prepare_products(f));
+out:
   return status;
 }

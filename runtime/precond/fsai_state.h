@@ -1,8 +1,8 @@
-/* What the files of the sparse approximate inverse share: see fsai.h. */
+/* A sparse approximate inverse, for its own file and for tests: see fsai.h. */
 #ifndef TSI_RUNTIME_PRECOND_FSAI_STATE_H
 #define TSI_RUNTIME_PRECOND_FSAI_STATE_H
 
-#include "codelets/cpu/fsai.h"
+#include "codelets/cpu/krylov.h"
 #include "codelets/cpu/sparse.h"
 #include "runtime/context/crew.h"
 #include "runtime/matrix/entries.h"
@@ -23,8 +23,5 @@ struct tsi_fsai {
   void *between;     /* n x columns */
   tsi_index columns; /* that are multiplied with at a time */
 };
-
-/* What products need, once G has values. Errors: MEMORY, RUNTIME, NO_WORKER. */
-TRISTAR_CHECKED tristar_status tsi_fsai_prepare_products(tsi_fsai *fsai);
 
 #endif
