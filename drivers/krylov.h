@@ -36,6 +36,7 @@ typedef struct tsi_krylov_precond {
   const char *word;
   bool none, factor; /* neither: options */
   tristar_precond_options options;
+  int levels; /* fsai on many processes */
 } tsi_krylov_precond;
 
 /* From the command line to figures. On many processes all have the figures, rank 0 alone B and X. */

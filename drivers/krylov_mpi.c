@@ -1,6 +1,7 @@
 /* `tristar krylov` under mpiexec: the rows of the matrix in blocks of equal size on all processes, with a
- * preconditioner that each makes of its diagonal block. B is read or made on rank 0, and X goes there. What
- * fails on any rank is told by rank 0 once, and all ranks end with the same status. */
+ * preconditioner that each makes of its diagonal block, or a sparse approximate inverse of the whole. B is
+ * read or made on rank 0, and X goes there. What fails on any rank is told by rank 0 once, and all ranks end
+ * with the same status. */
 #include "drivers/krylov.h"
 
 #include "drivers/console.h"
@@ -127,14 +128,34 @@ static void gather_solution(const spread *p) {
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
-/* M of the diagonal block; the session has the whole matrix's view afterwards, and entries of all factors. */
-static bool make_precond(spread *p) {
+/* M of the diagonal block; the session has the whole matrix's view afterwards. */
+static bool make_precond_of_block(spread *p) {
   tsi_session *s = p->s;
   const tristar_view whole = s->view;
-  int64_t entries[3];
   tristar_dmatrix_get_diagonal(p->matrix, &s->view);
   const bool ok = all_say(p, tsi_krylov_make_precond(s, &p->z));
   s->view = whole;
+  return ok;
+}
+
+/* G, of the rows of all ranks. */
+static bool make_inverse(spread *p) {
+  tsi_krylov_solution *z = &p->z;
+  const double begin = tsi_now();
+  if (!tsi_session_check(
+          p->s, tristar_dmatrix_fsai(p->matrix, &z->words.options, z->words.levels, &z->precond), p->s->name))
+    return false;
+  z->setup_s = tsi_now() - begin;
+  tristar_precond_get_stats(z->precond, &z->m);
+  return true;
+}
+
+/* M, and entries of the factors of all ranks. */
+static bool make_precond(spread *p) {
+  tsi_session *s = p->s;
+  int64_t entries[3];
+  const bool ok =
+      p->z.words.options.kind == TRISTAR_PRECOND_FSAI ? make_inverse(p) : make_precond_of_block(p);
   entries[0] = p->z.m.nnz_lower;
   entries[1] = p->z.m.nnz_upper;
   entries[2] = s->f.nnz_factor;
@@ -142,6 +163,9 @@ static bool make_precond(spread *p) {
   p->z.m.nnz_lower = entries[0];
   p->z.m.nnz_upper = entries[1];
   s->f.nnz_factor = entries[2];
+  if (entries[0] > 0 && p->d.nnz_all > 0) /* one triangle serves as two */
+    p->z.m.fill =
+        (double)(entries[1] > 0 ? entries[0] + entries[1] : 2 * entries[0] - p->d.n) / (double)p->d.nnz_all;
   p->own.setup_s = p->z.setup_s;
   return ok;
 }

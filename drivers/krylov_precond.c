@@ -5,6 +5,8 @@
 
 #include "drivers/krylov.h"
 
+#define LEVELS 3
+
 /* A word, or what stands before its level of fill. */
 static const struct {
   const char *word;
@@ -72,19 +74,20 @@ static const char *read_number(const char *text, const fsai_number *numbers, siz
 }
 
 /* Ranges are judged by the library. */
-static int read_fsai(const char *text, tristar_precond_options *o) {
+static int read_fsai(const char *text, tsi_krylov_precond *precond) {
+  tristar_precond_options *o = &precond->options;
   const fsai_number numbers[] = {
       {"steps", NULL, &o->steps, NULL},         {"per_step", NULL, &o->per_step, NULL},
       {"reduction", &o->reduction, NULL, NULL}, {"power", NULL, NULL, &o->power},
       {"prefilter", &o->prefilter, NULL, NULL}, {"postfilter", &o->postfilter, NULL, NULL},
-      {"single", NULL, NULL, &o->single}};
+      {"single", NULL, NULL, &o->single},       {"levels", NULL, NULL, &precond->levels}};
   const char *at = text;
   for (;;) {
     at = read_number(at, numbers, sizeof numbers / sizeof *numbers);
     if (at == NULL || (*at != ',' && *at != '\0'))
       return tsi_usage_error("krylov",
-                             "--fsai %s: not NAME=NUMBER,... with steps, per_step, power and single (whole "
-                             "numbers), reduction, prefilter and postfilter",
+                             "--fsai %s: not NAME=NUMBER,... with steps, per_step, power, single and levels "
+                             "(whole numbers), reduction, prefilter and postfilter",
                              text);
     if (*at++ == '\0') return TSI_EXIT_OK;
   }
@@ -121,5 +124,6 @@ int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *pr
   o->engine = (tristar_engine)settings->engine;
   precond->none = o->kind == TRISTAR_PRECOND_NONE;
   precond->factor = o->kind == TRISTAR_PRECOND_PLAN;
-  return settings->fsai != NULL ? read_fsai(settings->fsai, o) : TSI_EXIT_OK;
+  precond->levels = LEVELS;
+  return settings->fsai != NULL ? read_fsai(settings->fsai, precond) : TSI_EXIT_OK;
 }

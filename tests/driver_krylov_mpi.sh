@@ -29,6 +29,23 @@ for count in (2, 4):
         assert q["ghosts"] >= 49 and q["product_bytes"] >= 49 * 8, q
 END
 
+# ---- Sparse approximate inverses: of all rows, or of the blocks alone
+expect 0 '^accuracy +converged' krylov gen:diffusion3d:10 --precond fsai --json f1.json
+for count in 2 4; do
+  ranks $count 0 '^precond +fsai, .* density' krylov gen:diffusion3d:10 --precond fsai --json f$count.json
+  ranks $count 0 '^accuracy +converged' krylov gen:diffusion3d:10 --precond fsai --fsai levels=0 --json g$count.json
+done
+python3 - <<'END' || fail "fsai on many processes"
+import json
+def read(name): return json.load(open(name))
+one = read("f1.json")
+for count in (2, 4):
+    r, blocks = read("f%d.json" % count), read("g%d.json" % count)
+    assert abs(r["iterations"] - one["iterations"]) <= 1 + one["iterations"] / 50, (r["iterations"], one["iterations"])
+    assert abs(r["density"] - one["density"]) < 0.02 * one["density"], (r["density"], one["density"])
+    assert blocks["iterations"] > r["iterations"] and blocks["nnz_factor"] < r["nnz_factor"]
+END
+
 # ---- Other methods, precisions and preconditioners; more processes than rows
 for precond in none ic0 factor; do ranks 2 0 '^accuracy +converged' krylov A.mtx --precond $precond; done
 ranks 2 0 '^method +GMRES\(30\) on' krylov gen:convdiff3d:5 --precond ilu0
@@ -36,7 +53,7 @@ ranks 2 0 '^accuracy +converged' krylov gen:convdiff3d:5 --method bicgstab --pre
 ranks 2 0 'complex double, hermitian' krylov gen:poisson3d7:4 --precision z
 matrix spd.mtx 'real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
 printf '6\n4\n13\n' >b.txt
-for precond in none jacobi ic0 factor; do
+for precond in none jacobi ic0 factor fsai; do
   ranks 4 0 '^accuracy +converged' krylov spd.mtx --rhs b.txt --out x.mtx --tol 1e-12 --precond $precond
   tail -n 3 x.mtx | awk '{ if (($1 - NR) ^ 2 > 1e-18) wrong = 1 } END { exit NR != 3 || wrong }' ||
     fail "$precond: x is not (1, 2, 3): $(tail -n 3 x.mtx | tr '\n' ' ')"
@@ -53,6 +70,8 @@ once
 ranks 2 - '^tristar: .*broken.mtx:5: column outside 1..3' krylov broken.mtx
 once
 ranks 2 - '^tristar: rank 1: hole.mtx: .*row 1' krylov hole.mtx --precond jacobi
+once
+ranks 2 - '^tristar: hole.mtx: .*row 3' krylov hole.mtx --precond fsai
 once
 ranks 2 - '^tristar: cannot open missing.mtx|^tristar: missing.mtx' krylov missing.mtx
 once

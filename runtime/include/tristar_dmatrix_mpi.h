@@ -5,6 +5,7 @@
  *   tristar_dmatrix_read       a file, each rank its rows
  *   tristar_dmatrix_multiply   Y = alpha op(A) X + beta Y                   again and again
  *   tristar_dmatrix_krylov     a solver by Krylov methods on the matrix     tristar_krylov.h
+ *   tristar_dmatrix_fsai       a preconditioner that knows of all ranks     tristar_precond.h
  *
  * No rank ever holds the whole matrix. Rank r has rows first .. first + rows - 1, the blocks follow each
  * other by rank, and a rank may have none. Vectors have their entries where the matrix has its rows. In a
@@ -107,6 +108,26 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_multiply(tristar_dmat
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix,
                                                                   const tristar_krylov_options *options,
                                                                   tristar_krylov_t **krylov);
+
+/* Collective. A sparse approximate inverse of the whole matrix, M^-1 = G^H G: TRISTAR_PRECOND_FSAI of
+ * tristar_precond.h, whose options hold here, but that `engine` is also that of the products with G. The
+ * matrix is Hermitian (real: symmetric) and positive definite, is copied as far as it is needed, and may be
+ * destroyed before the preconditioner. options: the same on all ranks, kind FSAI; NULL: the defaults.
+ *
+ * Row i of G is computed by the rank that has row i of A. Its pattern may take in columns of other ranks that
+ * a path of at most `levels` entries of A leads to (Ferronato, Janna and Pini's neighbours): their rows are
+ * brought once. levels 0: none, as if couplings between ranks were not there (block FSAI); steps, or power
+ * where that is larger: nothing is missing that a row on one process could have, for most matrices 3 does;
+ * INT_MAX: all, and G has the bits that it has on one process.
+ *
+ * The preconditioner is one for tristar_dmatrix_krylov of a matrix with the same blocks; applying, updating
+ * (UNSUPPORTED) and destroying it are collective, and it is destroyed before the context and MPI_Finalize.
+ * Its figures are those of this rank's rows. Errors: those of tristar_precond, whose messages name rows over
+ * the whole matrix; ARGUMENT: another kind, options differ between ranks, entries between ranks without a
+ * mirror image; TOO_LARGE (entries that come to one rank beyond 2^31 - 1), MEMORY, RUNTIME, NO_WORKER. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix,
+                                                                const tristar_precond_options *options,
+                                                                int levels, tristar_precond_t **precond);
 
 /* Of one rank. */
 typedef struct tristar_dmatrix_stats {

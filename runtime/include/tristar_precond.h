@@ -109,7 +109,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond(tristar_t *ts, const 
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_of_plan(tristar_plan_t *plan,
                                                                    tristar_precond_t **precond);
 
-/* X = op(M)^-1 B, as tristar_precond_apply; the same op(M) in every call. x may be b, with ldx == ldb.
+/* X = op(M)^-1 B, as tristar_precond_apply; the same op(M) in every call. x may be b, with ldx == ldb. It is
+ * called where n is 0, too: ranks without rows may have messages to exchange.
  * Returns TRISTAR_OK, or the status that the application, and whoever asked for it, is to fail with. */
 typedef tristar_status (*tristar_precond_fn)(void *arg, tristar_op op, int64_t nrhs, const void *b,
                                              int64_t ldb, void *x, int64_t ldx);

@@ -92,6 +92,8 @@ typedef struct tsi_dlist {
 static inline int64_t tsi_dmatrix_first(const tristar_dmatrix_t *d) {
   return d->start[tsi_transport_rank(d->transport)];
 }
+/* The rank that has a row. */
+int tsi_dmatrix_owner(const tristar_dmatrix_t *d, int64_t row);
 static inline tsi_matrix_rows tsi_dmatrix_rows(const tsi_entries *e) {
   return (tsi_matrix_rows){e->ptr, e->index, e->item};
 }

@@ -29,8 +29,7 @@ out:
   return status;
 }
 
-/* The rank that has a row. */
-static int owner_of(const tristar_dmatrix_t *d, int64_t row) {
+int tsi_dmatrix_owner(const tristar_dmatrix_t *d, int64_t row) {
   int low = 0, high = tsi_transport_size(d->transport);
   while (high - low > 1) {
     const int middle = low + (high - low) / 2;
@@ -79,8 +78,8 @@ static tristar_status pack(router *r) {
   const tsi_dlist *list = r->list;
   tsi_count all = 0;
   for (tsi_count e = 0; e < list->count; e++) {
-    r->count[0][owner_of(d, list->place[e].row)]++;
-    if (has_image(r, e)) r->count[0][owner_of(d, list->place[e].col)]++;
+    r->count[0][tsi_dmatrix_owner(d, list->place[e].row)]++;
+    if (has_image(r, e)) r->count[0][tsi_dmatrix_owner(d, list->place[e].col)]++;
     all += 1 + has_image(r, e);
     if (all > INT_MAX)
       TSI_FAIL(&d->ts->env, TRISTAR_ERR_TOO_LARGE, "one rank lists more than %d entries", INT_MAX);
@@ -90,7 +89,7 @@ static tristar_status pack(router *r) {
   for (tsi_count e = 0; e < list->count; e++)
     for (int image = 0; image < 1 + has_image(r, e); image++) {
       const tsi_dplace place = list->place[e];
-      const int at = r->first[0][owner_of(d, image ? place.col : place.row)]++;
+      const int at = r->first[0][tsi_dmatrix_owner(d, image ? place.col : place.row)]++;
       const tsi_count from = image ? ~e : e;
       r->goes.place[at] = image ? (tsi_dplace){place.col, ~place.row} : place;
       d->sparse->gather(1, &from, r->symmetry, list->value, r->goes.value + (size_t)at * d->bytes);
@@ -184,7 +183,7 @@ static tristar_status connect(tristar_dmatrix_t *d, tsi_index ghosts) {
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, owner, ghosts);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   for (tsi_index i = 0; i < d->n; i++) column[i] = (tsi_index)tsi_dmatrix_first(d) + i;
-  for (tsi_index g = 0; g < ghosts; g++) owner[g] = owner_of(d, d->ghost_column[g]);
+  for (tsi_index g = 0; g < ghosts; g++) owner[g] = tsi_dmatrix_owner(d, d->ghost_column[g]);
   TSI_TRY(tsi_halo_create(env, d->transport, d->n, column, ghosts, d->ghost_column, owner, &d->halo));
   for (int r = 0; r < ranks; r++) {
     d->owners += d->halo->ghost_count[r] > 0;

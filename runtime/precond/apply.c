@@ -75,7 +75,7 @@ out:
 
 static tristar_status call(const tristar_precond_t *p, tristar_op op, const columns *c) {
   tristar_status status = p->function(p->arg, op, c->nrhs, c->b, c->ldb, c->x, c->ldx);
-  if (status != TRISTAR_OK)
+  if (status != TRISTAR_OK && p->release == NULL) /* else there is a message */
     TSI_FAIL(&p->ts->env, status, "the function of the preconditioner gave %s", tristar_status_name(status));
 out:
   return status;
@@ -93,7 +93,7 @@ tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op, 
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, but ldb = %lld, ldx = %lld", (long long)ldb, (long long)ldx);
   if (!precond->valid)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "the latest update of the preconditioner failed: it holds no values");
-  if (precond->n == 0 || nrhs == 0) goto out;
+  if (nrhs == 0 || (precond->n == 0 && precond->function == NULL)) goto out;
   if (precond->function)
     TSI_TRY(call(precond, op, &c));
   else if (precond->plan)

@@ -54,7 +54,7 @@ out:
   return status;
 }
 
-static tristar_status check_options(tsi_env *env, const tristar_precond_options *o) {
+tristar_status tsi_precond_check_options(tsi_env *env, const tristar_precond_options *o) {
   tristar_status status = TRISTAR_OK;
   const tristar_precond_kind kind = o->kind;
   const bool by_level = kind == TRISTAR_PRECOND_ILU || kind == TRISTAR_PRECOND_IC;
@@ -132,7 +132,7 @@ static tristar_status begin(tristar_t *ts, const tristar_view *view, const trist
   tsi_pattern *pattern = NULL;
   tristar_precond_options_init(&defaults);
   if (options == NULL) options = &defaults;
-  TSI_TRY(check_options(env, options));
+  TSI_TRY(tsi_precond_check_options(env, options));
   TSI_TRY(check_view(env, view));
   TSI_TRY(tsi_pattern_create(env, view, &pattern));
   TSI_TRY(create(ts, options->kind, pattern->n, pattern->scalar, out));
@@ -212,6 +212,20 @@ out:
   return tsi_answer(env, status);
 }
 
+tristar_status tsi_precond_of_own(tristar_t *ts, const tristar_precond_options *options, tsi_index n,
+                                  char scalar, tristar_precond_fn function, void *arg,
+                                  void (*release)(void *arg), tristar_precond_t **precond) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(create(ts, options->kind, n, scalar, precond));
+  (*precond)->options = *options;
+  (*precond)->function = function;
+  (*precond)->arg = arg;
+  (*precond)->release = release;
+  (*precond)->valid = true;
+out:
+  return status;
+}
+
 /* ---- Later --------------------------------------------------------------------------------------------- */
 
 tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_view *view) {
@@ -222,7 +236,9 @@ tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_
   tsi_env *env = &precond->ts->env;
   if (precond->pattern == NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "the program updates what it gave: a plan's factor, or a function");
+             precond->release != NULL
+                 ? "a preconditioner of a matrix on many processes takes no new values: make another one"
+                 : "the program updates what it gave: a plan's factor, or a function");
   precond->valid = false;
   TSI_TRY(check_view(env, view));
   TSI_TRY(tsi_pattern_create(env, view, &pattern));
@@ -246,6 +262,7 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   if (precond == NULL || *precond == NULL) return;
   tristar_precond_t *p = *precond;
   tsi_env *env = &p->ts->env;
+  if (p->release != NULL) p->release(p->arg);
   tsi_precond_drop_sweeps(p);
   tsi_fsai_destroy(env, &p->fsai);
   tsi_row_tasks_destroy(env, &p->tasks);

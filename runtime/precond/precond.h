@@ -47,8 +47,9 @@ struct tristar_precond_s {
   tsi_precond_sweep sweep[2];
   tsi_fsai *fsai;              /* FSAI; NULL: another kind, or not there yet */
   tristar_plan_t *plan;        /* PLAN, borrowed */
-  tristar_precond_fn function; /* FUNCTION */
+  tristar_precond_fn function; /* FUNCTION, and what has a function of the library's; NULL: another kind */
   void *arg;
+  void (*release)(void *arg); /* NULL: arg is not the preconditioner's own */
   tristar_precond_stats stats;
 };
 
@@ -57,8 +58,25 @@ struct tristar_precond_s {
  * tristar_precond. */
 TRISTAR_CHECKED tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values);
 
-/* Errors: SINGULAR, NOT_POSITIVE_DEFINITE, NOT_FINITE, whose message names the row; none: OK. */
-TRISTAR_CHECKED tristar_status tsi_precond_tell(const tristar_precond_t *precond, tsi_breakdown breakdown);
+/* Are the options in their ranges? Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_precond_check_options(tsi_env *env,
+                                                         const tristar_precond_options *options);
+
+/* A preconditioner of any kind that applies what the function does with arg, which is its own from now on:
+ * release frees it. Errors: MEMORY; then arg is the caller's. */
+TRISTAR_CHECKED tristar_status tsi_precond_of_own(tristar_t *ts, const tristar_precond_options *options,
+                                                  tsi_index n, char scalar, tristar_precond_fn function,
+                                                  void *arg, void (*release)(void *arg),
+                                                  tristar_precond_t **precond);
+
+/* Where rows have numbers of their own: row is that of the breakdown in the user's matrix. Errors: SINGULAR,
+ * NOT_POSITIVE_DEFINITE, NOT_FINITE, whose message names the row; none: OK. */
+TRISTAR_CHECKED tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t row);
+static inline tristar_status tsi_precond_tell(const tristar_precond_t *precond, tsi_breakdown breakdown) {
+  return tsi_breakdown_tell(&precond->ts->env, breakdown.kind, breakdown.row);
+}
+/* Entries of the triangles, and what they are of A; no upper ones: the lower triangle serves as both. */
+void tsi_precond_tell_fill(tristar_precond_t *precond, tsi_count lower, tsi_count upper);
 
 /* The incomplete factors of A, whose rows are there; a has values. adjoint: see tsi_dropping. Errors: as
  * above, MEMORY. */

@@ -1,22 +1,23 @@
 /* What the values of a matrix make of a preconditioner: see precond.h. */
+#include <inttypes.h>
+
 #include "runtime/base/clock.h"
 #include "runtime/precond/level_fill.h"
 #include "runtime/precond/precond.h"
 
-tristar_status tsi_precond_tell(const tristar_precond_t *precond, tsi_breakdown breakdown) {
+tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t row) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &precond->ts->env;
-  switch (breakdown.kind) {
+  switch (kind) {
   case TSI_BREAKDOWN_NONE:
     break;
   case TSI_BREAKDOWN_ZERO:
-    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "the pivot of row %d, counted from 0, is zero", breakdown.row);
+    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "the pivot of row %" PRId64 ", counted from 0, is zero", row);
   case TSI_BREAKDOWN_NOT_POSITIVE:
     TSI_FAIL(env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
-             "the pivot of row %d, counted from 0, is not positive; options.shift may help", breakdown.row);
+             "the pivot of row %" PRId64 ", counted from 0, is not positive; options.shift may help", row);
   case TSI_BREAKDOWN_NOT_FINITE:
-    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "row %d of the factors, counted from 0, has NaN or infinity",
-             breakdown.row);
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+             "row %" PRId64 " of the factors, counted from 0, has NaN or infinity", row);
   }
 out:
   return status;
@@ -110,8 +111,7 @@ out:
   return status;
 }
 
-/* Entries of the triangles, and what they are of A. */
-static void tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count upper) {
+void tsi_precond_tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count upper) {
   const double all = upper > 0 ? (double)(lower + upper) : 2.0 * (double)(lower - p->n) + p->n;
   p->stats.nnz_lower = lower;
   p->stats.nnz_upper = upper;
@@ -147,7 +147,7 @@ static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
   TSI_TRY(tsi_precond_tell(p, p->kernels->relax(&a, p->options.omega, p->diagonal)));
   const tsi_count below = count_lower(&a);
   p->symmetry = shared ? symmetry : TRISTAR_GENERAL;
-  tell_fill(p, below + p->n, shared ? 0 : a.ptr[p->n] - below);
+  tsi_precond_tell_fill(p, below + p->n, shared ? 0 : a.ptr[p->n] - below);
   TSI_TRY(tell_levels(p, &a, shared));
   TSI_TRY(tsi_precond_make_sweep(p, 0, &a, TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_N));
   if (shared)
@@ -163,7 +163,7 @@ out:
 static tristar_status make_sweeps(tristar_precond_t *p, const tsi_factor_rows *factors, bool shared) {
   tristar_status status = TRISTAR_OK;
   const tsi_count below = count_lower(factors), above = factors->ptr[p->n] - below;
-  tell_fill(p, shared ? above : below, shared ? 0 : above);
+  tsi_precond_tell_fill(p, shared ? above : below, shared ? 0 : above);
   TSI_TRY(tell_levels(p, factors, shared));
   if (shared) {
     const tristar_op adjoint = p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C : TRISTAR_T;
@@ -243,7 +243,7 @@ static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
   TSI_TRY(tsi_fsai_compute(p->fsai, &a, &breakdown));
   TSI_TRY(tsi_precond_tell(p, breakdown));
   p->stats.numeric_seconds = tsi_clock() - middle;
-  tell_fill(p, tsi_fsai_entries(p->fsai), 0);
+  tsi_precond_tell_fill(p, tsi_fsai_entries(p->fsai), 0);
 out:
   TSI_FREE(env, a.values);
   return status;

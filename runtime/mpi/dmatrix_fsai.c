@@ -1,0 +1,297 @@
+/* Sparse approximate inverses of matrices whose rows lie on all ranks, M^-1 = G^H G: see
+ * tristar_dmatrix_mpi.h.
+ *
+ * Job. A rank computes the rows of G that are those of its block, from its rows of A and those of others that
+ * lie near (near_rows.h). G is a distributed matrix with the same blocks: an application is two products.
+ *
+ * Reads   the matrix, options.   Writes  a preconditioner that owns G.
+ * Invariants
+ *   - rows keep their order where they are numbered anew: with enough reach a row of G has the bits that it
+ * has on one process
+ *   - all ranks get the same status; a message names rows over the whole matrix */
+#include <inttypes.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/mpi/mailbox.h"
+#include "runtime/mpi/near_rows.h"
+#include "runtime/precond/fsai_rows.h"
+#include "runtime/precond/precond.h"
+
+/* ---- Applications -------------------------------------------------------------------------------------- */
+
+/* What a preconditioner owns. */
+typedef struct inverse {
+  tristar_dmatrix_t *g;
+  char *between; /* TSI_DCOLUMNS vectors */
+} inverse;
+
+static void release_inverse(void *arg) {
+  inverse *v = arg;
+  tsi_env *env = &v->g->ts->env;
+  TSI_FREE(env, v->between);
+  tristar_dmatrix_destroy(&v->g);
+  TSI_FREE(env, v);
+}
+
+/* x = conj(b); x may be b. */
+static void conjugate(const tristar_dmatrix_t *g, int64_t columns, const char *b, size_t next_b, char *x,
+                      size_t next_x) {
+  const tsi_incomplete_kernels *kernels = tsi_incomplete_kernels_select((char)g->scalar);
+  for (int64_t c = 0; c < columns; c++) {
+    char *to = x + (size_t)c * next_x;
+    if (b != x) memcpy(to, b + (size_t)c * next_b, (size_t)g->n * g->bytes);
+    kernels->conjugate(g->n, to);
+  }
+}
+
+/* A strip of at most TSI_DCOLUMNS vectors. What fails on this rank does not keep it from taking part. */
+static tristar_status apply_strip(const inverse *v, int64_t columns, const char *b, int64_t ldb, char *x,
+                                  int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_dmatrix_need(v->g, TRISTAR_N, columns, false));
+  TSI_TRY(tsi_dmatrix_need(v->g, TRISTAR_C, columns, false));
+  const tristar_status down = tsi_dmatrix_apply(v->g, TRISTAR_N, columns, b, ldb, v->between, v->g->n);
+  status = tsi_dmatrix_apply(v->g, TRISTAR_C, columns, v->between, v->g->n, x, ldx);
+  if (down != TRISTAR_OK) status = down;
+out:
+  return status;
+}
+
+/* M is Hermitian: M^T = conj(M). */
+static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
+                            int64_t ldx) {
+  const inverse *v = arg;
+  const tristar_dmatrix_t *g = v->g;
+  tristar_status status = TRISTAR_OK;
+  const bool conjugated = op == TRISTAR_T && g->sparse->is_complex;
+  const size_t next_b = (size_t)ldb * g->bytes, next_x = (size_t)ldx * g->bytes;
+  if (g->n == 0) b = x = v->between; /* they may be NULL */
+  for (int64_t c = 0; c < nrhs; c += TSI_DCOLUMNS) {
+    const int64_t columns = tsi_count_min(nrhs - c, TSI_DCOLUMNS);
+    const char *from = (const char *)b + (size_t)c * next_b;
+    char *to = (char *)x + (size_t)c * next_x;
+    if (conjugated) conjugate(g, columns, from, next_b, to, next_x);
+    const tristar_status own =
+        apply_strip(v, columns, conjugated ? to : from, conjugated ? ldx : ldb, to, ldx);
+    if (status == TRISTAR_OK) status = own;
+    if (conjugated) conjugate(g, columns, to, next_x, to, next_x);
+  }
+  return status;
+}
+
+/* ---- The matrix ---------------------------------------------------------------------------------------- */
+
+/* Collective. Are the wishes of all ranks right and the same? */
+static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
+                            bool is_wanted) {
+  static const char *const name[] = {"steps",     "per_step",  "power",      "single", "levels",
+                                     "reduction", "prefilter", "postfilter", "shift"};
+  tsi_env *env = &d->ts->env;
+  tristar_status status = TRISTAR_OK;
+  const double real[] = {o->reduction, o->prefilter, o->postfilter, o->shift};
+  int64_t value[9] = {o->steps, o->per_step, o->power, o->single != 0, levels};
+  memcpy(value + 5, real, sizeof real);
+  if (!is_wanted) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  if (o->kind != TRISTAR_PRECOND_FSAI)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "kind is %d: FSAI alone is made of rows on all ranks", (int)o->kind);
+  if (levels < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "levels is %d", levels);
+  TSI_TRY(tsi_precond_check_options(env, o));
+out:
+  return tsi_transport_same(d->transport, status, 9, name, value, 0, NULL);
+}
+
+/* The same on all ranks. */
+static tristar_status check_symmetry(const tristar_dmatrix_t *d) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  if (d->stats.symmetry == TRISTAR_SKEW_SYMMETRIC)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a skew-symmetric matrix has no sparse approximate inverse");
+  if (d->stats.symmetry == TRISTAR_SYMMETRIC && d->sparse->is_complex)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "a sparse approximate inverse is that of a Hermitian matrix, but this one is complex symmetric");
+out:
+  return status;
+}
+
+/* Local. Entries of rows that are here, as far as both are: those that are no mirror images of each other. */
+static tristar_status find_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_sparse a = {near->a.n, true, TRISTAR_GENERAL, near->a.ptr, near->a.index, near->a.values};
+  tsi_count *next = NULL;
+  TSI_TRY(TSI_ALLOC(env, next, a.n));
+  const tsi_count e = d->sparse->first_unlike(&a, true, next);
+  tsi_index i = 0;
+  if (e == a.ptr[a.n]) goto out;
+  while (a.ptr[i + 1] <= e) i++;
+  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+           "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but entries "
+           "(%d,%d) and (%d,%d), counted from 0, are no mirror images",
+           near->number[i], near->number[a.index[e]], near->number[a.index[e]], near->number[i]);
+out:
+  TSI_FREE(env, next);
+  return status;
+}
+
+/* Collective. Each entry that couples ranks and is here with its image has been compared; as many lead to
+ * ranks before as to ranks behind if none is without. */
+static tristar_status check_couplings(const tristar_dmatrix_t *d) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const int rank = tsi_transport_rank(d->transport);
+  int64_t surplus = 0;
+  for (int o = 0; o < d->owners; o++) {
+    const tsi_entries *block = &d->form[TSI_DPLAIN].block[o];
+    surplus += d->owner[o].rank < rank ? block->ptr[block->n] : -block->ptr[block->n];
+  }
+  TSI_TRY(TSI_MPI(
+      env, "MPI_Allreduce",
+      MPI_Allreduce(MPI_IN_PLACE, &surplus, 1, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
+  if (surplus != 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but of the "
+             "entries that couple ranks %" PRId64 " have no mirror image",
+             surplus < 0 ? -surplus : surplus);
+out:
+  return status;
+}
+
+/* Local. The diagonal of the own rows is there; that of others was looked for by their ranks. */
+static tristar_status find_diagonal(const tristar_dmatrix_t *d) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index i = 0; i < d->n; i++) {
+    const int64_t row = tsi_dmatrix_first(d) + i;
+    tsi_count e = d->whole->ptr[i];
+    while (e < d->whole->ptr[i + 1] && d->column[e] < row) e++;
+    if (e == d->whole->ptr[i + 1] || d->column[e] != row)
+      TSI_FAIL(&d->ts->env, TRISTAR_ERR_SINGULAR,
+               "row %" PRId64 ", counted from 0, has no entry on the diagonal", row);
+  }
+out:
+  return status;
+}
+
+/* Collective. */
+static tristar_status gather_rows(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
+                                  tsi_near_rows *near) {
+  tristar_status status = TRISTAR_OK;
+  tristar_status own = tsi_dmatrix_need_whole(d);
+  if (own == TRISTAR_OK) own = find_diagonal(d);
+  TSI_TRY(tsi_transport_agree(d->transport, own));
+  TSI_TRY(tsi_near_rows_gather(d, levels, o->power < 2, near));
+  if (d->stats.symmetry == TRISTAR_GENERAL) {
+    TSI_TRY(tsi_transport_agree(d->transport, find_unlike(d, near)));
+    TSI_TRY(check_couplings(d));
+  }
+  own = tsi_find_diagonal(&d->ts->env, &near->a);
+  for (tsi_index i = 0; i < near->a.n && own == TRISTAR_OK && o->shift > 0; i++)
+    d->sparse->multiply(1, (char *)near->a.values + (size_t)near->a.diagonal[i] * d->bytes, 1 + o->shift);
+  TSI_TRY(tsi_transport_agree(d->transport, own));
+out:
+  return status;
+}
+
+/* ---- G ------------------------------------------------------------------------------------------------- */
+
+/* Local. Columns of g are over the whole matrix. */
+static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_options *o,
+                              const tsi_near_rows *near, tsi_entries *g, double *symbolic_seconds) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_fsai_job job = tsi_fsai_job_of(d->ts, o, (char)d->scalar, &near->a);
+  tsi_entries start = {.ptr = NULL};
+  tsi_breakdown breakdown;
+  const double begin = tsi_clock();
+  job.first = near->first;
+  job.rows = near->rows;
+  TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, &start));
+  *symbolic_seconds += tsi_clock() - begin;
+  if (start.ptr != NULL) job.given = &start;
+  TSI_TRY(tsi_fsai_rows(&job, g, &breakdown));
+  if (breakdown.kind != TSI_BREAKDOWN_NONE)
+    TSI_TRY(tsi_breakdown_tell(env, breakdown.kind, near->number[breakdown.row]));
+  for (tsi_count e = 0; e < g->ptr[g->n]; e++) g->index[e] = near->number[g->index[e]];
+out:
+  tsi_entries_finish(env, &start);
+  return status;
+}
+
+/* Collective. */
+static tristar_status distribute(tristar_dmatrix_t *d, const tristar_precond_options *o, const tsi_entries *g,
+                                 inverse **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tristar_dmatrix_options options = {.engine = o->engine, .scalar = d->scalar};
+  const tristar_view view = {.format = TRISTAR_CSR,
+                             .symmetry = TRISTAR_GENERAL,
+                             .scalar = d->scalar,
+                             .rows = d->n,
+                             .cols = d->stats.n,
+                             .ptr = g->ptr,
+                             .index = g->index,
+                             .values = g->item,
+                             .ptr_bits = 64,
+                             .index_bits = 32};
+  inverse *v = NULL;
+  tristar_status own = TSI_ALLOC_ZERO(env, v, 1);
+  if (own == TRISTAR_OK)
+    own = tsi_allocate(env, (size_t)d->n + 1, TSI_DCOLUMNS * d->bytes, __func__, __FILE__, __LINE__,
+                       (void **)&v->between);
+  TSI_TRY(tsi_transport_agree(d->transport, own));
+  TSI_TRY(tristar_dmatrix_create(d->ts, tsi_transport_comm(d->transport), &view, &options, &v->g));
+  *out = v;
+  v = NULL;
+out:
+  if (v != NULL) TSI_FREE(env, v->between);
+  TSI_FREE(env, v);
+  return status;
+}
+
+/* Collective. */
+static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
+                           tristar_precond_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const double begin = tsi_clock();
+  tsi_near_rows near = {.rows = 0};
+  tsi_entries g = {.ptr = NULL};
+  inverse *v = NULL;
+  double symbolic_seconds = 0;
+  TSI_TRY(check_symmetry(d));
+  TSI_TRY(gather_rows(d, o, levels, &near));
+  symbolic_seconds = tsi_clock() - begin;
+  TSI_TRY(tsi_transport_agree(d->transport, compute(d, o, &near, &g, &symbolic_seconds)));
+  tsi_near_rows_finish(env, &near);
+  TSI_TRY(distribute(d, o, &g, &v));
+  TSI_TRY(tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
+  const tristar_status own =
+      tsi_precond_of_own(d->ts, o, d->n, (char)d->scalar, apply, v, release_inverse, out);
+  if (own == TRISTAR_OK) v = NULL;
+  TSI_TRY(tsi_transport_agree(d->transport, own));
+  (*out)->stats.nnz = d->stats.nnz;
+  tsi_precond_tell_fill(*out, g.ptr[g.n], 0);
+  (*out)->stats.setup_seconds = tsi_clock() - begin;
+  (*out)->stats.symbolic_seconds = symbolic_seconds;
+  (*out)->stats.numeric_seconds = (*out)->stats.setup_seconds - symbolic_seconds;
+out:
+  tsi_near_rows_finish(env, &near);
+  tsi_entries_finish(env, &g);
+  if (v != NULL) release_inverse(v);
+  return status;
+}
+
+tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix, const tristar_precond_options *options,
+                                    int levels, tristar_precond_t **precond) {
+  tristar_status status = TRISTAR_OK;
+  tristar_precond_options defaults;
+  if (precond != NULL) *precond = NULL;
+  if (matrix == NULL) return TSI_NULL(matrix);
+  tristar_precond_options_init(&defaults);
+  defaults.kind = TRISTAR_PRECOND_FSAI;
+  if (options == NULL) options = &defaults;
+  TSI_TRY(agree(matrix, options, levels, precond != NULL));
+  TSI_TRY(make(matrix, options, levels, precond));
+out:
+  if (status != TRISTAR_OK && precond != NULL) tristar_precond_destroy(precond);
+  return tsi_answer(&matrix->ts->env, status);
+}
