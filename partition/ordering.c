@@ -28,9 +28,7 @@ typedef struct core_graph {
   idx_t *sizes;        /* of the nodes of the separator tree */
 } core_graph;
 
-/* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
- * same seed gives the same ordering. */
-static pthread_mutex_t metis_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t tsi_metis_lock = PTHREAD_MUTEX_INITIALIZER;
 
 tristar_status tsi_invert_permutation(tsi_env *env, tsi_index n, const tsi_index *perm, tsi_index *inverse) {
   tristar_status status = TRISTAR_OK;
@@ -178,12 +176,12 @@ static tristar_status run_metis(tsi_env *env, core_graph *core, tsi_index c, idx
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED] = seed;
-  pthread_mutex_lock(&metis_lock);
+  pthread_mutex_lock(&tsi_metis_lock);
   if (leaf_parts > 1)
     code = METIS_NodeNDP(n, xadj, adj, NULL, leaf_parts, options, perm, iperm, core->sizes);
   else
     code = METIS_NodeND(&n, xadj, adj, NULL, options, perm, iperm);
-  pthread_mutex_unlock(&metis_lock);
+  pthread_mutex_unlock(&tsi_metis_lock);
   if (code == METIS_ERROR_MEMORY)
     TSI_FAIL(env, TRISTAR_ERR_MEMORY, "METIS ran out of memory on %d vertices (code %d)", n, code);
   if (code != METIS_OK)

@@ -10,11 +10,17 @@
 #ifndef TSI_PARTITION_ORDERING_H
 #define TSI_PARTITION_ORDERING_H
 
+#include <pthread.h>
+
 #include "partition/graph.h"
 #include "partition/symbolic.h"
 
 /* More leaves than any machine has grids, and few enough that node numbers cannot overflow. */
 #define TSI_MAX_LEAF_PARTS 65536
+
+/* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
+ * same seed gives the same result. */
+extern pthread_mutex_t tsi_metis_lock;
 
 /* The parent of a node of the top separator tree; TSI_NONE for the root. */
 static inline tsi_index tsi_separator_parent(tsi_index leaf_parts, tsi_index node) {

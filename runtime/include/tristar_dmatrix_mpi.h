@@ -3,6 +3,7 @@
  *   tristar_dmatrix_create     rows that the program has on its ranks
  *   tristar_dmatrix_generate   a model problem, each rank its rows
  *   tristar_dmatrix_read       a file, each rank its rows
+ *   tristar_dmatrix_repartition  the same rows on other ranks, with fewer entries between them
  *   tristar_dmatrix_multiply   Y = alpha op(A) X + beta Y                   again and again
  *   tristar_dmatrix_krylov     a solver by Krylov methods on the matrix     tristar_krylov.h
  *   tristar_dmatrix_fsai       a preconditioner that knows of all ranks     tristar_precond.h
@@ -72,6 +73,37 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_read(tristar_t *ts, M
                                                                 const char *path,
                                                                 const tristar_dmatrix_options *options,
                                                                 tristar_dmatrix_t **matrix);
+
+/* Collective. The same matrix with its rows on other ranks: in parts of about as many rows with few entries
+ * between them, found by METIS on rank 0, which gathers the pattern for it. Rows are numbered anew, those of
+ * rank 0 first, on each rank in their old order; messages and views of the new matrix have the new numbers.
+ * The old one is copied and stays as it is. options: the engine; scalar is 0 or that of the matrix; NULL: the
+ * defaults. Errors: ARGUMENT; TOO_LARGE (more than 2^31 - 1 entries of all ranks); RUNTIME (METIS too);
+ * MEMORY, NO_WORKER. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_repartition(tristar_dmatrix_t *matrix,
+                                                                       const tristar_dmatrix_options *options,
+                                                                       tristar_dmatrix_t **out);
+
+/* row[i]: the number that row i of this rank has in the matrix that this one was made of by
+ * tristar_dmatrix_repartition; of another one its number over the whole matrix. As many as this rank has
+ * rows; they ascend. Not collective. Errors: ARGUMENT (NULL). */
+TRISTAR_API tristar_status tristar_dmatrix_get_origin(const tristar_dmatrix_t *matrix, int64_t *row);
+
+/* Which way vectors go. */
+typedef enum tristar_dmatrix_direction {
+  TRISTAR_FROM_ORIGIN, /* from the blocks of the matrix that this one was made of to its own */
+  TRISTAR_TO_ORIGIN    /* back */
+} tristar_dmatrix_direction;
+
+/* Collective. Moves nrhs vectors of the matrix's scalar type, the same number on all ranks, between the
+ * blocks of rows of a repartitioned matrix and those that it was made of; of another matrix both are the
+ * same. from and to: column-major, this rank's rows on either side, leading dimensions ldf and ldt, which are
+ * at least as large as the rows are many; they do not overlap, and may be NULL where there are no rows. Bits
+ * stay as they are. Errors: ARGUMENT (also: direction or nrhs differ between ranks), RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_move(const tristar_dmatrix_t *matrix,
+                                                                tristar_dmatrix_direction direction,
+                                                                int64_t nrhs, const void *from, int64_t ldf,
+                                                                void *to, int64_t ldt);
 
 /* The rows that this rank has, in full: both triangles, CSR, GENERAL; rows are numbered within the block,
  * columns over the whole matrix and ascending. The arrays are made by the first call, take as much memory

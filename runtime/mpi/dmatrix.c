@@ -145,8 +145,7 @@ out:
   return status;
 }
 
-/* Collective. */
-static tristar_status finish(tristar_dmatrix_t *d, tristar_engine engine) {
+tristar_status tsi_dmatrix_finish(tristar_dmatrix_t *d, tristar_engine engine) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   TSI_TRY(tsi_transport_agree(d->transport, prepare(d, engine)));
@@ -175,7 +174,7 @@ static tristar_status take_view(tristar_dmatrix_t *d, const tristar_dmatrix_opti
   TSI_TRY(tsi_transport_agree(d->transport, list_view(d, view, &list)));
   TSI_TRY(tsi_dmatrix_assemble(d, &list, view->symmetry, false));
   tell_symmetry(d, view->symmetry, tsi_scalar_width(view->scalar) == 2);
-  TSI_TRY(finish(d, options->engine));
+  TSI_TRY(tsi_dmatrix_finish(d, options->engine));
 out:
   TSI_FREE(env, list.place);
   TSI_FREE(env, list.value);
@@ -222,22 +221,18 @@ static tristar_status take_file(tristar_dmatrix_t *d, const tristar_dmatrix_opti
   TSI_TRY(tsi_dmatrix_read_file(d, path, options, &list, &symmetry, &is_complex));
   TSI_TRY(tsi_dmatrix_assemble(d, &list, symmetry, true));
   tell_symmetry(d, symmetry, is_complex);
-  TSI_TRY(finish(d, options->engine));
+  TSI_TRY(tsi_dmatrix_finish(d, options->engine));
 out:
   TSI_FREE(env, list.place);
   TSI_FREE(env, list.value);
   return status;
 }
 
-/* Collective. A matrix without rows. mine: what this rank has found before. */
-static tristar_status begin(tristar_t *ts, MPI_Comm comm, tristar_status mine,
-                            tristar_dmatrix_t *const *wanted, tristar_dmatrix_t **out) {
+tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mine, tristar_dmatrix_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_transport *transport = NULL;
   tristar_dmatrix_t *d = NULL;
-  if (mine == TRISTAR_OK && wanted == NULL)
-    mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "matrix is NULL");
   TSI_TRY(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, mine, &transport));
   TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
@@ -251,6 +246,12 @@ out:
   tsi_transport_destroy(&transport);
   *out = d;
   return status;
+}
+
+/* Local. */
+static tristar_status need(tristar_t *ts, const void *argument, const char *name) {
+  if (argument != NULL) return TRISTAR_OK;
+  return tsi_fail(&ts->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", name);
 }
 
 /* Collective. What was made, or what it failed with. */
@@ -273,16 +274,10 @@ tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm, const trista
   const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  tristar_status status = begin(ts, comm, TRISTAR_OK, matrix, &d);
+  tristar_status status = tsi_dmatrix_begin(ts, comm, need(ts, matrix, "matrix"), &d);
   if (status == TRISTAR_OK) status = take_view(d, options_or(options), rows, TRISTAR_OK);
   status = end(status, start, d, matrix);
   return tsi_answer(&ts->env, status);
-}
-
-/* Local. */
-static tristar_status need_text(tristar_t *ts, const char *text, const char *name) {
-  if (text != NULL) return TRISTAR_OK;
-  return tsi_fail(&ts->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", name);
 }
 
 tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm, const char *kind, int64_t k,
@@ -291,7 +286,9 @@ tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm, const char
   const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  tristar_status status = begin(ts, comm, need_text(ts, kind, "kind"), matrix, &d);
+  tristar_status status = need(ts, kind, "kind");
+  if (status == TRISTAR_OK) status = need(ts, matrix, "matrix");
+  status = tsi_dmatrix_begin(ts, comm, status, &d);
   if (status == TRISTAR_OK) status = take_model(d, options_or(options), kind, k, NULL);
   status = end(status, start, d, matrix);
   return tsi_answer(&ts->env, status);
@@ -303,7 +300,9 @@ tristar_status tristar_dmatrix_read(tristar_t *ts, MPI_Comm comm, const char *pa
   const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  tristar_status status = begin(ts, comm, need_text(ts, path, "path"), matrix, &d);
+  tristar_status status = need(ts, path, "path");
+  if (status == TRISTAR_OK) status = need(ts, matrix, "matrix");
+  status = tsi_dmatrix_begin(ts, comm, status, &d);
   if (status == TRISTAR_OK)
     status = strncmp(path, "gen:", 4) == 0 ? take_model(d, options_or(options), NULL, 0, path)
                                            : take_file(d, options_or(options), path);
@@ -320,6 +319,8 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
   tsi_dmatrix_release_whole(d);
   tsi_dmatrix_release_product(d);
   tsi_halo_destroy(env, &d->halo);
+  tsi_halo_destroy(env, &d->origins);
+  TSI_FREE(env, d->origin);
   TSI_FREE(env, d->start);
   TSI_FREE(env, d->owner);
   TSI_FREE(env, d->asker);

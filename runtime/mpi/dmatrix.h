@@ -75,6 +75,9 @@ struct tristar_dmatrix_s {
   tsi_rows_matrix *whole; /* the rows in one piece; NULL: not needed yet */
   tsi_index *column;      /* of its entries, over the whole matrix */
   tsi_system system;      /* the same */
+  tsi_index *origin;      /* n: rows here in the matrix that this one was made of; NULL: it is that matrix */
+  tsi_halo *origins;      /* brings vectors from the blocks of that matrix; it had old_rows rows here */
+  tsi_index old_rows;
   tristar_dmatrix_stats stats;
 };
 
@@ -119,6 +122,13 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_agree(tristar_dmatrix_t *d, const tri
  */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dlist *list,
                                                     tristar_symmetry symmetry, bool scattered);
+/* Collective. A matrix without rows; mine: what this rank has found before. Errors: those of the transport,
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mine,
+                                                 tristar_dmatrix_t **out);
+/* Collective. What products need beside the pieces. Errors: MEMORY, RUNTIME, NO_WORKER. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_finish(tristar_dmatrix_t *d, tristar_engine engine);
+
 /* Local. Errors: INTERNAL names the first invariant that is broken. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_check(const tristar_dmatrix_t *d);
 

@@ -1,0 +1,17 @@
+/* A graph in parts of about as many vertices each, with few edges between them.
+ *
+ * Reads   a tsi_graph.
+ * Writes  the part of each vertex.
+ * Invariant: the same graph and number of parts give the same parts. */
+#ifndef TSI_PARTITION_PARTS_H
+#define TSI_PARTITION_PARTS_H
+
+#include "partition/graph.h"
+
+/* part: n entries, 0 .. parts - 1; parts may be empty. METIS's multilevel k-way method (Karypis and Kumar
+ * 1998), or blocks of consecutive vertices where these are too few for it. Errors: RUNTIME (METIS), TOO_LARGE
+ * (for METIS), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_graph_parts(tsi_env *env, const tsi_graph *graph, tsi_index parts,
+                                               tsi_index *part);
+
+#endif
