@@ -1,7 +1,7 @@
-/* `tristar krylov` under mpiexec: the rows of the matrix in blocks of equal size on all processes, with a
- * preconditioner that each makes of its diagonal block, or a sparse approximate inverse of the whole. B is
- * read or made on rank 0, and X goes there. What fails on any rank is told by rank 0 once, and all ranks end
- * with the same status. */
+/* `tristar krylov` under mpiexec: the rows of the matrix in blocks of equal size, or in parts, on all
+ * processes, with a preconditioner that each makes of its diagonal block, or a sparse approximate inverse of
+ * the whole. B is read or made on rank 0, and X goes there. What fails on any rank is told by rank 0 once,
+ * and all ranks end with the same status. */
 #include "drivers/krylov.h"
 
 #include "drivers/console.h"
@@ -42,9 +42,11 @@ typedef struct spread {
   tristar_dmatrix_t *matrix;
   tristar_dmatrix_stats d; /* before the latest solve */
   MPI_Datatype scalar;
-  int *count, *first; /* ranks: rows */
-  char *b, *x;        /* rows here */
-  record own, *all;   /* all: on rank 0 */
+  int64_t block_rows, block_first; /* of B and X, as they are spread and gathered */
+  int *count, *first;              /* ranks: the same */
+  char *block;                     /* block_rows */
+  char *b, *x;                     /* rows of the matrix here */
+  record own, *all;                /* all: on rank 0 */
 } spread;
 
 /* All ranks learn whether each goes on; of those that do not, the first tells why. */
@@ -63,6 +65,17 @@ static bool all_say(const spread *p, bool ok) {
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
+/* --split metis. */
+static bool move_rows(spread *p, const tristar_dmatrix_options *options) {
+  tristar_dmatrix_t *parts;
+  if (!tsi_session_check(p->s, tristar_dmatrix_repartition(p->matrix, options, &parts), p->s->name))
+    return false;
+  tristar_dmatrix_destroy(&p->matrix);
+  p->matrix = parts;
+  tristar_dmatrix_get_stats(p->matrix, &p->d);
+  return true;
+}
+
 static bool read_matrix(spread *p) {
   tsi_session *s = p->s;
   tristar_dmatrix_options options;
@@ -75,6 +88,10 @@ static bool read_matrix(spread *p) {
                          s->name))
     return false;
   tristar_dmatrix_get_stats(p->matrix, &p->d);
+  p->block_rows = p->d.rows;
+  p->block_first = p->d.first;
+  options.scalar = 0; /* converted already */
+  if (s->settings->split == 1 && !move_rows(p, &options)) return false;
   s->precision = tsi_precision_of(p->d.scalar);
   s->view = (tristar_view){.symmetry = p->d.symmetry, .rows = p->d.n, .cols = p->d.n};
   s->read_s = tsi_now() - begin;
@@ -83,14 +100,16 @@ static bool read_matrix(spread *p) {
 
 /* Local. */
 static bool allocate(spread *p) {
-  const size_t entries = (size_t)p->d.rows * (size_t)p->z.b.cols, ranks = (size_t)p->ranks;
-  const size_t bytes = p->s->precision->bytes;
+  const size_t columns = (size_t)p->z.b.cols, ranks = (size_t)p->ranks;
+  const size_t entries = (size_t)p->d.rows * columns, bytes = p->s->precision->bytes;
+  p->block = calloc((size_t)p->block_rows * columns + 1, bytes);
   p->b = calloc(entries + 1, bytes);
   p->x = calloc(entries + 1, bytes);
   p->count = calloc(ranks, sizeof *p->count);
   p->first = calloc(ranks, sizeof *p->first);
   p->all = calloc(ranks, sizeof *p->all);
-  if (p->b != NULL && p->x != NULL && p->count != NULL && p->first != NULL && p->all != NULL)
+  if (p->block != NULL && p->b != NULL && p->x != NULL && p->count != NULL && p->first != NULL &&
+      p->all != NULL)
     return tsi_krylov_make_results(p->s, &p->z);
   return tsi_session_fail(p->s, TRISTAR_ERR_MEMORY, "%s: out of memory", p->s->name);
 }
@@ -100,7 +119,7 @@ static bool spread_rhs(spread *p) {
   tsi_session *s = p->s;
   tristar_dense *b = &p->z.b;
   const bool made = p->rank > 0 || (tsi_rhs_make(s, b) && tsi_dense_make(s, b->rows, b->cols, &p->z.x));
-  const int own[2] = {(int)p->d.rows, (int)p->d.first};
+  const int own[2] = {(int)p->block_rows, (int)p->block_first};
   const size_t bytes = s->precision->bytes;
   if (!all_say(p, made)) return false;
   MPI_Bcast(&b->cols, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
@@ -111,19 +130,28 @@ static bool spread_rhs(spread *p) {
   MPI_Type_commit(&p->scalar);
   for (int64_t c = 0; c < b->cols; c++)
     MPI_Scatterv(p->rank == 0 ? (char *)b->values + (size_t)(c * b->rows) * bytes : NULL, p->count, p->first,
-                 p->scalar, p->b + (size_t)(c * p->d.rows) * bytes, (int)p->d.rows, p->scalar, 0,
+                 p->scalar, p->block + (size_t)(c * p->block_rows) * bytes, (int)p->block_rows, p->scalar, 0,
                  MPI_COMM_WORLD);
-  return true;
+  return tsi_session_check(
+      s,
+      tristar_dmatrix_move(p->matrix, TRISTAR_FROM_ORIGIN, b->cols, p->block, p->block_rows, p->b, p->d.rows),
+      s->name);
 }
 
 /* X from all to rank 0. */
-static void gather_solution(const spread *p) {
+static bool gather_solution(const spread *p) {
   const tristar_dense *x = &p->z.x;
   const size_t bytes = p->s->precision->bytes;
+  if (!tsi_session_check(p->s,
+                         tristar_dmatrix_move(p->matrix, TRISTAR_TO_ORIGIN, p->z.b.cols, p->x, p->d.rows,
+                                              p->block, p->block_rows),
+                         p->s->name))
+    return false;
   for (int64_t c = 0; c < p->z.b.cols; c++)
-    MPI_Gatherv(p->x + (size_t)(c * p->d.rows) * bytes, (int)p->d.rows, p->scalar,
+    MPI_Gatherv(p->block + (size_t)(c * p->block_rows) * bytes, (int)p->block_rows, p->scalar,
                 p->rank == 0 ? (char *)x->values + (size_t)(c * x->rows) * bytes : NULL, p->count, p->first,
                 p->scalar, 0, MPI_COMM_WORLD);
+  return true;
 }
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
@@ -224,7 +252,7 @@ static bool solve(spread *p) {
   if (!tsi_repeat_solves(p->s, solve_once, p, &z->times)) return false;
   z->solved = true;
   gather_records(p);
-  gather_solution(p);
+  if (!gather_solution(p)) return false;
   if (p->rank == 0) z->times.checksum = tsi_checksum(&z->x); /* as of one process */
   return tsi_session_check(
       p->s,
@@ -303,6 +331,7 @@ static int solve_all(const tsi_settings *given, const tsi_krylov_precond *words)
   if (p.scalar != MPI_DATATYPE_NULL) MPI_Type_free(&p.scalar);
   free(p.count);
   free(p.first);
+  free(p.block);
   free(p.b);
   free(p.x);
   free(p.all);

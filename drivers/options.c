@@ -48,6 +48,7 @@ static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const plain_precisions[] = {"s", "d", "c", "z", NULL};
 static const char *const krylov_methods[] = {"cg", "bicgstab", "gmres", "fgmres", NULL};
 static const char *const sides[] = {"left", "right", NULL};
+static const char *const splits[] = {"blocks", "metis", NULL};
 static const char *const uplos[] = {"L", "U", "LU", NULL};
 static const char *const diags[] = {"nonunit", "unit", NULL};
 static const char *const partitions[] = {"auto",          "supernodes", "levels",    "supersteps", "whole",
@@ -93,6 +94,7 @@ static const option_row rows[] = {
   {"tol", REAL, FIELD(tolerance), TSI_KRYLOV, "T", "end when the norm of the residual, preconditioned where the method has that one, is T times that of B (default 1e-8; in single precision 1e-5)", 0, 0, NULL},
   {"max-iterations", NUMBER, FIELD(max_iterations), TSI_KRYLOV, "N", "at most N iterations for a right-hand side (default 10000)", 0, INT64_C(1) << 40, NULL},
   {"restart", NUMBER, FIELD(restart), TSI_KRYLOV, "M", "gmres, fgmres: iterations between restarts (default 30)", 1, 10000, NULL},
+  {"split", CHOICE, FIELD(split), TSI_KRYLOV, "blocks|metis", "under mpiexec: how rows go to the processes; blocks: in their order; metis: in parts with few entries between them (default blocks)", 0, 0, splits},
   {"side", CHOICE, FIELD(side), TSI_KRYLOV, "left|right", "bicgstab, gmres: where the preconditioner stands; right: the norm of the residual itself is tested (default left; fgmres: right)", 0, 0, sides},
   {"drop", REAL, FIELD(drop), TSI_KRYLOV, "D", "ilut, ict: drop what is smaller than D times the norm of its row (default 1e-3)", 0, 0, NULL},
   {"fill", NUMBER, FIELD(fill), TSI_KRYLOV, "N", "ilut, ict: entries of a row beyond those of the matrix (default 10)", 0, INT32_MAX, NULL},

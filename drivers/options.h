@@ -51,6 +51,7 @@ typedef struct tsi_settings {
   bool condition, forward_error;
   /* Krylov methods; negative: not given */
   int krylov_method, side; /* a tristar_krylov_method; a tristar_krylov_side less one */
+  int split;               /* rows of krylov on many processes: 0 in blocks, 1 in parts by METIS */
   const char *precond;     /* WORD of krylov.c; NULL: none */
   const char *fsai;        /* NAME=NUMBER,... of krylov_precond.c; NULL: not given */
   int64_t max_iterations, restart, fill;

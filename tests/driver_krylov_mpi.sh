@@ -46,6 +46,37 @@ for count in (2, 4):
     assert blocks["iterations"] > r["iterations"] and blocks["nnz_factor"] < r["nnz_factor"]
 END
 
+# ---- Rows in parts: the same solution, fewer columns of others
+"$tristar" gen poisson3d7 12 --out G.mtx >output.txt 2>&1 || fail "tristar gen"
+python3 - <<'END' || fail "a grid in another order"
+import random
+lines = open("G.mtx").read().split("\n")
+at = next(k for k, line in enumerate(lines) if not line.startswith("%"))
+n = int(lines[at].split()[0])
+number = list(range(1, n + 1))
+random.Random(1).shuffle(number)
+with open("S.mtx", "w") as out:
+    print("\n".join(lines[:at + 1]), file=out)
+    for line in lines[at + 1:]:
+        if line:
+            i, j, value = line.split()
+            i, j = number[int(i) - 1], number[int(j) - 1]
+            print(max(i, j), min(i, j), value, file=out)
+END
+for split in blocks metis; do
+  ranks 4 0 '^accuracy +converged' krylov S.mtx --precond jacobi --split $split --json s$split.json --out s$split.mtx
+done
+python3 - <<'END' || fail "rows in parts by METIS"
+import json
+def read(name): return [float(l) for l in open(name).read().split("\n")[3:] if l]
+blocks, metis = json.load(open("sblocks.json")), json.load(open("smetis.json"))
+x, y = read("sblocks.mtx"), read("smetis.mtx")
+assert len(x) == len(y) and all(abs(a - b) < 1e-5 * max(map(abs, x)) for a, b in zip(x, y))
+assert abs(blocks["iterations"] - metis["iterations"]) <= 2 + blocks["iterations"] / 20
+ghosts = [sum(p["ghosts"] for p in r["processes"]) for r in (blocks, metis)]
+assert 3 * ghosts[1] < 2 * ghosts[0], ghosts
+END
+
 # ---- Other methods, precisions and preconditioners; more processes than rows
 for precond in none ic0 factor; do ranks 2 0 '^accuracy +converged' krylov A.mtx --precond $precond; done
 ranks 2 0 '^method +GMRES\(30\) on' krylov gen:convdiff3d:5 --precond ilu0

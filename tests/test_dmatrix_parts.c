@@ -144,7 +144,8 @@ static void check(const world *w, const char *kind, int64_t k, const typed *t, b
   if (w->rank == 0)
     printf("%s:%d on %d ranks: %d columns of others, %d before\n", kind, (int)k, w->ranks, (int)ghosts[1],
            (int)ghosts[0]);
-  if (shuffled && w->ranks > 1) CHECK(3 * ghosts[1] < 2 * ghosts[0]);
+  if (shuffled && k >= 8 && w->ranks > 1) /* smaller ones have little but borders */
+    CHECK(3 * ghosts[1] < 2 * ghosts[0]);
   close_problem(&p);
 }
 
