@@ -30,9 +30,9 @@ bool tsi_gpu_make(tsi_session *s, tsi_gpu_report *r) {
   return true;
 }
 
-/* Of what the device's memory could deliver in that time. */
-static double share_of(const tsi_gpu_report *r, const tsi_sweep_prediction *p) {
-  return p->seconds > 0 ? p->factor_bytes / p->seconds / r->device->peak : 0;
+/* Of what the device's memory could deliver in so many seconds. */
+static double share_of(const tsi_gpu_report *r, double seconds) {
+  return seconds > 0 ? r->best.solve.factor_bytes / seconds / r->device->peak : 0;
 }
 
 void tsi_gpu_print(const tsi_gpu_report *r) {
@@ -46,20 +46,22 @@ void tsi_gpu_print(const tsi_gpu_report *r) {
   tsi_report("",
              "nodes of at most %s, groups of subtrees for a warp of %s: those with the least predicted time",
              tsi_text_round_bytes(o->node_bytes), tsi_text_round_bytes(o->group_bytes));
-  tsi_report("", "nodes: %s of warps; of blocks %s, %s in %s",
+  tsi_report("", "nodes: %s of warps; of blocks %s, %s in %s of triangles and %s",
              tsi_text_many(f->nodes[TSI_DEVICE_WARP], "subtree"),
              tsi_text_many(f->nodes[TSI_DEVICE_CHUNK], "chunk"),
              tsi_text_many(f->nodes[TSI_DEVICE_SLICED], "large panel"),
+             tsi_text_many(f->nodes[TSI_DEVICE_TRIANGLE], "part"),
              tsi_text_many(f->nodes[TSI_DEVICE_SLICE], "slice"));
   tsi_report("", "both sweeps: %s, depth %s; %s of factor, %s in all", tsi_text_many(p->tickets, "ticket"),
              tsi_text_count(p->depth), tsi_text_bytes(p->factor_bytes), tsi_text_bytes(p->bytes));
   tsi_report("", "predicted %s for a solve (forward %s, backward %s): %.1f %% of the bandwidth",
              tsi_text_seconds(p->seconds), tsi_text_seconds(f->sweep[0].seconds),
-             tsi_text_seconds(f->sweep[1].seconds), 100 * share_of(r, p));
+             tsi_text_seconds(f->sweep[1].seconds), 100 * share_of(r, p->seconds));
   tsi_report("", "not less than %s of streaming, %s of the longest chain (%s of it latency), %s of work",
              tsi_text_seconds(p->stream_seconds), tsi_text_seconds(p->path_seconds),
              tsi_text_seconds(p->path_latency), tsi_text_seconds(p->work_seconds));
-  tsi_report("", "bound by %s", bound_texts[tsi_prediction_bound(p)]);
+  tsi_report("", "bound by %s; with blocks enough %.1f %% of the bandwidth",
+             bound_texts[tsi_prediction_bound(p)], 100 * share_of(r, p->path_seconds));
   tsi_report("", "with panels of at most %d columns %s, of %d columns %s", (int)widths[0],
              tsi_text_seconds(r->narrow[0].solve.seconds), (int)widths[1],
              tsi_text_seconds(r->narrow[1].solve.seconds));
@@ -95,10 +97,12 @@ void tsi_gpu_add_json(cJSON *object, const tsi_gpu_report *r) {
   tsi_json_add_number(o, "warps", f->nodes[TSI_DEVICE_WARP]);
   tsi_json_add_number(o, "chunks", f->nodes[TSI_DEVICE_CHUNK]);
   tsi_json_add_number(o, "sliced_panels", f->nodes[TSI_DEVICE_SLICED]);
+  tsi_json_add_number(o, "triangles", f->nodes[TSI_DEVICE_TRIANGLE]);
   tsi_json_add_number(o, "slices", f->nodes[TSI_DEVICE_SLICE]);
   tsi_json_add_number(o, "table_bytes", (double)f->table_bytes);
   tsi_json_add_number(o, "workspace_rows", (double)f->workspace_rows);
-  tsi_json_add_number(o, "bandwidth_share", share_of(r, &f->solve));
+  tsi_json_add_number(o, "bandwidth_share", share_of(r, f->solve.seconds));
+  tsi_json_add_number(o, "path_share", share_of(r, f->solve.path_seconds));
   add_prediction(o, "forward", &f->sweep[0]);
   add_prediction(o, "backward", &f->sweep[1]);
   add_prediction(o, "solve", &f->solve);

@@ -17,6 +17,7 @@ void tsi_chunk_options_init(tsi_chunk_options *options, double floor_bytes, tsi_
   options->slice_bytes = 0.75 * floor_bytes;
   options->whole_bytes = whole;
   options->group_bytes = 0;
+  options->panel_bytes = 0;
   options->single = false;
   options->label = NULL;
 }
@@ -54,7 +55,7 @@ static void weigh(chooser *ch) {
   for (tsi_index s = 0; s < symbolic->count; s++) ch->subtree[s] = 0;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     for (tsi_index p = ch->panels->first[s]; p < ch->panels->first[s + 1]; p++)
-      ch->subtree[s] += mean_bytes(ch, p);
+      ch->subtree[s] += mean_bytes(ch, p) + ch->options->panel_bytes;
     if (symbolic->parent[s] != TSI_NONE)
       ch->subtree[symbolic->parent[s]] += ch->subtree[s];
     else

@@ -43,6 +43,8 @@ typedef struct tsi_chunk_options {
   double floor_bytes;   /* no chunk lighter than this, where the tree allows */
   double ceiling_bytes; /* no chunk heavier than this, except single panels */
   double group_bytes;   /* no chunk of bottom subtrees heavier than this; 0: than the ceiling */
+  double panel_bytes;   /* what each panel adds to the weight of a subtree, for the time that it takes beside
+                           its   bytes */
   double slice_bytes;   /* no slice lighter than this */
   double whole_bytes;   /* below this everything is one chunk */
   size_t scalar_bytes;

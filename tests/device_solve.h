@@ -26,6 +26,7 @@ static inline device_solver device_solver_open(tristar_plan_t *plan, double node
   tsi_device_options_init(&options, factor->scalar_bytes);
   options.node_bytes = node_bytes;
   options.group_bytes = options.warp_bytes = node_bytes / 4;
+  options.costs.warp_seconds = 0; /* panels weigh their bytes: several make a group */
   CHECK_OK(tsi_device_plan_create(s.env, factor, &options, &s.device));
   s.from = malloc(((size_t)factor->analysis->symbolic->n + 1) * sizeof *s.from);
   if (factor->pivots) tsi_device_interchanges(factor->analysis->panels, factor->pivots, s.from);

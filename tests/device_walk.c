@@ -177,30 +177,61 @@ static void forward_panel(const walk *k, const tsi_device_node *node, const tsi_
   if (after) triangle(k, panel, x);
 }
 
+/* x += the sum of a list */
+static void gather(const walk *k, tsi_index list, number *x) {
+  for (tsi_index e = k->t->gather_ptr[list]; e < k->t->gather_ptr[list + 1]; e++) *x += k->w[k->t->gather[e]];
+}
+
+/* Columns of a chunk: b. */
+static void read_columns(const walk *k, const tsi_device_node *node, number *x) {
+  for (tsi_index j = 0; j < node->columns; j++) x[j] = read_row(k, node->column + j);
+}
+
+/* What others add to them. */
+static void gather_columns(const walk *k, const tsi_device_node *node, number *x) {
+  for (tsi_index j = 0; j < node->columns; j++) gather(k, node->column + j, &x[j]);
+}
+
+/* P of both, of a sliced chunk. */
+static void gather_panel(const walk *k, const tsi_device_node *node, number *x) {
+  memcpy(x, k->w + node->solution, (size_t)node->columns * sizeof *x);
+  gather_columns(k, node, x);
+  interchange(k, &k->t->panel[node->panel], x, false);
+}
+
+static void gather_off_rows(const walk *k, const tsi_device_node *node) {
+  for (tsi_index i = node->first; i < node->first + node->count; i++) {
+    k->w[node->update + i] = 0;
+    gather(k, k->t->n + node->off + i, &k->w[node->update + i]);
+  }
+}
+
 static void forward_chunk(const walk *k, const tsi_device_node *node) {
-  const tsi_device_tables *t = k->t;
-  number *x = k->w + node->x;
-  for (tsi_index j = 0; j < node->columns; j++) {
-    x[j] = read_row(k, node->column + j);
-    for (tsi_index e = t->gather_ptr[node->column + j]; e < t->gather_ptr[node->column + j + 1]; e++)
-      x[j] += k->w[t->gather[e]];
-  }
-  if (node->kind == TSI_DEVICE_SLICED) {
-    const tsi_panel *panel = &t->panel[node->panel];
-    interchange(k, panel, x, false);
-    for (tsi_index j = 0; j < node->columns && t->inverse == TSI_INVERSE_PARTITIONED; j++)
-      k->w[node->sums + j] = x[j];
-    triangle(k, panel, x);
-    return;
-  }
-  for (tsi_index i = 0; i < node->off_rows; i++) k->w[node->update + i] = 0;
-  for (tsi_index p = node->panel; p < node->panel + node->panels; p++) forward_panel(k, node, &t->panel[p]);
+  read_columns(k, node, k->w + node->x);
+  gather_columns(k, node, k->w + node->x);
+  gather_off_rows(k, node);
+  for (tsi_index p = node->panel; p < node->panel + node->panels; p++)
+    forward_panel(k, node, &k->t->panel[p]);
+}
+
+static void forward_triangle(const walk *k, const tsi_device_node *node) {
+  const tsi_panel *panel = &k->t->panel[node->panel];
+  number x[TSI_PANEL_WIDTH_MAX];
+  gather_panel(k, node, x);
+  triangle(k, panel, x);
+  for (tsi_index r = node->first; r < node->first + node->count; r++) k->w[node->x + r] = x[r];
 }
 
 static void forward_slice(const walk *k, const tsi_device_node *node) {
-  const tsi_index from = k->t->inverse == TSI_INVERSE_PARTITIONED ? node->update + node->off_rows : node->x;
+  const tsi_panel *panel = &k->t->panel[node->panel];
+  number x[TSI_PANEL_WIDTH_MAX];
+  if (k->t->inverse == TSI_INVERSE_PARTITIONED)
+    gather_panel(k, node, x);
+  else
+    memcpy(x, k->w + node->x, (size_t)node->columns * sizeof *x);
+  gather_off_rows(k, node);
   for (tsi_index i = node->first; i < node->first + node->count; i++)
-    k->w[node->update + i] = -rectangle_row(k, &k->t->panel[node->panel], i, k->w + from);
+    k->w[node->update + i] -= rectangle_row(k, panel, i, x);
 }
 
 static void copy_owners(const walk *k, const tsi_device_node *node) {
@@ -225,42 +256,80 @@ static void apply_inverse(const walk *k, const tsi_device_node *node) {
   for (tsi_index j = 0; j < node->columns && call->conjugate_backward; j++) x[j] = conj(x[j]);
 }
 
-static void backward_panel(const walk *k, const tsi_device_node *node, const tsi_panel *panel) {
+/* x := P' T' (x - sum), or P' (T' x - sum) */
+static void solve_backward(const walk *k, const tsi_panel *panel, const number *sum, number *x) {
   const bool first = k->t->inverse == TSI_INVERSE_PARTITIONED; /* the triangle */
-  number *x = k->w + node->x + panel->x, sum[TSI_PANEL_WIDTH_MAX] = {0};
-  if (node->kind == TSI_DEVICE_SLICED)
-    for (tsi_index s = 0; s < node->slices; s++)
-      for (tsi_index c = 0; c < panel->width; c++) sum[c] += k->w[node->sums + s * node->columns + c];
-  else
-    rectangle_transposed(k, node, panel, 0, panel->height, sum);
   if (first) triangle_transposed(k, panel, x);
   for (tsi_index c = 0; c < panel->width; c++) x[c] -= sum[c];
   if (!first) triangle_transposed(k, panel, x);
   interchange(k, panel, x, true);
 }
 
-static void backward_chunk(const walk *k, const tsi_device_node *node) {
-  for (tsi_index j = 0; j < node->columns && k->call->forward.values == NULL; j++)
-    k->w[node->x + j] = read_row(k, node->column + j);
+static void backward_panel(const walk *k, const tsi_device_node *node, const tsi_panel *panel) {
+  number sum[TSI_PANEL_WIDTH_MAX] = {0};
+  rectangle_transposed(k, node, panel, 0, panel->height, sum);
+  solve_backward(k, panel, sum, k->w + node->x + panel->x);
+}
+
+/* x of the node's columns as the sweep begins with it. */
+static void turn(const walk *k, const tsi_device_node *node) {
+  if (k->call->forward.values == NULL) read_columns(k, node, k->w + node->x);
   apply_inverse(k, node);
-  if (node->kind != TSI_DEVICE_SLICED) copy_owners(k, node);
+}
+
+static void backward_chunk(const walk *k, const tsi_device_node *node) {
+  turn(k, node);
+  copy_owners(k, node);
   for (tsi_index p = node->panel + node->panels; p-- > node->panel;) backward_panel(k, node, &k->t->panel[p]);
+}
+
+static void add_sums(const walk *k, const tsi_device_node *node, number *sum) {
+  for (tsi_index s = 0; s < node->adds; s++)
+    for (tsi_index c = 0; c < node->columns; c++) sum[c] += k->w[node->add + s * node->columns + c];
+}
+
+/* A row of the solution that is no column of this node stays as it is. */
+static void backward_triangle(const walk *k, const tsi_device_node *node) {
+  const tsi_index *from = values_of(k)->from;
+  number x[TSI_PANEL_WIDTH_MAX], sum[TSI_PANEL_WIDTH_MAX] = {0};
+  memcpy(x, k->w + node->x, (size_t)node->columns * sizeof *x);
+  add_sums(k, node, sum);
+  solve_backward(k, &k->t->panel[node->panel], sum, x);
+  for (tsi_index c = node->begin; c < node->end; c++) {
+    const tsi_index j = from ? from[node->column + c] : c;
+    k->w[node->solution + j] = x[j];
+    write_row(k, node->column + j, x[j]);
+  }
 }
 
 static void backward_slice(const walk *k, const tsi_device_node *node) {
   number sum[TSI_PANEL_WIDTH_MAX] = {0};
   copy_owners(k, node);
+  add_sums(k, node, sum);
   rectangle_transposed(k, node, &k->t->panel[node->panel], node->first, node->count, sum);
   memcpy(k->w + node->sums, sum, (size_t)node->columns * sizeof *sum);
 }
 
 static void run_node(const walk *k, const tsi_device_node *node) {
-  const bool writes = k->backward || k->call->backward.values == NULL, slice = node->kind == TSI_DEVICE_SLICE;
-  if (k->backward)
-    (slice ? backward_slice : backward_chunk)(k, node);
-  else
-    (slice ? forward_slice : forward_chunk)(k, node);
-  for (tsi_index j = 0; j < node->columns && writes && !slice; j++)
+  const bool triangle = node->kind == TSI_DEVICE_TRIANGLE;
+  const tsi_index begin = triangle ? node->first : 0, columns = triangle ? node->count : node->columns;
+  if (node->kind == TSI_DEVICE_SLICED) {
+    if (k->backward)
+      turn(k, node);
+    else
+      read_columns(k, node, k->w + node->solution);
+    return;
+  }
+  if (node->kind == TSI_DEVICE_SLICE) {
+    (k->backward ? backward_slice : forward_slice)(k, node);
+    return;
+  }
+  if (triangle && k->backward) {
+    backward_triangle(k, node);
+    return;
+  }
+  (triangle ? forward_triangle : k->backward ? backward_chunk : forward_chunk)(k, node);
+  for (tsi_index j = begin; j < begin + columns && (k->backward || k->call->backward.values == NULL); j++)
     write_row(k, node->column + j, k->w[node->x + j]);
 }
 

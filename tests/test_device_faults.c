@@ -59,7 +59,9 @@ static void break_structure(const device_solver *s, const tsi_device_tables *t) 
     const tsi_index by = k % 2 ? 1 : -1;
     tsi_index *const member[] = {&node->panel,    &node->panels, &node->column, &node->columns,
                                  &node->x,        &node->update, &node->off,    &node->sums,
-                                 &node->off_rows, &node->slices, &node->first,  &node->count};
+                                 &node->off_rows, &node->slices, &node->first,  &node->count,
+                                 &node->solution, &node->slice,  &node->piece,  &node->pieces,
+                                 &node->begin,    &node->end,    &node->add,    &node->adds};
     for (size_t i = 0; i < sizeof member / sizeof *member; i++)
       BROKEN(*member[i], *member[i] + by, CHECK_TABLES);
     BROKEN(node->kind, node->kind == TSI_DEVICE_SLICE ? TSI_DEVICE_CHUNK : TSI_DEVICE_SLICE, CHECK_TABLES);
@@ -70,7 +72,7 @@ static void break_structure(const device_solver *s, const tsi_device_tables *t) 
     BROKEN(panel->height, panel->height + by, CHECK_TABLES);
     BROKEN(panel->x, panel->x + by, CHECK_TABLES);
     BROKEN(panel->column, panel->column + by, CHECK_TABLES);
-    const size_t r = any(t->rows), j = any(t->n), e = any(t->off_rows);
+    const size_t r = any(t->rows), j = any((tsi_count)t->n + t->off_rows), e = any(t->off_rows);
     BROKEN(row[r], row[r] + by, CHECK_TABLES);
     BROKEN(gather_ptr[j], gather_ptr[j] + by, CHECK_TABLES);
     BROKEN(gather[e], gather[e] + by, CHECK_TABLES);

@@ -1,33 +1,46 @@
 /* Device tables: what one GPU kernel reads of the structure of a triangular factor F to solve F y = b
  * (forward) or F' y = b (backward) in one launch a sweep; and the call, which brings the numbers.
  *
- * Words. A node is a piece of work: a chunk of consecutive panels, or a slice of the rows of a chunk that is
- * a single panel. A ticket is what a block of threads draws: one node for the whole block, or several nodes
- * that do not depend on each other, each for one warp. Rows of the workspace have `stride` scalars, one for
- * each right-hand side and padding; row r begins at scalar r * stride (64 bits).
+ * Words. A node is a piece of work: a chunk of consecutive panels; or, of a sliced chunk, which is a single
+ * panel, some rows of its triangle, or a slice of the rows below it. A ticket is what a block of threads
+ * draws: one node for the whole block, or several nodes that do not depend on each other, each for one warp.
+ * Rows of the workspace have `stride` scalars, one for each right-hand side and padding; row r begins at
+ * scalar r * stride (64 bits).
  *
  * Workspace. A chunk has consecutive rows: x of its columns from `x` on; its off-rows from `update` on, which
  * are what the chunk adds to rows that it does not own (forward), or a copy of their x (backward); then, of a
- * sliced chunk, `columns` rows of partial sums for each slice, from `sums` on. Row i of a panel is row
- * node.x + row[panel.row + i] of the workspace, an own column or an off-row; panel column k is row
- * node.x + panel.x + k. Two factors of a solve that differ in structure have tables of their own, with the
- * same columns and x in each chunk, so that a workspace serves both, one sweep after the other.
+ * sliced chunk, `columns` rows of partial sums for each slice, from `sums` on. The backward sweep leaves x of
+ * its columns from row `solution` on, which is `x`, or, of a sliced chunk, whose x several blocks read
+ * meanwhile, somewhere else. Row i of a panel is row node.x + row[panel.row + i] of the workspace, an own
+ * column or an off-row; panel column k is row node.x + panel.x + k. Two factors of a solve that differ in
+ * structure have tables of their own, with the same columns and x in each chunk, so that a workspace serves
+ * both, one sweep after the other.
+ *
+ * Gathering. What a chunk adds to a row is gathered by its parent, the chunk that owns the first of its
+ * off-rows: into the parent's columns, or into an off-row of the parent for the same column, which hands it
+ * on with the parent's own part. A row that the parent does not have (there is none in the factors of a
+ * direct solver) is gathered by its owner. So lists are short where a chunk has many descendants. List j is
+ * that of column j, list n + off + i that of off-row i of a chunk; the sum of list l is that of the rows
+ * gather[gather_ptr[l]] to gather[gather_ptr[l+1]-1] of the workspace, one after the other.
  *
  * Work of the nodes (R: rectangle, T: triangle, P: interchanges; codelets/cpu/panel.h and kernels.h tell how
  * panels lie in memory and what the treatments of diagonal blocks are):
  *
- * - forward, chunk or warp: x[j] = R b + the rows of the workspace gather[gather_ptr[j]] to
- *   gather[gather_ptr[j+1]-1], one after the other; off-rows = 0; then, panel by panel, x := T P x, rows of
- *   the panel -= R x
- * - forward, sliced chunk: gathers; x := T P x. TSI_INVERSE_PARTITIONED: P x is left in the first `columns`
- *   rows of partial sums, before T is applied
- * - forward, slice: its off-rows first .. first+count-1 = - R x, rows of the panel's rectangle with the same
- *   numbers; TSI_INVERSE_PARTITIONED: R P x
+ * - forward, chunk or warp: x[j] = R b + the sum of list j; off-rows = the sums of their lists; then, for
+ *   each panel, x := T P x, rows of the panel -= R x
+ * - forward, sliced: solution = R b
+ * - forward, triangle: its rows first .. first+count-1 of x = T P y, where y[j] = solution + the sum of
+ *   list j, for all columns of the chunk; each of the nodes of a triangle makes y for itself
+ * - forward, slice: its off-rows first .. first+count-1 = the sums of their lists - R x, rows of the panel's
+ *   rectangle with the same numbers; TSI_INVERSE_PARTITIONED: R P y, for which it waits for no triangle
  * - backward, chunk or warp: x := conj(D^-1 x), as the call says; off-row i = row owner[off + i] of the
  *   workspace; then, the last panel first, x := P' T' (x - R' (rows of the panel))
- * - backward, slice: off-rows first .. first+count-1 = their owners' x; partial sum = R' of these
- * - backward, sliced chunk: x := conj(D^-1 x); x -= partial sums of its slices in ascending order;
- *   x := P' T' x. TSI_INVERSE_PARTITIONED: T' before the sums are subtracted
+ * - backward, sliced: x := conj(D^-1 x)
+ * - backward, slice: off-rows first .. first+count-1 = their owners' x; partial sum = R' of these; the first
+ *   one of TSI_SUM_SLICES slices adds the partial sums of the slices that follow these, as many, which have
+ *   added up all that come after them
+ * - backward, triangle: its columns begin .. end-1 of solution = P' T' (x - the partial sums of the first
+ *   TSI_SUM_SLICES slices). TSI_INVERSE_PARTITIONED: T' before the sums are subtracted
  *
  * TSI_INVERSE_PARTITIONED, not sliced: forward x := P x, rows of the panel -= R x, x := T x; backward
  * x := P' (T' x - R' (rows of the panel)). TSI_INVERSE_NONE: T^-1 in the place of T, a substitution.
@@ -44,15 +57,18 @@
  *   - all arrays lie in one block of `bytes` bytes from `block` on, each at a multiple of 64 bytes, so that a
  *     copy of the block is a copy of the tables (tsi_device_tables_move)
  *   - rows of different chunks do not overlap, and `x` is a multiple of TSI_ROW_BLOCK
- *   - panels are those of the factor; each is walked by exactly one chunk or warp node, and its rows by that
- *     node or by the slices of it, which cut them without gap or overlap at multiples of TSI_ROW_BLOCK
+ *   - panels are those of the factor; each is walked by exactly one chunk or warp node, or its triangle and
+ *     its rectangle by nodes that cut the rows of them without gap or overlap at multiples of
+ *     TSI_ROW_BLOCK; TSI_INVERSE_NONE: triangles are not cut
  *   - each node is in exactly one ticket of each sweep; a ticket has one node, or up to TSI_TICKET_NODES warp
  *     nodes that do not read what another one of them writes
  *   - a warp node has panels of at most TSI_WARP_WIDTH columns and no slices
- *   - each off-row of each chunk is in gather exactly once, in the list of its column, lists in the order of
- *     the rows of the workspace, so of the chunks; owner says where x of that column is
+ *   - each off-row of each chunk is in gather exactly once, in a list for its column of a later chunk,
+ *     lists in the order of the rows of the workspace, so of the chunks; owner says where the solution of
+ *     that column is
  *   - forward, a ticket comes after the tickets that write the rows that it gathers, the slices of a chunk
- *     after it; backward, after those of the owners of its off-rows, a sliced chunk after its slices */
+ *     after its triangle, if they need it; backward, after those of the owners of its off-rows, a triangle or
+ *     slice after the slices whose partial sums it adds */
 #ifndef TSI_CODELETS_GPU_DEVICE_TABLES_H
 #define TSI_CODELETS_GPU_DEVICE_TABLES_H
 
@@ -60,26 +76,35 @@
 
 #define TSI_TICKET_NODES 8 /* warp nodes of a ticket at most: warps of a block of 256 threads */
 #define TSI_WARP_WIDTH 32  /* columns of a panel that one warp walks at most */
+#define TSI_SUM_SLICES 8   /* slices whose partial sums are added up at a time */
 
 typedef enum tsi_device_kind {
-  TSI_DEVICE_CHUNK,  /* a block of threads walks its panels */
-  TSI_DEVICE_WARP,   /* one warp does: narrow panels of a small subtree */
-  TSI_DEVICE_SLICED, /* a single panel: its triangle only */
-  TSI_DEVICE_SLICE   /* rows of a sliced chunk's panel */
+  TSI_DEVICE_CHUNK,    /* a block of threads walks its panels */
+  TSI_DEVICE_WARP,     /* one warp does: narrow panels of a small subtree */
+  TSI_DEVICE_SLICED,   /* the columns of a sliced chunk, a single panel, as the sweep begins with them */
+  TSI_DEVICE_TRIANGLE, /* rows of its triangle */
+  TSI_DEVICE_SLICE     /* rows of its rectangle */
 } tsi_device_kind;
 
-/* Nodes: chunks in their order, then slices in the order of their chunks. A slice has the members of its
- * chunk but for the last four. */
+/* Nodes: chunks in their order; slices in the order of their chunks; triangles in the same order. Nodes of a
+ * chunk have its members but for kind, sums and those after it. */
 typedef struct tsi_device_node {
   tsi_index kind;          /* tsi_device_kind */
   tsi_index panel, panels; /* first panel, number of panels */
   tsi_index column;        /* its first column in the final order: where gather_ptr, pivots, D^-1, b, x are */
   tsi_index columns;
   tsi_index x, update;     /* rows of the workspace, see above */
+  tsi_index solution;      /* the same */
   tsi_index off, off_rows; /* its off-row i: entry off + i of owner */
   tsi_index sums;          /* first row of the partial sums, update + off_rows; of a slice: of its own ones */
-  tsi_index slice, slices; /* sliced: its slices are nodes slice .. slice+slices-1; else 0 */
-  tsi_index first, count;  /* of a slice: off-rows, which are rows of the panel too; else all off-rows */
+  tsi_index slice, slices; /* sliced: its slices are nodes slice .. slice+slices-1; other nodes: 0 */
+  tsi_index piece, pieces; /* sliced: the nodes of its triangle; other nodes: 0 */
+  tsi_index first, count;  /* of a triangle: its rows; of a slice: off-rows, which are rows of the panel too;
+                              else all off-rows */
+  /* Of a triangle: the columns begin .. end-1 that it solves backward, its rows mirrored, as a row has as
+   * many entries as the column that is as far from the other end. Other nodes: 0. */
+  tsi_index begin, end;
+  tsi_index add, adds; /* the partial sums that it adds: `adds` times `columns` rows from row `add` on */
 } tsi_device_node;
 
 typedef struct tsi_device_ticket {
@@ -100,12 +125,12 @@ typedef struct tsi_device_tables {
   size_t bytes;
   tsi_inverse inverse; /* the treatment of diagonal blocks that the values have */
   tsi_index n, panels, chunks, nodes, off_rows;
-  tsi_index workspace_rows;    /* with room for all factors of the solve */
+  tsi_index workspace_rows;    /* a solve needs as many as the one of its factors that has more */
   const tsi_device_node *node; /* nodes */
   const tsi_panel *panel;      /* panels */
   tsi_count rows;              /* length of row */
   const tsi_index *row;        /* panel.row points into it */
-  const tsi_index *gather_ptr; /* n + 1 */
+  const tsi_index *gather_ptr; /* n + off_rows + 1 */
   const tsi_index *gather;     /* off_rows: rows of the workspace */
   const tsi_index *owner;      /* off_rows: rows of the workspace */
   tsi_device_sweep forward, backward;

@@ -11,11 +11,12 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
   using walk::call;
   using walk::first;
   using walk::for_each;
-  using walk::give;
+  using walk::from;
   using walk::load;
   using walk::rectangle_of;
   using walk::row;
   using walk::solve;
+  using walk::solve_transposed;
   using walk::store;
   using walk::subtract;
   using walk::subtract_transposed;
@@ -26,19 +27,35 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
 
   const tsi_device_tables &tables;
 
+  /* The user's x := rows that the team has written. */
+  __device__ void write_columns(int64_t x, int column, int columns) const {
+    team.sync();
+    write(x, column, columns);
+  }
   __device__ int64_t x_of(const tsi_device_node &n, const tsi_panel &p) const { return n.x + p.x; }
 
   /* ---- Forward -------------------------------------------------------------------------------------------
    */
 
-  /* Columns of the node: R b, and what others add to it. */
-  __device__ void gather(const tsi_device_node &n) const {
-    for_each(n.columns, [&](int k, int c) {
-      const int j = n.column + k;
-      T sum = gpu_read_user<V, T>(call, j, first + c);
-      const int end = tables.gather_ptr[j + 1] - gpu_fault(GPU_FAULT_GATHER);
-      for (int e = tables.gather_ptr[j]; e < end; e++) sum = sum + row(tables.gather[e])[c];
-      row(n.x + k)[c] = sum;
+  /* The sum of a list, for right-hand side c, on top of `sum`. */
+  __device__ T gathered(int list, int c, T sum) const {
+    const int end = tables.gather_ptr[list + 1] - gpu_fault(GPU_FAULT_GATHER);
+    for (int e = tables.gather_ptr[list]; e < end; e++) sum = sum + row(tables.gather[e])[c];
+    return sum;
+  }
+  /* What others add to the off-rows of the node. */
+  __device__ void gather_off_rows(const tsi_device_node &n) const {
+    for_each(n.count, [&](int i, int c) {
+      row((int64_t)n.update + n.first + i)[c] = gathered(tables.n + n.off + n.first + i, c, T());
+    });
+  }
+  /* Where the interchanges of a panel move column k from, forward; to, backward. */
+  __device__ int interchanged(const tsi_panel &p, int k) const { return from ? from[p.column + k] : k; }
+  /* in := the first `columns` rows of P y, y being R b and what others add to it. */
+  __device__ void gather_panel(const tsi_device_node &n, const tsi_panel &p, int columns) const {
+    for_each(columns, [&](int k, int c) {
+      const int j = gpu_fault(GPU_FAULT_PIVOTS) ? k : interchanged(p, k);
+      team.in[k].c[c] = gathered(n.column + j, c, row((int64_t)n.solution + j)[c]);
     });
   }
   __device__ void forward_panel(const tsi_device_node &n, const tsi_panel &p) const {
@@ -46,33 +63,32 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
     walk::forward_panel(x_of(n, p), p, [&](int i, const tile &s) { subtract((int64_t)n.x + to[i], s); });
   }
   __device__ void forward_chunk(const tsi_device_node &n) const {
-    gather(n);
-    for_each(n.off_rows, [&](int i, int c) { row((int64_t)n.update + i)[c] = T(); });
+    for_each(n.columns, [&](int k, int c) {
+      row(n.x + k)[c] = gathered(n.column + k, c, gpu_read_user<V, T>(call, n.column + k, first + c));
+    });
+    gather_off_rows(n);
     for (int p = n.panel; p < n.panel + n.panels; p++) forward_panel(n, tables.panel[p]);
   }
-  __device__ void forward_sliced(const tsi_device_node &n) const {
+  __device__ void forward_triangle(const tsi_device_node &n) const {
     const tsi_panel &p = tables.panel[n.panel];
-    gather(n);
+    gather_panel(n, p, n.first + n.count);
     team.sync();
-    take(x_of(n, p), p, true, team.in);
-    team.sync();
-    if (tables.inverse == TSI_INVERSE_PARTITIONED)
-      for (int k = team.thread; k < p.width; k += team.threads) store((int64_t)n.sums + k, team.in[k]);
-    give(x_of(n, p), p, false, solve(p));
+    const tile *x = solve(p, n.first, n.first + n.count);
+    for (int k = n.first + team.thread; k < n.first + n.count; k += team.threads)
+      store((int64_t)n.x + k, x[k]);
+    if (!call.backward.values) write_columns(n.x + n.first, n.column + n.first, n.count);
   }
   __device__ void forward_slice(const tsi_device_node &n) const {
     const tsi_panel &p = tables.panel[n.panel];
-    const bool before = tables.inverse == TSI_INVERSE_PARTITIONED; /* the triangle was applied */
-    const int64_t x = before ? (int64_t)n.update + n.off_rows : (int64_t)n.x,
-                  to = (int64_t)n.update + n.first;
-    for (int k = team.thread; k < p.width; k += team.threads) team.in[k] = load(x + k);
+    const int64_t to = (int64_t)n.update + n.first;
+    gather_off_rows(n);
+    if (tables.inverse == TSI_INVERSE_PARTITIONED) /* R has the triangle in it */
+      gather_panel(n, p, p.width);
+    else
+      take(n.x, p, false, team.in);
     team.sync();
     gpu_rectangle(team, rectangle_of(p) + (int64_t)n.first * p.width, n.count, p.width, team.in,
-                  [&](int i, const tile &s) {
-                    tile negative = gpu_no_tile<T, R>();
-                    gpu_subtract(negative, s);
-                    store(to + i, negative);
-                  });
+                  [&](int i, const tile &s) { subtract(to + i, s); });
   }
 
   /* ---- Backward ------------------------------------------------------------------------------------------
@@ -92,20 +108,39 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
     copy_owners(n);
     for (int p = n.panel + n.panels - 1; p >= n.panel; p--) backward_panel(n, tables.panel[p]);
   }
-  __device__ void backward_sliced(const tsi_device_node &n) const {
+  /* y := y - the partial sums that the node adds, row k. */
+  __device__ void subtract_sums(const tsi_device_node &n, int k, tile &y) const {
+    const int adds = n.adds - (gpu_fault(GPU_FAULT_SLICE) && n.adds > 0);
+    for (int s = 0; s < adds; s++) gpu_subtract(y, load((int64_t)n.add + (int64_t)s * n.columns + k));
+  }
+  __device__ void backward_triangle(const tsi_device_node &n) const {
     const tsi_panel &p = tables.panel[n.panel];
-    turn(n.x, n.column, n.columns);
-    walk::backward_triangle(x_of(n, p), p, [&] {
-      team.sync();
-      for (int k = team.thread; k < p.width; k += team.threads)
-        for (int s = 0; s < n.slices - gpu_fault(GPU_FAULT_SLICE); s++)
-          gpu_subtract(team.in[k], load((int64_t)n.sums + (int64_t)s * n.columns + k));
+    const bool triangle_first = tables.inverse == TSI_INVERSE_PARTITIONED;
+    for (int k = n.begin + team.thread; k < n.columns; k += team.threads) {
+      tile x = load((int64_t)n.x + k);
+      if (!triangle_first) subtract_sums(n, k, x);
+      team.in[k] = x;
+    }
+    team.sync();
+    const tile *x = solve_transposed(p, n.begin, n.end);
+    for (int k = n.begin + team.thread; k < n.end; k += team.threads) {
+      tile solution = x[k];
+      if (triangle_first) subtract_sums(n, k, solution);
+      store((int64_t)n.solution + interchanged(p, k), solution);
+    }
+    team.sync();
+    for_each(n.end - n.begin, [&](int i, int c) {
+      const int k = interchanged(p, n.begin + i);
+      gpu_write_user<V>(call, n.column + k, first + c, row((int64_t)n.solution + k)[c]);
     });
   }
   __device__ void backward_slice(const tsi_device_node &n) const {
     const tsi_panel &p = tables.panel[n.panel];
     copy_owners(n);
-    for (int k = team.thread; k < p.width; k += team.threads) team.in[k] = gpu_no_tile<T, R>();
+    for (int k = team.thread; k < p.width; k += team.threads) {
+      team.in[k] = gpu_no_tile<T, R>();
+      subtract_sums(n, k, team.in[k]);
+    }
     subtract_transposed(p, n.first, n.first + n.count, [&](int i) { return load((int64_t)n.update + i); });
     team.sync();
     for (int k = team.thread; k < p.width; k += team.threads) {
@@ -118,19 +153,31 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
   /* ---- Both ----------------------------------------------------------------------------------------------
    */
 
+  /* Of a sliced chunk: nobody reads b later, so that x may be in its place. */
+  __device__ void begin_sliced(const tsi_device_node &n, bool backward) const {
+    if (backward)
+      turn(n.x, n.column, n.columns);
+    else
+      for_each(n.columns, [&](int k, int c) {
+        row((int64_t)n.solution + k)[c] = gpu_read_user<V, T>(call, n.column + k, first + c);
+      });
+  }
   __device__ void run(const tsi_device_node &n, bool backward) const {
     team.sync();
-    if (n.kind == TSI_DEVICE_SLICE) {
+    switch (n.kind) {
+    case TSI_DEVICE_SLICED:
+      begin_sliced(n, backward);
+      return;
+    case TSI_DEVICE_SLICE:
       backward ? backward_slice(n) : forward_slice(n);
       return;
-    }
-    if (n.kind == TSI_DEVICE_SLICED)
-      backward ? backward_sliced(n) : forward_sliced(n);
-    else
+    case TSI_DEVICE_TRIANGLE:
+      backward ? backward_triangle(n) : forward_triangle(n);
+      return;
+    default:
       backward ? backward_chunk(n) : forward_chunk(n);
-    if (!backward && call.backward.values) return;
-    team.sync();
-    write(n.x, n.column, n.columns);
+      if (backward || !call.backward.values) write_columns(n.x, n.column, n.columns);
+    }
   }
 };
 

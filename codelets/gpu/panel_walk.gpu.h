@@ -68,31 +68,32 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
     for (int k = team.thread; k < p.width; k += team.threads)
       store(x + (from && interchanged ? from[p.column + k] : k), y[k]);
   }
-  /* out := T in, or T^-1 in; returns where the result is, and all of the team see it. */
-  __device__ const tile *solve(const tsi_panel &p) const {
+  /* Rows begin .. end-1, which are all if T is not inverted, of T in, or T^-1 in; returns where the result
+   * is, and all of the team see it. */
+  __device__ const tile *solve(const tsi_panel &p, int begin, int end) const {
     if (inverse == TSI_INVERSE_NONE) {
       gpu_substitute(team, triangle_of(p), p.width, team.in);
       team.sync();
       return team.in;
     }
-    gpu_triangle(team, triangle_of(p), p.width, team.in, team.out);
+    gpu_triangle(team, triangle_of(p), begin, end, team.in, team.out);
     team.sync();
     return team.out;
   }
-  __device__ const tile *solve_transposed(const tsi_panel &p) const {
+  __device__ const tile *solve_transposed(const tsi_panel &p, int begin, int end) const {
     if (inverse == TSI_INVERSE_NONE) {
       gpu_substitute_transposed(team, triangle_of(p), p.width, team.in);
       team.sync();
       return team.in;
     }
-    gpu_triangle_transposed(team, triangle_of(p), p.width, team.in, team.out);
+    gpu_triangle_transposed(team, triangle_of(p), p.width, begin, end, team.in, team.out);
     team.sync();
     return team.out;
   }
 
   /* in := T' in, to be subtracted from. */
   __device__ void solve_in_place(const tsi_panel &p) const {
-    const tile *x = solve_transposed(p);
+    const tile *x = solve_transposed(p, 0, p.width);
     for (int k = team.thread; k < p.width; k += team.threads) team.in[k] = x[k];
   }
 
@@ -106,9 +107,9 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
     if (!gpu_fault(GPU_FAULT_BARRIER)) team.sync();
     if (inverse == TSI_INVERSE_PARTITIONED) {
       gpu_rectangle(team, rectangle_of(p), p.height, p.width, team.in, sink);
-      give(x, p, false, solve(p));
+      give(x, p, false, solve(p, 0, p.width));
     } else {
-      const tile *solved = solve(p);
+      const tile *solved = solve(p, 0, p.width);
       give(x, p, false, solved);
       gpu_rectangle(team, rectangle_of(p), p.height, p.width, solved, sink);
     }
@@ -134,7 +135,7 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
     if (triangle_first) solve_in_place(p);
     subtract();
     team.sync();
-    give(x, p, true, triangle_first ? team.in : solve_transposed(p));
+    give(x, p, true, triangle_first ? team.in : solve_transposed(p, 0, p.width));
   }
   /* x := P' T' (x - R' y), load_row(i): row i of y. */
   template <class F> __device__ void backward_panel(int64_t x, const tsi_panel &p, F load_row) const {

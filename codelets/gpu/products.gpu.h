@@ -1,8 +1,9 @@
 /* Products with the triangle and the rectangle of a panel, by a team. Vectors are tiles in shared memory.
  *
- * - gpu_triangle: y := T x; a warp makes the sums of a row block
+ * - gpu_triangle: y := T x, for rows begin .. end-1; a warp makes the sums of a row block
  * - gpu_rectangle: sink(i, (R x)_i), the same
- * - gpu_triangle_transposed: y := T' x; a warp makes the sums of the columns of a corner
+ * - gpu_triangle_transposed: y := T' x, for columns begin .. end-1; a warp makes the sums of the columns of a
+ *   corner
  * - gpu_rectangle_transposed: y := y - R' x; a warp makes the sums of Q columns, where a panel has few
  *   columns of some of the rows
  * - gpu_substitute: y := T^-1 y, row block after row block: its corner, then what it takes from the others
@@ -110,10 +111,10 @@ __device__ static __forceinline__ void gpu_add_corner(const gpu_team<T, W, R> &t
 }
 
 template <class V, class T, int W, int R>
-__device__ void gpu_triangle(const gpu_team<T, W, R> &team, const V *tri, int w, const gpu_tile<T, R> *x,
-                             gpu_tile<T, R> *y) {
-  for (int i = team.warp * B; i < w; i += team.warps * B) {
-    const int rows = w - i < B ? w - i : B;
+__device__ void gpu_triangle(const gpu_team<T, W, R> &team, const V *tri, int begin, int end,
+                             const gpu_tile<T, R> *x, gpu_tile<T, R> *y) {
+  for (int i = begin + team.warp * B; i < end; i += team.warps * B) {
+    const int rows = end - i < B ? end - i : B;
     const V *block = tri + tsi_triangle_block(i);
     gpu_tile<T, R> s;
     gpu_add_block(team, block, rows, i, x, s);
@@ -181,10 +182,10 @@ __device__ static __forceinline__ gpu_tile<T, R> gpu_triangle_columns(const gpu_
 }
 
 template <class V, class T, int W, int R>
-__device__ void gpu_triangle_transposed(const gpu_team<T, W, R> &team, const V *tri, int w,
-                                        const gpu_tile<T, R> *x, gpu_tile<T, R> *y) {
+__device__ void gpu_triangle_transposed(const gpu_team<T, W, R> &team, const V *tri, int w, int begin,
+                                        int end, const gpu_tile<T, R> *x, gpu_tile<T, R> *y) {
   constexpr int Q = W / B;
-  for (int first = team.warp * B; first < w; first += team.warps * B) {
+  for (int first = begin + team.warp * B; first < end; first += team.warps * B) {
     const int rows = w - first < B ? w - first : B;
     const gpu_corner<V, W> corner(tri + tsi_triangle_block(first) + rows * first, rows, team.lane);
     for (int g = first; g < first + rows; g += Q) {

@@ -1,35 +1,54 @@
 /* See device_build.h. */
 #include "runtime/execute/device_build.h"
 
+#include <math.h>
+
 #include "runtime/execute/device_block.h"
 #include "runtime/execute/device_order.h"
+
+/* What a warp streams in the time that a panel takes of it beside that. */
+static double panel_weight(const tsi_device_options *options) {
+  return options->costs.warp_seconds * options->costs.warp_bandwidth;
+}
 
 tsi_chunk_options tsi_device_chunk_options(const tsi_device_options *options) {
   return (tsi_chunk_options){.ceiling_bytes = options->node_bytes,
                              .group_bytes = options->group_bytes,
+                             .panel_bytes = panel_weight(options),
                              .slice_bytes = options->node_bytes / 2,
                              .scalar_bytes = options->scalar_bytes};
 }
 
 /* ---- Weights ------------------------------------------------------------------------------------------- */
 
+/* Entries of rows begin .. end-1 of a triangle. */
+static double triangle_entries(double begin, double end) {
+  return (end * (end + 1) - begin * (begin + 1)) / 2;
+}
+
 double tsi_device_node_bytes(const tsi_device_tables *tables, tsi_index number, size_t scalar_bytes) {
   const tsi_device_node *node = &tables->node[number];
+  const double count = node->count;
   double entries = 0;
+  if (node->kind == TSI_DEVICE_SLICED) return 0;
+  if (node->kind == TSI_DEVICE_TRIANGLE)
+    return triangle_entries(node->first, node->first + count) * (double)scalar_bytes;
   for (tsi_index p = node->panel; p < node->panel + node->panels; p++) {
     const double w = tables->panel[p].width;
-    if (node->kind != TSI_DEVICE_SLICE) entries += w * (w + 1) / 2;
-    if (node->kind != TSI_DEVICE_SLICED)
-      entries += w * (node->kind == TSI_DEVICE_SLICE ? node->count : tables->panel[p].height);
+    entries +=
+        node->kind == TSI_DEVICE_SLICE ? w * count : triangle_entries(0, w) + w * tables->panel[p].height;
   }
   return entries * (double)scalar_bytes;
 }
 
-double tsi_device_node_latency(const tsi_device_node *node, const tsi_device_costs *costs) {
-  const double panel = node->kind == TSI_DEVICE_WARP    ? costs->warp_seconds
-                       : node->kind == TSI_DEVICE_SLICE ? 0
-                                                        : costs->panel_seconds;
-  return costs->node_seconds + node->panels * panel;
+double tsi_device_node_latency(const tsi_device_tables *tables, tsi_index number,
+                               const tsi_device_costs *costs) {
+  const tsi_device_node *node = &tables->node[number];
+  const bool walks = node->kind == TSI_DEVICE_CHUNK || node->kind == TSI_DEVICE_WARP ||
+                     (node->kind == TSI_DEVICE_TRIANGLE && tables->inverse == TSI_INVERSE_NONE);
+  if (!walks) return costs->node_seconds;
+  return costs->node_seconds +
+         node->panels * (node->kind == TSI_DEVICE_WARP ? costs->warp_seconds : costs->panel_seconds);
 }
 
 static tristar_status weigh_nodes(tsi_env *env, const tsi_device_tables *tables,
@@ -39,7 +58,7 @@ static tristar_status weigh_nodes(tsi_env *env, const tsi_device_tables *tables,
   TSI_TRY(TSI_ALLOC(env, *seconds, tables->nodes));
   for (tsi_index v = 0; v < tables->nodes; v++) {
     const bool warp = tables->node[v].kind == TSI_DEVICE_WARP;
-    (*seconds)[v] = tsi_device_node_latency(&tables->node[v], costs) +
+    (*seconds)[v] = tsi_device_node_latency(tables, v, costs) +
                     tsi_device_node_bytes(tables, v, options->scalar_bytes) /
                         (warp ? costs->warp_bandwidth : costs->block_bandwidth);
   }
@@ -49,12 +68,126 @@ out:
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
 
-/* Arrays of the tables while they are written. */
-typedef struct arrays {
+/* What the tables are made from, and what is made of it before it comes into one block of memory. */
+typedef struct making {
+  tsi_env *env;
+  const tsi_tables_source *source;
+  const tsi_device_options *options;
+  tsi_device_tables *t; /* its pointers are NULL but for the panels of `cpu` and what is made here */
+  tsi_tables cpu;
   tsi_device_node *node;
-  tsi_panel *panel;
-  tsi_index *row, *gather_ptr, *gather, *owner;
-} arrays;
+  tsi_index *gather_ptr, *gather, *owner;
+  tsi_device_tickets tickets[2];
+} making;
+
+static tsi_index round_up(tsi_index rows) {
+  return (rows + TSI_ROW_BLOCK - 1) / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
+}
+
+/* Nodes that the triangle of a sliced chunk of so many columns is cut into: none is much lighter than a
+ * slice.
+ */
+static tsi_index triangle_pieces(const making *m, tsi_index columns) {
+  const double bytes = triangle_entries(0, columns) * (double)m->options->scalar_bytes,
+               pieces = bytes / m->options->node_bytes * 2;
+  const tsi_index most =
+      columns / (2 * TSI_ROW_BLOCK); /* the last one is half as high as they are on average */
+  if (m->t->inverse == TSI_INVERSE_NONE || pieces < 2 || most < 2) return 1;
+  return pieces < most ? (tsi_index)pieces : most;
+}
+
+/* The first row of piece k of a triangle: pieces have about equally many entries. */
+static tsi_index piece_begin(tsi_index columns, tsi_index pieces, tsi_index k) {
+  const tsi_index row = round_up((tsi_index)(columns * sqrt((double)k / pieces)));
+  return row < columns ? row : columns;
+}
+
+static tsi_device_node describe_chunk(const tsi_solve_chunk *chunk) {
+  const tsi_index x = (tsi_index)chunk->workspace, update = x + chunk->update;
+  return (tsi_device_node){.kind = TSI_DEVICE_CHUNK,
+                           .panel = chunk->panel,
+                           .panels = chunk->panels,
+                           .column = chunk->column,
+                           .columns = chunk->columns,
+                           .x = x,
+                           .update = update,
+                           .solution = x,
+                           .off = (tsi_index)chunk->off,
+                           .off_rows = chunk->off_rows,
+                           .sums = update + chunk->off_rows,
+                           .count = chunk->off_rows};
+}
+
+/* Rows of piece k of a triangle, and the columns that are their mirror image. */
+static void describe_piece(tsi_index pieces, tsi_index k, tsi_device_node *node) {
+  const tsi_index columns = node->columns, mirror = round_up(columns);
+  node->first = piece_begin(columns, pieces, k);
+  node->count = piece_begin(columns, pieces, k + 1) - node->first;
+  node->begin = mirror - round_up(node->first + node->count);
+  node->end = tsi_index_min(columns, mirror - node->first);
+}
+
+/* The nodes of sliced chunk c; those of its triangle are nodes from *piece on. */
+static void describe_sliced(const making *m, tsi_index c, tsi_index *piece) {
+  const tsi_solve_chunk *chunk = &m->cpu.chunk[c];
+  const tsi_index chunks = m->source->sweep->chunks, pieces = triangle_pieces(m, chunk->columns);
+  tsi_device_node *node = &m->node[c];
+  for (tsi_index k = 0; k < chunk->slices; k++) {
+    tsi_device_node *slice = &m->node[chunks + chunk->slice + k];
+    *slice = *node;
+    slice->kind = TSI_DEVICE_SLICE;
+    slice->sums = node->sums + k * node->columns;
+    slice->first = m->cpu.slice[chunk->slice + k].first;
+    slice->count = m->cpu.slice[chunk->slice + k].count;
+    if (k % TSI_SUM_SLICES != 0 || k + TSI_SUM_SLICES >= chunk->slices) continue;
+    slice->add = slice->sums + TSI_SUM_SLICES * node->columns;
+    slice->adds = tsi_index_min(TSI_SUM_SLICES, chunk->slices - k - TSI_SUM_SLICES);
+  }
+  for (tsi_index k = 0; k < pieces; k++) {
+    tsi_device_node *triangle = &m->node[*piece + k];
+    *triangle = *node;
+    triangle->kind = TSI_DEVICE_TRIANGLE;
+    triangle->add = node->sums;
+    triangle->adds = tsi_index_min(TSI_SUM_SLICES, chunk->slices);
+    describe_piece(pieces, k, triangle);
+  }
+  node->kind = TSI_DEVICE_SLICED;
+  node->slice = chunks + chunk->slice;
+  node->slices = chunk->slices;
+  node->piece = *piece;
+  node->pieces = pieces;
+  *piece += pieces;
+}
+
+static tsi_index count_nodes(const making *m) {
+  tsi_index nodes = m->source->sweep->nodes;
+  for (tsi_index c = 0; c < m->t->chunks; c++)
+    if (m->cpu.chunk[c].slices > 0) nodes += triangle_pieces(m, m->cpu.chunk[c].columns);
+  return nodes;
+}
+
+/* Rows for solutions follow those of the CPU's tables. */
+static tristar_status describe_nodes(making *m) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = m->env;
+  tsi_count rows = m->cpu.workspace_rows;
+  tsi_index piece = m->source->sweep->nodes;
+  for (tsi_index c = 0; c < m->t->chunks; c++)
+    if (m->cpu.chunk[c].slices > 0) rows += m->cpu.chunk[c].columns;
+  if (rows > TSI_INDEX_MAX)
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of a workspace for %d chunks are beyond %d",
+             (long long)rows, m->t->chunks, TSI_INDEX_MAX);
+  m->t->workspace_rows = (tsi_index)m->cpu.workspace_rows;
+  for (tsi_index c = 0; c < m->t->chunks; c++) {
+    m->node[c] = describe_chunk(&m->cpu.chunk[c]);
+    if (m->cpu.chunk[c].slices == 0) continue;
+    m->node[c].solution = m->t->workspace_rows;
+    m->t->workspace_rows += m->node[c].columns;
+    describe_sliced(m, c, &piece);
+  }
+out:
+  return status;
+}
 
 static bool is_narrow(const tsi_panel *panel, tsi_index count) {
   for (tsi_index p = 0; p < count; p++)
@@ -62,69 +195,65 @@ static bool is_narrow(const tsi_panel *panel, tsi_index count) {
   return true;
 }
 
-static tsi_device_node describe_chunk(const tsi_solve_chunk *chunk, tsi_index chunks) {
-  const tsi_index x = (tsi_index)chunk->workspace, update = x + chunk->update;
-  return (tsi_device_node){.kind = chunk->slices > 0 ? TSI_DEVICE_SLICED : TSI_DEVICE_CHUNK,
-                           .panel = chunk->panel,
-                           .panels = chunk->panels,
-                           .column = chunk->column,
-                           .columns = chunk->columns,
-                           .x = x,
-                           .update = update,
-                           .off = (tsi_index)chunk->off,
-                           .off_rows = chunk->off_rows,
-                           .sums = update + chunk->off_rows,
-                           .slice = chunk->slices > 0 ? chunks + chunk->slice : 0,
-                           .slices = chunk->slices,
-                           .count = chunk->off_rows};
-}
-
-static void describe_nodes(const tsi_tables *cpu, const tsi_sweep *sweep, tsi_device_node *node) {
-  for (tsi_index c = 0; c < sweep->chunks; c++) {
-    node[c] = describe_chunk(&cpu->chunk[c], sweep->chunks);
-    for (tsi_index k = 0; k < node[c].slices; k++) {
-      tsi_device_node *slice = &node[node[c].slice + k];
-      *slice = node[c];
-      slice->kind = TSI_DEVICE_SLICE;
-      slice->sums = node[c].sums + k * node[c].columns;
-      slice->slice = slice->slices = 0;
-      slice->first = cpu->slice[node[c].slice + k - sweep->chunks].first;
-      slice->count = cpu->slice[node[c].slice + k - sweep->chunks].count;
-    }
+static void choose_warps(const making *m) {
+  const tsi_device_options *options = m->options;
+  for (tsi_index c = 0; c < m->t->chunks; c++) {
+    tsi_device_node *node = &m->node[c];
+    if (node->kind == TSI_DEVICE_CHUNK && is_narrow(m->t->panel + node->panel, node->panels) &&
+        tsi_device_node_bytes(m->t, c, options->scalar_bytes) + node->panels * panel_weight(options) <=
+            options->warp_bytes)
+      node->kind = TSI_DEVICE_WARP;
   }
 }
 
-static void choose_warps(const tsi_device_tables *tables, const tsi_device_options *options,
-                         tsi_device_node *node) {
-  for (tsi_index c = 0; c < tables->chunks; c++)
-    if (node[c].kind == TSI_DEVICE_CHUNK && is_narrow(tables->panel + node[c].panel, node[c].panels) &&
-        tsi_device_node_bytes(tables, c, options->scalar_bytes) <= options->warp_bytes)
-      node[c].kind = TSI_DEVICE_WARP;
+/* ---- Lists --------------------------------------------------------------------------------------------- */
+
+/* The list that off-row i of chunk c is gathered by: that of an off-row of its parent for the same column, if
+ * there is one; of the column itself. at: where the search among the parent's off-rows goes on, as columns
+ * ascend. */
+static tsi_index list_of(const making *m, tsi_index c, tsi_index parent, tsi_index i, tsi_index *at) {
+  const tsi_chunks *chunks = m->source->chunks;
+  const tsi_index *off = chunks->off + chunks->off_ptr[parent], column = chunks->off[chunks->off_ptr[c] + i];
+  const tsi_index off_rows = tsi_chunk_off_rows(chunks, parent);
+  if (column < chunks->column[parent + 1]) return column;
+  while (*at < off_rows && off[*at] < column) ++*at;
+  return *at < off_rows && off[*at] == column ? m->t->n + (tsi_index)chunks->off_ptr[parent] + *at : column;
 }
 
-/* Where x of final column j of a chunk is. */
-static tsi_index x_row(const tsi_device_node *node, tsi_index j) {
-  return node->x + j - node->column;
+/* gather_ptr, from the list of each off-row, and gather, chunks ascending. */
+static void list_gathers(const making *m, const tsi_index *list) {
+  const tsi_index lists = m->t->n + m->t->off_rows;
+  for (tsi_index l = 0; l <= lists; l++) m->gather_ptr[l] = 0;
+  for (tsi_index e = 0; e < m->t->off_rows; e++) m->gather_ptr[list[e] + 1]++;
+  for (tsi_index l = 0; l < lists; l++) m->gather_ptr[l + 1] += m->gather_ptr[l];
+  for (tsi_index c = 0; c < m->t->chunks; c++)
+    for (tsi_index i = 0; i < m->node[c].off_rows; i++)
+      m->gather[m->gather_ptr[list[m->node[c].off + i]]++] = m->node[c].update + i;
+  for (tsi_index l = lists; l > 0; l--) m->gather_ptr[l] = m->gather_ptr[l - 1];
+  m->gather_ptr[0] = 0;
 }
 
-/* Off-rows by column, chunks ascending; and where their columns are. */
-static void list_rows(const tsi_tables_source *source, arrays *a, tsi_index n) {
-  const tsi_chunks *chunks = source->chunks;
-  const tsi_sweep *sweep = source->sweep;
-  const tsi_count off_rows = chunks->off_ptr[chunks->count];
-  for (tsi_index j = 0; j <= n; j++) a->gather_ptr[j] = 0;
-  for (tsi_count e = 0; e < off_rows; e++) a->gather_ptr[chunks->off[e] + 1]++;
-  for (tsi_index j = 0; j < n; j++) a->gather_ptr[j + 1] += a->gather_ptr[j];
+static tristar_status list_rows(making *m) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = m->env;
+  const tsi_chunks *chunks = m->source->chunks;
+  const tsi_sweep *sweep = m->source->sweep;
+  tsi_index *list = NULL, at = 0;
+  TSI_TRY(TSI_ALLOC(env, list, m->t->off_rows));
   for (tsi_count q = 0; q < sweep->pairs; q++) {
-    const tsi_device_node *from = &a->node[sweep->pair[q].source], *to = &a->node[sweep->pair[q].target];
-    for (tsi_index i = sweep->pair[q].first; i < sweep->pair[q].first + sweep->pair[q].count; i++) {
-      const tsi_index j = chunks->off[from->off + i];
-      a->owner[from->off + i] = x_row(to, j);
-      a->gather[a->gather_ptr[j]++] = from->update + i;
+    const tsi_pair *pair = &sweep->pair[q];
+    const tsi_device_node *from = &m->node[pair->source], *to = &m->node[pair->target];
+    const tsi_index parent = sweep->pair[sweep->source_ptr[pair->source]].target;
+    if (pair->first == 0) at = 0;
+    for (tsi_index i = pair->first; i < pair->first + pair->count; i++) {
+      m->owner[from->off + i] = to->solution + chunks->off[from->off + i] - to->column;
+      list[from->off + i] = list_of(m, pair->source, parent, i, &at);
     }
   }
-  for (tsi_index j = n; j > 0; j--) a->gather_ptr[j] = a->gather_ptr[j - 1];
-  a->gather_ptr[0] = 0;
+  list_gathers(m, list);
+out:
+  TSI_FREE(env, list);
+  return status;
 }
 
 /* ---- One block of memory ------------------------------------------------------------------------------- */
@@ -148,39 +277,66 @@ static size_t place_sweep(const tsi_device_tickets *tickets, tsi_index nodes, ch
 }
 
 /* Where all other arrays are. */
-static size_t place_arrays(tsi_device_tables *t, char *block, arrays *a) {
+static size_t place_arrays(const making *m, char *block, tsi_device_tables *t) {
   size_t bytes = 0;
-  TSI_TAKE(a->node, t->node, t->nodes);
-  TSI_TAKE(a->panel, t->panel, t->panels);
-  TSI_TAKE(a->row, t->row, t->rows);
-  TSI_TAKE(a->gather_ptr, t->gather_ptr, (tsi_count)t->n + 1);
-  TSI_TAKE(a->gather, t->gather, t->off_rows);
-  TSI_TAKE(a->owner, t->owner, t->off_rows);
+  tsi_device_node *node;
+  tsi_panel *panel;
+  tsi_index *row, *gather_ptr, *gather, *owner;
+  const tsi_count lists = (tsi_count)t->n + t->off_rows;
+  TSI_TAKE(node, t->node, t->nodes);
+  TSI_TAKE(panel, t->panel, t->panels);
+  TSI_TAKE(row, t->row, t->rows);
+  TSI_TAKE(gather_ptr, t->gather_ptr, lists + 1);
+  TSI_TAKE(gather, t->gather, t->off_rows);
+  TSI_TAKE(owner, t->owner, t->off_rows);
+  if (block) {
+    memcpy(node, m->node, (size_t)t->nodes * sizeof *node);
+    memcpy(panel, m->cpu.panel, (size_t)t->panels * sizeof *panel);
+    memcpy(row, m->source->chunks->local_row, (size_t)t->rows * sizeof *row);
+    memcpy(gather_ptr, m->gather_ptr, ((size_t)lists + 1) * sizeof *gather_ptr);
+    memcpy(gather, m->gather, (size_t)t->off_rows * sizeof *gather);
+    memcpy(owner, m->owner, (size_t)t->off_rows * sizeof *owner);
+  }
   return bytes;
 }
 
-static tristar_status check_sizes(tsi_env *env, const tsi_tables_source *source, const tsi_tables *cpu) {
+static tristar_status fill_block(const making *m) {
   tristar_status status = TRISTAR_OK;
-  if (cpu->workspace_rows > TSI_INDEX_MAX)
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of a workspace for %d chunks are beyond %d",
-             (long long)cpu->workspace_rows, source->chunks->count, TSI_INDEX_MAX);
+  tsi_env *env = m->env;
+  tsi_device_tables *t = m->t;
+  const size_t middle = place_arrays(m, NULL, t),
+               end = place_sweep(&m->tickets[0], t->nodes, NULL, middle, &t->forward);
+  t->bytes = place_sweep(&m->tickets[1], t->nodes, NULL, end, &t->backward);
+  TSI_TRY(tsi_allocate_zero(env, t->bytes, 1, __func__, __FILE__, __LINE__, &t->block));
+  (void)place_arrays(m, t->block, t);
+  (void)place_sweep(&m->tickets[0], t->nodes, t->block, middle, &t->forward);
+  (void)place_sweep(&m->tickets[1], t->nodes, t->block, end, &t->backward);
 out:
   return status;
 }
 
-/* Nodes, as their tickets are made from them: in memory of their own. */
-static tristar_status make_tickets(tsi_env *env, const tsi_tables *cpu, const tsi_tables_source *source,
-                                   const tsi_device_options *options, tsi_device_tables *t,
-                                   tsi_device_node *node, tsi_device_tickets tickets[2]) {
+/* Nodes, lists and tickets, in memory of their own. */
+static tristar_status make_parts(making *m) {
   tristar_status status = TRISTAR_OK;
+  tsi_env *env = m->env;
+  tsi_device_tables *t = m->t;
   double *seconds = NULL;
-  t->panel = cpu->panel;
-  t->node = node;
-  describe_nodes(cpu, source->sweep, node);
-  choose_warps(t, options, node);
-  TSI_TRY(weigh_nodes(env, t, options, &seconds));
+  TSI_TRY(tsi_tables_create(env, m->source, &m->cpu));
+  t->nodes = count_nodes(m);
+  TSI_TRY(TSI_ALLOC(env, m->node, t->nodes));
+  TSI_TRY(TSI_ALLOC(env, m->gather_ptr, (tsi_count)t->n + t->off_rows + 1));
+  TSI_TRY(TSI_ALLOC(env, m->gather, t->off_rows));
+  TSI_TRY(TSI_ALLOC(env, m->owner, t->off_rows));
+  t->panel = m->cpu.panel;
+  t->node = m->node;
+  t->gather_ptr = m->gather_ptr;
+  t->gather = m->gather;
+  TSI_TRY(describe_nodes(m));
+  choose_warps(m);
+  TSI_TRY(list_rows(m));
+  TSI_TRY(weigh_nodes(env, t, m->options, &seconds));
   for (int backward = 0; backward < 2; backward++)
-    TSI_TRY(tsi_device_tickets_create(env, source->sweep, backward, node, seconds, &tickets[backward]));
+    TSI_TRY(tsi_device_tickets_create(env, t, m->source->sweep, backward, seconds, &m->tickets[backward]));
 out:
   TSI_FREE(env, seconds);
   return status;
@@ -190,39 +346,23 @@ tristar_status tsi_device_tables_create(tsi_env *env, const tsi_tables_source *s
                                         const tsi_device_options *options, tsi_device_tables *tables) {
   tristar_status status = TRISTAR_OK;
   const tsi_chunks *chunks = source->chunks;
-  tsi_tables cpu = {0};
-  tsi_device_tickets tickets[2] = {{0}, {0}};
-  tsi_device_node *node = NULL;
-  arrays a;
-  *tables = (tsi_device_tables){0};
-  TSI_TRY(tsi_tables_create(env, source, &cpu));
-  TSI_TRY(check_sizes(env, source, &cpu));
+  making m = {.env = env, .source = source, .options = options, .t = tables};
   *tables = (tsi_device_tables){.inverse = inverse,
                                 .n = chunks->count > 0 ? chunks->column[chunks->count] : 0,
                                 .panels = source->panels->count,
                                 .chunks = chunks->count,
-                                .nodes = source->sweep->nodes,
                                 .off_rows = (tsi_index)chunks->off_ptr[chunks->count],
-                                .workspace_rows = (tsi_index)cpu.workspace_rows,
                                 .rows = chunks->local_rows};
-  TSI_TRY(TSI_ALLOC(env, node, tables->nodes));
-  TSI_TRY(make_tickets(env, &cpu, source, options, tables, node, tickets));
-  const size_t middle = place_arrays(tables, NULL, &a),
-               end = place_sweep(&tickets[0], tables->nodes, NULL, middle, &tables->forward);
-  tables->bytes = place_sweep(&tickets[1], tables->nodes, NULL, end, &tables->backward);
-  TSI_TRY(tsi_allocate_zero(env, tables->bytes, 1, __func__, __FILE__, __LINE__, &tables->block));
-  (void)place_arrays(tables, tables->block, &a);
-  (void)place_sweep(&tickets[0], tables->nodes, tables->block, middle, &tables->forward);
-  (void)place_sweep(&tickets[1], tables->nodes, tables->block, end, &tables->backward);
-  memcpy(a.node, node, (size_t)tables->nodes * sizeof *node);
-  memcpy(a.panel, cpu.panel, (size_t)tables->panels * sizeof *a.panel);
-  memcpy(a.row, chunks->local_row, (size_t)tables->rows * sizeof *a.row);
-  list_rows(source, &a, tables->n);
+  TSI_TRY(make_parts(&m));
+  TSI_TRY(fill_block(&m));
   if (env->check) TSI_TRY(tsi_device_tables_check(env, tables, source));
 out:
-  tsi_tables_destroy(env, &cpu);
-  for (int k = 0; k < 2; k++) tsi_device_tickets_destroy(env, &tickets[k]);
-  TSI_FREE(env, node);
+  tsi_tables_destroy(env, &m.cpu);
+  for (int k = 0; k < 2; k++) tsi_device_tickets_destroy(env, &m.tickets[k]);
+  TSI_FREE(env, m.node);
+  TSI_FREE(env, m.gather_ptr);
+  TSI_FREE(env, m.gather);
+  TSI_FREE(env, m.owner);
   if (status != TRISTAR_OK) tsi_device_tables_destroy(env, tables);
   return status;
 }

@@ -1,5 +1,5 @@
-/* Makes the device tables (codelets/gpu/device_tables.h) of a triangular factor: nodes from chunks and
- * slices, tickets from the edges of the sweep, gather lists from its pairs.
+/* Makes the device tables (codelets/gpu/device_tables.h) of a triangular factor: nodes from chunks, slices
+ * and triangles, gather lists from off-rows, tickets from what nodes read of each other.
  *
  * Order of tickets. The priority of a node is the time of the heaviest path from it to the end of its sweep,
  * by tsi_device_costs; nodes come in descending priority, and warp nodes are put together in that order, as
@@ -30,7 +30,8 @@ typedef struct tsi_device_options {
   double
       node_bytes; /* no chunk is heavier, except single panels, which are cut into slices of about as much */
   double group_bytes;    /* no chunk of bottom subtrees is heavier */
-  double warp_bytes;     /* an unsliced chunk of narrow panels that is no heavier is a warp's */
+  double warp_bytes;     /* an unsliced chunk of narrow panels that is no heavier is a warp's; in both, panels
+                            weigh as much more as a warp streams in warp_seconds */
   tsi_index panel_width; /* most columns of a panel; 0: panels are those of the factor. Others are for
                             predictions only: there are no values for them */
   size_t scalar_bytes;
@@ -43,7 +44,8 @@ tsi_chunk_options tsi_device_chunk_options(const tsi_device_options *options);
 /* Bytes of factor that a node streams. */
 double tsi_device_node_bytes(const tsi_device_tables *tables, tsi_index node, size_t scalar_bytes);
 /* Seconds that a node takes beside those in which it streams. */
-double tsi_device_node_latency(const tsi_device_node *node, const tsi_device_costs *costs);
+double tsi_device_node_latency(const tsi_device_tables *tables, tsi_index node,
+                               const tsi_device_costs *costs);
 
 /* After a failure *tables is empty. Errors: TOO_LARGE (more rows of a workspace than 32-bit numbers), MEMORY.
  */

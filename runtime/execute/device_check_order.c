@@ -85,26 +85,64 @@ out:
   return status;
 }
 
-static tristar_status check_reads_forward(tsi_env *env, const order *o, tsi_index v) {
+/* All nodes that solve the columns of a chunk are earlier. */
+static tristar_status need_chunk(tsi_env *env, const order *o, tsi_index c, tsi_index reader) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_device_node *chunk = &o->t->node[c];
+  if (chunk->pieces == 0) TSI_TRY(need_earlier(env, o, c, reader));
+  for (tsi_index k = chunk->piece; k < chunk->piece + chunk->pieces; k++)
+    TSI_TRY(need_earlier(env, o, k, reader));
+out:
+  return status;
+}
+
+static tristar_status need_lists(tsi_env *env, const order *o, tsi_index first, tsi_index count,
+                                 tsi_index reader) {
   tristar_status status = TRISTAR_OK;
   const tsi_device_tables *t = o->t;
-  const tsi_device_node *node = &t->node[v];
-  if (node->kind == TSI_DEVICE_SLICE) return need_earlier(env, o, o->chunk_of[v], v);
-  for (tsi_index e = t->gather_ptr[node->column]; e < t->gather_ptr[node->column + node->columns]; e++) {
+  for (tsi_index e = t->gather_ptr[first]; e < t->gather_ptr[first + count]; e++) {
     const tsi_index c = o->node_of_row[t->gather[e]];
-    TSI_TRY(need_earlier(env, o, off_row_writer(t, c, t->gather[e] - t->node[c].update), v));
+    TSI_TRY(need_earlier(env, o, off_row_writer(t, c, t->gather[e] - t->node[c].update), reader));
   }
 out:
   return status;
+}
+
+/* A slice reads x of its chunk, or what is gathered for it. */
+static bool reads_triangle(const order *o, const tsi_device_node *node) {
+  return node->kind == TSI_DEVICE_SLICE && o->t->inverse != TSI_INVERSE_PARTITIONED;
+}
+
+static tristar_status check_reads_forward(tsi_env *env, const order *o, tsi_index v) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_device_node *node = &o->t->node[v];
+  if (node->kind == TSI_DEVICE_SLICED) goto out;
+  if (o->chunk_of[v] != v) TSI_TRY(need_earlier(env, o, o->chunk_of[v], v));
+  if (reads_triangle(o, node))
+    TSI_TRY(need_chunk(env, o, o->chunk_of[v], v));
+  else
+    TSI_TRY(need_lists(env, o, node->column, node->columns, v));
+  if (node->kind != TSI_DEVICE_TRIANGLE)
+    TSI_TRY(need_lists(env, o, o->t->n + node->off + node->first, node->count, v));
+out:
+  return status;
+}
+
+/* The slices whose partial sums a node adds. */
+static tsi_index first_added(const order *o, tsi_index v) {
+  const tsi_device_node *chunk = &o->t->node[o->chunk_of[v]];
+  return chunk->slice + (o->t->node[v].add - chunk->sums) / tsi_index_max(1, chunk->columns);
 }
 
 static tristar_status check_reads_backward(tsi_env *env, const order *o, tsi_index v) {
   tristar_status status = TRISTAR_OK;
   const tsi_device_tables *t = o->t;
   const tsi_device_node *node = &t->node[v];
-  for (tsi_index k = node->slice; k < node->slice + node->slices; k++) TSI_TRY(need_earlier(env, o, k, v));
-  for (tsi_index i = node->first; node->slices == 0 && i < node->first + node->count; i++)
-    TSI_TRY(need_earlier(env, o, o->node_of_row[t->owner[node->off + i]], v));
+  for (tsi_index k = 0; k < node->adds; k++) TSI_TRY(need_earlier(env, o, first_added(o, v) + k, v));
+  if (node->kind == TSI_DEVICE_TRIANGLE) TSI_TRY(need_earlier(env, o, o->chunk_of[v], v));
+  if (node->kind == TSI_DEVICE_TRIANGLE || node->kind == TSI_DEVICE_SLICED) goto out;
+  for (tsi_index i = node->first; i < node->first + node->count; i++)
+    TSI_TRY(need_chunk(env, o, o->node_of_row[t->owner[node->off + i]], v));
 out:
   return status;
 }
@@ -123,31 +161,47 @@ static void read_rows(tsi_access_lister *lister, const tsi_index *row, tsi_index
   }
 }
 
-static void list_forward(const tsi_device_tables *t, const tsi_device_node *node, tsi_access_lister *lister) {
-  const bool partitioned = t->inverse == TSI_INVERSE_PARTITIONED;
-  const tsi_index sums = node->update + node->off_rows; /* of the first slice */
-  if (node->kind == TSI_DEVICE_SLICE) {
-    touch(lister, TSI_ACCESS_R, partitioned ? sums : node->x, node->columns);
-    touch(lister, TSI_ACCESS_W, node->update + node->first, node->count);
-    return;
-  }
-  const tsi_index first = t->gather_ptr[node->column];
-  read_rows(lister, t->gather + first, t->gather_ptr[node->column + node->columns] - first);
-  touch(lister, TSI_ACCESS_W, node->x, node->columns);
-  if (node->kind != TSI_DEVICE_SLICED)
-    touch(lister, TSI_ACCESS_W, node->update, node->off_rows);
-  else if (partitioned)
-    touch(lister, TSI_ACCESS_W, sums, node->columns);
+static void read_lists(const tsi_device_tables *t, tsi_index first, tsi_index count,
+                       tsi_access_lister *lister) {
+  const tsi_index begin = t->gather_ptr[first];
+  read_rows(lister, t->gather + begin, t->gather_ptr[first + count] - begin);
 }
 
-static void list_backward(const tsi_device_tables *t, const tsi_device_node *node,
-                          tsi_access_lister *lister) {
-  if (node->kind == TSI_DEVICE_SLICED)
-    touch(lister, TSI_ACCESS_R, node->sums, (tsi_count)node->slices * node->columns);
-  else {
-    read_rows(lister, t->owner + node->off + node->first, node->count);
-    touch(lister, TSI_ACCESS_W, node->update + node->first, node->count);
+static void list_forward(const order *o, const tsi_device_node *node, tsi_access_lister *lister) {
+  const tsi_device_tables *t = o->t;
+  if (node->kind == TSI_DEVICE_SLICED) {
+    touch(lister, TSI_ACCESS_W, node->solution, node->columns);
+    return;
   }
+  if (reads_triangle(o, node))
+    touch(lister, TSI_ACCESS_R, node->x, node->columns);
+  else if (node->solution != node->x)
+    touch(lister, TSI_ACCESS_R, node->solution, node->columns);
+  if (!reads_triangle(o, node)) read_lists(t, node->column, node->columns, lister);
+  if (node->kind == TSI_DEVICE_TRIANGLE) {
+    touch(lister, TSI_ACCESS_W, (tsi_count)node->x + node->first, node->count);
+    return;
+  }
+  read_lists(t, t->n + node->off + node->first, node->count, lister);
+  touch(lister, TSI_ACCESS_W, (tsi_count)node->update + node->first, node->count);
+  if (node->kind != TSI_DEVICE_SLICE) touch(lister, TSI_ACCESS_W, node->x, node->columns);
+}
+
+/* A triangle leaves its columns in other rows of the solution if there are interchanges: of all its nodes
+ * together each row still once. */
+static void list_backward(const order *o, const tsi_device_node *node, tsi_access_lister *lister) {
+  if (node->kind == TSI_DEVICE_SLICED) {
+    touch(lister, TSI_ACCESS_RW, node->x, node->columns);
+    return;
+  }
+  touch(lister, TSI_ACCESS_R, node->add, (tsi_count)node->adds * node->columns);
+  if (node->kind == TSI_DEVICE_TRIANGLE) {
+    touch(lister, TSI_ACCESS_R, node->x, node->columns);
+    touch(lister, TSI_ACCESS_W, (tsi_count)node->solution + node->begin, node->end - node->begin);
+    return;
+  }
+  read_rows(lister, o->t->owner + node->off + node->first, node->count);
+  touch(lister, TSI_ACCESS_W, (tsi_count)node->update + node->first, node->count);
   if (node->kind == TSI_DEVICE_SLICE)
     touch(lister, TSI_ACCESS_W, node->sums, node->columns);
   else
@@ -157,7 +211,7 @@ static void list_backward(const tsi_device_tables *t, const tsi_device_node *nod
 static void list_step(const void *arg, tsi_index step, tsi_access_lister *lister) {
   const order *o = arg;
   const tsi_device_node *node = &o->t->node[o->sweep->order[step]];
-  (o->backward ? list_backward : list_forward)(o->t, node, lister);
+  (o->backward ? list_backward : list_forward)(o, node, lister);
 }
 
 /* Waits as edges between places in the order. edge NULL: they are counted. */
@@ -205,6 +259,7 @@ tristar_status tsi_device_order_check(tsi_env *env, const tsi_device_tables *tab
     const tsi_device_node *chunk = &tables->node[c];
     o.chunk_of[c] = c;
     for (tsi_index k = chunk->slice; k < chunk->slice + chunk->slices; k++) o.chunk_of[k] = c;
+    for (tsi_index k = chunk->piece; k < chunk->piece + chunk->pieces; k++) o.chunk_of[k] = c;
   }
   TSI_TRY(check_tickets(env, &o));
   for (tsi_index v = 0; v < tables->nodes; v++)

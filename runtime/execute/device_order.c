@@ -4,16 +4,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/sort.h"
-
-/* The edges of a sweep in its direction. */
-typedef struct edges {
-  const tsi_count *ptr;
-  const tsi_index *list;
-} edges;
-
-static edges edges_before(const tsi_sweep *sweep, bool backward) {
-  return backward ? (edges){sweep->next_ptr, sweep->next} : (edges){sweep->prev_ptr, sweep->prev};
-}
+#include "runtime/execute/device_edges.h"
 
 /* ---- Priorities ---------------------------------------------------------------------------------------- */
 
@@ -30,36 +21,25 @@ static int by_priority(const void *a, const void *b) {
 }
 
 /* Nodes in descending priority: the seconds of the heaviest path from the start of a node to the end of the
- * sweep. natural: nodes in a legal order, which becomes the one by priority. */
-static void sort_by_priority(const tsi_sweep *sweep, bool backward, const double *seconds, double *priority,
-                             ranked *list, tsi_index *natural) {
-  const edges after = edges_before(sweep, !backward);
-  for (tsi_index q = sweep->nodes; q-- > 0;) {
-    const tsi_index v = natural[q];
-    double most = 0;
-    for (tsi_count e = after.ptr[v]; e < after.ptr[v + 1]; e++)
-      if (priority[after.list[e]] > most) most = priority[after.list[e]];
-    priority[v] = most + seconds[v];
+ * sweep. The order of the edges becomes the one by priority. priority: nodes, zero. */
+static void sort_by_priority(const tsi_device_edges *edges, tsi_index nodes, const double *seconds,
+                             double *priority, ranked *list) {
+  for (tsi_index q = nodes; q-- > 0;) {
+    const tsi_index v = edges->order[q];
+    priority[v] += seconds[v];
+    for (tsi_count e = edges->ptr[v]; e < edges->ptr[v + 1]; e++)
+      if (priority[edges->list[e]] < priority[v]) priority[edges->list[e]] = priority[v];
     list[q] = (ranked){priority[v], q, v};
   }
-  qsort(list, (size_t)sweep->nodes, sizeof *list, by_priority);
-  for (tsi_index q = 0; q < sweep->nodes; q++) natural[q] = list[q].node;
-}
-
-static void natural_order(const tsi_sweep *sweep, bool backward, tsi_index *order) {
-  tsi_sweep_order(sweep, order);
-  for (tsi_index a = 0, b = sweep->nodes - 1; backward && a < b; a++, b--) {
-    const tsi_index keep = order[a];
-    order[a] = order[b];
-    order[b] = keep;
-  }
+  qsort(list, (size_t)nodes, sizeof *list, by_priority);
+  for (tsi_index q = 0; q < nodes; q++) edges->order[q] = list[q].node;
 }
 
 /* ---- Tickets ------------------------------------------------------------------------------------------- */
 
 /* Nodes in the order of their tickets, as it grows; an open ticket of warp nodes, which has no number yet. */
 typedef struct packer {
-  edges before;
+  const tsi_device_edges *edges;
   const tsi_device_node *node;
   tsi_device_tickets *t;
   tsi_index *ticket_of; /* nodes; TSI_NONE: it has none yet */
@@ -83,8 +63,8 @@ static void close_open(packer *p) {
 }
 
 static bool waits_for_open(const packer *p, tsi_index v) {
-  for (tsi_count e = p->before.ptr[v]; e < p->before.ptr[v + 1]; e++)
-    if (p->ticket_of[p->before.list[e]] == TSI_NONE) return true;
+  for (tsi_count e = p->edges->ptr[v]; e < p->edges->ptr[v + 1]; e++)
+    if (p->ticket_of[p->edges->list[e]] == TSI_NONE) return true;
   return false;
 }
 
@@ -105,8 +85,8 @@ static tsi_count list_waits(const packer *p, const tsi_device_ticket *ticket, ts
   tsi_count count = 0, different = 0;
   for (tsi_index q = ticket->first; q < ticket->first + ticket->nodes; q++) {
     const tsi_index v = p->t->order[q];
-    for (tsi_count e = p->before.ptr[v]; e < p->before.ptr[v + 1]; e++) {
-      if (list) list[count] = p->ticket_of[p->before.list[e]];
+    for (tsi_count e = p->edges->ptr[v]; e < p->edges->ptr[v + 1]; e++) {
+      if (list) list[count] = p->ticket_of[p->edges->list[e]];
       count++;
     }
   }
@@ -135,30 +115,29 @@ out:
   return status;
 }
 
-tristar_status tsi_device_tickets_create(tsi_env *env, const tsi_sweep *sweep, bool backward,
-                                         const tsi_device_node *node, const double *seconds,
+tristar_status tsi_device_tickets_create(tsi_env *env, const tsi_device_tables *tables,
+                                         const tsi_sweep *sweep, bool backward, const double *seconds,
                                          tsi_device_tickets *tickets) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index nodes = sweep->nodes;
-  tsi_index *order = NULL;
+  const tsi_index nodes = tables->nodes;
   double *priority = NULL;
   ranked *list = NULL;
-  packer p = {.before = edges_before(sweep, backward), .node = node, .t = tickets};
+  tsi_device_edges edges = {0};
+  packer p = {.edges = &edges, .node = tables->node, .t = tickets};
   *tickets = (tsi_device_tickets){0};
-  TSI_TRY(TSI_ALLOC(env, order, nodes));
-  TSI_TRY(TSI_ALLOC(env, priority, nodes));
+  TSI_TRY(tsi_device_edges_create(env, tables, sweep, backward, &edges));
+  TSI_TRY(TSI_ALLOC_ZERO(env, priority, nodes));
   TSI_TRY(TSI_ALLOC(env, list, nodes));
   TSI_TRY(TSI_ALLOC(env, p.ticket_of, nodes));
   TSI_TRY(TSI_ALLOC(env, tickets->ticket, nodes));
   TSI_TRY(TSI_ALLOC(env, tickets->order, nodes));
-  natural_order(sweep, backward, order);
-  sort_by_priority(sweep, backward, seconds, priority, list, order);
+  sort_by_priority(&edges, nodes, seconds, priority, list);
   for (tsi_index v = 0; v < nodes; v++) p.ticket_of[v] = TSI_NONE;
-  for (tsi_index q = 0; q < nodes; q++) place_node(&p, order[q]);
+  for (tsi_index q = 0; q < nodes; q++) place_node(&p, edges.order[q]);
   close_open(&p);
   TSI_TRY(list_all_waits(env, &p));
 out:
-  TSI_FREE(env, order);
+  tsi_device_edges_destroy(env, &edges);
   TSI_FREE(env, priority);
   TSI_FREE(env, list);
   TSI_FREE(env, p.ticket_of);

@@ -18,24 +18,85 @@ static double most(double a, double b) {
   return a > b ? a : b;
 }
 
+/* Scalars and indices that are moved. */
+typedef struct traffic {
+  double scalars, indices;
+} traffic;
+
+/* Entries of the lists first .. first+count-1, and where each of them is. */
+static traffic of_lists(const tsi_device_tables *t, tsi_index first, tsi_index count) {
+  const double entries = t->gather_ptr[first + count] - t->gather_ptr[first];
+  return (traffic){entries, entries};
+}
+
+static void add(traffic *sum, traffic more) {
+  sum->scalars += more.scalars;
+  sum->indices += more.indices;
+}
+
+/* Columns of the node whose b is read, or into whose x the user's is written, and the row of each. */
+static traffic of_user(double columns) {
+  return (traffic){columns, columns};
+}
+
+/* Of a triangle, beside it: b of the columns that its rows need, what is gathered for these, x; x of the
+ * columns, from its own on, the partial sums for these, its own solution, which the user gets too. */
+static traffic of_triangle(const tsi_device_tables *t, const tsi_device_node *node, bool backward) {
+  const double from = node->columns - node->begin, solved = node->end - node->begin;
+  traffic sum = {0};
+  if (backward) {
+    sum.scalars = from * (1 + node->adds) + solved;
+    add(&sum, of_user(solved));
+    return sum;
+  }
+  sum.scalars = node->first + 2.0 * node->count;
+  add(&sum, of_lists(t, node->column, node->first + node->count));
+  return sum;
+}
+
+/* Of a slice: x or what is gathered for it; its off-rows; backward x of their owners, sums. */
+static traffic of_slice(const tsi_device_tables *t, const tsi_device_node *node, bool backward) {
+  traffic sum = {.scalars = node->count};
+  if (backward) {
+    add(&sum, (traffic){node->count, node->count});
+    sum.scalars += (1.0 + node->adds) * node->columns;
+    return sum;
+  }
+  add(&sum, of_lists(t, t->n + node->off + node->first, node->count));
+  sum.scalars += node->columns;
+  if (t->inverse == TSI_INVERSE_PARTITIONED) add(&sum, of_lists(t, node->column, node->columns));
+  return sum;
+}
+
+/* Of the columns of a sliced chunk: from b to the workspace; there and back. */
+static traffic of_sliced(const tsi_device_node *node, bool backward) {
+  const double columns = node->columns;
+  return (traffic){2 * columns, backward ? 0 : columns};
+}
+
+/* Of a chunk: its columns, from b or to the user; off-rows, with what is gathered, or x of their owners; rows
+ * of panels. */
+static traffic of_chunk(const tsi_device_tables *t, const tsi_device_node *node, bool backward) {
+  traffic sum = {.scalars = node->columns + node->count};
+  add(&sum, of_user(node->columns));
+  for (tsi_index p = node->panel; p < node->panel + node->panels; p++) sum.indices += t->panel[p].height;
+  if (backward) {
+    add(&sum, (traffic){node->count, node->count});
+    return sum;
+  }
+  add(&sum, of_lists(t, node->column, node->columns));
+  add(&sum, of_lists(t, t->n + node->off, node->off_rows));
+  return sum;
+}
+
 /* Bytes that a node moves beside the factor. */
 static double other_bytes(const tsi_device_tables *t, const tsi_device_node *node, bool backward,
                           size_t scalar_bytes) {
-  const double scalar = (double)scalar_bytes, index = sizeof(tsi_index);
-  const double rows = node->kind == TSI_DEVICE_SLICED ? 0 : node->count;
-  double bytes = 0;
-  if (node->kind != TSI_DEVICE_SLICE) { /* x from b, or to the user, and the row of it; x itself */
-    bytes = node->columns * (2 * scalar + index);
-    if (!backward) /* what is gathered, and from where */
-      bytes += (t->gather_ptr[node->column + node->columns] - t->gather_ptr[node->column]) * (scalar + index);
-  }
-  if (backward) bytes += rows * (scalar + index); /* x of the owners, and where it is */
-  bytes += rows * scalar;                         /* updates, or the copy of x */
-  for (tsi_index p = node->panel; p < node->panel + node->panels && node->kind != TSI_DEVICE_SLICED; p++)
-    bytes += index * (node->kind == TSI_DEVICE_SLICE ? node->count : t->panel[p].height);
-  if (node->kind == TSI_DEVICE_SLICE && backward) bytes += node->columns * scalar;
-  if (node->kind == TSI_DEVICE_SLICED && backward) bytes += (double)node->slices * node->columns * scalar;
-  return bytes;
+  const traffic sum = node->kind == TSI_DEVICE_TRIANGLE ? of_triangle(t, node, backward)
+                      : node->kind == TSI_DEVICE_SLICED ? of_sliced(node, backward)
+                      : node->kind == TSI_DEVICE_SLICE  ? of_slice(t, node, backward)
+                                                        : of_chunk(t, node, backward);
+  return sum.scalars * (double)scalar_bytes + sum.indices * (double)sizeof(tsi_index);
 }
 
 static demand demand_of(const tsi_device_tables *t, const tsi_device_sweep *sweep,
@@ -48,7 +109,7 @@ static demand demand_of(const tsi_device_tables *t, const tsi_device_sweep *swee
     const tsi_device_node *node = &t->node[v];
     const double factor = tsi_device_node_bytes(t, v, scalar_bytes);
     const double bytes = factor + other_bytes(t, node, backward, scalar_bytes);
-    d.latency = most(d.latency, tsi_device_node_latency(node, costs));
+    d.latency = most(d.latency, tsi_device_node_latency(t, v, costs));
     d.factor_bytes += factor;
     d.bytes += bytes;
     if (node->kind == TSI_DEVICE_WARP) slowest = most(slowest, bytes);

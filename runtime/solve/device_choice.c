@@ -19,8 +19,10 @@ tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *fa
                                &f.sweep[backward]));
   }
   f.solve = tsi_predictions_add(f.sweep[0], f.sweep[1]);
-  for (int i = 0; i < plan->sides; i++) f.table_bytes += plan->side[i].tables.bytes;
-  f.workspace_rows = plan->side[0].tables.workspace_rows;
+  for (int i = 0; i < plan->sides; i++) {
+    f.table_bytes += plan->side[i].tables.bytes;
+    f.workspace_rows = tsi_count_max(f.workspace_rows, plan->side[i].tables.workspace_rows);
+  }
   for (tsi_index v = 0; v < plan->side[0].tables.nodes; v++) f.nodes[plan->side[0].tables.node[v].kind]++;
   *forecast = f;
 out:

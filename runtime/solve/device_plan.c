@@ -5,8 +5,8 @@
 
 void tsi_device_options_init(tsi_device_options *options, size_t scalar_bytes) {
   *options = (tsi_device_options){.node_bytes = 64e3,
-                                  .group_bytes = 8e3,
-                                  .warp_bytes = 8e3,
+                                  .group_bytes = 32e3,
+                                  .warp_bytes = 32e3,
                                   .scalar_bytes = scalar_bytes,
                                   .costs = tsi_device_costs_of(tsi_device_get(0))};
 }

@@ -1,0 +1,55 @@
+/* By the cost model, solves with factors of 0.5 GB and more use at least 35 % of an H100's bandwidth, for
+ * each of the six families of matrices of Liu, Ding, Williams, Li (SC 2023). Factors are structures without
+ * values: nothing reads them. */
+#include <string.h>
+
+#include "runtime/machine/devices.h"
+#include "runtime/solve/device_choice.h"
+#include "tests/check.h"
+
+static const struct {
+  const char *kind;
+  int64_t size;
+} matrices[] = {{"s2d9pt", 1024},  {"kkt3d", 37},  {"elasticity3d", 30},
+                {"maxwell3d", 35}, {"chem3d", 33}, {"fusion2d", 100}};
+
+static const tsi_device *find_device(const char *name) {
+  const tsi_device *device;
+  for (int k = 0; (device = tsi_device_get(k)) != NULL; k++)
+    if (strcmp(device->name, name) == 0) return device;
+  CHECK_MSG(false, "no device %s", name);
+  return NULL;
+}
+
+static void check_share(tristar_t *ts, const tsi_device *device, const char *kind, int64_t size) {
+  const tsi_device_costs costs = tsi_device_costs_of(device);
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_analysis_t *analysis;
+  tsi_device_forecast best;
+  CHECK_OK(tristar_matrix_generate(ts, kind, size, &matrix));
+  tristar_matrix_get_view(matrix, &view);
+  CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
+  char values = 0;
+  const tristar_factor_t factor = {
+      .ts = ts, .analysis = analysis, .scalar_bytes = sizeof(double), .lower = &values, .upper = &values};
+  CHECK_OK(tsi_device_choose(tsi_context_env(ts), &factor, &costs, &best));
+  const double bytes = best.solve.factor_bytes / 2, share = 2 * bytes / best.solve.seconds / device->peak;
+  CHECK_MSG(bytes >= 0.5e9, "%s:%d has a factor of %g bytes only", kind, (int)size, bytes);
+  CHECK_MSG(share >= 0.35, "%s:%d: %.1f %% of the bandwidth", kind, (int)size, 100 * share);
+  tristar_analysis_destroy(&analysis);
+  tristar_matrix_destroy(&matrix);
+}
+
+int main(void) {
+  tristar_t *ts;
+  tristar_config config;
+  const tsi_device *device = find_device("H100");
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++)
+    check_share(ts, device, matrices[k].kind, matrices[k].size);
+  tristar_destroy(&ts);
+  return 0;
+}
