@@ -97,7 +97,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   const tsi_index n = pattern->n;
   tsi_graph *graph = NULL, *joined = NULL;
   tsi_index *paired = NULL;
-  tsi_csc a = {0};
+  tsi_entries a = {0};
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
   options.ordering = kind[an->options.ordering];
@@ -106,12 +106,12 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   options.seed = an->options.seed;
   if (an->options.merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
   if (row_map != NULL) { /* needs columns, in full */
-    TSI_TRY(tsi_expand(env, pattern, NULL, false, &a));
+    TSI_TRY(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
     TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
   } else
     TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, NULL, pattern->symmetry != TRISTAR_GENERAL,
                              &graph));
-  tsi_csc_finish(env, &a);
+  tsi_entries_finish(env, &a);
   if (found->partner != NULL && options.leaf_parts == 1) { /* a separator tree comes before pairs */
     TSI_TRY(TSI_ALLOC(env, paired, n));
     TSI_TRY(tsi_pairs_order(env, graph, found->partner, &options, paired));
@@ -130,7 +130,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   if (row_map != NULL)
     for (tsi_index i = 0; i < n; i++) an->in_row[an->symbolic->inverse[row_map[i]]] = i;
 out:
-  tsi_csc_finish(env, &a);
+  tsi_entries_finish(env, &a);
   TSI_FREE(env, paired);
   tsi_graph_destroy(env, &graph);
   tsi_graph_destroy(env, &joined);

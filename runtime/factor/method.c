@@ -11,11 +11,12 @@
 #define WEAK_DIAGONAL 1e-3
 
 /* Does every diagonal entry of this part exist and exceed 0? */
-static bool positive_diagonal(const tsi_csc *a) {
+static bool positive_diagonal(const tsi_entries *a) {
+  const double *values = a->item;
   for (tsi_index j = 0; j < a->n; j++) {
     bool positive = false;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
-      if (a->index[p] == j) positive = a->values[p] > 0;
+      if (a->index[p] == j) positive = values[p] > 0;
     if (!positive) return false;
   }
   return true;
@@ -49,23 +50,21 @@ out:
 static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, const void *values,
                                      bool *out) {
   tristar_status status = TRISTAR_OK;
-  tsi_csc a = {0};
-  double *real = NULL;
-  TSI_TRY(tsi_pattern_part(env, pattern, values, TSI_PART_REAL, &real));
-  TSI_TRY(tsi_expand(env, pattern, real, false, &a));
+  tsi_entries a = {0};
+  TSI_TRY(tsi_full_columns(env, pattern, values, TSI_PART_REAL, &a));
   *out = positive_diagonal(&a);
 out:
-  TSI_FREE(env, real);
-  tsi_csc_finish(env, &a);
+  tsi_entries_finish(env, &a);
   return status;
 }
 
 /* Is there a column whose diagonal entry is missing or small? */
-static bool weak_diagonal(const tsi_csc *a) {
+static bool weak_diagonal(const tsi_entries *a) {
+  const double *values = a->item;
   for (tsi_index j = 0; j < a->n; j++) {
     double largest = 0, diagonal = 0;
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
-      const double size = a->values[p];
+      const double size = values[p];
       if (a->index[p] == j) diagonal = size;
       if (size > largest) largest = size;
     }
@@ -80,9 +79,10 @@ static tristar_status fail_singular(tsi_env *env, tsi_index n, tsi_index rank) {
 }
 
 /* LDLT: pairs from the cycles of the matching, and one scaling for rows and columns. */
-static tristar_status match_symmetric(tsi_env *env, tristar_analysis_t *an, const tsi_csc *a,
+static tristar_status match_symmetric(tsi_env *env, tristar_analysis_t *an, const tsi_entries *a,
                                       const tsi_index *row_of_column, tsi_index **partner) {
   tristar_status status = TRISTAR_OK;
+  const double *values = a->item;
   double *diagonal = NULL;
   bool *visited = NULL;
   TSI_TRY(TSI_ALLOC(env, *partner, a->n));
@@ -92,7 +92,7 @@ static tristar_status match_symmetric(tsi_env *env, tristar_analysis_t *an, cons
     const int exponent = ilogb(an->row_scale[j]) + ilogb(an->col_scale[j]);
     const double s = ldexp(1, (int)floor(exponent / 2.0));
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
-      if (a->index[p] == j) diagonal[j] = a->values[p] * s * s;
+      if (a->index[p] == j) diagonal[j] = values[p] * s * s;
     an->row_scale[j] = an->col_scale[j] = s;
   }
   an->stats.pairs = tsi_pairs_from_matching(a->n, row_of_column, diagonal, *partner, visited);
@@ -103,7 +103,7 @@ out:
 }
 
 /* Matches and scales. Fails on structural singularity. */
-static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_csc *a, tsi_matched *out) {
+static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_entries *a, tsi_matched *out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = a->n;
   tsi_index *row_of_column = NULL, rank = 0;
@@ -112,7 +112,7 @@ static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_csc 
   TSI_TRY(TSI_ALLOC(env, an->col_scale, n));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "matching");
   TSI_TRY(
-      tsi_matching(env, n, a->ptr, a->index, a->values, row_of_column, an->row_scale, an->col_scale, &rank));
+      tsi_matching(env, n, a->ptr, a->index, a->item, row_of_column, an->row_scale, an->col_scale, &rank));
   if (rank < n) TSI_TRY(fail_singular(env, n, rank));
   for (tsi_index i = 0; i < n; i++) { /* to powers of two, which are exact factors; no scaled entry grows */
     an->row_scale[i] = ldexp(1, ilogb(an->row_scale[i]));
@@ -131,14 +131,15 @@ out:
 }
 
 /* Removes explicit zeros, which do not count for the structural rank. */
-static void drop_zeros(tsi_csc *a) {
+static void drop_zeros(tsi_entries *a) {
+  double *values = a->item;
   tsi_count to = 0, begin = 0;
   for (tsi_index j = 0; j < a->n; j++) {
     const tsi_count end = a->ptr[j + 1];
     for (tsi_count p = begin; p < end; p++)
-      if (a->values[p] != 0) {
+      if (values[p] != 0) {
         a->index[to] = a->index[p];
-        a->values[to++] = a->values[p];
+        values[to++] = values[p];
       }
     begin = end;
     a->ptr[j + 1] = to;
@@ -206,11 +207,9 @@ out:
 /* Decides on a matching from the values. */
 tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *out) {
   tristar_status status = TRISTAR_OK;
-  tsi_csc a = {0};
-  double *magnitude = NULL;
+  tsi_entries a = {0};
   if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
-  TSI_TRY(tsi_pattern_part(env, an->pattern, values, TSI_PART_MAGNITUDE, &magnitude));
-  TSI_TRY(tsi_expand(env, an->pattern, magnitude, false, &a));
+  TSI_TRY(tsi_full_columns(env, an->pattern, values, TSI_PART_MAGNITUDE, &a));
   drop_zeros(&a);
   const bool weak = weak_diagonal(&a);
   const tristar_matching matching = an->options.matching;
@@ -223,22 +222,21 @@ tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *
     if (rank < a.n) TSI_TRY(fail_singular(env, a.n, rank));
   }
 out:
-  TSI_FREE(env, magnitude);
-  tsi_csc_finish(env, &a);
+  tsi_entries_finish(env, &a);
   return status;
 }
 
 /* Without values only the pattern can show a structural singularity. */
 tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an) {
   tristar_status status = TRISTAR_OK;
-  tsi_csc a = {0};
+  tsi_entries a = {0};
   tsi_index rank = 0;
   if (an->options.matching == TRISTAR_MATCHING_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
-  TSI_TRY(tsi_expand(env, an->pattern, NULL, false, &a));
+  TSI_TRY(tsi_full_columns(env, an->pattern, NULL, TSI_PART_REAL, &a));
   TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
   if (rank < a.n) TSI_TRY(fail_singular(env, a.n, rank));
 out:
-  tsi_csc_finish(env, &a);
+  tsi_entries_finish(env, &a);
   return status;
 }

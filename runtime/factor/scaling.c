@@ -392,11 +392,12 @@ out:
   return status;
 }
 
-bool tsi_scaling_is_bad(const tsi_csc *a) {
+bool tsi_scaling_is_bad(const tsi_entries *a) {
+  const double *values = a->item;
   int low = INT32_MAX, high = INT32_MIN;
   for (tsi_index j = 0; j < a->n; j++) {
     int largest = NO_ENTRY;
-    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) lift(&largest, exponent_of(a->values[p]));
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) lift(&largest, exponent_of(values[p]));
     if (largest == NO_ENTRY) continue;
     if (largest < low) low = largest;
     if (largest > high) high = largest;

@@ -39,7 +39,7 @@
 TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude);
 
 /* Are there rows or columns whose largest entries are far apart? Of a matrix by columns. */
-bool tsi_scaling_is_bad(const tsi_csc *a);
+bool tsi_scaling_is_bad(const tsi_entries *a);
 
 /* value * row * column for powers of two whose product alone may be out of range, though the result is not.
  */

@@ -81,18 +81,14 @@ out:
   return status;
 }
 
-tristar_status tsi_expand(tsi_env *env, const tsi_pattern *pattern, const double *values, bool transposed,
-                          tsi_csc *out) {
-  const wanted w = {pattern, transposed, false, values};
-  tsi_entries full;
-  const tristar_status status = make(env, &w, values ? sizeof *values : 0, &full);
-  if (status != TRISTAR_OK) tsi_entries_finish(env, &full);
-  *out = (tsi_csc){full.n, full.ptr, full.index, full.item};
+tristar_status tsi_full_columns(tsi_env *env, const tsi_pattern *pattern, const void *values, tsi_part part,
+                                tsi_entries *out) {
+  tristar_status status = TRISTAR_OK;
+  double *parts = NULL;
+  if (values) TSI_TRY(tsi_pattern_part(env, pattern, values, part, &parts));
+  const wanted w = {pattern, false, false, parts};
+  TSI_TRY(make(env, &w, values ? sizeof *parts : 0, out));
+out:
+  TSI_FREE(env, parts);
   return status;
-}
-
-void tsi_csc_finish(tsi_env *env, tsi_csc *csc) {
-  TSI_FREE(env, csc->ptr);
-  TSI_FREE(env, csc->index);
-  TSI_FREE(env, csc->values);
 }

@@ -19,18 +19,10 @@ TRISTAR_CHECKED tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pa
 TRISTAR_CHECKED tristar_status tsi_full_rows_check(tsi_env *env, const tsi_pattern *pattern,
                                                    const tsi_entries *rows);
 
-/* The full matrix by columns, rows ascending; owned arrays. */
-typedef struct tsi_csc {
-  tsi_index n;
-  tsi_count *ptr;
-  tsi_index *index;
-  double *values; /* one part of the values; NULL if made without */
-} tsi_csc;
-
-/* Expands A (or A^T) to both triangles. values: one part of the values (tsi_pattern_part); may be NULL.
- * Mirror images have the same one. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_expand(tsi_env *env, const tsi_pattern *pattern, const double *values,
-                                          bool transposed, tsi_csc *out);
-void tsi_csc_finish(tsi_env *env, tsi_csc *csc);
+/* By columns, rows ascending. values: of the pattern; items are that part of them, the same for mirror
+ * images; NULL: there are none. After a failure tsi_entries_finish is to be called all the same. Errors:
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_full_columns(tsi_env *env, const tsi_pattern *pattern, const void *values,
+                                                tsi_part part, tsi_entries *out);
 
 #endif

@@ -68,7 +68,8 @@ if(tsi_gpu_compilers)
   add_custom_target(gpu_objects)
 endif()
 if(tsi_gpu_nvcc)
-  tsi_gpu_objects(cuda "${tsi_gpu_nvcc}" -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90
+  # Nothing in the kernels is of one architecture only: both are made of the same PTX, a third less to compile.
+  tsi_gpu_objects(cuda "${tsi_gpu_nvcc}" "-gencode=arch=compute_80,code=[sm_80,sm_90]"
                   -Xptxas -v -Werror all-warnings -Xcompiler -Wall,-Wextra,-fPIC)
 endif()
 if(tsi_gpu_hipcc)

@@ -88,16 +88,14 @@ static void multiply(int64_t n, const double *factor, scalar *x) {
 static void match(peer *p, solver *s) {
   tsi_env *env = tsi_context_env(p->ts);
   tsi_pattern *pattern = NULL;
-  tsi_csc full = {0};
-  double *magnitude = NULL;
+  tsi_entries full = {0};
   tsi_index *row_of_column = peer_allocate(p->n, sizeof *row_of_column), rank = 0;
   double *row_scale = peer_allocate(p->n, sizeof *row_scale);
   double *column_scale = peer_allocate(p->n, sizeof *column_scale);
   const double begin = peer_seconds();
   if (tsi_pattern_create(env, &p->view, &pattern) != TRISTAR_OK ||
-      tsi_pattern_part(env, pattern, p->view.values, TSI_PART_MAGNITUDE, &magnitude) != TRISTAR_OK ||
-      tsi_expand(env, pattern, magnitude, false, &full) != TRISTAR_OK ||
-      tsi_matching(env, full.n, full.ptr, full.index, full.values, row_of_column, row_scale, column_scale,
+      tsi_full_columns(env, pattern, p->view.values, TSI_PART_MAGNITUDE, &full) != TRISTAR_OK ||
+      tsi_matching(env, full.n, full.ptr, full.index, full.item, row_of_column, row_scale, column_scale,
                    &rank) != TRISTAR_OK)
     abort();
   if (rank == p->n) {
@@ -120,8 +118,7 @@ static void match(peer *p, solver *s) {
     free(column_scale);
   }
   free(row_of_column);
-  tsi_csc_finish(env, &full);
-  TSI_FREE(env, magnitude);
+  tsi_entries_finish(env, &full);
   tsi_pattern_destroy(env, &pattern);
 }
 
