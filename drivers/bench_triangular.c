@@ -41,13 +41,19 @@ typedef struct choice {
 /* ---- Figures of a case ----------------------------------------------------------------------------------
  */
 
-int tsi_triangular_auto(const tsi_triangular_case *c) {
-  const tsi_bench_setup *setup = c->bench.setup;
-  for (int k = 0; k < setup->count && c->bench.results != NULL; k++)
-    if (setup->contenders[k].peer < 0 && !tsi_bench_is_variant(setup, k) &&
-        setup->contenders[k].threads == setup->workers_most && c->bench.results[k].ok)
-      return k;
-  return -1;
+int tsi_triangular_default(const tsi_bench_setup *setup) {
+  int first = -1;
+  for (int k = 0; k < setup->count; k++) {
+    if (setup->contenders[k].peer >= 0 || setup->contenders[k].threads != setup->workers_most) continue;
+    if (!tsi_bench_is_variant(setup, k)) return k;
+    if (first < 0) first = k;
+  }
+  return first;
+}
+
+int tsi_triangular_own(const tsi_triangular_case *c) {
+  const int own = tsi_triangular_default(c->bench.setup);
+  return own >= 0 && c->bench.results != NULL && c->bench.results[own].ok ? own : -1;
 }
 
 int tsi_triangular_fixed(const tsi_triangular_case *c) {
@@ -100,7 +106,7 @@ tsi_triangular_means tsi_triangular_find_means(const tsi_triangular *t, bool par
   int count[MEANS] = {0}, cases = 0;
   for (int k = 0; k < t->count; k++) {
     const tsi_triangular_case *c = &t->cases[k];
-    const int own = tsi_triangular_auto(c);
+    const int own = tsi_triangular_own(c);
     if (own < 0 || (parallel && !tsi_triangular_is_parallel(c)) || (of != NULL && c->of != of)) continue;
     const int others[MEANS] = {tsi_triangular_plain(c), c->bench.best_peer, tsi_triangular_fixed(c)};
     cases++;
@@ -116,8 +122,7 @@ tsi_triangular_means tsi_triangular_find_means(const tsi_triangular *t, bool par
 }
 
 static double over_best_peer(const tsi_triangular *t, int k) {
-  return tsi_triangular_speed_up(&t->cases[k], t->cases[k].bench.best_peer,
-                                 tsi_triangular_auto(&t->cases[k]));
+  return tsi_triangular_speed_up(&t->cases[k], t->cases[k].bench.best_peer, tsi_triangular_own(&t->cases[k]));
 }
 
 int tsi_triangular_find_worst(const tsi_triangular *t, int worst[TSI_TRIANGULAR_WORST]) {
@@ -316,7 +321,7 @@ static int check_names(const tsi_settings *settings) {
 /* It fails where a matrix could not be measured, or the default of TriStar did not solve. */
 static int judge(const tsi_triangular *t) {
   for (int k = 0; k < t->count; k++)
-    if (!t->cases[k].broken && tsi_triangular_auto(&t->cases[k]) < 0) return TSI_EXIT_FAILED;
+    if (!t->cases[k].broken && tsi_triangular_own(&t->cases[k]) < 0) return TSI_EXIT_FAILED;
   return t->count > 0 ? TSI_EXIT_OK : TSI_EXIT_FAILED;
 }
 

@@ -9,8 +9,8 @@
  * Reads   matrices, the JSON of the contenders. Writes  tables, a picture, JSON.
  * Invariants
  *   - a time counts only if the backward error of its solution is at most TSI_BENCH_ERROR_MAX
- *   - the default of TriStar is the automatic partition with the largest number of workers; the other
- *     partitions that it is compared with have as many
+ *   - the default of TriStar is the automatic partition with the largest number of workers, or, where that
+ *     is not asked for, the first one that is; the other partitions that it is compared with have as many
  *   - a matrix that cannot be measured is told with its reason, and the others are measured all the same; so
  *     is a factorization that breaks down, which is no failure */
 #ifndef TSI_DRIVERS_BENCH_TRIANGULAR_H
@@ -47,8 +47,10 @@ int tsi_bench_triangular(const tsi_settings *settings);
 /* ---- Figures of a case: contenders, or -1 where none solved
  * ------------------------------------------------ */
 
-/* The automatic partition with the largest number of workers. */
-int tsi_triangular_auto(const tsi_triangular_case *c);
+/* The default of TriStar, whether it solved or not; -1: there is none. */
+int tsi_triangular_default(const tsi_bench_setup *setup);
+/* The default of TriStar. */
+int tsi_triangular_own(const tsi_triangular_case *c);
 /* The fastest of the other partitions with as many. */
 int tsi_triangular_fixed(const tsi_triangular_case *c);
 /* The plain sweep. */

@@ -47,7 +47,7 @@ static cJSON *make_contender(const tsi_triangular_case *c, int k) {
 
 static cJSON *make_case(const tsi_triangular_case *c) {
   const tsi_bench_setup *setup = c->bench.setup;
-  const int own = tsi_triangular_auto(c), fixed = tsi_triangular_fixed(c);
+  const int own = tsi_triangular_own(c), fixed = tsi_triangular_fixed(c);
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "matrix", c->name);
   if (*c->of) cJSON_AddStringToObject(object, "of", c->of);

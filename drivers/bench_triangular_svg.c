@@ -27,7 +27,7 @@ static bool find_values(const tsi_triangular *t, values *v) {
   if (v->x == NULL || v->y[0] == NULL || v->y[1] == NULL) return false;
   for (int k = 0; k < t->count; k++) {
     const tsi_triangular_case *c = &t->cases[k];
-    const int own = tsi_triangular_auto(c);
+    const int own = tsi_triangular_own(c);
     v->x[k] = tsi_triangular_parallelism(c);
     v->y[0][k] = tsi_triangular_speed_up(c, tsi_triangular_plain(c), own);
     v->y[1][k] = tsi_triangular_speed_up(c, c->bench.best_peer, own);

@@ -83,7 +83,7 @@ static void print_worst(const tsi_triangular *t) {
   if (count > 0) puts("\n  Least speed-ups over the best peer");
   for (int k = 0; k < count; k++) {
     const tsi_triangular_case *c = &t->cases[worst[k]];
-    printf("  %6.2f  %s: %s, %s\n", tsi_triangular_speed_up(c, c->bench.best_peer, tsi_triangular_auto(c)),
+    printf("  %6.2f  %s: %s, %s\n", tsi_triangular_speed_up(c, c->bench.best_peer, tsi_triangular_own(c)),
            c->title, c->bench.setup->contenders[c->bench.best_peer].name,
            tsi_text_seconds(c->bench.results[c->bench.best_peer].solve_s));
   }
@@ -97,7 +97,8 @@ void tsi_triangular_print_summary(const tsi_triangular *t) {
     if (t->cases[k].message[0] != '\0') printf("Not measured: %s\n", t->cases[k].message);
   }
   if (measured == 0) return;
-  printf("Geometric means of the speed-ups of the automatic partition with %s\n",
+  const char *own = t->setup.contenders[tsi_triangular_default(&t->setup)].variant;
+  printf("Geometric means of the speed-ups of the %s partition with %s\n", *own ? own : "automatic",
          tsi_text_many(t->setup.workers_most, "worker"));
   printf("  %-48s %6s %10s %10s %15s\n", "triangles", "number", "plain", "best peer", "best partition");
   print_means(t, true, NULL);

@@ -32,6 +32,33 @@ tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
   return count;
 }
 
+/* The longest chain of rows begin .. end - 1, at most a window of them. */
+static tsi_index longest_chain(const tsi_lines *lines, tsi_index begin, tsi_index end) {
+  tsi_index length[TSI_CHAIN_WINDOW], longest = 0;
+  for (tsi_index k = begin; k < end; k++) {
+    const tsi_index i = lines->columns ? end - 1 - (k - begin) : k;
+    const tsi_count first = lines->ptr[i], last = lines->ptr[i + 1] - 1;
+    tsi_index own = 0;
+    for (tsi_count e = first; e <= last; e++) { /* from the diagonal on */
+      const tsi_index other = lines->index[lines->columns ? e : last - (e - first)];
+      if (other < begin || other >= end) break;
+      if (other != i) own = tsi_index_max(own, length[other - begin]);
+    }
+    length[i - begin] = own + 1;
+    longest = tsi_index_max(longest, own + 1);
+  }
+  return longest;
+}
+
+double tsi_row_chains(const tsi_lines *lines) {
+  double all = 0;
+  for (tsi_index begin = 0, end; begin < lines->n; begin = end) {
+    end = begin + tsi_index_min(TSI_CHAIN_WINDOW, lines->n - begin);
+    all += longest_chain(lines, begin, end);
+  }
+  return lines->n > 0 ? all / lines->n : 0;
+}
+
 /* Rows by level set, as a sweep takes them inside each; first: levels + 1. */
 static void sort_by_level(const tsi_lines *lines, tsi_index levels, const tsi_index *level, tsi_index *first,
                           tsi_index *row) {

@@ -80,6 +80,14 @@ typedef struct tsi_row_cut {
  * are. */
 tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level);
 
+/* Of so many consecutive rows a core works on several at the same time, as far as they let it. */
+#define TSI_CHAIN_WINDOW 32
+
+/* Rows in the longest chains of all windows, in which each row waits for the one before, of all rows: 1 if
+ * every row waits for its neighbour, 1 / TSI_CHAIN_WINDOW if none waits for any in its window. Lines ascend.
+ */
+double tsi_row_chains(const tsi_lines *lines);
+
 /* level: as of tsi_row_levels, and how many; NULL: not known yet. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_row_options *options, const tsi_index *level,

@@ -13,26 +13,26 @@ typedef struct state {
   const tsi_row_options *options;
   const tsi_level_sets *sets;
   tsi_row_cut *cut;
-  tsi_index
-      *place; /* n: base + phase * lanes + lane of a row of the superstep at work; less: of an older one */
+  tsi_index *place; /* n: base + phase * lanes + lane of a row of the superstep at work; less: of an older
+                       one, or none yet; one lane: unused */
   tsi_index base;
-  tsi_index *count; /* where each phase and lane begins */
-  tsi_index *other; /* n: room to sort */
-  tsi_index placed; /* rows in the cut's order */
-  tsi_index most;   /* phases that a superstep may have */
-  double last;      /* bytes of the latest chunk */
-  bool alone;       /* the latest superstep has one chunk */
+  tsi_index *entries; /* n: of each row */
+  tsi_index *count;   /* where each phase and lane begins */
+  tsi_index *other;   /* n: room to sort */
+  tsi_index placed;   /* rows in the cut's order */
+  tsi_index most;     /* phases that a superstep may have */
+  double last;        /* bytes of the latest chunk */
+  bool alone;         /* the latest superstep has one chunk */
 } state;
 
 static double row_bytes(const state *s, tsi_index row) {
-  return s->options->row_bytes +
-         s->options->entry_bytes * (double)(s->lines->ptr[row + 1] - s->lines->ptr[row]);
+  return s->options->row_bytes + s->options->entry_bytes * s->entries[row];
 }
 
 /* Of so many rows. */
 static double rows_bytes(const state *s, const tsi_index *row, tsi_index rows) {
   tsi_count entries = 0;
-  for (tsi_index k = 0; k < rows; k++) entries += s->lines->ptr[row[k] + 1] - s->lines->ptr[row[k]];
+  for (tsi_index k = 0; k < rows; k++) entries += s->entries[row[k]];
   return s->options->row_bytes * rows + s->options->entry_bytes * (double)entries;
 }
 
@@ -64,20 +64,15 @@ static void share_first(const state *s, tsi_index level, double all) {
 static tsi_index place_row(const state *s, tsi_index row, bool *crosses) {
   const tsi_lines *lines = s->lines;
   const int lanes = s->options->lanes;
-  tsi_index last = TSI_NONE;
+  const tsi_count end = lines->ptr[row + 1];
+  tsi_index last = TSI_NONE, phase = TSI_NONE; /* phase: the first place of the one that `last` is in */
   *crosses = false;
-  for (tsi_count e = lines->ptr[row]; e < lines->ptr[row + 1]; e++) {
-    const tsi_index other = lines->index[e];
-    if (other == row) continue;
-    const tsi_index place = s->place[other] - s->base;
-    if (place < 0 || place == last) continue;
-    if (last == TSI_NONE || place / lanes > last / lanes) {
-      last = place;
-      *crosses = false;
-    } else if (place / lanes == last / lanes) {
-      last = place;
-      *crosses = true;
-    }
+  for (tsi_count e = lines->ptr[row]; e < end; e++) {
+    const tsi_index place = s->place[lines->index[e]] - s->base;
+    if (place < 0 || place == last || place < phase) continue;
+    *crosses = phase >= 0 && place < phase + lanes;
+    last = place;
+    if (!*crosses) phase = place - place % lanes;
   }
   return *crosses ? last + lanes : last;
 }
@@ -102,8 +97,7 @@ static bool place_set(state *s, tsi_index next, tsi_index *phases) {
 /* ---- What comes out ------------------------------------------------------------------------------------ */
 
 static tsi_index length_of(const state *s, tsi_index row) {
-  const tsi_count length = s->lines->ptr[row + 1] - s->lines->ptr[row];
-  return (tsi_index)tsi_count_min(length, LENGTHS - 1);
+  return tsi_index_min(s->entries[row], LENGTHS - 1);
 }
 
 /* Rows of one set: those with as many entries come together, the order stays otherwise. */
@@ -125,7 +119,8 @@ static void sort_sets(const state *s, tsi_index *row, tsi_index count) {
   }
 }
 
-/* A chunk of the next rows. joins: it may join the one before, if that is of the same lane. */
+/* A chunk of the next rows, which are in the cut's order already. joins: it may join the one before, if that
+ * is of the same lane. */
 static void add_chunk(state *s, tsi_index lane, tsi_index rows, bool joins) {
   tsi_row_cut *cut = s->cut;
   double bytes;
@@ -139,6 +134,14 @@ static void add_chunk(state *s, tsi_index lane, tsi_index rows, bool joins) {
   }
   s->placed += rows;
   cut->start[cut->count] = s->placed;
+}
+
+/* One lane: the rows of sets level .. end - 1 as they are. */
+static void add_alone(state *s, tsi_index level, tsi_index end) {
+  const tsi_index begin = s->sets->first[level], rows = s->sets->first[end] - begin;
+  memcpy(s->cut->order + s->placed, s->sets->row + begin, (size_t)rows * sizeof *s->sets->row);
+  add_chunk(s, 0, rows, s->alone);
+  s->alone = true;
 }
 
 /* The rows of sets level .. end - 1, by phase and lane. */
@@ -173,30 +176,48 @@ static void next_base(state *s, tsi_index phases) {
   s->base = 0;
 }
 
+static tristar_status allocate(tsi_env *env, state *s) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = s->lines->n;
+  TSI_TRY(TSI_ALLOC(env, s->entries, n));
+  TSI_TRY(TSI_ALLOC(env, s->other, n));
+  for (tsi_index i = 0; i < n; i++) s->entries[i] = (tsi_index)(s->lines->ptr[i + 1] - s->lines->ptr[i]);
+  if (s->options->lanes == 1) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, s->place, n));
+  TSI_TRY(TSI_ALLOC(env, s->count, (tsi_count)s->most * s->options->lanes + 1));
+  for (tsi_index i = 0; i < n; i++) s->place[i] = TSI_NONE;
+out:
+  return status;
+}
+
 tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                   const tsi_level_sets *sets, tsi_row_cut *cut) {
   tristar_status status = TRISTAR_OK;
   state s = {.lines = lines, .options = options, .sets = sets, .cut = cut, .most = 64};
   const double most = options->step_bytes * options->lanes;
-  TSI_TRY(TSI_ALLOC(env, s.place, lines->n));
-  TSI_TRY(TSI_ALLOC(env, s.count, (tsi_count)s.most * options->lanes + 1));
-  TSI_TRY(TSI_ALLOC(env, s.other, lines->n));
+  const bool one = options->lanes == 1;
+  TSI_TRY(allocate(env, &s));
   cut->start[0] = cut->count = 0;
   for (tsi_index level = 0, end; level < sets->levels; level = end) {
     tsi_index phases = 1;
     double bytes = set_bytes(&s, level);
-    share_first(&s, level, bytes);
+    if (!one) share_first(&s, level, bytes);
     for (end = level + 1; end < sets->levels && options->way == TSI_ROWS_SUPERSTEPS; end++) {
       tsi_index with = phases;
       bytes += set_bytes(&s, end);
-      if (bytes > most || !place_set(&s, end, &with)) break;
+      if (bytes > most || (!one && !place_set(&s, end, &with))) break;
       phases = with;
+    }
+    if (one) {
+      add_alone(&s, level, end);
+      continue;
     }
     add_superstep(&s, level, end, phases);
     next_base(&s, phases);
   }
 out:
   TSI_FREE(env, s.place);
+  TSI_FREE(env, s.entries);
   TSI_FREE(env, s.count);
   TSI_FREE(env, s.other);
   return status;

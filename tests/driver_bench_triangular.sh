@@ -177,6 +177,11 @@ no_row 'failed'
 [ ! -x "$real/triangle_plain" ] || row '^  plain sweep  .* 1\.00 '
 export TRISTAR_PEERS=$PWD/peers
 
+# Without the automatic partition: means of the first one.
+bench 0 '^Geometric means of the speed-ups of the levels partition with 1 worker$' gen:band:200 --workers 1 --rounds 1 \
+  --repeat 2 --partitions levels,whole --peers none --orders natural --of matrix --uplo L
+row '^  all +1 +- +- +[0-9.]+$'
+
 # ---- Wrong words
 bench 2 'no MATRIX given'
 bench 2 "unknown peer 'cholmod'; the peers are plain, cxsparse, eigen, petsc, kokkos; none: no peer" gen:chain:3 --peers cholmod

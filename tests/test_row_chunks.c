@@ -144,6 +144,7 @@ static void check_shapes(void) {
   tsi_row_options options;
   tsi_row_cut *cut;
   CHECK(tsi_row_levels(&lines[0], level) == 1 && tsi_row_levels(&lines[1], level) == 1000);
+  CHECK(tsi_row_chains(&lines[0]) == 0.032 && tsi_row_chains(&lines[1]) == 1); /* 1000 rows are 32 windows */
   for (int way = TSI_ROWS_LEVELS; way <= TSI_ROWS_SUPERSTEPS; way++) {
     tsi_row_options_init(&options, (tsi_row_way)way, 4, 8);
     CHECK_OK(tsi_row_cut_create(&env, &lines[0], &options, NULL, 0, &cut));
@@ -176,6 +177,7 @@ static void check_chains(void) {
   }
   ptr[N] = entries;
   const tsi_lines lines = {N, ptr, index, false};
+  CHECK(tsi_row_chains(&lines) == (double)TSI_CHAIN_WINDOW / CHAINS / TSI_CHAIN_WINDOW);
   tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 4, 8);
   options.step_bytes = 5000;
   CHECK_OK(tsi_row_cut_create(&env, &lines, &options, NULL, 0, &cut));

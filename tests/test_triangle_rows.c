@@ -335,6 +335,82 @@ static void check_unread(tristar_t *ts) {
   CHECK_STATUS(tristar_import_triangle(ts, &view, &options, &factor), TRISTAR_ERR_FORMAT);
 }
 
+/* An index inside a line is as far from all others as one can be; or below the one before. */
+static void check_inside(tristar_t *ts) {
+  static const int64_t ptr[] = {1, 4, 5, 6}, extreme[] = {1, INT64_MIN, 3, 2, 3}, turned[] = {1, 3, 3, 2, 3};
+  static const double values[] = {1, 2, 3, 4, 5};
+  tristar_view view = {.format = TRISTAR_CSR,
+                       .scalar = TRISTAR_DOUBLE,
+                       .rows = 3,
+                       .cols = 3,
+                       .ptr = ptr,
+                       .index = extreme,
+                       .values = values,
+                       .ptr_bits = 64,
+                       .index_bits = 64,
+                       .base = 1};
+  const tristar_triangle_options options = {
+      .uplo = TRISTAR_UPPER, .diag = TRISTAR_NON_UNIT, .partition = TRISTAR_PARTITION_WHOLE};
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  const double b[] = {26, 8, 15}; /* entries (0, 2) add up to 5 */
+  double x[3];
+  CHECK_STATUS(tristar_import_triangle(ts, &view, &options, &factor), TRISTAR_ERR_FORMAT);
+  view.index = turned;
+  CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, 3, x, 3));
+  CHECK(x[0] == 11 && x[1] == 2 && x[2] == 3);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+}
+
+/* Rows that wait for the first `count` of these, so many rows before. Rows are points of a grid: the first of
+ * a line does not wait for the one before it. */
+static tristar_partition choice_of(tristar_t *ts, const int32_t *before, int32_t count) {
+  enum { N = 3600, LINE = 60, MOST = 8 };
+  static int64_t ptr[N + 1];
+  static int32_t index[N * MOST];
+  static double values[N * MOST];
+  const tristar_view view = {.format = TRISTAR_CSR,
+                             .scalar = TRISTAR_DOUBLE,
+                             .rows = N,
+                             .cols = N,
+                             .ptr = ptr,
+                             .index = index,
+                             .values = values,
+                             .ptr_bits = 64,
+                             .index_bits = 32};
+  tristar_factor_t *factor;
+  tristar_plan_t *plan;
+  tristar_plan_stats stats;
+  for (int32_t i = 0; i < N; i++) {
+    ptr[i + 1] = ptr[i];
+    for (int32_t k = 0; k <= count; k++) {
+      if (k < count && (before[k] > i || (before[k] == 1 && i % LINE == 0))) continue;
+      index[ptr[i + 1]] = k < count ? i - before[k] : i;
+      values[ptr[i + 1]++] = k < count ? 0.1 : 1;
+    }
+  }
+  CHECK_OK(tristar_import_triangle(ts, &view, NULL, &factor));
+  CHECK_OK(tristar_plan(factor, NULL, &plan));
+  tristar_plan_get_stats(plan, &stats);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  return stats.partition;
+}
+
+/* One core: long rows that wait for far ones stay as they are given; where they wait for their neighbours, or
+ * are short, they come by level sets; two chains do not. */
+static void check_choices(tristar_t *ts) {
+  static const int32_t far[] = {777, 650, 540, 430, 310, 210, 100}, near[] = {360, 300, 240, 180, 120, 60, 1},
+                       next[] = {2};
+  CHECK(choice_of(ts, far, 7) == TRISTAR_PARTITION_WHOLE);
+  CHECK(choice_of(ts, far, 3) == TRISTAR_PARTITION_SUPERSTEPS);
+  CHECK(choice_of(ts, near, 7) == TRISTAR_PARTITION_SUPERSTEPS);
+  CHECK(choice_of(ts, next, 1) == TRISTAR_PARTITION_WHOLE);
+}
+
 int main(void) {
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_single,
                                        &typed_complex_double};
@@ -345,6 +421,8 @@ int main(void) {
   config.use_starpu = 0; /* else idle workers would take most of the time */
   CHECK_OK(tristar_create(&config, &ts));
   check_unread(ts);
+  check_inside(ts);
+  check_choices(ts);
   for (int kind = 0; kind < TRIANGLES && !TSI_TESTS_RACES; kind++) {
     for (int k = 0; k < 4; k++) check_triangle(ts, kind, 60 + 7 * kind, types[k], k == 0, false);
     check_triangle(ts, kind, kind % 3, &typed_double, false, false);

@@ -199,10 +199,19 @@ static void gather(tsi_count count, const tsi_count *place, tristar_symmetry sym
   }
 }
 
+/* Values that are looked at together: a loop without an exit is one of vectors. */
+#define FINITE_BLOCK 512
+
 static tsi_count first_not_finite(tsi_count count, const void *values) {
   const tsi_scalar *from = values;
-  for (tsi_count p = 0; p < count; p++)
-    if (!isfinite(tsi_re(from[p])) || !isfinite(tsi_im(from[p]))) return p;
+  for (tsi_count begin = 0; begin < count; begin += FINITE_BLOCK) {
+    const tsi_count end = tsi_count_min(begin + FINITE_BLOCK, count);
+    bool finite = true;
+    for (tsi_count p = begin; p < end; p++)
+      finite &= (bool)isfinite(tsi_re(from[p])) & (bool)isfinite(tsi_im(from[p]));
+    for (tsi_count p = begin; p < end && !finite; p++)
+      if (!isfinite(tsi_re(from[p])) || !isfinite(tsi_im(from[p]))) return p;
+  }
   return count;
 }
 

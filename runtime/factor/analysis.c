@@ -43,10 +43,11 @@ tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *an) {
   const tsi_index n = an->symbolic->n;
   TSI_TRY(TSI_ALLOC(env, an->in_place, n));
   TSI_TRY(TSI_ALLOC(env, an->out_place, n));
-  for (tsi_index j = 0; j < n; j++) {
-    an->in_place[an->in_row[j]] = j;
-    an->out_place[an->out_row[j]] = j;
-  }
+  for (tsi_index j = 0; j < n; j++) an->in_place[an->in_row[j]] = j;
+  if (memcmp(an->in_row, an->out_row, (size_t)n * sizeof *an->in_row) == 0)
+    memcpy(an->out_place, an->in_place, (size_t)n * sizeof *an->in_place);
+  else
+    for (tsi_index j = 0; j < n; j++) an->out_place[an->out_row[j]] = j;
 out:
   return status;
 }

@@ -17,8 +17,9 @@
 
 /* ---- Partition ----------------------------------------------------------------------------------------- */
 
-/* Columns that continue the one before, of all: supernodes that are worth their zeros and their panels. */
-#define SUPERNODAL 0.5
+/* Columns that continue the one before, of all: supernodes that are worth their zeros and their panels. Those
+ * of two or three columns, as of finite elements that were not factored, are not. */
+#define SUPERNODAL 0.7
 
 /* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
  * lines of the cache are read only a few times more often. */
@@ -61,8 +62,25 @@ static int choose_lanes(tristar_t *ts, const tsi_lines *lines, size_t scalar_byt
              : 1;
 }
 
+/* PARTITION_AUTO, one core: of rows that are as long as this or longer the end of one is foreseen often
+ * enough to take them in any order. */
+#define LONG_ROWS 6
+
+/* How many entries of other rows are summed while a row waits for the one before it; and, where the entry
+ * that it waits for comes first, for each entry of its sum. */
+#define ENTRIES_A_WAIT 20
+#define ENTRIES_A_SUM 8
+
+/* One core: do the rows as they are given keep it busy? No other order has as many of its x in the cache.
+ * backward: the sweep of T itself, which sums the entries that are nearest first. */
+static bool runs_as_given(const tsi_lines *lines, bool backward) {
+  const double entries = (double)(lines->ptr[lines->n] - lines->ptr[0]) / tsi_index_max(lines->n, 1);
+  const double wait = ENTRIES_A_WAIT + (backward ? ENTRIES_A_SUM * entries : 0);
+  return entries >= LONG_ROWS && tsi_row_chains(lines) * wait <= entries;
+}
+
 /* The cut that the partition asks for; NULL: supernodes. */
-static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char scalar,
+static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char scalar, bool lower,
                                  tristar_partition partition, tsi_row_cut **cut) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
@@ -74,9 +92,13 @@ static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char sca
   if (partition == TRISTAR_PARTITION_SUPERNODES) return TRISTAR_OK;
   if (partition == TRISTAR_PARTITION_AUTO) {
     if (has_supernodes(lines)) return TRISTAR_OK;
-    TSI_TRY(TSI_ALLOC(env, level, lines->n));
-    levels = tsi_row_levels(lines, level);
-    if (lines->n < (tsi_count)ROWS_A_LEVEL * levels) way = TSI_ROWS_WHOLE;
+    if (lanes == 1 && runs_as_given(lines, !lower)) {
+      way = TSI_ROWS_WHOLE;
+    } else {
+      TSI_TRY(TSI_ALLOC(env, level, lines->n));
+      levels = tsi_row_levels(lines, level);
+      if (lines->n < (tsi_count)ROWS_A_LEVEL * levels) way = TSI_ROWS_WHOLE;
+    }
   } else if (partition == TRISTAR_PARTITION_WHOLE)
     way = TSI_ROWS_WHOLE;
   else if (partition == TRISTAR_PARTITION_LEVELS)
@@ -245,7 +267,7 @@ static tristar_status import_triangle(tristar_t *ts, tsi_placed_triangle t, cons
   const tsi_lines lines = {t.pattern->n, t.pattern->ptr, t.pattern->index,
                            (o->uplo == TRISTAR_LOWER) != t.pattern->by_rows};
   TSI_TRY(tsi_placed_triangle_make_matrix(env, o, &t));
-  TSI_TRY(choose_cut(ts, &lines, t.pattern->scalar, o->partition, &cut));
+  TSI_TRY(choose_cut(ts, &lines, t.pattern->scalar, o->uplo == TRISTAR_LOWER, o->partition, &cut));
   if (cut == NULL) {
     TSI_TRY(import_panels(ts, &t, o, out));
     goto out;

@@ -152,9 +152,10 @@ out:
 
 /* ---- Streams ------------------------------------------------------------------------------------------- */
 
-/* The given row that a sweep takes as k-th. */
-static inline tsi_index row_of(const tsi_row_cut *cut, bool backward, tsi_index k) {
-  return cut->order[backward ? cut->n - 1 - k : k];
+/* The given rows in the order in which a sweep takes them. */
+static void list_rows(const tsi_row_cut *cut, bool backward, tsi_index *row) {
+  const tsi_index n = cut->n;
+  for (tsi_index k = 0; k < n; k++) row[k] = cut->order[backward ? n - 1 - k : k];
 }
 
 /* Are all columns near their rows? */
@@ -169,9 +170,9 @@ static bool are_near(const tsi_lines *lines) {
 
 /* Beside tsi_lines_fetch: the values, and what follows them. */
 static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row, tsi_index k) {
-  enum { SOON = 4 };
-  if (rows->lines.n - k <= SOON) return;
-  const tsi_index i = row[k + SOON];
+  enum { NEXT = 4 };
+  if (rows->lines.n - k <= NEXT) return;
+  const tsi_index i = row[k + NEXT];
   const char *from = (const char *)rows->values + (size_t)rows->lines.ptr[i] * rows->scalar_bytes;
   __builtin_prefetch(from);
   __builtin_prefetch(from + TSI_CACHE_LINE);
@@ -182,63 +183,88 @@ static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row
 CONSTANTS void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row_arrays *a, size_t bytes,
                               bool near) {
   const tsi_lines *lines = &rows->lines;
-  tsi_count to = 0;
-  for (tsi_index k = 0; k < lines->n; k++) a->row[k] = row_of(rows->cut, backward, k);
-  for (tsi_index k = 0; k < lines->n; k++) {
-    const tsi_index i = a->row[k];
+  const tsi_index n = lines->n, *index = lines->index;
+  const void *given = rows->values, *inverse = rows->inverse;
+  tsi_index *row = a->row, *to_index = a->index;
+  void *to_values = a->values, *to_inverse = a->inverse;
+  uint16_t *distance = a->distance;
+  tsi_count *ptr = a->ptr, to = 0;
+  list_rows(rows->cut, backward, row);
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_index i = row[k];
     tsi_count first, end;
-    tsi_lines_fetch(lines, a->row, k, lines->n);
-    fetch_values(rows, a->row, k);
+    tsi_lines_fetch(lines, row, k, n);
+    fetch_values(rows, row, k);
     inner(lines, i, &first, &end);
-    a->ptr[k] = to;
-    copy_scalar(bytes, a->inverse, k, rows->inverse, i);
+    ptr[k] = to;
+    copy_scalar(bytes, to_inverse, k, inverse, i);
     for (tsi_count e = first; e < end; e++, to++) {
-      copy_scalar(bytes, a->values, to, rows->values, e);
+      copy_scalar(bytes, to_values, to, given, e);
       if (near)
-        a->distance[to] = (uint16_t)(backward ? lines->index[e] - i : i - lines->index[e]);
+        distance[to] = (uint16_t)(backward ? index[e] - i : i - index[e]);
       else
-        a->index[to] = lines->index[e];
+        to_index[to] = index[e];
     }
   }
-  a->ptr[lines->n] = to;
+  ptr[n] = to;
 }
 
-/* The lines are the columns of the sweep's rows. They come as they are given, so that the entries of each row
- * ascend. place: n, where each row comes. */
-static void count_from_columns(const tsi_row_factor *rows, bool backward, tsi_index *place,
-                               tsi_row_arrays *a) {
+/* Entries, or rows, that are fetched ahead of those at work where they lie in no order. */
+#define SOON 16
+
+/* The lines are the columns of the sweep's rows. end: n, where each given row ends. */
+static void count_from_columns(const tsi_row_factor *rows, bool backward, tsi_count *end, tsi_row_arrays *a) {
   const tsi_lines *lines = &rows->lines;
-  const tsi_index n = lines->n;
-  tsi_count first, end;
-  for (tsi_index k = 0; k < n; k++) {
-    a->row[k] = row_of(rows->cut, backward, k);
-    place[a->row[k]] = k;
-    copy_scalar(rows->scalar_bytes, a->inverse, k, rows->inverse, a->row[k]);
-    a->ptr[k] = 0;
-  }
-  a->ptr[n] = 0;
+  const tsi_index n = lines->n, *index = lines->index;
+  const tsi_count entries = lines->ptr[n];
+  tsi_index *row = a->row;
+  tsi_count *ptr = a->ptr, to = 0;
+  list_rows(rows->cut, backward, row);
+  memset(end, 0, (size_t)n * sizeof *end);
+  for (tsi_count e = 0; e < entries; e++) end[index[e]]++;
   for (tsi_index j = 0; j < n; j++) {
-    inner(lines, j, &first, &end);
-    for (tsi_count e = first; e < end; e++) a->ptr[place[lines->index[e]]]++;
+    tsi_count first, stop;
+    inner(lines, j, &first, &stop);
+    end[j] -= lines->ptr[j + 1] - lines->ptr[j] - (stop - first); /* the diagonal */
   }
-  for (tsi_index k = 0; k < n; k++) a->ptr[k + 1] += a->ptr[k]; /* where each row ends */
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_index i = row[k];
+    if (n - k > SOON) {
+      __builtin_prefetch(end + row[k + SOON], 1);
+      __builtin_prefetch((const char *)rows->inverse + (size_t)row[k + SOON] * rows->scalar_bytes);
+    }
+    copy_scalar(rows->scalar_bytes, a->inverse, k, rows->inverse, i);
+    ptr[k] = to;
+    to += end[i];
+    end[i] = to;
+  }
+  ptr[n] = to;
 }
 
-/* From the last line on: rows are filled from their ends, where ptr points to. */
-CONSTANTS void fill_from_columns(const tsi_row_factor *rows, bool backward, const tsi_index *place,
-                                 tsi_row_arrays *a, size_t bytes, bool near) {
+/* From the last entry on: each given row is filled from its end, so that its entries ascend. */
+CONSTANTS void fill_from_columns(const tsi_row_factor *rows, bool backward, tsi_count *end, tsi_row_arrays *a,
+                                 size_t bytes, bool near) {
   const tsi_lines *lines = &rows->lines;
-  tsi_count first, end;
+  const tsi_index *index = lines->index;
+  const void *given = rows->values;
+  void *values = a->values;
+  tsi_index *column = a->index;
+  uint16_t *distance = a->distance;
   for (tsi_index j = lines->n; j-- > 0;) {
-    inner(lines, j, &first, &end);
-    for (tsi_count e = first; e < end; e++) {
-      const tsi_index i = lines->index[e];
-      const tsi_count to = --a->ptr[place[i]];
-      copy_scalar(bytes, a->values, to, rows->values, e);
+    tsi_count first, stop;
+    inner(lines, j, &first, &stop);
+    for (tsi_count e = stop; e-- > first;) {
+      const tsi_index i = index[e];
+      const tsi_count to = --end[i];
+      if (e >= SOON) {
+        const tsi_count soon = end[index[e - SOON]];
+        __builtin_prefetch((const char *)values + (size_t)soon * bytes, 1);
+      }
+      copy_scalar(bytes, values, to, given, e);
       if (near)
-        a->distance[to] = (uint16_t)(backward ? j - i : i - j);
+        distance[to] = (uint16_t)(backward ? j - i : i - j);
       else
-        a->index[to] = j;
+        column[to] = j;
     }
   }
 }
@@ -282,7 +308,7 @@ static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backwa
   const tsi_index n = lines->n;
   const tsi_count entries = lines->ptr[n];
   tsi_row_arrays *a = &rows->array[backward];
-  tsi_index *place = NULL;
+  tsi_count *end = NULL;
   TSI_TRY(TSI_ALLOC(env, a->row, n));
   TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)n + 1));
   TSI_TRY(allocate_scalars(env, rows, entries, &a->values));
@@ -295,15 +321,15 @@ static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backwa
   if (lines->columns == backward)
     WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_rows, rows, backward, a);
   else {
-    TSI_TRY(TSI_ALLOC(env, place, n));
-    count_from_columns(rows, backward, place, a);
-    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, rows, backward, place, a);
+    TSI_TRY(TSI_ALLOC(env, end, n));
+    count_from_columns(rows, backward, end, a);
+    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, rows, backward, end, a);
   }
   TSI_TRY(list_runs(env, rows->cut, backward, a));
   rows->sweep[backward] = (tsi_row_sweep){
       .stream = {a->row, a->ptr, a->index, a->distance, a->values, a->inverse}, n, a->run_ptr, a->run};
 out:
-  TSI_FREE(env, place);
+  TSI_FREE(env, end);
   if (status != TRISTAR_OK) release_sweep(env, rows, backward);
   return status;
 }

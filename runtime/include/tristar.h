@@ -612,8 +612,8 @@ typedef enum tristar_diag {
  * each of these has bits of its own. Where only some rows of b are given, or of x wanted (b_row, x_row), the
  * last three go by rows, too. With none of them the bits depend on workers or engine. */
 typedef enum tristar_partition {
-  TRISTAR_PARTITION_AUTO, /* SUPERNODES, if most columns continue the one before; else WHOLE, if a level set
-                             has fewer than 4 rows on average; else SUPERSTEPS */
+  TRISTAR_PARTITION_AUTO, /* SUPERNODES, if 7 of 10 columns continue the one before; else WHOLE, if level sets
+                             have few rows, or one core needs no other order; else SUPERSTEPS */
   TRISTAR_PARTITION_SUPERNODES, /* columns of like structure, as dense panels: factors of direct solvers */
   TRISTAR_PARTITION_LEVELS, /* row by row, by level sets: rows that do not wait for each other (Anderson and
                                Saad 1989), each shared by the cores; narrow ones come together */

@@ -142,6 +142,65 @@ static void copy_parts(const taking *t, const line_part *part, const tsi_count *
   }
 }
 
+/* ---- Lines that ascend and are the triangle's from end to end ------------------------------------------ */
+
+/* The first and the last index of each line are the triangle's. Fills ptr. falls: how many lines begin with
+ * an index that is not above the last one of the line before. */
+static bool ends_are_inside(const taking *t, tsi_count *ptr, tsi_count *falls) {
+  tsi_count stop = tsi_view_begin(t->view, 0);
+  int64_t last = -1; /* of the line before */
+  ptr[0] = 0;
+  *falls = 0;
+  if (stop != 0) return false;
+  for (tsi_index j = 0; j < t->n; j++) {
+    const tsi_count begin = stop;
+    ptr[j + 1] = stop = tsi_view_begin(t->view, (int64_t)j + 1);
+    if (stop < begin) return false;
+    if (stop == begin) continue;
+    const int64_t first = tsi_view_index(t->view, begin);
+    *falls += first <= last;
+    last = tsi_view_index(t->view, stop - 1);
+    if (t->below ? first < j || last >= t->n : first < 0 || last > j) return false;
+  }
+  return true;
+}
+
+/* Gives how many indices are not above the one before. Those inside a line may be anything yet: differences
+ * of unsigned numbers do not overflow. */
+#define COPY_ALL(name, type)                                                                                 \
+  static tsi_count name(const taking *t, tsi_count count, tsi_index *to) {                                   \
+    const type *index = (const type *)t->view->index;                                                        \
+    const uint64_t base = (uint64_t)t->view->base;                                                           \
+    tsi_count falls = 0;                                                                                     \
+    if (count > 0) to[0] = (tsi_index)((uint64_t)index[0] - base);                                           \
+    for (tsi_count e = 1; e < count; e++) {                                                                  \
+      to[e] = (tsi_index)((uint64_t)index[e] - base);                                                        \
+      falls += index[e] <= index[e - 1];                                                                     \
+    }                                                                                                        \
+    return falls;                                                                                            \
+  }
+COPY_ALL(copy_all_32, int32_t)
+COPY_ALL(copy_all_64, int64_t)
+
+/* *taken: all lines were so, and out is full; else out is empty. */
+static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi_entries *out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count falls;
+  *taken = false;
+  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t->n + 1));
+  if (ends_are_inside(t, out->ptr, &falls)) {
+    const tsi_count count = out->ptr[t->n];
+    TSI_TRY(tsi_entries_allocate(env, out));
+    *taken = (t->view->index_bits == 64 ? copy_all_64 : copy_all_32)(t, count, out->index) == falls;
+    if (*taken) memcpy(out->item, t->view->values, (size_t)count * out->bytes);
+  }
+out:
+  if (!*taken) tsi_entries_finish(env, out);
+  return status;
+}
+
+/* ---- Any view ------------------------------------------------------------------------------------------ */
+
 /* What a view must be for its arrays to be read at all. */
 static bool is_plain(const tristar_view *v) {
   return (v->symmetry == TRISTAR_GENERAL || v->symmetry == TRISTAR_SYMMETRIC) && v->rows == v->cols &&
@@ -182,17 +241,19 @@ static tristar_status take_parts(tsi_env *env, const tristar_view *view, const t
   line_part *part = NULL;
   *taken = *turned = false;
   if (!is_plain(view)) return TRISTAR_OK;
+  const bool symmetric = view->symmetry == TRISTAR_SYMMETRIC;
   taking t = {view, (tsi_index)view->rows, which->below, which->unit};
-  TSI_TRY(TSI_ALLOC(env, part, t.n));
   const size_t scalar = tsi_sparse_kernels_select((char)view->scalar)->scalar_bytes;
   *out = (tsi_entries){.n = t.n, .bytes = scalar};
-  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
-  if (view->symmetry == TRISTAR_SYMMETRIC) {
+  if (symmetric) {
     t.below = first_is_below(&t);
     *turned = t.below != which->below;
-    *taken = find_all(t, part, out->ptr);
-  } else
-    *taken = find_parts(&t, part, out->ptr);
+  }
+  if (!t.unit) TSI_TRY(take_whole(env, &t, taken, out));
+  if (*taken) goto out;
+  TSI_TRY(TSI_ALLOC(env, part, t.n));
+  TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
+  *taken = symmetric ? find_all(t, part, out->ptr) : find_parts(&t, part, out->ptr);
   if (!*taken) {
     TSI_FREE(env, out->ptr);
     goto out;

@@ -1,9 +1,9 @@
 /* One triangle of a view as a matrix of its own.
  *
  * Job. Take the entries on and below (above) the diagonal, or, of a unit triangle, those off it and ones. Of
- * a symmetric kind entries of the other triangle stand at their mirror places. Lines that ascend, as most do,
- * are looked at twice and copied once; all others go through tsi_pattern_create, which also tells what is
- * wrong.
+ * a symmetric kind entries of the other triangle stand at their mirror places. Arrays that hold nothing but
+ * the triangle, by lines that ascend, are copied and looked at while they are; other lines that ascend are
+ * looked at and copied; all others go through tsi_pattern_create, which also tells what is wrong.
  *
  * Reads   a view with values.   Writes  a pattern (GENERAL) and its values, both the caller's.
  * Invariants: those of pattern.h; by rows as the view, or, where a symmetric one stores the other triangle,

@@ -138,12 +138,25 @@ out:
 static tristar_status list_rows(tsi_env *env, tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
-  TSI_TRY(list_user_rows(env, plan, an->in_place, &plan->in_list));
+  tsi_index *in = NULL, *out = NULL;
+  TSI_TRY(list_user_rows(env, plan, an->in_place, &in));
   if (memcmp(an->in_row, an->out_row, (size_t)an->symbolic->n * sizeof *an->in_row) == 0)
-    plan->out_list = plan->in_list;
+    out = in;
   else
-    TSI_TRY(list_user_rows(env, plan, an->out_place, &plan->out_list));
+    TSI_TRY(list_user_rows(env, plan, an->out_place, &out));
+  plan->in_list = in;
+  plan->out_list = out;
+  return TRISTAR_OK;
 out:
+  TSI_FREE(env, in);
+  TSI_FREE(env, out);
+  return status;
+}
+
+tristar_status tsi_plan_need_lists(tristar_plan_t *plan) {
+  pthread_mutex_lock(&plan->lock);
+  const tristar_status status = plan->in_list ? TRISTAR_OK : list_rows(&plan->ts->env, plan);
+  pthread_mutex_unlock(&plan->lock);
   return status;
 }
 
@@ -305,7 +318,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
     TSI_TRY(fill_tables(env, plan, i));
     point_to_data(plan, i);
   }
-  TSI_TRY(list_rows(env, plan));
+  if (!factor->rows) TSI_TRY(tsi_plan_need_lists(plan));
   fill_stats(plan);
   TSI_TRY(warm_up(plan));
   plan->stats.plan_seconds = tsi_clock() - begin - plan->stats.start_seconds;

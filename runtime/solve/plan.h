@@ -60,8 +60,8 @@ struct tristar_plan_s {
   struct tsi_block_plan
       *blocks; /* of a block cut; else NULL. DAG 0 is its own then, DAG 1 that of its rows */
   const tsi_node_kernels *nodes;
-  tsi_index *in_list,
-      *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be in_list */
+  tsi_index *in_list, *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be
+                                    in_list; guarded by lock until they are there, see tsi_plan_need_lists */
   tsi_count workspace_rows;
   tsi_index *chunk_of_supernode;
   atomic_int placement; /* see placement.h */
@@ -84,6 +84,10 @@ extern const tsi_insertable_functions tsi_plan_insertion;
 
 /* Frees a plan that nobody has a share of. May wait for StarPU to let go of its tasks. */
 void tsi_plan_free(tristar_plan_t *plan);
+
+/* Makes in_list and out_list, if they are not there: a matrix that is solved row by row in place needs none.
+ * Any thread may ask. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_plan_need_lists(tristar_plan_t *plan);
 
 /* A replay with a workspace for `stride` scalars a row, from the pool or new. Where nothing may be waited
  * for, StarPU has let go of its tasks. Errors: MEMORY, RUNTIME. */

@@ -67,7 +67,6 @@ static void choose_orders(tristar_request_t *r, const tsi_operation *o) {
   tsi_solve_call *call = &r->call;
   if (r->in_user) {
     call->in_row = by_rows ? an->in_row : an->out_row;
-    call->in_rows = user_rows(r->plan, by_rows ? r->plan->in_list : r->plan->out_list);
     r->in_place = by_rows ? an->in_place : an->out_place;
   } else if (o->in_moved) {
     call->in_row = factor->position;
@@ -75,12 +74,23 @@ static void choose_orders(tristar_request_t *r, const tsi_operation *o) {
   }
   if (r->out_user) {
     call->out_row = by_rows ? an->out_row : an->in_row;
-    call->out_rows = user_rows(r->plan, by_rows ? r->plan->out_list : r->plan->in_list);
     r->out_place = by_rows ? an->out_place : an->in_place;
   } else if (o->out_moved) {
     call->out_row = factor->position;
     r->out_place = factor->pivot_order;
   }
+}
+
+/* The same as lists, which a sweep in place does without. */
+static tristar_status choose_lists(tristar_request_t *r, const tsi_operation *o) {
+  tristar_status status = TRISTAR_OK;
+  tristar_plan_t *plan = r->plan;
+  if (r->stream) return TRISTAR_OK;
+  TSI_TRY(tsi_plan_need_lists(plan));
+  if (r->in_user) r->call.in_rows = user_rows(plan, o->by_rows ? plan->in_list : plan->out_list);
+  if (r->out_user) r->call.out_rows = user_rows(plan, o->by_rows ? plan->out_list : plan->in_list);
+out:
+  return status;
 }
 
 /* What can be said of b and x only where their places are known. */
@@ -241,6 +251,7 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   choose_combination(r, &o);
   TSI_TRY(choose_chunks(r, &o));
   if (plan->factor->rows && !operation.diagonal) TSI_TRY(choose_rows(r, &operation));
+  TSI_TRY(choose_lists(r, &operation));
   TSI_TRY(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
 out:
   if (status != TRISTAR_OK) tsi_reach_finish(&plan->ts->env, &r->reach);
