@@ -28,6 +28,8 @@
  * - backward, slice: off-rows first .. first+count-1 = their owners' x; partial sum = R' of these
  * - backward, sliced chunk: x := conj(D^-1 x); x -= partial sums of its slices in ascending order;
  *   x := P' T' x. TSI_INVERSE_PARTITIONED: T' before the sums are subtracted
+ * - chunk or warp without panels, a border: forward x = the rows of the workspace that are gathered; backward
+ *   nothing. Neither b nor the user's x has its columns
  *
  * TSI_INVERSE_PARTITIONED, not sliced: forward x := P x, rows of the panel -= R x, x := T x; backward
  * x := P' (T' x - R' (rows of the panel)). TSI_INVERSE_NONE: T^-1 in the place of T, a substitution.
@@ -68,8 +70,9 @@ typedef enum tsi_device_kind {
   TSI_DEVICE_SLICE   /* rows of a sliced chunk's panel */
 } tsi_device_kind;
 
-/* Nodes: chunks in their order, then slices in the order of their chunks. A slice has the members of its
- * chunk but for the last four. */
+/* Nodes: chunks in their order, then slices in the order of their chunks. A chunk without panels is a border:
+ * its columns are not the factor's, but what comes together for them forward is left in its x, and backward x
+ * is there already. A slice has the members of its chunk but for the last four. */
 typedef struct tsi_device_node {
   tsi_index kind;          /* tsi_device_kind */
   tsi_index panel, panels; /* first panel, number of panels */

@@ -31,11 +31,11 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
   /* ---- Forward -------------------------------------------------------------------------------------------
    */
 
-  /* Columns of the node: R b, and what others add to it. */
+  /* Columns of the node: R b, and what others add to it; of a border the latter alone. */
   __device__ void gather(const tsi_device_node &n) const {
     for_each(n.columns, [&](int k, int c) {
       const int j = n.column + k;
-      T sum = gpu_read_user<V, T>(call, j, first + c);
+      T sum = n.panels > 0 ? gpu_read_user<V, T>(call, j, first + c) : T();
       const int end = tables.gather_ptr[j + 1] - gpu_fault(GPU_FAULT_GATHER);
       for (int e = tables.gather_ptr[j]; e < end; e++) sum = sum + row(tables.gather[e])[c];
       row(n.x + k)[c] = sum;
@@ -120,6 +120,10 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
 
   __device__ void run(const tsi_device_node &n, bool backward) const {
     team.sync();
+    if (n.panels == 0) { /* a border */
+      if (!backward) gather(n);
+      return;
+    }
     if (n.kind == TSI_DEVICE_SLICE) {
       backward ? backward_slice(n) : forward_slice(n);
       return;
