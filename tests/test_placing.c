@@ -1,6 +1,7 @@
 /* Subtrees on devices: a placing passes its check and is the same each time; it never takes longer than the
  * cores alone; devices without room, or none, leave all to the cores, fast ones with room take all, and with
- * less room the time grows step by step; its branches are cut with borders, each column once. */
+ * less room the time grows step by step; its branches are cut with borders, each column once; a subtree on a
+ * device is one chunk. */
 #include <math.h>
 
 #include "partition/branch.h"
@@ -107,6 +108,32 @@ static void check_slow_bus(tsi_env *env, const structure *s) {
   tsi_placing_destroy(env, &placing);
 }
 
+/* Each subtree on a device is one chunk, and a branch. */
+static void check_chunks(tsi_env *env, const structure *s, const tsi_placing *placing,
+                         const tsi_index *device) {
+  const tsi_side side = {s->symbolic, s->panels};
+  const tsi_chunk_options options = {.ceiling_bytes = s->bytes / 20,
+                                     .slice_bytes = s->bytes / 40,
+                                     .floor_bytes = s->bytes / 40,
+                                     .whole_bytes = s->bytes,
+                                     .scalar_bytes = 8,
+                                     .device = device};
+  tsi_chunks *chunks;
+  tsi_index placed = 0, found = 0;
+  CHECK_OK(tsi_chunks_create(env, 1, &side, &options, &chunks));
+  for (tsi_index k = 0; k < placing->count; k++) placed += placing->subtree[k].device != TSI_NONE;
+  for (tsi_index c = 0; c < chunks->count; c++) {
+    const tsi_index first = s->panels->supernode[chunks->panel[c]],
+                    last = s->panels->supernode[chunks->panel[c + 1] - 1];
+    for (tsi_index t = first; t <= last; t++) CHECK(device[t] == device[first]);
+    if (device[first] == TSI_NONE) continue;
+    CHECK(tsi_chunk_is_branch(chunks, s->symbolic, s->panels, c));
+    found++;
+  }
+  CHECK(found == placed);
+  tsi_chunks_destroy(env, &chunks);
+}
+
 /* Each device's supernodes are those of its subtrees. */
 static void check_devices(tsi_env *env, const structure *s) {
   const tsi_place_costs costs = costs_of(3, s->bytes / 4);
@@ -118,6 +145,7 @@ static void check_devices(tsi_env *env, const structure *s) {
   for (tsi_index t = 0; t < s->symbolic->count; t++)
     if (device[t] != TSI_NONE) placed += s->symbolic->start[t + 1] - s->symbolic->start[t];
   CHECK(placed == columns);
+  check_chunks(env, s, placing, device);
   free(device);
   tsi_placing_destroy(env, &placing);
 }
