@@ -46,9 +46,12 @@ out:
   return status;
 }
 
-tsi_device_call tsi_device_branch_call(const tsi_solve_call *call, const tsi_branch_memory *memory) {
-  return (tsi_device_call){.forward = {memory->forward_values, call->forward_pivots ? memory->from : NULL},
-                           .backward = {memory->backward_values, call->backward_pivots ? memory->from : NULL},
+tsi_device_call tsi_device_branch_call(const tsi_solve_call *call, bool backward,
+                                       const tsi_branch_memory *memory) {
+  const bool pivoted = (backward ? call->backward_pivots : call->forward_pivots) != NULL;
+  const tsi_device_values values = {memory->values, pivoted ? memory->from : NULL}, none = {NULL, NULL};
+  return (tsi_device_call){.forward = backward ? none : values,
+                           .backward = backward ? values : none,
                            .inverse = call->inverse ? memory->inverse : NULL,
                            .adjoint = call->adjoint,
                            .conjugate_backward = call->conjugate_backward,

@@ -36,16 +36,17 @@ typedef struct tsi_branch_source {
 
 /* Where a device has what a sweep works with. */
 typedef struct tsi_branch_memory {
-  const void *forward_values, *backward_values; /* from first_value on; NULL: there is no such sweep */
+  const void *values;    /* of the sweep's factor, from first_value on */
   const tsi_index *from; /* the interchanges of the branch's columns (tsi_device_interchanges); NULL: none */
   const void *inverse;   /* D^-1 of them; NULL: none */
-  void *x;               /* columns rows: b before the first sweep, x after the last one */
-  void *workspace;
+  void *x;               /* columns rows: what the sweep starts from, and then its result */
+  void *workspace;       /* of the tables; need not be cleared, and is not needed afterwards */
 } tsi_branch_memory;
 
-/* The part of a solve that is the branch's. Rows of b and x have been permuted, scaled and conjugated before,
- * and will be after the last sweep. */
-tsi_device_call tsi_device_branch_call(const tsi_solve_call *call, const tsi_branch_memory *memory);
+/* The branch's part of a sweep, as a solve of its own. Rows of b and x are permuted, scaled and conjugated
+ * before the first sweep and after the last one. */
+tsi_device_call tsi_device_branch_call(const tsi_solve_call *call, bool backward,
+                                       const tsi_branch_memory *memory);
 
 /* chunk: one of which tsi_chunk_is_branch holds. Errors: those of tsi_device_tables_create. */
 TRISTAR_CHECKED tristar_status tsi_device_branch_create(tsi_env *env, const tsi_branch_source *source,

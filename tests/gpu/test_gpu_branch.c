@@ -58,11 +58,8 @@ static device_memory place_on_device(const host_solve *h, const tsi_device_branc
   const size_t scalar = h->plan->factor->scalar_bytes;
   const tsi_index column = h->plan->side[0].chunks->column[branch->branch->chunk],
                   tickets = tsi_index_max(branch->tables.forward.tickets, branch->tables.backward.tickets);
-  const size_t first = (size_t)branch->first_value * scalar;
   device_memory m = {.flag = calloc((size_t)tickets + 1, sizeof(int32_t))};
   m.at = (tsi_branch_memory){
-      .forward_values = h->request.forward ? (const char *)call->forward_values + first : NULL,
-      .backward_values = h->request.backward ? (const char *)call->backward_values + first : NULL,
       .from = from + column,
       .inverse = call->inverse ? (const char *)call->inverse + 2 * (size_t)column * scalar : NULL,
       .x = calloc((size_t)branch->branch->columns + 1, h->bytes),
@@ -73,10 +70,12 @@ static device_memory place_on_device(const host_solve *h, const tsi_device_branc
 }
 
 static void launch(tsi_gpu_launch *run, const tsi_device_branch *branch, const tsi_solve_call *call,
-                   device_memory *m, bool backward, unsigned schedule) {
+                   const host_solve *h, device_memory *m, bool backward, unsigned schedule) {
+  const char *values = backward ? call->backward_values : call->forward_values;
   const tsi_device_sweep *sweep = backward ? &branch->tables.backward : &branch->tables.forward;
+  m->at.values = values + (size_t)branch->first_value * h->plan->factor->scalar_bytes;
   const tsi_gpu_sweep s = {.tables = branch->tables,
-                           .call = tsi_device_branch_call(call, &m->at),
+                           .call = tsi_device_branch_call(call, backward, &m->at),
                            .backward = backward,
                            .ticket = &m->ticket,
                            .flag = m->flag,
@@ -106,12 +105,12 @@ static void check_branch(const typed *t, tsi_gpu_launch *run, const host_solve *
   h->plan->nodes->read_chunk(data, call, branch->branch->chunk);
   memcpy(m.at.x, (char *)call->workspace + x, x_bytes);
   if (h->request.forward) {
-    launch(run, branch, call, &m, false, schedule);
+    launch(run, branch, call, h, &m, false, schedule);
     check_rows(t, h, chunk->off_rows, h->forward + u, border, t->is_single, "updates", branch->branch->chunk);
   }
   if (h->request.backward) {
     memcpy(border, h->backward + u, u_bytes);
-    launch(run, branch, call, &m, true, schedule);
+    launch(run, branch, call, h, &m, true, schedule);
   }
   check_rows(t, h, chunk->columns, (h->request.backward ? h->backward : h->forward) + x, m.at.x, t->is_single,
              "x", branch->branch->chunk);
