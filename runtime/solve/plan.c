@@ -254,7 +254,6 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   tristar_plan_t *plan = NULL;
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
-  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
   tsi_solves_reclaim(&factor->ts->solves);
   tristar_plan_options_init(&defaults);
   if (options == NULL) options = &defaults;
@@ -314,15 +313,20 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
           plan->stats.workers, plan->side[0].data.kernels->isa, plan->stats.plan_seconds);
 out:
   if (status != TRISTAR_OK) tristar_plan_destroy(&plan);
-  if (out != NULL) *out = plan;
+  *out = plan;
   return status;
 }
 
 tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
                             tristar_plan_t **out) {
+  tristar_status status = TRISTAR_OK;
   if (out != NULL) *out = NULL;
   if (factor == NULL) return TSI_NULL(factor);
-  return tsi_answer(&factor->ts->env, tsi_plan_create(factor, options, NULL, out));
+  tsi_env *env = &factor->ts->env;
+  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
+  status = tsi_plan_create(factor, options, NULL, out);
+out:
+  return tsi_answer(env, status);
 }
 
 static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {

@@ -36,7 +36,7 @@ template <class V, class T> static int launch(const tsi_gpu_sweep *s, unsigned b
     return launch<V, T>(s, blocks, threads);                                                                 \
   }                                                                                                          \
   int tsi_gpu_blocks_##name(const tsi_gpu_sweep *, unsigned, unsigned *blocks) {                             \
-    *blocks = 3;                                                                                             \
+    *blocks = 2;                                                                                             \
     return 0;                                                                                                \
   }
 EMULATED(s, float, float)

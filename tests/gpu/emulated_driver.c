@@ -39,7 +39,7 @@ static int clear(void *at, size_t bytes, void *on) {
 #define LAUNCH(type)                                                                                         \
   static int launch_##type(const tsi_gpu_sweep *sweep, unsigned blocks, unsigned threads, void *on) {        \
     (void)threads;                                                                                           \
-    return tsi_gpu_launch_##type(sweep, blocks, 64, on);                                                     \
+    return tsi_gpu_launch_##type(sweep, blocks, 32, on);                                                     \
   }
 LAUNCH(s)
 LAUNCH(d)
