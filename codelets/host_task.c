@@ -31,6 +31,8 @@
   KIND(exchange, 0x54278f, FITTED)                                                                           \
   KIND(grid_forward, 0x6a51a3, FITTED)                                                                       \
   KIND(grid_backward, 0x3f007d, FITTED)                                                                      \
+  KIND(forward_border, 0xdeebf7, CONSTANT)                                                                   \
+  KIND(backward_border, 0xfee0d2, FITTED)                                                                    \
   KIND(subtree, 0x006d2c, FITTED)                                                                            \
   KIND(front, 0x238b45, FITTED)                                                                              \
   KIND(front_open, 0xe5f5e0, CONSTANT)                                                                       \

@@ -182,10 +182,49 @@ static void chunk_of_rows(const tsi_access_sweeps *s, const tsi_step *step, tsi_
   add_x(s, c, l);
 }
 
+/* Of a chunk on a device: vectors are read, moved, worked with and written in steps of their own. */
+static void step_on_device(const tsi_access_sweeps *s, const tsi_step *step, tsi_access_lister *l) {
+  const tsi_index c = step->argument;
+  const side f = forward_side(s), b = backward_side(s);
+  switch (step->kind) {
+  case TSI_STEP_READ:
+    tsi_access_add_segment(s, TSI_ACCESS_W, c, l);
+    add_b(s, c, l);
+    break;
+  case TSI_STEP_FORWARD_CHUNK:
+    tsi_access_add_segment(s, TSI_ACCESS_RW, c, l);
+    add_node(&f, c, l);
+    add_update(&f, TSI_ACCESS_W, c, 0, tsi_chunk_off_rows(f.chunks, c), l);
+    break;
+  case TSI_STEP_FORWARD_BORDER:
+    add_update(&f, TSI_ACCESS_RW, c, 0, tsi_chunk_off_rows(f.chunks, c), l);
+    break;
+  case TSI_STEP_BACKWARD_BORDER:
+    add_owners(&b, c, 0, tsi_chunk_off_rows(b.chunks, c), l);
+    add_update(&b, TSI_ACCESS_W, c, 0, tsi_chunk_off_rows(b.chunks, c), l);
+    break;
+  case TSI_STEP_BACKWARD_CHUNK:
+    tsi_access_add_segment(s, TSI_ACCESS_RW, c, l);
+    add_node(&b, c, l);
+    add_update(&b, TSI_ACCESS_R, c, 0, tsi_chunk_off_rows(b.chunks, c), l);
+    break;
+  case TSI_STEP_WRITE:
+    tsi_access_add_segment(s, TSI_ACCESS_R, c, l);
+    add_x(s, c, l);
+    break;
+  default:
+    break;
+  }
+}
+
 void tsi_access_add_sweep_step(const tsi_access_sweeps *s, const tsi_step *step, tsi_access_lister *l) {
   const side forward = forward_side(s);
   if (forward.chunks->entries) {
     chunk_of_rows(s, step, l);
+    return;
+  }
+  if (step->on_device) {
+    step_on_device(s, step, l);
     return;
   }
   switch (step->kind) {

@@ -7,8 +7,11 @@ tsi_index tsi_program_add_step(tsi_program_builder *b, tsi_step_kind kind, tsi_i
                                double priority, double bytes) {
   tsi_program *program = b->program;
   if (b->writing) {
-    program->steps->step[program->steps->count] =
-        (tsi_step){kind, argument, priority, bytes, kind == TSI_STEP_ARRIVAL, false, false};
+    program->steps->step[program->steps->count] = (tsi_step){.kind = kind,
+                                                             .argument = argument,
+                                                             .priority = priority,
+                                                             .bytes = bytes,
+                                                             .alone = kind == TSI_STEP_ARRIVAL};
     program->send_ptr[program->steps->count] = program->sends;
   }
   return program->steps->count++;

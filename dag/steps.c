@@ -23,6 +23,8 @@ static const char *const names[TSI_STEP_KINDS] = {
     [TSI_STEP_EXCHANGE] = "exchange",
     [TSI_STEP_GRID_FORWARD] = "grid_forward",
     [TSI_STEP_GRID_BACKWARD] = "grid_backward",
+    [TSI_STEP_FORWARD_BORDER] = "forward_border",
+    [TSI_STEP_BACKWARD_BORDER] = "backward_border",
     [TSI_STEP_SUBTREE] = "subtree",
     [TSI_STEP_FRONT] = "front",
     [TSI_STEP_FRONT_OPEN] = "front_open",
@@ -54,14 +56,16 @@ typedef struct builder {
   const tsi_steps_source *source;
   const tsi_dag *dag;
   tsi_steps *steps;
-  tsi_index *number_of;     /* tasks: the step of each; TSI_NONE: it does not run */
-  tsi_index *forward_push;  /* pairs of the forward sweep: its step, by place in by_target */
+  tsi_index *number_of;    /* tasks: the step of each; TSI_NONE: it does not run. On a device: the last one */
+  tsi_index *first_of;     /* tasks: the same; on a device: the one that waits for others */
+  tsi_index *forward_push; /* pairs of the forward sweep: its step, by place in by_target */
   tsi_index *backward_push; /* pairs of the backward sweep: its step */
   bool counting;
 } builder;
 
 static tsi_index add_step(builder *b, tsi_step_kind kind, tsi_index argument, double priority, double bytes) {
-  b->steps->step[b->steps->count] = (tsi_step){kind, argument, priority, bytes, false, false, false};
+  b->steps->step[b->steps->count] =
+      (tsi_step){.kind = kind, .argument = argument, .priority = priority, .bytes = bytes};
   return b->steps->count++;
 }
 
@@ -94,6 +98,50 @@ static void add_backward_pushes(builder *b, tsi_index chunk) {
   }
 }
 
+/* ---- On a device --------------------------------------------------------------------------------------- */
+
+#define STEPS_ON_DEVICE 4 /* of a chunk in one direction, at most */
+
+/* The steps of a chunk in one direction, in their order. Returns how many; *waits: the one that waits for
+ * others. */
+static int kinds_on_device(const tsi_steps_source *source, bool backward, tsi_step_kind kind[STEPS_ON_DEVICE],
+                           int *waits) {
+  int count = 0;
+  if (!backward || !source->forward) kind[count++] = TSI_STEP_READ;
+  *waits = backward ? count : 0;
+  if (backward) kind[count++] = TSI_STEP_BACKWARD_BORDER;
+  kind[count++] = backward ? TSI_STEP_BACKWARD_CHUNK : TSI_STEP_FORWARD_CHUNK;
+  if (!backward) kind[count++] = TSI_STEP_FORWARD_BORDER;
+  if (backward || !source->backward) kind[count++] = TSI_STEP_WRITE;
+  return count;
+}
+
+static bool on_device(const builder *b, tsi_index chunk) {
+  return b->source->on_device && b->source->on_device[chunk];
+}
+
+static void add_steps_on_device(builder *b, tsi_index task, tsi_index chunk, bool backward, double bytes) {
+  tsi_step_kind kind[STEPS_ON_DEVICE];
+  int waits;
+  const int count = kinds_on_device(b->source, backward, kind, &waits);
+  for (int k = 0; k < count; k++) {
+    const bool works = kind[k] == TSI_STEP_FORWARD_CHUNK || kind[k] == TSI_STEP_BACKWARD_CHUNK;
+    const tsi_index number = add_step(b, kind[k], chunk, b->dag->priority[task], works ? bytes : 0);
+    b->steps->step[number].alone = b->steps->step[number].on_device = true;
+    if (k == waits) b->first_of[task] = number;
+    b->number_of[task] = number;
+  }
+}
+
+static void add_edges_on_device(builder *b) {
+  for (tsi_index s = 1; s < b->steps->count; s++) {
+    const tsi_step *step = &b->steps->step[s], *before = step - 1;
+    const bool opens = step->kind == TSI_STEP_READ ||
+                       (step->kind == TSI_STEP_BACKWARD_BORDER && before->kind != TSI_STEP_READ);
+    if (step->on_device && !opens) add_edge(b, s, s - 1);
+  }
+}
+
 static void add_task(builder *b, tsi_index task) {
   const tsi_dag *dag = b->dag;
   const bool backward = task >= dag->forward->nodes;
@@ -102,11 +150,15 @@ static void add_task(builder *b, tsi_index task) {
   const bool slice = node >= sweep->chunks;
   static const tsi_step_kind kind[2][2] = {{TSI_STEP_FORWARD_CHUNK, TSI_STEP_FORWARD_SLICE},
                                            {TSI_STEP_BACKWARD_CHUNK, TSI_STEP_BACKWARD_SLICE}};
-  b->number_of[task] = TSI_NONE;
+  b->number_of[task] = b->first_of[task] = TSI_NONE;
   if (!(backward ? b->source->backward : b->source->forward)) return;
+  if (!slice && on_device(b, node)) {
+    add_steps_on_device(b, task, node, backward, sweep->bytes[node]);
+    return;
+  }
   if (b->source->push && !backward && !slice) add_forward_pushes(b, node);
-  b->number_of[task] = add_step(b, kind[backward][slice], slice ? node - sweep->chunks : node,
-                                dag->priority[task], sweep->bytes[node]);
+  b->first_of[task] = b->number_of[task] = add_step(
+      b, kind[backward][slice], slice ? node - sweep->chunks : node, dag->priority[task], sweep->bytes[node]);
   if (b->source->push && backward && !slice) add_backward_pushes(b, node);
 }
 
@@ -114,7 +166,7 @@ static void add_task(builder *b, tsi_index task) {
 
 static void add_dag_edge(void *arg, tsi_index task, tsi_index before) {
   builder *b = arg;
-  add_edge(b, b->number_of[task], b->number_of[before]);
+  add_edge(b, b->first_of[task], b->number_of[before]);
 }
 
 /* Calls add_edge for the step of a pair and each task that makes (forward) or reads (backward) its rows: the
@@ -167,6 +219,7 @@ static void add_edges(builder *b) {
   b->steps->edges = 0;
   if (!b->source->push) {
     tsi_dag_for_each_edge(b->dag, add_dag_edge, b);
+    add_edges_on_device(b);
     return;
   }
   if (b->source->forward) add_forward_push_edges(b);
@@ -183,10 +236,14 @@ static tristar_status allocate(tsi_env *env, builder *b) {
   tristar_status status = TRISTAR_OK;
   const tsi_dag *dag = b->dag;
   const tsi_count pushes = b->source->push ? dag->forward->pairs + dag->backward->pairs : 0;
+  const tsi_count more =
+      b->source->on_device ? 2 * (STEPS_ON_DEVICE - 1) * (tsi_count)dag->forward->chunks : 0;
   tsi_index most;
-  if (!tsi_to_index(dag->tasks + pushes, &most)) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  if (!tsi_to_index(dag->tasks + pushes + more, &most))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
   TSI_TRY(TSI_ALLOC(env, b->steps->step, most));
   TSI_TRY(TSI_ALLOC(env, b->number_of, dag->tasks));
+  TSI_TRY(TSI_ALLOC(env, b->first_of, dag->tasks));
   TSI_TRY(TSI_ALLOC(env, b->forward_push, b->source->push ? dag->forward->pairs : 0));
   TSI_TRY(TSI_ALLOC(env, b->backward_push, b->source->push ? dag->backward->pairs : 0));
 out:
@@ -207,6 +264,7 @@ tristar_status tsi_steps_create(tsi_env *env, const tsi_steps_source *source, ts
   if (env->check) TSI_TRY(tsi_steps_check(env, b.steps, source));
 out:
   TSI_FREE(env, b.number_of);
+  TSI_FREE(env, b.first_of);
   TSI_FREE(env, b.forward_push);
   TSI_FREE(env, b.backward_push);
   if (status != TRISTAR_OK) tsi_steps_destroy(env, &b.steps);
@@ -253,6 +311,23 @@ static void count_kinds(const tsi_steps_source *source, tsi_count count[TSI_STEP
     count[TSI_STEP_BACKWARD_SLICE] = b->slices;
     if (source->push) count[TSI_STEP_BACKWARD_PUSH] = b->pairs;
   }
+  if (source->on_device)
+    for (int backward = 0; backward < 2; backward++) {
+      tsi_step_kind kind[STEPS_ON_DEVICE];
+      int waits;
+      if (!(backward ? source->backward : source->forward)) continue;
+      for (int k = kinds_on_device(source, backward, kind, &waits); k-- > 0;) count[kind[k]] = f->chunks;
+    }
+}
+
+/* Steps of these kinds that there are not, as their chunks do not work on a device. */
+static tsi_count count_missing(const tsi_steps_source *source, const tsi_count count[TSI_STEP_KINDS]) {
+  static const tsi_step_kind moves[] = {TSI_STEP_READ, TSI_STEP_WRITE, TSI_STEP_FORWARD_BORDER,
+                                        TSI_STEP_BACKWARD_BORDER};
+  tsi_count missing = 0;
+  for (size_t k = 0; k < sizeof moves / sizeof *moves; k++)
+    for (tsi_index c = 0; c < count[moves[k]]; c++) missing += !source->on_device[c];
+  return missing;
 }
 
 tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_steps_source *source) {
@@ -263,9 +338,9 @@ tristar_status tsi_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_s
   count_kinds(source, count);
   for (int kind = 0; kind < TSI_STEP_KINDS; kind++) first[kind + 1] = first[kind] + count[kind];
   TSI_TRY(TSI_ALLOC_ZERO(env, seen, first[TSI_STEP_KINDS]));
-  if (steps->count != first[TSI_STEP_KINDS])
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d steps for %lld tasks", steps->count,
-             (long long)first[TSI_STEP_KINDS]);
+  const tsi_count expected = first[TSI_STEP_KINDS] - count_missing(source, count);
+  if (steps->count != expected)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%d steps for %lld tasks", steps->count, (long long)expected);
   for (tsi_index k = 0; k < steps->count; k++) {
     const tsi_step *step = &steps->step[k];
     if ((unsigned)step->kind >= TSI_STEP_KINDS || step->argument < 0 || step->argument >= count[step->kind] ||

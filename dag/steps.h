@@ -12,11 +12,16 @@
  * pairs have rows of their own, so they wait for their target's task only, and the tasks that read a pair's
  * rows wait for it.
  *
+ *   - a chunk that works on a device has several steps in each direction, one after the other: the host
+ * reads b, the device goes forward, the updates of its off-rows come to the host; there x of their owners is
+ * copied, the device goes backward, and the host writes x to the user.
+ *
  * Reads   a tsi_dag, a legal order of its tasks, the chunks of both sweeps.
  * Writes  a tsi_steps that owns its arrays and is immutable afterwards.
  * Invariants (tsi_steps_check)
  *   - edges lead upwards: before < item; the list is a legal order
- *   - every task of the chosen sweeps, and with push every pair of them, is one step
+ *   - every task of the chosen sweeps, and with push every pair of them, is one step, or the steps of a
+ * device
  *   - steps that touch the same memory, one of them writing, are ordered (access.h) */
 #ifndef TSI_DAG_STEPS_H
 #define TSI_DAG_STEPS_H
@@ -45,6 +50,8 @@ typedef enum tsi_step_kind {                          /* the argument */
                              TSI_STEP_EXCHANGE,         /* stage */
                              TSI_STEP_GRID_FORWARD,     /* level */
                              TSI_STEP_GRID_BACKWARD,    /* level */
+                             TSI_STEP_FORWARD_BORDER,  /* chunk; this and the following: of one on a device */
+                             TSI_STEP_BACKWARD_BORDER, /* chunk */
                              TSI_STEP_SUBTREE, /* this and the following: place in part of factorization.h */
                              TSI_STEP_FRONT,
                              TSI_STEP_FRONT_OPEN,
@@ -67,6 +74,7 @@ typedef struct tsi_step {
   bool alone;       /* must not share a task with others, but for */
   bool with_before; /* this step and its only predecessor: one task */
   bool with_after;  /* this step and its only successor: one task */
+  bool on_device;   /* runs on a device, or moves data of a step that does */
 } tsi_step;
 
 typedef struct tsi_steps {
@@ -88,8 +96,10 @@ typedef struct tsi_steps_source {
   const tsi_chunks *forward_chunks, *backward_chunks; /* of the two sweeps */
   bool forward, backward;                             /* which sweeps run */
   bool push;
-  bool before;   /* INVERSE_PARTITIONED: forward slices read x as it was before the triangle */
-  bool in_place; /* x may be b */
+  bool before;           /* INVERSE_PARTITIONED: forward slices read x as it was before the triangle */
+  bool in_place;         /* x may be b */
+  const bool *on_device; /* chunks: works on a device. Such a chunk has no sources and no slices, and nothing
+                            is pushed; NULL: none */
 } tsi_steps_source;
 
 /* Errors: MEMORY, TOO_LARGE. */

@@ -15,7 +15,7 @@ static const char *const bound_texts[] = {
     [TSI_BOUND_BLOCKS] = "the number of blocks: all are at work, most of the time without streaming",
     [TSI_BOUND_ORDER] = "no single bound: what is ready comes in waves"};
 
-bool tsi_gpu_make(tsi_session *s, tsi_gpu_report *r) {
+bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report *r) {
   *r = (tsi_gpu_report){.device = tsi_device_get(s->settings->gpu)};
   if (r->device == NULL) return true;
   tsi_env *env = tsi_context_env(s->ts);
@@ -27,7 +27,48 @@ bool tsi_gpu_make(tsi_session *s, tsi_gpu_report *r) {
     if (!tsi_session_check(s, tsi_device_forecast_make(env, s->factor, &options, &r->narrow[k]), s->name))
       return false;
   }
-  return true;
+  if (s->settings->devices == 0) return true;
+  const double cores = 1e9 * tsi_bandwidth_of(bandwidth, s->p.workers);
+  return tsi_session_check(s,
+                           tsi_device_place(env, s->factor, r->device, (tsi_index)s->settings->devices, cores,
+                                            &r->best, &r->placing),
+                           s->name);
+}
+
+void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *r) {
+  if (r->placing) tsi_placing_destroy(tsi_context_env(s->ts), &r->placing);
+}
+
+/* Sums over the devices. */
+static tsi_device_load sum_of_loads(const tsi_placing *p) {
+  tsi_device_load sum = {0};
+  for (tsi_index d = 0; d < p->devices; d++) {
+    sum.subtrees += p->load[d].subtrees;
+    sum.bytes += p->load[d].bytes;
+    sum.up += p->load[d].up;
+    sum.down += p->load[d].down;
+  }
+  return sum;
+}
+
+static void print_placing(const tsi_gpu_report *r) {
+  const tsi_placing *p = r->placing;
+  if (p == NULL) return;
+  const tsi_device_load sum = sum_of_loads(p);
+  tsi_report("placing", "predicted %s for a solve with %s beside the cores; %s with the cores alone",
+             tsi_text_seconds(p->seconds), tsi_text_many(p->devices, "such device"),
+             tsi_text_seconds(p->only_cores));
+  for (tsi_index d = 0; d < p->devices; d++) {
+    const tsi_device_load *load = &p->load[d];
+    tsi_report("", "device %d: %s, %s of factor, %s; in each solve %s up, %s down its bus", (int)d,
+               tsi_text_many(load->subtrees, "subtree"), tsi_text_bytes(load->bytes),
+               tsi_text_seconds(load->seconds), tsi_text_bytes(load->up), tsi_text_bytes(load->down));
+  }
+  tsi_report("", "cores: %s, %s; above the subtrees %s", tsi_text_many(p->count - sum.subtrees, "subtree"),
+             tsi_text_seconds(p->cores_seconds), tsi_text_seconds(p->above_seconds));
+  if (p->unfit_bytes > 0)
+    tsi_report("", "%s of factor would be faster on a device that had room for them",
+               tsi_text_bytes(p->unfit_bytes));
 }
 
 /* Of what the device's memory could deliver in so many seconds. */
@@ -65,6 +106,29 @@ void tsi_gpu_print(const tsi_gpu_report *r) {
   tsi_report("", "with panels of at most %d columns %s, of %d columns %s", (int)widths[0],
              tsi_text_seconds(r->narrow[0].solve.seconds), (int)widths[1],
              tsi_text_seconds(r->narrow[1].solve.seconds));
+  print_placing(r);
+}
+
+static void add_placing(cJSON *object, const tsi_placing *p) {
+  if (p == NULL) return;
+  cJSON *o = cJSON_CreateObject(), *devices = cJSON_CreateArray();
+  tsi_json_add_number(o, "seconds", p->seconds);
+  tsi_json_add_number(o, "only_cores_s", p->only_cores);
+  tsi_json_add_number(o, "cores_s", p->cores_seconds);
+  tsi_json_add_number(o, "above_s", p->above_seconds);
+  tsi_json_add_number(o, "cores_subtrees", p->count - sum_of_loads(p).subtrees);
+  tsi_json_add_number(o, "unfit_bytes", p->unfit_bytes);
+  for (tsi_index d = 0; d < p->devices; d++) {
+    cJSON *row = cJSON_CreateObject();
+    tsi_json_add_number(row, "subtrees", p->load[d].subtrees);
+    tsi_json_add_number(row, "factor_bytes", p->load[d].bytes);
+    tsi_json_add_number(row, "up_bytes", p->load[d].up);
+    tsi_json_add_number(row, "down_bytes", p->load[d].down);
+    tsi_json_add_number(row, "seconds", p->load[d].seconds);
+    cJSON_AddItemToArray(devices, row);
+  }
+  cJSON_AddItemToObject(o, "devices", devices);
+  cJSON_AddItemToObject(object, "placing", o);
 }
 
 static void add_prediction(cJSON *object, const char *key, const tsi_sweep_prediction *p) {
@@ -113,5 +177,6 @@ void tsi_gpu_add_json(cJSON *object, const tsi_gpu_report *r) {
     cJSON_AddItemToArray(panels, row);
   }
   cJSON_AddItemToObject(o, "panels", panels);
+  add_placing(o, r->placing);
   cJSON_AddItemToObject(object, "gpu", o);
 }

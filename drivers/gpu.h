@@ -14,10 +14,13 @@ typedef struct tsi_gpu_report {
   const tsi_device *device;                   /* NULL: none was asked for */
   tsi_device_forecast best;                   /* with the panels that the factor has */
   tsi_device_forecast narrow[TSI_GPU_WIDTHS]; /* the same nodes, with narrower ones */
+  tsi_placing *placing;                       /* NULL: --devices was not given */
 } tsi_gpu_report;
 
 /* The report for --gpu, if that is given. Notes a failure in the session. */
-bool tsi_gpu_make(tsi_session *s, tsi_gpu_report *report);
+bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report *report);
+/* Before the session's context ends. */
+void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *report);
 void tsi_gpu_print(const tsi_gpu_report *report);
 /* Adds the object "gpu". */
 void tsi_gpu_add_json(cJSON *object, const tsi_gpu_report *report);

@@ -146,13 +146,14 @@ int tsi_command_info(const tsi_settings *settings) {
   if (settings->layout != NULL && settings->gpu >= 0)
     return tsi_usage_error("info", "--gpu is for one process, not for a --layout");
   if (settings->layout != NULL) return tsi_info_layout(settings);
+  if (settings->devices > 0 && settings->gpu < 0) return tsi_usage_error("info", "--devices needs --gpu");
   if (settings->nrhs > 0 || settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("info", "--nrhs, --algo, --map and --message-tree need --layout");
   const int status = tsi_picture_check("info", "tree", settings->tree);
   if (status != TSI_EXIT_OK) return status;
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
             tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
-            tsi_session_plan(s, 1) && tsi_gpu_make(s, &gpu) &&
+            tsi_session_plan(s, 1) && tsi_gpu_make(s, &bandwidth, &gpu) &&
             tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);
   if (ok) {
     tristar_analysis_get_assembly_tree(tristar_factor_get_analysis(s->factor), &tree);
@@ -163,5 +164,6 @@ int tsi_command_info(const tsi_settings *settings) {
   }
   if (ok && !settings->to_stdout) print_report(s, &bandwidth, &calibration, &h, &gpu);
   tsi_json_write(s, make_json(s, &bandwidth, &calibration, &h, &gpu));
+  tsi_gpu_free(s, &gpu);
   return tsi_session_close(s);
 }

@@ -152,6 +152,7 @@ static const option_row rows[] = {
   {"json", OUTPUT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},
   {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
   {"gpu", CHOICE, FIELD(gpu), TSI_INFO, "A100|H100|H200|MI250X", "predict a solve on this GPU by a cost model: how the factor would be cut, the time, what bounds it", 0, 0, gpus},
+  {"devices", NUMBER, FIELD(devices), TSI_INFO, "N", "with --gpu: which subtrees go on so many of these beside the cores, what crosses their buses, and the time, by a cost model", 1, 64, NULL},
   {"tree", OUTPUT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"dot", OUTPUT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of a solve (Graphviz); -: to standard output", 0, 0, NULL},
   {"on-demand", FLAG, FIELD(on_demand), SOLVES, NULL, "with --json -: solve again for each line on standard input", 0, 0, NULL},

@@ -41,11 +41,12 @@ typedef struct tsi_settings {
   int transport;               /* enumerator of tristar_mpi.h */
   int first_core;              /* of the workers of this process; no option of its own */
   /* solve */
-  int gpu;       /* 0 ..: a device of the cost model; negative: not given */
-  int op;        /* 0 ..: one of N, T, C */
-  int uplo;      /* 0 ..: one of L, U, LU; negative: not given */
-  int diag;      /* 0 ..: one of nonunit, unit */
-  int partition; /* a tristar_partition */
+  int64_t devices; /* of --gpu; 0: not given */
+  int gpu;         /* 0 ..: a device of the cost model; negative: not given */
+  int op;          /* 0 ..: one of N, T, C */
+  int uplo;        /* 0 ..: one of L, U, LU; negative: not given */
+  int diag;        /* 0 ..: one of nonunit, unit */
+  int partition;   /* a tristar_partition */
   int64_t refine, repeat, in_flight;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;

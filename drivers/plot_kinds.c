@@ -27,6 +27,8 @@ static const struct {
     [TRISTAR_STEP_EXCHANGE] = {"sum over the grids", TSI_GREEN, true},
     [TRISTAR_STEP_GRID_FORWARD] = {"to the grid below", TSI_GREEN, true},
     [TRISTAR_STEP_GRID_BACKWARD] = {"to the grid above", TSI_PURPLE, false},
+    [TRISTAR_STEP_FORWARD_BORDER] = {"from a device", TSI_GREEN, true},
+    [TRISTAR_STEP_BACKWARD_BORDER] = {"to a device", TSI_PURPLE, false},
     [TRISTAR_STEP_BUNDLE] = {"bundle", TSI_GREY, false},
     [TRISTAR_STEP_BARRIER] = {"barrier", TSI_GREY, false},
 };

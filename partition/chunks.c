@@ -20,6 +20,7 @@ void tsi_chunk_options_init(tsi_chunk_options *options, double floor_bytes, tsi_
   options->panel_bytes = 0;
   options->single = false;
   options->label = NULL;
+  options->device = NULL;
 }
 
 /* What the choice is made from, and where it stands while it walks through the supernodes. */
@@ -30,6 +31,7 @@ typedef struct chooser {
   const tsi_panels *panels;     /* whose columns all sides share */
   const tsi_chunk_options *options;
   double *subtree; /* bytes of each supernode's subtree, mean over the sides */
+  bool *above;     /* supernodes: a subtree below is placed on a device */
   double total;
   tsi_chunks **chunks; /* of each side */
   tsi_index count;     /* chunks so far */
@@ -69,6 +71,14 @@ static double group_ceiling(const chooser *ch) {
 
 static tsi_index label_of(const chooser *ch, tsi_index s) {
   return ch->options->label ? ch->options->label[s] : 0;
+}
+
+/* Is the supernode in a subtree that is placed on a device; is it the root of one? */
+static bool is_placed(const chooser *ch, tsi_index s) {
+  return ch->options->device && s != TSI_NONE && ch->options->device[s] != TSI_NONE;
+}
+static bool is_placed_root(const chooser *ch, tsi_index s) {
+  return is_placed(ch, s) && !is_placed(ch, ch->symbolic->parent[s]);
 }
 
 static void start_chunk(chooser *ch, tsi_index panel, bool group) {
@@ -142,18 +152,23 @@ static void choose_single(chooser *ch) {
 }
 
 static bool is_top(const chooser *ch, tsi_index s) {
-  return label_of(ch, s) == TSI_NONE || ch->subtree[s] > group_ceiling(ch);
+  if (is_placed(ch, s)) return false;
+  return ch->above[s] || label_of(ch, s) == TSI_NONE || ch->subtree[s] > group_ceiling(ch);
 }
 
 static void choose(chooser *ch, const tsi_index *subtree_first, const tsi_index *top_children) {
   const tsi_symbolic *symbolic = ch->symbolic;
-  const bool whole = ch->total <= ch->options->whole_bytes && ch->options->label == NULL;
+  const bool whole =
+      ch->total <= ch->options->whole_bytes && ch->options->label == NULL && ch->options->device == NULL;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
     const bool top = !whole && is_top(ch, s);
     const bool parent_top = !whole && parent != TSI_NONE && is_top(ch, parent);
     if (whole) {
       if (s == 0) start_chunk(ch, 0, true);
+    } else if (is_placed(ch, s)) {
+      if (is_placed_root(ch, s)) start_chunk(ch, ch->panels->first[subtree_first[s]], true);
+      ch->open = false;
     } else if (top)
       add_top_supernode(ch, s, top_children[s] == 1 && s > 0);
     else if (parent == TSI_NONE || parent_top)
@@ -163,8 +178,12 @@ static void choose(chooser *ch, const tsi_index *subtree_first, const tsi_index 
 }
 
 /* subtree_first[s]: first supernode of s's subtree; top_children[s]: children heavier than the ceiling. */
-static void describe_tree(const chooser *ch, tsi_index *subtree_first, tsi_index *top_children) {
+static void describe_tree(chooser *ch, tsi_index *subtree_first, tsi_index *top_children) {
   const tsi_symbolic *symbolic = ch->symbolic;
+  for (tsi_index s = 0; s < symbolic->count; s++) ch->above[s] = false;
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    if ((ch->above[s] || is_placed_root(ch, s)) && symbolic->parent[s] != TSI_NONE)
+      ch->above[symbolic->parent[s]] = true;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     subtree_first[s] = s;
     top_children[s] = 0;
@@ -310,6 +329,7 @@ tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
   for (int i = 0; i < sides; i++) out[i] = NULL;
   for (int i = 0; i < sides; i++) TSI_TRY(TSI_ALLOC_ZERO(env, out[i], 1));
   TSI_TRY(TSI_ALLOC(env, ch.subtree, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, ch.above, symbolic->count));
   TSI_TRY(TSI_ALLOC(env, subtree_first, symbolic->count));
   TSI_TRY(TSI_ALLOC(env, top_children, symbolic->count));
   TSI_TRY(TSI_ALLOC(env, scratch, symbolic->n));
@@ -323,6 +343,7 @@ tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
   for (int i = 0; i < sides; i++) TSI_TRY(describe(env, &ch, i, scratch));
 out:
   TSI_FREE(env, ch.subtree);
+  TSI_FREE(env, ch.above);
   TSI_FREE(env, subtree_first);
   TSI_FREE(env, top_children);
   TSI_FREE(env, scratch);

@@ -19,9 +19,9 @@
  *
  * Labels, if given, keep chunks apart: supernodes of different labels share none, and each panel of a
  * supernode labelled TSI_NONE is a chunk of its own, in one piece. Supernodes with one label, other than
- * TSI_NONE, are whole subtrees. The choice
- * depends on the structure and the options only, never on the number of workers, so that results do not
- * either.
+ * TSI_NONE, are whole subtrees. A subtree that is placed on a device is one chunk, in one piece, however
+ * heavy it is; what is above it is top. The choice depends on the structure and the options only, never on
+ * the number of workers, so that results do not either.
  *
  * Reads   tsi_symbolic, tsi_panels of each side.
  * Writes  a tsi_chunks for each side that owns its arrays.
@@ -50,6 +50,9 @@ typedef struct tsi_chunk_options {
   size_t scalar_bytes;
   bool single;            /* each panel is a chunk, and none is cut: the weights above do not count */
   const tsi_index *label; /* by supernode; NULL: all the same */
+  /* By supernode, the device of the subtree that it is in (placing.h); TSI_NONE: the cores. NULL: all these.
+   */
+  const tsi_index *device;
 } tsi_chunk_options;
 
 #define TSI_CHUNK_FLOOR_BYTES 0.4e6 /* 30 us of streaming, 16 times a task, on a common machine */

@@ -31,7 +31,7 @@ write krylov-2.json krylov gen:s2d9pt:20 --method fgmres --precond factor --nrhs
 write krylov-3.json krylov missing.mtx
 write info-1.json info gen:s2d9pt:40
 write info-2.json info gen:s2d9pt:40 --variant spmv
-write gpu-1.json info gen:s2d9pt:40 --gpu MI250X
+write gpu-1.json info gen:s2d9pt:40 --gpu MI250X --devices 2
 write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
 write layout-2.json info missing.mtx --layout 2x1x2
 write calibrate-1.json calibrate

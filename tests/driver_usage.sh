@@ -44,6 +44,7 @@ expect 2 'unknown option -x' solve -x gen:s2d9pt:5
 expect 2 'no MATRIX' solve
 expect 2 'no MATRIX' info
 expect 2 '--gpu K20: not one of A100\|H100\|H200\|MI250X' info gen:s2d9pt:5 --gpu K20
+expect 2 '--devices needs --gpu' info gen:s2d9pt:5 --devices 2
 expect 2 '--gpu is for one process' info gen:s2d9pt:5 --gpu H100 --layout 1x1x2
 expect 2 'no MATRIX' plot tree
 expect 2 'one word too many: b' solve a b
@@ -229,6 +230,7 @@ expect 0 'GB/s of 1 core' info gen:poisson3d7:8 --chunk-bytes 4000
 expect 0 '^gpu +AMD Instinct MI250X .* processors with [0-9]+ blocks, memory of [0-9]+ GB/s$' info gen:poisson3d7:8 --gpu MI250X
 row '^ +predicted [0-9.]+ us for a solve \(forward [0-9.]+ us, backward [0-9.]+ us\): [0-9.]+ % of the bandwidth$'
 row '^ +bound by latency: '
+expect 0 '^placing +predicted .* with 3 such devices beside the cores; .* with the cores alone$' info gen:poisson3d7:8 --gpu A100 --devices 3
 expect 0 '"device":[[:space:]]*"NVIDIA H200 ' info gen:poisson3d7:8 --gpu H200 --json -
 expect 0 '^picture.svg: written' plot tree gen:circuit:2000 --out picture.svg
 for file in tree.svg picture.svg; do

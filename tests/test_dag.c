@@ -63,7 +63,7 @@ static void check_pushes(tsi_env *env, const structure *s) {
   tsi_steps *steps;
   tsi_index *order = malloc((size_t)s->dag->tasks * sizeof *order);
   CHECK_OK(tsi_dag_order(env, s->dag, 0, order));
-  const tsi_steps_source source = {s->dag, order, s->chunks, s->chunks, true, true, true, false, false};
+  const tsi_steps_source source = {s->dag, order, s->chunks, s->chunks, true, true, true, false, false, NULL};
   CHECK_OK(tsi_steps_create(env, &source, &steps));
   for (tsi_count e = 0; e < steps->edges; e++) {
     const tsi_step *item = &steps->step[steps->edge[e].item], *before = &steps->step[steps->edge[e].before];

@@ -84,7 +84,8 @@ static tristar_status build(tsi_env *env, const pattern *a, tsi_index width, boo
   for (int backward = 0; backward < 2; backward++)
     TSI_TRY(tsi_products_create(env, s->symbolic, s->panels, l->panel_levels, backward, 12, 200,
                                 &l->products[backward]));
-  const tsi_steps_source source = {s->dag, l->order, s->chunks, s->chunks, true, true, push, false, false};
+  const tsi_steps_source source = {s->dag, l->order, s->chunks, s->chunks, true,
+                                   true,   push,     false,     false,     NULL};
   TSI_TRY(tsi_steps_create(env, &source, &l->steps));
   TSI_TRY(tsi_levels_create(env, l->steps->count, l->steps->edges, l->steps->edge, &l->step_levels));
 out:
@@ -160,7 +161,7 @@ static void check_steps_corruption(tsi_env *env) {
   lists l;
   CHECK_OK(build(env, &a, 8, false, true, &l));
   const tsi_steps_source source = {l.of.dag, l.order, l.of.chunks, l.of.chunks, true,
-                                   true,     true,    false,       false};
+                                   true,     true,    false,       false,       NULL};
   tsi_steps *steps = l.steps;
 #define STEPS tsi_steps_check(env, steps, &source)
   BROKEN(steps->count, steps->count - 1, STEPS);

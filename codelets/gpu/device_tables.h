@@ -41,6 +41,8 @@
  *   added up all that come after them
  * - backward, triangle: its columns begin .. end-1 of solution = P' T' (x - the partial sums of the first
  *   TSI_SUM_SLICES slices). TSI_INVERSE_PARTITIONED: T' before the sums are subtracted
+ * - chunk or warp without panels, a border: forward x[j] = the sum of list j; backward nothing. Neither b nor
+ *   the user's x has its columns
  *
  * TSI_INVERSE_PARTITIONED, not sliced: forward x := P x, rows of the panel -= R x, x := T x; backward
  * x := P' (T' x - R' (rows of the panel)). TSI_INVERSE_NONE: T^-1 in the place of T, a substitution.
@@ -86,8 +88,10 @@ typedef enum tsi_device_kind {
   TSI_DEVICE_SLICE     /* rows of its rectangle */
 } tsi_device_kind;
 
-/* Nodes: chunks in their order; slices in the order of their chunks; triangles in the same order. Nodes of a
- * chunk have its members but for kind, sums and those after it. */
+/* Nodes: chunks in their order; slices in the order of their chunks; triangles in the same order. A chunk
+ * without panels is a border: its columns are not the factor's, but what comes together for them forward is
+ * left in its x, and backward x is there already. Nodes of a chunk have its members but for kind, sums and
+ * those after it. */
 typedef struct tsi_device_node {
   tsi_index kind;          /* tsi_device_kind */
   tsi_index panel, panels; /* first panel, number of panels */

@@ -43,6 +43,10 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
     for (int e = tables.gather_ptr[list]; e < end; e++) sum = sum + row(tables.gather[e])[c];
     return sum;
   }
+  /* What comes together for the columns of a border. */
+  __device__ void gather_border(const tsi_device_node &n) const {
+    for_each(n.columns, [&](int k, int c) { row(n.x + k)[c] = gathered(n.column + k, c, T()); });
+  }
   /* What others add to the off-rows of the node. */
   __device__ void gather_off_rows(const tsi_device_node &n) const {
     for_each(n.count, [&](int i, int c) {
@@ -164,6 +168,10 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
   }
   __device__ void run(const tsi_device_node &n, bool backward) const {
     team.sync();
+    if (n.panels == 0) { /* a border */
+      if (!backward) gather_border(n);
+      return;
+    }
     switch (n.kind) {
     case TSI_DEVICE_SLICED:
       begin_sliced(n, backward);

@@ -77,6 +77,13 @@ static void run_exchange(tsi_execution *e, tsi_index argument, int worker) {
   (void)worker;
   tsi_exchange_add(e->exchange, e, argument);
 }
+/* x of the owners of its off-rows. */
+static void run_backward_border(tsi_execution *e, tsi_index argument, int worker) {
+  const tsi_solve_chunk *chunk = &e->backward->chunk[argument];
+  (void)worker;
+  for (tsi_index q = 0; q < chunk->target_count; q++)
+    e->nodes->backward_push(e->backward, &e->call, (tsi_index)chunk->targets + q);
+}
 static void run_nothing(tsi_execution *e, tsi_index argument, int worker) {
   (void)e;
   (void)argument;
@@ -104,6 +111,8 @@ static const step_function functions[TSI_STEP_KINDS] = {
     [TSI_STEP_EXCHANGE] = run_exchange,
     [TSI_STEP_GRID_FORWARD] = run_nothing, /* they only send */
     [TSI_STEP_GRID_BACKWARD] = run_nothing,
+    [TSI_STEP_FORWARD_BORDER] = run_nothing, /* the data comes before it */
+    [TSI_STEP_BACKWARD_BORDER] = run_backward_border,
 };
 
 static void run_step(tsi_execution *e, const tsi_steps *steps, tsi_index number, int worker) {

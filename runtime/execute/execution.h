@@ -17,8 +17,19 @@
 #include "codelets/cpu/spmv.h"
 #include "dag/products.h"
 #include "dag/steps.h"
+#include "runtime/execute/task_list.h"
 
+struct tsi_execution;
 struct tsi_exchange;
+
+/* What the steps of chunks on devices need. */
+typedef struct tsi_execution_devices {
+  void *context;
+  /* The data of such a step. */
+  const tsi_task_data *(*data_of)(void *context, const tsi_step *step);
+  /* Starts one on a device; returns 0 or an error number. */
+  int (*run)(void *context, const struct tsi_execution *e, const tsi_step *step, void *const memory[]);
+} tsi_execution_devices;
 
 /* What steps work with. */
 typedef struct tsi_execution {
@@ -29,6 +40,7 @@ typedef struct tsi_execution {
   const tsi_spmv_rows *product_rows[2];     /* the same with values */
   const tsi_block_program *blocks[2];       /* the same of a block cut, for the rows steps; else NULL */
   struct tsi_exchange *exchange;            /* NULL: there are no messages */
+  const tsi_execution_devices *devices;     /* NULL: no step works on a device */
   tsi_solve_call call;
   double *step_start; /* by step: when it began (tsi_clock), where a trace wants to know; NULL: not noted */
   /* by node of the forward sweep, then of the backward one: where its task ran; NULL: that is not noted */

@@ -1,6 +1,7 @@
 /* Records steps as tasks: see recording.h. */
 #include "runtime/execute/recording.h"
 
+#include "runtime/base/clock.h"
 #include "runtime/execute/exchange.h"
 
 /* The body of every task. */
@@ -10,14 +11,29 @@ static void run_items(void *context, const tsi_index argument[4], int worker) {
                     recording->item + argument[0], worker);
 }
 
+/* The body on a device of a task with one step. */
+static int run_on_device(void *context, const tsi_index argument[4], void *const memory[]) {
+  const tsi_recording *recording = context;
+  const tsi_execution *e = recording->execution;
+  const tsi_index number = recording->item[argument[0]];
+  if (e->step_start) e->step_start[number] = tsi_clock();
+  return e->devices->run(e->devices->context, e, &recording->steps->step[number], memory);
+}
+
 /* A task for items first .. end - 1; of several: their largest priority, and all bytes. */
 static tristar_status add_items(tsi_recording *recording, tsi_index first, tsi_index end, double priority,
                                 double bytes, tsi_index *number) {
+  tristar_status status = TRISTAR_OK;
   const tsi_index argument[4] = {first, end, 0, 0};
   const tsi_step *step = end > first ? &recording->steps->step[recording->item[first]] : NULL;
   const char *name = end - first == 1 ? tsi_step_name(step->kind) : end > first ? "bundle" : "barrier";
-  return tsi_task_list_add(recording->list, name, run_items, recording, argument, priority,
-                           tsi_task_microseconds(bytes), number);
+  const tsi_execution_devices *devices = recording->execution->devices;
+  TSI_TRY(tsi_task_list_add(recording->list, name, run_items, recording, argument, priority,
+                            tsi_task_microseconds(bytes), number));
+  if (step && step->on_device)
+    tsi_task_list_use(recording->list, *number, devices->data_of(devices->context, step), run_on_device);
+out:
+  return status;
 }
 
 static tristar_status add_step(tsi_recording *recording, tsi_index at, tsi_index *number) {

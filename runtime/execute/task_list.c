@@ -56,6 +56,13 @@ out:
   return status;
 }
 
+void tsi_task_list_use(tsi_task_list *list, tsi_index task, const tsi_task_data *data,
+                       tsi_task_on_device on_device) {
+  list->task[task].data = data;
+  list->task[task].run_on_device = on_device;
+  list->devices = true;
+}
+
 /* A task begins where the one before it ends: one look at the clock for each, none where times are not
  * wanted. */
 tristar_status tsi_task_list_run(tsi_task_list *list) {
@@ -64,6 +71,9 @@ tristar_status tsi_task_list_run(tsi_task_list *list) {
   if (list->events)
     TSI_FAIL(list->env, TRISTAR_ERR_UNSUPPORTED,
              "tasks that wait for messages cannot run inside a StarPU task");
+  if (list->devices)
+    TSI_FAIL(list->env, TRISTAR_ERR_UNSUPPORTED,
+             "a plan with subtrees on devices cannot be run by a single thread, such as a StarPU task");
   for (tsi_count k = 0; k < list->count; k++) {
     tsi_task *task = &list->task[k];
     task->run(task->context, task->argument, -1);

@@ -72,6 +72,8 @@ typedef enum tristar_step_kind {
   TRISTAR_STEP_EXCHANGE,         /* a step of the sum over the grids */
   TRISTAR_STEP_GRID_FORWARD,     /* sends sums to another grid */
   TRISTAR_STEP_GRID_BACKWARD,    /* sends x to another grid */
+  TRISTAR_STEP_FORWARD_BORDER,   /* updates come from a device */
+  TRISTAR_STEP_BACKWARD_BORDER,  /* copies x for a device */
   TRISTAR_STEP_BUNDLE,           /* a task with several steps */
   TRISTAR_STEP_BARRIER,          /* a task with none: TRISTAR_SCHEDULING_LEVELS */
   TRISTAR_STEP_KINDS             /* how many there are */

@@ -3,11 +3,15 @@
 
 /* A board of two dies is two devices to a program. */
 static const tsi_device devices[] = {
-    {"A100", "NVIDIA A100 SXM 40 GB", "NVIDIA A100 Tensor Core GPU data sheet (2020)", 108, 1555e9, 0.9},
-    {"H100", "NVIDIA H100 SXM 80 GB", "NVIDIA H100 Tensor Core GPU data sheet (2022)", 132, 3350e9, 0.9},
-    {"H200", "NVIDIA H200 SXM 141 GB", "NVIDIA H200 Tensor Core GPU data sheet (2023)", 132, 4800e9, 0.9},
+    {"A100", "NVIDIA A100 SXM 40 GB", "NVIDIA A100 Tensor Core GPU data sheet (2020)", 108, 1555e9, 0.9, 40e9,
+     32e9},
+    {"H100", "NVIDIA H100 SXM 80 GB", "NVIDIA H100 Tensor Core GPU data sheet (2022)", 132, 3350e9, 0.9, 80e9,
+     64e9},
+    {"H200", "NVIDIA H200 SXM 141 GB", "NVIDIA H200 Tensor Core GPU data sheet (2023)", 132, 4800e9, 0.9,
+     141e9, 64e9},
     {"MI250X", "AMD Instinct MI250X 128 GB, one of its two dies",
-     "AMD CDNA 2 white paper (2021): half of 220 compute units and of 3277 GB/s", 110, 1638e9, 0.85},
+     "AMD CDNA 2 white paper (2021): half of 220 compute units and of 3277 GB/s", 110, 1638e9, 0.85, 64e9,
+     32e9},
 };
 
 /* Blocks of 256 threads, each with its share of registers and shared memory. */

@@ -1,7 +1,8 @@
 /* GPUs that the cost model of device_model.h knows.
  *
- * What a data sheet says is taken from there. The rest are assumptions, the same for all devices but where
- * they follow from a data sheet's figures: nobody has measured them yet. */
+ * What a data sheet says is taken from there; a bus has half of what it says of both directions. The rest are
+ * assumptions, the same for all devices but where they follow from a data sheet's figures: nobody has
+ * measured them yet. */
 #ifndef TSI_RUNTIME_MACHINE_DEVICES_H
 #define TSI_RUNTIME_MACHINE_DEVICES_H
 
@@ -14,6 +15,8 @@ typedef struct tsi_device {
   int processors;     /* streaming multiprocessors, compute units */
   double peak;        /* bytes a second of its memory */
   double reached;     /* of these, what a kernel that streams reaches: assumed */
+  double memory;      /* bytes */
+  double bus;         /* bytes a second, in each direction, between it and main memory */
 } tsi_device;
 
 /* number: from 0; NULL: there are no more. */

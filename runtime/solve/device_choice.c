@@ -5,6 +5,13 @@
 #define NODE_MOST 1.1e6
 #define GROUP_LEAST 1e3
 
+/* Assumed: to launch a kernel out of a task, to begin a transfer; the share of a bus that transfers reach,
+ * and that of a device's memory which factors may take. */
+#define TASK_SECONDS 20e-6
+#define BUS_SECONDS 10e-6
+#define BUS_REACHED 0.8
+#define MEMORY_SHARE 0.9
+
 tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *factor,
                                         const tsi_device_options *options, tsi_device_forecast *forecast) {
   tristar_status status = TRISTAR_OK;
@@ -61,6 +68,32 @@ tristar_status tsi_device_choose(tsi_env *env, const tristar_factor_t *factor, c
   TSI_TRY(tsi_device_forecast_make(env, factor, &options, forecast));
   for (int groups = 0; groups < 2; groups++)
     for (int up = 0; up < 2; up++) TSI_TRY(climb(env, factor, groups == 1, up ? 2 : 0.5, forecast));
+out:
+  return status;
+}
+
+tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor, const tsi_device *device,
+                                tsi_index devices, double cores_bandwidth,
+                                const tsi_device_forecast *forecast, tsi_placing **out) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = factor->analysis;
+  const double scalar = (double)factor->scalar_bytes;
+  *out = NULL;
+  if (factor->rows || tsi_analysis_sides(an) > 1)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "only subtrees of factorizations are placed on devices");
+  const tsi_place_costs costs = {
+      .devices = devices,
+      .task_seconds = TASK_SECONDS,
+      .device_bandwidth = forecast->solve.seconds > 0 ? forecast->solve.factor_bytes / forecast->solve.seconds
+                                                      : device->reached * device->peak,
+      .device_memory = MEMORY_SHARE * device->memory,
+      .bus_seconds = BUS_SECONDS,
+      .bus_bandwidth = BUS_REACHED * device->bus,
+      .cores_bandwidth = cores_bandwidth,
+      .stream_bytes = scalar,
+      .stored_bytes = factor->lower && factor->upper ? 2 * scalar : scalar,
+      .row_bytes = scalar};
+  TSI_TRY(tsi_placing_create(env, an->symbolic, an->panels, &costs, out));
 out:
   return status;
 }

@@ -4,7 +4,9 @@
 #ifndef TSI_RUNTIME_SOLVE_DEVICE_CHOICE_H
 #define TSI_RUNTIME_SOLVE_DEVICE_CHOICE_H
 
+#include "partition/placing.h"
 #include "runtime/machine/device_model.h"
+#include "runtime/machine/devices.h"
 #include "runtime/solve/device_plan.h"
 
 typedef struct tsi_device_forecast {
@@ -28,5 +30,14 @@ TRISTAR_CHECKED tristar_status tsi_device_forecast_make(tsi_env *env, const tris
 TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_factor_t *factor,
                                                  const tsi_device_costs *costs,
                                                  tsi_device_forecast *forecast);
+
+/* Where the subtrees of a factor go on a node with cores and so many of these devices, for one right-hand
+ * side, if a device gets through a subtree as fast as the forecast says of the whole factor. cores_bandwidth:
+ * bytes a second that all cores together read. Errors: UNSUPPORTED (factors that have no tree of subtrees),
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor,
+                                                const tsi_device *device, tsi_index devices,
+                                                double cores_bandwidth, const tsi_device_forecast *forecast,
+                                                tsi_placing **out);
 
 #endif

@@ -12,6 +12,7 @@
 #include "runtime/solve/placement.h"
 #include "runtime/machine/predict.h"
 #include "runtime/solve/block_plan.h"
+#include "runtime/solve/branches.h"
 #include "runtime/solve/spmv.h"
 #include "tristar_trace.h"
 
@@ -21,8 +22,8 @@ void tristar_plan_options_init(tristar_plan_options *options) {
   options->nrhs = 1;
 }
 
-/* Chunks of panels: of each side. */
-static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan) {
+/* Chunks of panels: of each side. device: see tsi_plan_create. */
+static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
   tsi_chunk_options options;
@@ -41,6 +42,7 @@ static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan) {
   }
   plan->stats.floor_bytes = options.floor_bytes;
   plan->stats.ceiling_bytes = options.ceiling_bytes;
+  options.device = device;
   options.single =
       plan->options.granularity == TRISTAR_TASKS_SUPERNODES && plan->options.kernel == TRISTAR_KERNEL_PANELS;
   tsi_side side[2];
@@ -54,7 +56,7 @@ out:
 }
 
 /* Those of a matrix that is solved row by row were chosen when it was imported. */
-static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
+static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
   tristar_status status = TRISTAR_OK;
   const tristar_factor_t *factor = plan->factor;
   const int sides = plan->sides;
@@ -69,7 +71,7 @@ static tristar_status choose_chunks(tsi_env *env, tristar_plan_t *plan) {
     plan->stats.partition = partition[factor->rows->cut->way];
     TSI_TRY(tsi_row_chunks_create(env, &factor->rows->lines, factor->rows->cut, &plan->side[0].chunks));
   } else
-    TSI_TRY(choose_panel_chunks(env, plan));
+    TSI_TRY(choose_panel_chunks(env, plan, device));
   for (int i = 0; i < sides; i++)
     TSI_TRY(tsi_sweep_create(env, plan->side[i].chunks, tsi_analysis_structure(factor->analysis, i).panels,
                              factor->scalar_bytes, &plan->side[i].sweep));
@@ -227,7 +229,7 @@ static bool worth_tasks(const tristar_plan_t *plan) {
 /* Bytes from which on helpers are called at all: 20 us of streaming. */
 #define LANES_BYTES 300e3
 
-static void choose_engine(tristar_plan_t *plan) {
+static void choose_engine(tristar_plan_t *plan, bool devices) {
   const tristar_engine engine = plan->options.engine;
   const bool allowed = plan->ts->workers.allowed;
   const tsi_row_factor *rows = plan->factor->rows;
@@ -236,8 +238,8 @@ static void choose_engine(tristar_plan_t *plan) {
     for (tsi_index v = 0; v < plan->dag[0]->forward->nodes; v++) bytes += plan->dag[0]->forward->bytes[v];
     plan->use_lanes = allowed && rows->cut->lanes > 1 && rows->cut->count > 1 && bytes > LANES_BYTES;
   } else
-    plan->use_tasks =
-        engine == TRISTAR_ENGINE_TASKS || (engine == TRISTAR_ENGINE_AUTO && allowed && worth_tasks(plan));
+    plan->use_tasks = engine == TRISTAR_ENGINE_TASKS ||
+                      (engine == TRISTAR_ENGINE_AUTO && allowed && (devices || worth_tasks(plan)));
 }
 
 /* Makes the first replay, so that the first solve finds its workspace and its tasks. */
@@ -258,17 +260,13 @@ out:
   return status;
 }
 
-tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
-                            tristar_plan_t **out) {
+tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
+                               const tsi_index *device, tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_plan_options defaults;
   tristar_plan_t *plan = NULL;
-  if (out != NULL) *out = NULL;
-  if (factor == NULL) return TSI_NULL(factor);
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
-  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
-  *out = NULL;
   tsi_solves_reclaim(&factor->ts->solves);
   tristar_plan_options_init(&defaults);
   if (options == NULL) options = &defaults;
@@ -305,8 +303,8 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   plan->sides = tsi_analysis_sides(factor->analysis);
   plan->nodes =
       (factor->rows ? tsi_row_node_kernels_select : tsi_node_kernels_select)(factor->analysis->factor_scalar);
-  TSI_TRY(choose_chunks(env, plan));
-  choose_engine(plan);
+  TSI_TRY(choose_chunks(env, plan, device));
+  choose_engine(plan, device != NULL);
   if (plan->use_tasks || plan->use_lanes)
     TSI_TRY(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
   TSI_TRY(tsi_statistics_create(env, plan->use_tasks, &plan->solved));
@@ -318,6 +316,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
     TSI_TRY(fill_tables(env, plan, i));
     point_to_data(plan, i);
   }
+  if (device) TSI_TRY(tsi_branches_create(plan, device, &plan->branches));
   if (!factor->rows) TSI_TRY(tsi_plan_need_lists(plan));
   fill_stats(plan);
   TSI_TRY(warm_up(plan));
@@ -327,7 +326,19 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
           plan->stats.workers, plan->side[0].data.kernels->isa, plan->stats.plan_seconds);
 out:
   if (status != TRISTAR_OK) tristar_plan_destroy(&plan);
-  if (out != NULL) *out = plan;
+  *out = plan;
+  return status;
+}
+
+tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
+                            tristar_plan_t **out) {
+  tristar_status status = TRISTAR_OK;
+  if (out != NULL) *out = NULL;
+  if (factor == NULL) return TSI_NULL(factor);
+  tsi_env *env = &factor->ts->env;
+  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
+  status = tsi_plan_create(factor, options, NULL, out);
+out:
   return tsi_answer(env, status);
 }
 
@@ -374,6 +385,7 @@ void tsi_plan_free(tristar_plan_t *p) {
     p->free_replays = replay->next;
     tsi_replay_destroy(&replay);
   }
+  tsi_branches_destroy(env, &p->branches);
   for (int i = 0; i < 2; i++) {
     tsi_plan_side *side = &p->side[i];
     tsi_dag_destroy(env, &p->dag[i]);

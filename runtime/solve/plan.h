@@ -17,7 +17,9 @@
 #include "runtime/starpu/insert.h"
 
 typedef struct tsi_spmv tsi_spmv;
+typedef struct tsi_replay_branches tsi_replay_branches;
 struct tsi_block_plan;
+struct tsi_plan_branches;
 
 /* Whether a run of lanes is faster with help: seconds that it took lately without and with it. 0: unknown. */
 typedef struct tsi_help_choice {
@@ -33,6 +35,7 @@ typedef struct tsi_replay {
   tsi_help_choice help;
   tsi_count workspace_size;              /* scalars */
   struct tsi_placement_range *processed; /* room for what the tasks of a sweep streamed */
+  tsi_replay_branches *branches;         /* NULL: nothing runs on devices, or nothing was recorded */
 } tsi_replay;
 
 /* One of the triangular factors, as the solve sees it. */
@@ -59,6 +62,7 @@ struct tristar_plan_s {
   tsi_spmv *spmv;      /* NULL but for KERNEL_SPMV */
   struct tsi_block_plan
       *blocks; /* of a block cut; else NULL. DAG 0 is its own then, DAG 1 that of its rows */
+  struct tsi_plan_branches *branches; /* subtrees on devices; NULL: none */
   const tsi_node_kernels *nodes;
   tsi_index *in_list, *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be
                                     in_list; guarded by lock until they are there, see tsi_plan_need_lists */
@@ -81,6 +85,12 @@ static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
 
 /* The functions of its insertable (insert.c). */
 extern const tsi_insertable_functions tsi_plan_insertion;
+
+/* tristar_plan, with subtrees on devices. device: by supernode, the number of the device that its subtree is
+ * placed on (partition/placing.h); TSI_NONE: the cores. NULL: all these. Errors: also UNSUPPORTED (what plans
+ * with devices cannot do), NO_WORKER. */
+TRISTAR_CHECKED tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
+                                               const tsi_index *device, tristar_plan_t **out);
 
 /* Frees a plan that nobody has a share of. May wait for StarPU to let go of its tasks. */
 void tsi_plan_free(tristar_plan_t *plan);

@@ -3,6 +3,7 @@
  * Neither plan nor replay touches a workspace: the tasks are the first to write its pages, which the system
  * then puts near the cores that run them. */
 #include "runtime/solve/block_plan.h"
+#include "runtime/solve/branches.h"
 #include "runtime/solve/placement.h"
 #include "runtime/factor/row_factor.h"
 #include "runtime/machine/predict.h"
@@ -23,7 +24,8 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
                                    .backward = sweeps != TSI_FORWARD,
                                    .push = plan->options.updates == TRISTAR_UPDATES_PUSH,
                                    .before = tsi_analysis_inverse(an) == TSI_INVERSE_PARTITIONED,
-                                   .in_place = tsi_factor_keeps_rows(plan->factor)};
+                                   .in_place = tsi_factor_keeps_rows(plan->factor),
+                                   .on_device = plan->branches ? plan->branches->on_device : NULL};
   if (plan->blocks && number == 0)
     TSI_TRY(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
   else
@@ -112,6 +114,27 @@ out:
   return status;
 }
 
+static void release_executors(tsi_replay *replay) {
+  for (int d = 0; d < 2; d++)
+    for (int k = 0; k < TSI_SWEEPS; k++) {
+      tsi_executor *executor = &replay->executor[d][k];
+      if (executor->lanes) tsi_helpers_leave(&replay->plan->ts->helpers, executor->lanes);
+      tsi_executor_release(&replay->plan->ts->env, executor);
+    }
+}
+
+/* Tasks on devices know where the workspace is: they are recorded again where it has changed. */
+static tristar_status prepare_branches(tsi_replay *replay) {
+  tristar_status status = TRISTAR_OK;
+  bool anew;
+  TSI_TRY(tsi_branches_prepare(replay, &anew));
+  if (!anew) return TRISTAR_OK;
+  release_executors(replay);
+  TSI_TRY(tsi_branches_renew(replay));
+out:
+  return status;
+}
+
 tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweeps, tsi_tasks **out) {
   tristar_status status = TRISTAR_OK;
   const tsi_executor *executor = &replay->executor[number][sweeps];
@@ -122,6 +145,7 @@ tristar_status tsi_replay_tasks(tsi_replay *replay, int number, tsi_sweeps sweep
   if (replay->plan->blocks && number == 0)
     TSI_TRY(tsi_block_plan_prepare(replay->plan, sweeps == TSI_BACKWARD,
                                    &replay->execution.blocks[sweeps == TSI_BACKWARD]));
+  if (replay->plan->branches) TSI_TRY(prepare_branches(replay));
   if (executor->tasks == NULL) TSI_TRY(record(replay, number, sweeps));
   *out = executor->tasks;
 out:
@@ -145,12 +169,8 @@ out:
 void tsi_replay_destroy(tsi_replay **replay) {
   if (*replay == NULL) return;
   tsi_env *env = &(*replay)->plan->ts->env;
-  for (int d = 0; d < 2; d++)
-    for (int k = 0; k < TSI_SWEEPS; k++) {
-      tsi_executor *executor = &(*replay)->executor[d][k];
-      if (executor->lanes) tsi_helpers_leave(&(*replay)->plan->ts->helpers, executor->lanes);
-      tsi_executor_release(env, executor);
-    }
+  release_executors(*replay);
+  tsi_branches_forget(*replay);
   TSI_FREE(env, (*replay)->execution.call.workspace);
   TSI_FREE(env, *replay);
 }

@@ -181,7 +181,7 @@ static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_op
   if (!o->b_row && !o->x_row) return TRISTAR_OK;
   TSI_TRY(tsi_reach_create(&r->plan->ts->env, &source, &r->reach));
   r->call.sparse = &r->reach.sparse;
-  r->here = r->reach.bytes < HERE_BYTES;
+  r->here = r->reach.bytes < HERE_BYTES && r->plan->branches == NULL;
   if (r->reach.all_bytes > 0) r->share = r->reach.bytes / r->reach.all_bytes;
 out:
   return status;

@@ -11,7 +11,8 @@ _Static_assert((int)TRISTAR_STEP_FORWARD_PUSH == (int)TSI_STEP_FORWARD_PUSH &&
                    (int)TRISTAR_STEP_WRITE == (int)TSI_STEP_WRITE &&
                    (int)TRISTAR_STEP_ARRIVAL == (int)TSI_STEP_ARRIVAL &&
                    (int)TRISTAR_STEP_GRID_BACKWARD == (int)TSI_STEP_GRID_BACKWARD &&
-                   (int)TRISTAR_STEP_BUNDLE == (int)TSI_STEP_GRID_BACKWARD + 1,
+                   (int)TRISTAR_STEP_BACKWARD_BORDER == (int)TSI_STEP_BACKWARD_BORDER &&
+                   (int)TRISTAR_STEP_BUNDLE == (int)TSI_STEP_BACKWARD_BORDER + 1,
                "kinds of steps");
 
 /* ---- Chains ------------------------------------------------------------------------------------------- */

@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <starpu.h>
 
+#include "codelets/device_task.h"
 #include "codelets/host_task.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/happens_before.h"
+#include "runtime/starpu/device_data.h"
+#include "runtime/starpu/devices.h"
 #include "runtime/starpu/idle.h"
 
 /* What StarPU runs for a task of the list. */
@@ -14,6 +17,7 @@ typedef struct task_record {
   tsi_task *task;
   tsi_tasks *tasks;
   atomic_bool happened;           /* of an event, in this run */
+  tsi_device_task on_device;      /* of a task on a device */
   struct starpu_codelet *codelet; /* of its StarPU task; NULL: of an event, no worker needs to know of it */
 } task_record;
 
@@ -36,6 +40,7 @@ struct tsi_tasks {
   struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
   tsi_host_task *body;
   _Atomic(int) columns; /* of the next run, or the one in flight */
+  struct starpu_codelet device_codelet;
 };
 
 tristar_status tsi_tasks_create(tsi_env *env, tsi_task_list *list, tsi_tasks **out) {
@@ -72,21 +77,42 @@ void tsi_tasks_destroy(tsi_tasks **tasks) {
   TSI_FREE(env, *tasks);
 }
 
-/* A host task's body: the task's function, between the two sides of the edges as TSan is to see them. */
+/* The two sides of the edges as TSan is to see them, and the span between. */
+static void begin_record(task_record *record) {
+  const tsi_tasks *tasks = record->tasks;
+  const tsi_adjacency *before = tasks->before;
+  const tsi_count k = record - tasks->record;
+  TSI_HAPPENS_AFTER(record->tasks);
+  for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++)
+    TSI_HAPPENS_AFTER(&tasks->record[before->list[e]]);
+  record->task->span.start = tsi_clock();
+}
+static void end_record(task_record *record, int worker) {
+  record->task->span.end = tsi_clock();
+  record->task->span.worker = worker;
+  TSI_HAPPENS_BEFORE(record);
+}
+
+/* A host task's body. */
 static void run_record(void *arg, int worker) {
   task_record *record = arg;
   tsi_task *task = record->task;
-  tsi_tasks *tasks = record->tasks;
-  const tsi_adjacency *before = tasks->before;
-  const tsi_count k = record - tasks->record;
-  TSI_HAPPENS_AFTER(tasks);
-  for (tsi_count e = before->ptr[k]; e < before->ptr[k + 1]; e++)
-    TSI_HAPPENS_AFTER(&tasks->record[before->list[e]]);
-  task->span.start = tsi_clock();
+  begin_record(record);
   task->run(task->context, task->argument, worker);
-  task->span.end = tsi_clock();
-  task->span.worker = worker;
-  TSI_HAPPENS_BEFORE(record);
+  end_record(record, worker);
+}
+
+/* That of a task on a device, which may still be at work at the end of it. */
+static void run_record_on_device(void *arg, void *const memory[], int worker) {
+  task_record *record = arg;
+  const tsi_task *task = record->task;
+  begin_record(record);
+  const int code = task->run_on_device(task->context, task->argument, memory);
+  if (code != 0)
+    tsi_failure_keep(record->tasks->env, &record->tasks->failure,
+                     tsi_fail(record->tasks->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
+                              "%s gave error %d in a task %s", tsi_devices.name, code, task->name));
+  end_record(record, worker);
 }
 
 /* Priorities on the scale of the scheduler. */
@@ -121,10 +147,43 @@ out:
   return status;
 }
 
+/* The workers of devices, and the codelet for them. Errors: NO_WORKER. */
+static tristar_status find_devices(tsi_tasks *tasks, int *worker) {
+  tristar_status status = TRISTAR_OK;
+  const int count = tsi_devices_count(worker);
+  for (tsi_count k = 0; k < tasks->count; k++) {
+    const tsi_task_data *data = tasks->list->task[k].data;
+    if (data && data->device >= count)
+      TSI_FAIL(tasks->env, TRISTAR_ERR_NO_WORKER, "there is no device %d, StarPU has %d", data->device,
+               count);
+  }
+  tsi_device_codelet_init(&tasks->device_codelet);
+  if (count > 0) tsi_devices.use(&tasks->device_codelet, tsi_device_task_run);
+out:
+  return status;
+}
+
+/* Gives a StarPU task the handles of its data; one on a device is initialized anew. */
+static void use_data(tsi_tasks *tasks, tsi_count k, const int *worker) {
+  const tsi_task *task = &tasks->list->task[k];
+  task_record *record = &tasks->record[k];
+  struct starpu_task *starpu = &tasks->starpu[k];
+  if (task->data->device < 0)
+    tsi_host_task_use_handles(starpu);
+  else {
+    record->on_device = (tsi_device_task){run_record_on_device, record, task->microseconds};
+    tsi_device_task_init(starpu, &tasks->device_codelet, &record->on_device, task->name, starpu->priority,
+                         worker[task->data->device]);
+  }
+  tsi_device_data_add(task->data, starpu);
+}
+
 /* The StarPU tasks of the list's, and the one at the end. */
 static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
   double largest = 0;
+  int worker[TSI_DEVICES_MOST];
+  if (tasks->list->devices) TSI_TRY(find_devices(tasks, worker));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->record, tasks->count));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->starpu, tasks->count + 1));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->body, tasks->count));
@@ -139,6 +198,7 @@ static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
     tasks->body[k] = (tsi_host_task){run_record, record, task->microseconds, &tasks->columns};
     tsi_host_task_init(&tasks->starpu[k], &tasks->body[k], task->name,
                        scaled_priority(task->priority, largest));
+    if (task->data) use_data(tasks, k, worker);
     if (task->event) tasks->starpu[k].cl = NULL;
     record->codelet = tasks->starpu[k].cl;
   }
@@ -325,10 +385,11 @@ tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned context, tsi_tasks_en
 
 tristar_status tsi_tasks_wait(tsi_tasks *tasks) {
   tristar_status status = TRISTAR_OK;
-  if (!tasks->running) return TRISTAR_OK;
+  if (!tasks->running) return tsi_failure_tell(tasks->env, &tasks->failure);
   const int code = starpu_task_wait(&tasks->starpu[tasks->count]); /* the others: before the next run */
   if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
   end_run(tasks);
+  status = tsi_failure_tell(tasks->env, &tasks->failure);
 out:
   return status;
 }

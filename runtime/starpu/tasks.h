@@ -57,7 +57,8 @@ TRISTAR_CHECKED tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned conte
 bool tsi_tasks_running(const tsi_tasks *tasks);
 /* true: no run is in flight any more. Does not wait. */
 bool tsi_tasks_test(tsi_tasks *tasks);
-/* Waits for the run in flight, if there is one. Not from inside a StarPU task. Errors: RUNTIME. */
+/* Waits for the run in flight, if there is one. Not from inside a StarPU task. Errors: RUNTIME (also: of a
+ * device, in the latest run). */
 TRISTAR_CHECKED tristar_status tsi_tasks_wait(tsi_tasks *tasks);
 /* tsi_tasks_start and tsi_tasks_wait. */
 TRISTAR_CHECKED tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here);

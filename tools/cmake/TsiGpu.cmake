@@ -2,7 +2,9 @@
 #
 # Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, rows.cu and variants.cu for those of one precision,
 # BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills is in
-# BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. The library has no use for these objects yet.
+# BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt.
+#
+# TRISTAR_HAVE_CUDA: StarPU has CUDA too. Then the library has the objects tsi_cuda_objects, and needs tsi_cuda_libraries.
 set(TRISTAR_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA's GPUs, target gpu_objects: AUTO (where nvcc is found), ON or OFF")
 set(TRISTAR_WITH_HIP AUTO CACHE STRING "Kernels for AMD's GPUs, target gpu_objects: AUTO (where hipcc is found), ON or OFF")
 set_property(CACHE TRISTAR_WITH_CUDA TRISTAR_WITH_HIP PROPERTY STRINGS AUTO ON OFF)
@@ -75,4 +77,35 @@ endif()
 if(tsi_gpu_hipcc)
   tsi_gpu_objects(hip "${tsi_gpu_hipcc}" -x hip --offload-arch=gfx90a -fPIC -Wall -Wextra -Werror
                   -Rpass-analysis=kernel-resource-usage)
+endif()
+
+# ---- For the library -----------------------------------------------------------------------------------
+set(TRISTAR_HAVE_CUDA FALSE CACHE INTERNAL "Tasks run on NVIDIA's GPUs")
+if(tsi_gpu_nvcc AND TRISTAR_WITH_STARPU)
+  include(CheckCSourceCompiles)
+  include(CMakePushCheckState)
+  cmake_path(GET tsi_gpu_nvcc PARENT_PATH tsi_cuda_bin)
+  cmake_path(GET tsi_cuda_bin PARENT_PATH tsi_cuda_root)
+  find_library(TRISTAR_CUDART cudart HINTS "${tsi_cuda_root}/lib64" "${tsi_cuda_root}/lib")
+  mark_as_advanced(TRISTAR_CUDART)
+  cmake_push_check_state(RESET)
+  set(CMAKE_REQUIRED_INCLUDES ${TRISTAR_STARPU_INCLUDE_DIRS} "${tsi_cuda_root}/include")
+  check_c_source_compiles("#include <starpu_config.h>
+    #ifndef STARPU_USE_CUDA
+    #error
+    #endif
+    int main(void) { return 0; }" "TRISTAR_STARPU_CUDA_${TRISTAR_STARPU_VERSION}")
+  cmake_pop_check_state()
+  if(TRISTAR_STARPU_CUDA_${TRISTAR_STARPU_VERSION} AND TRISTAR_CUDART)
+    set(TRISTAR_HAVE_CUDA TRUE CACHE INTERNAL "")
+    set(tsi_cuda_includes "${tsi_cuda_root}/include")
+    set(tsi_cuda_libraries "${TRISTAR_CUDART}" stdc++ CACHE INTERNAL "")
+    set(tsi_cuda_objects "")
+    foreach(name s d c z)
+      list(APPEND tsi_cuda_objects "${PROJECT_BINARY_DIR}/gpu/sweep_${name}.cuda.o")
+    endforeach()
+    set(tsi_cuda_objects ${tsi_cuda_objects} CACHE INTERNAL "")
+    set_source_files_properties(${tsi_cuda_objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  endif()
+  message(STATUS "Tasks on NVIDIA's GPUs: ${TRISTAR_HAVE_CUDA}")
 endif()

@@ -1,0 +1,35 @@
+/* The devices of a build: what is asked of CUDA, of HIP, or of what stands in for them.
+ *
+ * One of several files has tsi_devices; the build, or the program that links the library, chooses which.
+ *
+ * Reads   StarPU's workers.   Writes  memory of devices. */
+#ifndef TSI_RUNTIME_STARPU_DEVICES_H
+#define TSI_RUNTIME_STARPU_DEVICES_H
+
+#include <stddef.h>
+
+#include "codelets/gpu/launch.h"
+
+struct starpu_codelet;
+
+typedef struct tsi_device_driver {
+  const char *name; /* NULL: the build has none, and all below is not there */
+  /* The workers of devices, at most `most`, and how many these are. StarPU runs. */
+  int (*workers)(int *worker, int most);
+  /* Tasks of the codelet run on devices, by this function. */
+  void (*use)(struct starpu_codelet *codelet, void (*run)(void *buffers[], void *cl_arg));
+  void *(*stream)(void); /* of the calling worker */
+  /* On a stream. Return 0, or the error number of the device's runtime. */
+  int (*copy)(void *to, const void *from, size_t bytes, void *stream);
+  int (*clear)(void *at, size_t bytes, void *stream);
+  tsi_gpu_launch *launch[4]; /* s, d, c, z */
+  tsi_gpu_blocks *blocks[4];
+} tsi_device_driver;
+
+extern const tsi_device_driver tsi_devices;
+
+#define TSI_DEVICES_MOST 64
+/* Devices that StarPU has workers for; worker: TSI_DEVICES_MOST, or NULL. */
+int tsi_devices_count(int *worker);
+
+#endif

@@ -1,0 +1,211 @@
+/* Subtrees on a device, all else on the host: for each chunk of a plan that is a branch the GPU kernels give
+ * the updates and the x that the CPU's kernels give, within roundoff, with the same bits in every schedule;
+ * for each scalar type, method, operation, part and treatment of diagonal blocks. */
+#include "runtime/execute/device_branch.h"
+#include "tests/gpu/device_problem.h"
+
+#include "codelets/gpu/launch.h"
+
+static const problem problems[] = {
+    {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
+    {"s2d9pt", 10, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_NONE, 1000},
+    {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 2000},
+    {"kkt3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 1500},
+    {"kkt3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 1500},
+    {"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 1500}, /* matched */
+    {"convdiff3d", 4, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_NONE, 1000},
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
+                                     &typed_complex_double};
+static tsi_gpu_launch *const launches[] = {tsi_gpu_launch_s, tsi_gpu_launch_d, tsi_gpu_launch_c,
+                                           tsi_gpu_launch_z};
+
+/* A solve by the CPU's kernels: workspaces after each of the two sweeps. */
+typedef struct host_solve {
+  tristar_plan_t *plan;
+  tristar_request_t request;
+  size_t bytes; /* of a row of a workspace */
+  char *forward, *backward;
+} host_solve;
+
+static void run_host(const host_solve *h, tsi_solve_call *call) {
+  const tsi_node_kernels *nodes = h->plan->nodes;
+  const tsi_solve_data *data = &h->plan->side[0].data;
+  for (tsi_index c = 0; c < data->chunks && h->request.forward; c++) {
+    nodes->forward_chunk(data, call, c);
+    for (tsi_index k = 0; k < data->chunk[c].slices; k++)
+      nodes->forward_slice(data, call, data->chunk[c].slice + k);
+  }
+  memcpy(h->forward, call->workspace, h->bytes * (size_t)h->plan->workspace_rows);
+  for (tsi_index c = data->chunks; c-- > 0 && h->request.backward;) {
+    for (tsi_index k = 0; k < data->chunk[c].slices; k++)
+      nodes->backward_slice(data, call, data->chunk[c].slice + k);
+    nodes->backward_chunk(data, call, c);
+  }
+}
+
+/* What a device has of a branch. */
+typedef struct device_memory {
+  tsi_branch_memory at;
+  int32_t ticket, *flag;
+} device_memory;
+
+static device_memory place_on_device(const host_solve *h, const tsi_device_branch *branch,
+                                     const tsi_index *from) {
+  const tsi_solve_call *call = &h->request.call;
+  const size_t scalar = h->plan->factor->scalar_bytes;
+  const tsi_index column = h->plan->side[0].chunks->column[branch->branch->chunk],
+                  tickets = tsi_index_max(branch->tables.forward.tickets, branch->tables.backward.tickets);
+  device_memory m = {.flag = calloc((size_t)tickets + 1, sizeof(int32_t))};
+  m.at = (tsi_branch_memory){
+      .from = from + column,
+      .inverse = call->inverse ? (const char *)call->inverse + 2 * (size_t)column * scalar : NULL,
+      .x = calloc((size_t)branch->branch->columns + 1, h->bytes),
+      .workspace = malloc((size_t)branch->tables.workspace_rows * h->bytes + 1)};
+  CHECK(m.flag && m.at.x && m.at.workspace);
+  memset(m.at.workspace, 255, (size_t)branch->tables.workspace_rows * h->bytes); /* NaN */
+  return m;
+}
+
+static void launch(tsi_gpu_launch *run, const tsi_device_branch *branch, const tsi_solve_call *call,
+                   const host_solve *h, device_memory *m, bool backward, unsigned schedule) {
+  const char *values = backward ? call->backward_values : call->forward_values;
+  const tsi_device_sweep *sweep = backward ? &branch->tables.backward : &branch->tables.forward;
+  m->at.values = values + (size_t)branch->first_value * h->plan->factor->scalar_bytes;
+  const tsi_gpu_sweep s = {.tables = branch->tables,
+                           .call = tsi_device_branch_call(call, backward, &m->at),
+                           .backward = backward,
+                           .ticket = &m->ticket,
+                           .flag = m->flag,
+                           .epoch = 1};
+  memset(m->flag, 0, ((size_t)sweep->tickets + 1) * sizeof *m->flag);
+  CHECK(run(&s, 1 + schedule % 4, schedule % 2 ? 64 : 256, NULL) == 0);
+}
+
+static void check_rows(const typed *t, const host_solve *h, tsi_index rows, const void *host,
+                       const void *device, bool single, const char *what, tsi_index chunk) {
+  const int64_t count = (int64_t)rows * (int64_t)(h->bytes / t->bytes);
+  const double differs = difference(t, count, host, device);
+  CHECK_MSG(differs <= (single ? 1e-3 : 1e-11), "chunk %d: %s differ by %g", chunk, what, differs);
+}
+
+/* Both sweeps of a branch on the device. */
+static void check_branch(const typed *t, tsi_gpu_launch *run, const host_solve *h, tsi_solve_call *call,
+                         const tsi_device_branch *branch, const tsi_index *from, unsigned schedule,
+                         char *result) {
+  const tsi_solve_data *data = &h->plan->side[0].data;
+  const tsi_solve_chunk *chunk = &data->chunk[branch->branch->chunk];
+  const size_t x = (size_t)chunk->workspace * h->bytes,
+               u = (size_t)(chunk->workspace + chunk->update) * h->bytes,
+               x_bytes = (size_t)chunk->columns * h->bytes, u_bytes = (size_t)chunk->off_rows * h->bytes;
+  device_memory m = place_on_device(h, branch, from);
+  char *border = (char *)m.at.workspace + (size_t)branch->border_row * h->bytes;
+  h->plan->nodes->read_chunk(data, call, branch->branch->chunk);
+  memcpy(m.at.x, (char *)call->workspace + x, x_bytes);
+  if (h->request.forward) {
+    launch(run, branch, call, h, &m, false, schedule);
+    check_rows(t, h, chunk->off_rows, h->forward + u, border, t->is_single, "updates", branch->branch->chunk);
+  }
+  if (h->request.backward) {
+    memcpy(border, h->backward + u, u_bytes);
+    launch(run, branch, call, h, &m, true, schedule);
+  }
+  check_rows(t, h, chunk->columns, (h->request.backward ? h->backward : h->forward) + x, m.at.x, t->is_single,
+             "x", branch->branch->chunk);
+  memcpy(result, m.at.x, x_bytes);
+  free(m.flag);
+  free(m.at.x);
+  free(m.at.workspace);
+}
+
+static int check_branches(const typed *t, tsi_gpu_launch *run, const host_solve *h, tsi_solve_call *call,
+                          double node_bytes) {
+  const tristar_analysis_t *an = h->plan->factor->analysis;
+  tsi_env *env = &h->plan->ts->env;
+  const tsi_branch_source source = {h->plan->side[0].chunks, an->symbolic, an->panels, an->panel_values,
+                                    tsi_analysis_inverse(an)};
+  tsi_index *from = calloc((size_t)an->symbolic->n + 1, sizeof *from);
+  tsi_device_options options;
+  int branches = 0;
+  tsi_device_options_init(&options, h->plan->factor->scalar_bytes);
+  options.node_bytes = node_bytes;
+  options.group_bytes = options.warp_bytes = node_bytes / 4;
+  if (h->plan->factor->pivots) tsi_device_interchanges(an->panels, h->plan->factor->pivots, from);
+  for (tsi_index c = 0; c < source.chunks->count; c++) {
+    tsi_device_branch *branch;
+    if (!tsi_chunk_is_branch(source.chunks, source.symbolic, source.panels, c)) continue;
+    const size_t bytes = (size_t)tsi_chunk_columns(source.chunks, c) * h->bytes;
+    char *first = malloc(bytes + 1), *again = malloc(bytes + 1);
+    CHECK_OK(tsi_device_branch_create(env, &source, c, &options, &branch));
+    check_branch(t, run, h, call, branch, from, 0, first);
+    check_branch(t, run, h, call, branch, from, 1, again);
+    CHECK(memcmp(first, again, bytes) == 0);
+    tsi_device_branch_destroy(env, &branch);
+    free(first);
+    free(again);
+    branches++;
+  }
+  free(from);
+  return branches;
+}
+
+static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p, const typed *t,
+                        tsi_gpu_launch *run, tristar_op op, tristar_part part, int64_t nrhs) {
+  tristar_solve_options options;
+  host_solve h = {.plan = plan};
+  void *b = random_scalars(t, s->n * nrhs, 3), *x = calloc((size_t)(s->n * nrhs), t->bytes);
+  tristar_solve_options_init(&options);
+  options.op = op;
+  options.part = part;
+  CHECK_OK(tsi_request_prepare(&h.request, plan, &options, nrhs));
+  tsi_solve_call call = h.request.call;
+  call.b = b;
+  call.x = x;
+  call.nrhs = (tsi_index)nrhs;
+  call.stride = tsi_workspace_stride((tsi_index)nrhs);
+  h.bytes = (size_t)call.stride * plan->factor->scalar_bytes;
+  const size_t bytes = (size_t)plan->workspace_rows * h.bytes;
+  call.workspace = calloc(bytes, 1);
+  h.forward = malloc(bytes);
+  h.backward = call.workspace;
+  run_host(&h, &call);
+  call.workspace = calloc(bytes, 1);
+  CHECK(check_branches(t, run, &h, &call, p->node_bytes) > 0);
+  free(call.workspace);
+  free(h.forward);
+  free(h.backward);
+  free(b);
+  free(x);
+  tsi_request_cancel(&h.request);
+}
+
+static void check(tristar_t *ts, const problem *p, unsigned variant, unsigned type) {
+  static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  solver s = solver_open(ts, p, types[type], false);
+  tristar_plan_options options;
+  tristar_plan_t *plan;
+  tristar_plan_options_init(&options);
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  options.chunk_bytes_max = (int64_t)(3 * p->node_bytes);
+  CHECK_OK(tristar_plan(s.factor, &options, &plan));
+  check_solve(&s, plan, p, types[type], launches[type], ops[variant % 3], TRISTAR_PART_ALL, 1);
+  check_solve(&s, plan, p, types[type], launches[type], ops[(variant + 1) % 3], TRISTAR_PART_ALL, 5);
+  check_solve(&s, plan, p, types[type], launches[type], ops[(variant + 2) % 3],
+              variant % 2 ? TRISTAR_PART_L : TRISTAR_PART_U, 1);
+  tristar_plan_destroy(&plan);
+  solver_close(&s);
+}
+
+int main(void) {
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (unsigned k = 0; k < PROBLEMS; k++)
+    for (unsigned type = 0; type < 4; type++) check(ts, &problems[k], k + 3 * type, type);
+  tristar_destroy(&ts);
+  return 0;
+}

@@ -1,0 +1,210 @@
+/* Plans with subtrees on devices, which the emulator stands in for, on StarPU's workers: they solve as the
+ * serial executor does, within roundoff, with the same bits in every run, under every scheduler, alone and
+ * several at a time; new values of the factor reach the devices; rows can be given and wanted; what such
+ * plans cannot do is told. */
+#include "partition/placing.h"
+#include "tests/gpu/device_problem.h"
+
+#include "runtime/starpu/devices.h"
+
+static const problem problems[] = {
+    {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 0},
+    {"s2d9pt", 10, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_NONE, 0},
+    {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 0},
+    {"kkt3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 0},
+    {"kkt3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 0},
+    {"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 0}, /* matched */
+    {"convdiff3d", 4, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_NONE, 0},
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems, REQUESTS = 2 };
+/* The thread sanitizer, for which each thread of a grid is one, takes minutes for all. */
+enum { TRIED = TSI_TESTS_RACES ? 1 : PROBLEMS, SCHEDULERS = TSI_TESTS_RACES ? 1 : 3 };
+
+static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
+                                     &typed_complex_double};
+static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+
+/* A factor with plans on the calling thread alone, and on cores and devices. */
+typedef struct placed_system {
+  const typed *type;
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  void *values;
+  int64_t n;
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  tristar_plan_t *serial, *placed;
+} placed_system;
+
+/* Two devices that have room for a part of the factor. Returns how many subtrees they have. */
+static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *device) {
+  const tristar_analysis_t *an = factor->analysis;
+  const double scalar = (double)factor->scalar_bytes,
+               bytes = scalar * (double)an->panel_values[an->panels->count];
+  const tsi_place_costs costs = {.devices = 2,
+                                 .device_bandwidth = 4,
+                                 .device_memory = 0.4 * bytes,
+                                 .bus_bandwidth = 100,
+                                 .cores_bandwidth = 1,
+                                 .stream_bytes = scalar,
+                                 .stored_bytes = scalar,
+                                 .row_bytes = scalar};
+  tsi_placing *placing;
+  tsi_index placed = 0;
+  CHECK_OK(tsi_placing_create(env, an->symbolic, an->panels, &costs, &placing));
+  tsi_placing_devices(placing, an->symbolic, device);
+  for (tsi_index d = 0; d < 2; d++) placed += placing->load[d].subtrees;
+  tsi_placing_destroy(env, &placing);
+  return placed;
+}
+
+static placed_system system_open(tristar_t *ts, const problem *p, const typed *t) {
+  placed_system s = {.type = t};
+  tristar_analysis_options analysis;
+  tristar_plan_options plan;
+  s.values = typed_matrix(ts, p->kind, p->size, t, p->symmetry, &s.matrix, &s.view);
+  s.n = s.view.rows;
+  tristar_analysis_options_init(&analysis);
+  analysis.method = p->method;
+  analysis.inverse = p->inverse;
+  CHECK_OK(tristar_analyze(ts, &s.view, &analysis, &s.analysis));
+  CHECK_OK(tristar_factor(s.analysis, s.values, &s.factor));
+  tristar_plan_options_init(&plan);
+  plan.engine = TRISTAR_ENGINE_SERIAL;
+  CHECK_OK(tristar_plan(s.factor, &plan, &s.serial));
+  tsi_index *device = malloc((size_t)s.factor->analysis->symbolic->count * sizeof *device);
+  CHECK(place(&ts->env, s.factor, device) >= 2);
+  plan.engine = TRISTAR_ENGINE_TASKS;
+  plan.chunk_bytes_max = 8000;
+  CHECK_OK(tsi_plan_create(s.factor, &plan, device, &s.placed));
+  free(device);
+  return s;
+}
+
+static void system_close(placed_system *s) {
+  tristar_plan_destroy(&s->placed);
+  tristar_plan_destroy(&s->serial);
+  tristar_factor_destroy(&s->factor);
+  tristar_analysis_destroy(&s->analysis);
+  tristar_matrix_destroy(&s->matrix);
+  free(s->values);
+}
+
+/* x of both plans; that of the placed one, which the caller frees. */
+static void *solve(const placed_system *s, const tristar_solve_options *options, int64_t nrhs) {
+  const int64_t rows = options->x_row ? options->x_rows : s->n;
+  const size_t bytes = (size_t)(rows * nrhs) * s->type->bytes;
+  void *b = random_scalars(s->type, s->n * nrhs, 5), *expected = calloc(bytes + 1, 1),
+       *x = calloc(bytes + 1, 1), *again = calloc(bytes + 1, 1);
+  CHECK_OK(tristar_solve_with(s->serial, options, nrhs, b, expected, NULL));
+  CHECK_OK(tristar_solve_with(s->placed, options, nrhs, b, x, NULL));
+  CHECK_OK(tristar_solve_with(s->placed, options, nrhs, b, again, NULL));
+  const double differs = difference(s->type, rows * nrhs, expected, x);
+  CHECK_MSG(differs <= (s->type->is_single ? 2e-3 : 1e-10), "op %d, part %d, %d right-hand sides: %g",
+            (int)options->op, (int)options->part, (int)nrhs, differs);
+  CHECK(memcmp(x, again, bytes) == 0);
+  free(b);
+  free(expected);
+  free(again);
+  return x;
+}
+
+/* Several solves at a time give the bits of one. */
+static void check_requests(const placed_system *s, const tristar_solve_options *options, int64_t nrhs,
+                           const void *expected) {
+  const size_t bytes = (size_t)(s->n * nrhs) * s->type->bytes;
+  void *b = random_scalars(s->type, s->n * nrhs, 5), *x[REQUESTS];
+  tristar_request_t *request[REQUESTS];
+  for (int k = 0; k < REQUESTS; k++) {
+    x[k] = calloc(bytes + 1, 1);
+    CHECK_OK(tristar_solve_start(s->placed, options, nrhs, b, x[k], &request[k]));
+  }
+  for (int k = REQUESTS; k-- > 0;) {
+    CHECK_OK(tristar_wait(&request[k], NULL));
+    CHECK(memcmp(x[k], expected, bytes) == 0);
+    free(x[k]);
+  }
+  free(b);
+}
+
+static void check_sparse(const placed_system *s) {
+  const int64_t given[] = {3, 0, 7}, wanted[] = {5, 1};
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  options.b_rows = 3;
+  options.b_row = given;
+  options.x_rows = 2;
+  options.x_row = wanted;
+  free(solve(s, &options, 2));
+}
+
+/* Twice the matrix, half the solution. */
+static void check_refactor(placed_system *s) {
+  const int64_t entries = ((const int64_t *)s->view.ptr)[s->view.cols];
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  for (int64_t e = 0; e < entries; e++) put(s->type, s->values, e, 2 * get(s->type, s->values, e));
+  CHECK_OK(tristar_refactor(s->factor, s->values));
+  free(solve(s, &options, 1));
+}
+
+/* All that a system is tried with; the bits of the first solve are added to those before, in x. */
+static void check_system(tristar_t *ts, const problem *p, const typed *t, unsigned variant, uint64_t *bits) {
+  placed_system s = system_open(ts, p, t);
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  for (int k = 0; k < 3; k++) {
+    const int64_t nrhs = k == 1 ? 5 : 1;
+    options.op = ops[(variant + (unsigned)k) % 3];
+    options.part = k < 2 ? TRISTAR_PART_ALL : variant % 2 ? TRISTAR_PART_L : TRISTAR_PART_U;
+    void *x = solve(&s, &options, nrhs);
+    if (k < 2) check_requests(&s, &options, nrhs, x);
+    for (size_t i = 0; i < (size_t)(s.n * nrhs) * t->bytes; i++)
+      *bits = *bits * 1099511628211u + ((unsigned char *)x)[i];
+    free(x);
+  }
+  check_sparse(&s);
+  check_refactor(&s);
+  system_close(&s);
+}
+
+static void check_refusals(tristar_t *ts) {
+  placed_system s = system_open(ts, &problems[0], &typed_double);
+  tristar_plan_options options;
+  tristar_plan_t *plan;
+  tsi_index *device = calloc((size_t)s.factor->analysis->symbolic->count, sizeof *device);
+  tristar_plan_options_init(&options);
+  options.updates = TRISTAR_UPDATES_PUSH;
+  CHECK_STATUS(tsi_plan_create(s.factor, &options, device, &plan), TRISTAR_ERR_UNSUPPORTED);
+  options.updates = TRISTAR_UPDATES_PULL;
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  CHECK_STATUS(tsi_plan_create(s.factor, &options, device, &plan), TRISTAR_ERR_UNSUPPORTED);
+  options.engine = TRISTAR_ENGINE_TASKS;
+  for (tsi_index k = 0; k < s.factor->analysis->symbolic->count; k++) device[k] = TSI_DEVICES_MOST - 1;
+  CHECK_STATUS(tsi_plan_create(s.factor, &options, device, &plan), TRISTAR_ERR_NO_WORKER);
+  free(device);
+  system_close(&s);
+}
+
+int main(void) {
+  static const char *const schedulers[] = {"lws", "eager", "dmdas"};
+  uint64_t expected = 0;
+  for (unsigned k = 0; k < SCHEDULERS; k++) {
+    tristar_t *ts;
+    tristar_config config;
+    uint64_t bits = 0;
+    tristar_config_init(&config);
+    config.scheduler = schedulers[k];
+    CHECK_OK(tristar_create(&config, &ts));
+    for (unsigned i = 0; i < TRIED; i++) check_system(ts, &problems[i], types[i % 4], i, &bits);
+    if (k == 0 && !TSI_TESTS_RACES) {
+      uint64_t others = 0;
+      for (unsigned i = 1; i < 4; i++) check_system(ts, &problems[i + 2], types[i], i, &others);
+    }
+    CHECK_MSG(k == 0 || bits == expected, "scheduler %s gives other bits", schedulers[k]);
+    expected = bits;
+    if (k == 0) check_refusals(ts);
+    tristar_destroy(&ts);
+  }
+  return 0;
+}

@@ -1,0 +1,201 @@
+/* Subtrees on devices: a placing passes its check and is the same each time; it never takes longer than the
+ * cores alone; devices without room, or none, leave all to the cores, fast ones with room take all, and with
+ * less room the time grows step by step; its branches are cut with borders, each column once; a subtree on a
+ * device is one chunk. */
+#include <math.h>
+
+#include "partition/branch.h"
+#include "partition/placing.h"
+#include "tests/patterns.h"
+
+typedef struct structure {
+  tsi_graph *graph;
+  tsi_symbolic *symbolic;
+  tsi_panels *panels;
+  double bytes; /* of the factor */
+} structure;
+
+static structure structure_of(tsi_env *env, const pattern *a) {
+  structure s = {.bytes = 0};
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  CHECK_OK(tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &s.graph));
+  CHECK_OK(tsi_symbolic_create(env, s.graph, &options, &s.symbolic));
+  CHECK_OK(tsi_panels_create(env, s.symbolic, 16, &s.panels));
+  for (tsi_index p = 0; p < s.panels->count; p++) s.bytes += 8.0 * (double)tsi_panel_entries(s.panels, p);
+  return s;
+}
+
+static void structure_free(tsi_env *env, structure *s) {
+  tsi_panels_destroy(env, &s->panels);
+  tsi_symbolic_destroy(env, &s->symbolic);
+  tsi_graph_destroy(env, &s->graph);
+}
+
+/* Devices ten times as fast as the cores, which get through 1 byte a second. */
+static tsi_place_costs costs_of(tsi_index devices, double memory) {
+  return (tsi_place_costs){.devices = devices,
+                           .task_seconds = 10,
+                           .device_bandwidth = 10,
+                           .device_memory = memory,
+                           .bus_seconds = 1,
+                           .bus_bandwidth = 2,
+                           .cores_bandwidth = 1,
+                           .stream_bytes = 8,
+                           .stored_bytes = 8,
+                           .row_bytes = 8};
+}
+
+static tsi_placing *place(tsi_env *env, const structure *s, const tsi_place_costs *costs) {
+  tsi_placing *placing, *again;
+  CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, costs, &placing));
+  CHECK_OK(tsi_placing_check(env, placing, s->symbolic, s->panels, costs));
+  CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, costs, &again));
+  CHECK(again->count == placing->count && again->seconds == placing->seconds);
+  for (tsi_index k = 0; k < placing->count; k++)
+    CHECK(placing->subtree[k].root == again->subtree[k].root &&
+          placing->subtree[k].device == again->subtree[k].device);
+  tsi_placing_destroy(env, &again);
+  CHECK(placing->seconds <= placing->only_cores * (1 + 1e-12));
+  return placing;
+}
+
+static double placed_bytes(const tsi_placing *placing) {
+  double bytes = 0;
+  for (tsi_index d = 0; d < placing->devices; d++) bytes += placing->load[d].bytes;
+  return bytes;
+}
+
+static void check_cores_only(tsi_env *env, const structure *s) {
+  const tsi_place_costs none = costs_of(0, 0), full = costs_of(2, 0);
+  tsi_placing *placing = place(env, s, &none);
+  CHECK(fabs(placing->seconds - placing->only_cores) <= 1e-12 * placing->only_cores);
+  tsi_placing_destroy(env, &placing);
+  placing = place(env, s, &full);
+  CHECK(placed_bytes(placing) == 0 && fabs(placing->seconds - placing->only_cores) <= 1e-12 * s->bytes);
+  CHECK(placing->unfit_bytes > 0 || s->bytes < 100);
+  tsi_placing_destroy(env, &placing);
+}
+
+/* All that a device has room for is worth while; less room is not faster. */
+static void check_memory(tsi_env *env, const structure *s) {
+  double before = 0;
+  for (int part = 4; part >= 0; part--) {
+    const tsi_place_costs costs = costs_of(1, part * s->bytes / 4);
+    tsi_placing *placing = place(env, s, &costs);
+    CHECK(placing->seconds >= before);
+    CHECK(part == 4 || placed_bytes(placing) < s->bytes);
+    before = placing->seconds;
+    tsi_placing_destroy(env, &placing);
+  }
+}
+
+static void check_all_on_device(tsi_env *env, const structure *s) {
+  tsi_place_costs costs = costs_of(1, s->bytes);
+  costs.device_bandwidth = costs.bus_bandwidth = 1e9;
+  costs.task_seconds = costs.bus_seconds = 0;
+  tsi_placing *placing = place(env, s, &costs);
+  CHECK(placed_bytes(placing) == s->bytes && placing->cores_seconds == 0 && placing->above_seconds == 0);
+  tsi_placing_destroy(env, &placing);
+}
+
+/* A slow bus keeps subtrees away from devices. */
+static void check_slow_bus(tsi_env *env, const structure *s) {
+  tsi_place_costs costs = costs_of(2, s->bytes);
+  costs.bus_bandwidth = 1e-9;
+  tsi_placing *placing = place(env, s, &costs);
+  CHECK(placed_bytes(placing) == 0 && placing->unfit_bytes == 0);
+  tsi_placing_destroy(env, &placing);
+}
+
+/* Each subtree on a device is one chunk, and a branch. */
+static void check_chunks(tsi_env *env, const structure *s, const tsi_placing *placing,
+                         const tsi_index *device) {
+  const tsi_side side = {s->symbolic, s->panels};
+  const tsi_chunk_options options = {.ceiling_bytes = s->bytes / 20,
+                                     .slice_bytes = s->bytes / 40,
+                                     .floor_bytes = s->bytes / 40,
+                                     .whole_bytes = s->bytes,
+                                     .scalar_bytes = 8,
+                                     .device = device};
+  tsi_chunks *chunks;
+  tsi_index placed = 0, found = 0;
+  CHECK_OK(tsi_chunks_create(env, 1, &side, &options, &chunks));
+  for (tsi_index k = 0; k < placing->count; k++) placed += placing->subtree[k].device != TSI_NONE;
+  for (tsi_index c = 0; c < chunks->count; c++) {
+    const tsi_index first = s->panels->supernode[chunks->panel[c]],
+                    last = s->panels->supernode[chunks->panel[c + 1] - 1];
+    for (tsi_index t = first; t <= last; t++) CHECK(device[t] == device[first]);
+    if (device[first] == TSI_NONE) continue;
+    CHECK(tsi_chunk_is_branch(chunks, s->symbolic, s->panels, c));
+    found++;
+  }
+  CHECK(found == placed);
+  tsi_chunks_destroy(env, &chunks);
+}
+
+/* Each device's supernodes are those of its subtrees. */
+static void check_devices(tsi_env *env, const structure *s) {
+  const tsi_place_costs costs = costs_of(3, s->bytes / 4);
+  tsi_placing *placing = place(env, s, &costs);
+  tsi_index *device = malloc(((size_t)s->symbolic->count + 1) * sizeof *device), columns = 0, placed = 0;
+  tsi_placing_devices(placing, s->symbolic, device);
+  for (tsi_index k = 0; k < placing->count; k++)
+    if (placing->subtree[k].device != TSI_NONE) columns += placing->subtree[k].columns;
+  for (tsi_index t = 0; t < s->symbolic->count; t++)
+    if (device[t] != TSI_NONE) placed += s->symbolic->start[t + 1] - s->symbolic->start[t];
+  CHECK(placed == columns);
+  check_chunks(env, s, placing, device);
+  free(device);
+  tsi_placing_destroy(env, &placing);
+}
+
+/* Finer chunks hold the branch's columns, those behind them its border. */
+static void check_branches(tsi_env *env, const structure *s) {
+  const tsi_side side = {s->symbolic, s->panels};
+  const tsi_chunk_options coarse = {.ceiling_bytes = s->bytes / 8,
+                                    .slice_bytes = s->bytes / 16,
+                                    .scalar_bytes = 8},
+                          fine = {.ceiling_bytes = 400, .slice_bytes = 200, .scalar_bytes = 8};
+  tsi_chunks *chunks, *cut;
+  tsi_branch *branch;
+  CHECK_OK(tsi_chunks_create(env, 1, &side, &coarse, &chunks));
+  for (tsi_index c = 0; c < chunks->count; c++) {
+    if (!tsi_chunk_is_branch(chunks, s->symbolic, s->panels, c)) continue;
+    CHECK_OK(tsi_branch_create(env, chunks, s->symbolic, s->panels, c, &branch));
+    CHECK_OK(tsi_branch_check(env, branch, chunks, s->symbolic, s->panels));
+    CHECK_OK(tsi_branch_cut(env, branch, &fine, &cut));
+    tsi_index border = 0;
+    for (tsi_index k = 0; k < cut->count; k++)
+      if (cut->panel[k] == cut->panel[k + 1]) border += tsi_chunk_columns(cut, k);
+    CHECK(cut->column[0] == 0 && cut->column[cut->count] == branch->columns + branch->border);
+    CHECK(border == branch->border && cut->panel[cut->count] == branch->panels->count);
+    CHECK(branch->border == tsi_chunk_off_rows(chunks, c));
+    tsi_chunks_destroy(env, &cut);
+    tsi_branch_destroy(env, &branch);
+  }
+  tsi_chunks_destroy(env, &chunks);
+}
+
+int main(void) {
+  const char *name;
+  pattern a;
+  tsi_env env;
+  tsi_env_init(&env);
+  env.check = true;
+  for (int i = 0; pattern_case(i, &name, &a); i++) {
+    structure s = structure_of(&env, &a);
+    if (a.n > 0) {
+      check_cores_only(&env, &s);
+      check_memory(&env, &s);
+      check_all_on_device(&env, &s);
+      check_slow_bus(&env, &s);
+      check_devices(&env, &s);
+      check_branches(&env, &s);
+    }
+    structure_free(&env, &s);
+    pattern_free(&a);
+  }
+  CHECK(atomic_load(&env.memory.current) == 0);
+  return 0;
+}
