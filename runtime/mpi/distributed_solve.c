@@ -240,10 +240,6 @@ out:
   return status;
 }
 
-static tsi_count rows_moved(const tsi_rows *rows) {
-  return rows->users + rows->homes;
-}
-
 /* Collective. Fills j but for its arrays. */
 static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job *j) {
   tristar_status status = TRISTAR_OK;
@@ -260,7 +256,7 @@ static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job
     const tsi_index stride = tsi_workspace_stride((tsi_index)tsi_count_min(TSI_NRHS_BLOCK, j->nrhs));
     if (status == TRISTAR_OK)
       status =
-          tsi_allocate(env, (size_t)tsi_count_max(rows_moved(j->rows[B]), rows_moved(j->rows[X])),
+          tsi_allocate(env, (size_t)tsi_count_max(tsi_rows_moved(j->rows[B]), tsi_rows_moved(j->rows[X])),
                        (size_t)stride * d->process->user_bytes, __func__, __FILE__, __LINE__, &j->buffer);
     status = tsi_transport_agree(d->transport, status);
   }
@@ -274,7 +270,7 @@ tristar_status tsi_slot_need_buffer(tristar_distributed_t *d, tsi_slot *slot) {
   if (slot->buffer) return TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_index stride = tsi_process_stride(slot->run);
-  const tsi_count rows = tsi_count_max(rows_moved(d->in), rows_moved(d->out));
+  const tsi_count rows = tsi_count_max(tsi_rows_moved(d->in), tsi_rows_moved(d->out));
   const tristar_status status =
       tsi_transport_agree(d->transport, tsi_allocate(env, (size_t)(rows * stride), d->process->user_bytes,
                                                      __func__, __FILE__, __LINE__, &slot->buffer));
@@ -348,15 +344,15 @@ static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_arra
   void *buffer = j->buffer ? j->buffer : slot->buffer;
   const double begin = tsi_clock();
   if (j->listed[B]) clear_rows(d, j, slot);
-  TSI_TRY(tsi_rows_to_homes(env, j->rows[B], comm, p->user_bytes, nrhs, b,
-                            (tsi_row_array){slot->b, 1, columns}, buffer));
+  TSI_TRY(tsi_rows_move(env, j->rows[B], comm, p->user_bytes, nrhs, b, (tsi_row_array){slot->b, 1, columns},
+                        false, buffer));
   const double there = tsi_clock();
   j->call.b = slot->b;
   j->call.x = slot->x;
   const tristar_status solved_well = tsi_distributed_run(d, slot, &j->call);
   const double solved = tsi_clock();
-  TSI_TRY(tsi_rows_to_users(env, j->rows[X], comm, p->user_bytes, nrhs, (tsi_row_array){slot->x, 1, columns},
-                            x, buffer));
+  TSI_TRY(tsi_rows_move(env, j->rows[X], comm, p->user_bytes, nrhs, x, (tsi_row_array){slot->x, 1, columns},
+                        true, buffer));
   d->stats.redistribute_seconds += there - begin + tsi_clock() - solved;
   status = solved_well;
 out:

@@ -40,9 +40,9 @@ static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool
     const tsi_row_array of_user = {(char *)(uintptr_t)user + (size_t)(first * ld) * bytes, 1, ld};
     const tsi_row_array local = {slot->b, 1, columns};
     const tsi_row_array of_vectors = {vectors + (size_t)first * (size_t)m->n * bytes, 1, m->n};
-    if (!to_user) TSI_TRY(tsi_rows_to_homes(env, rows, comm, bytes, count, of_user, local, slot->buffer));
+    if (!to_user) TSI_TRY(tsi_rows_move(env, rows, comm, bytes, count, of_user, local, false, slot->buffer));
     tsi_rows_matrix_move(m, bytes, count, local, of_vectors, to_user);
-    if (to_user) TSI_TRY(tsi_rows_to_users(env, rows, comm, bytes, count, local, of_user, slot->buffer));
+    if (to_user) TSI_TRY(tsi_rows_move(env, rows, comm, bytes, count, of_user, local, true, slot->buffer));
   }
 out:
   return status;

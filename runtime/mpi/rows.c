@@ -28,7 +28,7 @@ static tsi_index local_column(const counter *c, int64_t e) {
 
 static void count_rows(const counter *c, tsi_rows *rows) {
   const int me = c->process->share->rank;
-  for (int r = 0; r < rows->ranks; r++) rows->user_count[r] = rows->home_count[r] = 0;
+  for (int r = 0; r < rows->ranks; r++) rows->user.there[r] = rows->home.there[r] = 0;
   for (int r = 0; r < rows->ranks; r++)
     for (int64_t i = c->passed->first[r]; i < c->passed->first[r + 1]; i++) {
       const int home = home_of(c, i);
@@ -36,16 +36,9 @@ static void count_rows(const counter *c, tsi_rows *rows) {
         rows->own++;
         continue;
       }
-      if (r == me) rows->user_count[home]++;
-      if (home == me) rows->home_count[r]++;
+      if (r == me) rows->user.there[home]++;
+      if (home == me) rows->home.there[r]++;
     }
-  rows->users = rows->homes = 0;
-  for (int r = 0; r < rows->ranks; r++) {
-    rows->user_first[r] = (int)rows->users;
-    rows->home_first[r] = (int)rows->homes;
-    rows->users += rows->user_count[r];
-    rows->homes += rows->home_count[r];
-  }
 }
 
 static void list_rows(const counter *c, tsi_rows *rows) {
@@ -55,34 +48,57 @@ static void list_rows(const counter *c, tsi_rows *rows) {
     for (int64_t i = c->passed->first[r]; i < c->passed->first[r + 1]; i++) {
       const int home = home_of(c, i);
       if (r == me && home == me) {
-        rows->own_user[own] = (tsi_index)(i - c->passed->first[me]);
-        rows->own_home[own++] = local_column(c, i);
+        rows->user.own[own] = (tsi_index)(i - c->passed->first[me]);
+        rows->home.own[own++] = local_column(c, i);
         continue;
       }
-      if (r == me) rows->user[rows->user_first[home]++] = (tsi_index)(i - c->passed->first[me]);
-      if (home == me) rows->home[at++] = local_column(c, i);
+      if (r == me) rows->user.list[rows->user.first[home]++] = (tsi_index)(i - c->passed->first[me]);
+      if (home == me) rows->home.list[at++] = local_column(c, i);
     }
-  for (int r = rows->ranks; r-- > 0;) rows->user_first[r] -= rows->user_count[r];
+  for (int r = rows->ranks; r-- > 0;) rows->user.first[r] -= rows->user.there[r];
+}
+
+static tristar_status side_create(tsi_env *env, int ranks, tsi_rows_side *side) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, side->there, ranks));
+  TSI_TRY(TSI_ALLOC(env, side->first, ranks));
+out:
+  return status;
+}
+
+/* Rows are counted: room for the lists. */
+static tristar_status side_reserve(tsi_env *env, const tsi_rows *rows, tsi_rows_side *side) {
+  tristar_status status = TRISTAR_OK;
+  for (int r = 0; r < rows->ranks; r++) {
+    side->first[r] = (int)side->count;
+    side->count += side->there[r];
+  }
+  TSI_TRY(TSI_ALLOC(env, side->own, rows->own));
+  TSI_TRY(TSI_ALLOC(env, side->list, side->count));
+out:
+  return status;
+}
+
+static void side_finish(tsi_env *env, tsi_rows_side *side) {
+  TSI_FREE(env, side->own);
+  TSI_FREE(env, side->list);
+  TSI_FREE(env, side->there);
+  TSI_FREE(env, side->first);
 }
 
 tristar_status tsi_rows_create(tsi_env *env, const tsi_process *process, const tsi_passed_rows *passed,
                                tsi_rows **out) {
   tristar_status status = TRISTAR_OK;
-  const int ranks = passed->ranks;
   const counter c = {process, passed};
   tsi_rows *rows = NULL;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, rows, 1));
-  rows->ranks = ranks;
-  TSI_TRY(TSI_ALLOC(env, rows->user_count, ranks));
-  TSI_TRY(TSI_ALLOC(env, rows->user_first, ranks));
-  TSI_TRY(TSI_ALLOC(env, rows->home_count, ranks));
-  TSI_TRY(TSI_ALLOC(env, rows->home_first, ranks));
+  rows->ranks = passed->ranks;
+  TSI_TRY(side_create(env, rows->ranks, &rows->user));
+  TSI_TRY(side_create(env, rows->ranks, &rows->home));
   count_rows(&c, rows);
-  TSI_TRY(TSI_ALLOC(env, rows->own_user, rows->own));
-  TSI_TRY(TSI_ALLOC(env, rows->own_home, rows->own));
-  TSI_TRY(TSI_ALLOC(env, rows->user, rows->users));
-  TSI_TRY(TSI_ALLOC(env, rows->home, rows->homes));
+  TSI_TRY(side_reserve(env, rows, &rows->user));
+  TSI_TRY(side_reserve(env, rows, &rows->home));
   list_rows(&c, rows);
 out:
   if (status != TRISTAR_OK) tsi_rows_destroy(env, &rows);
@@ -92,14 +108,8 @@ out:
 
 void tsi_rows_destroy(tsi_env *env, tsi_rows **rows) {
   if (*rows == NULL) return;
-  TSI_FREE(env, (*rows)->own_user);
-  TSI_FREE(env, (*rows)->own_home);
-  TSI_FREE(env, (*rows)->user_count);
-  TSI_FREE(env, (*rows)->user_first);
-  TSI_FREE(env, (*rows)->home_count);
-  TSI_FREE(env, (*rows)->home_first);
-  TSI_FREE(env, (*rows)->user);
-  TSI_FREE(env, (*rows)->home);
+  side_finish(env, &(*rows)->user);
+  side_finish(env, &(*rows)->home);
   TSI_FREE(env, *rows);
 }
 
@@ -138,47 +148,32 @@ static void copy_rows(bool pack, size_t bytes, tsi_count count, const tsi_index 
 }
 
 #define COPY_OWN(type)                                                                                       \
-  for (tsi_count e = 0; e < rows->own; e++)                                                                  \
+  for (tsi_count e = 0; e < count; e++)                                                                      \
     for (tsi_index c = 0; c < nrhs; c++)                                                                     \
       ((type *)to.data)[to_row[e] * to.row + c * to.column] =                                                \
           ((const type *)from.data)[from_row[e] * from.row + c * from.column];
 
 /* Rows that stay on this rank. */
-static void copy_own(const tsi_rows *rows, size_t bytes, tsi_index nrhs, const tsi_index *from_row,
+static void copy_own(tsi_count count, size_t bytes, tsi_index nrhs, const tsi_index *from_row,
                      tsi_row_array from, const tsi_index *to_row, tsi_row_array to) {
   BY_SIZE(bytes, COPY_OWN)
 }
 
-static tsi_items users_of(const tsi_rows *rows) {
-  return (tsi_items){rows->user_count, rows->user_first};
+static tsi_items items_of(const tsi_rows_side *side) {
+  return (tsi_items){side->there, side->first};
 }
 
-static tsi_items homes_of(const tsi_rows *rows) {
-  return (tsi_items){rows->home_count, rows->home_first};
-}
-
-tristar_status tsi_rows_to_homes(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes,
-                                 tsi_index nrhs, tsi_row_array user, tsi_row_array local, void *buffer) {
+tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes, tsi_index nrhs,
+                             tsi_row_array user, tsi_row_array local, bool to_user, void *buffer) {
   tristar_status status = TRISTAR_OK;
+  const tsi_rows_side *from = to_user ? &rows->home : &rows->user, *to = to_user ? &rows->user : &rows->home;
+  const tsi_row_array source = to_user ? local : user, target = to_user ? user : local;
   const size_t row = bytes * (size_t)nrhs;
-  char *arrived = (char *)buffer + (size_t)rows->users * row;
-  copy_rows(true, bytes, rows->users, rows->user, nrhs, user, buffer);
-  copy_own(rows, bytes, nrhs, rows->own_user, user, rows->own_home, local);
-  TSI_TRY(tsi_exchange_items(env, comm, row, buffer, users_of(rows), arrived, homes_of(rows)));
-  copy_rows(false, bytes, rows->homes, rows->home, nrhs, local, arrived);
-out:
-  return status;
-}
-
-tristar_status tsi_rows_to_users(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes,
-                                 tsi_index nrhs, tsi_row_array local, tsi_row_array user, void *buffer) {
-  tristar_status status = TRISTAR_OK;
-  const size_t row = bytes * (size_t)nrhs;
-  char *arrived = (char *)buffer + (size_t)rows->homes * row;
-  copy_rows(true, bytes, rows->homes, rows->home, nrhs, local, buffer);
-  copy_own(rows, bytes, nrhs, rows->own_home, local, rows->own_user, user);
-  TSI_TRY(tsi_exchange_items(env, comm, row, buffer, homes_of(rows), arrived, users_of(rows)));
-  copy_rows(false, bytes, rows->users, rows->user, nrhs, user, arrived);
+  char *arrived = (char *)buffer + (size_t)from->count * row;
+  copy_rows(true, bytes, from->count, from->list, nrhs, source, buffer);
+  copy_own(rows->own, bytes, nrhs, from->own, source, to->own, target);
+  TSI_TRY(tsi_exchange_items(env, comm, row, buffer, items_of(from), arrived, items_of(to)));
+  copy_rows(false, bytes, to->count, to->list, nrhs, target, arrived);
 out:
   return status;
 }

@@ -15,16 +15,19 @@
 #include "runtime/mpi/transport.h"
 #include "runtime/solve/process.h"
 
+/* One side of a move: rows that this rank passes, by their numbers in its block or list, or rows at home
+ * here, by their local columns. Rows of both kinds are in `own`, the others in `list`. */
+typedef struct tsi_rows_side {
+  tsi_index *own;     /* tsi_rows.own: ascending in the block or list; in the same order on both sides */
+  tsi_count count;    /* of the list */
+  tsi_index *list;    /* by rank on the other side, then in the order in which they are passed */
+  int *there, *first; /* ranks: how many go to or come from a rank, and where they begin */
+} tsi_rows_side;
+
 typedef struct tsi_rows {
   int ranks;
-  tsi_count own;                /* rows passed here and at home here; not counted below */
-  tsi_index *own_user;          /* own: number in this rank's block or list, ascending */
-  tsi_index *own_home;          /* own: local column of the same row */
-  tsi_count users, homes;       /* rows that this rank passes; rows at home here */
-  int *user_count, *user_first; /* ranks: rows passed here that are at home there, and where they begin */
-  int *home_count, *home_first; /* ranks: rows at home here that are passed there */
-  tsi_index *user;              /* users: number in this rank's block or list, by home, then ascending */
-  tsi_index *home;              /* homes: local column, by rank that passes it, then in its order */
+  tsi_count own; /* rows passed here and at home here */
+  tsi_rows_side user, home;
 } tsi_rows;
 
 /* Who passes which rows: rank r rows first[r] .. first[r + 1] - 1, or row[first[r]] .. row[first[r + 1] - 1].
@@ -47,13 +50,13 @@ typedef struct tsi_row_array {
   int64_t row, column;
 } tsi_row_array;
 
-/* Collective. user: what this rank passes; local: rows of local columns. bytes: of a scalar. buffer: room for
- * (users + homes) * nrhs scalars. Errors: RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_rows_to_homes(tsi_env *env, const tsi_rows *rows, MPI_Comm comm,
-                                                 size_t bytes, tsi_index nrhs, tsi_row_array user,
-                                                 tsi_row_array local, void *buffer);
-TRISTAR_CHECKED tristar_status tsi_rows_to_users(tsi_env *env, const tsi_rows *rows, MPI_Comm comm,
-                                                 size_t bytes, tsi_index nrhs, tsi_row_array local,
-                                                 tsi_row_array user, void *buffer);
+/* Collective. user: what this rank passes; local: rows of local columns. From the one to the other, or back.
+ * bytes: of a scalar. buffer: room for tsi_rows_moved * nrhs scalars. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes,
+                                             tsi_index nrhs, tsi_row_array user, tsi_row_array local,
+                                             bool to_user, void *buffer);
+static inline tsi_count tsi_rows_moved(const tsi_rows *rows) {
+  return rows->user.count + rows->home.count;
+}
 
 #endif
