@@ -255,7 +255,7 @@ static int start_sweep(void *context, const tsi_execution *e, const tsi_step *st
                                .epoch = 1};
   char *border = (char *)p.memory.workspace + (size_t)b->cut->border_row * row;
   void *stream = tsi_devices.stream();
-  unsigned blocks;
+  unsigned blocks = 0;
   if (!tsi_takes_part(&e->call, backward, step->argument)) return 0;
   int error = tsi_devices.clear(p.flags, flag_bytes(b->cut), stream);
   if (error == 0 && backward && border_bytes > 0)

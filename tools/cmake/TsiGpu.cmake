@@ -4,7 +4,8 @@
 # BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills is in
 # BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt.
 #
-# TRISTAR_HAVE_CUDA: StarPU has CUDA too. Then the library has the objects tsi_cuda_objects, and needs tsi_cuda_libraries.
+# TRISTAR_HAVE_CUDA: StarPU has CUDA too. Then the library has the objects tsi_cuda_objects, which target tsi_cuda_sweeps makes,
+# and needs tsi_cuda_libraries.
 set(TRISTAR_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA's GPUs, target gpu_objects: AUTO (where nvcc is found), ON or OFF")
 set(TRISTAR_WITH_HIP AUTO CACHE STRING "Kernels for AMD's GPUs, target gpu_objects: AUTO (where hipcc is found), ON or OFF")
 set_property(CACHE TRISTAR_WITH_CUDA TRISTAR_WITH_HIP PROPERTY STRINGS AUTO ON OFF)
@@ -105,6 +106,7 @@ if(tsi_gpu_nvcc AND TRISTAR_WITH_STARPU)
       list(APPEND tsi_cuda_objects "${PROJECT_BINARY_DIR}/gpu/sweep_${name}.cuda.o")
     endforeach()
     set(tsi_cuda_objects ${tsi_cuda_objects} CACHE INTERNAL "")
+    add_custom_target(tsi_cuda_sweeps DEPENDS ${tsi_cuda_objects})
     set_source_files_properties(${tsi_cuda_objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   endif()
   message(STATUS "Tasks on NVIDIA's GPUs: ${TRISTAR_HAVE_CUDA}")
