@@ -1,6 +1,6 @@
-/* Sparse approximate inverses of matrices whose rows lie on all ranks: with enough reach they are, bit by
- * bit, those of one process; with less, iterations stay near theirs; without any they are those of the
- * diagonal blocks. What is wrong on one rank all are told, with the row over the whole matrix. */
+/* Sparse approximate inverses of matrices whose rows lie on all ranks: with enough levels they are those of
+ * one process; with less, iterations stay near theirs; without any they are those of the diagonal blocks.
+ * What is wrong on one rank all are told, with the row over the whole matrix. */
 #include <limits.h>
 
 #include "tests/dmatrix.h"
@@ -33,7 +33,7 @@ static tristar_precond_options options_of(int64_t steps, int power) {
   return o;
 }
 
-/* ---- Bits ---------------------------------------------------------------------------------------------- */
+/* ---- The inverse --------------------------------------------------------------------------------------- */
 
 /* This rank's rows of op(M)^-1 X, all columns. alone: of one process, which has the rows of all. */
 static void *apply(const problem *p, const tristar_precond_t *m, tristar_op op, bool alone, const void *x) {
@@ -49,7 +49,7 @@ static void *apply(const problem *p, const tristar_precond_t *m, tristar_op op, 
   return own;
 }
 
-/* G has the bits of one process; sums of G^H y are made in another order, as other ranks have parts of it. */
+/* Sums of G^H y are made in another order than on one process, as other ranks have parts of them. */
 static void check_same(const problem *p, const void *x, const void *y) {
   const typed *t = p->s.t;
   for (int64_t i = 0; i < p->rows * COLUMNS; i++) {

@@ -6,8 +6,8 @@
  *
  * Reads   the matrix, options.   Writes  a preconditioner that owns G.
  * Invariants
- *   - rows keep their order where they are numbered anew: with enough reach a row of G has the bits that it
- * has on one process
+ *   - rows keep their order where they are numbered anew: with enough levels a row of G is computed as on one
+ * process, operation by operation
  *   - all ranks get the same status; a message names rows over the whole matrix */
 #include <inttypes.h>
 
