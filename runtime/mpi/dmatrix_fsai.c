@@ -221,7 +221,7 @@ static tristar_status distribute(tristar_dmatrix_t *d, const tristar_precond_opt
                                  inverse **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const tristar_dmatrix_options options = {.engine = o->engine, .scalar = d->scalar};
+  const tristar_dmatrix_options options = {.engine = o->engine, .scalar = (int)d->scalar};
   const tristar_view view = {.format = TRISTAR_CSR,
                              .symmetry = TRISTAR_GENERAL,
                              .scalar = d->scalar,
