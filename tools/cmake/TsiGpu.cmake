@@ -73,10 +73,10 @@ endif()
 if(tsi_gpu_nvcc)
   # Nothing in the kernels is of one architecture only: both are made of the same PTX, a third less to compile.
   tsi_gpu_objects(cuda "${tsi_gpu_nvcc}" "-gencode=arch=compute_80,code=[sm_80,sm_90]"
-                  -Xptxas -v -Werror all-warnings -Xcompiler -Wall,-Wextra,-fPIC)
+                  -Xptxas -v -Werror all-warnings -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-fno-exceptions)
 endif()
 if(tsi_gpu_hipcc)
-  tsi_gpu_objects(hip "${tsi_gpu_hipcc}" -x hip --offload-arch=gfx90a -fPIC -Wall -Wextra -Werror
+  tsi_gpu_objects(hip "${tsi_gpu_hipcc}" -x hip --offload-arch=gfx90a -fPIC -fvisibility=hidden -fno-exceptions -Wall -Wextra -Werror
                   -Rpass-analysis=kernel-resource-usage)
 endif()
 
