@@ -59,7 +59,7 @@ out:
 void tsi_task_list_use(tsi_task_list *list, tsi_index task, const tsi_task_data *data,
                        tsi_task_on_device on_device) {
   list->task[task].data = data;
-  list->task[task].run_on_device = on_device;
+  list->run_on_device = on_device;
   list->devices = true;
 }
 

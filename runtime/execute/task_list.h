@@ -53,7 +53,6 @@ typedef struct tsi_task {
   double priority, microseconds;
   bool event;                /* over when somebody says so: run is NULL */
   const tsi_task_data *data; /* NULL: it works in main memory, with what no device has */
-  tsi_task_on_device run_on_device;
   tsi_task_span span; /* of the latest run that noted it, zeros before; written by who runs it; of an event:
                          when it happened */
 } tsi_task;
@@ -63,9 +62,10 @@ typedef struct tsi_task_list {
   tsi_count count, capacity;
   tsi_task *task;
   tsi_count edges, edge_capacity;
-  tsi_edge *edge; /* item waits for before */
-  bool events;    /* there are some */
-  bool devices;   /* some tasks have data */
+  tsi_edge *edge;                   /* item waits for before */
+  bool events;                      /* there are some */
+  bool devices;                     /* some tasks have data */
+  tsi_task_on_device run_on_device; /* of those; the same for all */
   bool note_here; /* runs on the calling thread note the span of each task; those on StarPU always do */
 } tsi_task_list;
 

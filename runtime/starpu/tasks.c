@@ -17,7 +17,6 @@ typedef struct task_record {
   tsi_task *task;
   tsi_tasks *tasks;
   atomic_bool happened;           /* of an event, in this run */
-  tsi_device_task on_device;      /* of a task on a device */
   struct starpu_codelet *codelet; /* of its StarPU task; NULL: of an event, no worker needs to know of it */
 } task_record;
 
@@ -39,7 +38,8 @@ struct tsi_tasks {
   tsi_adjacency *before;
   struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
   tsi_host_task *body;
-  _Atomic(int) columns; /* of the next run, or the one in flight */
+  _Atomic(int) columns;       /* of the next run, or the one in flight */
+  tsi_device_task *on_device; /* count: of those that run on devices; NULL: none does */
   struct starpu_codelet device_codelet;
 };
 
@@ -71,6 +71,7 @@ void tsi_tasks_destroy(tsi_tasks **tasks) {
   if ((*tasks)->recorded && settle(*tasks) == TRISTAR_OK)
     for (tsi_count k = 0; k <= (*tasks)->count; k++) starpu_task_clean(&(*tasks)->starpu[k]);
   TSI_FREE(env, (*tasks)->record);
+  TSI_FREE(env, (*tasks)->on_device);
   tsi_adjacency_destroy(env, &(*tasks)->before);
   TSI_FREE(env, (*tasks)->starpu);
   TSI_FREE(env, (*tasks)->body);
@@ -107,7 +108,7 @@ static void run_record_on_device(void *arg, void *const memory[], int worker) {
   task_record *record = arg;
   const tsi_task *task = record->task;
   begin_record(record);
-  const int code = task->run_on_device(task->context, task->argument, memory);
+  const int code = record->tasks->list->run_on_device(task->context, task->argument, memory);
   if (code != 0)
     tsi_failure_keep(record->tasks->env, &record->tasks->failure,
                      tsi_fail(record->tasks->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
@@ -171,8 +172,8 @@ static void use_data(tsi_tasks *tasks, tsi_count k, const int *worker) {
   if (task->data->device < 0)
     tsi_host_task_use_handles(starpu);
   else {
-    record->on_device = (tsi_device_task){run_record_on_device, record, task->microseconds};
-    tsi_device_task_init(starpu, &tasks->device_codelet, &record->on_device, task->name, starpu->priority,
+    tasks->on_device[k] = (tsi_device_task){run_record_on_device, record, task->microseconds};
+    tsi_device_task_init(starpu, &tasks->device_codelet, &tasks->on_device[k], task->name, starpu->priority,
                          worker[task->data->device]);
   }
   tsi_device_data_add(task->data, starpu);
@@ -185,6 +186,7 @@ static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
   int worker[TSI_DEVICES_MOST];
   if (tasks->list->devices) TSI_TRY(find_devices(tasks, worker));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->record, tasks->count));
+  if (tasks->list->devices) TSI_TRY(TSI_ALLOC(tasks->env, tasks->on_device, tasks->count));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->starpu, tasks->count + 1));
   TSI_TRY(TSI_ALLOC(tasks->env, tasks->body, tasks->count));
   for (tsi_count k = 0; k < tasks->count; k++)
