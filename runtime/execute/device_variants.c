@@ -159,11 +159,6 @@ void tsi_variant_tables_destroy(tsi_env *env, tsi_variant_tables *tables) {
   *tables = (tsi_variant_tables){0};
 }
 
-void tsi_variant_count(const tsi_variant_tables *tables, bool backward, int32_t *left) {
-  const tsi_index *ptr = backward ? tables->segment_ptr : tables->into_ptr;
-  for (tsi_index p = 0; p < tables->panels; p++) left[p] = ptr[p + 1] - ptr[p];
-}
-
 /* ---- Invariants ---------------------------------------------------------------------------------------- */
 
 static tristar_status check_segment(tsi_env *env, const tsi_variant_tables *t, tsi_index e) {

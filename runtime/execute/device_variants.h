@@ -17,7 +17,4 @@ void tsi_variant_tables_destroy(tsi_env *env, tsi_variant_tables *tables);
 /* Verifies the invariants that variant_tables.h states. Errors: INTERNAL, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_variant_tables_check(tsi_env *env, const tsi_variant_tables *tables);
 
-/* How many updates a panel waits for: forward the segments into it, backward its own. left: panels. */
-void tsi_variant_count(const tsi_variant_tables *tables, bool backward, int32_t *left);
-
 #endif
