@@ -30,6 +30,26 @@ typedef struct core_graph {
 
 pthread_mutex_t tsi_metis_lock = PTHREAD_MUTEX_INITIALIZER;
 
+tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges) {
+  tristar_status status = TRISTAR_OK;
+  if (edges > IDX_MAX)
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "METIS cannot count %lld edges with its %d-bit integers",
+             (long long)edges, IDXTYPEWIDTH);
+out:
+  return status;
+}
+
+tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges) {
+  tristar_status status = TRISTAR_OK;
+  if (code == METIS_ERROR_MEMORY)
+    TSI_FAIL(env, TRISTAR_ERR_MEMORY, "METIS ran out of memory on %d vertices (code %d)", vertices, code);
+  if (code != METIS_OK)
+    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS failed on %d vertices, %lld edges (code %d)", vertices,
+             (long long)edges, code);
+out:
+  return status;
+}
+
 tristar_status tsi_invert_permutation(tsi_env *env, tsi_index n, const tsi_index *perm, tsi_index *inverse) {
   tristar_status status = TRISTAR_OK;
   for (tsi_index v = 0; v < n; v++) inverse[v] = TSI_NONE;
@@ -129,9 +149,7 @@ static tristar_status build_core(tsi_env *env, const tsi_graph *graph, bool toge
   number_core(graph, together, core);
   tsi_count edges = 0;
   for (tsi_index c = 0; c < core->n; c++) edges += degree(graph, core->vertex[c]);
-  if (edges > IDX_MAX)
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "METIS cannot count %lld edges with its %d-bit integers",
-             (long long)edges, IDXTYPEWIDTH);
+  TSI_TRY(tsi_metis_can_count(env, edges));
   TSI_TRY(TSI_ALLOC(env, core->xadj, (tsi_count)core->n + core->components));
   TSI_TRY(TSI_ALLOC(env, core->adj, edges));
   TSI_TRY(TSI_ALLOC(env, core->perm, core->n));
@@ -167,7 +185,6 @@ static void order_small(idx_t n, const idx_t *xadj, const idx_t *adj, idx_t *per
 /* Runs METIS on component c. */
 static tristar_status run_metis(tsi_env *env, core_graph *core, tsi_index c, idx_t *adj, tsi_index leaf_parts,
                                 int seed) {
-  tristar_status status = TRISTAR_OK;
   idx_t options[METIS_NOPTIONS];
   const tsi_index first = core->first[c];
   idx_t *xadj = core->xadj + first + c, *perm = core->perm + first, *iperm = core->iperm + first;
@@ -182,13 +199,7 @@ static tristar_status run_metis(tsi_env *env, core_graph *core, tsi_index c, idx
   else
     code = METIS_NodeND(&n, xadj, adj, NULL, options, perm, iperm);
   pthread_mutex_unlock(&tsi_metis_lock);
-  if (code == METIS_ERROR_MEMORY)
-    TSI_FAIL(env, TRISTAR_ERR_MEMORY, "METIS ran out of memory on %d vertices (code %d)", n, code);
-  if (code != METIS_OK)
-    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS failed on %d vertices, %lld edges (code %d)", n,
-             (long long)xadj[n], code);
-out:
-  return status;
+  return tsi_metis_status(env, code, n, xadj[n]);
 }
 
 /* Orders the core: perm[first[c] + k] is then the vertex of component c eliminated as k-th of them. */

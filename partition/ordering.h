@@ -21,6 +21,10 @@
 /* METIS draws random numbers from rand(), whose state the process shares: one call at a time, so that the
  * same seed gives the same result. */
 extern pthread_mutex_t tsi_metis_lock;
+/* Can METIS count so many edges? Errors: TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges);
+/* What METIS returned for a graph. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges);
 
 /* The parent of a node of the top separator tree; TSI_NONE for the root. */
 static inline tsi_index tsi_separator_parent(tsi_index leaf_parts, tsi_index node) {

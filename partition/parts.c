@@ -9,7 +9,6 @@
 
 static tristar_status run_metis(tsi_env *env, const tsi_graph *graph, tsi_index parts, idx_t *xadj,
                                 idx_t *adj, idx_t *out) {
-  tristar_status status = TRISTAR_OK;
   idx_t options[METIS_NOPTIONS], n = graph->n, count = parts, constraints = 1, cut;
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_NUMBERING] = 0;
@@ -18,13 +17,7 @@ static tristar_status run_metis(tsi_env *env, const tsi_graph *graph, tsi_index 
   const int code = METIS_PartGraphKway(&n, &constraints, xadj, adj, NULL, NULL, NULL, &count, NULL, NULL,
                                        options, &cut, out);
   pthread_mutex_unlock(&tsi_metis_lock);
-  if (code == METIS_ERROR_MEMORY)
-    TSI_FAIL(env, TRISTAR_ERR_MEMORY, "METIS ran out of memory on %d vertices (code %d)", graph->n, code);
-  if (code != METIS_OK)
-    TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "METIS failed on %d vertices, %lld edges, %d parts (code %d)",
-             graph->n, (long long)graph->ptr[graph->n], parts, code);
-out:
-  return status;
+  return tsi_metis_status(env, code, graph->n, graph->ptr[graph->n]);
 }
 
 tristar_status tsi_graph_parts(tsi_env *env, const tsi_graph *graph, tsi_index parts, tsi_index *part) {
@@ -34,9 +27,7 @@ tristar_status tsi_graph_parts(tsi_env *env, const tsi_graph *graph, tsi_index p
   idx_t *xadj = NULL, *adj = NULL, *out = NULL;
   for (tsi_index v = 0; v < n; v++) part[v] = (tsi_index)((int64_t)v * parts / n);
   if (parts < 2 || n / VERTICES_LEAST < parts || edges == 0) goto out;
-  if (edges > IDX_MAX)
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "METIS cannot count %lld edges with its %d-bit integers",
-             (long long)edges, IDXTYPEWIDTH);
+  TSI_TRY(tsi_metis_can_count(env, edges));
   TSI_TRY(TSI_ALLOC(env, xadj, (tsi_count)n + 1));
   TSI_TRY(TSI_ALLOC(env, adj, edges));
   TSI_TRY(TSI_ALLOC(env, out, n));

@@ -26,3 +26,11 @@ void tsi_sort_indices(tsi_index *list, tsi_count count) {
   else
     qsort(list, (size_t)count, sizeof *list, compare);
 }
+
+tsi_count tsi_sort_unique(tsi_index *list, tsi_count count) {
+  tsi_count kept = 0;
+  tsi_sort_indices(list, count);
+  for (tsi_count k = 0; k < count; k++)
+    if (k == 0 || list[k] != list[kept - 1]) list[kept++] = list[k];
+  return kept;
+}

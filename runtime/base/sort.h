@@ -6,5 +6,7 @@
 
 /* Ascending, in place. */
 void tsi_sort_indices(tsi_index *list, tsi_count count);
+/* The same, each once; returns how many they are. */
+tsi_count tsi_sort_unique(tsi_index *list, tsi_count count);
 
 #endif

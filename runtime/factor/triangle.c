@@ -202,7 +202,7 @@ static bool shares(const tsi_triangle *t, tsi_index j) {
 /* Sorts the rows of column j in out, drops the diagonal and repetitions; returns how many are left. */
 static tsi_index sort_column(const tsi_triangle *t, tsi_index j, tsi_index *out) {
   const tsi_index *row = t->row + t->ptr[j];
-  tsi_index count = 0, kept = 0;
+  tsi_index count = 0;
   bool sorted = true;
   for (tsi_index e = 0; e < t->count[j]; e++)
     if (row[e] != j) {
@@ -210,10 +210,7 @@ static tsi_index sort_column(const tsi_triangle *t, tsi_index j, tsi_index *out)
       out[count++] = row[e];
     }
   if (sorted) return count;
-  tsi_sort_indices(out, count);
-  for (tsi_index e = 0; e < count; e++)
-    if (kept == 0 || out[kept - 1] != out[e]) out[kept++] = out[e];
-  return kept;
+  return (tsi_index)tsi_sort_unique(out, count);
 }
 
 /* Fills structure. Only supernodes share rows, and without source; their columns keep sharing. */

@@ -367,7 +367,7 @@ tristar_status tristar_dmatrix_get_stats(const tristar_dmatrix_t *matrix, trista
   return TRISTAR_OK;
 }
 
-static tristar_view view_of(const tristar_dmatrix_t *d, int64_t cols) {
+tristar_view tsi_dmatrix_view(const tristar_dmatrix_t *d, int64_t cols) {
   return (tristar_view){.format = TRISTAR_CSR,
                         .symmetry = TRISTAR_GENERAL,
                         .scalar = d->scalar,
@@ -383,7 +383,7 @@ tristar_status tristar_dmatrix_get_view(tristar_dmatrix_t *matrix, tristar_view 
   if (matrix == NULL) return TSI_NULL(matrix);
   if (view == NULL) TSI_FAIL(&matrix->ts->env, TRISTAR_ERR_ARGUMENT, "view is NULL");
   TSI_TRY(tsi_dmatrix_need_whole(matrix));
-  *view = view_of(matrix, matrix->stats.n);
+  *view = tsi_dmatrix_view(matrix, matrix->stats.n);
   view->ptr = matrix->whole->ptr;
   view->index = matrix->column;
   view->values = matrix->whole->values;
@@ -396,7 +396,7 @@ tristar_status tristar_dmatrix_get_diagonal(const tristar_dmatrix_t *matrix, tri
   if (matrix == NULL) return TSI_NULL(matrix);
   if (view == NULL) return TSI_NULL(view);
   const tsi_entries *diagonal = &matrix->form[TSI_DPLAIN].diagonal;
-  *view = view_of(matrix, matrix->n);
+  *view = tsi_dmatrix_view(matrix, matrix->n);
   view->ptr = diagonal->ptr;
   view->index = diagonal->index;
   view->values = diagonal->item;

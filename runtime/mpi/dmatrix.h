@@ -101,6 +101,9 @@ static inline tsi_matrix_rows tsi_dmatrix_rows(const tsi_entries *e) {
   return (tsi_matrix_rows){e->ptr, e->index, e->item};
 }
 
+/* Of rows of this rank, CSR, with so many columns; the arrays are the caller's to set. */
+tristar_view tsi_dmatrix_view(const tristar_dmatrix_t *d, int64_t cols);
+
 /* values[k] = value, a real and an imaginary part, in that type. */
 void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *values, tsi_count k);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/grow.h"
+#include "runtime/base/sort.h"
 #include "runtime/matrix/matrix.h"
 #include "runtime/mpi/bytes.h"
 #include "runtime/mpi/dmatrix.h"
@@ -159,11 +160,7 @@ static tristar_status list_ghosts(tristar_dmatrix_t *d, const tsi_dlist *list, t
   count = 0;
   for (tsi_count e = 0; e < list->count; e++)
     if (!is_own(d, column_of(list, e))) d->ghost_column[count++] = column_of(list, e);
-  if (count > 0) qsort(d->ghost_column, (size_t)count, sizeof *d->ghost_column, compare_columns);
-  tsi_count kept = 0;
-  for (tsi_count g = 0; g < count; g++)
-    if (g == 0 || d->ghost_column[g] != d->ghost_column[kept - 1])
-      d->ghost_column[kept++] = d->ghost_column[g];
+  const tsi_count kept = tsi_sort_unique(d->ghost_column, count);
   if (!tsi_to_index(kept + d->n, ghosts))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "the rows of one rank meet more than %d columns", TSI_INDEX_MAX);
   *ghosts = (tsi_index)kept;

@@ -183,10 +183,8 @@ static tristar_status gather_rows(tristar_dmatrix_t *d, const tristar_precond_op
     TSI_TRY(tsi_transport_agree(d->transport, find_unlike(d, near)));
     TSI_TRY(check_couplings(d));
   }
-  own = tsi_find_diagonal(&d->ts->env, &near->a);
-  for (tsi_index i = 0; i < near->a.n && own == TRISTAR_OK && o->shift > 0; i++)
-    d->sparse->multiply(1, (char *)near->a.values + (size_t)near->a.diagonal[i] * d->bytes, 1 + o->shift);
-  TSI_TRY(tsi_transport_agree(d->transport, own));
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_find_diagonal(&d->ts->env, &near->a)));
+  tsi_shift_diagonal(d->sparse, &near->a, o->shift);
 out:
   return status;
 }
@@ -222,17 +220,11 @@ static tristar_status distribute(tristar_dmatrix_t *d, const tristar_precond_opt
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tristar_dmatrix_options options = {.engine = o->engine, .scalar = (int)d->scalar};
-  const tristar_view view = {.format = TRISTAR_CSR,
-                             .symmetry = TRISTAR_GENERAL,
-                             .scalar = d->scalar,
-                             .rows = d->n,
-                             .cols = d->stats.n,
-                             .ptr = g->ptr,
-                             .index = g->index,
-                             .values = g->item,
-                             .ptr_bits = 64,
-                             .index_bits = 32};
+  tristar_view view = tsi_dmatrix_view(d, d->stats.n);
   inverse *v = NULL;
+  view.ptr = g->ptr;
+  view.index = g->index;
+  view.values = g->item;
   tristar_status own = TSI_ALLOC_ZERO(env, v, 1);
   if (own == TRISTAR_OK)
     own = tsi_allocate(env, (size_t)d->n + 1, TSI_DCOLUMNS * d->bytes, __func__, __FILE__, __LINE__,

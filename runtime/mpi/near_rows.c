@@ -50,14 +50,6 @@ static bool is_wanted(const gathering *g, tsi_index column) {
   return !holds(g->number, g->known, column, &at);
 }
 
-static tsi_count unique(tsi_index *list, tsi_count count) {
-  tsi_count kept = 0;
-  tsi_sort_indices(list, count);
-  for (tsi_count k = 0; k < count; k++)
-    if (k == 0 || list[k] != list[kept - 1]) list[kept++] = list[k];
-  return kept;
-}
-
 /* Local. The rows of others that the entries lead to and that are not there yet. */
 static tristar_status find_wanted(const gathering *g, tsi_count entries, const tsi_index *column, batch *b) {
   tristar_status status = TRISTAR_OK;
@@ -68,7 +60,7 @@ static tristar_status find_wanted(const gathering *g, tsi_count entries, const t
   count = 0;
   for (tsi_count e = 0; e < entries; e++)
     if (is_wanted(g, column[e])) b->number[count++] = column[e];
-  count = unique(b->number, count);
+  count = tsi_sort_unique(b->number, count);
   if (count + g->known > TSI_INDEX_MAX - g->d->n)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than %d rows are near those of one rank", TSI_INDEX_MAX);
   b->rows = (tsi_index)count;

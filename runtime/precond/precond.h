@@ -75,6 +75,8 @@ TRISTAR_CHECKED tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_ki
 static inline tristar_status tsi_precond_tell(const tristar_precond_t *precond, tsi_breakdown breakdown) {
   return tsi_breakdown_tell(&precond->ts->env, breakdown.kind, breakdown.row);
 }
+/* The diagonal entries count 1 + shift times. */
+void tsi_shift_diagonal(const tsi_sparse_kernels *sparse, const tsi_factor_rows *a, double shift);
 /* Entries of the triangles, and what they are of A; no upper ones: the lower triangle serves as both. */
 void tsi_precond_tell_fill(tristar_precond_t *precond, tsi_count lower, tsi_count upper);
 

@@ -215,11 +215,10 @@ out:
   return status;
 }
 
-/* The diagonal entries count (1 + shift) times. */
-static void shift_diagonal(const tristar_precond_t *p, const tsi_factor_rows *a) {
+void tsi_shift_diagonal(const tsi_sparse_kernels *sparse, const tsi_factor_rows *a, double shift) {
   char *values = a->values;
-  for (tsi_index i = 0; i < p->n && p->options.shift > 0; i++)
-    p->sparse->multiply(1, values + (size_t)a->diagonal[i] * p->sparse->scalar_bytes, 1 + p->options.shift);
+  for (tsi_index i = 0; i < a->n && shift > 0; i++)
+    sparse->multiply(1, values + (size_t)a->diagonal[i] * sparse->scalar_bytes, 1 + shift);
 }
 
 static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
@@ -233,7 +232,7 @@ static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
              "factors of a sparse approximate inverse are those of a Hermitian matrix, but this one is "
              "complex symmetric: IC takes such a matrix");
   TSI_TRY(take_rows(p, true, values, &a));
-  shift_diagonal(p, &a);
+  tsi_shift_diagonal(p->sparse, &a, p->options.shift);
   if (p->fsai == NULL) {
     const double begin = tsi_clock();
     TSI_TRY(tsi_fsai_create(p->ts, &p->options, (char)p->stats.scalar, &a, &p->fsai));
