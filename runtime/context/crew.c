@@ -1,72 +1,116 @@
-/* Blocks on the calling thread, or in tasks: see crew.h. */
+/* Blocks on the calling thread, with helpers, or in tasks: see crew.h. */
 #include "runtime/context/crew.h"
+
+#include <sched.h>
 
 #include "runtime/machine/predict.h"
 
-#define PORTIONS 16 /* that each worker takes in a run, at least */
+#define GRABS 16   /* in which a portion is taken, at least */
+#define LOOKS 1000 /* at blocks that others have begun, before the core is offered to other threads */
 
-static void run_task(void *context, const tsi_index argument[4], int worker) {
-  tsi_crew *crew = context;
-  (void)worker;
+/* ---- Runs ---------------------------------------------------------------------------------------------- */
+
+/* The blocks of a portion that nobody has begun. Who is late finds none, or those of a later run, which are
+ * as good: what a run is was written before its blocks could be had. */
+static void run_portion(tsi_crew *crew, tsi_crew_portion *portion, tsi_index grab, int member) {
   for (;;) {
-    const int64_t first = atomic_fetch_add_explicit(&crew->next, crew->portion, memory_order_relaxed);
-    if (first >= crew->blocks) return;
-    const int64_t end = first + crew->portion < crew->blocks ? first + crew->portion : crew->blocks;
-    for (int64_t b = first; b < end; b++) crew->run(crew->context, (tsi_index)b, argument[0]);
+    const int64_t first = atomic_fetch_add_explicit(&portion->next, grab, memory_order_acquire);
+    if (first >= portion->end) return;
+    const int64_t end = tsi_count_min(first + grab, portion->end);
+    for (int64_t b = first; b < end; b++) crew->run(crew->context, (tsi_index)b, member);
+    atomic_fetch_add_explicit(&crew->done, end - first, memory_order_release);
   }
 }
 
-static tristar_status record(tristar_t *ts, const char *name, double bytes, double *start_seconds,
-                             tsi_crew *crew) {
+static void run_portions(tsi_crew *crew, int begin, int member) {
+  const tsi_index grab = tsi_index_max(1, crew->blocks / (GRABS * crew->workers));
+  for (int k = 0; k < crew->workers; k++)
+    run_portion(crew, &crew->portion[(begin + k) % crew->workers], grab, member);
+}
+
+static void deal(tsi_crew *crew, tsi_crew_function run, void *context) {
+  crew->run = run;
+  crew->context = context;
+  atomic_store_explicit(&crew->done, 0, memory_order_relaxed);
+  for (int w = 0; w < crew->workers; w++)
+    atomic_store_explicit(&crew->portion[w].next, w > 0 ? crew->portion[w - 1].end : 0, memory_order_release);
+}
+
+static void run_task(void *context, const tsi_index argument[4], int worker) {
+  (void)worker;
+  run_portions(context, argument[0], argument[0]);
+}
+
+/* Of the caller, number 0, who stays until all is done, and of a helper. This one's number as a member is its
+ * worker's: a helper of an earlier run may still be here, and have had another's number. */
+static void help(void *arg, int number, int worker) {
+  tsi_crew *crew = arg;
+  run_portions(crew, number, worker + 1);
+  if (number > 0) return;
+  for (int looks = 0; atomic_load_explicit(&crew->done, memory_order_acquire) < crew->blocks; looks++)
+    if (looks > LOOKS) (void)sched_yield();
+}
+
+tristar_status tsi_crew_run(tsi_crew *crew, tsi_crew_kind kind, double bytes, tsi_crew_function run,
+                            void *context) {
+  if (crew->workers == 1 || (crew->tasks == NULL && bytes < TSI_HELP_BYTES)) {
+    for (tsi_index b = 0; b < crew->blocks; b++) run(context, b, 0);
+    return TRISTAR_OK;
+  }
+  deal(crew, run, context);
+  if (crew->tasks != NULL) return tsi_tasks_run(crew->tasks, false);
+  tsi_helpers_share(&crew->ts->helpers, &crew->help[kind], crew->workers - 1, bytes, help, crew);
+  return TRISTAR_OK;
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------------- */
+
+static tristar_status record(tsi_crew *crew, const char *name, double bytes) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_context_need_starpu(ts, start_seconds));
-  crew->workers = tsi_starpu_cpu_workers();
-  if (crew->workers > crew->blocks) crew->workers = crew->blocks > 0 ? crew->blocks : 1;
-  crew->portion = tsi_index_max(1, crew->blocks / (PORTIONS * crew->workers));
-  TSI_TRY(tsi_task_list_create(crew->env, &crew->list));
+  tsi_env *env = &crew->ts->env;
+  TSI_TRY(tsi_task_list_create(env, &crew->list));
   for (int w = 0; w < crew->workers; w++) {
     const tsi_index argument[4] = {w, 0, 0, 0};
     tsi_index number;
     TSI_TRY(tsi_task_list_add(crew->list, name, run_task, crew, argument, 0,
                               tsi_task_microseconds(bytes / crew->workers), &number));
   }
-  TSI_TRY(tsi_tasks_create(crew->env, crew->list, &crew->tasks));
+  TSI_TRY(tsi_tasks_create(env, crew->list, &crew->tasks));
   TSI_TRY(tsi_tasks_record(crew->tasks));
 out:
   return status;
 }
 
-tristar_status tsi_crew_begin(tristar_t *ts, const char *name, tristar_engine engine, tsi_index blocks,
-                              double bytes, double *start_seconds, tsi_crew *crew) {
+/* Are several workers faster than the caller alone? */
+static bool is_worth_sharing(tristar_t *ts, tristar_engine engine, tsi_index blocks, double bytes) {
+  if (engine != TRISTAR_ENGINE_AUTO || !ts->workers.allowed) return engine == TRISTAR_ENGINE_TASKS;
+  const int workers = tsi_expected_cpu_workers(ts->workers.wishes.workers);
+  const tsi_costs costs = tsi_costs_assumed(&ts->machine, workers);
+  return workers > 1 && blocks > 1 && tsi_predict_worth_tasks(&costs, bytes, bytes / workers, workers);
+}
+
+tristar_status tsi_crew_begin(tristar_t *ts, const char *name, tristar_engine engine, tsi_crew_runs runs,
+                              tsi_index blocks, double bytes, double *start_seconds, tsi_crew *crew) {
   tristar_status status = TRISTAR_OK;
-  crew->env = &ts->env;
-  crew->blocks = blocks;
-  crew->workers = 1;
-  crew->list = NULL;
-  crew->tasks = NULL;
-  bool tasks = engine == TRISTAR_ENGINE_TASKS;
-  if (engine == TRISTAR_ENGINE_AUTO && ts->workers.allowed) {
-    const int workers = tsi_expected_cpu_workers(ts->workers.wishes.workers);
-    const tsi_costs costs = tsi_costs_assumed(&ts->machine, workers);
-    tasks = workers > 1 && blocks > 1 && tsi_predict_worth_tasks(&costs, bytes, bytes / workers, workers);
-  }
-  if (tasks) TSI_TRY(record(ts, name, bytes, start_seconds, crew));
+  *crew = (tsi_crew){.ts = ts, .blocks = blocks, .workers = 1, .members = 1};
+  if (!is_worth_sharing(ts, engine, blocks, bytes)) return TRISTAR_OK;
+  TSI_TRY(tsi_context_need_starpu(ts, start_seconds));
+  const tsi_index workers = tsi_index_max(1, tsi_index_min(tsi_starpu_cpu_workers(), blocks));
+  const bool tasks = engine == TRISTAR_ENGINE_TASKS || runs == TSI_RUNS_LONG;
+  TSI_TRY(TSI_ALLOC(&ts->env, crew->portion, workers));
+  crew->workers = crew->members = workers;
+  if (!tasks) crew->members = TSI_HELPERS + 1;
+  for (tsi_index w = 0; w < workers; w++)
+    crew->portion[w].end = (tsi_index)((w + 1) * (tsi_count)blocks / workers);
+  if (tasks) TSI_TRY(record(crew, name, bytes));
 out:
   return status;
 }
 
 void tsi_crew_finish(tsi_crew *crew) {
+  if (crew->ts == NULL) return;
+  if (crew->portion != NULL && crew->tasks == NULL) tsi_helpers_leave(&crew->ts->helpers, crew);
   tsi_tasks_destroy(&crew->tasks);
   tsi_task_list_destroy(&crew->list);
-}
-
-tristar_status tsi_crew_run(tsi_crew *crew, tsi_crew_function run, void *context) {
-  if (crew->tasks == NULL) {
-    for (tsi_index b = 0; b < crew->blocks; b++) run(context, b, 0);
-    return TRISTAR_OK;
-  }
-  crew->run = run;
-  crew->context = context;
-  atomic_store(&crew->next, 0);
-  return tsi_tasks_run(crew->tasks, false);
+  TSI_FREE(&crew->ts->env, crew->portion);
 }

@@ -165,8 +165,7 @@ out:
   return status;
 }
 
-/* Bytes that a product reads and writes. */
-static double product_bytes(const tristar_krylov_t *k) {
+double tsi_krylov_product_bytes(const tristar_krylov_t *k) {
   const double scalar = (double)k->bytes, n = k->n;
   const double entries = k->matrix.function != NULL ? 0 : (double)k->rows.ptr[k->n];
   return entries * (scalar + (double)sizeof *k->rows.index) + n * (3 * scalar + (double)sizeof *k->rows.ptr);
@@ -174,8 +173,9 @@ static double product_bytes(const tristar_krylov_t *k) {
 
 static tristar_status begin_crew(tristar_krylov_t *k, tristar_engine engine) {
   const tsi_index blocks = (tsi_index)(((int64_t)k->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS);
-  const tristar_status status = tsi_crew_begin(k->ts, "krylov_rows", engine, blocks, product_bytes(k),
-                                               &k->stats.start_seconds, &k->crew);
+  const tristar_status status =
+      tsi_crew_begin(k->ts, "krylov_rows", engine, TSI_RUNS_SHORT, blocks, tsi_krylov_product_bytes(k),
+                     &k->stats.start_seconds, &k->crew);
   k->stats.workers = k->crew.workers;
   return status;
 }
@@ -324,7 +324,6 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, const tsi_
   const double begin = tsi_clock();
   TSI_TRY(TSI_ALLOC_ZERO(env, k, 1));
   k->ts = ts;
-  k->crew.env = env;
   k->alone = tsi_team_alone(0);
   k->team = &k->alone;
   if (options != NULL)

@@ -45,11 +45,15 @@ out:
   return status;
 }
 
-/* k->work.total[i] = the sum over all blocks, of all members, of their share i < sums. */
-static tristar_status run(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
+/* k->work.total[i] = the sum over all blocks, of all members, of their share i < sums. vectors: that are read
+ * or written; 0: a product. */
+static tristar_status run(tristar_krylov_t *k, const tsi_vector_call *call, int vectors, int sums) {
   tristar_status status = TRISTAR_OK;
+  const double bytes =
+      vectors > 0 ? (double)vectors * (double)k->n * (double)k->bytes : tsi_krylov_product_bytes(k);
   k->call = call;
-  TSI_TRY(tsi_krylov_defer(k, tsi_crew_run(&k->crew, run_block, k)));
+  TSI_TRY(tsi_krylov_defer(
+      k, tsi_crew_run(&k->crew, vectors > 0 ? TSI_CREW_VECTORS : TSI_CREW_MATRIX, bytes, run_block, k)));
   for (int i = 0; i < sums; i++) k->work.total[i] = 0;
   for (tsi_index b = 0; b < k->crew.blocks; b++)
     for (int i = 0; i < sums; i++)
@@ -102,7 +106,7 @@ static tristar_status multiply(tristar_krylov_t *k, const tsi_vector_call *call)
     TSI_TRY(tsi_krylov_defer(k, call_function(k, call->a, call->x)));
     if (call->b == NULL && call->count == 0) goto out;
   }
-  TSI_TRY(run(k, call, call->count));
+  TSI_TRY(run(k, call, 0, call->count));
 out:
   return status;
 }
@@ -131,7 +135,7 @@ static void sums_block(const tristar_krylov_t *k, const tsi_vector_call *call, t
 }
 
 tristar_status tsi_vectors_sums(tristar_krylov_t *k, const void *x, const void *y, tsi_sums *sums) {
-  const tristar_status status = run(k, &(tsi_vector_call){.run = sums_block, .a = x, .b = y}, SUMS);
+  const tristar_status status = run(k, &(tsi_vector_call){.run = sums_block, .a = x, .b = y}, 2, SUMS);
   if (status == TRISTAR_OK) *sums = total_sums(k);
   return status;
 }
@@ -151,7 +155,7 @@ tristar_status tsi_vectors_direction(tristar_krylov_t *k, const double beta[2], 
     call.alpha[0] = -omega[0];
     call.alpha[1] = -omega[1];
   }
-  return run(k, &call, 0);
+  return run(k, &call, v != NULL ? 5 : 3, 0);
 }
 
 static void step_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
@@ -166,7 +170,7 @@ tristar_status tsi_vectors_step(tristar_krylov_t *k, const double alpha[2], cons
                                 void *x, void *r, const void *w, tsi_sums *sums) {
   const tsi_vector_call call = {
       .run = step_block, .a = p, .b = q, .c = w, .x = x, .y = r, .alpha = {alpha[0], alpha[1]}};
-  const tristar_status status = run(k, &call, SUMS);
+  const tristar_status status = run(k, &call, 6, SUMS);
   if (status == TRISTAR_OK) *sums = total_sums(k);
   return status;
 }
@@ -178,7 +182,7 @@ static void scale_block(const tristar_krylov_t *k, const tsi_vector_call *call, 
 }
 
 tristar_status tsi_vectors_scale(tristar_krylov_t *k, double factor, const void *x, void *y) {
-  return run(k, &(tsi_vector_call){.run = scale_block, .a = x, .x = y, .alpha = {factor, 0}}, 0);
+  return run(k, &(tsi_vector_call){.run = scale_block, .a = x, .x = y, .alpha = {factor, 0}}, 2, 0);
 }
 
 /* ---- Many vectors -------------------------------------------------------------------------------------- */
@@ -194,7 +198,7 @@ tristar_status tsi_vectors_project(tristar_krylov_t *k, int first, int count, co
   tristar_status status = TRISTAR_OK;
   const tsi_vector_call call = {
       .run = project_block, .a = tsi_krylov_vector(k, first), .b = w, .count = count};
-  TSI_TRY(run(k, &call, 2 * count));
+  TSI_TRY(run(k, &call, count + 1, 2 * count));
   for (int i = 0; i < count; i++) h[i] = k->work.total[2 * i] + k->work.total[2 * i + 1] * _Complex_I;
 out:
   return status;
@@ -218,7 +222,7 @@ tristar_status tsi_vectors_combine(tristar_krylov_t *k, int first, int count, do
                                 .alpha = {sign, 0},
                                 .count = count,
                                 .h = h};
-  const tristar_status status = run(k, &call, SUMS);
+  const tristar_status status = run(k, &call, count + 2, SUMS);
   if (status == TRISTAR_OK) *square = total_sums(k).square;
   return status;
 }

@@ -122,12 +122,17 @@ static void fill_stats(tristar_dmatrix_t *d) {
   for (int o = 0; o < d->owners; o++) s->nnz += form->block[o].ptr[form->block[o].n];
 }
 
+double tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d) {
+  const tsi_entries *rows = &d->form[TSI_DPLAIN].diagonal;
+  const double scalar = (double)d->bytes;
+  return (double)rows->ptr[d->n] * (scalar + (double)sizeof *rows->index) +
+         d->n * (2 * scalar + (double)sizeof *rows->ptr);
+}
+
 /* Local: buffers, and those who multiply. */
 static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const tsi_entries *rows = &d->form[TSI_DPLAIN].diagonal;
-  const double entries = (double)rows->ptr[d->n], scalar = (double)d->bytes;
   const size_t strip = TSI_DCOLUMNS * d->bytes;
   tsi_index lines = TSI_BLOCK_ROWS;
   for (int o = 0; o < d->owners; o++) lines = tsi_index_max(lines, d->form[TSI_DPLAIN].block[o].n);
@@ -135,10 +140,9 @@ static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
       tsi_allocate(env, (size_t)d->halo->ghosts, strip, __func__, __FILE__, __LINE__, (void **)&d->ghost));
   TSI_TRY(tsi_allocate(env, (size_t)d->halo->asked, strip, __func__, __FILE__, __LINE__, (void **)&d->asked));
   TSI_TRY(tsi_allocate(env, (size_t)lines, d->bytes, __func__, __FILE__, __LINE__, (void **)&d->part));
-  TSI_TRY(tsi_crew_begin(
-      d->ts, "matrix_rows", engine, (tsi_index)(((int64_t)d->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS),
-      entries * (scalar + (double)sizeof *rows->index) + d->n * (2 * scalar + (double)sizeof *rows->ptr),
-      &d->stats.start_seconds, &d->crew));
+  TSI_TRY(tsi_crew_begin(d->ts, "matrix_rows", engine, TSI_RUNS_SHORT,
+                         (tsi_index)(((int64_t)d->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS),
+                         tsi_dmatrix_product_bytes(d), &d->stats.start_seconds, &d->crew));
   if (env->check) TSI_TRY(tsi_dmatrix_check(d));
   fill_stats(d);
 out:
@@ -237,7 +241,6 @@ tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mi
   TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
   d->transport = transport;
-  d->crew.env = env;
   transport = NULL;
   TSI_TRY(
       tsi_transport_agree(d->transport, TSI_ALLOC_ZERO(env, d->start, tsi_transport_size(d->transport) + 1)));

@@ -69,9 +69,17 @@ static tsi_index block_count(const tsi_fsai *f) {
   return (tsi_index)(((int64_t)f->n + BLOCK_ROWS - 1) / BLOCK_ROWS);
 }
 
+/* That a product with one column reads and writes. */
+static double product_bytes(const tsi_fsai *f) {
+  const double entry = (double)(f->sparse->scalar_bytes + sizeof *f->lower.index);
+  return entry * (double)tsi_fsai_entries(f) +
+         (double)f->n * (double)(2 * f->sparse->scalar_bytes + sizeof *f->lower.ptr);
+}
+
 /* crew NULL: the calling thread. */
 static tristar_status run(tsi_crew *crew, product *p) {
-  if (crew != NULL) return tsi_crew_run(crew, run_block, p);
+  const double bytes = (double)p->columns * product_bytes(p->f);
+  if (crew != NULL) return tsi_crew_run(crew, TSI_CREW_MATRIX, bytes, run_block, p);
   for (tsi_index b = 0; b < block_count(p->f); b++) run_block(p, b, 0);
   return TRISTAR_OK;
 }
@@ -84,12 +92,9 @@ static tristar_status allocate_between(const tsi_fsai *f, tsi_index columns, voi
 static tristar_status prepare_products(tsi_fsai *f) {
   tristar_status status = TRISTAR_OK;
   double start_seconds;
-  const double entry = (double)(f->sparse->scalar_bytes + sizeof *f->lower.index);
-  const double bytes = entry * (double)tsi_fsai_entries(f) +
-                       (double)f->n * (double)(2 * f->sparse->scalar_bytes + sizeof *f->lower.ptr);
   if (f->between != NULL) return TRISTAR_OK;
-  TSI_TRY(tsi_crew_begin(f->ts, "inverse_products", f->options.engine, block_count(f), bytes, &start_seconds,
-                         &f->crew));
+  TSI_TRY(tsi_crew_begin(f->ts, "inverse_products", f->options.engine, TSI_RUNS_SHORT, block_count(f),
+                         product_bytes(f), &start_seconds, &f->crew));
   TSI_TRY(allocate_between(f, f->columns, &f->between));
 out:
   if (status != TRISTAR_OK) tsi_crew_finish(&f->crew);

@@ -167,12 +167,13 @@ static tristar_status run(tsi_env *env, numeric *c, tsi_index most) {
   const double mean = n > 0 ? (double)c->a.ptr[n] / n : 0;
   const double bytes = BYTES_OF_ENTRY * mean * (double)c->rows.ptr[job->rows];
   double start_seconds;
-  tsi_crew crew = {.tasks = NULL};
-  TSI_TRY(tsi_crew_begin(job->ts, "inverse_rows", job->engine, blocks, bytes, &start_seconds, &crew));
-  c->members = crew.workers;
+  tsi_crew crew = {.ts = NULL};
+  TSI_TRY(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, blocks, bytes, &start_seconds,
+                         &crew));
+  c->members = crew.members;
   TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
   for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, most, &c->work[m]));
-  TSI_TRY(tsi_crew_run(&crew, run_block, c));
+  TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
 out:
   tsi_crew_finish(&crew);
   return status;

@@ -226,9 +226,6 @@ static bool worth_tasks(const tristar_plan_t *plan) {
                                  plan->dag[0]->tasks);
 }
 
-/* Bytes from which on helpers are called at all: 20 us of streaming. */
-#define LANES_BYTES 300e3
-
 static void choose_engine(tristar_plan_t *plan, bool devices) {
   const tristar_engine engine = plan->options.engine;
   const bool allowed = plan->ts->workers.allowed;
@@ -236,7 +233,7 @@ static void choose_engine(tristar_plan_t *plan, bool devices) {
   if (engine == TRISTAR_ENGINE_AUTO && rows) {
     double bytes = 0;
     for (tsi_index v = 0; v < plan->dag[0]->forward->nodes; v++) bytes += plan->dag[0]->forward->bytes[v];
-    plan->use_lanes = allowed && rows->cut->lanes > 1 && rows->cut->count > 1 && bytes > LANES_BYTES;
+    plan->use_lanes = allowed && rows->cut->lanes > 1 && rows->cut->count > 1 && bytes > TSI_HELP_BYTES;
   } else
     plan->use_tasks = engine == TRISTAR_ENGINE_TASKS ||
                       (engine == TRISTAR_ENGINE_AUTO && allowed && (devices || worth_tasks(plan)));

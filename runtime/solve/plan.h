@@ -21,12 +21,6 @@ typedef struct tsi_replay_branches tsi_replay_branches;
 struct tsi_block_plan;
 struct tsi_plan_branches;
 
-/* Whether a run of lanes is faster with help: seconds that it took lately without and with it. 0: unknown. */
-typedef struct tsi_help_choice {
-  double seconds[2];
-  int64_t runs;
-} tsi_help_choice;
-
 typedef struct tsi_replay {
   struct tsi_replay *next; /* in the pool */
   tristar_plan_t *plan;

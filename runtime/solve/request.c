@@ -74,38 +74,18 @@ out:
 
 /* ---- Lanes --------------------------------------------------------------------------------------------- */
 
-#define FIRST_RUNS 4 /* with and without help in turns */
-#define TRY_AGAIN 64 /* runs, of which one goes the other way: the machine may have changed */
-#define FORGET 0.25  /* what the latest run counts */
-
-static bool chooses_help(tsi_help_choice *choice) {
-  const int64_t run = choice->runs++;
-  const bool better = choice->seconds[1] < choice->seconds[0];
-  if (run < FIRST_RUNS) return run % 2 == 0;
-  return run % TRY_AGAIN == 0 ? !better : better;
-}
-
-static void note_seconds(tsi_help_choice *choice, bool helped, double seconds) {
-  double *latest = &choice->seconds[helped];
-  *latest += (*latest > 0 ? FORGET : 1) * (seconds - *latest);
-}
-
 static void help(void *arg, int number, int worker) {
   tsi_lane_run_join(arg, number, worker);
 }
 
 /* Runs a block here, with help if that has been faster. */
 static void run_lanes(tristar_request_t *r, tsi_block *block) {
-  tsi_helpers *helpers = &r->plan->ts->helpers;
   tsi_lane_run *run = executor_of(r, block)->lanes;
-  tsi_help_choice *choice = &block->replay->help;
-  const bool wanted = !r->here && chooses_help(choice);
-  const double begin = tsi_clock();
   tsi_lane_run_begin(run);
-  const bool helped = wanted && tsi_helpers_offer(helpers, run->lanes->count - 1, help, run);
-  tsi_lane_run_join(run, 0, -1);
-  if (helped) tsi_helpers_take_back(helpers);
-  if (!r->here && helped == wanted) note_seconds(choice, helped, tsi_clock() - begin);
+  if (r->here)
+    tsi_lane_run_join(run, 0, -1);
+  else
+    tsi_helpers_share(&r->plan->ts->helpers, &block->replay->help, run->lanes->count - 1, 1, help, run);
 }
 
 /* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */

@@ -31,6 +31,7 @@ void tsi_helpers_init(tsi_helpers *h, void (*last)(tsi_helpers *)) {
   atomic_init(&h->users, 1);
   atomic_init(&h->offer, 0);
   atomic_init(&h->offers, 0);
+  atomic_init(&h->met, 0);
   atomic_init(&h->help, NULL);
   atomic_init(&h->arg, NULL);
   atomic_init(&h->closing, false);
@@ -65,7 +66,10 @@ static outcome help_once(tsi_helpers *h, int worker, uint64_t *seen) {
   atomic_store(&h->at[worker], arg);
   const int number = atomic_load(&h->number[worker]);
   const bool stands = atomic_load(&h->offer) == offer; /* then all these were its own, and stay */
-  if (stands && number > 0) help(arg, number, worker);
+  if (stands && number > 0) {
+    atomic_store(&h->met, offer);
+    help(arg, number, worker);
+  }
   atomic_store(&h->at[worker], NULL);
   *seen = offer;
   return !stands ? NOTHING_NEW : number > 0 ? HELPED : NOT_MEANT;
@@ -174,6 +178,17 @@ bool tsi_helpers_offer(tsi_helpers *h, int most, tsi_help help, void *arg) {
   atomic_store(&h->offer, atomic_fetch_add(&h->offers, 1) + 1);
   for (int k = 0; k < count; k++) call(h, called[k]);
   return true;
+}
+
+void tsi_helpers_share(tsi_helpers *h, tsi_help_choice *choice, int most, double amount, tsi_help work,
+                       void *arg) {
+  const bool wanted = tsi_help_choose(choice);
+  const double begin = tsi_clock();
+  const bool stands = wanted && tsi_helpers_offer(h, most, work, arg);
+  const uint64_t offer = atomic_load(&h->offer);
+  work(arg, 0, -1);
+  if (stands) tsi_helpers_take_back(h);
+  tsi_help_note(choice, (tsi_clock() - begin) / amount, stands && atomic_load(&h->met) == offer);
 }
 
 void tsi_helpers_take_back(tsi_helpers *h) {

@@ -21,10 +21,32 @@
 #include "runtime/base/env.h"
 
 #define TSI_HELPERS 64 /* workers that can help */
+/* Bytes from which on a run is to be shared: 20 us of streaming. */
+#define TSI_HELP_BYTES 300e3
 #define TSI_OFFER_COMES UINT64_MAX
 
 /* number: of the helper, from 1 on; worker: StarPU's number of it. */
 typedef void (*tsi_help)(void *arg, int number, int worker);
+
+/* Whether work of one kind is done sooner with help: seconds for an amount of one that it took lately without
+ * and with it; 0: not known yet. Both ways are tried at first, and the one that is not taken again now and
+ * then: the machine may have changed. Zero is a choice that nobody has made yet. */
+typedef struct tsi_help_choice {
+  double seconds[2];
+  bool helped;   /* the way that is taken */
+  bool trial;    /* the way that is tried, while `left` > 0 */
+  int left;      /* runs of the trial to come */
+  int missed;    /* runs of the trial to which nobody came */
+  int64_t runs;  /* so far */
+  int64_t next;  /* the run that begins the next trial */
+  int64_t pause; /* runs between the trials */
+} tsi_help_choice;
+
+/* Which way the next run takes. */
+bool tsi_help_choose(tsi_help_choice *choice);
+/* The run has ended that the latest tsi_help_choose was for; it went the way that this chose. came: somebody
+ * did. */
+void tsi_help_note(tsi_help_choice *choice, double seconds, bool came);
 
 typedef struct tsi_helpers tsi_helpers;
 struct tsi_helpers {
@@ -33,6 +55,7 @@ struct tsi_helpers {
   _Alignas(16) char body[TSI_HELPERS][64]; /* by worker: of its task */
   _Atomic(uint64_t) offer;                 /* its number; 0: none stands; TSI_OFFER_COMES */
   _Atomic(uint64_t) offers;                /* so far */
+  _Atomic(uint64_t) met;                   /* the latest offer that a helper came to */
   _Atomic(tsi_help) help;                  /* of the offer that stands */
   _Atomic(void *) arg;                     /* likewise */
   _Atomic(void *) at[TSI_HELPERS];         /* by worker: the work that it may be inside of; NULL: none */
@@ -51,6 +74,11 @@ void tsi_helpers_release(tsi_helpers *helpers);
 /* Offers work to `most` workers, on other cores than the caller's. StarPU must run. false: another offer
  * stands, or there is nobody: nothing is offered. What fails in calling them makes fewer help. */
 bool tsi_helpers_offer(tsi_helpers *helpers, int most, tsi_help help, void *arg);
+/* Calls work(arg, 0, -1) here and, if the choice is to be helped, offers it to `most` workers meanwhile. They
+ * may be inside of it still when this returns: tsi_helpers_leave. amount: of the work, for the choice, > 0.
+ */
+void tsi_helpers_share(tsi_helpers *helpers, tsi_help_choice *choice, int most, double amount, tsi_help work,
+                       void *arg);
 /* Takes the offer back. Helpers that are at work may stay in it for as long as it has something to do. */
 void tsi_helpers_take_back(tsi_helpers *helpers);
 /* Waits until nobody is inside of work that was offered with this argument and taken back: it can be freed.
