@@ -14,15 +14,10 @@ void tsi_row_options_init(tsi_row_options *options, tsi_row_way way, int lanes, 
                                .step_bytes = STEP_BYTES};
 }
 
-/* The k-th line that a sweep takes which has the lines as its rows. */
-static inline tsi_index line_of(const tsi_lines *lines, tsi_index k) {
-  return lines->columns ? lines->n - 1 - k : k;
-}
-
 tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
   tsi_index count = 0;
   for (tsi_index k = 0; k < lines->n; k++) {
-    const tsi_index i = line_of(lines, k);
+    const tsi_index i = tsi_line_of(lines, k);
     tsi_index own = 0;
     for (tsi_count e = lines->ptr[i]; e < lines->ptr[i + 1]; e++)
       if (lines->index[e] != i) own = tsi_index_max(own, level[lines->index[e]] + 1);
@@ -32,33 +27,6 @@ tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
   return count;
 }
 
-/* The longest chain of rows begin .. end - 1, at most a window of them. */
-static tsi_index longest_chain(const tsi_lines *lines, tsi_index begin, tsi_index end) {
-  tsi_index length[TSI_CHAIN_WINDOW], longest = 0;
-  for (tsi_index k = begin; k < end; k++) {
-    const tsi_index i = lines->columns ? end - 1 - (k - begin) : k;
-    const tsi_count first = lines->ptr[i], last = lines->ptr[i + 1] - 1;
-    tsi_index own = 0;
-    for (tsi_count e = first; e <= last; e++) { /* from the diagonal on */
-      const tsi_index other = lines->index[lines->columns ? e : last - (e - first)];
-      if (other < begin || other >= end) break;
-      if (other != i) own = tsi_index_max(own, length[other - begin]);
-    }
-    length[i - begin] = own + 1;
-    longest = tsi_index_max(longest, own + 1);
-  }
-  return longest;
-}
-
-double tsi_row_chains(const tsi_lines *lines) {
-  double all = 0;
-  for (tsi_index begin = 0, end; begin < lines->n; begin = end) {
-    end = begin + tsi_index_min(TSI_CHAIN_WINDOW, lines->n - begin);
-    all += longest_chain(lines, begin, end);
-  }
-  return lines->n > 0 ? all / lines->n : 0;
-}
-
 /* Rows by level set, as a sweep takes them inside each; first: levels + 1. */
 static void sort_by_level(const tsi_lines *lines, tsi_index levels, const tsi_index *level, tsi_index *first,
                           tsi_index *row) {
@@ -66,7 +34,7 @@ static void sort_by_level(const tsi_lines *lines, tsi_index levels, const tsi_in
   for (tsi_index i = 0; i < lines->n; i++) first[level[i] + 1]++;
   for (tsi_index l = 0; l < levels; l++) first[l + 1] += first[l];
   for (tsi_index k = 0; k < lines->n; k++) {
-    const tsi_index i = line_of(lines, k);
+    const tsi_index i = tsi_line_of(lines, k);
     row[first[level[i]]++] = i;
   }
   for (tsi_index l = levels; l > 0; l--) first[l] = first[l - 1];

@@ -14,9 +14,12 @@
  * to a later phase of the superstep, so that lanes wait for each other once a phase and not once a set (after
  * GrowLocal, Boehnlein et al. 2025, and Naumov 2011). A set that mostly would, begins a new one.
  *
- * Inside a chunk rows come by level set and, in wide sets, by their number of entries: neighbours do not wait
- * for each other, which keeps the pipelines of a core full, and loops over entries have the same length many
- * times in a row.
+ *   With one lane there is nobody to wait for: chunks are windows of consecutive rows.
+ *
+ * Inside a chunk rows come by level set (of the window: those that they have among themselves) and, in wide
+ * sets, by their number of entries: neighbours do not wait for each other, which keeps the pipelines of a
+ * core full, and loops over entries have the same length many times in a row, so that their ends are
+ * foreseen. What a window reads of x lies close together, where the given order had it so.
  *
  * Reads   the pattern by lines: rows of F, or columns of F, which are the rows of the backward sweep.
  * Writes  a tsi_row_cut, a tsi_chunks; they own their arrays.
@@ -36,6 +39,11 @@ typedef struct tsi_lines {
   const tsi_index *index; /* of line j: up to j (rows of F), or from j on (columns) */
   bool columns;
 } tsi_lines;
+
+/* The k-th line that a sweep takes which has the lines as its rows. */
+static inline tsi_index tsi_line_of(const tsi_lines *lines, tsi_index k) {
+  return lines->columns ? lines->n - 1 - k : k;
+}
 
 /* While lines row[0 .. count-1] are visited in that order and row[k] is next: fetches what comes soon. Lines
  * in another order than that of memory cost a miss of the cache each otherwise. */
@@ -79,14 +87,6 @@ typedef struct tsi_row_cut {
 /* level[i], n: the level set of each line, from 0 on, in the sweep that it is a row of. Gives how many there
  * are. */
 tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level);
-
-/* Of so many consecutive rows a core works on several at the same time, as far as they let it. */
-#define TSI_CHAIN_WINDOW 32
-
-/* Rows in the longest chains of all windows, in which each row waits for the one before, of all rows: 1 if
- * every row waits for its neighbour, 1 / TSI_CHAIN_WINDOW if none waits for any in its window. Lines ascend.
- */
-double tsi_row_chains(const tsi_lines *lines);
 
 /* level: as of tsi_row_levels, and how many; NULL: not known yet. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines,

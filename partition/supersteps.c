@@ -21,6 +21,7 @@ typedef struct state {
   tsi_index *other;   /* n: room to sort */
   tsi_index placed;   /* rows in the cut's order */
   tsi_index most;     /* phases that a superstep may have */
+  tsi_index room;     /* places that a superstep, or a window, may have, and one more phase */
   double last;        /* bytes of the latest chunk */
   bool alone;         /* the latest superstep has one chunk */
 } state;
@@ -111,9 +112,10 @@ static void sort_by_length(const state *s, tsi_index *row, tsi_index count) {
   memcpy(row, s->other, (size_t)count * sizeof *row);
 }
 
-static void sort_sets(const state *s, tsi_index *row, tsi_index count) {
+/* level: by row, the set that it is in. */
+static void sort_sets(const state *s, const tsi_index *level, tsi_index *row, tsi_index count) {
   for (tsi_index k = 0, end; k < count; k = end) {
-    for (end = k + 1; end < count && s->sets->level[row[end]] == s->sets->level[row[k]]; end++) {
+    for (end = k + 1; end < count && level[row[end]] == level[row[k]]; end++) {
     }
     if (end - k >= WIDE_SET) sort_by_length(s, row + k, end - k);
   }
@@ -124,7 +126,7 @@ static void sort_sets(const state *s, tsi_index *row, tsi_index count) {
 static void add_chunk(state *s, tsi_index lane, tsi_index rows, bool joins) {
   tsi_row_cut *cut = s->cut;
   double bytes;
-  sort_sets(s, cut->order + s->placed, rows);
+  sort_sets(s, s->sets->level, cut->order + s->placed, rows);
   bytes = rows_bytes(s, cut->order + s->placed, rows);
   if (joins && cut->lane[cut->count - 1] == lane && s->last + bytes <= s->options->step_bytes)
     s->last += bytes;
@@ -136,12 +138,52 @@ static void add_chunk(state *s, tsi_index lane, tsi_index rows, bool joins) {
   cut->start[cut->count] = s->placed;
 }
 
-/* One lane: the rows of sets level .. end - 1 as they are. */
-static void add_alone(state *s, tsi_index level, tsi_index end) {
-  const tsi_index begin = s->sets->first[level], rows = s->sets->first[end] - begin;
-  memcpy(s->cut->order + s->placed, s->sets->row + begin, (size_t)rows * sizeof *s->sets->row);
-  add_chunk(s, 0, rows, s->alone);
-  s->alone = true;
+/* All rows that have one of the places from the base on are of older supersteps, or windows, from now on. */
+static void next_base(state *s, tsi_index places) {
+  s->base += places;
+  if (s->base <= TSI_INDEX_MAX - s->room) return;
+  for (tsi_index i = 0; i < s->lines->n; i++) s->place[i] = TSI_NONE;
+  s->base = 0;
+}
+
+/* Rows that a sweep takes one after the other, by the level sets that they have among themselves: a window of
+ * the order that was given. */
+static void add_window(state *s, tsi_index first, tsi_index rows, tsi_index lane) {
+  const tsi_lines *lines = s->lines;
+  tsi_index *order = s->cut->order + s->placed, sets = 0;
+  s->count[0] = 0;
+  for (tsi_index k = first; k < first + rows; k++) {
+    const tsi_index row = tsi_line_of(lines, k);
+    tsi_index set = 0;
+    for (tsi_count e = lines->ptr[row]; e < lines->ptr[row + 1]; e++)
+      if (lines->index[e] != row) set = tsi_index_max(set, s->place[lines->index[e]] - s->base + 1);
+    s->place[row] = s->base + set;
+    if (set >= sets) s->count[++sets] = 0;
+    s->count[set + 1]++;
+  }
+  for (tsi_index l = 0; l < sets; l++) s->count[l + 1] += s->count[l];
+  for (tsi_index k = first; k < first + rows; k++) {
+    const tsi_index row = tsi_line_of(lines, k);
+    order[s->count[s->place[row] - s->base]++] = row;
+  }
+  sort_sets(s, s->place, order, rows);
+  s->cut->lane[s->cut->count++] = lane;
+  s->placed += rows;
+  s->cut->start[s->cut->count] = s->placed;
+  next_base(s, sets);
+}
+
+/* One lane: windows that weigh no more than a step. */
+static void add_windows(state *s) {
+  const tsi_index n = s->lines->n;
+  for (tsi_index first = 0, end; first < n; first = end) {
+    double bytes = row_bytes(s, tsi_line_of(s->lines, first));
+    for (end = first + 1; end < n; end++) {
+      bytes += row_bytes(s, tsi_line_of(s->lines, end));
+      if (bytes > s->options->step_bytes) break;
+    }
+    add_window(s, first, end - first, 0);
+  }
 }
 
 /* The rows of sets level .. end - 1, by phase and lane. */
@@ -167,24 +209,14 @@ static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index ph
   s->alone = chunks == 1;
 }
 
-/* All rows that have a place are of older supersteps from now on. */
-static void next_base(state *s, tsi_index phases) {
-  const tsi_index lanes = s->options->lanes;
-  s->base += phases * lanes;
-  if (s->base <= TSI_INDEX_MAX - (s->most + 1) * lanes) return;
-  for (tsi_index i = 0; i < s->lines->n; i++) s->place[i] = TSI_NONE;
-  s->base = 0;
-}
-
 static tristar_status allocate(tsi_env *env, state *s) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = s->lines->n;
   TSI_TRY(TSI_ALLOC(env, s->entries, n));
   TSI_TRY(TSI_ALLOC(env, s->other, n));
   for (tsi_index i = 0; i < n; i++) s->entries[i] = (tsi_index)(s->lines->ptr[i + 1] - s->lines->ptr[i]);
-  if (s->options->lanes == 1) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, s->place, n));
-  TSI_TRY(TSI_ALLOC(env, s->count, (tsi_count)s->most * s->options->lanes + 1));
+  TSI_TRY(TSI_ALLOC(env, s->count, (tsi_count)s->room + 1));
   for (tsi_index i = 0; i < n; i++) s->place[i] = TSI_NONE;
 out:
   return status;
@@ -193,27 +225,28 @@ out:
 tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                   const tsi_level_sets *sets, tsi_row_cut *cut) {
   tristar_status status = TRISTAR_OK;
+  const bool one = options->lanes == 1;
   state s = {.lines = lines, .options = options, .sets = sets, .cut = cut, .most = 64};
   const double most = options->step_bytes * options->lanes;
-  const bool one = options->lanes == 1;
+  s.room = one ? lines->n : (s.most + 1) * options->lanes;
   TSI_TRY(allocate(env, &s));
   cut->start[0] = cut->count = 0;
+  if (one && options->way == TSI_ROWS_SUPERSTEPS) {
+    add_windows(&s);
+    goto out;
+  }
   for (tsi_index level = 0, end; level < sets->levels; level = end) {
     tsi_index phases = 1;
     double bytes = set_bytes(&s, level);
-    if (!one) share_first(&s, level, bytes);
+    share_first(&s, level, bytes);
     for (end = level + 1; end < sets->levels && options->way == TSI_ROWS_SUPERSTEPS; end++) {
       tsi_index with = phases;
       bytes += set_bytes(&s, end);
-      if (bytes > most || (!one && !place_set(&s, end, &with))) break;
+      if (bytes > most || !place_set(&s, end, &with)) break;
       phases = with;
     }
-    if (one) {
-      add_alone(&s, level, end);
-      continue;
-    }
     add_superstep(&s, level, end, phases);
-    next_base(&s, phases);
+    next_base(&s, phases * options->lanes);
   }
 out:
   TSI_FREE(env, s.place);

@@ -12,6 +12,7 @@
 #include "runtime/factor/import_values.h"
 #include "runtime/factor/placed_triangle.h"
 #include "runtime/factor/row_factor.h"
+#include "runtime/matrix/entries.h"
 #include "runtime/matrix/order.h"
 #include "runtime/starpu/workers.h"
 
@@ -62,21 +63,23 @@ static int choose_lanes(tristar_t *ts, const tsi_lines *lines, size_t scalar_byt
              : 1;
 }
 
-/* PARTITION_AUTO, one core: of rows that are as long as this or longer the end of one is foreseen often
- * enough to take them in any order. */
-#define LONG_ROWS 6
-
-/* How many entries of other rows are summed while a row waits for the one before it; and, where the entry
- * that it waits for comes first, for each entry of its sum. */
-#define ENTRIES_A_WAIT 20
-#define ENTRIES_A_SUM 8
-
-/* One core: do the rows as they are given keep it busy? No other order has as many of its x in the cache.
- * backward: the sweep of T itself, which sums the entries that are nearest first. */
-static bool runs_as_given(const tsi_lines *lines, bool backward) {
-  const double entries = (double)(lines->ptr[lines->n] - lines->ptr[0]) / tsi_index_max(lines->n, 1);
-  const double wait = ENTRIES_A_WAIT + (backward ? ENTRIES_A_SUM * entries : 0);
-  return entries >= LONG_ROWS && tsi_row_chains(lines) * wait <= entries;
+/* What solves with T itself have as the rows of their sweep: the lines, or what they become in the arrays of
+ * `own`. An order is found for one sweep, and reversed for that with the transpose, in which rows of a like
+ * length no longer lie together. */
+static tristar_status take_rows(tsi_env *env, const tsi_lines *lines, bool lower, tsi_entries *own,
+                                tsi_lines *rows) {
+  tristar_status status = TRISTAR_OK;
+  *rows = *lines;
+  if (lines->columns != lower) return TRISTAR_OK;
+  const tsi_entries given = {
+      .n = lines->n, .ptr = (tsi_count *)lines->ptr, .index = (tsi_index *)lines->index};
+  TSI_TRY(tsi_entries_begin(env, lines->n, 0, own));
+  own->ptr[lines->n] = lines->ptr[lines->n];
+  TSI_TRY(tsi_entries_allocate(env, own));
+  tsi_entries_transpose(&given, own);
+  *rows = (tsi_lines){lines->n, own->ptr, own->index, !lines->columns};
+out:
+  return status;
 }
 
 /* The cut that the partition asks for; NULL: supernodes. */
@@ -88,17 +91,12 @@ static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char sca
   const int lanes = choose_lanes(ts, lines, bytes, partition == TRISTAR_PARTITION_AUTO);
   tsi_row_way way = TSI_ROWS_SUPERSTEPS;
   tsi_index *level = NULL, levels = 0;
+  tsi_entries own = {.ptr = NULL};
+  tsi_lines rows = *lines;
   *cut = NULL;
   if (partition == TRISTAR_PARTITION_SUPERNODES) return TRISTAR_OK;
   if (partition == TRISTAR_PARTITION_AUTO) {
     if (has_supernodes(lines)) return TRISTAR_OK;
-    if (lanes == 1 && runs_as_given(lines, !lower)) {
-      way = TSI_ROWS_WHOLE;
-    } else {
-      TSI_TRY(TSI_ALLOC(env, level, lines->n));
-      levels = tsi_row_levels(lines, level);
-      if (lines->n < (tsi_count)ROWS_A_LEVEL * levels) way = TSI_ROWS_WHOLE;
-    }
   } else if (partition == TRISTAR_PARTITION_WHOLE)
     way = TSI_ROWS_WHOLE;
   else if (partition == TRISTAR_PARTITION_LEVELS)
@@ -109,9 +107,17 @@ static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char sca
     way = TSI_ROWS_ROW_BLOCKS;
   else if (partition == TRISTAR_PARTITION_RECURSIVE)
     way = TSI_ROWS_RECURSIVE_BLOCKS;
-  TSI_TRY(make_cut(env, lines, way, lanes, bytes, level, levels, cut));
+  if (way == TSI_ROWS_SUPERSTEPS || way == TSI_ROWS_LEVELS)
+    TSI_TRY(take_rows(env, lines, lower, &own, &rows));
+  if (partition == TRISTAR_PARTITION_AUTO && way == TSI_ROWS_SUPERSTEPS) {
+    TSI_TRY(TSI_ALLOC(env, level, lines->n));
+    levels = tsi_row_levels(&rows, level);
+    if (lines->n < (tsi_count)ROWS_A_LEVEL * levels) way = TSI_ROWS_WHOLE;
+  }
+  TSI_TRY(make_cut(env, &rows, way, lanes, bytes, level, levels, cut));
 out:
   TSI_FREE(env, level);
+  tsi_entries_finish(env, &own);
   return status;
 }
 

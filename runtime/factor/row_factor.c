@@ -7,7 +7,7 @@
 #define NEAR UINT16_MAX /* distances that fit */
 
 /* One right-hand side: chunks with at least so many rows a run have runs. */
-#define ROWS_A_RUN 4
+#define ROWS_A_RUN 5
 
 tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *cut, const tsi_lines *lines,
                                      const void *values, size_t scalar_bytes, tsi_row_factor **out) {

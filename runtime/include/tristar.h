@@ -613,12 +613,13 @@ typedef enum tristar_diag {
  * last three go by rows, too. With none of them the bits depend on workers or engine. */
 typedef enum tristar_partition {
   TRISTAR_PARTITION_AUTO, /* SUPERNODES, if 7 of 10 columns continue the one before; else WHOLE, if level sets
-                             have few rows, or one core needs no other order; else SUPERSTEPS */
+                             have few rows; else SUPERSTEPS */
   TRISTAR_PARTITION_SUPERNODES, /* columns of like structure, as dense panels: factors of direct solvers */
   TRISTAR_PARTITION_LEVELS, /* row by row, by level sets: rows that do not wait for each other (Anderson and
                                Saad 1989), each shared by the cores; narrow ones come together */
   TRISTAR_PARTITION_SUPERSTEPS, /* row by row, several level sets at a time, in which cores wait for each
-                                   other as seldom as the matrix lets them */
+                                   other as seldom as the matrix lets them; for one core: window by window of
+                                   the given order, in which rows that do not wait for each other follow */
   TRISTAR_PARTITION_WHOLE,      /* row by row, all in one chunk: nothing runs at the same time */
   TRISTAR_PARTITION_COLUMN,     /* triangles on the diagonal, and below each a rectangle with its columns */
   TRISTAR_PARTITION_ROW,        /* the same with rectangles of rows, each left of a triangle */
