@@ -51,6 +51,10 @@ static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const 
     level = own;
   }
   cut->levels = levels;
+  if (options->lanes == 1 && options->way == TSI_ROWS_SUPERSTEPS) {
+    TSI_TRY(tsi_windows_cut(env, lines, options, cut));
+    goto out;
+  }
   TSI_TRY(TSI_ALLOC(env, first, (tsi_count)levels + 1));
   TSI_TRY(TSI_ALLOC(env, row, lines->n));
   sort_by_level(lines, levels, level, first, row);

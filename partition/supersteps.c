@@ -1,4 +1,4 @@
-/* Supersteps: see row_chunks.h. For each one
+/* Supersteps and windows: see row_chunks.h. For each superstep
  *
  *   - the sets that it takes are found, and in the same pass each row's phase and lane
  *   - rows are sorted by phase and lane, which are its chunks; inside a chunk by set and number of entries */
@@ -14,7 +14,7 @@ typedef struct state {
   const tsi_level_sets *sets;
   tsi_row_cut *cut;
   tsi_index *place; /* n: base + phase * lanes + lane of a row of the superstep at work; less: of an older
-                       one, or none yet; one lane: unused */
+                       one, or none yet. Of a window: base + the level set in it */
   tsi_index base;
   tsi_index *entries; /* n: of each row */
   tsi_index *count;   /* where each phase and lane begins */
@@ -222,19 +222,31 @@ out:
   return status;
 }
 
+static void release(tsi_env *env, state *s) {
+  TSI_FREE(env, s->place);
+  TSI_FREE(env, s->entries);
+  TSI_FREE(env, s->count);
+  TSI_FREE(env, s->other);
+}
+
+tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
+                               tsi_row_cut *cut) {
+  tristar_status status = TRISTAR_OK;
+  state s = {.lines = lines, .options = options, .cut = cut, .room = lines->n};
+  TSI_TRY(allocate(env, &s));
+  add_windows(&s);
+out:
+  release(env, &s);
+  return status;
+}
+
 tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                   const tsi_level_sets *sets, tsi_row_cut *cut) {
   tristar_status status = TRISTAR_OK;
-  const bool one = options->lanes == 1;
   state s = {.lines = lines, .options = options, .sets = sets, .cut = cut, .most = 64};
   const double most = options->step_bytes * options->lanes;
-  s.room = one ? lines->n : (s.most + 1) * options->lanes;
+  s.room = (s.most + 1) * options->lanes;
   TSI_TRY(allocate(env, &s));
-  cut->start[0] = cut->count = 0;
-  if (one && options->way == TSI_ROWS_SUPERSTEPS) {
-    add_windows(&s);
-    goto out;
-  }
   for (tsi_index level = 0, end; level < sets->levels; level = end) {
     tsi_index phases = 1;
     double bytes = set_bytes(&s, level);
@@ -249,9 +261,6 @@ tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const ts
     next_base(&s, phases * options->lanes);
   }
 out:
-  TSI_FREE(env, s.place);
-  TSI_FREE(env, s.entries);
-  TSI_FREE(env, s.count);
-  TSI_FREE(env, s.other);
+  release(env, &s);
   return status;
 }

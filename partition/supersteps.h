@@ -1,7 +1,7 @@
-/* Supersteps of level sets: see row_chunks.h.
+/* Supersteps of level sets, and windows of the given order: see row_chunks.h.
  *
- * Reads   the pattern, its level sets.   Writes  order, start, lane and count of a cut that has room for n
- * rows and as many chunks. */
+ * Reads   the pattern, supersteps its level sets.   Writes  order, start, lane and count of a cut that has
+ * room for n rows and as many chunks. */
 #ifndef TSI_PARTITION_SUPERSTEPS_H
 #define TSI_PARTITION_SUPERSTEPS_H
 
@@ -18,5 +18,8 @@ typedef struct tsi_level_sets {
 TRISTAR_CHECKED tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_row_options *options, const tsi_level_sets *sets,
                                                   tsi_row_cut *cut);
+/* One lane. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines,
+                                               const tsi_row_options *options, tsi_row_cut *cut);
 
 #endif
