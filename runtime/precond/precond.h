@@ -92,8 +92,9 @@ TRISTAR_CHECKED tristar_status tsi_precond_incomplete(tristar_precond_t *precond
 
 /* Frees sweeps; accepts those that are not there. */
 void tsi_precond_drop_sweeps(tristar_precond_t *precond);
-/* Makes a sweep of one triangle of the rows, and tells its figures; a sweep that is there gets new values:
- * the pattern is that which it was made of. Errors: SINGULAR, NOT_FINITE, MEMORY, those of tristar_plan. */
+/* Makes a sweep of op of one triangle of the rows, and tells its figures; a sweep that is there gets new
+ * values: the pattern is that which it was made of. Errors: SINGULAR, NOT_FINITE, MEMORY, those of
+ * tristar_plan. */
 TRISTAR_CHECKED tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which,
                                                       const tsi_factor_rows *rows, tristar_uplo uplo,
                                                       tristar_diag diag, tristar_op op);

@@ -137,6 +137,19 @@ static tsi_count count_lower(const tsi_factor_rows *rows) {
   return count;
 }
 
+static tristar_op adjoint_of(const tristar_precond_t *p) {
+  return p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C : TRISTAR_T;
+}
+
+/* The second sweep with the triangle of the first. Panels serve both; rows come in an order for each. */
+static tristar_status make_other_sweep(tristar_precond_t *p, const tsi_factor_rows *rows, tristar_uplo uplo,
+                                       tristar_op op) {
+  if (p->stats.partition[0] != TRISTAR_PARTITION_SUPERNODES)
+    return tsi_precond_make_sweep(p, 1, rows, uplo, TRISTAR_NON_UNIT, op);
+  tsi_precond_share_sweep(p, adjoint_of(p));
+  return TRISTAR_OK;
+}
+
 static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
   tristar_status status = TRISTAR_OK;
   tsi_factor_rows a = {.values = NULL};
@@ -151,7 +164,7 @@ static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
   TSI_TRY(tell_levels(p, &a, shared));
   TSI_TRY(tsi_precond_make_sweep(p, 0, &a, TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_N));
   if (shared)
-    tsi_precond_share_sweep(p, symmetry == TRISTAR_HERMITIAN ? TRISTAR_C : TRISTAR_T);
+    TSI_TRY(make_other_sweep(p, &a, TRISTAR_LOWER, adjoint_of(p)));
   else
     TSI_TRY(tsi_precond_make_sweep(p, 1, &a, TRISTAR_UPPER, TRISTAR_NON_UNIT, TRISTAR_N));
 out:
@@ -166,9 +179,8 @@ static tristar_status make_sweeps(tristar_precond_t *p, const tsi_factor_rows *f
   tsi_precond_tell_fill(p, shared ? above : below, shared ? 0 : above);
   TSI_TRY(tell_levels(p, factors, shared));
   if (shared) {
-    const tristar_op adjoint = p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C : TRISTAR_T;
-    TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, adjoint));
-    tsi_precond_share_sweep(p, TRISTAR_N);
+    TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_UPPER, TRISTAR_NON_UNIT, adjoint_of(p)));
+    TSI_TRY(make_other_sweep(p, factors, TRISTAR_UPPER, TRISTAR_N));
     goto out;
   }
   TSI_TRY(tsi_precond_make_sweep(p, 0, factors, TRISTAR_LOWER, TRISTAR_UNIT, TRISTAR_N));

@@ -54,18 +54,22 @@ tristar_status tsi_precond_make_sweep(tristar_precond_t *precond, int which, con
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &precond->ts->env;
   tsi_precond_sweep *sweep = &precond->sweep[which];
-  const bool lower = uplo == TRISTAR_LOWER;
+  const bool stored = op == TRISTAR_N, lower = uplo == TRISTAR_LOWER;
   tsi_entries t = {.ptr = NULL};
   tsi_pattern *pattern;
   void *values;
   TSI_TRY(extract(env, precond->sparse, rows, lower, diag == TRISTAR_UNIT, &t));
-  sweep->op = op;
+  for (tsi_index j = 0; j < t.n && op == TRISTAR_C; j++)
+    precond->kernels->conjugate((tsi_index)(t.ptr[j + 1] - t.ptr[j]),
+                                (char *)t.item + (size_t)t.ptr[j] * precond->sparse->scalar_bytes);
+  sweep->op = TRISTAR_N;
   if (sweep->plan != NULL) {
     TSI_TRY(tsi_reimport_lines(sweep->factor, t.item));
     goto out;
   }
-  TSI_TRY(tsi_pattern_from_entries(env, &t, true, (char)precond->stats.scalar, &pattern, &values));
-  TSI_TRY(tsi_import_lines(precond->ts, pattern, values, lower, precond->options.partition, &sweep->factor));
+  TSI_TRY(tsi_pattern_from_entries(env, &t, stored, (char)precond->stats.scalar, &pattern, &values));
+  TSI_TRY(tsi_import_lines(precond->ts, pattern, values, lower == stored, precond->options.partition,
+                           &sweep->factor));
   TSI_TRY(make_plan(precond, which));
 out:
   tsi_entries_finish(env, &t);
