@@ -116,9 +116,9 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, 
   const tsi_index n = lines->n;
   const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(scalar);
   void *diagonal = NULL;
-  for (int k = 0; k < 2; k++) {
-    release_sweep(env, rows, k);
-    release_matrix(env, &rows->matrix[k]);
+  for (int k = 0; k < 2; k++) { /* their arrays stay: the pattern does */
+    rows->sweep[k] = (tsi_row_sweep){.n = 0};
+    rows->matrix[k].rows = (tsi_triangle_rows){NULL, NULL, NULL, NULL};
   }
   const tsi_count bad = sparse->first_not_finite(lines->ptr[n], rows->values);
   if (bad < lines->ptr[n]) {
@@ -302,32 +302,43 @@ out:
   return status;
 }
 
-static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backward) {
+/* The arrays of a sweep, all but runs. */
+static tristar_status allocate_sweep(tsi_env *env, const tsi_row_factor *rows, tsi_row_arrays *a) {
   tristar_status status = TRISTAR_OK;
-  const tsi_lines *lines = &rows->lines;
-  const tsi_index n = lines->n;
-  const tsi_count entries = lines->ptr[n];
-  tsi_row_arrays *a = &rows->array[backward];
-  tsi_count *end = NULL;
+  const tsi_index n = rows->lines.n;
+  const tsi_count entries = rows->lines.ptr[n];
   TSI_TRY(TSI_ALLOC(env, a->row, n));
   TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)n + 1));
   TSI_TRY(allocate_scalars(env, rows, entries, &a->values));
   TSI_TRY(allocate_scalars(env, rows, n, &a->inverse));
-  if (are_near(lines))
+  if (are_near(&rows->lines))
     TSI_TRY(TSI_ALLOC(env, a->distance, entries));
   else
     TSI_TRY(TSI_ALLOC(env, a->index, entries));
+out:
+  return status;
+}
+
+static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backward) {
+  tristar_status status = TRISTAR_OK;
+  tsi_row_arrays *a = &rows->array[backward];
+  const bool anew = a->run_ptr == NULL;
+  tsi_count *end = NULL;
+  if (anew) TSI_TRY(allocate_sweep(env, rows, a));
   const bool near = a->distance != NULL;
-  if (lines->columns == backward)
+  if (rows->lines.columns == backward)
     WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_rows, rows, backward, a);
   else {
-    TSI_TRY(TSI_ALLOC(env, end, n));
+    TSI_TRY(TSI_ALLOC(env, end, rows->lines.n));
     count_from_columns(rows, backward, end, a);
     WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, rows, backward, end, a);
   }
-  TSI_TRY(list_runs(env, rows->cut, backward, a));
-  rows->sweep[backward] = (tsi_row_sweep){
-      .stream = {a->row, a->ptr, a->index, a->distance, a->values, a->inverse}, n, a->run_ptr, a->run};
+  if (anew) TSI_TRY(list_runs(env, rows->cut, backward, a));
+  rows->sweep[backward] =
+      (tsi_row_sweep){.stream = {a->row, a->ptr, a->index, a->distance, a->values, a->inverse},
+                      rows->lines.n,
+                      a->run_ptr,
+                      a->run};
 out:
   TSI_FREE(env, end);
   if (status != TRISTAR_OK) release_sweep(env, rows, backward);
@@ -359,10 +370,12 @@ static tristar_status make_matrix(tsi_env *env, tsi_row_factor *rows, bool backw
   TSI_TRY(need_sweep(env, rows, backward));
   const tsi_row_stream *s = &rows->sweep[backward].stream;
   TSI_TRY(TSI_ALLOC(env, place, n));
-  TSI_TRY(TSI_ALLOC(env, matrix->ptr, (tsi_count)n + 1));
-  TSI_TRY(TSI_ALLOC(env, matrix->index, s->ptr[n]));
-  TSI_TRY(allocate_scalars(env, rows, s->ptr[n], &matrix->values));
-  TSI_TRY(allocate_scalars(env, rows, n, &matrix->inverse));
+  if (matrix->ptr == NULL) {
+    TSI_TRY(TSI_ALLOC(env, matrix->ptr, (tsi_count)n + 1));
+    TSI_TRY(TSI_ALLOC(env, matrix->index, s->ptr[n]));
+    TSI_TRY(allocate_scalars(env, rows, s->ptr[n], &matrix->values));
+    TSI_TRY(allocate_scalars(env, rows, n, &matrix->inverse));
+  }
   for (tsi_index r = 0; r < n; r++) place[rows->cut->order[r]] = r;
   for (tsi_index r = 0; r < n; r++) {
     const tsi_index k = backward ? n - 1 - r : r, i = s->row[k];

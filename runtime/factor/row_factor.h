@@ -60,8 +60,8 @@ TRISTAR_CHECKED tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *
                                                      tsi_row_factor **out);
 void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows);
 
-/* There are new values. name: "L" or "U". Errors: SINGULAR (a zero on the diagonal), NOT_FINITE (also an
- * inverse out of range), MEMORY. */
+/* There are new values: sweeps are filled again when they are needed, in the arrays that they have. name: "L"
+ * or "U". Errors: SINGULAR (a zero on the diagonal), NOT_FINITE (also an inverse out of range), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
                                                    tsi_row_factor *rows);
 
