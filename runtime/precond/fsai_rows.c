@@ -27,6 +27,10 @@ typedef struct numeric {
 
 /* ---- What is wanted ------------------------------------------------------------------------------------ */
 
+bool tsi_fsai_is_single(const tristar_precond_options *options, char scalar) {
+  return options->single && (scalar == 'd' || scalar == 'z');
+}
+
 tsi_fsai_job tsi_fsai_job_of(tristar_t *ts, const tristar_precond_options *o, char scalar,
                              const tsi_factor_rows *a) {
   const tsi_fsai_limits limits = {.steps = (tsi_index)tsi_count_min(o->steps, a->n),
@@ -35,7 +39,7 @@ tsi_fsai_job tsi_fsai_job_of(tristar_t *ts, const tristar_precond_options *o, ch
                                   .postfilter = o->postfilter};
   return (tsi_fsai_job){.ts = ts,
                         .scalar = scalar,
-                        .single = o->single,
+                        .single = tsi_fsai_is_single(o, scalar),
                         .engine = o->engine,
                         .a = a,
                         .rows = a->n,
@@ -251,7 +255,7 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &job->ts->env;
   const tsi_factor_rows *a = job->a;
-  const bool single = job->single && (job->scalar == 'd' || job->scalar == 'z');
+  const bool single = job->single;
   const char scalar = !single ? job->scalar : job->scalar == 'd' ? 's' : 'c';
   numeric c = {.job = job,
                .a = {a->ptr, a->index, a->values},
