@@ -115,7 +115,6 @@ static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_index most,
   TSI_TRY(allocate(env, c, slots, &w->gradient));
   TSI_TRY(TSI_ALLOC(env, w->first, (tsi_count)most + 2));
   TSI_TRY(TSI_ALLOC(env, w->slot, reach));
-  TSI_TRY(allocate(env, c, reach, &w->value));
   TSI_TRY(TSI_ALLOC(env, w->pattern, most));
   TSI_TRY(allocate(env, c, most * stride, &w->by_rows));
   TSI_TRY(allocate_zero(env, c, most * stride, &w->by_columns));
@@ -135,7 +134,6 @@ static void finish_work(tsi_env *env, tsi_fsai_work *w) {
   TSI_FREE(env, w->gradient);
   TSI_FREE(env, w->first);
   TSI_FREE(env, w->slot);
-  TSI_FREE(env, w->value);
   TSI_FREE(env, w->pattern);
   TSI_FREE(env, w->by_rows);
   TSI_FREE(env, w->by_columns);
