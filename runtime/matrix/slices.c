@@ -113,12 +113,12 @@ static size_t value_bytes(const tsi_sliced *a) {
   return a->narrow ? a->bytes / 2 : a->bytes;
 }
 
-static size_t bytes_of(const tsi_sliced *a, const totals *t) {
-  return (size_t)t->slices * sizeof *a->slice + (size_t)t->groups * TSI_SLICE_ROWS * value_bytes(a) +
-         (size_t)t->words * sizeof *a->word + (size_t)t->listed * sizeof *a->row;
+static size_t bytes_of(const totals *t, size_t value) {
+  return (size_t)t->slices * sizeof(tsi_slice) + (size_t)t->groups * TSI_SLICE_ROWS * value +
+         (size_t)(t->words + t->listed) * sizeof(tsi_index);
 }
 
-/* Rows of a window in the order that takes less bytes. */
+/* Rows of a window in the order that takes less bytes, were no value narrow: sums are the same then. */
 static totals arrange(const tsi_sliced *a, const tsi_entries *e, tsi_index w, bool *by_length) {
   const tsi_index first = w * TSI_WINDOW_ROWS, count = window_rows(a, w);
   tsi_index row[TSI_WINDOW_ROWS];
@@ -128,7 +128,7 @@ static totals arrange(const tsi_sliced *a, const tsi_entries *e, tsi_index w, bo
   if (own.groups * TSI_SLICE_ROWS == tsi_slices_window_entries(a, w, e->ptr)) return own;
   list_by_length(e, first, count, row);
   const totals sorted = measure(e, row, count);
-  *by_length = bytes_of(a, &sorted) < bytes_of(a, &own);
+  *by_length = bytes_of(&sorted, a->bytes) < bytes_of(&own, a->bytes);
   return *by_length ? sorted : own;
 }
 
@@ -313,7 +313,8 @@ static totals count_all(const tsi_sliced *a) {
 
 size_t tsi_slices_bytes(const tsi_sliced *a) {
   const totals all = count_all(a);
-  return bytes_of(a, &all) + (a->window != NULL ? ((size_t)a->windows + 1) * sizeof *a->window : 0);
+  return bytes_of(&all, value_bytes(a)) +
+         (a->window != NULL ? ((size_t)a->windows + 1) * sizeof *a->window : 0);
 }
 
 /* As the kernels find it. */

@@ -4,7 +4,8 @@
  * columns are stored, by the bytes that a product has to read; put columns and values there.
  *
  * Reads   lines of entries that ascend strictly, rows of the matrix.   Writes  arrays of its own.
- * Invariants: what is chosen depends on the pattern and the bytes of a value alone. */
+ * Invariants: what is chosen depends on the pattern and the bytes of a scalar of the vectors alone: narrow
+ * values do not change the bits of a product. */
 #ifndef TSI_RUNTIME_MATRIX_SLICES_H
 #define TSI_RUNTIME_MATRIX_SLICES_H
 

@@ -160,8 +160,9 @@ static tristar_status store(tsi_fsai *f) {
   tsi_slices_finish(env, &f->down);
   tsi_slices_finish(env, &f->up);
   TSI_TRY(make_adjoint(f, &upper));
-  TSI_TRY(tsi_slices_take(env, &f->lower, narrow, &f->down));
   TSI_TRY(tsi_slices_take(env, &upper, narrow, &f->up));
+  tsi_entries_finish(env, &upper); /* its room is taken again */
+  TSI_TRY(tsi_slices_take(env, &f->lower, narrow, &f->down));
 out:
   tsi_entries_finish(env, &upper);
   return status;

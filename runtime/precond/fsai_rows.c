@@ -10,6 +10,7 @@
 #define BLOCK_ROWS 64
 /* Bytes that could be read while an entry of G is computed, for each entry of a row of A. */
 #define BYTES_OF_ENTRY 200
+#define SLACK 8 /* the share of the room that may stay empty */
 
 /* One computation. Its scalars are those of the set-up, which may be single. */
 typedef struct numeric {
@@ -180,7 +181,7 @@ out:
   return status;
 }
 
-/* Rows move together, and what is left of the room is given back. */
+/* Rows move together, and what is left of the room is given back, if it is worth a copy. */
 static tristar_status compress(tsi_env *env, numeric *c) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = c->job->rows;
@@ -197,7 +198,7 @@ static tristar_status compress(tsi_env *env, numeric *c) {
     at += c->entries[i];
   }
   c->rows.ptr[n] = at;
-  if (at == room) goto out;
+  if (room - at <= room / SLACK) goto out;
   TSI_TRY(tsi_grow(env, (void **)&c->rows.index, sizeof *c->rows.index, at, at));
   TSI_TRY(tsi_grow(env, &c->rows.item, bytes, at, at));
 out:
