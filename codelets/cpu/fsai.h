@@ -39,9 +39,8 @@ typedef struct tsi_fsai_work {
   tsi_index *column;   /* by slot */
   tsi_index *position; /* by slot: where the column stands in the pattern; TSI_NONE: it does not */
   void *gradient;      /* by slot */
-  tsi_count *first;    /* most + 2: where the entries of row i, and then of each row of the pattern begin */
+  tsi_count *first;    /* most + 2: where the slots of row i, and then of each row of the pattern begin */
   tsi_index *slot;     /* by entry */
-  void *value;         /* by entry */
   tsi_index size;      /* of the pattern */
   tsi_index *pattern;  /* most: columns in the order in which they joined */
   tsi_index stride;    /* most, rounded up to a multiple of the lanes */

@@ -5,6 +5,8 @@
  * gathering and factoring (join), solving (solve), and what is left of it (write). */
 #include "codelets/cpu/fsai.h"
 
+#include <string.h>
+
 #include "codelets/cpu/pivots.h"
 #include "codelets/cpu/scalar.h"
 
@@ -28,17 +30,26 @@ static void take_row(const tsi_matrix_rows *a, tsi_index p, tsi_index i, tsi_ind
   const tsi_count end = a->ptr[p + 1], from = w->first[number] - a->ptr[p];
   const tsi_index *index = a->index;
   const tsi_scalar *values = a->values;
-  tsi_scalar *value = w->value;
   tsi_index slots = w->slots, *slot = w->slot;
   tsi_count e = a->ptr[p];
   for (; e < end && index[e] < i; e++) {
     const tsi_index s = slot_of(w, index[e], &slots), position = w->position[s];
     slot[from + e] = s;
-    value[from + e] = values[e];
     if (k && position >= 0) k[position] = tsi_conj(values[e]);
   }
   w->first[number + 1] = from + e;
   w->slots = slots;
+}
+
+/* The row of K alone. */
+static void take_system(const tsi_matrix_rows *a, tsi_index p, tsi_index i, const tsi_fsai_work *w,
+                        tsi_scalar *k) {
+  const tsi_index *index = a->index;
+  const tsi_scalar *values = a->values;
+  for (tsi_count e = a->ptr[p]; e < a->ptr[p + 1] && index[e] < i; e++) {
+    const tsi_index s = w->place[index[e]], position = s >= 0 ? w->position[s] : TSI_NONE;
+    if (position >= 0) k[position] = tsi_conj(values[e]);
+  }
 }
 
 /* The empty pattern. */
@@ -63,15 +74,18 @@ static void end(tsi_fsai_work *w) {
 /* ---- Gradient and selection ---------------------------------------------------------------------------- */
 
 /* g A, by slot. */
-static void gradient(tsi_fsai_work *w) {
-  const tsi_scalar *value = w->value, *g = w->g;
-  const tsi_index *slot = w->slot;
+static void gradient(const tsi_matrix_rows *a, tsi_index i, tsi_fsai_work *w) {
+  const tsi_scalar *values = a->values, *g = w->g;
   tsi_scalar *y = w->gradient;
-  for (tsi_count e = 0; e < w->first[1]; e++) y[e] = value[e]; /* row i: its slots are the first */
-  for (tsi_index s = (tsi_index)w->first[1]; s < w->slots; s++) y[s] = 0;
-  for (tsi_index r = 0; r < w->size; r++)
-    for (tsi_count e = w->first[r + 1]; e < w->first[r + 2]; e++)
-      tsi_add_product(&y[slot[e]], value[e], g[r]);
+  const tsi_index own = (tsi_index)w->first[1]; /* row i: its slots are the first */
+  memcpy(y, values + a->ptr[i], (size_t)own * sizeof *y);
+  for (tsi_index s = own; s < w->slots; s++) y[s] = 0;
+  for (tsi_index r = 0; r < w->size; r++) {
+    const tsi_index *slot = w->slot + w->first[r + 1];
+    const tsi_scalar *value = values + a->ptr[w->pattern[r]];
+    const tsi_count count = w->first[r + 2] - w->first[r + 1];
+    for (tsi_count e = 0; e < count; e++) tsi_add_product(&y[slot[e]], value[e], g[r]);
+  }
 }
 
 /* What orders entries by magnitude: its square, of complex numbers. */
@@ -126,24 +140,73 @@ INLINE void add_lanes(tsi_index first, tsi_index last, tsi_scalar multiplier, co
   }
 }
 
-/* The column of a slot joins the pattern: gathers its row of K and factors it. */
-static tsi_breakdown_kind join(const tsi_matrix_rows *a, tsi_index i, tsi_index s, tsi_fsai_work *w) {
-  const tsi_index r = w->size++, stride = w->stride;
-  tsi_scalar *row = (tsi_scalar *)w->by_rows + (size_t)stride * (size_t)r, *column = w->by_columns, *z = w->z;
-  tsi_real *inverse = w->inverse;
-  tsi_scalar root, right = s < w->first[1] ? -((const tsi_scalar *)w->value)[s] : 0;
-  w->pattern[r] = w->column[s];
-  w->position[s] = r;
-  for (tsi_index j = 0; j < (r / TSI_FSAI_LANES + 1) * TSI_FSAI_LANES; j++) row[j] = 0;
-  take_row(a, w->column[s], i, r + 1, w, row);
-  tsi_real pivot = tsi_re(row[r]);
-  row[r] = 0;
-  for (tsi_index j = 0; j < r; j++, column += stride) {
+/* The same of TSI_FSAI_LANES vectors y, each a stride behind the one before, from the lanes of entry `first`
+ * to those before entry `end`. */
+INLINE void add_many(tsi_index first, tsi_index end, const tsi_scalar multiplier[TSI_FSAI_LANES],
+                     const tsi_scalar *restrict y, tsi_index stride, tsi_scalar *restrict x) {
+  for (tsi_index k = first; k < end; k += TSI_FSAI_LANES) {
+#if TSI_COMPLEX
+    for (tsi_index v = 0; v < TSI_FSAI_LANES; v++)
+      for (tsi_index l = k; l < k + TSI_FSAI_LANES; l++)
+        tsi_add_product(&x[l], multiplier[v], tsi_conj(y[v * stride + l]));
+#else
+    lanes sum = *(lanes *)(x + k);
+    for (tsi_index v = 0; v < TSI_FSAI_LANES; v++)
+      sum += multiplier[v] * *(const lanes *)(y + v * stride + k);
+    *(lanes *)(x + k) = sum;
+#endif
+  }
+}
+
+/* The first r entries of a row of K become those of L, x L^H = row. As many at a time as there are lanes:
+ * these wait for each other in registers. Zeros before the first entry stay. */
+static void eliminate(const tsi_fsai_work *w, tsi_index r, tsi_scalar *row) {
+  const tsi_index stride = w->stride;
+  const tsi_real *inverse = w->inverse;
+  tsi_scalar *column = w->by_columns;
+  tsi_index j = 0;
+  for (; j + TSI_FSAI_LANES <= r; j += TSI_FSAI_LANES, column += TSI_FSAI_LANES * stride) {
+    tsi_scalar x[TSI_FSAI_LANES], minus[TSI_FSAI_LANES];
+    bool zero = true;
+    for (int c = 0; c < TSI_FSAI_LANES; c++) zero &= row[j + c] == 0;
+    if (zero) continue;
+    for (int c = 0; c < TSI_FSAI_LANES; c++) {
+      x[c] = row[j + c];
+      for (int b = 0; b < c; b++) tsi_add_product(&x[c], minus[b], tsi_conj(column[b * stride + j + c]));
+      x[c] *= inverse[j + c];
+      minus[c] = -x[c];
+    }
+    add_many(j + TSI_FSAI_LANES, r, minus, column, stride, row);
+    for (int c = 0; c < TSI_FSAI_LANES; c++) row[j + c] = column[c * stride + r] = x[c];
+  }
+  for (; j < r; j++, column += stride) {
     const tsi_scalar entry = row[j] * inverse[j];
     add_lanes(j + 1, r - 1, -entry, column, row);
     row[j] = column[r] = entry;
-    pivot -= tsi_re(entry) * tsi_re(entry) + tsi_im(entry) * tsi_im(entry);
-    tsi_add_product(&right, -entry, z[j]);
+  }
+}
+
+/* The column of a slot joins the pattern: gathers its row of K and factors it. ends: no gradient is needed
+ * any more. */
+static tsi_breakdown_kind join(const tsi_matrix_rows *a, tsi_index i, tsi_index s, bool ends,
+                               tsi_fsai_work *w) {
+  const tsi_index r = w->size++;
+  tsi_scalar *row = (tsi_scalar *)w->by_rows + (size_t)w->stride * (size_t)r, *z = w->z;
+  tsi_real *inverse = w->inverse;
+  tsi_scalar root, right = s < w->first[1] ? -((const tsi_scalar *)a->values)[a->ptr[i] + s] : 0;
+  w->pattern[r] = w->column[s];
+  w->position[s] = r;
+  for (tsi_index j = 0; j < (r / TSI_FSAI_LANES + 1) * TSI_FSAI_LANES; j++) row[j] = 0;
+  if (ends)
+    take_system(a, w->column[s], i, w, row);
+  else
+    take_row(a, w->column[s], i, r + 1, w, row);
+  tsi_real pivot = tsi_re(row[r]);
+  row[r] = 0;
+  eliminate(w, r, row);
+  for (tsi_index j = 0; j < r; j++) {
+    pivot -= tsi_re(row[j]) * tsi_re(row[j]) + tsi_im(row[j]) * tsi_im(row[j]);
+    tsi_add_product(&right, -row[j], z[j]);
   }
   const tsi_breakdown_kind kind = tsi_pivot_root(pivot, true, &root);
   if (kind != TSI_BREAKDOWN_NONE) return kind;
@@ -155,36 +218,52 @@ static tsi_breakdown_kind join(const tsi_matrix_rows *a, tsi_index i, tsi_index 
 
 /* L^H g = z. */
 static void solve(tsi_fsai_work *w) {
-  const tsi_scalar *z = w->z;
+  const tsi_scalar *z = w->z, *rows = w->by_rows;
   const tsi_real *inverse = w->inverse;
+  const tsi_index stride = w->stride;
   tsi_scalar *g = w->g;
-  for (tsi_index j = 0; j < w->size; j++) g[j] = z[j];
-  for (tsi_index k = w->size - 1; k >= 0; k--) {
+  tsi_index k = w->size;
+  for (tsi_index j = 0; j < k; j++) g[j] = z[j];
+  while (k % TSI_FSAI_LANES > 0) {
+    k--;
     g[k] *= inverse[k];
-    add_lanes(0, k - 1, -g[k], (const tsi_scalar *)w->by_rows + (size_t)w->stride * (size_t)k, g);
+    add_lanes(0, k - 1, -g[k], rows + (ptrdiff_t)stride * k, g);
+  }
+  while (k > 0) {
+    tsi_scalar minus[TSI_FSAI_LANES];
+    k -= TSI_FSAI_LANES;
+    const tsi_scalar *own = rows + (ptrdiff_t)stride * k;
+    for (tsi_index c = TSI_FSAI_LANES - 1; c >= 0; c--) {
+      for (tsi_index b = TSI_FSAI_LANES - 1; b > c; b--)
+        tsi_add_product(&g[k + c], minus[b], tsi_conj(own[b * stride + k + c]));
+      g[k + c] *= inverse[k + c];
+      minus[c] = -g[k + c];
+    }
+    add_many(0, k, minus, own, stride, g);
   }
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
-/* g on a given pattern. */
+/* g on a given pattern; ends: it does not grow. */
 static tsi_breakdown_kind start(const tsi_matrix_rows *a, tsi_index i, const tsi_index *given,
-                                tsi_index count, tsi_fsai_work *w) {
+                                tsi_index count, bool ends, tsi_fsai_work *w) {
   tsi_breakdown_kind kind = begin(a, i, w);
   for (tsi_index k = 0; k < count && kind == TSI_BREAKDOWN_NONE; k++)
-    kind = join(a, i, slot_of(w, given[k], &w->slots), w);
+    kind = join(a, i, slot_of(w, given[k], &w->slots), ends, w);
   if (kind == TSI_BREAKDOWN_NONE) solve(w);
   return kind;
 }
 
-/* A step: false, nothing joins. */
-static bool step(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *limits, tsi_fsai_work *w,
-                 tsi_breakdown_kind *kind) {
+/* A step, the last one or not: false, nothing joins. */
+static bool step(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *limits, bool last,
+                 tsi_fsai_work *w, tsi_breakdown_kind *kind) {
   const tsi_index room = tsi_index_min(limits->per_step, w->most - w->size);
   if (room == 0 || w->psi <= limits->reduction * w->psi_0) return false;
-  gradient(w);
+  gradient(a, i, w);
   const tsi_index count = pick(w, room);
-  for (tsi_index k = 0; k < count && *kind == TSI_BREAKDOWN_NONE; k++) *kind = join(a, i, w->picked[k], w);
+  for (tsi_index k = 0; k < count && *kind == TSI_BREAKDOWN_NONE; k++)
+    *kind = join(a, i, w->picked[k], last, w);
   if (*kind == TSI_BREAKDOWN_NONE) solve(w);
   return count > 0;
 }
@@ -230,14 +309,14 @@ static tsi_breakdown_kind write(const tsi_fsai_work *w, tsi_index i, tsi_index *
 static tsi_breakdown_kind row(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *limits,
                               const tsi_index *given, tsi_index count, tsi_fsai_work *w, tsi_index *index,
                               void *values, tsi_index *entries) {
-  tsi_breakdown_kind kind = start(a, i, given, count, w);
+  tsi_breakdown_kind kind = start(a, i, given, count, limits->steps == 0, w);
   for (tsi_index k = 0; k < limits->steps && kind == TSI_BREAKDOWN_NONE; k++)
-    if (!step(a, i, limits, w, &kind)) break;
+    if (!step(a, i, limits, k + 1 == limits->steps, w, &kind)) break;
   if (limits->postfilter > 0 && kind == TSI_BREAKDOWN_NONE) {
     const tsi_index kept = list_large(w, limits->postfilter, index);
     if (kept < w->size) {
       end(w);
-      kind = start(a, i, index, kept, w);
+      kind = start(a, i, index, kept, true, w);
     }
   }
   if (kind == TSI_BREAKDOWN_NONE) kind = write(w, i, index, values);

@@ -7,6 +7,7 @@
 #include "codelets/cpu/blocks.h"
 #include "codelets/cpu/fsai.h"
 #include "codelets/cpu/krylov.h"
+#include "codelets/cpu/sliced.h"
 #include "codelets/cpu/spmv.h"
 
 #ifdef TSI_KERNELS_AVX2
@@ -61,6 +62,7 @@ SELECT(tsi_krylov_kernels, , &)
 SELECT(tsi_spmv_kernels, , &)
 SELECT(tsi_block_kernels, , &)
 SELECT(tsi_fsai_kernels, , &)
+SELECT(tsi_sliced_kernels, , &)
 
 const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
   const tsi_kernels *tables = select_tsi_kernels(scalar, isa);
@@ -81,4 +83,8 @@ const tsi_block_kernels *tsi_block_kernels_select(char scalar, const char *isa) 
 
 const tsi_fsai_kernels *tsi_fsai_kernels_select(char scalar, const char *isa) {
   return select_tsi_fsai_kernels(scalar, isa);
+}
+
+const tsi_sliced_kernels *tsi_sliced_kernels_select(char scalar, const char *isa) {
+  return select_tsi_sliced_kernels(scalar, isa);
 }

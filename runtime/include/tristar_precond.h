@@ -79,7 +79,8 @@ typedef struct tristar_precond_options {
                                 count; 0 to 1 */
   double postfilter;         /* FSAI: entries of g below that share of its 2-norm leave the pattern, and g is
                                 computed anew on what is left; 0 to 1 */
-  int single;                /* FSAI: 1: G is computed in single precision, and then converted */
+  int single;                /* FSAI: 1: G is computed in single precision, and then converted; products
+                                read it in single precision, too */
   tristar_partition partition; /* how the plans divide the triangular factors */
   tristar_engine engine;       /* what runs the plans and products, and computes the rows of ILU, IC and FSAI:
                                   AUTO, tasks where that is predicted to be faster; the bits are the same */

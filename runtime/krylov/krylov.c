@@ -166,9 +166,7 @@ out:
 }
 
 double tsi_krylov_product_bytes(const tristar_krylov_t *k) {
-  const double scalar = (double)k->bytes, n = k->n;
-  const double entries = k->matrix.function != NULL ? 0 : (double)k->rows.ptr[k->n];
-  return entries * (scalar + (double)sizeof *k->rows.index) + n * (3 * scalar + (double)sizeof *k->rows.ptr);
+  return (double)tsi_slices_bytes(&k->slices) + 3 * (double)k->n * (double)k->bytes;
 }
 
 static tristar_status begin_crew(tristar_krylov_t *k, tristar_engine engine) {
@@ -253,18 +251,23 @@ out:
   return status;
 }
 
-/* The rows and room for values. */
+/* The rows, which need no indices from then on, and room for values. */
 static tristar_status make_rows(tristar_krylov_t *k) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
   const size_t scalar = k->sparse->scalar_bytes;
+  tsi_count window = 0;
   TSI_TRY(tsi_full_rows(env, k->pattern, false, &k->rows));
   if (env->check) TSI_TRY(tsi_full_rows_check(env, k->pattern, &k->rows));
-  const size_t entries = (size_t)k->rows.ptr[k->n];
+  TSI_TRY(tsi_slices_make(env, &k->rows, scalar, false, &k->slices));
+  if (env->check) TSI_TRY(tsi_slices_check(env, &k->slices, &k->rows));
+  TSI_FREE(env, k->rows.index);
+  for (tsi_index w = 0; w < k->slices.windows; w++)
+    window = tsi_count_max(window, tsi_slices_window_entries(&k->slices, w, k->rows.ptr));
+  TSI_TRY(tsi_allocate(env, (size_t)window, scalar, __func__, __FILE__, __LINE__, &k->window_values));
   TSI_TRY(tsi_pattern_allocate_values(env, k->pattern, &k->taken));
-  TSI_TRY(tsi_allocate(env, entries, scalar, __func__, __FILE__, __LINE__, &k->values));
   k->stats.matrix_bytes = ((size_t)k->n + 1) * sizeof *k->rows.ptr +
-                          entries * (sizeof *k->rows.index + k->rows.bytes + scalar) +
+                          (size_t)k->rows.ptr[k->n] * k->rows.bytes + tsi_slices_bytes(&k->slices) +
                           (size_t)k->pattern->ptr[k->n] * scalar;
 out:
   return status;
@@ -273,9 +276,15 @@ out:
 /* After a failure they are of no use. Errors: those of tsi_pattern_check_values. */
 static tristar_status take_values(tristar_krylov_t *k, const void *values) {
   tristar_status status = TRISTAR_OK;
+  tsi_env *env = &k->ts->env;
   tsi_pattern_take(k->pattern, values, k->taken);
-  TSI_TRY(tsi_pattern_check_values(&k->ts->env, k->pattern, k->taken));
-  k->sparse->gather(k->rows.ptr[k->n], k->rows.item, k->pattern->symmetry, k->taken, k->values);
+  TSI_TRY(tsi_pattern_check_values(env, k->pattern, k->taken));
+  for (tsi_index w = 0; w < k->slices.windows; w++) {
+    const tsi_count *from = (const tsi_count *)k->rows.item + k->rows.ptr[w * TSI_WINDOW_ROWS];
+    k->sparse->gather(tsi_slices_window_entries(&k->slices, w, k->rows.ptr), from, k->pattern->symmetry,
+                      k->taken, k->window_values);
+    tsi_slices_fill(&k->slices, w, k->rows.ptr, k->window_values);
+  }
 out:
   return status;
 }
@@ -289,6 +298,7 @@ static tristar_status take_matrix(tristar_krylov_t *k, const tristar_view *view)
   if (view->values == NULL && k->pattern->given > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
   k->kernels = tsi_krylov_kernels_select((char)k->scalar, k->ts->isa);
+  k->sliced = tsi_sliced_kernels_select((char)k->scalar, k->ts->isa);
   k->sparse = tsi_sparse_kernels_select((char)k->scalar);
   TSI_TRY(make_rows(k));
   TSI_TRY(take_values(k, view->values));
@@ -457,6 +467,7 @@ void tristar_krylov_destroy(tristar_krylov_t **krylov) {
   tsi_pattern_destroy(env, &k->pattern);
   tsi_entries_finish(env, &k->rows);
   TSI_FREE(env, k->taken);
-  TSI_FREE(env, k->values);
+  tsi_slices_finish(env, &k->slices);
+  TSI_FREE(env, k->window_values);
   TSI_FREE(env, *krylov);
 }

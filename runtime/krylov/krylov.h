@@ -25,9 +25,10 @@
 #include "runtime/accuracy/system.h"
 #include "runtime/context/crew.h"
 #include "runtime/matrix/full.h"
+#include "runtime/matrix/slices.h"
 #include "tristar_krylov.h"
 
-#define TSI_BLOCK_ROWS 1024
+#define TSI_BLOCK_ROWS TSI_WINDOW_ROWS
 #define TSI_SIGNALS 2 /* that travel with sums: who has failed, who wants to end */
 
 typedef struct tsi_vector_call tsi_vector_call;
@@ -72,11 +73,13 @@ struct tristar_krylov_s {
   size_t bytes; /* of a scalar */
   const tsi_sparse_kernels *sparse;
   const tsi_krylov_kernels *kernels;
+  const tsi_sliced_kernels *sliced;
   bool valid;           /* the rows have values, or there is a function */
   tsi_pattern *pattern; /* the user's matrix */
   void *taken;          /* the values of its entries */
-  tsi_entries rows;     /* in full: where each value is from */
-  void *values;         /* of the rows */
+  tsi_entries rows;     /* in full: where each value is from; no indices */
+  tsi_sliced slices;    /* the same, with values */
+  void *window_values;  /* room for those of a window */
   tsi_krylov_operator matrix;
   tsi_team *team, alone;
   tsi_failure failure;     /* of this member, until all know of it */

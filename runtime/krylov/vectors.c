@@ -83,10 +83,7 @@ static tsi_sums total_sums(const tristar_krylov_t *k) {
  * already. */
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
-  if (k->matrix.function == NULL) {
-    const tsi_matrix_rows rows = {k->rows.ptr, k->rows.index, k->values};
-    k->kernels->multiply(&rows, first, end, call->a, call->x);
-  }
+  if (k->matrix.function == NULL) k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, call->a, call->x);
   if (call->b != NULL) k->kernels->subtract(end - first, from(k, call->b, first), to(k, call->x, first));
   if (call->count > 0) leave_sums(k, call->c, call->x, first, end - first, share);
 }

@@ -75,6 +75,7 @@ tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d, const tristar_dma
   if (!d->sparse->is_complex && tsi_scalar_width(given) == 2)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "complex values, but the type %c is real", (int)d->scalar);
   d->kernels = tsi_krylov_kernels_select((char)d->scalar, d->ts->isa);
+  d->sliced = tsi_sliced_kernels_select((char)d->scalar, d->ts->isa);
   d->bytes = d->sparse->scalar_bytes;
 out:
   return status;
@@ -123,25 +124,23 @@ static void fill_stats(tristar_dmatrix_t *d) {
 }
 
 double tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d) {
-  const tsi_entries *rows = &d->form[TSI_DPLAIN].diagonal;
-  const double scalar = (double)d->bytes;
-  return (double)rows->ptr[d->n] * (scalar + (double)sizeof *rows->index) +
-         d->n * (2 * scalar + (double)sizeof *rows->ptr);
+  return (double)tsi_slices_bytes(&d->form[TSI_DPLAIN].slices) + 2 * (double)d->n * (double)d->bytes;
 }
 
-/* Local: buffers, and those who multiply. */
+/* Local: the diagonal block for products, buffers, and those who multiply. */
 static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
+  tsi_dform *plain = &d->form[TSI_DPLAIN];
   const size_t strip = TSI_DCOLUMNS * d->bytes;
   tsi_index lines = TSI_BLOCK_ROWS;
-  for (int o = 0; o < d->owners; o++) lines = tsi_index_max(lines, d->form[TSI_DPLAIN].block[o].n);
+  for (int o = 0; o < d->owners; o++) lines = tsi_index_max(lines, plain->block[o].n);
+  TSI_TRY(tsi_slices_take(env, &plain->diagonal, d->narrow, &plain->slices));
   TSI_TRY(
       tsi_allocate(env, (size_t)d->halo->ghosts, strip, __func__, __FILE__, __LINE__, (void **)&d->ghost));
   TSI_TRY(tsi_allocate(env, (size_t)d->halo->asked, strip, __func__, __FILE__, __LINE__, (void **)&d->asked));
   TSI_TRY(tsi_allocate(env, (size_t)lines, d->bytes, __func__, __FILE__, __LINE__, (void **)&d->part));
-  TSI_TRY(tsi_crew_begin(d->ts, "matrix_rows", engine, TSI_RUNS_SHORT,
-                         (tsi_index)(((int64_t)d->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS),
+  TSI_TRY(tsi_crew_begin(d->ts, "matrix_rows", engine, TSI_RUNS_SHORT, plain->slices.windows,
                          tsi_dmatrix_product_bytes(d), &d->stats.start_seconds, &d->crew));
   if (env->check) TSI_TRY(tsi_dmatrix_check(d));
   fill_stats(d);
@@ -271,16 +270,24 @@ static const tristar_dmatrix_options *options_or(const tristar_dmatrix_options *
   return options != NULL ? options : &defaults;
 }
 
-tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm, const tristar_view *rows,
-                                      const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
+tristar_status tsi_dmatrix_create(tristar_t *ts, MPI_Comm comm, const tristar_view *rows,
+                                  const tristar_dmatrix_options *options, bool narrow,
+                                  tristar_dmatrix_t **matrix) {
   tristar_dmatrix_t *d = NULL;
   const double start = tsi_clock();
+  tristar_status status = tsi_dmatrix_begin(ts, comm, need(ts, matrix, "matrix"), &d);
+  if (status == TRISTAR_OK) {
+    d->narrow = narrow;
+    status = take_view(d, options_or(options), rows, TRISTAR_OK);
+  }
+  return end(status, start, d, matrix);
+}
+
+tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm, const tristar_view *rows,
+                                      const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
   if (matrix != NULL) *matrix = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  tristar_status status = tsi_dmatrix_begin(ts, comm, need(ts, matrix, "matrix"), &d);
-  if (status == TRISTAR_OK) status = take_view(d, options_or(options), rows, TRISTAR_OK);
-  status = end(status, start, d, matrix);
-  return tsi_answer(&ts->env, status);
+  return tsi_answer(&ts->env, tsi_dmatrix_create(ts, comm, rows, options, false, matrix));
 }
 
 tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm, const char *kind, int64_t k,
@@ -339,7 +346,8 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
 /* ---- What is there ------------------------------------------------------------------------------------- */
 
 static size_t piece_bytes(const tsi_entries *piece) {
-  const size_t entries = piece->ptr != NULL ? (size_t)piece->ptr[piece->n] : 0;
+  if (piece->ptr == NULL) return 0;
+  const size_t entries = (size_t)piece->ptr[piece->n];
   return ((size_t)piece->n + 1) * sizeof *piece->ptr + entries * (sizeof *piece->index + piece->bytes);
 }
 
@@ -349,7 +357,7 @@ static size_t matrix_bytes(const tristar_dmatrix_t *d) {
   for (int f = 0; f < TSI_DFORMS; f++) {
     const tsi_dform *form = &d->form[f];
     if (!form->there) continue;
-    bytes += piece_bytes(&form->diagonal);
+    bytes += piece_bytes(&form->diagonal) + tsi_slices_bytes(&form->slices);
     for (int o = 0; o < d->owners; o++) {
       bytes += piece_bytes(&form->block[o]);
       if (form->row != NULL) bytes += (size_t)form->block[o].n * sizeof **form->row;

@@ -16,6 +16,7 @@
  *   - owners and askers ascend by rank and are other ranks; ghosts are numbered by owner, then by column
  *   - columns of a row of the diagonal block, and of a row of a block, ascend strictly
  *   - a row that a block does not meet has no line in it; `row` ascends
+ *   - products read the diagonal block in slices (sliced.h), which have the values of its entries
  *   - mailboxes are made by all ranks at the same call; at most one run is in flight */
 #ifndef TSI_MPI_DMATRIX_H
 #define TSI_MPI_DMATRIX_H
@@ -40,10 +41,11 @@ enum { TSI_DPLAIN, TSI_DTRANSPOSE, TSI_DADJOINT, TSI_DFORMS }; /* of ops N, T, C
 /* op(A) as products read it. Items are values. */
 typedef struct tsi_dform {
   bool there;
-  tsi_entries diagonal;
-  tsi_entries *block; /* owners. N: lines are rows of op(A), indices ghosts of the owner; else the reverse,
-                         and indices are rows of this rank */
-  tsi_count **row;    /* owners. N: which row a line is; else NULL */
+  tsi_entries diagonal; /* N: kept; else ptr is NULL */
+  tsi_sliced slices;    /* of the diagonal block */
+  tsi_entries *block;   /* owners. N: lines are rows of op(A), indices ghosts of the owner; else the reverse,
+                           and indices are rows of this rank */
+  tsi_count **row;      /* owners. N: which row a line is; else NULL */
 } tsi_dform;
 
 /* Messages of products of one width, in one direction. */
@@ -57,8 +59,10 @@ struct tristar_dmatrix_s {
   tsi_transport *transport;
   const tsi_sparse_kernels *sparse;
   const tsi_krylov_kernels *kernels;
+  const tsi_sliced_kernels *sliced;
   tristar_scalar scalar;
   size_t bytes;   /* of a scalar */
+  bool narrow;    /* the diagonal block is stored in half of that for products */
   int64_t *start; /* ranks + 1: the first row of each */
   tsi_index n;    /* rows here */
   tsi_halo *halo;
@@ -129,6 +133,11 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dl
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mine,
                                                  tristar_dmatrix_t **out);
+/* Collective. tristar_dmatrix_create, of values that have the single type's precision only: narrow, products
+ * read as much of the diagonal block, and have the same bits. Errors: those of tristar_dmatrix_create. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_create(tristar_t *ts, MPI_Comm comm, const tristar_view *rows,
+                                                  const tristar_dmatrix_options *options, bool narrow,
+                                                  tristar_dmatrix_t **matrix);
 /* Collective. What products need beside the pieces. Errors: MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_finish(tristar_dmatrix_t *d, tristar_engine engine);
 

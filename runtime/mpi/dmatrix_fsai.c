@@ -230,7 +230,8 @@ static tristar_status distribute(tristar_dmatrix_t *d, const tristar_precond_opt
     own = tsi_allocate(env, (size_t)d->n + 1, TSI_DCOLUMNS * d->bytes, __func__, __FILE__, __LINE__,
                        (void **)&v->between);
   TSI_TRY(tsi_transport_agree(d->transport, own));
-  TSI_TRY(tristar_dmatrix_create(d->ts, tsi_transport_comm(d->transport), &view, &options, &v->g));
+  TSI_TRY(tsi_dmatrix_create(d->ts, tsi_transport_comm(d->transport), &view, &options,
+                             tsi_fsai_is_single(o, (char)d->scalar), &v->g));
   *out = v;
   v = NULL;
 out:

@@ -40,9 +40,12 @@ static tristar_status make_form(tristar_dmatrix_t *d, int form) {
   tristar_status status = TRISTAR_OK;
   const tsi_dform *from = &d->form[TSI_DPLAIN];
   tsi_dform *to = &d->form[form];
+  tsi_env *env = &d->ts->env;
   const bool conjugate = form == TSI_DADJOINT;
-  TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, to->block, d->owners));
+  TSI_TRY(TSI_ALLOC_ZERO(env, to->block, d->owners));
   TSI_TRY(transpose(d, conjugate, d->n, &from->diagonal, &to->diagonal));
+  TSI_TRY(tsi_slices_take(env, &to->diagonal, d->narrow, &to->slices));
+  tsi_entries_finish(env, &to->diagonal);
   for (int o = 0; o < d->owners; o++) {
     tsi_entries *block = &to->block[o];
     TSI_TRY(transpose(d, conjugate, d->owner[o].count, &from->block[o], block));
@@ -57,6 +60,7 @@ out:
 static void release_form(const tristar_dmatrix_t *d, tsi_dform *form) {
   tsi_env *env = &d->ts->env;
   tsi_entries_finish(env, &form->diagonal);
+  tsi_slices_finish(env, &form->slices);
   for (int o = 0; o < d->owners; o++) {
     if (form->block != NULL) tsi_entries_finish(env, &form->block[o]);
     if (form->row != NULL) TSI_FREE(env, form->row[o]);
@@ -173,10 +177,9 @@ static void multiply_block(void *context, tsi_index block, int member) {
   const strip *s = context;
   (void)member;
   const tristar_dmatrix_t *d = s->d;
-  const tsi_matrix_rows rows = tsi_dmatrix_rows(&s->form->diagonal);
-  const tsi_index first = block * TSI_BLOCK_ROWS, end = tsi_index_min(d->n - first, TSI_BLOCK_ROWS) + first;
   for (int c = 0; c < s->columns; c++)
-    d->kernels->multiply(&rows, first, end, s->x + (size_t)c * s->x_column, s->y + (size_t)c * s->y_column);
+    d->sliced->multiply(&s->form->slices, block, s->x + (size_t)c * s->x_column,
+                        s->y + (size_t)c * s->y_column);
 }
 
 /* Column c of what travels between here and a peer. */

@@ -3,7 +3,6 @@
 #include "runtime/precond/fsai_state.h"
 
 #define COLUMNS_MOST 8
-#define BLOCK_ROWS 1024 /* whose entries stay in the nearest caches from one column to the next */
 
 /* ---- Life ---------------------------------------------------------------------------------------------- */
 
@@ -19,7 +18,7 @@ tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *opt
   f->n = a->n;
   f->scalar = scalar;
   f->sparse = tsi_sparse_kernels_select(scalar);
-  f->kernels = tsi_krylov_kernels_select(scalar, ts->isa);
+  f->kernels = tsi_sliced_kernels_select(scalar, ts->isa);
   f->columns = (tsi_index)tsi_count_min(tsi_count_max(options->nrhs, 1), COLUMNS_MOST);
   TSI_TRY(tsi_fsai_start(env, options, scalar, a, &f->start));
   *out = f;
@@ -35,7 +34,8 @@ void tsi_fsai_destroy(tsi_env *env, tsi_fsai **fsai) {
   tsi_crew_finish(&f->crew);
   tsi_entries_finish(env, &f->start);
   tsi_entries_finish(env, &f->lower);
-  tsi_entries_finish(env, &f->upper);
+  tsi_slices_finish(env, &f->down);
+  tsi_slices_finish(env, &f->up);
   TSI_FREE(env, f->between);
   TSI_FREE(env, *fsai);
 }
@@ -46,41 +46,34 @@ tsi_count tsi_fsai_entries(const tsi_fsai *fsai) {
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
-/* Y = rows X, for some columns. */
+/* Y = rows X, for some columns: a window of rows stays in the nearest caches from one to the next. */
 typedef struct product {
   const tsi_fsai *f;
-  tsi_matrix_rows rows;
+  const tsi_sliced *rows;
   int64_t columns, ldx, ldy;
   const char *x;
   char *y;
 } product;
 
-static void run_block(void *context, tsi_index block, int member) {
+static void run_window(void *context, tsi_index window, int member) {
   const product *p = context;
-  const tsi_index first = block * BLOCK_ROWS, end = tsi_index_min(p->f->n - first, BLOCK_ROWS) + first;
   const size_t bytes = p->f->sparse->scalar_bytes;
   (void)member;
   for (int64_t c = 0; c < p->columns; c++)
-    p->f->kernels->multiply(&p->rows, first, end, p->x + (size_t)(c * p->ldx) * bytes,
+    p->f->kernels->multiply(p->rows, window, p->x + (size_t)(c * p->ldx) * bytes,
                             p->y + (size_t)(c * p->ldy) * bytes);
-}
-
-static tsi_index block_count(const tsi_fsai *f) {
-  return (tsi_index)(((int64_t)f->n + BLOCK_ROWS - 1) / BLOCK_ROWS);
 }
 
 /* That a product with one column reads and writes. */
 static double product_bytes(const tsi_fsai *f) {
-  const double entry = (double)(f->sparse->scalar_bytes + sizeof *f->lower.index);
-  return entry * (double)tsi_fsai_entries(f) +
-         (double)f->n * (double)(2 * f->sparse->scalar_bytes + sizeof *f->lower.ptr);
+  return (double)tsi_slices_bytes(&f->down) + 2 * (double)f->n * (double)f->sparse->scalar_bytes;
 }
 
 /* crew NULL: the calling thread. */
 static tristar_status run(tsi_crew *crew, product *p) {
   const double bytes = (double)p->columns * product_bytes(p->f);
-  if (crew != NULL) return tsi_crew_run(crew, TSI_CREW_MATRIX, bytes, run_block, p);
-  for (tsi_index b = 0; b < block_count(p->f); b++) run_block(p, b, 0);
+  if (crew != NULL) return tsi_crew_run(crew, TSI_CREW_MATRIX, bytes, run_window, p);
+  for (tsi_index w = 0; w < p->rows->windows; w++) run_window(p, w, 0);
   return TRISTAR_OK;
 }
 
@@ -93,16 +86,12 @@ static tristar_status prepare_products(tsi_fsai *f) {
   tristar_status status = TRISTAR_OK;
   double start_seconds;
   if (f->between != NULL) return TRISTAR_OK;
-  TSI_TRY(tsi_crew_begin(f->ts, "inverse_products", f->options.engine, TSI_RUNS_SHORT, block_count(f),
+  TSI_TRY(tsi_crew_begin(f->ts, "inverse_products", f->options.engine, TSI_RUNS_SHORT, f->down.windows,
                          product_bytes(f), &start_seconds, &f->crew));
   TSI_TRY(allocate_between(f, f->columns, &f->between));
 out:
   if (status != TRISTAR_OK) tsi_crew_finish(&f->crew);
   return status;
-}
-
-static tsi_matrix_rows rows_of(const tsi_entries *e) {
-  return (tsi_matrix_rows){e->ptr, e->index, e->item};
 }
 
 /* As many columns at a time as `between` has room for. */
@@ -113,14 +102,14 @@ static tristar_status multiply(tsi_fsai *f, tsi_crew *crew, tsi_index most, void
   for (int64_t c = 0; c < nrhs; c += most) {
     const int64_t columns = tsi_count_min(most, nrhs - c);
     product down = {.f = f,
-                    .rows = rows_of(&f->lower),
+                    .rows = &f->down,
                     .columns = columns,
                     .ldx = ldb,
                     .ldy = f->n,
                     .x = b + (size_t)(c * ldb) * bytes,
                     .y = between};
     product up = {.f = f,
-                  .rows = rows_of(&f->upper),
+                  .rows = &f->up,
                   .columns = columns,
                   .ldx = f->n,
                   .ldy = ldx,
@@ -151,22 +140,36 @@ out:
 
 /* ---- G and G^H ----------------------------------------------------------------------------------------- */
 
-static tristar_status make_adjoint(tsi_fsai *f) {
+/* G^H by rows. */
+static tristar_status make_adjoint(tsi_fsai *f, tsi_entries *upper) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &f->ts->env;
   const size_t bytes = f->sparse->scalar_bytes;
-  if (f->upper.ptr == NULL) {
-    TSI_TRY(tsi_entries_begin(env, f->n, bytes, &f->upper));
-    f->upper.ptr[f->n] = f->lower.ptr[f->n];
-    TSI_TRY(tsi_entries_allocate(env, &f->upper));
-  }
-  tsi_entries_transpose(&f->lower, &f->upper);
+  TSI_TRY(tsi_entries_begin(env, f->n, bytes, upper));
+  upper->ptr[f->n] = f->lower.ptr[f->n];
+  TSI_TRY(tsi_entries_allocate(env, upper));
+  tsi_entries_transpose(&f->lower, upper);
   for (tsi_index i = 0; i < f->n && f->sparse->is_complex; i++)
-    tsi_incomplete_kernels_select(f->scalar)->conjugate((tsi_index)(f->upper.ptr[i + 1] - f->upper.ptr[i]),
-                                                        (char *)f->upper.item +
-                                                            (size_t)f->upper.ptr[i] * bytes);
+    tsi_incomplete_kernels_select(f->scalar)->conjugate((tsi_index)(upper->ptr[i + 1] - upper->ptr[i]),
+                                                        (char *)upper->item + (size_t)upper->ptr[i] * bytes);
 out:
-  if (status != TRISTAR_OK) tsi_entries_finish(env, &f->upper);
+  return status;
+}
+
+/* What was computed in single precision is also stored so: no value changes. */
+static tristar_status store(tsi_fsai *f) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &f->ts->env;
+  const bool narrow = tsi_fsai_is_single(&f->options, f->scalar);
+  tsi_entries upper = {.ptr = NULL};
+  tsi_slices_finish(env, &f->down);
+  tsi_slices_finish(env, &f->up);
+  TSI_TRY(make_adjoint(f, &upper));
+  TSI_TRY(tsi_slices_take(env, &upper, narrow, &f->up));
+  tsi_entries_finish(env, &upper); /* its room is taken again */
+  TSI_TRY(tsi_slices_take(env, &f->lower, narrow, &f->down));
+out:
+  tsi_entries_finish(env, &upper);
   return status;
 }
 
@@ -182,7 +185,7 @@ tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, tsi_break
   tsi_entries_finish(env, &f->lower);
   tsi_entries_finish(env, &f->start);
   f->lower = g;
-  TSI_TRY(make_adjoint(f));
+  TSI_TRY(store(f));
   TSI_TRY(prepare_products(f));
 out:
   return status;

@@ -10,6 +10,7 @@
 #define BLOCK_ROWS 64
 /* Bytes that could be read while an entry of G is computed, for each entry of a row of A. */
 #define BYTES_OF_ENTRY 200
+#define SLACK 8 /* the share of the room that may stay empty */
 
 /* One computation. Its scalars are those of the set-up, which may be single. */
 typedef struct numeric {
@@ -27,6 +28,10 @@ typedef struct numeric {
 
 /* ---- What is wanted ------------------------------------------------------------------------------------ */
 
+bool tsi_fsai_is_single(const tristar_precond_options *options, char scalar) {
+  return options->single && (scalar == 'd' || scalar == 'z');
+}
+
 tsi_fsai_job tsi_fsai_job_of(tristar_t *ts, const tristar_precond_options *o, char scalar,
                              const tsi_factor_rows *a) {
   const tsi_fsai_limits limits = {.steps = (tsi_index)tsi_count_min(o->steps, a->n),
@@ -35,7 +40,7 @@ tsi_fsai_job tsi_fsai_job_of(tristar_t *ts, const tristar_precond_options *o, ch
                                   .postfilter = o->postfilter};
   return (tsi_fsai_job){.ts = ts,
                         .scalar = scalar,
-                        .single = o->single,
+                        .single = tsi_fsai_is_single(o, scalar),
                         .engine = o->engine,
                         .a = a,
                         .rows = a->n,
@@ -111,7 +116,6 @@ static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_index most,
   TSI_TRY(allocate(env, c, slots, &w->gradient));
   TSI_TRY(TSI_ALLOC(env, w->first, (tsi_count)most + 2));
   TSI_TRY(TSI_ALLOC(env, w->slot, reach));
-  TSI_TRY(allocate(env, c, reach, &w->value));
   TSI_TRY(TSI_ALLOC(env, w->pattern, most));
   TSI_TRY(allocate(env, c, most * stride, &w->by_rows));
   TSI_TRY(allocate_zero(env, c, most * stride, &w->by_columns));
@@ -131,7 +135,6 @@ static void finish_work(tsi_env *env, tsi_fsai_work *w) {
   TSI_FREE(env, w->gradient);
   TSI_FREE(env, w->first);
   TSI_FREE(env, w->slot);
-  TSI_FREE(env, w->value);
   TSI_FREE(env, w->pattern);
   TSI_FREE(env, w->by_rows);
   TSI_FREE(env, w->by_columns);
@@ -179,7 +182,7 @@ out:
   return status;
 }
 
-/* Rows move together, and what is left of the room is given back. */
+/* Rows move together, and what is left of the room is given back, if it is worth a copy. */
 static tristar_status compress(tsi_env *env, numeric *c) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = c->job->rows;
@@ -196,7 +199,7 @@ static tristar_status compress(tsi_env *env, numeric *c) {
     at += c->entries[i];
   }
   c->rows.ptr[n] = at;
-  if (at == room) goto out;
+  if (room - at <= room / SLACK) goto out;
   TSI_TRY(tsi_grow(env, (void **)&c->rows.index, sizeof *c->rows.index, at, at));
   TSI_TRY(tsi_grow(env, &c->rows.item, bytes, at, at));
 out:
@@ -252,7 +255,7 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &job->ts->env;
   const tsi_factor_rows *a = job->a;
-  const bool single = job->single && (job->scalar == 'd' || job->scalar == 'z');
+  const bool single = job->single;
   const char scalar = !single ? job->scalar : job->scalar == 'd' ? 's' : 'c';
   numeric c = {.job = job,
                .a = {a->ptr, a->index, a->values},

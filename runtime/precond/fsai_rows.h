@@ -30,6 +30,8 @@ typedef struct tsi_fsai_job {
 /* All rows, patterns that begin as the diagonal and grow as the options say. */
 tsi_fsai_job tsi_fsai_job_of(tristar_t *ts, const tristar_precond_options *options, char scalar,
                              const tsi_factor_rows *a);
+/* Is G of these scalars to be computed in single precision, and then converted? */
+bool tsi_fsai_is_single(const tristar_precond_options *options, char scalar);
 /* The patterns are those of g, rows of G that there are, and do not grow. */
 void tsi_fsai_keep_patterns(tsi_fsai_job *job, const tsi_entries *g);
 

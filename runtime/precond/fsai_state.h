@@ -2,10 +2,9 @@
 #ifndef TSI_RUNTIME_PRECOND_FSAI_STATE_H
 #define TSI_RUNTIME_PRECOND_FSAI_STATE_H
 
-#include "codelets/cpu/krylov.h"
 #include "codelets/cpu/sparse.h"
 #include "runtime/context/crew.h"
-#include "runtime/matrix/entries.h"
+#include "runtime/matrix/slices.h"
 #include "runtime/precond/fsai.h"
 
 struct tsi_fsai {
@@ -14,10 +13,11 @@ struct tsi_fsai {
   tsi_index n;
   char scalar;
   const tsi_sparse_kernels *sparse;
-  tsi_entries start;        /* static patterns, until there is G; ptr NULL: diagonals, or there is G */
-  tsi_entries lower, upper; /* G, G^H; items: values; upper.ptr NULL: no values yet */
+  tsi_entries start; /* static patterns, until there is G; ptr NULL: diagonals, or there is G */
+  tsi_entries lower; /* G; items: values; ptr NULL: not yet */
   /* of products */
-  const tsi_krylov_kernels *kernels;
+  const tsi_sliced_kernels *kernels;
+  tsi_sliced down, up; /* G, G^H */
   tsi_crew crew;
   atomic_bool busy;  /* the crew and `between` are in use */
   void *between;     /* n x columns */

@@ -1,0 +1,364 @@
+/* Storage of a sparse matrix for products: see slices.h. */
+#include "runtime/matrix/slices.h"
+
+#define SHORT_COLUMNS ((tsi_index)UINT16_MAX + 1) /* that 16-bit offsets reach */
+/* Lanes of rows side by side may be more by that factor than those of rows one by one. */
+#define PADDING 1.25
+
+typedef struct totals {
+  tsi_count slices, groups, words, listed;
+} totals;
+
+static tsi_index length_of(const tsi_entries *e, tsi_index row) {
+  return (tsi_index)(e->ptr[row + 1] - e->ptr[row]);
+}
+
+/* ---- The shape of a slice ------------------------------------------------------------------------------ */
+
+static tsi_index groups_of(tsi_index entries) {
+  return entries / TSI_SLICE_ROWS + (entries % TSI_SLICE_ROWS > 0);
+}
+
+/* Rows that are together in a slice: full ones, or empty ones. */
+static tsi_index count_rows(const tsi_entries *e, const tsi_index *row, tsi_index left) {
+  const bool empty = length_of(e, row[0]) == 0;
+  tsi_index rows = 1;
+  while (rows < TSI_SLICE_ROWS && rows < left && (length_of(e, row[rows]) == 0) == empty) rows++;
+  return rows;
+}
+
+/* Is each of the 8 rows the first one, moved? *step: by one column after the other. */
+static bool are_moved(const tsi_entries *e, const tsi_index *row, tsi_index length, bool *step) {
+  const tsi_index *first = e->index + e->ptr[row[0]];
+  *step = true;
+  for (tsi_index r = 1; r < TSI_SLICE_ROWS; r++) {
+    const tsi_index *own = e->index + e->ptr[row[r]];
+    if (length_of(e, row[r]) != length) return false;
+    for (tsi_index k = 1; k < length; k++)
+      if (own[k] - own[0] != first[k] - first[0]) return false;
+    *step = *step && own[0] - first[0] == r;
+  }
+  return true;
+}
+
+/* SHORT, if 16 bits are enough for the columns of the rows; base: the first of them. */
+static tsi_slice_kind find_span(const tsi_entries *e, const tsi_index *row, tsi_index rows, tsi_index *base) {
+  tsi_index first = TSI_INDEX_MAX, last = 0;
+  for (tsi_index r = 0; r < rows; r++) {
+    first = tsi_index_min(first, e->index[e->ptr[row[r]]]);
+    last = tsi_index_max(last, e->index[e->ptr[row[r] + 1] - 1]);
+  }
+  *base = first;
+  return last - first < SHORT_COLUMNS ? TSI_SLICE_SHORT : TSI_SLICE_LONG;
+}
+
+/* The slice that begins with the first of the rows that are left. */
+static tsi_slice shape(const tsi_entries *e, const tsi_index *row, tsi_index left) {
+  const tsi_index length = length_of(e, row[0]), rows = count_rows(e, row, left);
+  tsi_slice s = {.row = row[0], .kind = TSI_SLICE_LONG, .rows = (uint8_t)rows};
+  tsi_count alone = 0;
+  bool step;
+  for (tsi_index r = 0; r < rows; r++) {
+    s.groups = tsi_index_max(s.groups, length_of(e, row[r]));
+    alone += groups_of(length_of(e, row[r]));
+    s.listed = s.listed || row[r] != row[0] + r;
+  }
+  if (s.groups == 0) return s;
+  if (s.groups > PADDING * (double)alone) {
+    s.groups = groups_of(length);
+    s.along = true;
+    s.listed = false;
+    s.rows = 1;
+  }
+  if (s.rows == TSI_SLICE_ROWS && are_moved(e, row, length, &step))
+    s.kind = step ? TSI_SLICE_RUN : TSI_SLICE_SHIFT;
+  else
+    s.kind = (uint8_t)find_span(e, row, s.rows, &s.base);
+  return s;
+}
+
+/* ---- Windows ------------------------------------------------------------------------------------------- */
+
+static tsi_index window_rows(const tsi_sliced *a, tsi_index w) {
+  return tsi_index_min(a->rows - w * TSI_WINDOW_ROWS, TSI_WINDOW_ROWS);
+}
+
+static void list_rows(tsi_index first, tsi_index count, tsi_index *row) {
+  for (tsi_index r = 0; r < count; r++) row[r] = first + r;
+}
+
+/* The longest first; equally long ones, and those that are longer than a window, in their order. */
+static void list_by_length(const tsi_entries *e, tsi_index first, tsi_index count, tsi_index *row) {
+  tsi_index begin[TSI_WINDOW_ROWS + 2] = {0};
+#define PLACE(r) (TSI_WINDOW_ROWS - tsi_index_min(length_of(e, first + (r)), TSI_WINDOW_ROWS))
+  for (tsi_index r = 0; r < count; r++) begin[PLACE(r) + 1]++;
+  for (tsi_index p = 0; p <= TSI_WINDOW_ROWS; p++) begin[p + 1] += begin[p];
+  for (tsi_index r = 0; r < count; r++) row[begin[PLACE(r)]++] = first + r;
+}
+
+static totals measure(const tsi_entries *e, const tsi_index *row, tsi_index count) {
+  totals t = {0};
+  for (tsi_index r = 0; r < count;) {
+    const tsi_slice s = shape(e, row + r, count - r);
+    t.slices++;
+    t.groups += s.groups;
+    t.words += tsi_slice_words(&s);
+    t.listed += s.listed ? s.rows : 0;
+    r += s.rows;
+  }
+  return t;
+}
+
+static size_t value_bytes(const tsi_sliced *a) {
+  return a->narrow ? a->bytes / 2 : a->bytes;
+}
+
+static size_t bytes_of(const totals *t, size_t value) {
+  return (size_t)t->slices * sizeof(tsi_slice) + (size_t)t->groups * TSI_SLICE_ROWS * value +
+         (size_t)(t->words + t->listed) * sizeof(tsi_index);
+}
+
+/* Rows of a window in the order that takes less bytes, were no value narrow: sums are the same then. */
+static totals arrange(const tsi_sliced *a, const tsi_entries *e, tsi_index w, bool *by_length) {
+  const tsi_index first = w * TSI_WINDOW_ROWS, count = window_rows(a, w);
+  tsi_index row[TSI_WINDOW_ROWS];
+  list_rows(first, count, row);
+  const totals own = measure(e, row, count);
+  *by_length = false;
+  if (own.groups * TSI_SLICE_ROWS == tsi_slices_window_entries(a, w, e->ptr)) return own;
+  list_by_length(e, first, count, row);
+  const totals sorted = measure(e, row, count);
+  *by_length = bytes_of(&sorted, a->bytes) < bytes_of(&own, a->bytes);
+  return *by_length ? sorted : own;
+}
+
+/* ---- Columns and values -------------------------------------------------------------------------------- */
+
+static tsi_index row_of(const tsi_sliced *a, const tsi_slice *s, tsi_index lane) {
+  return s->listed ? a->row[s->row + lane] : s->row + lane;
+}
+
+/* What a lane has: in group k < count entry first + k step; behind them the column of entry `last`. */
+typedef struct lane_entries {
+  tsi_count first, last;
+  tsi_index count, step;
+} lane_entries;
+
+static lane_entries lane_of(const tsi_sliced *a, const tsi_slice *s, const tsi_count *ptr, tsi_index l) {
+  const bool own = !s->along && l < s->rows;
+  const tsi_index row = row_of(a, s, own ? l : 0), length = (tsi_index)(ptr[row + 1] - ptr[row]);
+  if (s->along)
+    return (lane_entries){ptr[row] + l, ptr[row + 1] - 1, groups_of(tsi_index_max(length - l, 0)),
+                          TSI_SLICE_ROWS};
+  return (lane_entries){ptr[row], ptr[row + 1] - 1, own ? length : 0, 1};
+}
+
+static inline tsi_count entry_of(const lane_entries *l, tsi_index k) {
+  return k < l->count ? l->first + (tsi_count)k * l->step : l->last;
+}
+
+static void put_columns(const tsi_sliced *a, const tsi_slice *s, const tsi_entries *e, tsi_index *word) {
+  uint16_t *offset = (uint16_t *)word;
+  const tsi_index *first = e->index + e->ptr[row_of(a, s, 0)];
+  if (s->kind == TSI_SLICE_SHIFT)
+    for (tsi_index l = 0; l < TSI_SLICE_ROWS; l++) *word++ = e->index[e->ptr[row_of(a, s, l)]] - first[0];
+  if (s->kind == TSI_SLICE_RUN || s->kind == TSI_SLICE_SHIFT) {
+    memcpy(word, first, (size_t)s->groups * sizeof *word);
+    return;
+  }
+  for (tsi_index l = 0; l < TSI_SLICE_ROWS && s->groups > 0; l++) {
+    const lane_entries own = lane_of(a, s, e->ptr, l);
+    for (tsi_index k = 0; k < s->groups; k++) {
+      const tsi_index column = e->index[entry_of(&own, k)];
+      if (s->kind == TSI_SLICE_SHORT)
+        offset[TSI_SLICE_ROWS * k + l] = (uint16_t)(column - s->base);
+      else
+        word[TSI_SLICE_ROWS * k + l] = column;
+    }
+  }
+}
+
+static void put_window(const tsi_sliced *a, const tsi_entries *e, tsi_index w, bool by_length,
+                       tsi_count *listed) {
+  const tsi_index first = w * TSI_WINDOW_ROWS, count = window_rows(a, w);
+  tsi_index row[TSI_WINDOW_ROWS], number = a->window[w].slice;
+  tsi_count word = a->window[w].word;
+  if (by_length)
+    list_by_length(e, first, count, row);
+  else
+    list_rows(first, count, row);
+  for (tsi_index r = 0; r < count;) {
+    tsi_slice *s = &a->slice[number++];
+    *s = shape(e, row + r, count - r);
+    if (s->listed) {
+      memcpy(a->row + *listed, row + r, s->rows * sizeof *row);
+      s->row = (tsi_index)*listed;
+      *listed += s->rows;
+    }
+    put_columns(a, s, e, a->word + word);
+    word += tsi_slice_words(s);
+    r += s->rows;
+  }
+}
+
+tristar_status tsi_slices_make(tsi_env *env, const tsi_entries *rows, size_t bytes, bool narrow,
+                               tsi_sliced *out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index windows = rows->n / TSI_WINDOW_ROWS + (rows->n % TSI_WINDOW_ROWS > 0);
+  bool *by_length = NULL;
+  totals all = {0};
+  tsi_count listed = 0;
+  *out = (tsi_sliced){.rows = rows->n, .windows = windows, .bytes = bytes, .narrow = narrow};
+  TSI_TRY(TSI_ALLOC(env, by_length, windows));
+  TSI_TRY(TSI_ALLOC(env, out->window, (tsi_count)windows + 1));
+  for (tsi_index w = 0; w < windows; w++) {
+    out->window[w] = (tsi_slice_window){(tsi_index)all.slices, all.groups, all.words};
+    const totals own = arrange(out, rows, w, &by_length[w]);
+    all.slices += own.slices;
+    all.groups += own.groups;
+    all.words += own.words;
+    all.listed += own.listed;
+  }
+  out->window[windows] = (tsi_slice_window){(tsi_index)all.slices, all.groups, all.words};
+  TSI_TRY(TSI_ALLOC(env, out->slice, all.slices));
+  TSI_TRY(TSI_ALLOC(env, out->word, all.words));
+  TSI_TRY(TSI_ALLOC(env, out->row, all.listed));
+  TSI_TRY(tsi_allocate(env, (size_t)all.groups, TSI_SLICE_ROWS * value_bytes(out), __func__, __FILE__,
+                       __LINE__, &out->values));
+  for (tsi_index w = 0; w < windows; w++) put_window(out, rows, w, by_length[w], &listed);
+out:
+  TSI_FREE(env, by_length);
+  return status;
+}
+
+/* Number `at` of the values becomes number e of `from`. bytes, narrow: constants. */
+static inline __attribute__((always_inline)) void put_value(const size_t bytes, const bool narrow,
+                                                            const void *from, tsi_count e, void *values,
+                                                            tsi_count at) {
+  const size_t parts = bytes / sizeof(double);
+  if (narrow)
+    for (size_t p = 0; p < parts; p++)
+      ((float *)values)[(size_t)at * parts + p] = (float)((const double *)from)[(size_t)e * parts + p];
+  else
+    memcpy((char *)values + (size_t)at * bytes, (const char *)from + (size_t)e * bytes, bytes);
+}
+
+static inline __attribute__((always_inline)) void put_values(const tsi_sliced *a, tsi_index w,
+                                                             const tsi_count *ptr, const void *from,
+                                                             const size_t bytes, const bool narrow) {
+  static const double zero[2] = {0, 0};
+  const tsi_slice *end = a->slice + a->window[w + 1].slice;
+  const tsi_count begin = ptr[w * TSI_WINDOW_ROWS];
+  tsi_count at = a->window[w].group * TSI_SLICE_ROWS;
+  for (const tsi_slice *s = a->slice + a->window[w].slice; s < end; s++) {
+    for (tsi_index l = 0; l < TSI_SLICE_ROWS && s->groups > 0; l++) {
+      const lane_entries own = lane_of(a, s, ptr, l);
+      tsi_count to = at + l;
+      for (tsi_index k = 0; k < own.count; k++, to += TSI_SLICE_ROWS)
+        put_value(bytes, narrow, from, own.first - begin + (tsi_count)k * own.step, a->values, to);
+      for (tsi_index k = own.count; k < s->groups; k++, to += TSI_SLICE_ROWS)
+        put_value(bytes, narrow, zero, 0, a->values, to);
+    }
+    at += (tsi_count)s->groups * TSI_SLICE_ROWS;
+  }
+}
+
+void tsi_slices_fill(const tsi_sliced *a, tsi_index window, const tsi_count *ptr, const void *values) {
+  if (a->narrow && a->bytes == 8)
+    put_values(a, window, ptr, values, 8, true);
+  else if (a->narrow)
+    put_values(a, window, ptr, values, 16, true);
+  else if (a->bytes == 4)
+    put_values(a, window, ptr, values, 4, false);
+  else if (a->bytes == 8)
+    put_values(a, window, ptr, values, 8, false);
+  else
+    put_values(a, window, ptr, values, 16, false);
+}
+
+tsi_count tsi_slices_window_entries(const tsi_sliced *a, tsi_index window, const tsi_count *ptr) {
+  const tsi_index first = window * TSI_WINDOW_ROWS;
+  return ptr[first + window_rows(a, window)] - ptr[first];
+}
+
+tristar_status tsi_slices_take(tsi_env *env, const tsi_entries *rows, bool narrow, tsi_sliced *out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_slices_make(env, rows, rows->bytes, narrow, out));
+  if (env->check) TSI_TRY(tsi_slices_check(env, out, rows));
+  for (tsi_index w = 0; w < out->windows; w++)
+    tsi_slices_fill(out, w, rows->ptr,
+                    (const char *)rows->item + (size_t)rows->ptr[w * TSI_WINDOW_ROWS] * rows->bytes);
+out:
+  return status;
+}
+
+void tsi_slices_finish(tsi_env *env, tsi_sliced *a) {
+  TSI_FREE(env, a->window);
+  TSI_FREE(env, a->slice);
+  TSI_FREE(env, a->word);
+  TSI_FREE(env, a->row);
+  TSI_FREE(env, a->values);
+}
+
+/* ---- What is there ------------------------------------------------------------------------------------- */
+
+static totals count_all(const tsi_sliced *a) {
+  totals all = {0};
+  if (a->window == NULL) return all;
+  const tsi_slice_window *end = &a->window[a->windows];
+  all = (totals){end->slice, end->group, end->word, 0};
+  for (tsi_index i = 0; i < end->slice; i++) all.listed += a->slice[i].listed ? a->slice[i].rows : 0;
+  return all;
+}
+
+size_t tsi_slices_bytes(const tsi_sliced *a) {
+  const totals all = count_all(a);
+  return bytes_of(&all, value_bytes(a)) +
+         (a->window != NULL ? ((size_t)a->windows + 1) * sizeof *a->window : 0);
+}
+
+/* As the kernels find it. */
+static tsi_index column_of(const tsi_slice *s, const tsi_index *word, tsi_index k, tsi_index lane) {
+  switch ((tsi_slice_kind)s->kind) {
+  case TSI_SLICE_RUN:
+    return word[k] + lane;
+  case TSI_SLICE_SHIFT:
+    return word[TSI_SLICE_ROWS + k] + word[lane];
+  case TSI_SLICE_SHORT:
+    return s->base + ((const uint16_t *)word)[TSI_SLICE_ROWS * k + lane];
+  case TSI_SLICE_LONG:
+    break;
+  }
+  return word[TSI_SLICE_ROWS * k + lane];
+}
+
+static tristar_status check_slice(tsi_env *env, const tsi_sliced *a, const tsi_slice *s,
+                                  const tsi_index *word, const tsi_entries *rows, tsi_count *entries) {
+  tristar_status status = TRISTAR_OK;
+  for (tsi_index l = 0; l < TSI_SLICE_ROWS && s->groups > 0; l++) {
+    const lane_entries own = lane_of(a, s, rows->ptr, l);
+    *entries += own.count;
+    for (tsi_index k = 0; k < s->groups; k++)
+      if (column_of(s, word, k, l) != rows->index[entry_of(&own, k)])
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "slice of row %d, group %d, lane %d: column %d, not %d",
+                 row_of(a, s, 0), k, l, column_of(s, word, k, l), rows->index[entry_of(&own, k)]);
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_slices_check(tsi_env *env, const tsi_sliced *a, const tsi_entries *rows) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count entries = 0, lines = 0, word = 0;
+  for (tsi_index i = 0; i < a->window[a->windows].slice; i++) {
+    const tsi_slice *s = &a->slice[i];
+    TSI_TRY(check_slice(env, a, s, a->word + word, rows, &entries));
+    word += tsi_slice_words(s);
+    lines += s->rows;
+  }
+  if (lines != rows->n || entries != rows->ptr[rows->n])
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the slices have %lld rows and %lld entries, the matrix %d and %lld",
+             (long long)lines, (long long)entries, rows->n, (long long)rows->ptr[rows->n]);
+out:
+  return status;
+}
