@@ -46,7 +46,9 @@ static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const singulars[] = {"refuse", "perturb", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const plain_precisions[] = {"s", "d", "c", "z", NULL};
-static const char *const krylov_methods[] = {"cg", "bicgstab", "gmres", "fgmres", NULL};
+static const char *const krylov_methods[] = {"cg",           "bicgstab", "gmres", "fgmres",
+                                             "pipelined-cg", "block-cg", NULL};
+static const char *const norms[] = {"preconditioned", "residual", NULL};
 static const char *const sides[] = {"left", "right", NULL};
 static const char *const splits[] = {"blocks", "metis", NULL};
 static const char *const uplos[] = {"L", "U", "LU", NULL};
@@ -89,11 +91,13 @@ static const option_row rows[] = {
   {"precision", CHOICE, FIELD(precision), TSI_TRISOLVE | TSI_KRYLOV, "s|d|c|z", "single, double, complex single or complex double (default: d or z, as the file has it)", 0, 0, plain_precisions},
   {"op", CHOICE, FIELD(op), SOLVES | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
   {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
-  {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: cg, bicgstab, gmres or fgmres (default: cg if the matrix is symmetric or Hermitian, else gmres)", 0, 0, krylov_methods},
+  {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: cg, pipelined-cg (its sums travel while the next product is made), block-cg (several right-hand sides at once), bicgstab, gmres or fgmres (default: cg if the matrix is symmetric or Hermitian, else gmres)", 0, 0, krylov_methods},
   {"precond", TEXT, FIELD(precond), TSI_KRYLOV, "WORD", "the preconditioner: none, jacobi, ssor, ilu0, ilu1, ... (incomplete LU with so many levels of fill), milu0, ... (the same row sums), ilut (by size), ic0, ic1, ..., mic0, ..., ict (incomplete Cholesky), fsai (a sparse approximate inverse), factor (complete factors; default none)", 0, 0, NULL},
   {"tol", REAL, FIELD(tolerance), TSI_KRYLOV, "T", "end when the norm of the residual, preconditioned where the method has that one, is T times that of B (default 1e-8; in single precision 1e-5)", 0, 0, NULL},
   {"max-iterations", NUMBER, FIELD(max_iterations), TSI_KRYLOV, "N", "at most N iterations for a right-hand side (default 10000)", 0, INT64_C(1) << 40, NULL},
   {"restart", NUMBER, FIELD(restart), TSI_KRYLOV, "M", "gmres, fgmres: iterations between restarts (default 30)", 1, 10000, NULL},
+  {"norm", CHOICE, FIELD(norm), TSI_KRYLOV, "preconditioned|residual", "cg, pipelined-cg, block-cg: the norm that is tested, of the preconditioned residual or of the residual itself (default preconditioned)", 0, 0, norms},
+  {"block", NUMBER, FIELD(block), TSI_KRYLOV, "N", "block-cg: right-hand sides that go together (default 8)", 1, 32, NULL},
   {"split", CHOICE, FIELD(split), TSI_KRYLOV, "blocks|metis", "under mpiexec: how rows go to the processes; blocks: in their order; metis: in parts with few entries between them (default blocks)", 0, 0, splits},
   {"side", CHOICE, FIELD(side), TSI_KRYLOV, "left|right", "bicgstab, gmres: where the preconditioner stands; right: the norm of the residual itself is tested (default left; fgmres: right)", 0, 0, sides},
   {"drop", REAL, FIELD(drop), TSI_KRYLOV, "D", "ilut, ict: drop what is smaller than D times the norm of its row (default 1e-3)", 0, 0, NULL},
@@ -319,8 +323,9 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->tolerance = -1;
   settings->precision = -1;
   settings->uplo = -1;
-  settings->krylov_method = settings->side = -1;
+  settings->krylov_method = settings->side = settings->norm = -1;
   settings->restart = 30;
+  settings->block = 8;
   settings->max_iterations = 10000;
   settings->fill = -1;
   settings->drop = settings->omega = settings->shift = -1;

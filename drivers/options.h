@@ -51,11 +51,12 @@ typedef struct tsi_settings {
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
   /* Krylov methods; negative: not given */
-  int krylov_method, side; /* a tristar_krylov_method; a tristar_krylov_side less one */
-  int split;               /* rows of krylov on many processes: 0 in blocks, 1 in parts by METIS */
-  const char *precond;     /* WORD of krylov.c; NULL: none */
-  const char *fsai;        /* NAME=NUMBER,... of krylov_precond.c; NULL: not given */
-  int64_t max_iterations, restart, fill;
+  int krylov_method, side,
+      norm;            /* a tristar_krylov_method; a tristar_krylov_side, a tristar_krylov_norm less one */
+  int split;           /* rows of krylov on many processes: 0 in blocks, 1 in parts by METIS */
+  const char *precond; /* WORD of krylov.c; NULL: none */
+  const char *fsai;    /* NAME=NUMBER,... of krylov_precond.c; NULL: not given */
+  int64_t max_iterations, restart, block, fill;
   double drop, omega, shift;
   /* benchmark: lists with commas; NULL: not given */
   const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;

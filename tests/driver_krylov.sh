@@ -7,7 +7,7 @@ rm -f -- *.mtx *.json *.svg *.txt # of an earlier run
 # ---- Small systems with known solutions: [4 1 0; 1 3 -1; 0 -1 5] (1, 2, 3) = (6, 4, 13)
 matrix spd.mtx 'real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
 printf '6\n4\n13\n' >b.txt
-for method in cg bicgstab gmres fgmres; do
+for method in cg bicgstab gmres fgmres pipelined-cg block-cg; do
   rm -f x.mtx
   expect 0 '^accuracy +converged' krylov spd.mtx --method $method --rhs b.txt --out x.mtx --tol 1e-12
   tail -n 3 x.mtx | awk '{ if (($1 - NR) ^ 2 > 1e-18) wrong = 1 } END { exit NR != 3 || wrong }' ||
@@ -17,6 +17,11 @@ matrix hermitian.mtx 'complex hermitian' '2 2 3' '1 1 4 0' '2 1 1 -1' '2 2 3 0'
 expect 0 '^method +CG on' krylov hermitian.mtx
 expect 0 '^method +GMRES\(30\) on' krylov gen:convdiff3d:5
 expect 0 '^method +FGMRES\(7\) on' krylov gen:convdiff3d:5 --method fgmres --restart 7
+expect 0 '^method +pipelined CG on' krylov gen:diffusion3d:6 --method pipelined-cg --precond jacobi --norm residual
+row '^ +norm of the residual '
+expect 0 '^method +block CG\(3\) on' krylov gen:poisson3d7:8 --method block-cg --block 3 --nrhs 4 --json k.json --svg k.svg
+[ "$(grep -c 'right-hand side [1-4]<' k.svg)" -eq 4 ] || fail "k.svg: not the four right-hand sides"
+[ "$(value block k.json)" = 3 ] || fail "k.json: no block"
 for precision in s d c z; do expect 0 '^accuracy +converged' krylov gen:s2d9pt:20 --precision $precision --precond ic0; done
 
 # ---- Preconditioners: each takes fewer iterations than none does
@@ -87,6 +92,9 @@ expect 1 'indefinite.mtx: .*row 1, counted from 0, is not positive' krylov indef
 expect 1 'per_step is 0' krylov spd.mtx --precond fsai --fsai per_step=0
 expect 1 '^tristar: cannot open missing.mtx' krylov missing.mtx
 expect 1 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
+expect 1 'knows the norm of M\^-1 r only' krylov spd.mtx --method gmres --norm residual
+expect 1 'CG is not preconditioned from the right' krylov spd.mtx --method block-cg --side right
+expect 2 '--block 33: not between 1 and 32' krylov spd.mtx --method block-cg --block 33
 expect 1 'FGMRES is preconditioned from the right only' krylov spd.mtx --method fgmres --side left
 
 # ---- Beside PETSc, where it is: the same counts
@@ -121,7 +129,7 @@ fi
 expect 2 'no MATRIX given' krylov
 expect 2 '--precond ilu: not one of none, jacobi, ssor' krylov spd.mtx --precond ilu
 expect 2 '--precond ilu0x: not one of' krylov spd.mtx --precond ilu0x
-expect 2 '--method qmr: not one of cg\|bicgstab\|gmres\|fgmres' krylov spd.mtx --method qmr
+expect 2 '--method qmr: not one of cg\|bicgstab\|gmres\|fgmres\|pipelined-cg\|block-cg' krylov spd.mtx --method qmr
 expect 2 '--drop and --fill belong to' krylov spd.mtx --precond ilu0 --drop 0.1
 expect 2 '--omega belongs to --precond ssor' krylov spd.mtx --omega 1
 expect 2 '--omega 2: not between 0 and 2' krylov spd.mtx --precond ssor --omega 2

@@ -82,6 +82,7 @@ for precond in none ic0 factor; do ranks 2 0 '^accuracy +converged' krylov A.mtx
 ranks 2 0 '^method +GMRES\(30\) on' krylov gen:convdiff3d:5 --precond ilu0
 ranks 2 0 '^accuracy +converged' krylov gen:convdiff3d:5 --method bicgstab --precision c
 ranks 2 0 'complex double, hermitian' krylov gen:poisson3d7:4 --precision z
+for method in pipelined-cg block-cg; do ranks 2 0 '^accuracy +converged' krylov A.mtx --method $method --precond fsai --nrhs 3; done
 matrix spd.mtx 'real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
 printf '6\n4\n13\n' >b.txt
 for precond in none jacobi ic0 factor fsai; do
@@ -108,6 +109,10 @@ ranks 2 - '^tristar: cannot open missing.mtx|^tristar: missing.mtx' krylov missi
 once
 ranks 2 - 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
 once
+for method in pipelined-cg block-cg; do
+  ranks 2 - '^tristar: indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite$' krylov indefinite.mtx --rhs b2.txt --method $method
+  once
+done
 ranks 2 - 'not converged within the limit of iterations' krylov A.mtx --max-iterations 3
 once
 ranks 2 - '--laplacian needs one process' krylov A.mtx --laplacian

@@ -135,8 +135,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_multiply(tristar_dmat
  * or none, such as that of the diagonal block, or a function that exchanges messages of its own. All ranks
  * get the same figures, but for times, and the same status, also where a preconditioner failed on one rank
  * only. Where progress asks on one rank to cancel, all do, up to an iteration later. Sums take one gathering
- * of all ranks each. New values are not taken. Errors: as tristar_krylov_create; ARGUMENT: options differ
- * between ranks. */
+ * of all ranks each, made in the order of the ranks; that of PIPELINED_CG goes on beside the product and the
+ * preconditioner of its iteration. New values are not taken. Errors: as tristar_krylov_create; ARGUMENT:
+ * options differ between ranks. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix,
                                                                   const tristar_krylov_options *options,
                                                                   tristar_krylov_t **krylov);
