@@ -82,7 +82,8 @@ static const tsi_command commands[] = {
     {TSI_KRYLOV, "krylov", "MATRIX", "Solves A X = B by a Krylov method with a preconditioner",
      MATRIX_TEXT
      "\n"
-     "Iterates with CG, BiCGSTAB, GMRES or flexible GMRES, and with incomplete factors, a sweep of "
+     "Iterates with CG, also pipelined or by blocks of right-hand sides, BiCGSTAB, GMRES or flexible GMRES, "
+     "and with incomplete factors, a sweep of "
      "Gauss-Seidel, the diagonal, or complete factors as preconditioner, whose triangles are solved as "
      "those of tristar trisolve, or with a sparse approximate inverse. Reports the times of set-up and "
      "iteration, and how accurate X is. Without "
@@ -156,7 +157,16 @@ static const tsi_command commands[] = {
      "where substitution with the matrix's own values leaves the range of numbers. Preparation is import and "
      "plan. The summary has geometric means over all triangles and over those with much to do at once, and "
      "the least speed-ups. The exit status is 1 if a matrix could not be measured or the automatic partition "
-     "did not solve.\n",
+     "did not solve.\n"
+     "\n"
+     "With --fsai contenders solve by conjugate gradients, on each number of processes with one thread each "
+     "(mpiexec): TriStar with sparse approximate inverses, pipelined as well, and with the diagonal; hypre's "
+     "inverses in TriStar's iteration; PETSc with the diagonal and with incomplete Cholesky factors of the "
+     "blocks. All end by the norm of the residual itself, at --tol times that of B. The programs of the "
+     "peers "
+     "are krylov_NAME. The summary has geometric means of ratios for each number of processes. The exit "
+     "status "
+     "is 1 if TriStar's inverses did not solve.\n",
      NULL, INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])

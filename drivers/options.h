@@ -63,6 +63,9 @@ typedef struct tsi_settings {
   int64_t rounds, limit;                                           /* limit: seconds; 0: none */
   const char *partitions_list, *orders_list, *of_list, *uplo_list; /* of --triangular */
   bool reuse, fresh, triangular;
+  const char *ranks_list; /* of --fsai */
+  bool bench_fsai;
+  int64_t steps, per_step; /* of its patterns; 0: not given */
   /* what comes out */
   const char *out, *json, *tree, *dot, *svg, *gantt;
   const char *outputs[TSI_OUTPUTS_MAX]; /* those of them that are given */

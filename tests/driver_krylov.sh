@@ -112,19 +112,6 @@ else
   echo "not built: $petsc"
 fi
 
-# ---- Beside hypre, where it is: the same approximate inverses, and so the same counts
-hypre=$(dirname "$petsc")/krylov_hypre
-if [ -x "$hypre" ] && command -v python3 >/dev/null; then
-  "$(dirname "$0")/../tools/bench_krylov" --build "$(dirname "$tristar")" --methods fsai --steps 4 --per-step 2 --rounds 1 --repeat 1 --json hypre.json \
-    gen:diffusion3d:6 gen:elasticity3d:2 >output.txt 2>&1 </dev/null || fail "bench_krylov: exit status $?"
-  row '^2 of 2 counts within 2 % or one iteration'
-  [ "$(grep '"nnz_factor"' hypre.json | uniq | wc -l)" -eq 2 ] || fail "hypre.json: other numbers of entries: $(cat hypre.json)"
-  PEER_FSAI='5 3' "$hypre" gen:chain:9 1 >output.txt 2>&1
-  row '"message": "PEER_FSAI is ..5 3.., not four numbers"'
-else
-  echo "not built: $hypre"
-fi
-
 # ---- Wrong usage
 expect 2 'no MATRIX given' krylov
 expect 2 '--precond ilu: not one of none, jacobi, ssor' krylov spd.mtx --precond ilu
