@@ -102,7 +102,10 @@ static const tsi_command commands[] = {
      "\n"
      "Analyzes and factors the matrix and records a plan, but does not solve. Reports fill, supernodes, "
      "chunks, the shape of the task graph, and the time that a solve should take on this machine, whose "
-     "read bandwidth it measures.\n",
+     "read bandwidth it measures.\n"
+     "\n"
+     "With --layout it counts the messages of a distributed solve instead, with --ranks those of conjugate "
+     "gradients with a sparse approximate inverse (tristar krylov), from the matrix alone.\n",
      NULL, 1, tsi_command_info},
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
      "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "

@@ -76,6 +76,33 @@ done
 [ "$(sort -u sums_fsai.txt | wc -l)" -eq 1 ] || fail "fsai: with and without tasks there are other bits: $(tr '\n' ' ' <sums_fsai.txt)"
 [ "$(sort -u sums.txt | wc -l)" -eq 1 ] || fail "with and without tasks there are other bits: $(tr '\n' ' ' <sums.txt)"
 
+# ---- Messages on many processes, counted: they grow until one has neighbours on all sides
+expect 0 '^ranks +12, boxes of a grid of 3 x 2 x 2$' info gen:poisson3d7:12 --ranks 12
+row '^messages, iteration +[0-9.]+ +[0-9.]+ +[0-9.]+$'
+expect 0 '^ranks +3, blocks of rows$' info spd.mtx --ranks 3 --fsai steps=2,levels=2
+expect 0 '^ranks +8, blocks of rows$' info spd.mtx --ranks 8
+if command -v python3 >/dev/null; then
+  for side in 1 2 3 4 5; do
+    expect 0 '' info gen:diffusion3d:$((4 * side)) --ranks $((side * side * side)) --fsai steps=3,per_step=2 --json counts$side.json
+  done
+  python3 - <<'END' || fail "messages on many processes"
+import json
+most = ("setup_messages_most", "setup_bytes_most", "iteration_messages_most", "iteration_bytes_most")
+runs = [json.load(open("counts%d.json" % side)) for side in (1, 2, 3, 4, 5)]
+assert all(runs[0][key] == 0 for key in most) and all(0 < runs[1][key] < runs[2][key] for key in most), runs[:3]
+for run in runs[3:]:
+    assert all(abs(run[key] / runs[2][key] - 1) < 0.1 for key in most), [[r[key] for key in most] for r in runs]
+for run in runs:
+    sent = run["processes"]
+    assert sum(p["rows"] for p in sent) == run["n"] and all(p["rows"] == 64 for p in sent)
+    assert all(p["iteration_bytes"] == p["product_bytes"] + p["precond_bytes"] for p in sent)
+END
+fi
+expect 2 '--layout and --ranks exclude each other' info spd.mtx --ranks 2 --layout 1x1x2
+expect 2 '--fsai needs --ranks' info spd.mtx --fsai steps=2
+expect 2 'info: --fsai steps=x: not NAME=NUMBER' info spd.mtx --ranks 2 --fsai steps=x
+expect 1 'are no mirror images' info gen:convdiff3d:4 --ranks 2
+
 # ---- Failures: told, and X is written all the same
 matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
 matrix skew.mtx 'real skew-symmetric' '2 2 1' '2 1 1'
