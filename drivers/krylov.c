@@ -322,6 +322,8 @@ int tsi_command_krylov(const tsi_settings *settings) {
   const int wrong = check_words(settings, &z);
   if (wrong != TSI_EXIT_OK) return wrong;
   if (tsi_started_by_mpiexec()) return tsi_krylov_distributed(settings, &z.words);
+  if (settings->overlap > 0)
+    return tsi_usage_error("krylov", "--overlap needs several processes, by mpiexec");
   const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
                       tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve(s, &z);
   if (solved && tsi_krylov_write(s, &z)) (void)tsi_krylov_judge_columns(s, &z);

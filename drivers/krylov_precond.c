@@ -113,6 +113,9 @@ int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *pr
     return tsi_usage_error("krylov", "--shift belongs to incomplete factors and --precond fsai");
   if (!inverse && settings->fsai != NULL)
     return tsi_usage_error("krylov", "--fsai belongs to --precond fsai");
+  if ((inverse || o->kind == TRISTAR_PRECOND_NONE) && settings->overlap > 0)
+    return tsi_usage_error("krylov", "--overlap belongs to a --precond of each process, which %s is not",
+                           precond->word);
   if (settings->omega >= 0 && !(settings->omega > 0 && settings->omega < 2))
     return tsi_usage_error("krylov", "--omega %g: not between 0 and 2", settings->omega);
   if (settings->drop >= 0) o->drop = settings->drop;

@@ -92,7 +92,8 @@ static const tsi_command commands[] = {
      "Under mpiexec the rows of the matrix, a Matrix Market file that all processes can open or a model "
      "problem, "
      "go to the processes in blocks of equal size, and each makes the preconditioner of its own diagonal "
-     "block. B "
+     "block, or of its rows and some of others with --overlap; a sparse approximate inverse is that of all "
+     "rows. B "
      "is read, and X written, by the first one.\n"
      "\n"
      "The exit status is 1 if a right-hand side has not converged; X is written all the same.\n",

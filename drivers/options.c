@@ -98,6 +98,7 @@ static const option_row rows[] = {
   {"restart", NUMBER, FIELD(restart), TSI_KRYLOV, "M", "gmres, fgmres: iterations between restarts (default 30)", 1, 10000, NULL},
   {"norm", CHOICE, FIELD(norm), TSI_KRYLOV, "preconditioned|residual", "cg, pipelined-cg, block-cg: the norm that is tested, of the preconditioned residual or of the residual itself (default preconditioned)", 0, 0, norms},
   {"block", NUMBER, FIELD(block), TSI_KRYLOV, "N", "block-cg: right-hand sides that go together (default 8)", 1, 32, NULL},
+  {"overlap", NUMBER, FIELD(overlap), TSI_KRYLOV, "N", "under mpiexec: additive Schwarz: each process applies the preconditioner to its rows and those of others that up to N entries of the matrix lead to (default 0: to its own); with cg the results are added up, else each row is taken from the process that has it", 0, 1000000, NULL},
   {"split", CHOICE, FIELD(split), TSI_KRYLOV, "blocks|metis", "under mpiexec: how rows go to the processes; blocks: in their order; metis: in parts with few entries between them (default blocks)", 0, 0, splits},
   {"side", CHOICE, FIELD(side), TSI_KRYLOV, "left|right", "bicgstab, gmres: where the preconditioner stands; right: the norm of the residual itself is tested (default left; fgmres: right)", 0, 0, sides},
   {"drop", REAL, FIELD(drop), TSI_KRYLOV, "D", "ilut, ict: drop what is smaller than D times the norm of its row (default 1e-3)", 0, 0, NULL},

@@ -57,7 +57,7 @@ typedef struct tsi_settings {
   int split;           /* rows of krylov on many processes: 0 in blocks, 1 in parts by METIS */
   const char *precond; /* WORD of krylov.c; NULL: none */
   const char *fsai;    /* NAME=NUMBER,... of krylov_precond.c; NULL: not given */
-  int64_t max_iterations, restart, block, fill;
+  int64_t max_iterations, restart, block, overlap, fill;
   double drop, omega, shift;
   /* benchmark: lists with commas; NULL: not given */
   const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;

@@ -91,6 +91,17 @@ for precond in none jacobi ic0 factor fsai; do
     fail "$precond: x is not (1, 2, 3): $(tail -n 3 x.mtx | tr '\n' ' ')"
 done
 
+# ---- Subdomains that overlap: fewer iterations; one process has none
+for overlap in 0 3; do
+  ranks 2 0 '^accuracy +converged' krylov gen:poisson3d7:14 --precond factor --overlap $overlap --json o$overlap.json
+done
+[ "$(value iterations o3.json | head -n 1)" -lt "$(value iterations o0.json | head -n 1)" ] || fail "overlap takes no fewer iterations"
+[ "$(value nnz_factor o3.json)" -gt "$(value nnz_factor o0.json)" ] || fail "overlap has no more entries"
+ranks 2 0 '^accuracy +converged' krylov A.mtx --precond ic0 --overlap 1
+ranks 2 0 '^accuracy +converged' krylov gen:convdiff3d:8 --precond ilu0 --overlap 1
+ranks 2 - '--overlap belongs to a --precond of each process, which fsai is not' krylov A.mtx --precond fsai --overlap 1
+expect 2 '--overlap needs several processes' krylov A.mtx --precond ic0 --overlap 1
+
 # ---- Failures: told once
 once() { [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"; }
 matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
@@ -105,6 +116,13 @@ ranks 2 - '^tristar: rank 1: hole.mtx: .*row 1' krylov hole.mtx --precond jacobi
 once
 ranks 2 - '^tristar: hole.mtx: .*row 3' krylov hole.mtx --precond fsai
 once
+matrix singular.mtx 'real symmetric' '4 4 7' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 2' '4 3 -1' '4 4 1'
+ranks 2 - '^tristar: singular.mtx: (.*row 3|right-hand side 1, iteration [0-9]+: the matrix is not positive definite)' krylov singular.mtx --precond fsai
+once
+ranks 4 - '^tristar: singular.mtx: right-hand side 1, iteration' krylov singular.mtx --precond jacobi --max-iterations 40
+once
+matrix one.mtx 'real symmetric' '1 1 1' '1 1 4'
+for precond in jacobi ic0 fsai; do ranks 3 0 '^accuracy +converged' krylov one.mtx --precond $precond --method pipelined-cg; done
 ranks 2 - '^tristar: cannot open missing.mtx|^tristar: missing.mtx' krylov missing.mtx
 once
 ranks 2 - 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
@@ -120,4 +138,5 @@ once
 
 # ---- A process is killed: the run ends, long before the solves would
 killed krylov A.mtx --repeat 1000000
+killed krylov A.mtx --repeat 1000000 --method pipelined-cg --precond fsai
 finish
