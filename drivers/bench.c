@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "drivers/bench.h"
+#include "drivers/bench_fsai.h"
 #include "drivers/bench_triangular.h"
 #include "drivers/commands.h"
 #include "drivers/console.h"
@@ -27,9 +28,8 @@ static int64_t count_entries(const tristar_view *view) {
   return count;
 }
 
-/* Reads a matrix, for its size and type, and releases it: the contenders read it themselves. So a wrong name
- * is told at once. Gives an exit status. */
-static int inspect(const tsi_settings *settings, const char *name, tsi_bench_matrix *m) {
+/* It is released again: the contenders read it themselves. So a wrong name is told at once. */
+int tsi_bench_inspect(const tsi_settings *settings, const char *name, tsi_bench_matrix *m) {
   tsi_session session, *s = &session;
   tsi_settings serial = *settings;
   serial.engine = TRISTAR_ENGINE_SERIAL;
@@ -52,7 +52,7 @@ static int inspect(const tsi_settings *settings, const char *name, tsi_bench_mat
 static int inspect_all(const tsi_settings *settings, tsi_bench_matrix *matrices) {
   int status = TSI_EXIT_OK;
   for (int k = 0; k < settings->operand_count && status == TSI_EXIT_OK; k++)
-    status = inspect(settings, settings->operands[k], &matrices[k]);
+    status = tsi_bench_inspect(settings, settings->operands[k], &matrices[k]);
   return status;
 }
 
@@ -121,6 +121,12 @@ static int run(const tsi_bench_setup *setup, tsi_bench_matrix *matrices, tsi_ben
 
 int tsi_command_bench(const tsi_settings *settings) {
   if (settings->operand_count == 0) return tsi_usage_error("bench", "no MATRIX given");
+  if (settings->bench_fsai && settings->triangular)
+    return tsi_usage_error("bench", "--fsai and --triangular exclude each other");
+  if (settings->bench_fsai) return tsi_bench_fsai(settings);
+  if (settings->ranks_list != NULL || settings->steps > 0 || settings->per_step > 0 ||
+      settings->tolerance >= 0)
+    return tsi_usage_error("bench", "--ranks, --steps, --per-step and --tol need --fsai");
   if (settings->triangular) return tsi_bench_triangular(settings);
   if (settings->partitions_list != NULL || settings->orders_list != NULL || settings->of_list != NULL ||
       settings->uplo_list != NULL)

@@ -48,20 +48,31 @@ typedef struct tsi_bench_peer {
 
 /* Peers that do the same work. */
 typedef struct tsi_bench_family {
-  tsi_bench_peer peers[TSI_BENCH_PEERS];
-  const char *program;  /* a format: the name of the program of a peer, from its name */
-  const char *packages; /* of Debian, that their programs are built with */
-  bool threads;         /* they run with several numbers of threads */
+  tsi_bench_peer peers[TSI_BENCH_PEERS]; /* behind the last one: NULL */
+  const char *program;                   /* a format: the name of the program of a peer, from its name */
+  const char *packages;                  /* of Debian, that their programs are built with */
+  bool threads;                          /* they run with several numbers of threads */
+  bool rates;                            /* rates of the machine are measured beside them */
 } tsi_bench_family;
-extern const tsi_bench_family tsi_bench_solvers, tsi_bench_triangles;
+extern const tsi_bench_family tsi_bench_solvers, tsi_bench_triangles, tsi_bench_inverses;
+
+/* A Krylov method with a preconditioner. */
+typedef struct tsi_bench_krylov {
+  const char *title;
+  int peer;                     /* as of the contender */
+  const char *method, *precond; /* words of tristar krylov, icc beside them */
+  const char *petsc;            /* options of PETSc; NULL: of others */
+} tsi_bench_krylov;
 
 /* A solver in one setting. */
 typedef struct tsi_bench_contender {
   char name[96];
-  int peer;           /* of the family; -1: TriStar */
-  int threads;        /* workers of TriStar, threads of the BLAS of a peer */
-  char scheduler[32]; /* of TriStar */
-  char variant[64];   /* of TriStar, or of a triangle its partition; "": the default */
+  int peer;                       /* of the family; -1: TriStar */
+  int threads;                    /* workers of TriStar, threads of the BLAS of a peer */
+  char scheduler[32];             /* of TriStar */
+  char variant[64];               /* of TriStar, or of a triangle its partition; "": the default */
+  const tsi_bench_krylov *krylov; /* of an iterative solver; NULL: it is none */
+  int ranks;                      /* of it: processes, several are started by mpiexec */
   char program[PATH_MAX + 32];
 } tsi_bench_contender;
 
@@ -164,6 +175,8 @@ void tsi_bench_dgemm(int threads, int64_t nrhs, double *square, double *tall);
 /* bench_case.c: rounds of all contenders, then medians. */
 bool tsi_bench_case_measure(tsi_bench_case *c);
 void tsi_bench_case_free(tsi_bench_case *c);
+/* The median of a figure over the rounds; its extremes, unless NULL. 0 without rounds or memory. */
+double tsi_bench_median(const cJSON *rounds, const char *key, double *least, double *most);
 /* GB/s of exact nonzeros; GF/s of the solve. */
 double tsi_bench_gbps(const tsi_bench_result *r);
 double tsi_bench_gflops(const tsi_bench_case *c, const tsi_bench_result *r);
@@ -179,7 +192,9 @@ int tsi_bench_default_of(const tsi_bench_setup *setup, int k);
 /* The contender of the same solver with the least total of so many solves; -1: none solved. */
 int tsi_bench_least_total(const tsi_bench_case *c, int peer, double solves);
 
-/* bench.c: which peers are not there, if any. */
+/* bench.c: looks at a matrix, without StarPU. Gives an exit status; a message tells what is wrong. */
+int tsi_bench_inspect(const tsi_settings *settings, const char *name, tsi_bench_matrix *m);
+/* Which peers are not there, if any. */
 void tsi_bench_print_missing(const tsi_bench_setup *setup);
 
 /* bench_table.c */

@@ -20,8 +20,7 @@ static double number(const cJSON *figures, const char *key) {
   return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-/* Median of a figure over the rounds; its extremes, where asked for. 0 without rounds or memory. */
-static double median(const cJSON *rounds, const char *key, double *least, double *most) {
+double tsi_bench_median(const cJSON *rounds, const char *key, double *least, double *most) {
   const int count = cJSON_GetArraySize(rounds);
   double *values = malloc((size_t)(count > 0 ? count : 1) * sizeof *values), middle = 0;
   const cJSON *round;
@@ -113,7 +112,8 @@ static void keep_or_end(tsi_bench_case *c, int k, bool last_round) {
   tsi_bench_result *r = &c->results[k];
   const double peak = tsi_process_peak(r->process.pid);
   if (peak > c->largest_peak) c->largest_peak = peak;
-  r->kept = !c->setup->settings->fresh && tsi_bench_memory_left() > 2 * c->largest_peak;
+  r->kept = !c->setup->settings->fresh && c->setup->contenders[k].krylov == NULL &&
+            tsi_bench_memory_left() > 2 * c->largest_peak;
   if (last_round || !r->kept) r->ok = tsi_bench_dismiss(r);
 }
 
@@ -229,16 +229,17 @@ static void evaluate(tsi_bench_case *c, int k) {
   const cJSON *last = cJSON_GetArrayItem(r->rounds, cJSON_GetArraySize(r->rounds) - 1);
   if (!r->ok) return;
   r->start_s = number(cJSON_GetArrayItem(r->rounds, 0), "starpu_start_s");
-  r->analyze_s = median(r->rounds, "analyze_s", NULL, NULL);
-  r->factor_s = median(r->rounds, "factor_s", NULL, NULL);
-  r->plan_s = median(r->rounds, "plan_s", NULL, NULL);
-  r->solve_s = median(r->rounds, "solve_s", &r->least_s, &r->most_s);
-  median(r->rounds, "solve_min_s", &r->fastest_s, NULL);
+  r->analyze_s = tsi_bench_median(r->rounds, "analyze_s", NULL, NULL);
+  r->factor_s = tsi_bench_median(r->rounds, "factor_s", NULL, NULL);
+  r->plan_s = tsi_bench_median(r->rounds, "plan_s", NULL, NULL);
+  r->solve_s = tsi_bench_median(r->rounds, "solve_s", &r->least_s, &r->most_s);
+  tsi_bench_median(r->rounds, "solve_min_s", &r->fastest_s, NULL);
   r->bytes = exact_bytes(c, k, last);
-  r->backward_error = median(r->rounds, "backward_error", NULL, NULL);
+  r->backward_error = tsi_bench_median(r->rounds, "backward_error", NULL, NULL);
   r->steps = (int)number(last, "refinement_steps");
-  r->outside =
-      cJSON_HasObjectItem(last, "outside_share") ? median(r->rounds, "outside_share", NULL, NULL) : -1;
+  r->outside = cJSON_HasObjectItem(last, "outside_share")
+                   ? tsi_bench_median(r->rounds, "outside_share", NULL, NULL)
+                   : -1;
   r->memory = number(last, "factor_bytes") + number(last, "variant_bytes") + number(last, "workspace_bytes");
   r->tasks = number(last, "tasks");
   r->predicted_s = c->nrhs == 1 ? number(last, "predicted_s") : 0;
@@ -267,11 +268,11 @@ static void find_best(tsi_bench_case *c) {
 
 static void find_rates(tsi_bench_case *c) {
   tsi_bench_rates *rates = &c->rates;
-  rates->bandwidth = median(rates->bandwidths, "bandwidth_gbps", NULL, NULL);
-  rates->square = median(rates->dgemms, "dgemm_gflops", NULL, NULL);
-  rates->tall = median(rates->dgemms, "dgemm_tall_gflops", NULL, NULL);
-  rates->one_square = median(rates->dgemms, "dgemm_one_thread_gflops", NULL, NULL);
-  rates->one_tall = median(rates->dgemms, "dgemm_tall_one_thread_gflops", NULL, NULL);
+  rates->bandwidth = tsi_bench_median(rates->bandwidths, "bandwidth_gbps", NULL, NULL);
+  rates->square = tsi_bench_median(rates->dgemms, "dgemm_gflops", NULL, NULL);
+  rates->tall = tsi_bench_median(rates->dgemms, "dgemm_tall_gflops", NULL, NULL);
+  rates->one_square = tsi_bench_median(rates->dgemms, "dgemm_one_thread_gflops", NULL, NULL);
+  rates->one_tall = tsi_bench_median(rates->dgemms, "dgemm_tall_one_thread_gflops", NULL, NULL);
 }
 
 /* ---- The case ----------------------------------------------------------------------------------------- */
@@ -312,7 +313,7 @@ bool tsi_bench_case_measure(tsi_bench_case *c) {
   for (int64_t round = 0; round < c->setup->settings->rounds; round++) {
     for (int k = 0; k < c->setup->count; k++)
       if (c->results[k].ok && !c->results[k].over_limit) run_contender(c, k, round);
-    if (c->matrix->uplo == NULL) measure_rates(c, round);
+    if (c->setup->family->rates) measure_rates(c, round);
     if (round == 0) announce(c, tsi_now() - begin);
   }
   tsi_console_clear();

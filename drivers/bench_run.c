@@ -4,6 +4,7 @@
  * nothing of this process: the contender's gets an environment of its own. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,25 +16,63 @@
 
 extern char **environ;
 
-enum { VARIABLES = 5 };
+enum { VARIABLES = 12 };
 #define END_GRACE 10.0 /* seconds for a process to end by itself */
 
 /* Variables that the child gets instead of ours; one without '=' is taken away. */
 typedef struct variables {
-  char text[VARIABLES][80];
+  char text[VARIABLES][320];
   int count;
 } variables;
 
-static void list_variables(const tsi_bench_contender *contender, variables *v) {
+__attribute__((format(printf, 2, 3))) static void set(variables *v, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(v->text[v->count++], sizeof v->text[0], format, args);
+  va_end(args);
+}
+
+/* The numbers of --fsai. */
+static int64_t steps_of(const tsi_settings *settings) {
+  return settings->steps > 0 ? settings->steps : 5;
+}
+static int64_t per_step_of(const tsi_settings *settings) {
+  return settings->per_step > 0 ? settings->per_step : 3;
+}
+static double tolerance_of(const tsi_settings *settings) {
+  return settings->tolerance >= 0 ? settings->tolerance : 1e-8;
+}
+
+/* All test the norm of the residual itself, and begin with zero. Several processes on a machine are not
+ * bound, share cores, and may be root's: Open MPI wants to be told. */
+static void list_krylov_variables(const tsi_bench_contender *contender, const tsi_settings *settings,
+                                  variables *v) {
+  const tsi_bench_krylov *krylov = contender->krylov;
+  set(v, "OMPI_MCA_rmaps_base_oversubscribe=1");
+  set(v, "OMPI_MCA_hwloc_base_binding_policy=none");
+  set(v, "OMPI_MCA_mpi_yield_when_idle=1");
+  set(v, "OMPI_ALLOW_RUN_AS_ROOT=1");
+  set(v, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+  if (krylov->petsc != NULL)
+    set(v,
+        "PETSC_OPTIONS=%s -ksp_norm_type unpreconditioned -ksp_rtol %.17g -ksp_atol 0 -ksp_max_it %" PRId64
+        " -pc_factor_shift_type none -sub_pc_factor_shift_type none",
+        krylov->petsc, tolerance_of(settings), settings->max_iterations);
+  else if (contender->peer >= 0)
+    set(v, "PEER_FSAI=%" PRId64 " %" PRId64 " %.17g %" PRId64, steps_of(settings), per_step_of(settings),
+        tolerance_of(settings), settings->max_iterations);
+}
+
+static void list_variables(const tsi_bench_contender *contender, const tsi_settings *settings, variables *v) {
   v->count = 0;
+  if (contender->krylov != NULL) list_krylov_variables(contender, settings, v);
   if (contender->peer < 0) {
-    snprintf(v->text[v->count++], sizeof v->text[0], "STARPU_SCHED=%s", contender->scheduler);
-    snprintf(v->text[v->count++], sizeof v->text[0],
-             "STARPU_NCPU"); /* of this process, not the contender's --workers */
+    if (contender->krylov == NULL) set(v, "STARPU_SCHED=%s", contender->scheduler);
+    set(v, "STARPU_NCPU"); /* of this process, not the contender's --workers */
     return;
   }
-  snprintf(v->text[v->count++], sizeof v->text[0], "OPENBLAS_NUM_THREADS=%d", contender->threads);
-  snprintf(v->text[v->count++], sizeof v->text[0], "OMP_NUM_THREADS=%d", contender->threads);
+  set(v, "OPENBLAS_NUM_THREADS=%d", contender->threads);
+  set(v, "OMP_NUM_THREADS=%d", contender->threads);
 }
 
 static bool replaced(const char *entry, const variables *v) {
@@ -80,9 +119,9 @@ static bool other_setting(const tsi_bench_contender *contender, const cJSON *fig
 
 /* The words of a contender's command line. */
 typedef struct command {
-  char *word[24 + TSI_BENCH_OPTIONS_MAX];
+  char *word[32 + TSI_BENCH_OPTIONS_MAX];
   int count;
-  char repeat[24], nrhs[24], workers[24];
+  char repeat[24], nrhs[24], workers[24], ranks[24], tolerance[32], iterations[24], pattern[96];
 } command;
 
 /* argv is not written to. */
@@ -120,6 +159,38 @@ static void list_tristar(const tsi_bench_contender *contender, const tsi_bench_c
   for (int k = 0; c->setup->options[k] != NULL; k++) add(w, c->setup->options[k]);
 }
 
+/* A Krylov method: of TriStar by `tristar krylov`, else by the program of the peer. */
+static void list_krylov(const tsi_bench_contender *contender, const tsi_bench_case *c, command *w) {
+  const tsi_settings *settings = c->setup->settings;
+  snprintf(w->ranks, sizeof w->ranks, "%d", contender->ranks);
+  snprintf(w->tolerance, sizeof w->tolerance, "%.17g", tolerance_of(settings));
+  snprintf(w->iterations, sizeof w->iterations, "%" PRId64, settings->max_iterations);
+  snprintf(w->pattern, sizeof w->pattern, "steps=%" PRId64 ",per_step=%" PRId64 ",reduction=0",
+           steps_of(settings), per_step_of(settings));
+  if (contender->ranks > 1) {
+    add(w, "/usr/bin/env"); /* finds it in PATH */
+    add_option(w, "mpiexec", "-n");
+    add(w, w->ranks);
+  }
+  add(w, contender->program);
+  if (contender->peer >= 0) {
+    add(w, c->matrix->path);
+    add(w, w->repeat);
+    return;
+  }
+  add(w, "krylov");
+  add(w, c->matrix->path);
+  add_option(w, "--method", contender->krylov->method);
+  add_option(w, "--precond", contender->krylov->precond);
+  if (strcmp(contender->krylov->precond, "fsai") == 0) add_option(w, "--fsai", w->pattern);
+  add_option(w, "--norm", "residual");
+  add_option(w, "--tol", w->tolerance);
+  add_option(w, "--max-iterations", w->iterations);
+  add_option(w, "--repeat", w->repeat);
+  add_option(w, "--workers", w->workers);
+  add_option(w, "--json", "-");
+}
+
 static void list_peer(const tsi_bench_contender *contender, const tsi_bench_case *c, command *w) {
   add(w, contender->program);
   add(w, "--on-demand");
@@ -135,11 +206,13 @@ static bool start(const tsi_bench_contender *contender, const tsi_bench_case *c,
   snprintf(w.repeat, sizeof w.repeat, "%" PRId64, c->setup->settings->repeat);
   snprintf(w.nrhs, sizeof w.nrhs, "%" PRId64, c->nrhs);
   snprintf(w.workers, sizeof w.workers, "%d", contender->threads);
-  if (contender->peer < 0)
+  if (contender->krylov != NULL)
+    list_krylov(contender, c, &w);
+  else if (contender->peer < 0)
     list_tristar(contender, c, &w);
   else
     list_peer(contender, c, &w);
-  list_variables(contender, &v);
+  list_variables(contender, c->setup->settings, &v);
   tsi_process_free(&r->process);
   char **environment = make_environment(&v);
   const int problem = environment == NULL ? ENOMEM : tsi_process_start(&r->process, w.word, environment);

@@ -26,7 +26,8 @@ const tsi_bench_family tsi_bench_solvers = {
               {"mumps", "MUMPS"}},
     .program = "%s_solve",
     .packages = "libsuitesparse-dev,\nlibsuperlu-dev, libsuperlu-dist-dev, libmumps-seq-dev",
-    .threads = true};
+    .threads = true,
+    .rates = true};
 const tsi_bench_family tsi_bench_triangles = {
     .peers = {{"plain", "plain sweep"},
               {"cxsparse", "CXSparse"},
@@ -35,6 +36,27 @@ const tsi_bench_family tsi_bench_triangles = {
               {"kokkos", "KokkosKernels"}},
     .program = "triangle_%s",
     .packages = "libsuitesparse-dev,\nlibeigen3-dev, libpetsc-real-dev, libtrilinos-kokkos-kernels-dev"};
+
+#ifdef TSI_HAVE_MPI
+enum { RANKS_DEFAULT = 2 }; /* 1, 2 */
+#else
+enum { RANKS_DEFAULT = 1 };
+#endif
+
+enum { HYPRE, PETSC };
+const tsi_bench_family tsi_bench_inverses = {
+    .peers = {[HYPRE] = {"hypre", "hypre"}, [PETSC] = {"petsc", "PETSc"}},
+    .program = "krylov_%s",
+    .packages = "libhypre-dev,\nlibpetsc-real-dev"};
+
+/* Each on any number of processes: PETSc's incomplete factors are those of the blocks. */
+static const tsi_bench_krylov inverses[] = {
+    {"TriStar, FSAI", -1, "cg", "fsai", NULL},
+    {"TriStar, FSAI, pipelined", -1, "pipelined-cg", "fsai", NULL},
+    {"TriStar, Jacobi", -1, "cg", "jacobi", NULL},
+    {"hypre, FSAI", HYPRE, "cg", "fsai", NULL},
+    {"PETSc, Jacobi", PETSC, "cg", "jacobi", "-ksp_type cg -pc_type jacobi"},
+    {"PETSc, ICC", PETSC, "cg", "icc", "-ksp_type cg -pc_type bjacobi -sub_pc_type icc"}};
 
 int tsi_bench_split(const char *option, const char *text, tsi_bench_list *list) {
   list->count = 0;
@@ -249,8 +271,33 @@ static bool find_program(const folders *f, const tsi_bench_family *family, int p
   return false;
 }
 
+/* The iterative solvers of a peer, or those of TriStar, with each number of processes. */
+static int add_inverses(tsi_bench_setup *setup, int peer, const char *program) {
+  const tsi_settings *settings = setup->settings;
+  int64_t ranks[TSI_BENCH_LIST_MAX] = {1, 2};
+  int count = RANKS_DEFAULT;
+  int status = settings->ranks_list == NULL
+                   ? TSI_EXIT_OK
+                   : split_numbers("ranks", settings->ranks_list, 4096, 0, ranks, &count);
+  for (int r = 0; r < count && status == TSI_EXIT_OK; r++)
+    for (size_t k = 0; k < sizeof inverses / sizeof *inverses; k++) {
+      if (inverses[k].peer != peer) continue;
+      tsi_bench_contender *contender = add(setup);
+      if (contender == NULL) return too_many();
+      contender->peer = peer;
+      contender->threads = 1;
+      contender->krylov = &inverses[k];
+      contender->ranks = (int)ranks[r];
+      snprintf(contender->program, sizeof contender->program, "%s", program);
+      snprintf(contender->name, sizeof contender->name, "%s, %d process%s", inverses[k].title,
+               contender->ranks, contender->ranks == 1 ? "" : "es");
+    }
+  return status;
+}
+
 /* With 1, 2 and all threads, as there are cores; of a family without threads only once. */
 static int add_peer(tsi_bench_setup *setup, int peer, int cores, const char *program) {
+  if (setup->settings->bench_fsai) return add_inverses(setup, peer, program);
   const int threads[] = {1, 2, cores};
   const int count = !setup->family->threads ? 1 : cores > 2 ? 3 : cores;
   for (int t = 0; t < count; t++) {
@@ -269,14 +316,14 @@ static int add_peer(tsi_bench_setup *setup, int peer, int cores, const char *pro
 }
 
 static int peer_of(const tsi_bench_family *family, const char *word) {
-  for (int k = 0; k < TSI_BENCH_PEERS; k++)
+  for (int k = 0; k < TSI_BENCH_PEERS && family->peers[k].name != NULL; k++)
     if (strcmp(word, family->peers[k].name) == 0) return k;
   return -1;
 }
 
 static int unknown_peer(const tsi_bench_family *family, const char *text, const char *word) {
   char names[160] = "";
-  for (int k = 0; k < TSI_BENCH_PEERS; k++) {
+  for (int k = 0; k < TSI_BENCH_PEERS && family->peers[k].name != NULL; k++) {
     const size_t used = strlen(names);
     snprintf(names + used, sizeof names - used, "%s%s", k > 0 ? ", " : "", family->peers[k].name);
   }
@@ -305,7 +352,7 @@ static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, 
 static int add_found_peers(tsi_bench_setup *setup, int cores, const folders *f) {
   char path[PATH_MAX + 32], name[64];
   int status = TSI_EXIT_OK;
-  for (int k = 0; k < TSI_BENCH_PEERS && status == TSI_EXIT_OK; k++) {
+  for (int k = 0; k < TSI_BENCH_PEERS && setup->family->peers[k].name != NULL && status == TSI_EXIT_OK; k++) {
     setup->missing[k] = !find_program(f, setup->family, k, name, path, sizeof path);
     if (!setup->missing[k]) status = add_peer(setup, k, cores, path);
   }
@@ -317,7 +364,11 @@ int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
   folders f;
   const int cores = tsi_expected_workers(settings);
   *setup = (tsi_bench_setup){.settings = settings,
-                             .family = settings->triangular ? &tsi_bench_triangles : &tsi_bench_solvers,
+                             .family = settings->bench_fsai   ? &tsi_bench_inverses
+                                       : settings->triangular ? &tsi_bench_triangles
+                                                              : &tsi_bench_solvers,
+                             .workers_most = 1,
+                             .schedulers = 1,
                              .nrhs = {1},
                              .nrhs_count = 1};
   if (!own_path(program, sizeof program)) {
@@ -328,7 +379,8 @@ int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
   int status = TSI_EXIT_OK;
   if (settings->nrhs_list != NULL)
     status = split_numbers("nrhs", settings->nrhs_list, 1000000, 0, setup->nrhs, &setup->nrhs_count);
-  if (status == TSI_EXIT_OK) status = add_all_tristar(setup, cores, program);
+  if (status == TSI_EXIT_OK)
+    status = settings->bench_fsai ? add_inverses(setup, -1, program) : add_all_tristar(setup, cores, program);
   if (status != TSI_EXIT_OK || (settings->peers_list != NULL && strcmp(settings->peers_list, "none") == 0))
     return status;
   return settings->peers_list != NULL ? add_named_peers(setup, settings->peers_list, cores, &f)

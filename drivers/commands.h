@@ -17,5 +17,7 @@ int tsi_command_plot(const tsi_settings *settings);
 int tsi_solve_check_words(const tsi_settings *settings);
 /* layout.c: `tristar info MATRIX --layout`. */
 int tsi_info_layout(const tsi_settings *settings);
+/* info_fsai.c: `tristar info MATRIX --ranks`. */
+int tsi_info_fsai(const tsi_settings *settings);
 
 #endif

@@ -145,6 +145,10 @@ int tsi_command_info(const tsi_settings *settings) {
   if (settings->operand[0] == NULL) return tsi_usage_error("info", "no MATRIX given");
   if (settings->layout != NULL && settings->gpu >= 0)
     return tsi_usage_error("info", "--gpu is for one process, not for a --layout");
+  if (settings->layout != NULL && settings->ranks > 0)
+    return tsi_usage_error("info", "--layout and --ranks exclude each other");
+  if (settings->ranks > 0) return tsi_info_fsai(settings);
+  if (settings->fsai != NULL) return tsi_usage_error("info", "--fsai needs --ranks");
   if (settings->layout != NULL) return tsi_info_layout(settings);
   if (settings->devices > 0 && settings->gpu < 0) return tsi_usage_error("info", "--devices needs --gpu");
   if (settings->nrhs > 0 || settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)

@@ -38,6 +38,10 @@ bool tsi_krylov_make_precond(tsi_session *s, tsi_krylov_solution *z) {
   return true;
 }
 
+static bool has_restarts(const tsi_krylov_solution *z) {
+  return z->options.method == TRISTAR_KRYLOV_GMRES || z->options.method == TRISTAR_KRYLOV_FGMRES;
+}
+
 void tsi_krylov_choose_options(const tsi_session *s, tsi_krylov_solution *z) {
   const tsi_settings *settings = s->settings;
   const bool symmetric = s->view.symmetry == TRISTAR_HERMITIAN ||
@@ -48,15 +52,18 @@ void tsi_krylov_choose_options(const tsi_session *s, tsi_krylov_solution *z) {
               : symmetric                  ? TRISTAR_KRYLOV_CG
                                            : TRISTAR_KRYLOV_GMRES;
   if (settings->side >= 0) o->side = settings->side == 1 ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
+  if (settings->norm >= 0)
+    o->norm = settings->norm == 1 ? TRISTAR_NORM_RESIDUAL : TRISTAR_NORM_PRECONDITIONED;
   o->tolerance = settings->tolerance >= 0 ? settings->tolerance : s->precision->epsilon > 1e-10 ? 1e-5 : 1e-8;
   o->max_iterations = settings->max_iterations;
   o->restart = (int)settings->restart;
+  o->block = (int)settings->block;
   o->engine = (tristar_engine)settings->engine;
   o->progress = tsi_norms_add;
   o->progress_arg = &z->norms;
-  const bool gmres = o->method == TRISTAR_KRYLOV_GMRES || o->method == TRISTAR_KRYLOV_FGMRES;
-  static const char *const names[] = {"CG", "BiCGSTAB", "GMRES", "FGMRES"};
-  snprintf(z->method, sizeof z->method, gmres ? "%s(%d)" : "%s", names[o->method], o->restart);
+  static const char *const names[] = {"CG", "BiCGSTAB", "GMRES", "FGMRES", "pipelined CG", "block CG"};
+  const int number = has_restarts(z) ? o->restart : o->method == TRISTAR_KRYLOV_BLOCK_CG ? o->block : 0;
+  snprintf(z->method, sizeof z->method, number > 0 ? "%s(%d)" : "%s", names[o->method], number);
 }
 
 bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z) {
@@ -141,7 +148,9 @@ bool tsi_krylov_judge_columns(tsi_session *s, const tsi_krylov_solution *z) {
 /* What is tested, in words. */
 static const char *norm_text(const tsi_krylov_solution *z) {
   const bool right = z->options.side == TRISTAR_SIDE_RIGHT || z->options.method == TRISTAR_KRYLOV_FGMRES;
-  return z->precond == NULL || right ? "norm of the residual" : "norm of the preconditioned residual";
+  return z->precond == NULL || right || z->options.norm == TRISTAR_NORM_RESIDUAL
+             ? "norm of the residual"
+             : "norm of the preconditioned residual";
 }
 
 static int64_t nnz_factor(const tsi_session *s, const tsi_krylov_solution *z) {
@@ -201,10 +210,12 @@ void tsi_krylov_report(const tsi_session *s, const tsi_krylov_solution *z) {
 
 static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
   cJSON *residuals = cJSON_AddArrayToObject(object, "residuals");
-  for (int64_t k = 0; k < z->norms.count && z->norms.point[k].column == 0; k++)
+  for (int64_t k = 0; k < z->norms.count; k++) {
+    if (z->norms.point[k].column > 0) continue; /* a group of columns takes turns */
     cJSON_AddItemToArray(residuals, isfinite(z->norms.point[k].residual)
                                         ? cJSON_CreateNumber(z->norms.point[k].residual)
                                         : cJSON_CreateNull());
+  }
   cJSON *columns = cJSON_AddArrayToObject(object, "columns");
   for (int64_t c = 0; c < z->b.cols; c++) {
     cJSON *one = cJSON_CreateObject();
@@ -218,7 +229,7 @@ static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
 
 cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   char checksum[32];
-  static const char *const words[] = {"cg", "bicgstab", "gmres", "fgmres"};
+  static const char *const words[] = {"cg", "bicgstab", "gmres", "fgmres", "pipelined-cg", "block-cg"};
   tsi_session plain = *s; /* without what complete factors would tell */
   plain.analysis = NULL;
   plain.factor = NULL;
@@ -231,7 +242,8 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   cJSON_AddStringToObject(object, "precision", s->precision->letter);
   tsi_json_add_number(object, "read_s", s->read_s);
   cJSON_AddStringToObject(object, "method", words[z->options.method]);
-  if (z->options.method >= TRISTAR_KRYLOV_GMRES) tsi_json_add_number(object, "restart", z->options.restart);
+  if (z->options.method == TRISTAR_KRYLOV_BLOCK_CG) tsi_json_add_number(object, "block", z->options.block);
+  if (has_restarts(z)) tsi_json_add_number(object, "restart", z->options.restart);
   cJSON_AddStringToObject(object, "precond", z->words.word);
   tsi_json_add_number(object, "nnz_factor", (double)nnz_factor(s, z));
   tsi_json_add_number(object, "density", z->m.fill);
@@ -310,6 +322,8 @@ int tsi_command_krylov(const tsi_settings *settings) {
   const int wrong = check_words(settings, &z);
   if (wrong != TSI_EXIT_OK) return wrong;
   if (tsi_started_by_mpiexec()) return tsi_krylov_distributed(settings, &z.words);
+  if (settings->overlap > 0)
+    return tsi_usage_error("krylov", "--overlap needs several processes, by mpiexec");
   const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
                       tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve(s, &z);
   if (solved && tsi_krylov_write(s, &z)) (void)tsi_krylov_judge_columns(s, &z);

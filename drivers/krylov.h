@@ -31,6 +31,8 @@ typedef struct tsi_krylov_picture {
 /* --svg. */
 bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_picture *picture);
 
+#define TSI_KRYLOV_LEVELS 3
+
 /* --precond. */
 typedef struct tsi_krylov_precond {
   const char *word;
@@ -74,6 +76,8 @@ void tsi_krylov_release(tsi_krylov_solution *z);
 /* On the processes that mpiexec has started. words: of --precond. Gives the exit status. */
 int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precond *words);
 
+/* An exit status: what is wrong with the words of --fsai. */
+int tsi_krylov_fsai_read(const char *command, const char *text, tsi_krylov_precond *precond);
 /* An exit status: what is wrong with --precond and the options of preconditioners. */
 int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *precond);
 

@@ -166,12 +166,20 @@ static bool make_precond_of_block(spread *p) {
   return ok;
 }
 
-/* G, of the rows of all ranks. */
-static bool make_inverse(spread *p) {
+/* G, of the rows of all ranks; or M of subdomains that overlap, restricted where M need not be symmetric. */
+static bool make_of_all(spread *p) {
   tsi_krylov_solution *z = &p->z;
+  const tristar_precond_options *o = &z->words.options;
+  const bool inverse = o->kind == TRISTAR_PRECOND_FSAI;
+  const bool restricted = z->options.method == TRISTAR_KRYLOV_BICGSTAB ||
+                          z->options.method == TRISTAR_KRYLOV_GMRES ||
+                          z->options.method == TRISTAR_KRYLOV_FGMRES;
+  const int overlap = (int)p->s->settings->overlap;
   const double begin = tsi_now();
-  if (!tsi_session_check(
-          p->s, tristar_dmatrix_fsai(p->matrix, &z->words.options, z->words.levels, &z->precond), p->s->name))
+  if (!tsi_session_check(p->s,
+                         inverse ? tristar_dmatrix_fsai(p->matrix, o, z->words.levels, &z->precond)
+                                 : tristar_dmatrix_schwarz(p->matrix, o, overlap, restricted, &z->precond),
+                         p->s->name))
     return false;
   z->setup_s = tsi_now() - begin;
   tristar_precond_get_stats(z->precond, &z->m);
@@ -182,8 +190,9 @@ static bool make_inverse(spread *p) {
 static bool make_precond(spread *p) {
   tsi_session *s = p->s;
   int64_t entries[3];
-  const bool ok =
-      p->z.words.options.kind == TRISTAR_PRECOND_FSAI ? make_inverse(p) : make_precond_of_block(p);
+  const bool all = p->z.words.options.kind == TRISTAR_PRECOND_FSAI || s->settings->overlap > 0;
+  const bool ok = all ? make_of_all(p) : make_precond_of_block(p);
+  if (all && p->z.words.factor) s->f.nnz_factor = p->z.m.nnz_lower;
   entries[0] = p->z.m.nnz_lower;
   entries[1] = p->z.m.nnz_upper;
   entries[2] = s->f.nnz_factor;

@@ -5,8 +5,6 @@
 
 #include "drivers/krylov.h"
 
-#define LEVELS 3
-
 /* A word, or what stands before its level of fill. */
 static const struct {
   const char *word;
@@ -74,7 +72,7 @@ static const char *read_number(const char *text, const fsai_number *numbers, siz
 }
 
 /* Ranges are judged by the library. */
-static int read_fsai(const char *text, tsi_krylov_precond *precond) {
+int tsi_krylov_fsai_read(const char *command, const char *text, tsi_krylov_precond *precond) {
   tristar_precond_options *o = &precond->options;
   const fsai_number numbers[] = {
       {"steps", NULL, &o->steps, NULL},         {"per_step", NULL, &o->per_step, NULL},
@@ -85,7 +83,7 @@ static int read_fsai(const char *text, tsi_krylov_precond *precond) {
   for (;;) {
     at = read_number(at, numbers, sizeof numbers / sizeof *numbers);
     if (at == NULL || (*at != ',' && *at != '\0'))
-      return tsi_usage_error("krylov",
+      return tsi_usage_error(command,
                              "--fsai %s: not NAME=NUMBER,... with steps, per_step, power, single and levels "
                              "(whole numbers), reduction, prefilter and postfilter",
                              text);
@@ -115,6 +113,9 @@ int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *pr
     return tsi_usage_error("krylov", "--shift belongs to incomplete factors and --precond fsai");
   if (!inverse && settings->fsai != NULL)
     return tsi_usage_error("krylov", "--fsai belongs to --precond fsai");
+  if ((inverse || o->kind == TRISTAR_PRECOND_NONE) && settings->overlap > 0)
+    return tsi_usage_error("krylov", "--overlap belongs to a --precond of each process, which %s is not",
+                           precond->word);
   if (settings->omega >= 0 && !(settings->omega > 0 && settings->omega < 2))
     return tsi_usage_error("krylov", "--omega %g: not between 0 and 2", settings->omega);
   if (settings->drop >= 0) o->drop = settings->drop;
@@ -124,6 +125,6 @@ int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *pr
   o->engine = (tristar_engine)settings->engine;
   precond->none = o->kind == TRISTAR_PRECOND_NONE;
   precond->factor = o->kind == TRISTAR_PRECOND_PLAN;
-  precond->levels = LEVELS;
-  return settings->fsai != NULL ? read_fsai(settings->fsai, precond) : TSI_EXIT_OK;
+  precond->levels = TSI_KRYLOV_LEVELS;
+  return settings->fsai != NULL ? tsi_krylov_fsai_read("krylov", settings->fsai, precond) : TSI_EXIT_OK;
 }

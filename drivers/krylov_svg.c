@@ -26,6 +26,13 @@ int tsi_norms_add(void *arg, const tristar_krylov_point *point) {
   return 0;
 }
 
+/* By right-hand side, then by iteration. */
+static int compare_points(const void *a, const void *b) {
+  const tristar_krylov_point *p = a, *q = b;
+  if (p->column != q->column) return (p->column > q->column) - (p->column < q->column);
+  return (p->iteration > q->iteration) - (p->iteration < q->iteration);
+}
+
 /* Abscissae and ordinates of all points. */
 typedef struct curves {
   const tsi_krylov_picture *picture;
@@ -118,6 +125,7 @@ bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_picture *picture) {
   curves c = {picture, malloc(room * sizeof *c.x), malloc(room * sizeof *c.y)};
   bool ok = c.x != NULL && c.y != NULL;
   if (!ok) tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
+  if (norms->count > 0) qsort(norms->point, (size_t)norms->count, sizeof *norms->point, compare_points);
   for (int64_t k = 0; k < norms->count && ok; k++) {
     c.x[k] = (double)norms->point[k].iteration;
     c.y[k] = norms->point[k].residual;

@@ -82,7 +82,8 @@ static const tsi_command commands[] = {
     {TSI_KRYLOV, "krylov", "MATRIX", "Solves A X = B by a Krylov method with a preconditioner",
      MATRIX_TEXT
      "\n"
-     "Iterates with CG, BiCGSTAB, GMRES or flexible GMRES, and with incomplete factors, a sweep of "
+     "Iterates with CG, also pipelined or by blocks of right-hand sides, BiCGSTAB, GMRES or flexible GMRES, "
+     "and with incomplete factors, a sweep of "
      "Gauss-Seidel, the diagonal, or complete factors as preconditioner, whose triangles are solved as "
      "those of tristar trisolve, or with a sparse approximate inverse. Reports the times of set-up and "
      "iteration, and how accurate X is. Without "
@@ -91,7 +92,8 @@ static const tsi_command commands[] = {
      "Under mpiexec the rows of the matrix, a Matrix Market file that all processes can open or a model "
      "problem, "
      "go to the processes in blocks of equal size, and each makes the preconditioner of its own diagonal "
-     "block. B "
+     "block, or of its rows and some of others with --overlap; a sparse approximate inverse is that of all "
+     "rows. B "
      "is read, and X written, by the first one.\n"
      "\n"
      "The exit status is 1 if a right-hand side has not converged; X is written all the same.\n",
@@ -101,7 +103,10 @@ static const tsi_command commands[] = {
      "\n"
      "Analyzes and factors the matrix and records a plan, but does not solve. Reports fill, supernodes, "
      "chunks, the shape of the task graph, and the time that a solve should take on this machine, whose "
-     "read bandwidth it measures.\n",
+     "read bandwidth it measures.\n"
+     "\n"
+     "With --layout it counts the messages of a distributed solve instead, with --ranks those of conjugate "
+     "gradients with a sparse approximate inverse (tristar krylov), from the matrix alone.\n",
      NULL, 1, tsi_command_info},
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
      "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
@@ -156,7 +161,16 @@ static const tsi_command commands[] = {
      "where substitution with the matrix's own values leaves the range of numbers. Preparation is import and "
      "plan. The summary has geometric means over all triangles and over those with much to do at once, and "
      "the least speed-ups. The exit status is 1 if a matrix could not be measured or the automatic partition "
-     "did not solve.\n",
+     "did not solve.\n"
+     "\n"
+     "With --fsai contenders solve by conjugate gradients, on each number of processes with one thread each "
+     "(mpiexec): TriStar with sparse approximate inverses, pipelined as well, and with the diagonal; hypre's "
+     "inverses in TriStar's iteration; PETSc with the diagonal and with incomplete Cholesky factors of the "
+     "blocks. All end by the norm of the residual itself, at --tol times that of B. The programs of the "
+     "peers "
+     "are krylov_NAME. The summary has geometric means of ratios for each number of processes. The exit "
+     "status "
+     "is 1 if TriStar's inverses did not solve.\n",
      NULL, INT_MAX, tsi_command_bench},
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])

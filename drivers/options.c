@@ -46,7 +46,9 @@ static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const singulars[] = {"refuse", "perturb", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const plain_precisions[] = {"s", "d", "c", "z", NULL};
-static const char *const krylov_methods[] = {"cg", "bicgstab", "gmres", "fgmres", NULL};
+static const char *const krylov_methods[] = {"cg",           "bicgstab", "gmres", "fgmres",
+                                             "pipelined-cg", "block-cg", NULL};
+static const char *const norms[] = {"preconditioned", "residual", NULL};
 static const char *const sides[] = {"left", "right", NULL};
 static const char *const splits[] = {"blocks", "metis", NULL};
 static const char *const uplos[] = {"L", "U", "LU", NULL};
@@ -89,11 +91,14 @@ static const option_row rows[] = {
   {"precision", CHOICE, FIELD(precision), TSI_TRISOLVE | TSI_KRYLOV, "s|d|c|z", "single, double, complex single or complex double (default: d or z, as the file has it)", 0, 0, plain_precisions},
   {"op", CHOICE, FIELD(op), SOLVES | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
   {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
-  {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: cg, bicgstab, gmres or fgmres (default: cg if the matrix is symmetric or Hermitian, else gmres)", 0, 0, krylov_methods},
+  {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: cg, pipelined-cg (its sums travel while the next product is made), block-cg (several right-hand sides at once), bicgstab, gmres or fgmres (default: cg if the matrix is symmetric or Hermitian, else gmres)", 0, 0, krylov_methods},
   {"precond", TEXT, FIELD(precond), TSI_KRYLOV, "WORD", "the preconditioner: none, jacobi, ssor, ilu0, ilu1, ... (incomplete LU with so many levels of fill), milu0, ... (the same row sums), ilut (by size), ic0, ic1, ..., mic0, ..., ict (incomplete Cholesky), fsai (a sparse approximate inverse), factor (complete factors; default none)", 0, 0, NULL},
   {"tol", REAL, FIELD(tolerance), TSI_KRYLOV, "T", "end when the norm of the residual, preconditioned where the method has that one, is T times that of B (default 1e-8; in single precision 1e-5)", 0, 0, NULL},
   {"max-iterations", NUMBER, FIELD(max_iterations), TSI_KRYLOV, "N", "at most N iterations for a right-hand side (default 10000)", 0, INT64_C(1) << 40, NULL},
   {"restart", NUMBER, FIELD(restart), TSI_KRYLOV, "M", "gmres, fgmres: iterations between restarts (default 30)", 1, 10000, NULL},
+  {"norm", CHOICE, FIELD(norm), TSI_KRYLOV, "preconditioned|residual", "cg, pipelined-cg, block-cg: the norm that is tested, of the preconditioned residual or of the residual itself (default preconditioned)", 0, 0, norms},
+  {"block", NUMBER, FIELD(block), TSI_KRYLOV, "N", "block-cg: right-hand sides that go together (default 8)", 1, 32, NULL},
+  {"overlap", NUMBER, FIELD(overlap), TSI_KRYLOV, "N", "under mpiexec: additive Schwarz: each process applies the preconditioner to its rows and those of others that up to N entries of the matrix lead to (default 0: to its own); with cg the results are added up, else each row is taken from the process that has it", 0, 1000000, NULL},
   {"split", CHOICE, FIELD(split), TSI_KRYLOV, "blocks|metis", "under mpiexec: how rows go to the processes; blocks: in their order; metis: in parts with few entries between them (default blocks)", 0, 0, splits},
   {"side", CHOICE, FIELD(side), TSI_KRYLOV, "left|right", "bicgstab, gmres: where the preconditioner stands; right: the norm of the residual itself is tested (default left; fgmres: right)", 0, 0, sides},
   {"drop", REAL, FIELD(drop), TSI_KRYLOV, "D", "ilut, ict: drop what is smaller than D times the norm of its row (default 1e-3)", 0, 0, NULL},
@@ -115,6 +120,8 @@ static const option_row rows[] = {
   {"layout", TEXT, FIELD(layout), TSI_SOLVE, "PXxPYxPZ|auto", "under mpiexec: spread the factor over so many processes; auto: in the way with the least predicted time", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy, communication: of a solve on so many processes, from the analysis alone", 0, 0, NULL},
   {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; -: standard input", 0, 0, NULL},
+  {"ranks", NUMBER, FIELD(ranks), TSI_INFO, "N", "count the messages of conjugate gradients with a sparse approximate inverse on N processes, which is made on this one; a model problem on a cube is cut into a grid of boxes, any other matrix into blocks of rows", 1, 1000000, NULL},
+  {"fsai", TEXT, FIELD(fsai), TSI_INFO, "NAME=NUMBER,...", "with --ranks: which inverse, as for tristar krylov", 0, 0, NULL},
   {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT, "replicated|levelwise|2d", "with --layout: grids have copies of the upper levels and exchange sums once (replicated, the default), or sums at every level of the separator tree (levelwise); 2d: there is one grid, PZ = 1", 0, 0, algorithms},
   {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT, "subtree|cyclic", "with --layout: balanced subtrees stay whole on a process (subtree, the default), or all panels are spread (cyclic)", 0, 0, maps},
   {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", NULL, 0, 0, trees},
@@ -135,12 +142,17 @@ static const option_row rows[] = {
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
   {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
   {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU; all: each of them, with all cores (default lws)", 0, 0, NULL},
-  {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps, or with --triangular of plain, cxsparse, eigen, petsc, kokkos; or none (default: all that are there)", 0, 0, NULL},
+  {"peers", TEXT, FIELD(peers_list), TSI_BENCH, "LIST", "of cholmod, umfpack, superlu, superlu_dist, mumps, or with --triangular of plain, cxsparse, eigen, petsc, kokkos, with --fsai of hypre, petsc; or none (default: all that are there)", 0, 0, NULL},
   {"triangular", FLAG, FIELD(triangular), TSI_BENCH, NULL, "solve with both triangles of each matrix, without factoring it", 0, 0, NULL},
   {"uplo", TEXT, FIELD(uplo_list), TSI_BENCH, "LIST", "with --triangular: of L, U (default L,U)", 0, 0, NULL},
   {"orders", TEXT, FIELD(orders_list), TSI_BENCH, "LIST", "with --triangular: of natural (as in the file) and metis (nested dissection); default natural,metis", 0, 0, NULL},
   {"of", TEXT, FIELD(of_list), TSI_BENCH, "LIST", "with --triangular: triangles of matrix (the matrix itself), ilu0 (its incomplete LU factors) and ic0 (its incomplete Cholesky factors, if it is symmetric); default matrix,ilu0,ic0", 0, 0, NULL},
   {"partitions", TEXT, FIELD(partitions_list), TSI_BENCH, "LIST", "with --triangular: of those that tristar trisolve --partition has (default: all)", 0, 0, NULL},
+  {"fsai", FLAG, FIELD(bench_fsai), TSI_BENCH, NULL, "solve by conjugate gradients with sparse approximate inverses and other preconditioners, of symmetric positive definite matrices", 0, 0, NULL},
+  {"ranks", TEXT, FIELD(ranks_list), TSI_BENCH, "LIST", "with --fsai: numbers of processes of each contender (default 1,2; without MPI 1)", 0, 0, NULL},
+  {"steps", NUMBER, FIELD(steps), TSI_BENCH, "N", "with --fsai: columns join a row of the inverses so often (default 5)", 1, 1000, NULL},
+  {"per-step", NUMBER, FIELD(per_step), TSI_BENCH, "N", "with --fsai: so many at a time (default 3)", 1, 1000, NULL},
+  {"tol", REAL, FIELD(tolerance), TSI_BENCH, "T", "with --fsai: end when the norm of the residual is T times that of B (default 1e-8)", 0, 0, NULL},
   {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
   {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5)", 1, 1000, NULL},
   {"repeat", NUMBER, FIELD(repeat), TSI_BENCH, "N", "timed solves of a run, after a warm-up (default 11)", 1, 1000000, NULL},
@@ -319,8 +331,9 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->tolerance = -1;
   settings->precision = -1;
   settings->uplo = -1;
-  settings->krylov_method = settings->side = -1;
+  settings->krylov_method = settings->side = settings->norm = -1;
   settings->restart = 30;
+  settings->block = 8;
   settings->max_iterations = 10000;
   settings->fill = -1;
   settings->drop = settings->omega = settings->shift = -1;

@@ -42,6 +42,7 @@ typedef struct tsi_settings {
   int first_core;              /* of the workers of this process; no option of its own */
   /* solve */
   int64_t devices; /* of --gpu; 0: not given */
+  int64_t ranks;   /* of info; 0: not given */
   int gpu;         /* 0 ..: a device of the cost model; negative: not given */
   int op;          /* 0 ..: one of N, T, C */
   int uplo;        /* 0 ..: one of L, U, LU; negative: not given */
@@ -51,17 +52,21 @@ typedef struct tsi_settings {
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;
   /* Krylov methods; negative: not given */
-  int krylov_method, side; /* a tristar_krylov_method; a tristar_krylov_side less one */
-  int split;               /* rows of krylov on many processes: 0 in blocks, 1 in parts by METIS */
-  const char *precond;     /* WORD of krylov.c; NULL: none */
-  const char *fsai;        /* NAME=NUMBER,... of krylov_precond.c; NULL: not given */
-  int64_t max_iterations, restart, fill;
+  int krylov_method, side,
+      norm;            /* a tristar_krylov_method; a tristar_krylov_side, a tristar_krylov_norm less one */
+  int split;           /* rows of krylov on many processes: 0 in blocks, 1 in parts by METIS */
+  const char *precond; /* WORD of krylov.c; NULL: none */
+  const char *fsai;    /* NAME=NUMBER,... of krylov_precond.c; NULL: not given */
+  int64_t max_iterations, restart, block, overlap, fill;
   double drop, omega, shift;
   /* benchmark: lists with commas; NULL: not given */
   const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
   int64_t rounds, limit;                                           /* limit: seconds; 0: none */
   const char *partitions_list, *orders_list, *of_list, *uplo_list; /* of --triangular */
   bool reuse, fresh, triangular;
+  const char *ranks_list; /* of --fsai */
+  bool bench_fsai;
+  int64_t steps, per_step; /* of its patterns; 0: not given */
   /* what comes out */
   const char *out, *json, *tree, *dot, *svg, *gantt;
   const char *outputs[TSI_OUTPUTS_MAX]; /* those of them that are given */

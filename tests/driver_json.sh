@@ -28,11 +28,13 @@ write trisolve-1.json trisolve gen:s2d9pt:40 --uplo LU
 write trisolve-2.json trisolve missing.mtx
 write krylov-1.json krylov gen:convdiff3d:8 --precond ilu0
 write krylov-2.json krylov gen:s2d9pt:20 --method fgmres --precond factor --nrhs 2
+write krylov-4.json krylov gen:s2d9pt:20 --method block-cg --nrhs 2
 write krylov-3.json krylov missing.mtx
 write info-1.json info gen:s2d9pt:40
 write info-2.json info gen:s2d9pt:40 --variant spmv
 write gpu-1.json info gen:s2d9pt:40 --gpu MI250X --devices 2
 write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
+write counts-1.json info gen:poisson3d7:8 --ranks 8
 write layout-2.json info missing.mtx --layout 2x1x2
 write calibrate-1.json calibrate
 TRISTAR_CALIBRATION=rows.txt/x write calibrate-2.json calibrate
@@ -45,6 +47,7 @@ done
 write plot-refinement.json plot gen:s2d9pt:40 --what refinement --precision sd --out x.svg
 write plot-reuse.json plot gen:s2d9pt:40 --what reuse --out x.svg
 write bench-1.json bench gen:s2d9pt:100 gen:s2d9pt:20 --rounds 1 --repeat 2 --variants levels --sched lws,eager --workers 2 --nrhs 1,8
+write fsai-1.json bench --fsai gen:diffusion3d:5 gen:kkt3d:3 --rounds 1 --repeat 2 --ranks 1
 write triangles-1.json bench --triangular gen:chain:20 --rounds 1 --repeat 2 --workers 2 --orders natural --of matrix,ic0
 if [ ${#mpiexec[@]} -gt 0 ]; then
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --condition --forward-error --json processes-1.json \
@@ -71,9 +74,10 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "info": ("Common to solve and info", "Common to plans", "info"),
          "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
          "layout": ("Common to solve and info", "info --layout"),
+         "counts": ("Common to solve and info", "info --ranks"),
          "processes": ("Common to solve and info", "solve on many processes"),
          "calibrate": ("calibrate",), "env": ("env",), "bench": ("bench",),
-         "triangles": ("bench --triangular",),
+         "triangles": ("bench --triangular",), "fsai": ("bench --fsai",),
          "plot": ("Common to solve and info", "Common to plans", "plot")}
 
 

@@ -7,7 +7,7 @@ rm -f -- *.mtx *.json *.svg *.txt # of an earlier run
 # ---- Small systems with known solutions: [4 1 0; 1 3 -1; 0 -1 5] (1, 2, 3) = (6, 4, 13)
 matrix spd.mtx 'real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
 printf '6\n4\n13\n' >b.txt
-for method in cg bicgstab gmres fgmres; do
+for method in cg bicgstab gmres fgmres pipelined-cg block-cg; do
   rm -f x.mtx
   expect 0 '^accuracy +converged' krylov spd.mtx --method $method --rhs b.txt --out x.mtx --tol 1e-12
   tail -n 3 x.mtx | awk '{ if (($1 - NR) ^ 2 > 1e-18) wrong = 1 } END { exit NR != 3 || wrong }' ||
@@ -17,6 +17,11 @@ matrix hermitian.mtx 'complex hermitian' '2 2 3' '1 1 4 0' '2 1 1 -1' '2 2 3 0'
 expect 0 '^method +CG on' krylov hermitian.mtx
 expect 0 '^method +GMRES\(30\) on' krylov gen:convdiff3d:5
 expect 0 '^method +FGMRES\(7\) on' krylov gen:convdiff3d:5 --method fgmres --restart 7
+expect 0 '^method +pipelined CG on' krylov gen:diffusion3d:6 --method pipelined-cg --precond jacobi --norm residual
+row '^ +norm of the residual '
+expect 0 '^method +block CG\(3\) on' krylov gen:poisson3d7:8 --method block-cg --block 3 --nrhs 4 --json k.json --svg k.svg
+[ "$(grep -c 'right-hand side [1-4]<' k.svg)" -eq 4 ] || fail "k.svg: not the four right-hand sides"
+[ "$(value block k.json)" = 3 ] || fail "k.json: no block"
 for precision in s d c z; do expect 0 '^accuracy +converged' krylov gen:s2d9pt:20 --precision $precision --precond ic0; done
 
 # ---- Preconditioners: each takes fewer iterations than none does
@@ -71,6 +76,33 @@ done
 [ "$(sort -u sums_fsai.txt | wc -l)" -eq 1 ] || fail "fsai: with and without tasks there are other bits: $(tr '\n' ' ' <sums_fsai.txt)"
 [ "$(sort -u sums.txt | wc -l)" -eq 1 ] || fail "with and without tasks there are other bits: $(tr '\n' ' ' <sums.txt)"
 
+# ---- Messages on many processes, counted: they grow until one has neighbours on all sides
+expect 0 '^ranks +12, boxes of a grid of 3 x 2 x 2$' info gen:poisson3d7:12 --ranks 12
+row '^messages, iteration +[0-9.]+ +[0-9.]+ +[0-9.]+$'
+expect 0 '^ranks +3, blocks of rows$' info spd.mtx --ranks 3 --fsai steps=2,levels=2
+expect 0 '^ranks +8, blocks of rows$' info spd.mtx --ranks 8
+if command -v python3 >/dev/null; then
+  for side in 1 2 3 4 5; do
+    expect 0 '' info gen:diffusion3d:$((4 * side)) --ranks $((side * side * side)) --fsai steps=3,per_step=2 --json counts$side.json
+  done
+  python3 - <<'END' || fail "messages on many processes"
+import json
+most = ("setup_messages_most", "setup_bytes_most", "iteration_messages_most", "iteration_bytes_most")
+runs = [json.load(open("counts%d.json" % side)) for side in (1, 2, 3, 4, 5)]
+assert all(runs[0][key] == 0 for key in most) and all(0 < runs[1][key] < runs[2][key] for key in most), runs[:3]
+for run in runs[3:]:
+    assert all(abs(run[key] / runs[2][key] - 1) < 0.1 for key in most), [[r[key] for key in most] for r in runs]
+for run in runs:
+    sent = run["processes"]
+    assert sum(p["rows"] for p in sent) == run["n"] and all(p["rows"] == 64 for p in sent)
+    assert all(p["iteration_bytes"] == p["product_bytes"] + p["precond_bytes"] for p in sent)
+END
+fi
+expect 2 '--layout and --ranks exclude each other' info spd.mtx --ranks 2 --layout 1x1x2
+expect 2 '--fsai needs --ranks' info spd.mtx --fsai steps=2
+expect 2 'info: --fsai steps=x: not NAME=NUMBER' info spd.mtx --ranks 2 --fsai steps=x
+expect 1 'are no mirror images' info gen:convdiff3d:4 --ranks 2
+
 # ---- Failures: told, and X is written all the same
 matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
 matrix skew.mtx 'real skew-symmetric' '2 2 1' '2 1 1'
@@ -87,6 +119,9 @@ expect 1 'indefinite.mtx: .*row 1, counted from 0, is not positive' krylov indef
 expect 1 'per_step is 0' krylov spd.mtx --precond fsai --fsai per_step=0
 expect 1 '^tristar: cannot open missing.mtx' krylov missing.mtx
 expect 1 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
+expect 1 'knows the norm of M\^-1 r only' krylov spd.mtx --method gmres --norm residual
+expect 1 'CG is not preconditioned from the right' krylov spd.mtx --method block-cg --side right
+expect 2 '--block 33: not between 1 and 32' krylov spd.mtx --method block-cg --block 33
 expect 1 'FGMRES is preconditioned from the right only' krylov spd.mtx --method fgmres --side left
 
 # ---- Beside PETSc, where it is: the same counts
@@ -104,24 +139,11 @@ else
   echo "not built: $petsc"
 fi
 
-# ---- Beside hypre, where it is: the same approximate inverses, and so the same counts
-hypre=$(dirname "$petsc")/krylov_hypre
-if [ -x "$hypre" ] && command -v python3 >/dev/null; then
-  "$(dirname "$0")/../tools/bench_krylov" --build "$(dirname "$tristar")" --methods fsai --steps 4 --per-step 2 --rounds 1 --repeat 1 --json hypre.json \
-    gen:diffusion3d:6 gen:elasticity3d:2 >output.txt 2>&1 </dev/null || fail "bench_krylov: exit status $?"
-  row '^2 of 2 counts within 2 % or one iteration'
-  [ "$(grep '"nnz_factor"' hypre.json | uniq | wc -l)" -eq 2 ] || fail "hypre.json: other numbers of entries: $(cat hypre.json)"
-  PEER_FSAI='5 3' "$hypre" gen:chain:9 1 >output.txt 2>&1
-  row '"message": "PEER_FSAI is ..5 3.., not four numbers"'
-else
-  echo "not built: $hypre"
-fi
-
 # ---- Wrong usage
 expect 2 'no MATRIX given' krylov
 expect 2 '--precond ilu: not one of none, jacobi, ssor' krylov spd.mtx --precond ilu
 expect 2 '--precond ilu0x: not one of' krylov spd.mtx --precond ilu0x
-expect 2 '--method qmr: not one of cg\|bicgstab\|gmres\|fgmres' krylov spd.mtx --method qmr
+expect 2 '--method qmr: not one of cg\|bicgstab\|gmres\|fgmres\|pipelined-cg\|block-cg' krylov spd.mtx --method qmr
 expect 2 '--drop and --fill belong to' krylov spd.mtx --precond ilu0 --drop 0.1
 expect 2 '--omega belongs to --precond ssor' krylov spd.mtx --omega 1
 expect 2 '--omega 2: not between 0 and 2' krylov spd.mtx --precond ssor --omega 2

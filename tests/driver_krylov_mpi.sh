@@ -82,6 +82,7 @@ for precond in none ic0 factor; do ranks 2 0 '^accuracy +converged' krylov A.mtx
 ranks 2 0 '^method +GMRES\(30\) on' krylov gen:convdiff3d:5 --precond ilu0
 ranks 2 0 '^accuracy +converged' krylov gen:convdiff3d:5 --method bicgstab --precision c
 ranks 2 0 'complex double, hermitian' krylov gen:poisson3d7:4 --precision z
+for method in pipelined-cg block-cg; do ranks 2 0 '^accuracy +converged' krylov A.mtx --method $method --precond fsai --nrhs 3; done
 matrix spd.mtx 'real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
 printf '6\n4\n13\n' >b.txt
 for precond in none jacobi ic0 factor fsai; do
@@ -89,6 +90,17 @@ for precond in none jacobi ic0 factor fsai; do
   tail -n 3 x.mtx | awk '{ if (($1 - NR) ^ 2 > 1e-18) wrong = 1 } END { exit NR != 3 || wrong }' ||
     fail "$precond: x is not (1, 2, 3): $(tail -n 3 x.mtx | tr '\n' ' ')"
 done
+
+# ---- Subdomains that overlap: fewer iterations; one process has none
+for overlap in 0 3; do
+  ranks 2 0 '^accuracy +converged' krylov gen:poisson3d7:14 --precond factor --overlap $overlap --json o$overlap.json
+done
+[ "$(value iterations o3.json | head -n 1)" -lt "$(value iterations o0.json | head -n 1)" ] || fail "overlap takes no fewer iterations"
+[ "$(value nnz_factor o3.json)" -gt "$(value nnz_factor o0.json)" ] || fail "overlap has no more entries"
+ranks 2 0 '^accuracy +converged' krylov A.mtx --precond ic0 --overlap 1
+ranks 2 0 '^accuracy +converged' krylov gen:convdiff3d:8 --precond ilu0 --overlap 1
+ranks 2 - '--overlap belongs to a --precond of each process, which fsai is not' krylov A.mtx --precond fsai --overlap 1
+expect 2 '--overlap needs several processes' krylov A.mtx --precond ic0 --overlap 1
 
 # ---- Failures: told once
 once() { [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"; }
@@ -104,10 +116,21 @@ ranks 2 - '^tristar: rank 1: hole.mtx: .*row 1' krylov hole.mtx --precond jacobi
 once
 ranks 2 - '^tristar: hole.mtx: .*row 3' krylov hole.mtx --precond fsai
 once
+matrix singular.mtx 'real symmetric' '4 4 7' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 2' '4 3 -1' '4 4 1'
+ranks 2 - '^tristar: singular.mtx: (.*row 3|right-hand side 1, iteration [0-9]+: the matrix is not positive definite)' krylov singular.mtx --precond fsai
+once
+ranks 4 - '^tristar: singular.mtx: right-hand side 1, iteration' krylov singular.mtx --precond jacobi --max-iterations 40
+once
+matrix one.mtx 'real symmetric' '1 1 1' '1 1 4'
+for precond in jacobi ic0 fsai; do ranks 3 0 '^accuracy +converged' krylov one.mtx --precond $precond --method pipelined-cg; done
 ranks 2 - '^tristar: cannot open missing.mtx|^tristar: missing.mtx' krylov missing.mtx
 once
 ranks 2 - 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
 once
+for method in pipelined-cg block-cg; do
+  ranks 2 - '^tristar: indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite$' krylov indefinite.mtx --rhs b2.txt --method $method
+  once
+done
 ranks 2 - 'not converged within the limit of iterations' krylov A.mtx --max-iterations 3
 once
 ranks 2 - '--laplacian needs one process' krylov A.mtx --laplacian
@@ -115,4 +138,5 @@ once
 
 # ---- A process is killed: the run ends, long before the solves would
 killed krylov A.mtx --repeat 1000000
+killed krylov A.mtx --repeat 1000000 --method pipelined-cg --precond fsai
 finish

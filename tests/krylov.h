@@ -5,9 +5,10 @@
 #include "tests/typed.h"
 #include "tristar_krylov.h"
 
-static const tristar_krylov_method krylov_methods[] = {TRISTAR_KRYLOV_CG, TRISTAR_KRYLOV_BICGSTAB,
-                                                       TRISTAR_KRYLOV_GMRES, TRISTAR_KRYLOV_FGMRES};
-enum { KRYLOV_METHODS = 4, KRYLOV_MOST = 64 };
+static const tristar_krylov_method krylov_methods[] = {TRISTAR_KRYLOV_CG,           TRISTAR_KRYLOV_BICGSTAB,
+                                                       TRISTAR_KRYLOV_GMRES,        TRISTAR_KRYLOV_FGMRES,
+                                                       TRISTAR_KRYLOV_PIPELINED_CG, TRISTAR_KRYLOV_BLOCK_CG};
+enum { KRYLOV_METHODS = 6, KRYLOV_MOST = 64 };
 
 /* A dense matrix of order n as a view: all entries, by columns. */
 typedef struct krylov_dense {
@@ -52,6 +53,11 @@ static inline void krylov_random(bool is_complex, int64_t n, double diagonal, ui
     if (is_complex) __imag__ a[k] = im[k];
   }
   for (int64_t k = 0; k < n; k++) a[k * n + k] += diagonal;
+}
+
+static inline bool krylov_is_cg(tristar_krylov_method method) {
+  return method == TRISTAR_KRYLOV_CG || method == TRISTAR_KRYLOV_PIPELINED_CG ||
+         method == TRISTAR_KRYLOV_BLOCK_CG;
 }
 
 static inline tristar_krylov_options krylov_options(tristar_krylov_method method) {

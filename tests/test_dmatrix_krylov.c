@@ -183,6 +183,8 @@ static void check_methods(const world *w, const typed *t, int count) {
   for (int k = 0; k < count; k++) {
     const bool same = kinds[k] != TRISTAR_PRECOND_ILU;
     check_solve(w, "poisson3d7", 6, t, TRISTAR_KRYLOV_CG, kinds[k], same);
+    check_solve(w, "poisson3d7", 6, t, TRISTAR_KRYLOV_PIPELINED_CG, kinds[k], same);
+    check_solve(w, "poisson3d7", 6, t, TRISTAR_KRYLOV_BLOCK_CG, kinds[k], same);
     check_solve(w, "convdiff3d", 6, t, TRISTAR_KRYLOV_BICGSTAB, kinds[k], false);
     check_solve(w, "convdiff3d", 6, t, TRISTAR_KRYLOV_GMRES, kinds[k], same);
     check_solve(w, "convdiff3d", 6, t, TRISTAR_KRYLOV_FGMRES, kinds[k], same);
@@ -281,9 +283,9 @@ static void check_one_rank(const world *w) {
 }
 
 /* Numbers far from one, and several columns, one of zeros; b and x of an empty rank are NULL. */
-static void check_columns(const world *w) {
+static void check_columns(const world *w, tristar_krylov_method method) {
   problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_JACOBI);
-  const tristar_krylov_options options = options_of(&typed_double, TRISTAR_KRYLOV_CG);
+  const tristar_krylov_options options = options_of(&typed_double, method);
   const size_t rows = (size_t)p.rows;
   tristar_krylov_t *krylov;
   tristar_krylov_result result[3];
@@ -307,9 +309,9 @@ static void check_columns(const world *w) {
 }
 
 /* An indefinite matrix is noticed by all. */
-static void check_indefinite(const world *w) {
+static void check_indefinite(const world *w, tristar_krylov_method method) {
   problem p = open_problem(w, "kkt3d", 3, &typed_double, TRISTAR_PRECOND_NONE);
-  const tristar_krylov_options options = options_of(&typed_double, TRISTAR_KRYLOV_CG);
+  const tristar_krylov_options options = options_of(&typed_double, method);
   tristar_krylov_t *krylov;
   tristar_krylov_result result;
   CHECK_OK(tristar_dmatrix_krylov(p.d, &options, &krylov));
@@ -321,18 +323,22 @@ static void check_indefinite(const world *w) {
 }
 
 int main(void) {
+  static const tristar_krylov_method definite[] = {TRISTAR_KRYLOV_CG, TRISTAR_KRYLOV_PIPELINED_CG,
+                                                   TRISTAR_KRYLOV_BLOCK_CG};
   world w = open_world();
   check_methods(&w, &typed_double, 3);
   check_methods(&w, &typed_complex_single, 1);
   check_solve(&w, "poisson3d7", 6, &typed_single, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true);
   check_solve(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_IC, false);
   check_solve(&w, "elasticity3d", 4, &typed_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true);
-  check_failing_precond(&w, TRISTAR_KRYLOV_CG);
   check_failing_precond(&w, TRISTAR_KRYLOV_BICGSTAB);
   check_failing_precond(&w, TRISTAR_KRYLOV_GMRES);
   check_one_rank(&w);
-  check_columns(&w);
-  check_indefinite(&w);
+  for (size_t k = 0; k < sizeof definite / sizeof *definite; k++) {
+    check_failing_precond(&w, definite[k]);
+    check_columns(&w, definite[k]);
+    check_indefinite(&w, definite[k]);
+  }
   close_world(&w);
   return 0;
 }

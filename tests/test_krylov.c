@@ -70,6 +70,8 @@ static void check_convergence(tristar_t *ts, const typed *t) {
   void *others = typed_matrix(ts, "convdiff3d", 6, t, TRISTAR_GENERAL, &general, &g);
   for (int k = 0; k < 3; k++) {
     check_one(ts, t, &v, TRISTAR_KRYLOV_CG, TRISTAR_SIDE_DEFAULT, kinds[k]);
+    check_one(ts, t, &v, TRISTAR_KRYLOV_PIPELINED_CG, TRISTAR_SIDE_DEFAULT, kinds[k]);
+    check_one(ts, t, &v, TRISTAR_KRYLOV_BLOCK_CG, TRISTAR_SIDE_DEFAULT, kinds[k]);
     check_one(ts, t, &g, TRISTAR_KRYLOV_FGMRES, TRISTAR_SIDE_DEFAULT, kinds[k]);
     for (int side = TRISTAR_SIDE_DEFAULT; side <= TRISTAR_SIDE_RIGHT; side++) {
       check_one(ts, t, &g, TRISTAR_KRYLOV_BICGSTAB, (tristar_krylov_side)side, kinds[k]);
@@ -294,6 +296,7 @@ static void check_columns(tristar_t *ts, tristar_krylov_method method) {
   double *y = malloc((size_t)n * sizeof *y);
   options.history = history;
   options.history_most = 1000;
+  options.block = 1; /* one after the other */
   CHECK_OK(tristar_krylov_create(ts, &v, &options, &k));
   CHECK_OK(tristar_krylov_solve(k, NULL, COLUMNS, b, ld, x, ld, all));
   int64_t at = 0;

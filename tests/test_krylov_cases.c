@@ -205,7 +205,7 @@ static void check_functions(tristar_t *ts) {
   CHECK_OK(tristar_precond_of_function(ts, 6, TRISTAR_DOUBLE, apply, &f, &m));
   for (int i = 0; i < KRYLOV_METHODS; i++) {
     tristar_krylov_options options = krylov_options(krylov_methods[i]);
-    const bool cg = krylov_methods[i] == TRISTAR_KRYLOV_CG;
+    const bool cg = krylov_is_cg(krylov_methods[i]);
     const bool flexible = krylov_methods[i] == TRISTAR_KRYLOV_FGMRES;
     f = (function_of){.n = 6, .factor = -1};
     r = solve(&s, &options, m);
@@ -323,6 +323,7 @@ static void check_progress(tristar_t *ts) {
     tristar_krylov_options options = krylov_options(krylov_methods[i]);
     options.progress = look;
     options.progress_arg = &w;
+    options.block = 1; /* one column after the other */
     CHECK_OK(tristar_krylov_create(ts, &s.d.view, &options, &w.k));
     CHECK_OK(tristar_krylov_solve(w.k, NULL, 3, b, 6, x, 6, r));
     CHECK(r[0].converged && r[1].reason == TRISTAR_REASON_CANCELLED && r[1].iterations == 2);
@@ -357,7 +358,7 @@ static void check_options(tristar_t *ts, tristar_krylov_t *k, tristar_krylov_opt
 
 static void check_bad_options(tristar_t *ts, tristar_krylov_t *k) {
   tristar_krylov_options good = krylov_options(TRISTAR_KRYLOV_CG);
-  BAD(method, (tristar_krylov_method)4, TRISTAR_ERR_ARGUMENT);
+  BAD(method, (tristar_krylov_method)6, TRISTAR_ERR_ARGUMENT);
   BAD(side, (tristar_krylov_side)3, TRISTAR_ERR_ARGUMENT);
   BAD(norm, (tristar_krylov_norm)3, TRISTAR_ERR_ARGUMENT);
   BAD(passes, (tristar_krylov_passes)-1, TRISTAR_ERR_ARGUMENT);
@@ -370,6 +371,8 @@ static void check_bad_options(tristar_t *ts, tristar_krylov_t *k) {
   BAD(patience, -1, TRISTAR_ERR_ARGUMENT);
   BAD(restart, 0, TRISTAR_ERR_ARGUMENT);
   BAD(restart, 10001, TRISTAR_ERR_ARGUMENT);
+  BAD(block, 0, TRISTAR_ERR_ARGUMENT);
+  BAD(block, 33, TRISTAR_ERR_ARGUMENT);
   BAD(side, TRISTAR_SIDE_RIGHT, TRISTAR_ERR_UNSUPPORTED);
   BAD(engine, TRISTAR_ENGINE_TASKS, TRISTAR_ERR_UNSUPPORTED); /* no StarPU */
   good.history_most = -1;

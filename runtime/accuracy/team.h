@@ -20,6 +20,9 @@ typedef struct tsi_team {
   /* Of more than one member. gather: all[count * m ..] = what member m passes; agree: the worst status. */
   tristar_status (*gather)(void *context, int count, const double *mine, double *all);
   tristar_status (*agree)(void *context, tristar_status mine);
+  /* gather, while the members do something else; `all` is there after gather_wait. One at a time. */
+  tristar_status (*gather_start)(void *context, int count, const double *mine, double *all);
+  tristar_status (*gather_wait)(void *context);
   void *context;
   double *all; /* TSI_TEAM_NUMBERS for each member */
   tristar_status failure;

@@ -7,6 +7,7 @@
  *   tristar_dmatrix_multiply   Y = alpha op(A) X + beta Y                   again and again
  *   tristar_dmatrix_krylov     a solver by Krylov methods on the matrix     tristar_krylov.h
  *   tristar_dmatrix_fsai       a preconditioner that knows of all ranks     tristar_precond.h
+ *   tristar_dmatrix_schwarz    solves on subdomains that overlap            tristar_precond.h
  *
  * No rank ever holds the whole matrix. Rank r has rows first .. first + rows - 1, the blocks follow each
  * other by rank, and a rank may have none. Vectors have their entries where the matrix has its rows. In a
@@ -135,8 +136,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_multiply(tristar_dmat
  * or none, such as that of the diagonal block, or a function that exchanges messages of its own. All ranks
  * get the same figures, but for times, and the same status, also where a preconditioner failed on one rank
  * only. Where progress asks on one rank to cancel, all do, up to an iteration later. Sums take one gathering
- * of all ranks each. New values are not taken. Errors: as tristar_krylov_create; ARGUMENT: options differ
- * between ranks. */
+ * of all ranks each, made in the order of the ranks; that of PIPELINED_CG goes on beside the product and the
+ * preconditioner of its iteration. New values are not taken. Errors: as tristar_krylov_create; ARGUMENT:
+ * options differ between ranks. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix,
                                                                   const tristar_krylov_options *options,
                                                                   tristar_krylov_t **krylov);
@@ -160,6 +162,25 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatri
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix,
                                                                 const tristar_precond_options *options,
                                                                 int levels, tristar_precond_t **precond);
+
+/* Collective. Additive Schwarz, M^-1 = sum_i R_i^T A_i^-1 R_i (Dryja and Widlund 1987): subdomain i has the
+ * rows of rank i and those of other ranks that a path of at most `overlap` entries of A leads to; A_i has
+ * their entries among them, and is copied. What stands for A_i^-1 says options: any kind of tristar_precond
+ * but FUNCTION; PLAN: complete factors, made here. The same on all ranks; NULL: ILU(0). overlap 0: block
+ * Jacobi. restricted 1: of what subdomain i gives only the rows of rank i count (Cai and Sarkis 1999): fewer
+ * messages and, as a rule, iterations, but M is not symmetric, and op is N alone. With 0 M is Hermitian if
+ * the A_i^-1 are, as CG wants it.
+ *
+ * The preconditioner is one for tristar_dmatrix_krylov of a matrix with the same blocks. The matrix is
+ * borrowed: it must outlive the preconditioner. Applying and destroying it are collective; update is
+ * UNSUPPORTED. Its figures are those of this rank's subdomain. Errors: those of tristar_precond, and for PLAN
+ * of tristar_analyze, tristar_factor and tristar_plan, whose messages number rows within the subdomain;
+ * ARGUMENT: overlap is negative, kind FUNCTION, options differ between ranks; TOO_LARGE (entries that come to
+ * one rank beyond 2^31 - 1), MEMORY, RUNTIME, NO_WORKER. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schwarz(tristar_dmatrix_t *matrix,
+                                                                   const tristar_precond_options *options,
+                                                                   int overlap, int restricted,
+                                                                   tristar_precond_t **precond);
 
 /* Of one rank. */
 typedef struct tristar_dmatrix_stats {

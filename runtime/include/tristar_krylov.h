@@ -8,20 +8,33 @@
  * this header the tests of convergence, and but for rounding errors the iterates, are those of PETSc's
  * KSPCG, KSPBCGS, KSPGMRES and KSPFGMRES with their defaults.
  *
- *   method     preconditioned from        norm of the test             started with
- *   CG         - (M takes part in CG)     || M^-1 r ||; or || r ||     Hestenes and Stiefel 1952
- *   BICGSTAB   left, or right             left: || M^-1 r ||           van der Vorst 1992, shadow residual r0
- *   GMRES      left, or right             right: || r ||               Saad and Schultz 1986, restarted
- *   FGMRES     right; M may change        || r ||                      Saad 1993, restarted
+ *   method        preconditioned from     norm of the test             started with
+ *   CG            - (M takes part in CG)  || M^-1 r ||; or || r ||     Hestenes and Stiefel 1952
+ *   PIPELINED_CG  the same                the same                     Ghysels and Vanroose 2014
+ *   BLOCK_CG      the same                the same                     O'Leary 1980
+ *   BICGSTAB      left, or right          left: || M^-1 r ||           van der Vorst 1992, shadow residual r0
+ *   GMRES         left, or right          right: || r ||               Saad and Schultz 1986, restarted
+ *   FGMRES        right; M may change     || r ||                      Saad 1993, restarted
  *
  * r = b - A x, all norms are 2-norms, and r is the residual of the recurrences, as the method keeps it, not
- * one that is computed anew; GMRES and FGMRES compute it at each restart. A column has converged once
+ * one that is computed anew; GMRES and FGMRES compute it at each restart, and PIPELINED_CG where rounding
+ * errors of its recurrences call for it. A column has converged once
  *
  *   norm <= max(tolerance * reference, absolute),   reference = || M^-1 b ||, or || b || where the norm is ||
  * r ||
  *
  * which is looked at before the first iteration and after each. An iteration is one product with A, in
  * BICGSTAB two. The basis of GMRES and FGMRES is made by classical Gram-Schmidt.
+ *
+ * PIPELINED_CG has the iterates of CG, but for rounding errors, and one sum in an iteration instead of three,
+ * which travels while the next product and preconditioner are at work: it is for many processes, where sums
+ * take long. It pays with more operations on vectors, and one product and one application more than
+ * iterations.
+ *
+ * BLOCK_CG takes the columns in groups of `block`. Each column is sought in the space that all of a group
+ * span together: fewer iterations the more columns there are, for more work with vectors; products and the
+ * preconditioner take all columns at once. Columns that depend on each other, from the start or later, are no
+ * breakdown: the iteration goes on with fewer directions. A column that has converged leaves the group.
  *
  * What tristar.h says of statuses, messages and arrays of the caller holds here. Bits of results depend on
  * the matrix, the options, the preconditioner and the instruction set of the processor, not on the number of
@@ -43,12 +56,15 @@ typedef enum tristar_krylov_method {
   TRISTAR_KRYLOV_CG,       /* A and M Hermitian (real: symmetric), positive definite: four vectors */
   TRISTAR_KRYLOV_BICGSTAB, /* any A: two products in an iteration, six vectors */
   TRISTAR_KRYLOV_GMRES,    /* any A: restart + 2 vectors; the norm of the test never rises between restarts */
-  TRISTAR_KRYLOV_FGMRES /* any A, and an M that may be another one in each iteration: 2 restart + 2 vectors */
+  TRISTAR_KRYLOV_FGMRES,   /* any A, and an M that may be another one in each iteration: 2 restart + 2 vectors
+                            */
+  TRISTAR_KRYLOV_PIPELINED_CG, /* as CG: nine vectors */
+  TRISTAR_KRYLOV_BLOCK_CG      /* as CG: 4 block vectors */
 } tristar_krylov_method;
 
 /* Where the preconditioner stands. */
 typedef enum tristar_krylov_side {
-  TRISTAR_SIDE_DEFAULT, /* BICGSTAB, GMRES: LEFT; FGMRES: RIGHT; of CG there is no other */
+  TRISTAR_SIDE_DEFAULT, /* BICGSTAB, GMRES: LEFT; FGMRES: RIGHT; of the kinds of CG there is no other */
   TRISTAR_SIDE_LEFT,    /* M^-1 A x = M^-1 b */
   TRISTAR_SIDE_RIGHT    /* A M^-1 u = b, x = M^-1 u */
 } tristar_krylov_side;
@@ -89,18 +105,20 @@ typedef struct tristar_krylov_options {
   int64_t max_iterations;       /* of a column; from 0 on */
   int64_t patience;             /* give up after so many iterations without a new smallest norm; 0: never */
   int restart;                  /* GMRES, FGMRES: iterations between restarts, 1 to 10000 */
+  int block;                    /* BLOCK_CG: columns that go together, 1 to 32 */
   tristar_krylov_passes passes; /* GMRES, FGMRES */
   int guess;                    /* 1: x has an initial guess; 0: it is zero, whatever x has */
   tristar_engine engine; /* of products and vectors: TASKS: StarPU; SERIAL: the calling thread; AUTO: tasks
                             where there is much to do. The preconditioner has its own */
   tristar_krylov_progress_fn progress; /* NULL: nobody is told */
   void *progress_arg;                  /* handed to progress */
-  tristar_krylov_point *history; /* gets the points of all columns, one after the other; NULL: nothing does */
+  tristar_krylov_point *history; /* gets the points of all columns, in the order in which progress is told
+                                    them: column by column, of a group by iteration; NULL: nothing does */
   int64_t history_most;          /* entries of history */
 } tristar_krylov_options;
 
 /* CG, the default side and norm, tolerance 1e-5, absolute 1e-50, divergence 1e4, 10000 iterations, patience
- * 1000, restart 30, PASSES_CANCELLED, no guess, ENGINE_AUTO, no progress and no history. */
+ * 1000, restart 30, block 8, PASSES_CANCELLED, no guess, ENGINE_AUTO, no progress and no history. */
 TRISTAR_API void tristar_krylov_options_init(tristar_krylov_options *options);
 
 /* Makes a solver for the matrix, of any format, symmetry and scalar type, which is copied. options may be
@@ -141,9 +159,9 @@ typedef enum tristar_krylov_reason {
   TRISTAR_REASON_STAGNATED,  /* no smaller norm for `patience` iterations, or in two restarts of GMRES or
                                 FGMRES */
   TRISTAR_REASON_DIVERGED,   /* the norm is above divergence * reference */
-  TRISTAR_REASON_INDEFINITE, /* CG: p^H A p is not positive: A is not positive definite */
-  TRISTAR_REASON_INDEFINITE_PRECOND, /* CG: r^H M^-1 r is not positive; any method: M^-1 b is zero, but b is
-                                        not */
+  TRISTAR_REASON_INDEFINITE, /* all kinds of CG: p^H A p is not positive: A is not positive definite */
+  TRISTAR_REASON_INDEFINITE_PRECOND, /* all kinds of CG: r^H M^-1 r is not positive; any method: M^-1 b is
+                                        zero, but b is not */
   TRISTAR_REASON_BREAKDOWN,  /* BICGSTAB divides by zero, or a Krylov space of GMRES ends before it has x */
   TRISTAR_REASON_NOT_FINITE, /* NaN or infinity came up, in products, in the preconditioner, or by overflow */
   TRISTAR_REASON_CANCELLED   /* by `progress` */
@@ -163,7 +181,7 @@ typedef struct tristar_krylov_result {
   int64_t products;             /* with A, that of true_residual included */
   int64_t preconditionings;     /* applications of M^-1 */
   int64_t history_count;        /* points of the column; of all columns the first history_most are written */
-  double seconds;               /* of the column, and of that: */
+  double seconds;               /* of the column, in BLOCK_CG its share of the group's time, and of that: */
   double product_seconds;       /* in products with A */
   double precond_seconds;       /* in the preconditioner */
   double vector_seconds;        /* in operations on vectors */

@@ -61,7 +61,7 @@ static tsi_complex number(const double pair[2]) {
 static tristar_status turn(bicgstab *s, tsi_complex rho_before) {
   tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
-  if (run->result->iterations == 1) {
+  if (run->result.iterations == 1) {
     memcpy(s->p, s->r, (size_t)run->k->n * run->k->bytes);
     return status;
   }
@@ -159,7 +159,7 @@ tristar_status tsi_bicgstab(tsi_krylov_run *run) {
   tsi_complex before = 0;
   TSI_TRY(begin(&s));
   while (!run->ended) {
-    run->result->iterations++;
+    run->result.iterations++;
     TSI_TRY(turn(&s, before));
     before = s.rho;
     if (!run->ended) TSI_TRY(first_half(&s));

@@ -45,7 +45,7 @@ static tristar_status iterate(cg *s, double rz_before) {
   tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
   tsi_sums sums;
-  run->result->iterations++;
+  run->result.iterations++;
   if (!(s->rz > 0)) {
     tsi_krylov_end(run, isnan(s->rz) ? TRISTAR_REASON_NOT_FINITE : TRISTAR_REASON_INDEFINITE_PRECOND);
     goto out;

@@ -96,7 +96,7 @@ static tristar_status iterate(gmres *s, int j, int *columns, bool *over) {
   tristar_status status = TRISTAR_OK;
   char *w = basis(s, j + 1);
   double before = 0, after = 0;
-  s->run->result->iterations++;
+  s->run->result.iterations++;
   TSI_TRY(apply(s, j, w));
   TSI_TRY(orthogonalize(s, j, w, &before, &after));
   if (!isfinite(after) || !isfinite(before)) {
@@ -155,7 +155,7 @@ static void judge_cycle(gmres *s, double before, double after, bool over, int *s
     tsi_krylov_end(run, TRISTAR_REASON_BREAKDOWN);
   else if (*stalls == STALLS)
     tsi_krylov_end(run, TRISTAR_REASON_STAGNATED);
-  run->result->residual = after / run->reference;
+  run->result.residual = after / run->reference;
 }
 
 tristar_status tsi_gmres(tsi_krylov_run *run) {

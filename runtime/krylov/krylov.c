@@ -18,7 +18,8 @@ void tristar_krylov_options_init(tristar_krylov_options *options) {
                                       .divergence = 1e4,
                                       .max_iterations = 10000,
                                       .patience = 1000,
-                                      .restart = 30};
+                                      .restart = 30,
+                                      .block = 8};
 }
 
 const char *tristar_krylov_reason_text(tristar_krylov_reason reason) {
@@ -53,7 +54,7 @@ static bool is_bad(double tolerance) {
 
 static tristar_status check_ranges(tsi_env *env, const tristar_krylov_options *o) {
   tristar_status status = TRISTAR_OK;
-  if ((unsigned)o->method > TRISTAR_KRYLOV_FGMRES || (unsigned)o->side > TRISTAR_SIDE_RIGHT ||
+  if ((unsigned)o->method > TRISTAR_KRYLOV_BLOCK_CG || (unsigned)o->side > TRISTAR_SIDE_RIGHT ||
       (unsigned)o->norm > TRISTAR_NORM_RESIDUAL || (unsigned)o->passes > TRISTAR_PASSES_TWO ||
       (unsigned)o->engine > TRISTAR_ENGINE_TASKS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method %d, side %d, norm %d, passes %d, engine %d: one is unknown",
@@ -67,16 +68,23 @@ static tristar_status check_ranges(tsi_env *env, const tristar_krylov_options *o
              o->patience);
   if (o->restart < 1 || o->restart > RESTART_MOST)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "restart is %d, outside 1..%d", o->restart, RESTART_MOST);
+  if (o->block < 1 || o->block > TSI_BLOCK_MOST)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "block is %d, outside 1..%d", o->block, TSI_BLOCK_MOST);
   if (o->history != NULL && o->history_most < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "history_most is %" PRId64, o->history_most);
 out:
   return status;
 }
 
+static bool is_cg(const tristar_krylov_options *o) {
+  return o->method == TRISTAR_KRYLOV_CG || o->method == TRISTAR_KRYLOV_PIPELINED_CG ||
+         o->method == TRISTAR_KRYLOV_BLOCK_CG;
+}
+
 /* Puts what DEFAULT stands for into side and norm. */
 static tristar_status resolve(tsi_env *env, tristar_krylov_options *o) {
   tristar_status status = TRISTAR_OK;
-  const bool cg = o->method == TRISTAR_KRYLOV_CG, flexible = o->method == TRISTAR_KRYLOV_FGMRES;
+  const bool cg = is_cg(o), flexible = o->method == TRISTAR_KRYLOV_FGMRES;
   if (o->side == TRISTAR_SIDE_DEFAULT) o->side = flexible ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
   const bool right = o->side == TRISTAR_SIDE_RIGHT;
   if (o->norm == TRISTAR_NORM_DEFAULT) o->norm = right ? TRISTAR_NORM_RESIDUAL : TRISTAR_NORM_PRECONDITIONED;
@@ -94,12 +102,16 @@ out:
 /* ---- Workspace ----------------------------------------------------------------------------------------- */
 
 static int count_vectors(const tristar_krylov_options *options) {
-  const int own = 1; /* a scaled copy of b */
+  const int own = tsi_krylov_group(options); /* scaled copies of b */
   switch (options->method) {
   case TRISTAR_KRYLOV_CG:
     return own + tsi_cg_vectors(options);
   case TRISTAR_KRYLOV_BICGSTAB:
     return own + tsi_bicgstab_vectors(options);
+  case TRISTAR_KRYLOV_PIPELINED_CG:
+    return own + tsi_pipelined_cg_vectors(options);
+  case TRISTAR_KRYLOV_BLOCK_CG:
+    return own + tsi_block_cg_vectors(options);
   case TRISTAR_KRYLOV_GMRES:
   case TRISTAR_KRYLOV_FGMRES:
     break;
@@ -107,14 +119,16 @@ static int count_vectors(const tristar_krylov_options *options) {
   return own + tsi_gmres_vectors(options);
 }
 
-static int count_sums(const tristar_krylov_options *options) {
-  const bool basis = options->method == TRISTAR_KRYLOV_GMRES || options->method == TRISTAR_KRYLOV_FGMRES;
-  return basis && 2 * options->restart > SUMS_LEAST ? 2 * options->restart : SUMS_LEAST;
-}
-
 static int count_columns(const tristar_krylov_options *options) {
   const bool basis = options->method == TRISTAR_KRYLOV_GMRES || options->method == TRISTAR_KRYLOV_FGMRES;
   return basis ? options->restart : 0;
+}
+
+static int count_sums(const tristar_krylov_options *options) {
+  if (options->method == TRISTAR_KRYLOV_PIPELINED_CG) return tsi_pipelined_cg_sums();
+  if (options->method == TRISTAR_KRYLOV_BLOCK_CG) return tsi_block_cg_sums(options);
+  const int basis = 2 * count_columns(options);
+  return basis > SUMS_LEAST ? basis : SUMS_LEAST;
 }
 
 static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_options *options,
@@ -126,6 +140,7 @@ static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_o
   work->stride = lines * TSI_CACHE_LINE;
   work->vectors = count_vectors(options);
   work->sums = count_sums(options);
+  work->runs = tsi_krylov_group(options);
   const size_t sums = (size_t)work->sums * sizeof *work->shares;
   TSI_TRY(tsi_allocate(env, (size_t)work->vectors, work->stride, __func__, __FILE__, __LINE__,
                        (void **)&work->vector));
@@ -134,6 +149,8 @@ static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_o
   if (!tsi_krylov_is_alone(k))
     TSI_TRY(TSI_ALLOC(env, work->gathered, (int64_t)k->team->members * (work->sums + TSI_SIGNALS)));
   TSI_TRY(tsi_hessenberg_begin(env, count_columns(options), &work->small));
+  TSI_TRY(TSI_ALLOC(env, work->run, work->runs));
+  TSI_TRY(TSI_ALLOC(env, work->square, 3 * work->runs * work->runs));
   work->bytes = (size_t)work->vectors * work->stride + (blocks + 1) * sums;
 out:
   return status;
@@ -144,6 +161,8 @@ static void release(tsi_env *env, tsi_workspace *work) {
   TSI_FREE(env, work->shares);
   TSI_FREE(env, work->total);
   TSI_FREE(env, work->gathered);
+  TSI_FREE(env, work->run);
+  TSI_FREE(env, work->square);
   tsi_hessenberg_finish(env, &work->small);
 }
 
@@ -153,7 +172,8 @@ static tristar_status enlarge(tristar_krylov_t *k, const tristar_krylov_options 
   tsi_env *env = &k->ts->env;
   tsi_workspace larger = {.vector = NULL}; /* then the one that it replaces */
   if (k->work.vector != NULL && count_vectors(options) <= k->work.vectors &&
-      count_sums(options) <= k->work.sums && count_columns(options) <= k->work.small.m)
+      count_sums(options) <= k->work.sums && count_columns(options) <= k->work.small.m &&
+      tsi_krylov_group(options) <= k->work.runs)
     return status;
   TSI_TRY(allocate(k, options, &larger));
   const tsi_workspace before = k->work;
@@ -218,6 +238,7 @@ static tristar_status check_alike(tristar_krylov_t *k, const tristar_krylov_opti
                 {"max_iterations", (double)o->max_iterations},
                 {"patience", (double)o->patience},
                 {"restart", o->restart},
+                {"block", o->block},
                 {"passes", o->passes},
                 {"guess", o->guess != 0}};
   for (size_t w = 0; w < sizeof wishes / sizeof *wishes && !tsi_krylov_is_alone(k); w++)
@@ -235,7 +256,7 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   const tsi_pattern *pattern = k->pattern;
   const bool is_complex = k->sparse->is_complex;
   tsi_unlike unlike;
-  if (k->options.method != TRISTAR_KRYLOV_CG || pattern->symmetry == TRISTAR_HERMITIAN ||
+  if (!is_cg(&k->options) || pattern->symmetry == TRISTAR_HERMITIAN ||
       (pattern->symmetry == TRISTAR_SYMMETRIC && !is_complex))
     return status;
   if (pattern->symmetry != TRISTAR_GENERAL) {

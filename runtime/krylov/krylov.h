@@ -29,9 +29,11 @@
 #include "tristar_krylov.h"
 
 #define TSI_BLOCK_ROWS TSI_WINDOW_ROWS
-#define TSI_SIGNALS 2 /* that travel with sums: who has failed, who wants to end */
+#define TSI_BLOCK_MOST 32 /* columns that block CG takes together */
+#define TSI_SIGNALS 2     /* that travel with sums: who has failed, who wants to end */
 
 typedef struct tsi_vector_call tsi_vector_call;
+typedef struct tsi_krylov_run tsi_krylov_run; /* run.h */
 
 /* A matrix that this room does not store. */
 typedef struct tsi_krylov_operator {
@@ -40,6 +42,8 @@ typedef struct tsi_krylov_operator {
   int64_t nnz;   /* 0: not known */
   tristar_scalar scalar;
   tristar_operator_fn function; /* NULL: the matrix is stored here */
+  /* Y = A X of many vectors, both with this leading dimension; NULL: one by one. */
+  tristar_status (*columns)(void *arg, int count, const void *x, void *y, int64_t ld);
   void *arg;
   tsi_team *team; /* who has the rows; NULL: they are all here */
   /* Of a team: the system, for residuals. Collective. Errors: MEMORY. */
@@ -54,7 +58,7 @@ TRISTAR_CHECKED tristar_status tsi_krylov_create(tristar_t *ts, const tsi_krylov
 
 /* What a method writes to, beside x. */
 typedef struct tsi_workspace {
-  int vectors;      /* how many there are; the last one is for a copy of b */
+  int vectors;      /* how many there are; the last `runs` are for copies of b */
   size_t stride;    /* bytes from one to the next */
   char *vector;     /* theirs */
   int sums;         /* doubles that a block may leave */
@@ -62,7 +66,10 @@ typedef struct tsi_workspace {
   double *total;    /* sums, and TSI_SIGNALS */
   double *gathered; /* the same of all members of a team of many; NULL: alone */
   tsi_hessenberg small;
-  size_t bytes; /* of all but `small` */
+  int runs;            /* columns that are solved for together */
+  tsi_krylov_run *run; /* runs */
+  tsi_complex *square; /* block CG: three matrices of that order */
+  size_t bytes;        /* of vectors and sums */
 } tsi_workspace;
 
 struct tristar_krylov_s {
@@ -84,12 +91,19 @@ struct tristar_krylov_s {
   tsi_team *team, alone;
   tsi_failure failure;     /* of this member, until all know of it */
   bool wants_end, all_end; /* progress was told to end here; at any member */
+  int64_t written;         /* points in the history */
+  double told;             /* when the log was told of the latest norm */
   tsi_workspace work;
   tsi_crew crew;
   const tsi_vector_call *call; /* the operation that runs */
   tristar_krylov_stats stats;
   atomic_bool busy;
 };
+
+/* Columns that are solved for together. */
+static inline int tsi_krylov_group(const tristar_krylov_options *options) {
+  return options->method == TRISTAR_KRYLOV_BLOCK_CG ? options->block : 1;
+}
 
 /* The i-th vector of the workspace. */
 static inline char *tsi_krylov_vector(const tristar_krylov_t *k, int i) {
@@ -107,6 +121,10 @@ void tsi_krylov_give(tristar_krylov_t *k);
 
 static inline bool tsi_krylov_is_alone(const tristar_krylov_t *k) {
   return k->team->members == 1;
+}
+/* Does progress want the solve to end, as far as all members know? */
+static inline bool tsi_krylov_is_cancelled(const tristar_krylov_t *k) {
+  return tsi_krylov_is_alone(k) ? k->wants_end : k->all_end;
 }
 /* Alone: the status. Of many: OK; a failure is kept until the next sum, or tsi_krylov_agree. */
 TRISTAR_CHECKED tristar_status tsi_krylov_defer(tristar_krylov_t *k, tristar_status status);

@@ -20,8 +20,8 @@ tristar_status tsi_krylov_precondition(tsi_krylov_run *run, const void *r, void 
   }
   const double begin = tsi_clock();
   status = tsi_krylov_defer(k, tristar_precond_apply(run->precond, TRISTAR_N, 1, r, k->n, z, k->n));
-  run->result->precond_seconds += tsi_clock() - begin;
-  run->result->preconditionings++;
+  run->result.precond_seconds += tsi_clock() - begin;
+  run->result.preconditionings++;
   return status;
 }
 
@@ -29,30 +29,30 @@ tristar_status tsi_krylov_multiply(tsi_krylov_run *run, const void *p, void *q, 
                                    tsi_sums *sums) {
   const double begin = tsi_clock();
   const tristar_status status = tsi_vectors_multiply(run->k, p, q, w, sums);
-  run->result->product_seconds += tsi_clock() - begin;
-  run->result->products++;
+  run->result.product_seconds += tsi_clock() - begin;
+  run->result.products++;
   return status;
 }
 
 tristar_status tsi_krylov_residual(tsi_krylov_run *run, void *r, double *square) {
   tristar_status status = TRISTAR_OK;
-  if (!run->guess && run->result->iterations == 0) {
+  if (!run->guess && run->result.iterations == 0) {
     memcpy(r, run->b, column_bytes(run->k));
     *square = run->b_norm * run->b_norm;
     return status;
   }
   const double begin = tsi_clock();
   status = tsi_vectors_residual(run->k, run->b, run->x, r, square);
-  run->result->product_seconds += tsi_clock() - begin;
-  run->result->products++;
+  run->result.product_seconds += tsi_clock() - begin;
+  run->result.products++;
   return status;
 }
 
 void tsi_krylov_end(tsi_krylov_run *run, tristar_krylov_reason reason) {
   if (run->ended) return;
   run->ended = true;
-  run->result->reason = reason;
-  run->result->converged = reason == TRISTAR_REASON_CONVERGED;
+  run->result.reason = reason;
+  run->result.converged = reason == TRISTAR_REASON_CONVERGED;
 }
 
 tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work) {
@@ -68,7 +68,7 @@ tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work) {
   }
   run->threshold = fmax(options->tolerance * run->reference, run->absolute);
   run->best = INFINITY;
-  run->result->reference = run->reference;
+  run->result.reference = run->reference;
   if (run->reference == 0) tsi_krylov_end(run, TRISTAR_REASON_INDEFINITE_PRECOND);
 out:
   return status;
@@ -79,28 +79,27 @@ static void tell_log(tsi_krylov_run *run, double residual) {
   tsi_env *env = &run->k->ts->env;
   if (env->log == NULL || env->log_level < TRISTAR_LOG_PROGRESS || run->k->team->own > 0) return;
   const double now = tsi_clock();
-  if (now - run->told < TOLD_SECONDS) return;
-  run->told = now;
+  if (now - run->k->told < TOLD_SECONDS) return;
+  run->k->told = now;
   tsi_log(env, TRISTAR_LOG_PROGRESS, "krylov: column %lld, iteration %lld, residual %.1e",
-          (long long)run->column + 1, (long long)run->result->iterations, residual);
+          (long long)run->column + 1, (long long)run->result.iterations, residual);
 }
 
 static void tell(tsi_krylov_run *run, double residual) {
   const tristar_krylov_options *options = &run->k->options;
-  const tristar_krylov_point point = {run->column, run->result->iterations, residual};
-  if (options->history != NULL && run->written < options->history_most)
-    options->history[run->written++] = point;
-  run->result->history_count++;
-  run->result->residual = residual;
+  const tristar_krylov_point point = {run->column, run->result.iterations, residual};
+  if (options->history != NULL && run->k->written < options->history_most)
+    options->history[run->k->written++] = point;
+  run->result.history_count++;
+  run->result.residual = residual;
   tell_log(run, residual);
   if (options->progress != NULL && options->progress(options->progress_arg, &point) != 0)
     run->k->wants_end = true;
-  run->cancelled = tsi_krylov_is_alone(run->k) ? run->k->wants_end : run->k->all_end;
 }
 
 bool tsi_krylov_judge(tsi_krylov_run *run, double norm) {
   const tristar_krylov_options *options = &run->k->options;
-  const int64_t iteration = run->result->iterations;
+  const int64_t iteration = run->result.iterations;
   if (run->ended) return true;
   tell(run, norm / run->reference);
   if (norm < run->best) {
@@ -111,7 +110,7 @@ bool tsi_krylov_judge(tsi_krylov_run *run, double norm) {
     tsi_krylov_end(run, TRISTAR_REASON_NOT_FINITE);
   else if (norm <= run->threshold)
     tsi_krylov_end(run, TRISTAR_REASON_CONVERGED);
-  else if (run->cancelled)
+  else if (tsi_krylov_is_cancelled(run->k))
     tsi_krylov_end(run, TRISTAR_REASON_CANCELLED);
   else if (options->divergence > 0 && norm >= options->divergence * run->reference)
     tsi_krylov_end(run, TRISTAR_REASON_DIVERGED);

@@ -12,23 +12,23 @@
 
 #include "runtime/krylov/vectors.h"
 
-typedef struct tsi_krylov_run {
+struct tsi_krylov_run {
   tristar_krylov_t *k;
   tristar_precond_t *precond; /* NULL: none */
-  const void *b;
+  int slot;                   /* of the columns that are solved for together */
+  const void *given, *b;      /* the right-hand side of the user's; what is solved for */
   void *x;
-  bool guess; /* x is not zero */
+  double factor; /* that b and x are multiplied with during the solve; 1: they are not touched */
+  bool guess;    /* x is not zero */
   int64_t column;
-  double absolute;               /* the tolerance, of b as it is here */
-  double b_norm;                 /* of it */
-  double reference, threshold;   /* set by tsi_krylov_refer */
-  double best;                   /* the smallest norm so far */
-  int64_t best_iteration;        /* where it was */
-  bool ended, cancelled;         /* cancelled: also the columns behind it */
-  tristar_krylov_result *result; /* of the column */
-  int64_t written;               /* points in the history */
-  double told;                   /* when the log was told of the latest norm */
-} tsi_krylov_run;
+  double absolute;             /* the tolerance, of b as it is here */
+  double b_norm;               /* of it */
+  double reference, threshold; /* set by tsi_krylov_refer */
+  double best;                 /* the smallest norm so far */
+  int64_t best_iteration;      /* where it was */
+  bool ended;
+  tristar_krylov_result result;
+};
 
 /* z = M^-1 r; z may be r. Without a preconditioner z becomes r. Errors: of the preconditioner. */
 TRISTAR_CHECKED tristar_status tsi_krylov_precondition(tsi_krylov_run *run, const void *r, void *z);
@@ -48,10 +48,18 @@ void tsi_krylov_end(tsi_krylov_run *run, tristar_krylov_reason reason);
 int tsi_cg_vectors(const tristar_krylov_options *options);
 int tsi_bicgstab_vectors(const tristar_krylov_options *options);
 int tsi_gmres_vectors(const tristar_krylov_options *options);
+int tsi_pipelined_cg_vectors(const tristar_krylov_options *options);
+int tsi_block_cg_vectors(const tristar_krylov_options *options);
+/* Doubles that their blocks of rows leave. */
+int tsi_pipelined_cg_sums(void);
+int tsi_block_cg_sums(const tristar_krylov_options *options);
 
 /* The methods. */
 TRISTAR_CHECKED tristar_status tsi_cg(tsi_krylov_run *run);
 TRISTAR_CHECKED tristar_status tsi_bicgstab(tsi_krylov_run *run);
 TRISTAR_CHECKED tristar_status tsi_gmres(tsi_krylov_run *run); /* and FGMRES */
+TRISTAR_CHECKED tristar_status tsi_pipelined_cg(tsi_krylov_run *run);
+/* Of so many columns at once, some of which may have ended. */
+TRISTAR_CHECKED tristar_status tsi_block_cg(tsi_krylov_run *run, int count);
 
 #endif

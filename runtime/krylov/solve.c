@@ -1,4 +1,4 @@
-/* tristar_krylov_solve: columns, one after the other, and what each of them comes to.
+/* tristar_krylov_solve: columns, one after the other or in groups, and what each of them comes to.
  *
  * A column whose norm is far from one is solved for a multiple of it by a power of two: squares of norms are
  * to be in range. */
@@ -19,12 +19,6 @@
 
 /* ---- A column ------------------------------------------------------------------------------------------ */
 
-typedef struct column {
-  const void *b;
-  void *x;
-  double factor; /* that b and x are multiplied with during the solve; 1: they are not touched */
-} column;
-
 static tristar_status check_finite(const tristar_krylov_t *k, const void *vector, const char *name,
                                    int64_t number) {
   tristar_status status = TRISTAR_OK;
@@ -44,44 +38,29 @@ static double scale_of(double size) {
   return ldexp(1, exponent < -EXPONENT_MOST ? EXPONENT_MOST : -exponent);
 }
 
-/* Finds the norm of b, and a factor if it needs one. b and x are those of the column, run->b what is solved.
- */
-static tristar_status measure(tsi_krylov_run *run, column *c) {
+/* Finds the norm of b, and a factor if it needs one. */
+static tristar_status measure(tsi_krylov_run *run) {
   tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
   const double least = k->sparse->epsilon > 1e-10 ? SINGLE_SQUARE : DOUBLE_SQUARE;
   tsi_sums sums;
-  c->factor = 1;
-  TSI_TRY(tsi_vectors_sums(k, NULL, c->b, &sums));
+  TSI_TRY(tsi_vectors_sums(k, NULL, run->given, &sums));
   if (!(sums.square > least && sums.square < 1 / least)) {
-    TSI_TRY(tsi_krylov_agree(k, check_finite(k, c->b, "b", run->column)));
-    const double size = tsi_team_largest(k->team, k->sparse->largest_size(k->n, c->b));
-    if (size > 0) c->factor = scale_of(size);
+    TSI_TRY(tsi_krylov_agree(k, check_finite(k, run->given, "b", run->column)));
+    const double size = tsi_team_largest(k->team, k->sparse->largest_size(k->n, run->given));
+    if (size > 0) run->factor = scale_of(size);
   }
-  if (c->factor != 1) {
-    char *copy = tsi_krylov_vector(k, k->work.vectors - 1);
-    TSI_TRY(tsi_vectors_scale(k, c->factor, c->b, copy));
+  if (run->factor != 1) {
+    char *copy = tsi_krylov_vector(k, k->work.vectors - 1 - run->slot);
+    TSI_TRY(tsi_vectors_scale(k, run->factor, run->given, copy));
     run->b = copy;
-    if (run->guess) TSI_TRY(tsi_vectors_scale(k, c->factor, c->x, c->x));
+    if (run->guess) TSI_TRY(tsi_vectors_scale(k, run->factor, run->x, run->x));
     TSI_TRY(tsi_vectors_sums(k, NULL, copy, &sums));
   }
   run->b_norm = sqrt(sums.square);
-  run->absolute = k->options.absolute * c->factor;
+  run->absolute = k->options.absolute * run->factor;
 out:
   return status;
-}
-
-static tristar_status iterate(tsi_krylov_run *run) {
-  switch (run->k->options.method) {
-  case TRISTAR_KRYLOV_CG:
-    return tsi_cg(run);
-  case TRISTAR_KRYLOV_BICGSTAB:
-    return tsi_bicgstab(run);
-  case TRISTAR_KRYLOV_GMRES:
-  case TRISTAR_KRYLOV_FGMRES:
-    break;
-  }
-  return tsi_gmres(run);
 }
 
 /* The residual of x, computed anew, in any vector of the workspace. */
@@ -90,55 +69,108 @@ static tristar_status find_true_residual(tsi_krylov_run *run) {
   double square;
   run->guess = true; /* x is what came out */
   TSI_TRY(tsi_krylov_residual(run, tsi_krylov_vector(run->k, 0), &square));
-  run->result->true_residual = sqrt(square) / run->b_norm;
+  run->result.true_residual = sqrt(square) / run->b_norm;
 out:
   return status;
 }
 
 /* What is not finite is no solution, whatever the recurrences told of it. */
-static void judge_range(tsi_krylov_run *run, const column *c) {
-  tristar_krylov_result *result = run->result;
+static void judge_range(tsi_krylov_run *run) {
+  tristar_krylov_result *result = &run->result;
   const tristar_krylov_t *k = run->k;
-  const bool beyond = c->factor != 1 && k->sparse->first_not_finite(k->n, c->x) < k->n;
-  if (isfinite(result->true_residual) && (c->factor == 1 || !tsi_team_any(k->team, beyond))) return;
+  const bool beyond = run->factor != 1 && k->sparse->first_not_finite(k->n, run->x) < k->n;
+  if (isfinite(result->true_residual) && (run->factor == 1 || !tsi_team_any(k->team, beyond))) return;
   result->reason = TRISTAR_REASON_NOT_FINITE;
   result->converged = 0;
 }
 
-static tristar_status solve_column(tsi_krylov_run *run, column *c) {
+/* A run that has ended afterwards needs no method. */
+static tristar_status open_column(tsi_krylov_run *run) {
   tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
   const double begin = tsi_clock();
-  tristar_krylov_result *result = run->result;
-  run->ended = false;
-  run->b = c->b;
-  run->x = c->x;
-  run->guess = k->options.guess != 0;
   if (run->guess)
-    TSI_TRY(tsi_krylov_agree(k, check_finite(k, c->x, "x, the initial guess,", run->column)));
+    TSI_TRY(tsi_krylov_agree(k, check_finite(k, run->x, "x, the initial guess,", run->column)));
   else
-    memset(c->x, 0, (size_t)k->n * k->bytes);
-  if (run->cancelled) {
+    memset(run->x, 0, (size_t)k->n * k->bytes);
+  if (tsi_krylov_is_cancelled(k)) {
     tsi_krylov_end(run, TRISTAR_REASON_CANCELLED);
     goto out;
   }
-  TSI_TRY(measure(run, c));
+  TSI_TRY(measure(run));
   if (run->b_norm == 0) {
-    memset(c->x, 0, (size_t)k->n * k->bytes);
+    memset(run->x, 0, (size_t)k->n * k->bytes);
     tsi_krylov_end(run, TRISTAR_REASON_CONVERGED);
-    goto out;
   }
-  status = iterate(run);
+out:
+  run->result.seconds = tsi_clock() - begin;
+  return status;
+}
+
+/* After a method that has left its iterate in x; its status. */
+static tristar_status close_column(tsi_krylov_run *run, tristar_status status) {
+  tristar_krylov_t *k = run->k;
+  const double begin = tsi_clock();
+  tristar_krylov_result *result = &run->result;
   if (status == TRISTAR_OK) status = find_true_residual(run);
-  result->reference /= c->factor;
-  if (c->factor != 1) {
-    const tristar_status scaled = tsi_vectors_scale(k, 1 / c->factor, c->x, c->x);
+  result->reference /= run->factor;
+  if (run->factor != 1) {
+    const tristar_status scaled = tsi_vectors_scale(k, 1 / run->factor, run->x, run->x);
     if (status == TRISTAR_OK) status = scaled;
   }
-  if (status == TRISTAR_OK) judge_range(run, c);
-out:
-  result->seconds = tsi_clock() - begin;
-  result->vector_seconds = fmax(0, result->seconds - result->product_seconds - result->precond_seconds);
+  if (status == TRISTAR_OK) judge_range(run);
+  result->seconds += tsi_clock() - begin;
+  return status;
+}
+
+/* ---- Columns that are solved for together -------------------------------------------------------------- */
+
+static tristar_status iterate(tsi_krylov_run *run, int count) {
+  switch (run->k->options.method) {
+  case TRISTAR_KRYLOV_CG:
+    return tsi_cg(run);
+  case TRISTAR_KRYLOV_BICGSTAB:
+    return tsi_bicgstab(run);
+  case TRISTAR_KRYLOV_PIPELINED_CG:
+    return tsi_pipelined_cg(run);
+  case TRISTAR_KRYLOV_BLOCK_CG:
+    return tsi_block_cg(run, count);
+  case TRISTAR_KRYLOV_GMRES:
+  case TRISTAR_KRYLOV_FGMRES:
+    break;
+  }
+  return tsi_gmres(run);
+}
+
+/* The method's time, in equal parts. open: those columns that it had to do with. */
+static void share_time(tsi_krylov_run *run, int count, const bool *open, int shares, double seconds) {
+  for (int c = 0; c < count; c++) {
+    tristar_krylov_result *result = &run[c].result;
+    if (open[c]) result->seconds += seconds / shares;
+    result->vector_seconds =
+        open[c] ? fmax(0, result->seconds - result->product_seconds - result->precond_seconds)
+                : result->seconds;
+  }
+}
+
+static tristar_status solve_group(tsi_krylov_run *run, int count) {
+  tristar_status status = TRISTAR_OK;
+  bool open[TSI_BLOCK_MOST] = {false};
+  int left = 0;
+  double seconds = 0;
+  for (int c = 0; c < count && status == TRISTAR_OK; c++) {
+    status = open_column(&run[c]);
+    open[c] = status == TRISTAR_OK && !run[c].ended;
+    left += open[c];
+  }
+  if (left > 0 && status == TRISTAR_OK) {
+    const double begin = tsi_clock();
+    status = iterate(run, count);
+    seconds = tsi_clock() - begin;
+  }
+  for (int c = 0; c < count; c++)
+    if (open[c]) status = close_column(&run[c], status);
+  share_time(run, count, open, left, seconds);
   return status;
 }
 
@@ -184,17 +216,32 @@ out:
 static tristar_status solve(tristar_krylov_t *k, tristar_precond_t *precond, int64_t nrhs, const char *b,
                             int64_t ldb, char *x, int64_t ldx, tristar_krylov_result *result) {
   tristar_status status = TRISTAR_OK;
-  tsi_krylov_run run = {.k = k, .precond = precond};
-  for (; run.column < nrhs; run.column++) {
-    tristar_krylov_result own = {.iterations = 0};
-    column c = {b + (size_t)(run.column * ldb) * k->bytes, x + (size_t)(run.column * ldx) * k->bytes, 1};
-    run.result = &own;
-    status = solve_column(&run, &c);
-    if (result != NULL) result[run.column] = own;
-    if (status != TRISTAR_OK) break;
-    k->stats.solves++;
-    tsi_log(&k->ts->env, TRISTAR_LOG_INFO, "krylov: column %" PRId64 ", %" PRId64 " iterations, %.3g s: %s",
-            run.column, own.iterations, own.seconds, tristar_krylov_reason_text(own.reason));
+  tsi_krylov_run *run = k->work.run;
+  const int width = tsi_krylov_group(&k->options);
+  for (int64_t first = 0; first < nrhs && status == TRISTAR_OK; first += width) {
+    const int count = (int)tsi_count_min(nrhs - first, width);
+    for (int c = 0; c < count; c++) {
+      const int64_t column = first + c;
+      const char *given = b + (size_t)(column * ldb) * k->bytes;
+      run[c] = (tsi_krylov_run){.k = k,
+                                .precond = precond,
+                                .slot = c,
+                                .given = given,
+                                .b = given,
+                                .x = x + (size_t)(column * ldx) * k->bytes,
+                                .factor = 1,
+                                .guess = k->options.guess != 0,
+                                .column = column};
+    }
+    status = solve_group(run, count);
+    for (int c = 0; c < count; c++) {
+      const tristar_krylov_result *own = &run[c].result;
+      if (result != NULL) result[run[c].column] = *own;
+      if (status != TRISTAR_OK) continue;
+      k->stats.solves++;
+      tsi_log(&k->ts->env, TRISTAR_LOG_INFO, "krylov: column %" PRId64 ", %" PRId64 " iterations, %.3g s: %s",
+              run[c].column, own->iterations, own->seconds, tristar_krylov_reason_text(own->reason));
+    }
   }
   return status;
 }
@@ -208,6 +255,8 @@ tristar_status tristar_krylov_solve(tristar_krylov_t *krylov, tristar_precond_t 
   TSI_TRY(tsi_krylov_take(krylov));
   taken = true;
   krylov->wants_end = krylov->all_end = false;
+  krylov->written = 0;
+  krylov->told = 0;
   TSI_TRY(check_all(krylov, precond, nrhs, b, ldb, x, ldx));
   if (result != NULL && nrhs > 0) memset(result, 0, (size_t)nrhs * sizeof *result);
   if (krylov->n == 0) b = x = krylov->work.vector; /* without rows they may be NULL */

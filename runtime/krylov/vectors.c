@@ -1,24 +1,5 @@
 /* Operations on vectors, block by block: see vectors.h. */
-#include "runtime/krylov/vectors.h"
-
-/* An operation, and what its blocks read and write; which of the members count depends on it. */
-struct tsi_vector_call {
-  void (*run)(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
-              double *share);
-  const void *a, *b, *c;
-  void *x, *y;
-  double alpha[2], beta[2];
-  int count;
-  const tsi_complex *h;
-};
-
-/* Where row `first` of a vector is. */
-static const char *from(const tristar_krylov_t *k, const void *vector, tsi_index first) {
-  return (const char *)vector + (size_t)first * k->bytes;
-}
-static char *to(const tristar_krylov_t *k, void *vector, tsi_index first) {
-  return (char *)vector + (size_t)first * k->bytes;
-}
+#include "runtime/krylov/vector_call.h"
 
 static void run_block(void *context, tsi_index block, int member) {
   const tristar_krylov_t *k = context;
@@ -27,38 +8,68 @@ static void run_block(void *context, tsi_index block, int member) {
   k->call->run(k, k->call, first, end, k->work.shares + (size_t)block * (size_t)k->work.sums);
 }
 
-/* Adds up k->work.total over all members. Errors: what one of them has failed with. */
-static tristar_status add_members(tristar_krylov_t *k, int sums) {
-  tristar_status status = TRISTAR_OK;
-  tsi_team *team = k->team;
-  double *total = k->work.total;
-  const int count = sums + TSI_SIGNALS;
-  total[sums] = tsi_failure_exists(&k->failure);
-  total[sums + 1] = k->wants_end;
-  TSI_TRY(team->gather(team->context, count, total, k->work.gathered));
-  for (int i = 0; i < count; i++) total[i] = 0;
-  for (int m = 0; m < team->members; m++)
-    for (int i = 0; i < count; i++) total[i] += k->work.gathered[m * count + i];
-  k->all_end = total[sums + 1] > 0;
-  if (total[sums] > 0) status = tsi_krylov_agree(k, TRISTAR_OK);
-out:
-  return status;
+/* What travels behind so many sums of this member: see TSI_SIGNALS. */
+static void put_signals(tristar_krylov_t *k, int sums) {
+  k->work.total[sums] = tsi_failure_exists(&k->failure);
+  k->work.total[sums + 1] = k->wants_end;
 }
 
-/* k->work.total[i] = the sum over all blocks, of all members, of their share i < sums. vectors: that are read
- * or written; 0: a product. */
-static tristar_status run(tristar_krylov_t *k, const tsi_vector_call *call, int vectors, int sums) {
+/* Adds up what all members have put into k->work.gathered. Errors: what one of them has failed with. */
+static tristar_status add_members(tristar_krylov_t *k, int sums) {
+  double *total = k->work.total;
+  const int count = sums + TSI_SIGNALS;
+  for (int i = 0; i < count; i++) total[i] = 0;
+  for (int m = 0; m < k->team->members; m++)
+    for (int i = 0; i < count; i++) total[i] += k->work.gathered[m * count + i];
+  k->all_end = total[sums + 1] > 0;
+  return total[sums] > 0 ? tsi_krylov_agree(k, TRISTAR_OK) : TRISTAR_OK;
+}
+
+/* k->work.total[i] = the sum over the blocks here of their share i < sums. */
+static tristar_status run_here(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
   tristar_status status = TRISTAR_OK;
+  const bool product = call->vectors == 0;
   const double bytes =
-      vectors > 0 ? (double)vectors * (double)k->n * (double)k->bytes : tsi_krylov_product_bytes(k);
+      product ? tsi_krylov_product_bytes(k) : (double)call->vectors * (double)k->n * (double)k->bytes;
   k->call = call;
   TSI_TRY(tsi_krylov_defer(
-      k, tsi_crew_run(&k->crew, vectors > 0 ? TSI_CREW_VECTORS : TSI_CREW_MATRIX, bytes, run_block, k)));
+      k, tsi_crew_run(&k->crew, product ? TSI_CREW_MATRIX : TSI_CREW_VECTORS, bytes, run_block, k)));
   for (int i = 0; i < sums; i++) k->work.total[i] = 0;
   for (tsi_index b = 0; b < k->crew.blocks; b++)
     for (int i = 0; i < sums; i++)
       k->work.total[i] += k->work.shares[(size_t)b * (size_t)k->work.sums + (size_t)i];
-  if (sums > 0 && !tsi_krylov_is_alone(k)) TSI_TRY(add_members(k, sums));
+out:
+  return status;
+}
+
+tristar_status tsi_vectors_run(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
+  tristar_status status = TRISTAR_OK;
+  tsi_team *team = k->team;
+  TSI_TRY(run_here(k, call, sums));
+  if (sums == 0 || tsi_krylov_is_alone(k)) goto out;
+  put_signals(k, sums);
+  TSI_TRY(team->gather(team->context, sums + TSI_SIGNALS, k->work.total, k->work.gathered));
+  TSI_TRY(add_members(k, sums));
+out:
+  return status;
+}
+
+tristar_status tsi_vectors_start(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
+  tristar_status status = TRISTAR_OK;
+  tsi_team *team = k->team;
+  TSI_TRY(run_here(k, call, sums));
+  if (tsi_krylov_is_alone(k)) goto out;
+  put_signals(k, sums);
+  TSI_TRY(team->gather_start(team->context, sums + TSI_SIGNALS, k->work.total, k->work.gathered));
+out:
+  return status;
+}
+
+tristar_status tsi_vectors_finish(tristar_krylov_t *k, int sums) {
+  tristar_status status = TRISTAR_OK;
+  if (tsi_krylov_is_alone(k)) return status;
+  TSI_TRY(k->team->gather_wait(k->team->context));
+  TSI_TRY(add_members(k, sums));
 out:
   return status;
 }
@@ -69,8 +80,8 @@ enum { SUMS = 4 }; /* of tsi_sums: x^H y, y^H y, each a pair */
 static void leave_sums(const tristar_krylov_t *k, const void *x, const void *y, tsi_index first,
                        tsi_index count, double *share) {
   share[0] = share[1] = 0;
-  if (x != NULL) k->kernels->dot(count, from(k, x, first), from(k, y, first), share);
-  k->kernels->dot(count, from(k, y, first), from(k, y, first), share + 2);
+  if (x != NULL) k->kernels->dot(count, tsi_vector_from(k, x, first), tsi_vector_from(k, y, first), share);
+  k->kernels->dot(count, tsi_vector_from(k, y, first), tsi_vector_from(k, y, first), share + 2);
 }
 
 static tsi_sums total_sums(const tristar_krylov_t *k) {
@@ -84,7 +95,8 @@ static tsi_sums total_sums(const tristar_krylov_t *k) {
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   if (k->matrix.function == NULL) k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, call->a, call->x);
-  if (call->b != NULL) k->kernels->subtract(end - first, from(k, call->b, first), to(k, call->x, first));
+  if (call->b != NULL)
+    k->kernels->subtract(end - first, tsi_vector_from(k, call->b, first), tsi_vector_to(k, call->x, first));
   if (call->count > 0) leave_sums(k, call->c, call->x, first, end - first, share);
 }
 
@@ -103,7 +115,7 @@ static tristar_status multiply(tristar_krylov_t *k, const tsi_vector_call *call)
     TSI_TRY(tsi_krylov_defer(k, call_function(k, call->a, call->x)));
     if (call->b == NULL && call->count == 0) goto out;
   }
-  TSI_TRY(run(k, call, 0, call->count));
+  TSI_TRY(tsi_vectors_run(k, call, call->count));
 out:
   return status;
 }
@@ -132,7 +144,8 @@ static void sums_block(const tristar_krylov_t *k, const tsi_vector_call *call, t
 }
 
 tristar_status tsi_vectors_sums(tristar_krylov_t *k, const void *x, const void *y, tsi_sums *sums) {
-  const tristar_status status = run(k, &(tsi_vector_call){.run = sums_block, .a = x, .b = y}, 2, SUMS);
+  const tristar_status status =
+      tsi_vectors_run(k, &(tsi_vector_call){.run = sums_block, .vectors = 2, .a = x, .b = y}, SUMS);
   if (status == TRISTAR_OK) *sums = total_sums(k);
   return status;
 }
@@ -141,33 +154,41 @@ static void direction_block(const tristar_krylov_t *k, const tsi_vector_call *ca
                             tsi_index end, double *share) {
   (void)share;
   if (call->b != NULL)
-    k->kernels->axpy(end - first, call->alpha, from(k, call->b, first), to(k, call->x, first));
-  k->kernels->xpay(end - first, call->beta, from(k, call->a, first), to(k, call->x, first));
+    k->kernels->axpy(end - first, call->alpha, tsi_vector_from(k, call->b, first),
+                     tsi_vector_to(k, call->x, first));
+  k->kernels->xpay(end - first, call->beta, tsi_vector_from(k, call->a, first),
+                   tsi_vector_to(k, call->x, first));
 }
 
 tristar_status tsi_vectors_direction(tristar_krylov_t *k, const double beta[2], const void *z,
                                      const double omega[2], const void *v, void *p) {
-  tsi_vector_call call = {.run = direction_block, .a = z, .b = v, .x = p, .beta = {beta[0], beta[1]}};
+  tsi_vector_call call = {.run = direction_block,
+                          .vectors = v != NULL ? 5 : 3,
+                          .a = z,
+                          .b = v,
+                          .x = p,
+                          .beta = {beta[0], beta[1]}};
   if (v != NULL) {
     call.alpha[0] = -omega[0];
     call.alpha[1] = -omega[1];
   }
-  return run(k, &call, v != NULL ? 5 : 3, 0);
+  return tsi_vectors_run(k, &call, 0);
 }
 
 static void step_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
                        double *share) {
   const double minus[2] = {-call->alpha[0], -call->alpha[1]};
-  k->kernels->axpy(end - first, call->alpha, from(k, call->a, first), to(k, call->x, first));
-  k->kernels->axpy(end - first, minus, from(k, call->b, first), to(k, call->y, first));
+  k->kernels->axpy(end - first, call->alpha, tsi_vector_from(k, call->a, first),
+                   tsi_vector_to(k, call->x, first));
+  k->kernels->axpy(end - first, minus, tsi_vector_from(k, call->b, first), tsi_vector_to(k, call->y, first));
   leave_sums(k, call->c, call->y, first, end - first, share);
 }
 
 tristar_status tsi_vectors_step(tristar_krylov_t *k, const double alpha[2], const void *p, const void *q,
                                 void *x, void *r, const void *w, tsi_sums *sums) {
   const tsi_vector_call call = {
-      .run = step_block, .a = p, .b = q, .c = w, .x = x, .y = r, .alpha = {alpha[0], alpha[1]}};
-  const tristar_status status = run(k, &call, 6, SUMS);
+      .run = step_block, .vectors = 6, .a = p, .b = q, .c = w, .x = x, .y = r, .alpha = {alpha[0], alpha[1]}};
+  const tristar_status status = tsi_vectors_run(k, &call, SUMS);
   if (status == TRISTAR_OK) *sums = total_sums(k);
   return status;
 }
@@ -175,27 +196,29 @@ tristar_status tsi_vectors_step(tristar_krylov_t *k, const double alpha[2], cons
 static void scale_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                         tsi_index end, double *share) {
   (void)share;
-  k->kernels->scale(end - first, call->alpha[0], from(k, call->a, first), to(k, call->x, first));
+  k->kernels->scale(end - first, call->alpha[0], tsi_vector_from(k, call->a, first),
+                    tsi_vector_to(k, call->x, first));
 }
 
 tristar_status tsi_vectors_scale(tristar_krylov_t *k, double factor, const void *x, void *y) {
-  return run(k, &(tsi_vector_call){.run = scale_block, .a = x, .x = y, .alpha = {factor, 0}}, 2, 0);
+  return tsi_vectors_run(
+      k, &(tsi_vector_call){.run = scale_block, .vectors = 2, .a = x, .x = y, .alpha = {factor, 0}}, 0);
 }
 
 /* ---- Many vectors -------------------------------------------------------------------------------------- */
 
 static void project_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
-  const char *v = from(k, call->a, first);
+  const char *v = tsi_vector_from(k, call->a, first);
   for (int i = 0; i < call->count; i++, v += k->work.stride)
-    k->kernels->dot(end - first, v, from(k, call->b, first), share + 2 * i);
+    k->kernels->dot(end - first, v, tsi_vector_from(k, call->b, first), share + 2 * i);
 }
 
 tristar_status tsi_vectors_project(tristar_krylov_t *k, int first, int count, const void *w, tsi_complex *h) {
   tristar_status status = TRISTAR_OK;
   const tsi_vector_call call = {
-      .run = project_block, .a = tsi_krylov_vector(k, first), .b = w, .count = count};
-  TSI_TRY(run(k, &call, count + 1, 2 * count));
+      .run = project_block, .vectors = count + 1, .a = tsi_krylov_vector(k, first), .b = w, .count = count};
+  TSI_TRY(tsi_vectors_run(k, &call, 2 * count));
   for (int i = 0; i < count; i++) h[i] = k->work.total[2 * i] + k->work.total[2 * i + 1] * _Complex_I;
 out:
   return status;
@@ -203,10 +226,10 @@ out:
 
 static void combine_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
-  const char *v = from(k, call->a, first);
+  const char *v = tsi_vector_from(k, call->a, first);
   for (int i = 0; i < call->count; i++, v += k->work.stride) {
     const double factor[2] = {call->alpha[0] * creal(call->h[i]), call->alpha[0] * cimag(call->h[i])};
-    k->kernels->axpy(end - first, factor, v, to(k, call->x, first));
+    k->kernels->axpy(end - first, factor, v, tsi_vector_to(k, call->x, first));
   }
   leave_sums(k, NULL, call->x, first, end - first, share);
 }
@@ -214,12 +237,13 @@ static void combine_block(const tristar_krylov_t *k, const tsi_vector_call *call
 tristar_status tsi_vectors_combine(tristar_krylov_t *k, int first, int count, double sign,
                                    const tsi_complex *h, void *w, double *square) {
   const tsi_vector_call call = {.run = combine_block,
+                                .vectors = count + 2,
                                 .a = tsi_krylov_vector(k, first),
                                 .x = w,
                                 .alpha = {sign, 0},
                                 .count = count,
                                 .h = h};
-  const tristar_status status = run(k, &call, count + 2, SUMS);
+  const tristar_status status = tsi_vectors_run(k, &call, SUMS);
   if (status == TRISTAR_OK) *square = total_sums(k).square;
   return status;
 }

@@ -115,6 +115,15 @@ static tristar_status multiply(void *arg, const void *x, void *y) {
   return tsi_dmatrix_apply(d, TRISTAR_N, 1, x, d->n, y, d->n);
 }
 
+static tristar_status multiply_columns(void *arg, int count, const void *x, void *y, int64_t ld) {
+  tristar_status status = TRISTAR_OK;
+  tristar_dmatrix_t *d = arg;
+  TSI_TRY(tsi_dmatrix_need(d, TRISTAR_N, count, false));
+  TSI_TRY(tsi_dmatrix_apply(d, TRISTAR_N, count, x, ld, y, ld));
+out:
+  return status;
+}
+
 static tristar_status take(void *context, size_t bytes, const void *x, const void **all) {
   const tristar_dmatrix_t *d = context;
   return tsi_rows_matrix_take(&d->ts->env, d->whole, bytes, x, all);
@@ -158,6 +167,7 @@ tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_k
                                        .nnz = matrix->stats.nnz,
                                        .scalar = matrix->scalar,
                                        .function = multiply,
+                                       .columns = multiply_columns,
                                        .arg = matrix,
                                        .team = &matrix->team,
                                        .get_system = get_system};

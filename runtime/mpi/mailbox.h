@@ -31,7 +31,8 @@ struct tsi_transport {
   MPI_Comm comm; /* ours */
   int rank, size, tag_most;
   bool attached;
-  _Atomic(bool) broken; /* a receive could not be posted */
+  _Atomic(bool) broken;  /* a receive could not be posted */
+  MPI_Request gathering; /* a team's, on its way */
   const tsi_transport_ops *ops;
   pthread_mutex_t lock;   /* guards the lowering of pending */
   pthread_cond_t changed; /* a run has ended; its clock is CLOCK_MONOTONIC */

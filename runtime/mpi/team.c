@@ -9,6 +9,18 @@ static tristar_status gather(void *context, int count, const double *mine, doubl
                  MPI_Allgather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, transport->comm));
 }
 
+static tristar_status gather_start(void *context, int count, const double *mine, double *all) {
+  tsi_transport *transport = context;
+  return TSI_MPI(transport->env, "MPI_Iallgather",
+                 MPI_Iallgather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, transport->comm,
+                                &transport->gathering));
+}
+
+static tristar_status gather_wait(void *context) {
+  tsi_transport *transport = context;
+  return TSI_MPI(transport->env, "MPI_Wait", MPI_Wait(&transport->gathering, MPI_STATUS_IGNORE));
+}
+
 static tristar_status agree(void *context, tristar_status mine) {
   return tsi_transport_agree(context, mine);
 }
@@ -21,6 +33,8 @@ tristar_status tsi_transport_team(tsi_env *env, tsi_transport *transport, int64_
                      .number = number,
                      .gather = gather,
                      .agree = agree,
+                     .gather_start = gather_start,
+                     .gather_wait = gather_wait,
                      .context = transport};
   return tsi_transport_agree(transport, TSI_ALLOC(env, team->all, transport->size * TSI_TEAM_NUMBERS));
 }

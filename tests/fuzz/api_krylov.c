@@ -8,7 +8,7 @@ static unsigned spoil_options(tristar_krylov_options *o) {
   const double value = wrong[below(&g->in, 3)];
   switch (below(&g->in, 8)) {
   case 0:
-    o->method = (tristar_krylov_method)4;
+    o->method = (tristar_krylov_method)6;
     break;
   case 1:
     o->tolerance = value;
@@ -38,7 +38,9 @@ static unsigned spoil_options(tristar_krylov_options *o) {
 static bool is_unsupported(const tristar_krylov_options *o) {
   const bool right = o->side == TRISTAR_SIDE_RIGHT ||
                      (o->side == TRISTAR_SIDE_DEFAULT && o->method == TRISTAR_KRYLOV_FGMRES);
-  if (o->method == TRISTAR_KRYLOV_CG) return right;
+  if (o->method == TRISTAR_KRYLOV_CG || o->method == TRISTAR_KRYLOV_PIPELINED_CG ||
+      o->method == TRISTAR_KRYLOV_BLOCK_CG)
+    return right;
   if (o->method == TRISTAR_KRYLOV_FGMRES && !right) return true;
   return o->norm != TRISTAR_NORM_DEFAULT && right != (o->norm == TRISTAR_NORM_RESIDUAL);
 }
@@ -51,7 +53,7 @@ static tristar_krylov_options choose_krylov_options(unsigned *right) {
   static const int restarts[] = {30, 60, 60, 5, 1, 2};
   tristar_krylov_options o;
   tristar_krylov_options_init(&o);
-  o.method = (tristar_krylov_method)below(&g->in, 4);
+  o.method = (tristar_krylov_method)below(&g->in, 6);
   o.tolerance = tolerances[below(&g->in, 6)];
   o.max_iterations = limits[below(&g->in, 6)];
   o.restart = restarts[below(&g->in, 6)];
@@ -60,6 +62,7 @@ static tristar_krylov_options choose_krylov_options(unsigned *right) {
   o.divergence = kind & 8 ? 0 : 1e4;
   o.patience = patiences[kind >> 4 & 3];
   o.passes = (tristar_krylov_passes)((kind >> 6) % 3);
+  o.block = 1; /* each column as if it were alone */
   if (chance(&g->in, 96)) {
     o.side = (tristar_krylov_side)below(&g->in, 3);
     o.norm = (tristar_krylov_norm)below(&g->in, 3);

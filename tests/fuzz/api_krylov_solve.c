@@ -74,6 +74,11 @@ static long double true_residual(const cell *c, const number *b, const number *x
   return norm_of(c->p->n, r);
 }
 
+static bool is_cg(const tristar_krylov_options *o) {
+  return o->method == TRISTAR_KRYLOV_CG || o->method == TRISTAR_KRYLOV_PIPELINED_CG ||
+         o->method == TRISTAR_KRYLOV_BLOCK_CG;
+}
+
 /* Counts and the reason, whatever the numbers are. */
 static void judge_counts(const run *r, int64_t k) {
   const tristar_krylov_result *t = &r->result[k];
@@ -84,12 +89,12 @@ static void judge_counts(const run *r, int64_t k) {
   MUST(t->iterations >= 0 && t->iterations <= o->max_iterations, "%lld iterations", (long long)t->iterations);
   MUST(t->reason != TRISTAR_REASON_LIMIT || t->iterations == o->max_iterations, "the limit after %lld",
        (long long)t->iterations);
-  MUST(t->reason != TRISTAR_REASON_STAGNATED || o->patience > 0 || o->method >= TRISTAR_KRYLOV_GMRES,
+  MUST(t->reason != TRISTAR_REASON_STAGNATED || o->patience > 0 || o->method == TRISTAR_KRYLOV_GMRES ||
+           o->method == TRISTAR_KRYLOV_FGMRES,
        "stagnation without patience");
   MUST(t->reason != TRISTAR_REASON_DIVERGED || (o->divergence > 0 && t->residual >= o->divergence),
        "diverged at %g", t->residual);
-  MUST(t->reason != TRISTAR_REASON_INDEFINITE || o->method == TRISTAR_KRYLOV_CG,
-       "only CG can tell indefinite");
+  MUST(t->reason != TRISTAR_REASON_INDEFINITE || is_cg(o), "only CG can tell indefinite");
   MUST(t->products >= 0 && t->preconditionings >= 0 && (r->m != NULL || t->preconditionings == 0),
        "%lld preconditionings", (long long)t->preconditionings);
   if (t->reason == TRISTAR_REASON_CONVERGED)
@@ -120,7 +125,7 @@ static bool must_converge(const run *r) {
   const int n = c->p->n;
   if (r->m != NULL || r->guess != NULL || !truth->trusted || !(truth->kappa < 1e3L)) return false;
   if (o->tolerance < 1e4 * n * c->eps * (double)truth->kappa) return false;
-  if (o->method == TRISTAR_KRYLOV_CG)
+  if (is_cg(o))
     return c->v->hermitian && reference_definiteness(n, c->v->truth) > 0.01L &&
            o->max_iterations >= 20 * n + 50 && (o->patience == 0 || o->patience >= 1000);
   if (o->method == TRISTAR_KRYLOV_BICGSTAB) return false;

@@ -1,6 +1,7 @@
 /* krylov_hypre [--on-demand] MATRIX [REPEAT [NRHS]]: conjugate gradients of TriStar with the factorized
  * sparse approximate inverse of hypre, a program of peer.h for an iterative solver. So both are compared by
- * the same iteration with the same test.
+ * the same iteration with the same test, that of the norm of the residual. Started by mpirun, each process
+ * reads the matrix and takes its rows.
  *
  * The environment variable PEER_FSAI="STEPS PER_STEP TOLERANCE MAX_ITERATIONS" has what there is to choose
  * (default: 5 3 1e-8 2000). Patterns grow to the last step, whatever is gained. "factor_s" is the time of
@@ -13,12 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/peers/peer.h"
-#include "tristar_krylov.h"
+#include "tools/peers/ranks.h"
+#include "tristar_dmatrix_mpi.h"
 
 typedef struct solver {
   int steps, per_step, max_iterations;
   double tolerance;
+  peer_ranks part;
+  tristar_dmatrix_t *rows;
   HYPRE_IJMatrix a;
   HYPRE_IJVector b, x;
   HYPRE_Solver fsai;
@@ -48,24 +51,58 @@ static double *values_of(HYPRE_IJVector v) {
   return hypre_VectorData(hypre_ParVectorLocalVector(vector_of(v)));
 }
 
+static bool need(peer *p, tristar_status status) {
+  char message[200];
+  if (status == TRISTAR_OK) return true;
+  (void)tristar_get_error(p->ts, message, sizeof message);
+  peer_fail(p, (int)status, "%s", message);
+  return false;
+}
+
+/* The same rows for TriStar. */
+static bool make_rows(peer *p, solver *s, const peer_compressed *rows) {
+  const int32_t begin = rows->ptr[s->part.first];
+  int32_t *ptr = peer_allocate((int64_t)s->part.own + 1, sizeof *ptr);
+  tristar_dmatrix_options options;
+  for (int32_t i = 0; i <= s->part.own; i++) ptr[i] = rows->ptr[s->part.first + i] - begin;
+  const tristar_view view = {TRISTAR_CSR,
+                             TRISTAR_GENERAL,
+                             TRISTAR_DOUBLE,
+                             s->part.own,
+                             p->n,
+                             ptr,
+                             rows->index + begin,
+                             (double *)rows->values + begin,
+                             32,
+                             32,
+                             0};
+  tristar_dmatrix_options_init(&options);
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  const bool ok = need(p, tristar_dmatrix_create(p->ts, MPI_COMM_WORLD, &view, &options, &s->rows));
+  free(ptr);
+  return ok;
+}
+
 static bool make_matrix(peer *p, solver *s) {
-  const HYPRE_Int n = (HYPRE_Int)p->n;
+  const HYPRE_Int first = s->part.first, end = first + s->part.own;
   peer_compressed rows;
-  bool ok = good(p, HYPRE_IJMatrixCreate(MPI_COMM_WORLD, 0, n - 1, 0, n - 1, &s->a)) &&
+  bool ok = good(p, HYPRE_IJMatrixCreate(MPI_COMM_WORLD, first, end - 1, first, end - 1, &s->a)) &&
             good(p, HYPRE_IJMatrixSetObjectType(s->a, HYPRE_PARCSR)) &&
             good(p, HYPRE_IJMatrixInitialize(s->a));
   peer_compress(p, true, &rows);
-  for (HYPRE_Int i = 0; i < n && ok; i++) {
+  for (HYPRE_Int i = first; i < end && ok; i++) {
     HYPRE_Int count = rows.ptr[i + 1] - rows.ptr[i];
     ok = good(p, HYPRE_IJMatrixSetValues(s->a, 1, &count, &i, rows.index + rows.ptr[i],
                                          (double *)rows.values + rows.ptr[i]));
   }
+  ok = ok && good(p, HYPRE_IJMatrixAssemble(s->a)) && make_rows(p, s, &rows);
   peer_compressed_free(&rows);
-  return ok && good(p, HYPRE_IJMatrixAssemble(s->a));
+  return ok;
 }
 
-static bool make_vector(peer *p, HYPRE_IJVector *v) {
-  return good(p, HYPRE_IJVectorCreate(MPI_COMM_WORLD, 0, (HYPRE_Int)p->n - 1, v)) &&
+static bool make_vector(peer *p, const solver *s, HYPRE_IJVector *v) {
+  const HYPRE_Int first = s->part.first, end = first + s->part.own;
+  return good(p, HYPRE_IJVectorCreate(MPI_COMM_WORLD, first, end - 1, v)) &&
          good(p, HYPRE_IJVectorSetObjectType(*v, HYPRE_PARCSR)) && good(p, HYPRE_IJVectorInitialize(*v)) &&
          good(p, HYPRE_IJVectorAssemble(*v));
 }
@@ -74,7 +111,7 @@ static bool make_vector(peer *p, HYPRE_IJVector *v) {
 static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
                             int64_t ldx) {
   const solver *s = arg;
-  const size_t bytes = (size_t)hypre_ParVectorGlobalSize(vector_of(s->b)) * sizeof(double);
+  const size_t bytes = (size_t)s->part.own * sizeof(double);
   (void)op;
   for (int64_t k = 0; k < nrhs; k++) {
     memcpy(values_of(s->b), (const double *)b + k * ldb, bytes);
@@ -102,21 +139,15 @@ static bool make_fsai(peer *p, solver *s) {
   return true;
 }
 
-static bool need(peer *p, tristar_status status) {
-  char message[200];
-  if (status == TRISTAR_OK) return true;
-  (void)tristar_get_error(p->ts, message, sizeof message);
-  peer_fail(p, (int)status, "%s", message);
-  return false;
-}
-
 static bool make_cg(peer *p, solver *s) {
   tristar_krylov_options options;
   tristar_krylov_options_init(&options);
   options.tolerance = s->tolerance;
   options.max_iterations = s->max_iterations;
-  return need(p, tristar_precond_of_function(p->ts, p->n, TRISTAR_DOUBLE, apply, s, &s->precond)) &&
-         need(p, tristar_krylov_create(p->ts, &p->view, &options, &s->cg));
+  options.norm = TRISTAR_NORM_RESIDUAL;
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  return need(p, tristar_precond_of_function(p->ts, s->part.own, TRISTAR_DOUBLE, apply, s, &s->precond)) &&
+         need(p, tristar_dmatrix_krylov(s->rows, &options, &s->cg));
 }
 
 /* For all right-hand sides; the seconds that it takes. */
@@ -125,7 +156,8 @@ static double solve(peer *p, const solver *s) {
   p->iterations = 0;
   for (int k = 0; k < p->nrhs && p->status == 0; k++) {
     tristar_krylov_result result;
-    if (!need(p, tristar_krylov_solve(s->cg, s->precond, 1, peer_b(p, k), p->n, peer_x(p, k), p->n, &result)))
+    if (!need(p, tristar_krylov_solve(s->cg, s->precond, 1, (const double *)peer_b(p, k) + s->part.first,
+                                      p->n, (double *)peer_x(p, k) + s->part.first, p->n, &result)))
       break;
     if (result.iterations > p->iterations) p->iterations = result.iterations;
     if (!result.converged)
@@ -148,10 +180,12 @@ void peer_solve_real(peer *p) {
   snprintf(p->solver, sizeof p->solver, "hypre %s", HYPRE_RELEASE_VERSION);
   p->method = "CG";
   p->ordering = "as given";
-  (void)MPI_Init(NULL, NULL);
+  int level;
+  (void)MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
   (void)HYPRE_Init();
   const double begin = peer_seconds();
-  bool ok = read_options(p, &s) && make_matrix(p, &s) && make_vector(p, &s.b) && make_vector(p, &s.x);
+  bool ok = peer_ranks_join(p, &s.part) && read_options(p, &s) && make_matrix(p, &s) &&
+            make_vector(p, &s, &s.b) && make_vector(p, &s, &s.x);
   p->analyze_s = peer_seconds() - begin;
   ok = ok && make_fsai(p, &s) && make_cg(p, &s);
   if (ok) do {
@@ -159,9 +193,11 @@ void peer_solve_real(peer *p) {
         const double seconds = solve(p, &s);
         if (turn >= 0) p->solves_s[turn] = seconds;
       }
+      peer_ranks_share_x(p, &s.part);
     } while (peer_again(p));
   tristar_krylov_destroy(&s.cg);
   tristar_precond_destroy(&s.precond);
+  tristar_dmatrix_destroy(&s.rows);
   if (s.fsai) (void)HYPRE_FSAIDestroy(s.fsai);
   if (s.b) (void)HYPRE_IJVectorDestroy(s.b);
   if (s.x) (void)HYPRE_IJVectorDestroy(s.x);

@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/peers/peer.h"
+#include "tools/peers/ranks.h"
 
 typedef struct solver {
-  PetscMPIInt rank, ranks;
-  PetscInt first, own; /* rows of this process */
+  peer_ranks part;
   peer_compressed rows;
   Mat matrix;
   KSP ksp;
@@ -31,62 +30,36 @@ static bool good(peer *p, PetscErrorCode code) {
 /* PETSc takes a copy of a process's rows; of all rows it uses the arrays. */
 static bool make_matrix(peer *p, solver *s) {
   const PetscInt n = (PetscInt)p->n;
-  if (s->ranks == 1)
+  if (s->part.ranks == 1)
     return good(p, MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, s->rows.ptr, s->rows.index,
                                              s->rows.values, &s->matrix));
-  PetscInt *ptr = peer_allocate((int64_t)s->own + 1, sizeof *ptr);
-  const PetscInt begin = s->rows.ptr[s->first];
-  for (PetscInt i = 0; i <= s->own; i++) ptr[i] = s->rows.ptr[s->first + i] - begin;
+  PetscInt *ptr = peer_allocate((int64_t)s->part.own + 1, sizeof *ptr);
+  const PetscInt begin = s->rows.ptr[s->part.first];
+  for (PetscInt i = 0; i <= s->part.own; i++) ptr[i] = s->rows.ptr[s->part.first + i] - begin;
   const bool ok =
-      good(p, MatCreateMPIAIJWithArrays(PETSC_COMM_WORLD, s->own, s->own, n, n, ptr, s->rows.index + begin,
-                                        (double *)s->rows.values + begin, &s->matrix));
+      good(p, MatCreateMPIAIJWithArrays(PETSC_COMM_WORLD, s->part.own, s->part.own, n, n, ptr,
+                                        s->rows.index + begin, (double *)s->rows.values + begin, &s->matrix));
   free(ptr);
   return ok;
 }
 
 static bool make_vector(peer *p, const solver *s, Vec *out) {
   const PetscInt n = (PetscInt)p->n;
-  return good(p, s->ranks == 1 ? VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, out)
-                               : VecCreateMPIWithArray(PETSC_COMM_WORLD, 1, s->own, n, NULL, out));
+  return good(p, s->part.ranks == 1 ? VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, out)
+                                    : VecCreateMPIWithArray(PETSC_COMM_WORLD, 1, s->part.own, n, NULL, out));
 }
 
-/* KSPSetUp makes the preconditioner. A pivot that vanishes is told here or by the first solve. */
+/* KSPSetUp and KSPSetUpOnBlocks make the preconditioner. A pivot that vanishes is told here or by the first
+ * solve. */
 static bool set_up(peer *p, solver *s) {
   const double begin = peer_seconds();
   peer_compress(p, true, &s->rows);
   bool ok = make_matrix(p, s) && good(p, KSPCreate(PetscObjectComm((PetscObject)s->matrix), &s->ksp)) &&
             good(p, KSPSetOperators(s->ksp, s->matrix, s->matrix)) && good(p, KSPSetFromOptions(s->ksp));
   p->analyze_s = peer_seconds() - begin;
-  ok = ok && good(p, KSPSetUp(s->ksp));
+  ok = ok && good(p, KSPSetUp(s->ksp)) && good(p, KSPSetUpOnBlocks(s->ksp));
   p->factor_s = peer_seconds() - begin - p->analyze_s;
   return ok && make_vector(p, s, &s->b) && make_vector(p, s, &s->x);
-}
-
-/* How rows are shared, as PETSc does by itself. Output is of the first process alone. */
-static bool join(peer *p, solver *s) {
-  PetscInt n = (PetscInt)p->n, end;
-  (void)MPI_Comm_rank(PETSC_COMM_WORLD, &s->rank);
-  (void)MPI_Comm_size(PETSC_COMM_WORLD, &s->ranks);
-  s->own = PETSC_DECIDE;
-  if (!good(p, PetscSplitOwnership(PETSC_COMM_WORLD, &s->own, &n))) return false;
-  (void)MPI_Scan(&s->own, &end, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD);
-  s->first = end - s->own;
-  if (s->rank > 0 && freopen("/dev/null", "w", stdout) == NULL) peer_fail(p, 1, "no /dev/null");
-  return p->status == 0;
-}
-
-/* Each process has its rows of x: afterwards all have all. */
-static void share_x(peer *p, const solver *s) {
-  if (s->ranks == 1 || p->status != 0) return;
-  int *own = peer_allocate(s->ranks, sizeof *own), *first = peer_allocate(s->ranks, sizeof *first);
-  const int mine[2] = {(int)s->own, (int)s->first};
-  (void)MPI_Allgather(&mine[0], 1, MPI_INT, own, 1, MPI_INT, PETSC_COMM_WORLD);
-  (void)MPI_Allgather(&mine[1], 1, MPI_INT, first, 1, MPI_INT, PETSC_COMM_WORLD);
-  for (int k = 0; k < p->nrhs; k++)
-    (void)MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, peer_x(p, k), own, first, MPI_DOUBLE,
-                         PETSC_COMM_WORLD);
-  free(own);
-  free(first);
 }
 
 static bool take_rhs(peer *p, solver *s) {
@@ -113,8 +86,8 @@ static double solve(peer *p, solver *s) {
     PetscInt iterations = 0;
     KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
     const char *text = "";
-    if (!good(p, VecPlaceArray(s->b, s->given + k * p->n + s->first)) ||
-        !good(p, VecPlaceArray(s->x, (double *)peer_x(p, k) + s->first)) ||
+    if (!good(p, VecPlaceArray(s->b, s->given + k * p->n + s->part.first)) ||
+        !good(p, VecPlaceArray(s->x, (double *)peer_x(p, k) + s->part.first)) ||
         !good(p, KSPSolve(s->ksp, s->b, s->x)) || !good(p, VecResetArray(s->b)) ||
         !good(p, VecResetArray(s->x)) || !good(p, KSPGetIterationNumber(s->ksp, &iterations)) ||
         !good(p, KSPGetConvergedReason(s->ksp, &reason)) ||
@@ -133,12 +106,12 @@ void peer_solve_real(peer *p) {
   p->method = "KSP";
   p->ordering = "as given";
   if (!good(p, PetscInitializeNoArguments())) return;
-  if (join(p, &s) && take_rhs(p, &s) && set_up(p, &s)) do {
+  if (peer_ranks_join(p, &s.part) && take_rhs(p, &s) && set_up(p, &s)) do {
       for (int turn = -1; turn < p->repeat && p->status == 0; turn++) {
         const double seconds = solve(p, &s);
         if (turn >= 0) p->solves_s[turn] = seconds;
       }
-      share_x(p, &s);
+      peer_ranks_share_x(p, &s.part);
     } while (peer_again(p));
   (void)VecDestroy(&s.b);
   (void)VecDestroy(&s.x);
