@@ -70,9 +70,9 @@ void tsi_factor_order_pivots(tristar_factor_t *factor) {
   for (tsi_index k = 0; k < factor->analysis->symbolic->n; k++) factor->position[order[k]] = k;
 }
 
-static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) {
+void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double seconds) {
   const tristar_analysis_t *an = factor->analysis;
-  const bool lu = factor->upper != NULL;
+  const bool lu = tsi_analysis_is_lu(an);
   const tsi_memory *memory = &factor->ts->env.memory;
   tristar_factor_stats *stats = &factor->stats;
   stats->nnz_factor = lu ? 2 * an->stats.nnz_lower - an->stats.n : an->stats.nnz_lower;
@@ -196,7 +196,7 @@ tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, 
   const size_t before = tsi_memory_watch(env);
   TSI_TRY(tsi_factor_create(analysis, values, &factor));
   TSI_TRY(run_any(factor));
-  fill_stats(factor, before, tsi_clock() - begin);
+  tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
 out:
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
   if (out != NULL) *out = factor;
@@ -232,7 +232,7 @@ tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
   status = tsi_factor_check_values(factor);
   if (status == TRISTAR_OK) status = run(factor);
   TSI_TRY(tsi_factor_explain(factor, status));
-  fill_stats(factor, before, tsi_clock() - begin);
+  tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
 out:
   return tsi_answer(env, status);
 }

@@ -89,8 +89,13 @@ TRISTAR_CHECKED tristar_status tsi_factor_choose_method(tristar_factor_t *factor
 /* Analyzes anew for L D L^T, where METHOD_AUTO has chosen Cholesky (analysis->fallback) and a pivot is not
  * positive. Errors: those of tristar_analyze. */
 TRISTAR_CHECKED tristar_status tsi_factor_fall_back(tristar_factor_t *factor);
+/* Did pivoting interchange any rows? */
+bool tsi_factor_interchanged(const tristar_factor_t *factor);
 /* pivot_order, position and pivoted from the pivots. */
 void tsi_factor_order_pivots(tristar_factor_t *factor);
+/* What is not known before: sizes, and the peak of memory since there were `before` bytes; seconds with the
+ * start of StarPU. */
+void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double seconds);
 /* The status of a refactorization that has failed, with METHOD_AUTO's explanation where it has one. */
 TRISTAR_CHECKED tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status status);
 

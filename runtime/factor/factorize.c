@@ -392,7 +392,7 @@ out:
   return status;
 }
 
-static bool interchanged(const tristar_factor_t *factor) {
+bool tsi_factor_interchanged(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   for (tsi_index panel = 0; panel < an->panels->count; panel++)
     for (tsi_index j = an->panels->start[panel]; j < an->panels->start[panel + 1]; j++)
@@ -432,7 +432,7 @@ tristar_status tsi_factorize(tristar_factor_t *factor) {
   TSI_TRY(tsi_pivot_sizes_measure(factor, &sizes));
   TSI_TRY(factor_once(factor, &sizes, false, &numeric));
   const bool dependent = !tsi_numeric_failed(numeric) && tsi_numeric_dependent(numeric) != TSI_NONE;
-  if (dependent && tsi_analysis_is_lu(factor->analysis) && interchanged(factor))
+  if (dependent && tsi_analysis_is_lu(factor->analysis) && tsi_factor_interchanged(factor))
     TSI_TRY(try_fixed(factor, &sizes, &numeric));
   TSI_TRY(tsi_numeric_finish(numeric, factor));
 out:

@@ -309,6 +309,22 @@ out:
   return status;
 }
 
+void tsi_numeric_get_terms(const tsi_numeric *numeric, double *terms) {
+  const tsi_index n = numeric->analysis->pattern->n;
+  for (tsi_index j = 0; j < n; j++) {
+    terms[j] = numeric->kept[j];
+    terms[n + j] = atomic_load(&numeric->term[j]);
+  }
+}
+
+void tsi_numeric_set_terms(tsi_numeric *numeric, const double *terms) {
+  const tsi_index n = numeric->analysis->pattern->n;
+  for (tsi_index j = 0; j < n; j++) {
+    numeric->kept[j] = terms[j];
+    atomic_store(&numeric->term[j], terms[n + j]);
+  }
+}
+
 bool tsi_numeric_is_accurate(const tsi_numeric *numeric) {
   for (tsi_index j = 0; j < numeric->analysis->pattern->n; j++)
     if (!(numeric->kept[j] >= sqrt(numeric->epsilon) * atomic_load(&numeric->term[j]))) return false;

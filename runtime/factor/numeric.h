@@ -146,6 +146,10 @@ tsi_index tsi_numeric_dependent(const tsi_numeric *numeric);
 /* Errors: SINGULAR, NOT_POSITIVE_DEFINITE: there is such a row. */
 TRISTAR_CHECKED tristar_status tsi_numeric_check_dependent(const tsi_numeric *numeric);
 
+/* With fixed pivots, of several processes together: what is_accurate looks at, 2 n numbers, the largest of
+ * all processes' each. */
+void tsi_numeric_get_terms(const tsi_numeric *numeric, double *terms);
+void tsi_numeric_set_terms(tsi_numeric *numeric, const double *terms);
 /* After the last step of a factorization with fixed pivots: is half of the digits left of every pivot? */
 bool tsi_numeric_is_accurate(const tsi_numeric *numeric);
 
