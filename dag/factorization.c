@@ -19,21 +19,18 @@ void tsi_factorization_options_init(tsi_factorization_options *options) {
   options->task_work = 4e6;
 }
 
-static double columns_of(const builder *b, tsi_index s) {
-  return b->dag->symbolic->start[s + 1] - b->dag->symbolic->start[s];
-}
-static double rows_of(const builder *b, tsi_index s) {
-  return (double)(b->dag->symbolic->row_ptr[s + 1] - b->dag->symbolic->row_ptr[s]);
+double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s) {
+  const double w = symbolic->start[s + 1] - symbolic->start[s];
+  const double m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  return (method == TRISTAR_METHOD_LU ? 2 : 1) * (w * w * w / 3 + w * w * m + w * m * m);
 }
 
-/* Flops of a front (Cholesky; LU twice that). */
 static double front_flops(const builder *b, tsi_index s) {
-  const double w = columns_of(b, s), m = rows_of(b, s);
-  return (b->dag->method == TRISTAR_METHOD_LU ? 2 : 1) * (w * w * w / 3 + w * w * m + w * m * m);
+  return tsi_front_flops(b->dag->symbolic, b->dag->method, s);
 }
 
 static double front_work(const builder *b, tsi_index s) {
-  const double f = columns_of(b, s) + rows_of(b, s);
+  const double f = tsi_factorization_tiles(b->dag, s).f;
   return front_flops(b, s) + ENTRY_WORK * f * f + FRONT_WORK;
 }
 
@@ -93,10 +90,9 @@ void tsi_factorization_wait_for_children(builder *b, tsi_index first, tsi_index 
 /* ---- Messages ----------------------------------------------------------------------------------------- */
 
 tsi_index tsi_factorization_pieces(const tsi_factorization *dag, tsi_index s) {
-  const tsi_symbolic *symbolic = dag->symbolic;
-  const tsi_count rows = symbolic->row_ptr[s + 1] - symbolic->row_ptr[s];
-  if (dag->owner == NULL || rows == 0 || dag->owner[s] == dag->owner[symbolic->parent[s]]) return 0;
-  return (tsi_index)((rows * rows + TSI_FRONT_PIECE - 1) / TSI_FRONT_PIECE);
+  const tsi_index parent = dag->symbolic->parent[s];
+  const bool travels = dag->owner != NULL && parent != TSI_NONE && dag->owner[s] != dag->owner[parent];
+  return travels ? tsi_complement_pieces(dag->symbolic, s) : 0;
 }
 
 /* Every process numbers the messages from one to another in the order of their supernodes. */

@@ -121,9 +121,16 @@ TRISTAR_CHECKED tristar_status tsi_factorization_list_accesses(tsi_env *env,
 static inline bool tsi_factorization_has(const tsi_factorization *factorization, tsi_index s) {
   return factorization->owner == NULL || factorization->owner[s] == factorization->rank;
 }
+/* Of the front of s; LDLT is counted as LLT, LU as twice that. */
+double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s);
 /* Entries that are one piece of a complement at most. */
 #define TSI_FRONT_PIECE ((tsi_count)1 << 26)
-/* Messages that the complement of s is; 0: it stays here, or has no rows. */
+/* Messages that the complement of s is where it travels; 0: it has no rows. */
+static inline tsi_index tsi_complement_pieces(const tsi_symbolic *symbolic, tsi_index s) {
+  const tsi_count rows = symbolic->row_ptr[s + 1] - symbolic->row_ptr[s];
+  return (tsi_index)((rows * rows + TSI_FRONT_PIECE - 1) / TSI_FRONT_PIECE);
+}
+/* The same; 0 also if it stays here. */
 tsi_index tsi_factorization_pieces(const tsi_factorization *factorization, tsi_index s);
 
 /* Is there a U besides L while a front is worked on? LDLT: U = D L^T. */

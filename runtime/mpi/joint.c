@@ -10,8 +10,7 @@
  */
 
 static void choose_owners(const tsi_process *p, const tsi_symbolic *symbolic, tsi_index *owner) {
-  for (tsi_index s = 0; s < symbolic->count; s++)
-    owner[s] = tsi_home_rank(p->layout, p->owner[symbolic->start[s]]);
+  for (tsi_index s = 0; s < symbolic->count; s++) owner[s] = tsi_front_rank(p->layout, p->owner, symbolic, s);
 }
 
 /* The panels of own fronts: where the share has them whole, or in `passing`. */
