@@ -354,6 +354,36 @@ static void check_memory(const world *w) {
   tristar_analysis_destroy(&an);
 }
 
+/* New values again and again: right each time, and no memory is lost. */
+static void check_cycles(const world *w) {
+  chain c;
+  tristar_analysis_t *an = NULL;
+  tristar_distributed_t *d;
+  tristar_analysis_options options;
+  tristar_memory_stats memory;
+  size_t before = 0;
+  make_chain(&c, TRISTAR_SYMMETRIC);
+  tristar_analysis_options_init(&options);
+  options.leaf_parts = w->options.layout.pz;
+  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
+  CHECK_OK(factor(w, an, &c, &d));
+  CHECK_OK(tristar_distributed_set_rows(d, w->rank == 0 ? 0 : N, w->rank == 0 ? N : 0));
+  for (int k = 0; k < 30; k++) {
+    double b[N], x[N];
+    for (int i = 0; i < N; i++) *diagonal_of(&c, i) = 3 + k;
+    for (int i = 0; i < N; i++) b[i] = 3 + k - (i > 0) - (i < N - 1); /* x is ones */
+    CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL));
+    CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, N, x, N));
+    for (int i = 0; w->rank == 0 && i < N; i++) CHECK(fabs(x[i] - 1) < 1e-13);
+    tristar_get_memory(w->ts, &memory);
+    if (k == 0) before = memory.current_bytes;
+    CHECK_MSG(memory.current_bytes == before, "%zu bytes after %d cycles, %zu before", memory.current_bytes,
+              k, before);
+  }
+  tristar_distributed_destroy(&d);
+  tristar_analysis_destroy(&an);
+}
+
 int main(int argc, char **argv) {
   world w = {.ts = NULL};
   tristar_config config;
@@ -386,6 +416,7 @@ failures:
   check_indefinite(&w);
   check_singular(&w);
   check_memory(&w);
+  check_cycles(&w);
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
   tristar_destroy(&w.ts);

@@ -100,6 +100,8 @@ TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor, cons
                                                   const tsi_factorization_options *options,
                                                   const tsi_front_owners *owners, bool fixed,
                                                   tsi_numeric **out);
+/* Room for complements that come and go. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_numeric_allocate_travellers(tsi_numeric *numeric);
 /* The steps as tasks of StarPU, which runs. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_record(tsi_numeric *numeric);
 /* Runs all steps: on StarPU if they are recorded. Errors: those of the port and of StarPU; a failure of a
@@ -152,6 +154,8 @@ void tsi_numeric_get_terms(const tsi_numeric *numeric, double *terms);
 void tsi_numeric_set_terms(tsi_numeric *numeric, const double *terms);
 /* After the last step of a factorization with fixed pivots: is half of the digits left of every pivot? */
 bool tsi_numeric_is_accurate(const tsi_numeric *numeric);
+/* Exchanges the two if that factorization, with fixed pivots, is accurate. */
+void tsi_numeric_prefer(tsi_numeric **numeric, tsi_numeric **fixed);
 
 static inline bool tsi_numeric_failed(tsi_numeric *numeric) {
   return tsi_failure_exists(&numeric->failure) ||

@@ -127,10 +127,7 @@ tristar_status tsi_joint_run_fixed(tristar_distributed_t *d, tsi_joint *joint, t
   }
   TSI_TRY(status);
   TSI_TRY(share_terms(d, fixed));
-  if (!tsi_numeric_is_accurate(fixed)) goto out;
-  tsi_numeric *refused = *numeric;
-  *numeric = fixed;
-  fixed = refused;
+  tsi_numeric_prefer(numeric, &fixed);
 out:
   tsi_numeric_destroy(&fixed);
   return status;
