@@ -19,21 +19,18 @@ void tsi_factorization_options_init(tsi_factorization_options *options) {
   options->task_work = 4e6;
 }
 
-static double columns_of(const builder *b, tsi_index s) {
-  return b->dag->symbolic->start[s + 1] - b->dag->symbolic->start[s];
-}
-static double rows_of(const builder *b, tsi_index s) {
-  return (double)(b->dag->symbolic->row_ptr[s + 1] - b->dag->symbolic->row_ptr[s]);
+double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s) {
+  const double w = symbolic->start[s + 1] - symbolic->start[s];
+  const double m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  return (method == TRISTAR_METHOD_LU ? 2 : 1) * (w * w * w / 3 + w * w * m + w * m * m);
 }
 
-/* Flops of a front (Cholesky; LU twice that). */
 static double front_flops(const builder *b, tsi_index s) {
-  const double w = columns_of(b, s), m = rows_of(b, s);
-  return (b->dag->method == TRISTAR_METHOD_LU ? 2 : 1) * (w * w * w / 3 + w * w * m + w * m * m);
+  return tsi_front_flops(b->dag->symbolic, b->dag->method, s);
 }
 
 static double front_work(const builder *b, tsi_index s) {
-  const double f = columns_of(b, s) + rows_of(b, s);
+  const double f = tsi_factorization_tiles(b->dag, s).f;
   return front_flops(b, s) + ENTRY_WORK * f * f + FRONT_WORK;
 }
 
@@ -74,16 +71,76 @@ void tsi_factorization_add_edge(builder *b, tsi_index item, tsi_index before) {
   b->edges++;
 }
 
-/* Consecutive children are often done by the same step. */
+/* Consecutive children are often done by the same step; one of another process has an arrival for each piece.
+ */
 void tsi_factorization_wait_for_children(builder *b, tsi_index first, tsi_index last, tsi_index item) {
   const tsi_factorization *dag = b->dag;
   tsi_index before = TSI_NONE;
   for (tsi_index s = first; s <= last; s++)
     for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1] && dag->child[k] < first; k++) {
-      if (b->done[dag->child[k]] == before) continue;
-      before = b->done[dag->child[k]];
+      const tsi_index child = dag->child[k], pieces = tsi_factorization_pieces(dag, child);
+      if (b->done[child] == before) continue;
+      before = b->done[child];
+      for (tsi_index piece = 1; piece < pieces; piece++)
+        tsi_factorization_add_edge(b, item, before - pieces + piece);
       tsi_factorization_add_edge(b, item, before);
     }
+}
+
+/* ---- Messages ----------------------------------------------------------------------------------------- */
+
+tsi_index tsi_factorization_pieces(const tsi_factorization *dag, tsi_index s) {
+  const tsi_index parent = dag->symbolic->parent[s];
+  const bool travels = dag->owner != NULL && parent != TSI_NONE && dag->owner[s] != dag->owner[parent];
+  return travels ? tsi_complement_pieces(dag->symbolic, s) : 0;
+}
+
+/* Every process numbers the messages from one to another in the order of their supernodes. */
+static void find_tags(builder *b, tsi_index *sent, tsi_index *received) {
+  const tsi_factorization *dag = b->dag;
+  for (tsi_index s = 0; dag->owner && s < dag->symbolic->count; s++) {
+    const tsi_index pieces = tsi_factorization_pieces(dag, s);
+    if (pieces == 0) continue;
+    const tsi_index from = dag->owner[s], to = dag->owner[dag->symbolic->parent[s]];
+    tsi_index *next = from == dag->rank ? &sent[to] : to == dag->rank ? &received[from] : NULL;
+    if (next == NULL) continue;
+    b->tag[s] = *next;
+    *next += pieces;
+  }
+}
+
+/* A piece of the complement of s, of the step that was added last. */
+static tsi_front_message message_of(const builder *b, tsi_index s, tsi_index peer, tsi_index piece,
+                                    tsi_index pieces) {
+  return (tsi_front_message){.supernode = s,
+                             .peer = peer,
+                             .tag = b->tag[s] + piece,
+                             .step = (tsi_index)b->steps - 1,
+                             .piece = piece,
+                             .pieces = pieces};
+}
+
+void tsi_factorization_receive_children(builder *b, tsi_index s) {
+  const tsi_factorization *dag = b->dag;
+  for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1]; k++) {
+    const tsi_index child = dag->child[k], pieces = tsi_factorization_pieces(dag, child);
+    for (tsi_index piece = 0; piece < pieces; piece++, b->receives++) {
+      const tsi_front_step part = {
+          .first = child, .last = child, .tiled = TSI_NONE, .message = b->receives, .panel = TSI_NONE};
+      b->done[child] = tsi_factorization_add_step(b, TSI_STEP_ARRIVAL, child, &part);
+      if (b->writing) dag->receive[b->receives] = message_of(b, child, dag->owner[child], piece, pieces);
+    }
+  }
+}
+
+void tsi_factorization_send(builder *b, tsi_index first, tsi_index last) {
+  const tsi_factorization *dag = b->dag;
+  for (tsi_index s = first; s <= last; s++) {
+    const tsi_index pieces = tsi_factorization_pieces(dag, s);
+    for (tsi_index piece = 0; piece < pieces; piece++, b->sends++)
+      if (b->writing)
+        dag->send[b->sends] = message_of(b, s, dag->owner[dag->symbolic->parent[s]], piece, pieces);
+  }
 }
 
 /* ---- Ranges ------------------------------------------------------------------------------------------- */
@@ -94,10 +151,12 @@ static void add_range(builder *b) {
   const tsi_front_step part = {
       .first = open->first, .last = open->last, .tiled = TSI_NONE, .panel = TSI_NONE, .work = open->work};
   if (open->first == TSI_NONE) return;
+  for (tsi_index s = open->first; s <= open->last; s++) tsi_factorization_receive_children(b, s);
   const tsi_index step =
       tsi_factorization_add_step(b, open->waits ? TSI_STEP_FRONT : TSI_STEP_SUBTREE, open->urgent, &part);
   if (open->waits) tsi_factorization_wait_for_children(b, open->first, open->last, step);
   for (tsi_index s = open->first; s <= open->last; s++) b->done[s] = step;
+  tsi_factorization_send(b, open->first, open->last);
   b->open.first = TSI_NONE;
 }
 
@@ -137,28 +196,36 @@ static void put(builder *b, tsi_index first, tsi_index last, double work, bool j
   b->open = (tsi_supernode_range){first, last, last, work, waits};
 }
 
-static bool is_subtree(const builder *b, tsi_index s) {
+static bool is_light(const builder *b, tsi_index s) {
   return b->subtree[s] <= b->limit;
 }
+/* May the subtree of s be one step? */
+static bool is_subtree(const builder *b, tsi_index s) {
+  return is_light(b, s) && !b->mixed[s];
+}
 static bool is_tiled(const builder *b, tsi_index s) {
-  return !is_subtree(b, s) && front_flops(b, s) >= b->options.tiled_flops;
+  return tsi_factorization_has(b->dag, s) && !is_light(b, s) && front_flops(b, s) >= b->options.tiled_flops;
 }
 
 static void add_supernodes(builder *b) {
   const tsi_symbolic *symbolic = b->dag->symbolic;
   tsi_index first = 0; /* of the subtree that is being walked */
   b->steps = b->edges = 0;
-  b->tiled = 0;
+  b->sends = b->receives = b->tiled = 0;
   b->open.first = TSI_NONE;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
-    if (is_subtree(b, s)) {
+    if (!tsi_factorization_has(b->dag, s)) {
+      add_range(b);
+    } else if (is_subtree(b, s)) {
       if (parent != TSI_NONE && is_subtree(b, parent)) continue; /* inside a larger one */
       put(b, first, s, b->subtree[s], joins_siblings(b, s), false);
     } else if (is_tiled(b, s)) {
       add_range(b);
       b->dag->tiled[b->tiled] = s;
+      tsi_factorization_receive_children(b, s);
       tsi_factorization_add_front(b, s);
+      tsi_factorization_send(b, s, s);
       b->tiled++;
     } else
       put(b, s, s, front_work(b, s), joins_children(b, s), has_children(b, s));
@@ -179,6 +246,28 @@ static void list_children(tsi_factorization *dag) {
     if (symbolic->parent[s] != TSI_NONE) dag->child[ptr[symbolic->parent[s]]++] = s;
   for (tsi_index s = symbolic->count; s > 0; s--) ptr[s] = ptr[s - 1];
   ptr[0] = 0;
+}
+
+/* Who has what, and the tags of its messages. */
+static tristar_status share_out(tsi_env *env, builder *b) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_symbolic *symbolic = b->dag->symbolic;
+  const tsi_index *owner = b->dag->owner;
+  tsi_index processes = 0, *sent = NULL, *received = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, b->mixed, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, b->tag, symbolic->count));
+  for (tsi_index s = 0; owner && s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    processes = tsi_index_max(processes, owner[s] + 1);
+    if (parent != TSI_NONE && (b->mixed[s] || owner[s] != owner[parent])) b->mixed[parent] = true;
+  }
+  TSI_TRY(TSI_ALLOC_ZERO(env, sent, processes));
+  TSI_TRY(TSI_ALLOC_ZERO(env, received, processes));
+  find_tags(b, sent, received);
+out:
+  TSI_FREE(env, sent);
+  TSI_FREE(env, received);
+  return status;
 }
 
 tsi_front_tiles tsi_factorization_tiles(const tsi_factorization *dag, tsi_index s) {
@@ -206,6 +295,7 @@ static tristar_status allocate(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC(env, dag->child, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, dag->steps, 1));
   list_children(dag);
+  TSI_TRY(share_out(env, b));
   weigh(b);
   for (tsi_index s = 0; s < count; s++) {
     if (!is_tiled(b, s)) continue;
@@ -218,6 +308,14 @@ out:
   return status;
 }
 
+/* Messages are in the order of their steps. */
+static void place_sends(tsi_factorization *dag) {
+  for (tsi_index k = 0, m = 0; k <= dag->steps->count; k++) {
+    while (m < dag->sends && dag->send[m].step < k) m++;
+    dag->send_ptr[k] = m;
+  }
+}
+
 /* Counts, then writes. */
 static tristar_status list_steps(tsi_env *env, builder *b) {
   tristar_status status = TRISTAR_OK;
@@ -228,15 +326,21 @@ static tristar_status list_steps(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC(env, steps->step, steps->count));
   TSI_TRY(TSI_ALLOC(env, steps->edge, steps->edges));
   TSI_TRY(TSI_ALLOC(env, b->dag->part, steps->count));
+  b->dag->sends = b->sends;
+  b->dag->receives = b->receives;
+  TSI_TRY(TSI_ALLOC(env, b->dag->send, b->sends));
+  TSI_TRY(TSI_ALLOC(env, b->dag->receive, b->receives));
+  TSI_TRY(TSI_ALLOC(env, b->dag->send_ptr, (tsi_count)steps->count + 1));
   b->writing = true;
   add_supernodes(b);
+  place_sends(b->dag);
 out:
   return status;
 }
 
 tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                         tristar_method method, const tsi_factorization_options *options,
-                                        tsi_factorization **out) {
+                                        const tsi_front_owners *owners, tsi_factorization **out) {
   tristar_status status = TRISTAR_OK;
   builder b = {.options = *options};
   *out = NULL;
@@ -245,6 +349,10 @@ tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbol
   b.dag->panels = panels;
   b.dag->method = method;
   b.dag->tile = options->tile;
+  if (owners != NULL) {
+    b.dag->owner = owners->owner;
+    b.dag->rank = owners->rank;
+  }
   TSI_TRY(allocate(env, &b));
   TSI_TRY(list_steps(env, &b));
   if (env->check) TSI_TRY(tsi_factorization_check(env, b.dag));
@@ -252,6 +360,8 @@ out:
   TSI_FREE(env, b.subtree);
   TSI_FREE(env, b.tree);
   TSI_FREE(env, b.done);
+  TSI_FREE(env, b.mixed);
+  TSI_FREE(env, b.tag);
   TSI_FREE(env, b.latest);
   if (status != TRISTAR_OK) tsi_factorization_destroy(env, &b.dag);
   *out = b.dag;
@@ -265,5 +375,8 @@ void tsi_factorization_destroy(tsi_env *env, tsi_factorization **factorization) 
   TSI_FREE(env, (*factorization)->tiled);
   TSI_FREE(env, (*factorization)->child_ptr);
   TSI_FREE(env, (*factorization)->child);
+  TSI_FREE(env, (*factorization)->send);
+  TSI_FREE(env, (*factorization)->send_ptr);
+  TSI_FREE(env, (*factorization)->receive);
   TSI_FREE(env, *factorization);
 }

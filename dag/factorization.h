@@ -21,6 +21,12 @@
  *   pack        a panel of the factor
  *   close       only the Schur complement is left
  *
+ * One process of many has the steps of its own supernodes. The complement of one whose parent is another
+ * process's is sent there when its step is over, and a step `arrival` stands for the coming of one: the
+ * children of a front are added in their order, wherever they come from. What is cut into tiles is what one
+ * process alone would cut, so the factor has the same bits however its supernodes are shared out. Steps are
+ * in postorder on every process, so who runs them in this order and waits at arrivals cannot wait for ever.
+ *
  * What steps read and write (tsi_factorization_list_accesses) goes by names of access.h. A front is assembled
  * by columns; from `assembled` on the same memory goes by the names of its tiles: FRONT_ROWS, FRONT_COLUMNS
  * and COMPLEMENT. A tile of rows is all that stands left of the diagonal block, and that block; panels that
@@ -31,8 +37,10 @@
  * Writes  a tsi_factorization that owns its arrays and is immutable afterwards.
  * Invariants (tsi_factorization_check)
  *   - edges lead upwards: before < item; the list of steps is a legal order
- *   - every supernode is in one range, or it is a tiled front; every tile of that is one step
- *   - the step that completes a child comes before the one that opens its parent, or is the same one
+ *   - every supernode of this process is in one range, or it is a tiled front; every tile of that is one step
+ *   - the step that completes a child, or its arrivals, come before the one that opens its parent, or it is
+ * the same one
+ *   - each complement that has to travel does, once, in pieces that leave nothing out
  *   - no step is more urgent than one that it waits for
  */
 #ifndef TSI_DAG_FACTORIZATION_H
@@ -44,8 +52,9 @@
 
 /* What a step works on. Rows and columns are those of the front, those of `schur` of the complement. */
 typedef struct tsi_front_step {
-  tsi_index first, last; /* supernodes: of a range; else both are that of the front */
-  tsi_index tiled;       /* the number of the tiled front; TSI_NONE: a range */
+  tsi_index first, last; /* supernodes: of a range; else both are that of the front, or of what arrives */
+  tsi_index tiled;       /* the number of the tiled front; TSI_NONE: a range, an arrival */
+  tsi_index message;     /* arrival: which one is received */
   tsi_index panel;       /* diagonal, below, right, pack */
   tsi_index row, row_end;
   tsi_index column, column_end;
@@ -58,6 +67,21 @@ typedef struct tsi_factorization_options {
   double task_work;   /* in flops: a subtree lighter than this is never worth more than one step */
 } tsi_factorization_options;
 
+/* Who has which supernode, and which process this is. */
+typedef struct tsi_front_owners {
+  const tsi_index *owner;
+  tsi_index rank;
+} tsi_front_owners;
+
+/* A piece of the complement of a supernode, on its way to who has the parent. */
+typedef struct tsi_front_message {
+  tsi_index supernode;
+  tsi_index peer; /* the other process */
+  tsi_index tag;  /* counts the messages from one process to the other */
+  tsi_index step; /* that sends it, or its arrival */
+  tsi_index piece, pieces;
+} tsi_front_message;
+
 typedef struct tsi_factorization {
   const tsi_symbolic *symbolic;
   const tsi_panels *panels;
@@ -68,15 +92,22 @@ typedef struct tsi_factorization {
   tsi_index tiled_count;
   tsi_index *tiled;             /* their supernodes, ascending */
   tsi_index *child_ptr, *child; /* children of every supernode, ascending */
+  tsi_index rank;
+  const tsi_index *owner; /* borrowed; NULL: all supernodes are this process's */
+  tsi_index sends, receives;
+  tsi_front_message *send; /* by step */
+  tsi_index *send_ptr;     /* steps + 1 */
+  tsi_front_message *receive;
 } tsi_factorization;
 
 /* What was found best: tiles of 512. */
 void tsi_factorization_options_init(tsi_factorization_options *options);
 
-/* Errors: MEMORY, TOO_LARGE. */
+/* owners: borrowed; NULL: this process has all. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                         const tsi_panels *panels, tristar_method method,
                                                         const tsi_factorization_options *options,
+                                                        const tsi_front_owners *owners,
                                                         tsi_factorization **out);
 void tsi_factorization_destroy(tsi_env *env, tsi_factorization **factorization);
 TRISTAR_CHECKED tristar_status tsi_factorization_check(tsi_env *env, const tsi_factorization *factorization);
@@ -85,6 +116,22 @@ TRISTAR_CHECKED tristar_status tsi_factorization_check(tsi_env *env, const tsi_f
 TRISTAR_CHECKED tristar_status tsi_factorization_list_accesses(tsi_env *env,
                                                                const tsi_factorization *factorization,
                                                                tsi_access_list **out);
+
+/* Does this process have supernode s? */
+static inline bool tsi_factorization_has(const tsi_factorization *factorization, tsi_index s) {
+  return factorization->owner == NULL || factorization->owner[s] == factorization->rank;
+}
+/* Of the front of s; LDLT is counted as LLT, LU as twice that. */
+double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s);
+/* Entries that are one piece of a complement at most. */
+#define TSI_FRONT_PIECE ((tsi_count)1 << 26)
+/* Messages that the complement of s is where it travels; 0: it has no rows. */
+static inline tsi_index tsi_complement_pieces(const tsi_symbolic *symbolic, tsi_index s) {
+  const tsi_count rows = symbolic->row_ptr[s + 1] - symbolic->row_ptr[s];
+  return (tsi_index)((rows * rows + TSI_FRONT_PIECE - 1) / TSI_FRONT_PIECE);
+}
+/* The same; 0 also if it stays here. */
+tsi_index tsi_factorization_pieces(const tsi_factorization *factorization, tsi_index s);
 
 /* Is there a U besides L while a front is worked on? LDLT: U = D L^T. */
 static inline bool tsi_factorization_has_upper(const tsi_factorization *factorization) {

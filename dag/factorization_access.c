@@ -135,11 +135,15 @@ static void list_tiled(lister *l, tsi_step_kind kind, const tsi_front_step *part
   }
 }
 
+/* What is received in pieces counts as received in all of them: who reads it waits for the last one. */
 static void list_step(const void *arg, tsi_index k, tsi_access_lister *to) {
   const tsi_factorization *dag = arg;
   const tsi_front_step *part = &dag->part[k];
   lister l = {dag, to};
-  if (part->tiled == TSI_NONE)
+  if (dag->steps->step[k].kind == TSI_STEP_ARRIVAL) {
+    const tsi_front_message *message = &dag->receive[part->message];
+    if (message->piece + 1 == message->pieces) add_complement(&l, TSI_ACCESS_W, part->first);
+  } else if (part->tiled == TSI_NONE)
     list_range(&l, part);
   else
     list_tiled(&l, dag->steps->step[k].kind, part);

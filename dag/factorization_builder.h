@@ -5,6 +5,7 @@
  *
  * Invariants
  *   - supernodes before the open range have their step, those from the one being looked at have none
+ *   - a range has supernodes of this process only, and all between its first and its last
  *   - what joins a range is whole subtrees, or the front whose children are all in it: no step that was there
  * before waits for more than it did
  *   - to a range that waits for other steps only negligible work is added that does not have to wait */
@@ -26,11 +27,15 @@ typedef struct tsi_factorization_builder {
   tsi_factorization_options options;
   bool writing;
   tsi_count steps, edges;
+  tsi_index sends, receives;
   tsi_index tiled;          /* the front that is being cut */
   double *subtree;          /* by supernode: the work of its subtree */
   double *tree;             /* by supernode: the work of the tree that it is in */
   double limit;             /* of one step */
-  tsi_index *done;          /* by supernode: the step after which its complement is complete */
+  tsi_index *tag;           /* by supernode whose complement comes or goes: of its first piece */
+  bool *mixed;              /* by supernode: another process has some of its subtree */
+  tsi_index *done;          /* by supernode: the step after which its complement is complete; of another
+                               process: the arrival of its last piece */
   tsi_index *latest;        /* by tile of a front: the latest step on its rows; then: on its columns */
   tsi_supernode_range open; /* may still grow */
 } tsi_factorization_builder;
@@ -39,6 +44,10 @@ typedef struct tsi_factorization_builder {
 tsi_index tsi_factorization_add_step(tsi_factorization_builder *b, tsi_step_kind kind, tsi_index urgent,
                                      const tsi_front_step *part);
 void tsi_factorization_add_edge(tsi_factorization_builder *b, tsi_index item, tsi_index before);
+/* Arrivals of the children of s that other processes have. */
+void tsi_factorization_receive_children(tsi_factorization_builder *b, tsi_index s);
+/* The step that was added last sends the complements of supernodes first .. last that have to travel. */
+void tsi_factorization_send(tsi_factorization_builder *b, tsi_index first, tsi_index last);
 /* Step `item` takes supernodes first .. last and waits for their children that are not among them. */
 void tsi_factorization_wait_for_children(tsi_factorization_builder *b, tsi_index first, tsi_index last,
                                          tsi_index item);

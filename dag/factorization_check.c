@@ -105,6 +105,27 @@ out:
   return status;
 }
 
+/* A piece of a complement that comes from who has it, to whom it goes. */
+static tristar_status check_arrival(checker *c, tsi_index k) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = c->dag;
+  const tsi_front_step *part = &dag->part[k];
+  const tsi_index s = part->first;
+  if (part->message < 0 || part->message >= dag->receives || s < 0 || s >= dag->symbolic->count ||
+      tsi_factorization_has(dag, s) || !tsi_factorization_has(dag, dag->symbolic->parent[s]))
+    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d: message %d of supernode %d arrives", k, part->message,
+             s);
+  const tsi_front_message *message = &dag->receive[part->message];
+  if (message->step != k || message->supernode != s || message->peer != dag->owner[s] ||
+      message->pieces != tsi_factorization_pieces(dag, s) ||
+      message->piece != (c->done[s] == TSI_NONE ? 0 : dag->receive[part->message - 1].piece + 1))
+    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d: piece %d of %d, supernode %d, arrives from %d", k,
+             message->piece, message->pieces, message->supernode, message->peer);
+  c->opened[s] = c->done[s] = k;
+out:
+  return status;
+}
+
 /* A range takes supernodes that nobody else does. */
 static tristar_status check_range(checker *c, tsi_index k) {
   tristar_status status = TRISTAR_OK;
@@ -112,8 +133,9 @@ static tristar_status check_range(checker *c, tsi_index k) {
   if (part->first < 0 || part->last < part->first || part->last >= c->dag->symbolic->count)
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d takes supernodes %d to %d", k, part->first, part->last);
   for (tsi_index s = part->first; s <= part->last; s++) {
-    if (c->opened[s] != TSI_NONE)
-      TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "steps %d and %d both take supernode %d", c->opened[s], k, s);
+    if (c->opened[s] != TSI_NONE || !tsi_factorization_has(c->dag, s))
+      TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL,
+               "steps %d and %d both take supernode %d, or another process does", c->opened[s], k, s);
     c->opened[s] = c->done[s] = k;
   }
 out:
@@ -142,6 +164,29 @@ out:
   return status;
 }
 
+/* What leaves: of each supernode whose parent is elsewhere all pieces, after the step that completes it. */
+static tristar_status check_sends(const checker *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = c->dag;
+  tsi_count leave = 0;
+  for (tsi_index s = 0; s < dag->symbolic->count; s++)
+    if (tsi_factorization_has(dag, s)) leave += tsi_factorization_pieces(dag, s);
+  if (leave != dag->sends)
+    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "%d messages are sent, of %lld", dag->sends, (long long)leave);
+  for (tsi_index m = 0; m < dag->sends; m++) {
+    const tsi_front_message *message = &dag->send[m];
+    const bool goes_on = message->piece > 0;
+    if (message->step != c->done[message->supernode] || m < dag->send_ptr[message->step] ||
+        m >= dag->send_ptr[message->step + 1] ||
+        message->peer != dag->owner[dag->symbolic->parent[message->supernode]] ||
+        (goes_on && (message[-1].supernode != message->supernode || message[-1].piece + 1 != message->piece)))
+      TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "piece %d of supernode %d is sent to %d by step %d",
+               message->piece, message->supernode, message->peer, message->step);
+  }
+out:
+  return status;
+}
+
 /* Each supernode, and each tile, is taken once. */
 static tristar_status check_steps(checker *c) {
   tristar_status status = TRISTAR_OK;
@@ -150,22 +195,23 @@ static tristar_status check_steps(checker *c) {
   tsi_count ranges = 0, expected = 0;
   for (tsi_index k = 0; k < dag->steps->count; k++) {
     const tsi_step *step = &dag->steps->step[k];
+    const bool arrival = step->kind == TSI_STEP_ARRIVAL;
     const bool range = step->kind == TSI_STEP_SUBTREE || step->kind == TSI_STEP_FRONT;
-    if (step->argument != k || range != (dag->part[k].tiled == TSI_NONE))
+    if (step->argument != k || (range || arrival) != (dag->part[k].tiled == TSI_NONE))
       TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d: kind %d of %d, tiled front %d", k, (int)step->kind,
                step->argument, dag->part[k].tiled);
-    TSI_TRY(range ? check_range(c, k) : check_tiled(c, k));
-    ranges += range;
+    TSI_TRY(arrival ? check_arrival(c, k) : range ? check_range(c, k) : check_tiled(c, k));
+    ranges += range || arrival;
   }
   for (tsi_index q = 0; q < dag->tiled_count; q++) {
     const tsi_front_tiles t = tsi_factorization_tiles(dag, dag->tiled[q]);
     expected += steps_of(&t, lu);
   }
   if (dag->steps->count != ranges + expected)
-    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "%d steps: %lld ranges, %lld of tiled fronts", dag->steps->count,
-             (long long)ranges, (long long)expected);
+    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "%d steps: %lld ranges and arrivals, %lld of tiled fronts",
+             dag->steps->count, (long long)ranges, (long long)expected);
   for (tsi_index s = 0; s < dag->symbolic->count; s++)
-    if (c->opened[s] == TSI_NONE || c->done[s] == TSI_NONE)
+    if (tsi_factorization_has(dag, s) && (c->opened[s] == TSI_NONE || c->done[s] == TSI_NONE))
       TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "no step takes supernode %d", s);
 out:
   return status;
@@ -194,12 +240,13 @@ static tristar_status check_children(checker *c) {
                                &before));
   for (tsi_index s = 0; s < dag->symbolic->count; s++) {
     const tsi_index step = c->opened[s];
+    if (!tsi_factorization_has(dag, s)) continue;
     for (tsi_count e = before->ptr[step]; c->mark[step] != step && e < before->ptr[step + 1]; e++)
       c->mark[before->list[e]] = step;
     c->mark[step] = step;
     for (tsi_index q = dag->child_ptr[s]; q < dag->child_ptr[s + 1]; q++) {
       const tsi_index child = dag->child[q];
-      if (dag->symbolic->parent[child] != s || c->mark[c->done[child]] != step)
+      if (dag->symbolic->parent[child] != s || c->done[child] == TSI_NONE || c->mark[c->done[child]] != step)
         TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d opens supernode %d without waiting for its child %d",
                  step, s, child);
     }
@@ -216,6 +263,7 @@ tristar_status tsi_factorization_check(tsi_env *env, const tsi_factorization *fa
   tsi_access_list *accesses = NULL;
   TSI_TRY(allocate(&c));
   TSI_TRY(check_steps(&c));
+  TSI_TRY(check_sends(&c));
   TSI_TRY(check_edges(&c));
   TSI_TRY(check_children(&c));
   TSI_TRY(tsi_factorization_list_accesses(env, factorization, &accesses));

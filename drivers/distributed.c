@@ -96,17 +96,18 @@ static bool choose_layout(tsi_session *s, solution *z, double message) {
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
 
-static bool factor_on_rank_0(tsi_session *s, solution *z, double message) {
+static bool analyze_on_rank_0(tsi_session *s, solution *z, double message) {
   const bool automatic = z->layout.px == 0;
   s->leaf_parts = z->layout.pz;
   if (automatic)
     for (s->leaf_parts = 1; z->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
   return tsi_session_read(s) && tsi_rhs_make(s, &z->b) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) &&
          tsi_paths_make(s, &z->b, &z->paths) && tsi_session_analyze(s) && (z->nrhs = z->b.cols, true) &&
-         (!automatic || choose_layout(s, z, message)) && tsi_session_factor(s);
+         (!automatic || choose_layout(s, z, message));
 }
 
-static bool distribute(tsi_session *s, solution *z) {
+/* On all ranks; rank 0 has what reports say of the whole factor. */
+static bool factor(tsi_session *s, solution *z) {
   tristar_distributed_options options;
   tristar_distributed_options_init(&options);
   MPI_Bcast(&z->layout, (int)sizeof z->layout, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -115,8 +116,16 @@ static bool distribute(tsi_session *s, solution *z) {
   options.transport = (tristar_transport)s->settings->transport;
   options.engine = (tristar_engine)s->settings->engine;
   options.nrhs = z->nrhs;
-  return tsi_session_check(s, tristar_distribute(s->ts, MPI_COMM_WORLD, s->factor, &options, &z->distributed),
-                           s->name);
+  const double begin = tsi_now();
+  if (!tsi_session_check(s,
+                         tristar_distributed_factor(s->ts, MPI_COMM_WORLD, s->analysis, s->view.values,
+                                                    &options, &z->distributed),
+                         s->name))
+    return false;
+  s->factor_s = tsi_now() - begin;
+  if (z->rank > 0) return true;
+  s->factored = true;
+  return tsi_session_check(s, tristar_distributed_get_factor_stats(z->distributed, &s->f, &s->a), s->name);
 }
 
 /* What is given, and wanted: all, or the rows of the paths. */
@@ -241,21 +250,32 @@ FIGURE(between, s->z_seconds)
 FIGURE(idle, s->idle_seconds)
 FIGURE(redistribute, s->redistribute_seconds)
 FIGURE(factor_bytes, s->factor_bytes)
+FIGURE(factoring, s->factor_seconds)
+FIGURE(factor_peak, s->factor_peak_bytes)
+FIGURE(factor_messages, (double)(s->fan_in.messages + s->hand_on.messages))
+FIGURE(fan_in_bytes, (double)s->fan_in.bytes)
+FIGURE(hand_on_bytes, (double)s->hand_on.bytes)
 FIGURE(xy_messages, (double)(s->broadcast.messages + s->reduction.messages))
 FIGURE(xy_bytes, (double)(s->broadcast.bytes + s->reduction.bytes))
 FIGURE(z_messages, (double)s->grids.messages)
 FIGURE(z_bytes, (double)s->grids.bytes)
 
-static const tsi_rank_figure figures[] = {{"arithmetic", "compute_s", compute, tsi_text_seconds},
-                                          {"XY waiting", "xy_s", xy, tsi_text_seconds},
-                                          {"Z waiting", "z_s", between, tsi_text_seconds},
-                                          {"idle", "idle_s", idle, tsi_text_seconds},
-                                          {"b and x", "redistribute_s", redistribute, tsi_text_seconds},
-                                          {"factor", "factor_bytes", factor_bytes, tsi_text_bytes},
-                                          {"XY messages", "xy_messages", xy_messages, NULL},
-                                          {"XY bytes", "xy_bytes", xy_bytes, tsi_text_bytes},
-                                          {"Z messages", "z_messages", z_messages, NULL},
-                                          {"Z bytes", "z_bytes", z_bytes, tsi_text_bytes}};
+static const tsi_rank_figure figures[] = {
+    {"arithmetic", "compute_s", compute, tsi_text_seconds},
+    {"XY waiting", "xy_s", xy, tsi_text_seconds},
+    {"Z waiting", "z_s", between, tsi_text_seconds},
+    {"idle", "idle_s", idle, tsi_text_seconds},
+    {"b and x", "redistribute_s", redistribute, tsi_text_seconds},
+    {"factor", "factor_bytes", factor_bytes, tsi_text_bytes},
+    {"XY messages", "xy_messages", xy_messages, NULL},
+    {"XY bytes", "xy_bytes", xy_bytes, tsi_text_bytes},
+    {"Z messages", "z_messages", z_messages, NULL},
+    {"Z bytes", "z_bytes", z_bytes, tsi_text_bytes},
+    {"factoring", "factor_s", factoring, tsi_text_seconds},
+    {"factoring, the peak", "factor_peak_bytes", factor_peak, tsi_text_bytes},
+    {"factoring, messages", "factor_messages", factor_messages, NULL},
+    {"complements sent", "fan_in_bytes", fan_in_bytes, tsi_text_bytes},
+    {"panels sent", "hand_on_bytes", hand_on_bytes, tsi_text_bytes}};
 #define FIGURES ((int)(sizeof figures / sizeof figures[0]))
 
 static tsi_rank_records records_of(const solution *z) {
@@ -273,7 +293,6 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees; %s each", l->px, l->py, l->pz,
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
-  tsi_report("", "distributed in %s", tsi_text_seconds(z->stats[0].distribute_seconds));
   if (s->settings->in_flight > 1)
     tsi_report("solve", "%s a solve, %.4g a second (%s, %" PRId64 " in flight, each for %s)",
                tsi_text_seconds(z->whole_s), 1 / z->whole_s, tsi_text_many(s->settings->repeat, "solve"),
@@ -305,7 +324,6 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
     tsi_json_add_number(object, "sweep_s", z->sweep_s);
   tsi_json_add_number(object, "solve_s", z->whole_s);
   tsi_json_add_paths(object, &z->paths);
-  tsi_json_add_number(object, "distribute_s", z->stats[0].distribute_seconds);
   if (z->accuracy.measured) tsi_accuracy_json(s, &z->accuracy, object);
   cJSON_AddStringToObject(object, "checksum", checksum);
   o = cJSON_AddObjectToObject(object, "layout");
@@ -337,9 +355,9 @@ static bool write_results(tsi_session *s, solution *z) {
 /* Everything after the context; gives what rank 0 found. */
 static bool run(tsi_session *s, solution *z) {
   const double message = message_seconds(z);
-  bool ok = rank_0_says(z->rank > 0 || factor_on_rank_0(s, z, message));
+  bool ok = rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z, message));
   if (!ok) return false;
-  ok = distribute(s, z) && (s->settings->in_flight > 1 ? solve_in_flight(s, z) : solve_one_by_one(s, z)) &&
+  ok = factor(s, z) && (s->settings->in_flight > 1 ? solve_in_flight(s, z) : solve_one_by_one(s, z)) &&
        tsi_session_check(s, tristar_distributed_gather_stats(z->distributed, z->stats), s->name) &&
        trace_solves(s, z) && refine(s, z);
   if (!ok || z->rank > 0) return ok;

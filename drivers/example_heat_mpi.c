@@ -74,14 +74,14 @@ static tristar_view assemble_rows(const simulation *s, int64_t **ptr, int32_t **
                         0};
 }
 
-/* Rows of all ranks, to a factor on rank 0, to a share on each rank. */
+/* Rows of all ranks, to an analysis on rank 0, to a factor of which each rank has its share. */
 static void make_solver(simulation *s) {
   int64_t *ptr;
   int32_t *column;
   double *value;
   tristar_matrix_t *matrix;
+  tristar_view a = {.values = NULL};
   tristar_analysis_t *analysis = NULL;
-  tristar_factor_t *factor = NULL;
   tristar_distributed_options options;
   const tristar_view rows = assemble_rows(s, &ptr, &column, &value);
   check(tristar_matrix_gather(ts, MPI_COMM_WORLD, &rows, &matrix));
@@ -89,15 +89,12 @@ static void make_solver(simulation *s) {
   free(column);
   free(value);
   if (s->rank == 0) {
-    tristar_view a;
     tristar_matrix_get_view(matrix, &a);
     check(tristar_analyze(ts, &a, NULL, &analysis));
-    check(tristar_factor(analysis, a.values, &factor));
   }
   tristar_distributed_options_init(&options);
   options.layout.px = s->ranks;
-  check(tristar_distribute(ts, MPI_COMM_WORLD, factor, &options, &s->solver));
-  tristar_factor_destroy(&factor); /* every rank has its share */
+  check(tristar_distributed_factor(ts, MPI_COMM_WORLD, analysis, a.values, &options, &s->solver));
   tristar_analysis_destroy(&analysis);
   tristar_matrix_destroy(&matrix);
 }

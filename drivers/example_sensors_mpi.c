@@ -35,11 +35,11 @@ static double *zeros(int64_t count) {
   return array;
 }
 
-/* Rank 0 factors; one grid for every process, or one for all if that is no power of two. */
-static tristar_distributed_t *distribute(const char *kind, int64_t k, int64_t *n) {
+/* Rank 0 analyzes, all factor; one grid for every process, or one for all if that is no power of two. */
+static tristar_distributed_t *factor(const char *kind, int64_t k, int64_t *n) {
   tristar_matrix_t *matrix = NULL;
   tristar_analysis_t *analysis = NULL;
-  tristar_factor_t *factor = NULL;
+  tristar_view a = {.values = NULL};
   tristar_distributed_t *distributed;
   tristar_distributed_options options;
   tristar_distributed_options_init(&options);
@@ -47,19 +47,16 @@ static tristar_distributed_t *distribute(const char *kind, int64_t k, int64_t *n
   options.layout.px = ranks / grids;
   options.layout.pz = grids;
   if (rank == 0) {
-    tristar_view a;
     tristar_analysis_options wanted;
     tristar_analysis_options_init(&wanted);
     wanted.leaf_parts = grids;
     check(tristar_matrix_generate(ts, kind, k, &matrix));
     tristar_matrix_get_view(matrix, &a);
     check(tristar_analyze(ts, &a, &wanted, &analysis));
-    check(tristar_factor(analysis, a.values, &factor));
     *n = a.rows;
   }
   MPI_Bcast(n, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-  check(tristar_distribute(ts, MPI_COMM_WORLD, factor, &options, &distributed));
-  tristar_factor_destroy(&factor);
+  check(tristar_distributed_factor(ts, MPI_COMM_WORLD, analysis, a.values, &options, &distributed));
   tristar_analysis_destroy(&analysis);
   tristar_matrix_destroy(&matrix);
   return distributed;
@@ -124,7 +121,7 @@ int main(int argc, char **argv) {
   tristar_config_init(&config);
   check(tristar_mpi_share_cores(MPI_COMM_WORLD, &config));
   check(tristar_create(&config, &ts));
-  tristar_distributed_t *distributed = distribute("poisson3d7", k, &n);
+  tristar_distributed_t *distributed = factor("poisson3d7", k, &n);
 
   double *response = zeros(count * count), *field = zeros(n), *sources = zeros(n);
   int64_t *sensor = malloc((size_t)count * sizeof *sensor);

@@ -90,7 +90,7 @@ cJSON *tsi_json_session(const tsi_session *s) {
     tsi_json_add_number(object, "read_s", s->read_s);
     add_analysis(s, object);
   }
-  if (s->factor != NULL) add_factor(s, object);
+  if (s->factored) add_factor(s, object);
   if (s->plan != NULL) add_plan(s, object);
   if (s->ts != NULL && tristar_get_memory(s->ts, &memory) == TRISTAR_OK)
     tsi_json_add_number(object, "peak_library_bytes", (double)memory.peak_bytes);

@@ -127,6 +127,9 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
   print_row("grids", &t->grids.sent, &t->grids.sent_bytes);
   print_row("together", &t->all.sent, &t->all.sent_bytes);
   print_row("received", &t->all.received, &t->all.received_bytes);
+  printf("\nWhat a process sends in the factorization, of %s to %s\n", tsi_text_flops(t->factor_flops.min),
+         tsi_text_flops(t->factor_flops.max));
+  print_row("fan-in", &t->fan_in.sent, &t->fan_in.sent_bytes);
 }
 
 static void add_messages(cJSON *object, const char *key, const tristar_messages *messages) {
@@ -159,6 +162,8 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
   add_messages(o, "reduction", &t->reduction);
   add_messages(o, "grids", &t->grids);
   add_messages(o, "all", &t->all);
+  add_messages(o, "fan_in", &t->fan_in);
+  tsi_json_add_range(o, "factor_flops", &t->factor_flops);
   return object;
 }
 

@@ -188,6 +188,7 @@ bool tsi_session_factor(tsi_session *s) {
   const double begin = tsi_now();
   if (!tsi_session_check(s, tristar_factor(s->analysis, s->view.values, &s->factor), s->name)) return false;
   tristar_factor_get_stats(s->factor, &s->f);
+  s->factored = true;
   s->factor_s = tsi_now() - begin;
   tsi_console_clear();
   /* METHOD_AUTO can turn from Cholesky to LU: the factor then has an analysis of its own */

@@ -1,7 +1,7 @@
-/* A rank that fails in a distributed solve lets no other one wait: all get its status and its message, and
- * the next solve is as good as ever, unless a message was lost: then it says so. Argument: "direct" or
- * "starpu_mpi". Linked with --wrap, so that on the last rank the k-th submission of a task, or the k-th
- * receive, is refused. */
+/* A rank that fails in a distributed solve, or factorization, lets no other one wait: all get its status and
+ * its message, and the next one is as good as ever, unless a message was lost: then it says so. Argument:
+ * "direct" or "starpu_mpi". Linked with --wrap, so that on the last rank the k-th submission of a task, or
+ * the k-th receive, is refused. */
 #include <errno.h>
 #include <mpi.h>
 #include <starpu_mpi.h>
@@ -118,6 +118,28 @@ static void check_receives(const world *w) {
   }
 }
 
+/* Every submission of a factorization on the last rank. */
+static void check_factorizations(const world *w, tristar_analysis_t *analysis, const void *values) {
+  tristar_distributed_t *d;
+  const bool root = w->rank == 0, failing = w->rank == w->ranks - 1;
+  int failed = 0, more = 1;
+  CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, root ? analysis : NULL, root ? values : NULL,
+                                      &w->options, &d));
+  CHECK_OK(tristar_distributed_set_rows(d, root ? 0 : w->n, root ? w->n : 0));
+  for (int k = 1; more; k++) {
+    if (failing) atomic_store(&submissions_left, k);
+    const tristar_status status = tristar_distributed_refactor(d, root ? values : NULL);
+    int fails = failing && atomic_exchange(&submissions_left, NEVER) <= 0;
+    MPI_Allreduce(&fails, &more, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK_STATUS(status, more ? TRISTAR_ERR_NO_WORKER : TRISTAR_OK);
+    failed += more;
+    CHECK_OK(tristar_distributed_refactor(d, root ? values : NULL));
+    solve_well(w, d);
+  }
+  CHECK_MSG(failed > 0, "no task was submitted");
+  tristar_distributed_destroy(&d);
+}
+
 int main(int argc, char **argv) {
   world w = {.factor = NULL};
   int level;
@@ -149,6 +171,7 @@ int main(int argc, char **argv) {
   check_submissions(&w);
   check_receives(&w);
   check_submissions(&w);
+  check_factorizations(&w, f.analysis, f.view.values);
   free(w.b);
   free(w.x);
   free(w.expected);

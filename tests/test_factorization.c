@@ -1,6 +1,7 @@
 /* The DAG of a factorization, without numbers: for many patterns, granularities and methods its check passes,
  * all pairs of steps that touch the same rows of a buffer, one of them writing, are ordered by a path, and
- * without any edge of the transitively reduced graph some pair is not. The check fails for each invariant
+ * without any edge of the transitively reduced graph some pair is not. So it is for each of several processes
+ * that share the supernodes out, however they do; their messages meet. The check fails for each invariant
  * that is broken. */
 #include "dag/factorization.h"
 #include "tests/patterns.h"
@@ -31,7 +32,7 @@ static tristar_status build(tsi_env *env, const pattern *a, tristar_method metho
   TSI_TRY(tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &s->graph));
   TSI_TRY(tsi_symbolic_create(env, s->graph, &options, &s->symbolic));
   TSI_TRY(tsi_panels_create(env, s->symbolic, g->width, &s->panels));
-  TSI_TRY(tsi_factorization_create(env, s->symbolic, s->panels, method, &g->options, &s->dag));
+  TSI_TRY(tsi_factorization_create(env, s->symbolic, s->panels, method, &g->options, NULL, &s->dag));
 out:
   return status;
 }
@@ -116,6 +117,73 @@ static void check_grids(tsi_env *env) {
   pattern_free(&a);
 }
 
+/* ---- Several processes ---- */
+
+enum { PROCESSES = 3 };
+
+/* Owners of supernodes: by subtrees, or, scattered, anyhow. */
+static void choose_owners(const tsi_symbolic *symbolic, bool scattered, uint64_t seed, tsi_index *owner) {
+  for (tsi_index s = symbolic->count; s-- > 0;) {
+    const bool below = symbolic->parent[s] != TSI_NONE && symbolic->count - s > symbolic->count / 10;
+    owner[s] = below && !scattered ? owner[symbolic->parent[s]] : (tsi_index)(next_random(&seed) % PROCESSES);
+  }
+}
+
+/* What `from` sends to `to` is what `to` receives from it. */
+static void check_meeting(const char *name, const tsi_factorization *from, const tsi_factorization *to) {
+  tsi_index sent = 0, received = 0;
+  for (tsi_index m = 0; m < from->sends; m++) {
+    const tsi_front_message *message = &from->send[m];
+    if (message->peer != to->rank) continue;
+    tsi_index q = 0;
+    while (q < to->receives && (to->receive[q].peer != from->rank || to->receive[q].tag != message->tag)) q++;
+    CHECK_MSG(q < to->receives && to->receive[q].supernode == message->supernode &&
+                  to->receive[q].piece == message->piece,
+              "%s: tag %d from %d to %d", name, message->tag, from->rank, to->rank);
+    sent++;
+  }
+  for (tsi_index q = 0; q < to->receives; q++) received += to->receive[q].peer == from->rank;
+  CHECK_MSG(sent == received, "%s: %d messages from %d to %d, %d are expected", name, sent, from->rank,
+            to->rank, received);
+}
+
+static void check_shared(tsi_env *env, const char *name, const pattern *a, const granularity *g,
+                         bool scattered) {
+  structure s;
+  tsi_factorization *dag[PROCESSES];
+  CHECK_OK(build(env, a, TRISTAR_METHOD_LU, g, &s));
+  tsi_index *owner = malloc((size_t)(s.symbolic->count + 1) * sizeof *owner);
+  tsi_count tiled_fronts = 0;
+  choose_owners(s.symbolic, scattered, 5, owner);
+  for (tsi_index r = 0; r < PROCESSES; r++) {
+    const tsi_front_owners owners = {owner, r};
+    CHECK_OK(tsi_factorization_create(env, s.symbolic, s.panels, TRISTAR_METHOD_LU, &g->options, &owners,
+                                      &dag[r]));
+    tiled_fronts += dag[r]->tiled_count;
+    check_races(env, name, dag[r], 10, (uint64_t)(r + 1));
+  }
+  CHECK_MSG(tiled_fronts == s.dag->tiled_count, "%s: %lld fronts are tiled, alone %d", name,
+            (long long)tiled_fronts, s.dag->tiled_count);
+  for (tsi_index r = 0; r < PROCESSES * PROCESSES; r++)
+    check_meeting(name, dag[r / PROCESSES], dag[r % PROCESSES]);
+  for (tsi_index r = 0; r < PROCESSES; r++) tsi_factorization_destroy(env, &dag[r]);
+  free(owner);
+  release(env, &s);
+}
+
+static void check_processes(tsi_env *env) {
+  static const granularity fine = {true, 8, {8, 2e3, 1e5}};
+  const char *name;
+  pattern a;
+  for (int i = 0; pattern_case(i, &name, &a); i++) {
+    for (int scattered = 0; scattered < 2; scattered++) check_shared(env, name, &a, &fine, scattered);
+    pattern_free(&a);
+  }
+  a = pattern_grid(20, 20, 1, true);
+  for (int scattered = 0; scattered < 2; scattered++) check_shared(env, "grid", &a, &fine, scattered);
+  pattern_free(&a);
+}
+
 /* A chain with a leaf of its own for each link: ranges along the chain take the leaves in. */
 static void check_caterpillar(tsi_env *env) {
   static const granularity sizes[] = {
@@ -192,6 +260,34 @@ static void check_corruption(tsi_env *env) {
   pattern_free(&a);
 }
 
+/* The check refuses messages that do not fit. */
+static void check_message_corruption(tsi_env *env) {
+  pattern a = pattern_grid(20, 20, 1, true);
+  structure s;
+  tsi_factorization *dag;
+  CHECK_OK(build(env, &a, TRISTAR_METHOD_LLT, &tiled, &s));
+  tsi_index *owner = malloc((size_t)s.symbolic->count * sizeof *owner);
+  choose_owners(s.symbolic, true, 3, owner);
+  const tsi_front_owners owners = {owner, 1};
+  CHECK_OK(
+      tsi_factorization_create(env, s.symbolic, s.panels, TRISTAR_METHOD_LLT, &tiled.options, &owners, &dag));
+  CHECK_OK(DAG);
+  CHECK(dag->sends > 1 && dag->receives > 1);
+  BROKEN(dag->sends, dag->sends - 1, DAG);
+  BROKEN(dag->send[0].peer, 1, DAG);
+  BROKEN(dag->send[1].step, dag->steps->count, DAG);
+  BROKEN(dag->receive[0].piece, 1, DAG);
+  BROKEN(dag->receive[0].peer, 1, DAG);
+  BROKEN(dag->receive[1].supernode, s.symbolic->count - 1, DAG);
+  BROKEN(dag->part[find(dag, TSI_STEP_ARRIVAL)].message, dag->receives, DAG);
+  BROKEN(dag->steps->step[find(dag, TSI_STEP_ARRIVAL)].kind, TSI_STEP_FRONT, DAG);
+  BROKEN(owner[dag->receive[0].supernode], 1, DAG);
+  tsi_factorization_destroy(env, &dag);
+  free(owner);
+  release(env, &s);
+  pattern_free(&a);
+}
+
 /* Every allocation fails once. */
 static void check_failures(void) {
   pattern a = pattern_grid(9, 9, 1, true);
@@ -226,9 +322,11 @@ int main(void) {
   check_cases(&env);
   check_grids(&env);
   check_caterpillar(&env);
+  check_processes(&env);
   CHECK(races_removals >= 200);
   env.check = false;
   check_corruption(&env);
+  check_message_corruption(&env);
   check_failures();
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;

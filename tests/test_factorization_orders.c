@@ -62,7 +62,7 @@ static void add_complement(memory *m, tsi_index s, bool columns, bool tiles) {
   const tsi_factorization *dag = m->numeric->dag;
   const tsi_front_tiles t = tsi_factorization_tiles(dag, s);
   const tsi_index below = t.f - t.w, side = t.count - t.inner;
-  const bool full = m->numeric->upper != NULL;
+  const bool full = m->numeric->full;
   if (m->numeric->complement[s] == NULL) return;
   object *o = add_object(m, &m->numeric->complement[s], m->numeric->kernels->scalar_bytes,
                          tsi_complement_size(below, full));
@@ -234,7 +234,9 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
   tsi_env *env = &factor->ts->env;
   memory m = {0};
   tsi_access_list *list;
-  CHECK_OK(tsi_numeric_create(factor, options, false, &m.numeric));
+  tsi_pivot_sizes sizes;
+  CHECK_OK(tsi_pivot_sizes_measure(factor, &sizes));
+  CHECK_OK(tsi_numeric_create(factor, &sizes, options, NULL, false, &m.numeric));
   const tsi_factorization *dag = m.numeric->dag;
   CHECK_MSG(dag->tiled_count > 1, "%s: %d fronts are tiled", name, dag->tiled_count);
   tsi_index *order = malloc((size_t)(dag->steps->count + 1) * sizeof *order);
@@ -254,6 +256,7 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
   CHECK_OK(tsi_numeric_finish(m.numeric, factor));
   tsi_access_list_destroy(env, &list);
   tsi_numeric_destroy(&m.numeric);
+  tsi_pivot_sizes_release(env, &sizes);
   free(m.phase);
   free(m.object);
   free(order);

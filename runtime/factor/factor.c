@@ -16,17 +16,23 @@ out:
   return status;
 }
 
-/* Storage for the method of factor->analysis. */
-static tristar_status allocate(tsi_env *env, tristar_factor_t *factor) {
+static tristar_status allocate_streams(tsi_env *env, tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_count size = an->panel_values[an->panels->count];
+  TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->lower));
+  if (tsi_analysis_is_lu(an)) TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->upper));
+out:
+  return status;
+}
+
+/* What the method of factor->analysis needs beside the streams. */
+static tristar_status allocate_columns(tsi_env *env, tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = an->pattern->n;
-  const tsi_count size = an->panel_values[an->panels->count];
-  TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->lower));
   if (an->stats.method == TRISTAR_METHOD_LLT) goto out;
-  if (tsi_analysis_is_lu(an))
-    TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->upper));
-  else
+  if (an->stats.method == TRISTAR_METHOD_LDLT)
     TSI_TRY(tsi_allocate(env, 2 * (size_t)n, factor->scalar_bytes, __func__, __FILE__, __LINE__,
                          &factor->inverse));
   TSI_TRY(TSI_ALLOC(env, factor->pivots, n));
@@ -48,8 +54,7 @@ static void release_storage(tsi_env *env, tristar_factor_t *factor) {
   TSI_FREE(env, factor->col_scale);
 }
 
-/* The order that the interchanges inside the panels make. */
-static void order_pivots(tristar_factor_t *factor) {
+void tsi_factor_order_pivots(tristar_factor_t *factor) {
   const tsi_panels *panels = factor->analysis->panels;
   tsi_index *order = factor->pivot_order;
   factor->pivoted = false;
@@ -65,9 +70,9 @@ static void order_pivots(tristar_factor_t *factor) {
   for (tsi_index k = 0; k < factor->analysis->symbolic->n; k++) factor->position[order[k]] = k;
 }
 
-static void fill_stats(tristar_factor_t *factor, size_t before, double seconds) {
+void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double seconds) {
   const tristar_analysis_t *an = factor->analysis;
-  const bool lu = factor->upper != NULL;
+  const bool lu = tsi_analysis_is_lu(an);
   const tsi_memory *memory = &factor->ts->env.memory;
   tristar_factor_stats *stats = &factor->stats;
   stats->nnz_factor = lu ? 2 * an->stats.nnz_lower - an->stats.n : an->stats.nnz_lower;
@@ -86,24 +91,30 @@ tristar_status tsi_factor_need_values(const tristar_factor_t *factor) {
                   "the factor holds no values: its last refactorization failed");
 }
 
-/* Factors factor->values with the current analysis and storage. */
-static tristar_status run(tristar_factor_t *factor) {
+tristar_status tsi_factor_check_values(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
-  const tsi_pattern *pattern = factor->analysis->pattern;
-  factor->valid = false;
-  TSI_TRY(tsi_pattern_check_values(env, pattern, factor->values));
+  TSI_TRY(tsi_pattern_check_values(env, factor->analysis->pattern, factor->values));
   TSI_TRY(tsi_check_method(env, factor->analysis, factor->values, &factor->adjoint));
+out:
+  return status;
+}
+
+/* Factors factor->values, which were checked, with the current analysis. */
+static tristar_status run(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  factor->valid = false;
+  if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
   TSI_TRY(tsi_factorize(factor));
-  order_pivots(factor);
+  tsi_factor_order_pivots(factor);
   factor->valid = true;
   factor->generation++;
 out:
   return status;
 }
 
-/* With an analysis of its own for that method. */
-static tristar_status run_again(tristar_factor_t *factor, tristar_method method) {
+/* An analysis of its own for that method. */
+static tristar_status analyze_again(tristar_factor_t *factor, tristar_method method) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   tristar_analysis_t *again = NULL;
@@ -111,26 +122,65 @@ static tristar_status run_again(tristar_factor_t *factor, tristar_method method)
   release_storage(env, factor);
   tristar_analysis_destroy(&factor->analysis);
   factor->analysis = again;
-  TSI_TRY(allocate(env, factor));
-  TSI_TRY(run(factor));
+  TSI_TRY(allocate_columns(env, factor));
 out:
   return status;
+}
+
+static bool is_automatic(const tristar_factor_t *factor) {
+  return factor->analysis->options.method == TRISTAR_METHOD_AUTO;
+}
+
+tristar_status tsi_factor_choose_method(tristar_factor_t *factor) {
+  tristar_status status = tsi_factor_check_values(factor);
+  if (status != TRISTAR_ERR_ARGUMENT || !is_automatic(factor)) return status;
+  tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING,
+          "the values are not symmetric as those of the analysis were: analyzed anew");
+  TSI_TRY(analyze_again(factor, TRISTAR_METHOD_AUTO));
+  TSI_TRY(tsi_factor_check_values(factor));
+out:
+  return status;
+}
+
+/* L D L^T where METHOD_AUTO has chosen Cholesky and a pivot is not positive. */
+tristar_status tsi_factor_fall_back(tristar_factor_t *factor) {
+  tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING,
+          "the matrix is not positive definite: L D L^T instead of Cholesky");
+  return analyze_again(factor, TRISTAR_METHOD_LDLT);
 }
 
 /* METHOD_AUTO goes on where the analysis' method fails: with the one that unsymmetric values call for, or,
  * after a pivot that is not positive, with L D L^T. */
 static tristar_status run_any(tristar_factor_t *factor) {
-  tsi_env *env = &factor->ts->env;
-  const bool automatic = factor->analysis->options.method == TRISTAR_METHOD_AUTO;
-  tristar_status status = run(factor);
-  if (status == TRISTAR_ERR_ARGUMENT && automatic) {
-    tsi_log(env, TRISTAR_LOG_WARNING,
-            "the values are not symmetric as those of the analysis were: analyzed anew");
-    status = run_again(factor, TRISTAR_METHOD_AUTO);
-  }
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_factor_choose_method(factor));
+  status = run(factor);
   if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !factor->analysis->fallback) return status;
-  tsi_log(env, TRISTAR_LOG_WARNING, "the matrix is not positive definite: L D L^T instead of Cholesky");
-  return run_again(factor, TRISTAR_METHOD_LDLT);
+  TSI_TRY(tsi_factor_fall_back(factor));
+  TSI_TRY(tsi_factor_check_values(factor));
+  TSI_TRY(run(factor));
+out:
+  return status;
+}
+
+tristar_status tsi_factor_create(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &analysis->ts->env;
+  tristar_factor_t *factor = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, factor, 1));
+  atomic_init(&factor->references, 1);
+  factor->ts = analysis->ts;
+  factor->analysis = tsi_analysis_share(analysis);
+  factor->has_matrix = true;
+  factor->user_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
+  factor->scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
+  TSI_TRY(tsi_pattern_allocate_values(env, analysis->pattern, &factor->values));
+  TSI_TRY(allocate_columns(env, factor));
+  tsi_pattern_take(analysis->pattern, values, factor->values);
+out:
+  if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
+  *out = factor;
+  return status;
 }
 
 tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
@@ -144,18 +194,9 @@ tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, 
   if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   const size_t before = tsi_memory_watch(env);
-  TSI_TRY(TSI_ALLOC_ZERO(env, factor, 1));
-  atomic_init(&factor->references, 1);
-  factor->ts = analysis->ts;
-  factor->analysis = tsi_analysis_share(analysis);
-  factor->has_matrix = true;
-  factor->user_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
-  factor->scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
-  TSI_TRY(tsi_pattern_allocate_values(env, analysis->pattern, &factor->values));
-  TSI_TRY(allocate(env, factor));
-  tsi_pattern_take(analysis->pattern, values, factor->values);
+  TSI_TRY(tsi_factor_create(analysis, values, &factor));
   TSI_TRY(run_any(factor));
-  fill_stats(factor, before, tsi_clock() - begin);
+  tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
 out:
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
   if (out != NULL) *out = factor;
@@ -163,11 +204,10 @@ out:
 }
 
 /* Plans rely on the analysis, so it stays; METHOD_AUTO says what goes on where it does not fit. */
-static tristar_status run_as_analyzed(tristar_factor_t *factor) {
+tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status status) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_env *env = &factor->ts->env;
-  const tristar_status status = run(factor);
-  if (an->options.method != TRISTAR_METHOD_AUTO ||
+  if (!is_automatic(factor) ||
       (status != TRISTAR_ERR_ARGUMENT && status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE))
     return status;
   return tsi_fail(env, status, __func__, __FILE__, __LINE__,
@@ -189,8 +229,10 @@ tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
   factor->stats.start_seconds = 0;
   factor->valid = false;
   tsi_pattern_take(factor->analysis->pattern, values, factor->values);
-  TSI_TRY(run_as_analyzed(factor));
-  fill_stats(factor, before, tsi_clock() - begin);
+  status = tsi_factor_check_values(factor);
+  if (status == TRISTAR_OK) status = run(factor);
+  TSI_TRY(tsi_factor_explain(factor, status));
+  tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
 out:
   return tsi_answer(env, status);
 }

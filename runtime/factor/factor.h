@@ -10,6 +10,8 @@
  * TSI_STREAM_PAD zeros at the end. A triangular matrix imported alone has only one of them.
  *   - pivot_order[k] is the final row that comes k-th in factor order, position the inverse; both NULL if
  * that is the same
+ *   - of a factor that many processes make each has a part: the panels of its supernodes. Those with a
+ * negative place p are at ~p of `passing`: others will hold them, and it lives until they do
  *   - generation counts successful factorizations; valid is false from the start of one until its success */
 #ifndef TSI_RUNTIME_FACTOR_FACTOR_H
 #define TSI_RUNTIME_FACTOR_FACTOR_H
@@ -30,6 +32,7 @@ struct tristar_factor_s {
   double *row_scale;   /* n, by the user's row; NULL: ones (most LLT), see scaling.h */
   double *col_scale;   /* n, by the user's column */
   void *lower, *upper; /* upper is NULL but for LU */
+  void *passing[2];    /* of the lower and upper stream, see above; NULL: there are none */
   struct tsi_row_factor
       *rows; /* a triangular matrix without supernodes (row_factor.h): the streams are empty */
   bool moves_rows, moves_columns;    /* a triangular matrix with row_order, column_order (tristar.h) */
@@ -56,6 +59,13 @@ static inline bool tsi_factor_keeps_rows(const tristar_factor_t *factor) {
          (factor->rows && !factor->moves_rows && !factor->moves_columns);
 }
 
+/* Where panel p of a stream is. */
+static inline char *tsi_factor_panel(const tristar_factor_t *factor, bool upper, tsi_index p) {
+  const tsi_count at = factor->analysis->panel_values[p];
+  void *stream = at < 0 ? factor->passing[upper] : upper ? factor->upper : factor->lower;
+  return (char *)stream + (size_t)(at < 0 ? ~at : at) * factor->scalar_bytes;
+}
+
 /* Errors: STALE (its last refactorization failed). */
 TRISTAR_CHECKED tristar_status tsi_factor_need_values(const tristar_factor_t *factor);
 
@@ -65,5 +75,28 @@ TRISTAR_CHECKED tristar_status tsi_factor_allocate_stream(tsi_env *env, const tr
 
 /* Scales, and runs the numerical factorization into factor's streams. */
 TRISTAR_CHECKED tristar_status tsi_factorize(tristar_factor_t *factor);
+
+/* What tristar_factor does before and after that, for who factors with others. */
+
+/* A factor with the user's values, and with all but the streams. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factor_create(tristar_analysis_t *analysis, const void *values,
+                                                 tristar_factor_t **out);
+/* Are its values finite, and does the analysis' method hold them? Errors: NOT_FINITE, ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_factor_check_values(tristar_factor_t *factor);
+/* The same; METHOD_AUTO analyzes anew where they call for another method. Errors: also those of
+ * tristar_analyze. */
+TRISTAR_CHECKED tristar_status tsi_factor_choose_method(tristar_factor_t *factor);
+/* Analyzes anew for L D L^T, where METHOD_AUTO has chosen Cholesky (analysis->fallback) and a pivot is not
+ * positive. Errors: those of tristar_analyze. */
+TRISTAR_CHECKED tristar_status tsi_factor_fall_back(tristar_factor_t *factor);
+/* Did pivoting interchange any rows? */
+bool tsi_factor_interchanged(const tristar_factor_t *factor);
+/* pivot_order, position and pivoted from the pivots. */
+void tsi_factor_order_pivots(tristar_factor_t *factor);
+/* What is not known before: sizes, and the peak of memory since there were `before` bytes; seconds with the
+ * start of StarPU. */
+void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double seconds);
+/* The status of a refactorization that has failed, with METHOD_AUTO's explanation where it has one. */
+TRISTAR_CHECKED tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status status);
 
 #endif

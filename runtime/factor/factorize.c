@@ -1,139 +1,25 @@
-/* Runs a factorization: its DAG, a function for each kind of step, tasks of them. See numeric.h. */
+/* A factorization from its scalings to its figures, and a second one where that helps. See numeric.h. */
 #include <limits.h>
 #include <math.h>
 
-#include "runtime/factor/factor.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/factor/scaling.h"
-#include "runtime/starpu/blas.h"
-#include "runtime/starpu/tasks.h"
-
-#define FLOPS_PER_MICROSECOND 25e3
-
-/* ---- Steps -------------------------------------------------------------------------------------------- */
-
-static tsi_open_front *tiled_front(const tsi_numeric *numeric, const tsi_front_step *part) {
-  return &numeric->tiled[part->tiled];
-}
-
-static void run_fronts(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_fronts_whole(numeric, part->first, part->last);
-}
-static void run_open(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_front_open(numeric, tiled_front(numeric, part));
-}
-static void run_assemble(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_front_assemble(numeric, tiled_front(numeric, part), part->column, part->column_end);
-}
-static void run_assembled(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_front_assembled(numeric, tiled_front(numeric, part));
-}
-static void run_diagonal(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_front_diagonal(numeric, &tiled_front(numeric, part)->front, part->panel);
-}
-static void run_below(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_front_tile(numeric, &tiled_front(numeric, part)->front, part->panel, false, part->row, part->row_end);
-}
-static void run_right(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_front_tile(numeric, &tiled_front(numeric, part)->front, part->panel, true, part->column,
-                 part->column_end);
-}
-static void run_schur(tsi_numeric *numeric, const tsi_front_step *part) {
-  if (tsi_numeric_failed(numeric)) return;
-  numeric->kernels->schur(&tiled_front(numeric, part)->front, part->row, part->row_end, part->column,
-                          part->column_end);
-}
-static void run_pack(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_front_pack(numeric, &tiled_front(numeric, part)->front, part->panel);
-}
-static void run_close(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_front_close(numeric, tiled_front(numeric, part));
-}
-
-static void (*const run_kind[TSI_STEP_KINDS])(tsi_numeric *numeric, const tsi_front_step *part) = {
-    [TSI_STEP_SUBTREE] = run_fronts,
-    [TSI_STEP_FRONT] = run_fronts,
-    [TSI_STEP_FRONT_OPEN] = run_open,
-    [TSI_STEP_FRONT_ASSEMBLE] = run_assemble,
-    [TSI_STEP_FRONT_ASSEMBLED] = run_assembled,
-    [TSI_STEP_FRONT_DIAGONAL] = run_diagonal,
-    [TSI_STEP_FRONT_BELOW] = run_below,
-    [TSI_STEP_FRONT_RIGHT] = run_right,
-    [TSI_STEP_FRONT_SCHUR] = run_schur,
-    [TSI_STEP_FRONT_PACK] = run_pack,
-    [TSI_STEP_FRONT_CLOSE] = run_close,
-};
-
-void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step) {
-  const tsi_factorization *dag = numeric->dag;
-  run_kind[dag->steps->step[step].kind](numeric, &dag->part[step]);
-}
-
-static void run_task(void *context, const tsi_index argument[4], int worker) {
-  (void)worker;
-  tsi_numeric_run_step(context, argument[0]);
-}
-
-/* A task for each step. */
-static tristar_status list_tasks(tsi_numeric *numeric, tsi_task_list **list) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_factorization *dag = numeric->dag;
-  const tsi_steps *steps = dag->steps;
-  TSI_TRY(tsi_task_list_create(numeric->env, list));
-  for (tsi_index k = 0; k < steps->count; k++) {
-    const tsi_step *step = &steps->step[k];
-    const tsi_index argument[4] = {k, 0, 0, 0};
-    tsi_index number;
-    TSI_TRY(tsi_task_list_add(*list, tsi_step_name(step->kind), run_task, numeric, argument, step->priority,
-                              1 + dag->part[k].work / FLOPS_PER_MICROSECOND, &number));
-  }
-  for (tsi_count e = 0; e < steps->edges; e++)
-    TSI_TRY(tsi_task_list_after(*list, steps->edge[e].item, steps->edge[e].before));
-out:
-  return status;
-}
-
-/* On StarPU, or one after the other. */
-static tristar_status run(tristar_factor_t *factor, tsi_numeric *numeric) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_index count = numeric->dag->steps->count;
-  tsi_task_list *list = NULL;
-  tsi_tasks *tasks = NULL;
-  bool blas = false;
-  if (factor->ts->workers.allowed && count > 1) {
-    TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
-    TSI_TRY(list_tasks(numeric, &list));
-    TSI_TRY(tsi_tasks_create(numeric->env, list, &tasks));
-    TSI_TRY(tsi_tasks_record(tasks));
-  }
-  tsi_blas_acquire();
-  blas = true;
-  if (tasks)
-    TSI_TRY(tsi_tasks_run(tasks, false));
-  else
-    for (tsi_index k = 0; k < count; k++) tsi_numeric_run_step(numeric, k);
-out:
-  if (blas) tsi_blas_release();
-  tsi_tasks_destroy(&tasks);
-  tsi_task_list_destroy(&list);
-  return status;
-}
 
 /* ---- Scaling and sizes -------------------------------------------------------------------------------- */
 
 /* The entries of one list, those of U if upper: raises the sizes of their columns; gives the largest. */
-static double gather_sizes(const tsi_numeric *numeric, const tsi_assembly *list, const double *magnitude,
+static double gather_sizes(const tristar_factor_t *factor, const tsi_assembly *list, const double *magnitude,
                            bool upper, double *size) {
-  const tristar_analysis_t *an = numeric->analysis;
-  const bool llt = numeric->pivots == NULL, ldlt = numeric->inverse != NULL;
+  const tristar_analysis_t *an = factor->analysis;
+  const bool llt = an->stats.method == TRISTAR_METHOD_LLT, ldlt = an->stats.method == TRISTAR_METHOD_LDLT;
   double largest = 0;
   for (tsi_index j = 0; j < an->pattern->n; j++)
     for (tsi_count q = list->ptr[j]; q < list->ptr[j + 1]; q++) {
       const tsi_index other = list->other[q], row = upper ? j : other, column = upper ? other : j;
       const tsi_count p = list->source[q] < 0 ? ~list->source[q] : list->source[q];
-      const double a = numeric->row_scale
-                           ? tsi_scaled(magnitude[p], numeric->row_scale[row], numeric->col_scale[column])
-                           : magnitude[p];
+      const double a = factor->row_scale ? tsi_scaled(magnitude[p], factor->row_scale[an->in_row[row]],
+                                                      factor->col_scale[an->out_row[column]])
+                                         : magnitude[p];
       if (a > largest) largest = a;
       if ((!llt || row == column) && a > size[column]) size[column] = a;
       if (ldlt && a > size[row]) size[row] = a;
@@ -141,53 +27,71 @@ static double gather_sizes(const tsi_numeric *numeric, const tsi_assembly *list,
   return largest;
 }
 
-/* Scalings by final index; the sizes of scaled entries tell which pivots are tiny. */
-static tristar_status scale(tsi_numeric *numeric, tristar_factor_t *factor) {
+tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes *sizes) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = numeric->env;
+  tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
   double *magnitude = NULL;
+  *sizes = (tsi_pivot_sizes){.column = NULL};
   TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
   TSI_TRY(tsi_scaling_choose(factor, magnitude));
-  if (factor->row_scale) {
-    TSI_TRY(TSI_ALLOC(env, numeric->row_scale, an->pattern->n));
-    TSI_TRY(TSI_ALLOC(env, numeric->col_scale, an->pattern->n));
-    for (tsi_index j = 0; j < an->pattern->n; j++) {
-      numeric->row_scale[j] = factor->row_scale[an->in_row[j]];
-      numeric->col_scale[j] = factor->col_scale[an->out_row[j]];
-    }
-  }
-  TSI_TRY(TSI_ALLOC_ZERO(env, numeric->size, an->pattern->n));
-  double largest = gather_sizes(numeric, &an->lower, magnitude, false, numeric->size);
+  TSI_TRY(TSI_ALLOC_ZERO(env, sizes->column, an->pattern->n));
+  double largest = gather_sizes(factor, &an->lower, magnitude, false, sizes->column);
   if (tsi_analysis_is_lu(an))
-    largest = fmax(largest, gather_sizes(numeric, &an->upper, magnitude, true, numeric->size));
-  numeric->epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
-  numeric->tiny = sqrt(numeric->epsilon) * (largest > 0 ? largest : 1);
-  numeric->refuse = an->options.singular == TRISTAR_SINGULAR_REFUSE && !numeric->wide;
+    largest = fmax(largest, gather_sizes(factor, &an->upper, magnitude, true, sizes->column));
+  sizes->tiny = sqrt(tsi_sparse_kernels_select(an->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
 out:
   TSI_FREE(env, magnitude);
   return status;
 }
 
+void tsi_pivot_sizes_release(tsi_env *env, tsi_pivot_sizes *sizes) {
+  TSI_FREE(env, sizes->column);
+}
+
 /* ---- Life --------------------------------------------------------------------------------------------- */
+
+/* Scalings by final index. */
+static tristar_status place_scales(tsi_numeric *numeric) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_factor_t *factor = numeric->factor;
+  const tristar_analysis_t *an = factor->analysis;
+  if (factor->row_scale == NULL) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(numeric->env, numeric->row_scale, an->pattern->n));
+  TSI_TRY(TSI_ALLOC(numeric->env, numeric->col_scale, an->pattern->n));
+  for (tsi_index j = 0; j < an->pattern->n; j++) {
+    numeric->row_scale[j] = factor->row_scale[an->in_row[j]];
+    numeric->col_scale[j] = factor->col_scale[an->out_row[j]];
+  }
+out:
+  return status;
+}
 
 static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   numeric->env = &factor->ts->env;
+  numeric->factor = factor;
   numeric->analysis = an;
   numeric->kernels = tsi_front_kernels_select(an->factor_scalar);
   numeric->values = factor->values;
   numeric->wide = an->factor_scalar != an->pattern->scalar;
   numeric->adjoint = factor->adjoint;
-  numeric->lower = factor->lower;
-  numeric->upper = factor->upper;
+  numeric->full = tsi_analysis_is_lu(an);
+  numeric->epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
+  numeric->refuse = an->options.singular == TRISTAR_SINGULAR_REFUSE && !numeric->wide;
   numeric->pivots = factor->pivots;
   numeric->inverse = factor->inverse;
   atomic_init(&numeric->dependent, INT_MAX);
   atomic_init(&numeric->smallest, INFINITY);
 }
 
-tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_factorization_options *options,
+void tsi_numeric_options_init(tsi_factorization_options *options) {
+  tsi_factorization_options_init(options);
+  options->tile = TSI_TILE; /* as Schur complements are stored */
+}
+
+tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
+                                  const tsi_factorization_options *options, const tsi_front_owners *owners,
                                   bool fixed, tsi_numeric **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
@@ -195,16 +99,20 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_factorizat
   tsi_numeric *numeric = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, numeric, 1));
   set_factor(numeric, factor);
-  TSI_TRY(scale(numeric, factor));
+  TSI_TRY(place_scales(numeric));
+  numeric->sizes = sizes;
   numeric->fixed = fixed;
   if (fixed) {
     TSI_TRY(TSI_ALLOC_ZERO(env, numeric->kept, an->pattern->n));
     TSI_TRY(TSI_ALLOC_ZERO(env, numeric->term, an->pattern->n));
   }
-  TSI_TRY(tsi_factorization_create(env, an->symbolic, an->panels, an->stats.method, options, &numeric->dag));
+  TSI_TRY(tsi_factorization_create(env, an->symbolic, an->panels, an->stats.method, options, owners,
+                                   &numeric->dag));
   TSI_TRY(TSI_ALLOC_ZERO(env, numeric->complement, an->symbolic->count));
   TSI_TRY(TSI_ALLOC_ZERO(env, numeric->tiled, numeric->dag->tiled_count));
   for (tsi_index k = 0; k < numeric->dag->tiled_count; k++) numeric->tiled[k].s = numeric->dag->tiled[k];
+  TSI_TRY(TSI_ALLOC_ZERO(env, numeric->sent, numeric->dag->sends));
+  TSI_TRY(tsi_numeric_allocate_travellers(numeric));
 out:
   if (status != TRISTAR_OK) tsi_numeric_destroy(&numeric);
   *out = numeric;
@@ -216,6 +124,9 @@ void tsi_numeric_destroy(tsi_numeric **out) {
   tsi_numeric *numeric = *out;
   if (numeric == NULL) return;
   tsi_env *env = numeric->env;
+  tsi_tasks_destroy(&numeric->tasks);
+  tsi_task_list_destroy(&numeric->list);
+  TSI_FREE(env, numeric->sent);
   for (tsi_index s = 0; numeric->complement && s < numeric->analysis->symbolic->count; s++)
     TSI_FREE(env, numeric->complement[s]);
   for (tsi_index k = 0; numeric->tiled && k < numeric->dag->tiled_count; k++) {
@@ -227,11 +138,26 @@ void tsi_numeric_destroy(tsi_numeric **out) {
   TSI_FREE(env, numeric->tiled);
   TSI_FREE(env, numeric->row_scale);
   TSI_FREE(env, numeric->col_scale);
-  TSI_FREE(env, numeric->size);
   TSI_FREE(env, numeric->kept);
   TSI_FREE(env, numeric->term);
   tsi_factorization_destroy(env, &numeric->dag);
   TSI_FREE(env, *out);
+}
+
+tsi_pivot_figures tsi_numeric_figures(const tsi_numeric *numeric) {
+  return (tsi_pivot_figures){.perturbed = atomic_load(&numeric->perturbed),
+                             .stray = atomic_load(&numeric->stray),
+                             .dependent = atomic_load(&numeric->dependent),
+                             .smallest = atomic_load(&numeric->smallest),
+                             .largest = atomic_load(&numeric->largest)};
+}
+
+void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figures) {
+  atomic_store(&numeric->perturbed, figures->perturbed);
+  atomic_store(&numeric->stray, figures->stray);
+  atomic_store(&numeric->dependent, (int)figures->dependent);
+  atomic_store(&numeric->smallest, figures->smallest);
+  atomic_store(&numeric->largest, figures->largest);
 }
 
 tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor) {
@@ -247,33 +173,35 @@ out:
 
 /* ---- A factorization, and a second one ----------------------------------------------------------------- */
 
-/* Once per context. */
-static void warn_of_blas(tristar_t *ts) {
-  const char *took, *better;
-  if (!tsi_blas_mistaken(&took, &better) || atomic_exchange(&ts->blas_told, true)) return;
-  tsi_log(&ts->env, TRISTAR_LOG_WARNING,
-          "OpenBLAS does not know this processor and takes it for a %s, which factors at half the speed: set "
-          "OPENBLAS_CORETYPE=%s before the program starts",
-          took, better);
-}
-
-static tristar_status factor_once(tristar_factor_t *factor, bool fixed, tsi_numeric **out) {
+/* On StarPU, or one after the other. */
+static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
+                                  tsi_numeric **out) {
   tristar_status status = TRISTAR_OK;
   tsi_factorization_options options;
-  tsi_factorization_options_init(&options);
-  options.tile = TSI_TILE; /* as Schur complements are stored */
-  TSI_TRY(tsi_numeric_create(factor, &options, fixed, out));
-  TSI_TRY(run(factor, *out));
+  tsi_numeric_options_init(&options);
+  TSI_TRY(tsi_numeric_create(factor, sizes, &options, NULL, fixed, out));
+  if (factor->ts->workers.allowed && (*out)->dag->steps->count > 1) {
+    TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
+    TSI_TRY(tsi_numeric_record(*out));
+  }
+  TSI_TRY(tsi_numeric_run(*out));
 out:
   return status;
 }
 
-static bool interchanged(const tristar_factor_t *factor) {
+bool tsi_factor_interchanged(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   for (tsi_index panel = 0; panel < an->panels->count; panel++)
     for (tsi_index j = an->panels->start[panel]; j < an->panels->start[panel + 1]; j++)
       if (factor->pivots[j] != j - an->panels->start[panel]) return true;
   return false;
+}
+
+void tsi_numeric_prefer(tsi_numeric **numeric, tsi_numeric **fixed) {
+  if (!tsi_numeric_is_accurate(*fixed)) return;
+  tsi_numeric *refused = *numeric;
+  *numeric = *fixed;
+  *fixed = refused;
 }
 
 /* A row of which nothing is left after interchanges need not depend on the others. Which rows are
@@ -282,19 +210,17 @@ static bool interchanged(const tristar_factor_t *factor) {
  * 34 and condition 50, nothing can be left. The second opinion is that of the diagonal, which a matching has
  * made as large as can be: without interchanges, rounding errors do not depend on scalings by powers of two.
  * numeric becomes that factorization if it kept half of the digits of every pivot. */
-static tristar_status try_fixed(tristar_factor_t *factor, tsi_numeric **numeric) {
+static tristar_status try_fixed(tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
+                                tsi_numeric **numeric) {
   tristar_status status = TRISTAR_OK;
   tsi_numeric *fixed = NULL;
-  TSI_TRY(factor_once(factor, true, &fixed));
+  TSI_TRY(factor_once(factor, sizes, true, &fixed));
   if (tsi_numeric_failed(fixed)) {
     const tristar_status failed = tsi_failure_tell(fixed->env, &fixed->failure);
     if (failed != TRISTAR_ERR_NOT_FINITE) TSI_TRY(failed);
     goto out;
   }
-  if (!tsi_numeric_is_accurate(fixed)) goto out;
-  tsi_numeric *refused = *numeric;
-  *numeric = fixed;
-  fixed = refused;
+  tsi_numeric_prefer(numeric, &fixed);
 out:
   tsi_numeric_destroy(&fixed);
   return status;
@@ -303,13 +229,15 @@ out:
 tristar_status tsi_factorize(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_numeric *numeric = NULL;
-  warn_of_blas(factor->ts);
-  TSI_TRY(factor_once(factor, false, &numeric));
+  tsi_pivot_sizes sizes;
+  TSI_TRY(tsi_pivot_sizes_measure(factor, &sizes));
+  TSI_TRY(factor_once(factor, &sizes, false, &numeric));
   const bool dependent = !tsi_numeric_failed(numeric) && tsi_numeric_dependent(numeric) != TSI_NONE;
-  if (dependent && tsi_analysis_is_lu(factor->analysis) && interchanged(factor))
-    TSI_TRY(try_fixed(factor, &numeric));
+  if (dependent && tsi_analysis_is_lu(factor->analysis) && tsi_factor_interchanged(factor))
+    TSI_TRY(try_fixed(factor, &sizes, &numeric));
   TSI_TRY(tsi_numeric_finish(numeric, factor));
 out:
+  tsi_pivot_sizes_release(&factor->ts->env, &sizes);
   tsi_numeric_destroy(&numeric);
   return status;
 }

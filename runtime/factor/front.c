@@ -56,7 +56,7 @@ static void set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *front)
   front->w = symbolic->start[s + 1] - symbolic->start[s];
   front->m = rows_below(symbolic, s);
   front->f = front->w + front->m;
-  front->full = numeric->upper != NULL;
+  front->full = numeric->full;
 }
 
 /* The front of s in memory that is there: its complement, and where those of the children go. */
@@ -64,7 +64,7 @@ static tristar_status begin_front(tsi_numeric *numeric, tsi_open_front *open) {
   tristar_status status = TRISTAR_OK;
   tsi_front *front = &open->front;
   tsi_index *position = open->position;
-  if (front->m > 0)
+  if (front->m > 0 && numeric->complement[open->s] == NULL)
     TSI_TRY(
         allocate_block(numeric, tsi_complement_size(front->m, front->full), &numeric->complement[open->s]));
   front->c = numeric->complement[open->s];
@@ -248,11 +248,13 @@ void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front *front, tsi_index 
   const bool last = o + b == front->f && !numeric->fixed;
   double least[TSI_PANEL_WIDTH_MAX];
   for (tsi_index k = 0; k < b; k++)
-    least[k] =
-        last || numeric->pivots == NULL ? DEPENDENT * numeric->epsilon * numeric->size[column + k] : -1;
+    least[k] = last || numeric->pivots == NULL
+                   ? DEPENDENT * numeric->epsilon * numeric->sizes->column[column + k]
+                   : -1;
   tsi_pivoting result = {.least = least};
   if (numeric->pivots && !numeric->fixed)
-    result.tiny = last ? numeric->epsilon * largest_of(numeric->size + column, b) : numeric->tiny;
+    result.tiny =
+        last ? numeric->epsilon * largest_of(numeric->sizes->column + column, b) : numeric->sizes->tiny;
   tsi_index *pivot = numeric->pivots ? numeric->pivots + column : NULL;
   result.fixed = numeric->fixed;
   result.adjoint = numeric->adjoint;
@@ -283,7 +285,7 @@ void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
 /* The inverse of a diagonal block may overflow where the block does not. */
 static tristar_status check_finite(const tsi_numeric *numeric, tsi_index panel, const char *packed) {
   const tristar_analysis_t *an = numeric->analysis;
-  const tsi_count entries = an->panel_values[panel + 1] - an->panel_values[panel];
+  const tsi_count entries = tsi_panel_size(tsi_panel_width(an->panels, panel), an->panels->height[panel]);
   if (tsi_sparse_kernels_select(an->factor_scalar)->first_not_finite(entries, packed) == entries)
     return TRISTAR_OK;
   return fail_at(numeric, an->panels->start[panel], TSI_PIVOT_NOT_FINITE);
@@ -307,6 +309,22 @@ out:
   return status;
 }
 
+void tsi_numeric_get_terms(const tsi_numeric *numeric, double *terms) {
+  const tsi_index n = numeric->analysis->pattern->n;
+  for (tsi_index j = 0; j < n; j++) {
+    terms[j] = numeric->kept[j];
+    terms[n + j] = atomic_load(&numeric->term[j]);
+  }
+}
+
+void tsi_numeric_set_terms(tsi_numeric *numeric, const double *terms) {
+  const tsi_index n = numeric->analysis->pattern->n;
+  for (tsi_index j = 0; j < n; j++) {
+    numeric->kept[j] = terms[j];
+    atomic_store(&numeric->term[j], terms[n + j]);
+  }
+}
+
 bool tsi_numeric_is_accurate(const tsi_numeric *numeric) {
   for (tsi_index j = 0; j < numeric->analysis->pattern->n; j++)
     if (!(numeric->kept[j] >= sqrt(numeric->epsilon) * atomic_load(&numeric->term[j]))) return false;
@@ -318,13 +336,13 @@ static tristar_status pack(tsi_numeric *numeric, const tsi_front *front, tsi_ind
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_index s = an->panels->supernode[panel], b = tsi_panel_width(an->panels, panel);
-  const size_t offset = (size_t)an->panel_values[panel] * numeric->kernels->scalar_bytes;
+  char *lower = tsi_factor_panel(numeric->factor, false, panel);
+  char *upper = numeric->full ? tsi_factor_panel(numeric->factor, true, panel) : NULL;
   if (numeric->fixed) TSI_TRY(keep_terms(numeric, front, panel));
   numeric->kernels->pack(front, an->panels->start[panel] - first_column(numeric, s), b,
-                         tsi_analysis_inverse(an), numeric->lower + offset,
-                         numeric->upper ? numeric->upper + offset : NULL, work);
-  TSI_TRY(check_finite(numeric, panel, numeric->lower + offset));
-  if (numeric->upper) TSI_TRY(check_finite(numeric, panel, numeric->upper + offset));
+                         tsi_analysis_inverse(an), lower, upper, work);
+  TSI_TRY(check_finite(numeric, panel, lower));
+  if (upper) TSI_TRY(check_finite(numeric, panel, upper));
 out:
   return status;
 }

@@ -10,11 +10,15 @@
  * allocates once, as large as the largest of them needs: there may be millions that have next to nothing to
  * do.
  *
+ * On one process of many (factorization.h) the analysis lists the entries of its own fronts, and complements
+ * come from other processes and go there, through a port. After a failure steps do nothing but send, so that
+ * nobody waits for this process; what they send says so.
+ *
  * Reads   analysis, the user's values, scalings.
  * Writes  lower, upper, pivots of the factor; fronts of its own.
  * Invariants
- *   - complement[s] exists from the opening of the front of s until its parent has assembled it; NULL: not
- * there, or without rows
+ *   - complement[s] exists from the opening of the front of s until its parent has assembled it; if it comes
+ * or goes, from the beginning, and if it goes, to the end. NULL: not there, or without rows
  *   - the rest of a tiled front exists from its opening until it is closed
  *   - after the first failure, which `failure` keeps, tasks return at once
  *   - two steps that may run at the same time write different tiles (dag/factorization.h) */
@@ -23,7 +27,9 @@
 
 #include "codelets/cpu/front.h"
 #include "dag/factorization.h"
-#include "runtime/factor/analysis.h"
+#include "runtime/execute/exchange.h"
+#include "runtime/factor/factor.h"
+#include "runtime/starpu/tasks.h"
 
 /* A front that is being worked on; its C is the complement of s. */
 typedef struct tsi_open_front {
@@ -32,22 +38,39 @@ typedef struct tsi_open_front {
   tsi_index *position; /* rows of the children's complements in this front, child after child */
 } tsi_open_front;
 
+/* The sizes of a matrix's scaled entries, which tell which pivots are tiny. */
+typedef struct tsi_pivot_sizes {
+  double *column; /* by final index: the largest scaled entry of a column, LLT: the diagonal one */
+  double tiny;    /* LU, LDLT: pivots below this are perturbed */
+} tsi_pivot_sizes;
+
+/* Chooses the scalings of the factor, and measures what they make of its values. Errors: MEMORY, SINGULAR
+ * (scaling.h). */
+TRISTAR_CHECKED tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes *sizes);
+void tsi_pivot_sizes_release(tsi_env *env, tsi_pivot_sizes *sizes);
+
+/* Figures of the pivots. */
+typedef struct tsi_pivot_figures {
+  int64_t perturbed, stray;
+  int64_t dependent; /* the first dependent row's column, by final index; INT_MAX: none */
+  double smallest, largest;
+} tsi_pivot_figures;
+
 typedef struct tsi_numeric {
   tsi_env *env;
+  const tristar_factor_t *factor;
   const tristar_analysis_t *analysis;
   const tsi_front_kernels *kernels;
   const void *values;            /* the user's */
   bool wide;                     /* they are of the double type, the factors single */
   bool adjoint;                  /* factor.h */
   double *row_scale, *col_scale; /* by final index; NULL: ones */
-  char *lower, *upper;           /* the factor's streams, in bytes; upper NULL for LLT */
+  bool full;                     /* LU */
   tsi_index *pivots;             /* n, inside the panel; NULL for LLT */
   char *inverse;                 /* LDLT: D^-1, two scalars a column; else NULL */
   double epsilon;                /* of the factors' type */
-  double tiny;                   /* LU, LDLT: pivots below this are perturbed, */
-  double *size;                  /* by final index: the largest scaled entry of a column, LLT: the
-                                    diagonal one; in the last panel of a root, where nothing can grow,
-                                    pivots below epsilon times the largest of these are perturbed */
+  const tsi_pivot_sizes *sizes;  /* in the last panel of a root, where nothing can grow, pivots below
+                              epsilon times the largest of these are perturbed */
   bool refuse;                   /* matrices with dependent rows */
   bool fixed;                    /* LU without interchanges, no pivot is perturbed (tsi_factorize); with */
   double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
@@ -56,6 +79,11 @@ typedef struct tsi_numeric {
   void **complement;     /* by supernode: C of its front */
   tsi_open_front *tiled; /* those of the DAG */
   tsi_failure failure;   /* the first one */
+  _Atomic(bool) stopped; /* another process has failed */
+  tsi_port port;         /* of messages, if there are any */
+  bool *sent;            /* messages */
+  tsi_task_list *list;   /* on StarPU: a task for each step, with the same number */
+  tsi_tasks *tasks;
   atomic_llong perturbed;
   atomic_llong stray;               /* perturbed pivots that are not those of dependent rows */
   atomic_int dependent;             /* the first dependent row's column, by final index; INT_MAX: none */
@@ -64,13 +92,30 @@ typedef struct tsi_numeric {
   atomic_int percent;               /* last reported */
 } tsi_numeric;
 
-/* Chooses the scalings of the factor and makes the DAG; nothing is factored yet. options->tile divides
- * TSI_TILE. fixed: LU only. Errors: MEMORY, TOO_LARGE, SINGULAR (scaling.h). */
-TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor,
-                                                  const tsi_factorization_options *options, bool fixed,
+/* How fronts are cut where nobody asks for something else. */
+void tsi_numeric_options_init(tsi_factorization_options *options);
+/* Makes the DAG; nothing is factored yet. sizes and owners are borrowed; owners as of
+ * tsi_factorization_create. options->tile divides TSI_TILE. fixed: LU only. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
+                                                  const tsi_factorization_options *options,
+                                                  const tsi_front_owners *owners, bool fixed,
                                                   tsi_numeric **out);
+/* Room for complements that come and go. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_numeric_allocate_travellers(tsi_numeric *numeric);
+/* The steps as tasks of StarPU, which runs. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_numeric_record(tsi_numeric *numeric);
+/* Runs all steps: on StarPU if they are recorded. Errors: those of the port and of StarPU; a failure of a
+ * step is told by tsi_numeric_finish. */
+TRISTAR_CHECKED tristar_status tsi_numeric_run(tsi_numeric *numeric);
+/* A piece of a complement is where it goes to, or comes from; its bytes. */
+char *tsi_numeric_piece(const tsi_numeric *numeric, const tsi_front_message *message, size_t *bytes);
+/* Message `received` is there. From any thread. */
+void tsi_numeric_arrived(tsi_numeric *numeric, tsi_index received);
 /* A step of the DAG; those that it waits for have run. BLAS must be on one thread (blas.h). */
 void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step);
+/* What the pivots were like; of several processes together. */
+tsi_pivot_figures tsi_numeric_figures(const tsi_numeric *numeric);
+void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figures);
 /* After all steps: the first failure, or the figures of the factor. */
 TRISTAR_CHECKED tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor);
 void tsi_numeric_destroy(tsi_numeric **numeric);
@@ -103,11 +148,18 @@ tsi_index tsi_numeric_dependent(const tsi_numeric *numeric);
 /* Errors: SINGULAR, NOT_POSITIVE_DEFINITE: there is such a row. */
 TRISTAR_CHECKED tristar_status tsi_numeric_check_dependent(const tsi_numeric *numeric);
 
+/* With fixed pivots, of several processes together: what is_accurate looks at, 2 n numbers, the largest of
+ * all processes' each. */
+void tsi_numeric_get_terms(const tsi_numeric *numeric, double *terms);
+void tsi_numeric_set_terms(tsi_numeric *numeric, const double *terms);
 /* After the last step of a factorization with fixed pivots: is half of the digits left of every pivot? */
 bool tsi_numeric_is_accurate(const tsi_numeric *numeric);
+/* Exchanges the two if that factorization, with fixed pivots, is accurate. */
+void tsi_numeric_prefer(tsi_numeric **numeric, tsi_numeric **fixed);
 
 static inline bool tsi_numeric_failed(tsi_numeric *numeric) {
-  return tsi_failure_exists(&numeric->failure);
+  return tsi_failure_exists(&numeric->failure) ||
+         atomic_load_explicit(&numeric->stopped, memory_order_acquire);
 }
 
 /* D^-1 from a column on; NULL unless LDLT. */

@@ -1056,7 +1056,7 @@ typedef struct tristar_messages {
   tristar_range sent, received, sent_bytes, received_bytes; /* per process, in one solve */
 } tristar_messages;
 
-/* What a solve sends, over all processes. */
+/* What a solve sends, over all processes, and the factorization before it. */
 typedef struct tristar_traffic {
   int64_t ranks;         /* px py pz */
   int64_t chunks;        /* of the solve, copies not counted */
@@ -1067,13 +1067,16 @@ typedef struct tristar_traffic {
   tristar_messages all;                  /* the sum of these three */
   tristar_range factor_bytes;            /* of one triangular factor as stored, with all copies */
   double balance;                        /* factor_bytes.max / factor_bytes.mean; 1 if there is none */
+  tristar_messages fan_in;    /* of tristar_distributed_factor: Schur complements on their way up the tree */
+  tristar_range factor_flops; /* of the fronts that a process factors; L D L^T is counted as L L^T */
 } tristar_traffic;
 
-/* Counts what a solve with nrhs right-hand sides sends in this layout, forward and backward, without doing or
- * even preparing it: any number of processes up to 2^20, on one. Values are scalars of the factor. layout may
- * be NULL: the default. Errors: ARGUMENT (nrhs < 1, an unknown enumerator, a layout with a number below 1, or
- * a pz that is no power of two or above leaf_parts), TOO_LARGE (more than 2^20 processes), UNSUPPORTED
- * (factors from elsewhere with different structures of L and U), MEMORY. */
+/* Counts what a solve with nrhs right-hand sides sends in this layout, forward and backward, and what the
+ * factorization sends from front to front, without doing or even preparing it: any number of processes up to
+ * 2^20, on one. Values are scalars of the factor. layout may be NULL: the default. Errors: ARGUMENT (nrhs <
+ * 1, an unknown enumerator, a layout with a number below 1, or a pz that is no power of two or above
+ * leaf_parts), TOO_LARGE (more than 2^20 processes), UNSUPPORTED (factors from elsewhere with different
+ * structures of L and U), MEMORY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis,
                                                                   const tristar_layout *layout, int64_t nrhs,
                                                                   tristar_traffic *out);

@@ -2,12 +2,13 @@
  *
  *   all ranks   tristar_matrix_gather        where the rows of A lie on all ranks: to rank 0
  *   rank 0      tristar_analyze              leaf_parts >= pz
- *   rank 0      tristar_factor
- *   all ranks   tristar_distribute           each rank gets the panels that it owns
+ *   all ranks   tristar_distributed_factor   each rank factors the panels that it owns
  *   all ranks   tristar_distributed_solve    again and again; also tristar_distributed_solve_with (parts, few
  *                                            rows), _solve_refined, _solve_start (in flight), _trace
- *   rank 0      tristar_refactor             new values, same pattern
- *   all ranks   tristar_distributed_update
+ *   all ranks   tristar_distributed_refactor new values, same pattern
+ *
+ * A factor that rank 0 has, of tristar_factor or imported, is spread by tristar_distribute instead, and its
+ * new values by tristar_distributed_update.
  *
  * Functions marked collective are called by all ranks of the communicator, in the same order; all of them get
  * the same status, and where another rank failed its message. MPI must have been initialized with
@@ -57,7 +58,8 @@ typedef enum tristar_transport {
   TRISTAR_TRANSPORT_STARPU_MPI /* StarPU-MPI's detached messages; needs MPI_THREAD_MULTIPLE */
 } tristar_transport;
 
-/* What tristar_distribute needs to know. Fill it with tristar_distributed_options_init first. */
+/* What tristar_distributed_factor and tristar_distribute need to know. Fill it with
+ * tristar_distributed_options_init first. */
 typedef struct tristar_distributed_options {
   tristar_layout layout;       /* how the ranks share the factor */
   tristar_transport transport; /* how messages go */
@@ -67,6 +69,25 @@ typedef struct tristar_distributed_options {
 
 /* The layout of tristar_layout_init, TRANSPORT_AUTO, ENGINE_AUTO, one right-hand side. */
 TRISTAR_API void tristar_distributed_options_init(tristar_distributed_options *options);
+
+/* Collective. Factors on all ranks of comm, which are as many as the layout has, a matrix that rank 0 has
+ * analyzed (analysis, with leaf_parts of at least pz, and values, those of its entries, as tristar_factor
+ * wants them; both NULL on all others). Each rank factors the panels that it owns and keeps them; rank 0 has
+ * the matrix and hands entries out, but no more of the factor than the others. The factor has the bits of
+ * tristar_factor, whatever the layout. The analysis stays the caller's, and may be destroyed afterwards;
+ * values are copied. options: as for tristar_distribute. METHOD_AUTO chooses as tristar_factor does. The
+ * factorization is multifrontal (Duff, Reid 1983); a front is one rank's. Errors: those of tristar_factor,
+ * whichever rank meets them; ARGUMENT (also: layout and communicator do not match, pz, no analysis on rank
+ * 0), UNSUPPORTED (INVERSE_PARTITIONED; the thread level of MPI), RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_analysis_t *analysis, const void *values,
+                           const tristar_distributed_options *options, tristar_distributed_t **out);
+
+/* Collective. New values on the same pattern (values: on rank 0), for what tristar_distributed_factor has
+ * made. After a failure it holds none. Errors: those of tristar_refactor; UNSUPPORTED (of
+ * tristar_distribute). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_refactor(tristar_distributed_t *distributed,
+                                                                        const void *values);
 
 /* Collective. Spreads a factor that rank 0 has (factor; NULL on all others) over the ranks of comm, which are
  * as many as the layout has. Values travel panel by panel; no other rank ever holds more than its share. The
@@ -173,8 +194,8 @@ typedef struct tristar_distributed_stats {
   int rank, workers;               /* its number, and its CPU workers */
   int64_t chunks, tasks;           /* tasks: steps of a solve */
   double factor_bytes;             /* held here */
-  double distribute_seconds;       /* of tristar_distribute, without start_seconds */
-  double start_seconds;            /* that StarPU took to start, if tristar_distribute started it */
+  double distribute_seconds;       /* of tristar_distribute, or _factor, without start_seconds */
+  double start_seconds;            /* that StarPU took to start, if it was started then */
   double solve_seconds;            /* from b to x, with the following two */
   double redistribute_seconds;     /* rows of b and x from and to the ranks that own them */
   double sweep_seconds;            /* both sweeps */
@@ -184,11 +205,22 @@ typedef struct tristar_distributed_stats {
   tristar_message_count broadcast; /* within the grid: parts of x; sent in the latest solve, as the others */
   tristar_message_count reduction; /* within the grid: sums */
   tristar_message_count grids;     /* between grids */
+  /* of tristar_distributed_factor and _refactor; zeros after tristar_distribute: */
+  double factor_seconds;         /* from the values of rank 0 to the factor's, and its matrix, here */
+  double factor_peak_bytes;      /* the most memory that the library had more meanwhile */
+  int64_t perturbed_pivots;      /* on all ranks */
+  tristar_message_count fan_in;  /* Schur complements sent to the ranks that go on with them */
+  tristar_message_count hand_on; /* pieces of panels sent to other ranks that hold them */
 } tristar_distributed_stats;
 
 /* Tells the figures of this rank. Not collective. Errors: ARGUMENT (NULL). */
 TRISTAR_API tristar_status tristar_distributed_get_stats(const tristar_distributed_t *distributed,
                                                          tristar_distributed_stats *stats);
+/* On rank 0, after tristar_distributed_factor: the figures of the whole factor, its peak_bytes being those of
+ * rank 0, and of the analysis that it was made with, which METHOD_AUTO may have replaced. Each may be NULL.
+ * Not collective. Errors: ARGUMENT (another rank; after tristar_distribute). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_get_factor_stats(
+    const tristar_distributed_t *distributed, tristar_factor_stats *factor, tristar_analysis_stats *analysis);
 /* Collective. all: as many as there are ranks, written on rank 0; not read elsewhere. Errors: RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_gather_stats(const tristar_distributed_t *distributed, tristar_distributed_stats *all);

@@ -53,16 +53,49 @@ out:
 }
 
 /* Items of one type count as one each, however large they are. */
+static tristar_status make_item(tsi_env *env, size_t bytes, MPI_Datatype *item) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_MPI(env, "MPI_Type_contiguous", MPI_Type_contiguous((int)bytes, MPI_BYTE, item)));
+  TSI_TRY(TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(item)));
+out:
+  return status;
+}
+
 tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, size_t bytes, const void *from, tsi_items sent,
                                   void *to, tsi_items received) {
   tristar_status status = TRISTAR_OK;
   MPI_Datatype item;
-  TSI_TRY(TSI_MPI(env, "MPI_Type_contiguous", MPI_Type_contiguous((int)bytes, MPI_BYTE, &item)));
-  TSI_TRY(TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(&item)));
+  TSI_TRY(make_item(env, bytes, &item));
   status = TSI_MPI(
       env, "MPI_Alltoallv",
       MPI_Alltoallv(from, sent.count, sent.first, item, to, received.count, received.first, item, comm));
   MPI_Type_free(&item);
+out:
+  return status;
+}
+
+tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_t bytes, tsi_items_way gives,
+                              tsi_items_way takes) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Datatype item;
+  TSI_TRY(make_item(env, bytes, &item));
+  status =
+      TSI_MPI(env, "MPI_Sendrecv",
+              MPI_Sendrecv(gives.items, gives.count, item, gives.count > 0 ? gives.peer : MPI_PROC_NULL,
+                           TAG_BYTES, takes.items, takes.count, item,
+                           takes.count > 0 ? takes.peer : MPI_PROC_NULL, TAG_BYTES, comm, MPI_STATUS_IGNORE));
+  MPI_Type_free(&item);
+out:
+  return status;
+}
+
+tristar_status tsi_unite_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
+  tristar_status status = TRISTAR_OK;
+  for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+    const piece p = piece_of(array, bytes, at);
+    TSI_TRY(TSI_MPI(env, "MPI_Allreduce",
+                    MPI_Allreduce(MPI_IN_PLACE, p.begin, p.bytes, MPI_BYTE, MPI_BOR, comm)));
+  }
 out:
   return status;
 }

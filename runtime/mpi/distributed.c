@@ -11,6 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/solve/layout_words.h"
 #include "runtime/mpi/inserted.h"
+#include "runtime/mpi/joint.h"
 #include "runtime/mpi/queue.h"
 #include "runtime/mpi/mailbox.h"
 
@@ -145,7 +146,6 @@ out:
 
 static void fill_stats(tristar_distributed_t *d) {
   const tsi_process *p = d->process;
-  d->stats.rank = tsi_transport_rank(d->transport);
   d->stats.chunks = p->share->chunks->count;
   d->stats.tasks = p->program->steps->count;
   d->stats.factor_bytes = (double)(p->begin[p->share->panels->count] - p->begin[0]) *
@@ -178,41 +178,60 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
   return tsi_transport_same(d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 
+tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mine) {
+  const tristar_status status = check_options(&d->ts->env, &d->options, tsi_transport_size(d->transport));
+  return agree_on_options(d, status == TRISTAR_OK ? mine : status);
+}
+
+tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_factor_t *factor,
+                                       tsi_known *known) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  double floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
+  TSI_TRY(tsi_know_structure(env, d->transport, factor, known));
+  if (factor != NULL) d->structure = fingerprint(factor);
+  TSI_TRY(
+      TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
+  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, known, floor_bytes)));
+  TSI_TRY(count_tags(d));
+out:
+  return status;
+}
+
+tristar_status tsi_distributed_make_ready(tristar_distributed_t *d) {
+  const int64_t nrhs = d->options.nrhs > 0 ? d->options.nrhs : 1;
+  tsi_slot *slot;
+  d->valid = true;
+  fill_stats(d);
+  return tsi_slot_need(d, (tsi_index)tsi_count_min(nrhs, TSI_NRHS_BLOCK), &slot);
+}
+
 static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_known known = {.borrowed = false};
-  tsi_slot *slot;
-  double floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
-  const int ranks = tsi_transport_size(d->transport), rank = tsi_transport_rank(d->transport);
-  const int64_t nrhs = d->options.nrhs > 0 ? d->options.nrhs : 1;
-  status = check_options(env, &d->options, ranks);
-  if (status == TRISTAR_OK) status = check_factor(env, factor, rank);
-  TSI_TRY(agree_on_options(d, status));
-  TSI_TRY(tsi_know_structure(env, d->transport, factor, &known));
-  if (factor != NULL) d->structure = fingerprint(factor);
-  TSI_TRY(
-      TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
-  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, &known, floor_bytes)));
-  TSI_TRY(count_tags(d));
+  TSI_TRY(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
+  TSI_TRY(tsi_distributed_lay_out(d, factor, &known));
   TSI_TRY(tsi_send_values(d, factor));
-  d->valid = true;
-  fill_stats(d);
-  TSI_TRY(tsi_slot_need(d, (tsi_index)tsi_count_min(nrhs, TSI_NRHS_BLOCK), &slot));
+  TSI_TRY(tsi_distributed_make_ready(d));
 out:
   tsi_known_release(env, &known);
   return status;
 }
 
-/* Collective. What can fail on one rank comes after the communicator, over which it is told. */
-static tristar_status create(tristar_t *ts, MPI_Comm comm, const tristar_distributed_options *options,
-                             tristar_distributed_t *const *wanted, tristar_distributed_t **out) {
+/* What can fail on one rank comes after the communicator, over which it is told. */
+tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
+                                      const tristar_distributed_options *options,
+                                      tristar_distributed_t *const *wanted, tristar_distributed_t **out) {
+  tristar_distributed_options defaults;
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tristar_distributed_t *d = NULL;
   tsi_transport *transport = NULL;
   tsi_transport_kind kind = TSI_TRANSPORT_DIRECT;
   double start_seconds = 0;
+  tristar_distributed_options_init(&defaults);
+  if (options == NULL) options = &defaults;
   tristar_status mine = choose_transport(env, options->transport, &kind);
   if (mine == TRISTAR_OK && wanted == NULL)
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "distributed is NULL");
@@ -224,6 +243,7 @@ static tristar_status create(tristar_t *ts, MPI_Comm comm, const tristar_distrib
   d->options = *options;
   d->transport = transport;
   d->stats.start_seconds = start_seconds;
+  d->stats.rank = tsi_transport_rank(transport);
   for (int s = 0; s < TSI_SLOTS; s++) d->slot[s].distributed = d;
 out:
   if (status != TRISTAR_OK) {
@@ -237,14 +257,12 @@ out:
 tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm, tristar_factor_t *factor,
                                   const tristar_distributed_options *options, tristar_distributed_t **out) {
   tristar_status status = TRISTAR_OK;
-  tristar_distributed_options defaults;
   tristar_distributed_t *d = NULL;
   if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = &ts->env;
   const double begin = tsi_clock();
   if (out != NULL) *out = NULL;
-  tristar_distributed_options_init(&defaults);
-  TSI_TRY(create(ts, comm, options ? options : &defaults, out, &d));
+  TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
   TSI_TRY(distribute(d, factor));
   d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
   tsi_log(
@@ -258,6 +276,18 @@ out:
   return tsi_answer(env, status);
 }
 
+void tsi_distributed_release_layout(tristar_distributed_t *d) {
+  tsi_env *env = &d->ts->env;
+  tsi_joint_destroy(d, &d->joint);
+  tsi_distributed_release_rows(d);
+  tsi_process_destroy(&d->process);
+  TSI_FREE(env, d->first);
+  TSI_FREE(env, d->in_place);
+  TSI_FREE(env, d->out_place);
+  TSI_FREE(env, d->pivot_order);
+  tsi_rows_matrix_destroy(env, &d->matrix);
+}
+
 void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   if (distributed == NULL || *distributed == NULL) return;
   tristar_distributed_t *d = *distributed;
@@ -269,13 +299,8 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
     tsi_slot_release(&d->slot[s]);
     TSI_FREE(env, d->slot[s].buffer);
   }
-  tsi_distributed_release_rows(d);
-  tsi_process_destroy(&d->process);
-  TSI_FREE(env, d->first);
-  TSI_FREE(env, d->in_place);
-  TSI_FREE(env, d->out_place);
-  TSI_FREE(env, d->pivot_order);
-  tsi_rows_matrix_destroy(env, &d->matrix);
+  tsi_distributed_release_layout(d);
+  tristar_factor_destroy(&d->source);
   tsi_transport_destroy(&d->transport);
   TSI_FREE(env, d);
 }

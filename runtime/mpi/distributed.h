@@ -12,6 +12,7 @@
 #define TSI_MPI_DISTRIBUTED_H
 
 #include "runtime/mpi/matrix.h"
+#include "runtime/mpi/port.h"
 #include "runtime/mpi/rows.h"
 #include "tristar_mpi.h"
 
@@ -20,10 +21,9 @@
 typedef struct tsi_slot {
   struct tristar_distributed_s *distributed;
   tsi_process_run *run; /* NULL: not made yet */
-  tsi_mailbox *mailbox;
-  _Atomic(bool) *arrived; /* by received message */
-  void *b, *x;            /* local rows */
-  void *buffer;           /* of rows.h */
+  tsi_mailbox_port port;
+  void *b, *x;  /* local rows */
+  void *buffer; /* of rows.h */
 } tsi_slot;
 
 struct tristar_distributed_s {
@@ -47,7 +47,10 @@ struct tristar_distributed_s {
   struct tsi_queue *queue;       /* NULL: no solve was inserted or started */
   struct tsi_trace *trace;       /* NULL: the solve is not traced */
   struct tsi_inserted *inserted; /* NULL: no solve was inserted */
+  struct tsi_joint *joint;       /* NULL: rank 0 had the factor */
+  tristar_factor_t *source;      /* rank 0, with joint: values and scalings, no streams */
 };
+typedef struct tsi_joint tsi_joint;
 typedef struct tsi_inserted tsi_inserted;
 
 /* Collective. The slot for nrhs right-hand sides, made at its first use. Errors: MEMORY, RUNTIME. */
@@ -100,5 +103,29 @@ void tsi_known_release(tsi_env *env, tsi_known *known);
 
 /* Collective: rank 0 sends everyone the values of its share. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor);
+/* The part of it that has nothing to do with panels: collective. What may change from one set of values to
+ * the next: pivots, scalings, whether there is a matrix. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor);
+/* The matrix of the factor, or its new values. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor);
+
+/* How a distributed factor comes to be, step by step; all collective. */
+
+/* A transport, and nothing on it. options may be NULL; wanted: what the user passes for the result, which
+ * must not be NULL. Errors: those of tsi_transport_create. */
+TRISTAR_CHECKED tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
+                                                      const tristar_distributed_options *options,
+                                                      tristar_distributed_t *const *wanted,
+                                                      tristar_distributed_t **out);
+/* All ranks want the same; mine: what this one has found. Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mine);
+/* Everything that follows from the structure; factor: on rank 0. known is to be released, whatever the
+ * status. Errors: those of tsi_process_create. */
+TRISTAR_CHECKED tristar_status tsi_distributed_lay_out(tristar_distributed_t *d,
+                                                       const tristar_factor_t *factor, tsi_known *known);
+/* The undoing of it, once no slot is there. */
+void tsi_distributed_release_layout(tristar_distributed_t *d);
+/* The values are there: it can solve. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_distributed_make_ready(tristar_distributed_t *d);
 
 #endif

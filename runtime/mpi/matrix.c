@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "runtime/mpi/bytes.h"
+#include "runtime/mpi/shipment.h"
 #include "runtime/mpi/mailbox.h"
 
 /* Calls once for each entry of the full matrix: row and column of the final order, place of the value. */
@@ -42,123 +42,54 @@ out:
   return status;
 }
 
-/* Rows that are at home on a rank, one after the other. */
-typedef struct shipment {
-  size_t rows, entries;
-  char *values;
-  bool pattern;       /* lengths and index travel too: they are not there yet */
-  tsi_index *lengths; /* by row */
-  tsi_index *index;
-} shipment;
+/* The whole matrix, and who gets which rows of it. */
+typedef struct whole {
+  tsi_env *env;
+  const tsi_layout *layout;
+  tsi_entries entries;
+  size_t bytes;
+} whole;
 
-#define SHIPMENT_ARRAYS 3
-
-static void list_arrays(const shipment *s, size_t bytes, tsi_array array[SHIPMENT_ARRAYS]) {
-  array[0] = (tsi_array){s->values, s->entries * bytes};
-  array[1] = (tsi_array){s->lengths, s->pattern ? s->rows * sizeof *s->lengths : 0};
-  array[2] = (tsi_array){s->index, s->pattern ? s->entries * sizeof *s->index : 0};
-}
-
-static void release_shipment(tsi_env *env, shipment *s) {
-  TSI_FREE(env, s->lengths);
-  TSI_FREE(env, s->index);
-  TSI_FREE(env, s->values);
-}
-
-/* Arrays for its rows and entries. */
-static tristar_status make_shipment(tsi_env *env, size_t bytes, shipment *s) {
+/* The rows that are at home on a rank. */
+static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_allocate(env, s->entries, bytes, __func__, __FILE__, __LINE__, (void **)&s->values));
-  if (!s->pattern) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, s->lengths, s->rows));
-  TSI_TRY(TSI_ALLOC(env, s->index, s->entries));
-out:
-  return status;
-}
-
-static tristar_status fill_shipment(tsi_env *env, const tsi_layout *layout, const tsi_entries *w,
-                                    size_t bytes, int rank, shipment *s) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_chunks *chunks = layout->chunks;
+  const whole *all = context;
+  const tsi_entries *w = &all->entries;
+  const tsi_chunks *chunks = all->layout->chunks;
+  const size_t bytes = all->bytes;
   for (tsi_index c = 0; c < chunks->count; c++) {
-    if (tsi_home_rank(layout, c) != rank) continue;
-    s->rows += (size_t)tsi_chunk_columns(chunks, c);
-    s->entries += (size_t)(w->ptr[chunks->column[c + 1]] - w->ptr[chunks->column[c]]);
+    if (tsi_home_rank(all->layout, c) != rank) continue;
+    lines->lines += (size_t)tsi_chunk_columns(chunks, c);
+    lines->entries += (size_t)(w->ptr[chunks->column[c + 1]] - w->ptr[chunks->column[c]]);
   }
-  TSI_TRY(make_shipment(env, bytes, s));
+  TSI_TRY(tsi_shipment_allocate(all->env, bytes, lines));
   size_t row = 0, at = 0;
   for (tsi_index c = 0; c < chunks->count; c++) {
-    if (tsi_home_rank(layout, c) != rank) continue;
+    if (tsi_home_rank(all->layout, c) != rank) continue;
     const size_t first = (size_t)w->ptr[chunks->column[c]], end = (size_t)w->ptr[chunks->column[c + 1]];
-    memcpy(s->values + at * bytes, (const char *)w->item + first * bytes, (end - first) * bytes);
-    for (tsi_index j = chunks->column[c]; s->pattern && j < chunks->column[c + 1]; j++)
-      s->lengths[row++] = (tsi_index)(w->ptr[j + 1] - w->ptr[j]);
-    if (s->pattern) memcpy(s->index + at, w->index + first, (end - first) * sizeof *s->index);
+    memcpy(lines->values + at * bytes, (const char *)w->item + first * bytes, (end - first) * bytes);
+    for (tsi_index j = chunks->column[c]; lines->pattern && j < chunks->column[c + 1]; j++)
+      lines->lengths[row++] = (tsi_index)(w->ptr[j + 1] - w->ptr[j]);
+    if (lines->pattern) memcpy(lines->index + at, w->index + first, (end - first) * sizeof *lines->index);
     at += end - first;
   }
 out:
   return status;
 }
 
-/* What rank 0 tells a rank before its rows come. */
-typedef struct notice {
-  int64_t status, entries;
-} notice;
-
 /* The matrix of this rank as it arrives: index has columns of the final order. */
-static tristar_status take(tsi_env *env, tsi_rows_matrix *m, size_t bytes, const shipment *s) {
+static tristar_status take(tsi_env *env, tsi_rows_matrix *m, size_t bytes, const tsi_shipment *lines) {
   tristar_status status = TRISTAR_OK;
-  if (s->pattern) {
+  if (lines->pattern) {
     TSI_TRY(TSI_ALLOC(env, m->ptr, (size_t)m->n + 1));
-    TSI_TRY(TSI_ALLOC(env, m->index, s->entries));
-    TSI_TRY(tsi_allocate(env, s->entries, bytes, __func__, __FILE__, __LINE__, &m->values));
+    TSI_TRY(TSI_ALLOC(env, m->index, lines->entries));
+    TSI_TRY(tsi_allocate(env, lines->entries, bytes, __func__, __FILE__, __LINE__, &m->values));
     m->ptr[0] = 0;
-    for (tsi_index i = 0; i < m->n; i++) m->ptr[i + 1] = m->ptr[i] + s->lengths[i];
-    memcpy(m->index, s->index, s->entries * sizeof *m->index);
+    for (tsi_index i = 0; i < m->n; i++) m->ptr[i + 1] = m->ptr[i] + lines->lengths[i];
+    memcpy(m->index, lines->index, lines->entries * sizeof *m->index);
   }
-  memcpy(m->values, s->values, s->entries * bytes);
+  memcpy(m->values, lines->values, lines->entries * bytes);
 out:
-  return status;
-}
-
-static tristar_status send_rows(tsi_env *env, MPI_Comm comm, const tsi_layout *layout, const tsi_entries *w,
-                                size_t bytes, int rank, bool pattern, tristar_status before) {
-  tristar_status status = before;
-  shipment s = {.pattern = pattern};
-  tsi_array array[SHIPMENT_ARRAYS];
-  if (status == TRISTAR_OK) status = fill_shipment(env, layout, w, bytes, rank, &s);
-  const notice told = {status, (int64_t)s.entries};
-  const tristar_status mine = status;
-  int64_t room;
-  TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
-  TSI_TRY(mine);
-  TSI_TRY(tsi_receive_bytes(env, comm, &room, sizeof room, rank));
-  if (room != TRISTAR_OK) goto out; /* that rank says why */
-  list_arrays(&s, bytes, array);
-  TSI_TRY(tsi_send_arrays(env, comm, SHIPMENT_ARRAYS, array, rank));
-out:
-  release_shipment(env, &s);
-  return status;
-}
-
-static tristar_status receive_rows(tsi_env *env, MPI_Comm comm, size_t bytes, tsi_rows_matrix *m) {
-  tristar_status status = TRISTAR_OK;
-  tristar_status mine;
-  shipment s = {.rows = (size_t)m->n, .pattern = m->ptr == NULL};
-  tsi_array array[SHIPMENT_ARRAYS];
-  notice told;
-  TSI_TRY(tsi_receive_bytes(env, comm, &told, sizeof told, 0));
-  if (told.status != TRISTAR_OK) return TRISTAR_OK; /* rank 0 says why */
-  s.entries = (size_t)told.entries;
-  mine = make_shipment(env, bytes, &s);
-  const int64_t room = mine;
-  TSI_TRY(tsi_send_bytes(env, comm, &room, sizeof room, 0));
-  TSI_TRY(mine);
-  list_arrays(&s, bytes, array);
-  TSI_TRY(tsi_receive_arrays(env, comm, SHIPMENT_ARRAYS, array, 0));
-  TSI_TRY(take(env, m, bytes, &s));
-out:
-  release_shipment(env, &s);
   return status;
 }
 
@@ -166,24 +97,17 @@ out:
 static tristar_status ship(tsi_env *env, tsi_transport *transport, const tsi_process *p,
                            const tristar_factor_t *factor, tsi_rows_matrix *m) {
   tristar_status status = TRISTAR_OK;
-  MPI_Comm comm = tsi_transport_comm(transport);
-  const size_t bytes = p->user_bytes;
-  tsi_entries w = {.ptr = NULL};
-  shipment own = {.pattern = m->ptr == NULL};
-  if (factor == NULL)
-    status = receive_rows(env, comm, bytes, m);
-  else {
-    status = write_whole(env, factor, &w);
-    for (int r = 1; r < tsi_transport_size(transport); r++) { /* each must hear of it, if something fails */
-      const tristar_status sent = send_rows(env, comm, p->layout, &w, bytes, r, own.pattern, status);
-      if (status == TRISTAR_OK) status = sent;
-    }
-    if (status == TRISTAR_OK) status = fill_shipment(env, p->layout, &w, bytes, 0, &own);
-    if (status == TRISTAR_OK) status = take(env, m, bytes, &own);
+  whole all = {.env = env, .layout = p->layout, .bytes = p->user_bytes};
+  tsi_shipment own = {.lines = (size_t)m->n, .pattern = m->ptr == NULL};
+  if (factor != NULL) {
+    own.lines = 0;
+    status = write_whole(env, factor, &all.entries);
   }
-  release_shipment(env, &own);
-  tsi_entries_finish(env, &w);
-  return tsi_transport_agree(transport, status);
+  status = tsi_ship(env, transport, p->user_bytes, factor ? collect : NULL, &all, status, &own);
+  if (status == TRISTAR_OK) status = tsi_transport_agree(transport, take(env, m, p->user_bytes, &own));
+  tsi_shipment_release(env, &own);
+  tsi_entries_finish(env, &all.entries);
+  return status;
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------- */

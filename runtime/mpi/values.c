@@ -174,9 +174,8 @@ out:
   return status;
 }
 
-/* What may change from one set of values to the next; kind: pivoted, scaled, with an order, with a matrix,
- * with perturbed pivots, of rank 0. */
-static tristar_status agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor) {
+/* kind: pivoted, scaled, with an order, with a matrix, with perturbed pivots, of rank 0. */
+tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
@@ -199,7 +198,7 @@ out:
 tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   const int ranks = tsi_transport_size(d->transport);
-  TSI_TRY(agree_on_kind(d, factor));
+  TSI_TRY(tsi_agree_on_kind(d, factor));
   if (factor == NULL)
     status = receive(d);
   else {
@@ -210,6 +209,13 @@ tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t 
     take_own(d->process, factor);
   }
   TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(tsi_send_matrix(d, factor));
+out:
+  return status;
+}
+
+tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
   if (!d->has_matrix)
     tsi_rows_matrix_destroy(&d->ts->env, &d->matrix);
   else if (d->matrix)

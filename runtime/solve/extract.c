@@ -38,16 +38,28 @@ static void copy_rows(const char *from, tsi_index m, const tsi_index *row, tsi_i
   }
 }
 
+/* The chunk of a panel. */
+static tsi_index chunk_of(const tsi_chunks *chunks, tsi_index panel) {
+  tsi_index low = 0, high = chunks->count;
+  while (high - low > 1) {
+    const tsi_index middle = low + (high - low) / 2;
+    if (chunks->panel[middle] <= panel)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 void tsi_extract_panels(const tristar_factor_t *factor, bool upper, const tsi_share *share,
                         const tsi_count *begin, tsi_index first, tsi_index end, void *to) {
   const tristar_analysis_t *an = factor->analysis;
   const size_t bytes = factor->scalar_bytes;
-  const char *stream = upper ? factor->upper : factor->lower;
-  tsi_index k = 0;
+  tsi_index k = chunk_of(share->chunks, first);
   memset(to, 0, (size_t)(begin[end] - begin[first]) * bytes);
   for (tsi_index j = first; j < end; j++) {
     const tsi_index p = share->panel[j], w = tsi_panel_width(an->panels, p), m = an->panels->height[p];
-    const char *from = stream + (size_t)an->panel_values[p] * bytes;
+    const char *from = tsi_factor_panel(factor, upper, p);
     char *at = (char *)to + (size_t)(begin[j] - begin[first]) * bytes;
     while (share->chunks->panel[k + 1] <= j) k++;
     if (share->role[k] & TSI_ROLE_DIAGONAL) {

@@ -16,6 +16,7 @@
 #ifndef TSI_RUNTIME_SOLVE_PROCESS_H
 #define TSI_RUNTIME_SOLVE_PROCESS_H
 
+#include "codelets/cpu/front.h"
 #include "dag/bundles.h"
 #include "dag/program.h"
 #include "runtime/factor/factor.h"
@@ -84,6 +85,18 @@ TRISTAR_CHECKED tristar_status tsi_place_share(tsi_env *env, const tsi_share *sh
 /* The process that reads b and writes x of column j of the factor. */
 static inline tsi_index tsi_home_rank(const tsi_layout *layout, tsi_index chunk) {
   return tsi_layout_anchor(layout, chunk, tsi_layout_home(layout, layout->node[chunk]));
+}
+
+/* The process that factors the front of supernode s. owner: the chunk of each column. */
+static inline tsi_index tsi_front_rank(const tsi_layout *layout, const tsi_index *owner,
+                                       const tsi_symbolic *symbolic, tsi_index s) {
+  return tsi_home_rank(layout, owner[symbolic->start[s]]);
+}
+/* Bytes of the complement of s as it travels to the process that factors the parent: with a failure mark. */
+static inline size_t tsi_front_message_bytes(const tsi_symbolic *symbolic, bool lu, size_t scalar_bytes,
+                                             tsi_index s) {
+  const tsi_index rows = (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  return ((size_t)tsi_complement_size(rows, lu) + 1) * scalar_bytes;
 }
 
 /* ---- Runs --------------------------------------------------------------------------------------------- */

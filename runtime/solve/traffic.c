@@ -3,7 +3,9 @@
 #include "codelets/cpu/sparse.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/solve/layout_words.h"
+#include "dag/factorization.h"
 #include "runtime/solve/pairs.h"
+#include "runtime/solve/process.h"
 
 #define RANKS_MOST (1 << 20)
 
@@ -82,6 +84,55 @@ static void summarize(const tsi_traffic *traffic, double scalar_bytes, double ro
   out->grid_steps = traffic->grid_steps;
 }
 
+/* ---- The factorization -------------------------------------------------------------------------------- */
+
+/* Of one process. */
+typedef struct front_counts {
+  tsi_traffic_count sent, received; /* rows: bytes */
+  double flops;
+} front_counts;
+
+static void count_fronts(const tristar_analysis_t *an, const tsi_layout *layout, const tsi_index *owner,
+                         front_counts *count) {
+  const tsi_symbolic *symbolic = an->symbolic;
+  const size_t scalar_bytes = tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index rank = tsi_front_rank(layout, owner, symbolic, s), parent = symbolic->parent[s];
+    count[rank].flops += tsi_front_flops(symbolic, an->stats.method, s);
+    const tsi_index to = parent == TSI_NONE ? rank : tsi_front_rank(layout, owner, symbolic, parent);
+    if (to == rank) continue;
+    const tsi_count bytes =
+        (tsi_count)tsi_front_message_bytes(symbolic, tsi_analysis_is_lu(an), scalar_bytes, s);
+    const tsi_index pieces = tsi_complement_pieces(symbolic, s);
+    count[rank].sent.messages += pieces;
+    count[rank].sent.rows += bytes;
+    count[to].received.messages += pieces;
+    count[to].received.rows += bytes;
+  }
+}
+
+static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
+                                       tristar_traffic *out) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index ranks = tsi_layout_ranks(layout);
+  front_counts *count = NULL;
+  tsi_index *owner = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, count, ranks));
+  TSI_TRY(TSI_ALLOC(env, owner, an->symbolic->n));
+  tsi_chunk_owners(layout->chunks, owner);
+  count_fronts(an, layout, owner, count);
+  for (tsi_index r = 0; r < ranks; r++) {
+    add_counts(&out->fan_in, &count[r].sent, &count[r].received, 1, r);
+    add_rank(&out->factor_flops, count[r].flops, r);
+  }
+  find_means(&out->fan_in, ranks);
+  out->factor_flops.mean = out->factor_flops.total / ranks;
+out:
+  TSI_FREE(env, count);
+  TSI_FREE(env, owner);
+  return status;
+}
+
 /* ---- The layout of an analysis ------------------------------------------------------------------------ */
 
 static size_t scalar_bytes_of(const tristar_analysis_t *analysis) {
@@ -116,6 +167,7 @@ tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const 
   TSI_TRY(make_layout(env, analysis, layout, nrhs, &made));
   TSI_TRY(tsi_traffic_create(env, made, analysis->panels, tsi_tree_of(layout), &traffic));
   summarize(traffic, scalar_bytes, scalar_bytes * (double)nrhs, out);
+  if (!analysis->imported) TSI_TRY(summarize_fronts(env, analysis, made, out));
   out->chunks = made->chunks->count;
   for (tsi_index c = 0; c < made->chunks->count; c++) out->spread_chunks += !made->whole[c];
 out:

@@ -1,0 +1,348 @@
+/* Factors on all ranks: see joint.h. */
+#include "runtime/mpi/joint.h"
+
+#include "runtime/base/clock.h"
+#include "runtime/mpi/mailbox.h"
+#include "runtime/mpi/queue.h"
+#include "runtime/solve/extract.h"
+
+/* ---- What follows from the structure --------------------------------------------------------------------
+ */
+
+static void choose_owners(const tsi_process *p, const tsi_symbolic *symbolic, tsi_index *owner) {
+  for (tsi_index s = 0; s < symbolic->count; s++) owner[s] = tsi_front_rank(p->layout, p->owner, symbolic, s);
+}
+
+/* The panels of own fronts: where the share has them whole, or in `passing`. */
+static tristar_status place_panels(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_panels *panels = joint->known.panels;
+  const tsi_process *p = d->process;
+  const tsi_share *share = p->share;
+  tsi_count *place = NULL;
+  TSI_TRY(TSI_ALLOC(&d->ts->env, place, (tsi_count)panels->count + 1));
+  for (tsi_index j = 0; j <= panels->count; j++) place[j] = -1;
+  for (tsi_index k = 0; k < share->chunks->count; k++)
+    for (tsi_index j = share->chunks->panel[k]; j < share->chunks->panel[k + 1]; j++) {
+      const tsi_index panel = share->panel[j];
+      if ((share->role[k] & TSI_ROLE_DIAGONAL) && share->panels->height[j] == panels->height[panel])
+        place[panel] = p->begin[j];
+    }
+  for (tsi_index j = 0; j < panels->count; j++) {
+    if (place[j] >= 0 || joint->owner[panels->supernode[j]] != share->rank) continue;
+    place[j] = ~joint->passing;
+    joint->passing += tsi_panel_size(tsi_panel_width(panels, j), panels->height[j]);
+  }
+out:
+  joint->analysis.panel_values = place;
+  return status;
+}
+
+/* The analysis that the part refers to. */
+static tristar_status fill_analysis(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_known *known = &joint->known;
+  const tsi_factor_kind *kind = &d->process->kind;
+  struct tristar_analysis_s *an = &joint->analysis;
+  joint->pattern = (tsi_pattern){.n = (tsi_index)kind->n, .scalar = kind->user_scalar};
+  an->ts = d->ts;
+  an->pattern = &joint->pattern;
+  an->options.inverse = (tristar_inverse)kind->inverse;
+  an->factor_scalar = kind->factor_scalar;
+  an->symbolic = known->symbolic;
+  an->panels = known->panels;
+  an->stats.method = kind->lu           ? TRISTAR_METHOD_LU
+                     : kind->indefinite ? TRISTAR_METHOD_LDLT
+                                        : TRISTAR_METHOD_LLT;
+  TSI_TRY(TSI_ALLOC(env, an->in_row, kind->n));
+  TSI_TRY(TSI_ALLOC(env, an->out_row, kind->n));
+  for (tsi_index i = 0; i < kind->n; i++) {
+    an->in_row[known->in_place[i]] = i;
+    an->out_row[known->out_place[i]] = i;
+  }
+out:
+  return status;
+}
+
+static tristar_status fill_part(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_process *p = d->process;
+  struct tristar_factor_s *part = &joint->part;
+  part->ts = d->ts;
+  part->analysis = &joint->analysis;
+  part->user_bytes = p->user_bytes;
+  part->scalar_bytes = p->scalar_bytes;
+  part->lower = p->lower;
+  part->upper = p->upper;
+  if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, part->pivots, p->kind.n));
+  if (p->kind.indefinite)
+    TSI_TRY(tsi_allocate(env, 2 * (size_t)p->kind.n, p->scalar_bytes, __func__, __FILE__, __LINE__,
+                         &part->inverse));
+out:
+  return status;
+}
+
+/* Takes known over, whatever the status. Local. */
+static tristar_status create_joint(tristar_distributed_t *d, tsi_known *known, tristar_factor_t *source) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_joint *joint = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, joint, 1));
+  d->joint = joint;
+  joint->known = *known;
+  joint->source = source;
+  *known = (tsi_known){.borrowed = false};
+  TSI_TRY(TSI_ALLOC(env, joint->owner, joint->known.symbolic->count));
+  choose_owners(d->process, joint->known.symbolic, joint->owner);
+  TSI_TRY(place_panels(d, joint));
+  TSI_TRY(fill_analysis(d, joint));
+  TSI_TRY(fill_part(d, joint));
+out:
+  return status;
+}
+
+/* What only a factorization needs. */
+static void release_values(tsi_env *env, tsi_joint *joint) {
+  TSI_FREE(env, joint->lines.values);
+  for (int k = 0; k < 2; k++) TSI_FREE(env, joint->part.passing[k]);
+  TSI_FREE(env, joint->part.row_scale);
+  TSI_FREE(env, joint->part.col_scale);
+  tsi_pivot_sizes_release(env, &joint->sizes);
+}
+
+/* The source stays its owner's. */
+void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **out) {
+  if (*out == NULL) return;
+  tsi_joint *joint = *out;
+  tsi_env *env = &d->ts->env;
+  release_values(env, joint);
+  tsi_shipment_release(env, &joint->lines);
+  tsi_known_release(env, &joint->known);
+  TSI_FREE(env, joint->owner);
+  TSI_FREE(env, joint->place);
+  TSI_FREE(env, joint->analysis.panel_values);
+  TSI_FREE(env, joint->analysis.in_row);
+  TSI_FREE(env, joint->analysis.out_row);
+  TSI_FREE(env, joint->analysis.lower.ptr);
+  TSI_FREE(env, joint->analysis.upper.ptr);
+  TSI_FREE(env, joint->part.pivots);
+  TSI_FREE(env, joint->part.inverse);
+  TSI_FREE(env, *out);
+}
+
+/* Local: room for panels that others will hold. */
+static tristar_status make_room(tsi_env *env, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  struct tristar_factor_s *part = &joint->part;
+  for (int upper = 0; upper < (part->upper ? 2 : 1); upper++)
+    TSI_TRY(tsi_allocate(env, (size_t)joint->passing, part->scalar_bytes, __func__, __FILE__, __LINE__,
+                         &part->passing[upper]));
+out:
+  return status;
+}
+
+/* The order of rank 0's factor, and what it says of itself. */
+static void note_outcome(tsi_joint *joint, const tsi_numeric *numeric) {
+  tristar_factor_t *source = joint->source;
+  if (source == NULL) return;
+  const size_t n = (size_t)joint->pattern.n;
+  const tsi_pivot_figures figures = tsi_numeric_figures(numeric);
+  source->stats.perturbed_pivots = figures.perturbed;
+  source->stats.smallest_pivot = n > 0 ? figures.smallest : 0;
+  source->stats.largest_pivot = figures.largest;
+  if (source->pivots) memcpy(source->pivots, joint->part.pivots, n * sizeof *source->pivots);
+  tsi_factor_order_pivots(source);
+}
+
+/* Collective. Everything from the values of rank 0 to those of the process. */
+static tristar_status factor(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_process *p = d->process;
+  struct tristar_factor_s *part = &joint->part;
+  tsi_numeric *numeric = NULL;
+  TSI_TRY(tsi_joint_share_scales(d, joint));
+  TSI_TRY(tsi_joint_take_entries(d, joint));
+  TSI_TRY(tsi_transport_agree(d->transport, make_room(env, joint)));
+  TSI_TRY(tsi_joint_run(d, joint, false, &numeric));
+  if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu && tsi_factor_interchanged(part))
+    TSI_TRY(tsi_joint_run_fixed(d, joint, &numeric));
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
+  note_outcome(joint, numeric);
+  tsi_numeric_destroy(&numeric);
+  d->stats.perturbed_pivots = part->stats.perturbed_pivots;
+  TSI_TRY(tsi_agree_on_kind(d, joint->source));
+  TSI_TRY(tsi_joint_hand_on(d, joint));
+  tsi_extract_columns(part, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);
+  TSI_TRY(tsi_send_matrix(d, joint->source));
+out:
+  tsi_numeric_destroy(&numeric);
+  release_values(env, joint);
+  return status;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------------------
+ */
+
+/* On rank 0; the others have nothing to check. */
+static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *analysis, const void *values,
+                                  tristar_factor_t **source) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  if (tsi_transport_rank(d->transport) != 0) {
+    if (analysis != NULL)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "an analysis is passed on rank %d: only rank 0 may have one",
+               tsi_transport_rank(d->transport));
+    return TRISTAR_OK;
+  }
+  if (analysis == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "analysis is NULL on rank 0");
+  if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
+  TSI_TRY(tsi_factor_create(analysis, values, source));
+  TSI_TRY(tsi_factor_choose_method(*source));
+out:
+  return status;
+}
+
+static tristar_status measure(tristar_factor_t *source, tsi_pivot_sizes *sizes) {
+  return source ? tsi_pivot_sizes_measure(source, sizes) : TRISTAR_OK;
+}
+
+/* Collective. With the analysis that the source has; the layout goes if that fails. */
+static tristar_status try_analysis(tristar_distributed_t *d, tristar_factor_t *source) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_known known = {.borrowed = false};
+  tsi_pivot_sizes sizes = {.column = NULL};
+  TSI_TRY(tsi_transport_agree(d->transport, measure(source, &sizes)));
+  TSI_TRY(tsi_distributed_lay_out(d, source, &known));
+  status = create_joint(d, &known, source);
+  if (d->joint) d->joint->sizes = sizes;
+  if (d->joint) sizes.column = NULL;
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(factor(d, d->joint));
+out:
+  tsi_pivot_sizes_release(env, &sizes);
+  tsi_known_release(env, &known);
+  if (status != TRISTAR_OK) tsi_distributed_release_layout(d);
+  return status;
+}
+
+/* Collective. Does METHOD_AUTO go on with L D L^T after this failure? */
+static tristar_status fall_back(tristar_distributed_t *d, tristar_factor_t *source, bool *again) {
+  tristar_status status = TRISTAR_OK;
+  int wanted = source && source->analysis->fallback;
+  TSI_TRY(
+      TSI_MPI(&d->ts->env, "MPI_Bcast", MPI_Bcast(&wanted, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  *again = wanted != 0;
+  if (!*again) return TRISTAR_OK;
+  if (source) status = tsi_factor_fall_back(source);
+  if (source && status == TRISTAR_OK) status = tsi_factor_check_values(source);
+  status = tsi_transport_agree(d->transport, status);
+out:
+  return status;
+}
+
+/* Collective. */
+static tristar_status factor_any(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  bool again;
+  const tristar_status first = try_analysis(d, d->source);
+  if (first != TRISTAR_ERR_NOT_POSITIVE_DEFINITE) return first;
+  TSI_TRY(fall_back(d, d->source, &again));
+  status = again ? try_analysis(d, d->source) : first;
+out:
+  return status;
+}
+
+/* memory: what the library had before. */
+static void note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
+  tristar_distributed_stats *stats = &d->stats;
+  stats->factor_seconds = seconds;
+  stats->factor_peak_bytes = (double)(atomic_load(&d->ts->env.memory.recent) - memory);
+  if (d->source) tsi_factor_fill_stats(d->source, memory, seconds);
+  tsi_log(&d->ts->env, TRISTAR_LOG_INFO,
+          "factored together: rank %d, %.3g s, %.1f MB at the peak, %lld messages, %.1f MB sent", stats->rank,
+          seconds, stats->factor_peak_bytes / 1e6,
+          (long long)(stats->fan_in.messages + stats->hand_on.messages),
+          (double)(stats->fan_in.bytes + stats->hand_on.bytes) / 1e6);
+}
+
+tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_analysis_t *analysis,
+                                          const void *values, const tristar_distributed_options *options,
+                                          tristar_distributed_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_distributed_t *d = NULL;
+  if (ts == NULL) return TSI_NULL(ts);
+  const double begin = tsi_clock();
+  if (out != NULL) *out = NULL;
+  const size_t memory = tsi_memory_watch(&ts->env);
+  TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
+  TSI_TRY(tsi_distributed_agree(d, take_values(d, analysis, values, &d->source)));
+  TSI_TRY(factor_any(d));
+  note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
+  TSI_TRY(tsi_distributed_make_ready(d));
+  d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
+out:
+  if (status != TRISTAR_OK) tristar_distributed_destroy(&d);
+  if (out != NULL) *out = d;
+  return tsi_answer(&ts->env, status);
+}
+
+/* Local. Can these values be factored as the others were? */
+static tristar_status replace_values(const tristar_distributed_t *d, const void *values,
+                                     tsi_pivot_sizes *sizes) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_env *env = &d->ts->env;
+  tristar_factor_t *source = d->source;
+  if (d->joint == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "rank 0 factored alone: tristar_distributed_update takes its new values over");
+  if (source == NULL) return TRISTAR_OK;
+  const tsi_pattern *pattern = source->analysis->pattern;
+  if (values == NULL && pattern->ptr[pattern->n] > 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
+  tsi_pattern_take(pattern, values, source->values);
+  TSI_TRY(tsi_factor_explain(source, tsi_factor_check_values(source)));
+  TSI_TRY(measure(source, sizes));
+out:
+  return status;
+}
+
+tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pivot_sizes sizes = {.column = NULL};
+  if (d == NULL) return TSI_NULL(d);
+  tsi_queue_drain(d);
+  const double begin = tsi_clock();
+  const size_t memory = tsi_memory_watch(&d->ts->env);
+  if (d->joint) d->valid = false;
+  TSI_TRY(tsi_transport_agree(d->transport, replace_values(d, values, &sizes)));
+  d->joint->sizes = sizes;
+  sizes.column = NULL;
+  status = factor(d, d->joint);
+  if (d->source) status = tsi_factor_explain(d->source, status);
+  TSI_TRY(status);
+  d->valid = true;
+  note_costs(d, memory, tsi_clock() - begin);
+out:
+  tsi_pivot_sizes_release(&d->ts->env, &sizes);
+  return tsi_answer(&d->ts->env, status);
+}
+
+tristar_status tristar_distributed_get_factor_stats(const tristar_distributed_t *d,
+                                                    tristar_factor_stats *factor,
+                                                    tristar_analysis_stats *analysis) {
+  tristar_status status = TRISTAR_OK;
+  if (d == NULL) return TSI_NULL(d);
+  tsi_env *env = &d->ts->env;
+  if (d->source == NULL)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "only rank 0 has these figures, of a factor of tristar_distributed_factor");
+  if (factor != NULL) *factor = d->source->stats;
+  if (analysis != NULL) *analysis = d->source->analysis->stats;
+out:
+  return tsi_answer(env, status);
+}

@@ -1,0 +1,144 @@
+/* Gives each rank what it needs of the matrix: see joint.h. */
+#include "runtime/mpi/bytes.h"
+#include "runtime/mpi/joint.h"
+
+/* What rank 0 collects entries from. */
+typedef struct entries {
+  tsi_env *env;
+  const tristar_factor_t *source;
+  const tsi_index *owner;
+} entries;
+
+/* Calls once for each line of own fronts: first those of the lower lists, then those of the upper ones. */
+#define FOR_LINES(an, owner_of, rank, list, j)                                                               \
+  for (const tsi_assembly *list = &(an)->lower; list != NULL;                                                \
+       list = list == &(an)->lower && tsi_analysis_is_lu(an) ? &(an)->upper : NULL)                          \
+    for (tsi_index s = 0; s < (an)->symbolic->count; s++)                                                    \
+      for (tsi_index j = (an)->symbolic->start[s];                                                           \
+           (owner_of)[s] == (rank) && j < (an)->symbolic->start[s + 1]; j++)
+
+/* Mirror images become what they stand for. */
+static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
+  tristar_status status = TRISTAR_OK;
+  const entries *from = context;
+  const tristar_analysis_t *an = from->source->analysis;
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->pattern->scalar);
+  const size_t bytes = kernels->scalar_bytes;
+  FOR_LINES(an, from->owner, rank, list, j) {
+    lines->lines++;
+    lines->entries += (size_t)(list->ptr[j + 1] - list->ptr[j]);
+  }
+  TSI_TRY(tsi_shipment_allocate(from->env, bytes, lines));
+  size_t line = 0, at = 0;
+  FOR_LINES(an, from->owner, rank, list, j) {
+    const tsi_count first = list->ptr[j], count = list->ptr[j + 1] - first;
+    kernels->gather(count, list->source + first, an->pattern->symmetry, from->source->values,
+                    lines->values + at * bytes);
+    if (lines->pattern) {
+      lines->lengths[line++] = (tsi_index)count;
+      memcpy(lines->index + at, list->other + first, (size_t)count * sizeof *lines->index);
+    }
+    at += (size_t)count;
+  }
+out:
+  return status;
+}
+
+/* The lists of own entries, from the lengths of the lines. */
+static tristar_status make_lists(tsi_env *env, tsi_joint *joint, int rank) {
+  tristar_status status = TRISTAR_OK;
+  struct tristar_analysis_s *an = &joint->analysis;
+  const size_t n = (size_t)an->pattern->n;
+  TSI_TRY(TSI_ALLOC_ZERO(env, an->lower.ptr, n + 1));
+  if (tsi_analysis_is_lu(an)) TSI_TRY(TSI_ALLOC_ZERO(env, an->upper.ptr, n + 1));
+  TSI_TRY(TSI_ALLOC(env, joint->place, joint->lines.entries));
+  for (size_t e = 0; e < joint->lines.entries; e++) joint->place[e] = (tsi_count)e;
+  const tsi_index *length = joint->lines.lengths;
+  FOR_LINES(an, joint->owner, rank, list, j) list->ptr[j + 1] = *length++;
+  for (size_t j = 0; j < n; j++) an->lower.ptr[j + 1] += an->lower.ptr[j];
+  for (size_t j = 0; an->upper.ptr && j < n; j++) an->upper.ptr[j + 1] += an->upper.ptr[j];
+  an->lower.other = joint->lines.index;
+  an->lower.source = joint->place;
+  an->upper.other = joint->lines.index + an->lower.ptr[n];
+  an->upper.source = joint->place + an->lower.ptr[n];
+  TSI_FREE(env, joint->lines.lengths);
+out:
+  return status;
+}
+
+/* What rank 0 says of the values. */
+typedef struct notice {
+  double tiny;
+  int64_t adjoint, scaled, singular;
+} notice;
+
+static tristar_status allocate_scales(tsi_env *env, tsi_joint *joint, bool scaled) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = joint->pattern.n;
+  if (joint->sizes.column == NULL) TSI_TRY(TSI_ALLOC(env, joint->sizes.column, n));
+  if (scaled) TSI_TRY(TSI_ALLOC(env, joint->part.row_scale, n));
+  if (scaled) TSI_TRY(TSI_ALLOC(env, joint->part.col_scale, n));
+out:
+  return status;
+}
+
+tristar_status tsi_joint_share_scales(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  const tristar_factor_t *source = joint->source;
+  struct tristar_factor_s *part = &joint->part;
+  const size_t bytes = (size_t)joint->pattern.n * sizeof(double);
+  notice told = {.tiny = joint->sizes.tiny};
+  if (source) {
+    told.adjoint = source->adjoint;
+    told.scaled = source->row_scale != NULL;
+    told.singular = source->analysis->options.singular;
+  }
+  TSI_TRY(tsi_broadcast_bytes(env, comm, &told, sizeof told));
+  joint->sizes.tiny = told.tiny;
+  d->process->kind.adjoint = part->adjoint = told.adjoint != 0;
+  joint->analysis.options.singular = (tristar_singular)told.singular;
+  TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, joint, told.scaled != 0)));
+  TSI_TRY(tsi_broadcast_bytes(env, comm, joint->sizes.column, bytes));
+  if (!told.scaled) goto out;
+  if (source) memcpy(part->row_scale, source->row_scale, bytes);
+  if (source) memcpy(part->col_scale, source->col_scale, bytes);
+  TSI_TRY(tsi_broadcast_bytes(env, comm, part->row_scale, bytes));
+  TSI_TRY(tsi_broadcast_bytes(env, comm, part->col_scale, bytes));
+out:
+  return status;
+}
+
+/* How many lines of entries a rank gets. */
+static size_t count_lines(const tsi_joint *joint, int rank) {
+  size_t lines = 0;
+  for (tsi_index s = 0; s < joint->known.symbolic->count; s++)
+    if (joint->owner[s] == rank)
+      lines += (size_t)(joint->known.symbolic->start[s + 1] - joint->known.symbolic->start[s]);
+  return tsi_analysis_is_lu(&joint->analysis) ? 2 * lines : lines;
+}
+
+tristar_status tsi_joint_take_entries(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const int rank = tsi_transport_rank(d->transport);
+  const bool first = joint->place == NULL;
+  entries from = {.env = env, .source = joint->source, .owner = joint->owner};
+  tsi_shipment own = {.pattern = first};
+  if (joint->source == NULL) own.lines = count_lines(joint, rank);
+  TSI_TRY(tsi_ship(env, d->transport, d->process->user_bytes, joint->source ? collect : NULL, &from,
+                   TRISTAR_OK, &own));
+  if (first) {
+    joint->lines = own;
+    own = (tsi_shipment){.pattern = false};
+    TSI_TRY(tsi_transport_agree(d->transport, make_lists(env, joint, rank)));
+  } else {
+    joint->lines.values = own.values;
+    own.values = NULL;
+  }
+  joint->part.values = joint->lines.values;
+out:
+  tsi_shipment_release(env, &own);
+  return status;
+}

@@ -1,0 +1,134 @@
+/* Runs the steps of all ranks, and joins what they say of the pivots: see joint.h. */
+#include "runtime/mpi/bytes.h"
+#include "runtime/mpi/joint.h"
+#include "runtime/mpi/mailbox.h"
+
+static tristar_status list_channels(const tsi_numeric *numeric, const tsi_front_message *message,
+                                    tsi_index count, tsi_channel **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(numeric->env, *out, count));
+  for (tsi_index m = 0; m < count; m++) {
+    tsi_channel *channel = &(*out)[m];
+    *channel = (tsi_channel){.peer = message[m].peer, .tag = message[m].tag};
+    channel->buffer = tsi_numeric_piece(numeric, &message[m], &channel->bytes);
+  }
+out:
+  return status;
+}
+
+static void happen(void *context, tsi_index message) {
+  tsi_numeric_arrived(context, message);
+}
+
+static tristar_status open_port(tristar_distributed_t *d, tsi_numeric *numeric, tsi_mailbox_port *port) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = numeric->dag;
+  tsi_channel *receive = NULL, *send = NULL;
+  *port = (tsi_mailbox_port){.env = numeric->env, .happen = happen, .context = numeric};
+  TSI_TRY(list_channels(numeric, dag->receive, dag->receives, &receive));
+  TSI_TRY(list_channels(numeric, dag->send, dag->sends, &send));
+  TSI_TRY(tsi_mailbox_port_open(port, d->transport, dag->receives, receive, dag->sends, send));
+  numeric->port = tsi_mailbox_port_of(port);
+  d->stats.fan_in = (tristar_message_count){.messages = dag->sends};
+  for (tsi_index m = 0; m < dag->sends; m++) d->stats.fan_in.bytes += (int64_t)send[m].bytes;
+out:
+  TSI_FREE(numeric->env, receive);
+  TSI_FREE(numeric->env, send);
+  return status;
+}
+
+/* Local. */
+static tristar_status prepare(tristar_distributed_t *d, tsi_joint *joint, bool fixed, tsi_numeric **out,
+                              tsi_mailbox_port *port) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_front_owners owners = {joint->owner, tsi_transport_rank(d->transport)};
+  struct tristar_factor_s *part = &joint->part;
+  tsi_factorization_options options;
+  tsi_numeric_options_init(&options);
+  if (part->pivots) memset(part->pivots, 0, (size_t)joint->pattern.n * sizeof *part->pivots);
+  if (part->inverse) memset(part->inverse, 0, 2 * (size_t)joint->pattern.n * part->scalar_bytes);
+  TSI_TRY(tsi_numeric_create(part, &joint->sizes, &options, &owners, fixed, out));
+  if (d->stats.workers > 0 && (*out)->dag->steps->count > 0) TSI_TRY(tsi_numeric_record(*out));
+  TSI_TRY(open_port(d, *out, port));
+out:
+  return status;
+}
+
+/* The figures of all ranks' pivots. */
+static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric *numeric) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  tsi_pivot_figures all = tsi_numeric_figures(numeric);
+  int64_t sum[2] = {all.perturbed, all.stray};
+  double least[3] = {(double)all.dependent, all.smallest, -all.largest};
+  TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
+                  MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT64_T, MPI_SUM, comm)));
+  TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
+                  MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_DOUBLE, MPI_MIN, comm)));
+  all = (tsi_pivot_figures){.perturbed = sum[0],
+                            .stray = sum[1],
+                            .dependent = (int64_t)least[0],
+                            .smallest = least[1],
+                            .largest = -least[2]};
+  tsi_numeric_set_figures(numeric, &all);
+out:
+  return status;
+}
+
+/* Collective. The pivots of all ranks, and D^-1. */
+static tristar_status share_pivots(const tristar_distributed_t *d, const tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Comm comm = tsi_transport_comm(d->transport);
+  const struct tristar_factor_s *part = &joint->part;
+  const size_t n = (size_t)joint->pattern.n;
+  if (part->pivots) TSI_TRY(tsi_unite_bytes(&d->ts->env, comm, part->pivots, n * sizeof *part->pivots));
+  if (part->inverse) TSI_TRY(tsi_unite_bytes(&d->ts->env, comm, part->inverse, 2 * n * part->scalar_bytes));
+out:
+  return status;
+}
+
+tristar_status tsi_joint_run(tristar_distributed_t *d, tsi_joint *joint, bool fixed, tsi_numeric **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_mailbox_port port = {.env = NULL};
+  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, joint, fixed, out, &port)));
+  status = tsi_numeric_run(*out);
+  if (status == TRISTAR_OK) status = tsi_failure_tell((*out)->env, &(*out)->failure);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  TSI_TRY(share_figures(d, *out));
+  TSI_TRY(share_pivots(d, joint));
+out:
+  tsi_mailbox_port_close(&port);
+  return status;
+}
+
+static tristar_status share_terms(const tristar_distributed_t *d, tsi_numeric *numeric) {
+  tristar_status status = TRISTAR_OK;
+  const int64_t n = d->process->kind.n;
+  double *terms = NULL;
+  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(numeric->env, terms, 2 * n)));
+  tsi_numeric_get_terms(numeric, terms);
+  for (int side = 0; side < 2; side++)
+    TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
+                    MPI_Allreduce(MPI_IN_PLACE, terms + side * n, (int)n, MPI_DOUBLE, MPI_MAX,
+                                  tsi_transport_comm(d->transport))));
+  tsi_numeric_set_terms(numeric, terms);
+out:
+  TSI_FREE(numeric->env, terms);
+  return status;
+}
+
+tristar_status tsi_joint_run_fixed(tristar_distributed_t *d, tsi_joint *joint, tsi_numeric **numeric) {
+  tristar_status status = TRISTAR_OK;
+  tsi_numeric *fixed = NULL;
+  status = tsi_joint_run(d, joint, true, &fixed);
+  if (status == TRISTAR_ERR_NOT_FINITE) {
+    status = TRISTAR_OK;
+    goto out;
+  }
+  TSI_TRY(status);
+  TSI_TRY(share_terms(d, fixed));
+  tsi_numeric_prefer(numeric, &fixed);
+out:
+  tsi_numeric_destroy(&fixed);
+  return status;
+}
