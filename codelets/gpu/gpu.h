@@ -11,6 +11,7 @@
  * - gpu_atomic_add: to a scalar that other blocks may be adding to; relaxed
  * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
  *   those that are not active get zero
+ * - gpu_prefetch: asks for a line of GPU_LINE_BYTES bytes of memory, which somebody will read
  * - gpu_fault: false; tests plant faults with it and see that they are found */
 #ifndef TSI_CODELETS_GPU_GPU_H
 #define TSI_CODELETS_GPU_GPU_H
@@ -18,6 +19,8 @@
 #include <stdint.h>
 
 #include "codelets/gpu/gpu_faults.h"
+
+#define GPU_LINE_BYTES 128
 
 #if defined TSI_GPU_EMULATED
 
@@ -81,6 +84,7 @@ template <class T>
 static __device__ __forceinline__ T gpu_shuffle(T value, unsigned lane, unsigned width, int = 0) {
   return __shfl(value, (int)lane, (int)width);
 }
+static __device__ __forceinline__ void gpu_prefetch(const void *) {} /* gfx90a has no such instruction */
 /* The scope is an argument that the compiler has to see as a constant. */
 #define GPU_ATOMIC(call, reach, ...)                                                                         \
   ((reach) == GPU_BLOCK ? call(__VA_ARGS__, __HIP_MEMORY_SCOPE_WORKGROUP)                                    \
@@ -122,6 +126,9 @@ static __device__ __forceinline__ T gpu_shuffle_xor(T value, unsigned mask, unsi
 template <class T>
 static __device__ __forceinline__ T gpu_shuffle(T value, unsigned lane, unsigned width, int = 0) {
   return __shfl_sync(0xffffffffu, value, (int)lane, (int)width);
+}
+static __device__ __forceinline__ void gpu_prefetch(const void *address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 typedef cuda::atomic_ref<int32_t, cuda::thread_scope_block> gpu_block_atomic;
 typedef cuda::atomic_ref<int32_t, cuda::thread_scope_device> gpu_device_atomic;

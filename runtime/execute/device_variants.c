@@ -16,7 +16,7 @@ typedef struct places {
 static void find_places(const tsi_device_tables *from, places *at) {
   for (tsi_index v = 0; v < from->chunks; v++)
     for (tsi_index j = 0; j < from->node[v].columns; j++)
-      at->column[from->node[v].x + j] = from->node[v].column + j;
+      at->column[from->node[v].x + j] = at->column[from->node[v].solution + j] = from->node[v].column + j;
   for (tsi_index p = 0; p < from->panels; p++)
     for (tsi_index j = 0; j < from->panel[p].width; j++) at->panel[from->panel[p].column + j] = p;
 }
