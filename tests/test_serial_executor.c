@@ -10,8 +10,8 @@
 #include "runtime/execute/exchange.h"
 #include "runtime/execute/recording.h"
 #include "runtime/execute/tables.h"
-#include "tests/dags.h"
 #include "tests/orders.h"
+#include "tests/solve_data.h"
 
 enum { NRHS = 9, ORDERS = 6 };
 
@@ -152,16 +152,8 @@ static void solve_create(problem *p, tsi_inverse inverse, sweeps which, bool pus
   CHECK_OK(tsi_steps_check(env, s->steps, &source));
   CHECK_OK(tsi_steps_list_accesses(env, s->steps, &source, &s->accesses));
   free(order);
-  s->data = (tsi_solve_data){.kernels = tsi_kernels_select('d', inverse, NULL),
-                             .chunks = p->s.chunks->count,
-                             .chunk = p->tables.chunk,
-                             .slice = p->tables.slice,
-                             .panel = p->tables.panel,
-                             .local_row = p->s.chunks->local_row,
-                             .off = p->s.chunks->off,
-                             .pair = p->tables.pair,
-                             .by_target = p->s.sweep->by_target,
-                             .push = push};
+  s->data = solve_data_of('d', inverse, &p->s, &p->tables);
+  s->data.push = push;
   s->workspace_size = (size_t)p->tables.workspace_rows * (size_t)stride * sizeof(double);
   s->x = malloc(s->size);
   s->execution = (tsi_execution){.nodes = tsi_node_kernels_select('d'),

@@ -6,7 +6,7 @@
  * that draws last sets the counter back to zero.
  *
  * The scalar type stands in the name: s, d, c, z; sd and cz are factors in single precision on vectors in
- * double, whose workspace, b and x are in double and whose call is not `wide`. */
+ * double: the workspace is; b and x are if the call is `wide`. */
 #ifndef TSI_CODELETS_GPU_LAUNCH_H
 #define TSI_CODELETS_GPU_LAUNCH_H
 

@@ -3,7 +3,7 @@
 #define TSI_TESTS_GPU_DEVICE_PROBLEM_H
 
 #include "tests/device_solve.h"
-#include "tests/gpu/emulated_sweeps.h"
+#include "tests/gpu/runs.h"
 #include "tests/typed.h"
 
 typedef struct problem {
@@ -25,6 +25,23 @@ typedef struct solver {
   int64_t n;
   size_t bytes; /* of a user's scalar */
 } solver;
+
+/* The scalar types, and the names of their kernels. */
+static const struct {
+  const char *scalars;
+  const typed *type;
+} types[] = {
+    {"s", &typed_single}, {"d", &typed_double}, {"c", &typed_complex_single}, {"z", &typed_complex_double}};
+
+/* Factors and their solves are the calling thread's. */
+static inline tristar_t *open_without_starpu(void) {
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  return ts;
+}
 
 /* Of a view of the caller's, which outlives it. */
 static inline solver solver_of(tristar_t *ts, const problem *p, const tristar_view *view, size_t bytes,
@@ -128,9 +145,9 @@ typedef struct trial {
 } trial;
 
 /* 1 to 8 resident blocks of 32 to 256 threads; not both large, which takes most of the time. */
-static inline emulated_grid grid_of(unsigned warp, unsigned seed) {
+static inline run_grid grid_of(unsigned warp, unsigned seed) {
   static const unsigned threads[] = {64, 256, 128, 192};
-  emulated_grid grid = {.warp = warp, .seed = (uint64_t)seed * 7919 + warp};
+  run_grid grid = {.warp = warp, .seed = (uint64_t)seed * 7919 + warp};
   grid.resident = 1 + seed * 3 % 8;
   grid.blocks = grid.resident + seed % 3;
   grid.threads = threads[grid.resident > 4 ? seed % 5 % 2 * 2 : (seed + seed / 8) % 4];
@@ -156,10 +173,9 @@ static inline void check_trial(const solver *s, const trial *t) {
   CHECK_OK(tristar_solve_with(s->plan, &options, t->nrhs, b, x, NULL));
   device_sweeps_open(s, &options, t->nrhs, b, x, &sweeps);
   for (unsigned k = 0; k < t->schedules; k++) {
-    const emulated_grid grid = grid_of(t->warp, t->first + k);
+    const run_grid grid = grid_of(t->warp, t->first + k);
     sweeps.call.x = k == 0 ? first : y;
-    const emulated_outcome got =
-        emulated_sweeps(t->scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
+    const run_outcome got = run_sweeps(t->scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
     CHECK_MSG(got.ended, TRIAL_FORMAT ": %s", TRIAL_ARGS(t), got.problem);
     CHECK_MSG(k == 0 || memcmp(first, y, bytes) == 0, TRIAL_FORMAT ": other bits", TRIAL_ARGS(t));
   }

@@ -1,5 +1,5 @@
-/* See emulated_rows.h. */
-#include "tests/gpu/emulated_rows.h"
+/* See run_rows.h. */
+#include "tests/gpu/run_rows.h"
 
 #include <map>
 
@@ -15,8 +15,7 @@ struct counters {
 };
 
 template <class T, int W, int R>
-static void solve(tsi_gpu_rows s, bool one_launch, const emulated_grid &grid, counters &c,
-                  emulated_outcome &result) {
+static void solve(tsi_gpu_rows s, bool one_launch, const run_grid &grid, counters &c, run_outcome &result) {
   s.ticket = &c.ticket;
   s.done = c.done.data();
   s.flag = c.flag.data();
@@ -29,9 +28,8 @@ static void solve(tsi_gpu_rows s, bool one_launch, const emulated_grid &grid, co
 }
 
 template <class T, int W>
-static emulated_outcome typed_rows(tsi_gpu_rows s, bool one_launch, unsigned solves,
-                                   const emulated_grid &grid) {
-  emulated_outcome result = {};
+static run_outcome typed_rows(tsi_gpu_rows s, bool one_launch, unsigned solves, const run_grid &grid) {
+  run_outcome result = {};
   counters c;
   c.done.resize((size_t)s.tables.phases + 1);
   c.flag.resize((size_t)s.tables.n + 1);
@@ -47,8 +45,8 @@ static emulated_outcome typed_rows(tsi_gpu_rows s, bool one_launch, unsigned sol
   return result;
 }
 
-emulated_outcome emulated_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_launch,
-                               unsigned solves, const emulated_grid *grid) {
+run_outcome run_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_launch, unsigned solves,
+                     const run_grid *grid) {
   const std::string name = scalars + std::to_string(grid->warp);
   const std::map<std::string, decltype(&typed_rows<double, 32>)> all = {
       {"d32", typed_rows<double, 32>},

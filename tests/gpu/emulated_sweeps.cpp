@@ -1,5 +1,5 @@
-/* See emulated_sweeps.h. */
-#include "tests/gpu/emulated_sweeps.h"
+/* See runs.h. */
+#include "tests/gpu/runs.h"
 
 #include <map>
 
@@ -15,8 +15,8 @@ struct launcher {
 };
 
 template <class V, class T, int W, int R, bool BACKWARD>
-static void launch(const tsi_device_tables &tables, const tsi_device_call &call, const emulated_grid &grid,
-                   launcher &l, emulated_outcome &result) {
+static void launch(const tsi_device_tables &tables, const tsi_device_call &call, const run_grid &grid,
+                   launcher &l, run_outcome &result) {
   const tsi_device_sweep &sweep = BACKWARD ? tables.backward : tables.forward;
   l.flag.resize((size_t)sweep.tickets + 1);
   const tsi_gpu_sweep s = {tables, call, BACKWARD, &l.ticket, l.flag.data(), ++l.epoch};
@@ -30,9 +30,9 @@ static void launch(const tsi_device_tables &tables, const tsi_device_call &call,
 }
 
 template <class V, class T, int W, int R>
-static emulated_outcome sweeps(const tsi_device_tables &forward, const tsi_device_tables &backward,
-                               const tsi_device_call &call, const emulated_grid &grid) {
-  emulated_outcome result = {};
+static run_outcome sweeps(const tsi_device_tables &forward, const tsi_device_tables &backward,
+                          const tsi_device_call &call, const run_grid &grid) {
+  run_outcome result = {};
   launcher l;
   result.ended = true;
   if (call.forward.values) launch<V, T, W, R, false>(forward, call, grid, l, result);
@@ -42,8 +42,8 @@ static emulated_outcome sweeps(const tsi_device_tables &forward, const tsi_devic
 }
 
 template <class V, class T, int W>
-static emulated_outcome typed_sweeps(const tsi_device_tables &forward, const tsi_device_tables &backward,
-                                     tsi_device_call call, const emulated_grid &grid) {
+static run_outcome typed_sweeps(const tsi_device_tables &forward, const tsi_device_tables &backward,
+                                tsi_device_call call, const run_grid &grid) {
   constexpr int R = gpu_tile_max<T>();
   call.stride = call.nrhs > 1 ? call.nrhs + 1 : 1; /* one of padding, which stays NaN */
   const size_t rows = (size_t)tsi_index_max(forward.workspace_rows, backward.workspace_rows);
@@ -52,9 +52,8 @@ static emulated_outcome typed_sweeps(const tsi_device_tables &forward, const tsi
   return (call.nrhs == 1 ? sweeps<V, T, W, 1> : sweeps<V, T, W, R>)(forward, backward, call, grid);
 }
 
-emulated_outcome emulated_sweeps(const char *scalars, const tsi_device_tables *forward,
-                                 const tsi_device_tables *backward, const tsi_device_call *call,
-                                 const emulated_grid *grid) {
+run_outcome run_sweeps(const char *scalars, const tsi_device_tables *forward,
+                       const tsi_device_tables *backward, const tsi_device_call *call, const run_grid *grid) {
   const std::string name = scalars + std::to_string(grid->warp);
   const std::map<std::string, decltype(&typed_sweeps<double, double, 32>)> all = {
       {"d32", typed_sweeps<double, double, 32>},

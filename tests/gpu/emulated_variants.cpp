@@ -1,4 +1,4 @@
-/* Published solvers in the emulator, see emulated_sweeps.h. */
+/* Published solvers in the emulator, see runs.h. */
 #include <map>
 
 #include "tests/gpu/emulated_launch.h"
@@ -7,7 +7,7 @@
 #include "tests/check.h"
 
 template <class V, class T, int W, int R, bool BACKWARD>
-static void sc23(tsi_gpu_variant s, const emulated_grid &grid, emulated_outcome &result) {
+static void sc23(tsi_gpu_variant s, const run_grid &grid, run_outcome &result) {
   const tsi_variant_tables &t = s.tables;
   const tsi_index *ptr = BACKWARD ? t.segment_ptr : t.into_ptr;
   std::vector<int32_t> left((size_t)t.panels), counted;
@@ -23,7 +23,7 @@ static void sc23(tsi_gpu_variant s, const emulated_grid &grid, emulated_outcome 
 }
 
 template <class V, class T, int W, int R, bool BACKWARD>
-static void kk20(tsi_gpu_variant s, const emulated_grid &grid, emulated_outcome &result) {
+static void kk20(tsi_gpu_variant s, const run_grid &grid, run_outcome &result) {
   const tsi_variant_tables &t = s.tables;
   for (tsi_index k = 0; k < t.levels && result.ended; k++) {
     const tsi_index level = BACKWARD ? t.levels - 1 - k : k;
@@ -34,9 +34,9 @@ static void kk20(tsi_gpu_variant s, const emulated_grid &grid, emulated_outcome 
 }
 
 template <class V, class T, int W, int R>
-static void sweeps(emulated_variant variant, tsi_gpu_variant s, const tsi_variant_tables &backward,
-                   const emulated_grid &grid, emulated_outcome &result) {
-  const bool by_flags = variant == EMULATED_SC23;
+static void sweeps(run_variant_kind variant, tsi_gpu_variant s, const tsi_variant_tables &backward,
+                   const run_grid &grid, run_outcome &result) {
+  const bool by_flags = variant == RUN_SC23;
   if (s.call.forward.values) (by_flags ? sc23<V, T, W, R, false> : kk20<V, T, W, R, false>)(s, grid, result);
   s.tables = backward;
   s.backward = true;
@@ -45,16 +45,16 @@ static void sweeps(emulated_variant variant, tsi_gpu_variant s, const tsi_varian
 }
 
 template <class V, class T, int W>
-static emulated_outcome typed_sweeps(emulated_variant variant, const tsi_variant_tables &forward,
-                                     const tsi_variant_tables &backward, tsi_device_call call,
-                                     const emulated_grid &grid) {
+static run_outcome typed_sweeps(run_variant_kind variant, const tsi_variant_tables &forward,
+                                const tsi_variant_tables &backward, tsi_device_call call,
+                                const run_grid &grid) {
   constexpr int R = gpu_tile_max<T>();
   call.stride = call.nrhs > 1 ? call.nrhs + 1 : 1; /* one of padding, which stays NaN */
   const size_t half = (size_t)forward.n * (size_t)call.stride;
   std::vector<T> workspace = scalars_of_nan<T>(2 * half + 1);
   for (size_t i = half; i < 2 * half; i++) workspace[i] = T();
   call.workspace = workspace.data();
-  emulated_outcome result = {};
+  run_outcome result = {};
   result.ended = true;
   const tsi_gpu_variant s = {forward, call, false, nullptr, nullptr, 0};
   (call.nrhs == 1 ? sweeps<V, T, W, 1> : sweeps<V, T, W, R>)(variant, s, backward, grid, result);
@@ -63,10 +63,9 @@ static emulated_outcome typed_sweeps(emulated_variant variant, const tsi_variant
   return result;
 }
 
-emulated_outcome emulated_variant_sweeps(emulated_variant variant, const char *scalars,
-                                         const tsi_variant_tables *forward,
-                                         const tsi_variant_tables *backward, const tsi_device_call *call,
-                                         const emulated_grid *grid) {
+run_outcome run_variant(run_variant_kind variant, const char *scalars, const tsi_variant_tables *forward,
+                        const tsi_variant_tables *backward, const tsi_device_call *call,
+                        const run_grid *grid) {
   const std::string name = scalars + std::to_string(grid->warp);
   const std::map<std::string, decltype(&typed_sweeps<double, double, 32>)> all = {
       {"s64", typed_sweeps<float, float, 64>},

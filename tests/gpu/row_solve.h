@@ -3,7 +3,7 @@
 #define TSI_TESTS_GPU_ROW_SOLVE_H
 
 #include "tests/device_rows.h"
-#include "tests/gpu/emulated_rows.h"
+#include "tests/gpu/run_rows.h"
 
 /* A system with its tables, and what a device reads of them. */
 typedef struct row_solver {
@@ -39,14 +39,14 @@ static inline void row_solver_close(tsi_env *env, row_solver *r) {
 
 /* How a solve runs. */
 typedef struct row_run {
-  emulated_grid grid;
+  run_grid grid;
   bool one_launch;
   unsigned solves;
 } row_run;
 
 /* b and x: right-hand sides of n scalars each, one after the other. */
-static inline emulated_outcome row_solve(const row_solver *r, const row_run *run, int64_t nrhs, const void *b,
-                                         void *x) {
+static inline run_outcome row_solve(const row_solver *r, const row_run *run, int64_t nrhs, const void *b,
+                                    void *x) {
   const int64_t n = r->plan.tables.n;
   const tsi_gpu_rows rows = {.tables = r->plan.tables,
                              .call = {.in_row = r->plan.order,
@@ -62,7 +62,7 @@ static inline emulated_outcome row_solve(const row_solver *r, const row_run *run
                              .inverse = r->unit ? NULL : r->inverse,
                              .conjugate = r->conjugate};
   const char scalars[] = {(char)r->s->t->scalar, 0};
-  return emulated_rows(scalars, &rows, run->one_launch, run->solves, &run->grid);
+  return run_rows(scalars, &rows, run->one_launch, run->solves, &run->grid);
 }
 
 /* Entry (i, j) of the matrix that is solved with, from that of F, or of its transpose, by rows. */

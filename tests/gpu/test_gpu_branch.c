@@ -17,8 +17,6 @@ static const problem problems[] = {
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
-                                     &typed_complex_double};
 static tsi_gpu_launch *const launches[] = {tsi_gpu_launch_s, tsi_gpu_launch_d, tsi_gpu_launch_c,
                                            tsi_gpu_launch_z};
 
@@ -183,27 +181,23 @@ static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p,
 
 static void check(tristar_t *ts, const problem *p, unsigned variant, unsigned type) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-  solver s = solver_open(ts, p, types[type], false);
+  solver s = solver_open(ts, p, types[type].type, false);
   tristar_plan_options options;
   tristar_plan_t *plan;
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = (int64_t)(3 * p->node_bytes);
   CHECK_OK(tristar_plan(s.factor, &options, &plan));
-  check_solve(&s, plan, p, types[type], launches[type], ops[variant % 3], TRISTAR_PART_ALL, 1);
-  check_solve(&s, plan, p, types[type], launches[type], ops[(variant + 1) % 3], TRISTAR_PART_ALL, 5);
-  check_solve(&s, plan, p, types[type], launches[type], ops[(variant + 2) % 3],
+  check_solve(&s, plan, p, types[type].type, launches[type], ops[variant % 3], TRISTAR_PART_ALL, 1);
+  check_solve(&s, plan, p, types[type].type, launches[type], ops[(variant + 1) % 3], TRISTAR_PART_ALL, 5);
+  check_solve(&s, plan, p, types[type].type, launches[type], ops[(variant + 2) % 3],
               variant % 2 ? TRISTAR_PART_L : TRISTAR_PART_U, 1);
   tristar_plan_destroy(&plan);
   solver_close(&s);
 }
 
 int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu();
   for (unsigned k = 0; k < PROBLEMS; k++)
     for (unsigned type = 0; type < 4; type++) check(ts, &problems[k], k + 3 * type, type);
   tristar_destroy(&ts);

@@ -54,11 +54,9 @@ static int count_wrong(const solver *s, const work *w, device_sweeps *sweeps, in
   int wrong = 0;
   CHECK(x != NULL);
   for (unsigned k = 0; k < SCHEDULES; k++) {
-    const emulated_grid grid = {
-        .blocks = 4, .resident = 4, .threads = 64, .warp = 32, .seed = k, .fault = fault};
+    const run_grid grid = {.blocks = 4, .resident = 4, .threads = 64, .warp = 32, .seed = k, .fault = fault};
     sweeps->call.x = x;
-    const emulated_outcome got =
-        emulated_sweeps(w->scalars, sweeps->forward, sweeps->backward, &sweeps->call, &grid);
+    const run_outcome got = run_sweeps(w->scalars, sweeps->forward, sweeps->backward, &sweeps->call, &grid);
     wrong += !got.ended || memcmp(right, x, bytes) != 0;
   }
   free(x);
@@ -67,7 +65,7 @@ static int count_wrong(const solver *s, const work *w, device_sweeps *sweeps, in
 
 static void check(tristar_t *ts, int k) {
   const work *w = &works[k];
-  const emulated_grid grid = {.blocks = 1, .resident = 1, .threads = 32, .warp = 32};
+  const run_grid grid = {.blocks = 1, .resident = 1, .threads = 32, .warp = 32};
   solver s = solver_open(ts, &w->of, w->type, false);
   void *b = random_scalars(w->type, s.n * w->nrhs, 3), *right = calloc((size_t)(s.n * w->nrhs), s.bytes);
   tristar_solve_options options;
@@ -76,8 +74,7 @@ static void check(tristar_t *ts, int k) {
   options.op = w->op;
   CHECK(right != NULL);
   device_sweeps_open(&s, &options, w->nrhs, b, right, &sweeps);
-  const emulated_outcome got =
-      emulated_sweeps(w->scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
+  const run_outcome got = run_sweeps(w->scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
   CHECK(count_wrong(&s, w, &sweeps, GPU_NO_FAULT, right) == 0);
   for (int f = 0; f < FAULTS; f++)
@@ -91,11 +88,7 @@ static void check(tristar_t *ts, int k) {
 }
 
 int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu();
   for (int k = 0; k < WORKS; k++) check(ts, k);
   tristar_destroy(&ts);
   return 0;

@@ -16,9 +16,6 @@ static const problem problems[] = {
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
-                                     &typed_complex_double};
-
 /* Operations, parts and numbers of right-hand sides in turn. */
 static void check(tristar_t *ts, const problem *p, unsigned variant, const typed *t, const char *scalars,
                   bool single_factors) {
@@ -48,15 +45,10 @@ static void check(tristar_t *ts, const problem *p, unsigned variant, const typed
 }
 
 int main(void) {
-  static const char *const scalars[] = {"s", "d", "c", "z"};
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu();
   for (unsigned k = 0; k < PROBLEMS; k++)
     for (unsigned type = 0; type < 4; type++)
-      check(ts, &problems[k], k + 3 * type, types[type], scalars[type], false);
+      check(ts, &problems[k], k + 3 * type, types[type].type, types[type].scalars, false);
   for (unsigned k = 0; k < PROBLEMS; k += 3) {
     check(ts, &problems[k], k, &typed_double, "s", true);
     check(ts, &problems[k], k, &typed_double, "sd", true);

@@ -7,14 +7,14 @@ static const problem tested = {
 
 static void check(const solver *s, const char *scalars, const typed *t, unsigned warp, int64_t nrhs) {
   void *b = random_scalars(t, s->n * nrhs, 3), *x = calloc((size_t)(s->n * nrhs), s->bytes);
-  const emulated_grid grid = {
+  const run_grid grid = {
       .blocks = 2, .resident = 2, .threads = 128, .warp = warp, .seed = 1, .count_loads = true};
   tristar_solve_options options;
   device_sweeps sweeps;
   tristar_solve_options_init(&options);
   CHECK(x != NULL);
   device_sweeps_open(s, &options, nrhs, b, x, &sweeps);
-  const emulated_outcome got = emulated_sweeps(scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
+  const run_outcome got = run_sweeps(scalars, sweeps.forward, sweeps.backward, &sweeps.call, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
   CHECK_MSG(got.bytes > 0 && got.sectors * 32 <= 1.1 * got.bytes,
             "%s, %d right-hand sides: %g loads touch %g sectors for %g bytes", scalars, (int)nrhs, got.loads,
@@ -25,18 +25,11 @@ static void check(const solver *s, const char *scalars, const typed *t, unsigned
 }
 
 int main(void) {
-  static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
-                                       &typed_complex_double};
-  static const char *const scalars[] = {"s", "d", "c", "z"};
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu();
   for (int k = 0; k < 4; k++) {
-    solver s = solver_open(ts, &tested, types[k], false);
-    check(&s, scalars[k], types[k], 32, 1);
-    check(&s, scalars[k], types[k], k % 3 == 1 ? 64 : 32, 3);
+    solver s = solver_open(ts, &tested, types[k].type, false);
+    check(&s, types[k].scalars, types[k].type, 32, 1);
+    check(&s, types[k].scalars, types[k].type, k % 3 == 1 ? 64 : 32, 3);
     solver_close(&s);
   }
   tristar_destroy(&ts);

@@ -18,8 +18,6 @@ static const problem problems[] = {
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems, REQUESTS = 2 };
 
-static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
-                                     &typed_complex_double};
 static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 
 /* A factor with plans on the calling thread alone, and on cores and devices. */
@@ -194,10 +192,10 @@ int main(void) {
     tristar_config_init(&config);
     config.scheduler = schedulers[k];
     CHECK_OK(tristar_create(&config, &ts));
-    for (unsigned i = 0; i < PROBLEMS; i++) check_system(ts, &problems[i], types[i % 4], i, &bits);
+    for (unsigned i = 0; i < PROBLEMS; i++) check_system(ts, &problems[i], types[i % 4].type, i, &bits);
     if (k == 0) {
       uint64_t others = 0;
-      for (unsigned i = 1; i < 4; i++) check_system(ts, &problems[i + 2], types[i], i, &others);
+      for (unsigned i = 1; i < 4; i++) check_system(ts, &problems[i + 2], types[i].type, i, &others);
     }
     CHECK_MSG(k == 0 || bits == expected, "scheduler %s gives other bits", schedulers[k]);
     expected = bits;

@@ -47,12 +47,6 @@ static const problem real[] = {
     {.kind = "mathnet_sparse_complex.mtx.gz", .method = TRISTAR_METHOD_LU, .node_bytes = 20000},
 };
 
-static const struct {
-  const char *scalars;
-  const typed *type;
-} types[] = {
-    {"s", &typed_single}, {"d", &typed_double}, {"c", &typed_complex_single}, {"z", &typed_complex_double}};
-
 static int solves;
 
 /* All operations and numbers of right-hand sides: A, and the sweep forward or backward alone in turn. */
@@ -132,11 +126,7 @@ static void check_real(tristar_t *ts, const problem *p) {
 
 int main(void) {
   char path[1024];
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu();
   for (size_t k = 0; k < sizeof generated / sizeof *generated; k++) check_generated(ts, &generated[k]);
   snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());
   FILE *index = fopen(path, "r");

@@ -18,9 +18,9 @@ static int count_races(const solver *s, int64_t nrhs, int fault) {
   device_sweeps_open(s, &options, nrhs, b, x, &sweeps);
   reports = 0;
   for (unsigned seed = 0; seed < 2 && reports == 0; seed++) {
-    const emulated_grid grid = {
+    const run_grid grid = {
         .blocks = 3, .resident = 3, .threads = 64, .warp = 32, .seed = seed, .fault = fault};
-    const emulated_outcome got = emulated_sweeps("d", sweeps.forward, sweeps.backward, &sweeps.call, &grid);
+    const run_outcome got = run_sweeps("d", sweeps.forward, sweeps.backward, &sweeps.call, &grid);
     CHECK_MSG(got.ended, "%s", got.problem);
   }
   device_sweeps_close(&sweeps);
@@ -31,11 +31,7 @@ static int count_races(const solver *s, int64_t nrhs, int fault) {
 
 int main(void) {
   static const int faults[] = {GPU_FAULT_BARRIER, GPU_FAULT_FLAG, GPU_FAULT_FENCE};
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu();
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
     solver s = solver_open(ts, &problems[k], &typed_double, false);
     CHECK(count_races(&s, 1, GPU_NO_FAULT) == 0);

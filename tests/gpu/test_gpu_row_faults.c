@@ -19,9 +19,8 @@ static int count_wrong(const row_solver *r, int fault, const void *b, const void
   CHECK(x != NULL);
   for (unsigned k = 0; k < SCHEDULES; k++) {
     row_run run = plain;
-    run.grid =
-        (emulated_grid){.blocks = 4, .resident = 4, .threads = 64, .warp = 32, .seed = k, .fault = fault};
-    const emulated_outcome got = row_solve(r, &run, 1, b, x);
+    run.grid = (run_grid){.blocks = 4, .resident = 4, .threads = 64, .warp = 32, .seed = k, .fault = fault};
+    const run_outcome got = row_solve(r, &run, 1, b, x);
     wrong += !got.ended || memcmp(right, x, bytes) != 0;
   }
   free(x);
@@ -51,7 +50,7 @@ static void check_faults(const system_of *s, tsi_device_row_way way) {
   char *b = calloc(N, s->t->bytes), *right = calloc(N, s->t->bytes);
   CHECK(b != NULL && right != NULL);
   fill_b(s, 1, b);
-  const emulated_outcome got = row_solve(&r, &plain, 1, b, right);
+  const run_outcome got = row_solve(&r, &plain, 1, b, right);
   CHECK_MSG(got.ended, "%s", got.problem);
   row_compare(&r, 1, b, right);
   CHECK(count_wrong(&r, GPU_NO_FAULT, b, right) == 0);
@@ -81,7 +80,7 @@ static void check_loads(int kind, const typed *t, double most) {
   CHECK(b != NULL && x != NULL);
   fill_b(&s, 1, b);
   run.grid.count_loads = true;
-  const emulated_outcome got = row_solve(&r, &run, 1, b, x);
+  const run_outcome got = row_solve(&r, &run, 1, b, x);
   CHECK_MSG(got.ended, "%s", got.problem);
   CHECK_MSG(got.bytes > 0 && got.sectors * 32 <= most * got.bytes,
             "%s, scalars of %zu bytes: %g loads touch %g sectors for %g bytes", triangle_names[kind],

@@ -5,7 +5,7 @@
 #include "runtime/factor/row_factor.h"
 #include "runtime/solve/device_plan.h"
 #include "runtime/solve/request.h"
-#include "tests/gpu/emulated_rows.h"
+#include "tests/gpu/run_rows.h"
 #include "tests/triangle_system.h"
 
 enum { N = 80 };
@@ -75,8 +75,8 @@ static void renumber(const tsi_device_row_plan *plan, const tsi_row_cut *cut, co
 static void solve_emulated(tsi_env *env, const system_of *s, const tristar_request_t *r,
                            const tsi_row_factor *rows, unsigned seed) {
   const bool backward = r->call.read_backward;
-  const tsi_device_row_options options = {TSI_DEVICE_ROWS_AUTO, 32};
-  const emulated_grid grid = {.blocks = 3, .resident = 3, .threads = 64, .warp = 32, .seed = seed};
+  const tsi_device_row_options options = {TSI_DEVICE_ROWS_AUTO, (tsi_index)run_warp(32)};
+  const run_grid grid = {.blocks = 3, .resident = 3, .threads = 64, .warp = 32, .seed = seed};
   const char scalars[] = {(char)s->t->scalar, 0};
   tsi_index in_row[N], out_row[N];
   tsi_device_row_plan plan;
@@ -94,7 +94,7 @@ static void solve_emulated(tsi_env *env, const system_of *s, const tristar_reque
   launch.call.conjugate_in ^= backward && launch.call.conjugate_backward;
   launch.values = values;
   launch.inverse = inverse;
-  const emulated_outcome got = emulated_rows(scalars, &launch, true, 1, &grid);
+  const run_outcome got = run_rows(scalars, &launch, true, 1, &grid);
   CHECK_MSG(got.ended, "%s", got.problem);
   tsi_device_rows_destroy(env, &plan);
   free(values);

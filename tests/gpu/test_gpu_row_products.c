@@ -4,7 +4,7 @@
  * that are planted into the tables are found by their check. */
 #include "runtime/execute/device_products.h"
 #include "runtime/solve/spmv.h"
-#include "tests/gpu/emulated_rows.h"
+#include "tests/gpu/run_rows.h"
 #include "tests/typed.h"
 
 typedef struct problem {
@@ -48,15 +48,15 @@ static void check_product(const tristar_plan_t *plan, const typed *t, const tsi_
   multiply_on_host(plan, products, rows, nrhs, right);
   tsi_device_rows_fill(device, t->bytes, rows->values, values);
   for (unsigned k = 0; k < 2; k++) {
-    const emulated_grid grid = {.blocks = 1 + 2 * k,
-                                .resident = 1 + k,
-                                .threads = 64,
-                                .warp = (unsigned)device->tables.lanes << k,
-                                .seed = variant + k};
+    const run_grid grid = {.blocks = 1 + 2 * k,
+                           .resident = 1 + k,
+                           .threads = 64,
+                           .warp = (unsigned)device->tables.lanes << k,
+                           .seed = variant + k};
     const tsi_gpu_rows launch = {
         .tables = device->tables, .call = {.nrhs = nrhs, .stride = nrhs, .workspace = w}, .values = values};
     memcpy(w, from, bytes);
-    const emulated_outcome got = emulated_rows(name, &launch, k == 0, 1, &grid);
+    const run_outcome got = run_rows(name, &launch, k == 0, 1, &grid);
     CHECK_MSG(got.ended, "%s", got.problem);
     if (k == 0) memcpy(first, w, bytes);
     CHECK(memcmp(first, w, bytes) == 0);

@@ -17,7 +17,7 @@ static int count_races(const row_solver *r, int64_t nrhs, int fault) {
         .grid = {.blocks = 3, .resident = 3, .threads = 64, .warp = 32, .seed = seed, .fault = fault},
         .one_launch = true,
         .solves = 2};
-    const emulated_outcome got = row_solve(r, &run, nrhs, b, x);
+    const run_outcome got = row_solve(r, &run, nrhs, b, x);
     CHECK_MSG(got.ended, "%s", got.problem);
   }
   free(b);

@@ -17,7 +17,7 @@ static row_run run_of(unsigned variant) {
   return (row_run){.grid = {.blocks = resident + variant % 3,
                             .resident = resident,
                             .threads = one_launch ? threads[variant % 11] : 64,
-                            .warp = variant % 2 ? 64 : 32,
+                            .warp = run_warp(variant % 2 ? 64 : 32),
                             .seed = variant * 7919},
                    .one_launch = one_launch,
                    .solves = 1 + (variant % 4 == 3)};
@@ -39,7 +39,7 @@ static void check_case(const system_of *s, const row_problem *problem, bool unit
     row_solver r = row_solver_open(&env, s, &p, unit, conjugate);
     const bool in_place = run.solves == 1;
     if (in_place) memcpy(x, b, bytes);
-    const emulated_outcome got = row_solve(&r, &run, nrhs, in_place ? x : b, x);
+    const run_outcome got = row_solve(&r, &run, nrhs, in_place ? x : b, x);
     CHECK_MSG(got.ended, "variant %u: %s", variant + k, got.problem);
     if (k == 0) row_compare(&r, nrhs, b, x);
     if (k == 0) memcpy(first, x, bytes);

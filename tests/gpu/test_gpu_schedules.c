@@ -8,12 +8,6 @@ static const problem problems[] = {
     {"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_NONE, 700},
 };
 
-static const struct {
-  const char *scalars;
-  const typed *type;
-} types[] = {
-    {"s", &typed_single}, {"d", &typed_double}, {"c", &typed_complex_single}, {"z", &typed_complex_double}};
-
 /* Solves of one sweep: three forward, three backward. */
 static const struct {
   tristar_part part;
@@ -53,11 +47,7 @@ static unsigned kinds_of(const solver *s) {
 
 int main(void) {
   unsigned kinds = 0;
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu();
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
     for (unsigned type = 0; type < 4; type++) {
       solver s = solver_open(ts, &problems[k], types[type].type, false);

@@ -1,8 +1,13 @@
 # GPU kernels: nvcc and hipcc compile them where they are found, as TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP say (AUTO, ON, OFF).
 #
-# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, rows.cu and variants.cu for those of one precision,
+# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu and columns.cu for each scalar type, rows.cu and variants.cu for those of one precision,
 # BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills is in
 # BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt.
+#
+# Architectures: CMAKE_CUDA_ARCHITECTURES (80;90 unless it is given) and CMAKE_HIP_ARCHITECTURES (gfx90a).
+#
+# Targets gpu_check_cuda and gpu_check_hip (not in `all`): the program of tools/gpu_check, of what needs no StarPU, the kernels and
+# the toolkit's libraries; tsi_gpu_check_sources are its files but for those that a toolkit has of its own.
 #
 # TRISTAR_HAVE_CUDA: StarPU has CUDA too. Then the library has the objects tsi_cuda_objects, which target tsi_cuda_sweeps makes,
 # and needs tsi_cuda_libraries.
@@ -32,21 +37,29 @@ function(tsi_gpu_compiler option program hint)
   endif()
 endfunction()
 
-# tsi_gpu_object(KIND SOURCE NAME STORED WORK LIST COMMAND...): one object, added to the list.
-function(tsi_gpu_object kind source name stored work to)
+# tsi_gpu_compile(KIND SOURCE BASE LIST COMMAND...): one object, BUILD/gpu/BASE.KIND.o, added to the list.
+function(tsi_gpu_compile kind source base to)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/*.h")
-  set(base "${PROJECT_BINARY_DIR}/gpu/${source}_${name}.${kind}")
+  set(base "${PROJECT_BINARY_DIR}/gpu/${base}.${kind}")
   add_custom_command(
     OUTPUT "${base}.o" BYPRODUCTS "${base}.txt"
     COMMAND sh -c "report=$1; shift; \"$@\" >\"$report\" 2>&1 || { cat \"$report\"; exit 1; }" sh "${base}.txt" ${ARGN}
-            -std=c++17 -O3 "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/runtime/include" -DTSI_GPU_NAME=${name}
-            "-DTSI_GPU_STORED=${stored}" "-DTSI_GPU_WORK=${work}" -c "${PROJECT_SOURCE_DIR}/codelets/gpu/${source}.cu" -o "${base}.o"
-    DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/${source}.cu" ${headers}
-    COMMENT "GPU kernels ${source} ${name}, ${kind}" VERBATIM)
+            -std=c++17 -O3 "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/runtime/include" -c "${PROJECT_SOURCE_DIR}/${source}"
+            -o "${base}.o"
+    DEPENDS "${PROJECT_SOURCE_DIR}/${source}" ${headers} "${PROJECT_SOURCE_DIR}/tools/gpu/board.h"
+    COMMENT "GPU kernels ${base}.o" VERBATIM)
   set(${to} ${${to}} "${base}.o" PARENT_SCOPE)
 endfunction()
 
-# tsi_gpu_objects(KIND COMMAND...): one object for each source and name.
+# tsi_gpu_object(KIND SOURCE NAME STORED WORK LIST COMMAND...): the kernels of one file for one name.
+function(tsi_gpu_object kind source name stored work to)
+  tsi_gpu_compile(${kind} codelets/gpu/${source}.cu ${source}_${name} ${to} ${ARGN} -DTSI_GPU_NAME=${name}
+                  "-DTSI_GPU_STORED=${stored}" "-DTSI_GPU_WORK=${work}")
+  set(${to} ${${to}} PARENT_SCOPE)
+endfunction()
+
+# tsi_gpu_objects(KIND COMMAND...): one object for each source and name, listed in tsi_gpu_objects_KIND; and the board's of
+# tools/gpu in tsi_gpu_board_KIND.
 function(tsi_gpu_objects kind)
   set(outputs "")
   foreach(name scalars IN ZIP_LISTS tsi_gpu_names tsi_gpu_scalars)
@@ -54,14 +67,32 @@ function(tsi_gpu_objects kind)
     list(GET scalars 0 stored)
     list(GET scalars 1 work)
     tsi_gpu_object(${kind} sweep ${name} "${stored}" "${work}" outputs ${ARGN})
+    tsi_gpu_object(${kind} columns ${name} "${stored}" "${work}" outputs ${ARGN})
     if(stored STREQUAL work)
       tsi_gpu_object(${kind} rows ${name} "${stored}" "${work}" outputs ${ARGN})
       tsi_gpu_object(${kind} variants ${name} "${stored}" "${work}" outputs ${ARGN})
     endif()
   endforeach()
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/gpu")
-  add_custom_target(gpu_objects_${kind} DEPENDS ${outputs})
+  set(board "")
+  tsi_gpu_compile(${kind} tools/gpu/board.cu board board ${ARGN})
+  add_custom_target(gpu_objects_${kind} DEPENDS ${outputs} ${board})
   add_dependencies(gpu_objects gpu_objects_${kind})
+  set(tsi_gpu_objects_${kind} ${outputs} PARENT_SCOPE)
+  set(tsi_gpu_board_${kind} ${board} PARENT_SCOPE)
+endfunction()
+
+# tsi_gpu_check(KIND [SOURCES s...] [INCLUDES i...] LIBRARIES l...): the program gpu_check_KIND.
+function(tsi_gpu_check kind)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;INCLUDES;LIBRARIES;DEFINE")
+  set(objects ${tsi_gpu_objects_${kind}} ${tsi_gpu_board_${kind}})
+  set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  add_executable(gpu_check_${kind} EXCLUDE_FROM_ALL ${tsi_gpu_check_sources} ${arg_SOURCES} ${objects})
+  add_dependencies(gpu_check_${kind} gpu_objects_${kind})
+  target_include_directories(gpu_check_${kind} SYSTEM PRIVATE ${arg_INCLUDES})
+  target_compile_definitions(gpu_check_${kind} PRIVATE ${arg_DEFINE})
+  target_link_libraries(gpu_check_${kind} PRIVATE tsi_core tsi_internal ${arg_LIBRARIES} stdc++ m)
+  set_target_properties(gpu_check_${kind} PROPERTIES LINKER_LANGUAGE C)
 endfunction()
 
 tsi_gpu_compiler(TRISTAR_WITH_CUDA nvcc "/usr/local/cuda/bin;$ENV{CUDA_PATH}/bin")
@@ -71,13 +102,72 @@ if(tsi_gpu_compilers)
   add_custom_target(gpu_objects)
 endif()
 if(tsi_gpu_nvcc)
-  # Nothing in the kernels is of one architecture only: both are made of the same PTX, a third less to compile.
-  tsi_gpu_objects(cuda "${tsi_gpu_nvcc}" "-gencode=arch=compute_80,code=[sm_80,sm_90]"
+  # Nothing in the kernels is of one of these architectures only: both are made of the same PTX, a third less to compile.
+  set(tsi_gpu_codes "-gencode=arch=compute_80,code=[sm_80,sm_90]")
+  if(CMAKE_CUDA_ARCHITECTURES)
+    set(tsi_gpu_codes "")
+    foreach(number IN LISTS CMAKE_CUDA_ARCHITECTURES)
+      list(APPEND tsi_gpu_codes "-gencode=arch=compute_${number},code=sm_${number}")
+    endforeach()
+  endif()
+  tsi_gpu_objects(cuda "${tsi_gpu_nvcc}" ${tsi_gpu_codes}
                   -Xptxas -v -Werror all-warnings -Xcompiler -Wall,-Wextra,-fPIC,-fvisibility=hidden,-fno-exceptions)
 endif()
 if(tsi_gpu_hipcc)
-  tsi_gpu_objects(hip "${tsi_gpu_hipcc}" -x hip --offload-arch=gfx90a -fPIC -fvisibility=hidden -fno-exceptions -Wall -Wextra -Werror
+  set(tsi_gpu_codes gfx90a)
+  if(CMAKE_HIP_ARCHITECTURES)
+    set(tsi_gpu_codes ${CMAKE_HIP_ARCHITECTURES})
+  endif()
+  list(TRANSFORM tsi_gpu_codes PREPEND --offload-arch=)
+  tsi_gpu_objects(hip "${tsi_gpu_hipcc}" -x hip ${tsi_gpu_codes} -fPIC -fvisibility=hidden -fno-exceptions -Wall -Wextra -Werror
                   -Rpass-analysis=kernel-resource-usage)
+endif()
+
+# ---- The program of tools/gpu_check ----------------------------------------------------------------------
+set(tsi_gpu_check_sources "")
+foreach(name gpu_check problem solve cores report)
+  list(APPEND tsi_gpu_check_sources "${PROJECT_SOURCE_DIR}/tools/gpu/${name}.c")
+endforeach()
+list(APPEND tsi_gpu_check_sources "${PROJECT_SOURCE_DIR}/runtime/machine/devices.c")
+
+# Where TRISTAR_BUILD_TESTS is off there is no tsi_core.
+if(TRISTAR_BUILD_TESTS AND tsi_gpu_nvcc)
+  cmake_path(GET tsi_gpu_nvcc PARENT_PATH tsi_cuda_bin)
+  cmake_path(GET tsi_cuda_bin PARENT_PATH tsi_cuda_root)
+  set(tsi_cuda_places HINTS "${tsi_cuda_root}/lib64" "${tsi_cuda_root}/lib")
+  find_library(TRISTAR_CUDART cudart ${tsi_cuda_places})
+  find_library(TRISTAR_CUSPARSE cusparse ${tsi_cuda_places})
+  find_library(TRISTAR_CUBLAS cublas ${tsi_cuda_places})
+  find_library(TRISTAR_CUDSS cudss)
+  find_path(TRISTAR_CUDSS_INCLUDE cudss.h)
+  mark_as_advanced(TRISTAR_CUDART TRISTAR_CUSPARSE TRISTAR_CUBLAS TRISTAR_CUDSS TRISTAR_CUDSS_INCLUDE)
+  set(tsi_gpu_peers "${PROJECT_SOURCE_DIR}/tools/gpu/peers_none.c")
+  set(tsi_gpu_peer_libraries "")
+  set(tsi_gpu_peer_includes "${tsi_cuda_root}/include")
+  set(tsi_gpu_peer_define "")
+  if(TRISTAR_CUSPARSE AND TRISTAR_CUBLAS)
+    set(tsi_gpu_peers "${PROJECT_SOURCE_DIR}/tools/gpu/peers_cuda.c" "${PROJECT_SOURCE_DIR}/tools/gpu/cusparse.c")
+    set(tsi_gpu_peer_libraries "${TRISTAR_CUSPARSE}" "${TRISTAR_CUBLAS}")
+    if(TRISTAR_CUDSS AND TRISTAR_CUDSS_INCLUDE)
+      list(APPEND tsi_gpu_peers "${PROJECT_SOURCE_DIR}/tools/gpu/cudss.c")
+      list(APPEND tsi_gpu_peer_libraries "${TRISTAR_CUDSS}")
+      list(APPEND tsi_gpu_peer_includes "${TRISTAR_CUDSS_INCLUDE}")
+      set(tsi_gpu_peer_define TSI_HAVE_CUDSS)
+    endif()
+  endif()
+  if(TRISTAR_CUDART)
+    set(tsi_gpu_runtime_cuda "${TRISTAR_CUDART}")
+    tsi_gpu_check(cuda SOURCES ${tsi_gpu_peers} INCLUDES ${tsi_gpu_peer_includes} DEFINE ${tsi_gpu_peer_define}
+                  LIBRARIES ${tsi_gpu_peer_libraries} "${TRISTAR_CUDART}")
+  endif()
+endif()
+if(TRISTAR_BUILD_TESTS AND tsi_gpu_hipcc)
+  find_library(TRISTAR_AMDHIP amdhip64 HINTS /opt/rocm/lib "$ENV{ROCM_PATH}/lib")
+  mark_as_advanced(TRISTAR_AMDHIP)
+  if(TRISTAR_AMDHIP)
+    set(tsi_gpu_runtime_hip "${TRISTAR_AMDHIP}")
+    tsi_gpu_check(hip SOURCES "${PROJECT_SOURCE_DIR}/tools/gpu/peers_none.c" LIBRARIES "${TRISTAR_AMDHIP}")
+  endif()
 endif()
 
 # ---- For the library -----------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-/* Solves by the GPU kernels of rows in the emulator, for tests in C. */
-#ifndef TSI_TESTS_GPU_EMULATED_ROWS_H
-#define TSI_TESTS_GPU_EMULATED_ROWS_H
+/* Solves by the GPU kernels of rows, for tests in C: see runs.h. */
+#ifndef TSI_TESTS_GPU_RUN_ROWS_H
+#define TSI_TESTS_GPU_RUN_ROWS_H
 
 #include "codelets/gpu/rows_launch.h"
-#include "tests/gpu/emulated_sweeps.h"
+#include "tests/gpu/runs.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,8 +13,8 @@ extern "C" {
  * times, with the epochs 1, 2, ... and flags and counters of the time before. Of `rows` the workspace,
  * phases, counters, flags and the epoch are not used: those are made here, the workspace with NaN in all
  * rows. scalars: "s", "d", "c", "z". */
-emulated_outcome emulated_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_launch,
-                               unsigned solves, const emulated_grid *grid);
+run_outcome run_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_launch, unsigned solves,
+                     const run_grid *grid);
 
 #ifdef __cplusplus
 }

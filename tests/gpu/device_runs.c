@@ -1,0 +1,76 @@
+/* The runs of runs.h and run_rows.h on a board (tools/gpu/board.h): a device, or the emulator as one.
+ * Schedules are the device's own. */
+#include "tests/check.h"
+#include "tests/gpu/run_rows.h"
+#include "tools/gpu/board.h"
+#include "tools/gpu/solve.h"
+
+/* Opens the board when it is first asked for; skips the test where there is none. */
+static const gpu_board *the_board(void) {
+  static gpu_board board;
+  if (board.warp == 0) {
+    const char *missing = board_open(&board);
+    if (missing) SKIP("no GPU to run on: %s", missing);
+  }
+  return &board;
+}
+
+unsigned run_warp(unsigned wanted) {
+  (void)wanted;
+  return the_board()->warp;
+}
+bool run_has_faults(void) {
+  return false;
+}
+
+/* Threads of a block in whole warps. */
+static unsigned threads_of(const run_grid *grid) {
+  const unsigned warp = the_board()->warp;
+  return (grid->threads + warp - 1) / warp * warp;
+}
+
+/* One scalar of padding in each row, which stays NaN. */
+static tsi_device_call padded(const tsi_device_call *call) {
+  tsi_device_call c = *call;
+  c.stride = c.nrhs > 1 ? c.nrhs + 1 : 1;
+  return c;
+}
+
+static run_outcome ended(board_arrays *arrays, void *x) {
+  board_fetch(arrays, x);
+  board_close(arrays);
+  return (run_outcome){.ended = true};
+}
+
+run_outcome run_sweeps(const char *scalars, const tsi_device_tables *forward,
+                       const tsi_device_tables *backward, const tsi_device_call *call, const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
+  const tsi_device_call c = padded(call);
+  board_sweeps s;
+  board_sweeps_open(scalars, forward, backward, &c, &s);
+  for (int k = 0; k < 2; k++) board_sweeps_run(&s, k == 1, grid->blocks, threads);
+  return ended(&s.arrays, call->x);
+}
+
+run_outcome run_variant(run_variant_kind variant, const char *scalars, const tsi_variant_tables *forward,
+                        const tsi_variant_tables *backward, const tsi_device_call *call,
+                        const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
+  const tsi_device_call c = padded(call);
+  board_variant s;
+  board_variant_open(scalars, forward, backward, &c, &s);
+  for (int k = 0; k < 2; k++)
+    (variant == RUN_SC23 ? board_variant_sc23 : board_variant_kk20)(&s, k == 1, threads);
+  return ended(&s.arrays, call->x);
+}
+
+run_outcome run_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_launch, unsigned solves,
+                     const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
+  tsi_gpu_rows padded_rows = *rows;
+  padded_rows.call = padded(&rows->call);
+  board_rows s;
+  board_rows_open(scalars, &padded_rows, &s);
+  for (unsigned k = 0; k < solves; k++) board_rows_run(&s, one_launch, grid->blocks, threads);
+  return ended(&s.arrays, rows->call.x);
+}

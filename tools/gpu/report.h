@@ -1,0 +1,40 @@
+/* What is measured: a table while it goes on, JSON at the end. */
+#ifndef TSI_TOOLS_GPU_REPORT_H
+#define TSI_TOOLS_GPU_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GPU_TIMES_MAX = 1000 };
+
+typedef struct gpu_case {
+  const char *what, *scalars;
+  int nrhs, times;
+  double seconds[GPU_TIMES_MAX]; /* sorted in the report */
+  double bytes, flops;
+  double error;   /* of x, by its largest entry */
+  double of_core; /* seconds of one core for the same; 0: there is nothing to compare */
+  bool right, has_bits, same_bits;
+} gpu_case;
+
+typedef struct gpu_report {
+  char device[256];
+  double bandwidth, dgemm;    /* bytes a second that are read, flops a second; 0: not known */
+  int64_t points, n, entries; /* points along an edge of the grid; rows and entries of L */
+  gpu_case *cases;
+  int count, wrong;
+} gpu_report;
+
+void gpu_report_begin(gpu_report *r, const char *device, double bandwidth, double dgemm);
+void gpu_report_problem(gpu_report *r, int64_t points, int64_t n, int64_t entries);
+
+void gpu_case_add(gpu_case *c, double seconds);
+/* Prints it; returns its median time. */
+double gpu_report_add(gpu_report *r, const gpu_case *c);
+
+/* Ends the program where the file cannot be written. */
+void gpu_report_write(const gpu_report *r, const char *file);
+/* The exit status: 0, or 1 where a result is wrong. */
+int gpu_report_end(gpu_report *r);
+
+#endif

@@ -1,0 +1,89 @@
+/* Solves by the kernels of codelets/gpu with all that they need in the memory of a board.
+ *
+ * Job. Copy tables, values and the arrays of a call there; launch; bring x back. Pointers of a call are those
+ * of the host; how long its arrays are follows from its rows and strides, which are positive.
+ *
+ * Reads   tables, values, b.   Writes  x, where it is fetched. */
+#ifndef TSI_TOOLS_GPU_SOLVE_H
+#define TSI_TOOLS_GPU_SOLVE_H
+
+#include "codelets/gpu/columns_launch.h"
+#include "codelets/gpu/launch.h"
+#include "codelets/gpu/rows_launch.h"
+#include "codelets/gpu/variants.h"
+
+/* The kernels of one scalar type: s, d, c, z, sd, cz; the last two have sweeps and columns only. */
+typedef struct gpu_kernels {
+  const char *scalars;
+  size_t stored, work; /* bytes of a scalar of the factor, of the workspace */
+  tsi_gpu_launch *sweep;
+  tsi_gpu_blocks *sweep_blocks;
+  tsi_gpu_columns_launch *columns;
+  tsi_gpu_rows_launch *rows;
+  tsi_gpu_rows_blocks *rows_blocks;
+  tsi_gpu_sc23 *sc23;
+  tsi_gpu_kk20 *kk20;
+} gpu_kernels;
+
+/* Ends the program where there are none. */
+const gpu_kernels *gpu_kernels_of(const char *scalars);
+
+/* What a solve has on the board. */
+typedef struct board_arrays {
+  void *at[32];
+  int count;
+  void *x;
+  size_t x_bytes;
+} board_arrays;
+
+typedef struct board_sweeps {
+  const gpu_kernels *kernels;
+  board_arrays arrays;
+  tsi_gpu_sweep sweep[2]; /* forward, backward; with the board's pointers */
+} board_sweeps;
+
+/* The call's workspace is not used: there is one here, which begins with NaN in all rows. */
+void board_sweeps_open(const char *scalars, const tsi_device_tables *forward,
+                       const tsi_device_tables *backward, const tsi_device_call *call, board_sweeps *out);
+/* Launches the sweep, if the call has it. blocks 0: as many as are resident. */
+void board_sweeps_run(board_sweeps *s, bool backward, unsigned blocks, unsigned threads);
+
+typedef struct board_columns {
+  const gpu_kernels *kernels;
+  board_arrays arrays;
+  tsi_gpu_columns columns;
+} board_columns;
+
+/* From b to x: `columns` reads and writes, and has no rows of a workspace. */
+void board_columns_open(const char *scalars, const tsi_gpu_columns *columns, board_columns *out);
+void board_columns_run(board_columns *s, unsigned blocks, unsigned threads);
+
+typedef struct board_rows {
+  const gpu_kernels *kernels;
+  board_arrays arrays;
+  tsi_gpu_rows rows;
+  const tsi_device_rows *host; /* the caller's tables */
+} board_rows;
+
+/* A triangle. Of `rows` the workspace, phases, counters and flags are not used. */
+void board_rows_open(const char *scalars, const tsi_gpu_rows *rows, board_rows *out);
+/* All phases: each in a launch of its own, or all in one. */
+void board_rows_run(board_rows *s, bool one_launch, unsigned blocks, unsigned threads);
+
+typedef struct board_variant {
+  const gpu_kernels *kernels;
+  board_arrays arrays;
+  tsi_gpu_variant sweep[2];
+  const tsi_index *level_ptr[2]; /* the caller's */
+} board_variant;
+
+void board_variant_open(const char *scalars, const tsi_variant_tables *forward,
+                        const tsi_variant_tables *backward, const tsi_device_call *call, board_variant *out);
+void board_variant_sc23(board_variant *s, bool backward, unsigned threads);
+void board_variant_kk20(board_variant *s, bool backward, unsigned threads);
+
+/* x of the host := x of the board. */
+void board_fetch(const board_arrays *arrays, void *x);
+void board_close(board_arrays *arrays);
+
+#endif
