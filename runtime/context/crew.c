@@ -92,7 +92,7 @@ static bool is_worth_sharing(tristar_t *ts, tristar_engine engine, tsi_index blo
 tristar_status tsi_crew_begin(tristar_t *ts, const char *name, tristar_engine engine, tsi_crew_runs runs,
                               tsi_index blocks, double bytes, double *start_seconds, tsi_crew *crew) {
   tristar_status status = TRISTAR_OK;
-  *crew = (tsi_crew){.ts = ts, .blocks = blocks, .workers = 1, .members = 1};
+  *crew = (tsi_crew){.ts = ts, .blocks = blocks, .bytes = bytes, .workers = 1, .members = 1};
   if (!is_worth_sharing(ts, engine, blocks, bytes)) return TRISTAR_OK;
   TSI_TRY(tsi_context_need_starpu(ts, start_seconds));
   const tsi_index workers = tsi_index_max(1, tsi_index_min(tsi_starpu_cpu_workers(), blocks));

@@ -41,6 +41,7 @@ typedef struct tsi_crew {
   int workers; /* who share a run, at most; 1: the calling thread */
   int members;
   tsi_index blocks;
+  double bytes;              /* that it began with */
   tsi_crew_portion *portion; /* by worker; NULL: one that is the calling thread */
   tsi_task_list *list;
   tsi_tasks *tasks; /* NULL: no tasks */

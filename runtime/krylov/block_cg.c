@@ -174,9 +174,8 @@ static double *leave_products(const block_cg *s, tsi_index first, tsi_index coun
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   const block_cg *s = call->a;
-  const tsi_matrix_rows rows = {k->rows.ptr, k->rows.index, k->values};
   for (int j = 0; k->matrix.function == NULL && j < s->active; j++)
-    k->kernels->multiply(&rows, first, end, vector(s, s->p, j), vector(s, s->q, j));
+    k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, vector(s, s->p, j), vector(s, s->q, j));
   share = leave_products(s, first, end - first, s->active, NULL, s->p, s->q, share);
   leave_products(s, first, end - first, s->active, NULL, s->p, s->r, share);
 }

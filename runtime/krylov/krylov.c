@@ -185,15 +185,15 @@ out:
   return status;
 }
 
-double tsi_krylov_product_bytes(const tristar_krylov_t *k) {
+/* Bytes that a product reads and writes; with a function those of the vectors. */
+static double product_bytes(const tristar_krylov_t *k) {
   return (double)tsi_slices_bytes(&k->slices) + 3 * (double)k->n * (double)k->bytes;
 }
 
 static tristar_status begin_crew(tristar_krylov_t *k, tristar_engine engine) {
   const tsi_index blocks = (tsi_index)(((int64_t)k->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS);
-  const tristar_status status =
-      tsi_crew_begin(k->ts, "krylov_rows", engine, TSI_RUNS_SHORT, blocks, tsi_krylov_product_bytes(k),
-                     &k->stats.start_seconds, &k->crew);
+  const tristar_status status = tsi_crew_begin(k->ts, "krylov_rows", engine, TSI_RUNS_SHORT, blocks,
+                                               product_bytes(k), &k->stats.start_seconds, &k->crew);
   k->stats.workers = k->crew.workers;
   return status;
 }

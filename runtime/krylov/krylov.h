@@ -110,9 +110,6 @@ static inline char *tsi_krylov_vector(const tristar_krylov_t *k, int i) {
   return k->work.vector + (size_t)i * k->work.stride;
 }
 
-/* Bytes that a product reads and writes; with a function those of the vectors. */
-double tsi_krylov_product_bytes(const tristar_krylov_t *k);
-
 /* STALE: the matrix has no values. */
 TRISTAR_CHECKED tristar_status tsi_krylov_need_values(const tristar_krylov_t *k);
 /* Errors: BUSY. */

@@ -29,11 +29,10 @@ static tristar_status add_members(tristar_krylov_t *k, int sums) {
 static tristar_status run_here(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
   tristar_status status = TRISTAR_OK;
   const bool product = call->vectors == 0;
-  const double bytes =
-      product ? tsi_krylov_product_bytes(k) : (double)call->vectors * (double)k->n * (double)k->bytes;
+  const double vectors = (double)call->vectors * (double)k->n * (double)k->bytes;
   k->call = call;
-  TSI_TRY(tsi_krylov_defer(
-      k, tsi_crew_run(&k->crew, product ? TSI_CREW_MATRIX : TSI_CREW_VECTORS, bytes, run_block, k)));
+  TSI_TRY(tsi_krylov_defer(k, tsi_crew_run(&k->crew, product ? TSI_CREW_MATRIX : TSI_CREW_VECTORS,
+                                           product ? k->crew.bytes : vectors, run_block, k)));
   for (int i = 0; i < sums; i++) k->work.total[i] = 0;
   for (tsi_index b = 0; b < k->crew.blocks; b++)
     for (int i = 0; i < sums; i++)

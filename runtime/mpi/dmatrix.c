@@ -123,7 +123,8 @@ static void fill_stats(tristar_dmatrix_t *d) {
   for (int o = 0; o < d->owners; o++) s->nnz += form->block[o].ptr[form->block[o].n];
 }
 
-double tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d) {
+/* Bytes that a product with one vector reads and writes here, but for the ghosts. */
+static double product_bytes(const tristar_dmatrix_t *d) {
   return (double)tsi_slices_bytes(&d->form[TSI_DPLAIN].slices) + 2 * (double)d->n * (double)d->bytes;
 }
 
@@ -141,7 +142,7 @@ static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   TSI_TRY(tsi_allocate(env, (size_t)d->halo->asked, strip, __func__, __FILE__, __LINE__, (void **)&d->asked));
   TSI_TRY(tsi_allocate(env, (size_t)lines, d->bytes, __func__, __FILE__, __LINE__, (void **)&d->part));
   TSI_TRY(tsi_crew_begin(d->ts, "matrix_rows", engine, TSI_RUNS_SHORT, plain->slices.windows,
-                         tsi_dmatrix_product_bytes(d), &d->stats.start_seconds, &d->crew));
+                         product_bytes(d), &d->stats.start_seconds, &d->crew));
   if (env->check) TSI_TRY(tsi_dmatrix_check(d));
   fill_stats(d);
 out:

@@ -144,9 +144,6 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_finish(tristar_dmatrix_t *d, tristar_
 /* Local. Errors: INTERNAL names the first invariant that is broken. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_check(const tristar_dmatrix_t *d);
 
-/* Bytes that a product with one vector reads and writes here, but for the ghosts. */
-double tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d);
-
 /* Collective. What a product with op, of so many vectors, needs: the form, mailboxes; scaled: d->product too.
  * Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_need(tristar_dmatrix_t *d, tristar_op op, int64_t nrhs,

@@ -256,8 +256,7 @@ static tristar_status multiply_strip(strip *s, int direction) {
     failed = send(s, k, &to[k]);
     if (status == TRISTAR_OK) status = failed;
   }
-  failed =
-      tsi_crew_run(&d->crew, TSI_CREW_MATRIX, s->columns * tsi_dmatrix_product_bytes(d), multiply_block, s);
+  failed = tsi_crew_run(&d->crew, TSI_CREW_MATRIX, s->columns * d->crew.bytes, multiply_block, s);
   if (status == TRISTAR_OK) status = failed;
   for (int k = 0; k < receives; k++) {
     wait_for(s, k);

@@ -71,8 +71,8 @@ static double product_bytes(const tsi_fsai *f) {
 
 /* crew NULL: the calling thread. */
 static tristar_status run(tsi_crew *crew, product *p) {
-  const double bytes = (double)p->columns * product_bytes(p->f);
-  if (crew != NULL) return tsi_crew_run(crew, TSI_CREW_MATRIX, bytes, run_window, p);
+  if (crew != NULL)
+    return tsi_crew_run(crew, TSI_CREW_MATRIX, (double)p->columns * crew->bytes, run_window, p);
   for (tsi_index w = 0; w < p->rows->windows; w++) run_window(p, w, 0);
   return TRISTAR_OK;
 }

@@ -29,21 +29,20 @@ typedef struct work {
   tristar_request_t request;
 } work;
 
-static work work_open(tristar_plan_t *plan, unsigned type, const tristar_solve_options *options,
-                      int64_t nrhs) {
+static void work_open(tristar_plan_t *plan, unsigned type, const tristar_solve_options *options, int64_t nrhs,
+                      work *w) {
   const typed *t = types[type].type;
-  work w = {.plan = plan, .type = type, .n = plan->factor->analysis->pattern->n, .nrhs = nrhs};
-  w.bytes = (size_t)(w.n * nrhs) * t->bytes;
-  w.b = random_scalars(t, w.n * nrhs, 3);
-  w.before = random_scalars(t, w.n * nrhs, 4);
-  w.right = malloc(w.bytes);
-  CHECK(w.right != NULL);
-  memcpy(w.right, w.before, w.bytes);
-  CHECK_OK(tristar_solve_with(plan, options, nrhs, w.b, w.right, NULL));
-  CHECK_OK(tsi_request_prepare(&w.request, plan, options, nrhs));
-  w.request.call.b = w.b;
-  w.request.call.nrhs = (tsi_index)nrhs;
-  return w;
+  *w = (work){.plan = plan, .type = type, .n = plan->factor->analysis->pattern->n, .nrhs = nrhs};
+  w->bytes = (size_t)(w->n * nrhs) * t->bytes;
+  w->b = random_scalars(t, w->n * nrhs, 3);
+  w->before = random_scalars(t, w->n * nrhs, 4);
+  w->right = malloc(w->bytes);
+  CHECK(w->right != NULL);
+  memcpy(w->right, w->before, w->bytes);
+  CHECK_OK(tristar_solve_with(plan, options, nrhs, w->b, w->right, NULL));
+  CHECK_OK(tsi_request_prepare(&w->request, plan, options, nrhs));
+  w->request.call.b = w->b;
+  w->request.call.nrhs = (tsi_index)nrhs;
 }
 static void work_close(work *w) {
   tsi_request_cancel(&w->request);
@@ -102,7 +101,8 @@ static void check_diagonal(tristar_plan_t *plan, unsigned type, tristar_op op, i
     options.alpha = types[type].type->is_single ? (const void *)alpha_single : alpha;
     options.beta = types[type].type->is_single ? (const void *)beta_single : beta;
   }
-  work w = work_open(plan, type, &options, nrhs);
+  work w;
+  work_open(plan, type, &options, nrhs, &w);
   compare(&w, solve_diagonal, "D");
   work_close(&w);
 }
@@ -168,7 +168,8 @@ static void check_products(tristar_plan_t *plan, unsigned type, tristar_op op, i
   tristar_solve_options options;
   tristar_solve_options_init(&options);
   options.op = op;
-  work w = work_open(plan, type, &options, nrhs);
+  work w;
+  work_open(plan, type, &options, nrhs, &w);
   compare(&w, solve_by_products, "products");
   work_close(&w);
 }

@@ -361,7 +361,7 @@ static void make_vectors(session *s, const typed *type) {
     number *x = s->x + (size_t)k * n;
     for (size_t j = 0; j < n; j++) {
       double random[2];
-      number kept;
+      number kept = 0;
       fill_random(random, 2, (uint64_t)k << 40 | j);
       x[j] = random[0];
       if (type->is_complex) __imag__ x[j] = random[1];

@@ -74,7 +74,7 @@ static size_t scales(tsi_index n, const tsi_index *rows) {
 static tsi_device_call place_call(board_arrays *a, const gpu_kernels *k, tsi_index n,
                                   tsi_index workspace_rows, const tsi_device_call *host) {
   tsi_device_call c = *host;
-  const size_t user = host->wide ? (k->work > k->stored ? k->work : 2 * k->stored) : k->stored;
+  const size_t user = (host->wide ? 2 : 1) * k->stored;
   const size_t list = (size_t)n * sizeof(tsi_index);
   if (c.stride < c.nrhs) c.stride = c.nrhs;
   c.inverse = place(a, host->inverse, 2 * (size_t)n * k->stored);
