@@ -72,9 +72,9 @@ static tsi_entries make_rows(tsi_env *env, tsi_index rows, tsi_index columns, pa
   for (tsi_index i = 0; i < rows; i++) pattern(columns, i, e.index + e.ptr[i]);
   for (tsi_count k = 0; k < e.ptr[rows]; k++) {
     fill_random(part, 2, (uint64_t)k + 3);
-    tsi_scalar value = (float)part[0]; /* which the narrow form stores as it is */
+    tsi_scalar value = (tsi_real)(round(4096 * part[0]) / 4096); /* which the narrow form stores as it is */
 #if TSI_COMPLEX
-    __imag__ value = (float)part[1];
+    __imag__ value = (tsi_real)(round(4096 * part[1]) / 4096);
 #endif
     ((tsi_scalar *)e.item)[k] = value;
   }
