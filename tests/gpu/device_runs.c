@@ -5,14 +5,16 @@
 #include "tools/gpu/board.h"
 #include "tools/gpu/solve.h"
 
-/* Opens the board when it is first asked for; skips the test where there is none. */
+/* Opens the board when it is first asked for. Where there is none the test ends as skipped, at once: what it
+ * has allocated until then is no leak. */
 static const gpu_board *the_board(void) {
   static gpu_board board;
-  if (board.warp == 0) {
-    const char *missing = board_open(&board);
-    if (missing) SKIP("no GPU to run on: %s", missing);
-  }
-  return &board;
+  if (board.warp > 0) return &board;
+  const char *missing = board_open(&board);
+  if (missing == NULL) return &board;
+  printf("skipped: no GPU to run on: %s\n", missing);
+  fflush(stdout);
+  _Exit(77);
 }
 
 unsigned run_warp(unsigned wanted) {
