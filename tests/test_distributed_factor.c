@@ -223,7 +223,7 @@ static void check_indefinite(const world *w) {
   tristar_distributed_t *d;
   make_chain(&c, TRISTAR_SYMMETRIC);
   for (int automatic = 0; automatic < 2; automatic++)
-    for (int32_t row = 0; row < N; row += 47) {
+    for (int32_t row = 0; row < N; row += 91) {
       tristar_analysis_t *an = NULL;
       tristar_factor_t *alone = NULL;
       char text[40];
@@ -327,7 +327,7 @@ static void check_memory(const world *w) {
   tristar_analysis_options_init(&options);
   options.leaf_parts = w->options.layout.pz;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
-  for (int64_t at = 1; at < 300; at += 23)
+  for (int64_t at = 1; at < 300; at += 41)
     for (int again = 0; again < 2; again++) {
       tristar_memory_stats before;
       tristar_status status;
@@ -342,7 +342,7 @@ static void check_memory(const world *w) {
       failed += status != TRISTAR_OK;
       tristar_distributed_destroy(&d);
     }
-  CHECK_MSG(failed > 5, "%d allocations", failed);
+  CHECK_MSG(failed > 2, "%d allocations", failed);
   CHECK_STATUS(factor(w, NULL, &c, &d), TRISTAR_ERR_ARGUMENT);
   expect_text(w, "rank 0");
   CHECK_STATUS(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, an, NULL, &w->options, &d),
@@ -368,7 +368,7 @@ static void check_cycles(const world *w) {
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
   CHECK_OK(factor(w, an, &c, &d));
   CHECK_OK(tristar_distributed_set_rows(d, w->rank == 0 ? 0 : N, w->rank == 0 ? N : 0));
-  for (int k = 0; k < 30; k++) {
+  for (int k = 0; k < 12; k++) {
     double b[N], x[N];
     for (int i = 0; i < N; i++) *diagonal_of(&c, i) = 3 + k;
     for (int i = 0; i < N; i++) b[i] = 3 + k - (i > 0) - (i < N - 1); /* x is ones */
@@ -402,14 +402,14 @@ int main(int argc, char **argv) {
   w.options.transport =
       strcmp(argv[1], "starpu_mpi") == 0 ? TRISTAR_TRANSPORT_STARPU_MPI : TRISTAR_TRANSPORT_DIRECT;
   check_matrix(&w, "s2d9pt", 30, &typed_double, TRISTAR_METHOD_AUTO, false, 1);
-  check_matrix(&w, "poisson3d7", 9, &typed_single, TRISTAR_METHOD_AUTO, false, 2);
-  check_matrix(&w, "poisson3d7", 10, &typed_double, TRISTAR_METHOD_LDLT, true, 2);
-  check_matrix(&w, "convdiff3d", 9, &typed_double, TRISTAR_METHOD_AUTO, false, 2);
+  check_matrix(&w, "poisson3d7", 9, &typed_single, TRISTAR_METHOD_AUTO, false, 3);
+  check_matrix(&w, "poisson3d7", 10, &typed_double, TRISTAR_METHOD_LDLT, true, 3);
+  check_matrix(&w, "convdiff3d", 9, &typed_double, TRISTAR_METHOD_AUTO, false, 3);
   if (w.matrix == NULL && w.options.transport == TRISTAR_TRANSPORT_STARPU_MPI) goto failures;
-  check_matrix(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 2);
-  check_matrix(&w, "maxwell3d", 4, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 2); /* L D L^H */
-  check_matrix(&w, "convdiff3d", 6, &typed_complex_single, TRISTAR_METHOD_LU, false, 2);
-  check_matrix(&w, "kkt3d", 4, &typed_double, TRISTAR_METHOD_AUTO, false, 2);
+  check_matrix(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 3);
+  check_matrix(&w, "maxwell3d", 4, &typed_complex_double, TRISTAR_METHOD_AUTO, false, 3); /* L D L^H */
+  check_matrix(&w, "convdiff3d", 6, &typed_complex_single, TRISTAR_METHOD_LU, false, 3);
+  check_matrix(&w, "kkt3d", 4, &typed_double, TRISTAR_METHOD_AUTO, false, 3);
 failures:
   w.options.layout.pz = w.ranks % 2 == 0 ? 2 : 1;
   w.options.layout.px = w.ranks / w.options.layout.pz;

@@ -1,6 +1,7 @@
 /* Factors on all ranks: see joint.h. */
 #include "runtime/mpi/joint.h"
 
+#include "dag/front_owners.h"
 #include "runtime/base/clock.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/mpi/queue.h"
@@ -8,10 +9,6 @@
 
 /* ---- What follows from the structure --------------------------------------------------------------------
  */
-
-static void choose_owners(const tsi_process *p, const tsi_symbolic *symbolic, tsi_index *owner) {
-  for (tsi_index s = 0; s < symbolic->count; s++) owner[s] = tsi_front_rank(p->layout, p->owner, symbolic, s);
-}
 
 /* The panels of own fronts: where the share has them whole, or in `passing`. */
 static tristar_status place_panels(tristar_distributed_t *d, tsi_joint *joint) {
@@ -95,9 +92,10 @@ static tristar_status create_joint(tristar_distributed_t *d, tsi_known *known, t
   joint->source = source;
   *known = (tsi_known){.borrowed = false};
   TSI_TRY(TSI_ALLOC(env, joint->owner, joint->known.symbolic->count));
-  choose_owners(d->process, joint->known.symbolic, joint->owner);
-  TSI_TRY(place_panels(d, joint));
   TSI_TRY(fill_analysis(d, joint));
+  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, joint->known.symbolic,
+                                  joint->analysis.stats.method, d->process->owner, joint->owner));
+  TSI_TRY(place_panels(d, joint));
   TSI_TRY(fill_part(d, joint));
 out:
   return status;

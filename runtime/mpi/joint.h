@@ -1,10 +1,9 @@
 /* A factorization by all ranks: tristar_distributed_factor.
  *
- * Job. Each rank factors the fronts that it owns, where the solve wants their panels. A front belongs to the
- * process that anchors its first panel, in the home of its node: subtrees that the layout has whole on one
- * process are factored there without messages. Their Schur complements go to the owners of their parents
- * (dag/factorization.h), so that the bits of the factor are those of one process, whatever the layout.
- * Panels that other processes hold too, or rows of, go to them afterwards.
+ * Job. Each rank factors the fronts that it owns (dag/front_owners.h), where the solve wants their panels:
+ * subtrees that the layout has whole on one process are factored there without messages. Schur complements go
+ * to the owners of their parents (dag/factorization.h), so that the bits of the factor are those of one
+ * process, whatever the layout. Panels that other processes hold too, or rows of, go to them afterwards.
  *
  * Rank 0 has the analysis, the values and the scalings; each rank gets the entries of its own fronts. No rank
  * holds a panel that is neither its own nor in its share.

@@ -47,7 +47,7 @@ typedef enum tsi_transport_kind {
 /* One message. buffer may be NULL if bytes is 0; peer may be the own rank. */
 typedef struct tsi_channel {
   int peer, tag; /* rank in the communicator; 0 <= tag <= MPI_TAG_UB */
-  void *buffer;  /* borrowed for the life of the mailbox */
+  void *buffer;  /* borrowed for the life of the mailbox; of a receive of its last run, until the arrival */
   size_t bytes;
 } tsi_channel;
 

@@ -87,11 +87,6 @@ static inline tsi_index tsi_home_rank(const tsi_layout *layout, tsi_index chunk)
   return tsi_layout_anchor(layout, chunk, tsi_layout_home(layout, layout->node[chunk]));
 }
 
-/* The process that factors the front of supernode s. owner: the chunk of each column. */
-static inline tsi_index tsi_front_rank(const tsi_layout *layout, const tsi_index *owner,
-                                       const tsi_symbolic *symbolic, tsi_index s) {
-  return tsi_home_rank(layout, owner[symbolic->start[s]]);
-}
 /* Bytes of the complement of s as it travels to the process that factors the parent: with a failure mark. */
 static inline size_t tsi_front_message_bytes(const tsi_symbolic *symbolic, bool lu, size_t scalar_bytes,
                                              tsi_index s) {

@@ -3,7 +3,7 @@
 #include "codelets/cpu/sparse.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/solve/layout_words.h"
-#include "dag/factorization.h"
+#include "dag/front_owners.h"
 #include "runtime/solve/pairs.h"
 #include "runtime/solve/process.h"
 
@@ -92,14 +92,14 @@ typedef struct front_counts {
   double flops;
 } front_counts;
 
-static void count_fronts(const tristar_analysis_t *an, const tsi_layout *layout, const tsi_index *owner,
-                         front_counts *count) {
+/* owner: supernodes. */
+static void count_fronts(const tristar_analysis_t *an, const tsi_index *owner, front_counts *count) {
   const tsi_symbolic *symbolic = an->symbolic;
   const size_t scalar_bytes = tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes;
   for (tsi_index s = 0; s < symbolic->count; s++) {
-    const tsi_index rank = tsi_front_rank(layout, owner, symbolic, s), parent = symbolic->parent[s];
+    const tsi_index rank = owner[s], parent = symbolic->parent[s];
     count[rank].flops += tsi_front_flops(symbolic, an->stats.method, s);
-    const tsi_index to = parent == TSI_NONE ? rank : tsi_front_rank(layout, owner, symbolic, parent);
+    const tsi_index to = parent == TSI_NONE ? rank : owner[parent];
     if (to == rank) continue;
     const tsi_count bytes =
         (tsi_count)tsi_front_message_bytes(symbolic, tsi_analysis_is_lu(an), scalar_bytes, s);
@@ -116,11 +116,13 @@ static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *a
   tristar_status status = TRISTAR_OK;
   const tsi_index ranks = tsi_layout_ranks(layout);
   front_counts *count = NULL;
-  tsi_index *owner = NULL;
+  tsi_index *chunk = NULL, *owner = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, count, ranks));
-  TSI_TRY(TSI_ALLOC(env, owner, an->symbolic->n));
-  tsi_chunk_owners(layout->chunks, owner);
-  count_fronts(an, layout, owner, count);
+  TSI_TRY(TSI_ALLOC(env, chunk, an->symbolic->n));
+  TSI_TRY(TSI_ALLOC(env, owner, an->symbolic->count));
+  tsi_chunk_owners(layout->chunks, chunk);
+  TSI_TRY(tsi_front_owners_choose(env, layout, an->symbolic, an->stats.method, chunk, owner));
+  count_fronts(an, owner, count);
   for (tsi_index r = 0; r < ranks; r++) {
     add_counts(&out->fan_in, &count[r].sent, &count[r].received, 1, r);
     add_rank(&out->factor_flops, count[r].flops, r);
@@ -129,6 +131,7 @@ static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *a
   out->factor_flops.mean = out->factor_flops.total / ranks;
 out:
   TSI_FREE(env, count);
+  TSI_FREE(env, chunk);
   TSI_FREE(env, owner);
   return status;
 }
