@@ -119,13 +119,20 @@ int tsi_process_start(tsi_process *p, char *const *arguments, char *const *envir
  */
 
 /* Whether it still lives is told by the answer. */
+/* One that was not halted may be stopped by others, a leak checker among them: it is left alone. */
+static void go_on(tsi_process *p) {
+  if (p->halted) (void)kill(-p->pid, SIGCONT);
+  p->halted = false;
+}
+
 void tsi_process_ask(tsi_process *p) {
-  (void)kill(-p->pid, SIGCONT);
+  go_on(p);
   (void)send(p->input, "\n", 1, MSG_NOSIGNAL);
 }
 
 void tsi_process_halt(tsi_process *p) {
   (void)kill(-p->pid, SIGSTOP);
+  p->halted = true;
 }
 
 /* Has the process itself ended? It stays to be waited for. */
@@ -225,7 +232,7 @@ int tsi_process_end(tsi_process *p, double grace) {
   int status = 0;
   if (p->input >= 0) close(p->input);
   p->input = -1;
-  (void)kill(-p->pid, SIGCONT);
+  go_on(p);
   while (!has_ended(p) && tsi_now() < until) nanosleep(&pause, NULL);
   (void)kill(-p->pid, SIGKILL); /* it, or what it has left behind; the number is still its own */
   forget(p->pid);

@@ -16,7 +16,8 @@
 #include <sys/types.h>
 
 typedef struct tsi_process {
-  pid_t pid;         /* and number of its group; 0: there is none */
+  pid_t pid; /* and number of its group; 0: there is none */
+  bool halted;
   int input, output; /* our ends of its standard input and output */
   FILE *errors;      /* its standard error */
   char *text;        /* what it has printed since the latest object */

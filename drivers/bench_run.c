@@ -252,7 +252,7 @@ cJSON *tsi_bench_turn(const tsi_bench_case *c, int k, double limit, void (*tick)
   }
   if (again) figures = start(contender, c, r) ? next_figures(r, limit, tick, arg, &again) : NULL;
   if (figures == NULL) return NULL;
-  tsi_process_halt(&r->process);
+  if (contender->krylov == NULL) tsi_process_halt(&r->process); /* Krylov methods end by themselves */
   const char *told = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(figures, "message"));
   if (told != NULL) snprintf(r->message, sizeof r->message, "%s", told);
   if (told == NULL && !other_setting(contender, figures, r->message, sizeof r->message)) return figures;

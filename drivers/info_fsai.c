@@ -95,7 +95,7 @@ static bool cut_rows(counted *t) {
 
 /* ---- The inverse --------------------------------------------------------------------------------------- */
 
-/* The view with rows and columns numbered anew; its arrays are to be freed, but for those of nothing. */
+/* A view with rows and columns numbered anew, and its arrays. */
 typedef struct renumbered {
   int64_t *ptr;
   int32_t *index;

@@ -111,7 +111,7 @@ static void check_blocks(tristar_t *ts, const typed *t, tristar_precond_kind pre
     before = most;
     for (int c = 0; c < COLUMNS; c++) CHECK(p.result[c].products >= p.result[c].iterations);
   }
-  CHECK(before <= 0.8 * (double)alone);
+  CHECK(5 * before <= 4 * alone);
   close_problem(&p);
 }
 

@@ -192,6 +192,45 @@ static void check_methods(const world *w, const typed *t, int count) {
   check_solve(w, "poisson3d7", 1, t, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true); /* one row */
 }
 
+/* ---- Sums ---------------------------------------------------------------------------------------------- */
+
+static int waited_for, started; /* gatherings of all ranks */
+
+int MPI_Allgather(const void *from, int sent, MPI_Datatype type, void *to, int received, MPI_Datatype other,
+                  MPI_Comm comm) {
+  waited_for++;
+  return PMPI_Allgather(from, sent, type, to, received, other, comm);
+}
+
+int MPI_Iallgather(const void *from, int sent, MPI_Datatype type, void *to, int received, MPI_Datatype other,
+                   MPI_Comm comm, MPI_Request *request) {
+  started++;
+  return PMPI_Iallgather(from, sent, type, to, received, other, comm, request);
+}
+
+/* In an iteration so many are waited for at once, and so many while the next product is made. */
+static void check_sums(const world *w, tristar_krylov_method method, int at_once, int beside) {
+  enum { FEW = 4, MORE = 5 };
+  problem p = open_problem(w, "poisson3d7", 6, &typed_double, TRISTAR_PRECOND_JACOBI);
+  tristar_krylov_options options = options_of(&typed_double, method);
+  int before[2] = {0, 0};
+  options.tolerance = options.absolute = 0;
+  for (options.max_iterations = FEW; options.max_iterations <= FEW + MORE; options.max_iterations += MORE) {
+    tristar_krylov_t *krylov;
+    CHECK_OK(tristar_dmatrix_krylov(p.d, &options, &krylov));
+    waited_for = started = 0;
+    CHECK_OK(tristar_krylov_solve(krylov, p.m, 1, p.b, p.rows, p.x, p.rows, NULL));
+    if (options.max_iterations > FEW && w->ranks > 1)
+      CHECK_MSG(waited_for - before[0] == MORE * at_once && started - before[1] == MORE * beside,
+                "method %d: %d and %d in %d iterations", (int)method, waited_for - before[0],
+                started - before[1], MORE);
+    before[0] = waited_for;
+    before[1] = started;
+    tristar_krylov_destroy(&krylov);
+  }
+  close_problem(&p);
+}
+
 /* ---- One rank among others ----------------------------------------------------------------------------- */
 
 typedef struct trouble {
@@ -333,6 +372,9 @@ int main(void) {
   check_solve(&w, "elasticity3d", 4, &typed_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true);
   check_failing_precond(&w, TRISTAR_KRYLOV_BICGSTAB);
   check_failing_precond(&w, TRISTAR_KRYLOV_GMRES);
+  check_sums(&w, TRISTAR_KRYLOV_CG, 3, 0);
+  check_sums(&w, TRISTAR_KRYLOV_PIPELINED_CG, 0, 1);
+  check_sums(&w, TRISTAR_KRYLOV_BLOCK_CG, 2, 0);
   check_one_rank(&w);
   for (size_t k = 0; k < sizeof definite / sizeof *definite; k++) {
     check_failing_precond(&w, definite[k]);

@@ -233,6 +233,15 @@ static tristar_status operate(block_cg *s,
 
 /* ---- Products and preconditioner ----------------------------------------------------------------------- */
 
+/* Of the active columns, in equal parts: a product, or an application. */
+static void account(const block_cg *s, double seconds, bool product) {
+  for (int j = 0; j < s->active; j++) {
+    tristar_krylov_result *result = &s->run[s->column[j]].result;
+    *(product ? &result->product_seconds : &result->precond_seconds) += seconds / s->active;
+    ++*(product ? &result->products : &result->preconditionings);
+  }
+}
+
 /* Q = A P by a function. */
 static tristar_status call_function(const block_cg *s) {
   tristar_status status = TRISTAR_OK;
@@ -255,11 +264,7 @@ static tristar_status multiply(block_cg *s) {
   TSI_TRY(operate(s, product_block, 4 * entries));
   take_sums(s, k->work.total, s->active, s->active, s->gram);
   take_sums(s, k->work.total + 2 * entries, s->active, s->active, s->alpha);
-  for (int j = 0; j < s->active; j++) {
-    tristar_krylov_result *result = &s->run[s->column[j]].result;
-    result->product_seconds += (tsi_clock() - begin) / s->active;
-    result->products++;
-  }
+  account(s, tsi_clock() - begin, true);
 out:
   return status;
 }
@@ -275,11 +280,7 @@ static tristar_status precondition(block_cg *s) {
   }
   TSI_TRY(tsi_krylov_defer(k, tristar_precond_apply(s->precond, TRISTAR_N, s->active, vector(s, s->r, 0),
                                                     leading(s), vector(s, s->z, 0), leading(s))));
-  for (int j = 0; j < s->active; j++) {
-    tristar_krylov_result *result = &s->run[s->column[j]].result;
-    result->precond_seconds += (tsi_clock() - begin) / s->active;
-    result->preconditionings++;
-  }
+  account(s, tsi_clock() - begin, false);
 out:
   return status;
 }

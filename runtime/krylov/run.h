@@ -5,8 +5,8 @@
  *
  * Reads   b, the preconditioner.   Writes  x, the column's result, the history.
  * Invariants
- *   - ended: result->reason says why; nothing is iterated any more
- *   - the norm that is judged is of what the options say, after result->iterations iterations */
+ *   - ended: result.reason says why; nothing is iterated any more
+ *   - the norm that is judged is of what the options say, after result.iterations iterations */
 #ifndef TSI_RUNTIME_KRYLOV_RUN_H
 #define TSI_RUNTIME_KRYLOV_RUN_H
 
@@ -40,7 +40,7 @@ TRISTAR_CHECKED tristar_status tsi_krylov_residual(tsi_krylov_run *run, void *r,
 
 /* Finds the reference, given the norm of the residual of the initial x. work: a vector. */
 TRISTAR_CHECKED tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work);
-/* Takes the norm after result->iterations iterations: true, the run has ended. */
+/* Takes the norm after result.iterations iterations: true, the run has ended. */
 bool tsi_krylov_judge(tsi_krylov_run *run, double norm);
 void tsi_krylov_end(tsi_krylov_run *run, tristar_krylov_reason reason);
 
