@@ -1,7 +1,7 @@
 /* See branches.h. */
 #include "runtime/solve/branches.h"
 
-#include "runtime/solve/device_plan.h"
+#include "codelets/cpu/kernels.h"
 #include "runtime/starpu/devices.h"
 
 /* What the steps of a branch do with its data, one after the other. */
@@ -45,23 +45,22 @@ out:
   return status;
 }
 
-static tristar_status create_branches(tristar_plan_t *plan, const tsi_index *device, tsi_plan_branches *all) {
+static tristar_status create_branches(tristar_plan_t *plan, const tsi_places *places,
+                                      tsi_plan_branches *all) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tristar_analysis_t *an = plan->factor->analysis;
   const tsi_chunks *chunks = plan->side[0].chunks;
   const tsi_branch_source source = {chunks, an->symbolic, an->panels, an->panel_values,
                                     tsi_analysis_inverse(an)};
-  tsi_device_options options;
-  tsi_device_options_init(&options, plan->factor->scalar_bytes);
   for (tsi_index c = 0; c < chunks->count; c++) {
-    const tsi_index d = device[an->panels->supernode[chunks->panel[c]]];
+    const tsi_index d = places->device[an->panels->supernode[chunks->panel[c]]];
     all->of_chunk[c] = d == TSI_NONE ? TSI_NONE : all->count;
     all->on_device[c] = d != TSI_NONE;
     if (d == TSI_NONE) continue;
     tsi_plan_branch *b = &all->branch[all->count++];
     b->device = d;
-    TSI_TRY(tsi_device_branch_create(env, &source, c, &options, &b->cut));
+    TSI_TRY(tsi_device_branch_create(env, &source, c, &places->cut, &b->cut));
     TSI_TRY(create_data(plan, all, b));
   }
 out:
@@ -71,13 +70,8 @@ out:
 static tristar_status check_plan(const tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  const tristar_plan_options *o = &plan->options;
-  if (plan->sides > 1 || plan->factor->rows || !plan->factor->analysis->symbolic->closed)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "subtrees on devices need the factors of a factorization");
-  if (o->updates != TRISTAR_UPDATES_PULL || o->granularity != TRISTAR_TASKS_CHUNKS ||
-      o->kernel != TRISTAR_KERNEL_PANELS || !plan->use_tasks)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "subtrees on devices need tasks of chunks, with updates pulled, and the kernel of panels");
+  const char *obstacle = tsi_places_obstacle(plan->factor, &plan->options);
+  if (obstacle) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "subtrees on devices: %s", obstacle);
 out:
   return status;
 }
@@ -88,7 +82,7 @@ static void list_interchanges(const tristar_plan_t *plan, tsi_plan_branches *all
   all->generation = plan->factor->generation;
 }
 
-tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_index *device, tsi_plan_branches **out) {
+tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_places *places, tsi_plan_branches **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tsi_chunks *chunks = plan->side[0].chunks;
@@ -101,7 +95,7 @@ tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_index *device
   TSI_TRY(TSI_ALLOC_ZERO(env, all->branch, chunks->count));
   if (plan->factor->pivots) TSI_TRY(TSI_ALLOC(env, all->from, plan->factor->analysis->symbolic->n));
   list_interchanges(plan, all);
-  TSI_TRY(create_branches(plan, device, all));
+  TSI_TRY(create_branches(plan, places, all));
 out:
   if (status != TRISTAR_OK) tsi_branches_destroy(env, &all);
   *out = all;
@@ -126,11 +120,76 @@ void tsi_branches_destroy(tsi_env *env, tsi_plan_branches **branches) {
   TSI_FREE(env, *branches);
 }
 
+/* ---- Figures ------------------------------------------------------------------------------------------- */
+
+int tsi_branches_devices(const tsi_plan_branches *all) {
+  bool seen[TSI_DEVICES_MOST] = {false};
+  int count = 0;
+  for (tsi_index k = 0; k < all->count; k++) {
+    count += !seen[all->branch[k].device];
+    seen[all->branch[k].device] = true;
+  }
+  return count;
+}
+
+/* The number of the i-th device that has branches; -1: there is none. */
+static int find_device(const tsi_plan_branches *all, int i) {
+  bool seen[TSI_DEVICES_MOST] = {false};
+  for (tsi_index k = 0; k < all->count; k++) seen[all->branch[k].device] = true;
+  for (int d = 0; d < TSI_DEVICES_MOST; d++)
+    if (seen[d] && i-- == 0) return d;
+  return -1;
+}
+
+static double bytes_of(const tsi_device_data *data) {
+  return data ? (double)tsi_device_data_bytes(data) : 0;
+}
+
+/* What crosses the bus in a solve: forward x up, the border down; backward the border up, at the end x down.
+ */
+static void add_branch(const tristar_plan_t *plan, const tsi_plan_branch *b, tristar_device_stats *stats) {
+  const tsi_sweeps sweeps = tsi_plan_sweeps(plan);
+  const int64_t nrhs = tsi_count_min(tsi_count_max(plan->options.nrhs, 1), TSI_NRHS_BLOCK);
+  const double row = (double)tsi_workspace_stride((tsi_index)nrhs) * (double)plan->factor->scalar_bytes;
+  const tsi_branch *branch = b->cut->branch;
+  stats->chunks++;
+  stats->factor_bytes +=
+      bytes_of(b->values[0]) + bytes_of(b->values[1]) + bytes_of(b->from) + bytes_of(b->inverse);
+  stats->table_bytes += bytes_of(b->tables);
+  stats->up_bytes += row * (branch->columns + (sweeps == TSI_FORWARD ? 0 : branch->border));
+  stats->down_bytes += row * (branch->columns + (sweeps == TSI_BACKWARD ? 0 : branch->border));
+}
+
+bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
+  const tsi_plan_branches *all = plan->branches;
+  const int device = all && i >= 0 ? find_device(all, i) : -1;
+  if (device < 0) return false;
+  const tsi_device_facts facts = tsi_device_describe(device);
+  *stats = (tristar_device_stats){.worker = facts.worker};
+  memcpy(stats->name, facts.name, sizeof stats->name);
+  for (tsi_index k = 0; k < all->count; k++)
+    if (all->branch[k].device == device) add_branch(plan, &all->branch[k], stats);
+  return true;
+}
+
+/* ---- New values ---------------------------------------------------------------------------------------- */
+
 static tristar_status renew(tsi_env *env, const tsi_plan_branch *b) {
   tristar_status status = TRISTAR_OK;
   tsi_device_data *const data[] = {b->values[0], b->values[1], b->from, b->inverse};
   for (size_t k = 0; k < sizeof data / sizeof *data; k++)
     if (data[k]) TSI_TRY(tsi_device_data_renew(env, data[k]));
+out:
+  return status;
+}
+
+/* Before waiting for StarPU's transfers. */
+static tristar_status check_waiting(const tsi_env *env) {
+  tristar_status status = TRISTAR_OK;
+  if (!tsi_tasks_may_wait())
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "a StarPU task cannot wait for devices: the first solve after a factorization, or with more "
+             "right-hand sides, by a plan with subtrees on devices is to be started outside of tasks");
 out:
   return status;
 }
@@ -141,6 +200,7 @@ static tristar_status follow_factor(tristar_plan_t *plan) {
   tsi_plan_branches *all = plan->branches;
   pthread_mutex_lock(&plan->lock);
   if (all->generation == plan->factor->generation) goto out;
+  TSI_TRY(check_waiting(&plan->ts->env));
   for (tsi_index k = 0; k < all->count; k++) TSI_TRY(renew(&plan->ts->env, &all->branch[k]));
   list_interchanges(plan, all);
 out:
@@ -293,6 +353,7 @@ tristar_status tsi_branches_prepare(tsi_replay *replay, bool *anew) {
   TSI_TRY(follow_factor(replay->plan));
   *anew = all == NULL || all->workspace != replay->execution.call.workspace ||
           all->stride != replay->execution.call.stride;
+  if (*anew && all) TSI_TRY(check_waiting(&replay->plan->ts->env));
 out:
   return status;
 }

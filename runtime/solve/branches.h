@@ -35,16 +35,19 @@ typedef struct tsi_plan_branches {
   int64_t generation;  /* guarded by the plan's lock */
 } tsi_plan_branches;
 
-/* device: by supernode; TSI_NONE: the cores. StarPU runs. Errors: UNSUPPORTED (what plans with devices cannot
- * do), NO_WORKER, TOO_LARGE, MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_index *device,
+/* places: with devices. StarPU runs. Errors: UNSUPPORTED (what plans with devices cannot do), NO_WORKER,
+ * TOO_LARGE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_places *places,
                                                    tsi_plan_branches **out);
 void tsi_branches_destroy(tsi_env *env, tsi_plan_branches **branches);
 
+/* The devices that have branches; tristar_plan_get_device, where stats is there. */
+int tsi_branches_devices(const tsi_plan_branches *branches);
+bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_stats *stats);
+
 /* Before a solve, where no task of the replay is in flight: devices are to have the factor's present values.
  * *anew: the replay has no data for its workspace, so that nothing that was recorded can run. Errors:
- * RUNTIME.
- */
+ * RUNTIME, UNSUPPORTED (from inside a StarPU task, which cannot wait for transfers). */
 TRISTAR_CHECKED tristar_status tsi_branches_prepare(tsi_replay *replay, bool *anew);
 /* Makes the data of a replay, which has no tasks. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_branches_renew(tsi_replay *replay);
