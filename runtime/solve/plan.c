@@ -320,7 +320,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
     TSI_TRY(fill_tables(env, plan, i));
     point_to_data(plan, i);
   }
-  if (places->device) TSI_TRY(tsi_branches_create(plan, places, &plan->branches));
+  if (places->device) TSI_TRY(tsi_branches_create(plan, places));
   if (!factor->rows) TSI_TRY(tsi_plan_need_lists(plan));
   fill_stats(plan);
   plan->stats.unfit_bytes = places->unfit_bytes;
@@ -412,7 +412,7 @@ void tsi_plan_free(tristar_plan_t *p) {
     p->free_replays = replay->next;
     tsi_replay_destroy(&replay);
   }
-  tsi_branches_destroy(env, &p->branches);
+  tsi_branches_destroy(p);
   for (int i = 0; i < 2; i++) {
     tsi_plan_side *side = &p->side[i];
     tsi_dag_destroy(env, &p->dag[i]);

@@ -1,10 +1,13 @@
 /* Where plans put subtrees, on emulated devices: AUTO on devices where the cores are slow, and where they are
  * fast a plan of the cores, to the bit; CPU on the cores; GPU on devices, as much as there is room for; what
- * plans tell of devices; what cannot be is refused. */
+ * plans tell of devices; what cannot be is refused. Plans of a factor share what devices have of it, and all
+ * follow new values. Inserted solves, several at a time, take b from a task on a device and give x to one. */
 #include <math.h>
 
 #include "runtime/solve/branches.h"
+#include "runtime/starpu/devices.h"
 #include "tests/flow.h"
+#include "tristar_starpu.h"
 
 /* A machine whose cores read a megabyte a second, so that any device is faster. */
 static const char slow[] = "tristar-calibration 1\n"
@@ -181,6 +184,125 @@ static void check_refusals(void) {
   tristar_destroy(&ts);
 }
 
+/* ---- Residents ----------------------------------------------------------------------------------------- */
+
+/* Do two plans work with the same data of the factor? */
+static bool shares(const tristar_plan_t *a, const tristar_plan_t *b) {
+  bool same = a->branches->count == b->branches->count;
+  for (tsi_index k = 0; same && k < a->branches->count; k++)
+    same = a->branches->branch[k].resident == b->branches->branch[k].resident;
+  return same;
+}
+
+/* Twice the matrix of before. */
+static void refactor(flow *f) {
+  double *values = malloc((size_t)((const int64_t *)f->view.ptr)[f->view.cols] * sizeof *values);
+  CHECK(values);
+  for (int64_t e = 0; e < ((const int64_t *)f->view.ptr)[f->view.cols]; e++)
+    values[e] = 2 * ((const double *)f->view.values)[e];
+  CHECK_OK(tristar_refactor(f->factor, values));
+  free(values);
+}
+
+static void check_residents(void) {
+  tristar_t *ts = create("off", 1);
+  const tristar_plan_options one = placed(TRISTAR_PLACE_GPU, 1);
+  tristar_plan_options cut = one;
+  flow f;
+  tristar_plan_t *first, *second, *third;
+  flow_create(ts, "convdiff3d", 4, TRISTAR_ENGINE_AUTO, 0, &f);
+  cut.chunk_bytes_max = 3000; /* of what is on the cores */
+  CHECK_OK(tristar_plan(f.factor, &one, &first));
+  CHECK_OK(tristar_plan(f.factor, &cut, &second));
+  CHECK(shares(first, second) && first->branches->branch[0].resident->plans == 2);
+  check_solution(&f, first, 1);
+  refactor(&f);
+  check_solution(&f, second, 1);
+  check_solution(&f, first, 1);
+  refactor(&f);
+  CHECK_OK(tristar_plan(f.factor, &one, &third)); /* before any solve with the new values */
+  CHECK(shares(first, third));
+  tristar_plan_destroy(&first);
+  check_solution(&f, third, 1);
+  check_solution(&f, second, 1);
+  tristar_plan_destroy(&third);
+  tristar_plan_destroy(&second);
+  CHECK(f.factor->residents.first == NULL);
+  flow_destroy(&f);
+  tristar_destroy(&ts);
+}
+
+/* ---- Inserted solves ----------------------------------------------------------------------------------- */
+
+enum { SOLVES = 4 };
+
+static void fill(void *buffers[], void *arg) {
+  fill_random((double *)STARPU_MATRIX_GET_PTR(buffers[0]), (int64_t)STARPU_MATRIX_GET_NX(buffers[0]),
+              (uint64_t)(uintptr_t)arg);
+}
+static void scale(void *buffers[], void *arg) {
+  double *x = (double *)STARPU_MATRIX_GET_PTR(buffers[0]);
+  for (size_t i = 0; i < STARPU_MATRIX_GET_NX(buffers[0]); i++) x[i] *= 2;
+  (void)arg;
+}
+static struct starpu_codelet fill_codelet = {.cpu_funcs = {fill}, .nbuffers = 1, .modes = {STARPU_W}},
+                             scale_codelet = {.cpu_funcs = {scale}, .nbuffers = 1, .modes = {STARPU_RW}};
+
+/* A task of the program's on the worker of device 0. */
+static void submit_on_device(struct starpu_codelet *codelet, starpu_data_handle_t handle, uint64_t arg) {
+  struct starpu_task *task = starpu_task_create();
+  task->cl = codelet;
+  task->handles[0] = handle;
+  task->cl_arg = (void *)(uintptr_t)arg;
+  task->execute_on_a_specific_worker = 1;
+  task->workerid = (unsigned)tsi_device_describe(0).worker;
+  CHECK(starpu_task_submit(task) == 0);
+}
+
+/* SOLVES of them, each with a b of its own; their x are twice those of tristar_solve. */
+static void check_inserted(tristar_plan_t *plan, int64_t n) {
+  double *b[SOLVES], *x[SOLVES], *expected = malloc((size_t)n * sizeof *expected);
+  starpu_data_handle_t b_handle[SOLVES], x_handle[SOLVES];
+  for (int k = 0; k < SOLVES; k++) {
+    b[k] = malloc((size_t)n * sizeof *b[k]);
+    x[k] = calloc((size_t)n, sizeof *x[k]);
+    CHECK(b[k] && x[k] && expected);
+    starpu_matrix_data_register(&b_handle[k], STARPU_MAIN_RAM, (uintptr_t)b[k], (uint32_t)n, (uint32_t)n, 1,
+                                sizeof(double));
+    starpu_matrix_data_register(&x_handle[k], STARPU_MAIN_RAM, (uintptr_t)x[k], (uint32_t)n, (uint32_t)n, 1,
+                                sizeof(double));
+    submit_on_device(&fill_codelet, b_handle[k], (uint64_t)k + 7);
+    CHECK_OK(tristar_solve_insert(plan, TRISTAR_N, b_handle[k], x_handle[k]));
+    submit_on_device(&scale_codelet, x_handle[k], 0);
+  }
+  CHECK_OK(tristar_plan_wait(plan));
+  for (int k = 0; k < SOLVES; k++) {
+    starpu_data_unregister(x_handle[k]);
+    starpu_data_unregister(b_handle[k]);
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b[k], n, expected, n));
+    for (int64_t i = 0; i < n; i++) CHECK(x[k][i] == 2 * expected[i]);
+    free(b[k]);
+    free(x[k]);
+  }
+  free(expected);
+}
+
+static void check_insertion(void) {
+  tristar_t *ts = create("off", 1);
+  const tristar_plan_options options = placed(TRISTAR_PLACE_GPU, 1);
+  flow f;
+  tristar_plan_t *plan;
+  flow_create(ts, "s2d9pt", 9, TRISTAR_ENGINE_AUTO, 0, &f);
+  CHECK_OK(tristar_plan(f.factor, &options, &plan));
+  CHECK(stats_of(plan).devices > 0);
+  check_inserted(plan, f.view.rows);
+  refactor(&f);
+  check_inserted(plan, f.view.rows);
+  tristar_plan_destroy(&plan);
+  flow_destroy(&f);
+  tristar_destroy(&ts);
+}
+
 int main(void) {
   tristar_starpu_info info;
   FILE *file = fopen("slow", "w");
@@ -193,5 +315,7 @@ int main(void) {
   check_auto(false);
   check_room();
   check_refusals();
+  check_residents();
+  check_insertion();
   return 0;
 }
