@@ -146,7 +146,7 @@ static void print_starpu(tristar_t *ts, const tristar_starpu_info *info) {
   if (*info->driver != '\0')
     printf("  GPUs by %s: %d\n", info->driver, info->devices);
   else
-    puts("  no GPUs: this TriStar, or its StarPU, is built without CUDA");
+    puts("  no GPUs: this TriStar, or its StarPU, is built without CUDA and HIP");
   for (int w = 0; tristar_get_worker(ts, w, name, sizeof name, &core); w++)
     printf(core >= 0 ? "  worker %d: %s, core %d\n" : "  worker %d: %s\n", w, name, core);
   printf("  schedulers:");

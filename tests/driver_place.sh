@@ -28,13 +28,15 @@ END
 for picture in gantt dag levels; do
   expect 0 '^x\.svg: written$' plot gen:s2d9pt:12 --what $picture --place gpu --repeat 1 --out x.svg
 done
+"$tristar" plot gen:s2d9pt:12 --what gantt --place gpu --repeat 1 --out x.svg >/dev/null || fail "no Gantt chart"
+grep -q 'class="device"' x.svg || fail "no task is drawn as one on a GPU"
 expect 1 'PLACE_GPU: there are no tasks$' solve gen:s2d9pt:5 --place gpu --engine serial
 expect 1 'PLACE_GPU: devices have tasks of chunks only' solve gen:s2d9pt:5 --place gpu --variant push
 
 # ---- None
 tristar=$program
-expect 0 '^  (no GPUs: this TriStar, or its StarPU, is built without CUDA|GPUs by .*: 0)$' env
-expect 1 'PLACE_GPU: (this build of TriStar has no devices: its StarPU is without CUDA|StarPU has no worker of .*)$' \
+expect 0 '^  (no GPUs: this TriStar, or its StarPU, is built without CUDA and HIP|GPUs by .*: 0)$' env
+expect 1 'PLACE_GPU: (this build of TriStar has no devices: its StarPU is without CUDA and HIP|StarPU has no worker of .*)$' \
   solve gen:s2d9pt:5 --place gpu
 expect 0 '^accuracy' solve gen:s2d9pt:12 --place auto --checksum
 checksum=$(sed -n 's/^checksum *//p' output.txt)

@@ -134,7 +134,7 @@ typedef struct tristar_starpu_info {
   int cores;             /* that the calling thread may run on; 0: unknown */
   int bound_cores;       /* different ones that CPU workers are bound to; 0: they are not bound */
   int devices;           /* GPUs that plans can use, see tristar_place: a worker each */
-  const char *driver;    /* static text: what reaches them, such as CUDA; "": this build has none */
+  const char *driver;    /* static text: what reaches them, CUDA or HIP; "": this build has none */
 } tristar_starpu_info;
 
 /* Creates a context. config may be NULL (defaults). A process may have any number of contexts, made and

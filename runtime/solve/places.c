@@ -11,7 +11,8 @@
 
 const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_plan_options *o) {
   if (o->engine == TRISTAR_ENGINE_SERIAL || !factor->ts->workers.allowed) return "there are no tasks";
-  if (tsi_devices.name == NULL) return "this build of TriStar has no devices: its StarPU is without CUDA";
+  if (tsi_devices.name == NULL)
+    return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
   if (factor->rows) return "a triangular matrix without supernodes has no subtrees";
   if (tsi_analysis_sides(factor->analysis) > 1 || !factor->analysis->symbolic->closed)
     return "L and U, or their rows, are not those of a factorization";
