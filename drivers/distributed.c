@@ -383,6 +383,8 @@ static int check_words(const tsi_settings *settings, solution *z) {
   if (words != TSI_EXIT_OK) return words;
   if (settings->variant != NULL || settings->report)
     return tsi_usage_error("solve", "--variant and --report cannot be combined with --layout");
+  if (settings->place > 0 || settings->device_bytes > 0)
+    return tsi_usage_error("solve", "--place and --device-bytes are for one process, not for a --layout");
   return tsi_picture_check("solve", "svg", settings->svg);
 }
 

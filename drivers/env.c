@@ -27,7 +27,7 @@ static const other_variable others[] = {
     {"STARPU_WORKERS_NOBIND", "0", "1: workers are not bound to cores"},
     {"STARPU_MAIN_THREAD_BIND", "0", "1: a core for the main thread, and none for a worker there"},
     {"STARPU_MPI_NOBIND", "0", "StarPU 1.4: 1: its MPI thread (transport starpu_mpi) is not bound to a core"},
-    {"STARPU_NCUDA", "all", "CUDA workers; TriStar has no tasks for them"},
+    {"STARPU_NCUDA", "all", "CUDA workers, one a GPU; of use where TriStar is built with CUDA too"},
     {"STARPU_NOPENCL", "all", "OpenCL workers; TriStar has no tasks for them"},
     {"XDG_CACHE_HOME", "", "folder of .starpu, where performance models and the calibration are"},
     {"STARPU_HOME", "", "the same, if XDG_CACHE_HOME is not set"},
@@ -143,6 +143,10 @@ static void print_starpu(tristar_t *ts, const tristar_starpu_info *info) {
     printf("  %s on %s; scheduler %s; when idle they %s\n", tsi_text_many(info->cpu_workers, "CPU worker"),
            info->bound_cores > 0 ? tsi_text_many(info->bound_cores, "core") : "no cores of their own",
            info->scheduler, info->idle_sleep ? "sleep" : "poll");
+  if (*info->driver != '\0')
+    printf("  GPUs by %s: %d\n", info->driver, info->devices);
+  else
+    puts("  no GPUs: this TriStar, or its StarPU, is built without CUDA and HIP");
   for (int w = 0; tristar_get_worker(ts, w, name, sizeof name, &core); w++)
     printf(core >= 0 ? "  worker %d: %s, core %d\n" : "  worker %d: %s\n", w, name, core);
   printf("  schedulers:");
@@ -183,6 +187,8 @@ static void add_starpu(cJSON *object, tristar_t *ts, const tristar_starpu_info *
   cJSON_AddNumberToObject(object, "cores", info->cores);
   cJSON_AddNumberToObject(object, "bound_cores", info->bound_cores);
   cJSON_AddBoolToObject(object, "idle_sleep", info->idle_sleep);
+  cJSON_AddStringToObject(object, "driver", info->driver);
+  cJSON_AddNumberToObject(object, "devices", info->devices);
   cJSON *workers = cJSON_AddArrayToObject(object, "workers");
   for (int w = 0; tristar_get_worker(ts, w, text, sizeof text, &core); w++) {
     cJSON *worker = cJSON_CreateObject();
@@ -214,7 +220,7 @@ static cJSON *make_json(tsi_session *s, const tristar_starpu_info *info, const w
  * then. */
 int tsi_command_env(const tsi_settings *settings) {
   tsi_session session, *s = &session;
-  tristar_starpu_info info = {.scheduler = ""};
+  tristar_starpu_info info = {.scheduler = "", .driver = ""};
   static warning_list warnings;
   (void)tsi_starpu_defects(add_defect, &warnings);
   if (tsi_session_open(s, settings, "environment"))

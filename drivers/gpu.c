@@ -28,11 +28,10 @@ bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report
       return false;
   }
   if (s->settings->devices == 0) return true;
-  const double cores = 1e9 * tsi_bandwidth_of(bandwidth, s->p.workers);
-  return tsi_session_check(s,
-                           tsi_device_place(env, s->factor, r->device, (tsi_index)s->settings->devices, cores,
-                                            &r->best, &r->placing),
-                           s->name);
+  tsi_place_costs place = tsi_place_costs_assumed(s->factor, r->device);
+  place.devices = (tsi_index)s->settings->devices;
+  place.cores_bandwidth = 1e9 * tsi_bandwidth_of(bandwidth, s->p.workers);
+  return tsi_session_check(s, tsi_device_place(env, s->factor, &place, &r->best, &r->placing), s->name);
 }
 
 void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *r) {

@@ -41,6 +41,25 @@ static void add_factor(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "factor_gflops", s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0);
 }
 
+/* By device, a list for each figure. */
+static void add_devices(const tsi_session *s, cJSON *object) {
+  cJSON *o = cJSON_AddObjectToObject(object, "devices");
+  cJSON *names = cJSON_AddArrayToObject(o, "names"), *chunks = cJSON_AddArrayToObject(o, "chunks"),
+        *factor = cJSON_AddArrayToObject(o, "factor_bytes"),
+        *tables = cJSON_AddArrayToObject(o, "table_bytes"), *up = cJSON_AddArrayToObject(o, "up_bytes"),
+        *down = cJSON_AddArrayToObject(o, "down_bytes");
+  tristar_device_stats d;
+  for (int i = 0; tristar_plan_get_device(s->plan, i, &d); i++) {
+    cJSON_AddItemToArray(names, cJSON_CreateString(d.name));
+    cJSON_AddItemToArray(chunks, cJSON_CreateNumber((double)d.chunks));
+    cJSON_AddItemToArray(factor, cJSON_CreateNumber(d.factor_bytes));
+    cJSON_AddItemToArray(tables, cJSON_CreateNumber(d.table_bytes));
+    cJSON_AddItemToArray(up, cJSON_CreateNumber(d.up_bytes));
+    cJSON_AddItemToArray(down, cJSON_CreateNumber(d.down_bytes));
+  }
+  tsi_json_add_number(o, "unfit_bytes", s->p.unfit_bytes);
+}
+
 static void add_plan(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "chunks", (double)s->p.chunks);
   tsi_json_add_number(object, "slices", (double)s->p.slices);
@@ -59,6 +78,7 @@ static void add_plan(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "workspace_bytes", (double)s->p.workspace_bytes);
   tsi_json_add_number(object, "workers", s->p.workers);
   cJSON_AddStringToObject(object, "scheduler", s->p.scheduler);
+  add_devices(s, object);
   tsi_json_add_number(object, "plan_s", s->plan_s);
 }
 

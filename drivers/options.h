@@ -29,8 +29,8 @@ typedef struct tsi_settings {
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
-  int method, ordering, matching, singular, engine;
-  int64_t order_seed, workers, chunk_bytes;
+  int method, ordering, matching, singular, engine, place;
+  int64_t order_seed, workers, chunk_bytes, device_bytes;
   const char *scheduler; /* of StarPU; NULL: its choice, or lws */
   int what;              /* 0 ..: a picture; negative: not given */
   const char *from;      /* a file of `tristar bench --json`; NULL: none */

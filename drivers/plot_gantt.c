@@ -3,7 +3,7 @@
  * A task is a rectangle (class "task"); where it is a bundle its steps lie on it (class "step"), unless they
  * are too thin to be seen. Messages between processes are lines (class "message"). Tasks on the critical path
  * have a dark frame (class "critical"), tasks that bound the time a dark line below (class "binding"). What
- * is left of the background is idle. */
+ * is left of the background is idle. Tasks on GPUs are hatched (class "device"). */
 #include "drivers/gantt.h"
 #include "drivers/plot.h"
 #include "drivers/report.h"
@@ -62,6 +62,21 @@ static void write_marks(const gantt *g) {
   fputs("</g>\n", g->file);
 }
 
+/* Tasks that solve with subtrees on GPUs. */
+static void write_devices(const gantt *g) {
+  const tristar_trace_list *tasks = &g->trace->tasks;
+  fputs("<g fill=\"url(#device)\" stroke=\"none\" pointer-events=\"none\">\n", g->file);
+  for (int64_t k = 0; k < tasks->count; k++)
+    if (tasks->item[k].device >= 0) write_rect(g, "device", &tasks->item[k], 0, g->in.bar, "/>\n");
+  fputs("</g>\n", g->file);
+}
+
+static bool has_devices(const tristar_trace_t *trace) {
+  for (int64_t k = 0; k < trace->tasks.count; k++)
+    if (trace->tasks.item[k].device >= 0) return true;
+  return false;
+}
+
 static void write_lanes(const gantt *g) {
   const int workers = g->trace->workers / g->trace->ranks; /* about: for lanes without a task */
   for (int w = 0; w < g->trace->workers; w++) {
@@ -113,6 +128,16 @@ static double write_legend(FILE *file, const tristar_trace_t *trace) {
   char text[64];
   tsi_plot_legend(&legend, trace);
   tsi_legend_square(&legend, TSI_GANTT_IDLE, "idle");
+  if (has_devices(trace)) {
+    const double at = tsi_legend_place(&legend, 14, "on a GPU");
+    if (file != NULL)
+      fprintf(file,
+              "<defs><pattern id=\"device\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+              "patternTransform=\"rotate(45)\"><path d=\"M0 0V6\" stroke=\"#000\" stroke-opacity=\".45\" "
+              "stroke-width=\"2\"/></pattern></defs>\n<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" "
+              "height=\"14\" fill=\"url(#device)\"/>\n",
+              at, legend.y - 11);
+  }
   snprintf(text, sizeof text, "critical path, %s", tsi_text_time(trace->tasks.critical_seconds));
   double x = tsi_legend_place(&legend, 14, text);
   if (file != NULL)
@@ -141,6 +166,7 @@ bool tsi_gantt_draw(tsi_session *s, const char *path, const tsi_traced *traced) 
   fputs("<g stroke=\"#fff\" stroke-width=\".5\">\n", p.file);
   for (int64_t k = 0; k < trace->tasks.count; k++) write_task(&g, &trace->tasks.item[k]);
   fputs("</g>\n", p.file);
+  if (has_devices(trace)) write_devices(&g);
   write_marks(&g);
   write_messages(&g);
   tsi_gantt_end(&g.in);

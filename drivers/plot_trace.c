@@ -101,6 +101,7 @@ static cJSON *make_item(const tristar_trace_list *list, const tristar_trace_item
   cJSON_AddStringToObject(object, "kind", tsi_plot_name(item->kind));
   tsi_json_add_number(object, "worker", item->worker);
   tsi_json_add_number(object, "rank", item->rank);
+  tsi_json_add_number(object, "device", item->device);
   tsi_json_add_number(object, "start_s", item->start);
   tsi_json_add_number(object, "end_s", item->end);
   tsi_json_add_number(object, "bytes", item->bytes);

@@ -106,22 +106,24 @@ static tsi_index least_loaded(const tsi_placing *placing, const tsi_place_costs 
   return best;
 }
 
-static bool ends_first(const tsi_placing *placing, const tsi_place_costs *c, tsi_index device,
+/* Is a device the place for it? TSI_NONE is not. */
+static bool belongs_on(const tsi_placing *placing, const tsi_place_costs *c, tsi_index device,
                        const tsi_placed_subtree *t) {
-  return device != TSI_NONE && placing->load[device].seconds + seconds_on_device(c, t) <
-                                   placing->cores_seconds + seconds_on_cores(c, t->entries);
+  return device != TSI_NONE &&
+         (c->devices_first || placing->load[device].seconds + seconds_on_device(c, t) <
+                                  placing->cores_seconds + seconds_on_cores(c, t->entries));
 }
 
 static void place(const tsi_place_costs *c, tsi_placed_subtree *t, tsi_placing *placing) {
   const double bytes = t->entries * c->stored_bytes;
   const tsi_index device = least_loaded(placing, c, bytes, true),
                   wanted = least_loaded(placing, c, bytes, false);
-  t->device = ends_first(placing, c, device, t) ? device : TSI_NONE;
+  t->device = belongs_on(placing, c, device, t) ? device : TSI_NONE;
   if (t->device != TSI_NONE) {
     load_device(c, t, &placing->load[device]);
     return;
   }
-  if (ends_first(placing, c, wanted, t)) placing->unfit_bytes += bytes;
+  if (belongs_on(placing, c, wanted, t)) placing->unfit_bytes += bytes;
   placing->cores_seconds += seconds_on_cores(c, t->entries);
 }
 
@@ -150,14 +152,23 @@ static bool goes_on(const placer *p) {
   return p->count <= SUBTREES_PER_RESOURCE * (p->costs->devices + 1);
 }
 
+static bool uses_devices(const tsi_placing *placing) {
+  for (tsi_index d = 0; d < placing->devices; d++)
+    if (placing->load[d].subtrees > 0) return true;
+  return false;
+}
+
 /* The number of splits of the best stage. */
 static tsi_index best_splits(placer *p, tsi_placed_subtree *sorted, tsi_placing *placing) {
   tsi_index best = 0, splits = 0;
   double lowest = -1;
+  bool uses = false; /* the best stage has subtrees on devices, where that comes first */
   for (start(p);; split(p), splits++) {
     deal(p, sorted, placing);
-    if (lowest < 0 || placing->seconds < lowest) {
+    const bool now = p->costs->devices_first && uses_devices(placing);
+    if (lowest < 0 || (now == uses ? placing->seconds < lowest : now)) {
       lowest = placing->seconds;
+      uses = now;
       best = splits;
     }
     if (!goes_on(p)) return best;

@@ -12,8 +12,8 @@
  *
  * Method. Start from the roots and replace the heaviest subtree by its children, again and again. At each
  * stage subtrees are dealt out, the heaviest first, each to where it ends first among those that have room
- * for its factor. The stage that ends first is taken; cores alone are one of them. The result follows from
- * the structure and the costs only.
+ * for its factor. The stage that ends first is taken; cores alone are one of them, but with devices_first
+ * only if no stage has a subtree on a device. The result follows from the structure and the costs only.
  *
  * Reads   the structure of one factor, in closed form (symbolic.h).
  * Writes  a tsi_placing that owns its arrays.
@@ -38,6 +38,7 @@ typedef struct tsi_place_costs {
   double stream_bytes;     /* of an entry of the factor, in one sweep */
   double stored_bytes;     /* of an entry, in memory: twice as many where L and U are stored */
   double row_bytes;        /* of a row of right-hand sides */
+  bool devices_first;      /* subtrees are the cores' only where devices have no room, faster or not */
 } tsi_place_costs;
 
 typedef struct tsi_placed_subtree {

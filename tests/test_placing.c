@@ -1,6 +1,7 @@
 /* Subtrees on devices: a placing passes its check and is the same each time; it never takes longer than the
  * cores alone; devices without room, or none, leave all to the cores, fast ones with room take all, and with
- * less room the time grows step by step; its branches are cut with borders, each column once; a subtree on a
+ * less room the time grows step by step; where devices come first they get what they have room for, however
+ * slow; its branches are cut with borders, each column once; a subtree on a
  * device is one chunk. */
 #include <math.h>
 
@@ -177,6 +178,23 @@ static void check_branches(tsi_env *env, const structure *s) {
   tsi_chunks_destroy(env, &chunks);
 }
 
+/* Slow devices get all that they have room for, if they come first. */
+static void check_devices_first(tsi_env *env, const structure *s) {
+  tsi_place_costs costs = costs_of(2, 1e12);
+  tsi_placing *placing;
+  costs.device_bandwidth = 1e-3;
+  costs.devices_first = true;
+  CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, &costs, &placing));
+  for (tsi_index k = 0; k < placing->count; k++) CHECK(placing->subtree[k].device != TSI_NONE);
+  CHECK(placing->unfit_bytes == 0 && (placing->count > 0 || s->bytes == 0));
+  tsi_placing_destroy(env, &placing);
+  costs.device_memory = 0.3 * s->bytes;
+  CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, &costs, &placing));
+  CHECK_OK(tsi_placing_check(env, placing, s->symbolic, s->panels, &costs));
+  CHECK(placed_bytes(placing) > 0 || placing->unfit_bytes == s->bytes);
+  tsi_placing_destroy(env, &placing);
+}
+
 int main(void) {
   const char *name;
   pattern a;
@@ -191,6 +209,7 @@ int main(void) {
       check_all_on_device(&env, &s);
       check_slow_bus(&env, &s);
       check_devices(&env, &s);
+      check_devices_first(&env, &s);
       check_branches(&env, &s);
     }
     structure_free(&env, &s);

@@ -167,9 +167,7 @@ tristar_status tsi_factor_create(tristar_analysis_t *analysis, const void *value
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &analysis->ts->env;
   tristar_factor_t *factor = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, factor, 1));
-  atomic_init(&factor->references, 1);
-  factor->ts = analysis->ts;
+  TSI_TRY(tsi_factor_begin(analysis->ts, &factor));
   factor->analysis = tsi_analysis_share(analysis);
   factor->has_matrix = true;
   factor->user_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
@@ -262,6 +260,19 @@ const tristar_analysis_t *tristar_factor_get_analysis(const tristar_factor_t *fa
   return NULL;
 }
 
+tristar_status tsi_factor_begin(tristar_t *ts, tristar_factor_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  atomic_init(&(*out)->references, 1);
+  (*out)->ts = ts;
+  TSI_TRY(tsi_residents_init(env, &(*out)->residents));
+out:
+  if (status != TRISTAR_OK) TSI_FREE(env, *out);
+  return status;
+}
+
 tristar_factor_t *tsi_factor_share(tristar_factor_t *factor) {
   atomic_fetch_add(&factor->references, 1);
   return factor;
@@ -273,6 +284,7 @@ void tristar_factor_destroy(tristar_factor_t **factor) {
   *factor = NULL;
   if (atomic_fetch_sub(&f->references, 1) > 1) return;
   tsi_env *env = &f->ts->env;
+  tsi_residents_finish(env, &f->residents);
   release_storage(env, f);
   TSI_FREE(env, f->values);
   tristar_analysis_destroy(&f->analysis);

@@ -17,6 +17,7 @@
 #define TSI_RUNTIME_FACTOR_FACTOR_H
 
 #include "runtime/factor/analysis.h"
+#include "runtime/factor/residents.h"
 
 struct tristar_factor_s {
   atomic_int references;
@@ -40,9 +41,12 @@ struct tristar_factor_s {
   void *inverse;                     /* LDLT: D^-1, two scalars a column (tsi_pivoting); else NULL */
   bool pivoted;                      /* some interchange happened */
   tsi_index *pivot_order, *position; /* n */
+  tsi_residents residents;           /* subtrees that devices have */
   tristar_factor_stats stats;
 };
 
+/* An empty factor with one share. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_factor_begin(tristar_t *ts, tristar_factor_t **out);
 tristar_factor_t *tsi_factor_share(tristar_factor_t *factor);
 
 typedef struct tsi_row_factor tsi_row_factor;
@@ -78,7 +82,7 @@ TRISTAR_CHECKED tristar_status tsi_factorize(tristar_factor_t *factor);
 
 /* What tristar_factor does before and after that, for who factors with others. */
 
-/* A factor with the user's values, and with all but the streams. Errors: MEMORY. */
+/* A factor with the user's values, and with all but the streams. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_factor_create(tristar_analysis_t *analysis, const void *values,
                                                  tristar_factor_t **out);
 /* Are its values finite, and does the analysis' method hold them? Errors: NOT_FINITE, ARGUMENT. */

@@ -261,9 +261,7 @@ tristar_status tsi_import_given(tristar_t *ts, const tristar_factors *factors, b
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(env);
   TSI_TRY(read_given(env, factors, lower, upper, &g));
-  TSI_TRY(TSI_ALLOC_ZERO(env, factor, 1));
-  atomic_init(&factor->references, 1);
-  factor->ts = ts;
+  TSI_TRY(tsi_factor_begin(ts, &factor));
   TSI_TRY(analyze(ts, &g, &factor->analysis));
   factor->user_bytes = tsi_sparse_kernels_select(factor->analysis->pattern->scalar)->scalar_bytes;
   factor->scalar_bytes = tsi_sparse_kernels_select((char)factors->scalar)->scalar_bytes;

@@ -202,9 +202,7 @@ static tristar_status import_rows(tristar_t *ts, tsi_placed_triangle *t, const t
   tsi_pattern **pattern = t->matrix ? &t->matrix : &t->pattern, *matrix = *pattern;
   void **values = t->matrix ? &t->matrix_values : &t->values;
   *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, factor, 1));
-  atomic_init(&factor->references, 1);
-  factor->ts = ts;
+  TSI_TRY(tsi_factor_begin(ts, &factor));
   factor->moves_rows = o->row_order != NULL;
   factor->moves_columns = o->column_order != NULL;
   factor->values = *values;

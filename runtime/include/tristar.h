@@ -133,6 +133,8 @@ typedef struct tristar_starpu_info {
   int cpu_workers;       /* of them on CPU cores */
   int cores;             /* that the calling thread may run on; 0: unknown */
   int bound_cores;       /* different ones that CPU workers are bound to; 0: they are not bound */
+  int devices;           /* GPUs that plans can use, see tristar_place: a worker each */
+  const char *driver;    /* static text: what reaches them, CUDA or HIP; "": this build has none */
 } tristar_starpu_info;
 
 /* Creates a context. config may be NULL (defaults). A process may have any number of contexts, made and
@@ -711,6 +713,25 @@ typedef enum tristar_placement {
   TRISTAR_PLACEMENT_ON    /* also with one, where it is of no use: for tests */
 } tristar_placement;
 
+/* Machines with GPUs that StarPU has workers for (devices): where subtrees of the assembly tree are solved.
+ * The plan decides, by a list schedule over what cores, devices and buses take, and StarPU carries it out:
+ * the factor of a subtree on a device goes there once, and again after tristar_refactor; each solve moves the
+ * subtree's rows of b and x and what goes over its border, the rows below it. What is above the subtrees is
+ * the cores'. What a device's memory has no room for stays with the cores. The result of a solve depends on
+ * the plan as ever; which subtrees are on devices, and so the roundings of plans with devices, depend also on
+ * the calibration, the number of CPU workers and the devices.
+ *
+ * Subtrees can be on devices where tasks of chunks solve with panels, no variant, and where L and U have the
+ * same structure, as those of tristar_factor have. Solves with such a plan are tasks in any case:
+ * tristar_solve from inside a StarPU task is UNSUPPORTED. */
+typedef enum tristar_place {
+  TRISTAR_PLACE_AUTO, /* on devices what is predicted to be faster there; all on the cores where there is no
+                         device, or where subtrees cannot be on one */
+  TRISTAR_PLACE_CPU,  /* all on the cores */
+  TRISTAR_PLACE_GPU   /* on devices as much as they have room for, faster or not; an error where that cannot
+                         be */
+} tristar_place;
+
 /* Variants of a solve, to compare them; 0 is what solves fastest here. Yamazaki, Rajamanickam and Ellingwood
  * ("Performance portable supernode-based sparse triangular solver for manycore architectures", ICPP 2020)
  * compare the same choices on GPUs and CPUs. */
@@ -755,16 +776,19 @@ typedef struct tristar_plan_options {
   tristar_updates updates;         /* how contributions travel */
   tristar_granularity granularity; /* chunks or supernodes */
   tristar_kernel kernel;           /* panels or the partitioned inverse */
+  tristar_place place;             /* which subtrees are solved on devices */
+  int64_t device_bytes; /* most bytes of factor on a device; 0: nine tenths of its memory, if that is known */
 } tristar_plan_options;
 
-/* ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, no variant, all else 0. */
+/* ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_AUTO, no variant, all else 0. */
 TRISTAR_API void tristar_plan_options_init(tristar_plan_options *options);
 
 /* Chooses chunks, builds the DAG, records the tasks. Immutable afterwards; the result of a solve depends, bit
  * for bit, on the plan and the right-hand side only: not on workers, scheduler or order of execution. options
  * may be NULL. Of the variants scheduling and updates do not change a bit of the result. Errors: ARGUMENT,
  * MEMORY, STALE (factor without values), UNSUPPORTED (ENGINE_TASKS in a context without StarPU; KERNEL_SPMV
- * for factors that it does not serve). */
+ * for factors that it does not serve; PLACE_GPU where this build has no devices, or where subtrees cannot be
+ * on them), NO_WORKER (PLACE_GPU, but StarPU has no device). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor,
                                                         const tristar_plan_options *options,
                                                         tristar_plan_t **plan);
@@ -999,9 +1023,26 @@ typedef struct tristar_plan_stats {
   double start_seconds; /* that StarPU took to start, if that call was the first of its context to need it */
   double last_solve_seconds; /* of the latest solve to end; of a request: until test or wait saw its end */
   int64_t solves;            /* with this plan so far */
+  int devices;               /* that have subtrees, see tristar_plan_get_device; 0: all is on the cores */
+  double unfit_bytes; /* of the factor, of subtrees that were to be on devices, which have no room for them */
 } tristar_plan_stats;
 /* Tells the figures of a plan. */
 TRISTAR_API tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);
+
+/* What a device has of a plan, by the plan's own count. */
+typedef struct tristar_device_stats {
+  char name[64];       /* of StarPU's worker for it */
+  int worker;          /* the number of that worker */
+  int64_t chunks;      /* of the plan, a subtree each */
+  double factor_bytes; /* of the factor; they cross the bus once, and again after tristar_refactor; plans of a
+                          factor share them */
+  double table_bytes;  /* that say how they are solved with; they cross the bus once */
+  double up_bytes;   /* that cross the bus in a solve, to the device; of as many right-hand sides as the plan
+                        was made for, at most 64 */
+  double down_bytes; /* and back */
+} tristar_device_stats;
+/* The i-th (from 0) of the devices that have subtrees of the plan. Returns 0 when there is no i-th. */
+TRISTAR_API int tristar_plan_get_device(const tristar_plan_t *plan, int i, tristar_device_stats *stats);
 
 /* A figure of every worker, or of every process: its sum, and its smallest, mean and largest value. */
 typedef struct tristar_range {

@@ -13,12 +13,13 @@ extern "C" {
 /* Where the time of the latest solve of a plan to end went. Always noted; costs two looks at the clock for
  * each task. (Of a distributed solve: tristar_distributed_stats, whose names mean the same.) */
 typedef struct tristar_solve_stats {
-  int64_t solves;                /* that ended so far; 0: the rest is zero too */
-  int64_t in_flight;             /* started, and not yet seen to have ended by test or wait */
-  int workers;                   /* CPU workers of StarPU; 1: the solve ran on the calling thread */
-  double solve_seconds;          /* as last_solve_seconds */
-  int64_t tasks;                 /* that ran; more than 64 right-hand sides: of all blocks of 64 */
-  double bytes;                  /* that these tasks streamed, mostly of the factor */
+  int64_t solves;       /* that ended so far; 0: the rest is zero too */
+  int64_t in_flight;    /* started, and not yet seen to have ended by test or wait */
+  int workers;          /* CPU workers of StarPU, after them those of devices, if the plan has subtrees
+                           there; 1: the solve ran on the calling thread */
+  double solve_seconds; /* as last_solve_seconds */
+  int64_t tasks;        /* that ran; more than 64 right-hand sides: of all blocks of 64 */
+  double bytes;         /* that these tasks streamed, mostly of the factor */
   tristar_range compute_seconds; /* by worker: in tasks of this solve; the calling thread: all of it; */
   tristar_range idle_seconds;    /* the rest of solve_seconds, in which it may have run tasks of others */
 } tristar_solve_stats;
@@ -85,12 +86,13 @@ typedef struct tristar_trace_item {
   const char *name;       /* static text */
   int rank;               /* of a distributed solve, else 0 */
   int worker;             /* 0 .. workers - 1 */
-  double start, end;      /* seconds from the beginning of the solve */
-  double bytes;           /* that it streams, about */
-  int64_t chunk;          /* whose columns it works on, of a task: in its first step; -1: none */
-  int64_t number;         /* chunk, slice, pair or block of rows, by its kind; of a task: of its first step */
-  int64_t first_step;     /* of the trace; a step's: itself */
-  int64_t steps;          /* of a task: that many follow each other; of a step: 1 */
+  int device; /* that has the subtree which it solves with: its number, from 0 on; -1: the cores do it */
+  double start, end;  /* seconds from the beginning of the solve */
+  double bytes;       /* that it streams, about */
+  int64_t chunk;      /* whose columns it works on, of a task: in its first step; -1: none */
+  int64_t number;     /* chunk, slice, pair or block of rows, by its kind; of a task: of its first step */
+  int64_t first_step; /* of the trace; a step's: itself */
+  int64_t steps;      /* of a task: that many follow each other; of a step: 1 */
   int64_t first_before, befores; /* waits for items before[first_before ..] of the same list */
   int critical;                  /* it is on the longest chain of measured durations */
   int binding; /* of a task: had it taken longer, so would have the whole. That holds for the last task to end
@@ -109,7 +111,7 @@ typedef struct tristar_trace_list {
 /* One solve, task by task, and step by step within the tasks. */
 typedef struct tristar_trace_s {
   int ranks;             /* of a distributed solve, else 1 */
-  int workers;           /* CPU workers of StarPU, of all ranks together, those of a rank after those
+  int workers;           /* as in tristar_solve_stats, of all ranks together, those of a rank after those
                             of the ranks before it; 1 a rank: it ran on the calling thread */
   double seconds;        /* from its begin to its end */
   const char *scheduler; /* static text; "serial" without StarPU */

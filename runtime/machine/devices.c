@@ -1,6 +1,8 @@
 /* See devices.h. */
 #include "runtime/machine/devices.h"
 
+#include <string.h>
+
 /* A board of two dies is two devices to a program. */
 static const tsi_device devices[] = {
     {"A100", "NVIDIA A100 SXM 40 GB", "NVIDIA A100 Tensor Core GPU data sheet (2020)", 108, 1555e9, 0.9, 40e9,
@@ -31,6 +33,13 @@ static const tsi_device devices[] = {
 
 const tsi_device *tsi_device_get(int number) {
   return number >= 0 && number < (int)(sizeof devices / sizeof *devices) ? &devices[number] : NULL;
+}
+
+const tsi_device *tsi_device_named(const char *text) {
+  const tsi_device *device;
+  for (int k = 0; (device = tsi_device_get(k)) != NULL; k++)
+    if (strstr(text, device->name) != NULL) return device;
+  return tsi_device_get(0);
 }
 
 tsi_device_costs tsi_device_costs_of(const tsi_device *device) {

@@ -22,6 +22,9 @@ typedef struct tsi_device {
 /* number: from 0; NULL: there are no more. */
 const tsi_device *tsi_device_get(int number);
 
+/* The device whose name occurs in a text, such as the name of a worker; where there is none, the first. */
+const tsi_device *tsi_device_named(const char *text);
+
 /* What nodes cost on a device. */
 tsi_device_costs tsi_device_costs_of(const tsi_device *device);
 

@@ -1,7 +1,7 @@
 /* See branches.h. */
 #include "runtime/solve/branches.h"
 
-#include "runtime/solve/device_plan.h"
+#include "codelets/cpu/kernels.h"
 #include "runtime/starpu/devices.h"
 
 /* What the steps of a branch do with its data, one after the other. */
@@ -22,47 +22,19 @@ struct tsi_replay_branches {
 
 /* ---- Of a plan ----------------------------------------------------------------------------------------- */
 
-static tristar_status create_data(tristar_plan_t *plan, tsi_plan_branches *all, tsi_plan_branch *b) {
+static tristar_status create_branches(tristar_plan_t *plan, const tsi_places *places,
+                                      tsi_plan_branches *all) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tristar_factor_t *factor = plan->factor;
-  const size_t scalar = factor->scalar_bytes;
-  const tsi_device_branch *cut = b->cut;
-  const tsi_index column = plan->side[0].chunks->column[cut->branch->chunk], columns = cut->branch->columns;
-  void *const stream[2] = {factor->lower, factor->upper};
-  for (int k = 0; k < 2; k++)
-    if (stream[k])
-      TSI_TRY(tsi_device_data_create(env, (char *)stream[k] + (size_t)cut->first_value * scalar,
-                                     (size_t)(cut->end_value - cut->first_value + TSI_STREAM_PAD) * scalar,
-                                     &b->values[k]));
-  if (all->from)
-    TSI_TRY(tsi_device_data_create(env, all->from + column, (size_t)columns * sizeof *all->from, &b->from));
-  if (factor->inverse)
-    TSI_TRY(tsi_device_data_create(env, (char *)factor->inverse + 2 * (size_t)column * scalar,
-                                   2 * (size_t)columns * scalar, &b->inverse));
-  TSI_TRY(tsi_device_data_create(env, cut->tables.block, cut->tables.bytes, &b->tables));
-out:
-  return status;
-}
-
-static tristar_status create_branches(tristar_plan_t *plan, const tsi_index *device, tsi_plan_branches *all) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &plan->ts->env;
-  const tristar_analysis_t *an = plan->factor->analysis;
+  const tsi_panels *panels = plan->factor->analysis->panels;
   const tsi_chunks *chunks = plan->side[0].chunks;
-  const tsi_branch_source source = {chunks, an->symbolic, an->panels, an->panel_values,
-                                    tsi_analysis_inverse(an)};
-  tsi_device_options options;
-  tsi_device_options_init(&options, plan->factor->scalar_bytes);
   for (tsi_index c = 0; c < chunks->count; c++) {
-    const tsi_index d = device[an->panels->supernode[chunks->panel[c]]];
+    const tsi_index d = places->device[panels->supernode[chunks->panel[c]]];
     all->of_chunk[c] = d == TSI_NONE ? TSI_NONE : all->count;
     all->on_device[c] = d != TSI_NONE;
     if (d == TSI_NONE) continue;
     tsi_plan_branch *b = &all->branch[all->count++];
-    b->device = d;
-    TSI_TRY(tsi_device_branch_create(env, &source, c, &options, &b->cut));
-    TSI_TRY(create_data(plan, all, b));
+    *b = (tsi_plan_branch){.chunk = c, .device = d};
+    TSI_TRY(tsi_resident_take(plan->factor, chunks, c, &places->cut, &b->resident));
   }
 out:
   return status;
@@ -71,81 +43,89 @@ out:
 static tristar_status check_plan(const tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  const tristar_plan_options *o = &plan->options;
-  if (plan->sides > 1 || plan->factor->rows || !plan->factor->analysis->symbolic->closed)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "subtrees on devices need the factors of a factorization");
-  if (o->updates != TRISTAR_UPDATES_PULL || o->granularity != TRISTAR_TASKS_CHUNKS ||
-      o->kernel != TRISTAR_KERNEL_PANELS || !plan->use_tasks)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "subtrees on devices need tasks of chunks, with updates pulled, and the kernel of panels");
+  const char *obstacle = tsi_places_obstacle(plan->factor, &plan->options);
+  if (obstacle) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "subtrees on devices: %s", obstacle);
 out:
   return status;
 }
 
-/* What factorizations change beside the values. */
-static void list_interchanges(const tristar_plan_t *plan, tsi_plan_branches *all) {
-  if (all->from) tsi_device_interchanges(plan->factor->analysis->panels, plan->factor->pivots, all->from);
-  all->generation = plan->factor->generation;
-}
-
-tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_index *device, tsi_plan_branches **out) {
+tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_places *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
   const tsi_chunks *chunks = plan->side[0].chunks;
-  tsi_plan_branches *all = NULL;
-  *out = NULL;
   TSI_TRY(check_plan(plan));
-  TSI_TRY(TSI_ALLOC_ZERO(env, all, 1));
-  TSI_TRY(TSI_ALLOC(env, all->of_chunk, chunks->count));
-  TSI_TRY(TSI_ALLOC(env, all->on_device, chunks->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, all->branch, chunks->count));
-  if (plan->factor->pivots) TSI_TRY(TSI_ALLOC(env, all->from, plan->factor->analysis->symbolic->n));
-  list_interchanges(plan, all);
-  TSI_TRY(create_branches(plan, device, all));
+  TSI_TRY(TSI_ALLOC_ZERO(env, plan->branches, 1));
+  TSI_TRY(TSI_ALLOC(env, plan->branches->of_chunk, chunks->count));
+  TSI_TRY(TSI_ALLOC(env, plan->branches->on_device, chunks->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, plan->branches->branch, chunks->count));
+  TSI_TRY(create_branches(plan, places, plan->branches));
 out:
-  if (status != TRISTAR_OK) tsi_branches_destroy(env, &all);
-  *out = all;
+  if (status != TRISTAR_OK) tsi_branches_destroy(plan);
   return status;
 }
 
-void tsi_branches_destroy(tsi_env *env, tsi_plan_branches **branches) {
-  tsi_plan_branches *all = *branches;
+void tsi_branches_destroy(tristar_plan_t *plan) {
+  tsi_env *env = &plan->ts->env;
+  tsi_plan_branches *all = plan->branches;
   if (all == NULL) return;
-  for (tsi_index k = 0; k < all->count; k++) {
-    tsi_plan_branch *b = &all->branch[k];
-    for (int v = 0; v < 2; v++) tsi_device_data_destroy(env, &b->values[v]);
-    tsi_device_data_destroy(env, &b->from);
-    tsi_device_data_destroy(env, &b->inverse);
-    tsi_device_data_destroy(env, &b->tables);
-    tsi_device_branch_destroy(env, &b->cut);
-  }
+  for (tsi_index k = 0; k < all->count; k++) tsi_resident_give_back(plan->factor, &all->branch[k].resident);
   TSI_FREE(env, all->branch);
   TSI_FREE(env, all->of_chunk);
   TSI_FREE(env, all->on_device);
-  TSI_FREE(env, all->from);
-  TSI_FREE(env, *branches);
+  TSI_FREE(env, plan->branches);
 }
 
-static tristar_status renew(tsi_env *env, const tsi_plan_branch *b) {
-  tristar_status status = TRISTAR_OK;
-  tsi_device_data *const data[] = {b->values[0], b->values[1], b->from, b->inverse};
-  for (size_t k = 0; k < sizeof data / sizeof *data; k++)
-    if (data[k]) TSI_TRY(tsi_device_data_renew(env, data[k]));
-out:
-  return status;
+/* ---- Figures ------------------------------------------------------------------------------------------- */
+
+int tsi_branches_devices(const tsi_plan_branches *all) {
+  bool seen[TSI_DEVICES_MOST] = {false};
+  int count = 0;
+  for (tsi_index k = 0; k < all->count; k++) {
+    count += !seen[all->branch[k].device];
+    seen[all->branch[k].device] = true;
+  }
+  return count;
 }
 
-/* Devices forget the values of an older factorization. */
-static tristar_status follow_factor(tristar_plan_t *plan) {
-  tristar_status status = TRISTAR_OK;
-  tsi_plan_branches *all = plan->branches;
-  pthread_mutex_lock(&plan->lock);
-  if (all->generation == plan->factor->generation) goto out;
-  for (tsi_index k = 0; k < all->count; k++) TSI_TRY(renew(&plan->ts->env, &all->branch[k]));
-  list_interchanges(plan, all);
-out:
-  pthread_mutex_unlock(&plan->lock);
-  return status;
+/* The number of the i-th device that has branches; -1: there is none. */
+static int find_device(const tsi_plan_branches *all, int i) {
+  bool seen[TSI_DEVICES_MOST] = {false};
+  for (tsi_index k = 0; k < all->count; k++) seen[all->branch[k].device] = true;
+  for (int d = 0; d < TSI_DEVICES_MOST; d++)
+    if (seen[d] && i-- == 0) return d;
+  return -1;
+}
+
+static double bytes_of(const tsi_device_data *data) {
+  return data ? (double)tsi_device_data_bytes(data) : 0;
+}
+
+/* What crosses the bus in a solve: forward x up, the border down; backward the border up, at the end x down.
+ */
+static void add_branch(const tristar_plan_t *plan, const tsi_plan_branch *b, tristar_device_stats *stats) {
+  const tsi_sweeps sweeps = tsi_plan_sweeps(plan);
+  const int64_t nrhs = tsi_count_min(tsi_count_max(plan->options.nrhs, 1), TSI_NRHS_BLOCK);
+  const double row = (double)tsi_workspace_stride((tsi_index)nrhs) * (double)plan->factor->scalar_bytes;
+  const tsi_resident *r = b->resident;
+  const tsi_branch *branch = r->cut->branch;
+  stats->chunks++;
+  stats->factor_bytes +=
+      bytes_of(r->values[0]) + bytes_of(r->values[1]) + bytes_of(r->from) + bytes_of(r->inverse);
+  stats->table_bytes += bytes_of(r->tables);
+  stats->up_bytes += row * (branch->columns + (sweeps == TSI_FORWARD ? 0 : branch->border));
+  stats->down_bytes += row * (branch->columns + (sweeps == TSI_BACKWARD ? 0 : branch->border));
+}
+
+bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
+  const tsi_plan_branches *all = plan->branches;
+  const int device = all && i >= 0 ? find_device(all, i) : -1;
+  if (device < 0) return false;
+  const tsi_device_facts facts = tsi_device_describe(device);
+  *stats = (tristar_device_stats){.worker = facts.worker};
+  memcpy(stats->name, facts.name, sizeof stats->name);
+  for (tsi_index k = 0; k < all->count; k++)
+    if (all->branch[k].device == device) add_branch(plan, &all->branch[k], stats);
+  return true;
 }
 
 /* ---- Of a replay --------------------------------------------------------------------------------------- */
@@ -157,11 +137,12 @@ static void add(tsi_task_data *to, tsi_device_data *data, tsi_use_mode mode) {
 /* In the order in which start_sweep takes the memory. */
 static void describe_sweep(const tsi_plan_branch *b, const replay_branch *r, bool backward,
                            tsi_task_data *role) {
+  const tsi_resident *resident = b->resident;
   role->device = b->device;
-  for (int v = 0; v < 2; v++) add(role, b->values[v], TSI_USE_R);
-  add(role, b->from, TSI_USE_R);
-  add(role, b->inverse, TSI_USE_R);
-  add(role, b->tables, TSI_USE_R);
+  for (int v = 0; v < 2; v++) add(role, resident->values[v], TSI_USE_R);
+  add(role, resident->from, TSI_USE_R);
+  add(role, resident->inverse, TSI_USE_R);
+  add(role, resident->tables, TSI_USE_R);
   add(role, r->x, TSI_USE_RW);
   add(role, r->border, backward ? TSI_USE_R : TSI_USE_W);
   add(role, r->workspace, TSI_USE_SCRATCH);
@@ -189,15 +170,16 @@ static tristar_status create_replay_branch(const tsi_replay *replay, const tsi_p
   tristar_status status = TRISTAR_OK;
   const tristar_plan_t *plan = replay->plan;
   tsi_env *env = &plan->ts->env;
-  const tsi_solve_chunk *chunk = &plan->side[0].tables.chunk[b->cut->branch->chunk];
+  const tsi_device_branch *cut = b->resident->cut;
+  const tsi_solve_chunk *chunk = &plan->side[0].tables.chunk[b->chunk];
   const size_t row = (size_t)replay->execution.call.stride * plan->factor->scalar_bytes;
   char *x = (char *)replay->execution.call.workspace + (size_t)chunk->workspace * row;
   TSI_TRY(tsi_device_data_create(env, x, (size_t)chunk->columns * row, &r->x));
   if (chunk->off_rows > 0)
     TSI_TRY(tsi_device_data_create(env, x + (size_t)chunk->update * row, (size_t)chunk->off_rows * row,
                                    &r->border));
-  TSI_TRY(tsi_device_data_create(env, NULL, (size_t)b->cut->tables.workspace_rows * row, &r->workspace));
-  TSI_TRY(tsi_device_data_create(env, NULL, flag_bytes(b->cut), &r->flags));
+  TSI_TRY(tsi_device_data_create(env, NULL, (size_t)cut->tables.workspace_rows * row, &r->workspace));
+  TSI_TRY(tsi_device_data_create(env, NULL, flag_bytes(cut), &r->flags));
   describe_roles(b, r);
 out:
   return status;
@@ -218,7 +200,7 @@ typedef struct placed {
   int32_t *flags;
 } placed;
 
-static placed place(const tsi_plan_branch *b, const tristar_factor_t *factor, const void *wanted,
+static placed place(const tsi_resident *b, const tristar_factor_t *factor, const void *wanted,
                     void *const memory[]) {
   const void *const stream[2] = {factor->lower, factor->upper};
   placed p = {.border = NULL};
@@ -241,7 +223,7 @@ static placed place(const tsi_plan_branch *b, const tristar_factor_t *factor, co
 static int start_sweep(void *context, const tsi_execution *e, const tsi_step *step, void *const memory[]) {
   const tsi_replay_branches *all = context;
   const tristar_factor_t *factor = all->plan->factor;
-  const tsi_plan_branch *b = &all->plan->branches->branch[all->plan->branches->of_chunk[step->argument]];
+  const tsi_resident *b = all->plan->branches->branch[all->plan->branches->of_chunk[step->argument]].resident;
   const bool backward = step->kind == TSI_STEP_BACKWARD_CHUNK;
   const size_t row = (size_t)e->call.stride * factor->scalar_bytes,
                border_bytes = (size_t)b->cut->branch->border * row;
@@ -290,9 +272,10 @@ out:
 tristar_status tsi_branches_prepare(tsi_replay *replay, bool *anew) {
   tristar_status status = TRISTAR_OK;
   const tsi_replay_branches *all = replay->branches;
-  TSI_TRY(follow_factor(replay->plan));
+  TSI_TRY(tsi_residents_follow(replay->plan->factor));
   *anew = all == NULL || all->workspace != replay->execution.call.workspace ||
           all->stride != replay->execution.call.stride;
+  if (*anew && all) TSI_TRY(tsi_tasks_check_waiting(&replay->plan->ts->env));
 out:
   return status;
 }

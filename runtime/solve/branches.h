@@ -3,27 +3,24 @@
  * Job. Cut the chunks that are placed on devices for them, say what data the steps of these chunks work with,
  * and start sweeps there.
  *
- * Data. Of a plan, for each branch: its panels, interchanges, D^-1, and its tables, which devices read; they
- * cross the bus once, and again after the factor got new values. Of a replay, for each branch: x of its
- * columns and the updates of its border, which are rows of the replay's workspace; a workspace and flags on
- * the device.
+ * Data. Of a factor, for each branch, shared by its plans (runtime/factor/residents.h): its panels,
+ * interchanges, D^-1, and its tables, which devices read; they cross the bus once, and again after the factor
+ * got new values. Of a replay, for each branch: x of its columns and the updates of its border, which are
+ * rows of the replay's workspace; a workspace and flags on the device.
  *
  * Reads   a plan's factor and chunks.
- * Writes  its own arrays, and those of replays.
- * Invariants
- *   - all but `generation` is immutable; it is that of the factor whose values devices have
- *   - the data of a replay is that of its workspace, with the stride for which it was made */
+ * Writes  its own arrays, those of replays, the factor's residents.
+ * Invariants: all of a plan's is immutable; the data of a replay is that of its workspace, with the stride
+ * for which it was made */
 #ifndef TSI_RUNTIME_SOLVE_BRANCHES_H
 #define TSI_RUNTIME_SOLVE_BRANCHES_H
 
-#include "runtime/execute/device_branch.h"
 #include "runtime/solve/plan.h"
-#include "runtime/starpu/device_data.h"
 
 typedef struct tsi_plan_branch {
-  tsi_device_branch *cut;
+  tsi_resident *resident;
+  tsi_index chunk;
   int device;
-  tsi_device_data *values[2], *from, *inverse, *tables; /* values: lower, upper; NULL: there is none */
 } tsi_plan_branch;
 
 typedef struct tsi_plan_branches {
@@ -31,20 +28,20 @@ typedef struct tsi_plan_branches {
   tsi_plan_branch *branch;
   tsi_index *of_chunk; /* chunks: the branch; TSI_NONE */
   bool *on_device;     /* chunks */
-  tsi_index *from;     /* n: interchanges as permutations; NULL: there are none */
-  int64_t generation;  /* guarded by the plan's lock */
 } tsi_plan_branches;
 
-/* device: by supernode; TSI_NONE: the cores. StarPU runs. Errors: UNSUPPORTED (what plans with devices cannot
- * do), NO_WORKER, TOO_LARGE, MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_index *device,
-                                                   tsi_plan_branches **out);
-void tsi_branches_destroy(tsi_env *env, tsi_plan_branches **branches);
+/* places: with devices. StarPU runs. Errors: UNSUPPORTED (what plans with devices cannot do), NO_WORKER,
+ * TOO_LARGE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_places *places);
+void tsi_branches_destroy(tristar_plan_t *plan);
+
+/* The devices that have branches; tristar_plan_get_device, where stats is there. */
+int tsi_branches_devices(const tsi_plan_branches *branches);
+bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_stats *stats);
 
 /* Before a solve, where no task of the replay is in flight: devices are to have the factor's present values.
  * *anew: the replay has no data for its workspace, so that nothing that was recorded can run. Errors:
- * RUNTIME.
- */
+ * RUNTIME, UNSUPPORTED (from inside a StarPU task, which cannot wait for transfers). */
 TRISTAR_CHECKED tristar_status tsi_branches_prepare(tsi_replay *replay, bool *anew);
 /* Makes the data of a replay, which has no tasks. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_branches_renew(tsi_replay *replay);

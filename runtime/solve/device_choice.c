@@ -5,12 +5,10 @@
 #define NODE_MOST 1.1e6
 #define GROUP_LEAST 1e3
 
-/* Assumed: to launch a kernel out of a task, to begin a transfer; the share of a bus that transfers reach,
- * and that of a device's memory which factors may take. */
+/* Assumed: to launch a kernel out of a task, to begin a transfer; the share of a bus that transfers reach. */
 #define TASK_SECONDS 20e-6
 #define BUS_SECONDS 10e-6
 #define BUS_REACHED 0.8
-#define MEMORY_SHARE 0.9
 
 tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *factor,
                                         const tsi_device_options *options, tsi_device_forecast *forecast) {
@@ -72,28 +70,30 @@ out:
   return status;
 }
 
-tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor, const tsi_device *device,
-                                tsi_index devices, double cores_bandwidth,
+tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const tsi_device *device) {
+  const double scalar = (double)factor->scalar_bytes;
+  return (tsi_place_costs){.devices = 1,
+                           .task_seconds = TASK_SECONDS,
+                           .device_bandwidth = device->reached * device->peak,
+                           .device_memory = TSI_DEVICE_MEMORY_SHARE * device->memory,
+                           .bus_seconds = BUS_SECONDS,
+                           .bus_bandwidth = BUS_REACHED * device->bus,
+                           .stream_bytes = scalar,
+                           .stored_bytes = factor->lower && factor->upper ? 2 * scalar : scalar,
+                           .row_bytes = scalar};
+}
+
+tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor, const tsi_place_costs *costs,
                                 const tsi_device_forecast *forecast, tsi_placing **out) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
-  const double scalar = (double)factor->scalar_bytes;
+  const tsi_sweep_prediction *solve = &forecast->solve;
+  tsi_place_costs all = *costs;
   *out = NULL;
   if (factor->rows || tsi_analysis_sides(an) > 1)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "only subtrees of factorizations are placed on devices");
-  const tsi_place_costs costs = {
-      .devices = devices,
-      .task_seconds = TASK_SECONDS,
-      .device_bandwidth = forecast->solve.seconds > 0 ? forecast->solve.factor_bytes / forecast->solve.seconds
-                                                      : device->reached * device->peak,
-      .device_memory = MEMORY_SHARE * device->memory,
-      .bus_seconds = BUS_SECONDS,
-      .bus_bandwidth = BUS_REACHED * device->bus,
-      .cores_bandwidth = cores_bandwidth,
-      .stream_bytes = scalar,
-      .stored_bytes = factor->lower && factor->upper ? 2 * scalar : scalar,
-      .row_bytes = scalar};
-  TSI_TRY(tsi_placing_create(env, an->symbolic, an->panels, &costs, out));
+  if (solve->seconds > 0) all.device_bandwidth = solve->factor_bytes / solve->seconds;
+  TSI_TRY(tsi_placing_create(env, an->symbolic, an->panels, &all, out));
 out:
   return status;
 }

@@ -31,13 +31,17 @@ TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_fac
                                                  const tsi_device_costs *costs,
                                                  tsi_device_forecast *forecast);
 
-/* Where the subtrees of a factor go on a node with cores and so many of these devices, for one right-hand
- * side, if a device gets through a subtree as fast as the forecast says of the whole factor. cores_bandwidth:
- * bytes a second that all cores together read. Errors: UNSUPPORTED (factors that have no tree of subtrees),
+/* Of a device's memory, what factors may take: assumed. */
+#define TSI_DEVICE_MEMORY_SHARE 0.9
+
+/* What a device of a data sheet costs with one right-hand side; cores_bandwidth is the caller's to set. */
+tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const tsi_device *device);
+
+/* Where the subtrees of a factor go on a node with cores and devices, if a device gets through a subtree as
+ * fast as the forecast says of the whole factor. Errors: UNSUPPORTED (factors that have no tree of subtrees),
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor,
-                                                const tsi_device *device, tsi_index devices,
-                                                double cores_bandwidth, const tsi_device_forecast *forecast,
-                                                tsi_placing **out);
+                                                const tsi_place_costs *costs,
+                                                const tsi_device_forecast *forecast, tsi_placing **out);
 
 #endif

@@ -22,7 +22,7 @@ void tristar_plan_options_init(tristar_plan_options *options) {
   options->nrhs = 1;
 }
 
-/* Chunks of panels: of each side. device: see tsi_plan_create. */
+/* Chunks of panels: of each side. device: see tsi_places. */
 static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = plan->factor->analysis;
@@ -257,16 +257,8 @@ out:
   return status;
 }
 
-tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
-                               const tsi_index *device, tristar_plan_t **out) {
+static tristar_status check_options(const tsi_env *env, const tristar_plan_options *options) {
   tristar_status status = TRISTAR_OK;
-  tristar_plan_options defaults;
-  tristar_plan_t *plan = NULL;
-  tsi_env *env = &factor->ts->env;
-  const double begin = tsi_clock();
-  tsi_solves_reclaim(&factor->ts->solves);
-  tristar_plan_options_init(&defaults);
-  if (options == NULL) options = &defaults;
   if ((unsigned)options->engine > TRISTAR_ENGINE_TASKS || options->nrhs < 0 || options->chunk_bytes_min < 0 ||
       options->chunk_bytes_max < 0 || (unsigned)options->placement > TRISTAR_PLACEMENT_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
@@ -280,7 +272,19 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scheduling %d, updates %d, granularity %d, kernel %d",
              (int)options->scheduling, (int)options->updates, (int)options->granularity,
              (int)options->kernel);
-  TSI_TRY(tsi_factor_need_values(factor));
+  if ((unsigned)options->place > TRISTAR_PLACE_GPU || options->device_bytes < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64, (int)options->place,
+             options->device_bytes);
+out:
+  return status;
+}
+
+tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
+                               const tsi_places *places, tristar_plan_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_plan_t *plan = NULL;
+  tsi_env *env = &factor->ts->env;
+  const double begin = tsi_clock();
   TSI_TRY(TSI_ALLOC_ZERO(env, plan, 1));
   status = tsi_mutex_init(env, &plan->lock);
   if (status != TRISTAR_OK) { /* before there is anything that tsi_plan_free could release */
@@ -300,11 +304,11 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   plan->sides = tsi_analysis_sides(factor->analysis);
   plan->nodes =
       (factor->rows ? tsi_row_node_kernels_select : tsi_node_kernels_select)(factor->analysis->factor_scalar);
-  TSI_TRY(choose_chunks(env, plan, device));
-  choose_engine(plan, device != NULL);
+  TSI_TRY(choose_chunks(env, plan, places->device));
+  choose_engine(plan, places->device != NULL);
   if (plan->use_tasks || plan->use_lanes)
     TSI_TRY(tsi_context_need_starpu(plan->ts, &plan->stats.start_seconds));
-  TSI_TRY(tsi_statistics_create(env, plan->use_tasks, &plan->solved));
+  TSI_TRY(tsi_statistics_create(env, plan->use_tasks, places->device != NULL, &plan->solved));
   tsi_placement_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
   TSI_TRY(tsi_block_plan_create(plan, &plan->blocks));
@@ -313,9 +317,11 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
     TSI_TRY(fill_tables(env, plan, i));
     point_to_data(plan, i);
   }
-  if (device) TSI_TRY(tsi_branches_create(plan, device, &plan->branches));
+  if (places->device) TSI_TRY(tsi_branches_create(plan, places));
   if (!factor->rows) TSI_TRY(tsi_plan_need_lists(plan));
   fill_stats(plan);
+  plan->stats.unfit_bytes = places->unfit_bytes;
+  if (plan->branches) plan->stats.devices = tsi_branches_devices(plan->branches);
   TSI_TRY(warm_up(plan));
   plan->stats.plan_seconds = tsi_clock() - begin - plan->stats.start_seconds;
   tsi_log(env, TRISTAR_LOG_INFO, "plan: %lld chunks, %lld slices, %s on %d workers, kernels %s, %.3g s",
@@ -330,13 +336,34 @@ out:
 tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
                             tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
+  tristar_plan_options defaults;
+  tsi_places places = {.device = NULL};
+  double start_seconds = 0;
   if (out != NULL) *out = NULL;
   if (factor == NULL) return TSI_NULL(factor);
   tsi_env *env = &factor->ts->env;
   if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
-  status = tsi_plan_create(factor, options, NULL, out);
+  tsi_solves_reclaim(&factor->ts->solves);
+  tristar_plan_options_init(&defaults);
+  if (options == NULL) options = &defaults;
+  TSI_TRY(check_options(env, options));
+  TSI_TRY(tsi_factor_need_values(factor));
+  const double begin = tsi_clock();
+  TSI_TRY(tsi_places_choose(factor, options, &start_seconds, &places));
+  const double place_seconds = tsi_clock() - begin - start_seconds;
+  TSI_TRY(tsi_plan_create(factor, options, &places, out));
+  (*out)->stats.plan_seconds += place_seconds;
+  (*out)->stats.start_seconds += start_seconds;
 out:
+  tsi_places_finish(env, &places);
   return tsi_answer(env, status);
+}
+
+int tristar_plan_get_device(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
+  tristar_device_stats found;
+  const bool there = plan != NULL && tsi_branches_describe(plan, i, &found);
+  if (there && stats != NULL) *stats = found;
+  return there;
 }
 
 static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
@@ -382,7 +409,7 @@ void tsi_plan_free(tristar_plan_t *p) {
     p->free_replays = replay->next;
     tsi_replay_destroy(&replay);
   }
-  tsi_branches_destroy(env, &p->branches);
+  tsi_branches_destroy(p);
   for (int i = 0; i < 2; i++) {
     tsi_plan_side *side = &p->side[i];
     tsi_dag_destroy(env, &p->dag[i]);

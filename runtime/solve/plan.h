@@ -12,6 +12,7 @@
 #include "runtime/factor/factor.h"
 #include "runtime/solve/executor.h"
 #include "runtime/solve/operation.h"
+#include "runtime/solve/places.h"
 #include "runtime/solve/statistics.h"
 #include "runtime/execute/tables.h"
 #include "runtime/starpu/insert.h"
@@ -80,11 +81,10 @@ static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
 /* The functions of its insertable (insert.c). */
 extern const tsi_insertable_functions tsi_plan_insertion;
 
-/* tristar_plan, with subtrees on devices. device: by supernode, the number of the device that its subtree is
- * placed on (partition/placing.h); TSI_NONE: the cores. NULL: all these. Errors: also UNSUPPORTED (what plans
- * with devices cannot do), NO_WORKER. */
+/* tristar_plan with options that are valid, once it is known which subtrees are on devices. Errors: also
+ * UNSUPPORTED (what plans with devices cannot do), NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,
-                                               const tsi_index *device, tristar_plan_t **out);
+                                               const tsi_places *places, tristar_plan_t **out);
 
 /* Frees a plan that nobody has a share of. May wait for StarPU to let go of its tasks. */
 void tsi_plan_free(tristar_plan_t *plan);

@@ -2,14 +2,28 @@
 #include "runtime/solve/statistics.h"
 
 #include "runtime/solve/plan.h"
+#include "runtime/starpu/devices.h"
 
-tristar_status tsi_statistics_create(tsi_env *env, bool on_starpu, tsi_statistics *s) {
+/* Those of devices that are not there yet. */
+static void add_devices(tsi_statistics *s) {
+  int worker[TSI_DEVICES_MOST];
+  const int count = tsi_devices_count(worker);
+  for (int d = 0; d < count; d++) {
+    int k = 0;
+    while (k < s->workers && s->worker[k] != worker[d]) k++;
+    if (k == s->workers) s->worker[s->workers++] = worker[d];
+  }
+}
+
+tristar_status tsi_statistics_create(tsi_env *env, bool on_starpu, bool devices, tsi_statistics *s) {
   tristar_status status = TRISTAR_OK;
   s->workers = on_starpu ? tsi_starpu_cpu_workers() : 1;
   if (s->workers < 1) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU has no CPU worker");
-  TSI_TRY(TSI_ALLOC_ZERO(env, s->worker, s->workers));
-  TSI_TRY(TSI_ALLOC_ZERO(env, s->compute, s->workers));
+  const int most = s->workers + (devices ? tsi_devices_count(NULL) : 0);
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->worker, most));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->compute, most));
   if (on_starpu) s->workers = tsi_starpu_cpu_worker_numbers(s->worker, s->workers);
+  if (devices) add_devices(s);
   for (int k = 0; k < s->workers; k++)
     if (s->worker[k] >= s->slots) s->slots = s->worker[k] + 1;
 out:

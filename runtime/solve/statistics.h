@@ -3,7 +3,7 @@
  * Job. A solve adds up, block of right-hand sides by block, what its tasks took on each worker (task_list.h
  * notes it); when it ends, the sums are kept for tristar_plan_get_solve_stats.
  *
- * Reads   StarPU's numbers of its CPU workers, once.
+ * Reads   StarPU's numbers of its CPU workers, and of those of devices where the plan uses them, once.
  * Writes  its own arrays; `latest` and `compute` under the lock of the plan.
  * Invariants
  *   - worker[k] < slots: sums of a running solve are by StarPU's number, those of `compute` by k
@@ -17,7 +17,7 @@
 #include "tristar_trace.h"
 
 typedef struct tsi_statistics {
-  int workers; /* CPU workers, or 1 */
+  int workers; /* CPU workers, then those of devices; or 1 */
   int *worker; /* workers: StarPU's number */
   int slots;
   atomic_llong in_flight;
@@ -34,8 +34,8 @@ typedef struct tsi_solve_sums {
   double bytes;
 } tsi_solve_sums;
 
-/* on_starpu: StarPU runs the tasks. Errors: MEMORY, NO_WORKER. */
-TRISTAR_CHECKED tristar_status tsi_statistics_create(tsi_env *env, bool on_starpu,
+/* on_starpu: StarPU runs the tasks; devices: also on devices. Errors: MEMORY, NO_WORKER. */
+TRISTAR_CHECKED tristar_status tsi_statistics_create(tsi_env *env, bool on_starpu, bool devices,
                                                      tsi_statistics *statistics);
 void tsi_statistics_destroy(tsi_env *env, tsi_statistics *statistics);
 /* The number of a worker that StarPU knows by this one; 0 for the calling thread. */

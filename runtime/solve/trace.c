@@ -226,7 +226,9 @@ static void note_steps(const tsi_trace *trace, const tsi_recording *recording, t
 static void note_task(const tsi_trace *trace, const tsi_recording *recording, tsi_index task,
                       tristar_trace_item *item, tristar_trace_item *steps) {
   const tsi_task_span span = recording->list->task[task].span;
+  const tsi_task_data *data = recording->list->task[task].data;
   item->name = recording->list->task[task].name;
+  item->device = data && data->device >= 0 ? data->device : -1;
   item->worker = tsi_statistics_worker(trace->statistics, span.worker);
   item->start = span.start - trace->begin;
   item->end = span.end - trace->begin;

@@ -5,12 +5,14 @@
 
 struct tsi_device_data {
   starpu_data_handle_t handle;
+  size_t bytes;
 };
 
 tristar_status tsi_device_data_create(tsi_env *env, void *at, size_t bytes, tsi_device_data **out) {
   tristar_status status = TRISTAR_OK;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  (*out)->bytes = bytes;
   starpu_variable_data_register(&(*out)->handle, at ? STARPU_MAIN_RAM : -1, (uintptr_t)at, bytes);
   starpu_data_set_sequential_consistency_flag((*out)->handle, 0);
 out:
@@ -24,6 +26,10 @@ tristar_status tsi_device_data_renew(tsi_env *env, tsi_device_data *data) {
   starpu_data_release(data->handle);
 out:
   return status;
+}
+
+size_t tsi_device_data_bytes(const tsi_device_data *data) {
+  return data->bytes;
 }
 
 void tsi_device_data_destroy(tsi_env *env, tsi_device_data **data) {

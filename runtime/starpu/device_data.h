@@ -16,6 +16,7 @@ TRISTAR_CHECKED tristar_status tsi_device_data_create(tsi_env *env, void *at, si
 /* What is in main memory is what it holds. Waits for transfers; not from inside a StarPU task. Errors:
  * RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_device_data_renew(tsi_env *env, tsi_device_data *data);
+size_t tsi_device_data_bytes(const tsi_device_data *data);
 /* What devices have is forgotten. Not from inside a StarPU task. */
 void tsi_device_data_destroy(tsi_env *env, tsi_device_data **data);
 

@@ -32,4 +32,13 @@ extern const tsi_device_driver tsi_devices;
 /* Devices that StarPU has workers for; worker: TSI_DEVICES_MOST, or NULL. */
 int tsi_devices_count(int *worker);
 
+/* What StarPU knows of a device. */
+typedef struct tsi_device_facts {
+  char name[64]; /* of its worker, which tells the make of the device */
+  int worker;
+  double memory; /* bytes that StarPU may use; 0: unknown */
+} tsi_device_facts;
+/* Of device 0 ..; StarPU runs, and has it. */
+tsi_device_facts tsi_device_describe(int device);
+
 #endif

@@ -244,6 +244,16 @@ bool tsi_tasks_may_wait(void) {
   return !starpu_is_initialized() || (starpu_worker_get_id() < 0 && starpu_task_get_current() == NULL);
 }
 
+tristar_status tsi_tasks_check_waiting(const tsi_env *env) {
+  tristar_status status = TRISTAR_OK;
+  if (!tsi_tasks_may_wait())
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "a StarPU task cannot wait for devices: the first solve after a factorization, or with more "
+             "right-hand sides, by a plan with subtrees on devices is to be started outside of tasks");
+out:
+  return status;
+}
+
 unsigned tsi_tasks_context(void) {
   const unsigned context = starpu_sched_ctx_get_context();
   return context == STARPU_NMAX_SCHED_CTXS ? 0 : context; /* 0: that of all workers */

@@ -40,6 +40,8 @@ TRISTAR_CHECKED tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here);
 
 /* May the calling thread wait for tasks? Not from inside a StarPU task or one of its callbacks. */
 bool tsi_tasks_may_wait(void);
+/* Before waiting for StarPU's transfers. Errors: UNSUPPORTED, where that may not be. */
+TRISTAR_CHECKED tristar_status tsi_tasks_check_waiting(const tsi_env *env);
 /* StarPU's scheduling context that tasks submitted by this thread would run in. */
 unsigned tsi_tasks_context(void);
 /* true: StarPU has let go of the run before, so that tsi_tasks_prepare does not wait. */

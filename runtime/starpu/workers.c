@@ -9,6 +9,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/threads.h"
 #include "runtime/starpu/blas.h"
+#include "runtime/starpu/devices.h"
 
 tristar_status tsi_workers_init(tsi_env *env, tsi_workers *workers, const tristar_config *config) {
   *workers = (tsi_workers){.env = env, .allowed = config->use_starpu != 0};
@@ -69,7 +70,7 @@ static int count_bound_cores(void) {
 tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *info) {
   tristar_status status = TRISTAR_OK;
   cpu_set_t cores;
-  *info = (tristar_starpu_info){.scheduler = ""};
+  *info = (tristar_starpu_info){.scheduler = "", .driver = tsi_devices.name ? tsi_devices.name : ""};
   starpu_get_version(&info->version[0], &info->version[1], &info->version[2]);
   TSI_TRY(tsi_workers_need(workers, NULL));
   info->scheduler = tsi_starpu_scheduler();
@@ -79,6 +80,7 @@ tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *i
   info->cpu_workers = tsi_starpu_cpu_workers();
   info->workers = tsi_starpu_workers();
   info->bound_cores = count_bound_cores();
+  info->devices = tsi_devices_count(NULL);
   info->cores = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
 out:
   return status;

@@ -3,6 +3,7 @@
  * several at a time; new values of the factor reach the devices; rows can be given and wanted; what such
  * plans cannot do is told. */
 #include "partition/placing.h"
+#include "runtime/solve/device_plan.h"
 #include "tests/gpu/device_problem.h"
 
 #include "runtime/starpu/devices.h"
@@ -54,6 +55,13 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   return placed;
 }
 
+/* Room for them. */
+static tsi_places places_of(const tristar_factor_t *factor) {
+  tsi_places places = {.device = calloc((size_t)factor->analysis->symbolic->count, sizeof(tsi_index))};
+  tsi_device_options_init(&places.cut, factor->scalar_bytes);
+  return places;
+}
+
 static placed_system system_open(tristar_t *ts, const problem *p, const typed *t) {
   placed_system s = {.type = t};
   tristar_analysis_options analysis;
@@ -68,12 +76,12 @@ static placed_system system_open(tristar_t *ts, const problem *p, const typed *t
   tristar_plan_options_init(&plan);
   plan.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_plan(s.factor, &plan, &s.serial));
-  tsi_index *device = malloc((size_t)s.factor->analysis->symbolic->count * sizeof *device);
-  CHECK(place(&ts->env, s.factor, device) >= 2);
+  tsi_places places = places_of(s.factor);
+  CHECK(place(&ts->env, s.factor, places.device) >= 2);
   plan.engine = TRISTAR_ENGINE_TASKS;
   plan.chunk_bytes_max = 8000;
-  CHECK_OK(tsi_plan_create(s.factor, &plan, device, &s.placed));
-  free(device);
+  CHECK_OK(tsi_plan_create(s.factor, &plan, &places, &s.placed));
+  free(places.device);
   return s;
 }
 
@@ -168,17 +176,17 @@ static void check_refusals(tristar_t *ts) {
   placed_system s = system_open(ts, &problems[0], &typed_double);
   tristar_plan_options options;
   tristar_plan_t *plan;
-  tsi_index *device = calloc((size_t)s.factor->analysis->symbolic->count, sizeof *device);
+  tsi_places places = places_of(s.factor);
   tristar_plan_options_init(&options);
   options.updates = TRISTAR_UPDATES_PUSH;
-  CHECK_STATUS(tsi_plan_create(s.factor, &options, device, &plan), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tsi_plan_create(s.factor, &options, &places, &plan), TRISTAR_ERR_UNSUPPORTED);
   options.updates = TRISTAR_UPDATES_PULL;
   options.engine = TRISTAR_ENGINE_SERIAL;
-  CHECK_STATUS(tsi_plan_create(s.factor, &options, device, &plan), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tsi_plan_create(s.factor, &options, &places, &plan), TRISTAR_ERR_UNSUPPORTED);
   options.engine = TRISTAR_ENGINE_TASKS;
-  for (tsi_index k = 0; k < s.factor->analysis->symbolic->count; k++) device[k] = TSI_DEVICES_MOST - 1;
-  CHECK_STATUS(tsi_plan_create(s.factor, &options, device, &plan), TRISTAR_ERR_NO_WORKER);
-  free(device);
+  for (tsi_index k = 0; k < s.factor->analysis->symbolic->count; k++) places.device[k] = TSI_DEVICES_MOST - 1;
+  CHECK_STATUS(tsi_plan_create(s.factor, &options, &places, &plan), TRISTAR_ERR_NO_WORKER);
+  free(places.device);
   system_close(&s);
 }
 

@@ -9,8 +9,8 @@
 # Targets gpu_check_cuda and gpu_check_hip (not in `all`): the program of tools/gpu_check, of what needs no StarPU, the kernels and
 # the toolkit's libraries; tsi_gpu_check_sources are its files but for those that a toolkit has of its own.
 #
-# TRISTAR_HAVE_CUDA: StarPU has CUDA too. Then the library has the objects tsi_cuda_objects, which target tsi_cuda_sweeps makes,
-# and needs tsi_cuda_libraries.
+# TRISTAR_DEVICES: cuda or hip, if StarPU has it too. Then the library has runtime/starpu/devices_*.c of it, which needs
+# tsi_device_includes, and the objects tsi_device_objects, which target tsi_device_sweeps makes, and needs tsi_device_libraries.
 set(TRISTAR_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA's GPUs, target gpu_objects: AUTO (where nvcc is found), ON or OFF")
 set(TRISTAR_WITH_HIP AUTO CACHE STRING "Kernels for AMD's GPUs, target gpu_objects: AUTO (where hipcc is found), ON or OFF")
 set_property(CACHE TRISTAR_WITH_CUDA TRISTAR_WITH_HIP PROPERTY STRINGS AUTO ON OFF)
@@ -171,33 +171,52 @@ if(TRISTAR_BUILD_TESTS AND tsi_gpu_hipcc)
 endif()
 
 # ---- For the library -----------------------------------------------------------------------------------
-set(TRISTAR_HAVE_CUDA FALSE CACHE INTERNAL "Tasks run on NVIDIA's GPUs")
-if(tsi_gpu_nvcc AND TRISTAR_WITH_STARPU)
-  include(CheckCSourceCompiles)
-  include(CMakePushCheckState)
-  cmake_path(GET tsi_gpu_nvcc PARENT_PATH tsi_cuda_bin)
-  cmake_path(GET tsi_cuda_bin PARENT_PATH tsi_cuda_root)
-  find_library(TRISTAR_CUDART cudart HINTS "${tsi_cuda_root}/lib64" "${tsi_cuda_root}/lib")
-  mark_as_advanced(TRISTAR_CUDART)
+# tsi_gpu_devices(KIND RUNTIME MACRO HINT...): TRISTAR_DEVICES is KIND if StarPU has it (MACRO is defined) and the library
+# of its runtime is there. HINT: folders to look in for it, and for its headers in include.
+function(tsi_gpu_devices kind runtime macro)
+  string(TOUPPER ${kind} variable)
+  set(includes "")
+  set(folders "")
+  foreach(root IN LISTS ARGN)
+    list(APPEND includes "${root}/include")
+    list(APPEND folders "${root}/lib64" "${root}/lib")
+  endforeach()
+  find_library(TRISTAR_${variable}_RUNTIME ${runtime} HINTS ${folders})
+  mark_as_advanced(TRISTAR_${variable}_RUNTIME)
   cmake_push_check_state(RESET)
-  set(CMAKE_REQUIRED_INCLUDES ${TRISTAR_STARPU_INCLUDE_DIRS} "${tsi_cuda_root}/include")
+  set(CMAKE_REQUIRED_INCLUDES ${TRISTAR_STARPU_INCLUDE_DIRS} ${includes})
   check_c_source_compiles("#include <starpu_config.h>
-    #ifndef STARPU_USE_CUDA
+    #ifndef ${macro}
     #error
     #endif
-    int main(void) { return 0; }" "TRISTAR_STARPU_CUDA_${TRISTAR_STARPU_VERSION}")
+    int main(void) { return 0; }" "TRISTAR_STARPU_${variable}_${TRISTAR_STARPU_VERSION}")
   cmake_pop_check_state()
-  if(TRISTAR_STARPU_CUDA_${TRISTAR_STARPU_VERSION} AND TRISTAR_CUDART)
-    set(TRISTAR_HAVE_CUDA TRUE CACHE INTERNAL "")
-    set(tsi_cuda_includes "${tsi_cuda_root}/include")
-    set(tsi_cuda_libraries "${TRISTAR_CUDART}" stdc++ CACHE INTERNAL "")
-    set(tsi_cuda_objects "")
-    foreach(name s d c z)
-      list(APPEND tsi_cuda_objects "${PROJECT_BINARY_DIR}/gpu/sweep_${name}.cuda.o")
-    endforeach()
-    set(tsi_cuda_objects ${tsi_cuda_objects} CACHE INTERNAL "")
-    add_custom_target(tsi_cuda_sweeps DEPENDS ${tsi_cuda_objects})
-    set_source_files_properties(${tsi_cuda_objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  if(NOT TRISTAR_STARPU_${variable}_${TRISTAR_STARPU_VERSION} OR NOT TRISTAR_${variable}_RUNTIME)
+    return()
   endif()
-  message(STATUS "Tasks on NVIDIA's GPUs: ${TRISTAR_HAVE_CUDA}")
+  set(objects "")
+  foreach(name s d c z)
+    list(APPEND objects "${PROJECT_BINARY_DIR}/gpu/sweep_${name}.${kind}.o")
+  endforeach()
+  add_custom_target(tsi_device_sweeps DEPENDS ${objects})
+  set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  set(TRISTAR_DEVICES ${kind} CACHE INTERNAL "")
+  set(tsi_device_includes ${includes} CACHE INTERNAL "")
+  set(tsi_device_objects ${objects} CACHE INTERNAL "")
+  set(tsi_device_libraries "${TRISTAR_${variable}_RUNTIME}" stdc++ CACHE INTERNAL "")
+endfunction()
+
+set(TRISTAR_DEVICES "" CACHE INTERNAL "Tasks run on GPUs: cuda, hip, or empty")
+if(TRISTAR_WITH_STARPU AND tsi_gpu_compilers)
+  include(CheckCSourceCompiles)
+  include(CMakePushCheckState)
+  if(tsi_gpu_nvcc)
+    cmake_path(GET tsi_gpu_nvcc PARENT_PATH tsi_cuda_bin)
+    cmake_path(GET tsi_cuda_bin PARENT_PATH tsi_cuda_root)
+    tsi_gpu_devices(cuda cudart STARPU_USE_CUDA "${tsi_cuda_root}")
+  endif()
+  if(tsi_gpu_hipcc AND NOT TRISTAR_DEVICES)
+    tsi_gpu_devices(hip amdhip64 STARPU_USE_HIP $ENV{ROCM_PATH} /opt/rocm)
+  endif()
+  message(STATUS "Tasks on GPUs: ${TRISTAR_DEVICES}")
 endif()

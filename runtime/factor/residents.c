@@ -1,0 +1,148 @@
+/* See residents.h. */
+#include "runtime/factor/residents.h"
+
+#include "codelets/cpu/panel.h"
+#include "runtime/base/threads.h"
+#include "runtime/factor/factor.h"
+#include "runtime/starpu/tasks.h"
+
+tristar_status tsi_residents_init(tsi_env *env, tsi_residents *residents) {
+  *residents = (tsi_residents){.generation = -1};
+  return tsi_mutex_init(env, &residents->lock);
+}
+
+void tsi_residents_finish(tsi_env *env, tsi_residents *residents) {
+  TSI_FREE(env, residents->from);
+  pthread_mutex_destroy(&residents->lock);
+}
+
+/* ---- One of them --------------------------------------------------------------------------------------- */
+
+static void destroy(tsi_env *env, tsi_resident **resident) {
+  tsi_resident *r = *resident;
+  if (r == NULL) return;
+  for (int v = 0; v < 2; v++) tsi_device_data_destroy(env, &r->values[v]);
+  tsi_device_data_destroy(env, &r->from);
+  tsi_device_data_destroy(env, &r->inverse);
+  tsi_device_data_destroy(env, &r->tables);
+  tsi_device_branch_destroy(env, &r->cut);
+  TSI_FREE(env, *resident);
+}
+
+/* Main memory has all of it. column: the branch's first. */
+static tristar_status register_data(tristar_factor_t *factor, tsi_index column, tsi_resident *r) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const size_t scalar = factor->scalar_bytes;
+  const tsi_device_branch *cut = r->cut;
+  const size_t columns = (size_t)cut->branch->columns;
+  void *const stream[2] = {factor->lower, factor->upper};
+  tsi_index *from = factor->residents.from;
+  for (int k = 0; k < 2; k++)
+    if (stream[k])
+      TSI_TRY(tsi_device_data_create(env, (char *)stream[k] + (size_t)cut->first_value * scalar,
+                                     (size_t)(cut->end_value - cut->first_value + TSI_STREAM_PAD) * scalar,
+                                     &r->values[k]));
+  if (from) TSI_TRY(tsi_device_data_create(env, from + column, columns * sizeof *from, &r->from));
+  if (factor->inverse)
+    TSI_TRY(tsi_device_data_create(env, (char *)factor->inverse + 2 * (size_t)column * scalar,
+                                   2 * columns * scalar, &r->inverse));
+  TSI_TRY(tsi_device_data_create(env, cut->tables.block, cut->tables.bytes, &r->tables));
+out:
+  return status;
+}
+
+static tristar_status create(tristar_factor_t *factor, const tsi_chunks *chunks, tsi_index chunk,
+                             const tsi_device_options *options, tsi_resident **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_branch_source source = {chunks, an->symbolic, an->panels, an->panel_values,
+                                    tsi_analysis_inverse(an)};
+  tsi_resident *r = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, r, 1));
+  r->options = *options;
+  TSI_TRY(tsi_device_branch_create(env, &source, chunk, options, &r->cut));
+  TSI_TRY(register_data(factor, chunks->column[chunk], r));
+out:
+  if (status != TRISTAR_OK) destroy(env, &r);
+  *out = r;
+  return status;
+}
+
+/* ---- All ----------------------------------------------------------------------------------------------- */
+
+static bool is_like(const tsi_resident *r, const tsi_chunks *chunks, tsi_index chunk,
+                    const tsi_device_options *o) {
+  const tsi_branch *branch = r->cut->branch;
+  return branch->panel == chunks->panel[chunk] &&
+         branch->panels->count == chunks->panel[chunk + 1] - chunks->panel[chunk] &&
+         r->options.node_bytes == o->node_bytes && r->options.group_bytes == o->group_bytes &&
+         r->options.warp_bytes == o->warp_bytes;
+}
+
+static tristar_status renew(tsi_env *env, const tsi_resident *r) {
+  tristar_status status = TRISTAR_OK;
+  tsi_device_data *const data[] = {r->values[0], r->values[1], r->from, r->inverse};
+  for (size_t k = 0; k < sizeof data / sizeof *data; k++)
+    if (data[k]) TSI_TRY(tsi_device_data_renew(env, data[k]));
+out:
+  return status;
+}
+
+/* The lock is held. */
+static tristar_status follow(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  tsi_residents *all = &factor->residents;
+  if (all->generation == factor->generation) return TRISTAR_OK;
+  if (all->first) TSI_TRY(tsi_tasks_check_waiting(env));
+  for (const tsi_resident *r = all->first; r; r = r->next) TSI_TRY(renew(env, r));
+  if (factor->pivots && all->from == NULL) TSI_TRY(TSI_ALLOC(env, all->from, factor->analysis->symbolic->n));
+  if (all->from) tsi_device_interchanges(factor->analysis->panels, factor->pivots, all->from);
+  all->generation = factor->generation;
+out:
+  return status;
+}
+
+tristar_status tsi_residents_follow(tristar_factor_t *factor) {
+  pthread_mutex_lock(&factor->residents.lock);
+  const tristar_status status = follow(factor);
+  pthread_mutex_unlock(&factor->residents.lock);
+  return status;
+}
+
+tristar_status tsi_resident_take(tristar_factor_t *factor, const tsi_chunks *chunks, tsi_index chunk,
+                                 const tsi_device_options *options, tsi_resident **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_residents *all = &factor->residents;
+  *out = NULL;
+  pthread_mutex_lock(&all->lock);
+  TSI_TRY(follow(factor));
+  tsi_resident *r = all->first;
+  while (r && !is_like(r, chunks, chunk, options)) r = r->next;
+  if (r == NULL) {
+    TSI_TRY(create(factor, chunks, chunk, options, &r));
+    r->next = all->first;
+    all->first = r;
+  }
+  r->plans++;
+  *out = r;
+out:
+  pthread_mutex_unlock(&all->lock);
+  return status;
+}
+
+void tsi_resident_give_back(tristar_factor_t *factor, tsi_resident **resident) {
+  tsi_residents *all = &factor->residents;
+  if (*resident == NULL) return;
+  pthread_mutex_lock(&all->lock);
+  if (--(*resident)->plans == 0) {
+    tsi_resident **link = &all->first;
+    while (*link != *resident) link = &(*link)->next;
+    *link = (*resident)->next;
+    destroy(&factor->ts->env, resident);
+  }
+  pthread_mutex_unlock(&all->lock);
+  *resident = NULL;
+}

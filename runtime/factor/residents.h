@@ -1,0 +1,55 @@
+/* Subtrees of a factor that devices have: what all plans that put the same subtree on a device share.
+ *
+ * Job. A plan takes each of its subtrees on devices here, and gives it back when it ends. The first plan to
+ * take one cuts it and registers its data with StarPU; panels cross a device's bus once, at the first solve
+ * that needs them there, and stay as long as a plan uses them and the device has room. StarPU drops what it
+ * needs room for, as main memory has it too, and brings it again.
+ *
+ * Reads   the factor's structure and streams.
+ * Writes  its own list; StarPU's copies on devices.
+ * Invariants, under the lock
+ *   - a resident is in the list as long as plans use it, which it counts; two of them never have the same
+ * panels and the same cut
+ *   - devices have values of `generation` of the factor; tsi_residents_follow makes that the present one
+ *   - `from` has the interchanges of that generation */
+#ifndef TSI_RUNTIME_FACTOR_RESIDENTS_H
+#define TSI_RUNTIME_FACTOR_RESIDENTS_H
+
+#include <pthread.h>
+
+#include "runtime/execute/device_branch.h"
+#include "runtime/starpu/device_data.h"
+
+typedef struct tsi_resident {
+  struct tsi_resident *next;
+  int plans;
+  tsi_device_options options;
+  tsi_device_branch *cut; /* the chunk in it is that of the plan which took it first */
+  tsi_device_data *values[2], *from, *inverse, *tables; /* values: lower, upper; NULL: there is none */
+} tsi_resident;
+
+typedef struct tsi_residents {
+  pthread_mutex_t lock; /* guards all below */
+  tsi_resident *first;
+  tsi_index *from; /* n: interchanges as permutations; NULL: there are none, or nobody has asked */
+  int64_t generation;
+} tsi_residents;
+
+/* Errors: RUNTIME; nothing is held then. */
+TRISTAR_CHECKED tristar_status tsi_residents_init(tsi_env *env, tsi_residents *residents);
+/* No plan uses any. */
+void tsi_residents_finish(tsi_env *env, tsi_residents *residents);
+
+/* The resident that has a chunk of these chunks, cut like this. StarPU runs. Errors: those of
+ * tsi_device_branch_create and tsi_residents_follow. */
+TRISTAR_CHECKED tristar_status tsi_resident_take(struct tristar_factor_s *factor, const tsi_chunks *chunks,
+                                                 tsi_index chunk, const tsi_device_options *options,
+                                                 tsi_resident **out);
+/* Not from inside a StarPU task. */
+void tsi_resident_give_back(struct tristar_factor_s *factor, tsi_resident **resident);
+
+/* Devices forget the values of an older factorization. No task uses them. Errors: RUNTIME; UNSUPPORTED (from
+ * inside a StarPU task, which cannot wait for transfers). */
+TRISTAR_CHECKED tristar_status tsi_residents_follow(struct tristar_factor_s *factor);
+
+#endif

@@ -1,0 +1,31 @@
+/* Which subtrees of a plan are solved on devices: what its options ask for, what devices StarPU has, what
+ * these, their buses and the cores take.
+ *
+ * Costs. Of a device and its bus those that the model assumes of the one that its name tells, or of the
+ * model's first; of the cores those that predictions have. All devices count as the first of them.
+ *
+ * Reads   a factor, options, the calibration; starts StarPU where devices may be worth while.
+ * Writes  its result. */
+#ifndef TSI_RUNTIME_SOLVE_PLACES_H
+#define TSI_RUNTIME_SOLVE_PLACES_H
+
+#include "runtime/execute/device_build.h"
+#include "runtime/factor/factor.h"
+
+typedef struct tsi_places {
+  tsi_index *device;      /* by supernode (partition/placing.h); NULL: all are on the cores */
+  tsi_device_options cut; /* of the subtrees on devices */
+  double unfit_bytes;     /* stored, of subtrees that were to be on devices which have no room */
+} tsi_places;
+
+/* Why a plan with these options cannot have subtrees on devices; NULL: it can. */
+const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_plan_options *options);
+
+/* start_seconds is increased by the time that StarPU took to start. After a failure *places is empty. Errors:
+ * PLACE_GPU: UNSUPPORTED, NO_WORKER; those of tsi_context_need_starpu; TOO_LARGE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_places_choose(const tristar_factor_t *factor,
+                                                 const tristar_plan_options *options, double *start_seconds,
+                                                 tsi_places *places);
+void tsi_places_finish(tsi_env *env, tsi_places *places);
+
+#endif

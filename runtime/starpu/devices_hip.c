@@ -1,0 +1,10 @@
+/* Devices of HIP: see devices.h. */
+#include <starpu.h>
+#include <starpu_hip.h>
+
+#define RUNTIME(name) hip##name
+#define RUNTIME_NAME "HIP"
+#define RUNTIME_WORKER STARPU_HIP_WORKER
+#define RUNTIME_ASYNC STARPU_HIP_ASYNC
+#define RUNTIME_STREAM starpu_hip_get_local_stream
+#include "runtime/starpu/devices_runtime.h"

@@ -1,0 +1,40 @@
+/* The devices of a runtime whose names are those of CUDA and HIP but for their beginning: all of
+ * devices_cuda.c and devices_hip.c. Who includes it has included the headers of that runtime and of StarPU,
+ * and defines
+ *
+ *   RUNTIME(name)     a name of the runtime, and of StarPU's codelet: cuda##name
+ *   RUNTIME_NAME      text
+ *   RUNTIME_WORKER    StarPU's kind of worker
+ *   RUNTIME_ASYNC     StarPU's flag of functions that only start
+ *   RUNTIME_STREAM    StarPU's function that gives the stream of a worker */
+#include "runtime/starpu/devices.h"
+
+static int workers(int *worker, int most) {
+  const int count = (int)starpu_worker_get_ids_by_type(RUNTIME_WORKER, worker, (unsigned)most);
+  return count < 0 ? most : count; /* negative: there are more */
+}
+
+static void use(struct starpu_codelet *codelet, void (*run)(void *buffers[], void *cl_arg)) {
+  codelet->RUNTIME(_funcs)[0] = run;
+  codelet->RUNTIME(_flags)[0] = RUNTIME_ASYNC;
+}
+
+static void *stream(void) {
+  return RUNTIME_STREAM();
+}
+static int copy(void *to, const void *from, size_t bytes, void *on) {
+  return (int)RUNTIME(MemcpyAsync)(to, from, bytes, RUNTIME(MemcpyDeviceToDevice), on);
+}
+static int clear(void *at, size_t bytes, void *on) {
+  return (int)RUNTIME(MemsetAsync)(at, 0, bytes, on);
+}
+
+const tsi_device_driver tsi_devices = {
+    .name = RUNTIME_NAME,
+    .workers = workers,
+    .use = use,
+    .stream = stream,
+    .copy = copy,
+    .clear = clear,
+    .launch = {tsi_gpu_launch_s, tsi_gpu_launch_d, tsi_gpu_launch_c, tsi_gpu_launch_z},
+    .blocks = {tsi_gpu_blocks_s, tsi_gpu_blocks_d, tsi_gpu_blocks_c, tsi_gpu_blocks_z}};

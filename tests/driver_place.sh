@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# driver_place.sh EMULATED PROGRAM: --place and --device-bytes with a program whose devices are emulated: where subtrees
+# are solved, and what reports and JSON tell; and with the program itself, which finds no device here. Works in the
+# current folder.
+. "$(dirname "$0")/driver.sh"
+program=$2
+rm -rf -- *.json slow # of an earlier run
+
+# ---- Emulated devices
+expect 0 '^  GPUs by the emulator: 2$' env
+expect 0 '^accuracy' solve gen:s2d9pt:12
+no_row '^devices'
+expect 0 '^devices +CPU [0-9]+[^:]*: [0-9]+ subtrees?, [0-9.]+ [KM]?B of factor, .* of tables; in each solve .* up, .* down its bus$' \
+  solve gen:s2d9pt:12 --place gpu --json gpu.json
+no_row 'no room for'
+row '^accuracy'
+expect 0 'no room for .* of factor, which stay with the cores$' solve gen:s2d9pt:12 --place gpu --device-bytes 4000 --op T --nrhs 3
+row '^devices +CPU '
+expect 0 '^devices +no room for ' info gen:s2d9pt:12 --place gpu --device-bytes 1
+expect 0 '^accuracy' solve gen:s2d9pt:12 --place cpu --json cpu.json
+python3 - <<'END' || fail "devices in JSON"
+import json
+gpu, cpu = json.load(open("gpu.json"))["devices"], json.load(open("cpu.json"))["devices"]
+assert cpu == {"names": [], "chunks": [], "factor_bytes": [], "table_bytes": [], "up_bytes": [], "down_bytes": [], "unfit_bytes": 0}, cpu
+assert gpu.keys() == cpu.keys() and 1 <= len(gpu["names"]) <= 2 and gpu["unfit_bytes"] == 0, gpu
+assert all(len(gpu[key]) == len(gpu["names"]) and min(gpu[key]) > 0 for key in gpu if key not in ("names", "unfit_bytes")), gpu
+END
+for picture in gantt dag levels; do
+  expect 0 '^x\.svg: written$' plot gen:s2d9pt:12 --what $picture --place gpu --repeat 1 --out x.svg
+done
+"$tristar" plot gen:s2d9pt:12 --what gantt --place gpu --repeat 1 --out x.svg >/dev/null || fail "no Gantt chart"
+grep -q 'class="device"' x.svg || fail "no task is drawn as one on a GPU"
+expect 1 'PLACE_GPU: there are no tasks$' solve gen:s2d9pt:5 --place gpu --engine serial
+expect 1 'PLACE_GPU: devices have tasks of chunks only' solve gen:s2d9pt:5 --place gpu --variant push
+
+# ---- None
+tristar=$program
+expect 0 '^  (no GPUs: this TriStar, or its StarPU, is built without CUDA and HIP|GPUs by .*: 0)$' env
+expect 1 'PLACE_GPU: (this build of TriStar has no devices: its StarPU is without CUDA and HIP|StarPU has no worker of .*)$' \
+  solve gen:s2d9pt:5 --place gpu
+expect 0 '^accuracy' solve gen:s2d9pt:12 --place auto --checksum
+checksum=$(sed -n 's/^checksum *//p' output.txt)
+expect 0 "^checksum +$checksum\$" solve gen:s2d9pt:12 --place cpu --checksum
+finish
