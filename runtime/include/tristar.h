@@ -725,9 +725,9 @@ typedef enum tristar_placement {
  * same structure, as those of tristar_factor have. Solves with such a plan are tasks in any case:
  * tristar_solve from inside a StarPU task is UNSUPPORTED. */
 typedef enum tristar_place {
+  TRISTAR_PLACE_CPU,  /* all on the cores: the default, as no real device has run the kernels yet */
   TRISTAR_PLACE_AUTO, /* on devices what is predicted to be faster there; all on the cores where there is no
                          device, or where subtrees cannot be on one */
-  TRISTAR_PLACE_CPU,  /* all on the cores */
   TRISTAR_PLACE_GPU   /* on devices as much as they have room for, faster or not; an error where that cannot
                          be */
 } tristar_place;
@@ -780,7 +780,7 @@ typedef struct tristar_plan_options {
   int64_t device_bytes; /* most bytes of factor on a device; 0: nine tenths of its memory, if that is known */
 } tristar_plan_options;
 
-/* ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_AUTO, no variant, all else 0. */
+/* ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, no variant, all else 0. */
 TRISTAR_API void tristar_plan_options_init(tristar_plan_options *options);
 
 /* Chooses chunks, builds the DAG, records the tasks. Immutable afterwards; the result of a solve depends, bit
