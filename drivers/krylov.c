@@ -232,7 +232,7 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   static const char *const words[] = {"cg", "bicgstab", "gmres", "fgmres", "pipelined-cg", "block-cg"};
   tsi_session plain = *s; /* without what complete factors would tell */
   plain.analysis = NULL;
-  plain.factor = NULL;
+  plain.factored = false;
   plain.plan = NULL;
   cJSON *object = tsi_json_session(&plain);
   if (!z->solved) return object;
