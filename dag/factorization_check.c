@@ -105,6 +105,11 @@ out:
   return status;
 }
 
+/* Which piece the message before number m is; TSI_NONE: there is none before. */
+static tsi_index message_before(const tsi_front_message *message, tsi_index m) {
+  return m > 0 ? message[m - 1].piece : TSI_NONE;
+}
+
 /* A piece of a complement that comes from who has it, to whom it goes. */
 static tristar_status check_arrival(checker *c, tsi_index k) {
   tristar_status status = TRISTAR_OK;
@@ -112,13 +117,14 @@ static tristar_status check_arrival(checker *c, tsi_index k) {
   const tsi_front_step *part = &dag->part[k];
   const tsi_index s = part->first;
   if (part->message < 0 || part->message >= dag->receives || s < 0 || s >= dag->symbolic->count ||
-      tsi_factorization_has(dag, s) || !tsi_factorization_has(dag, dag->symbolic->parent[s]))
+      tsi_factorization_has(dag, s) || tsi_factorization_pieces(dag, s) == 0 ||
+      !tsi_factorization_has(dag, dag->symbolic->parent[s]))
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d: message %d of supernode %d arrives", k, part->message,
              s);
   const tsi_front_message *message = &dag->receive[part->message];
   if (message->step != k || message->supernode != s || message->peer != dag->owner[s] ||
       message->pieces != tsi_factorization_pieces(dag, s) ||
-      message->piece != (c->done[s] == TSI_NONE ? 0 : dag->receive[part->message - 1].piece + 1))
+      message->piece != (c->done[s] == TSI_NONE ? 0 : message_before(dag->receive, part->message) + 1))
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d: piece %d of %d, supernode %d, arrives from %d", k,
              message->piece, message->pieces, message->supernode, message->peer);
   c->opened[s] = c->done[s] = k;
@@ -175,11 +181,12 @@ static tristar_status check_sends(const checker *c) {
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "%d messages are sent, of %lld", dag->sends, (long long)leave);
   for (tsi_index m = 0; m < dag->sends; m++) {
     const tsi_front_message *message = &dag->send[m];
-    const bool goes_on = message->piece > 0;
-    if (message->step != c->done[message->supernode] || m < dag->send_ptr[message->step] ||
-        m >= dag->send_ptr[message->step + 1] ||
-        message->peer != dag->owner[dag->symbolic->parent[message->supernode]] ||
-        (goes_on && (message[-1].supernode != message->supernode || message[-1].piece + 1 != message->piece)))
+    const tsi_index s = message->supernode;
+    const bool goes_on = message->piece != 0, known = s >= 0 && s < dag->symbolic->count;
+    if (!known || !tsi_factorization_has(dag, s) || message->pieces != tsi_factorization_pieces(dag, s) ||
+        message->pieces == 0 || message->step != c->done[s] || m < dag->send_ptr[message->step] ||
+        m >= dag->send_ptr[message->step + 1] || message->peer != dag->owner[dag->symbolic->parent[s]] ||
+        (goes_on && (m == 0 || message[-1].supernode != s || message[-1].piece + 1 != message->piece)))
       TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "piece %d of supernode %d is sent to %d by step %d",
                message->piece, message->supernode, message->peer, message->step);
   }

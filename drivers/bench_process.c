@@ -118,13 +118,13 @@ int tsi_process_start(tsi_process *p, char *const *arguments, char *const *envir
 /* ---- Questions and answers --------------------------------------------------------------------------------
  */
 
-/* Whether it still lives is told by the answer. */
 /* One that was not halted may be stopped by others, a leak checker among them: it is left alone. */
 static void go_on(tsi_process *p) {
   if (p->halted) (void)kill(-p->pid, SIGCONT);
   p->halted = false;
 }
 
+/* Whether it still lives is told by the answer. */
 void tsi_process_ask(tsi_process *p) {
   go_on(p);
   (void)send(p->input, "\n", 1, MSG_NOSIGNAL);

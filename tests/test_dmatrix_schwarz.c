@@ -175,6 +175,9 @@ static void check_mistakes(const world *w) {
     CHECK_STATUS(tristar_dmatrix_schwarz(p.d, &options, last ? 2 : 1, 0, &m), TRISTAR_ERR_ARGUMENT);
   options.level = last ? -1 : 0;
   CHECK_STATUS(tristar_dmatrix_schwarz(p.d, &options, 1, 0, &m), TRISTAR_ERR_ARGUMENT);
+  options = options_of(TRISTAR_PRECOND_FSAI);
+  options.postfilter = last ? 0.1 : 0;
+  if (w->ranks > 1) CHECK_STATUS(tristar_dmatrix_schwarz(p.d, &options, 1, 0, &m), TRISTAR_ERR_ARGUMENT);
   options = options_of(TRISTAR_PRECOND_FUNCTION);
   CHECK_STATUS(tristar_dmatrix_schwarz(p.d, &options, 1, 0, &m), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_dmatrix_schwarz(p.d, NULL, 1, 1, &m));

@@ -275,9 +275,12 @@ static void check_message_corruption(tsi_env *env) {
   CHECK(dag->sends > 1 && dag->receives > 1);
   BROKEN(dag->sends, dag->sends - 1, DAG);
   BROKEN(dag->send[0].peer, 1, DAG);
+  BROKEN(dag->send[0].piece, 1, DAG);
+  BROKEN(dag->send[0].supernode, s.symbolic->count, DAG);
   BROKEN(dag->send[1].step, dag->steps->count, DAG);
   BROKEN(dag->receive[0].piece, 1, DAG);
   BROKEN(dag->receive[0].peer, 1, DAG);
+  BROKEN(dag->part[find(dag, TSI_STEP_ARRIVAL)].first, s.symbolic->count - 1, DAG);
   BROKEN(dag->receive[1].supernode, s.symbolic->count - 1, DAG);
   BROKEN(dag->part[find(dag, TSI_STEP_ARRIVAL)].message, dag->receives, DAG);
   BROKEN(dag->steps->step[find(dag, TSI_STEP_ARRIVAL)].kind, TSI_STEP_FRONT, DAG);

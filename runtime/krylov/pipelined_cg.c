@@ -11,8 +11,8 @@
  * come of recurrences, whose rounding errors the later ones amplify. The norms that travel along bound these
  * errors as S. Cools, E. F. Yetkin, E. Agullo, L. Giraud and W. Vanroose do (SIAM J. Matrix Anal. Appl. 39
  * (2018)), and where what is amplified outgrows the errors that plain CG has, and matters, all six vectors
- * are computed anew. So they are where the curvature (p, A p), a difference here, comes out as not positive:
- * that alone is not to tell of an indefinite matrix. */
+ * are computed anew. So are the four directions where the curvature (p, A p), a difference here, comes out as
+ * not positive: that alone is not to tell of an indefinite matrix. */
 #include <math.h>
 
 #include "runtime/krylov/run.h"

@@ -96,13 +96,13 @@ out:
 /* Collective. Are the wishes of all ranks right and the same? */
 static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options *o, int overlap,
                             int restricted, bool is_wanted) {
-  static const char *const name[] = {"kind",     "level",  "fill",    "steps",      "per_step",
-                                     "power",    "single", "overlap", "restricted", "drop",
-                                     "modified", "omega",  "shift",   "reduction"};
+  static const char *const name[] = {"kind",   "level",     "fill",       "steps",     "per_step", "power",
+                                     "single", "overlap",   "restricted", "drop",      "modified", "omega",
+                                     "shift",  "reduction", "prefilter",  "postfilter"};
   tsi_env *env = &d->ts->env;
   tristar_status status = TRISTAR_OK;
-  const double real[] = {o->drop, o->modified, o->omega, o->shift, o->reduction};
-  int64_t value[14] = {(int64_t)o->kind, o->level,       o->fill, o->steps,       o->per_step,
+  const double real[] = {o->drop, o->modified, o->omega, o->shift, o->reduction, o->prefilter, o->postfilter};
+  int64_t value[16] = {(int64_t)o->kind, o->level,       o->fill, o->steps,       o->per_step,
                        o->power,         o->single != 0, overlap, restricted != 0};
   memcpy(value + 9, real, sizeof real);
   if (!is_wanted) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
@@ -111,7 +111,7 @@ static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options 
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a function stands for no subdomain");
   if (o->kind != TRISTAR_PRECOND_PLAN) TSI_TRY(tsi_precond_check_options(env, o));
 out:
-  return tsi_transport_same(d->transport, status, 14, name, value, 0, NULL);
+  return tsi_transport_same(d->transport, status, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 
 /* Collective. Connects the rows of others with their owners. */

@@ -71,6 +71,7 @@ static void spread_piece(const way *w, const tsi_process *p, bool upper, tsi_ind
 static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool upper) {
   tristar_status status = TRISTAR_OK;
   const size_t bytes = gives.joint->part.scalar_bytes;
+  const bool leaves = gives.share->rank != gives.from;
   tristar_message_count *count = &d->stats.hand_on;
   tsi_index gives_end, takes_end;
   for (;; gives.next = gives_end, takes.next = takes_end) {
@@ -81,8 +82,8 @@ static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool 
                            (tsi_items_way){gives.piece, (int)given, gives.share->rank},
                            (tsi_items_way){takes.piece, (int)taken, takes.from}));
     spread_piece(&takes, d->process, upper, takes_end);
-    count->messages += given > 0;
-    count->bytes += given * (int64_t)bytes;
+    count->messages += leaves && given > 0;
+    count->bytes += leaves ? given * (int64_t)bytes : 0;
   }
 out:
   return status;
