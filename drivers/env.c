@@ -28,6 +28,7 @@ static const other_variable others[] = {
     {"STARPU_MAIN_THREAD_BIND", "0", "1: a core for the main thread, and none for a worker there"},
     {"STARPU_MPI_NOBIND", "0", "StarPU 1.4: 1: its MPI thread (transport starpu_mpi) is not bound to a core"},
     {"STARPU_NCUDA", "all", "CUDA workers, one a GPU; of use where TriStar is built with CUDA too"},
+    {"STARPU_NHIP", "all", "HIP workers, one a GPU; of use where TriStar is built with HIP too"},
     {"STARPU_NOPENCL", "all", "OpenCL workers; TriStar has no tasks for them"},
     {"XDG_CACHE_HOME", "", "folder of .starpu, where performance models and the calibration are"},
     {"STARPU_HOME", "", "the same, if XDG_CACHE_HOME is not set"},

@@ -131,7 +131,7 @@ static inline double example_error(const example_problem *p, const double *v, in
       size[p->row[q]] += fabs(p->value[q] * v[j]);
     }
   for (int i = 0; i < p->n; i++) {
-    if (!(fabs(r[i]) <= error)) error = fabs(r[i]);
+    if (!(fabs(r[i]) <= error) && !isnan(error)) error = fabs(r[i]);
     if (!(size[i] <= largest)) largest = size[i];
   }
   free(r);

@@ -212,10 +212,15 @@ static bool solve_plain(tsi_session *s, solution *z) {
   return tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->plain);
 }
 
+/* A NaN is the worst. */
+static double worse(double a, double b) {
+  return a >= b || isnan(a) ? a : b;
+}
+
 /* Of both sweeps the worse. */
 static void keep_worse(const tristar_refine_result *one, tristar_refine_result *all) {
-  all->initial_backward_error = fmax(all->initial_backward_error, one->initial_backward_error);
-  all->backward_error = fmax(all->backward_error, one->backward_error);
+  all->initial_backward_error = worse(all->initial_backward_error, one->initial_backward_error);
+  all->backward_error = worse(all->backward_error, one->backward_error);
   if (one->steps > all->steps) all->steps = one->steps;
   if (one->iterations > all->iterations) all->iterations = one->iterations;
   if (one->stop > all->stop) all->stop = one->stop;

@@ -143,7 +143,7 @@ static inline void check_close(const double *x, const double *y, int64_t count, 
   double largest = 0, apart = 0;
   for (int64_t i = 0; i < count; i++) {
     largest = fmax(largest, fabs(y[i]));
-    if (!(fabs(x[i] - y[i]) <= apart)) apart = fabs(x[i] - y[i]); /* keeps a NaN */
+    apart = larger_error(apart, fabs(x[i] - y[i]));
   }
   CHECK_MSG(apart <= 1e-11 * largest, "%s: the solutions are %.1e of %.1e apart", what, apart, largest);
 }

@@ -2,6 +2,7 @@
 #ifndef TSI_TESTS_CHECK_H
 #define TSI_TESTS_CHECK_H
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,11 @@
     CHECK_STATUS(check, TRISTAR_ERR_INTERNAL);                                                               \
     (place) = check_kept;                                                                                    \
   } while (0)
+
+/* The larger one; NaN if one of them is: the largest of some errors hides none. */
+static inline double larger_error(double a, double b) {
+  return a >= b || isnan(a) ? a : b;
+}
 
 /* Ends the test as skipped. */
 #define SKIP(...)                                                                                            \

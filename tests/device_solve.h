@@ -118,7 +118,7 @@ static inline void device_compare(const device_solver *s, tristar_op op, tristar
   for (int64_t i = 0; i < reals; i++) {
     const double of_plan = device_real(scalar, x, i), of_walk = device_real(scalar, y, i);
     largest = fmax(largest, fabs(of_plan));
-    if (!(fabs(of_plan - of_walk) <= worst)) worst = fabs(of_plan - of_walk);
+    worst = larger_error(worst, fabs(of_plan - of_walk));
   }
   CHECK_MSG(worst <= tolerance * largest, "scalar %c, op %d, part %d: the walk differs by %g of %g", scalar,
             (int)op, (int)part, worst, largest);

@@ -161,7 +161,7 @@ static inline double factors_product_error(const tristar_factors *f, const trist
         absolute += magnitude(l[i + k * n]) * magnitude(u[k + j * n]);
       }
       const double error = magnitude(scale * a[r + c * n] - sum);
-      if (!(error <= worst)) worst = error; /* keeps a NaN */
+      worst = larger_error(worst, error);
       largest = fmax(largest, absolute);
     }
   free(a);

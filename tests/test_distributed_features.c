@@ -38,7 +38,7 @@ static double difference(const typed *t, int64_t count, const char *x, const cha
   double worst = 0, size = 0;
   for (int64_t i = 0; i < count; i++) {
     const double one = magnitude(get(t, x, i) - get(t, y, i));
-    if (!(one <= worst)) worst = one;
+    worst = larger_error(worst, one);
     size = fmax(size, magnitude(get(t, y, i)));
   }
   return size > 0 ? worst / size : worst;

@@ -304,7 +304,7 @@ static void check_perturbed(tristar_t *ts) {
     options.max_iterations = iterations;
     CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, N, x, N, &options, &result));
     for (int i = 0; i < N; i++) {
-      error = fmax(error, fabs(x[i] - 1));
+      error = larger_error(error, fabs(x[i] - 1));
       size = fmax(size, fabs(x[i]));
     }
     CHECK_MSG(error / size <= 1.5 * result.forward_error, "error %g, bound %g", error / size,

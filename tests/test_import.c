@@ -33,7 +33,7 @@ static number load(const dense *m, const void *from, int64_t i) {
 static void compare(const dense *m, const void *x, const number *expected, const char *what, int op) {
   double worst = 0, largest = 0;
   for (int i = 0; i < m->n * NRHS; i++) {
-    worst = fmax(worst, magnitude(load(m, x, i) - expected[i]));
+    worst = larger_error(worst, magnitude(load(m, x, i) - expected[i]));
     largest = fmax(largest, magnitude(expected[i]));
     CHECK(!isnan(creal(load(m, x, i))));
   }

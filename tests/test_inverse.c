@@ -119,7 +119,7 @@ static void check_parts(const problem *p, tristar_plan_t *plan, tristar_plan_t *
         CHECK_OK(tristar_solve_with(plain, &options, nrhs, b, y, NULL));
         for (int64_t i = 0; i < n * nrhs; i++) {
           largest = fmax(largest, magnitude(get(p->t, y, i)));
-          difference = fmax(difference, magnitude(get(p->t, x, i) - get(p->t, y, i)));
+          difference = larger_error(difference, magnitude(get(p->t, x, i) - get(p->t, y, i)));
         }
         CHECK_MSG(difference <= bound * largest, "%s, %c, part %d, factor order %d: differs by %g of %g",
                   p->text, typed_ops[o], part, order, difference, largest);
@@ -145,7 +145,7 @@ static void check_products(const problem *p, tristar_factor_t *f, tristar_plan_t
     CHECK_OK(tristar_solve(plain, typed_ops[o], nrhs, b, n, y, n));
     for (int64_t i = 0; i < n * nrhs; i++) {
       largest = fmax(largest, magnitude(get(p->t, y, i)));
-      difference = fmax(difference, magnitude(get(p->t, x, i) - get(p->t, y, i)));
+      difference = larger_error(difference, magnitude(get(p->t, x, i) - get(p->t, y, i)));
     }
     CHECK_MSG(difference <= bound * largest, "%s, products, %c: differs by %g of %g", p->text, typed_ops[o],
               difference, largest);

@@ -95,7 +95,8 @@ static double size_of(const state *s, const void *x, int64_t count) {
 static void compare(const state *s, const void *x, const void *y, const char *what, int op) {
   const double scale = size_of(s, y, s->n * NRHS), bound = s->p->single ? 1e-3 : 1e-9;
   double worst = 0;
-  for (int64_t i = 0; i < s->n * NRHS; i++) worst = fmax(worst, magnitude(get(s, x, i) - get(s, y, i)));
+  for (int64_t i = 0; i < s->n * NRHS; i++)
+    worst = larger_error(worst, magnitude(get(s, x, i) - get(s, y, i)));
   CHECK_MSG(worst <= bound * scale, "%s, method %d, op %c: %s differs by %g of %g", s->p->kind,
             (int)s->p->method, op, what, worst, scale);
 }

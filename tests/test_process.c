@@ -23,7 +23,7 @@ static double difference(const typed *t, int64_t n, const int64_t *which, int64_
   for (int64_t c = 0; c < nrhs; c++)
     for (int64_t i = 0; i < count; i++) {
       const number a = get(t, x, (which ? which[i] : i) + c * n), b = get(t, y, i + c * count);
-      worst = fmax(worst, magnitude(a - b));
+      worst = larger_error(worst, magnitude(a - b));
       size = fmax(size, magnitude(b));
       CHECK(!isnan(magnitude(a)));
     }

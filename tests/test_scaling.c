@@ -100,7 +100,7 @@ static double error_of_solution(const system_of *s, const arrays *o) {
   double error = 0, size = 0;
   for (int i = 0; i < s->n; i++) {
     const number x = times(get(s->type, o->x, i), s->d2[i]);
-    if (!(cabs(x - s->u[i]) <= error)) error = cabs(x - s->u[i]);
+    error = larger_error(error, cabs(x - s->u[i]));
     size = fmax(size, cabs(s->u[i]));
   }
   return error / size;

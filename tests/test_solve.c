@@ -26,7 +26,7 @@ static double residual(const tristar_view *a, tristar_op op, const double *x, co
       }
   for (int64_t i = 0; i < n; i++) {
     const double e = fabs(b[i] - r[i]) / (s[i] + fabs(b[i]) + 1e-300);
-    if (!(e <= worst)) worst = e;
+    worst = larger_error(worst, e);
   }
   free(r);
   free(s);

@@ -152,7 +152,7 @@ static inline double error_of(const typed *t, const tristar_view *v, tristar_op 
       if (bound < fmin(1000 * (double)n * 2 * t->roundoff, 1e-3) * (norm + magnitude(bi)))
         bound = size[i] + norm;
     }
-    if (!(magnitude(bi - y[i]) / bound <= worst)) worst = magnitude(bi - y[i]) / bound;
+    worst = larger_error(worst, magnitude(bi - y[i]) / bound);
   }
   free(wide);
   free(y);
@@ -225,10 +225,10 @@ static inline typed_errors worst_errors(const typed *t, const tristar_view *v, c
     for (int c = 0; c < TYPED_COUNTS; c++) {
       tristar_refine_result result;
       CHECK_OK(tristar_solve_refined(p, op, typed_counts[c], b, n, x, n, NULL, &result));
-      if (!(result.backward_error <= worst.reported)) worst.reported = result.backward_error;
+      worst.reported = larger_error(worst.reported, result.backward_error);
       for (int64_t k = 0; k < typed_counts[c]; k++) {
         const double error = error_of(t, v, op, b, x, k, measure, &w);
-        if (!(error <= worst.recomputed))
+        if (!(error <= worst.recomputed) && !isnan(worst.recomputed))
           worst = (typed_errors){worst.reported, error, op, (int)k, (int)typed_counts[c]};
       }
     }

@@ -111,7 +111,7 @@ static inline double residual(const unsymmetric *m, tristar_op op, const tsi_wid
   for (int i = 0; i < n; i++) {
     const double w = weight(m, i), row_scale = by_index ? w : 1 / w, column_scale = by_index ? 1 / w : w;
     const double error = magnitude(product[i] - (b != NULL ? b[i] : 0)) / row_scale;
-    if (!(error <= worst)) worst = error; /* keeps a NaN */
+    worst = larger_error(worst, error);
     size_x = fmax(size_x, magnitude((double _Complex)y[i]) * column_scale);
     if (b != NULL) size_b = fmax(size_b, magnitude((double _Complex)b[i]) / row_scale);
   }

@@ -1,4 +1,4 @@
-/* Sorting of index lists: see sort.h. */
+/* Sorts index lists, and searches them: see sort.h. */
 #include "runtime/base/sort.h"
 
 #include <stdlib.h>
@@ -33,4 +33,16 @@ tsi_count tsi_sort_unique(tsi_index *list, tsi_count count) {
   for (tsi_count k = 0; k < count; k++)
     if (k == 0 || list[k] != list[kept - 1]) list[kept++] = list[k];
   return kept;
+}
+
+tsi_index tsi_find_range(const tsi_index *begin, tsi_index count, tsi_index i) {
+  tsi_index low = 0, high = count;
+  while (high - low > 1) {
+    const tsi_index middle = low + (high - low) / 2;
+    if (begin[middle] <= i)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
 }

@@ -721,8 +721,8 @@ typedef enum tristar_placement {
  * the plan as ever; which subtrees are on devices, and so the roundings of plans with devices, depend also on
  * the calibration, the number of CPU workers and the devices.
  *
- * Subtrees can be on devices where tasks of chunks solve with panels, no variant, and where L and U have the
- * same structure, as those of tristar_factor have. Solves with such a plan are tasks in any case:
+ * Subtrees can be on devices where tasks of chunks solve with panels, with updates pulled, and where L and U
+ * have the same structure, as those of tristar_factor have. Solves with such a plan are tasks in any case:
  * tristar_solve from inside a StarPU task is UNSUPPORTED. */
 typedef enum tristar_place {
   TRISTAR_PLACE_CPU,  /* all on the cores: the default, as no real device has run the kernels yet */

@@ -20,7 +20,8 @@ typedef struct tristar_solve_stats {
   double solve_seconds; /* as last_solve_seconds */
   int64_t tasks;        /* that ran; more than 64 right-hand sides: of all blocks of 64 */
   double bytes;         /* that these tasks streamed, mostly of the factor */
-  tristar_range compute_seconds; /* by worker: in tasks of this solve; the calling thread: all of it; */
+  tristar_range compute_seconds; /* by worker: in tasks of this solve, those on a device until it has them
+                                    to do; the calling thread: all of it; */
   tristar_range idle_seconds;    /* the rest of solve_seconds, in which it may have run tasks of others */
 } tristar_solve_stats;
 /* Tells the figures of the latest solve of a plan to end. */
@@ -87,7 +88,8 @@ typedef struct tristar_trace_item {
   int rank;               /* of a distributed solve, else 0 */
   int worker;             /* 0 .. workers - 1 */
   int device; /* that has the subtree which it solves with: its number, from 0 on; -1: the cores do it */
-  double start, end;  /* seconds from the beginning of the solve */
+  double start, end;  /* seconds from the beginning of the solve; a task on a device ends when that has it to
+                         do, and may be at work by then */
   double bytes;       /* that it streams, about */
   int64_t chunk;      /* whose columns it works on, of a task: in its first step; -1: none */
   int64_t number;     /* chunk, slice, pair or block of rows, by its kind; of a task: of its first step */

@@ -1,6 +1,7 @@
 /* Brings ghosts and adds to their owners: see halo.h. */
 #include "runtime/mpi/halo.h"
 
+#include "runtime/base/sort.h"
 #include "runtime/mpi/bytes.h"
 #include "runtime/mpi/mailbox.h"
 
@@ -10,19 +11,6 @@ static tsi_items ghosts_of(const tsi_halo *halo) {
 
 static tsi_items asked_of(const tsi_halo *halo) {
   return (tsi_items){halo->asked_count, halo->asked_first};
-}
-
-/* The place of a column among the own ones. */
-static tsi_count place_of(const tsi_index *column, tsi_index n, tsi_index wanted) {
-  tsi_index low = 0, high = n;
-  while (high - low > 1) {
-    const tsi_index middle = low + (high - low) / 2;
-    if (column[middle] <= wanted)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
 }
 
 static void find_first(int ranks, const int *count, int *first, tsi_index *all) {
@@ -61,7 +49,7 @@ tristar_status tsi_halo_create(tsi_env *env, tsi_transport *transport, tsi_index
                           &halo->buffer);
   TSI_TRY(tsi_transport_agree(transport, status));
   TSI_TRY(tsi_exchange_items(env, halo->comm, sizeof *ghost, ghost, ghosts_of(halo), asked, asked_of(halo)));
-  for (tsi_index k = 0; k < halo->asked; k++) halo->own[k] = place_of(column, n, asked[k]);
+  for (tsi_index k = 0; k < halo->asked; k++) halo->own[k] = tsi_find_range(column, n, asked[k]);
 out:
   TSI_FREE(env, asked);
   if (status != TRISTAR_OK) tsi_halo_destroy(env, &halo);

@@ -1,7 +1,6 @@
 /* See branches.h. */
 #include "runtime/solve/branches.h"
 
-#include "codelets/cpu/kernels.h"
 #include "runtime/starpu/devices.h"
 
 /* What the steps of a branch do with its data, one after the other. */
@@ -104,8 +103,8 @@ static double bytes_of(const tsi_device_data *data) {
  */
 static void add_branch(const tristar_plan_t *plan, const tsi_plan_branch *b, tristar_device_stats *stats) {
   const tsi_sweeps sweeps = tsi_plan_sweeps(plan);
-  const int64_t nrhs = tsi_count_min(tsi_count_max(plan->options.nrhs, 1), TSI_NRHS_BLOCK);
-  const double row = (double)tsi_workspace_stride((tsi_index)nrhs) * (double)plan->factor->scalar_bytes;
+  const double row =
+      (double)tsi_workspace_stride(tsi_plan_columns(&plan->options)) * (double)plan->factor->scalar_bytes;
   const tsi_resident *r = b->resident;
   const tsi_branch *branch = r->cut->branch;
   stats->chunks++;

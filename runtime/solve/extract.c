@@ -1,6 +1,8 @@
 /* Copies panels, or rows of them: see extract.h. */
 #include "runtime/solve/extract.h"
 
+#include "runtime/base/sort.h"
+
 /* Where entry (row, column 0) of a packed rectangle of m rows and w columns is, and the distance between
  * columns (panel.h). */
 static tsi_count row_place(tsi_index m, tsi_index w, tsi_index row, tsi_index *step) {
@@ -38,24 +40,11 @@ static void copy_rows(const char *from, tsi_index m, const tsi_index *row, tsi_i
   }
 }
 
-/* The chunk of a panel. */
-static tsi_index chunk_of(const tsi_chunks *chunks, tsi_index panel) {
-  tsi_index low = 0, high = chunks->count;
-  while (high - low > 1) {
-    const tsi_index middle = low + (high - low) / 2;
-    if (chunks->panel[middle] <= panel)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 void tsi_extract_panels(const tristar_factor_t *factor, bool upper, const tsi_share *share,
                         const tsi_count *begin, tsi_index first, tsi_index end, void *to) {
   const tristar_analysis_t *an = factor->analysis;
   const size_t bytes = factor->scalar_bytes;
-  tsi_index k = chunk_of(share->chunks, first);
+  tsi_index k = tsi_find_range(share->chunks->panel, share->chunks->count, first); /* the chunk */
   memset(to, 0, (size_t)(begin[end] - begin[first]) * bytes);
   for (tsi_index j = first; j < end; j++) {
     const tsi_index p = share->panel[j], w = tsi_panel_width(an->panels, p), m = an->panels->height[p];

@@ -4,7 +4,6 @@
 #include <float.h>
 
 #include "codelets/columns.h"
-#include "codelets/cpu/kernels.h"
 #include "runtime/machine/predict.h"
 #include "runtime/solve/device_choice.h"
 #include "runtime/starpu/devices.h"
@@ -22,15 +21,10 @@ const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_pl
   return NULL;
 }
 
-/* Right-hand sides that a plan is made for, as one block of them. */
-static tsi_index columns_of(const tristar_plan_options *o) {
-  return (tsi_index)tsi_count_min(tsi_count_max(o->nrhs, 1), TSI_NRHS_BLOCK);
-}
-
 /* What the cores read of a factor in both sweeps. */
 static double stream_bytes(const tristar_factor_t *factor, const tristar_plan_options *o) {
   return 2 * (double)factor->analysis->symbolic->nnz_stored * (double)factor->scalar_bytes *
-         tsi_time_of_columns((int)columns_of(o));
+         tsi_time_of_columns((int)tsi_plan_columns(o));
 }
 
 /* Not where the cores are through before a device could be: StarPU is then not even started. */
@@ -47,7 +41,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tsi_device *device = tsi_device_named(facts->name);
-  const double longer = tsi_time_of_columns((int)columns_of(o));
+  const double longer = tsi_time_of_columns((int)tsi_plan_columns(o));
   const tsi_device_costs node = tsi_device_costs_of(device);
   tsi_device_forecast forecast;
   tsi_placing *placing = NULL;
@@ -60,7 +54,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
                                             : DBL_MAX;
   costs.cores_bandwidth = tsi_costs_assumed(&factor->ts->machine, tsi_starpu_cpu_workers()).all;
   costs.stream_bytes *= longer;
-  costs.row_bytes *= tsi_workspace_stride(columns_of(o));
+  costs.row_bytes *= tsi_workspace_stride(tsi_plan_columns(o));
   costs.devices_first = o->place == TRISTAR_PLACE_GPU;
   TSI_TRY(tsi_device_place(env, factor, &costs, &forecast, &placing));
   for (tsi_index d = 0; d < placing->devices; d++) on_devices += placing->load[d].subtrees;

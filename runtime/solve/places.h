@@ -9,6 +9,7 @@
 #ifndef TSI_RUNTIME_SOLVE_PLACES_H
 #define TSI_RUNTIME_SOLVE_PLACES_H
 
+#include "codelets/cpu/kernels.h"
 #include "runtime/execute/device_build.h"
 #include "runtime/factor/factor.h"
 
@@ -17,6 +18,11 @@ typedef struct tsi_places {
   tsi_device_options cut; /* of the subtrees on devices */
   double unfit_bytes;     /* stored, of subtrees that were to be on devices which have no room */
 } tsi_places;
+
+/* Right-hand sides that a plan is made for, as one block of them. */
+static inline tsi_index tsi_plan_columns(const tristar_plan_options *options) {
+  return (tsi_index)tsi_count_min(tsi_count_max(options->nrhs, 1), TSI_NRHS_BLOCK);
+}
 
 /* Why a plan with these options cannot have subtrees on devices; NULL: it can. */
 const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_plan_options *options);

@@ -210,8 +210,7 @@ static void fill_stats(tristar_plan_t *plan) {
 static bool worth_tasks(const tristar_plan_t *plan) {
   const tsi_sweep *forward = plan->dag[0]->forward, *backward = plan->dag[0]->backward;
   const tristar_plan_options *options = &plan->options;
-  const int64_t columns = tsi_count_min(tsi_count_max(options->nrhs, 1), TSI_NRHS_BLOCK);
-  const double longer = tsi_time_of_columns((int)columns);
+  const double longer = tsi_time_of_columns((int)tsi_plan_columns(options));
   double bytes = 0;
   if (forward->nodes == 1) return false;
   const int workers = tsi_expected_cpu_workers(plan->ts->workers.wishes.workers);
@@ -244,9 +243,7 @@ static tristar_status warm_up(tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
   tsi_replay *replay = NULL;
   tsi_tasks *tasks;
-  const int64_t wanted = plan->options.nrhs > 0 ? plan->options.nrhs : 1;
-  const tsi_index nrhs = (tsi_index)tsi_count_min(wanted, TSI_NRHS_BLOCK);
-  TSI_TRY(tsi_replay_take(plan, tsi_workspace_stride(nrhs), &replay));
+  TSI_TRY(tsi_replay_take(plan, tsi_workspace_stride(tsi_plan_columns(&plan->options)), &replay));
   TSI_TRY(tsi_replay_tasks(replay, 0, tsi_plan_sweeps(plan), &tasks));
   const tsi_recording *recording = &replay->executor[0][tsi_plan_sweeps(plan)].recording;
   plan->stats.tasks = plan->use_tasks ? recording->list->count + 1 : 0;

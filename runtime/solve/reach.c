@@ -3,18 +3,7 @@
 
 #include <inttypes.h>
 
-/* The chunk of final row j. */
-static tsi_index chunk_of(const tsi_chunks *chunks, tsi_index j) {
-  tsi_index low = 0, high = chunks->count;
-  while (high - low > 1) {
-    const tsi_index middle = low + (high - low) / 2;
-    if (chunks->column[middle] <= j)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
+#include "runtime/base/sort.h"
 
 static tristar_status check_rows(tsi_env *env, const tsi_row_list *list, tsi_index n) {
   tristar_status status = TRISTAR_OK;
@@ -42,7 +31,7 @@ static tristar_status sort_rows(tsi_env *env, const tsi_chunks *chunks, const ts
   TSI_TRY(TSI_ALLOC(env, chunk, list->count));
   for (int64_t i = 0; i < list->count; i++) {
     const tsi_index row = (tsi_index)list->row[i];
-    chunk[i] = chunk_of(chunks, list->place ? list->place[row] : row);
+    chunk[i] = tsi_find_range(chunks->column, chunks->count, list->place ? list->place[row] : row);
     (*ptr)[chunk[i] + 2]++;
   }
   for (tsi_index c = 0; c < chunks->count; c++) (*ptr)[c + 2] += (*ptr)[c + 1];

@@ -125,7 +125,7 @@ static inline double difference(const typed *t, int64_t count, const void *x, co
   for (int64_t i = 0; i < count; i++) {
     const double d = cabs(get(t, x, i) - get(t, y, i));
     largest = fmax(largest, cabs(get(t, x, i)));
-    if (!(d <= worst)) worst = d;
+    worst = larger_error(worst, d);
   }
   return largest > 0 ? worst / largest : worst;
 }

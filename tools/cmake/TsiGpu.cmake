@@ -4,7 +4,7 @@
 # BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills is in
 # BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt.
 #
-# Architectures: CMAKE_CUDA_ARCHITECTURES (80;90 unless it is given) and CMAKE_HIP_ARCHITECTURES (gfx90a).
+# Architectures: CMAKE_CUDA_ARCHITECTURES, numbers only (80;90 unless it is given), and CMAKE_HIP_ARCHITECTURES (gfx90a).
 #
 # Targets gpu_check_cuda and gpu_check_hip (not in `all`): the program of tools/gpu_check, of what needs no StarPU, the kernels and
 # the toolkit's libraries; tsi_gpu_check_sources are its files but for those that a toolkit has of its own.
@@ -107,6 +107,9 @@ if(tsi_gpu_nvcc)
   if(CMAKE_CUDA_ARCHITECTURES)
     set(tsi_gpu_codes "")
     foreach(number IN LISTS CMAKE_CUDA_ARCHITECTURES)
+      if(NOT number MATCHES "^[0-9]+[a-z]?$")
+        message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES: ${number} is not the number of an architecture, such as 90")
+      endif()
       list(APPEND tsi_gpu_codes "-gencode=arch=compute_${number},code=sm_${number}")
     endforeach()
   endif()

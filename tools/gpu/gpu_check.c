@@ -18,18 +18,21 @@
 #include "tools/gpu/solve.h"
 
 static const char usage[] =
-    "gpu_check_kernels [OPTION...]: measures the GPU kernels; exit status 77 where there is no GPU\n"
+    "gpu_check_cuda, gpu_check_hip [OPTION...]: measures the GPU kernels; exit status 77 where there is no "
+    "GPU\n"
     "  --size K       L of a Poisson matrix on K x K x K points (default: 64, 0.9 GB in double)\n"
     "  --node BYTES   nodes of the device tables (default: 64000)\n"
     "  --repeat N     a time is the median of so many (default: 10)\n"
-    "  --nrhs A,B,... right-hand sides (default: 1,8,64)\n"
+    "  --nrhs A,B,... right-hand sides, up to eight numbers (default: 1,8,64)\n"
     "  --types A,...  of s, d, c, z, sd, cz (default: all)\n"
     "  --json FILE    the figures for other programs\n";
+
+enum { NUMBERS_MAX = 8 };
 
 typedef struct gpu_settings {
   tsi_index size, repeat;
   double node_bytes;
-  tsi_index nrhs[8];
+  tsi_index nrhs[NUMBERS_MAX];
   int numbers;
   const char *types, *json;
 } gpu_settings;
@@ -69,7 +72,7 @@ static double largest_error(const session *s, const candidate *c, const void *x)
       const number right = c->expected[(ptrdiff_t)k * n + j];
       const double d = cabs(get(s->user, x, (int64_t)k * n + (c->rows ? c->rows[j] : j)) - right);
       largest = fmax(largest, cabs(right));
-      if (!(d <= worst)) worst = d;
+      worst = larger_error(worst, d);
     }
   return worst / largest;
 }
@@ -442,7 +445,7 @@ static double read_bandwidth(const gpu_board *board) {
 /* ---- Options ------------------------------------------------------------------------------------------- */
 
 static void refuse(const char *text, const char *what) {
-  fprintf(stderr, "gpu_check_kernels: %s %s\n%s", text, what, usage);
+  fprintf(stderr, "gpu_check: %s %s\n%s", text, what, usage);
   exit(2);
 }
 
@@ -473,8 +476,10 @@ static gpu_settings parse(int argc, char **argv) {
     else if (strcmp(option, "--json") == 0 && text)
       s.json = text;
     else if (strcmp(option, "--nrhs") == 0 && text) {
-      for (s.numbers = 0; text && s.numbers < 8; text = strchr(text, ',') ? strchr(text, ',') + 1 : NULL)
+      for (s.numbers = 0; text; text = strchr(text, ',') ? strchr(text, ',') + 1 : NULL) {
+        if (s.numbers == NUMBERS_MAX) refuse("too many numbers for", option);
         s.nrhs[s.numbers++] = (tsi_index)number_of(option, text, 1, 1024);
+      }
     } else
       refuse("what is", option);
   }

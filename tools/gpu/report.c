@@ -78,8 +78,12 @@ static void write_case(FILE *file, const gpu_report *r, const gpu_case *c) {
   fprintf(file,
           "    {\"what\": \"%s\", \"scalars\": \"%s\", \"nrhs\": %d, \"seconds\": %.9g, \"spread\": %.4g,\n",
           c->what, c->scalars, c->nrhs, seconds, spread(c));
-  fprintf(file, "     \"bytes\": %.0f, \"flops\": %.0f, \"error\": %.4g, \"right\": %s", c->bytes, c->flops,
-          c->error, c->right ? "true" : "false");
+  fprintf(file, "     \"bytes\": %.0f, \"flops\": %.0f, ", c->bytes, c->flops);
+  if (isfinite(c->error))
+    fprintf(file, "\"error\": %.4g", c->error);
+  else
+    fputs("\"error\": null", file);
+  fprintf(file, ", \"right\": %s", c->right ? "true" : "false");
   if (c->has_bits) fprintf(file, ", \"same_bits\": %s", c->same_bits ? "true" : "false");
   if (r->bandwidth > 0) fprintf(file, ", \"bandwidth_share\": %.6g", c->bytes / seconds / r->bandwidth);
   if (r->dgemm > 0) fprintf(file, ", \"dgemm_share\": %.6g", c->flops / seconds / r->dgemm);
@@ -107,5 +111,5 @@ void gpu_report_write(const gpu_report *r, const char *name) {
 int gpu_report_end(gpu_report *r) {
   printf("%d cases, %d of them wrong\n", r->count, r->wrong);
   free(r->cases);
-  return r->wrong > 0;
+  return r->wrong > 0 || r->count == 0;
 }

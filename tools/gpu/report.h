@@ -10,7 +10,7 @@ enum { GPU_TIMES_MAX = 1000 };
 typedef struct gpu_case {
   const char *what, *scalars;
   int nrhs, times;
-  double seconds[GPU_TIMES_MAX]; /* sorted in the report */
+  double seconds[GPU_TIMES_MAX]; /* times, one after the other */
   double bytes, flops;
   double error;   /* of x, by its largest entry */
   double of_core; /* seconds of one core for the same; 0: there is nothing to compare */
@@ -34,7 +34,7 @@ double gpu_report_add(gpu_report *r, const gpu_case *c);
 
 /* Ends the program where the file cannot be written. */
 void gpu_report_write(const gpu_report *r, const char *file);
-/* The exit status: 0, or 1 where a result is wrong. */
+/* The exit status: 0, or 1 where a result is wrong, or nothing was measured. */
 int gpu_report_end(gpu_report *r);
 
 #endif

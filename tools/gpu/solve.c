@@ -215,7 +215,8 @@ static int32_t *place_left(board_arrays *a, const tsi_variant_tables *t, bool ba
   const tsi_index *ptr = backward ? t->segment_ptr : t->into_ptr;
   const size_t bytes = ((size_t)t->panels + 1) * sizeof(int32_t);
   int32_t *left = calloc(1, bytes);
-  for (tsi_index p = 0; left && p < t->panels; p++) left[p] = ptr[p + 1] - ptr[p];
+  if (left == NULL) abort();
+  for (tsi_index p = 0; p < t->panels; p++) left[p] = ptr[p + 1] - ptr[p];
   int32_t *at = place(a, left, bytes);
   free(left);
   return at;
