@@ -15,7 +15,7 @@ bits() {
 # ---- Bits
 reference=$(STARPU_NCPU=1 bits --engine tasks --repeat 2)
 [ ${#reference} -eq 16 ] || fail "no checksum: '$reference'"
-[ "$(value chunks bits.json)" -gt 20 ] || fail "the problem has too few chunks to prove anything: $(value chunks bits.json)"
+[ "$(value chunks bits.json | head -n 1)" -gt 20 ] || fail "the problem has too few chunks to prove anything: $(value chunks bits.json)"
 for workers in 1 2; do
   for scheduler in eager lws prio dmda dmdas; do
     found=$(STARPU_NCPU=$workers STARPU_SCHED=$scheduler bits --repeat 3)
@@ -39,7 +39,7 @@ done
 # ---- Bits of another type and operation
 reference=$(STARPU_NCPU=1 bits --precision z --op C --engine tasks)
 [ "$(value precision bits.json)$(value op bits.json)" = zC ] || fail "precision, op: $(value precision bits.json), $(value op bits.json)"
-[ "$(value chunks bits.json)" -gt 20 ] || fail "the complex problem has too few chunks: $(value chunks bits.json)"
+[ "$(value chunks bits.json | head -n 1)" -gt 20 ] || fail "the complex problem has too few chunks: $(value chunks bits.json)"
 for run in '--engine serial --order-seed 3' '--workers 2 --repeat 3'; do
   found=$(bits --precision z --op C $run) # several words
   [ "$found" = "$reference" ] || fail "--precision z --op C $run: $found, not $reference"
