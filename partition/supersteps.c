@@ -148,7 +148,7 @@ static void next_base(state *s, tsi_index places) {
 
 /* Rows that a sweep takes one after the other, by the level sets that they have among themselves: a window of
  * the order that was given. */
-static void add_window(state *s, tsi_index first, tsi_index rows, tsi_index lane) {
+static void add_window(state *s, tsi_index first, tsi_index rows) {
   const tsi_lines *lines = s->lines;
   tsi_index *order = s->cut->order + s->placed, sets = 0;
   s->count[0] = 0;
@@ -167,7 +167,7 @@ static void add_window(state *s, tsi_index first, tsi_index rows, tsi_index lane
     order[s->count[s->place[row] - s->base]++] = row;
   }
   sort_sets(s, s->place, order, rows);
-  s->cut->lane[s->cut->count++] = lane;
+  s->cut->lane[s->cut->count++] = 0;
   s->placed += rows;
   s->cut->start[s->cut->count] = s->placed;
   next_base(s, sets);
@@ -182,7 +182,7 @@ static void add_windows(state *s) {
       bytes += row_bytes(s, tsi_line_of(s->lines, end));
       if (bytes > s->options->step_bytes) break;
     }
-    add_window(s, first, end - first, 0);
+    add_window(s, first, end - first);
   }
 }
 
