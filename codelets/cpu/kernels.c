@@ -27,17 +27,25 @@ enum { ISAS = 1 AVX2(+1) AVX512(+1) };
 #define TABLES(table, t, address)                                                                            \
   { address table##_##t##_base AVX2(, address table##_##t##_avx2) AVX512(, address table##_##t##_avx512) }
 
+#if defined TSI_KERNELS_AVX2 || defined TSI_KERNELS_AVX512
+static int has_avx2(void) {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#endif
+#ifdef TSI_KERNELS_AVX512
+static int has_avx512(void) {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+}
+#endif
+
 /* How many of the tables, from the first, can run here. */
 static int usable(void) {
   int sets = 1;
-#ifdef TSI_KERNELS_AVX2
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets = 2;
-  if (sets == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-    sets = 3;
-#endif
-  return sets < ISAS ? sets : ISAS;
+  AVX2(sets += has_avx2();)
+  AVX512(sets += has_avx512();)
+  return sets;
 }
 
 /* Where a table begins, for the best of the instruction sets that can run here, or for the one asked for. */
