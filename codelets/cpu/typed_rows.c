@@ -57,15 +57,14 @@ static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call,
   tsi_row_run piece[PIECE_RUNS];
   tsi_index done = 0;
   if (!call->moves_in && !call->moves_out) {
-    data->rows->solve_stream(stream, first, end, run, backward, call->b, call->x);
+    data->rows->solve_stream(stream, first, end, run, call->b, call->x);
     return;
   }
   while (first < end) {
     const tsi_index most = tsi_index_min(PIECE_ROWS, end - first);
     const tsi_index stop = first + (run ? cut_runs(most, &run, &done, piece) : most);
     if (call->moves_in) move_piece_in(call, first, stop, backward, y);
-    data->rows->solve_stream(stream, first, stop, run ? piece : NULL, backward, call->moves_in ? y : call->b,
-                             y);
+    data->rows->solve_stream(stream, first, stop, run ? piece : NULL, call->moves_in ? y : call->b, y);
     if (call->moves_out) move_piece_out(call, first, stop, backward, y);
     first = stop;
   }
