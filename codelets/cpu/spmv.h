@@ -47,6 +47,7 @@ typedef struct tsi_row_stream {
 typedef struct tsi_row_sweep {
   tsi_row_stream stream;
   tsi_index n;
+  bool fetch; /* a chunk has neighbouring rows of the user, and those of all lie beyond a core's caches */
   const tsi_index *run_ptr; /* chunks + 1 */
   const tsi_row_run *run;
 } tsi_row_sweep;

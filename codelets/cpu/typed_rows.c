@@ -1,6 +1,18 @@
 /* Chunks of rows of a triangular matrix, from user to user: see node.h. */
 #include "codelets/cpu/user_rows.h"
 
+/* b and x of a chunk whose rows are neighbours that come in another order: fetched from end to end before, as
+ * memory is read fastest. */
+static void fetch_window(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
+  enum { A_LINE = TSI_CACHE_LINE / sizeof(tsi_scalar) };
+  const tsi_scalar *b = (const tsi_scalar *)call->b + chunk->column;
+  const tsi_scalar *x = (const tsi_scalar *)call->x + chunk->column;
+  for (tsi_index k = 0; k < chunk->columns; k += A_LINE) {
+    __builtin_prefetch(b + k);
+    __builtin_prefetch(x + k, 1);
+  }
+}
+
 /* Rows of a stream and runs of them that are read, solved and written in turns: they stay in the nearest
  * cache. */
 #define PIECE_ROWS 256
@@ -76,6 +88,7 @@ static void solve_chunk(const tsi_solve_data *data, const tsi_solve_call *call, 
   if (call->rows) {
     const tsi_row_sweep *rows = call->rows;
     const tsi_index first = backward ? rows->n - chunk->column - chunk->columns : chunk->column;
+    if (rows->fetch && !call->moves_in && !call->moves_out) fetch_window(call, chunk);
     const bool runs = rows->run_ptr[number] < rows->run_ptr[number + 1];
     solve_stream(data, call, first, first + chunk->columns, runs ? rows->run + rows->run_ptr[number] : NULL,
                  backward);
