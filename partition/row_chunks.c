@@ -216,13 +216,25 @@ out:
   return status;
 }
 
+/* One lane: chunks are windows of the given order, of which a line, which ascends, has all between its ends.
+ */
+static bool is_in_one_chunk(const tsi_row_cut *cut, const tsi_lines *lines, const tsi_index *owner,
+                            tsi_index line) {
+  const tsi_count first = lines->ptr[line], end = lines->ptr[line + 1];
+  return cut->lanes == 1 && cut->way == TSI_ROWS_SUPERSTEPS && first < end &&
+         owner[lines->index[first]] == owner[lines->index[end - 1]];
+}
+
 /* Few chunks: lines come as they lie in memory. owner: of given rows. seen: count * count, zero. */
-static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, tsi_index count,
+static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
                                      const tsi_index *owner, bool *seen, pairs *p) {
   tristar_status status = TRISTAR_OK;
+  const tsi_index count = cut->count;
   for (tsi_index line = 0; line < lines->n; line++) {
     bool *own = seen + (size_t)owner[line] * (size_t)count;
-    for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) own[owner[lines->index[e]]] = true;
+    const tsi_count first = lines->ptr[line],
+                    end = is_in_one_chunk(cut, lines, owner, line) ? first + 1 : lines->ptr[line + 1];
+    for (tsi_count e = first; e < end; e++) own[owner[lines->index[e]]] = true;
   }
   for (tsi_index c = 0; c < count; c++)
     for (tsi_index other = 0; other < count; other++)
@@ -259,7 +271,7 @@ static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi
   bool *seen_pair = NULL;
   if ((tsi_count)cut->count * cut->count <= cut->n) {
     TSI_TRY(TSI_ALLOC_ZERO(env, seen_pair, (tsi_count)cut->count * cut->count));
-    TSI_TRY(list_few_pairs(env, lines, cut->count, owner, seen_pair, p));
+    TSI_TRY(list_few_pairs(env, lines, cut, owner, seen_pair, p));
   } else {
     TSI_TRY(TSI_ALLOC(env, seen, cut->count));
     TSI_TRY(list_many_pairs(env, lines, cut, owner, seen, p));

@@ -92,28 +92,37 @@ INLINE tsi_scalar product(tsi_scalar a, tsi_scalar b) {
 #endif
 }
 
-#define LONG_ROW 32 /* entries, from which on a row has four sums: one would wait for itself */
+/* Entries at the end of a row, which are subtracted one after the other: the latest x are among them. Those
+ * before have two or four sums in a row of so many entries: one would wait for itself. */
+#define LAST 4
+#define TWO_SUMS 12
+#define FOUR_SUMS 32
 
-/* Columns of a row: COLUMN(e) is where x of its entry e stands. A row of fewer than LONG_ROW entries has one
- * sum. `entries` may be a constant. */
-#define SHORT_SUM(a, entries, values, COLUMN)                                                                \
-  UNROLL for (tsi_index e = 0; e < (entries); e++)(a) = less_product((a), (values)[e], x[COLUMN(e)])
-#define LONG_SUM(a, entries, values, COLUMN)                                                                 \
+/* Columns of a row: COLUMN(e) is where x of its entry e stands. AGAIN: UNROLL where `entries` is a constant.
+ */
+#define ONE_SUM(AGAIN, a, entries, values, COLUMN)                                                           \
+  AGAIN for (tsi_index e = 0; e < (entries); e++)(a) = less_product((a), (values)[e], x[COLUMN(e)]);
+#define SEVERAL_SUMS(AGAIN, sums, a, entries, values, COLUMN)                                                \
   {                                                                                                          \
-    tsi_scalar part[4] = {(a), 0, 0, 0};                                                                     \
+    tsi_scalar part[sums] = {(a)};                                                                           \
     tsi_index e = 0;                                                                                         \
-    for (; e + 4 <= (entries); e += 4)                                                                       \
-      UNROLL for (int p = 0; p < 4; p++) part[p] = less_product(part[p], (values)[e + p], x[COLUMN(e + p)]); \
-    for (; e < (entries); e++) part[0] = less_product(part[0], (values)[e], x[COLUMN(e)]);                   \
-    (a) = (part[0] + part[1]) + (part[2] + part[3]);                                                         \
+    AGAIN for (; e + (sums) + LAST <= (entries); e += (sums)) UNROLL for (int p = 0; p < (sums); p++)        \
+        part[p] = less_product(part[p], (values)[e + p], x[COLUMN(e + p)]);                                  \
+    UNROLL for (int half = (sums) / 2; half > 0; half /= 2) UNROLL for (int p = 0; p < half; p++) part[p] += \
+        part[p + half];                                                                                      \
+    (a) = part[0];                                                                                           \
+    AGAIN for (; e < (entries); e++)(a) = less_product((a), (values)[e], x[COLUMN(e)]);                      \
   }
-#define ANY_SUM(a, entries, values, COLUMN)                                                                  \
+#define ANY_SUM(AGAIN, a, entries, values, COLUMN)                                                           \
   {                                                                                                          \
-    if ((entries) >= LONG_ROW)                                                                               \
-      LONG_SUM(a, entries, values, COLUMN)                                                                   \
+    if ((entries) < TWO_SUMS)                                                                                \
+      ONE_SUM(AGAIN, a, entries, values, COLUMN)                                                             \
+    else if ((entries) < FOUR_SUMS)                                                                          \
+      SEVERAL_SUMS(AGAIN, 2, a, entries, values, COLUMN)                                                     \
     else                                                                                                     \
-      for (tsi_index e = 0; e < (entries); e++) (a) = less_product((a), (values)[e], x[COLUMN(e)]);          \
+      SEVERAL_SUMS(AGAIN, 4, a, entries, values, COLUMN)                                                     \
   }
+#define ONCE /* no pragma */
 
 static void solve_rows_one(const tsi_triangle_rows *rows, tsi_index first, tsi_index end, bool backward,
                            tsi_scalar *x) {
@@ -124,7 +133,7 @@ static void solve_rows_one(const tsi_triangle_rows *rows, tsi_index first, tsi_i
     const tsi_index count = (tsi_index)(rows->ptr[r + 1] - rows->ptr[r]);
     tsi_scalar a = x[r];
 #define BY_INDEX(e) index[e]
-    ANY_SUM(a, count, values, BY_INDEX)
+    ANY_SUM(ONCE, a, count, values, BY_INDEX)
     x[r] = product(((const tsi_scalar *)rows->inverse)[r], a);
   }
 }
@@ -162,9 +171,8 @@ static void solve_rows(const tsi_triangle_rows *rows, tsi_index first, tsi_index
   }
 }
 
-/* The three ways in which a stream tells a column; r is the row. */
-#define BACK(e) r - (ptrdiff_t)column[e]
-#define AHEAD(e) r + (ptrdiff_t)column[e]
+/* The two ways in which a stream tells a column; r is the row. */
+#define NEAR(e) around + (ptrdiff_t)column[e]
 #define PLAIN(e) column[e]
 
 /* Rows by ptr. */
@@ -176,23 +184,24 @@ static void solve_rows(const tsi_triangle_rows *rows, tsi_index first, tsi_index
       const tsi_index count = (tsi_index)(s->ptr[k + 1] - begin);                                            \
       const tsi_scalar *values = (const tsi_scalar *)s->values + begin;                                      \
       const type *column = s->columns + begin;                                                               \
-      const ptrdiff_t r = s->row[k];                                                                         \
+      const ptrdiff_t r = s->row[k], around = r - s->base;                                                   \
       tsi_scalar a = b[r];                                                                                   \
-      ANY_SUM(a, count, values, COLUMN)                                                                      \
+      (void)around;                                                                                          \
+      ANY_SUM(ONCE, a, count, values, COLUMN)                                                                \
       x[r] = product(((const tsi_scalar *)s->inverse)[k], a);                                                \
     }                                                                                                        \
   }
-STREAM_ROWS(back, uint16_t, distance, BACK)
-STREAM_ROWS(ahead, uint16_t, distance, AHEAD)
+STREAM_ROWS(near, uint16_t, offset, NEAR)
 STREAM_ROWS(plain, tsi_index, index, PLAIN)
 
 /* Rows by runs of the same length, for each length that is frequent a loop of its own: no branch depends on
  * the matrix but once a run. */
-#define RUN_CASE(length, SUM, COLUMN)                                                                        \
+#define RUN_CASE(length, AGAIN, COLUMN)                                                                      \
   for (tsi_index q = 0; q < run->rows; q++, k++) {                                                           \
-    const ptrdiff_t r = row[k];                                                                              \
+    const ptrdiff_t r = row[k], around = r - base;                                                           \
     tsi_scalar a = b[r];                                                                                     \
-    SUM(a, length, values, COLUMN);                                                                          \
+    (void)around;                                                                                            \
+    ANY_SUM(AGAIN, a, length, values, COLUMN)                                                                \
     x[r] = product(inverse[k], a);                                                                           \
     values += (length);                                                                                      \
     column += (length);                                                                                      \
@@ -204,67 +213,58 @@ STREAM_ROWS(plain, tsi_index, index, PLAIN)
     const tsi_scalar *values = (const tsi_scalar *)s->values + s->ptr[first], *inverse = s->inverse;         \
     const type *column = s->columns + s->ptr[first];                                                         \
     const tsi_index *row = s->row;                                                                           \
+    const ptrdiff_t base = s->base;                                                                          \
     for (tsi_index k = first; k < end; run++) {                                                              \
       const tsi_index length = run->entries;                                                                 \
       switch (length) {                                                                                      \
       case 0:                                                                                                \
-        RUN_CASE(0, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(0, UNROLL, COLUMN);                                                                         \
       case 1:                                                                                                \
-        RUN_CASE(1, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(1, UNROLL, COLUMN);                                                                         \
       case 2:                                                                                                \
-        RUN_CASE(2, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(2, UNROLL, COLUMN);                                                                         \
       case 3:                                                                                                \
-        RUN_CASE(3, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(3, UNROLL, COLUMN);                                                                         \
       case 4:                                                                                                \
-        RUN_CASE(4, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(4, UNROLL, COLUMN);                                                                         \
       case 5:                                                                                                \
-        RUN_CASE(5, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(5, UNROLL, COLUMN);                                                                         \
       case 6:                                                                                                \
-        RUN_CASE(6, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(6, UNROLL, COLUMN);                                                                         \
       case 7:                                                                                                \
-        RUN_CASE(7, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(7, UNROLL, COLUMN);                                                                         \
       case 8:                                                                                                \
-        RUN_CASE(8, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(8, UNROLL, COLUMN);                                                                         \
       case 9:                                                                                                \
-        RUN_CASE(9, SHORT_SUM, COLUMN);                                                                      \
+        RUN_CASE(9, UNROLL, COLUMN);                                                                         \
       case 10:                                                                                               \
-        RUN_CASE(10, SHORT_SUM, COLUMN);                                                                     \
+        RUN_CASE(10, UNROLL, COLUMN);                                                                        \
       case 11:                                                                                               \
-        RUN_CASE(11, SHORT_SUM, COLUMN);                                                                     \
+        RUN_CASE(11, UNROLL, COLUMN);                                                                        \
       case 12:                                                                                               \
-        RUN_CASE(12, SHORT_SUM, COLUMN);                                                                     \
+        RUN_CASE(12, UNROLL, COLUMN);                                                                        \
       case 13:                                                                                               \
-        RUN_CASE(13, SHORT_SUM, COLUMN);                                                                     \
+        RUN_CASE(13, UNROLL, COLUMN);                                                                        \
       case 14:                                                                                               \
-        RUN_CASE(14, SHORT_SUM, COLUMN);                                                                     \
+        RUN_CASE(14, UNROLL, COLUMN);                                                                        \
       case 15:                                                                                               \
-        RUN_CASE(15, SHORT_SUM, COLUMN);                                                                     \
+        RUN_CASE(15, UNROLL, COLUMN);                                                                        \
       case 16:                                                                                               \
-        RUN_CASE(16, SHORT_SUM, COLUMN);                                                                     \
+        RUN_CASE(16, UNROLL, COLUMN);                                                                        \
       default:                                                                                               \
-        RUN_CASE(length, ANY_SUM, COLUMN);                                                                   \
+        RUN_CASE(length, ONCE, COLUMN);                                                                      \
       }                                                                                                      \
     }                                                                                                        \
   }
-STREAM_RUNS(back, uint16_t, distance, BACK)
-STREAM_RUNS(ahead, uint16_t, distance, AHEAD)
+STREAM_RUNS(near, uint16_t, offset, NEAR)
 STREAM_RUNS(plain, tsi_index, index, PLAIN)
 
 static void solve_stream(const tsi_row_stream *s, tsi_index first, tsi_index end, const tsi_row_run *run,
-                         bool backward, const void *b, void *x) {
-  if (run != NULL) {
-    if (s->distance == NULL)
-      runs_plain(s, first, end, run, b, x);
-    else if (backward)
-      runs_ahead(s, first, end, run, b, x);
-    else
-      runs_back(s, first, end, run, b, x);
-  } else if (s->distance == NULL)
-    rows_plain(s, first, end, b, x);
-  else if (backward)
-    rows_ahead(s, first, end, b, x);
+                         const void *b, void *x) {
+  if (run != NULL)
+    (s->offset ? runs_near : runs_plain)(s, first, end, run, b, x);
   else
-    rows_back(s, first, end, b, x);
+    (s->offset ? rows_near : rows_plain)(s, first, end, b, x);
 }
 
 static void identity(tsi_index w, tsi_index stride, void *x) {

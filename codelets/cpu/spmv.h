@@ -31,14 +31,15 @@ typedef struct tsi_row_run {
 
 /* The same for one right-hand side that is solved where the user has it: rows in the order in which the sweep
  * takes them, numbered as the user does. The k-th is row[k], with entries ptr[k] .. ptr[k+1]-1. Their columns
- * are index[e], or, where all are near, row[k] - distance[e]; in a backward sweep row[k] + distance[e]. */
+ * are index[e], or, where all are near, row[k] + offset[e] - base. */
 typedef struct tsi_row_stream {
-  const tsi_index *row;     /* n */
-  const tsi_count *ptr;     /* n + 1 */
-  const tsi_index *index;   /* NULL: */
-  const uint16_t *distance; /* columns are near */
-  const void *values;       /* by entry */
-  const void *inverse;      /* n: of the diagonal entry of the k-th row */
+  const tsi_index *row;   /* n */
+  const tsi_count *ptr;   /* n + 1 */
+  const tsi_index *index; /* NULL: */
+  const uint16_t *offset; /* columns are near */
+  tsi_index base;
+  const void *values;  /* by entry */
+  const void *inverse; /* n: of the diagonal entry of the k-th row */
 } tsi_row_stream;
 
 /* A sweep with all rows as a stream: chunk c has the rows that are its own, and the runs run_ptr[c] ..
@@ -46,6 +47,7 @@ typedef struct tsi_row_stream {
 typedef struct tsi_row_sweep {
   tsi_row_stream stream;
   tsi_index n;
+  bool fetch; /* a chunk has neighbouring rows of the user, and those of all lie beyond a core's caches */
   const tsi_index *run_ptr; /* chunks + 1 */
   const tsi_row_run *run;
 } tsi_row_sweep;
@@ -62,7 +64,7 @@ typedef struct tsi_spmv_kernels {
   /* Rows first .. end-1 of a stream, in this order: x[r] = inverse (b[r] - sum of values x[column]); b may be
    * x. run: their lengths, from row `first` on; NULL: by ptr. The bits are those of solve_rows. */
   void (*solve_stream)(const tsi_row_stream *stream, tsi_index first, tsi_index end, const tsi_row_run *run,
-                       bool backward, const void *b, void *x);
+                       const void *b, void *x);
   /* x := the identity of order w, row-major with stride scalars a row; those beyond w become zero. */
   void (*identity)(tsi_index w, tsi_index stride, void *x);
   /* to[i] = from[i * stride], i < count */

@@ -1,6 +1,18 @@
 /* Chunks of rows of a triangular matrix, from user to user: see node.h. */
 #include "codelets/cpu/user_rows.h"
 
+/* b and x of a chunk whose rows are neighbours that come in another order: fetched from end to end before, as
+ * memory is read fastest. */
+static void fetch_window(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
+  enum { A_LINE = TSI_CACHE_LINE / sizeof(tsi_scalar) };
+  const tsi_scalar *b = (const tsi_scalar *)call->b + chunk->column;
+  const tsi_scalar *x = (const tsi_scalar *)call->x + chunk->column;
+  for (tsi_index k = 0; k < chunk->columns; k += A_LINE) {
+    __builtin_prefetch(b + k);
+    __builtin_prefetch(x + k, 1);
+  }
+}
+
 /* Rows of a stream and runs of them that are read, solved and written in turns: they stay in the nearest
  * cache. */
 #define PIECE_ROWS 256
@@ -57,15 +69,14 @@ static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call,
   tsi_row_run piece[PIECE_RUNS];
   tsi_index done = 0;
   if (!call->moves_in && !call->moves_out) {
-    data->rows->solve_stream(stream, first, end, run, backward, call->b, call->x);
+    data->rows->solve_stream(stream, first, end, run, call->b, call->x);
     return;
   }
   while (first < end) {
     const tsi_index most = tsi_index_min(PIECE_ROWS, end - first);
     const tsi_index stop = first + (run ? cut_runs(most, &run, &done, piece) : most);
     if (call->moves_in) move_piece_in(call, first, stop, backward, y);
-    data->rows->solve_stream(stream, first, stop, run ? piece : NULL, backward, call->moves_in ? y : call->b,
-                             y);
+    data->rows->solve_stream(stream, first, stop, run ? piece : NULL, call->moves_in ? y : call->b, y);
     if (call->moves_out) move_piece_out(call, first, stop, backward, y);
     first = stop;
   }
@@ -77,6 +88,7 @@ static void solve_chunk(const tsi_solve_data *data, const tsi_solve_call *call, 
   if (call->rows) {
     const tsi_row_sweep *rows = call->rows;
     const tsi_index first = backward ? rows->n - chunk->column - chunk->columns : chunk->column;
+    if (rows->fetch && !call->moves_in && !call->moves_out) fetch_window(call, chunk);
     const bool runs = rows->run_ptr[number] < rows->run_ptr[number + 1];
     solve_stream(data, call, first, first + chunk->columns, runs ? rows->run + rows->run_ptr[number] : NULL,
                  backward);

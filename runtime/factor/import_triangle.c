@@ -186,7 +186,7 @@ static tristar_status fill_rows(tsi_env *env, tsi_placed_triangle *t, const tsi_
   TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
   factor->stats.factor_bytes =
       (size_t)lines->ptr[lines->n] *
-      (factor->scalar_bytes + (sweep->stream.distance ? sizeof(uint16_t) : sizeof(tsi_index)));
+      (factor->scalar_bytes + (sweep->stream.offset ? sizeof(uint16_t) : sizeof(tsi_index)));
 out:
   return status;
 }

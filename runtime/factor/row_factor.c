@@ -6,6 +6,11 @@
 
 #define NEAR UINT16_MAX /* distances that fit */
 
+/* What an offset counts from: a column is its row, and the offset, less this (spmv.h). */
+static inline tsi_index base_of(bool backward) {
+  return backward ? 0 : NEAR;
+}
+
 /* One right-hand side: chunks with at least so many rows a run have runs. */
 #define ROWS_A_RUN 5
 
@@ -33,7 +38,7 @@ static void release_sweep(tsi_env *env, tsi_row_factor *rows, int k) {
   TSI_FREE(env, a->row);
   TSI_FREE(env, a->ptr);
   TSI_FREE(env, a->index);
-  TSI_FREE(env, a->distance);
+  TSI_FREE(env, a->offset);
   TSI_FREE(env, a->values);
   TSI_FREE(env, a->inverse);
   TSI_FREE(env, a->run_ptr);
@@ -183,11 +188,11 @@ static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row
 CONSTANTS void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row_arrays *a, size_t bytes,
                               bool near) {
   const tsi_lines *lines = &rows->lines;
-  const tsi_index n = lines->n, *index = lines->index;
+  const tsi_index n = lines->n, *index = lines->index, base = base_of(backward);
   const void *given = rows->values, *inverse = rows->inverse;
   tsi_index *row = a->row, *to_index = a->index;
   void *to_values = a->values, *to_inverse = a->inverse;
-  uint16_t *distance = a->distance;
+  uint16_t *offset = a->offset;
   tsi_count *ptr = a->ptr, to = 0;
   list_rows(rows->cut, backward, row);
   for (tsi_index k = 0; k < n; k++) {
@@ -198,10 +203,11 @@ CONSTANTS void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row
     inner(lines, i, &first, &end);
     ptr[k] = to;
     copy_scalar(bytes, to_inverse, k, inverse, i);
-    for (tsi_count e = first; e < end; e++, to++) {
+    for (tsi_count f = first; f < end; f++, to++) {
+      const tsi_count e = backward ? first + (end - 1 - f) : f;
       copy_scalar(bytes, to_values, to, given, e);
       if (near)
-        distance[to] = (uint16_t)(backward ? index[e] - i : i - index[e]);
+        offset[to] = (uint16_t)(index[e] - i + base);
       else
         to_index[to] = index[e];
     }
@@ -241,7 +247,7 @@ static void count_from_columns(const tsi_row_factor *rows, bool backward, tsi_co
   ptr[n] = to;
 }
 
-/* From the last entry on: each given row is filled from its end, so that its entries ascend. */
+/* From the last entry that a sweep makes use of on: each given row is filled from its end. */
 CONSTANTS void fill_from_columns(const tsi_row_factor *rows, bool backward, tsi_count *end, tsi_row_arrays *a,
                                  size_t bytes, bool near) {
   const tsi_lines *lines = &rows->lines;
@@ -249,20 +255,24 @@ CONSTANTS void fill_from_columns(const tsi_row_factor *rows, bool backward, tsi_
   const void *given = rows->values;
   void *values = a->values;
   tsi_index *column = a->index;
-  uint16_t *distance = a->distance;
-  for (tsi_index j = lines->n; j-- > 0;) {
+  uint16_t *offset = a->offset;
+  const tsi_index n = lines->n, base = base_of(backward);
+  const tsi_count ahead = backward ? SOON : -SOON, entries = lines->ptr[n];
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_index j = backward ? k : n - 1 - k;
     tsi_count first, stop;
     inner(lines, j, &first, &stop);
-    for (tsi_count e = stop; e-- > first;) {
+    for (tsi_count f = first; f < stop; f++) {
+      const tsi_count e = backward ? f : first + (stop - 1 - f);
       const tsi_index i = index[e];
       const tsi_count to = --end[i];
-      if (e >= SOON) {
-        const tsi_count soon = end[index[e - SOON]];
+      if (e + ahead >= 0 && e + ahead < entries) {
+        const tsi_count soon = end[index[e + ahead]];
         __builtin_prefetch((const char *)values + (size_t)soon * bytes, 1);
       }
       copy_scalar(bytes, values, to, given, e);
       if (near)
-        distance[to] = (uint16_t)(backward ? j - i : i - j);
+        offset[to] = (uint16_t)(j - i + base);
       else
         column[to] = j;
     }
@@ -312,11 +322,21 @@ static tristar_status allocate_sweep(tsi_env *env, const tsi_row_factor *rows, t
   TSI_TRY(allocate_scalars(env, rows, entries, &a->values));
   TSI_TRY(allocate_scalars(env, rows, n, &a->inverse));
   if (are_near(&rows->lines))
-    TSI_TRY(TSI_ALLOC(env, a->distance, entries));
+    TSI_TRY(TSI_ALLOC(env, a->offset, entries));
   else
     TSI_TRY(TSI_ALLOC(env, a->index, entries));
 out:
   return status;
+}
+
+/* A vector of more bytes is not kept in the caches of a core from one solve to the next. */
+#define CACHED_BYTES 2e6
+
+/* Windows, whose rows lie side by side in b and x. */
+static bool is_fetched(const tsi_row_factor *rows) {
+  const tsi_row_cut *cut = rows->cut;
+  return cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1 &&
+         (double)cut->n * (double)rows->scalar_bytes > CACHED_BYTES;
 }
 
 static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backward) {
@@ -325,7 +345,7 @@ static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backwa
   const bool anew = a->run_ptr == NULL;
   tsi_count *end = NULL;
   if (anew) TSI_TRY(allocate_sweep(env, rows, a));
-  const bool near = a->distance != NULL;
+  const bool near = a->offset != NULL;
   if (rows->lines.columns == backward)
     WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_rows, rows, backward, a);
   else {
@@ -334,11 +354,12 @@ static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backwa
     WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, rows, backward, end, a);
   }
   if (anew) TSI_TRY(list_runs(env, rows->cut, backward, a));
-  rows->sweep[backward] =
-      (tsi_row_sweep){.stream = {a->row, a->ptr, a->index, a->distance, a->values, a->inverse},
-                      rows->lines.n,
-                      a->run_ptr,
-                      a->run};
+  rows->sweep[backward] = (tsi_row_sweep){
+      .stream = {a->row, a->ptr, a->index, a->offset, base_of(backward), a->values, a->inverse},
+      rows->lines.n,
+      is_fetched(rows),
+      a->run_ptr,
+      a->run};
 out:
   TSI_FREE(env, end);
   if (status != TRISTAR_OK) release_sweep(env, rows, backward);
@@ -382,8 +403,7 @@ static tristar_status make_matrix(tsi_env *env, tsi_row_factor *rows, bool backw
     matrix->ptr[r] = to;
     copy_scalar(bytes, matrix->inverse, r, s->inverse, k);
     for (tsi_count e = s->ptr[k]; e < s->ptr[k + 1]; e++, to++) {
-      const tsi_index distance = s->distance ? s->distance[e] : 0;
-      matrix->index[to] = place[s->index ? s->index[e] : backward ? i + distance : i - distance];
+      matrix->index[to] = place[s->index ? s->index[e] : i + s->offset[e] - s->base];
       copy_scalar(bytes, matrix->values, to, s->values, e);
     }
   }

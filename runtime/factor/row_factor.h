@@ -8,8 +8,9 @@
  * Reads   the lines of an import, which must outlive it, or are its own.
  * Writes  its own arrays.
  * Invariants
- *   - entries of a line come in the ascending order of the given matrix, whatever the cut: no sum depends on
- *     it
+ *   - entries of a row come in the order in which the sweep through the given matrix finds their x, whatever
+ * the cut: ascending forward, descending backward. No sum depends on the cut, and the latest x is waited for
+ * last
  *   - sweep[k] and matrix[k] are immutable once they are there, until there are new values; every value is
  *     finite */
 #ifndef TSI_RUNTIME_FACTOR_ROW_FACTOR_H
@@ -26,7 +27,7 @@ typedef struct tsi_row_arrays {
   tsi_index *row;
   tsi_count *ptr;
   tsi_index *index;
-  uint16_t *distance;
+  uint16_t *offset;
   void *values, *inverse;
   tsi_index *run_ptr;
   tsi_row_run *run;

@@ -609,10 +609,10 @@ typedef enum tristar_diag {
 } tristar_diag;
 
 /* How a triangular matrix is divided into chunks. LEVELS, SUPERSTEPS and WHOLE go by rows: each row is summed
- * in the order of its entries, so that they give the same bits. SUPERNODES multiply by inverted diagonal
- * blocks, and COLUMN, ROW and RECURSIVE (the block algorithms of Lu, Niu, Liu 2020) sum a row part by part:
- * each of these has bits of its own. Where only some rows of b are given, or of x wanted (b_row, x_row), the
- * last three go by rows, too. With none of them the bits depend on workers or engine. */
+ * from the entry farthest from the diagonal on, so that they give the same bits. SUPERNODES multiply by
+ * inverted diagonal blocks, and COLUMN, ROW and RECURSIVE (the block algorithms of Lu, Niu, Liu 2020) sum a
+ * row part by part: each of these has bits of its own. Where only some rows of b are given, or of x wanted
+ * (b_row, x_row), the last three go by rows, too. With none of them the bits depend on workers or engine. */
 typedef enum tristar_partition {
   TRISTAR_PARTITION_AUTO, /* SUPERNODES, if 7 of 10 columns continue the one before; else WHOLE, if level sets
                              have few rows; else SUPERSTEPS */
