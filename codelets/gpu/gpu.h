@@ -11,6 +11,8 @@
  * - gpu_atomic_add: to a scalar that other blocks may be adding to; relaxed
  * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
  *   those that are not active get zero
+ * - GPU_MATRIX_UNIT: 1 where a warp has one for doubles, and gpu_multiply_matrices(d, a, b): D += A B, see
+ *   matrix_unit.gpu.h; all lanes of the warp call it together
  * - gpu_prefetch: asks for a line of GPU_LINE_BYTES bytes of memory, which somebody will read
  * - gpu_fault: false; tests plant faults with it and see that they are found */
 #ifndef TSI_CODELETS_GPU_GPU_H
@@ -25,6 +27,7 @@
 #if defined TSI_GPU_EMULATED
 
 #define GPU_LINE __builtin_LINE()
+#define GPU_MATRIX_UNIT 1
 #define GPU_UNROLL_ALL
 #define GPU_UNROLL(times)
 
@@ -72,6 +75,10 @@ static __device__ __forceinline__ void gpu_barrier(int = 0) {
 #define GPU_WARP 64
 #endif
 
+/* CDNA's (mfma) gain over its ordinary instructions from 16 rows and 16 right-hand sides on: half of what
+ * they would do for blocks of 8 and tiles of 8 is wasted, and the rest takes as long. */
+#define GPU_MATRIX_UNIT 0
+
 static __device__ __forceinline__ void gpu_warp_barrier(int = 0) {
   __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
   __builtin_amdgcn_wave_barrier();
@@ -115,6 +122,18 @@ template <class T> static __device__ __forceinline__ T gpu_load_streamed(const T
 #else /* ---- NVIDIA ---- */
 
 #define GPU_WARP 32
+
+/* From sm_80 on. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+#define GPU_MATRIX_UNIT 1
+static __device__ __forceinline__ void gpu_multiply_matrices(double d[2], double a, double b, int = 0) {
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(d[0]), "+d"(d[1])
+               : "d"(a), "d"(b));
+}
+#else
+#define GPU_MATRIX_UNIT 0
+#endif
 
 static __device__ __forceinline__ void gpu_warp_barrier(int = 0) {
   __syncwarp();

@@ -14,7 +14,7 @@
 #ifndef TSI_CODELETS_GPU_PRODUCTS_GPU_H
 #define TSI_CODELETS_GPU_PRODUCTS_GPU_H
 
-#include "codelets/gpu/team.gpu.h"
+#include "codelets/gpu/matrix_unit.gpu.h"
 
 #define B TSI_ROW_BLOCK
 /* Panels with fewer columns than this do not fill a warp with the columns of a row block: it takes several.
@@ -57,12 +57,28 @@ __device__ static __forceinline__ void gpu_add_block(const gpu_team<T, W, R> &te
     if (shift > 0) s = gpu_shuffle_tile<W>(s, team.lane / B * B + (team.lane + shift) % B);
 }
 
+/* A row product += the columns 0 .. w-1 of a row block times x. */
+template <class V, class T, int R>
+__device__ static __forceinline__ void gpu_add_to_product(gpu_row_product<T> &product, const V *block,
+                                                          int rows, int w, const gpu_tile<T, R> *x) {
+  GPU_UNROLL(4)
+  for (int first = 0; first < w; first += 4) {
+    const int k = first + product.column;
+    const V a = gpu_load_panel(block + (int64_t)k * rows + product.row, k < w && product.row < rows);
+    product.add(a, k < w ? x + k : nullptr);
+  }
+}
+
 /* The same summed up: lane r has row r. A block of few rows has twice as many columns a load. */
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_add_rows_of(const gpu_team<T, W, R> &team, const V *block,
                                                        int rows, int w, const gpu_tile<T, R> *x,
                                                        gpu_tile<T, R> &s) {
-  if (rows > B / 2) {
+  if constexpr (gpu_by_matrix_unit<V, T, W, R>) {
+    gpu_row_product<T> product(team);
+    gpu_add_to_product(product, block, rows, w, x);
+    s = product.sums(team);
+  } else if (rows > B / 2) {
     gpu_add_block(team, block, rows, w, x, s);
     team.add_columns(s);
   } else {
@@ -97,16 +113,47 @@ template <class V, int W> struct gpu_corner {
 
 /* s += a corner times x: the lane's columns; column j has the rows from j on. */
 template <class V, class T, int W, int R>
-__device__ static __forceinline__ void gpu_add_corner(const gpu_team<T, W, R> &team, const V *corner,
-                                                      int rows, const gpu_tile<T, R> *x, gpu_tile<T, R> &s) {
+__device__ static __forceinline__ void gpu_add_corner(const gpu_team<T, W, R> &team,
+                                                      const gpu_corner<V, W> &corner, int rows,
+                                                      const gpu_tile<T, R> *x, gpu_tile<T, R> &s) {
   constexpr int Q = W / B;
-  const gpu_corner<V, W> entries(corner, rows, team.lane);
   GPU_UNROLL_ALL
   for (int k = 0; k < B; k += Q) {
     const int j = k + team.q;
     const bool active = j <= team.row && team.row < rows;
-    const V a = entries.entry(active ? (int)tsi_corner_column(rows, j) + team.row - j : 0);
+    const V a = corner.entry(active ? (int)tsi_corner_column(rows, j) + team.row - j : 0);
     if (active) gpu_add_scaled(s, a, x[j]);
+  }
+}
+
+/* The same for a row product, see gpu_add_to_product. */
+template <class V, int W, class T, int R>
+__device__ static __forceinline__ void gpu_add_corner_to_product(gpu_row_product<T> &product,
+                                                                 const gpu_corner<V, W> &corner, int rows,
+                                                                 const gpu_tile<T, R> *x) {
+  GPU_UNROLL_ALL
+  for (int k = 0; k < B; k += 4) {
+    const int j = k + product.column;
+    const bool active = j <= product.row && product.row < rows;
+    const V a = corner.entry(active ? (int)tsi_corner_column(rows, j) + product.row - j : 0);
+    product.add(active ? a : V(), j < rows ? x + j : nullptr);
+  }
+}
+
+/* s := row i + lane of T x, of the row block that begins with row i. */
+template <class V, class T, int W, int R>
+__device__ static __forceinline__ void gpu_triangle_rows(const gpu_team<T, W, R> &team, const V *block,
+                                                         int rows, int i, const gpu_tile<T, R> *x,
+                                                         gpu_tile<T, R> &s) {
+  if constexpr (gpu_by_matrix_unit<V, T, W, R>) {
+    gpu_row_product<T> product(team);
+    gpu_add_to_product(product, block, rows, i, x);
+    gpu_add_corner_to_product(product, gpu_corner<V, W>(block + rows * i, rows, team.lane), rows, x + i);
+    s = product.sums(team);
+  } else {
+    gpu_add_block(team, block, rows, i, x, s);
+    gpu_add_corner(team, gpu_corner<V, W>(block + rows * i, rows, team.lane), rows, x + i, s);
+    team.add_columns(s);
   }
 }
 
@@ -115,11 +162,8 @@ __device__ void gpu_triangle(const gpu_team<T, W, R> &team, const V *tri, int be
                              const gpu_tile<T, R> *x, gpu_tile<T, R> *y) {
   for (int i = begin + team.warp * B; i < end; i += team.warps * B) {
     const int rows = end - i < B ? end - i : B;
-    const V *block = tri + tsi_triangle_block(i);
     gpu_tile<T, R> s;
-    gpu_add_block(team, block, rows, i, x, s);
-    gpu_add_corner(team, block + rows * i, rows, x + i, s);
-    team.add_columns(s);
+    gpu_triangle_rows(team, tri + tsi_triangle_block(i), rows, i, x, s);
     if (team.lane < rows) y[i + team.lane] = s;
   }
 }
@@ -158,6 +202,30 @@ __device__ void gpu_rectangle(const gpu_team<T, W, R> &team, const V *rect, int 
   }
 }
 
+/* Sums of column team.q over row blocks. */
+template <class V, class T, int W, int R, bool UNIT = gpu_by_matrix_unit<V, T, W, R>> struct gpu_column_sums {
+  gpu_tile<T, R> s;
+
+  __device__ gpu_column_sums() : s(gpu_no_tile<T, R>()) {}
+  /* + a x: a is entry (team.row, team.q) of a row block, if `active`; x the tiles of its rows. */
+  __device__ void add(const gpu_team<T, W, R> &team, V a, bool active, const gpu_tile<T, R> *x, int) {
+    if (active) gpu_add_scaled(s, a, x[team.row]);
+  }
+  /* Every lane of a column gets them. */
+  __device__ gpu_tile<T, R> all(const gpu_team<T, W, R> &team) {
+    team.add_rows(s);
+    return s;
+  }
+};
+template <class V, class T, int W, int R> struct gpu_column_sums<V, T, W, R, true> {
+  gpu_column_product<T> product;
+
+  __device__ void add(const gpu_team<T, W, R> &team, V a, bool active, const gpu_tile<T, R> *x, int rows) {
+    product.add(team, active ? a : 0, x, rows);
+  }
+  __device__ gpu_tile<T, R> all(const gpu_team<T, W, R> &team) const { return product.sums(team); }
+};
+
 /* The sums of columns `column` of one lane each, from the corner that has them and the row blocks below it,
  * which begins with row `first`. */
 template <class V, class T, int W, int R>
@@ -168,17 +236,16 @@ __device__ static __forceinline__ gpu_tile<T, R> gpu_triangle_columns(const gpu_
   const int corner_rows = w - first < B ? w - first : B, j = column - first;
   const bool below = j <= team.row && team.row < corner_rows;
   const V diagonal = corner.entry(below ? (int)tsi_corner_column(corner_rows, j) + team.row - j : 0);
-  gpu_tile<T, R> s = gpu_no_tile<T, R>();
-  if (below) gpu_add_scaled(s, diagonal, x[first + team.row]);
+  gpu_column_sums<V, T, W, R> sums;
+  sums.add(team, diagonal, below, x + first, corner_rows);
   GPU_UNROLL(2)
   for (int i = first + B; i < w; i += B) {
     const int rows = w - i < B ? w - i : B;
     const bool active = team.row < rows;
     const V a = gpu_load_panel(tri + tsi_triangle_block(i) + (int64_t)column * rows + team.row, active);
-    if (active) gpu_add_scaled(s, a, x[i + team.row]);
+    sums.add(team, a, active, x + i, rows);
   }
-  team.add_rows(s);
-  return s;
+  return sums.all(team);
 }
 
 template <class V, class T, int W, int R>
@@ -203,16 +270,15 @@ __device__ static __forceinline__ gpu_tile<T, R> gpu_columns(const gpu_team<T, W
                                                              int m, int w, int g, int from, int to,
                                                              const gpu_tile<T, R> *x) {
   const int column = g + team.q;
-  gpu_tile<T, R> s = gpu_no_tile<T, R>();
+  gpu_column_sums<V, T, W, R> sums;
   GPU_UNROLL(4)
   for (int i = from; i < to; i += B) {
     const int rows = m - i < B ? m - i : B;
     const bool active = column < w && team.row < rows;
     const V a = gpu_load_panel(rect + (int64_t)i * w + column * rows + team.row, active);
-    if (active) gpu_add_scaled(s, a, x[i + team.row]);
+    sums.add(team, a, active, x + i, rows);
   }
-  team.add_rows(s);
-  return s;
+  return sums.all(team);
 }
 
 /* y := y - s, tiles */
@@ -300,8 +366,7 @@ __device__ void gpu_substitute(const gpu_team<T, W, R> &team, const V *tri, int 
     for (int k = i + B + team.warp * B; k < w; k += team.warps * B) {
       const int below = w - k < B ? w - k : B;
       gpu_tile<T, R> s;
-      gpu_add_block(team, tri + tsi_triangle_block(k) + below * i, below, B, y + i, s);
-      team.add_columns(s);
+      gpu_add_rows_of(team, tri + tsi_triangle_block(k) + below * i, below, B, y + i, s);
       if (team.lane < below) gpu_subtract(y[k + team.lane], s);
     }
   }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <algorithm>
 #include <deque>
@@ -439,17 +440,12 @@ void warp_barrier(int line) {
   meet(AT_WARP_BARRIER, first, lanes, w.at_barrier, &w.order[self->warp_barriers++ % 2], line);
 }
 
-/* Two slots in turn: nobody comes to the shuffle after the next one before all have taken from this one. */
-void exchange(const uint64_t *mine, unsigned words, unsigned from, unsigned width, int line,
-              uint64_t *theirs) {
+/* All lanes of a group bring their words, and go on when all are there; returns the slot that holds them. Two
+ * slots in turn: nobody comes to the meeting after the next one before all have taken from this one. */
+static unsigned meet(const uint64_t *mine, unsigned words, unsigned group, unsigned width, int line) {
   thread *t = self;
-  const unsigned group = t->index / width * width, lane = group % now->shape.warp, parity = t->shuffles++ % 2;
+  const unsigned lane = group % now->shape.warp, parity = t->shuffles++ % 2;
   warp &w = t->of->warps[group / now->shape.warp];
-  if (words > EXCHANGE_WORDS || width > now->shape.warp || from >= width) {
-    tell(place_of(*t) + ": no such shuffle: width " + std::to_string(width) + ", lane " +
-         std::to_string(from));
-    give_way();
-  }
   for (unsigned k = 0; k < words; k++) t->slot[parity][k] = mine[k];
   t->line = line;
   leave_ready(AT_SHUFFLE);
@@ -458,8 +454,42 @@ void exchange(const uint64_t *mine, unsigned words, unsigned from, unsigned widt
     let_go(*t->of, group, width, AT_SHUFFLE, line);
   }
   give_way();
+  return parity;
+}
+
+void exchange(const uint64_t *mine, unsigned words, unsigned from, unsigned width, int line,
+              uint64_t *theirs) {
+  const thread *t = self;
+  const unsigned group = t->index / width * width;
+  if (words > EXCHANGE_WORDS || width > now->shape.warp || from >= width) {
+    tell(place_of(*t) + ": no such shuffle: width " + std::to_string(width) + ", lane " +
+         std::to_string(from));
+    give_way();
+  }
+  const unsigned parity = meet(mine, words, group, width, line);
   const uint64_t *value = t->of->threads[group + from].slot[parity];
   for (unsigned k = 0; k < words; k++) theirs[k] = value[k];
+}
+
+void multiply_matrices(double d[2], double a, double b, int line) {
+  constexpr unsigned LANES = 32, K = 4;
+  const thread *t = self;
+  const unsigned group = t->index / LANES * LANES, lane = t->index % LANES;
+  if (now->shape.warp != LANES) {
+    tell(place_of(*t) + ": a matrix unit of a warp of " + std::to_string(now->shape.warp) + " lanes");
+    give_way();
+  }
+  const double given[2] = {a, b};
+  uint64_t mine[2];
+  memcpy(mine, given, sizeof mine);
+  const unsigned parity = meet(mine, 2, group, LANES, line);
+  const auto word = [&](unsigned from, unsigned k) {
+    double value;
+    memcpy(&value, &t->of->threads[group + from].slot[parity][k], sizeof value);
+    return value;
+  };
+  for (unsigned i = 0; i < 2; i++)
+    for (unsigned k = 0; k < K; k++) d[i] += word(lane / K * K + k, 0) * word((lane % K * 2 + i) * K + k, 1);
 }
 
 void before_atomic(const void *address, scope reach) {

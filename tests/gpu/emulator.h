@@ -78,6 +78,8 @@ void warp_barrier(int line);
  */
 void exchange(const uint64_t *mine, unsigned words, unsigned from, unsigned width, int line,
               uint64_t *theirs);
+/* D += A B by the warp's 32 lanes, as codelets/gpu/matrix_unit.gpu.h says. */
+void multiply_matrices(double d[2], double a, double b, int line);
 void give_way();
 /* Before an atomic access: other threads may go first. */
 void before_atomic(const void *address, scope reach);
@@ -140,6 +142,9 @@ static inline T gpu_shuffle(T value, unsigned lane, unsigned width, int line = _
 template <class T>
 static inline T gpu_shuffle_xor(T value, unsigned mask, unsigned width, int line = __builtin_LINE()) {
   return gpu_shuffle(value, gpu_thread() % width ^ mask, width, line);
+}
+static inline void gpu_multiply_matrices(double d[2], double a, double b, int line = __builtin_LINE()) {
+  emulator::multiply_matrices(d, a, b, line);
 }
 static inline int32_t gpu_load_acquire(const int32_t *address, emulator::scope reach) {
   emulator::before_atomic(address, reach);

@@ -229,6 +229,38 @@ static void test_sectors() {
   CHECK(contains(got.problem, "different numbers of panel loads"));
 }
 
+/* An 8 x 8 product of 12 columns, 4 at a time, by two warps; of whole numbers, so that sums are exact. */
+static void test_matrix_unit(uint64_t seed) {
+  constexpr int N = 8, K = 12;
+  double a[2][N][K], b[2][K][N], d[2][N][N];
+  for (int w = 0; w < 2; w++)
+    for (int i = 0; i < N; i++)
+      for (int k = 0; k < K; k++) a[w][i][k] = 1 + i * K + k + 1000 * w, b[w][k][i] = 3 * i - 5 * k + w;
+  check_ended(emulator::run(shape_of(1, 64, 32, seed), [&] {
+    const unsigned w = gpu_thread() / 32, lane = gpu_thread() % 32;
+    double sum[2] = {};
+    for (unsigned k = 0; k < K; k += 4)
+      gpu_multiply_matrices(sum, a[w][lane / 4][k + lane % 4], b[w][k + lane % 4][lane / 4]);
+    for (unsigned i = 0; i < 2; i++) d[w][lane / 4][lane % 4 * 2 + i] = sum[i];
+  }));
+  for (int w = 0; w < 2; w++)
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) {
+        double right = 0;
+        for (int k = 0; k < K; k++) right += a[w][i][k] * b[w][k][j];
+        CHECK(d[w][i][j] == right);
+      }
+}
+
+/* Of warps of 64 lanes there is none. */
+static void test_no_matrix_unit() {
+  const auto got = emulator::run(shape_of(1, 64, 64, 1), [] {
+    double d[2] = {};
+    gpu_multiply_matrices(d, 1, 1);
+  });
+  CHECK(contains(got.problem, "a matrix unit of a warp of 64 lanes"));
+}
+
 int main() {
   test_barriers();
   test_warp_barriers();
@@ -236,6 +268,8 @@ int main() {
   test_shuffles(64, 64);
   test_shuffles(64, 32);
   test_shuffles(32, 8);
+  for (uint64_t seed = 0; seed < SEEDS; seed++) test_matrix_unit(seed);
+  test_no_matrix_unit();
   test_residency();
   test_starvation();
   test_reports();

@@ -27,6 +27,12 @@ static const work works[] = {
      &typed_complex_double,
      TRISTAR_N,
      1},
+    /* by matrix units */
+    {{"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
+     "d",
+     &typed_double,
+     TRISTAR_N,
+     5},
 };
 enum { WORKS = sizeof works / sizeof *works, SCHEDULES = 10 };
 
@@ -36,14 +42,23 @@ static const struct {
   const char *name;
   int work;
 } faults[] = {
-    {GPU_FAULT_BARRIER, "barrier", 0}, {GPU_FAULT_WARP_BARRIER, "warp barrier", 1},
-    {GPU_FAULT_FLAG, "flag", 0},       {GPU_FAULT_EPOCH, "epoch", 0},
-    {GPU_FAULT_SCOPE, "scope", 0},     {GPU_FAULT_COUNTER, "counter", 0},
-    {GPU_FAULT_LANE, "lane", 0},       {GPU_FAULT_TAIL, "tail", 0},
-    {GPU_FAULT_TILE, "tile", 1},       {GPU_FAULT_GATHER, "gather", 0},
-    {GPU_FAULT_OWNER, "owner", 0},     {GPU_FAULT_SLICE, "slice", 0},
-    {GPU_FAULT_PIVOTS, "pivots", 2},   {GPU_FAULT_CONJUGATE, "conjugate", 1},
+    {GPU_FAULT_BARRIER, "barrier", 0},
+    {GPU_FAULT_WARP_BARRIER, "warp barrier", 1},
+    {GPU_FAULT_FLAG, "flag", 0},
+    {GPU_FAULT_EPOCH, "epoch", 0},
+    {GPU_FAULT_SCOPE, "scope", 0},
+    {GPU_FAULT_COUNTER, "counter", 0},
+    {GPU_FAULT_LANE, "lane", 0},
+    {GPU_FAULT_TAIL, "tail", 0},
+    {GPU_FAULT_TILE, "tile", 1},
+    {GPU_FAULT_GATHER, "gather", 0},
+    {GPU_FAULT_OWNER, "owner", 0},
+    {GPU_FAULT_SLICE, "slice", 0},
+    {GPU_FAULT_PIVOTS, "pivots", 2},
+    {GPU_FAULT_CONJUGATE, "conjugate", 1},
     {GPU_FAULT_ADJOINT, "adjoint", 2},
+    {GPU_FAULT_LANE, "lane of a matrix unit", 3},
+    {GPU_FAULT_BARRIER, "barrier before a matrix unit", 3},
 };
 enum { FAULTS = sizeof faults / sizeof *faults };
 
