@@ -337,6 +337,8 @@ static tristar_status pack(tsi_numeric *numeric, const tsi_front *front, tsi_ind
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_index s = an->panels->supernode[panel], b = tsi_panel_width(an->panels, panel);
+  for (int side = 0; side < (numeric->full ? 2 : 1); side++)
+    TSI_TRY(tsi_factor_need_passing(numeric->factor, side, panel));
   char *lower = tsi_factor_panel(numeric->factor, false, panel);
   char *upper = numeric->full ? tsi_factor_panel(numeric->factor, true, panel) : NULL;
   if (numeric->fixed) TSI_TRY(keep_terms(numeric, front, panel));
