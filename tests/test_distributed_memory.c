@@ -8,6 +8,7 @@
  *     so many cycles of new values and a solve, or the failures where StarPU runs; nothing else */
 #include <math.h>
 
+#include "runtime/mpi/bytes.h"
 #include "runtime/mpi/joint.h"
 #include "tests/check.h"
 #include "tristar_mpi.h"
@@ -211,6 +212,26 @@ static void check_failures(const world *w) {
   free(y);
 }
 
+/* ---- Messages -------------------------------------------------------------------------------------------
+ */
+
+/* More items than a message may have: to the next rank, other many than from the former one. */
+static void check_swaps(const world *w) {
+  enum { MOST = 7, BYTES = 12 };
+  const int next = (w->rank + 1) % w->ranks, former = (w->rank + w->ranks - 1) % w->ranks;
+  for (int round = 0; round < 30; round++) {
+    const int given = round * (w->rank + 1), taken = round * (former + 1);
+    char *gives = malloc((size_t)given * BYTES + 1), *takes = malloc((size_t)taken * BYTES + 1);
+    for (int k = 0; k < given * BYTES; k++) gives[k] = (char)(w->rank + k % 101);
+    CHECK_OK(tsi_swap_items(tsi_context_env(w->ts), MPI_COMM_WORLD, BYTES, MOST,
+                            (tsi_items_way){gives, given, next}, (tsi_items_way){takes, taken, former}));
+    for (int k = 0; k < taken * BYTES; k++) CHECK(takes[k] == (char)(former + k % 101));
+    CHECK(tsi_item_messages(given, MOST) == (given + MOST - 1) / MOST);
+    free(gives);
+    free(takes);
+  }
+}
+
 /* ---- Cycles ---------------------------------------------------------------------------------------------
  */
 
@@ -265,6 +286,7 @@ int main(int argc, char **argv) {
   } else if (argc > 1) {
     check_cycles(&w, atoi(argv[1]));
   } else {
+    check_swaps(&w);
     check_peak(&w);
     if (w.ranks >= 4) check_blocks(&w);
     check_failures(&w);

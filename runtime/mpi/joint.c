@@ -170,7 +170,6 @@ static tristar_status factor(tristar_distributed_t *d, tsi_joint *joint) {
   TSI_TRY(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
   note_outcome(joint, numeric);
   tsi_numeric_destroy(&numeric);
-  d->stats.perturbed_pivots = part->stats.perturbed_pivots;
   TSI_TRY(tsi_agree_on_kind(d, joint->source));
   TSI_TRY(tsi_joint_hand_on(d, joint));
   tsi_extract_columns(part, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);
