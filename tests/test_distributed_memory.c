@@ -79,6 +79,18 @@ static double peak_of_one(const world *w, const problem *q) {
   return peak;
 }
 
+/* What was counted before is most of it, and not more. */
+static void check_prediction(const world *w, const problem *q, const tristar_layout *layout, double peak) {
+  tristar_traffic t;
+  double most = 0;
+  MPI_Reduce(&peak, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (w->rank > 0) return;
+  CHECK_OK(tristar_layout_traffic(q->analysis, layout, 1, &t));
+  const double counted = t.factor_bytes.max + t.front_bytes.max;
+  CHECK_MSG(counted <= most && counted > 0.8 * most, "%.0f bytes at the peak, %.0f counted", most, counted);
+  CHECK(t.factor_path_flops >= t.factor_flops.max && t.factor_path_flops < t.factor_flops.total);
+}
+
 static void check_peak(const world *w) {
   problem q;
   tristar_distributed_t *d;
@@ -93,6 +105,7 @@ static void check_peak(const world *w) {
           stats.factor_bytes / 1e6, stats.factor_peak_bytes / 1e6, stats.factor_peak_bytes / alone);
   CHECK_MSG(stats.factor_peak_bytes <= most * alone, "rank %d: %.0f bytes at the peak, one process %.0f",
             w->rank, stats.factor_peak_bytes, alone);
+  check_prediction(w, &q, &layout, stats.factor_peak_bytes);
   tristar_distributed_destroy(&d);
   release(&q);
 }
