@@ -123,8 +123,8 @@ static inline bool tsi_factorization_has(const tsi_factorization *factorization,
 }
 /* Of the front of s; LDLT is counted as LLT, LU as twice that. */
 double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s);
-/* Entries that are one piece of a complement at most. */
-#define TSI_FRONT_PIECE ((tsi_count)1 << 26)
+/* Entries that are one piece of a complement at most: each process keeps room for one piece (numeric.h). */
+#define TSI_FRONT_PIECE ((tsi_count)1 << 17)
 /* Messages that the complement of s is where it travels; 0: it has no rows. */
 static inline tsi_index tsi_complement_pieces(const tsi_symbolic *symbolic, tsi_index s) {
   const tsi_count rows = symbolic->row_ptr[s + 1] - symbolic->row_ptr[s];

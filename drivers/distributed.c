@@ -47,6 +47,8 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 typedef struct solution {
   int rank, ranks;
   tristar_layout layout;
+  bool chosen;                  /* rank 0: the layout is one of ours */
+  tsi_layout_seconds predicted; /* then */
   tristar_distributed_t *distributed;
   int64_t nrhs;
   tristar_dense b, x;      /* rank 0 */
@@ -89,9 +91,10 @@ static double message_seconds(const solution *z) {
 /* On rank 0: the layout with the least predicted time among all with so many processes. */
 static bool choose_layout(tsi_session *s, solution *z, double message) {
   tristar_calibration machine;
-  double seconds;
   if (!tsi_session_check(s, tristar_get_calibration(s->ts, &machine), s->name)) return false;
-  return tsi_layout_choose(s, z->ranks, z->nrhs, 1e9 * machine.read_gbps_one, message, &z->layout, &seconds);
+  const tsi_layout_costs costs = {1e9 * machine.read_gbps_one, message, z->nrhs, s->settings->solves};
+  z->chosen = true;
+  return tsi_layout_choose(s, z->ranks, &costs, &z->layout, &z->predicted);
 }
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
@@ -293,6 +296,10 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees; %s each", l->px, l->py, l->pz,
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
+  if (z->chosen)
+    tsi_report("", "chosen for %s: predicted %s for a factorization, %s for a solve",
+               s->settings->solves > 0 ? tsi_text_many(s->settings->solves, "solve") : "solves alone",
+               tsi_text_seconds(z->predicted.factor), tsi_text_seconds(z->predicted.solve));
   if (s->settings->in_flight > 1)
     tsi_report("solve", "%s a solve, %.4g a second (%s, %" PRId64 " in flight, each for %s)",
                tsi_text_seconds(z->whole_s), 1 / z->whole_s, tsi_text_many(s->settings->repeat, "solve"),
@@ -333,6 +340,11 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   cJSON_AddStringToObject(o, "algorithm", tsi_algorithm_name(s->settings));
   cJSON_AddStringToObject(o, "map", tsi_map_name(z->layout.map));
   cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(z->layout.message_tree));
+  if (z->chosen) {
+    tsi_json_add_number(o, "solves", (double)s->settings->solves);
+    tsi_json_add_number(o, "predicted_factor_s", z->predicted.factor);
+    tsi_json_add_number(o, "predicted_solve_s", z->predicted.solve);
+  }
   const tsi_rank_records records = records_of(z);
   tsi_rank_figures_json(object, FIGURES, figures, &records);
   return object;
@@ -379,6 +391,7 @@ static int check_words(const tsi_settings *settings, solution *z) {
   if (l->px > 0 && (int64_t)l->px * l->py * l->pz != z->ranks)
     return tsi_usage_error("solve", "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
                            settings->layout, (int64_t)l->px * l->py * l->pz, z->ranks);
+  if (l->px > 0 && settings->solves > 0) return tsi_usage_error("solve", "--solves needs --layout auto");
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
   if (settings->variant != NULL || settings->report)

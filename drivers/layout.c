@@ -72,26 +72,39 @@ int tsi_layout_read(const char *command, const tsi_settings *settings, tristar_l
 /* What a task costs beside its message. */
 #define TASK_SECONDS 4e-6
 
-static double predicted_seconds(const tristar_traffic *t, double bytes_per_second, double message) {
-  return 2 * t->factor_bytes.max / bytes_per_second +
-         (message + TASK_SECONDS) * (t->all.sent.max + t->all.received.max) / 2 +
-         t->all.sent_bytes.max / bytes_per_second;
+/* What a core does in a large front. */
+#define FLOPS_PER_SECOND 25e9
+
+static double message_seconds(const tristar_messages *m, const tsi_layout_costs *c) {
+  return (c->message + TASK_SECONDS) * (m->sent.max + m->received.max) / 2 +
+         m->sent_bytes.max / c->bytes_per_second;
 }
 
-bool tsi_layout_choose(tsi_session *s, int processes, int64_t nrhs, double bytes_per_second, double message,
-                       tristar_layout *best, double *seconds) {
+static tsi_layout_seconds predict(const tristar_traffic *t, const tsi_layout_costs *c) {
+  return (tsi_layout_seconds){
+      .factor = t->factor_path_flops / FLOPS_PER_SECOND + message_seconds(&t->fan_in, c),
+      .solve = 2 * t->factor_bytes.max / c->bytes_per_second + message_seconds(&t->all, c)};
+}
+
+static double together(const tsi_layout_seconds *p, const tsi_layout_costs *c) {
+  return c->solves > 0 ? p->factor + (double)c->solves * p->solve : p->solve;
+}
+
+bool tsi_layout_choose(tsi_session *s, int processes, const tsi_layout_costs *costs, tristar_layout *best,
+                       tsi_layout_seconds *seconds) {
   tristar_layout candidate = *best;
-  *seconds = INFINITY;
+  *seconds = (tsi_layout_seconds){INFINITY, INFINITY};
   for (candidate.pz = 1; candidate.pz <= (s->leaf_parts > 1 ? s->leaf_parts : 1); candidate.pz *= 2)
     for (candidate.px = 1; candidate.px * candidate.pz <= processes; candidate.px++) {
       tristar_traffic traffic;
       candidate.py = processes / candidate.px / candidate.pz;
       if (candidate.px * candidate.py * candidate.pz != processes) continue;
       if (s->settings->algo == 2 && candidate.pz > 1) continue;
-      if (!tsi_session_check(s, tristar_layout_traffic(s->analysis, &candidate, nrhs, &traffic), s->name))
+      if (!tsi_session_check(s, tristar_layout_traffic(s->analysis, &candidate, costs->nrhs, &traffic),
+                             s->name))
         return false;
-      const double predicted = predicted_seconds(&traffic, bytes_per_second, message);
-      if (predicted >= *seconds) continue;
+      const tsi_layout_seconds predicted = predict(&traffic, costs);
+      if (together(&predicted, costs) >= together(seconds, costs)) continue;
       *seconds = predicted;
       *best = candidate;
     }
@@ -130,6 +143,8 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
   printf("\nWhat a process sends in the factorization, of %s to %s\n", tsi_text_flops(t->factor_flops.min),
          tsi_text_flops(t->factor_flops.max));
   print_row("fan-in", &t->fan_in.sent, &t->fan_in.sent_bytes);
+  printf("  fronts take %s to %s of a process at the peak, beside the factor\n",
+         tsi_text_bytes(t->front_bytes.min), tsi_text_bytes(t->front_bytes.max));
 }
 
 static void add_messages(cJSON *object, const char *key, const tristar_messages *messages) {
@@ -164,6 +179,8 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
   add_messages(o, "all", &t->all);
   add_messages(o, "fan_in", &t->fan_in);
   tsi_json_add_range(o, "factor_flops", &t->factor_flops);
+  tsi_json_add_number(o, "factor_path_flops", t->factor_path_flops);
+  tsi_json_add_range(o, "front_bytes", &t->front_bytes);
   return object;
 }
 

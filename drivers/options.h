@@ -43,6 +43,7 @@ typedef struct tsi_settings {
   /* solve */
   int64_t devices; /* of --gpu; 0: not given */
   int64_t ranks;   /* of info; 0: not given */
+  int64_t solves;  /* of --layout auto; 0: not given */
   int gpu;         /* 0 ..: a device of the cost model; negative: not given */
   int op;          /* 0 ..: one of N, T, C */
   int uplo;        /* 0 ..: one of L, U, LU; negative: not given */

@@ -132,10 +132,11 @@ static bool predict(tsi_session *s, scaling *out) {
   for (int processes = 1; processes <= PROCESSES_MOST; processes *= 2) {
     times *t = &out->predicted;
     tristar_layout *layout = &out->layout[t->count];
+    tsi_layout_seconds seconds;
     tristar_layout_init(layout);
-    if (!tsi_layout_choose(s, processes, out->nrhs, 1e9 * out->bandwidth, MESSAGE_SECONDS, layout,
-                           &t->seconds[t->count]))
-      return false;
+    const tsi_layout_costs costs = {1e9 * out->bandwidth, MESSAGE_SECONDS, out->nrhs, 0};
+    if (!tsi_layout_choose(s, processes, &costs, layout, &seconds)) return false;
+    t->seconds[t->count] = seconds.solve;
     t->number[t->count++] = processes;
   }
   return true;

@@ -55,6 +55,8 @@ if [ ${#mpiexec[@]} -gt 0 ]; then
   printf '3\n400 7\n' >rows.txt
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --rows rows.txt --in-flight 2 --repeat 4 \
     --json processes-2.json >output.txt 2>&1 </dev/null || { fail "few rows on two processes"; cat output.txt >&2; }
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout auto --solves 2 --json processes-3.json \
+    >output.txt 2>&1 </dev/null || { fail "a layout of the program's choice"; cat output.txt >&2; }
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" krylov gen:s2d9pt:40 --precond ic0 --json ranks-1.json \
     >output.txt 2>&1 </dev/null || { fail "krylov on two processes"; cat output.txt >&2; }
 fi

@@ -25,6 +25,17 @@ done
 ranks 2 0 '^accuracy ' solve gen:convdiff3d:8 --layout 2x1x1 --map cyclic --message-tree flat --nrhs 5 --op T --out x.mtx
 [ "$(wc -l <x.mtx)" -gt 2560 ] || fail "x.mtx has $(wc -l <x.mtx) lines"
 ranks 4 0 '^layout ' solve gen:poisson3d7:8 --precision z --layout auto --svg bars.svg
+ranks 4 0 'chosen for 1 solve: predicted .* for a factorization, .* for a solve$' solve gen:poisson3d7:10 --layout auto --solves 1 --json once.json
+ranks 4 0 'chosen for solves alone: predicted ' solve gen:poisson3d7:10 --layout auto --json ever.json
+python3 - <<'EOF' || fail "--solves: figures"
+import json
+once, ever = (json.load(open(f))["layout"] for f in ("once.json", "ever.json"))
+assert once["solves"] == 1 and ever["solves"] == 0
+for l in (once, ever):
+    assert 0 < l["predicted_solve_s"] < 1 and 0 < l["predicted_factor_s"] < 10, l
+EOF
+ranks 2 - '^tristar: solve: --solves needs --layout auto$' solve gen:s2d9pt:20 --layout 2x1x1 --solves 3
+expect 2 '^tristar: solve: --solves needs --layout auto$' solve gen:s2d9pt:20 --solves 3
 python3 -c 'import xml.dom.minidom, sys; sys.exit(len(xml.dom.minidom.parse("bars.svg").getElementsByTagName("rect")) < 21)' ||
   fail "bars.svg is no picture of four processes"
 "$(dirname "$0")/check_picture" bars.svg 2 || fail "bars.svg is no good picture"

@@ -110,6 +110,23 @@ static void check_counts(const world *w, const char *what, const problem *q, con
             traffic.fan_in.sent_bytes.total);
 }
 
+/* What rank 0 makes alone replaces what all have made: figures too. */
+static void check_update(const world *w, const char *what, tristar_distributed_t *d,
+                         tristar_factor_t *factor) {
+  tristar_distributed_stats stats;
+  tristar_factor_stats expected, told;
+  CHECK_OK(tristar_distributed_update(d, factor));
+  tristar_distributed_get_stats(d, &stats);
+  CHECK_MSG(stats.factor_seconds == 0 && stats.factor_peak_bytes == 0 && stats.fan_in.messages == 0 &&
+                stats.fan_in.bytes == 0 && stats.hand_on.messages == 0 && stats.hand_on.bytes == 0,
+            "%s: figures of an older factorization", what);
+  if (w->rank > 0) return;
+  CHECK_OK(tristar_factor_get_stats(factor, &expected));
+  CHECK_OK(tristar_distributed_get_factor_stats(d, &told, NULL));
+  CHECK_MSG(memcmp(&expected, &told, sizeof told) == 0 && stats.perturbed_pivots == expected.perturbed_pivots,
+            "%s: other figures of the factor", what);
+}
+
 static void check_layout(const world *w, const problem *q, const tristar_layout *layout) {
   tristar_distributed_options options = w->options;
   tristar_distributed_t *alone, *together;
@@ -140,6 +157,9 @@ static void check_layout(const world *w, const problem *q, const tristar_layout 
   solve(w, q, alone, x);
   solve(w, q, together, y);
   CHECK_MSG(w->rank > 0 || memcmp(x, y, bytes) == 0, "%s: other bits in x after new values", what);
+  check_update(w, what, together, factor);
+  solve(w, q, together, y);
+  CHECK_MSG(w->rank > 0 || memcmp(x, y, bytes) == 0, "%s: other bits in x after an update", what);
   tristar_distributed_destroy(&alone);
   tristar_distributed_destroy(&together);
   tristar_factor_destroy(&factor);

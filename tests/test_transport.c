@@ -93,6 +93,65 @@ static void check_lengths(tsi_transport *transport) {
   }
 }
 
+/* ---- Buffers that come with the messages ----------------------------------------------------------------
+ */
+
+enum { LATE = 6, LATE_BYTES = 100000 };
+
+typedef struct late {
+  char *in[LATE], *out[LATE];
+  int arrivals[LATE], departures[LATE];
+} late;
+
+static void late_arrived(void *context, tsi_index receive) {
+  late *l = context;
+  for (int k = 0; k < LATE_BYTES; k++) CHECK(l->in[receive][k] == (char)(receive + 1));
+  __atomic_add_fetch(&l->arrivals[receive], 1, __ATOMIC_RELAXED);
+}
+
+static void late_departed(void *context, tsi_index send) {
+  late *l = context;
+  __atomic_add_fetch(&l->departures[send], 1, __ATOMIC_RELAXED);
+  free(l->out[send]);
+}
+
+/* Around the ring: some are sent before they are expected, others afterwards; who has sent frees. */
+static void check_late(tsi_transport *transport) {
+  late l = {.arrivals = {0}};
+  tsi_channel receive[LATE], send[LATE], early = {rank, 1, &l, sizeof l};
+  tsi_mailbox *mailbox;
+  for (int k = 0; k < LATE; k++) {
+    receive[k] = (tsi_channel){(rank + ranks - 1) % ranks, 900 + k, NULL, LATE_BYTES};
+    send[k] = (tsi_channel){(rank + 1) % ranks, 900 + k, NULL, LATE_BYTES};
+  }
+  CHECK_STATUS(
+      tsi_mailbox_create_late(transport, 0, NULL, 1, &early, late_arrived, late_departed, &l, &mailbox),
+      TRISTAR_ERR_ARGUMENT);
+  expect_message("before it is due");
+  CHECK_OK(tsi_mailbox_create_late(transport, LATE, receive, LATE, send, late_arrived, late_departed, &l,
+                                   &mailbox));
+  CHECK_OK(tsi_mailbox_start(mailbox, NULL, LATE));
+  for (int half = 0; half < 2; half++) {
+    for (int k = half; k < LATE; k += 2) {
+      l.out[k] = memset(malloc(LATE_BYTES), k + 1, LATE_BYTES);
+      CHECK_OK(tsi_mailbox_send_from(mailbox, k, l.out[k]));
+    }
+    CHECK(!tsi_mailbox_done(mailbox));
+    tsi_mailbox_progress(mailbox);
+    for (int k = 0; k < LATE; k++) {
+      if ((k < LATE / 2) != (half == 0)) continue;
+      l.in[k] = malloc(LATE_BYTES);
+      CHECK_OK(tsi_mailbox_expect(mailbox, k, l.in[k]));
+    }
+  }
+  CHECK_OK(tsi_mailbox_wait(mailbox));
+  for (int k = 0; k < LATE; k++) {
+    CHECK(l.arrivals[k] == 1 && l.departures[k] == 1);
+    free(l.in[k]);
+  }
+  tsi_mailbox_destroy(&mailbox);
+}
+
 /* The k-th allocation fails on the last rank only: all are told. */
 static void check_allocations(void) {
   tsi_transport *transport;
@@ -159,6 +218,7 @@ static void check_traffic(tsi_transport *transport, bool tasks) {
   const int token_runs = kind == TSI_TRANSPORT_DIRECT ? runs() : 1;
   CHECK(tsi_transport_rank(transport) == rank && tsi_transport_size(transport) == ranks);
   check_empty(transport);
+  check_late(transport);
   for (uint64_t seed = 1; seed <= (kind == TSI_TRANSPORT_DIRECT ? 3 : 1); seed++)
     check_runs(transport, ranks > 4 ? 20 : 6 * ranks, seed, runs());
   check_two(transport, 4 * ranks, runs());

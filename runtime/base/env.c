@@ -22,6 +22,7 @@ void tsi_env_init(tsi_env *env) {
   atomic_init(&env->memory.current, 0);
   atomic_init(&env->memory.peak, 0);
   atomic_init(&env->memory.recent, 0);
+  atomic_init(&env->memory.largest, 0);
   atomic_init(&env->memory.calls, 0);
   env->id = tsi_tick();
   env->log_level = TRISTAR_LOG_INFO;
@@ -47,11 +48,13 @@ static void count_allocation(tsi_memory *memory, size_t bytes) {
   const size_t now = atomic_fetch_add(&memory->current, bytes) + bytes;
   raise_to(&memory->peak, now);
   raise_to(&memory->recent, now);
+  raise_to(&memory->largest, bytes);
 }
 
 size_t tsi_memory_watch(tsi_env *env) {
   const size_t now = atomic_load(&env->memory.current);
   atomic_store(&env->memory.recent, now);
+  atomic_store(&env->memory.largest, 0);
   return now;
 }
 

@@ -40,6 +40,7 @@ typedef struct tsi_memory {
   _Atomic(size_t) current; /* bytes now allocated */
   _Atomic(size_t) peak;    /* largest value that current has had */
   _Atomic(size_t) recent;  /* the same since the latest tsi_memory_watch; for one watcher at a time */
+  _Atomic(size_t) largest; /* block since then */
   _Atomic(int64_t) calls;  /* allocations asked for so far */
   int64_t fail_at;         /* the call (counted from 1) that fails, for tests; 0: none */
 } tsi_memory;
@@ -106,7 +107,7 @@ TRISTAR_CHECKED tristar_status tsi_allocate(tsi_env *env, size_t count, size_t s
 TRISTAR_CHECKED tristar_status tsi_allocate_zero(tsi_env *env, size_t count, size_t size,
                                                  const char *function, const char *file, int line,
                                                  void **out);
-/* Starts to watch: memory.recent becomes memory.current, which is returned. */
+/* Starts to watch: memory.recent becomes memory.current, which is returned; memory.largest becomes 0. */
 size_t tsi_memory_watch(tsi_env *env);
 
 /* Frees what tsi_allocate gave; accepts NULL. */

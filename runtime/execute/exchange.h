@@ -18,14 +18,17 @@
 #include "dag/program.h"
 #include "runtime/execute/execution.h"
 
-/* How messages come and go. begin: before anything is sent; of the received messages those come that `comes`
- * names, and `goes` are to be sent. end: after the last step. wait: returns when a received message is there;
- * only where steps run on the calling thread. Otherwise the port calls tsi_process_arrived. progress (may be
- * NULL): called between steps. */
+/* How messages come and go. receive_into and send_from serve, instead of send, where buffers exist only while
+ * they are needed: each received message is asked for once, with the place where it is to go. begin: before
+ * anything is sent; of the received messages those come that `comes` names, and `goes` are to be sent. end:
+ * after the last step. wait: returns when a received message is there; only where steps run on the calling
+ * thread. Otherwise the port calls tsi_process_arrived. progress (may be NULL): called between steps. */
 typedef struct tsi_port {
   void *context;
   tristar_status (*begin)(void *context, const bool *comes, tsi_index goes);
   tristar_status (*send)(void *context, tsi_index message);
+  tristar_status (*receive_into)(void *context, tsi_index message, void *buffer);
+  tristar_status (*send_from)(void *context, tsi_index message, void *buffer);
   tristar_status (*wait)(void *context, tsi_index message);
   void (*progress)(void *context);
   tristar_status (*end)(void *context);

@@ -11,7 +11,8 @@
  *   - pivot_order[k] is the final row that comes k-th in factor order, position the inverse; both NULL if
  * that is the same
  *   - of a factor that many processes make each has a part: the panels of its supernodes. Those with a
- * negative place p are at ~p of `passing`: others will hold them, and it lives until they do
+ * negative place are in `passing`, each from its packing on: others will hold them, and it lives until they
+ * do
  *   - generation counts successful factorizations; valid is false from the start of one until its success */
 #ifndef TSI_RUNTIME_FACTOR_FACTOR_H
 #define TSI_RUNTIME_FACTOR_FACTOR_H
@@ -33,7 +34,7 @@ struct tristar_factor_s {
   double *row_scale;   /* n, by the user's row; NULL: ones (most LLT), see scaling.h */
   double *col_scale;   /* n, by the user's column */
   void *lower, *upper; /* upper is NULL but for LU */
-  void *passing[2];    /* of the lower and upper stream, see above; NULL: there are none */
+  void **passing[2];   /* by panel, of the lower and upper stream, see above; NULL: there are none */
   struct tsi_row_factor
       *rows; /* a triangular matrix without supernodes (row_factor.h): the streams are empty */
   bool moves_rows, moves_columns;    /* a triangular matrix with row_order, column_order (tristar.h) */
@@ -66,9 +67,12 @@ static inline bool tsi_factor_keeps_rows(const tristar_factor_t *factor) {
 /* Where panel p of a stream is. */
 static inline char *tsi_factor_panel(const tristar_factor_t *factor, bool upper, tsi_index p) {
   const tsi_count at = factor->analysis->panel_values[p];
-  void *stream = at < 0 ? factor->passing[upper] : upper ? factor->upper : factor->lower;
-  return (char *)stream + (size_t)(at < 0 ? ~at : at) * factor->scalar_bytes;
+  if (at < 0) return factor->passing[upper][p];
+  return (char *)(upper ? factor->upper : factor->lower) + (size_t)at * factor->scalar_bytes;
 }
+/* Room for a panel that is in `passing`, unless it is there. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factor_need_passing(const tristar_factor_t *factor, bool upper,
+                                                       tsi_index p);
 
 /* Errors: STALE (its last refactorization failed). */
 TRISTAR_CHECKED tristar_status tsi_factor_need_values(const tristar_factor_t *factor);

@@ -111,8 +111,7 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_size
   TSI_TRY(TSI_ALLOC_ZERO(env, numeric->complement, an->symbolic->count));
   TSI_TRY(TSI_ALLOC_ZERO(env, numeric->tiled, numeric->dag->tiled_count));
   for (tsi_index k = 0; k < numeric->dag->tiled_count; k++) numeric->tiled[k].s = numeric->dag->tiled[k];
-  TSI_TRY(TSI_ALLOC_ZERO(env, numeric->sent, numeric->dag->sends));
-  TSI_TRY(tsi_numeric_allocate_travellers(numeric));
+  TSI_TRY(tsi_numeric_prepare_messages(numeric));
 out:
   if (status != TRISTAR_OK) tsi_numeric_destroy(&numeric);
   *out = numeric;
@@ -126,7 +125,7 @@ void tsi_numeric_destroy(tsi_numeric **out) {
   tsi_env *env = numeric->env;
   tsi_tasks_destroy(&numeric->tasks);
   tsi_task_list_destroy(&numeric->list);
-  TSI_FREE(env, numeric->sent);
+  tsi_numeric_release_messages(numeric);
   for (tsi_index s = 0; numeric->complement && s < numeric->analysis->symbolic->count; s++)
     TSI_FREE(env, numeric->complement[s]);
   for (tsi_index k = 0; numeric->tiled && k < numeric->dag->tiled_count; k++) {

@@ -65,8 +65,8 @@ static tristar_status begin_front(tsi_numeric *numeric, tsi_open_front *open) {
   tsi_front *front = &open->front;
   tsi_index *position = open->position;
   if (front->m > 0 && numeric->complement[open->s] == NULL)
-    TSI_TRY(
-        allocate_block(numeric, tsi_complement_size(front->m, front->full), &numeric->complement[open->s]));
+    TSI_TRY(allocate_block(numeric, tsi_numeric_complement_scalars(numeric, open->s),
+                           &numeric->complement[open->s]));
   front->c = numeric->complement[open->s];
   for (tsi_index k = numeric->dag->child_ptr[open->s]; k < numeric->dag->child_ptr[open->s + 1]; k++) {
     find_positions(numeric->analysis->symbolic, numeric->dag->child[k], position);
@@ -235,6 +235,7 @@ static double largest_of(const double *size, tsi_index b) {
 }
 
 void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
+  if (tsi_numeric_failed(numeric)) return; /* some may still be coming */
   free_children(numeric, open->s);
   TSI_FREE(numeric->env, open->position);
 }
@@ -336,6 +337,8 @@ static tristar_status pack(tsi_numeric *numeric, const tsi_front *front, tsi_ind
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_index s = an->panels->supernode[panel], b = tsi_panel_width(an->panels, panel);
+  for (int side = 0; side < (numeric->full ? 2 : 1); side++)
+    TSI_TRY(tsi_factor_need_passing(numeric->factor, side, panel));
   char *lower = tsi_factor_panel(numeric->factor, false, panel);
   char *upper = numeric->full ? tsi_factor_panel(numeric->factor, true, panel) : NULL;
   if (numeric->fixed) TSI_TRY(keep_terms(numeric, front, panel));

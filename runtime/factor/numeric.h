@@ -11,14 +11,18 @@
  * do.
  *
  * On one process of many (factorization.h) the analysis lists the entries of its own fronts, and complements
- * come from other processes and go there, through a port. After a failure steps do nothing but send, so that
- * nobody waits for this process; what they send says so.
+ * come from other processes and go there, through a port. A complement has memory from when it is made, or
+ * from when its parent is next and it may come, until it is assembled, or gone: who sends keeps it until it
+ * is wanted. After a failure steps do nothing but send, so that nobody waits for this process; what they send
+ * says so. What has no memory then is sent from, and received into, one piece that was set aside.
  *
  * Reads   analysis, the user's values, scalings.
  * Writes  lower, upper, pivots of the factor; fronts of its own.
  * Invariants
- *   - complement[s] exists from the opening of the front of s until its parent has assembled it; if it comes
- * or goes, from the beginning, and if it goes, to the end. NULL: not there, or without rows
+ *   - complement[s] exists from the opening of the front of s until its parent has assembled it; if it goes,
+ * until its last piece has; if it comes, from when the step before its arrivals is over. NULL: not there, or
+ * without rows
+ *   - a piece is received into its complement only if that was there for its first piece
  *   - the rest of a tiled front exists from its opening until it is closed
  *   - after the first failure, which `failure` keeps, tasks return at once
  *   - two steps that may run at the same time write different tiles (dag/factorization.h) */
@@ -82,6 +86,10 @@ typedef struct tsi_numeric {
   _Atomic(bool) stopped; /* another process has failed */
   tsi_port port;         /* of messages, if there are any */
   bool *sent;            /* messages */
+  bool *expected;        /* received messages: it is received into its complement, or has been */
+  atomic_int *left;      /* messages: of the first piece of a complement, pieces that have not gone */
+  char *refuse_piece;    /* sent for pieces that were not made: nothing but failure marks */
+  void *waste_piece;     /* received into where nothing is made of it */
   tsi_task_list *list;   /* on StarPU: a task for each step, with the same number */
   tsi_tasks *tasks;
   atomic_llong perturbed;
@@ -100,17 +108,21 @@ TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor, cons
                                                   const tsi_factorization_options *options,
                                                   const tsi_front_owners *owners, bool fixed,
                                                   tsi_numeric **out);
-/* Room for complements that come and go. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_numeric_allocate_travellers(tsi_numeric *numeric);
+/* What messages need beside complements. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_numeric_prepare_messages(tsi_numeric *numeric);
+void tsi_numeric_release_messages(tsi_numeric *numeric);
+/* Scalars of the complement of s, with room for the failure mark if it comes or goes. */
+tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s);
 /* The steps as tasks of StarPU, which runs. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_record(tsi_numeric *numeric);
 /* Runs all steps: on StarPU if they are recorded. Errors: those of the port and of StarPU; a failure of a
  * step is told by tsi_numeric_finish. */
 TRISTAR_CHECKED tristar_status tsi_numeric_run(tsi_numeric *numeric);
-/* A piece of a complement is where it goes to, or comes from; its bytes. */
-char *tsi_numeric_piece(const tsi_numeric *numeric, const tsi_front_message *message, size_t *bytes);
-/* Message `received` is there. From any thread. */
+/* Bytes of a piece of a complement. */
+size_t tsi_numeric_piece_bytes(const tsi_numeric *numeric, const tsi_front_message *message);
+/* Message `received` is there, message `sent` has gone. From any thread. */
 void tsi_numeric_arrived(tsi_numeric *numeric, tsi_index received);
+void tsi_numeric_departed(tsi_numeric *numeric, tsi_index sent);
 /* A step of the DAG; those that it waits for have run. BLAS must be on one thread (blas.h). */
 void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step);
 /* What the pivots were like; of several processes together. */

@@ -70,56 +70,137 @@ static tsi_count complement_scalars(const tsi_numeric *numeric, tsi_index s) {
   return tsi_complement_size((tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]), numeric->full);
 }
 
+tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s) {
+  return complement_scalars(numeric, s) + (tsi_factorization_pieces(numeric->dag, s) > 0);
+}
+
 /* Behind a complement that travels. */
 static bool *failure_mark(const tsi_numeric *numeric, tsi_index s) {
   return (bool *)((char *)numeric->complement[s] +
                   (size_t)complement_scalars(numeric, s) * numeric->kernels->scalar_bytes);
 }
 
-/* With the last piece goes one scalar more, the failure mark. */
-char *tsi_numeric_piece(const tsi_numeric *numeric, const tsi_front_message *message, size_t *bytes) {
+static bool is_last_piece(const tsi_front_message *message) {
+  return message->piece + 1 == message->pieces;
+}
+
+/* Scalars of all pieces of a complement but the last. */
+static tsi_count piece_scalars(const tsi_numeric *numeric, const tsi_front_message *message) {
   const tsi_count all = complement_scalars(numeric, message->supernode);
-  const tsi_count part = (all + message->pieces - 1) / message->pieces, first = message->piece * part;
-  const tsi_count end = message->piece + 1 == message->pieces ? all + 1 : first + part;
-  *bytes = (size_t)(end - first) * numeric->kernels->scalar_bytes;
-  return (char *)numeric->complement[message->supernode] + (size_t)first * numeric->kernels->scalar_bytes;
+  return (all + message->pieces - 1) / message->pieces;
 }
 
-static tristar_status allocate_complements(tsi_numeric *numeric, const tsi_front_message *message,
-                                           tsi_index count) {
-  tristar_status status = TRISTAR_OK;
-  for (tsi_index m = 0; m < count; m++)
-    if (message[m].piece == 0)
-      TSI_TRY(tsi_allocate(numeric->env, (size_t)complement_scalars(numeric, message[m].supernode) + 1,
-                           numeric->kernels->scalar_bytes, __func__, __FILE__, __LINE__,
-                           &numeric->complement[message[m].supernode]));
-out:
-  return status;
+/* With the last piece goes one scalar more, the failure mark. */
+size_t tsi_numeric_piece_bytes(const tsi_numeric *numeric, const tsi_front_message *message) {
+  const tsi_count all = complement_scalars(numeric, message->supernode),
+                  part = piece_scalars(numeric, message);
+  const tsi_count scalars = is_last_piece(message) ? all + 1 - message->piece * part : part;
+  return (size_t)scalars * numeric->kernels->scalar_bytes;
 }
 
-tristar_status tsi_numeric_allocate_travellers(tsi_numeric *numeric) {
+/* Where it is in its complement, which is there. */
+static char *piece_of(const tsi_numeric *numeric, const tsi_front_message *message) {
+  return (char *)numeric->complement[message->supernode] +
+         (size_t)(message->piece * piece_scalars(numeric, message)) * numeric->kernels->scalar_bytes;
+}
+
+static size_t largest_piece(const tsi_numeric *numeric, const tsi_front_message *message, tsi_index count) {
+  size_t most = 0;
+  for (tsi_index m = 0; m < count; m++) {
+    const size_t bytes = tsi_numeric_piece_bytes(numeric, &message[m]);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+tristar_status tsi_numeric_prepare_messages(tsi_numeric *numeric) {
   tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
-  TSI_TRY(allocate_complements(numeric, dag->send, dag->sends));
-  TSI_TRY(allocate_complements(numeric, dag->receive, dag->receives));
+  const size_t sent = largest_piece(numeric, dag->send, dag->sends);
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->sent, dag->sends));
+  TSI_TRY(TSI_ALLOC(numeric->env, numeric->left, dag->sends));
+  for (tsi_index m = 0; m < dag->sends; m++) atomic_init(&numeric->left[m], dag->send[m].pieces);
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->expected, dag->receives));
+  TSI_TRY(TSI_ALLOC(numeric->env, numeric->refuse_piece, sent));
+  memset(numeric->refuse_piece, true, sent);
+  TSI_TRY(tsi_allocate(numeric->env, largest_piece(numeric, dag->receive, dag->receives), 1, __func__,
+                       __FILE__, __LINE__, &numeric->waste_piece));
 out:
   return status;
+}
+
+void tsi_numeric_release_messages(tsi_numeric *numeric) {
+  TSI_FREE(numeric->env, numeric->sent);
+  TSI_FREE(numeric->env, numeric->left);
+  TSI_FREE(numeric->env, numeric->expected);
+  TSI_FREE(numeric->env, numeric->refuse_piece);
+  TSI_FREE(numeric->env, numeric->waste_piece);
 }
 
 static void send_piece(tsi_numeric *numeric, tsi_index m) {
   const tsi_front_message *message = &numeric->dag->send[m];
+  const bool made = numeric->complement[message->supernode] != NULL;
   numeric->sent[m] = true;
-  if (message->piece + 1 == message->pieces)
+  if (made && is_last_piece(message))
     *failure_mark(numeric, message->supernode) = tsi_numeric_failed(numeric);
-  fail(numeric, numeric->port.send(numeric->port.context, m));
+  fail(numeric, numeric->port.send_from(numeric->port.context, m,
+                                        made ? piece_of(numeric, message) : numeric->refuse_piece));
+}
+
+void tsi_numeric_departed(tsi_numeric *numeric, tsi_index sent) {
+  const tsi_front_message *message = &numeric->dag->send[sent];
+  if (atomic_fetch_sub(&numeric->left[sent - message->piece], 1) > 1) return;
+  TSI_FREE(numeric->env, numeric->complement[message->supernode]);
+}
+
+/* Room for a complement that comes. Until that is there it counts as one of a process that failed. */
+static tristar_status make_room(tsi_numeric *numeric, tsi_index s) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_allocate(numeric->env, (size_t)complement_scalars(numeric, s) + 1,
+                       numeric->kernels->scalar_bytes, __func__, __FILE__, __LINE__,
+                       &numeric->complement[s]));
+  *failure_mark(numeric, s) = true;
+out:
+  return status;
+}
+
+/* After a failure nothing is made of what comes: it counts as there. */
+static void expect_piece(tsi_numeric *numeric, tsi_index received) {
+  const tsi_front_message *message = &numeric->dag->receive[received];
+  if (message->piece == 0 && !tsi_numeric_failed(numeric))
+    fail(numeric, make_room(numeric, message->supernode));
+  numeric->expected[received] = numeric->complement[message->supernode] != NULL;
+  if (numeric->expected[received])
+    fail(numeric, numeric->port.receive_into(numeric->port.context, received, piece_of(numeric, message)));
+  else if (numeric->tasks)
+    fail(numeric, tsi_tasks_happen(numeric->tasks, message->step));
+}
+
+/* What arrives next, after this step; after TSI_NONE: what is first of all. */
+static void expect_next(tsi_numeric *numeric, tsi_index step) {
+  const tsi_factorization *dag = numeric->dag;
+  for (tsi_index k = step == TSI_NONE ? 0 : step + 1;
+       k < dag->steps->count && dag->steps->step[k].kind == TSI_STEP_ARRIVAL; k++)
+    expect_piece(numeric, dag->part[k].message);
 }
 
 /* A failed process stops those that wait for it: what they have received is worth nothing. */
 void tsi_numeric_arrived(tsi_numeric *numeric, tsi_index received) {
   const tsi_front_message *message = &numeric->dag->receive[received];
-  if (message->piece + 1 == message->pieces && *failure_mark(numeric, message->supernode))
+  if (!numeric->expected[received]) return;
+  if (is_last_piece(message) && *failure_mark(numeric, message->supernode))
     atomic_store_explicit(&numeric->stopped, true, memory_order_release);
   if (numeric->tasks) fail(numeric, tsi_tasks_happen(numeric->tasks, message->step));
+}
+
+/* What nobody expects any more comes all the same, one after the other. */
+static void waste(tsi_numeric *numeric) {
+  const tsi_port *port = &numeric->port;
+  for (tsi_index m = 0; m < numeric->dag->receives; m++) {
+    if (numeric->expected[m]) continue;
+    fail(numeric, port->receive_into(port->context, m, numeric->waste_piece));
+    fail(numeric, port->wait(port->context, m));
+  }
 }
 
 /* On the calling thread. */
@@ -135,6 +216,7 @@ void tsi_numeric_run_step(tsi_numeric *numeric, tsi_index step) {
   else
     run_kind[dag->steps->step[step].kind](numeric, part);
   for (tsi_index m = dag->send_ptr[step]; m < dag->send_ptr[step + 1]; m++) send_piece(numeric, m);
+  if (dag->steps->step[step].kind != TSI_STEP_ARRIVAL && numeric->port.begin) expect_next(numeric, step);
   if (numeric->port.progress) numeric->port.progress(numeric->port.context);
 }
 
@@ -168,7 +250,6 @@ out:
   return status;
 }
 
-/* With others: what the steps that did not run would have sent is sent at the end, so that nobody waits. */
 static tristar_status run_steps(tsi_numeric *numeric) {
   tristar_status status = TRISTAR_OK;
   if (numeric->tasks) TSI_TRY(tsi_tasks_run(numeric->tasks, false));
@@ -178,14 +259,19 @@ out:
   return status;
 }
 
-/* From tsi_port.begin to its end; the first failure is the numeric's. */
+/* From tsi_port.begin to its end; the first failure is the numeric's. What the steps that did not run would
+ * have sent and received is sent and received at the end, so that nobody waits. */
 static void run_with_others(tsi_numeric *numeric) {
   const tsi_port *port = &numeric->port;
   if (numeric->tasks) fail(numeric, tsi_tasks_prepare(numeric->tasks));
   fail(numeric, port->begin(port->context, NULL, numeric->dag->sends));
-  if (!tsi_failure_exists(&numeric->failure)) fail(numeric, run_steps(numeric));
+  if (!tsi_failure_exists(&numeric->failure)) {
+    expect_next(numeric, TSI_NONE);
+    fail(numeric, run_steps(numeric));
+  }
   for (tsi_index m = 0; m < numeric->dag->sends; m++)
     if (!numeric->sent[m]) send_piece(numeric, m);
+  waste(numeric);
   fail(numeric, port->end(port->context));
 }
 

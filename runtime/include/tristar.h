@@ -1110,6 +1110,10 @@ typedef struct tristar_traffic {
   double balance;                        /* factor_bytes.max / factor_bytes.mean; 1 if there is none */
   tristar_messages fan_in;    /* of tristar_distributed_factor: Schur complements on their way up the tree */
   tristar_range factor_flops; /* of the fronts that a process factors; L D L^T is counted as L L^T */
+  tristar_range front_bytes;  /* the most that its fronts and Schur complements take at a time, beside the
+                                 factor: one front after the other, complements leave at once */
+  double factor_path_flops;   /* until the last front is factored, where each process takes its fronts one
+                                 after the other and messages take no time */
 } tristar_traffic;
 
 /* Counts what a solve with nrhs right-hand sides sends in this layout, forward and backward, and what the

@@ -205,7 +205,8 @@ typedef struct tristar_distributed_stats {
   tristar_message_count broadcast; /* within the grid: parts of x; sent in the latest solve, as the others */
   tristar_message_count reduction; /* within the grid: sums */
   tristar_message_count grids;     /* between grids */
-  /* of tristar_distributed_factor and _refactor; zeros after tristar_distribute: */
+  /* of tristar_distributed_factor and _refactor; zeros but for perturbed_pivots after tristar_distribute and
+   * _update: */
   double factor_seconds;         /* from the values of rank 0 to the factor's, and its matrix, here */
   double factor_peak_bytes;      /* the most memory that the library had more meanwhile */
   int64_t perturbed_pivots;      /* on all ranks */
@@ -217,8 +218,9 @@ typedef struct tristar_distributed_stats {
 TRISTAR_API tristar_status tristar_distributed_get_stats(const tristar_distributed_t *distributed,
                                                          tristar_distributed_stats *stats);
 /* On rank 0, after tristar_distributed_factor: the figures of the whole factor, its peak_bytes being those of
- * rank 0, and of the analysis that it was made with, which METHOD_AUTO may have replaced. Each may be NULL.
- * Not collective. Errors: ARGUMENT (another rank; after tristar_distribute). */
+ * rank 0, after tristar_distributed_update those of the factor that it was given, and of the analysis that it
+ * was made with, which METHOD_AUTO may have replaced. Each may be NULL. Not collective. Errors: ARGUMENT
+ * (another rank; after tristar_distribute). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_get_factor_stats(
     const tristar_distributed_t *distributed, tristar_factor_stats *factor, tristar_analysis_stats *analysis);
 /* Collective. all: as many as there are ranks, written on rank 0; not read elsewhere. Errors: RUNTIME. */

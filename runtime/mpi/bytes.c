@@ -74,16 +74,31 @@ out:
   return status;
 }
 
-tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_t bytes, tsi_items_way gives,
+/* The next message's items; none is left: 0, to or from nobody. */
+static int next_items(tsi_items_way *way, int most) {
+  const int count = (int)tsi_count_min(way->count, most);
+  if (count == 0) way->peer = MPI_PROC_NULL;
+  return count;
+}
+
+static void pass_items(tsi_items_way *way, int count, size_t bytes) {
+  way->items = (char *)way->items + (size_t)count * bytes;
+  way->count -= count;
+}
+
+tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_t bytes, int most, tsi_items_way gives,
                               tsi_items_way takes) {
   tristar_status status = TRISTAR_OK;
   MPI_Datatype item;
   TSI_TRY(make_item(env, bytes, &item));
-  status =
-      TSI_MPI(env, "MPI_Sendrecv",
-              MPI_Sendrecv(gives.items, gives.count, item, gives.count > 0 ? gives.peer : MPI_PROC_NULL,
-                           TAG_BYTES, takes.items, takes.count, item,
-                           takes.count > 0 ? takes.peer : MPI_PROC_NULL, TAG_BYTES, comm, MPI_STATUS_IGNORE));
+  while (status == TRISTAR_OK && (gives.count > 0 || takes.count > 0)) {
+    const int given = next_items(&gives, most), taken = next_items(&takes, most);
+    status = TSI_MPI(env, "MPI_Sendrecv",
+                     MPI_Sendrecv(gives.items, given, item, gives.peer, TAG_BYTES, takes.items, taken, item,
+                                  takes.peer, TAG_BYTES, comm, MPI_STATUS_IGNORE));
+    if (given > 0) pass_items(&gives, given, bytes);
+    if (taken > 0) pass_items(&takes, taken, bytes);
+  }
   MPI_Type_free(&item);
 out:
   return status;

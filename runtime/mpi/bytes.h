@@ -32,14 +32,19 @@ typedef struct tsi_items {
 TRISTAR_CHECKED tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, size_t bytes, const void *from,
                                                   tsi_items sent, void *to, tsi_items received);
 
-/* Sends `gives` items to one rank and receives `takes` from another at the same time; with none of them there
- * is no message. Errors: RUNTIME. */
+/* Sends `gives` items to one rank and receives `takes` from another at the same time, `most` in a message;
+ * with none of them there is no message. Errors: RUNTIME. */
 typedef struct tsi_items_way {
   void *items;
-  int count, peer;
+  tsi_count count;
+  int peer;
 } tsi_items_way;
-TRISTAR_CHECKED tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_t bytes, tsi_items_way gives,
-                                              tsi_items_way takes);
+TRISTAR_CHECKED tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_t bytes, int most,
+                                              tsi_items_way gives, tsi_items_way takes);
+/* Messages that so many items go in. */
+static inline tsi_count tsi_item_messages(tsi_count count, int most) {
+  return count / most + (count % most > 0);
+}
 /* Collective. What is not zero on one rank, the only one, becomes so on all. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_unite_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes);
 

@@ -8,7 +8,7 @@
  * data here is guarded by the lock of MPI)
  *   - a box is in the list exactly while it has messages that MPI has not completed or that were not sent yet
  *   - active[0 .. actives) are the started requests, each message at most once
- *   - ready[0 .. readies) are the receives of the run that MPI has completed, each once: who appends to it
+ *   - ready[0 .. readies) are the messages of the run that MPI has completed, each once: who appends to it
  *     delivers what he appended, after he let go of the lock. Until that is settled the run is in flight, and
  *     the box stays. */
 #include "runtime/starpu/idle.h"
@@ -37,7 +37,6 @@ static _Atomic(bool) hook_exists; /* set once */
 typedef struct direct_news {
   direct_box *box;
   tsi_index first, end; /* of ready */
-  int64_t sent;
 } direct_news;
 
 static void enlist(direct_box *box) {
@@ -82,17 +81,14 @@ static void check_length(tsi_mailbox *mailbox, tsi_index number, const MPI_Statu
 }
 
 /* Message `number` is through. */
-static void complete(direct_box *box, tsi_index number, direct_news *news) {
-  if (number < box->mailbox->receives)
-    box->ready[box->readies++] = number;
-  else
-    news->sent++;
+static void complete(direct_box *box, tsi_index number) {
+  box->ready[box->readies++] = number;
   if (--box->open == 0) delist(box);
 }
 
 /* MPI has failed as a whole: nothing more is to be expected of any started message. Their requests are not
  * complete, and cannot be started again: later runs get new ones. */
-static void give_up(direct_box *box, int code, direct_news *news) {
+static void give_up(direct_box *box, int code) {
   atomic_store(&box->mailbox->transport->broken, true);
   while (box->actives > 0) {
     const tsi_index number = box->number[--box->actives];
@@ -100,13 +96,13 @@ static void give_up(direct_box *box, int code, direct_news *news) {
     tell_failure(box->mailbox, number, code);
     if (number < box->mailbox->receives) (void)MPI_Cancel(request);
     if (MPI_Request_free(request) != MPI_SUCCESS) *request = MPI_REQUEST_NULL;
-    complete(box, number, news);
+    complete(box, number);
   }
 }
 
 /* Takes the `count` requests that `completed` names out of the active ones. One that failed may be gone: Open
  * MPI frees it, though it is persistent. */
-static void take(direct_box *box, int count, bool in_status, direct_news *news) {
+static void take(direct_box *box, int count, bool in_status) {
   tsi_mailbox *mailbox = box->mailbox;
   for (int k = 0; k < count; k++) {
     const tsi_index number = box->number[box->completed[k]];
@@ -115,7 +111,7 @@ static void take(direct_box *box, int count, bool in_status, direct_news *news) 
       tell_failure(mailbox, number, box->status[k].MPI_ERROR);
     else if (number < mailbox->receives)
       check_length(mailbox, number, &box->status[k]);
-    complete(box, number, news);
+    complete(box, number);
     box->number[box->completed[k]] = TSI_NONE;
   }
   int kept = 0;
@@ -129,14 +125,14 @@ static void take(direct_box *box, int count, bool in_status, direct_news *news) 
 
 /* Asks MPI; under the lock. */
 static direct_news look(direct_box *box) {
-  direct_news news = {box, box->readies, box->readies, 0};
+  direct_news news = {box, box->readies, box->readies};
   int count = 0;
   if (box->actives == 0) return news;
   const int code = MPI_Testsome(box->actives, box->active, &count, box->completed, box->status);
   if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)
-    give_up(box, code, &news);
+    give_up(box, code);
   else if (count != MPI_UNDEFINED && count > 0)
-    take(box, count, code == MPI_ERR_IN_STATUS, &news);
+    take(box, count, code == MPI_ERR_IN_STATUS);
   news.end = box->readies;
   return news;
 }
@@ -144,13 +140,12 @@ static direct_news look(direct_box *box) {
 /* Without the lock. */
 static void deliver(const direct_news *news) {
   tsi_mailbox *mailbox = news->box->mailbox;
-  const int64_t count = (int64_t)(news->end - news->first) + news->sent;
-  for (tsi_index k = news->first; k < news->end; k++) mailbox->arrived(mailbox->context, news->box->ready[k]);
-  if (count > 0) tsi_mailbox_settle(mailbox, count);
+  for (tsi_index k = news->first; k < news->end; k++) tsi_mailbox_tell(mailbox, news->box->ready[k]);
+  if (news->end > news->first) tsi_mailbox_settle(mailbox, news->end - news->first);
 }
 
 static bool any(const direct_news *news) {
-  return news->end > news->first || news->sent > 0;
+  return news->end > news->first;
 }
 
 static void direct_progress(tsi_mailbox *mailbox) {
@@ -164,7 +159,7 @@ static void direct_progress(tsi_mailbox *mailbox) {
  * its core may be wanted by another process, whose message it waits for, or by the program. Gives whether the
  * worker may block. */
 static unsigned advance(void *arg) {
-  direct_news news = {NULL, 0, 0, 0};
+  direct_news news = {NULL, 0, 0};
   const bool in_flight = atomic_load_explicit(&runs, memory_order_relaxed) > 0;
   if (in_flight && tsi_mpi_trylock()) {
     for (direct_box *box = running, *next; box != NULL && !any(&news); box = next) {
@@ -224,11 +219,11 @@ static tristar_status direct_open(tsi_mailbox *mailbox) {
   TSI_TRY(TSI_ALLOC(env, box->number, messages));
   TSI_TRY(TSI_ALLOC(env, box->completed, messages));
   TSI_TRY(TSI_ALLOC(env, box->status, messages));
-  TSI_TRY(TSI_ALLOC(env, box->ready, mailbox->receives));
+  TSI_TRY(TSI_ALLOC(env, box->ready, messages));
   TSI_TRY(TSI_ALLOC(env, box->request, messages));
   for (tsi_index k = 0; k < messages; k++) box->request[k] = MPI_REQUEST_NULL;
   tsi_mpi_lock();
-  for (tsi_index k = 0; k < messages && code == MPI_SUCCESS; k++)
+  for (tsi_index k = 0; k < messages && code == MPI_SUCCESS && !mailbox->late; k++)
     code = make_request(mailbox, k, &box->request[k]);
   tsi_mpi_unlock();
   TSI_TRY(TSI_MPI(env, "persistent request", code));
@@ -248,10 +243,18 @@ static int start_request(direct_box *box, tsi_index number) {
   return code;
 }
 
-/* A receive that MPI refuses counts as arrived. */
+/* Under the lock. A receive that MPI refuses counts as arrived. */
+static void post(direct_box *box, tsi_index receive) {
+  const int code = start_request(box, receive);
+  if (code == MPI_SUCCESS) return;
+  atomic_store(&box->mailbox->transport->broken, true);
+  tell_failure(box->mailbox, receive, code);
+  complete(box, receive);
+}
+
 static void direct_start(tsi_mailbox *mailbox, const bool *comes) {
   direct_box *box = mailbox->own;
-  direct_news news = {box, 0, 0, 0};
+  direct_news news = {box, 0, 0};
   /* Without messages as well: other processes may want the core. */
   tsi_idle_add_hook(mailbox->env, advance, &hook_exists, "messages are slower");
   if (tsi_mailbox_done(mailbox)) return; /* no messages */
@@ -260,29 +263,35 @@ static void direct_start(tsi_mailbox *mailbox, const bool *comes) {
   box->readies = 0;
   box->open = atomic_load(&mailbox->pending);
   enlist(box);
-  for (tsi_index k = 0; k < mailbox->receives; k++) {
-    if (comes && !comes[k]) continue;
-    const int code = start_request(box, k);
-    if (code == MPI_SUCCESS) continue;
-    atomic_store(&mailbox->transport->broken, true);
-    tell_failure(mailbox, k, code);
-    complete(box, k, &news);
-  }
+  for (tsi_index k = 0; k < mailbox->receives && !mailbox->late; k++)
+    if (comes == NULL || comes[k]) post(box, k);
   news.end = box->readies;
   tsi_mpi_unlock();
   deliver(&news);
 }
 
+static tristar_status direct_expect(tsi_mailbox *mailbox, tsi_index receive) {
+  direct_box *box = mailbox->own;
+  tsi_mpi_lock();
+  direct_news news = {box, box->readies, box->readies};
+  post(box, receive);
+  news.end = box->readies;
+  tsi_mpi_unlock();
+  deliver(&news);
+  return news.end > news.first ? TRISTAR_ERR_RUNTIME : TRISTAR_OK;
+}
+
 static tristar_status direct_send(tsi_mailbox *mailbox, tsi_index send) {
   direct_box *box = mailbox->own;
   const tsi_index number = mailbox->receives + send;
-  direct_news news = {box, 0, 0, 0};
   tsi_mpi_lock();
+  direct_news news = {box, box->readies, box->readies};
   const int code = start_request(box, number);
   if (code != MPI_SUCCESS) {
     tell_failure(mailbox, number, code);
-    complete(box, number, &news);
+    complete(box, number);
   }
+  news.end = box->readies;
   tsi_mpi_unlock();
   if (code == MPI_SUCCESS) return TRISTAR_OK;
   deliver(&news);
@@ -294,4 +303,5 @@ const tsi_transport_ops tsi_transport_direct = {.thread_level = MPI_THREAD_SERIA
                                                 .close = direct_close,
                                                 .start = direct_start,
                                                 .send = direct_send,
+                                                .expect = direct_expect,
                                                 .progress = direct_progress};

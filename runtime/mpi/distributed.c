@@ -325,6 +325,14 @@ out:
   return status;
 }
 
+/* The values are those of a factor that rank 0 has made alone. */
+static void note_update(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_distributed_stats *stats = &d->stats;
+  stats->factor_seconds = stats->factor_peak_bytes = 0;
+  stats->fan_in = stats->hand_on = (tristar_message_count){0, 0};
+  if (d->source) d->source->stats = factor->stats;
+}
+
 tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TSI_NULL(d);
@@ -336,6 +344,7 @@ tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_fact
   d->valid = false;
   TSI_TRY(tsi_send_values(d, factor));
   d->valid = true;
+  note_update(d, factor);
 out:
   return tsi_answer(env, status);
 }

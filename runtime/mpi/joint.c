@@ -25,11 +25,8 @@ static tristar_status place_panels(tristar_distributed_t *d, tsi_joint *joint) {
       if ((share->role[k] & TSI_ROLE_DIAGONAL) && share->panels->height[j] == panels->height[panel])
         place[panel] = p->begin[j];
     }
-  for (tsi_index j = 0; j < panels->count; j++) {
-    if (place[j] >= 0 || joint->owner[panels->supernode[j]] != share->rank) continue;
-    place[j] = ~joint->passing;
-    joint->passing += tsi_panel_size(tsi_panel_width(panels, j), panels->height[j]);
-  }
+  for (tsi_index j = 0; j < panels->count; j++)
+    joint->passing += place[j] < 0 && joint->owner[panels->supernode[j]] == share->rank;
 out:
   joint->analysis.panel_values = place;
   return status;
@@ -104,7 +101,11 @@ out:
 /* What only a factorization needs. */
 static void release_values(tsi_env *env, tsi_joint *joint) {
   TSI_FREE(env, joint->lines.values);
-  for (int k = 0; k < 2; k++) TSI_FREE(env, joint->part.passing[k]);
+  for (int k = 0; k < 2; k++) {
+    void **passing = joint->part.passing[k];
+    for (tsi_index p = 0; passing && p < joint->known.panels->count; p++) TSI_FREE(env, passing[p]);
+    TSI_FREE(env, joint->part.passing[k]);
+  }
   TSI_FREE(env, joint->part.row_scale);
   TSI_FREE(env, joint->part.col_scale);
   tsi_pivot_sizes_release(env, &joint->sizes);
@@ -130,13 +131,12 @@ void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **out) {
   TSI_FREE(env, *out);
 }
 
-/* Local: room for panels that others will hold. */
+/* Local: for panels that others will hold. */
 static tristar_status make_room(tsi_env *env, tsi_joint *joint) {
   tristar_status status = TRISTAR_OK;
   struct tristar_factor_s *part = &joint->part;
-  for (int upper = 0; upper < (part->upper ? 2 : 1); upper++)
-    TSI_TRY(tsi_allocate(env, (size_t)joint->passing, part->scalar_bytes, __func__, __FILE__, __LINE__,
-                         &part->passing[upper]));
+  for (int upper = 0; upper < (part->upper ? 2 : 1) && joint->passing > 0; upper++)
+    TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], joint->known.panels->count));
 out:
   return status;
 }
@@ -170,7 +170,6 @@ static tristar_status factor(tristar_distributed_t *d, tsi_joint *joint) {
   TSI_TRY(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
   note_outcome(joint, numeric);
   tsi_numeric_destroy(&numeric);
-  d->stats.perturbed_pivots = part->stats.perturbed_pivots;
   TSI_TRY(tsi_agree_on_kind(d, joint->source));
   TSI_TRY(tsi_joint_hand_on(d, joint));
   tsi_extract_columns(part, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);

@@ -27,7 +27,7 @@ struct tsi_joint {
   tsi_pattern pattern;                /* of nothing but sizes */
   struct tristar_analysis_s analysis; /* as part wants it: lists with entries of own fronts */
   struct tristar_factor_s part;
-  tsi_count passing;     /* scalars of part.passing */
+  tsi_index passing;     /* own panels that only others hold: those in part.passing */
   tsi_shipment lines;    /* own entries, first those of all lower lists; values while they are needed */
   tsi_count *place;      /* entries: each is its own place */
   tsi_pivot_sizes sizes; /* while they are needed */

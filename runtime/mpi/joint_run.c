@@ -10,7 +10,7 @@ static tristar_status list_channels(const tsi_numeric *numeric, const tsi_front_
   for (tsi_index m = 0; m < count; m++) {
     tsi_channel *channel = &(*out)[m];
     *channel = (tsi_channel){.peer = message[m].peer, .tag = message[m].tag};
-    channel->buffer = tsi_numeric_piece(numeric, &message[m], &channel->bytes);
+    channel->bytes = tsi_numeric_piece_bytes(numeric, &message[m]);
   }
 out:
   return status;
@@ -20,14 +20,18 @@ static void happen(void *context, tsi_index message) {
   tsi_numeric_arrived(context, message);
 }
 
+static void depart(void *context, tsi_index message) {
+  tsi_numeric_departed(context, message);
+}
+
 static tristar_status open_port(tristar_distributed_t *d, tsi_numeric *numeric, tsi_mailbox_port *port) {
   tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = numeric->dag;
   tsi_channel *receive = NULL, *send = NULL;
-  *port = (tsi_mailbox_port){.env = numeric->env, .happen = happen, .context = numeric};
+  *port = (tsi_mailbox_port){.env = numeric->env, .happen = happen, .depart = depart, .context = numeric};
   TSI_TRY(list_channels(numeric, dag->receive, dag->receives, &receive));
   TSI_TRY(list_channels(numeric, dag->send, dag->sends, &send));
-  TSI_TRY(tsi_mailbox_port_open(port, d->transport, dag->receives, receive, dag->sends, send));
+  TSI_TRY(tsi_mailbox_port_open_late(port, d->transport, dag->receives, receive, dag->sends, send));
   numeric->port = tsi_mailbox_port_of(port);
   d->stats.fan_in = (tristar_message_count){.messages = dag->sends};
   for (tsi_index m = 0; m < dag->sends; m++) d->stats.fan_in.bytes += (int64_t)send[m].bytes;

@@ -10,7 +10,7 @@
  */
 
 static tristar_status check_channel(const tsi_transport *transport, const char *what, tsi_index number,
-                                    const tsi_channel *c) {
+                                    const tsi_channel *c, bool late) {
   tristar_status status = TRISTAR_OK;
   if (c->peer < 0 || c->peer >= transport->size)
     TSI_FAIL(transport->env, TRISTAR_ERR_ARGUMENT, "%s %d: no rank %d among %d", what, number, c->peer,
@@ -20,7 +20,9 @@ static tristar_status check_channel(const tsi_transport *transport, const char *
              transport->tag_most);
   if (c->bytes > INT_MAX)
     TSI_FAIL(transport->env, TRISTAR_ERR_TOO_LARGE, "%s %d: a message of %zu bytes", what, number, c->bytes);
-  if (c->buffer == NULL && c->bytes > 0)
+  if (late && c->buffer != NULL)
+    TSI_FAIL(transport->env, TRISTAR_ERR_ARGUMENT, "%s %d has a buffer before it is due", what, number);
+  if (c->buffer == NULL && c->bytes > 0 && !late)
     TSI_FAIL(transport->env, TRISTAR_ERR_ARGUMENT, "%s %d: no buffer for %zu bytes", what, number, c->bytes);
 out:
   return status;
@@ -34,10 +36,10 @@ static int compare_channels(const void *a, const void *b) {
 
 /* Each channel by itself, and that no two have the same peer and tag. */
 static tristar_status check_channels(const tsi_transport *transport, const char *what, tsi_index count,
-                                     const tsi_channel *channel) {
+                                     const tsi_channel *channel, bool late) {
   tristar_status status = TRISTAR_OK;
   tsi_channel *sorted = NULL;
-  for (tsi_index k = 0; k < count; k++) TSI_TRY(check_channel(transport, what, k, &channel[k]));
+  for (tsi_index k = 0; k < count; k++) TSI_TRY(check_channel(transport, what, k, &channel[k], late));
   TSI_TRY(TSI_ALLOC(transport->env, sorted, count));
   if (count > 0) memcpy(sorted, channel, (size_t)count * sizeof *sorted);
   qsort(sorted, (size_t)count, sizeof *sorted, compare_channels);
@@ -53,24 +55,34 @@ out:
 /* ---- Life -----------------------------------------------------------------------------------------------
  */
 
-tristar_status tsi_mailbox_create(tsi_transport *transport, tsi_index receives, const tsi_channel *receive,
-                                  tsi_index sends, const tsi_channel *send, tsi_arrival arrived,
-                                  void *context, tsi_mailbox **out) {
+/* What a mailbox is made of, beside its channels. */
+typedef struct mailbox_kind {
+  bool late;
+  tsi_arrival arrived;
+  tsi_departure departed;
+  void *context;
+} mailbox_kind;
+
+static tristar_status create(tsi_transport *transport, tsi_index receives, const tsi_channel *receive,
+                             tsi_index sends, const tsi_channel *send, const mailbox_kind *kind,
+                             tsi_mailbox **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = transport->env;
   tsi_mailbox *mailbox = NULL;
   *out = NULL;
-  if (receives < 0 || sends < 0 || receives > INT_MAX - sends || (receives > 0 && arrived == NULL))
+  if (receives < 0 || sends < 0 || receives > INT_MAX - sends || (receives > 0 && kind->arrived == NULL))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%d receives, %d sends", receives, sends);
-  TSI_TRY(check_channels(transport, "receive", receives, receive));
-  TSI_TRY(check_channels(transport, "send", sends, send));
+  TSI_TRY(check_channels(transport, "receive", receives, receive, kind->late));
+  TSI_TRY(check_channels(transport, "send", sends, send, kind->late));
   TSI_TRY(TSI_ALLOC_ZERO(env, mailbox, 1));
   mailbox->env = env;
   mailbox->transport = transport;
   mailbox->receives = receives;
   mailbox->sends = sends;
-  mailbox->arrived = arrived;
-  mailbox->context = context;
+  mailbox->late = kind->late;
+  mailbox->arrived = kind->arrived;
+  mailbox->departed = kind->departed;
+  mailbox->context = kind->context;
   TSI_TRY(TSI_ALLOC(env, mailbox->channel, (size_t)receives + (size_t)sends));
   if (receives > 0) memcpy(mailbox->channel, receive, (size_t)receives * sizeof *receive);
   if (sends > 0) memcpy(mailbox->channel + receives, send, (size_t)sends * sizeof *send);
@@ -79,6 +91,21 @@ tristar_status tsi_mailbox_create(tsi_transport *transport, tsi_index receives, 
 out:
   if (status != TRISTAR_OK) tsi_mailbox_destroy(&mailbox);
   return status;
+}
+
+tristar_status tsi_mailbox_create(tsi_transport *transport, tsi_index receives, const tsi_channel *receive,
+                                  tsi_index sends, const tsi_channel *send, tsi_arrival arrived,
+                                  void *context, tsi_mailbox **out) {
+  const mailbox_kind kind = {.arrived = arrived, .context = context};
+  return create(transport, receives, receive, sends, send, &kind, out);
+}
+
+tristar_status tsi_mailbox_create_late(tsi_transport *transport, tsi_index receives,
+                                       const tsi_channel *receive, tsi_index sends, const tsi_channel *send,
+                                       tsi_arrival arrived, tsi_departure departed, void *context,
+                                       tsi_mailbox **out) {
+  const mailbox_kind kind = {true, arrived, departed, context};
+  return create(transport, receives, receive, sends, send, &kind, out);
 }
 
 void tsi_mailbox_destroy(tsi_mailbox **mailbox) {
@@ -121,6 +148,16 @@ out:
 }
 
 tristar_status tsi_mailbox_send(tsi_mailbox *mailbox, tsi_index send) {
+  return mailbox->transport->ops->send(mailbox, send);
+}
+
+tristar_status tsi_mailbox_expect(tsi_mailbox *mailbox, tsi_index receive, void *buffer) {
+  mailbox->channel[receive].buffer = buffer;
+  return mailbox->transport->ops->expect(mailbox, receive);
+}
+
+tristar_status tsi_mailbox_send_from(tsi_mailbox *mailbox, tsi_index send, void *buffer) {
+  mailbox->channel[mailbox->receives + send].buffer = buffer;
   return mailbox->transport->ops->send(mailbox, send);
 }
 

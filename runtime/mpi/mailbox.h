@@ -19,9 +19,10 @@ typedef struct tsi_transport_ops {
   void (*detach)(tsi_transport *);                 /* may be NULL; only after attach */
   tristar_status (*open)(tsi_mailbox *);           /* makes mailbox->own; `close` follows after errors too */
   void (*close)(tsi_mailbox *);                    /* frees mailbox->own */
-  void (*start)(tsi_mailbox *, const bool *comes); /* posts receives; pending is set already */
+  void (*start)(tsi_mailbox *, const bool *comes); /* posts receives, but for late ones; pending is set */
   tristar_status (*send)(tsi_mailbox *, tsi_index send);
-  void (*progress)(tsi_mailbox *); /* may be NULL */
+  tristar_status (*expect)(tsi_mailbox *, tsi_index receive); /* posts one, of a late mailbox */
+  void (*progress)(tsi_mailbox *);                            /* may be NULL */
 } tsi_transport_ops;
 
 extern const tsi_transport_ops tsi_transport_direct, tsi_transport_starpu_mpi;
@@ -43,7 +44,9 @@ struct tsi_mailbox {
   tsi_transport *transport;
   tsi_index receives, sends;
   tsi_channel *channel; /* receives, then sends */
+  bool late;            /* buffers come with the messages */
   tsi_arrival arrived;
+  tsi_departure departed; /* NULL: nobody wants to know */
   void *context;
   _Atomic(int64_t) pending;
   tsi_failure failure; /* the first one of the run */
@@ -54,6 +57,13 @@ static inline const tsi_channel *tsi_mailbox_send_channel(const tsi_mailbox *mai
   return &mailbox->channel[mailbox->receives + send];
 }
 
+/* Tells of a message, receives before sends, that has arrived or departed. Before it is settled. */
+static inline void tsi_mailbox_tell(const tsi_mailbox *mailbox, tsi_index number) {
+  if (number < mailbox->receives)
+    mailbox->arrived(mailbox->context, number);
+  else if (mailbox->departed)
+    mailbox->departed(mailbox->context, number - mailbox->receives);
+}
 /* `count` messages of the run are through. The last thing that a thread does with a mailbox. */
 void tsi_mailbox_settle(tsi_mailbox *mailbox, int64_t count);
 /* Keeps the first failure of a run, and the calling thread's latest message. */

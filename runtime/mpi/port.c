@@ -14,6 +14,14 @@ static tristar_status port_send(void *context, tsi_index message) {
   return tsi_mailbox_send(((tsi_mailbox_port *)context)->mailbox, message);
 }
 
+static tristar_status port_receive_into(void *context, tsi_index message, void *buffer) {
+  return tsi_mailbox_expect(((tsi_mailbox_port *)context)->mailbox, message, buffer);
+}
+
+static tristar_status port_send_from(void *context, tsi_index message, void *buffer) {
+  return tsi_mailbox_send_from(((tsi_mailbox_port *)context)->mailbox, message, buffer);
+}
+
 static tristar_status port_wait(void *context, tsi_index message) {
   tsi_mailbox_port *port = context;
   for (int turn = 0; !atomic_load_explicit(&port->arrived[message], memory_order_acquire); turn++) {
@@ -47,6 +55,23 @@ out:
   return status;
 }
 
+static void note_departure(void *context, tsi_index message) {
+  tsi_mailbox_port *port = context;
+  if (port->depart) port->depart(port->context, message);
+}
+
+tristar_status tsi_mailbox_port_open_late(tsi_mailbox_port *port, tsi_transport *transport,
+                                          tsi_index receives, const tsi_channel *receive, tsi_index sends,
+                                          const tsi_channel *send) {
+  tristar_status status = TRISTAR_OK;
+  port->receives = receives;
+  TSI_TRY(TSI_ALLOC_ZERO(port->env, port->arrived, receives));
+  TSI_TRY(tsi_mailbox_create_late(transport, receives, receive, sends, send, note_arrival, note_departure,
+                                  port, &port->mailbox));
+out:
+  return status;
+}
+
 void tsi_mailbox_port_close(tsi_mailbox_port *port) {
   if (port->env == NULL) return; /* never opened */
   tsi_mailbox_destroy(&port->mailbox);
@@ -57,6 +82,8 @@ tsi_port tsi_mailbox_port_of(tsi_mailbox_port *port) {
   return (tsi_port){.context = port,
                     .begin = port_begin,
                     .send = port_send,
+                    .receive_into = port_receive_into,
+                    .send_from = port_send_from,
                     .wait = port_wait,
                     .progress = port_progress,
                     .end = port_end};

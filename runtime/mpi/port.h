@@ -14,6 +14,7 @@ typedef struct tsi_mailbox_port {
   tsi_index receives;
   _Atomic(bool) *arrived;                           /* by received message */
   void (*happen)(void *context, tsi_index message); /* called for each, from any thread */
+  void (*depart)(void *context, tsi_index message); /* the same for sent ones; late: may be NULL */
   void *context;
 } tsi_mailbox_port;
 
@@ -22,6 +23,10 @@ typedef struct tsi_mailbox_port {
 TRISTAR_CHECKED tristar_status tsi_mailbox_port_open(tsi_mailbox_port *port, tsi_transport *transport,
                                                      tsi_index receives, const tsi_channel *receive,
                                                      tsi_index sends, const tsi_channel *send);
+/* The same with channels as of tsi_mailbox_create_late: receive_into and send_from of the port serve. */
+TRISTAR_CHECKED tristar_status tsi_mailbox_port_open_late(tsi_mailbox_port *port, tsi_transport *transport,
+                                                          tsi_index receives, const tsi_channel *receive,
+                                                          tsi_index sends, const tsi_channel *send);
 void tsi_mailbox_port_close(tsi_mailbox_port *port);
 tsi_port tsi_mailbox_port_of(tsi_mailbox_port *port);
 

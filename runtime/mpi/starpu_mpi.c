@@ -73,6 +73,14 @@ static void starpu_mpi_close(tsi_mailbox *mailbox) {
   mailbox->own = NULL;
 }
 
+static void register_message(const tsi_mailbox *mailbox, tsi_index number) {
+  const tsi_channel *c = &mailbox->channel[number];
+  message *m = (message *)mailbox->own + number;
+  void *buffer = c->bytes > 0 ? c->buffer : &m->nothing;
+  starpu_variable_data_register(&m->handle, STARPU_MAIN_RAM, (uintptr_t)buffer, c->bytes > 0 ? c->bytes : 1);
+  starpu_data_set_sequential_consistency_flag(m->handle, 0);
+}
+
 static tristar_status starpu_mpi_open(tsi_mailbox *mailbox) {
   tristar_status status = TRISTAR_OK;
   message *list = NULL;
@@ -80,66 +88,69 @@ static tristar_status starpu_mpi_open(tsi_mailbox *mailbox) {
   TSI_TRY(TSI_ALLOC_ZERO(mailbox->env, list, messages));
   mailbox->own = list;
   for (tsi_index k = 0; k < messages; k++) {
-    const tsi_channel *c = &mailbox->channel[k];
-    void *buffer = c->bytes > 0 ? c->buffer : &list[k].nothing;
     list[k].mailbox = mailbox;
-    starpu_variable_data_register(&list[k].handle, STARPU_MAIN_RAM, (uintptr_t)buffer,
-                                  c->bytes > 0 ? c->bytes : 1);
-    starpu_data_set_sequential_consistency_flag(list[k].handle, 0);
+    if (!mailbox->late) register_message(mailbox, k);
   }
 out:
   return status;
 }
 
-static void received(void *arg) {
+static void through(void *arg) {
   message *m = arg;
   tsi_mailbox *mailbox = m->mailbox;
-  mailbox->arrived(mailbox->context, (tsi_index)(m - (message *)mailbox->own));
+  tsi_mailbox_tell(mailbox, (tsi_index)(m - (message *)mailbox->own));
   tsi_mailbox_settle(mailbox, 1);
-}
-
-static void sent(void *arg) {
-  tsi_mailbox_settle(((message *)arg)->mailbox, 1);
 }
 
 /* Tried twice: StarPU-MPI ends the program, when it is shut down, if a message has come that nobody has asked
  * for. */
-static int post(const tsi_mailbox *mailbox, tsi_index receive) {
+static int try_to_post(const tsi_mailbox *mailbox, tsi_index receive) {
   const tsi_channel *c = &mailbox->channel[receive];
   message *m = (message *)mailbox->own + receive;
   int code = -1;
   for (int attempt = 0; attempt < 2 && code != 0; attempt++)
-    code = starpu_mpi_irecv_detached(m->handle, c->peer, c->tag, mailbox->transport->comm, received, m);
+    code = starpu_mpi_irecv_detached(m->handle, c->peer, c->tag, mailbox->transport->comm, through, m);
   return code;
 }
 
 /* A receive that StarPU-MPI refuses counts as arrived: those that it has taken can write to their buffers
  * later. */
+static tristar_status post(tsi_mailbox *mailbox, tsi_index receive) {
+  const int code = try_to_post(mailbox, receive);
+  if (code == 0) return TRISTAR_OK;
+  atomic_store(&mailbox->transport->broken, true);
+  tsi_mailbox_failed(mailbox, tsi_fail(mailbox->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
+                                       "starpu_mpi_irecv_detached from rank %d gave %d",
+                                       mailbox->channel[receive].peer, code));
+  through((message *)mailbox->own + receive);
+  return TRISTAR_ERR_RUNTIME;
+}
+
+/* What fails is told by tsi_mailbox_wait. */
 static void starpu_mpi_start(tsi_mailbox *mailbox, const bool *comes) {
-  for (tsi_index k = 0; k < mailbox->receives; k++) {
-    if (comes && !comes[k]) continue;
-    const int code = post(mailbox, k);
-    if (code == 0) continue;
-    atomic_store(&mailbox->transport->broken, true);
-    tsi_mailbox_failed(mailbox, tsi_fail(mailbox->env, TRISTAR_ERR_RUNTIME, __func__, __FILE__, __LINE__,
-                                         "starpu_mpi_irecv_detached from rank %d gave %d",
-                                         mailbox->channel[k].peer, code));
-    received((message *)mailbox->own + k);
-  }
+  for (tsi_index k = 0; k < mailbox->receives && !mailbox->late; k++)
+    if (comes == NULL || comes[k]) (void)post(mailbox, k);
+}
+
+static tristar_status starpu_mpi_expect(tsi_mailbox *mailbox, tsi_index receive) {
+  register_message(mailbox, receive);
+  return post(mailbox, receive);
 }
 
 static tristar_status starpu_mpi_send_one(tsi_mailbox *mailbox, tsi_index send) {
   tristar_status status = TRISTAR_OK;
   const tsi_channel *c = tsi_mailbox_send_channel(mailbox, send);
   message *m = (message *)mailbox->own + mailbox->receives + send;
-  const int code = starpu_mpi_isend_detached(m->handle, c->peer, c->tag, mailbox->transport->comm, sent, m);
+  if (mailbox->late) register_message(mailbox, mailbox->receives + send);
+  const int code =
+      starpu_mpi_isend_detached(m->handle, c->peer, c->tag, mailbox->transport->comm, through, m);
   if (code != 0)
     TSI_FAIL(mailbox->env, TRISTAR_ERR_RUNTIME, "starpu_mpi_isend_detached to rank %d gave %d", c->peer,
              code);
   return status;
 out:
   tsi_mailbox_failed(mailbox, status);
-  tsi_mailbox_settle(mailbox, 1);
+  through(m);
   return status;
 }
 
@@ -150,4 +161,5 @@ const tsi_transport_ops tsi_transport_starpu_mpi = {.thread_level = MPI_THREAD_M
                                                     .open = starpu_mpi_open,
                                                     .close = starpu_mpi_close,
                                                     .start = starpu_mpi_start,
-                                                    .send = starpu_mpi_send_one};
+                                                    .send = starpu_mpi_send_one,
+                                                    .expect = starpu_mpi_expect};

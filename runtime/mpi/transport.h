@@ -54,6 +54,8 @@ typedef struct tsi_channel {
 /* Receive number `receive` has arrived. Called once for each in a run, from any thread, with no lock held
  * that tsi_mailbox_send, tsi_mailbox_progress or StarPU need. Must not wait. */
 typedef void (*tsi_arrival)(void *context, tsi_index receive);
+/* Message number `send` has left: its buffer may be freed. Called as tsi_arrival. */
+typedef void (*tsi_departure)(void *context, tsi_index send);
 
 /* "direct", "starpu_mpi". The text is static. */
 const char *tsi_transport_kind_name(tsi_transport_kind kind);
@@ -90,6 +92,13 @@ TRISTAR_CHECKED tristar_status tsi_mailbox_create(tsi_transport *transport, tsi_
                                                   const tsi_channel *receive, tsi_index sends,
                                                   const tsi_channel *send, tsi_arrival arrived, void *context,
                                                   tsi_mailbox **out);
+/* The same, for one run, of messages whose buffers exist only while they are needed: buffers of the channels
+ * are NULL, each comes with tsi_mailbox_expect or tsi_mailbox_send_from. departed may be NULL. */
+TRISTAR_CHECKED tristar_status tsi_mailbox_create_late(tsi_transport *transport, tsi_index receives,
+                                                       const tsi_channel *receive, tsi_index sends,
+                                                       const tsi_channel *send, tsi_arrival arrived,
+                                                       tsi_departure departed, void *context,
+                                                       tsi_mailbox **out);
 /* No run may be in flight. */
 void tsi_mailbox_destroy(tsi_mailbox **mailbox);
 
@@ -101,6 +110,11 @@ TRISTAR_CHECKED tristar_status tsi_mailbox_start(tsi_mailbox *mailbox, const boo
 /* Starts to send message `send`, once in a run; by several threads at a time if they like. Its buffer may be
  * written again when the run is done. Errors: RUNTIME; the message counts as sent then. */
 TRISTAR_CHECKED tristar_status tsi_mailbox_send(tsi_mailbox *mailbox, tsi_index send);
+/* Of a late mailbox, once for each message: posts a receive; sends. By several threads at a time if they
+ * like. The buffer is borrowed until the message has arrived, or departed. Until it is posted a receive keeps
+ * the run in flight. Errors: as tsi_mailbox_send. */
+TRISTAR_CHECKED tristar_status tsi_mailbox_expect(tsi_mailbox *mailbox, tsi_index receive, void *buffer);
+TRISTAR_CHECKED tristar_status tsi_mailbox_send_from(tsi_mailbox *mailbox, tsi_index send, void *buffer);
 /* Advances the messages, and calls `arrived` for those that came; by several threads at a time if they like:
  * returns at once if another is at it. */
 void tsi_mailbox_progress(tsi_mailbox *mailbox);

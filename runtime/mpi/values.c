@@ -174,19 +174,20 @@ out:
   return status;
 }
 
-/* kind: pivoted, scaled, with an order, with a matrix, with perturbed pivots, of rank 0. */
+/* kind: pivoted, scaled, with an order, with a matrix, how many perturbed pivots, of rank 0. */
 tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
-  int kind[5] = {factor && factor->pivoted, factor && factor->row_scale != NULL,
-                 factor && factor->pivot_order != NULL, factor && factor->has_matrix,
-                 factor && factor->stats.perturbed_pivots > 0};
-  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 5, MPI_INT, 0, comm)));
-  d->process->pivoted = kind[0];
-  d->has_matrix = kind[3];
-  d->perturbed = kind[4];
-  TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1], kind[2])));
+  int64_t kind[5] = {factor && factor->pivoted, factor && factor->row_scale != NULL,
+                     factor && factor->pivot_order != NULL, factor && factor->has_matrix,
+                     factor ? factor->stats.perturbed_pivots : 0};
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 5, MPI_INT64_T, 0, comm)));
+  d->process->pivoted = kind[0] != 0;
+  d->has_matrix = kind[3] != 0;
+  d->perturbed = kind[4] > 0;
+  d->stats.perturbed_pivots = kind[4];
+  TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1] != 0, kind[2] != 0)));
   if (!kind[2]) return TRISTAR_OK;
   const size_t bytes = (size_t)d->n * sizeof *d->pivot_order;
   if (factor) memcpy(d->pivot_order, factor->pivot_order, bytes);
