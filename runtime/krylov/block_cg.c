@@ -174,8 +174,9 @@ static double *leave_products(const block_cg *s, tsi_index first, tsi_index coun
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   const block_cg *s = call->a;
-  for (int j = 0; k->matrix.function == NULL && j < s->active; j++)
-    k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, vector(s, s->p, j), vector(s, s->q, j));
+  if (k->matrix.function == NULL)
+    k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, s->active, vector(s, s->p, 0), leading(s),
+                        vector(s, s->q, 0), leading(s));
   share = leave_products(s, first, end - first, s->active, NULL, s->p, s->q, share);
   leave_products(s, first, end - first, s->active, NULL, s->p, s->r, share);
 }
