@@ -1,6 +1,7 @@
 /* Products with rows in slices against a plain loop in double precision, for every instruction set that this
  * processor has: each shape of a slice comes up, a NaN in x reaches the rows that meet it and no others, what
- * is stored takes no more bytes than its shape says, and the narrow form has the same bits. Compiled for each
+ * is stored takes no more bytes than its shape says, the narrow form has the same bits, and so have several
+ * columns at once. Compiled for each
  * scalar type. */
 #include "runtime/matrix/slices.h"
 
@@ -95,7 +96,7 @@ static void check_product(const tsi_sliced *a, const tsi_entries *e, tsi_index c
   for (tsi_index j = 0; j < columns; j++) x[j] = (tsi_real)sin(j);
   if (place >= 0) x[place] = (tsi_real)NAN;
   for (tsi_index i = 0; i < e->n; i++) y[i] = 99;
-  for (tsi_index w = 0; w < a->windows; w++) kernels->multiply(a, w, x, y);
+  for (tsi_index w = 0; w < a->windows; w++) kernels->multiply(a, w, 1, x, 0, y, 0);
   for (tsi_index i = 0; i < e->n; i++) {
     tsi_wide sum = 0;
     double size = 0;
@@ -120,11 +121,33 @@ static void check_same_bits(const tsi_sliced *a, const tsi_sliced *b, tsi_index 
   tsi_scalar *x = malloc((size_t)columns * sizeof *x + 1), *y = malloc(2 * (size_t)a->rows * sizeof *y + 1);
   CHECK(x != NULL && y != NULL);
   for (tsi_index j = 0; j < columns; j++) x[j] = (tsi_real)cos(j);
-  for (tsi_index w = 0; w < a->windows; w++) kernels->multiply(a, w, x, y);
-  for (tsi_index w = 0; w < b->windows; w++) kernels->multiply(b, w, x, y + a->rows);
+  for (tsi_index w = 0; w < a->windows; w++) kernels->multiply(a, w, 1, x, 0, y, 0);
+  for (tsi_index w = 0; w < b->windows; w++) kernels->multiply(b, w, 1, x, 0, y + a->rows, 0);
   CHECK(memcmp(y, y + a->rows, (size_t)a->rows * sizeof *y) == 0);
   free(x);
   free(y);
+}
+
+/* So many columns at once, with gaps between them, have the bits that each has alone; gaps stay. */
+static void check_columns(const tsi_sliced *a, tsi_index columns, const char *isa) {
+  enum { MOST = 7, GAP = 3 };
+  const tsi_sliced_kernels *kernels = tsi_sliced_kernels_select(LETTER, isa);
+  const tsi_index ldx = columns + GAP, ldy = a->rows + GAP;
+  const size_t bytes = MOST * (size_t)ldy * sizeof(tsi_scalar);
+  tsi_scalar *x = malloc(MOST * (size_t)ldx * sizeof *x), *y = malloc(bytes), *alone = malloc(bytes);
+  CHECK(x != NULL && y != NULL && alone != NULL);
+  for (tsi_index j = 0; j < MOST * ldx; j++) x[j] = (tsi_real)cos(j);
+  for (int count = 0; count <= MOST; count++) {
+    for (tsi_index i = 0; i < MOST * ldy; i++) y[i] = alone[i] = 99;
+    for (tsi_index w = 0; w < a->windows; w++) {
+      kernels->multiply(a, w, count, x, ldx, y, ldy);
+      for (int c = 0; c < count; c++) kernels->multiply(a, w, 1, x + c * ldx, 0, alone + c * ldy, 0);
+    }
+    CHECK_MSG(memcmp(y, alone, bytes) == 0, "%s: %d columns differ from one by one", isa, count);
+  }
+  free(x);
+  free(y);
+  free(alone);
 }
 
 /* Rows in slices of each kind, and in slices along a row. */
@@ -144,10 +167,12 @@ static census check_rows(tsi_index rows, tsi_index columns, pattern_fn pattern) 
     CHECK_OK(tsi_slices_take(&env, &e, narrow, &a));
     check_same_bits(&wide, &a, columns);
     CHECK_OK(tsi_slices_check(&env, &a, &e));
-    for (int i = 0; i < 3; i++)
-      for (tsi_index place = -1; place < columns && tsi_sliced_kernels_select(LETTER, isas[i]) != NULL;
-           place += 1 + columns / 3)
+    for (int i = 0; i < 3; i++) {
+      if (tsi_sliced_kernels_select(LETTER, isas[i]) == NULL) continue;
+      check_columns(&a, columns, isas[i]);
+      for (tsi_index place = -1; place < columns; place += 1 + columns / 3)
         check_product(&a, &e, columns, place, isas[i]);
+    }
     for (tsi_index s = 0; s < a.window[a.windows].slice && !narrow; s++) {
       found.kind[a.slice[s].kind] += a.slice[s].rows;
       found.along += a.slice[s].along;

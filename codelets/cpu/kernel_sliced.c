@@ -3,6 +3,8 @@
 
 #include "codelets/cpu/vector.h"
 
+#define COLUMNS_MOST 4 /* that are multiplied with at a time: their sums are to fit into registers */
+
 /* ---- Lanes --------------------------------------------------------------------------------------------- */
 
 #if REAL_BYTES == 8
@@ -34,61 +36,95 @@ INLINE vec gather_short(const tsi_scalar *x, const uint16_t *offset) {
 
 /* ---- Slices -------------------------------------------------------------------------------------------- */
 
-/* The sums of a slice's lanes; group: its first, word: its columns. */
-INLINE vec sum_slice(const bool narrow, const tsi_sliced *a, const tsi_slice *s, tsi_count group,
-                     const tsi_index *word, const tsi_scalar *x) {
+/* Columns of x and y, each as many scalars behind the one before. */
+typedef struct strip {
+  const tsi_scalar *x;
+  tsi_scalar *y;
+  int64_t ldx, ldy;
+} strip;
+
+#define EACH_COLUMN(c) UNROLL for (int c = 0; c < columns; c++)
+
+/* t[c] += the products of the lanes of a group of values with GATHERED, where `from` is column c of x. */
+#define EACH_GROUP(GATHERED)                                                                                 \
+  for (tsi_index k = 0; k < groups; k++) {                                                                   \
+    const vec value = load_values(narrow, a->values, group + k);                                             \
+    EACH_COLUMN(c) {                                                                                         \
+      const tsi_scalar *from = x + c * ldx;                                                                  \
+      add_products(&t[c], value, as_factors(GATHERED));                                                      \
+    }                                                                                                        \
+  }                                                                                                          \
+  break
+
+/* v[c]: the sums of a slice's lanes with column c; group: its first, word: its columns. The values are read
+ * once. */
+INLINE void sum_slice(const bool narrow, const int columns, const tsi_sliced *a, const tsi_slice *s,
+                      tsi_count group, const tsi_index *word, const tsi_scalar *x, int64_t ldx, vec *v) {
   const tsi_index groups = s->groups;
-  sum t = no_sum();
+  sum t[COLUMNS_MOST];
+  EACH_COLUMN(c) t[c] = no_sum();
   switch ((tsi_slice_kind)s->kind) {
   case TSI_SLICE_RUN:
-    for (tsi_index k = 0; k < groups; k++)
-      add_products(&t, load_values(narrow, a->values, group + k), as_factors(load(x + word[k])));
-    break;
+    EACH_GROUP(load(from + word[k]));
   case TSI_SLICE_SHIFT:
-    for (tsi_index k = 0; k < groups; k++)
-      add_products(&t, load_values(narrow, a->values, group + k),
-                   as_factors(gather_rows(x + word[B + k], word, B)));
-    break;
+    EACH_GROUP(gather_rows(from + word[B + k], word, B));
   case TSI_SLICE_SHORT:
-    for (tsi_index k = 0; k < groups; k++)
-      add_products(&t, load_values(narrow, a->values, group + k),
-                   as_factors(gather_short(x + s->base, (const uint16_t *)word + B * k)));
-    break;
+    EACH_GROUP(gather_short(from + s->base, (const uint16_t *)word + B * k));
   case TSI_SLICE_LONG:
-    for (tsi_index k = 0; k < groups; k++)
-      add_products(&t, load_values(narrow, a->values, group + k),
-                   as_factors(gather_rows(x, word + B * k, B)));
-    break;
+    EACH_GROUP(gather_rows(from, word + B * k, B));
   }
-  return sum_value(t);
+  EACH_COLUMN(c) v[c] = sum_value(t[c]);
 }
 
-INLINE void multiply_window(const bool narrow, const tsi_sliced *a, tsi_index window, const tsi_scalar *x,
-                            tsi_scalar *y) {
+/* columns: a constant, at most COLUMNS_MOST. */
+INLINE void multiply_window(const bool narrow, const int columns, const tsi_sliced *a, tsi_index window,
+                            const strip *to) {
   tsi_count group = a->window[window].group;
   const tsi_index *word = a->word + a->window[window].word;
   const tsi_slice *end = a->slice + a->window[window + 1].slice;
   for (const tsi_slice *s = a->slice + a->window[window].slice; s < end; s++) {
-    const vec v = sum_slice(narrow, a, s, group, word, x);
+    vec v[COLUMNS_MOST];
+    sum_slice(narrow, columns, a, s, group, word, to->x, to->ldx, v);
     group += s->groups;
     word += tsi_slice_words(s);
-    if (s->along) {
-      y[s->row] = sum_vec(v);
-    } else if (!s->listed) {
-      store_some(y + s->row, v, s->rows);
-    } else {
-      tsi_scalar lane[B];
-      store(lane, v);
-      for (tsi_index l = 0; l < s->rows; l++) y[a->row[s->row + l]] = lane[l];
+    EACH_COLUMN(c) {
+      tsi_scalar *y = to->y + c * to->ldy;
+      if (s->along) {
+        y[s->row] = sum_vec(v[c]);
+      } else if (!s->listed) {
+        store_some(y + s->row, v[c], s->rows);
+      } else {
+        tsi_scalar lane[B];
+        store(lane, v[c]);
+        for (tsi_index l = 0; l < s->rows; l++) y[a->row[s->row + l]] = lane[l];
+      }
     }
   }
 }
 
-static void multiply(const tsi_sliced *a, tsi_index window, const void *x, void *y) {
+INLINE void multiply_strips(const bool narrow, const tsi_sliced *a, tsi_index window, int64_t columns,
+                            strip to) {
+  while (columns > 0) {
+    const int now = columns >= 4 ? 4 : columns >= 2 ? 2 : 1;
+    if (now == 4)
+      multiply_window(narrow, 4, a, window, &to);
+    else if (now == 2)
+      multiply_window(narrow, 2, a, window, &to);
+    else
+      multiply_window(narrow, 1, a, window, &to);
+    columns -= now;
+    to.x += now * to.ldx;
+    to.y += now * to.ldy;
+  }
+}
+
+static void multiply(const tsi_sliced *a, tsi_index window, int64_t columns, const void *x, int64_t ldx,
+                     void *y, int64_t ldy) {
+  const strip to = {x, y, ldx, ldy};
   if (a->narrow)
-    multiply_window(true, a, window, x, y);
+    multiply_strips(true, a, window, columns, to);
   else
-    multiply_window(false, a, window, x, y);
+    multiply_strips(false, a, window, columns, to);
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_sliced_kernels), isa)

@@ -75,8 +75,10 @@ static inline tsi_count tsi_slice_words(const tsi_slice *s) {
 
 typedef struct tsi_sliced_kernels {
   const char *isa;
-  /* y[i] = (A x)[i] for the rows of a window */
-  void (*multiply)(const tsi_sliced *a, tsi_index window, const void *x, void *y);
+  /* y[c ldy + i] = (A x_c)[i] for the rows i of a window and columns c < columns, x_c from x[c ldx] on.
+   * Values are read once for up to 4 columns; each has the bits that it has alone. */
+  void (*multiply)(const tsi_sliced *a, tsi_index window, int64_t columns, const void *x, int64_t ldx,
+                   void *y, int64_t ldy);
 } tsi_sliced_kernels;
 
 /* As tsi_kernels_select. */

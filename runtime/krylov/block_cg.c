@@ -10,7 +10,8 @@
  * the norm of A. Where the largest pivot left is no more than rounding errors, the columns left depend on
  * those before: they are no directions of this iteration, and the method goes on with fewer. Their part of Z
  * comes back once it counts. (A breakdown-free method with P made orthonormal is that of H. Ji and Y. Li, BIT
- * 57 (2017).) A column that ends leaves R. Two sums an iteration, whatever the number of columns.
+ * 57 (2017).) A column that ends leaves R; so does one whose own direction has no positive curvature, and the
+ * others go on without that direction. Two sums an iteration, whatever the number of columns.
  *
  * Invariants
  *   - columns 0 .. active - 1 of R belong to runs that have not ended: which ones says `column`
@@ -84,47 +85,50 @@ static void exchange(block_cg *s, int t, int m) {
   }
 }
 
-/* Scales the columns. false: one of them has no positive length in the norm of A; *end: that is why. */
-static bool scale_columns(block_cg *s, tristar_krylov_reason *end) {
-  for (int i = 0; i < s->active; i++) {
-    const double square = creal(*entry(s, s->gram, i, i));
-    if (!(square > 0) || !isfinite(square)) {
-      *end = isfinite(square) ? TRISTAR_REASON_INDEFINITE : TRISTAR_REASON_NOT_FINITE;
-      return false;
+/* Those columns of P that have a positive length in the norm of A come first, scaled to length one; the runs
+ * of the others end. Returns how many there are. */
+static int scale_columns(block_cg *s) {
+  int usable = s->active;
+  for (int i = 0; i < s->active; i++) s->pivot[i] = i;
+  for (int t = 0; t < usable;) {
+    const double square = creal(*entry(s, s->gram, t, t));
+    const int i = s->pivot[t];
+    if (square > 0 && isfinite(square)) {
+      s->scale[i] = 1 / sqrt(square);
+      t++;
+      continue;
     }
-    s->scale[i] = 1 / sqrt(square);
-    s->pivot[i] = i;
+    tsi_krylov_end(&s->run[s->column[i]],
+                   isfinite(square) ? TRISTAR_REASON_INDEFINITE : TRISTAR_REASON_NOT_FINITE);
+    exchange(s, t, --usable);
   }
-  for (int j = 0; j < s->active; j++)
-    for (int i = 0; i < s->active; i++) /* one by one: the product of two may be out of range */
-      *entry(s, s->gram, i, j) = *entry(s, s->gram, i, j) * s->scale[i] * s->scale[j];
-  return true;
+  for (int j = 0; j < usable; j++)
+    for (int i = 0; i < usable; i++) /* one by one: the product of two may be out of range */
+      *entry(s, s->gram, i, j) = *entry(s, s->gram, i, j) * s->scale[s->pivot[i]] * s->scale[s->pivot[j]];
+  return usable;
 }
 
-/* The factor, and the rank. */
-static bool factor(block_cg *s, tristar_krylov_reason *end) {
+/* The factor, and the rank. The runs of columns without positive curvature end. */
+static void factor(block_cg *s) {
   const double least = sqrt(s->k->sparse->epsilon);
-  if (!scale_columns(s, end)) return false;
-  for (s->rank = 0; s->rank < s->active; s->rank++) {
+  const int usable = scale_columns(s);
+  for (s->rank = 0; s->rank < usable; s->rank++) {
     const int t = s->rank;
     int most = t;
-    for (int i = t + 1; i < s->active; i++)
+    for (int i = t + 1; i < usable; i++)
       if (creal(*entry(s, s->gram, i, i)) > creal(*entry(s, s->gram, most, most))) most = i;
     if (!(creal(*entry(s, s->gram, most, most)) > least)) break;
     exchange(s, t, most);
     const double root = sqrt(creal(*entry(s, s->gram, t, t)));
     *entry(s, s->gram, t, t) = root;
-    for (int i = t + 1; i < s->active; i++) *entry(s, s->gram, i, t) /= root;
-    for (int j = t + 1; j < s->active; j++)
-      for (int i = t + 1; i < s->active; i++)
+    for (int i = t + 1; i < usable; i++) *entry(s, s->gram, i, t) /= root;
+    for (int j = t + 1; j < usable; j++)
+      for (int i = t + 1; i < usable; i++)
         *entry(s, s->gram, i, j) -= *entry(s, s->gram, i, t) * conj(*entry(s, s->gram, j, t));
   }
-  for (int i = s->rank; i < s->active; i++)
-    if (creal(*entry(s, s->gram, i, i)) < -least) {
-      *end = TRISTAR_REASON_INDEFINITE;
-      return false;
-    }
-  return true;
+  for (int i = s->rank; i < usable; i++)
+    if (creal(*entry(s, s->gram, i, i)) < -least)
+      tsi_krylov_end(&s->run[s->column[s->pivot[i]]], TRISTAR_REASON_INDEFINITE);
 }
 
 /* alpha of P T: T^H times what it is of P. */
@@ -174,8 +178,9 @@ static double *leave_products(const block_cg *s, tsi_index first, tsi_index coun
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   const block_cg *s = call->a;
-  for (int j = 0; k->matrix.function == NULL && j < s->active; j++)
-    k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, vector(s, s->p, j), vector(s, s->q, j));
+  if (k->matrix.function == NULL)
+    k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, s->active, vector(s, s->p, 0), leading(s),
+                        vector(s, s->q, 0), leading(s));
   share = leave_products(s, first, end - first, s->active, NULL, s->p, s->q, share);
   leave_products(s, first, end - first, s->active, NULL, s->p, s->r, share);
 }
@@ -294,7 +299,10 @@ static void drop(block_cg *s, int j) {
   if (j == last) return;
   memcpy(vector(s, s->r, j), vector(s, s->r, last), bytes);
   memcpy(vector(s, s->z, j), vector(s, s->z, last), bytes);
-  for (int i = 0; i < s->rank; i++) *entry(s, s->beta, i, j) = *entry(s, s->beta, i, last);
+  for (int i = 0; i < s->rank; i++) {
+    *entry(s, s->alpha, i, j) = *entry(s, s->alpha, i, last);
+    *entry(s, s->beta, i, j) = *entry(s, s->beta, i, last);
+  }
   s->rz[j] = s->rz[last];
   s->column[j] = s->column[last];
 }
@@ -302,11 +310,6 @@ static void drop(block_cg *s, int j) {
 static void drop_ended(block_cg *s) {
   for (int j = s->active - 1; j >= 0; j--)
     if (s->run[s->column[j]].ended) drop(s, j);
-}
-
-static void end_all(block_cg *s, tristar_krylov_reason reason) {
-  for (int j = 0; j < s->active; j++) tsi_krylov_end(&s->run[s->column[j]], reason);
-  drop_ended(s);
 }
 
 /* Z, beta and the tests of the columns; initial: those before the first iteration. */
@@ -336,7 +339,6 @@ out:
 
 static tristar_status iterate(block_cg *s) {
   tristar_status status = TRISTAR_OK;
-  tristar_krylov_reason reason;
   for (int j = 0; j < s->active; j++) {
     tsi_krylov_run *run = &s->run[s->column[j]];
     run->result.iterations++;
@@ -350,11 +352,10 @@ static tristar_status iterate(block_cg *s) {
   s->z = s->p;
   s->p = directions;
   TSI_TRY(multiply(s));
-  if (!factor(s, &reason)) {
-    end_all(s, reason);
-    goto out;
-  }
+  factor(s);
   solve_alpha(s);
+  drop_ended(s); /* their last iterate stays as it is */
+  if (s->active == 0) goto out;
   TSI_TRY(operate(s, step_block, 0));
   TSI_TRY(test(s, false));
 out:

@@ -93,7 +93,8 @@ static tsi_sums total_sums(const tristar_krylov_t *k) {
  * already. */
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
-  if (k->matrix.function == NULL) k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, call->a, call->x);
+  if (k->matrix.function == NULL)
+    k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, 1, call->a, 0, call->x, 0);
   if (call->b != NULL)
     k->kernels->subtract(end - first, tsi_vector_from(k, call->b, first), tsi_vector_to(k, call->x, first));
   if (call->count > 0) leave_sums(k, call->c, call->x, first, end - first, share);

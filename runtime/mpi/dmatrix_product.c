@@ -177,9 +177,8 @@ static void multiply_block(void *context, tsi_index block, int member) {
   const strip *s = context;
   (void)member;
   const tristar_dmatrix_t *d = s->d;
-  for (int c = 0; c < s->columns; c++)
-    d->sliced->multiply(&s->form->slices, block, s->x + (size_t)c * s->x_column,
-                        s->y + (size_t)c * s->y_column);
+  d->sliced->multiply(&s->form->slices, block, s->columns, s->x, (int64_t)(s->x_column / d->bytes), s->y,
+                      (int64_t)(s->y_column / d->bytes));
 }
 
 /* Column c of what travels between here and a peer. */

@@ -57,11 +57,8 @@ typedef struct product {
 
 static void run_window(void *context, tsi_index window, int member) {
   const product *p = context;
-  const size_t bytes = p->f->sparse->scalar_bytes;
   (void)member;
-  for (int64_t c = 0; c < p->columns; c++)
-    p->f->kernels->multiply(p->rows, window, p->x + (size_t)(c * p->ldx) * bytes,
-                            p->y + (size_t)(c * p->ldy) * bytes);
+  p->f->kernels->multiply(p->rows, window, p->columns, p->x, p->ldx, p->y, p->ldy);
 }
 
 /* That a product with one column reads and writes. */
