@@ -6,6 +6,7 @@
 #ifndef TSI_RUNTIME_STARPU_DEVICES_H
 #define TSI_RUNTIME_STARPU_DEVICES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "codelets/gpu/launch.h"
@@ -14,6 +15,7 @@ struct starpu_codelet;
 
 typedef struct tsi_device_driver {
   const char *name; /* NULL: the build has none, and all below is not there */
+  bool simulated; /* tasks on devices compute on the host: of what is below only workers and use are there */
   /* The workers of devices, at most `most`, and how many these are. StarPU runs. */
   int (*workers)(int *worker, int most);
   /* Tasks of the codelet run on devices, by this function. */
