@@ -128,7 +128,9 @@ static const tsi_command commands[] = {
      "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
      "figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, "
      "STARPU_HOME or HOME, the first of them that is set. Later runs choose the sizes of chunks by these "
-     "figures, and `tristar info` shows them. Other chunks give results with other roundings.\n"
+     "figures, and `tristar info` shows them. Other chunks give results with other roundings. Tells of each "
+     "GPU what StarPU "
+     "measured of its bus when it first started here.\n"
      "\n"
      "Run it while nothing else runs: it notices load, measures again, and warns if the figures still "
      "cannot be trusted.\n",

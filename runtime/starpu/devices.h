@@ -38,7 +38,9 @@ int tsi_devices_count(int *worker);
 typedef struct tsi_device_facts {
   char name[64]; /* of its worker, which tells the make of the device */
   int worker;
-  double memory; /* bytes that StarPU may use; 0: unknown */
+  double memory;   /* bytes that StarPU may use; 0: unknown */
+  double up, down; /* bytes a second of its bus, to it and back, as StarPU has measured them; 0: unknown */
+  double seconds;  /* that a transfer to it takes beside; 0: unknown */
 } tsi_device_facts;
 /* Of device 0 ..; StarPU runs, and has it. */
 tsi_device_facts tsi_device_describe(int device);
