@@ -66,23 +66,4 @@ void tsi_simulation_device_task(double microseconds, int columns) {
   starpu_sleep((float)(1e-6 * microseconds * tsi_time_of_columns(columns)));
 }
 
-#else
-
-tristar_status tsi_simulation_check(const tsi_env *env) {
-  (void)env;
-  return TRISTAR_OK;
-}
-void tsi_simulation_begin(const tsi_simulated_costs *costs) {
-  (void)costs;
-}
-void tsi_simulation_end(void) {}
-void tsi_simulation_host_task(double microseconds, int columns) {
-  (void)microseconds;
-  (void)columns;
-}
-void tsi_simulation_device_task(double microseconds, int columns) {
-  (void)microseconds;
-  (void)columns;
-}
-
 #endif

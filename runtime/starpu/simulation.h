@@ -29,18 +29,35 @@ typedef struct tsi_simulated_costs {
   double task;     /* seconds */
 } tsi_simulated_costs;
 
-/* All below does nothing where this build simulates nothing. */
-
-/* Before starpu_init: has StarPU the description of the machine that it is to simulate? It would end the
- * program. Errors: RUNTIME. */
+/* All below does nothing where this build simulates nothing.
+ *
+ * tsi_simulation_check: before starpu_init: has StarPU the description of the machine that it is to simulate?
+ * It would end the program. Errors: RUNTIME. tsi_simulation_begin, _end: StarPU has started; it is about to
+ * stop. tsi_simulation_host_task, _device_task: in a task that has done its work: time passes, for one that
+ * is estimated to take so long with one right-hand side (tsi_task_microseconds). */
+#ifdef TSI_SIMULATED
 TRISTAR_CHECKED tristar_status tsi_simulation_check(const tsi_env *env);
-/* StarPU has started; it is about to stop. */
 void tsi_simulation_begin(const tsi_simulated_costs *costs);
 void tsi_simulation_end(void);
-
-/* In a task that has done its work: time passes, for one that is estimated to take so long with one
- * right-hand side (tsi_task_microseconds). */
 void tsi_simulation_host_task(double microseconds, int columns);
 void tsi_simulation_device_task(double microseconds, int columns);
+#else
+static inline tristar_status tsi_simulation_check(const tsi_env *env) {
+  (void)env;
+  return TRISTAR_OK;
+}
+static inline void tsi_simulation_begin(const tsi_simulated_costs *costs) {
+  (void)costs;
+}
+static inline void tsi_simulation_end(void) {}
+static inline void tsi_simulation_host_task(double microseconds, int columns) {
+  (void)microseconds;
+  (void)columns;
+}
+static inline void tsi_simulation_device_task(double microseconds, int columns) {
+  (void)microseconds;
+  (void)columns;
+}
+#endif
 
 #endif
