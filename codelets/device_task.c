@@ -11,18 +11,22 @@ void tsi_device_task_run(void *buffers[], void *cl_arg) {
   body->run(body->arg, memory, starpu_worker_get_id());
 }
 
-static double estimate_on_device(struct starpu_task *task, unsigned implementation) {
+static double estimate_on_device(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                                 unsigned implementation) {
+  const tsi_device_task *body = task->cl_arg;
+  (void)arch;
   (void)implementation;
-  return ((const tsi_device_task *)task->cl_arg)->microseconds;
+  return body->microseconds * tsi_time_of_columns(atomic_load_explicit(body->columns, memory_order_relaxed));
 }
 static struct starpu_perfmodel device_model = {
-    .type = STARPU_COMMON, .cost_function = estimate_on_device, .symbol = "tristar_device"};
+    .type = STARPU_PER_ARCH, .arch_cost_function = estimate_on_device, .symbol = "tristar_device"};
 
 void tsi_device_codelet_init(struct starpu_codelet *codelet) {
   starpu_codelet_init(codelet);
   codelet->nbuffers = STARPU_VARIABLE_NBUFFERS;
   codelet->model = &device_model;
   codelet->name = "tristar_device";
+  codelet->flags = TSI_CODELET_FLAGS;
 }
 
 static void run_on_host(void *buffers[], void *cl_arg) {
@@ -42,6 +46,7 @@ static struct starpu_codelet moved_codelet = {.cpu_funcs = {run_on_host},
                                               .cpu_funcs_name = {"run_on_host"},
                                               .nbuffers = STARPU_VARIABLE_NBUFFERS,
                                               .model = &host_model,
+                                              .flags = TSI_CODELET_FLAGS,
                                               .name = "tristar_moved"};
 
 void tsi_host_task_use_handles(struct starpu_task *task) {

@@ -18,7 +18,8 @@
 typedef struct tsi_device_task {
   void (*run)(void *arg, void *const memory[], int worker); /* memory: where each handle's data is */
   void *arg;
-  double microseconds;
+  double microseconds;         /* estimate for one right-hand side */
+  const _Atomic(int) *columns; /* right-hand sides of the run */
 } tsi_device_task;
 
 /* The function that runs such a task, for any kind of worker. */

@@ -64,6 +64,9 @@ static double estimate(struct starpu_task *task, unsigned implementation) {
   return effort(task);
 }
 
+#ifdef STARPU_SIMGRID
+#define FITTED CONSTANT
+#else
 /* In nanoseconds of the estimate; at least 1, as its logarithm is taken. */
 static size_t size(struct starpu_task *task, unsigned implementation) {
   (void)implementation;
@@ -71,6 +74,7 @@ static size_t size(struct starpu_task *task, unsigned implementation) {
 }
 
 #define FITTED .type = STARPU_REGRESSION_BASED, .size_base = size
+#endif
 #define CONSTANT .type = STARPU_COMMON, .cost_function = estimate
 #define MODEL(kind, colour, ...) {__VA_ARGS__, .symbol = "tristar_" #kind},
 static struct starpu_perfmodel model[KIND_COUNT] = {KINDS(MODEL)};
@@ -85,6 +89,7 @@ static void run_cpu(void *buffers[], void *cl_arg) {
   {.cpu_funcs = {run_cpu},                                                                                   \
    .cpu_funcs_name = {"run_cpu"},                                                                            \
    .nbuffers = 0,                                                                                            \
+   .flags = TSI_CODELET_FLAGS,                                                                               \
    .model = &model[NUMBER_##kind],                                                                           \
    .name = "tristar_" #kind,                                                                                 \
    .color = (colour)},

@@ -13,6 +13,8 @@
  * which are called tristar_KIND, where it keeps its own. Kinds that have nothing to be fitted, since all
  * their tasks are of one size, have the estimate as their model, and so have tasks of unknown names.
  *
+ * Where StarPU simulates a machine nothing is measured, and all kinds have the estimate as their model.
+ *
  * Names and colours of the kinds are those of traces.
  */
 #ifndef TSI_CODELETS_HOST_TASK_H
@@ -31,6 +33,13 @@ typedef struct tsi_host_task {
   double microseconds;         /* estimate for one right-hand side */
   const _Atomic(int) *columns; /* right-hand sides of the run; a factorization: 1 */
 } tsi_host_task;
+
+/* A StarPU that simulates a machine calls the functions of tasks all the same. */
+#ifdef STARPU_SIMGRID
+#define TSI_CODELET_FLAGS STARPU_CODELET_SIMGRID_EXECUTE
+#else
+#define TSI_CODELET_FLAGS 0
+#endif
 
 /* Makes *task (initialized here) a host task that is recorded: neither destroyed nor detached, so it can be
  * waited for and submitted again. name, the kind, is kept by StarPU (static text). */

@@ -6,6 +6,7 @@
 #include "drivers/report.h"
 #include "runtime/context/context.h"
 #include "runtime/machine/calibration.h"
+#include "runtime/starpu/devices.h"
 
 static void print_quality(const tsi_calibration_quality *q) {
   char others[64] = "";
@@ -14,6 +15,37 @@ static void print_quality(const tsi_calibration_quality *q) {
   tsi_report("measured", "%s; the best two differ by %.1f %%%s", tsi_text_many(q->attempts, "time"),
              100 * q->spread, others);
   if (!q->trusted) tsi_report("", "not to be trusted: calibrate again when nothing else runs");
+}
+
+/* GPUs and their buses, which StarPU measures when it first starts on a machine that has them. */
+static void print_devices(void) {
+  const int devices = tsi_devices_count(NULL);
+  if (devices == 0)
+    tsi_report("devices", "none%s",
+               tsi_devices.name ? ": StarPU has no worker of a GPU" : ": this build drives no GPUs");
+  for (int d = 0; d < devices; d++) {
+    const tsi_device_facts facts = tsi_device_describe(d);
+    char bus[120] = "no bus between it and main memory";
+    if (facts.up > 0)
+      snprintf(bus, sizeof bus, "its bus %.1f GB/s up, %.1f GB/s down, %s for a transfer", 1e-9 * facts.up,
+               1e-9 * facts.down, tsi_text_seconds(facts.seconds));
+    tsi_report(d == 0 ? "devices" : "", "%s: %s", facts.name, bus);
+  }
+}
+
+static void add_devices(cJSON *object) {
+  cJSON *list = cJSON_AddArrayToObject(object, "devices");
+  const int devices = tsi_devices_count(NULL);
+  for (int d = 0; d < devices; d++) {
+    const tsi_device_facts facts = tsi_device_describe(d);
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "name", facts.name);
+    tsi_json_add_number(row, "memory_bytes", facts.memory);
+    tsi_json_add_number(row, "up_gbps", 1e-9 * facts.up);
+    tsi_json_add_number(row, "down_gbps", 1e-9 * facts.down);
+    tsi_json_add_number(row, "transfer_us", 1e6 * facts.seconds);
+    cJSON_AddItemToArray(list, row);
+  }
 }
 
 /* floor_before: the least chunk of plans until now. */
@@ -34,6 +66,7 @@ static void print_report(const tristar_calibration *c, const tsi_calibration_qua
   if (c->floor_bytes != floor_before)
     tsi_report("", "until now of %s and more: later plans give results with other roundings",
                tsi_text_bytes(floor_before));
+  print_devices();
   print_quality(q);
   if (c->path[0] != '\0')
     tsi_report("written", "%s", c->path);
@@ -64,6 +97,7 @@ int tsi_command_calibrate(const tsi_settings *settings) {
   cJSON *object = tsi_json_status(s);
   if (ok) tsi_json_add_calibration(object, &c);
   if (ok) add_quality(object, &quality);
+  if (ok) add_devices(object);
   if (ok) tsi_json_add_number(object, "floor_bytes_before", before.floor_bytes);
   tsi_json_write(s, object);
   return tsi_session_close(s);

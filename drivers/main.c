@@ -108,11 +108,29 @@ static const tsi_command commands[] = {
      "With --layout it counts the messages of a distributed solve instead, with --ranks those of conjugate "
      "gradients with a sparse approximate inverse (tristar krylov), from the matrix alone.\n",
      NULL, 1, tsi_command_info},
+    {TSI_SIMULATE, "simulate", "MATRIX", "Predicts solves on a node with GPUs, by simulation",
+     MATRIX_TEXT "\n"
+                 "Solves on a node of cores and GPUs that StarPU simulates: with the cores alone, with as "
+                 "many subtrees on GPUs as there "
+                 "is room for, and with those that are predicted to be faster there. Tells the time on that "
+                 "node, and the bytes that "
+                 "cross the bus of each GPU, in the first solve, which brings the factor there, and in each "
+                 "later one. What is computed "
+                 "is right, on the machine that the program runs on; times come from the cost model of "
+                 "tristar info --gpu, and are the "
+                 "same in each run.\n"
+                 "\n"
+                 "StarPU has to be one that was built with SimGrid, and TriStar for it. The exit status is 1 "
+                 "if it is not, or X not "
+                 "accurate.\n",
+     NULL, 1, tsi_command_simulate},
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
      "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
      "figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, "
      "STARPU_HOME or HOME, the first of them that is set. Later runs choose the sizes of chunks by these "
-     "figures, and `tristar info` shows them. Other chunks give results with other roundings.\n"
+     "figures, and `tristar info` shows them. Other chunks give results with other roundings. Tells of each "
+     "GPU what StarPU "
+     "measured of its bus when it first started here.\n"
      "\n"
      "Run it while nothing else runs: it notices load, measures again, and warns if the figures still "
      "cannot be trusted.\n",

@@ -60,8 +60,10 @@ static const char *const algorithms[] = {"replicated", "levelwise", "2d", NULL};
 static const char *const maps[] = {"subtree", "cyclic", NULL};
 static const char *const trees[] = {"binary", "flat", NULL};
 static const char *const transports[] = {"auto", "direct", "starpu_mpi", NULL};
-static const char *const gpus[] = {"A100", "H100", "H200", "MI250X",
-                                   NULL}; /* as runtime/machine/devices.c has them */
+static const char *const gpus[] = {"A100", "H100",   "GH200",
+                                   "H200", "MI250X", NULL}; /* as runtime/machine/devices.c has them */
+static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
+                                        NULL}; /* as drivers/platform.c has them */
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 static const char *const places[] = {"cpu", "auto", "gpu", NULL};
 
@@ -73,7 +75,7 @@ static const char *const pictures[] = {"gantt",  "dag",     "spy",   "roofline",
 #define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
 #define SOLVES (TSI_SOLVE | TSI_TRISOLVE)
 #define SYSTEMS (SOLVES | TSI_KRYLOV)
-#define ALL (SYSTEMS | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE | TSI_ENV)
+#define ALL (SYSTEMS | TSI_GEN | TSI_INFO | TSI_PLOT | TSI_BENCH | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE)
 
 /* clang-format off */
 static const option_row rows[] = {
@@ -82,16 +84,16 @@ static const option_row rows[] = {
   {"diag", CHOICE, FIELD(diag), TSI_TRISOLVE, "unit|nonunit", "whether the diagonal is one, whatever is stored there; with --uplo LU that of L (default nonunit)", 0, 0, diags},
   {"rhs", INPUT, FIELD(rhs), SYSTEMS, "FILE", "right-hand sides, a Matrix Market file or plain text with one row a line; -: standard input (default: pseudo-random)", 0, 0, NULL},
   {"rows", INPUT, FIELD(rows), TSI_SOLVE, "FILE", "compute only the rows of X that this file names by their numbers, from 1 on, with white space between them; -: standard input", 0, 0, NULL},
-  {"nrhs", NUMBER, FIELD(nrhs), SYSTEMS, "N", "number of pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
+  {"nrhs", NUMBER, FIELD(nrhs), SYSTEMS | TSI_SIMULATE, "N", "number of pseudo-random right-hand sides (default 1)", 1, 1000000, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_INFO, "N", "with --layout: number of right-hand sides (default 1)", 1, 1000000, NULL},
   {"what", CHOICE, FIELD(what), TSI_PLOT, "PICTURE", "what to draw: one of the pictures above", 0, 0, pictures},
   {"repeat", NUMBER, FIELD(repeat), TSI_PLOT, "N", "time N solves, after one that is not timed, and draw the median (default 9)", 1, 1000, NULL},
   {"nrhs", NUMBER, FIELD(nrhs), TSI_PLOT, "N", "number of pseudo-random right-hand sides (default 1); reuse: of the case in --from", 1, 1000000, NULL},
-  {"laplacian", FLAG, FIELD(laplacian), MATRIX | TSI_TRISOLVE | TSI_KRYLOV, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
-  {"precision", CHOICE, FIELD(precision), MATRIX, "s|d|c|z|sd|cz", "single, double, complex single or complex double (default: d or z, as the file has it); sd and cz: factors in single, solution in double precision", 0, 0, precisions},
+  {"laplacian", FLAG, FIELD(laplacian), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_SIMULATE, NULL, "replace the matrix by the graph Laplacian of its pattern plus the identity", 0, 0, NULL},
+  {"precision", CHOICE, FIELD(precision), MATRIX | TSI_SIMULATE, "s|d|c|z|sd|cz", "single, double, complex single or complex double (default: d or z, as the file has it); sd and cz: factors in single, solution in double precision", 0, 0, precisions},
   {"precision", CHOICE, FIELD(precision), TSI_TRISOLVE | TSI_KRYLOV, "s|d|c|z", "single, double, complex single or complex double (default: d or z, as the file has it)", 0, 0, plain_precisions},
   {"op", CHOICE, FIELD(op), SOLVES | TSI_PLOT, "N|T|C", "solve with A, with A^T, or with A^H (default N)", 0, 0, ops},
-  {"method", CHOICE, FIELD(method), MATRIX, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
+  {"method", CHOICE, FIELD(method), MATRIX | TSI_SIMULATE, "auto|llt|lu|ldlt", "factorization (default auto: Cholesky or L D L^T if the matrix is symmetric, else LU)", 0, 0, methods},
   {"method", CHOICE, FIELD(krylov_method), TSI_KRYLOV, "WORD", "the method: cg, pipelined-cg (its sums travel while the next product is made), block-cg (several right-hand sides at once), bicgstab, gmres or fgmres (default: cg if the matrix is symmetric or Hermitian, else gmres)", 0, 0, krylov_methods},
   {"precond", TEXT, FIELD(precond), TSI_KRYLOV, "WORD", "the preconditioner: none, jacobi, ssor, ilu0, ilu1, ... (incomplete LU with so many levels of fill), milu0, ... (the same row sums), ilut (by size), ic0, ic1, ..., mic0, ..., ict (incomplete Cholesky), fsai (a sparse approximate inverse), factor (complete factors; default none)", 0, 0, NULL},
   {"tol", REAL, FIELD(tolerance), TSI_KRYLOV, "T", "end when the norm of the residual, preconditioned where the method has that one, is T times that of B (default 1e-8; in single precision 1e-5)", 0, 0, NULL},
@@ -107,17 +109,17 @@ static const option_row rows[] = {
   {"fsai", TEXT, FIELD(fsai), TSI_KRYLOV, "NAME=NUMBER,...", "fsai: how the pattern of the inverse's factor grows. steps=N: columns join a row so often at most (default 5); per_step=N: so many at a time (default 3); reduction=E: until the row is that good (default 1e-3); power=N: begin as the lower triangle of that power of the matrix (default 0: as the diagonal), prefilter=T: without entries so small; postfilter=T: entries so small leave; single=1: compute it in single precision; levels=N: on many processes rows take in columns of others that so many entries lead to (default 3; 0: none)", 0, 0, NULL},
   {"omega", REAL, FIELD(omega), TSI_KRYLOV, "W", "ssor: relaxation, between 0 and 2 (default 1)", 0, 0, NULL},
   {"shift", REAL, FIELD(shift), TSI_KRYLOV, "S", "incomplete factors, fsai: those of the matrix with its diagonal times 1 + S, whose pivots are safer (default 0)", 0, 0, NULL},
-  {"ordering", CHOICE, FIELD(ordering), MATRIX, "metis|natural", "order of elimination (default metis: nested dissection; natural: as in the file)", 0, 0, orderings},
-  {"matching", CHOICE, FIELD(matching), MATRIX, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
-  {"singular", CHOICE, FIELD(singular), MATRIX, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems want it (default refuse)", 0, 0, singulars},
+  {"ordering", CHOICE, FIELD(ordering), MATRIX | TSI_SIMULATE, "metis|natural", "order of elimination (default metis: nested dissection; natural: as in the file)", 0, 0, orderings},
+  {"matching", CHOICE, FIELD(matching), MATRIX | TSI_SIMULATE, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
+  {"singular", CHOICE, FIELD(singular), MATRIX | TSI_SIMULATE, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems want it (default refuse)", 0, 0, singulars},
   {"engine", CHOICE, FIELD(engine), MATRIX | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
   {"engine", CHOICE, FIELD(engine), TSI_TRISOLVE, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: as for tristar solve if there are supernodes, else this thread and, where that is faster, StarPU's workers as its helpers)", 0, 0, engines},
   {"place", CHOICE, FIELD(place), MATRIX, "cpu|auto|gpu", "where subtrees are solved: on the cores (default), or on GPUs that StarPU has workers for, those that are predicted to be faster there (auto) or as many as there is room for (gpu)", 0, 0, places},
-  {"device-bytes", NUMBER, FIELD(device_bytes), MATRIX, "N", "most bytes of factor on a GPU (default: nine tenths of its memory)", 1, INT64_C(1) << 50, NULL},
+  {"device-bytes", NUMBER, FIELD(device_bytes), MATRIX | TSI_SIMULATE, "N", "most bytes of factor on a GPU (default: nine tenths of its memory)", 1, INT64_C(1) << 50, NULL},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which of the legal orders of the steps to take (default 0: the natural one)", 0, UINT32_MAX, NULL},
   {"workers", NUMBER, FIELD(workers), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_CALIBRATE | TSI_ENV, "N", "number of StarPU's CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
-  {"sched", SCHEDULER, FIELD(scheduler), SYSTEMS | TSI_PLOT, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},
-  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX | TSI_TRISOLVE, "N", "most bytes of a chunk, unless it is a single panel (default: by the size of the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
+  {"sched", SCHEDULER, FIELD(scheduler), SYSTEMS | TSI_PLOT | TSI_SIMULATE, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},
+  {"chunk-bytes", NUMBER, FIELD(chunk_bytes), MATRIX | TSI_TRISOLVE | TSI_SIMULATE, "N", "most bytes of a chunk, unless it is a single panel (default: by the size of the factor and the calibration)", 1, INT64_C(1) << 40, NULL},
   {"variant", VARIANT, FIELD(variant), TSI_SOLVE | TSI_INFO | TSI_PLOT, "WORD[+WORD...]", "solve in another way, for comparison: see the variants below", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_INFO, "PXxPYxPZ", "count the messages of a solve on so many processes, from the analysis alone", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_SOLVE, "PXxPYxPZ|auto", "under mpiexec: spread the factor over so many processes; auto: in the way with the least predicted time", 0, 0, NULL},
@@ -167,15 +169,19 @@ static const option_row rows[] = {
   {"svg", OUTPUT, FIELD(svg), TSI_BENCH, "FILE", "draw the tables (.svg, .html, .png, .pdf)", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},
   {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
-  {"gpu", CHOICE, FIELD(gpu), TSI_INFO, "A100|H100|H200|MI250X", "predict a solve on this GPU by a cost model: how the factor would be cut, the time, what bounds it", 0, 0, gpus},
+  {"gpu", CHOICE, FIELD(gpu), TSI_INFO, "A100|H100|GH200|H200|MI250X", "predict a solve on this GPU by a cost model: how the factor would be cut, the time, what bounds it", 0, 0, gpus},
   {"devices", NUMBER, FIELD(devices), TSI_INFO, "N", "with --gpu: which subtrees go on so many of these beside the cores, what crosses their buses, and the time, by a cost model", 1, 64, NULL},
+  {"platform", CHOICE, FIELD(platform), TSI_SIMULATE, "a100|h100|gh200|mi250x", "the node: a server with GPUs of this kind, their buses PCIe 4, PCIe 5, NVLink-C2C, Infinity Fabric (default a100)", 0, 0, platforms},
+  {"devices", NUMBER, FIELD(devices), TSI_SIMULATE, "N", "GPUs of the node (default 1)", 1, 8, NULL},
+  {"workers", NUMBER, FIELD(workers), TSI_SIMULATE, "N", "cores of the node, with a worker of StarPU each (default 8)", 1, 60, NULL},
+  {"repeat", NUMBER, FIELD(repeat), TSI_SIMULATE, "N", "solves after the first one (default 3)", 1, 1000, NULL},
   {"tree", OUTPUT, FIELD(tree), TSI_INFO, "FILE", "draw the assembly tree with its chunks (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"dot", OUTPUT, FIELD(dot), TSI_INFO, "FILE", "write the task graph of a solve (Graphviz); -: to standard output", 0, 0, NULL},
   {"on-demand", FLAG, FIELD(on_demand), SOLVES, NULL, "with --json -: solve again for each line on standard input", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), SYSTEMS, "FILE", "write X, a Matrix Market array file, compressed if the name ends in .gz; -: to standard output", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market, compressed if the name ends in .gz; -: standard output", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg; .html, a page that zooms and describes what is under the pointer; .png, .pdf (with librsvg); -: SVG to standard output", 0, 0, NULL},
-  {"json", OUTPUT, FIELD(json), SYSTEMS | TSI_INFO | TSI_CALIBRATE | TSI_ENV, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
+  {"json", OUTPUT, FIELD(json), SYSTEMS | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_PLOT, "FILE", "write the figures behind the picture as JSON; -: to standard output", 0, 0, NULL},
   {"verbose", FLAG, FIELD(verbose), ALL, NULL, "tell more, on standard error", 0, 0, NULL},
   {"help", FLAG, SIZE_MAX, ALL, NULL, "print this text", 0, 0, NULL},
@@ -328,7 +334,10 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   memset(settings, 0, sizeof *settings);
   settings->commands = ALL;
   settings->refine = 5;
-  settings->repeat = command->bit == TSI_BENCH ? 11 : command->bit == TSI_PLOT ? 9 : 1;
+  settings->repeat = command->bit == TSI_BENCH      ? 11
+                     : command->bit == TSI_PLOT     ? 9
+                     : command->bit == TSI_SIMULATE ? 3
+                                                    : 1;
   settings->in_flight = 1;
   settings->rounds = 5;
   settings->limit = 600;

@@ -41,7 +41,8 @@ typedef struct tsi_settings {
   int transport;               /* enumerator of tristar_mpi.h */
   int first_core;              /* of the workers of this process; no option of its own */
   /* solve */
-  int64_t devices; /* of --gpu; 0: not given */
+  int64_t devices; /* of --gpu, of --platform; 0: not given */
+  int platform;    /* 0 ..: a node of platform.h */
   int64_t ranks;   /* of info; 0: not given */
   int64_t solves;  /* of --layout auto; 0: not given */
   int gpu;         /* 0 ..: a device of the cost model; negative: not given */
@@ -104,7 +105,8 @@ enum {
   TSI_CALIBRATE = 32,
   TSI_ENV = 64,
   TSI_TRISOLVE = 128,
-  TSI_KRYLOV = 256
+  TSI_KRYLOV = 256,
+  TSI_SIMULATE = 512
 };
 
 /* Prints the help of a subcommand. */

@@ -27,6 +27,7 @@ row '^task +[0-9.]+ us: submitted and run by StarPU, on 2 workers$'
 row '^barrier +[0-9.]+ us from one level of 2 tasks to the next$'
 row '^reading +[0-9.]+ GB/s by one core, [0-9.]+ GB/s by 2$'
 row '^chunks +of [0-9.]+ [KM]B and more'
+row '^devices +none: (StarPU has no worker of a GPU|this build drives no GPUs)$'
 row '^measured +[0-9]+ times; the best two differ by [0-9.]+ %'
 [ "$(head -n 1 "$file")" = 'tristar-calibration 1' ] || fail "$file is no calibration"
 [ "$(ls home/.starpu/tristar)" = here.calibration ] || fail "temporary files are left"

@@ -8,6 +8,12 @@ rm -rf -- *.json slow # of an earlier run
 
 # ---- Emulated devices
 expect 0 '^  GPUs by the emulator: 2$' env
+TRISTAR_CALIBRATION=off expect 0 '^devices +CPU [0-9]+[^:]*: no bus between it and main memory$' calibrate --json devices.json
+python3 - <<'END' || fail "devices of calibrate in JSON"
+import json
+devices = json.load(open("devices.json"))["devices"]
+assert len(devices) == 2 and all(d["up_gbps"] == d["down_gbps"] == d["transfer_us"] == 0 and "CPU" in d["name"] for d in devices), devices
+END
 expect 0 '^accuracy' solve gen:s2d9pt:12
 no_row '^devices'
 expect 0 '^devices +CPU [0-9]+[^:]*: [0-9]+ subtrees?, [0-9.]+ [KM]?B of factor, .* of tables; in each solve .* up, .* down its bus$' \

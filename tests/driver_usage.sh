@@ -22,7 +22,7 @@ for words in version --version -V 'help version'; do expect 0 '^tristar [0-9]+\.
 expect 2 "unknown subcommand 'sovle'" help sovle
 expect 2 'one word too many: info' help solve info
 expect 2 'one word too many: solve' version solve
-for command in solve trisolve krylov info calibrate env gen plot bench; do
+for command in solve trisolve krylov info simulate calibrate env gen plot bench; do
   expect 0 "^usage: tristar $command " help $command
   cp output.txt help.txt
   expect 0 '' $command --help
@@ -43,7 +43,7 @@ expect 2 "Try 'tristar solve --help'" solve --nothing gen:s2d9pt:5
 expect 2 'unknown option -x' solve -x gen:s2d9pt:5
 expect 2 'no MATRIX' solve
 expect 2 'no MATRIX' info
-expect 2 '--gpu K20: not one of A100\|H100\|H200\|MI250X' info gen:s2d9pt:5 --gpu K20
+expect 2 '--gpu K20: not one of A100\|H100\|GH200\|H200\|MI250X' info gen:s2d9pt:5 --gpu K20
 expect 2 '--devices needs --gpu' info gen:s2d9pt:5 --devices 2
 expect 2 '--gpu is for one process' info gen:s2d9pt:5 --gpu H100 --layout 1x1x2
 expect 2 'no MATRIX' plot tree
@@ -238,5 +238,11 @@ for file in tree.svg picture.svg; do
   if command -v rsvg-convert >/dev/null && ! rsvg-convert $file -o picture.png; then fail "$file is no picture"; fi
 done
 grep -q '^digraph' tree.dot || fail "tree.dot is no graph"
+
+# ---- simulate, without a StarPU that simulates
+expect 1 '^tristar: simulate: this StarPU simulates nothing: it was built without SimGrid' simulate gen:s2d9pt:5
+expect 2 'simulate: no MATRIX given' simulate
+expect 2 '--platform cray: not one of a100\|h100\|gh200\|mi250x' simulate gen:s2d9pt:5 --platform cray
+expect 2 '--devices 9: not between 1 and 8' simulate gen:s2d9pt:5 --devices 9
 
 finish

@@ -91,9 +91,10 @@ static void check_device_table(void) {
   for (; (device = tsi_device_get(count)) != NULL; count++) {
     CHECK(device->name && device->title && device->source);
     CHECK(device->processors > 0 && device->peak > 0 && device->reached > 0 && device->reached <= 1);
+    CHECK(tsi_device_named(device->title) == device);
     for (int k = 0; k < count; k++) CHECK(strcmp(tsi_device_get(k)->name, device->name) != 0);
   }
-  CHECK(count == 4 && tsi_device_get(-1) == NULL); /* as many as --gpu has words */
+  CHECK(count == 5 && tsi_device_get(-1) == NULL); /* as many as --gpu has words */
 }
 
 int main(void) {

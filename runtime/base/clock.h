@@ -1,13 +1,28 @@
-/* Wall-clock seconds from an arbitrary origin; never runs backward. */
+/* Seconds from an arbitrary origin; never run backward.
+ *
+ * tsi_clock is the time in which the library works: that of the wall, or, in a build for a StarPU that
+ * simulates (TSI_SIMULATED), that of the simulated machine, which stands still but while simulated tasks and
+ * transfers pass. tsi_wall_clock is for what measures the machine that the program itself runs on. */
 #ifndef TSI_RUNTIME_BASE_CLOCK_H
 #define TSI_RUNTIME_BASE_CLOCK_H
 
 #include <time.h>
 
-static inline double tsi_clock(void) {
+static inline double tsi_wall_clock(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
+
+#ifdef TSI_SIMULATED
+/* 0 until somebody tells where to read it. */
+double tsi_clock(void);
+/* now: gives the simulated time, from when the simulation begins to when it ends; NULL: the clock stands. */
+void tsi_clock_follow(double (*now)(void));
+#else
+static inline double tsi_clock(void) {
+  return tsi_wall_clock();
+}
+#endif
 
 #endif

@@ -23,7 +23,11 @@ static const struct {
     [TSI_VARIABLE_DATA] = {"TRISTAR_DATA", "../shared/data",
                            "folder of further matrices, for tests and tools/table_matrices"},
     [TSI_VARIABLE_FUZZ_SECONDS] = {"TRISTAR_FUZZ_SECONDS", "120",
-                                   "seconds that tools/check fuzz spends on each of its targets"}};
+                                   "seconds that tools/check fuzz spends on each of its targets"},
+    [TSI_VARIABLE_SIMGRID_STARPU] = {"TRISTAR_SIMGRID_STARPU", "what pkg-config finds",
+                                     "where the StarPU is installed that tools/check simgrid builds with"},
+    [TSI_VARIABLE_STARPU_SOURCE] = {"TRISTAR_STARPU_SOURCE", "none",
+                                    "source archive that tools/check simgrid builds a StarPU of"}};
 
 const char *tsi_variable(tsi_variable_id id) {
   const char *value = getenv(variables[id].name);

@@ -9,6 +9,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/variables.h"
 #include "runtime/machine/calibration.h"
+#include "runtime/machine/predict.h"
 
 void tristar_config_init(tristar_config *config) {
   memset(config, 0, sizeof *config);
@@ -39,6 +40,10 @@ static tristar_status configure(tristar_t *ts, const tristar_config *config) {
   ts->env.check = config->check || (check != NULL && *check != '0');
   if (config->workers < 0) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%d workers asked for", config->workers);
   TSI_TRY(choose_isa(ts));
+  if (TSI_IS_SIMULATED) {
+    const tsi_costs costs = tsi_costs_assumed(&ts->machine, tsi_expected_cpu_workers(config->workers));
+    ts->workers.wishes.simulated = (tsi_simulated_costs){costs.one, costs.all, costs.task};
+  }
   if (config->idle_sleep >= 0 || idle == NULL) goto out;
   ts->workers.wishes.idle_sleep = strcmp(idle, "sleep") == 0;
   if (!ts->workers.wishes.idle_sleep && strcmp(idle, "poll") != 0)

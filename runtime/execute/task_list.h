@@ -18,6 +18,11 @@ static inline double tsi_task_microseconds(double bytes) {
   return 1 + bytes / 15e3;
 }
 
+/* The bytes that such an estimate is for. */
+static inline double tsi_task_bytes(double microseconds) {
+  return microseconds > 1 ? (microseconds - 1) * 15e3 : 0;
+}
+
 /* When and where a task ran. Seconds of tsi_clock; worker as below. */
 typedef struct tsi_task_span {
   double start, end;
@@ -36,7 +41,8 @@ typedef struct tsi_task_use {
 
 #define TSI_TASK_USES 8
 typedef struct tsi_task_data {
-  int device; /* it runs there; negative: on the host */
+  int device;          /* it runs there; negative: on the host */
+  double microseconds; /* of one on a device: the estimate for one right-hand side */
   int count;
   tsi_task_use use[TSI_TASK_USES];
 } tsi_task_data;

@@ -4,6 +4,7 @@
 #include "codelets/cpu/panel.h"
 #include "runtime/base/threads.h"
 #include "runtime/factor/factor.h"
+#include "runtime/machine/device_model.h"
 #include "runtime/starpu/tasks.h"
 
 tristar_status tsi_residents_init(tsi_env *env, tsi_residents *residents) {
@@ -52,6 +53,18 @@ out:
   return status;
 }
 
+/* The times of its sweeps. */
+static tristar_status forecast(tsi_env *env, size_t scalar_bytes, tsi_resident *r) {
+  tristar_status status = TRISTAR_OK;
+  tsi_sweep_prediction sweep;
+  for (int backward = 0; backward < 2; backward++) {
+    TSI_TRY(tsi_device_predict(env, &r->cut->tables, backward, scalar_bytes, &r->options.costs, &sweep));
+    r->seconds[backward] = sweep.seconds;
+  }
+out:
+  return status;
+}
+
 static tristar_status create(tristar_factor_t *factor, const tsi_chunks *chunks, tsi_index chunk,
                              const tsi_device_options *options, tsi_resident **out) {
   tristar_status status = TRISTAR_OK;
@@ -63,6 +76,7 @@ static tristar_status create(tristar_factor_t *factor, const tsi_chunks *chunks,
   TSI_TRY(TSI_ALLOC_ZERO(env, r, 1));
   r->options = *options;
   TSI_TRY(tsi_device_branch_create(env, &source, chunk, options, &r->cut));
+  TSI_TRY(forecast(env, factor->scalar_bytes, r));
   TSI_TRY(register_data(factor, chunks->column[chunk], r));
 out:
   if (status != TRISTAR_OK) destroy(env, &r);

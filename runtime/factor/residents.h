@@ -25,6 +25,7 @@ typedef struct tsi_resident {
   int plans;
   tsi_device_options options;
   tsi_device_branch *cut; /* the chunk in it is that of the plan which took it first */
+  double seconds[2]; /* forward, backward: of a sweep with one right-hand side, by the model of devices */
   tsi_device_data *values[2], *from, *inverse, *tables; /* values: lower, upper; NULL: there is none */
 } tsi_resident;
 

@@ -45,7 +45,7 @@ static void *run_reader(void *arg) {
     while (atomic_load(&r->line->pass) < pass) sched_yield();
     if (atomic_load(&r->line->pass) >= PASSES) break;
     r->sum += read_words(r->words, r->count);
-    r->end = tsi_clock();
+    r->end = tsi_wall_clock();
   }
   atomic_fetch_add(&r->line->idle, 1);
   return NULL;
@@ -61,7 +61,7 @@ static void wait_for_readers(const start_line *line, int count) {
 static double time_pass(start_line *line, int pass, const reader *readers, int threads) {
   double end = 0;
   wait_for_readers(line, (pass + 1) * threads);
-  const double begin = tsi_clock();
+  const double begin = tsi_wall_clock();
   atomic_store(&line->pass, pass);
   wait_for_readers(line, (pass + 2) * threads);
   for (int t = 0; t < threads; t++)

@@ -9,6 +9,8 @@ static const tsi_device devices[] = {
      32e9},
     {"H100", "NVIDIA H100 SXM 80 GB", "NVIDIA H100 Tensor Core GPU data sheet (2022)", 132, 3350e9, 0.9, 80e9,
      64e9},
+    {"GH200", "NVIDIA GH200 96 GB, with NVLink-C2C", "NVIDIA GH200 Grace Hopper Superchip data sheet (2023)",
+     132, 4000e9, 0.9, 96e9, 450e9},
     {"H200", "NVIDIA H200 SXM 141 GB", "NVIDIA H200 Tensor Core GPU data sheet (2023)", 132, 4800e9, 0.9,
      141e9, 64e9},
     {"MI250X", "AMD Instinct MI250X 128 GB, one of its two dies",

@@ -24,7 +24,7 @@ static double busy_seconds(void) {
 
 tsi_load tsi_load_now(void) {
   struct timespec own;
-  const tsi_load now = {tsi_clock(), busy_seconds(), 0};
+  const tsi_load now = {tsi_wall_clock(), busy_seconds(), 0};
   if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own) != 0) return (tsi_load){now.wall, -1, 0};
   return (tsi_load){now.wall, now.busy, (double)own.tv_sec + 1e-9 * (double)own.tv_nsec};
 }

@@ -48,11 +48,11 @@ static tristar_status time_tasks(tsi_env *env, tsi_task_list *list, double *seco
   TSI_TRY(tsi_tasks_create(env, list, &tasks));
   TSI_TRY(tsi_tasks_record(tasks));
   TSI_TRY(tsi_tasks_run(tasks, false)); /* warm-up */
-  const double first = tsi_clock();
-  for (int k = 0; k < RUNS && (k == 0 || tsi_clock() - first < RUNS_SECONDS); k++) {
-    const double begin = tsi_clock();
+  const double first = tsi_wall_clock();
+  for (int k = 0; k < RUNS && (k == 0 || tsi_wall_clock() - first < RUNS_SECONDS); k++) {
+    const double begin = tsi_wall_clock();
     TSI_TRY(tsi_tasks_run(tasks, false));
-    const double run = tsi_clock() - begin;
+    const double run = tsi_wall_clock() - begin;
     if (k == 0 || run < *seconds) *seconds = run;
   }
 out:
@@ -178,12 +178,12 @@ tristar_status tsi_calibration_measure(tsi_machine *machine, tsi_workers *worker
   if (tsi_starpu_inside_task())
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot calibrate: it must not wait for tasks");
   TSI_TRY(tsi_calibration_describe(machine, c));
-  const double begin = tsi_clock();
+  const double begin = tsi_wall_clock();
   do {
     TSI_TRY(attempt(workers, c, &streams, &attempts));
     *quality = tsi_attempts_judge(&attempts, c->cores, best);
   } while (!quality->trusted && attempts.count < TSI_ATTEMPTS &&
-           (attempts.count < 2 || tsi_clock() - begin < ATTEMPTS_SECONDS));
+           (attempts.count < 2 || tsi_wall_clock() - begin < ATTEMPTS_SECONDS));
   c->workers = tsi_starpu_cpu_workers();
   c->task_microseconds = best[TSI_FIGURE_TASK];
   c->barrier_microseconds = best[TSI_FIGURE_BARRIER];

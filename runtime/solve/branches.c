@@ -1,6 +1,7 @@
 /* See branches.h. */
 #include "runtime/solve/branches.h"
 
+#include "runtime/solve/device_choice.h"
 #include "runtime/starpu/devices.h"
 
 /* What the steps of a branch do with its data, one after the other. */
@@ -138,6 +139,7 @@ static void describe_sweep(const tsi_plan_branch *b, const replay_branch *r, boo
                            tsi_task_data *role) {
   const tsi_resident *resident = b->resident;
   role->device = b->device;
+  role->microseconds = 1e6 * (TSI_DEVICE_TASK_SECONDS + resident->seconds[backward]);
   for (int v = 0; v < 2; v++) add(role, resident->values[v], TSI_USE_R);
   add(role, resident->from, TSI_USE_R);
   add(role, resident->inverse, TSI_USE_R);

@@ -5,11 +5,6 @@
 #define NODE_MOST 1.1e6
 #define GROUP_LEAST 1e3
 
-/* Assumed: to launch a kernel out of a task, to begin a transfer; the share of a bus that transfers reach. */
-#define TASK_SECONDS 20e-6
-#define BUS_SECONDS 10e-6
-#define BUS_REACHED 0.8
-
 tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *factor,
                                         const tsi_device_options *options, tsi_device_forecast *forecast) {
   tristar_status status = TRISTAR_OK;
@@ -73,11 +68,11 @@ out:
 tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const tsi_device *device) {
   const double scalar = (double)factor->scalar_bytes;
   return (tsi_place_costs){.devices = 1,
-                           .task_seconds = TASK_SECONDS,
+                           .task_seconds = TSI_DEVICE_TASK_SECONDS,
                            .device_bandwidth = device->reached * device->peak,
                            .device_memory = TSI_DEVICE_MEMORY_SHARE * device->memory,
-                           .bus_seconds = BUS_SECONDS,
-                           .bus_bandwidth = BUS_REACHED * device->bus,
+                           .bus_seconds = TSI_DEVICE_BUS_SECONDS,
+                           .bus_bandwidth = TSI_DEVICE_BUS_REACHED * device->bus,
                            .stream_bytes = scalar,
                            .stored_bytes = factor->lower && factor->upper ? 2 * scalar : scalar,
                            .row_bytes = scalar};

@@ -31,6 +31,13 @@ TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_fac
                                                  const tsi_device_costs *costs,
                                                  tsi_device_forecast *forecast);
 
+/* To launch a kernel out of a task, seconds: assumed. */
+#define TSI_DEVICE_TASK_SECONDS 20e-6
+
+/* To begin a transfer, seconds; the share of a bus that transfers reach: assumed. */
+#define TSI_DEVICE_BUS_SECONDS 10e-6
+#define TSI_DEVICE_BUS_REACHED 0.8
+
 /* Of a device's memory, what factors may take: assumed. */
 #define TSI_DEVICE_MEMORY_SHARE 0.9
 

@@ -85,7 +85,11 @@ tristar_status tsi_places_choose(const tristar_factor_t *factor, const tristar_p
     TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU: StarPU has no worker of %s", tsi_devices.name);
   if (devices == 0) return TRISTAR_OK;
   const tsi_device_facts facts = tsi_device_describe(0);
-  TSI_TRY(place(factor, o, devices, &facts, places));
+  status = place(factor, o, devices, &facts, places);
+  if (status != TRISTAR_OK) *places = (tsi_places){.device = NULL}; /* which is made last */
+  if (status == TRISTAR_OK || wanted) goto out;
+  tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
+  status = TRISTAR_OK;
 out:
   return status;
 }

@@ -4,6 +4,9 @@
  * Costs. Of a device and its bus those that the model assumes of the one that its name tells, or of the
  * model's first; of the cores those that predictions have. All devices count as the first of them.
  *
+ * Where the cores could do it alone, PLACE_AUTO does not fail: what cannot be cut for devices stays with the
+ * cores, and the log tells why.
+ *
  * Reads   a factor, options, the calibration; starts StarPU where devices may be worth while.
  * Writes  its result. */
 #ifndef TSI_RUNTIME_SOLVE_PLACES_H

@@ -330,11 +330,28 @@ out:
   return status;
 }
 
+/* A plan with subtrees on devices or, where PLACE_AUTO cannot have them there, with all on the cores. */
+static tristar_status create_placed(tristar_factor_t *factor, const tristar_plan_options *options,
+                                    double *start_seconds, tristar_plan_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  tsi_places places = {.device = NULL};
+  TSI_TRY(tsi_places_choose(factor, options, start_seconds, &places));
+  status = tsi_plan_create(factor, options, &places, out);
+  if (status == TRISTAR_OK || places.device == NULL || options->place != TRISTAR_PLACE_AUTO) goto out;
+  tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
+  tsi_places_finish(env, &places);
+  places = (tsi_places){.device = NULL};
+  status = tsi_plan_create(factor, options, &places, out);
+out:
+  tsi_places_finish(env, &places);
+  return status;
+}
+
 tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
                             tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_plan_options defaults;
-  tsi_places places = {.device = NULL};
   double start_seconds = 0;
   if (out != NULL) *out = NULL;
   if (factor == NULL) return TSI_NULL(factor);
@@ -346,13 +363,10 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   TSI_TRY(check_options(env, options));
   TSI_TRY(tsi_factor_need_values(factor));
   const double begin = tsi_clock();
-  TSI_TRY(tsi_places_choose(factor, options, &start_seconds, &places));
-  const double place_seconds = tsi_clock() - begin - start_seconds;
-  TSI_TRY(tsi_plan_create(factor, options, &places, out));
-  (*out)->stats.plan_seconds += place_seconds;
+  TSI_TRY(create_placed(factor, options, &start_seconds, out));
+  (*out)->stats.plan_seconds = tsi_clock() - begin - start_seconds - (*out)->stats.start_seconds;
   (*out)->stats.start_seconds += start_seconds;
 out:
-  tsi_places_finish(env, &places);
   return tsi_answer(env, status);
 }
 

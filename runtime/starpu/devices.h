@@ -6,6 +6,7 @@
 #ifndef TSI_RUNTIME_STARPU_DEVICES_H
 #define TSI_RUNTIME_STARPU_DEVICES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "codelets/gpu/launch.h"
@@ -14,6 +15,7 @@ struct starpu_codelet;
 
 typedef struct tsi_device_driver {
   const char *name; /* NULL: the build has none, and all below is not there */
+  bool simulated; /* tasks on devices compute on the host: of what is below only workers and use are there */
   /* The workers of devices, at most `most`, and how many these are. StarPU runs. */
   int (*workers)(int *worker, int most);
   /* Tasks of the codelet run on devices, by this function. */
@@ -36,7 +38,9 @@ int tsi_devices_count(int *worker);
 typedef struct tsi_device_facts {
   char name[64]; /* of its worker, which tells the make of the device */
   int worker;
-  double memory; /* bytes that StarPU may use; 0: unknown */
+  double memory;   /* bytes that StarPU may use; 0: unknown */
+  double up, down; /* bytes a second of its bus, to it and back, as StarPU has measured them; 0: unknown */
+  double seconds;  /* that a transfer to it takes beside; 0: unknown */
 } tsi_device_facts;
 /* Of device 0 ..; StarPU runs, and has it. */
 tsi_device_facts tsi_device_describe(int device);

@@ -8,6 +8,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/happens_before.h"
 #include "runtime/starpu/idle.h"
+#include "runtime/starpu/simulation.h"
 
 /* Seconds that a helper stays without work, as long as StarPU's idle workers poll before they sleep (idle.h):
  * the next solve of an iterative method comes sooner. It leaves at once where StarPU has a task that is
@@ -157,8 +158,10 @@ static bool has_core(int worker, int core) {
 #endif
 }
 
-/* Can this worker help the calling thread? Not if it is the thread, or has its core. */
+/* Can this worker help the calling thread? Not if it is the thread, or has its core; nor a simulated one: to
+ * wait for work takes no simulated time, so that it would wait for ever. */
 static bool is_elsewhere(int worker) {
+  if (TSI_IS_SIMULATED) return false;
   if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER || worker == starpu_worker_get_id()) return false;
   return !has_core(worker, sched_getcpu());
 }

@@ -60,3 +60,26 @@ tristar_status tsi_profiling_read(tsi_env *env, tsi_profiling_sums *sums) {
 out:
   return status;
 }
+
+/* What has crossed one bus, in one direction. */
+static tristar_status take_bus(tsi_env *env, unsigned from, unsigned to, double *bytes) {
+  tristar_status status = TRISTAR_OK;
+  struct starpu_profiling_bus_info info;
+  for (int bus = 0; bus < starpu_bus_get_count(); bus++) {
+    if (starpu_bus_get_src(bus) != (int)from || starpu_bus_get_dst(bus) != (int)to) continue;
+    const int code = starpu_bus_get_profiling_info(bus, &info);
+    if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_bus_get_profiling_info gave %d", code);
+    *bytes += (double)info.transferred_bytes;
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_profiling_add_bus(tsi_env *env, int worker, tsi_bus_bytes *bytes) {
+  tristar_status status = TRISTAR_OK;
+  const unsigned node = starpu_worker_get_memory_node((unsigned)worker);
+  TSI_TRY(take_bus(env, STARPU_MAIN_RAM, node, &bytes->up));
+  TSI_TRY(take_bus(env, node, STARPU_MAIN_RAM, &bytes->down));
+out:
+  return status;
+}

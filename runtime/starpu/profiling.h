@@ -21,6 +21,15 @@ TRISTAR_CHECKED tristar_status tsi_profiling_begin(tsi_env *env, int *before);
 void tsi_profiling_end(int before);
 /* Zeroes the counters. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_profiling_reset(tsi_env *env);
+/* Bytes that have crossed a bus since they were counted last: to a device, from main memory, and back. */
+typedef struct tsi_bus_bytes {
+  double up, down;
+} tsi_bus_bytes;
+
+/* Adds to *bytes what has crossed the bus of a worker's device, and zeroes StarPU's count. Profiling is on.
+ * Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_profiling_add_bus(tsi_env *env, int worker, tsi_bus_bytes *bytes);
+
 /* Reads the counters, which zeroes them. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_profiling_read(tsi_env *env, tsi_profiling_sums *sums);
 

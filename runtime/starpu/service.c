@@ -38,6 +38,7 @@ static tristar_status start(const tsi_env *env, const tsi_starpu_wishes *wishes)
   tristar_status status = TRISTAR_OK;
   struct starpu_conf conf;
   TSI_TRY(tsi_starpu_check_environment(env));
+  TSI_TRY(tsi_simulation_check(env));
   TSI_TRY(check_scheduler(env, wishes->scheduler));
   int code = starpu_conf_init(&conf);
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_conf_init gave %d (%s)", code, strerror(-code));
@@ -73,6 +74,7 @@ out:
 static void leave(void) {
   const bool stop_idle = --users == 0 && ours && sleeps;
   if (stop_idle) tsi_idle_stop();
+  if (users == 0) tsi_simulation_end();
   starpu_shutdown();
   if (stop_idle) tsi_idle_end();
   if (users == 0) ours = sleeps = false;
@@ -85,7 +87,8 @@ tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes)
   TSI_TRY(runs ? join(env, wishes) : start(env, wishes));
   if (users++ == 0) {
     ours = !runs;
-    sleeps = ours && wishes->idle_sleep;
+    sleeps = ours && wishes->idle_sleep && !TSI_IS_SIMULATED; /* simulated ones sleep by themselves */
+    tsi_simulation_begin(&wishes->simulated);
     if (sleeps) tsi_idle_start(env);
   }
   if (starpu_cpu_worker_get_count() == 0) {

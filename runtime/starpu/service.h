@@ -16,14 +16,15 @@
 #ifndef TSI_RUNTIME_STARPU_SERVICE_H
 #define TSI_RUNTIME_STARPU_SERVICE_H
 
-#include "runtime/base/env.h"
+#include "runtime/starpu/simulation.h"
 
 /* What a context wants of a StarPU that it has to start. */
 typedef struct tsi_starpu_wishes {
-  int workers;           /* 0: StarPU's default */
-  int first_core;        /* of the workers; -1: StarPU's choice */
-  const char *scheduler; /* "": StarPU's default rules, then lws */
-  bool idle_sleep;       /* idle workers sleep, see idle.h */
+  int workers;                   /* 0: StarPU's default */
+  int first_core;                /* of the workers; -1: StarPU's choice */
+  const char *scheduler;         /* "": StarPU's default rules, then lws */
+  bool idle_sleep;               /* idle workers sleep, see idle.h */
+  tsi_simulated_costs simulated; /* of workers that are simulated */
 } tsi_starpu_wishes;
 
 /* Starts StarPU or joins its users; what was wished in vain goes to the log. Errors: ARGUMENT (no such

@@ -11,6 +11,7 @@
 #include "runtime/starpu/device_data.h"
 #include "runtime/starpu/devices.h"
 #include "runtime/starpu/idle.h"
+#include "runtime/starpu/simulation.h"
 
 /* What StarPU runs for a task of the list. */
 typedef struct task_record {
@@ -100,6 +101,18 @@ static void run_record(void *arg, int worker) {
   tsi_task *task = record->task;
   begin_record(record);
   task->run(task->context, task->argument, worker);
+  tsi_simulation_host_task(task->microseconds, atomic_load(&record->tasks->columns));
+  end_record(record, worker);
+}
+
+/* That of a task on a simulated device: what is in main memory is all that there is. */
+static void run_record_simulated(void *arg, void *const memory[], int worker) {
+  task_record *record = arg;
+  const tsi_task *task = record->task;
+  (void)memory;
+  begin_record(record);
+  task->run(task->context, task->argument, worker);
+  tsi_simulation_device_task(task->data->microseconds, atomic_load(&record->tasks->columns));
   end_record(record, worker);
 }
 
@@ -172,7 +185,9 @@ static void use_data(tsi_tasks *tasks, tsi_count k, const int *worker) {
   if (task->data->device < 0)
     tsi_host_task_use_handles(starpu);
   else {
-    tasks->on_device[k] = (tsi_device_task){run_record_on_device, record, task->microseconds};
+    tasks->on_device[k] =
+        (tsi_device_task){tsi_devices.simulated ? run_record_simulated : run_record_on_device, record,
+                          task->data->microseconds, &tasks->columns};
     tsi_device_task_init(starpu, &tasks->device_codelet, &tasks->on_device[k], task->name, starpu->priority,
                          worker[task->data->device]);
   }
@@ -437,6 +452,7 @@ static void run_single(void *arg, int worker) {
   single_task *single = arg;
   TSI_HAPPENS_AFTER(single);
   single->run(single->arg, worker);
+  tsi_simulation_host_task(single->body.microseconds, atomic_load(&single->columns));
 }
 
 static void end_single(void *arg) {

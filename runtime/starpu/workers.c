@@ -13,8 +13,10 @@
 
 tristar_status tsi_workers_init(tsi_env *env, tsi_workers *workers, const tristar_config *config) {
   *workers = (tsi_workers){.env = env, .allowed = config->use_starpu != 0};
-  workers->wishes =
-      (tsi_starpu_wishes){config->workers, config->first_core, workers->scheduler, config->idle_sleep != 0};
+  workers->wishes = (tsi_starpu_wishes){.workers = config->workers,
+                                        .first_core = config->first_core,
+                                        .scheduler = workers->scheduler,
+                                        .idle_sleep = config->idle_sleep != 0};
   if (config->scheduler) snprintf(workers->scheduler, sizeof workers->scheduler, "%s", config->scheduler);
   return tsi_mutex_init(env, &workers->lock);
 }

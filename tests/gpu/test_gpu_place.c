@@ -123,6 +123,38 @@ static void check_auto(bool fast) {
   tristar_destroy(&ts);
 }
 
+/* Whatever allocation fails: AUTO gives a plan, of the cores where it was one for devices, or there is no
+ * memory for that one either. */
+static void check_fallback(void) {
+  tristar_t *ts = create("slow", 1);
+  const tristar_plan_options any = placed(TRISTAR_PLACE_AUTO, 1);
+  flow f;
+  int fallbacks = 0, refusals = 0;
+  flow_create(ts, "s2d9pt", 8, TRISTAR_ENGINE_AUTO, 0, &f);
+  for (int64_t k = 1;; k++) {
+    tristar_plan_t *plan;
+    const int64_t failing = atomic_load(&ts->env.memory.calls) + k;
+    ts->env.memory.fail_at = failing;
+    const tristar_status status = tristar_plan(f.factor, &any, &plan);
+    ts->env.memory.fail_at = 0;
+    const bool failed = atomic_load(&ts->env.memory.calls) >= failing;
+    if (status != TRISTAR_OK) {
+      CHECK(failed && status == TRISTAR_ERR_MEMORY);
+      refusals++;
+      continue;
+    }
+    const bool on_cores = stats_of(plan).devices == 0;
+    CHECK(on_cores == failed);
+    fallbacks += on_cores;
+    check_solution(&f, plan, 1);
+    tristar_plan_destroy(&plan);
+    if (!failed) break;
+  }
+  CHECK_MSG(fallbacks > 20 && refusals < fallbacks, "%d plans of the cores, %d refused", fallbacks, refusals);
+  flow_destroy(&f);
+  tristar_destroy(&ts);
+}
+
 /* Half of the factor has room, a little of it, nothing. */
 static void check_room(void) {
   tristar_t *ts = create("off", 1);
@@ -314,6 +346,7 @@ int main(void) {
   tristar_destroy(&ts);
   check_auto(true);
   check_auto(false);
+  check_fallback();
   check_room();
   check_refusals();
   check_residents();

@@ -33,6 +33,24 @@ pkg_check_modules(TRISTAR_HWLOC REQUIRED IMPORTED_TARGET GLOBAL hwloc>=2.0)
 message(STATUS "StarPU ${TRISTAR_STARPU_VERSION} (${TRISTAR_STARPU_MODULE_NAME}), "
                "OpenBLAS ${TRISTAR_OPENBLAS_VERSION}, hwloc ${TRISTAR_HWLOC_VERSION}, METIS ${METIS_VERSION}")
 
+# A StarPU that was built with SimGrid simulates a machine: the program tells what solves would take there.
+include(CheckCSourceCompiles)
+include(CMakePushCheckState)
+cmake_push_check_state(RESET)
+set(CMAKE_REQUIRED_INCLUDES ${TRISTAR_STARPU_INCLUDE_DIRS})
+set(CMAKE_REQUIRED_QUIET ON)
+check_c_source_compiles("#include <starpu_config.h>
+  #ifndef STARPU_SIMGRID
+  #error
+  #endif
+  int main(void) { return 0; }" "TRISTAR_STARPU_SIMGRID_${TRISTAR_STARPU_VERSION}_${TRISTAR_STARPU_PREFIX}")
+cmake_pop_check_state()
+set(TRISTAR_SIMULATED FALSE CACHE INTERNAL "StarPU simulates a machine")
+if(TRISTAR_STARPU_SIMGRID_${TRISTAR_STARPU_VERSION}_${TRISTAR_STARPU_PREFIX})
+  set(TRISTAR_SIMULATED TRUE CACHE INTERNAL "StarPU simulates a machine")
+  message(STATUS "StarPU simulates a machine, by SimGrid")
+endif()
+
 # MPI, and the StarPU-MPI that belongs to this StarPU (PKG_CONFIG_PATH); MPI is told by MPI_C_COMPILER or PATH.
 set(tsi_mpi_off "TRISTAR_WITH_MPI=${TRISTAR_WITH_MPI}")
 if(TRISTAR_WITH_MPI STREQUAL AUTO OR TRISTAR_WITH_MPI)

@@ -39,6 +39,9 @@ target_link_libraries(tsi_internal INTERFACE tsi_flags Threads::Threads)
 if(TRISTAR_HAVE_MPI)
   target_compile_definitions(tsi_internal INTERFACE TSI_HAVE_MPI)
 endif()
+if(TRISTAR_SIMULATED)
+  target_compile_definitions(tsi_internal INTERFACE TSI_SIMULATED)
+endif()
 
 # Instruction sets of the kernels: the best that the processor has is chosen when the program runs.
 set(tsi_isas base)
