@@ -26,6 +26,19 @@
  * lines of the cache are read only a few times more often. */
 #define ROWS_A_LEVEL 4
 
+/* Windows on one core, whose vectors do not stay in its caches: they read b and x out of order, line of
+ * memory after line of memory several times. That pays where rows are so short that the branch at their ends,
+ * whose lengths windows sort, costs more; not in a few level sets, which the given order hardly waits for. */
+#define WINDOW_VECTOR_BYTES 2e6
+#define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
+#define WINDOW_LEVELS 8
+
+static bool prefers_given_order(const tsi_lines *rows, tsi_index levels, size_t scalar_bytes) {
+  const double n = rows->n, entries = (double)(rows->ptr[rows->n] - rows->ptr[0]) - n;
+  return n * (double)scalar_bytes > WINDOW_VECTOR_BYTES &&
+         (entries > WINDOW_ENTRIES * n || levels < WINDOW_LEVELS);
+}
+
 /* Lines are sorted: line j + 1 continues line j if it has its entries, but for one end each. */
 static bool has_supernodes(const tsi_lines *lines) {
   tsi_index joined = 0;
@@ -112,7 +125,9 @@ static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char sca
   if (partition == TRISTAR_PARTITION_AUTO && way == TSI_ROWS_SUPERSTEPS) {
     TSI_TRY(TSI_ALLOC(env, level, lines->n));
     levels = tsi_row_levels(&rows, level);
-    if (lines->n < (tsi_count)ROWS_A_LEVEL * levels) way = TSI_ROWS_WHOLE;
+    if (lines->n < (tsi_count)ROWS_A_LEVEL * levels ||
+        (lanes == 1 && prefers_given_order(&rows, levels, bytes)))
+      way = TSI_ROWS_WHOLE;
   }
   TSI_TRY(make_cut(env, &rows, way, lanes, bytes, level, levels, cut));
 out:

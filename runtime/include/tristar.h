@@ -615,7 +615,7 @@ typedef enum tristar_diag {
  * (b_row, x_row), the last three go by rows, too. With none of them the bits depend on workers or engine. */
 typedef enum tristar_partition {
   TRISTAR_PARTITION_AUTO, /* SUPERNODES, if 7 of 10 columns continue the one before; else WHOLE, if level sets
-                             have few rows; else SUPERSTEPS */
+                             have few rows or if, on one core, the given order is faster; else SUPERSTEPS */
   TRISTAR_PARTITION_SUPERNODES, /* columns of like structure, as dense panels: factors of direct solvers */
   TRISTAR_PARTITION_LEVELS, /* row by row, by level sets: rows that do not wait for each other (Anderson and
                                Saad 1989), each shared by the cores; narrow ones come together */
