@@ -98,7 +98,7 @@ static bool try_place(simulation *m, int number) {
   tsi_session *s = &m->session;
   outcome *o = &m->outcome[number];
   int before;
-  m->settings.place = places[number].place;
+  m->settings.place = (int)places[number].place;
   if (!tsi_session_plan(s, m->b.cols)) return false;
   o->plan = s->p;
   while (o->devices < TSI_PLATFORM_DEVICES &&
