@@ -170,12 +170,11 @@ static int set_number(const char *name, int value) {
 
 static int name_files(const tsi_platform_folder *folder, const node *n) {
   char calibration[sizeof folder->path + 40];
-  int code = 0;
   snprintf(calibration, sizeof calibration, "%s/calibration", folder->path);
   if (setenv("STARPU_PERF_MODEL_DIR", folder->path, 1) != 0 || setenv("STARPU_HOSTNAME", HOST, 1) != 0 ||
       setenv("TRISTAR_CALIBRATION", calibration, 1) != 0)
     return errno;
-  if (code == 0) code = set_number("STARPU_NCPU", n->cores);
+  int code = set_number("STARPU_NCPU", n->cores);
   if (code == 0) code = set_number("STARPU_NCUDA", n->devices);
   if (code == 0) code = set_number("STARPU_NOPENCL", 0);
   if (code == 0) code = set_number("STARPU_SILENT", 1);

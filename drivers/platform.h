@@ -16,7 +16,6 @@
 #include "runtime/machine/devices.h"
 
 #define TSI_PLATFORM_DEVICES 8 /* at most */
-#define TSI_PLATFORM_CORES 60
 
 typedef struct tsi_platform {
   const char *name, *host, *source;

@@ -13,7 +13,9 @@
 #include "drivers/report.h"
 #include "drivers/rhs.h"
 #include "runtime/base/clock.h"
+#include "runtime/starpu/devices.h"
 #include "runtime/starpu/profiling.h"
+#include "runtime/starpu/service.h"
 #include "runtime/starpu/simulation.h"
 #include "runtime/context/context.h"
 
@@ -94,12 +96,23 @@ static bool judge(simulation *m, outcome *o) {
       s->name);
 }
 
+/* StarPU has limits of its own, which it does not tell. */
+static bool is_whole_node(simulation *m) {
+  const int cores = tsi_starpu_cpu_workers(), devices = tsi_devices_count(NULL);
+  return (cores == m->cores && devices == m->devices) ||
+         tsi_session_fail(
+             &m->session, TRISTAR_ERR_UNSUPPORTED,
+             "StarPU simulates %d cores and %d GPUs of the %d and %d asked for: it was configured "
+             "with fewer (--enable-maxcpus, --enable-maxcudadev)",
+             cores, devices, m->cores, m->devices);
+}
+
 static bool try_place(simulation *m, int number) {
   tsi_session *s = &m->session;
   outcome *o = &m->outcome[number];
   int before;
   m->settings.place = (int)places[number].place;
-  if (!tsi_session_plan(s, m->b.cols)) return false;
+  if (!tsi_session_plan(s, m->b.cols) || !is_whole_node(m)) return false;
   o->plan = s->p;
   while (o->devices < TSI_PLATFORM_DEVICES &&
          tristar_plan_get_device(s->plan, o->devices, &o->device[o->devices]))
@@ -134,8 +147,8 @@ static void print_outcome(const simulation *m, int number) {
   const double repeat = (double)m->settings.repeat;
   tsi_report(places[number].text,
              "%s for a solve, %s for the first one; %.2f times as fast as the cores; error %.1e",
-             tsi_text_seconds(o->solve_s), tsi_text_seconds(o->first_s), m->outcome[0].solve_s / o->solve_s,
-             o->error);
+             tsi_text_seconds(o->solve_s), tsi_text_seconds(o->first_s),
+             o->solve_s > 0 ? m->outcome[0].solve_s / o->solve_s : 1, o->error);
   if (number > 0 && o->devices == 0) tsi_report("", "nothing is on a GPU");
   for (int d = 0; d < o->devices; d++)
     tsi_report("", "device %d: %s, %s of factor; bus: %s up, %s down in the first solve, then %s and %s", d,

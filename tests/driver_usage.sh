@@ -244,5 +244,6 @@ expect 1 '^tristar: simulate: this StarPU simulates nothing: it was built withou
 expect 2 'simulate: no MATRIX given' simulate
 expect 2 '--platform cray: not one of a100\|h100\|gh200\|mi250x' simulate gen:s2d9pt:5 --platform cray
 expect 2 '--devices 9: not between 1 and 8' simulate gen:s2d9pt:5 --devices 9
+expect 2 '--precision sd: not one of s\|d\|c\|z' simulate gen:s2d9pt:5 --precision sd
 
 finish
