@@ -54,6 +54,9 @@ static inline void tsi_lines_fetch(const tsi_lines *lines, const tsi_index *row,
   if (count - k > SOON) __builtin_prefetch(lines->index + lines->ptr[row[k + SOON]]);
 }
 
+/* A vector of more bytes is not kept in the caches of a core from one solve to the next. */
+#define TSI_CACHED_VECTOR_BYTES 2e6
+
 typedef enum tsi_row_way {
   TSI_ROWS_WHOLE,
   TSI_ROWS_LEVELS,

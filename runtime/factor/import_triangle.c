@@ -29,13 +29,12 @@
 /* Windows on one core, whose vectors do not stay in its caches: they read b and x out of order, line of
  * memory after line of memory several times. That pays where rows are so short that the branch at their ends,
  * whose lengths windows sort, costs more; not in a few level sets, which the given order hardly waits for. */
-#define WINDOW_VECTOR_BYTES 2e6
 #define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
 #define WINDOW_LEVELS 8
 
 static bool prefers_given_order(const tsi_lines *rows, tsi_index levels, size_t scalar_bytes) {
   const double n = rows->n, entries = (double)(rows->ptr[rows->n] - rows->ptr[0]) - n;
-  return n * (double)scalar_bytes > WINDOW_VECTOR_BYTES &&
+  return n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES &&
          (entries > WINDOW_ENTRIES * n || levels < WINDOW_LEVELS);
 }
 

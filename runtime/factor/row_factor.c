@@ -329,14 +329,11 @@ out:
   return status;
 }
 
-/* A vector of more bytes is not kept in the caches of a core from one solve to the next. */
-#define CACHED_BYTES 2e6
-
 /* Windows, whose rows lie side by side in b and x. */
 static bool is_fetched(const tsi_row_factor *rows) {
   const tsi_row_cut *cut = rows->cut;
   return cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1 &&
-         (double)cut->n * (double)rows->scalar_bytes > CACHED_BYTES;
+         (double)cut->n * (double)rows->scalar_bytes > TSI_CACHED_VECTOR_BYTES;
 }
 
 static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backward) {
