@@ -149,6 +149,7 @@ typedef struct tsi_solve_call {
   const tsi_index *in_row,
       *out_row; /* n: row of b that final row j reads; row of x it writes; NULL: j itself */
   tsi_user_rows in_rows, out_rows;    /* the same maps as lists; NULL: take the maps */
+  const tsi_index *in_place, *out_place; /* inverses of the maps, for rows that are moved; NULL: identity */
   const double *in_scale, *out_scale; /* n, by row of b and of x; NULL: ones */
   const void *b;                      /* of the kernels' scalar type, or of the double type if wide */
   void *x;
@@ -192,6 +193,8 @@ typedef struct tsi_node_kernels {
   void (*backward_sum)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   /* x_c = D^-1 b_c from user to user: no task, for solves with D alone. */
   void (*diagonal_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
+  /* By rows: all of a stream of one chunk, no task either. */
+  void (*whole_stream)(const tsi_solve_data *data, const tsi_solve_call *call, bool backward);
 } tsi_node_kernels;
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */

@@ -29,9 +29,10 @@ typedef struct tsi_row_run {
   tsi_index rows, entries;
 } tsi_row_run;
 
-/* The same for one right-hand side that is solved where the user has it: rows in the order in which the sweep
- * takes them, numbered as the user does. The k-th is row[k], with entries ptr[k] .. ptr[k+1]-1. Their columns
- * are index[e], or, where all are near, row[k] + offset[e] - base. */
+/* The same for one right-hand side: rows in the order in which the sweep takes them, numbered as the user
+ * does, who has b and x, or as they lie in the workspace, where these are moved. The k-th is row[k], with
+ * entries ptr[k] .. ptr[k+1]-1. Their columns are index[e], or, where all are near, row[k] + offset[e] -
+ * base. */
 typedef struct tsi_row_stream {
   const tsi_index *row;   /* n */
   const tsi_count *ptr;   /* n + 1 */
@@ -48,6 +49,7 @@ typedef struct tsi_row_sweep {
   tsi_row_stream stream;
   tsi_index n;
   bool fetch; /* a chunk has neighbouring rows of the user, and those of all lie beyond a core's caches */
+  tsi_index pieces; /* of b and of x, in the user's order, that steps of their own move; 0: nothing is moved */
   const tsi_index *run_ptr; /* chunks + 1 */
   const tsi_row_run *run;
 } tsi_row_sweep;

@@ -61,6 +61,48 @@ static void move_piece_out(const tsi_solve_call *call, tsi_index first, tsi_inde
   }
 }
 
+/* Piece number of b goes to the workspace, or of the workspace to x: rows of the user in their order. */
+static inline tsi_index piece_begin(const tsi_row_sweep *rows, tsi_index number) {
+  return (tsi_index)((tsi_count)rows->n * number / rows->pieces);
+}
+
+static void read_rows(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_row_sweep *rows = call->rows;
+  const tsi_scalar *b = call->b;
+  const tsi_index *place = call->in_place;
+  const double *scale = call->in_scale;
+  tsi_scalar *y = call->workspace;
+  if (rows == NULL || rows->pieces == 0) {
+    read_chunk(data, call, number);
+    return;
+  }
+  const tsi_index end = piece_begin(rows, number + 1);
+  for (tsi_index i = piece_begin(rows, number); i < end; i++)
+    y[place ? place[i] : i] = scale ? (tsi_scalar)(scale[i] * (tsi_wide)b[i]) : b[i];
+}
+
+static void write_rows(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  const tsi_row_sweep *rows = call->rows;
+  const tsi_index *place = call->out_place;
+  const double *scale = call->out_scale;
+  const tsi_scalar *y = call->workspace;
+  tsi_scalar *x = call->x;
+  if (rows == NULL || rows->pieces == 0) {
+    write_chunk(data, call, number);
+    return;
+  }
+  const tsi_index end = piece_begin(rows, number + 1);
+  for (tsi_index i = piece_begin(rows, number); i < end; i++) {
+    const tsi_scalar value = y[place ? place[i] : i];
+    if (scale == NULL && !call->combines) {
+      x[i] = value;
+      continue;
+    }
+    const tsi_wide out = (scale ? scale[i] : 1.0) * (tsi_wide)value;
+    x[i] = (tsi_scalar)(call->combines ? combined(call, (tsi_wide)x[i], out) : out);
+  }
+}
+
 /* Rows first .. end-1 of a stream. */
 static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index first,
                          tsi_index end, const tsi_row_run *run, bool backward) {
@@ -68,6 +110,10 @@ static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call,
   tsi_scalar *y = call->moves_out ? call->workspace : call->x;
   tsi_row_run piece[PIECE_RUNS];
   tsi_index done = 0;
+  if (call->rows->pieces > 0) {
+    data->rows->solve_stream(stream, first, end, run, call->workspace, call->workspace);
+    return;
+  }
   if (!call->moves_in && !call->moves_out) {
     data->rows->solve_stream(stream, first, end, run, call->b, call->x);
     return;
@@ -112,6 +158,11 @@ static void backward_chunk(const tsi_solve_data *data, const tsi_solve_call *cal
   solve_chunk(data, call, number, true);
 }
 
+static void whole_stream(const tsi_solve_data *data, const tsi_solve_call *call, bool backward) {
+  const tsi_row_sweep *rows = call->rows;
+  solve_stream(data, call, 0, rows->n, rows->run_ptr[1] > 0 ? rows->run : NULL, backward);
+}
+
 /* D is the identity. */
 static void diagonal_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   read_chunk(data, call, number);
@@ -122,7 +173,8 @@ extern const tsi_node_kernels TSI_TYPED(tsi_row_node_kernels);
 const tsi_node_kernels TSI_TYPED(tsi_row_node_kernels) = {
     .forward_chunk = forward_chunk,
     .backward_chunk = backward_chunk,
-    .read_chunk = read_chunk,
-    .write_chunk = write_chunk,
+    .read_chunk = read_rows,
+    .write_chunk = write_rows,
     .diagonal_chunk = diagonal_chunk,
+    .whole_stream = whole_stream,
 };

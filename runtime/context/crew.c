@@ -59,7 +59,8 @@ tristar_status tsi_crew_run(tsi_crew *crew, tsi_crew_kind kind, double bytes, ts
   }
   deal(crew, run, context);
   if (crew->tasks != NULL) return tsi_tasks_run(crew->tasks, false);
-  tsi_helpers_share(&crew->ts->helpers, &crew->help[kind], crew->workers - 1, bytes, help, crew);
+  tsi_helpers_share(&crew->ts->helpers, &crew->help[kind], crew->workers - 1,
+                    &(tsi_shared){.work = help, .arg = crew, .amount = bytes});
   return TRISTAR_OK;
 }
 

@@ -1,6 +1,8 @@
 /* A triangular matrix by rows: see row_factor.h. */
 #include "runtime/factor/row_factor.h"
 
+#include <stdlib.h>
+
 #include "codelets/cpu/sparse.h"
 #include "runtime/base/threads.h"
 
@@ -56,11 +58,10 @@ static void release_matrix(tsi_env *env, tsi_row_matrix *matrix) {
 
 void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
   if (*rows == NULL) return;
-  for (int k = 0; k < 2; k++) {
-    release_sweep(env, *rows, k);
-    release_matrix(env, &(*rows)->matrix[k]);
-  }
+  for (int k = 0; k < 4; k++) release_sweep(env, *rows, k);
+  for (int k = 0; k < 2; k++) release_matrix(env, &(*rows)->matrix[k]);
   TSI_FREE(env, (*rows)->inverse);
+  TSI_FREE(env, (*rows)->place);
   tsi_pattern_destroy(env, &(*rows)->own_pattern);
   TSI_FREE(env, (*rows)->own_values);
   tsi_row_cut_destroy(env, &(*rows)->cut);
@@ -101,6 +102,50 @@ static inline void copy_scalar(size_t bytes, void *to, tsi_count a, const void *
   } while (0)
 #define CONSTANTS static inline __attribute__((always_inline))
 
+/* ---- Numbering ----------------------------------------------------------------------------------------- */
+
+/* Vectors that do not stay in the caches of a core from one solve to the next. */
+static bool is_long(const tsi_row_factor *rows) {
+  return (double)rows->cut->n * (double)rows->scalar_bytes > TSI_CACHED_VECTOR_BYTES;
+}
+
+/* Streams are numbered as the cut orders rows. */
+static bool is_moved(const tsi_row_factor *rows) {
+  const tsi_row_cut *cut = rows->cut;
+  return cut->lanes > 1 && (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS) && is_long(rows);
+}
+
+tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows) {
+  return is_moved(rows) ? (tsi_index)rows->cut->lanes : 0;
+}
+
+/* A stream that is made. */
+typedef struct form {
+  const tsi_row_factor *rows;
+  bool backward;
+  const tsi_index *order; /* of the cut; NULL: as given */
+  const tsi_index *place; /* the numbers of the given rows; NULL: their own */
+} form;
+
+static form form_of(const tsi_row_factor *rows, bool backward, bool plain) {
+  return (form){rows, backward, plain ? NULL : rows->cut->order, plain ? NULL : rows->place};
+}
+
+/* place NULL: its own */
+static inline tsi_index number_of(const tsi_index *place, tsi_index given) {
+  return place ? place[given] : given;
+}
+
+static tristar_status need_place(tsi_env *env, tsi_row_factor *rows) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_row_cut *cut = rows->cut;
+  if (!is_moved(rows) || rows->place) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, rows->place, cut->n));
+  for (tsi_index r = 0; r < cut->n; r++) rows->place[cut->order[r]] = r;
+out:
+  return status;
+}
+
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
 /* The entries of line j that are not on the diagonal, which is the last one of a row, the first one of a
@@ -121,10 +166,9 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, 
   const tsi_index n = lines->n;
   const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(scalar);
   void *diagonal = NULL;
-  for (int k = 0; k < 2; k++) { /* their arrays stay: the pattern does */
-    rows->sweep[k] = (tsi_row_sweep){.n = 0};
-    rows->matrix[k].rows = (tsi_triangle_rows){NULL, NULL, NULL, NULL};
-  }
+  /* their arrays stay: the pattern does */
+  for (int k = 0; k < 4; k++) rows->sweep[k] = (tsi_row_sweep){.n = 0};
+  for (int k = 0; k < 2; k++) rows->matrix[k].rows = (tsi_triangle_rows){NULL, NULL, NULL, NULL};
   const tsi_count bad = sparse->first_not_finite(lines->ptr[n], rows->values);
   if (bad < lines->ptr[n]) {
     tsi_index line = 0;
@@ -158,15 +202,21 @@ out:
 /* ---- Streams ------------------------------------------------------------------------------------------- */
 
 /* The given rows in the order in which a sweep takes them. */
-static void list_rows(const tsi_row_cut *cut, bool backward, tsi_index *row) {
-  const tsi_index n = cut->n;
-  for (tsi_index k = 0; k < n; k++) row[k] = cut->order[backward ? n - 1 - k : k];
+static void list_rows(const form *f, tsi_index *row) {
+  const tsi_index n = f->rows->lines.n;
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_index r = f->backward ? n - 1 - k : k;
+    row[k] = f->order ? f->order[r] : r;
+  }
 }
 
-/* Are all columns near their rows? */
-static bool are_near(const tsi_lines *lines) {
+/* Are all columns near their rows, as the streams number them? */
+static bool are_near(const tsi_lines *lines, const tsi_index *place) {
   for (tsi_index j = 0; j < lines->n; j++) {
     if (lines->ptr[j] == lines->ptr[j + 1]) continue;
+    for (tsi_count e = lines->ptr[j]; place && e < lines->ptr[j + 1]; e++)
+      if (abs(place[j] - place[lines->index[e]]) > NEAR) return false;
+    if (place) continue;
     const tsi_index far = lines->index[lines->columns ? lines->ptr[j + 1] - 1 : lines->ptr[j]];
     if ((lines->columns ? far - j : j - far) > NEAR) return false;
   }
@@ -185,16 +235,17 @@ static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row
 }
 
 /* The lines are the rows of the sweep. */
-CONSTANTS void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row_arrays *a, size_t bytes,
-                              bool near) {
+CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, size_t bytes, bool near) {
+  const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
-  const tsi_index n = lines->n, *index = lines->index, base = base_of(backward);
+  const bool backward = f->backward;
+  const tsi_index n = lines->n, *index = lines->index, base = base_of(backward), *place = f->place;
   const void *given = rows->values, *inverse = rows->inverse;
   tsi_index *row = a->row, *to_index = a->index;
   void *to_values = a->values, *to_inverse = a->inverse;
   uint16_t *offset = a->offset;
   tsi_count *ptr = a->ptr, to = 0;
-  list_rows(rows->cut, backward, row);
+  list_rows(f, row);
   for (tsi_index k = 0; k < n; k++) {
     const tsi_index i = row[k];
     tsi_count first, end;
@@ -203,13 +254,14 @@ CONSTANTS void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row
     inner(lines, i, &first, &end);
     ptr[k] = to;
     copy_scalar(bytes, to_inverse, k, inverse, i);
-    for (tsi_count f = first; f < end; f++, to++) {
-      const tsi_count e = backward ? first + (end - 1 - f) : f;
+    for (tsi_count q = first; q < end; q++, to++) {
+      const tsi_count e = backward ? first + (end - 1 - q) : q;
       copy_scalar(bytes, to_values, to, given, e);
+      const tsi_index column = number_of(place, index[e]);
       if (near)
-        offset[to] = (uint16_t)(index[e] - i + base);
+        offset[to] = (uint16_t)(column - number_of(place, i) + base);
       else
-        to_index[to] = index[e];
+        to_index[to] = column;
     }
   }
   ptr[n] = to;
@@ -219,13 +271,14 @@ CONSTANTS void fill_from_rows(const tsi_row_factor *rows, bool backward, tsi_row
 #define SOON 16
 
 /* The lines are the columns of the sweep's rows. end: n, where each given row ends. */
-static void count_from_columns(const tsi_row_factor *rows, bool backward, tsi_count *end, tsi_row_arrays *a) {
+static void count_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a) {
+  const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
   const tsi_index n = lines->n, *index = lines->index;
   const tsi_count entries = lines->ptr[n];
   tsi_index *row = a->row;
   tsi_count *ptr = a->ptr, to = 0;
-  list_rows(rows->cut, backward, row);
+  list_rows(f, row);
   memset(end, 0, (size_t)n * sizeof *end);
   for (tsi_count e = 0; e < entries; e++) end[index[e]]++;
   for (tsi_index j = 0; j < n; j++) {
@@ -248,10 +301,11 @@ static void count_from_columns(const tsi_row_factor *rows, bool backward, tsi_co
 }
 
 /* From the last entry that a sweep makes use of on: each given row is filled from its end. */
-CONSTANTS void fill_from_columns(const tsi_row_factor *rows, bool backward, tsi_count *end, tsi_row_arrays *a,
-                                 size_t bytes, bool near) {
+CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a, size_t bytes, bool near) {
+  const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
-  const tsi_index *index = lines->index;
+  const bool backward = f->backward;
+  const tsi_index *index = lines->index, *place = f->place;
   const void *given = rows->values;
   void *values = a->values;
   tsi_index *column = a->index;
@@ -259,11 +313,11 @@ CONSTANTS void fill_from_columns(const tsi_row_factor *rows, bool backward, tsi_
   const tsi_index n = lines->n, base = base_of(backward);
   const tsi_count ahead = backward ? SOON : -SOON, entries = lines->ptr[n];
   for (tsi_index k = 0; k < n; k++) {
-    const tsi_index j = backward ? k : n - 1 - k;
+    const tsi_index j = backward ? k : n - 1 - k, number = number_of(place, j);
     tsi_count first, stop;
     inner(lines, j, &first, &stop);
-    for (tsi_count f = first; f < stop; f++) {
-      const tsi_count e = backward ? f : first + (stop - 1 - f);
+    for (tsi_count q = first; q < stop; q++) {
+      const tsi_count e = backward ? q : first + (stop - 1 - q);
       const tsi_index i = index[e];
       const tsi_count to = --end[i];
       if (e + ahead >= 0 && e + ahead < entries) {
@@ -272,37 +326,48 @@ CONSTANTS void fill_from_columns(const tsi_row_factor *rows, bool backward, tsi_
       }
       copy_scalar(bytes, values, to, given, e);
       if (near)
-        offset[to] = (uint16_t)(j - i + base);
+        offset[to] = (uint16_t)(number - number_of(place, i) + base);
       else
-        column[to] = j;
+        column[to] = number;
     }
   }
 }
 
-/* The k-th position in the order of a sweep at which chunk c begins. */
-static inline tsi_index chunk_begin(const tsi_row_cut *cut, bool backward, tsi_index c) {
-  return backward ? cut->n - cut->start[c + 1] : cut->start[c];
+/* The chunks of a stream: those of the cut; of the plain one all rows. */
+static inline tsi_index count_chunks(const form *f) {
+  return f->order ? f->rows->cut->count : 1;
 }
 
-static tsi_index count_runs(const tsi_row_cut *cut, const tsi_count *ptr, bool backward, tsi_index c) {
-  const tsi_index first = chunk_begin(cut, backward, c), rows = cut->start[c + 1] - cut->start[c];
-  tsi_index runs = 1;
-  for (tsi_index k = first + 1; k < first + rows; k++) runs += ptr[k + 1] - ptr[k] != ptr[k] - ptr[k - 1];
-  return runs <= rows / ROWS_A_RUN ? runs : 0;
+/* The rows of chunk c, by their positions in the order of the sweep. */
+static void rows_of_chunk(const form *f, tsi_index c, tsi_index *first, tsi_index *end) {
+  const tsi_row_cut *cut = f->rows->cut;
+  *first = 0;
+  *end = cut->n;
+  if (f->order == NULL) return;
+  *first = f->backward ? cut->n - cut->start[c + 1] : cut->start[c];
+  *end = *first + cut->start[c + 1] - cut->start[c];
 }
 
-static tristar_status list_runs(tsi_env *env, const tsi_row_cut *cut, bool backward, tsi_row_arrays *a) {
+static tsi_index count_runs(const form *f, const tsi_count *ptr, tsi_index c) {
+  tsi_index runs = 1, first, end;
+  rows_of_chunk(f, c, &first, &end);
+  for (tsi_index k = first + 1; k < end; k++) runs += ptr[k + 1] - ptr[k] != ptr[k] - ptr[k - 1];
+  return runs <= (end - first) / ROWS_A_RUN ? runs : 0;
+}
+
+static tristar_status list_runs(tsi_env *env, const form *f, tsi_row_arrays *a) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, a->run_ptr, (tsi_count)cut->count + 1));
+  const tsi_index chunks = count_chunks(f);
+  TSI_TRY(TSI_ALLOC(env, a->run_ptr, (tsi_count)chunks + 1));
   a->run_ptr[0] = 0;
-  for (tsi_index c = 0; c < cut->count; c++)
-    a->run_ptr[c + 1] = a->run_ptr[c] + count_runs(cut, a->ptr, backward, c);
-  TSI_TRY(TSI_ALLOC(env, a->run, a->run_ptr[cut->count]));
-  for (tsi_index c = 0; c < cut->count; c++) {
+  for (tsi_index c = 0; c < chunks; c++) a->run_ptr[c + 1] = a->run_ptr[c] + count_runs(f, a->ptr, c);
+  TSI_TRY(TSI_ALLOC(env, a->run, a->run_ptr[chunks]));
+  for (tsi_index c = 0; c < chunks; c++) {
+    tsi_index first, end;
     if (a->run_ptr[c] == a->run_ptr[c + 1]) continue;
-    const tsi_index first = chunk_begin(cut, backward, c), rows = cut->start[c + 1] - cut->start[c];
+    rows_of_chunk(f, c, &first, &end);
     tsi_row_run *run = a->run + a->run_ptr[c] - 1;
-    for (tsi_index k = first; k < first + rows; k++) {
+    for (tsi_index k = first; k < end; k++) {
       const tsi_index entries = (tsi_index)(a->ptr[k + 1] - a->ptr[k]);
       if (k == first || run->entries != entries) *++run = (tsi_row_run){0, entries};
       run->rows++;
@@ -313,15 +378,16 @@ out:
 }
 
 /* The arrays of a sweep, all but runs. */
-static tristar_status allocate_sweep(tsi_env *env, const tsi_row_factor *rows, tsi_row_arrays *a) {
+static tristar_status allocate_sweep(tsi_env *env, const form *f, tsi_row_arrays *a) {
   tristar_status status = TRISTAR_OK;
+  const tsi_row_factor *rows = f->rows;
   const tsi_index n = rows->lines.n;
   const tsi_count entries = rows->lines.ptr[n];
   TSI_TRY(TSI_ALLOC(env, a->row, n));
   TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)n + 1));
   TSI_TRY(allocate_scalars(env, rows, entries, &a->values));
   TSI_TRY(allocate_scalars(env, rows, n, &a->inverse));
-  if (are_near(&rows->lines))
+  if (are_near(&rows->lines, f->place))
     TSI_TRY(TSI_ALLOC(env, a->offset, entries));
   else
     TSI_TRY(TSI_ALLOC(env, a->index, entries));
@@ -331,49 +397,62 @@ out:
 
 /* Windows, whose rows lie side by side in b and x. */
 static bool is_fetched(const tsi_row_factor *rows) {
-  const tsi_row_cut *cut = rows->cut;
-  return cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1 &&
-         (double)cut->n * (double)rows->scalar_bytes > TSI_CACHED_VECTOR_BYTES;
+  return rows->cut->way == TSI_ROWS_SUPERSTEPS && rows->cut->lanes == 1 && is_long(rows);
 }
 
-static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backward) {
+static tristar_status make_sweep(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain) {
   tristar_status status = TRISTAR_OK;
-  tsi_row_arrays *a = &rows->array[backward];
+  const int number = backward + 2 * plain;
+  tsi_row_arrays *a = &rows->array[number];
   const bool anew = a->run_ptr == NULL;
   tsi_count *end = NULL;
-  if (anew) TSI_TRY(allocate_sweep(env, rows, a));
+  TSI_TRY(need_place(env, rows));
+  const form f = form_of(rows, backward, plain);
+  if (anew) TSI_TRY(allocate_sweep(env, &f, a));
   const bool near = a->offset != NULL;
   if (rows->lines.columns == backward)
-    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_rows, rows, backward, a);
+    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_rows, &f, a);
   else {
     TSI_TRY(TSI_ALLOC(env, end, rows->lines.n));
-    count_from_columns(rows, backward, end, a);
-    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, rows, backward, end, a);
+    count_from_columns(&f, end, a);
+    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, &f, end, a);
   }
-  if (anew) TSI_TRY(list_runs(env, rows->cut, backward, a));
-  rows->sweep[backward] = (tsi_row_sweep){
+  if (anew) TSI_TRY(list_runs(env, &f, a));
+  for (tsi_index k = 0; f.place && k < rows->lines.n; k++) a->row[k] = f.place[a->row[k]];
+  rows->sweep[number] = (tsi_row_sweep){
       .stream = {a->row, a->ptr, a->index, a->offset, base_of(backward), a->values, a->inverse},
       rows->lines.n,
-      is_fetched(rows),
+      !plain && is_fetched(rows),
+      plain ? 0 : tsi_row_factor_pieces(rows),
       a->run_ptr,
       a->run};
 out:
   TSI_FREE(env, end);
-  if (status != TRISTAR_OK) release_sweep(env, rows, backward);
+  if (status != TRISTAR_OK) release_sweep(env, rows, number);
   return status;
 }
 
-static tristar_status need_sweep(tsi_env *env, tsi_row_factor *rows, bool backward) {
-  return rows->sweep[backward].stream.row ? TRISTAR_OK : make_sweep(env, rows, backward);
+static tristar_status need_sweep(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain) {
+  return rows->sweep[backward + 2 * plain].stream.row ? TRISTAR_OK : make_sweep(env, rows, backward, plain);
+}
+
+static tristar_status take_sweep(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain,
+                                 const tsi_row_sweep **out) {
+  pthread_mutex_lock(&rows->lock);
+  const tristar_status status = need_sweep(env, rows, backward, plain);
+  pthread_mutex_unlock(&rows->lock);
+  *out = &rows->sweep[backward + 2 * plain];
+  return status;
 }
 
 tristar_status tsi_row_factor_sweep(tsi_env *env, tsi_row_factor *rows, bool backward,
                                     const tsi_row_sweep **out) {
-  pthread_mutex_lock(&rows->lock);
-  const tristar_status status = need_sweep(env, rows, backward);
-  pthread_mutex_unlock(&rows->lock);
-  *out = &rows->sweep[backward];
-  return status;
+  return take_sweep(env, rows, backward, false, out);
+}
+
+tristar_status tsi_row_factor_plain(tsi_env *env, tsi_row_factor *rows, bool backward,
+                                    const tsi_row_sweep **out) {
+  return take_sweep(env, rows, backward, is_moved(rows), out);
 }
 
 /* ---- Rows for a workspace ------------------------------------------------------------------------------ */
@@ -385,22 +464,23 @@ static tristar_status make_matrix(tsi_env *env, tsi_row_factor *rows, bool backw
   tsi_row_matrix *matrix = &rows->matrix[backward];
   tsi_index *place = NULL;
   tsi_count to = 0;
-  TSI_TRY(need_sweep(env, rows, backward));
+  TSI_TRY(need_sweep(env, rows, backward, false));
+  const bool moved = rows->place != NULL;
   const tsi_row_stream *s = &rows->sweep[backward].stream;
-  TSI_TRY(TSI_ALLOC(env, place, n));
+  if (!moved) TSI_TRY(TSI_ALLOC(env, place, n));
   if (matrix->ptr == NULL) {
     TSI_TRY(TSI_ALLOC(env, matrix->ptr, (tsi_count)n + 1));
     TSI_TRY(TSI_ALLOC(env, matrix->index, s->ptr[n]));
     TSI_TRY(allocate_scalars(env, rows, s->ptr[n], &matrix->values));
     TSI_TRY(allocate_scalars(env, rows, n, &matrix->inverse));
   }
-  for (tsi_index r = 0; r < n; r++) place[rows->cut->order[r]] = r;
+  for (tsi_index r = 0; r < n && !moved; r++) place[rows->cut->order[r]] = r;
   for (tsi_index r = 0; r < n; r++) {
     const tsi_index k = backward ? n - 1 - r : r, i = s->row[k];
     matrix->ptr[r] = to;
     copy_scalar(bytes, matrix->inverse, r, s->inverse, k);
     for (tsi_count e = s->ptr[k]; e < s->ptr[k + 1]; e++, to++) {
-      matrix->index[to] = place[s->index ? s->index[e] : i + s->offset[e] - s->base];
+      matrix->index[to] = number_of(place, s->index ? s->index[e] : i + s->offset[e] - s->base);
       copy_scalar(bytes, matrix->values, to, s->values, e);
     }
   }

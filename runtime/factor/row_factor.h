@@ -1,9 +1,15 @@
 /* A triangular matrix that is solved row by row: its entries in the order of a cut (partition/row_chunks.h).
  *
  * F is the matrix, or its transpose if that is the lower triangular one (factor.h). The forward sweep reads
- * rows of F, the backward one its columns. Each has two forms, made when a solve needs them first: a stream,
- * numbered as the user numbers rows, for one right-hand side that is solved in place; and rows numbered as
- * they lie in a workspace, for all other solves.
+ * rows of F, the backward one its columns. Each has two forms, made when a solve needs them first: a stream
+ * for one right-hand side; and rows numbered as they lie in a workspace, for all other solves.
+ *
+ * A stream is numbered as the user numbers rows, and solves in place. Where lanes share supersteps of long vectors, it is
+ * numbered as the cut orders rows, in a workspace that b is moved to and x from: what a lane works on lies
+ * together then, also where a level set takes a few rows out of each line of memory that b has, as in grids
+ * in natural order. Lines would go from core to core otherwise, and to the common cache and back for each
+ * level set. But b and x are moved, and where one core reads nearly all that memory gives, that is too much:
+ * so there is a third form beside it, the plain stream, of all rows as they are given, for a core alone.
  *
  * Reads   the lines of an import, which must outlive it, or are its own.
  * Writes  its own arrays.
@@ -50,8 +56,9 @@ typedef struct tsi_row_factor {
   void *own_values;
   size_t scalar_bytes;
   void *inverse;           /* n: of the diagonal, as given */
-  tsi_row_arrays array[2]; /* forward, backward */
-  tsi_row_sweep sweep[2];  /* for the kernels; row NULL: not there */
+  tsi_index *place;        /* n: the number of each given row in the streams; NULL: its own, or not needed yet */
+  tsi_row_arrays array[4]; /* forward, backward; plain forward, backward */
+  tsi_row_sweep sweep[4];  /* for the kernels; row NULL: not there */
   tsi_row_matrix matrix[2];
 } tsi_row_factor;
 
@@ -66,8 +73,14 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows);
 TRISTAR_CHECKED tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
                                                    tsi_row_factor *rows);
 
-/* What a sweep reads that solves one right-hand side in place. Any thread may ask. Errors: MEMORY. */
+/* In how many pieces b and x are moved for a stream (tsi_row_sweep); 0: they are not. */
+tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows);
+/* What a sweep reads of one right-hand side. Any thread may ask. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_factor_sweep(tsi_env *env, tsi_row_factor *rows, bool backward,
+                                                    const tsi_row_sweep **out);
+/* The plain stream, where b and x are moved for the other one; else this one. Any thread may ask. Errors:
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_row_factor_plain(tsi_env *env, tsi_row_factor *rows, bool backward,
                                                     const tsi_row_sweep **out);
 /* What a sweep reads that works in a workspace. Any thread may ask. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_factor_rows(tsi_env *env, tsi_row_factor *rows, bool backward,

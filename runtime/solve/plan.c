@@ -309,6 +309,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   tsi_placement_init(plan);
   if (options->kernel == TRISTAR_KERNEL_SPMV) TSI_TRY(tsi_spmv_create(plan, &plan->spmv));
   TSI_TRY(tsi_block_plan_create(plan, &plan->blocks));
+  if (factor->rows) plan->pieces = tsi_row_factor_pieces(factor->rows);
   TSI_TRY(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) {
     TSI_TRY(fill_tables(env, plan, i));

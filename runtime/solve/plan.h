@@ -57,6 +57,8 @@ struct tristar_plan_s {
   tsi_spmv *spmv;      /* NULL but for KERNEL_SPMV */
   struct tsi_block_plan
       *blocks; /* of a block cut; else NULL. DAG 0 is its own then, DAG 1 that of its rows */
+  tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side. DAG 0 is that of such
+                       solves then, DAG 1 that of the others; 0: none */
   struct tsi_plan_branches *branches; /* subtrees on devices; NULL: none */
   const tsi_node_kernels *nodes;
   tsi_index *in_list, *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be
@@ -72,6 +74,11 @@ struct tristar_plan_s {
   tristar_plan_stats stats;
   tsi_statistics solved; /* what is known of the latest solve */
 };
+
+/* DAG 0 has steps of its own. */
+static inline bool tsi_plan_has_own_steps(const tristar_plan_t *plan) {
+  return plan->blocks != NULL || plan->pieces > 0;
+}
 
 /* The sweeps of a whole solve. */
 static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {

@@ -2,6 +2,7 @@
  *
  * Neither plan nor replay touches a workspace: the tasks are the first to write its pages, which the system
  * then puts near the cores that run them. */
+#include "dag/moved_steps.h"
 #include "runtime/solve/block_plan.h"
 #include "runtime/solve/branches.h"
 #include "runtime/solve/placement.h"
@@ -15,7 +16,8 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
   tsi_env *env = &plan->ts->env;
   if (plan->spmv) return tsi_spmv_steps(plan, steps, levels);
   const tristar_analysis_t *an = plan->factor->analysis;
-  const int side = plan->blocks ? 0 : number;
+  const int side = tsi_plan_has_own_steps(plan) ? 0 : number;
+  tsi_steps *sweep = NULL; /* whose rows are moved */
   const tsi_steps_source source = {.dag = plan->dag[side],
                                    .order = plan->order[side],
                                    .forward_chunks = plan->side[side].chunks,
@@ -29,16 +31,20 @@ static tristar_status list_steps(const tristar_plan_t *plan, int number, tsi_swe
   if (plan->blocks && number == 0)
     TSI_TRY(tsi_block_plan_steps(plan, sweeps == TSI_BACKWARD, steps));
   else
-    TSI_TRY(tsi_steps_create(env, &source, steps));
+    TSI_TRY(tsi_steps_create(env, &source, plan->pieces > 0 && number == 0 ? &sweep : steps));
+  if (sweep)
+    TSI_TRY(tsi_moved_steps_create(env, sweep, plan->pieces,
+                                   2.0 * an->symbolic->n * (double)plan->factor->scalar_bytes, steps));
   if (plan->options.scheduling == TRISTAR_SCHEDULING_LEVELS)
     TSI_TRY(tsi_levels_create(env, (*steps)->count, (*steps)->edges, (*steps)->edge, levels));
 out:
+  tsi_steps_destroy(env, &sweep);
   return status;
 }
 
 /* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
 static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
-  if (!plan->use_tasks || plan->spmv || plan->blocks || plan->options.updates == TRISTAR_UPDATES_PUSH ||
+  if (!plan->use_tasks || plan->spmv || tsi_plan_has_own_steps(plan) || plan->options.updates == TRISTAR_UPDATES_PUSH ||
       plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
     return 0;
   const int workers = plan->stats.workers;
@@ -47,8 +53,21 @@ static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
                            plan->options.nrhs > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS);
 }
 
-/* The lanes of the steps of a sweep by rows, each of which is a chunk: those of the cut. own: of a block cut.
- */
+/* order: the chunks of the steps in that of the cut, backward or forward; what moves b and x before and after. */
+static void list_lanes(const tsi_row_cut *cut, const tsi_steps *steps, tsi_index *order, tsi_index *lane) {
+  tsi_index first = 0; /* of the chunks */
+  while (steps->step[first].kind == TSI_STEP_READ) first++;
+  for (tsi_index s = 0; s < steps->count; s++) {
+    const tsi_step_kind kind = steps->step[s].kind;
+    const tsi_index argument = steps->step[s].argument;
+    const bool chunk = kind == TSI_STEP_FORWARD_CHUNK || kind == TSI_STEP_BACKWARD_CHUNK;
+    if (chunk) order[first + (kind == TSI_STEP_FORWARD_CHUNK ? argument : cut->count - 1 - argument)] = s;
+    lane[s] = chunk ? cut->lane[argument] : argument;
+  }
+}
+
+/* The lanes of the steps of a sweep by rows: chunks have those of the cut, pieces of b and x one each. own:
+ * those of a block cut. */
 static tristar_status make_lanes(tsi_replay *replay, bool own, bool backward, tsi_executor *executor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &replay->plan->ts->env;
@@ -59,15 +78,11 @@ static tristar_status make_lanes(tsi_replay *replay, bool own, bool backward, ts
   tsi_lanes *lanes = NULL;
   TSI_TRY(TSI_ALLOC(env, order, count));
   TSI_TRY(TSI_ALLOC(env, lane, count));
-  for (tsi_index s = 0; s < count && !own; s++) {
-    const tsi_index chunk = steps->step[s].argument;
-    order[steps->step[s].kind == TSI_STEP_BACKWARD_CHUNK ? count - 1 - chunk : chunk] = s;
-    lane[s] = cut->lane[chunk];
-  }
-  if (own) {
-    for (tsi_index s = 0; s < count; s++) order[s] = s;
+  for (tsi_index s = 0; s < count; s++) order[s] = s;
+  if (own)
     tsi_block_plan_lanes(replay->plan, backward, steps, lane);
-  }
+  else
+    list_lanes(cut, steps, order, lane);
   TSI_TRY(tsi_lanes_create(env, count, steps->edges, steps->edge, order, cut->lanes, lane, &lanes));
   TSI_TRY(tsi_lane_run_create(env, &replay->execution, steps, lanes, &executor->lanes));
 out:

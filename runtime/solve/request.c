@@ -78,14 +78,27 @@ static void help(void *arg, int number, int worker) {
   tsi_lane_run_join(arg, number, worker);
 }
 
+/* A block whose rows stay where they are. */
+static void run_plain(void *arg, int number, int worker) {
+  const tsi_block *block = arg;
+  const tristar_request_t *r = block->request;
+  tsi_solve_call *call = &block->replay->execution.call;
+  const bool backward = r->forward == NULL;
+  (void)number;
+  (void)worker;
+  call->rows = r->plain;
+  r->plan->nodes->whole_stream(backward ? &r->backward->data : &r->forward->data, call, backward);
+}
+
 /* Runs a block here, with help if that has been faster. */
 static void run_lanes(tristar_request_t *r, tsi_block *block) {
   tsi_lane_run *run = executor_of(r, block)->lanes;
+  const tsi_shared shared = {help, run, r->plain ? run_plain : NULL, block, 1};
   tsi_lane_run_begin(run);
   if (r->here)
     tsi_lane_run_join(run, 0, -1);
   else
-    tsi_helpers_share(&r->plan->ts->helpers, &block->replay->help, run->lanes->count - 1, 1, help, run);
+    tsi_helpers_share(&r->plan->ts->helpers, &block->replay->help, run->lanes->count - 1, &shared);
 }
 
 /* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */

@@ -42,9 +42,9 @@ struct tristar_request_s {
   int dag;                                 /* of the plan */
   const tsi_plan_side *forward, *backward; /* sides that the sweeps work with; NULL: no such sweep */
   tsi_solve_call call;                     /* all but nrhs, stride, workspace; b and x of the first column */
-  const tsi_index *in_place, *out_place;   /* inverses of call.in_row and out_row; NULL: identity */
   bool in_user, out_user;                  /* b, x are in the user's order */
-  const tsi_row_sweep *stream;             /* by rows: a single column is solved in b and x; NULL: none is */
+  const tsi_row_sweep *stream;             /* by rows: of a single column; NULL: none is */
+  const tsi_row_sweep *plain;              /* the same for one core alone; NULL: there is no other */
   bool here;                               /* too little to do for StarPU, or not the place for it */
   int64_t nrhs;
   tsi_reach reach;

@@ -67,17 +67,17 @@ static void choose_orders(tristar_request_t *r, const tsi_operation *o) {
   tsi_solve_call *call = &r->call;
   if (r->in_user) {
     call->in_row = by_rows ? an->in_row : an->out_row;
-    r->in_place = by_rows ? an->in_place : an->out_place;
+    r->call.in_place = by_rows ? an->in_place : an->out_place;
   } else if (o->in_moved) {
     call->in_row = factor->position;
-    r->in_place = factor->pivot_order;
+    r->call.in_place = factor->pivot_order;
   }
   if (r->out_user) {
     call->out_row = by_rows ? an->out_row : an->in_row;
-    r->out_place = by_rows ? an->out_place : an->in_place;
+    r->call.out_place = by_rows ? an->out_place : an->in_place;
   } else if (o->out_moved) {
     call->out_row = factor->position;
-    r->out_place = factor->pivot_order;
+    r->call.out_place = factor->pivot_order;
   }
 }
 
@@ -176,8 +176,8 @@ static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_op
   const tsi_reach_source source = {.chunks = r->plan->side[0].chunks,
                                    .forward = r->forward ? r->forward->sweep : NULL,
                                    .backward = r->backward ? r->backward->sweep : NULL,
-                                   .given = {o->b_rows, o->b_row, r->in_place, "b_row"},
-                                   .wanted = {o->x_rows, o->x_row, r->out_place, "x_row"}};
+                                   .given = {o->b_rows, o->b_row, r->call.in_place, "b_row"},
+                                   .wanted = {o->x_rows, o->x_row, r->call.out_place, "x_row"}};
   if (!o->b_row && !o->x_row) return TRISTAR_OK;
   TSI_TRY(tsi_reach_create(&r->plan->ts->env, &source, &r->reach));
   r->call.sparse = &r->reach.sparse;
@@ -210,6 +210,7 @@ static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) 
   const bool backward = o->sweeps == TSI_BACKWARD;
   tsi_row_factor *rows = factor->rows;
   tsi_solve_call *call = &r->call;
+  r->dag = r->plan->pieces > 0;
   if (r->plan->blocks) {
     r->dag = call->sparse != NULL;
     if (r->dag == 0) return TRISTAR_OK;
@@ -221,6 +222,10 @@ static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) 
     call->moves_out = call->out_scale || call->combines ||
                       (o->out_user && (o->by_rows ? factor->moves_columns : factor->moves_rows));
     TSI_TRY(tsi_row_factor_sweep(env, rows, backward, &r->stream));
+    if (r->plan->use_lanes && !call->moves_in && !call->moves_out)
+      TSI_TRY(tsi_row_factor_plain(env, rows, backward, &r->plain));
+    if (r->plain == r->stream) r->plain = NULL;
+    r->dag = 0;
   } else
     TSI_TRY(tsi_row_factor_rows(env, rows, backward, &r->call.triangle_rows[backward]));
 out:

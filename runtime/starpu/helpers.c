@@ -183,15 +183,17 @@ bool tsi_helpers_offer(tsi_helpers *h, int most, tsi_help help, void *arg) {
   return true;
 }
 
-void tsi_helpers_share(tsi_helpers *h, tsi_help_choice *choice, int most, double amount, tsi_help work,
-                       void *arg) {
+void tsi_helpers_share(tsi_helpers *h, tsi_help_choice *choice, int most, const tsi_shared *shared) {
   const bool wanted = tsi_help_choose(choice);
   const double begin = tsi_clock();
-  const bool stands = wanted && tsi_helpers_offer(h, most, work, arg);
+  const bool stands = wanted && tsi_helpers_offer(h, most, shared->work, shared->arg);
   const uint64_t offer = atomic_load(&h->offer);
-  work(arg, 0, -1);
+  if (wanted || shared->alone == NULL)
+    shared->work(shared->arg, 0, -1);
+  else
+    shared->alone(shared->alone_arg, 0, -1);
   if (stands) tsi_helpers_take_back(h);
-  tsi_help_note(choice, (tsi_clock() - begin) / amount, stands && atomic_load(&h->met) == offer);
+  tsi_help_note(choice, (tsi_clock() - begin) / shared->amount, stands && atomic_load(&h->met) == offer);
 }
 
 void tsi_helpers_take_back(tsi_helpers *h) {

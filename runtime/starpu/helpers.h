@@ -74,11 +74,18 @@ void tsi_helpers_release(tsi_helpers *helpers);
 /* Offers work to `most` workers, on other cores than the caller's. StarPU must run. false: another offer
  * stands, or there is nobody: nothing is offered. What fails in calling them makes fewer help. */
 bool tsi_helpers_offer(tsi_helpers *helpers, int most, tsi_help help, void *arg);
+/* Work that can be shared. */
+typedef struct tsi_shared {
+  tsi_help work;
+  void *arg;
+  tsi_help alone; /* does the same, called as `work` is, where nobody helps; NULL: work does */
+  void *alone_arg;
+  double amount; /* of the work, for the choice, > 0 */
+} tsi_shared;
+
 /* Calls work(arg, 0, -1) here and, if the choice is to be helped, offers it to `most` workers meanwhile. They
- * may be inside of it still when this returns: tsi_helpers_leave. amount: of the work, for the choice, > 0.
- */
-void tsi_helpers_share(tsi_helpers *helpers, tsi_help_choice *choice, int most, double amount, tsi_help work,
-                       void *arg);
+ * may be inside of it still when this returns: tsi_helpers_leave. */
+void tsi_helpers_share(tsi_helpers *helpers, tsi_help_choice *choice, int most, const tsi_shared *shared);
 /* Takes the offer back. Helpers that are at work may stay in it for as long as it has something to do. */
 void tsi_helpers_take_back(tsi_helpers *helpers);
 /* Waits until nobody is inside of work that was offered with this argument and taken back: it can be freed.

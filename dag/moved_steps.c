@@ -1,0 +1,119 @@
+/* Steps that move b and x around a sweep: see moved_steps.h. */
+#include "dag/moved_steps.h"
+
+/* Which steps of a sweep wait for none of it, and which none of it waits for. */
+typedef struct ends {
+  bool *waits, *awaited; /* steps of the sweep */
+} ends;
+
+static tristar_status find_ends(tsi_env *env, const tsi_steps *sweep, ends *e) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, e->waits, sweep->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, e->awaited, sweep->count));
+  for (tsi_count k = 0; k < sweep->edges; k++) {
+    e->waits[sweep->edge[k].item] = true;
+    e->awaited[sweep->edge[k].before] = true;
+  }
+out:
+  return status;
+}
+
+static void release_ends(tsi_env *env, ends *e) {
+  TSI_FREE(env, e->waits);
+  TSI_FREE(env, e->awaited);
+}
+
+static tsi_count count_ends(const tsi_steps *sweep, const ends *e) {
+  tsi_count count = 0;
+  for (tsi_index s = 0; s < sweep->count; s++) count += !e->waits[s] + !e->awaited[s];
+  return count;
+}
+
+static void fill_steps(const tsi_steps *sweep, tsi_index pieces, double bytes, tsi_steps *steps) {
+  for (tsi_index p = 0; p < pieces; p++) {
+    steps->step[p] = (tsi_step){.kind = TSI_STEP_READ, .argument = p, .bytes = bytes / pieces};
+    steps->step[pieces + sweep->count + p] =
+        (tsi_step){.kind = TSI_STEP_WRITE, .argument = p, .bytes = bytes / pieces};
+  }
+  for (tsi_index s = 0; s < sweep->count; s++) steps->step[pieces + s] = sweep->step[s];
+  for (tsi_index s = 0; s < steps->count; s++) steps->step[s].priority = steps->count - s;
+}
+
+static void fill_edges(const tsi_steps *sweep, tsi_index pieces, const ends *e, tsi_steps *steps) {
+  tsi_edge *edge = steps->edge;
+  const tsi_index writes = pieces + sweep->count;
+  for (tsi_count k = 0; k < sweep->edges; k++)
+    *edge++ = (tsi_edge){pieces + sweep->edge[k].item, pieces + sweep->edge[k].before};
+  for (tsi_index s = 0; s < sweep->count; s++)
+    for (tsi_index p = 0; p < pieces; p++) {
+      if (!e->waits[s]) *edge++ = (tsi_edge){pieces + s, p};
+      if (!e->awaited[s]) *edge++ = (tsi_edge){writes + p, pieces + s};
+    }
+}
+
+tristar_status tsi_moved_steps_create(tsi_env *env, const tsi_steps *sweep, tsi_index pieces, double bytes,
+                                      tsi_steps **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_steps *steps = NULL;
+  ends e = {NULL, NULL};
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, steps, 1));
+  if (!tsi_to_index(2 * (tsi_count)pieces + sweep->count, &steps->count))
+    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
+  TSI_TRY(find_ends(env, sweep, &e));
+  steps->edges = sweep->edges + pieces * count_ends(sweep, &e);
+  TSI_TRY(TSI_ALLOC(env, steps->step, steps->count));
+  TSI_TRY(TSI_ALLOC(env, steps->edge, steps->edges));
+  fill_steps(sweep, pieces, bytes, steps);
+  fill_edges(sweep, pieces, &e, steps);
+  if (env->check) TSI_TRY(tsi_moved_steps_check(env, steps, sweep, pieces));
+out:
+  release_ends(env, &e);
+  if (status != TRISTAR_OK) tsi_steps_destroy(env, &steps);
+  *out = steps;
+  return status;
+}
+
+/* ---- Check --------------------------------------------------------------------------------------------- */
+
+static bool is_within(tsi_index step, tsi_index pieces, tsi_index count) {
+  return step >= pieces && step < pieces + count;
+}
+
+tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps, const tsi_steps *sweep,
+                                     tsi_index pieces) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *reads = NULL, *writes = NULL; /* of each step of the sweep: edges from READ, to WRITE */
+  tsi_count within = 0;
+  ends e = {NULL, NULL};
+  TSI_TRY(find_ends(env, sweep, &e));
+  TSI_TRY(TSI_ALLOC_ZERO(env, reads, sweep->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, writes, sweep->count));
+  for (tsi_count k = 0; k < steps->edges; k++) {
+    const tsi_edge edge = steps->edge[k];
+    const bool item = is_within(edge.item, pieces, sweep->count),
+               before = is_within(edge.before, pieces, sweep->count);
+    if (item && before) {
+      const tsi_edge given = within < sweep->edges ? sweep->edge[within] : (tsi_edge){TSI_NONE, TSI_NONE};
+      if (edge.item - pieces != given.item || edge.before - pieces != given.before)
+        TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d waits for %d, which is no edge of the sweep", edge.item,
+                 edge.before);
+      within++;
+    } else if (item)
+      reads[edge.item - pieces]++;
+    else if (before)
+      writes[edge.before - pieces]++;
+  }
+  if (within != sweep->edges)
+    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "%lld of %lld edges of the sweep", (long long)within,
+             (long long)sweep->edges);
+  for (tsi_index s = 0; s < sweep->count; s++)
+    if ((!e.waits[s] && reads[s] != pieces) || (!e.awaited[s] && writes[s] != pieces))
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d of the sweep: after %d, before %d of %d moves", s, reads[s],
+               writes[s], pieces);
+out:
+  release_ends(env, &e);
+  TSI_FREE(env, reads);
+  TSI_FREE(env, writes);
+  return status;
+}
