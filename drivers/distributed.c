@@ -43,6 +43,7 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include "drivers/report.h"
 #include "drivers/rhs.h"
 #include "runtime/base/median.h"
+#include "tristar_dmatrix_mpi.h"
 
 typedef struct solution {
   int rank, ranks;
@@ -50,6 +51,7 @@ typedef struct solution {
   bool chosen;                  /* rank 0: the layout is one of ours */
   tsi_layout_seconds predicted; /* then */
   tristar_distributed_t *distributed;
+  bool by_rows; /* all ranks have rows of the matrix, not rank 0 all of them */
   int64_t nrhs;
   tristar_dense b, x;      /* rank 0 */
   tsi_paths paths;         /* rank 0 */
@@ -99,26 +101,85 @@ static bool choose_layout(tsi_session *s, solution *z, double message) {
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
 
+/* On rank 0, once there is a matrix. */
+static bool make_rhs(tsi_session *s, solution *z) {
+  return tsi_rhs_make(s, &z->b) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) &&
+         tsi_paths_make(s, &z->b, &z->paths) && (z->nrhs = z->b.cols, true);
+}
+
 static bool analyze_on_rank_0(tsi_session *s, solution *z, double message) {
   const bool automatic = z->layout.px == 0;
   s->leaf_parts = z->layout.pz;
   if (automatic)
     for (s->leaf_parts = 1; z->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
-  return tsi_session_read(s) && tsi_rhs_make(s, &z->b) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) &&
-         tsi_paths_make(s, &z->b, &z->paths) && tsi_session_analyze(s) && (z->nrhs = z->b.cols, true) &&
+  return tsi_session_read(s) && (z->b.values != NULL || make_rhs(s, z)) && tsi_session_analyze(s) &&
          (!automatic || choose_layout(s, z, message));
 }
 
-/* On all ranks; rank 0 has what reports say of the whole factor. */
-static bool factor(tsi_session *s, solution *z) {
+static tristar_distributed_options options_of(const tsi_session *s, const solution *z) {
   tristar_distributed_options options;
   tristar_distributed_options_init(&options);
-  MPI_Bcast(&z->layout, (int)sizeof z->layout, MPI_BYTE, 0, MPI_COMM_WORLD);
-  MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   options.layout = z->layout;
   options.transport = (tristar_transport)s->settings->transport;
   options.engine = (tristar_engine)s->settings->engine;
   options.nrhs = z->nrhs;
+  return options;
+}
+
+/* On all ranks: rows of the matrix on each; NULL where they cannot be read so, or where rank 0 is to say what
+ * is wrong with them. A complex symmetric matrix may have real values alone: then it is Hermitian, which one
+ * who has all of them can tell. */
+static tristar_dmatrix_t *read_rows(tsi_session *s) {
+  tristar_dmatrix_options options;
+  tristar_dmatrix_t *matrix;
+  tristar_dmatrix_stats stats;
+  const double begin = tsi_now();
+  tristar_dmatrix_options_init(&options);
+  options.engine = TRISTAR_ENGINE_SERIAL; /* there are no products */
+  if (s->settings->precision >= 0) options.scalar = "sdczdz"[s->settings->precision];
+  if (tristar_dmatrix_read(s->ts, MPI_COMM_WORLD, s->path, &options, &matrix) != TRISTAR_OK) return NULL;
+  tristar_dmatrix_get_stats(matrix, &stats);
+  s->precision = tsi_precision_of(stats.scalar);
+  s->single_factors = s->settings->precision >= 4;
+  if (s->precision->width == 2 && stats.symmetry == TRISTAR_SYMMETRIC) tristar_dmatrix_destroy(&matrix);
+  s->view =
+      (tristar_view){.symmetry = stats.symmetry, .scalar = stats.scalar, .rows = stats.n, .cols = stats.n};
+  s->read_s = tsi_now() - begin;
+  return matrix;
+}
+
+/* On all ranks. UNSUPPORTED: not with rows on all ranks. */
+static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix) {
+  const int64_t n = s->view.rows;
+  MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  s->leaf_parts = z->layout.pz;
+  const tristar_distributed_options options = options_of(s, z);
+  const tristar_analysis_options analysis = tsi_session_analysis_options(s);
+  const double begin = tsi_now();
+  const tristar_status status = tristar_dmatrix_factor(*matrix, &analysis, &options, &z->distributed);
+  tristar_dmatrix_destroy(matrix);
+  z->by_rows = status != TRISTAR_ERR_UNSUPPORTED;
+  if (!z->by_rows) return true;
+  if (!tsi_session_check(s, status, s->name) ||
+      !tsi_session_check(
+          s, tristar_distributed_set_rows(z->distributed, z->rank == 0 ? 0 : n, z->rank == 0 ? n : 0),
+          s->name))
+    return false;
+  s->factor_s = tsi_now() - begin;
+  if (z->rank > 0) return true;
+  s->factored = true;
+  if (!tsi_session_check(s, tristar_distributed_get_factor_stats(z->distributed, &s->f, &s->a), s->name))
+    return false;
+  s->analyze_s = s->a.analyze_seconds;
+  s->factor_s -= s->analyze_s;
+  return true;
+}
+
+/* On all ranks; rank 0 has what reports say of the whole factor. */
+static bool factor(tsi_session *s, solution *z) {
+  MPI_Bcast(&z->layout, (int)sizeof z->layout, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  const tristar_distributed_options options = options_of(s, z);
   const double begin = tsi_now();
   if (!tsi_session_check(s,
                          tristar_distributed_factor(s->ts, MPI_COMM_WORLD, s->analysis, s->view.values,
@@ -129,6 +190,20 @@ static bool factor(tsi_session *s, solution *z) {
   if (z->rank > 0) return true;
   s->factored = true;
   return tsi_session_check(s, tristar_distributed_get_factor_stats(z->distributed, &s->f, &s->a), s->name);
+}
+
+/* Reads, analyzes and factors; by rows on all ranks if that can be. */
+static bool make_factor(tsi_session *s, solution *z, double message) {
+  tristar_dmatrix_t *matrix = NULL;
+  if (z->layout.px > 0 && !s->settings->laplacian && s->settings->matching != TRISTAR_MATCHING_ON)
+    matrix = read_rows(s);
+  if (matrix != NULL && !rank_0_says(z->rank > 0 || make_rhs(s, z))) {
+    tristar_dmatrix_destroy(&matrix);
+    return false;
+  }
+  if (matrix != NULL && !factor_rows(s, z, &matrix)) return false;
+  if (z->by_rows) return true;
+  return rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z, message)) && factor(s, z);
 }
 
 /* What is given, and wanted: all, or the rows of the paths. */
@@ -255,6 +330,7 @@ FIGURE(redistribute, s->redistribute_seconds)
 FIGURE(factor_bytes, s->factor_bytes)
 FIGURE(factoring, s->factor_seconds)
 FIGURE(factor_peak, s->factor_peak_bytes)
+FIGURE(peak, s->peak_bytes)
 FIGURE(factor_messages, (double)(s->fan_in.messages + s->hand_on.messages))
 FIGURE(fan_in_bytes, (double)s->fan_in.bytes)
 FIGURE(hand_on_bytes, (double)s->hand_on.bytes)
@@ -276,6 +352,7 @@ static const tsi_rank_figure figures[] = {
     {"Z bytes", "z_bytes", z_bytes, tsi_text_bytes},
     {"factoring", "factor_s", factoring, tsi_text_seconds},
     {"factoring, the peak", "factor_peak_bytes", factor_peak, tsi_text_bytes},
+    {"the peak of all", "peak_bytes", peak, tsi_text_bytes},
     {"factoring, messages", "factor_messages", factor_messages, NULL},
     {"complements sent", "fan_in_bytes", fan_in_bytes, tsi_text_bytes},
     {"panels sent", "hand_on_bytes", hand_on_bytes, tsi_text_bytes}};
@@ -296,6 +373,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees; %s each", l->px, l->py, l->pz,
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
+  if (z->by_rows) tsi_report("", "each process has read its rows of the matrix, none has all of it");
   if (z->chosen)
     tsi_report("", "chosen for %s: predicted %s for a factorization, %s for a solve",
                s->settings->solves > 0 ? tsi_text_many(s->settings->solves, "solve") : "solves alone",
@@ -333,6 +411,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   tsi_json_add_paths(object, &z->paths);
   if (z->accuracy.measured) tsi_accuracy_json(s, &z->accuracy, object);
   cJSON_AddStringToObject(object, "checksum", checksum);
+  cJSON_AddStringToObject(object, "matrix_on", z->by_rows ? "all" : "rank 0");
   o = cJSON_AddObjectToObject(object, "layout");
   tsi_json_add_number(o, "px", z->layout.px);
   tsi_json_add_number(o, "py", z->layout.py);
@@ -367,9 +446,8 @@ static bool write_results(tsi_session *s, solution *z) {
 /* Everything after the context; gives what rank 0 found. */
 static bool run(tsi_session *s, solution *z) {
   const double message = message_seconds(z);
-  bool ok = rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z, message));
-  if (!ok) return false;
-  ok = factor(s, z) && (s->settings->in_flight > 1 ? solve_in_flight(s, z) : solve_one_by_one(s, z)) &&
+  bool ok = make_factor(s, z, message);
+  ok = ok && (s->settings->in_flight > 1 ? solve_in_flight(s, z) : solve_one_by_one(s, z)) &&
        tsi_session_check(s, tristar_distributed_gather_stats(z->distributed, z->stats), s->name) &&
        trace_solves(s, z) && refine(s, z);
   if (!ok || z->rank > 0) return ok;

@@ -13,6 +13,7 @@ typedef struct making {
   tristar_analysis_options options; /* of the analysis; permutation: on rank 0 */
   tristar_distributed_t *d;
   double *scale[2];
+  bool lean; /* as the supply has it */
   tsi_rows_supply supply;
 } making;
 
@@ -50,6 +51,7 @@ out:
 static void prepare_supply(making *m, tristar_method method, bool adjoint) {
   const char scalar = (char)m->matrix->scalar;
   tsi_rows_supply_begin(m->matrix, m->scale, &m->supply);
+  m->supply.lean = m->lean;
   m->supply.method = method;
   m->supply.adjoint = adjoint;
   m->supply.factor_scalar = tsi_factor_scalar(scalar, m->options.single_factors != 0);
@@ -70,6 +72,7 @@ static tristar_status factor_any(making *m) {
     tsi_log(&m->d->ts->env, TRISTAR_LOG_WARNING,
             "the matrix is not positive definite: L D L^T instead of Cholesky");
   method.chosen = (tsi_chosen_method){.method = TRISTAR_METHOD_LDLT};
+  TSI_TRY(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
   TSI_TRY(tsi_rows_check_matching(m->matrix, method.chosen.method, m->options.matching));
   TSI_TRY(analyze(m, &method.chosen));
   prepare_supply(m, method.chosen.method, method.adjoint);
@@ -87,8 +90,8 @@ static tristar_status make(making *m, size_t memory, double begin) {
   TSI_TRY(agree_on_analysis(m, tsi_dmatrix_need_whole(m->matrix)));
   if (m->options.leaf_parts < pz) m->options.leaf_parts = pz;
   d->of_rows = true;
-  TSI_TRY(factor_any(m));
   TSI_TRY(tsi_rows_fingerprint(m->matrix, &d->pattern));
+  TSI_TRY(factor_any(m));
   tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
   TSI_TRY(tsi_distributed_use_rows(d, m->matrix->start));
   TSI_TRY(tsi_distributed_make_ready(d));
@@ -104,8 +107,7 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
   if (matrix == NULL) return TSI_NULL(matrix);
   tristar_t *ts = matrix->ts;
   const double begin = tsi_clock();
-  const bool was_whole = matrix->whole != NULL;
-  making m = {.matrix = matrix};
+  making m = {.matrix = matrix, .lean = matrix->whole == NULL};
   tristar_analysis_options_init(&m.options);
   if (analysis != NULL) m.options = *analysis;
   const size_t memory = tsi_memory_watch(&ts->env);
@@ -114,7 +116,7 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
   m.d->stats.distribute_seconds = tsi_clock() - begin - m.d->stats.start_seconds;
 out:
   for (int k = 0; k < 2; k++) TSI_FREE(&ts->env, m.scale[k]);
-  if (!was_whole) tsi_dmatrix_release_whole(matrix);
+  if (m.lean) tsi_dmatrix_release_whole(matrix);
   if (status != TRISTAR_OK) tristar_distributed_destroy(&m.d);
   if (out != NULL) *out = m.d;
   return tsi_answer(&ts->env, status);
@@ -186,10 +188,9 @@ tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix, tristar_distr
   tsi_queue_drain(distributed);
   const double begin = tsi_clock();
   const size_t memory = tsi_memory_watch(env);
-  const bool was_whole = matrix->whole != NULL;
-  making m = {.matrix = matrix, .d = distributed};
+  making m = {.matrix = matrix, .d = distributed, .lean = matrix->whole == NULL};
   const tristar_status status = renew(&m, memory, begin);
   for (int k = 0; k < 2; k++) TSI_FREE(env, m.scale[k]);
-  if (!was_whole) tsi_dmatrix_release_whole(matrix);
+  if (m.lean) tsi_dmatrix_release_whole(matrix);
   return tsi_answer(env, status);
 }

@@ -68,7 +68,8 @@ TRISTAR_CHECKED tristar_status tsi_rows_fingerprint(const tristar_dmatrix_t *mat
 /* The supply of a factorization (joint.h). */
 typedef struct tsi_rows_supply {
   tsi_supply supply; /* first member */
-  const tristar_dmatrix_t *matrix;
+  tristar_dmatrix_t *matrix;
+  bool lean; /* its rows are in one piece only while they are read: not between `entries` and `matrix` */
   tristar_method method;
   bool adjoint;
   char factor_scalar;
@@ -76,6 +77,7 @@ typedef struct tsi_rows_supply {
   double **scale; /* of rows, of columns: n; NULL: ones; what measure finds */
 } tsi_rows_supply;
 
-void tsi_rows_supply_begin(const tristar_dmatrix_t *matrix, double *scale[2], tsi_rows_supply *out);
+/* The rows are in one piece. */
+void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_rows_supply *out);
 
 #endif

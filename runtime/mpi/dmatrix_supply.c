@@ -261,6 +261,7 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   TSI_FREE(env, v.taken);
   if (status == TRISTAR_OK) status = list_values(&v);
   TSI_TRY(tsi_transport_agree(d->transport, status));
+  if (s->lean) tsi_dmatrix_release_whole(s->matrix);
   TSI_TRY(tsi_route_pass(env, d->transport, &v.route, s->matrix->bytes, v.value, joint->lines.values));
   joint->part.values = joint->lines.values;
 out:
@@ -425,12 +426,18 @@ out:
 }
 
 static tristar_status bring_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
-  const origin from = {supply_of(supply), d};
+  tristar_status status = TRISTAR_OK;
+  const tsi_rows_supply *s = supply_of(supply);
+  const origin from = {s, d};
   const tsi_rows_source source = {bring_rows, &from};
-  return tsi_bring_matrix(d, &source);
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(s->matrix)));
+  TSI_TRY(tsi_bring_matrix(d, &source));
+out:
+  if (s->lean) tsi_dmatrix_release_whole(s->matrix);
+  return status;
 }
 
-void tsi_rows_supply_begin(const tristar_dmatrix_t *matrix, double *scale[2], tsi_rows_supply *out) {
+void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_rows_supply *out) {
   *out = (tsi_rows_supply){
       .supply = {.measure = measure, .scales = take_scales, .entries = take_entries, .matrix = bring_matrix},
       .matrix = matrix,
