@@ -40,10 +40,10 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include "drivers/plot.h"
 #include "drivers/processes_svg.h"
 #include "drivers/rank_figures.h"
+#include "drivers/ranks.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
 #include "runtime/base/median.h"
-#include "tristar_dmatrix_mpi.h"
 
 typedef struct solution {
   int rank, ranks;
@@ -126,33 +126,10 @@ static tristar_distributed_options options_of(const tsi_session *s, const soluti
   return options;
 }
 
-/* On all ranks: rows of the matrix on each; NULL where they cannot be read so, or where rank 0 is to say what
- * is wrong with them. A complex symmetric matrix may have real values alone: then it is Hermitian, which one
- * who has all of them can tell. */
-static tristar_dmatrix_t *read_rows(tsi_session *s) {
-  tristar_dmatrix_options options;
-  tristar_dmatrix_t *matrix;
-  tristar_dmatrix_stats stats;
-  const double begin = tsi_now();
-  tristar_dmatrix_options_init(&options);
-  options.engine = TRISTAR_ENGINE_SERIAL; /* there are no products */
-  if (s->settings->precision >= 0) options.scalar = "sdczdz"[s->settings->precision];
-  if (tristar_dmatrix_read(s->ts, MPI_COMM_WORLD, s->path, &options, &matrix) != TRISTAR_OK) return NULL;
-  tristar_dmatrix_get_stats(matrix, &stats);
-  s->precision = tsi_precision_of(stats.scalar);
-  s->single_factors = s->settings->precision >= 4;
-  if (s->precision->width == 2 && stats.symmetry == TRISTAR_SYMMETRIC) tristar_dmatrix_destroy(&matrix);
-  s->view =
-      (tristar_view){.symmetry = stats.symmetry, .scalar = stats.scalar, .rows = stats.n, .cols = stats.n};
-  s->read_s = tsi_now() - begin;
-  return matrix;
-}
-
 /* On all ranks. UNSUPPORTED: not with rows on all ranks. */
 static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix) {
   const int64_t n = s->view.rows;
   MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-  s->leaf_parts = z->layout.pz;
   const tristar_distributed_options options = options_of(s, z);
   const tristar_analysis_options analysis = tsi_session_analysis_options(s);
   const double begin = tsi_now();
@@ -196,14 +173,13 @@ static bool factor(tsi_session *s, solution *z) {
 static bool make_factor(tsi_session *s, solution *z, double message) {
   tristar_dmatrix_t *matrix = NULL;
   if (z->layout.px > 0 && !s->settings->laplacian && s->settings->matching != TRISTAR_MATCHING_ON)
-    matrix = read_rows(s);
+    matrix = tsi_rows_read(s);
   if (matrix != NULL && !rank_0_says(z->rank > 0 || make_rhs(s, z))) {
     tristar_dmatrix_destroy(&matrix);
     return false;
   }
   if (matrix != NULL && !factor_rows(s, z, &matrix)) return false;
-  if (z->by_rows) return true;
-  return rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z, message)) && factor(s, z);
+  return z->by_rows || (rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z, message)) && factor(s, z));
 }
 
 /* What is given, and wanted: all, or the rows of the paths. */
@@ -317,47 +293,6 @@ static bool refine(tsi_session *s, solution *z) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
-#define FIGURE(name, expression)                                                                             \
-  static double name(const void *of_rank) {                                                                  \
-    const tristar_distributed_stats *s = of_rank;                                                            \
-    return expression;                                                                                       \
-  }
-FIGURE(compute, s->compute_seconds)
-FIGURE(xy, s->xy_seconds)
-FIGURE(between, s->z_seconds)
-FIGURE(idle, s->idle_seconds)
-FIGURE(redistribute, s->redistribute_seconds)
-FIGURE(factor_bytes, s->factor_bytes)
-FIGURE(factoring, s->factor_seconds)
-FIGURE(factor_peak, s->factor_peak_bytes)
-FIGURE(peak, s->peak_bytes)
-FIGURE(factor_messages, (double)(s->fan_in.messages + s->hand_on.messages))
-FIGURE(fan_in_bytes, (double)s->fan_in.bytes)
-FIGURE(hand_on_bytes, (double)s->hand_on.bytes)
-FIGURE(xy_messages, (double)(s->broadcast.messages + s->reduction.messages))
-FIGURE(xy_bytes, (double)(s->broadcast.bytes + s->reduction.bytes))
-FIGURE(z_messages, (double)s->grids.messages)
-FIGURE(z_bytes, (double)s->grids.bytes)
-
-static const tsi_rank_figure figures[] = {
-    {"arithmetic", "compute_s", compute, tsi_text_seconds},
-    {"XY waiting", "xy_s", xy, tsi_text_seconds},
-    {"Z waiting", "z_s", between, tsi_text_seconds},
-    {"idle", "idle_s", idle, tsi_text_seconds},
-    {"b and x", "redistribute_s", redistribute, tsi_text_seconds},
-    {"factor", "factor_bytes", factor_bytes, tsi_text_bytes},
-    {"XY messages", "xy_messages", xy_messages, NULL},
-    {"XY bytes", "xy_bytes", xy_bytes, tsi_text_bytes},
-    {"Z messages", "z_messages", z_messages, NULL},
-    {"Z bytes", "z_bytes", z_bytes, tsi_text_bytes},
-    {"factoring", "factor_s", factoring, tsi_text_seconds},
-    {"factoring, the peak", "factor_peak_bytes", factor_peak, tsi_text_bytes},
-    {"the peak of all", "peak_bytes", peak, tsi_text_bytes},
-    {"factoring, messages", "factor_messages", factor_messages, NULL},
-    {"complements sent", "fan_in_bytes", fan_in_bytes, tsi_text_bytes},
-    {"panels sent", "hand_on_bytes", hand_on_bytes, tsi_text_bytes}};
-#define FIGURES ((int)(sizeof figures / sizeof figures[0]))
-
 static tsi_rank_records records_of(const solution *z) {
   return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats};
 }
@@ -391,7 +326,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   if (z->accuracy.measured) tsi_accuracy_report(s, &z->accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
   const tsi_rank_records records = records_of(z);
-  tsi_rank_figures_print("A process, latest solve", FIGURES, figures, &records);
+  tsi_rank_figures_print("A process, latest solve", TSI_SOLVE_FIGURES, tsi_solve_figures, &records);
 }
 
 static cJSON *make_json(const tsi_session *s, const solution *z) {
@@ -425,7 +360,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
     tsi_json_add_number(o, "predicted_solve_s", z->predicted.solve);
   }
   const tsi_rank_records records = records_of(z);
-  tsi_rank_figures_json(object, FIGURES, figures, &records);
+  tsi_rank_figures_json(object, TSI_SOLVE_FIGURES, tsi_solve_figures, &records);
   return object;
 }
 
