@@ -40,6 +40,7 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include "drivers/plot.h"
 #include "drivers/processes_svg.h"
 #include "drivers/rank_figures.h"
+#include "drivers/ranks.h"
 #include "drivers/report.h"
 #include "drivers/rhs.h"
 #include "runtime/base/median.h"
@@ -50,6 +51,7 @@ typedef struct solution {
   bool chosen;                  /* rank 0: the layout is one of ours */
   tsi_layout_seconds predicted; /* then */
   tristar_distributed_t *distributed;
+  bool by_rows; /* all ranks have rows of the matrix, not rank 0 all of them */
   int64_t nrhs;
   tristar_dense b, x;      /* rank 0 */
   tsi_paths paths;         /* rank 0 */
@@ -99,26 +101,62 @@ static bool choose_layout(tsi_session *s, solution *z, double message) {
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
 
+/* On rank 0, once there is a matrix. */
+static bool make_rhs(tsi_session *s, solution *z) {
+  return tsi_rhs_make(s, &z->b) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) &&
+         tsi_paths_make(s, &z->b, &z->paths) && (z->nrhs = z->b.cols, true);
+}
+
 static bool analyze_on_rank_0(tsi_session *s, solution *z, double message) {
   const bool automatic = z->layout.px == 0;
   s->leaf_parts = z->layout.pz;
   if (automatic)
     for (s->leaf_parts = 1; z->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
-  return tsi_session_read(s) && tsi_rhs_make(s, &z->b) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) &&
-         tsi_paths_make(s, &z->b, &z->paths) && tsi_session_analyze(s) && (z->nrhs = z->b.cols, true) &&
+  return tsi_session_read(s) && (z->b.values != NULL || make_rhs(s, z)) && tsi_session_analyze(s) &&
          (!automatic || choose_layout(s, z, message));
 }
 
-/* On all ranks; rank 0 has what reports say of the whole factor. */
-static bool factor(tsi_session *s, solution *z) {
+static tristar_distributed_options options_of(const tsi_session *s, const solution *z) {
   tristar_distributed_options options;
   tristar_distributed_options_init(&options);
-  MPI_Bcast(&z->layout, (int)sizeof z->layout, MPI_BYTE, 0, MPI_COMM_WORLD);
-  MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   options.layout = z->layout;
   options.transport = (tristar_transport)s->settings->transport;
   options.engine = (tristar_engine)s->settings->engine;
   options.nrhs = z->nrhs;
+  return options;
+}
+
+/* On all ranks. UNSUPPORTED: not with rows on all ranks. */
+static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix) {
+  const int64_t n = s->view.rows;
+  MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  const tristar_distributed_options options = options_of(s, z);
+  const tristar_analysis_options analysis = tsi_session_analysis_options(s);
+  const double begin = tsi_now();
+  const tristar_status status = tristar_dmatrix_factor(*matrix, &analysis, &options, &z->distributed);
+  tristar_dmatrix_destroy(matrix);
+  z->by_rows = status != TRISTAR_ERR_UNSUPPORTED;
+  if (!z->by_rows) return true;
+  if (!tsi_session_check(s, status, s->name) ||
+      !tsi_session_check(
+          s, tristar_distributed_set_rows(z->distributed, z->rank == 0 ? 0 : n, z->rank == 0 ? n : 0),
+          s->name))
+    return false;
+  s->factor_s = tsi_now() - begin;
+  if (z->rank > 0) return true;
+  s->factored = true;
+  if (!tsi_session_check(s, tristar_distributed_get_factor_stats(z->distributed, &s->f, &s->a), s->name))
+    return false;
+  s->analyze_s = s->a.analyze_seconds;
+  s->factor_s -= s->analyze_s;
+  return true;
+}
+
+/* On all ranks; rank 0 has what reports say of the whole factor. */
+static bool factor(tsi_session *s, solution *z) {
+  MPI_Bcast(&z->layout, (int)sizeof z->layout, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  const tristar_distributed_options options = options_of(s, z);
   const double begin = tsi_now();
   if (!tsi_session_check(s,
                          tristar_distributed_factor(s->ts, MPI_COMM_WORLD, s->analysis, s->view.values,
@@ -129,6 +167,19 @@ static bool factor(tsi_session *s, solution *z) {
   if (z->rank > 0) return true;
   s->factored = true;
   return tsi_session_check(s, tristar_distributed_get_factor_stats(z->distributed, &s->f, &s->a), s->name);
+}
+
+/* Reads, analyzes and factors; by rows on all ranks if that can be. */
+static bool make_factor(tsi_session *s, solution *z, double message) {
+  tristar_dmatrix_t *matrix = NULL;
+  if (z->layout.px > 0 && !s->settings->laplacian && s->settings->matching != TRISTAR_MATCHING_ON)
+    matrix = tsi_rows_read(s);
+  if (matrix != NULL && !rank_0_says(z->rank > 0 || make_rhs(s, z))) {
+    tristar_dmatrix_destroy(&matrix);
+    return false;
+  }
+  if (matrix != NULL && !factor_rows(s, z, &matrix)) return false;
+  return z->by_rows || (rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z, message)) && factor(s, z));
 }
 
 /* What is given, and wanted: all, or the rows of the paths. */
@@ -242,45 +293,6 @@ static bool refine(tsi_session *s, solution *z) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
-#define FIGURE(name, expression)                                                                             \
-  static double name(const void *of_rank) {                                                                  \
-    const tristar_distributed_stats *s = of_rank;                                                            \
-    return expression;                                                                                       \
-  }
-FIGURE(compute, s->compute_seconds)
-FIGURE(xy, s->xy_seconds)
-FIGURE(between, s->z_seconds)
-FIGURE(idle, s->idle_seconds)
-FIGURE(redistribute, s->redistribute_seconds)
-FIGURE(factor_bytes, s->factor_bytes)
-FIGURE(factoring, s->factor_seconds)
-FIGURE(factor_peak, s->factor_peak_bytes)
-FIGURE(factor_messages, (double)(s->fan_in.messages + s->hand_on.messages))
-FIGURE(fan_in_bytes, (double)s->fan_in.bytes)
-FIGURE(hand_on_bytes, (double)s->hand_on.bytes)
-FIGURE(xy_messages, (double)(s->broadcast.messages + s->reduction.messages))
-FIGURE(xy_bytes, (double)(s->broadcast.bytes + s->reduction.bytes))
-FIGURE(z_messages, (double)s->grids.messages)
-FIGURE(z_bytes, (double)s->grids.bytes)
-
-static const tsi_rank_figure figures[] = {
-    {"arithmetic", "compute_s", compute, tsi_text_seconds},
-    {"XY waiting", "xy_s", xy, tsi_text_seconds},
-    {"Z waiting", "z_s", between, tsi_text_seconds},
-    {"idle", "idle_s", idle, tsi_text_seconds},
-    {"b and x", "redistribute_s", redistribute, tsi_text_seconds},
-    {"factor", "factor_bytes", factor_bytes, tsi_text_bytes},
-    {"XY messages", "xy_messages", xy_messages, NULL},
-    {"XY bytes", "xy_bytes", xy_bytes, tsi_text_bytes},
-    {"Z messages", "z_messages", z_messages, NULL},
-    {"Z bytes", "z_bytes", z_bytes, tsi_text_bytes},
-    {"factoring", "factor_s", factoring, tsi_text_seconds},
-    {"factoring, the peak", "factor_peak_bytes", factor_peak, tsi_text_bytes},
-    {"factoring, messages", "factor_messages", factor_messages, NULL},
-    {"complements sent", "fan_in_bytes", fan_in_bytes, tsi_text_bytes},
-    {"panels sent", "hand_on_bytes", hand_on_bytes, tsi_text_bytes}};
-#define FIGURES ((int)(sizeof figures / sizeof figures[0]))
-
 static tsi_rank_records records_of(const solution *z) {
   return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats};
 }
@@ -296,6 +308,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees; %s each", l->px, l->py, l->pz,
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
+  if (z->by_rows) tsi_report("", "each process has read its rows of the matrix, none has all of it");
   if (z->chosen)
     tsi_report("", "chosen for %s: predicted %s for a factorization, %s for a solve",
                s->settings->solves > 0 ? tsi_text_many(s->settings->solves, "solve") : "solves alone",
@@ -313,7 +326,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   if (z->accuracy.measured) tsi_accuracy_report(s, &z->accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
   const tsi_rank_records records = records_of(z);
-  tsi_rank_figures_print("A process, latest solve", FIGURES, figures, &records);
+  tsi_rank_figures_print("A process, latest solve", TSI_SOLVE_FIGURES, tsi_solve_figures, &records);
 }
 
 static cJSON *make_json(const tsi_session *s, const solution *z) {
@@ -333,6 +346,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   tsi_json_add_paths(object, &z->paths);
   if (z->accuracy.measured) tsi_accuracy_json(s, &z->accuracy, object);
   cJSON_AddStringToObject(object, "checksum", checksum);
+  cJSON_AddStringToObject(object, "matrix_on", z->by_rows ? "all" : "rank 0");
   o = cJSON_AddObjectToObject(object, "layout");
   tsi_json_add_number(o, "px", z->layout.px);
   tsi_json_add_number(o, "py", z->layout.py);
@@ -346,7 +360,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
     tsi_json_add_number(o, "predicted_solve_s", z->predicted.solve);
   }
   const tsi_rank_records records = records_of(z);
-  tsi_rank_figures_json(object, FIGURES, figures, &records);
+  tsi_rank_figures_json(object, TSI_SOLVE_FIGURES, tsi_solve_figures, &records);
   return object;
 }
 
@@ -367,9 +381,8 @@ static bool write_results(tsi_session *s, solution *z) {
 /* Everything after the context; gives what rank 0 found. */
 static bool run(tsi_session *s, solution *z) {
   const double message = message_seconds(z);
-  bool ok = rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z, message));
-  if (!ok) return false;
-  ok = factor(s, z) && (s->settings->in_flight > 1 ? solve_in_flight(s, z) : solve_one_by_one(s, z)) &&
+  bool ok = make_factor(s, z, message);
+  ok = ok && (s->settings->in_flight > 1 ? solve_in_flight(s, z) : solve_one_by_one(s, z)) &&
        tsi_session_check(s, tristar_distributed_gather_stats(z->distributed, z->stats), s->name) &&
        trace_solves(s, z) && refine(s, z);
   if (!ok || z->rank > 0) return ok;

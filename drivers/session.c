@@ -166,10 +166,8 @@ bool tsi_session_read(tsi_session *s) {
   return true;
 }
 
-bool tsi_session_analyze(tsi_session *s) {
+tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   tristar_analysis_options options;
-  tristar_plan_options ignored;
-  const double begin = tsi_now();
   tristar_analysis_options_init(&options);
   options.method = (tristar_method)s->settings->method;
   options.ordering = (tristar_ordering)s->settings->ordering;
@@ -177,6 +175,13 @@ bool tsi_session_analyze(tsi_session *s) {
   options.singular = (tristar_singular)s->settings->singular;
   options.single_factors = s->single_factors;
   options.leaf_parts = s->leaf_parts;
+  return options;
+}
+
+bool tsi_session_analyze(tsi_session *s) {
+  tristar_analysis_options options = tsi_session_analysis_options(s);
+  tristar_plan_options ignored;
+  const double begin = tsi_now();
   tsi_variant_apply(s->settings->variant, &options, &ignored);
   if (!tsi_session_check(s, tristar_analyze(s->ts, &s->view, &options, &s->analysis), s->name)) return false;
   tristar_analysis_get_stats(s->analysis, &s->a);

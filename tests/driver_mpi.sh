@@ -60,6 +60,36 @@ EOF
 ranks 2 0 '^layout .* flat trees' solve gen:s2d9pt:20 --layout 2x1x1 --tree flat # the older word
 ranks 1 0 '^layout +1 x 1 x 1' solve gen:s2d9pt:20 --layout 1x1x1
 
+# each process reads rows of the matrix where that can be; the bits are those of a matrix that rank 0 has read
+python3 - >rows.mtx <<'EOF'
+n = 300
+entries = [(i, j, 5 if i == j else -1 + i % 3 / 8) for i in range(n) for j in (i - 17, i - 1, i) if j >= 0]
+print("%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d" % (n, n, len(entries)))
+print("\n".join("%d %d %.17g" % (i + 1, j + 1, v) for i, j, v in entries))
+EOF
+gzip -c rows.mtx >rows.mtx.gz
+for file in rows.mtx rows.mtx.gz gen:poisson3d7:9; do
+  ranks 4 0 'each process has read its rows of the matrix, none has all of it$' solve $file --layout 2x1x2 --checksum --json all.json
+  ranks 4 0 '^layout ' solve $file --layout 2x1x2 --matching on --checksum --json one.json # Cholesky matches nothing
+  python3 - <<'EOF' || fail "$file: other numbers than of a matrix on rank 0"
+import json
+a, b = (json.load(open(f)) for f in ("all.json", "one.json"))
+assert a["matrix_on"] == "all" and b["matrix_on"] == "rank 0", (a["matrix_on"], b["matrix_on"])
+for key in ("checksum", "nnz_factor", "backward_error", "factor_bytes", "smallest_pivot"):
+    assert a[key] == b[key], (key, a[key], b[key])
+assert all(p["peak_bytes"] > p["factor_bytes"] for p in a["processes"] + b["processes"])
+EOF
+done
+while read -r on solved; do
+  ranks 2 0 '^accuracy ' solve $solved --layout 2x1x1 --json which.json
+  grep -q "\"matrix_on\":[[:space:]]*\"${on//_/ }\"" which.json || fail "$solved: $(grep matrix_on which.json)"
+done <<'EOF'
+rank_0 gen:kkt3d:4
+rank_0 gen:circuit:300
+all gen:kkt3d:4 --matching off
+all gen:convdiff3d:6 --precision cz
+EOF
+
 for precision in d sd cz; do
   ranks 4 0 'bound of the forward error [0-9.]+e-1[2-6]$' solve gen:circuit:300 --layout 2x1x2 --precision $precision --condition --forward-error --json mpi.json
   grep -q '"rcond"' mpi.json || fail "no condition in $(cat mpi.json)"

@@ -63,6 +63,9 @@ typedef struct tsi_sparse_kernels {
    * mirror image or one that differs by more than TSI_SAME units of roundoff of both; mirror images are
    * equal, or, adjoint, conjugates. The number of entries if there is none. next: n, scratch. */
   tsi_count (*first_unlike)(const tsi_sparse *a, bool adjoint, tsi_count *next);
+  /* The first k for which a[k] and b[k] differ by more than that, b[k] being conjugated if adjoint; count if
+   * there is none. */
+  tsi_count (*first_apart)(tsi_count count, const void *a, const void *b, bool adjoint);
   tsi_add_at *add_at;
   /* to[q] = from[place[q]], or, where place[q] < 0, the mirror image of from[~place[q]] */
   void (*gather)(tsi_count count, const tsi_count *place, tristar_symmetry symmetry, const void *from,

@@ -179,6 +179,13 @@ static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, tsi_count *next
   return a->ptr[a->n];
 }
 
+static tsi_count first_apart(tsi_count count, const void *av, const void *bv, bool adjoint) {
+  const tsi_scalar *a = av, *b = bv;
+  for (tsi_count k = 0; k < count; k++)
+    if (!alike(a[k], adjoint ? tsi_conj(b[k]) : b[k])) return k;
+  return count;
+}
+
 static void add_at(tsi_count count, const tsi_count *place, const void *from, void *to) {
   const tsi_scalar *x = from;
   tsi_scalar *y = to;
@@ -333,6 +340,7 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .residual_bound = residual_bound,
     .part = part,
     .first_unlike = first_unlike,
+    .first_apart = first_apart,
     .add_at = add_at,
     .gather = gather,
     .first_not_finite = first_not_finite,

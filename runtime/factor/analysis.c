@@ -56,7 +56,7 @@ void tsi_analysis_fill_stats(tristar_analysis_t *an, bool symmetric_pattern) {
   const tsi_symbolic *symbolic = an->symbolic;
   tristar_analysis_stats *stats = &an->stats;
   stats->n = symbolic->n;
-  stats->nnz = tsi_pattern_entries(an->pattern);
+  if (an->pattern->ptr) stats->nnz = tsi_pattern_entries(an->pattern);
   stats->symmetric_pattern = symmetric_pattern;
   stats->nnz_lower = symbolic->nnz_exact;
   stats->stored_lower = symbolic->nnz_stored;
@@ -86,9 +86,18 @@ out:
   return status;
 }
 
-/* Ordering and supernodes of the row-permuted matrix. */
+/* Only its sizes stay. */
+static void forget_entries(tsi_env *env, tristar_analysis_t *an) {
+  an->stats.nnz = tsi_pattern_entries(an->pattern);
+  TSI_FREE(env, an->pattern->ptr);
+  TSI_FREE(env, an->pattern->index);
+}
+
+/* Ordering and supernodes of the row-permuted matrix. lean: the entries of the pattern are not needed any
+ * more.
+ */
 static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matched *found,
-                            const tsi_index *given) {
+                            const tsi_index *given, bool lean) {
   const tsi_index *row_map = found->row_map;
   tristar_status status = TRISTAR_OK;
   static const tsi_ordering_kind kind[] = {[TRISTAR_ORDERING_METIS] = TSI_ORDER_METIS,
@@ -113,6 +122,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
     TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, NULL, pattern->symmetry != TRISTAR_GENERAL,
                              &graph));
   tsi_entries_finish(env, &a);
+  if (lean) forget_entries(env, an);
   if (found->partner != NULL && options.leaf_parts == 1) { /* a separator tree comes before pairs */
     TSI_TRY(TSI_ALLOC(env, paired, n));
     TSI_TRY(tsi_pairs_order(env, graph, found->partner, &options, paired));
@@ -138,15 +148,29 @@ out:
   return status;
 }
 
-/* The type of the factors of a matrix of type `scalar`. */
-static char factor_scalar(char scalar, bool single) {
+char tsi_factor_scalar(char scalar, bool single) {
   if (!single) return scalar;
   return scalar == 'd' ? 's' : scalar == 'z' ? 'c' : scalar;
 }
 
-/* Takes over pattern (also on failure). values: of the pattern's entries; may be NULL. */
+/* What the values, or the pattern, decide on. */
+static tristar_status choose(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *found) {
+  tristar_status status = TRISTAR_OK;
+  if (values != NULL) TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
+  TSI_TRY(tsi_choose_method(env, an, values));
+  if (values != NULL)
+    TSI_TRY(tsi_use_values(env, an, values, found));
+  else
+    TSI_TRY(tsi_use_pattern(env, an));
+out:
+  return status;
+}
+
+/* Takes over pattern (also on failure). values: of the pattern's entries; may be NULL. chosen: see
+ * analysis.h; NULL: it is to be found out. */
 static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *values,
-                              const tristar_analysis_options *options, tristar_analysis_t **out) {
+                              const tristar_analysis_options *options, const tsi_chosen_method *chosen,
+                              tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tristar_analysis_t *an = NULL;
@@ -162,19 +186,19 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   an->options = *options;
   an->options.permutation = NULL;
   an->stats.method = options->method;
-  an->factor_scalar = factor_scalar(an->pattern->scalar, options->single_factors != 0);
-  if (values != NULL) TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
-  TSI_TRY(tsi_choose_method(env, an, values));
-  if (values != NULL)
-    TSI_TRY(tsi_use_values(env, an, values, &found));
-  else
-    TSI_TRY(tsi_use_pattern(env, an));
+  an->factor_scalar = tsi_factor_scalar(an->pattern->scalar, options->single_factors != 0);
+  if (chosen == NULL)
+    TSI_TRY(choose(env, an, values, &found));
+  else {
+    an->stats.method = chosen->method;
+    an->fallback = chosen->fallback;
+  }
   TSI_TRY(given_order(env, options, an->pattern->n, &given));
-  TSI_TRY(order(env, an, &found, given));
+  TSI_TRY(order(env, an, &found, given, chosen != NULL));
   TSI_TRY(tsi_analysis_place_rows(env, an));
   TSI_TRY(tsi_place_panels(env, an->panels, &an->panel_values));
-  TSI_TRY(tsi_assembly_create(env, an));
-  if (env->check) TSI_TRY(tsi_analysis_check(env, an));
+  if (chosen == NULL) TSI_TRY(tsi_assembly_create(env, an));
+  if (env->check && chosen == NULL) TSI_TRY(tsi_analysis_check(env, an));
   an->stats.analyze_seconds = tsi_clock() - begin;
   tsi_log(env, TRISTAR_LOG_INFO, "analysis: %s%s, %lld rows, %lld entries in L, %lld supernodes, %.3g s",
           an->stats.method == TRISTAR_METHOD_LU    ? "LU"
@@ -192,6 +216,28 @@ out:
   return status;
 }
 
+tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_analysis_options *options) {
+  tristar_status status = TRISTAR_OK;
+  if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
+      (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
+      (unsigned)options->matching > TRISTAR_MATCHING_ON ||
+      (unsigned)options->inverse > TRISTAR_INVERSE_PARTITIONED ||
+      (unsigned)options->merge > TRISTAR_MERGE_NONE || (unsigned)options->singular > TRISTAR_SINGULAR_PERTURB)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d", (int)options->method,
+             (int)options->ordering, (int)options->matching, (int)options->inverse, (int)options->merge,
+             (int)options->singular);
+  if (options->leaf_parts < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts is %d", options->leaf_parts);
+out:
+  return status;
+}
+
+tristar_status tsi_analyze_pattern(tristar_t *ts, tsi_pattern *pattern,
+                                   const tristar_analysis_options *options, const tsi_chosen_method *chosen,
+                                   tristar_analysis_t **out) {
+  return analyze(ts, pattern, NULL, options, chosen, out);
+}
+
 tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                const tristar_analysis_options *options, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
@@ -205,16 +251,7 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
   tristar_analysis_options_init(&defaults);
   if (options == NULL) options = &defaults;
-  if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
-      (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
-      (unsigned)options->matching > TRISTAR_MATCHING_ON ||
-      (unsigned)options->inverse > TRISTAR_INVERSE_PARTITIONED ||
-      (unsigned)options->merge > TRISTAR_MERGE_NONE || (unsigned)options->singular > TRISTAR_SINGULAR_PERTURB)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d", (int)options->method,
-             (int)options->ordering, (int)options->matching, (int)options->inverse, (int)options->merge,
-             (int)options->singular);
-  if (options->leaf_parts < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts is %d", options->leaf_parts);
+  TSI_TRY(tsi_analysis_check_options(env, options));
   TSI_TRY(tsi_pattern_create(env, view, &pattern));
   if (view->values != NULL && pattern->place != NULL) {
     TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));
@@ -222,7 +259,7 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   }
   handed_over = pattern;
   pattern = NULL;
-  TSI_TRY(analyze(ts, handed_over, values ? values : view->values, options, out));
+  TSI_TRY(analyze(ts, handed_over, values ? values : view->values, options, NULL, out));
 out:
   tsi_pattern_destroy(env, &pattern);
   TSI_FREE(env, values);
@@ -245,7 +282,7 @@ tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_me
     options.permutation = permutation;
   }
   TSI_TRY(tsi_pattern_copy(env, from, &pattern));
-  TSI_TRY(analyze(analysis->ts, pattern, values, &options, out));
+  TSI_TRY(analyze(analysis->ts, pattern, values, &options, NULL, out));
 out:
   TSI_FREE(env, permutation);
   return status;

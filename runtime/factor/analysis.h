@@ -10,9 +10,9 @@
  * upper list of row i. source >= 0: the user's value p; source < 0: the mirror image of the user's value
  * ~source: minus it (skew-symmetric) or its conjugate (Hermitian).
  *
- * Invariants (tsi_analysis_check): in_row and out_row are permutations; every stored entry of A stands in the
- * lists exactly once (twice for an off-diagonal entry of a symmetric kind under LU; once under LLT, in the
- * lower list). */
+ * Invariants (tsi_analysis_check; the last one but for tsi_analyze_pattern): in_row and out_row are
+ * permutations; every stored entry of A stands in the lists exactly once (twice for an off-diagonal entry of
+ * a symmetric kind under LU; once under LLT, in the lower list). */
 #ifndef TSI_RUNTIME_FACTOR_ANALYSIS_H
 #define TSI_RUNTIME_FACTOR_ANALYSIS_H
 
@@ -55,6 +55,27 @@ struct tristar_analysis_s {
   tsi_assembly lower, upper; /* upper: LU only */
   tristar_analysis_stats stats;
 };
+
+/* Errors: ARGUMENT (a value that no option has). */
+TRISTAR_CHECKED tristar_status tsi_analysis_check_options(const tsi_env *env,
+                                                          const tristar_analysis_options *options);
+
+/* The type of the factors of a matrix of type `scalar`, single: in its single form. */
+char tsi_factor_scalar(char scalar, bool single);
+
+/* What somebody else has found in the values. */
+typedef struct tsi_chosen_method {
+  tristar_method method; /* not AUTO */
+  bool fallback;         /* as in tristar_analysis_t */
+} tsi_chosen_method;
+
+/* tristar_analyze of a pattern whose values lie elsewhere, without a matching, for who assembles by itself:
+ * an analysis without assembly lists, whose pattern keeps nothing but sizes, ptr and index being NULL: they
+ * are freed as soon as there is the graph. Takes pattern over, whatever the status; options were checked.
+ * Errors: ARGUMENT (the permutation), MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_analyze_pattern(tristar_t *ts, tsi_pattern *pattern,
+                                                   const tristar_analysis_options *options,
+                                                   const tsi_chosen_method *chosen, tristar_analysis_t **out);
 
 /* Analyzes anew for another method, or, METHOD_AUTO, for the one that these values call for, with all else as
  * it was asked for; values decide on a matching too. */

@@ -171,17 +171,26 @@ out:
   return status;
 }
 
-tristar_status tsi_factor_create(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
+tristar_status tsi_factor_create_empty(tristar_analysis_t *analysis, tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &analysis->ts->env;
   tristar_factor_t *factor = NULL;
   TSI_TRY(tsi_factor_begin(analysis->ts, &factor));
   factor->analysis = tsi_analysis_share(analysis);
   factor->has_matrix = true;
   factor->user_bytes = tsi_sparse_kernels_select(analysis->pattern->scalar)->scalar_bytes;
   factor->scalar_bytes = tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
-  TSI_TRY(tsi_pattern_allocate_values(env, analysis->pattern, &factor->values));
-  TSI_TRY(allocate_columns(env, factor));
+  TSI_TRY(allocate_columns(&analysis->ts->env, factor));
+out:
+  if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
+  *out = factor;
+  return status;
+}
+
+tristar_status tsi_factor_create(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
+  tristar_status status = TRISTAR_OK;
+  tristar_factor_t *factor = NULL;
+  TSI_TRY(tsi_factor_create_empty(analysis, &factor));
+  TSI_TRY(tsi_pattern_allocate_values(&analysis->ts->env, analysis->pattern, &factor->values));
   tsi_pattern_take(analysis->pattern, values, factor->values);
 out:
   if (status != TRISTAR_OK) tristar_factor_destroy(&factor);

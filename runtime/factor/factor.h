@@ -86,6 +86,8 @@ TRISTAR_CHECKED tristar_status tsi_factorize(tristar_factor_t *factor);
 
 /* What tristar_factor does before and after that, for who factors with others. */
 
+/* A factor with all but values and streams, for who has the values elsewhere. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_factor_create_empty(tristar_analysis_t *analysis, tristar_factor_t **out);
 /* A factor with the user's values, and with all but the streams. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_factor_create(tristar_analysis_t *analysis, const void *values,
                                                  tristar_factor_t **out);

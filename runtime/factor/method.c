@@ -7,9 +7,6 @@
 #include "partition/pairs.h"
 #include "runtime/factor/scaling.h"
 
-/* A diagonal entry smaller than this fraction of the largest in its column calls for a matching. */
-#define WEAK_DIAGONAL 1e-3
-
 /* Does every diagonal entry of this part exist and exceed 0? */
 static bool positive_diagonal(const tsi_entries *a) {
   const double *values = a->item;
@@ -22,26 +19,28 @@ static bool positive_diagonal(const tsi_entries *a) {
   return true;
 }
 
-typedef enum structure { UNSYMMETRIC, SYMMETRIC, HERMITIAN } structure;
+tsi_likeness tsi_likeness_declared(tristar_symmetry symmetry, bool is_complex) {
+  return symmetry == TRISTAR_HERMITIAN   ? TSI_HERMITIAN
+         : symmetry != TRISTAR_SYMMETRIC ? TSI_UNSYMMETRIC
+         : is_complex                    ? TSI_SYMMETRIC
+                                         : TSI_HERMITIAN;
+}
 
 /* Is the matrix symmetric or Hermitian: as declared, or (values not NULL) as the values of a general matrix
  * are, but for rounding errors? Real symmetric counts as Hermitian. unlike: a pair that shows that it is
  * neither. */
 static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, const void *values,
-                                     structure *out, tsi_unlike *unlike) {
+                                     tsi_likeness *out, tsi_unlike *unlike) {
   tristar_status status = TRISTAR_OK;
   const bool is_complex = tsi_sparse_kernels_select(pattern->scalar)->is_complex;
-  *out = pattern->symmetry == TRISTAR_HERMITIAN   ? HERMITIAN
-         : pattern->symmetry != TRISTAR_SYMMETRIC ? UNSYMMETRIC
-         : is_complex                             ? SYMMETRIC
-                                                  : HERMITIAN;
+  *out = tsi_likeness_declared(pattern->symmetry, is_complex);
   if (pattern->symmetry != TRISTAR_GENERAL || values == NULL) return TRISTAR_OK;
   TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, true, unlike));
-  if (!unlike->found) *out = HERMITIAN;
+  if (!unlike->found) *out = TSI_HERMITIAN;
   if (!unlike->found || !is_complex) goto out;
   tsi_unlike transposed;
   TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, false, &transposed));
-  if (!transposed.found) *out = SYMMETRIC;
+  if (!transposed.found) *out = TSI_SYMMETRIC;
 out:
   return status;
 }
@@ -68,12 +67,12 @@ static bool weak_diagonal(const tsi_entries *a) {
       if (a->index[p] == j) diagonal = size;
       if (size > largest) largest = size;
     }
-    if (!(diagonal >= WEAK_DIAGONAL * largest) || diagonal == 0) return true;
+    if (tsi_diagonal_is_weak(diagonal, largest)) return true;
   }
   return false;
 }
 
-static tristar_status fail_singular(tsi_env *env, tsi_index n, tsi_index rank) {
+tristar_status tsi_fail_structure(const tsi_env *env, tsi_index n, tsi_index rank) {
   return tsi_fail(env, TRISTAR_ERR_SINGULAR, "tristar_analyze", __FILE__, __LINE__,
                   "the matrix is structurally singular: structural rank %d of %d", rank, n);
 }
@@ -113,7 +112,7 @@ static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_entr
   tsi_log(env, TRISTAR_LOG_PROGRESS, "matching");
   TSI_TRY(
       tsi_matching(env, n, a->ptr, a->index, a->item, row_of_column, an->row_scale, an->col_scale, &rank));
-  if (rank < n) TSI_TRY(fail_singular(env, n, rank));
+  if (rank < n) TSI_TRY(tsi_fail_structure(env, n, rank));
   for (tsi_index i = 0; i < n; i++) { /* to powers of two, which are exact factors; no scaled entry grows */
     an->row_scale[i] = ldexp(1, ilogb(an->row_scale[i]));
     an->col_scale[i] = ldexp(1, ilogb(an->col_scale[i]));
@@ -146,12 +145,11 @@ static void drop_zeros(tsi_entries *a) {
   }
 }
 
-/* Is a matrix of that structure what the method holds? */
-static tristar_status check_held(tsi_env *env, tristar_method method, bool is_complex, structure found,
-                                 const tsi_unlike *unlike) {
+tristar_status tsi_method_check(const tsi_env *env, tristar_method method, bool is_complex,
+                                tsi_likeness found, const tsi_unlike *unlike) {
   tristar_status status = TRISTAR_OK;
   const bool llt = method == TRISTAR_METHOD_LLT;
-  if (found == HERMITIAN || (found == SYMMETRIC && !llt)) return TRISTAR_OK;
+  if (found == TSI_HERMITIAN || (found == TSI_SYMMETRIC && !llt)) return TRISTAR_OK;
   const char *name = llt ? "L L^T" : "L D L^T", *held = !is_complex ? "symmetric"
                                                         : llt       ? "Hermitian"
                                                                     : "symmetric or Hermitian";
@@ -161,29 +159,33 @@ static tristar_status check_held(tsi_env *env, tristar_method method, bool is_co
         "%s holds %s matrices only, but entries (%d,%d) and (%d,%d), counted from 0, are no mirror images",
         name, held, unlike->row, unlike->column, unlike->column, unlike->row);
   TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s holds %s matrices only, this one is %s", name, held,
-           found == SYMMETRIC ? "complex symmetric" : "skew-symmetric");
+           found == TSI_SYMMETRIC ? "complex symmetric" : "skew-symmetric");
 out:
   return status;
+}
+
+tristar_method tsi_method_for(tsi_likeness found, bool positive) {
+  return found == TSI_UNSYMMETRIC             ? TRISTAR_METHOD_LU
+         : found == TSI_HERMITIAN && positive ? TRISTAR_METHOD_LLT
+                                              : TRISTAR_METHOD_LDLT;
 }
 
 tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const void *values) {
   tristar_status status = TRISTAR_OK;
   const tristar_method method = an->options.method;
-  structure found;
+  tsi_likeness found;
   tsi_unlike unlike = {.found = false};
   bool positive = true; /* hoped for, without values */
   if (method == TRISTAR_METHOD_LU) return TRISTAR_OK;
   TSI_TRY(find_structure(env, an->pattern, values, &found, &unlike));
   if (method != TRISTAR_METHOD_AUTO) { /* without values a general matrix may turn out to be what is held */
     if (values != NULL || an->pattern->symmetry != TRISTAR_GENERAL)
-      TSI_TRY(check_held(env, method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,
-                         &unlike));
+      TSI_TRY(tsi_method_check(env, method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,
+                               &unlike));
     goto out;
   }
-  if (found == HERMITIAN && values != NULL) TSI_TRY(looks_positive(env, an->pattern, values, &positive));
-  an->stats.method = found == UNSYMMETRIC             ? TRISTAR_METHOD_LU
-                     : found == HERMITIAN && positive ? TRISTAR_METHOD_LLT
-                                                      : TRISTAR_METHOD_LDLT;
+  if (found == TSI_HERMITIAN && values != NULL) TSI_TRY(looks_positive(env, an->pattern, values, &positive));
+  an->stats.method = tsi_method_for(found, positive);
   an->fallback = an->stats.method == TRISTAR_METHOD_LLT;
 out:
   return status;
@@ -192,14 +194,14 @@ out:
 tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, const void *values,
                                 bool *adjoint) {
   tristar_status status = TRISTAR_OK;
-  structure found;
+  tsi_likeness found;
   tsi_unlike unlike = {.found = false};
   *adjoint = false;
   if (tsi_analysis_is_lu(an)) return TRISTAR_OK;
   TSI_TRY(find_structure(env, an->pattern, values, &found, &unlike));
-  TSI_TRY(check_held(env, an->stats.method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,
-                     &unlike));
-  *adjoint = found == HERMITIAN;
+  TSI_TRY(tsi_method_check(env, an->stats.method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex,
+                           found, &unlike));
+  *adjoint = found == TSI_HERMITIAN;
 out:
   return status;
 }
@@ -219,7 +221,7 @@ tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *
   else if (weak) {
     tsi_index rank = 0;
     TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
-    if (rank < a.n) TSI_TRY(fail_singular(env, a.n, rank));
+    if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));
   }
 out:
   tsi_entries_finish(env, &a);
@@ -235,7 +237,7 @@ tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an) {
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a matching was asked for, but the view has no values");
   TSI_TRY(tsi_full_columns(env, an->pattern, NULL, TSI_PART_REAL, &a));
   TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
-  if (rank < a.n) TSI_TRY(fail_singular(env, a.n, rank));
+  if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));
 out:
   tsi_entries_finish(env, &a);
   return status;

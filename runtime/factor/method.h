@@ -8,6 +8,24 @@
 
 #include "runtime/factor/analysis.h"
 
+/* How the two entries of each pair (i, j), (j, i) are alike; real symmetric counts as Hermitian. */
+typedef enum tsi_likeness { TSI_UNSYMMETRIC, TSI_SYMMETRIC, TSI_HERMITIAN } tsi_likeness;
+
+/* As it is declared; a GENERAL matrix may be more than that. */
+tsi_likeness tsi_likeness_declared(tristar_symmetry symmetry, bool is_complex);
+/* What METHOD_AUTO becomes; positive: the real part of every diagonal entry is. */
+tristar_method tsi_method_for(tsi_likeness found, bool positive);
+/* Is such a matrix what the method, LLT or LDLT, holds? unlike: a pair that shows that it is neither
+ * symmetric nor Hermitian, if one was found. Errors: ARGUMENT, which names it. */
+TRISTAR_CHECKED tristar_status tsi_method_check(const tsi_env *env, tristar_method method, bool is_complex,
+                                                tsi_likeness found, const tsi_unlike *unlike);
+/* Does a diagonal entry call for a matching, being this small beside the largest of its column? Sizes. */
+static inline bool tsi_diagonal_is_weak(double diagonal, double largest) {
+  return !(diagonal >= 1e-3 * largest) || diagonal == 0;
+}
+/* SINGULAR. */
+TRISTAR_CHECKED tristar_status tsi_fail_structure(const tsi_env *env, tsi_index n, tsi_index rank);
+
 /* What a matching leaves for the ordering; all NULL without one. */
 typedef struct tsi_matched {
   tsi_index *row_map; /* LU: row_map[row] = the column whose pivot the row is to be */

@@ -13,14 +13,16 @@
 #define SETTLED 0.01       /* means of exponents that are zero */
 #define RUIZ_SWEEPS 4
 
-/* The matrix, and the exponents of the scalings so far. */
+/* The matrix, and the exponents of the scalings so far. Of lines that several processes share each of them
+ * has its own exponents of entries, and the same of everything else. */
 typedef struct scaling {
   tsi_env *env;
-  const tsi_pattern *pattern;
-  int *exponent;     /* of each entry, as exponent_of */
-  bool symmetric;    /* one scaling: column is row */
-  int *row, *column; /* n */
-  int *largest;      /* n: scratch */
+  const tsi_scaling_lines *lines;
+  int *exponent;         /* of each entry, as exponent_of */
+  bool symmetric;        /* one scaling: column is row */
+  int *row, *column;     /* n */
+  int *largest;          /* n: scratch */
+  tristar_status united; /* the first failure of what processes tell each other */
 } scaling;
 
 #define NO_ENTRY INT32_MIN /* as the exponent of a zero, or of the largest of none */
@@ -34,10 +36,31 @@ static int exponent_of(double x) {
 }
 
 /* Row and column of entry p of line j. */
-static void place_of(const tsi_pattern *pattern, tsi_index j, tsi_count p, tsi_index *row,
+static void place_of(const tsi_scaling_lines *lines, tsi_index j, tsi_count p, tsi_index *row,
                      tsi_index *column) {
-  *row = pattern->by_rows ? j : pattern->index[p];
-  *column = pattern->by_rows ? pattern->index[p] : j;
+  const tsi_index line = lines->first + j;
+  *row = lines->by_rows ? line : lines->index[p];
+  *column = lines->by_rows ? lines->index[p] : line;
+}
+
+/* Each number becomes the largest that a process has. */
+static void unite_largest(scaling *s) {
+  const tsi_scaling_team *team = s->lines->team;
+  const tristar_status status = team ? team->largest(team->context, s->lines->n, s->largest) : TRISTAR_OK;
+  if (s->united == TRISTAR_OK) s->united = status;
+}
+
+/* Each number becomes the sum of all processes' ones. */
+static void unite_sums(scaling *s, tsi_count count, double *sums) {
+  const tsi_scaling_team *team = s->lines->team;
+  const tristar_status status = team ? team->sum(team->context, count, sums) : TRISTAR_OK;
+  if (s->united == TRISTAR_OK) s->united = status;
+}
+
+/* What one process has failed with all of them fail with. */
+static tristar_status agree(const scaling *s, tristar_status mine) {
+  const tsi_scaling_team *team = s->lines->team;
+  return team ? team->agree(team->context, mine) : mine;
 }
 
 static void lift(int *largest, int e) {
@@ -45,19 +68,23 @@ static void lift(int *largest, int e) {
 }
 
 /* Exponents of the largest scaled entry of each row, or column. */
-static void find_largest(const scaling *s, bool rows) {
-  const tsi_pattern *pattern = s->pattern;
-  const bool mirror = pattern->symmetry != TRISTAR_GENERAL;
-  for (tsi_index i = 0; i < pattern->n; i++) s->largest[i] = NO_ENTRY;
-  for (tsi_index j = 0; j < pattern->n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+static void find_largest(scaling *s, bool rows) {
+  const tsi_scaling_lines *lines = s->lines;
+  for (tsi_index i = 0; i < lines->n; i++) s->largest[i] = NO_ENTRY;
+  for (tsi_index j = 0; j < lines->count; j++)
+    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
       tsi_index row, column;
       const int e = s->exponent[p];
       if (e == NO_ENTRY) continue;
-      place_of(pattern, j, p, &row, &column);
+      place_of(lines, j, p, &row, &column);
       lift(&s->largest[rows ? row : column], e + s->row[row] + s->column[column]);
-      if (mirror) lift(&s->largest[rows ? column : row], e + s->row[column] + s->column[row]);
+      if (lines->mirror) lift(&s->largest[rows ? column : row], e + s->row[column] + s->column[row]);
     }
+  unite_largest(s);
+}
+
+static bool spread_is_bad(int low, int high) {
+  return low <= high && (high - low > SPREAD || high > FAR || low < -FAR);
 }
 
 /* Are the largest entries far from each other, or from one? */
@@ -68,12 +95,12 @@ static bool far_apart(tsi_index n, const int *largest) {
     if (largest[i] < low) low = largest[i];
     if (largest[i] > high) high = largest[i];
   }
-  return low <= high && (high - low > SPREAD || high > FAR || low < -FAR);
+  return spread_is_bad(low, high);
 }
 
 static tristar_status check_lines(const scaling *s, const char *name) {
   tristar_status status = TRISTAR_OK;
-  for (tsi_index i = 0; i < s->pattern->n; i++)
+  for (tsi_index i = 0; i < s->lines->n; i++)
     if (s->largest[i] == NO_ENTRY)
       TSI_FAIL(s->env, TRISTAR_ERR_SINGULAR,
                "the matrix is singular: all values in %s %d (counted from 0) are zero", name, i);
@@ -100,18 +127,17 @@ typedef struct squares {
   double *count; /* entries */
 } squares;
 
-/* image += what the normal equations make of `of`, or of the exponents of the entries where that is NULL;
- * counts them in `count` if there is one. */
-static void add_sums(const scaling *s, const double *of, double *image, double *count) {
-  const tsi_pattern *pattern = s->pattern;
-  const bool mirror = pattern->symmetry != TRISTAR_GENERAL;
-  const tsi_count column_line = s->symmetric ? 0 : pattern->n;
-  for (tsi_index j = 0; j < pattern->n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+/* image, zeros before, becomes what the normal equations make of `of`, or of the exponents of the entries
+ * where that is NULL; counts them in `count` if there is one. */
+static void add_sums(scaling *s, const double *of, double *image, double *count) {
+  const tsi_scaling_lines *lines = s->lines;
+  const tsi_count column_line = s->symmetric ? 0 : lines->n, all = column_line + lines->n;
+  for (tsi_index j = 0; j < lines->count; j++)
+    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
       tsi_index row, column;
       if (s->exponent[p] == NO_ENTRY) continue;
-      place_of(pattern, j, p, &row, &column);
-      for (int image_too = mirror && row != column; image_too >= 0; image_too--) {
+      place_of(lines, j, p, &row, &column);
+      for (int image_too = lines->mirror && row != column; image_too >= 0; image_too--) {
         const tsi_count a = image_too ? column : row, b = column_line + (image_too ? row : column);
         const double sum = of ? of[a] + of[b] : s->exponent[p];
         image[a] += sum;
@@ -121,6 +147,8 @@ static void add_sums(const scaling *s, const double *of, double *image, double *
         count[b]++;
       }
     }
+  unite_sums(s, all, image);
+  if (count != NULL) unite_sums(s, all, count);
 }
 
 /* r^T D^-1 r for the numbers D of entries; *largest: the largest mean. */
@@ -136,7 +164,7 @@ static double weigh_residual(const squares *q, double *largest) {
   return sum;
 }
 
-static void iterate(const scaling *s, const squares *q) {
+static void iterate(scaling *s, const squares *q) {
   double largest, before = 1, size = weigh_residual(q, &largest);
   for (int iteration = 0; iteration < ITERATIONS && largest > SETTLED; iteration++) {
     double curvature = 0;
@@ -159,12 +187,12 @@ static void iterate(const scaling *s, const squares *q) {
 }
 
 /* Sets the exponents, whatever they are. */
-static tristar_status bring_together(const scaling *s) {
+static tristar_status bring_together(scaling *s) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = s->pattern->n;
+  const tsi_index n = s->lines->n;
   squares q = {.lines = s->symmetric ? n : 2 * (tsi_count)n};
   const size_t lines = (size_t)q.lines;
-  TSI_TRY(TSI_ALLOC_ZERO(s->env, q.all, 5 * lines));
+  TSI_TRY(agree(s, TSI_ALLOC_ZERO(s->env, q.all, 5 * lines)));
   q.x = q.all;
   q.residual = q.x + lines;
   q.direction = q.residual + lines;
@@ -184,10 +212,10 @@ out:
 
 /* ---- The three kinds ----------------------------------------------------------------------------------- */
 
-static void divide_by_largest(const scaling *s, bool rows) {
+static void divide_by_largest(scaling *s, bool rows) {
   int *to = rows ? s->row : s->column;
   find_largest(s, rows);
-  for (tsi_index i = 0; i < s->pattern->n; i++) to[i] = clamp(to[i] - s->largest[i]);
+  for (tsi_index i = 0; i < s->lines->n; i++) to[i] = clamp(to[i] - s->largest[i]);
 }
 
 /* Half an exponent, rounded up, also a negative one. */
@@ -195,35 +223,35 @@ static int half(int e) {
   return (e + (e & 1)) / 2;
 }
 
-static void divide_by_roots(const scaling *s) {
+static void divide_by_roots(scaling *s) {
   for (int sweep = 0; sweep < RUIZ_SWEEPS; sweep++) {
     find_largest(s, true);
-    for (tsi_index i = 0; i < s->pattern->n; i++) s->row[i] = clamp(s->row[i] - half(s->largest[i]));
+    for (tsi_index i = 0; i < s->lines->n; i++) s->row[i] = clamp(s->row[i] - half(s->largest[i]));
   }
 }
 
-static void take_matching(const scaling *s, const tristar_analysis_t *an) {
-  for (tsi_index i = 0; i < s->pattern->n; i++) {
-    s->row[i] = exponent_of(an->row_scale[i]) - 1; /* powers of two */
-    s->column[i] = exponent_of(an->col_scale[i]) - 1;
+static void take_matching(const scaling *s) {
+  for (tsi_index i = 0; i < s->lines->n; i++) {
+    s->row[i] = exponent_of(s->lines->row_scale[i]) - 1; /* powers of two */
+    s->column[i] = exponent_of(s->lines->col_scale[i]) - 1;
   }
 }
 
 /* The values may be others than those that were matched. */
-static bool matching_fits(const scaling *s) {
+static bool matching_fits(scaling *s) {
   for (int rows = 0; rows < 2; rows++) {
     find_largest(s, rows);
-    for (tsi_index i = 0; i < s->pattern->n; i++)
+    for (tsi_index i = 0; i < s->lines->n; i++)
       if (abs(s->largest[i]) > FITTING) return false;
   }
   return true;
 }
 
 static void forget(const scaling *s) {
-  for (tsi_index i = 0; i < s->pattern->n; i++) s->row[i] = s->column[i] = 0;
+  for (tsi_index i = 0; i < s->lines->n; i++) s->row[i] = s->column[i] = 0;
 }
 
-static void scale_by_largest(const scaling *s) {
+static void scale_by_largest(scaling *s) {
   if (s->symmetric)
     divide_by_roots(s);
   else {
@@ -233,16 +261,19 @@ static void scale_by_largest(const scaling *s) {
 }
 
 /* How far the scaled diagonal lies below one, as the sum of exponents; *worst: the largest of them. */
-static double weigh_diagonal(const scaling *s, int *worst) {
-  const tsi_pattern *pattern = s->pattern;
+static double weigh_diagonal(scaling *s, int *worst) {
+  const tsi_scaling_lines *lines = s->lines;
   double sum = 0;
-  for (tsi_index j = 0; j < pattern->n; j++) s->largest[j] = -2 * LARGEST_SCALE;
-  for (tsi_index j = 0; j < pattern->n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++)
-      if (pattern->index[p] == j && s->exponent[p] != NO_ENTRY)
-        lift(&s->largest[j], s->exponent[p] + s->row[j] + s->column[j]);
+  for (tsi_index j = 0; j < lines->n; j++) s->largest[j] = -2 * LARGEST_SCALE;
+  for (tsi_index j = 0; j < lines->count; j++)
+    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
+      const tsi_index line = lines->first + j;
+      if (lines->index[p] == line && s->exponent[p] != NO_ENTRY)
+        lift(&s->largest[line], s->exponent[p] + s->row[line] + s->column[line]);
+    }
+  unite_largest(s);
   *worst = 0;
-  for (tsi_index j = 0; j < pattern->n; j++) {
+  for (tsi_index j = 0; j < lines->n; j++) {
     sum -= s->largest[j];
     lift(worst, -s->largest[j]);
   }
@@ -255,18 +286,18 @@ static double weigh_diagonal(const scaling *s, int *worst) {
  * row, it is not better. */
 static tristar_status strengthen_diagonal(scaling *s) {
   tristar_status status = TRISTAR_OK;
-  const size_t bytes = (size_t)s->pattern->n * sizeof(int);
+  const size_t bytes = (size_t)s->lines->n * sizeof(int);
   int worst, *kept = NULL;
   const double before = weigh_diagonal(s, &worst);
   if (worst <= WEAK) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(s->env, kept, 2 * bytes));
+  TSI_TRY(agree(s, TSI_ALLOC(s->env, kept, 2 * bytes)));
   memcpy(kept, s->row, bytes);
-  memcpy(kept + s->pattern->n, s->column, bytes);
+  memcpy(kept + s->lines->n, s->column, bytes);
   TSI_TRY(bring_together(s));
   scale_by_largest(s);
-  if (weigh_diagonal(s, &worst) >= before - (s->symmetric ? s->pattern->n : 0)) {
+  if (weigh_diagonal(s, &worst) >= before - (s->symmetric ? s->lines->n : 0)) {
     memcpy(s->row, kept, bytes);
-    memcpy(s->column, kept + s->pattern->n, bytes);
+    memcpy(s->column, kept + s->lines->n, bytes);
   }
 out:
   TSI_FREE(s->env, kept);
@@ -274,17 +305,17 @@ out:
 }
 
 /* Rows of zeros come first: what follows takes logarithms. */
-static tristar_status scale_lines(scaling *s, const tristar_analysis_t *an) {
+static tristar_status scale_lines(scaling *s) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = s->pattern->n;
+  const tsi_index n = s->lines->n;
   find_largest(s, true);
   TSI_TRY(check_lines(s, "row"));
   bool bad = far_apart(n, s->largest);
   find_largest(s, false);
   TSI_TRY(check_lines(s, "column"));
   bad = bad || far_apart(n, s->largest);
-  if (!bad && an->row_scale != NULL) {
-    take_matching(s, an);
+  if (!bad && s->lines->row_scale != NULL) {
+    take_matching(s);
     if (matching_fits(s)) goto out;
     forget(s);
   }
@@ -296,16 +327,20 @@ out:
 }
 
 /* Diagonal entries that are missing or zero make Cholesky fail, whatever their scaling is. */
-static bool scale_diagonal(const scaling *s, int limit) {
-  const tsi_pattern *pattern = s->pattern;
+static bool scale_diagonal(scaling *s, int limit) {
+  const tsi_scaling_lines *lines = s->lines;
   bool needed = false;
-  for (tsi_index j = 0; j < pattern->n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
-      const int e = s->exponent[p];
-      if (pattern->index[p] != j || e == NO_ENTRY) continue;
-      s->row[j] = clamp(-half(e));
-      needed |= e > limit || e < -limit;
-    }
+  for (tsi_index j = 0; j < lines->n; j++) s->largest[j] = NO_ENTRY;
+  for (tsi_index j = 0; j < lines->count; j++)
+    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++)
+      if (lines->index[p] == lines->first + j) s->largest[lines->first + j] = s->exponent[p];
+  unite_largest(s);
+  for (tsi_index j = 0; j < lines->n; j++) {
+    const int e = s->largest[j];
+    if (e == NO_ENTRY) continue;
+    s->row[j] = clamp(-half(e));
+    needed |= e > limit || e < -limit;
+  }
   return needed;
 }
 
@@ -313,12 +348,12 @@ static bool scale_diagonal(const scaling *s, int limit) {
  * that is so much larger would be beyond the range of the factors before a pivot shows that. */
 static tristar_status check_entries(const scaling *s, int limit) {
   tristar_status status = TRISTAR_OK;
-  const tsi_pattern *pattern = s->pattern;
-  for (tsi_index j = 0; j < pattern->n; j++)
-    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+  const tsi_scaling_lines *lines = s->lines;
+  for (tsi_index j = 0; j < lines->count; j++)
+    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
       tsi_index row, column;
       const int e = s->exponent[p];
-      place_of(pattern, j, p, &row, &column);
+      place_of(lines, j, p, &row, &column);
       if (row != column && e != NO_ENTRY && e + s->row[row] + s->column[column] > limit)
         TSI_FAIL(s->env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
                  "the matrix is not positive definite: entry (%d,%d), counted from 0, is far larger than the "
@@ -331,12 +366,12 @@ out:
 
 /* ---- Factors ------------------------------------------------------------------------------------------- */
 
-static tristar_status allocate(scaling *s, const double *magnitude) {
+static tristar_status allocate(scaling *s) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = s->pattern->n;
-  const tsi_count entries = s->pattern->ptr[n];
+  const tsi_index n = s->lines->n;
+  const tsi_count entries = s->lines->ptr[s->lines->count];
   TSI_TRY(TSI_ALLOC(s->env, s->exponent, entries));
-  for (tsi_count p = 0; p < entries; p++) s->exponent[p] = exponent_of(magnitude[p]);
+  for (tsi_count p = 0; p < entries; p++) s->exponent[p] = exponent_of(s->lines->magnitude[p]);
   TSI_TRY(TSI_ALLOC_ZERO(s->env, s->row, n));
   if (s->symmetric)
     s->column = s->row;
@@ -354,42 +389,70 @@ static void release(scaling *s) {
   TSI_FREE(s->env, s->largest);
 }
 
-static tristar_status keep(const scaling *s, tristar_factor_t *factor) {
+static tristar_status keep(const scaling *s, double **row_scale, double **col_scale) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = s->pattern->n;
-  if (factor->row_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, factor->row_scale, n));
-  if (factor->col_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, factor->col_scale, n));
+  const tsi_index n = s->lines->n;
+  if (*row_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *row_scale, n));
+  if (*col_scale == NULL) TSI_TRY(TSI_ALLOC(s->env, *col_scale, n));
   for (tsi_index i = 0; i < n; i++) {
-    factor->row_scale[i] = ldexp(1, s->row[i]);
-    factor->col_scale[i] = ldexp(1, s->column[i]);
+    (*row_scale)[i] = ldexp(1, s->row[i]);
+    (*col_scale)[i] = ldexp(1, s->column[i]);
   }
 out:
   return status;
 }
 
-tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude) {
+tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_lines *lines, double **row_scale,
+                                double **col_scale) {
   tristar_status status = TRISTAR_OK;
-  const tristar_analysis_t *an = factor->analysis;
-  const bool cholesky = an->stats.method == TRISTAR_METHOD_LLT;
-  const bool single = tsi_sparse_kernels_select(an->factor_scalar)->epsilon > 1e-10;
-  scaling s = {.env = &factor->ts->env, .pattern = an->pattern, .symmetric = !tsi_analysis_is_lu(an)};
+  const bool single = tsi_sparse_kernels_select(lines->factor_scalar)->epsilon > 1e-10;
   const int limit = single ? 40 : 300; /* of exponents that need no scaling */
+  scaling s = {.env = env, .lines = lines, .symmetric = lines->method != TRISTAR_METHOD_LU};
   bool needed = true;
-  TSI_TRY(allocate(&s, magnitude));
-  if (cholesky) {
+  TSI_TRY(agree(&s, allocate(&s)));
+  if (lines->method == TRISTAR_METHOD_LLT) {
     needed = scale_diagonal(&s, limit);
-    TSI_TRY(check_entries(&s, limit));
+    TSI_TRY(agree(&s, check_entries(&s, limit)));
   } else
-    TSI_TRY(scale_lines(&s, an));
+    TSI_TRY(scale_lines(&s));
+  TSI_TRY(agree(&s, s.united));
   if (needed)
-    TSI_TRY(keep(&s, factor));
+    TSI_TRY(agree(&s, keep(&s, row_scale, col_scale)));
   else {
-    TSI_FREE(s.env, factor->row_scale);
-    TSI_FREE(s.env, factor->col_scale);
+    TSI_FREE(env, *row_scale);
+    TSI_FREE(env, *col_scale);
   }
 out:
   release(&s);
   return status;
+}
+
+tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_pattern *pattern = an->pattern;
+  const tsi_scaling_lines lines = {.n = pattern->n,
+                                   .count = pattern->n,
+                                   .by_rows = pattern->by_rows,
+                                   .mirror = pattern->symmetry != TRISTAR_GENERAL,
+                                   .ptr = pattern->ptr,
+                                   .index = pattern->index,
+                                   .magnitude = magnitude,
+                                   .method = an->stats.method,
+                                   .factor_scalar = an->factor_scalar,
+                                   .row_scale = an->row_scale,
+                                   .col_scale = an->col_scale};
+  return tsi_scaling_find(&factor->ts->env, &lines, &factor->row_scale, &factor->col_scale);
+}
+
+bool tsi_scaling_is_far(tsi_index n, const double *largest) {
+  int low = INT32_MAX, high = INT32_MIN;
+  for (tsi_index j = 0; j < n; j++) {
+    const int e = exponent_of(largest[j]);
+    if (e == NO_ENTRY) continue;
+    if (e < low) low = e;
+    if (e > high) high = e;
+  }
+  return spread_is_bad(low, high);
 }
 
 bool tsi_scaling_is_bad(const tsi_entries *a) {
@@ -402,5 +465,5 @@ bool tsi_scaling_is_bad(const tsi_entries *a) {
     if (largest < low) low = largest;
     if (largest > high) high = largest;
   }
-  return low <= high && (high - low > SPREAD || high > FAR || low < -FAR);
+  return spread_is_bad(low, high);
 }

@@ -22,6 +22,10 @@
  * nothing wrong by factors that cancel others, and then the unknowns differ in size by more than single
  * factors can hold.)
  *
+ * Several processes that have rows each choose together: what is found row by row, or column by column, is
+ * united, and all of them go on with the same. Maxima are the same for all ways to share the rows; sums of
+ * the badly scaled are rounded otherwise.
+ *
  * Reads   the pattern, the sizes of the values, a matching's scaling.
  * Writes  row_scale and col_scale of a factor.
  * Invariants
@@ -33,6 +37,34 @@
 #include "runtime/factor/factor.h"
 #include "runtime/matrix/full.h"
 
+/* How processes tell each other what they have found; all of them call the same, in the same order. Errors:
+ * what one of them has failed with (mine), the same for all; RUNTIME. */
+typedef struct tsi_scaling_team {
+  void *context;
+  tristar_status (*agree)(void *context, tristar_status mine);
+  tristar_status (*largest)(void *context, tsi_count count, int *values);
+  tristar_status (*sum)(void *context, tsi_count count, double *values);
+} tsi_scaling_team;
+
+/* Lines of a matrix, and what its scaling depends on. Line j is row (by_rows) or column first + j; `mirror`:
+ * entries off the diagonal stand for their mirror images too. */
+typedef struct tsi_scaling_lines {
+  tsi_index n, count, first; /* n: of the matrix; count: lines here */
+  bool by_rows, mirror;
+  const tsi_count *ptr;    /* count + 1 */
+  const tsi_index *index;  /* ptr[count] */
+  const double *magnitude; /* of the values */
+  tristar_method method;
+  char factor_scalar;
+  const double *row_scale, *col_scale; /* n, of a matching; NULL: there is none */
+  const tsi_scaling_team *team;        /* NULL: all lines are here */
+} tsi_scaling_lines;
+
+/* *row_scale, *col_scale: n, allocated unless they are; freed and NULL where there is to be no scaling.
+ * Errors: as tsi_scaling_choose, with a team the same for all. */
+TRISTAR_CHECKED tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_lines *lines,
+                                                double **row_scale, double **col_scale);
+
 /* magnitude: sizes of the values. Errors: MEMORY; SINGULAR (L D L^T, L U: a row or column of zeros, which the
  * message names); NOT_POSITIVE_DEFINITE (L L^T: an entry that no definite matrix has, nor the factors' type).
  */
@@ -40,6 +72,8 @@ TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, cons
 
 /* Are there rows or columns whose largest entries are far apart? Of a matrix by columns. */
 bool tsi_scaling_is_bad(const tsi_entries *a);
+/* The same of the largest sizes of all columns, or rows; zeros do not count. */
+bool tsi_scaling_is_far(tsi_index n, const double *largest);
 
 /* value * row * column for powers of two whose product alone may be out of range, though the result is not.
  */

@@ -8,6 +8,7 @@
  *   tristar_dmatrix_krylov     a solver by Krylov methods on the matrix     tristar_krylov.h
  *   tristar_dmatrix_fsai       a preconditioner that knows of all ranks     tristar_precond.h
  *   tristar_dmatrix_schwarz    solves on subdomains that overlap            tristar_precond.h
+ *   tristar_dmatrix_factor     a complete factor, made by all ranks         tristar_mpi.h
  *
  * No rank ever holds the whole matrix. Rank r has rows first .. first + rows - 1, the blocks follow each
  * other by rank, and a rank may have none. Vectors have their entries where the matrix has its rows. In a
@@ -181,6 +182,37 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schwarz(tristar_dmatr
                                                                    const tristar_precond_options *options,
                                                                    int overlap, int restricted,
                                                                    tristar_precond_t **precond);
+
+/* Collective. Factors the matrix on its ranks, which are as many as the layout of the options has: as
+ * tristar_distributed_factor does (tristar_mpi.h), with the same bits if scalings and orderings are the same,
+ * but no rank ever has the whole matrix. Rank 0 gathers its pattern, without values, analyzes it, and frees
+ * it; each rank sends the entries of its rows to the ranks whose fronts assemble them, and its rows to the
+ * ranks that refine with them. The matrix is copied as far as it is needed, and may be destroyed before the
+ * factor. Solves of the factor take and give vectors where the matrix has its rows
+ * (tristar_distributed_set_rows changes that).
+ *
+ * analysis: the same on all ranks, but for permutation, which is read on rank 0; NULL: the defaults.
+ * leaf_parts below pz become pz. A matching would need all values on one rank: MATCHING_ON, or MATCHING_AUTO
+ * with L U or L D L^T where the diagonal has small entries or zeros or the values are badly scaled, is
+ * UNSUPPORTED, and the message says what to do. Badly scaled values without a matching may be scaled by other
+ * powers of two than on one process, as sums over ranks are rounded otherwise. options: as for
+ * tristar_distribute, NULL: the defaults.
+ *
+ * The analysis counts in factor_seconds and factor_peak_bytes of the statistics (of rank 0), other than with
+ * tristar_distributed_factor. Errors: those of tristar_analyze and tristar_distributed_factor, whichever rank
+ * meets them; ARGUMENT also: options differ between ranks; UNSUPPORTED also: that of a matching. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix,
+                                                                  const tristar_analysis_options *analysis,
+                                                                  const tristar_distributed_options *options,
+                                                                  tristar_distributed_t **out);
+
+/* Collective. New values for a factor of tristar_dmatrix_factor: those of a matrix of the same order, type
+ * and pattern, whose rows may lie in other blocks, on the same ranks. Nothing is analyzed; rows of b and x
+ * stay as they are. After a failure the factor holds no values, unless the matrix and the factor do not fit
+ * together. Errors: those of tristar_refactor; ARGUMENT (another order, type, pattern, context or
+ * communicator), UNSUPPORTED (of tristar_distribute or tristar_distributed_factor). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix,
+                                                                    tristar_distributed_t *distributed);
 
 /* Of one rank. */
 typedef struct tristar_dmatrix_stats {

@@ -191,15 +191,16 @@ typedef struct tristar_message_count {
 
 /* Of one rank. Seconds: of its latest solve, all its workers together but for the first three. */
 typedef struct tristar_distributed_stats {
-  int rank, workers;               /* its number, and its CPU workers */
-  int64_t chunks, tasks;           /* tasks: steps of a solve */
-  double factor_bytes;             /* held here */
-  double distribute_seconds;       /* of tristar_distribute, or _factor, without start_seconds */
-  double start_seconds;            /* that StarPU took to start, if it was started then */
-  double solve_seconds;            /* from b to x, with the following two */
-  double redistribute_seconds;     /* rows of b and x from and to the ranks that own them */
-  double sweep_seconds;            /* both sweeps */
-  double compute_seconds;          /* in steps */
+  int rank, workers;           /* its number, and its CPU workers */
+  int64_t chunks, tasks;       /* tasks: steps of a solve */
+  double factor_bytes;         /* held here */
+  double peak_bytes;           /* the most memory that the library ever had in this process, for all it did */
+  double distribute_seconds;   /* of tristar_distribute, or _factor, without start_seconds */
+  double start_seconds;        /* that StarPU took to start, if it was started then */
+  double solve_seconds;        /* from b to x, with the following two */
+  double redistribute_seconds; /* rows of b and x from and to the ranks that own them */
+  double sweep_seconds;        /* both sweeps */
+  double compute_seconds;      /* in steps */
   double xy_seconds, z_seconds;    /* waiting for messages of the own grid, and of other grids */
   double idle_seconds;             /* waiting for other tasks */
   tristar_message_count broadcast; /* within the grid: parts of x; sent in the latest solve, as the others */

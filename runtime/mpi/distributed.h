@@ -49,6 +49,8 @@ struct tristar_distributed_s {
   struct tsi_inserted *inserted; /* NULL: no solve was inserted */
   struct tsi_joint *joint;       /* NULL: rank 0 had the factor */
   tristar_factor_t *source;      /* rank 0, with joint: values and scalings, no streams */
+  bool of_rows;     /* made of rows that all ranks have (dmatrix_factor.c): source has no values */
+  uint64_t pattern; /* of_rows: a fingerprint of the matrix's, however it is shared */
 };
 typedef struct tsi_joint tsi_joint;
 typedef struct tsi_inserted tsi_inserted;
@@ -106,7 +108,9 @@ TRISTAR_CHECKED tristar_status tsi_send_values(tristar_distributed_t *d, const t
 /* The part of it that has nothing to do with panels: collective. What may change from one set of values to
  * the next: pivots, scalings, whether there is a matrix. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor);
-/* The matrix of the factor, or its new values. Errors: MEMORY, RUNTIME. */
+/* The matrix, or its new values. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_bring_matrix(tristar_distributed_t *d, const tsi_rows_source *source);
+/* That of the factor of rank 0. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor);
 
 /* How a distributed factor comes to be, step by step; all collective. */

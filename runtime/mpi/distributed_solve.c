@@ -417,9 +417,15 @@ tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op
 
 /* ---- Statistics --------------------------------------------------------------------------------------- */
 
+static tristar_distributed_stats stats_now(const tristar_distributed_t *d) {
+  tristar_distributed_stats stats = d->stats;
+  stats.peak_bytes = (double)atomic_load(&d->ts->env.memory.peak);
+  return stats;
+}
+
 tristar_status tristar_distributed_get_stats(const tristar_distributed_t *d,
                                              tristar_distributed_stats *stats) {
-  TSI_GET(d, stats, (tsi_queue_drain(d), d->stats));
+  TSI_GET(d, stats, (tsi_queue_drain(d), stats_now(d)));
 }
 
 tristar_status tristar_distributed_gather_stats(const tristar_distributed_t *d,
@@ -427,9 +433,10 @@ tristar_status tristar_distributed_gather_stats(const tristar_distributed_t *d,
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TSI_NULL(d);
   tsi_queue_drain(d);
+  const tristar_distributed_stats own = stats_now(d);
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Gather",
-                  MPI_Gather(&d->stats, (int)sizeof d->stats, MPI_BYTE, all, (int)sizeof d->stats, MPI_BYTE,
-                             0, tsi_transport_comm(d->transport))));
+                  MPI_Gather(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, 0,
+                             tsi_transport_comm(d->transport))));
 out:
   return tsi_answer(&d->ts->env, status);
 }

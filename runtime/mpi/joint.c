@@ -154,15 +154,16 @@ static void note_outcome(tsi_joint *joint, const tsi_numeric *numeric) {
   tsi_factor_order_pivots(source);
 }
 
-/* Collective. Everything from the values of rank 0 to those of the process. */
-static tristar_status factor(tristar_distributed_t *d, tsi_joint *joint) {
+/* Collective. Everything from the values of the supply to those of the process. */
+static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
+  tsi_joint *joint = d->joint;
   tsi_process *p = d->process;
   struct tristar_factor_s *part = &joint->part;
   tsi_numeric *numeric = NULL;
-  TSI_TRY(tsi_joint_share_scales(d, joint));
-  TSI_TRY(tsi_joint_take_entries(d, joint));
+  TSI_TRY(supply->scales(supply, d));
+  TSI_TRY(supply->entries(supply, d));
   TSI_TRY(tsi_transport_agree(d->transport, make_room(env, joint)));
   TSI_TRY(tsi_joint_run(d, joint, false, &numeric));
   if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu && tsi_factor_interchanged(part))
@@ -173,7 +174,7 @@ static tristar_status factor(tristar_distributed_t *d, tsi_joint *joint) {
   TSI_TRY(tsi_agree_on_kind(d, joint->source));
   TSI_TRY(tsi_joint_hand_on(d, joint));
   tsi_extract_columns(part, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);
-  TSI_TRY(tsi_send_matrix(d, joint->source));
+  TSI_TRY(supply->matrix(supply, d));
 out:
   tsi_numeric_destroy(&numeric);
   release_values(env, joint);
@@ -203,23 +204,19 @@ out:
   return status;
 }
 
-static tristar_status measure(tristar_factor_t *source, tsi_pivot_sizes *sizes) {
-  return source ? tsi_pivot_sizes_measure(source, sizes) : TRISTAR_OK;
-}
-
-/* Collective. With the analysis that the source has; the layout goes if that fails. */
-static tristar_status try_analysis(tristar_distributed_t *d, tristar_factor_t *source) {
+tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supply) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
+  tristar_factor_t *source = d->source;
   tsi_known known = {.borrowed = false};
   tsi_pivot_sizes sizes = {.column = NULL};
-  TSI_TRY(tsi_transport_agree(d->transport, measure(source, &sizes)));
+  TSI_TRY(supply->measure(supply, d, &sizes));
   TSI_TRY(tsi_distributed_lay_out(d, source, &known));
   status = create_joint(d, &known, source);
   if (d->joint) d->joint->sizes = sizes;
   if (d->joint) sizes.column = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(factor(d, d->joint));
+  TSI_TRY(factor(d, supply));
 out:
   tsi_pivot_sizes_release(env, &sizes);
   tsi_known_release(env, &known);
@@ -246,16 +243,15 @@ out:
 static tristar_status factor_any(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
   bool again;
-  const tristar_status first = try_analysis(d, d->source);
+  const tristar_status first = tsi_joint_create(d, &tsi_supply_of_one);
   if (first != TRISTAR_ERR_NOT_POSITIVE_DEFINITE) return first;
   TSI_TRY(fall_back(d, d->source, &again));
-  status = again ? try_analysis(d, d->source) : first;
+  status = again ? tsi_joint_create(d, &tsi_supply_of_one) : first;
 out:
   return status;
 }
 
-/* memory: what the library had before. */
-static void note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
+void tsi_joint_note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
   tristar_distributed_stats *stats = &d->stats;
   stats->factor_seconds = seconds;
   stats->factor_peak_bytes = (double)(atomic_load(&d->ts->env.memory.recent) - memory);
@@ -279,7 +275,7 @@ tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_
   TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
   TSI_TRY(tsi_distributed_agree(d, take_values(d, analysis, values, &d->source)));
   TSI_TRY(factor_any(d));
-  note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
+  tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
   TSI_TRY(tsi_distributed_make_ready(d));
   d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
 out:
@@ -289,8 +285,7 @@ out:
 }
 
 /* Local. Can these values be factored as the others were? */
-static tristar_status replace_values(const tristar_distributed_t *d, const void *values,
-                                     tsi_pivot_sizes *sizes) {
+static tristar_status replace_values(const tristar_distributed_t *d, const void *values) {
   tristar_status status = TRISTAR_OK;
   const tsi_env *env = &d->ts->env;
   tristar_factor_t *source = d->source;
@@ -303,29 +298,40 @@ static tristar_status replace_values(const tristar_distributed_t *d, const void 
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
   tsi_pattern_take(pattern, values, source->values);
   TSI_TRY(tsi_factor_explain(source, tsi_factor_check_values(source)));
-  TSI_TRY(measure(source, sizes));
 out:
+  return status;
+}
+
+tristar_status tsi_joint_renew(tristar_distributed_t *d, const tsi_supply *supply, tristar_status before,
+                               size_t memory, double begin) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pivot_sizes sizes = {.column = NULL};
+  if (d->joint) d->valid = false;
+  TSI_TRY(tsi_transport_agree(d->transport, before));
+  TSI_TRY(supply->measure(supply, d, &sizes));
+  d->joint->sizes = sizes;
+  sizes.column = NULL;
+  status = factor(d, supply);
+  if (d->source) status = tsi_factor_explain(d->source, status);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  d->valid = true;
+  tsi_joint_note_costs(d, memory, tsi_clock() - begin);
+out:
+  tsi_pivot_sizes_release(&d->ts->env, &sizes);
   return status;
 }
 
 tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void *values) {
   tristar_status status = TRISTAR_OK;
-  tsi_pivot_sizes sizes = {.column = NULL};
   if (d == NULL) return TSI_NULL(d);
   tsi_queue_drain(d);
   const double begin = tsi_clock();
   const size_t memory = tsi_memory_watch(&d->ts->env);
-  if (d->joint) d->valid = false;
-  TSI_TRY(tsi_transport_agree(d->transport, replace_values(d, values, &sizes)));
-  d->joint->sizes = sizes;
-  sizes.column = NULL;
-  status = factor(d, d->joint);
-  if (d->source) status = tsi_factor_explain(d->source, status);
-  TSI_TRY(status);
-  d->valid = true;
-  note_costs(d, memory, tsi_clock() - begin);
+  if (d->of_rows)
+    TSI_FAIL(&d->ts->env, TRISTAR_ERR_UNSUPPORTED,
+             "all ranks had rows of the matrix: tristar_dmatrix_refactor takes its new values over");
+  TSI_TRY(tsi_joint_renew(d, &tsi_supply_of_one, replace_values(d, values), memory, begin));
 out:
-  tsi_pivot_sizes_release(&d->ts->env, &sizes);
   return tsi_answer(&d->ts->env, status);
 }
 

@@ -1,14 +1,15 @@
-/* A factorization by all ranks: tristar_distributed_factor.
+/* A factorization by all ranks: tristar_distributed_factor, tristar_dmatrix_factor.
  *
  * Job. Each rank factors the fronts that it owns (dag/front_owners.h), where the solve wants their panels:
  * subtrees that the layout has whole on one process are factored there without messages. Schur complements go
  * to the owners of their parents (dag/factorization.h), so that the bits of the factor are those of one
  * process, whatever the layout. Panels that other processes hold too, or rows of, go to them afterwards.
  *
- * Rank 0 has the analysis, the values and the scalings; each rank gets the entries of its own fronts. No rank
- * holds a panel that is neither its own nor in its share.
+ * Rank 0 has the analysis; each rank gets the entries of its own fronts. Where they come from says a supply:
+ * from rank 0, which has the values and the scalings (joint_entries.c), or from all ranks, each of which has
+ * rows (dmatrix_supply.c). No rank holds a panel that is neither its own nor in its share.
  *
- * Reads   analysis and values of rank 0; layout and share of the process.
+ * Reads   the analysis of rank 0, what the supply brings; layout and share of the process.
  * Writes  the values of the process.
  * Invariants
  *   - `part` is this rank's part of the factor (factor.h): its streams are those of the process
@@ -22,23 +23,47 @@
 
 struct tsi_joint {
   tsi_known known;
-  tristar_factor_t *source;           /* rank 0: values and scalings; without streams */
-  tsi_index *owner;                   /* supernodes: the rank that factors each */
-  tsi_pattern pattern;                /* of nothing but sizes */
+  tristar_factor_t *source; /* rank 0: scalings, and values unless all ranks have them; no streams */
+  tsi_index *owner;         /* supernodes: the rank that factors each */
+  tsi_pattern pattern;      /* of nothing but sizes */
   struct tristar_analysis_s analysis; /* as part wants it: lists with entries of own fronts */
   struct tristar_factor_s part;
   tsi_index passing;     /* own panels that only others hold: those in part.passing */
   tsi_shipment lines;    /* own entries, first those of all lower lists; values while they are needed */
-  tsi_count *place;      /* entries: each is its own place */
+  tsi_count *place;      /* entries: where the value of each is in lines.values */
   tsi_pivot_sizes sizes; /* while they are needed */
 };
 
 void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **joint);
 
-/* Collective: what rank 0 says of the values, scalings and sizes. Errors: MEMORY, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_joint_share_scales(tristar_distributed_t *d, tsi_joint *joint);
-/* Collective: the entries of own fronts; their places too, the first time. Errors: MEMORY, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_joint_take_entries(tristar_distributed_t *d, tsi_joint *joint);
+/* Where a factorization has its values from. Its functions are collective; errors are the same on all ranks.
+ */
+typedef struct tsi_supply tsi_supply;
+struct tsi_supply {
+  /* The values are new: chooses the scalings. sizes: all zeros; may be filled on rank 0. Errors: those of
+   * tsi_pivot_sizes_measure; RUNTIME. */
+  tristar_status (*measure)(const tsi_supply *supply, tristar_distributed_t *d, tsi_pivot_sizes *sizes);
+  /* The structure is known: fills scalings and sizes of d->joint, and what it has to know of the values.
+   * Errors: MEMORY, RUNTIME. */
+  tristar_status (*scales)(const tsi_supply *supply, tristar_distributed_t *d);
+  /* The entries of own fronts; their places too, the first time. Errors: MEMORY, TOO_LARGE, RUNTIME. */
+  tristar_status (*entries)(const tsi_supply *supply, tristar_distributed_t *d);
+  /* After the factorization: d->matrix. Errors: MEMORY, TOO_LARGE, RUNTIME. */
+  tristar_status (*matrix)(const tsi_supply *supply, tristar_distributed_t *d);
+};
+/* From rank 0. */
+extern const tsi_supply tsi_supply_of_one;
+
+/* Collective. Lays out and factors, with the analysis that d->source has on rank 0; the layout goes if that
+ * fails. Errors: those of tristar_distributed_factor. */
+TRISTAR_CHECKED tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supply);
+/* Collective. Factors new values; valid if that succeeds. before: what this rank has found. memory: what the
+ * library had at first, begin: when that was. Errors: those of tristar_refactor. */
+TRISTAR_CHECKED tristar_status tsi_joint_renew(tristar_distributed_t *d, const tsi_supply *supply,
+                                               tristar_status before, size_t memory, double begin);
+/* The figures of a factorization. */
+void tsi_joint_note_costs(tristar_distributed_t *d, size_t memory, double seconds);
+
 /* Collective: a factorization; afterwards all ranks know all pivots, and their figures. *out is to be
  * destroyed, whatever the status. Errors: the first failure, the same on all ranks. */
 TRISTAR_CHECKED tristar_status tsi_joint_run(tristar_distributed_t *d, tsi_joint *joint, bool fixed,

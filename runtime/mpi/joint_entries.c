@@ -1,4 +1,4 @@
-/* Gives each rank what it needs of the matrix: see joint.h. */
+/* Gives each rank what it needs of the matrix that rank 0 has: see joint.h. */
 #include "runtime/mpi/bytes.h"
 #include "runtime/mpi/joint.h"
 
@@ -82,8 +82,10 @@ out:
   return status;
 }
 
-tristar_status tsi_joint_share_scales(tristar_distributed_t *d, tsi_joint *joint) {
+static tristar_status share_scales(const tsi_supply *supply, tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
+  tsi_joint *joint = d->joint;
+  (void)supply;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const tristar_factor_t *source = joint->source;
@@ -119,8 +121,10 @@ static size_t count_lines(const tsi_joint *joint, int rank) {
   return tsi_analysis_is_lu(&joint->analysis) ? 2 * lines : lines;
 }
 
-tristar_status tsi_joint_take_entries(tristar_distributed_t *d, tsi_joint *joint) {
+static tristar_status take_entries(const tsi_supply *supply, tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
+  tsi_joint *joint = d->joint;
+  (void)supply;
   tsi_env *env = &d->ts->env;
   const int rank = tsi_transport_rank(d->transport);
   const bool first = joint->place == NULL;
@@ -142,3 +146,17 @@ out:
   tsi_shipment_release(env, &own);
   return status;
 }
+
+static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d, tsi_pivot_sizes *sizes) {
+  (void)supply;
+  return tsi_transport_agree(d->transport,
+                             d->source ? tsi_pivot_sizes_measure(d->source, sizes) : TRISTAR_OK);
+}
+
+static tristar_status send_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
+  (void)supply;
+  return tsi_send_matrix(d, d->source);
+}
+
+const tsi_supply tsi_supply_of_one = {
+    .measure = measure, .scales = share_scales, .entries = take_entries, .matrix = send_matrix};

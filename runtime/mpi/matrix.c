@@ -93,20 +93,32 @@ out:
   return status;
 }
 
-/* Collective: rows, or values alone where the pattern is here. */
-static tristar_status ship(tsi_env *env, tsi_transport *transport, const tsi_process *p,
-                           const tristar_factor_t *factor, tsi_rows_matrix *m) {
+/* Collective. */
+static tristar_status ship(const tsi_rows_source *source, tsi_env *env, tsi_transport *transport,
+                           const tsi_process *p, const tsi_rows_matrix *m, tsi_shipment *own) {
   tristar_status status = TRISTAR_OK;
+  const tristar_factor_t *factor = source->from;
   whole all = {.env = env, .layout = p->layout, .bytes = p->user_bytes};
-  tsi_shipment own = {.lines = (size_t)m->n, .pattern = m->ptr == NULL};
-  if (factor != NULL) {
-    own.lines = 0;
+  if (factor == NULL)
+    own->lines = (size_t)m->n;
+  else
     status = write_whole(env, factor, &all.entries);
-  }
-  status = tsi_ship(env, transport, p->user_bytes, factor ? collect : NULL, &all, status, &own);
+  status = tsi_ship(env, transport, p->user_bytes, factor ? collect : NULL, &all, status, own);
+  tsi_entries_finish(env, &all.entries);
+  return status;
+}
+
+tsi_rows_source tsi_rows_of_factor(const tristar_factor_t *factor) {
+  return (tsi_rows_source){.bring = ship, .from = factor};
+}
+
+/* Collective: rows, or values alone where the pattern is here. */
+static tristar_status bring(tsi_env *env, tsi_transport *transport, const tsi_process *p,
+                            const tsi_rows_source *source, tsi_rows_matrix *m) {
+  tsi_shipment own = {.pattern = m->ptr == NULL};
+  tristar_status status = source->bring(source, env, transport, p, m, &own);
   if (status == TRISTAR_OK) status = tsi_transport_agree(transport, take(env, m, p->user_bytes, &own));
   tsi_shipment_release(env, &own);
-  tsi_entries_finish(env, &all.entries);
   return status;
 }
 
@@ -241,9 +253,9 @@ tristar_status tsi_rows_matrix_give(tsi_env *env, const tsi_rows_matrix *m, size
 }
 
 tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport, const tsi_process *p,
-                                      const tristar_factor_t *factor, tsi_rows_matrix *m) {
+                                      const tsi_rows_source *source, tsi_rows_matrix *m) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(ship(env, transport, p, factor, m));
+  TSI_TRY(bring(env, transport, p, source, m));
   status = take_scaling(env, m, p->row_scale, &m->row_scale);
   if (status == TRISTAR_OK) status = take_scaling(env, m, p->col_scale, &m->col_scale);
   status = tsi_transport_agree(transport, status);
@@ -252,14 +264,14 @@ out:
 }
 
 tristar_status tsi_rows_matrix_create(tsi_env *env, tsi_transport *transport, const tsi_process *p,
-                                      const tristar_factor_t *factor, tsi_rows_matrix **out) {
+                                      const tsi_rows_source *source, tsi_rows_matrix **out) {
   tristar_status status = TRISTAR_OK;
   tsi_rows_matrix *m = NULL;
   *out = NULL;
   status = TSI_ALLOC_ZERO(env, m, 1);
   if (status == TRISTAR_OK) status = list_columns(env, p, m);
   TSI_TRY(tsi_transport_agree(transport, status));
-  TSI_TRY(tsi_rows_matrix_update(env, transport, p, factor, m));
+  TSI_TRY(tsi_rows_matrix_update(env, transport, p, source, m));
   TSI_TRY(connect(env, transport, p, m));
 out:
   if (status != TRISTAR_OK) tsi_rows_matrix_destroy(env, &m);

@@ -2,7 +2,8 @@
  * are at home there.
  *
  * Job. Take the matrix out of the factor of rank 0, in the final order and with both triangles, and give each
- * rank its rows; say where the entries are that they meet.
+ * rank its rows, or take rows that somebody else brings (dmatrix_supply.c); say where the entries are that
+ * they meet.
  *
  * Reads   the factor of rank 0; layout and share of the process.   Writes  a tsi_rows_matrix that owns its
  * arrays. Invariants
@@ -14,6 +15,7 @@
 
 #include "runtime/mpi/halo.h"
 #include "runtime/mpi/rows.h"
+#include "runtime/mpi/shipment.h"
 
 typedef struct tsi_rows_matrix {
   tsi_index n;
@@ -27,16 +29,26 @@ typedef struct tsi_rows_matrix {
   void *vector;                  /* n + ghosts scalars of 16 bytes: scratch */
 } tsi_rows_matrix;
 
-/* Collective. factor: on rank 0, with its matrix; NULL elsewhere. Errors: MEMORY, RUNTIME. */
+/* Where the rows come from. bring: collective; own: to be filled with the rows that are at home here, in the
+ * order of m->column; `pattern` is set, the same on all ranks; indices are columns of the final order.
+ * Errors: MEMORY, RUNTIME, the same on all ranks. */
+typedef struct tsi_rows_source {
+  tristar_status (*bring)(const struct tsi_rows_source *source, tsi_env *env, tsi_transport *transport,
+                          const tsi_process *process, const tsi_rows_matrix *m, tsi_shipment *own);
+  const void *from;
+} tsi_rows_source;
+/* From rank 0: a factor with its matrix; NULL elsewhere. */
+tsi_rows_source tsi_rows_of_factor(const tristar_factor_t *factor);
+
+/* Collective. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_matrix_create(tsi_env *env, tsi_transport *transport,
                                                       const tsi_process *process,
-                                                      const tristar_factor_t *factor, tsi_rows_matrix **out);
+                                                      const tsi_rows_source *source, tsi_rows_matrix **out);
 void tsi_rows_matrix_destroy(tsi_env *env, tsi_rows_matrix **matrix);
 /* Collective. New values on the same pattern, and scalings. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport,
                                                       const tsi_process *process,
-                                                      const tristar_factor_t *factor,
-                                                      tsi_rows_matrix *matrix);
+                                                      const tsi_rows_source *source, tsi_rows_matrix *matrix);
 
 /* The rows, for a system. */
 static inline tsi_sparse tsi_rows_matrix_sparse(const tsi_rows_matrix *matrix) {

@@ -215,14 +215,19 @@ out:
   return status;
 }
 
-tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor) {
+tristar_status tsi_bring_matrix(tristar_distributed_t *d, const tsi_rows_source *source) {
   tristar_status status = TRISTAR_OK;
   if (!d->has_matrix)
     tsi_rows_matrix_destroy(&d->ts->env, &d->matrix);
   else if (d->matrix)
-    TSI_TRY(tsi_rows_matrix_update(&d->ts->env, d->transport, d->process, factor, d->matrix));
+    TSI_TRY(tsi_rows_matrix_update(&d->ts->env, d->transport, d->process, source, d->matrix));
   else
-    TSI_TRY(tsi_rows_matrix_create(&d->ts->env, d->transport, d->process, factor, &d->matrix));
+    TSI_TRY(tsi_rows_matrix_create(&d->ts->env, d->transport, d->process, source, &d->matrix));
 out:
   return status;
+}
+
+tristar_status tsi_send_matrix(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  const tsi_rows_source source = tsi_rows_of_factor(factor);
+  return tsi_bring_matrix(d, &source);
 }

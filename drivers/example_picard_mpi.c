@@ -1,0 +1,172 @@
+/* A nonlinear problem on many processes, solved with complete factors, where no rank ever has the whole
+ * matrix.
+ *
+ *   mpiexec -n P example_picard_mpi [K]
+ *
+ * -div((1 + u) grad u) = 1 in the unit cube, u = 0 on its boundary, on K x K x K points (12): seven points, 1
+ * + u between two points their mean. Picard's iteration freezes 1 + u, solves for the next u, and goes on
+ * until u stays: each time the matrix has new values on the same pattern. Each rank assembles the planes z =
+ * const that are its own; the first matrix is factored, with an analysis, the others are handed to the same
+ * factor.
+ *
+ * The exit status is 1 unless u stays after a few steps. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <tristar_dmatrix_mpi.h>
+
+static tristar_t *ts;
+static int rank, ranks;
+
+/* A failure ends all ranks. */
+static void check(tristar_status status) {
+  char message[512] = "";
+  if (status == TRISTAR_OK) return;
+  tristar_get_error(ts, message, sizeof message);
+  fprintf(stderr, "%s: %s\n", tristar_status_name(status), message);
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+}
+
+static void *allocate(int64_t count, size_t size) {
+  void *array = calloc((size_t)count + 1, size);
+  if (array == NULL) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  return array;
+}
+
+/* The planes of this rank: u has one more on either side, of the neighbours or of the boundary. */
+typedef struct slab {
+  int k, first, end;
+  int64_t plane, rows;
+  double *u;
+  int64_t *ptr, *index;
+  double *value;
+} slab;
+
+static slab make_slab(int k) {
+  slab s = {.k = k, .first = k * rank / ranks, .end = k * (rank + 1) / ranks, .plane = (int64_t)k * k};
+  s.rows = s.plane * (s.end - s.first);
+  s.u = allocate(s.rows + 2 * s.plane, sizeof *s.u);
+  s.ptr = allocate(s.rows + 1, sizeof *s.ptr);
+  s.index = allocate(7 * s.rows, sizeof *s.index);
+  s.value = allocate(7 * s.rows, sizeof *s.value);
+  return s;
+}
+
+static void free_slab(slab *s) {
+  free(s->u);
+  free(s->ptr);
+  free(s->index);
+  free(s->value);
+}
+
+/* The neighbours' planes next to this rank's. Every rank has a plane. */
+static void exchange(const slab *s) {
+  const int before = rank > 0 ? rank - 1 : MPI_PROC_NULL, after = rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL;
+  const int count = (int)s->plane;
+  MPI_Sendrecv(s->u + s->rows, count, MPI_DOUBLE, after, 0, s->u, count, MPI_DOUBLE, before, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(s->u + s->plane, count, MPI_DOUBLE, before, 1, s->u + s->plane + s->rows, count, MPI_DOUBLE,
+               after, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* The matrix for this u: lower triangle and diagonal of each row, as the matrix is symmetric. */
+static tristar_dmatrix_t *assemble(const slab *s) {
+  const int64_t stride[3] = {1, s->k, s->plane};
+  const double *u = s->u + s->plane;
+  tristar_dmatrix_t *matrix;
+  int64_t entries = 0;
+  for (int64_t i = 0; i < s->rows; i++) {
+    const int64_t row = s->plane * s->first + i;
+    const int place[3] = {(int)(row % s->k), (int)(row / s->k % s->k), (int)(row / s->plane)};
+    const int64_t diagonal = entries++;
+    s->index[diagonal] = row;
+    s->value[diagonal] = 0;
+    for (int side = 0; side < 6; side++) {
+      const int d = side / 2, step = side % 2 ? 1 : -1, next = place[d] + step,
+                inside = next >= 0 && next < s->k;
+      const double between = 1 + (u[i] + (inside ? u[i + step * stride[d]] : 0)) / 2;
+      s->value[diagonal] += between;
+      if (!inside || step > 0) continue;
+      s->index[entries] = row - stride[d];
+      s->value[entries++] = -between;
+    }
+    s->ptr[i + 1] = entries;
+  }
+  const tristar_view mine = {.format = TRISTAR_CSR,
+                             .symmetry = TRISTAR_SYMMETRIC,
+                             .scalar = TRISTAR_DOUBLE,
+                             .rows = s->rows,
+                             .cols = s->plane * s->k,
+                             .ptr = s->ptr,
+                             .index = s->index,
+                             .values = s->value,
+                             .ptr_bits = 64,
+                             .index_bits = 64};
+  check(tristar_dmatrix_create(ts, MPI_COMM_WORLD, &mine, NULL, &matrix));
+  return matrix;
+}
+
+/* As many grids as the ranks can be halved, the rest inside each grid. */
+static tristar_layout choose_layout(void) {
+  tristar_layout layout;
+  tristar_layout_init(&layout);
+  while (ranks % (2 * layout.pz) == 0) layout.pz *= 2;
+  layout.px = ranks / layout.pz;
+  return layout;
+}
+
+/* One step; gives the largest change of u, as a part of the largest u. */
+static double step(const slab *s, tristar_distributed_t **factor, const double *b, double *next) {
+  double size[2] = {0, 0};
+  exchange(s);
+  tristar_dmatrix_t *matrix = assemble(s);
+  if (*factor == NULL) {
+    tristar_distributed_options options;
+    tristar_distributed_options_init(&options);
+    options.layout = choose_layout();
+    check(tristar_dmatrix_factor(matrix, NULL, &options, factor));
+  } else
+    check(tristar_dmatrix_refactor(matrix, *factor));
+  tristar_dmatrix_destroy(&matrix); /* the factor has what it needs */
+  check(tristar_distributed_solve(*factor, TRISTAR_N, 1, b, s->rows, next, s->rows));
+  for (int64_t i = 0; i < s->rows; i++) {
+    size[0] = fmax(size[0], fabs(next[i]));
+    size[1] = fmax(size[1], fabs(next[i] - s->u[s->plane + i]));
+    s->u[s->plane + i] = next[i];
+  }
+  MPI_Allreduce(MPI_IN_PLACE, size, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return size[1] / size[0];
+}
+
+int main(int argc, char **argv) {
+  int level, steps = 0;
+  tristar_config config;
+  tristar_distributed_t *factor = NULL;
+  tristar_distributed_stats stats;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int k = argc > 1 ? atoi(argv[1]) : 12;
+  if (k < ranks) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  tristar_config_init(&config);
+  check(tristar_mpi_share_cores(MPI_COMM_WORLD, &config));
+  check(tristar_create(&config, &ts));
+  slab s = make_slab(k);
+  double *b = allocate(s.rows, sizeof *b), *next = allocate(s.rows, sizeof *next), change = 1;
+  for (int64_t i = 0; i < s.rows; i++) b[i] = 1.0 / ((k + 1) * (k + 1));
+  for (; change > 1e-12 && steps < 20; steps++) change = step(&s, &factor, b, next);
+  check(tristar_distributed_get_stats(factor, &stats));
+  if (rank == 0)
+    printf("%lld unknowns on %d ranks: u stays after %d steps; rank 0 has %.3g MB of the factor, and never "
+           "had more than "
+           "%.3g MB in all\n",
+           (long long)(s.plane * k), ranks, steps, stats.factor_bytes / 1e6, stats.peak_bytes / 1e6);
+  const int stays = change <= 1e-12;
+  tristar_distributed_destroy(&factor);
+  free(b);
+  free(next);
+  free_slab(&s);
+  tristar_destroy(&ts);
+  MPI_Finalize();
+  return stays ? EXIT_SUCCESS : EXIT_FAILURE;
+}

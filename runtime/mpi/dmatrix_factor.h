@@ -1,0 +1,83 @@
+/* Factors of a matrix whose rows lie on all ranks: tristar_dmatrix_factor.
+ *
+ * Job. Take a matrix of dmatrix.h to a distributed factor, such that no rank ever holds the whole of it.
+ *
+ *   method     all ranks look at their rows, and find out together what the values decide on: the method,
+ * whether the diagonal is weak, values badly scaled (dmatrix_method.c) structure  the pattern goes to rank 0,
+ * which orders and analyzes it: 32-bit indices without values, one triangle of a symmetric kind; it is freed
+ * as soon as the graph is there (dmatrix_pattern.c) scaling    of factor/scaling.h, by a team
+ * (dmatrix_method.c) values     each rank sends the entries of its rows to the ranks whose fronts assemble
+ * them (dmatrix_supply.c) factor     as tristar_distributed_factor does (joint.h) matrix     each rank sends
+ * its rows to the ranks that are their homes, for refinement (dmatrix_supply.c)
+ *
+ * A matching needs all values at one place, and is refused: the caller is told what to do instead.
+ *
+ * Reads   rows of all ranks, while a call lasts.   Writes  a distributed factor.
+ * Invariants
+ *   - what is as long as the matrix has entries: the pattern on rank 0, while it is ordered; elsewhere
+ * nothing
+ *   - what has a length of n on each rank: maxima of rows and columns, scalings, what joint.h has
+ *   - all ranks agree before they exchange anything; whatever fails, fails on all
+ *   - entries of a line, and rows, arrive by rank, and within a rank in the order of its rows: neither fronts
+ * nor products depend on it. A row of d->matrix has its entries in the order of the user's columns, as that
+ * of a factor of rank 0 has: the bits of refined solutions are the same */
+#ifndef TSI_MPI_DMATRIX_FACTOR_H
+#define TSI_MPI_DMATRIX_FACTOR_H
+
+#include "runtime/factor/method.h"
+#include "runtime/factor/scaling.h"
+#include "runtime/mpi/dmatrix.h"
+#include "runtime/mpi/joint.h"
+
+/* What the values of a matrix decide on. */
+typedef struct tsi_rows_method {
+  tsi_chosen_method chosen;
+  bool adjoint; /* mirror images are conjugates; LLT, LDLT */
+} tsi_rows_method;
+
+/* The functions below are collective over matrix->transport; the rows are in one piece
+ * (tsi_dmatrix_need_whole), and errors are the same on all ranks. */
+
+/* What the method of the options becomes; refuses what it does not hold, or needs a matching for. options are
+ * the same on all ranks. Errors: ARGUMENT, NOT_FINITE, SINGULAR (structurally), UNSUPPORTED (a matching is
+ * called for), MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_choose_method(const tristar_dmatrix_t *matrix,
+                                                      const tristar_analysis_options *options,
+                                                      tsi_rows_method *out);
+/* Refuses a matching where one is called for, with a method that is known. Errors: as above. */
+TRISTAR_CHECKED tristar_status tsi_rows_check_matching(const tristar_dmatrix_t *matrix, tristar_method method,
+                                                       tristar_matching matching);
+/* Does the method hold these values? Errors: ARGUMENT, NOT_FINITE, MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_check_method(const tristar_dmatrix_t *matrix, tristar_method method,
+                                                     bool *adjoint);
+/* Scalings of n rows and columns, as tsi_scaling_find has them. Errors: those of tsi_scaling_find. */
+TRISTAR_CHECKED tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *matrix, tristar_method method,
+                                                     char factor_scalar, double **row_scale,
+                                                     double **col_scale);
+/* Each number becomes the largest that a rank has. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_unite(const tristar_dmatrix_t *matrix, tsi_count count,
+                                              double *largest);
+
+/* *out: on rank 0 the pattern, by rows, elsewhere NULL. triangle: of each pair of a symmetric kind one entry;
+ * zeros: entries that are zero stand in it too. Errors: TOO_LARGE, MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_gather_pattern(const tristar_dmatrix_t *matrix, bool triangle,
+                                                       bool zeros, tsi_pattern **out);
+/* A number by which the pattern can be known again, however its rows are shared. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_fingerprint(const tristar_dmatrix_t *matrix, uint64_t *out);
+
+/* The supply of a factorization (joint.h). */
+typedef struct tsi_rows_supply {
+  tsi_supply supply; /* first member */
+  tristar_dmatrix_t *matrix;
+  bool lean; /* its rows are in one piece only while they are read: not between `entries` and `matrix` */
+  tristar_method method;
+  bool adjoint;
+  char factor_scalar;
+  tristar_singular singular;
+  double **scale; /* of rows, of columns: n; NULL: ones; what measure finds */
+} tsi_rows_supply;
+
+/* The rows are in one piece. */
+void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_rows_supply *out);
+
+#endif

@@ -1,0 +1,445 @@
+/* Values of a factorization, and rows of its matrix, from all ranks: see dmatrix_factor.h.
+ *
+ * Entries go to the rank that factors the front of their line, the lesser of row and column in the final
+ * order; rows to the rank that is home of them. Places travel first, the values follow the same way, in
+ * arrays of their own. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "runtime/mpi/dmatrix_factor.h"
+#include "runtime/mpi/route.h"
+
+static const tsi_rows_supply *supply_of(const tsi_supply *supply) {
+  return (const tsi_rows_supply *)supply; /* the first member */
+}
+
+/* An entry of a row here, in the final order. */
+typedef struct walk {
+  const tristar_dmatrix_t *d;
+  const tsi_index *in_place, *out_place;
+  tsi_index first;
+} walk;
+
+static walk walk_of(const tsi_rows_supply *s, const tristar_distributed_t *d) {
+  return (walk){s->matrix, d->in_place, d->out_place, (tsi_index)tsi_dmatrix_first(s->matrix)};
+}
+
+#define FOR_ENTRIES(w, i, e, row, column)                                                                    \
+  for (tsi_index i = 0; i < (w)->d->n; i++)                                                                  \
+    for (tsi_count e = (w)->d->whole->ptr[i]; e < (w)->d->whole->ptr[i + 1]; e++)                            \
+      for (tsi_index once = 0, row = (w)->in_place[(w)->first + i],                                          \
+                     column = (w)->out_place[(w)->d->column[e]];                                             \
+           once < 1; once++)
+
+/* ---- Scalings and sizes -------------------------------------------------------------------------------- */
+
+/* On rank 0 what is told of the whole factor has them too. */
+static tristar_status keep_scaling(const tristar_distributed_t *d, const double *from, double **to) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const size_t n = (size_t)d->source->analysis->pattern->n;
+  if (from == NULL) TSI_FREE(env, *to);
+  if (from == NULL) return TRISTAR_OK;
+  if (*to == NULL) TSI_TRY(TSI_ALLOC(env, *to, n));
+  if (n > 0) memcpy(*to, from, n * sizeof *from);
+out:
+  return status;
+}
+
+static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d, tsi_pivot_sizes *sizes) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_rows_supply *s = supply_of(supply);
+  (void)sizes;
+  TSI_TRY(tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, &s->scale[0], &s->scale[1]));
+  if (d->source) {
+    d->source->adjoint = s->adjoint;
+    status = keep_scaling(d, s->scale[0], &d->source->row_scale);
+    if (status == TRISTAR_OK) status = keep_scaling(d, s->scale[1], &d->source->col_scale);
+  }
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+out:
+  return status;
+}
+
+/* Local: what this rank's entries say, as tsi_pivot_sizes_measure; gives the largest. */
+static double gather_sizes(const tsi_rows_supply *s, const walk *w, const double *magnitude, double *size) {
+  const bool llt = s->method == TRISTAR_METHOD_LLT, ldlt = s->method == TRISTAR_METHOD_LDLT;
+  const double *row_scale = s->scale[0], *col_scale = s->scale[1];
+  double largest = 0;
+  FOR_ENTRIES(w, i, e, row, column) {
+    if (row < column && (llt || ldlt)) continue;
+    const double a = row_scale ? tsi_scaled(magnitude[e], row_scale[w->first + i], col_scale[w->d->column[e]])
+                               : magnitude[e];
+    if (a > largest) largest = a;
+    if ((!llt || row == column) && a > size[column]) size[column] = a;
+    if (ldlt && a > size[row]) size[row] = a;
+  }
+  return largest;
+}
+
+static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_rows_supply *s = supply_of(supply);
+  const tristar_dmatrix_t *m = s->matrix;
+  const walk w = walk_of(s, d);
+  tsi_joint *joint = d->joint;
+  double *magnitude = NULL, largest;
+  const tsi_count entries = m->whole->ptr[m->n];
+  status = TSI_ALLOC_ZERO(env, joint->sizes.column, d->n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, magnitude, entries);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  m->sparse->part(entries, m->whole->values, TSI_PART_MAGNITUDE, magnitude);
+  largest = gather_sizes(s, &w, magnitude, joint->sizes.column);
+  TSI_TRY(tsi_rows_unite(m, d->n, joint->sizes.column));
+  TSI_TRY(tsi_rows_unite(m, 1, &largest));
+  joint->sizes.tiny =
+      sqrt(tsi_sparse_kernels_select(s->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
+  d->process->kind.adjoint = joint->part.adjoint = s->adjoint;
+  joint->analysis.options.singular = s->singular;
+  joint->part.row_scale = s->scale[0]; /* which owns them now */
+  joint->part.col_scale = s->scale[1];
+  s->scale[0] = s->scale[1] = NULL;
+out:
+  TSI_FREE(env, magnitude);
+  return status;
+}
+
+/* ---- Entries of fronts --------------------------------------------------------------------------------- */
+
+/* An entry on its way: its line, of an upper list complemented, and its other index. */
+typedef struct place {
+  tsi_index line, other;
+} place;
+
+/* Entries, by the rank that they go to. */
+typedef struct delivery {
+  tsi_env *env;
+  tristar_distributed_t *d;
+  walk w;
+  bool upper;       /* there are upper lists */
+  tsi_index *owner; /* n: the rank that factors the front of each final column */
+  tsi_route route;
+  tsi_count *next; /* ranks + 1: where the next entry for a rank is listed */
+  place *given, *taken;
+  char *value;
+} delivery;
+
+/* TSI_NONE: the entry stands for another one. */
+static tsi_index goes_to(const delivery *v, tsi_index row, tsi_index column) {
+  if (row >= column) return v->owner[column];
+  return v->upper ? v->owner[row] : TSI_NONE;
+}
+
+/* Local. */
+static tristar_status count_entries(delivery *v) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_joint *joint = v->d->joint;
+  const tsi_symbolic *symbolic = joint->known.symbolic;
+  const int ranks = tsi_transport_size(v->d->transport);
+  TSI_TRY(tsi_route_begin(v->env, v->d->transport, &v->route));
+  TSI_TRY(TSI_ALLOC(v->env, v->owner, v->d->n));
+  TSI_TRY(TSI_ALLOC_ZERO(v->env, v->next, ranks + 1));
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) v->owner[j] = joint->owner[s];
+  FOR_ENTRIES(&v->w, i, e, row, column) {
+    const tsi_index rank = goes_to(v, row, column);
+    if (rank != TSI_NONE) v->route.goes[rank + 1]++;
+  }
+out:
+  return status;
+}
+
+static void start_lists(const delivery *v) {
+  for (int r = 0; r <= tsi_transport_size(v->d->transport); r++) v->next[r] = v->route.goes[r];
+}
+
+/* Local. */
+static tristar_status list_places(delivery *v) {
+  tristar_status status = TRISTAR_OK;
+  const int ranks = tsi_transport_size(v->d->transport);
+  TSI_TRY(TSI_ALLOC(v->env, v->given, v->route.goes[ranks]));
+  TSI_TRY(TSI_ALLOC(v->env, v->taken, v->route.comes[ranks]));
+  start_lists(v);
+  FOR_ENTRIES(&v->w, i, e, row, column) {
+    const tsi_index rank = goes_to(v, row, column);
+    if (rank == TSI_NONE) continue;
+    v->given[v->next[rank]++] = row >= column ? (place){column, row} : (place){~row, column};
+  }
+out:
+  return status;
+}
+
+/* Local. */
+static tristar_status list_values(delivery *v) {
+  tristar_status status = TRISTAR_OK;
+  const size_t bytes = v->w.d->bytes;
+  const int ranks = tsi_transport_size(v->d->transport);
+  tsi_shipment *lines = &v->d->joint->lines;
+  TSI_TRY(tsi_allocate(v->env, (size_t)v->route.goes[ranks], bytes, __func__, __FILE__, __LINE__,
+                       (void **)&v->value));
+  lines->entries = (size_t)v->route.comes[ranks];
+  TSI_TRY(tsi_allocate(v->env, lines->entries, bytes, __func__, __FILE__, __LINE__, (void **)&lines->values));
+  start_lists(v);
+  FOR_ENTRIES(&v->w, i, e, row, column) {
+    const tsi_index rank = goes_to(v, row, column);
+    if (rank == TSI_NONE) continue;
+    memcpy(v->value + (size_t)v->next[rank]++ * bytes,
+           (const char *)v->w.d->whole->values + (size_t)e * bytes, bytes);
+  }
+out:
+  return status;
+}
+
+/* Local: lists of own entries, in the order in which they came. */
+static tristar_status make_lists(const delivery *v) {
+  tristar_status status = TRISTAR_OK;
+  tsi_joint *joint = v->d->joint;
+  struct tristar_analysis_s *an = &joint->analysis;
+  const size_t n = (size_t)v->d->n;
+  const tsi_count entries = v->route.comes[tsi_transport_size(v->d->transport)];
+  TSI_TRY(TSI_ALLOC_ZERO(v->env, an->lower.ptr, n + 1));
+  if (v->upper) TSI_TRY(TSI_ALLOC_ZERO(v->env, an->upper.ptr, n + 1));
+  TSI_TRY(TSI_ALLOC(v->env, joint->lines.index, entries));
+  TSI_TRY(TSI_ALLOC(v->env, joint->place, entries));
+  for (tsi_count k = 0; k < entries; k++) {
+    const tsi_index line = v->taken[k].line;
+    (*(line < 0 ? &an->upper : &an->lower)).ptr[line < 0 ? ~line : line]++;
+  }
+  tsi_count before = 0;
+  for (tsi_assembly *list = &an->lower; list != NULL;
+       list = list == &an->lower && v->upper ? &an->upper : NULL) {
+    const tsi_count begin = before;
+    list->other = joint->lines.index + begin;
+    list->source = joint->place + begin;
+    for (size_t j = 0; j <= n; j++) { /* of line j its end, while it is filled from there down */
+      before += j < n ? list->ptr[j] : 0;
+      list->ptr[j] = before - begin;
+    }
+  }
+  for (tsi_count k = entries - 1; k >= 0; k--) {
+    const tsi_index line = v->taken[k].line;
+    tsi_assembly *list = line < 0 ? &an->upper : &an->lower;
+    const tsi_count at = --list->ptr[line < 0 ? ~line : line];
+    list->other[at] = v->taken[k].other;
+    list->source[at] = k;
+  }
+out:
+  return status;
+}
+
+static void release(delivery *v) {
+  tsi_route_finish(v->env, &v->route);
+  TSI_FREE(v->env, v->owner);
+  TSI_FREE(v->env, v->next);
+  TSI_FREE(v->env, v->given);
+  TSI_FREE(v->env, v->taken);
+  TSI_FREE(v->env, v->value);
+}
+
+static void release_lists(tsi_env *env, tsi_joint *joint) {
+  TSI_FREE(env, joint->analysis.lower.ptr);
+  TSI_FREE(env, joint->analysis.upper.ptr);
+  TSI_FREE(env, joint->lines.index);
+  TSI_FREE(env, joint->place);
+  joint->analysis.lower = joint->analysis.upper = (tsi_assembly){.ptr = NULL};
+}
+
+/* The lists are made anew each time: rows may lie on other ranks than before. */
+static tristar_status take_entries(const tsi_supply *supply, tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_rows_supply *s = supply_of(supply);
+  tsi_env *env = &d->ts->env;
+  tsi_joint *joint = d->joint;
+  delivery v = {.env = env, .d = d, .w = walk_of(s, d), .upper = s->method == TRISTAR_METHOD_LU};
+  release_lists(env, joint);
+  TSI_TRY(tsi_route_connect(env, d->transport, count_entries(&v), &v.route));
+  TSI_TRY(tsi_transport_agree(d->transport, list_places(&v)));
+  TSI_TRY(tsi_route_pass(env, d->transport, &v.route, sizeof *v.given, v.given, v.taken));
+  TSI_FREE(env, v.given);
+  status = make_lists(&v);
+  TSI_FREE(env, v.taken);
+  if (status == TRISTAR_OK) status = list_values(&v);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
+  if (s->lean) tsi_dmatrix_release_whole(s->matrix);
+  TSI_TRY(tsi_route_pass(env, d->transport, &v.route, s->matrix->bytes, v.value, joint->lines.values));
+  joint->part.values = joint->lines.values;
+out:
+  release(&v);
+  return status;
+}
+
+/* ---- Rows of the matrix -------------------------------------------------------------------------------- */
+
+/* A row on its way: its number in the final order, and its entries. */
+typedef struct head {
+  tsi_index row, length;
+} head;
+
+/* Rows, by the rank that they go to. Their entries follow a route of their own. */
+typedef struct convoy {
+  tsi_env *env;
+  const tristar_dmatrix_t *d;
+  walk w;
+  size_t bytes;
+  int ranks;
+  int *home; /* d->n */
+  tsi_route heads, entries;
+  tsi_count *next; /* ranks + 1 */
+  head *given, *taken;
+  char *given_items, *taken_items; /* columns, or values */
+  tsi_count *begin;                /* rows that came, in their final order: where the entries of each begin */
+} convoy;
+
+static tsi_index length_of(const tristar_dmatrix_t *d, tsi_index i) {
+  return (tsi_index)(d->whole->ptr[i + 1] - d->whole->ptr[i]);
+}
+
+/* Local. */
+static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_transport *transport) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_route_begin(v->env, transport, &v->heads));
+  TSI_TRY(tsi_route_begin(v->env, transport, &v->entries));
+  TSI_TRY(TSI_ALLOC(v->env, v->home, v->d->n));
+  TSI_TRY(TSI_ALLOC_ZERO(v->env, v->next, v->ranks + 1));
+  for (tsi_index i = 0; i < v->d->n; i++) {
+    v->home[i] = tsi_home_rank(p->layout, p->owner[v->w.in_place[v->w.first + i]]);
+    v->heads.goes[v->home[i] + 1]++;
+    v->entries.goes[v->home[i] + 1] += length_of(v->d, i);
+  }
+out:
+  return status;
+}
+
+/* Local. */
+static tristar_status list_heads(convoy *v) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(v->env, v->given, v->heads.goes[v->ranks]));
+  TSI_TRY(TSI_ALLOC(v->env, v->taken, v->heads.comes[v->ranks]));
+  for (int r = 0; r <= v->ranks; r++) v->next[r] = v->heads.goes[r];
+  for (tsi_index i = 0; i < v->d->n; i++)
+    v->given[v->next[v->home[i]]++] = (head){v->w.in_place[v->w.first + i], length_of(v->d, i)};
+out:
+  return status;
+}
+
+/* Local. Items of `bytes` of all entries: values, or columns of the final order. */
+static tristar_status list_items(convoy *v, bool values, size_t bytes) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_rows_matrix *whole = v->d->whole;
+  TSI_TRY(tsi_allocate(v->env, (size_t)v->entries.goes[v->ranks], bytes, __func__, __FILE__, __LINE__,
+                       (void **)&v->given_items));
+  TSI_TRY(tsi_allocate(v->env, (size_t)v->entries.comes[v->ranks], bytes, __func__, __FILE__, __LINE__,
+                       (void **)&v->taken_items));
+  for (int r = 0; r <= v->ranks; r++) v->next[r] = v->entries.goes[r];
+  for (tsi_index i = 0; i < v->d->n; i++) {
+    const tsi_count length = length_of(v->d, i), from = whole->ptr[i], to = v->next[v->home[i]];
+    if (values && length > 0)
+      memcpy(v->given_items + (size_t)to * bytes, (const char *)whole->values + (size_t)from * bytes,
+             (size_t)length * bytes);
+    for (tsi_count e = 0; e < length && !values; e++)
+      ((tsi_index *)(void *)v->given_items)[to + e] = v->w.out_place[v->d->column[from + e]];
+    v->next[v->home[i]] += length;
+  }
+out:
+  return status;
+}
+
+static int compare_rows(const void *a, const void *b) {
+  const tsi_index x = *(const tsi_index *)a, y = *(const tsi_index *)b;
+  return (x > y) - (x < y);
+}
+
+/* The place of a final row among those that are at home here. */
+static tsi_index place_of(const tsi_rows_matrix *m, tsi_index row) {
+  const tsi_index *found = bsearch(&row, m->column, (size_t)m->n, sizeof row, compare_rows);
+  return (tsi_index)(found - m->column);
+}
+
+/* Local: where the entries of the rows that came go. */
+static tristar_status place_rows(convoy *v, const tsi_rows_matrix *m, tsi_shipment *own) {
+  tristar_status status = TRISTAR_OK;
+  own->lines = (size_t)m->n;
+  own->entries = (size_t)v->entries.comes[v->ranks];
+  TSI_TRY(tsi_shipment_allocate(v->env, v->bytes, own));
+  TSI_TRY(TSI_ALLOC_ZERO(v->env, v->begin, (size_t)m->n + 1));
+  for (tsi_index k = 0; k < m->n; k++) v->begin[place_of(m, v->taken[k].row) + 1] = v->taken[k].length;
+  for (tsi_index k = 0; k < m->n; k++) v->begin[k + 1] += v->begin[k];
+  for (tsi_index k = 0; own->pattern && k < m->n; k++)
+    own->lengths[k] = (tsi_index)(v->begin[k + 1] - v->begin[k]);
+out:
+  return status;
+}
+
+/* Collective. One array of the entries, to where it stays. */
+static tristar_status bring_items(convoy *v, tsi_transport *transport, const tsi_rows_matrix *m, bool values,
+                                  size_t bytes, void *to) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count from = 0;
+  TSI_TRY(tsi_transport_agree(transport, list_items(v, values, bytes)));
+  TSI_TRY(tsi_route_pass(v->env, transport, &v->entries, bytes, v->given_items, v->taken_items));
+  for (tsi_index k = 0; k < m->n; k++) {
+    const tsi_index length = v->taken[k].length;
+    if (length > 0)
+      memcpy((char *)to + (size_t)v->begin[place_of(m, v->taken[k].row)] * bytes,
+             v->taken_items + (size_t)from * bytes, (size_t)length * bytes);
+    from += length;
+  }
+out:
+  TSI_FREE(v->env, v->given_items);
+  TSI_FREE(v->env, v->taken_items);
+  return status;
+}
+
+/* What the rows of a matrix come from. */
+typedef struct origin {
+  const tsi_rows_supply *supply;
+  const tristar_distributed_t *distributed;
+} origin;
+
+static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, tsi_transport *transport,
+                                 const tsi_process *p, const tsi_rows_matrix *m, tsi_shipment *own) {
+  tristar_status status = TRISTAR_OK;
+  const origin *from = source->from;
+  convoy v = {.env = env,
+              .d = from->supply->matrix,
+              .w = walk_of(from->supply, from->distributed),
+              .bytes = p->user_bytes,
+              .ranks = tsi_transport_size(transport)};
+  status = count_rows(&v, p, transport);
+  TSI_TRY(tsi_route_connect(env, transport, status, &v.heads));
+  TSI_TRY(tsi_route_connect(env, transport, TRISTAR_OK, &v.entries));
+  TSI_TRY(tsi_transport_agree(transport, list_heads(&v)));
+  TSI_TRY(tsi_route_pass(env, transport, &v.heads, sizeof *v.given, v.given, v.taken));
+  TSI_TRY(tsi_transport_agree(transport, place_rows(&v, m, own)));
+  if (own->pattern) TSI_TRY(bring_items(&v, transport, m, false, sizeof *own->index, own->index));
+  TSI_TRY(bring_items(&v, transport, m, true, v.bytes, own->values));
+out:
+  tsi_route_finish(env, &v.heads);
+  tsi_route_finish(env, &v.entries);
+  TSI_FREE(env, v.home);
+  TSI_FREE(env, v.next);
+  TSI_FREE(env, v.given);
+  TSI_FREE(env, v.taken);
+  TSI_FREE(env, v.begin);
+  return status;
+}
+
+static tristar_status bring_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_rows_supply *s = supply_of(supply);
+  const origin from = {s, d};
+  const tsi_rows_source source = {bring_rows, &from};
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(s->matrix)));
+  TSI_TRY(tsi_bring_matrix(d, &source));
+out:
+  if (s->lean) tsi_dmatrix_release_whole(s->matrix);
+  return status;
+}
+
+void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_rows_supply *out) {
+  *out = (tsi_rows_supply){
+      .supply = {.measure = measure, .scales = take_scales, .entries = take_entries, .matrix = bring_matrix},
+      .matrix = matrix,
+      .scale = scale};
+}

@@ -1,0 +1,31 @@
+/* Items that many ranks have on their way to those that need them.
+ *
+ * Job. Each rank says how many of its items go to each rank. They lie by rank, and arrive by rank, in the
+ * order in which they lay: so that another array of the same items, values after places, follows the same
+ * route. In round k each rank sends to the k-th one after it, and receives from the k-th one before it; a
+ * message has at most 2^26 items.
+ *
+ * Reads   counts, the items of this rank.   Writes  a tsi_route that owns its arrays; items that came. */
+#ifndef TSI_MPI_ROUTE_H
+#define TSI_MPI_ROUTE_H
+
+#include "runtime/mpi/transport.h"
+
+typedef struct tsi_route {
+  tsi_count *goes, *comes; /* ranks + 1: where those to, and from, a rank begin */
+} tsi_route;
+
+/* Local. Room for the counts: goes[r + 1] is to become how many go to rank r. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_route_begin(tsi_env *env, const tsi_transport *transport,
+                                               tsi_route *route);
+/* Collective, the counts being there: goes and comes become sums. mine: what this rank has found before.
+ * Errors: that; RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_route_connect(tsi_env *env, tsi_transport *transport, tristar_status mine,
+                                                 tsi_route *route);
+/* Collective. Items of `bytes` each. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_route_pass(tsi_env *env, const tsi_transport *transport,
+                                              const tsi_route *route, size_t bytes, const void *from,
+                                              void *to);
+void tsi_route_finish(tsi_env *env, tsi_route *route);
+
+#endif
