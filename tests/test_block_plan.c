@@ -4,6 +4,7 @@
 #include "runtime/solve/block_plan.h"
 
 #include "runtime/factor/row_factor.h"
+#include "tests/context.h"
 #include "tests/races.h"
 #include "tests/triangles.h"
 
@@ -65,12 +66,7 @@ static void check_triangle(tristar_t *ts, int kind, tsi_index n, int scheme, tsi
 }
 
 int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.check = 1;
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu(true);
   for (int kind = 0; kind < TRIANGLES; kind++)
     for (int scheme = 0; scheme < 3; scheme++) {
       check_triangle(ts, kind, 90 + kind, scheme, 8, 3);

@@ -3,7 +3,7 @@
  * right. */
 #include <stdbool.h>
 
-#include "tests/check.h"
+#include "tests/context.h"
 
 enum { N = 4, NRHS = 3 };
 
@@ -124,12 +124,7 @@ static void check_long_vector(tristar_t *ts, bool upper) {
 }
 
 int main(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.check = 1;
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu(true);
   check_order(ts, TRISTAR_PARTITION_WHOLE);
   check_order(ts, TRISTAR_PARTITION_SUPERSTEPS);
   check_order(ts, TRISTAR_PARTITION_LEVELS);

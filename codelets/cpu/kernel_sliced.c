@@ -45,33 +45,52 @@ typedef struct strip {
 
 #define EACH_COLUMN(c) UNROLL for (int c = 0; c < columns; c++)
 
-/* t[c] += the products of the lanes of a group of values with GATHERED, where `from` is column c of x. */
-#define EACH_GROUP(GATHERED)                                                                                 \
-  for (tsi_index k = 0; k < groups; k++) {                                                                   \
-    const vec value = load_values(narrow, a->values, group + k);                                             \
-    EACH_COLUMN(c) {                                                                                         \
-      const tsi_scalar *from = x + c * ldx;                                                                  \
-      add_products(&t[c], value, as_factors(GATHERED));                                                      \
-    }                                                                                                        \
-  }                                                                                                          \
-  break
+/* The entries of a column of x that group k of a slice has; kind: a constant. */
+INLINE vec gather_group(const tsi_slice_kind kind, const tsi_slice *s, const tsi_index *word, tsi_index k,
+                        const tsi_scalar *x) {
+  switch (kind) {
+  case TSI_SLICE_RUN:
+    return load(x + word[k]);
+  case TSI_SLICE_SHIFT:
+    return gather_rows(x + word[B + k], word, B);
+  case TSI_SLICE_SHORT:
+    return gather_short(x + s->base, (const uint16_t *)word + B * k);
+  case TSI_SLICE_LONG:
+    break;
+  }
+  return gather_rows(x, word + B * k, B);
+}
+
+/* t[c] += the products of the lanes of a slice with column c. */
+INLINE void add_groups(const tsi_slice_kind kind, const bool narrow, const int columns, const tsi_sliced *a,
+                       const tsi_slice *s, tsi_count group, const tsi_index *word, const tsi_scalar *x,
+                       int64_t ldx, sum *t) {
+  const tsi_index groups = s->groups;
+  for (tsi_index k = 0; k < groups; k++) {
+    const vec value = load_values(narrow, a->values, group + k);
+    EACH_COLUMN(c) add_products(&t[c], value, as_factors(gather_group(kind, s, word, k, x + c * ldx)));
+  }
+}
 
 /* v[c]: the sums of a slice's lanes with column c; group: its first, word: its columns. The values are read
  * once. */
 INLINE void sum_slice(const bool narrow, const int columns, const tsi_sliced *a, const tsi_slice *s,
                       tsi_count group, const tsi_index *word, const tsi_scalar *x, int64_t ldx, vec *v) {
-  const tsi_index groups = s->groups;
   sum t[COLUMNS_MOST];
   EACH_COLUMN(c) t[c] = no_sum();
   switch ((tsi_slice_kind)s->kind) {
   case TSI_SLICE_RUN:
-    EACH_GROUP(load(from + word[k]));
+    add_groups(TSI_SLICE_RUN, narrow, columns, a, s, group, word, x, ldx, t);
+    break;
   case TSI_SLICE_SHIFT:
-    EACH_GROUP(gather_rows(from + word[B + k], word, B));
+    add_groups(TSI_SLICE_SHIFT, narrow, columns, a, s, group, word, x, ldx, t);
+    break;
   case TSI_SLICE_SHORT:
-    EACH_GROUP(gather_short(from + s->base, (const uint16_t *)word + B * k));
+    add_groups(TSI_SLICE_SHORT, narrow, columns, a, s, group, word, x, ldx, t);
+    break;
   case TSI_SLICE_LONG:
-    EACH_GROUP(gather_rows(from, word + B * k, B));
+    add_groups(TSI_SLICE_LONG, narrow, columns, a, s, group, word, x, ldx, t);
+    break;
   }
   EACH_COLUMN(c) v[c] = sum_value(t[c]);
 }

@@ -34,57 +34,83 @@ __device__ static __forceinline__ gpu_tile<T, R> gpu_shuffle_tile(gpu_tile<T, R>
   return s;
 }
 
-/* s := the columns 0 .. w-1 of a row block times x: the lane's columns, H lanes taking the rows.
+/* Sums of the rows of a row block over its columns. A load takes Q columns, H lanes the rows of each: a lane
+ * has entry (row, column) of them. */
+template <class V, class T, int W, int R, int H = B, bool UNIT = gpu_by_matrix_unit<V, T, W, R>>
+struct gpu_row_sums {
+  static constexpr int Q = W / H;
+  gpu_tile<T, R> s;
+
+  __device__ explicit gpu_row_sums(const gpu_team<T, W, R> &) : s(gpu_no_tile<T, R>()) {}
+  /* Lanes take entries `shift` earlier: those of column -1 have none. */
+  __device__ static int row(const gpu_team<T, W, R> &team, int shift) { return (team.lane + B - shift) % H; }
+  __device__ static int column(const gpu_team<T, W, R> &team, int shift) {
+    return (team.lane + B - shift) / H - B / H;
+  }
+  /* + a x: a is the lane's entry, if `active`; x the tile of its column, if there is such a column. */
+  __device__ void add(V a, bool active, const gpu_tile<T, R> *x, bool) {
+    if (active) gpu_add_scaled(s, a, *x);
+  }
+  /* What lanes have added up goes to those which have the same rows without a shift. */
+  __device__ void shift_back(const gpu_team<T, W, R> &team, int shift) {
+    s = gpu_shuffle_tile<W>(s, team.lane / B * B + (team.lane + shift) % B);
+  }
+  /* Lane r gets row r. */
+  __device__ gpu_tile<T, R> all(const gpu_team<T, W, R> &team) {
+    team.template add_columns<H>(s);
+    return s;
+  }
+};
+template <class V, class T, int W, int R, int H> struct gpu_row_sums<V, T, W, R, H, true> {
+  static constexpr int Q = 4;
+  gpu_row_product<T> product;
+
+  __device__ explicit gpu_row_sums(const gpu_team<T, W, R> &team) : product(team) {}
+  __device__ int row(const gpu_team<T, W, R> &, int) const { return product.row; }
+  __device__ int column(const gpu_team<T, W, R> &, int) const { return product.column; }
+  __device__ void add(V a, bool active, const gpu_tile<T, R> *x, bool has) {
+    product.add(active ? a : 0, has ? x : nullptr);
+  }
+  __device__ gpu_tile<T, R> all(const gpu_team<T, W, R> &team) const { return product.sums(team); }
+};
+
+/* sums += the columns 0 .. w-1 of a row block times x.
  *
  * In single precision every other row block of a triangle begins in the middle of a sector of memory. Loads
- * then begin with the sector: lanes take entries `shift` earlier, and sums go to the lanes of their rows at
- * last. */
-template <int H = B, class V, class T, int W, int R>
+ * then begin with the sector: lanes take entries `shift` earlier. */
+template <class V, class T, int W, int R, int H>
 __device__ static __forceinline__ void gpu_add_block(const gpu_team<T, W, R> &team, const V *block, int rows,
-                                                     int w, const gpu_tile<T, R> *x, gpu_tile<T, R> &s) {
-  constexpr int Q = W / H;
+                                                     int w, const gpu_tile<T, R> *x,
+                                                     gpu_row_sums<V, T, W, R, H> &sums) {
   const int shift = sizeof(V) < 8 && rows == B ? (int)((uintptr_t)block % 32 / sizeof(V)) : 0;
-  const int row = (team.lane + B - shift) % H, q = (team.lane + B - shift) / H - B / H;
-  s = gpu_no_tile<T, R>();
+  const int row = sums.row(team, shift), column = sums.column(team, shift);
   GPU_UNROLL(4)
-  for (int first = 0; first < w + (shift > 0); first += Q) {
-    const int k = first + q;
-    const bool active = k >= 0 && k < w && row < rows;
+  for (int first = 0; first < w + (shift > 0); first += sums.Q) {
+    const int k = first + column;
+    const bool has = k >= 0 && k < w, active = has && row < rows;
     const V a = gpu_load_panel(block + (int64_t)k * rows + row, active);
-    if (active) gpu_add_scaled(s, a, x[k]);
+    sums.add(a, active, x + k, has);
   }
   if constexpr (sizeof(V) < 8)
-    if (shift > 0) s = gpu_shuffle_tile<W>(s, team.lane / B * B + (team.lane + shift) % B);
+    if (shift > 0) sums.shift_back(team, shift);
 }
 
-/* A row product += the columns 0 .. w-1 of a row block times x. */
-template <class V, class T, int R>
-__device__ static __forceinline__ void gpu_add_to_product(gpu_row_product<T> &product, const V *block,
-                                                          int rows, int w, const gpu_tile<T, R> *x) {
-  GPU_UNROLL(4)
-  for (int first = 0; first < w; first += 4) {
-    const int k = first + product.column;
-    const V a = gpu_load_panel(block + (int64_t)k * rows + product.row, k < w && product.row < rows);
-    product.add(a, k < w ? x + k : nullptr);
-  }
-}
-
-/* The same summed up: lane r has row r. A block of few rows has twice as many columns a load. */
+/* s := the columns 0 .. w-1 of a row block times x: lane r has row r. Without a matrix unit a block of few
+ * rows has twice as many columns a load. */
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_add_rows_of(const gpu_team<T, W, R> &team, const V *block,
                                                        int rows, int w, const gpu_tile<T, R> *x,
                                                        gpu_tile<T, R> &s) {
-  if constexpr (gpu_by_matrix_unit<V, T, W, R>) {
-    gpu_row_product<T> product(team);
-    gpu_add_to_product(product, block, rows, w, x);
-    s = product.sums(team);
-  } else if (rows > B / 2) {
-    gpu_add_block(team, block, rows, w, x, s);
-    team.add_columns(s);
-  } else {
-    gpu_add_block<B / 2>(team, block, rows, w, x, s);
-    team.template add_columns<B / 2>(s);
-  }
+  if constexpr (!gpu_by_matrix_unit<V, T, W, R>)
+    if (rows <= B / 2) {
+      gpu_row_sums<V, T, W, R, B / 2> sums(team);
+      gpu_add_block(team, block, rows, w, x, sums);
+      s = sums.all(team);
+      return;
+    }
+  gpu_row_sums<V, T, W, R> sums(team);
+  gpu_add_block(team, block, rows, w, x, sums);
+  s = sums.all(team);
 }
 
 /* The entries of a corner, which lie one behind the other, in the lanes of a warp: two loads at most, of
@@ -111,32 +137,19 @@ template <class V, int W> struct gpu_corner {
   }
 };
 
-/* s += a corner times x: the lane's columns; column j has the rows from j on. */
+/* sums += a corner times x: column j has the rows from j on. */
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_add_corner(const gpu_team<T, W, R> &team,
                                                       const gpu_corner<V, W> &corner, int rows,
-                                                      const gpu_tile<T, R> *x, gpu_tile<T, R> &s) {
-  constexpr int Q = W / B;
+                                                      const gpu_tile<T, R> *x,
+                                                      gpu_row_sums<V, T, W, R> &sums) {
+  const int row = sums.row(team, 0), column = sums.column(team, 0);
   GPU_UNROLL_ALL
-  for (int k = 0; k < B; k += Q) {
-    const int j = k + team.q;
-    const bool active = j <= team.row && team.row < rows;
-    const V a = corner.entry(active ? (int)tsi_corner_column(rows, j) + team.row - j : 0);
-    if (active) gpu_add_scaled(s, a, x[j]);
-  }
-}
-
-/* The same for a row product, see gpu_add_to_product. */
-template <class V, int W, class T, int R>
-__device__ static __forceinline__ void gpu_add_corner_to_product(gpu_row_product<T> &product,
-                                                                 const gpu_corner<V, W> &corner, int rows,
-                                                                 const gpu_tile<T, R> *x) {
-  GPU_UNROLL_ALL
-  for (int k = 0; k < B; k += 4) {
-    const int j = k + product.column;
-    const bool active = j <= product.row && product.row < rows;
-    const V a = corner.entry(active ? (int)tsi_corner_column(rows, j) + product.row - j : 0);
-    product.add(active ? a : V(), j < rows ? x + j : nullptr);
+  for (int k = 0; k < B; k += sums.Q) {
+    const int j = k + column;
+    const bool active = j <= row && row < rows;
+    const V a = corner.entry(active ? (int)tsi_corner_column(rows, j) + row - j : 0);
+    sums.add(a, active, x + j, j < rows);
   }
 }
 
@@ -145,16 +158,10 @@ template <class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_triangle_rows(const gpu_team<T, W, R> &team, const V *block,
                                                          int rows, int i, const gpu_tile<T, R> *x,
                                                          gpu_tile<T, R> &s) {
-  if constexpr (gpu_by_matrix_unit<V, T, W, R>) {
-    gpu_row_product<T> product(team);
-    gpu_add_to_product(product, block, rows, i, x);
-    gpu_add_corner_to_product(product, gpu_corner<V, W>(block + rows * i, rows, team.lane), rows, x + i);
-    s = product.sums(team);
-  } else {
-    gpu_add_block(team, block, rows, i, x, s);
-    gpu_add_corner(team, gpu_corner<V, W>(block + rows * i, rows, team.lane), rows, x + i, s);
-    team.add_columns(s);
-  }
+  gpu_row_sums<V, T, W, R> sums(team);
+  gpu_add_block(team, block, rows, i, x, sums);
+  gpu_add_corner(team, gpu_corner<V, W>(block + rows * i, rows, team.lane), rows, x + i, sums);
+  s = sums.all(team);
 }
 
 template <class V, class T, int W, int R>

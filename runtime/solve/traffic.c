@@ -110,16 +110,11 @@ static double front_bytes(const tristar_analysis_t *an, double complement, doubl
   return complement + scalar_bytes * (w * (w + m) + (upper ? w * m : 0));
 }
 
-/* The front of s comes, complete children go, its complement stays, or leaves. */
-static void pass_front(const tristar_analysis_t *an, const tsi_index *owner, double scalar_bytes,
-                       front_children *children, front_counts *count, tsi_index s) {
-  const tsi_symbolic *symbolic = an->symbolic;
-  const tsi_index parent = symbolic->parent[s];
-  const double complement =
-      parent == TSI_NONE
-          ? 0
-          : (double)tsi_front_message_bytes(symbolic, tsi_analysis_is_lu(an), (size_t)scalar_bytes, s);
-  const double flops = tsi_front_flops(symbolic, an->stats.method, s);
+/* The front of s comes, complete children go, its complement, of so many bytes, stays, or leaves. */
+static void pass_front(const tristar_analysis_t *an, const tsi_index *owner, double complement,
+                       double scalar_bytes, front_children *children, front_counts *count, tsi_index s) {
+  const tsi_index parent = an->symbolic->parent[s];
+  const double flops = tsi_front_flops(an->symbolic, an->stats.method, s);
   front_counts *own = &count[owner[s]];
   own->flops += flops;
   own->bytes += children[s].foreign_bytes;
@@ -142,11 +137,13 @@ static void count_fronts(const tristar_analysis_t *an, const tsi_index *owner, f
   const size_t scalar_bytes = tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index rank = owner[s], parent = symbolic->parent[s];
-    pass_front(an, owner, (double)scalar_bytes, children, count, s);
     const tsi_index to = parent == TSI_NONE ? rank : owner[parent];
-    if (to == rank) continue;
     const tsi_count bytes =
-        (tsi_count)tsi_front_message_bytes(symbolic, tsi_analysis_is_lu(an), scalar_bytes, s);
+        parent == TSI_NONE
+            ? 0
+            : (tsi_count)tsi_front_message_bytes(symbolic, tsi_analysis_is_lu(an), scalar_bytes, s);
+    pass_front(an, owner, (double)bytes, (double)scalar_bytes, children, count, s);
+    if (to == rank) continue;
     const tsi_index pieces = tsi_complement_pieces(symbolic, s);
     count[rank].sent.messages += pieces;
     count[rank].sent.rows += bytes;

@@ -2,6 +2,7 @@
 #ifndef TSI_TESTS_GPU_DEVICE_PROBLEM_H
 #define TSI_TESTS_GPU_DEVICE_PROBLEM_H
 
+#include "tests/context.h"
 #include "tests/device_solve.h"
 #include "tests/gpu/runs.h"
 #include "tests/typed.h"
@@ -32,16 +33,6 @@ static const struct {
   const typed *type;
 } types[] = {
     {"s", &typed_single}, {"d", &typed_double}, {"c", &typed_complex_single}, {"z", &typed_complex_double}};
-
-/* Factors and their solves are the calling thread's. */
-static inline tristar_t *open_without_starpu(void) {
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
-  return ts;
-}
 
 /* Of a view of the caller's, which outlives it. */
 static inline solver solver_of(tristar_t *ts, const problem *p, const tristar_view *view, size_t bytes,

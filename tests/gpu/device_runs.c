@@ -1,6 +1,7 @@
-/* The runs of runs.h and run_rows.h on a board (tools/gpu/board.h): a device, or the emulator as one.
- * Schedules are the device's own. */
+/* The runs of runs.h, run_rows.h and run_columns.h on a board (tools/gpu/board.h): a device, or the emulator
+ * as one. Schedules are the device's own. */
 #include "tests/check.h"
+#include "tests/gpu/run_columns.h"
 #include "tests/gpu/run_rows.h"
 #include "tools/gpu/board.h"
 #include "tools/gpu/solve.h"
@@ -31,15 +32,17 @@ static unsigned threads_of(const run_grid *grid) {
   return (grid->threads + warp - 1) / warp * warp;
 }
 
-/* One scalar of padding in each row, which stays NaN. */
+/* One scalar of padding in each row, which stays NaN, where the workspace is the board's own. */
 static tsi_device_call padded(const tsi_device_call *call) {
   tsi_device_call c = *call;
+  if (c.workspace) return c;
   c.stride = c.nrhs > 1 ? c.nrhs + 1 : 1;
   return c;
 }
 
-static run_outcome ended(board_arrays *arrays, void *x) {
-  board_fetch(arrays, x);
+static run_outcome ended(board_arrays *arrays, const tsi_device_call *call) {
+  board_fetch(arrays, call->x);
+  board_fetch_workspace(arrays, call->workspace);
   board_close(arrays);
   return (run_outcome){.ended = true};
 }
@@ -51,7 +54,7 @@ run_outcome run_sweeps(const char *scalars, const tsi_device_tables *forward,
   board_sweeps s;
   board_sweeps_open(scalars, forward, backward, &c, &s);
   for (int k = 0; k < 2; k++) board_sweeps_run(&s, k == 1, grid->blocks, threads);
-  return ended(&s.arrays, call->x);
+  return ended(&s.arrays, call);
 }
 
 run_outcome run_variant(run_variant_kind variant, const char *scalars, const tsi_variant_tables *forward,
@@ -63,7 +66,7 @@ run_outcome run_variant(run_variant_kind variant, const char *scalars, const tsi
   board_variant_open(scalars, forward, backward, &c, &s);
   for (int k = 0; k < 2; k++)
     (variant == RUN_SC23 ? board_variant_sc23 : board_variant_kk20)(&s, k == 1, threads);
-  return ended(&s.arrays, call->x);
+  return ended(&s.arrays, call);
 }
 
 run_outcome run_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_launch, unsigned solves,
@@ -74,5 +77,15 @@ run_outcome run_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_lau
   board_rows s;
   board_rows_open(scalars, &padded_rows, &s);
   for (unsigned k = 0; k < solves; k++) board_rows_run(&s, one_launch, grid->blocks, threads);
-  return ended(&s.arrays, rows->call.x);
+  return ended(&s.arrays, &rows->call);
+}
+
+run_outcome run_columns(const char *scalars, const tsi_gpu_columns *columns, const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
+  tsi_gpu_columns padded_columns = *columns;
+  padded_columns.call = padded(&columns->call);
+  board_columns s;
+  board_columns_open(scalars, &padded_columns, &s);
+  board_columns_run(&s, grid->blocks, threads);
+  return ended(&s.arrays, &columns->call);
 }

@@ -45,10 +45,13 @@ template <class V, class T, int W>
 static run_outcome typed_sweeps(const tsi_device_tables &forward, const tsi_device_tables &backward,
                                 tsi_device_call call, const run_grid &grid) {
   constexpr int R = gpu_tile_max<T>();
-  call.stride = call.nrhs > 1 ? call.nrhs + 1 : 1; /* one of padding, which stays NaN */
   const size_t rows = (size_t)tsi_index_max(forward.workspace_rows, backward.workspace_rows);
-  std::vector<T> workspace = scalars_of_nan<T>(rows * (size_t)call.stride + 1);
-  call.workspace = workspace.data();
+  std::vector<T> workspace;
+  if (call.workspace == nullptr) {
+    call.stride = call.nrhs > 1 ? call.nrhs + 1 : 1; /* one of padding, which stays NaN */
+    workspace = scalars_of_nan<T>(rows * (size_t)call.stride + 1);
+    call.workspace = workspace.data();
+  }
   return (call.nrhs == 1 ? sweeps<V, T, W, 1> : sweeps<V, T, W, R>)(forward, backward, call, grid);
 }
 

@@ -1,147 +1,31 @@
 /* The scheduler of the emulator and what fibers wait for, see emulator.h. Compiled without the thread
  * sanitizer: the emulator's own books are not what it is to look at; it is told by hand what barriers order.
  */
-#include "tests/gpu/emulator.h"
+#include "tests/gpu/emulator_books.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <algorithm>
-#include <deque>
-#include <map>
-#include <random>
-#include <unordered_map>
-#include <vector>
 
-#include "tests/gpu/fiber.h"
-
-#if defined __has_feature
-#define EMULATOR_FEATURE(name) __has_feature(name)
-#else
-#define EMULATOR_FEATURE(name) 0
-#endif
-#if defined __SANITIZE_ADDRESS__ || EMULATOR_FEATURE(address_sanitizer)
-#define EMULATOR_ASAN 1
-#else
-#define EMULATOR_ASAN 0
-#endif
 #ifdef TSI_FIBER_TSAN
 #define EMULATOR_TSAN 1
 extern "C" void __tsan_acquire(void *address);
 extern "C" void __tsan_release(void *address);
-extern "C" void AnnotateIgnoreWritesBegin(const char *file, int line);
-extern "C" void AnnotateIgnoreWritesEnd(const char *file, int line);
 #else
 #define EMULATOR_TSAN 0
 static void __tsan_acquire(void *) {}
 static void __tsan_release(void *) {}
-static void AnnotateIgnoreWritesBegin(const char *, int) {}
-static void AnnotateIgnoreWritesEnd(const char *, int) {}
 #endif
 
 namespace emulator {
 
 int planted_fault = 0;
-
-namespace {
-
-/* What a fiber allocates for the emulator's books belongs to none of its threads. Not across a switch. */
-struct quiet {
-  quiet() { AnnotateIgnoreWritesBegin(__FILE__, __LINE__); }
-  ~quiet() { AnnotateIgnoreWritesEnd(__FILE__, __LINE__); }
-};
-
-enum state { READY, AT_BARRIER, AT_WARP_BARRIER, AT_SHUFFLE, ASLEEP, ENDED };
-
-constexpr unsigned WARP_MAX = 64;
-constexpr unsigned EXCHANGE_WORDS = 4;
-constexpr unsigned BITS = 64; /* of a word of block.is_ready */
-
-struct block;
-
-struct thread {
-  std::unique_ptr<fiber> runs;
-  block *of = nullptr;
-  unsigned index = 0;
-  state is = READY;
-  size_t place = 0;                 /* in the block's list of ready threads */
-  int line = 0;                     /* of the barrier or shuffle */
-  const int32_t *address = nullptr; /* ASLEEP: the flag, what it was, what is waited for */
-  int32_t seen = 0, wanted = 0;
-  unsigned barriers = 0, warp_barriers = 0, shuffles = 0, loads = 0; /* passed so far */
-  uint64_t slot[2][EXCHANGE_WORDS] = {}; /* what others take: of even, of odd shuffles */
-};
-
-/* One panel load of a warp, until all lanes have come. */
-struct warp_load {
-  unsigned come = 0, bytes = 0, active = 0;
-  uintptr_t address[WARP_MAX];
-};
-
-struct warp {
-  unsigned arrived[WARP_MAX] = {}; /* at a shuffle: by group, which the first lane names */
-  std::deque<warp_load> load;      /* those that some lanes have not come to */
-  unsigned first = 0;              /* number of the first of them */
-  unsigned at_barrier = 0;
-  char order[2]; /* what its even, odd barriers order */
-};
-
-struct shared_array {
-  std::unique_ptr<char[]> memory;
-  size_t bytes;
-};
-
-struct block {
-  unsigned index = 0, arrived = 0, ended = 0;
-  std::vector<thread> threads;
-  std::vector<thread *> ready;
-  std::vector<uint64_t> is_ready; /* the same as bits, by index */
-  std::vector<warp> warps;
-  std::map<const void *, shared_array> shared;
-  char order[2]; /* what even, odd barriers order, for the thread sanitizer */
-};
-
-/* Where blocks use an address by atomics. */
-struct use {
-  unsigned block;
-  bool many, narrow;
-};
-
-struct machine {
-  grid shape;
-  const std::function<void()> *kernel;
-  std::vector<std::unique_ptr<block>> resident, past;
-  std::vector<unsigned> waiting; /* blocks that have not begun, the next one last */
-  std::vector<thread *> asleep;
-  std::unordered_map<const void *, use> atomics;
-  std::mt19937_64 random;
-  outcome result;
-  char order; /* all that the grid does, for the thread sanitizer */
-};
-
 machine *now = nullptr;
 thread *self = nullptr;
 
-struct flag_names {
-  std::string name;
-  const int32_t *first = nullptr;
-  size_t count = 0;
-} flags;
-
-constexpr size_t GUARD_BYTES = EMULATOR_ASAN ? 0 : 64; /* the address sanitizer has guards of its own */
-constexpr unsigned char FILL = 0xff;                   /* all ones are a NaN in either precision */
+namespace {
 
 /* ---- States -------------------------------------------------------------------------------------------- */
-
-void tell(const std::string &text) {
-  quiet books;
-  if (now->result.problem.empty()) now->result.problem = text;
-}
-
-std::string place_of(const thread &t) {
-  return "block " + std::to_string(t.of->index) + ", thread " + std::to_string(t.index);
-}
 
 void make_ready(thread &t) {
   quiet books;
@@ -186,24 +70,6 @@ void begin_block() {
     make_ready(t);
   }
   now->resident.push_back(std::move(made));
-}
-
-/* What can be seen only when a block has ended. */
-void end_block(block &b) {
-  for (const auto &array : b.shared) {
-    const shared_array &s = array.second;
-    for (size_t i = 0; i < GUARD_BYTES; i++)
-      if ((unsigned char)s.memory[s.bytes + i] != FILL) {
-        tell("block " + std::to_string(b.index) + ": written behind an array of " + std::to_string(s.bytes) +
-             " bytes in shared memory");
-        break;
-      }
-  }
-  for (size_t w = 0; w < b.warps.size(); w++)
-    if (!b.warps[w].load.empty())
-      tell("block " + std::to_string(b.index) + ", warp " + std::to_string(w) +
-           ": lanes made different numbers of panel loads");
-  now->result.last_block = b.index;
 }
 
 /* ---- Who goes on --------------------------------------------------------------------------------------- */
@@ -262,52 +128,6 @@ thread *pick(const mood &m) {
   return second ? pick_of(*second, m) : nullptr;
 }
 
-/* ---- Deadlocks ----------------------------------------------------------------------------------------- */
-
-std::string flag_name(const int32_t *address) {
-  if (flags.first && address >= flags.first && address < flags.first + flags.count)
-    return flags.name + "[" + std::to_string(address - flags.first) + "]";
-  char text[32];
-  snprintf(text, sizeof text, "the flag at %p", (const void *)address);
-  return text;
-}
-
-std::string wait_of(const thread &t) {
-  switch (t.is) {
-  case AT_WARP_BARRIER:
-    return "waits at the warp's barrier of line " + std::to_string(t.line);
-  case AT_BARRIER:
-    return "waits at the barrier of line " + std::to_string(t.line);
-  case AT_SHUFFLE:
-    return "waits for other lanes at the shuffle of line " + std::to_string(t.line);
-  case ASLEEP:
-    return "waits for " + flag_name(t.address) + " to be " + std::to_string(t.wanted) + "; it is " +
-           std::to_string(t.seen);
-  case ENDED:
-    return "has ended";
-  default:
-    return "can go on";
-  }
-}
-
-/* Nobody can go on: one line for all threads of a block that wait for the same. */
-std::string deadlock() {
-  std::string text = "deadlock";
-  if (!now->waiting.empty()) text += ", " + std::to_string(now->waiting.size()) + " blocks have not begun";
-  for (const auto &b : now->resident) {
-    std::map<std::string, std::pair<unsigned, unsigned>> groups; /* how many, and the first of them */
-    for (const thread &t : b->threads) {
-      auto &g = groups.insert({wait_of(t), {0, t.index}}).first->second;
-      g.first++;
-    }
-    for (const auto &g : groups)
-      text += "\n  block " + std::to_string(b->index) + ", thread " + std::to_string(g.second.second) +
-              (g.second.first > 1 ? " and " + std::to_string(g.second.first - 1) + " more: " : ": ") +
-              g.first;
-  }
-  return text;
-}
-
 /* ---- The grid ------------------------------------------------------------------------------------------ */
 
 void end_blocks() {
@@ -317,7 +137,7 @@ void end_blocks() {
       i++;
       continue;
     }
-    end_block(*resident[i]);
+    close_books(*resident[i]);
     /* Memory that others get orders nothing on a device: with the thread sanitizer none is given back. */
     if (EMULATOR_TSAN) now->past.push_back(std::move(resident[i]));
     resident.erase(resident.begin() + (ptrdiff_t)i);
@@ -372,12 +192,6 @@ outcome run(const grid &shape, const std::function<void()> &kernel) {
   now = nullptr;
   self = nullptr;
   return here.result;
-}
-
-void name_flags(const char *name, const int32_t *first, size_t count) {
-  flags.name = name;
-  flags.first = first;
-  flags.count = count;
 }
 
 /* ---- What kernels call --------------------------------------------------------------------------------- */
@@ -492,17 +306,6 @@ void multiply_matrices(double d[2], double a, double b, int line) {
     for (unsigned k = 0; k < K; k++) d[i] += word(lane / K * K + k, 0) * word((lane % K * 2 + i) * K + k, 1);
 }
 
-void before_atomic(const void *address, scope reach) {
-  give_way();
-  quiet books;
-  use &u = now->atomics.insert({address, {self->of->index, false, false}}).first->second;
-  u.many |= u.block != self->of->index;
-  u.narrow |= reach == BLOCK;
-  if (u.many && u.narrow)
-    tell(place_of(*self) +
-         ": an atomic in block scope, for other blocks: " + flag_name((const int32_t *)address));
-}
-
 void after_store(const void *address) {
   auto &asleep = now->asleep;
   for (size_t i = 0; i < asleep.size();) {
@@ -527,45 +330,6 @@ void sleep(const int32_t *address, int32_t seen, int32_t wanted) {
     now->asleep.push_back(self);
   }
   give_way();
-}
-
-static void count_load(const warp_load &load) {
-  std::vector<uintptr_t> sectors;
-  for (unsigned i = 0; i < load.active; i++)
-    for (uintptr_t s = load.address[i] / SECTOR_BYTES; s <= (load.address[i] + load.bytes - 1) / SECTOR_BYTES;
-         s++)
-      sectors.push_back(s);
-  std::sort(sectors.begin(), sectors.end());
-  now->result.loads += load.active > 0;
-  now->result.sectors += (uint64_t)(std::unique(sectors.begin(), sectors.end()) - sectors.begin());
-  now->result.bytes += (uint64_t)load.active * load.bytes;
-}
-
-void panel_load(const void *address, unsigned bytes, bool active) {
-  if (!now->shape.count_loads) return;
-  quiet books;
-  warp &w = self->of->warps[self->index / now->shape.warp];
-  const unsigned number = self->loads++ - w.first;
-  if (number == w.load.size()) w.load.emplace_back();
-  warp_load &load = w.load[number];
-  if (active) load.address[load.active++] = (uintptr_t)address;
-  load.bytes = bytes;
-  if (++load.come < now->shape.warp) return;
-  count_load(load); /* all lanes have come to it, and so to those before it */
-  w.load.pop_front();
-  w.first++;
-}
-
-/* Arrays have the place where they stand in the source as their name; the first thread to come makes them. */
-void *shared(const void *site, size_t bytes) {
-  quiet books;
-  shared_array &s = self->of->shared[site];
-  if (!s.memory) {
-    s.memory.reset(new char[bytes + GUARD_BYTES]);
-    s.bytes = bytes;
-    for (size_t i = 0; i < bytes + GUARD_BYTES; i++) *(volatile char *)&s.memory[i] = (char)FILL;
-  }
-  return s.memory.get();
 }
 
 } // namespace emulator

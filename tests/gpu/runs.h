@@ -31,15 +31,16 @@ unsigned run_warp(unsigned wanted);
 bool run_has_faults(void);
 
 /* The sweeps that the call has, forward with one factor's tables and backward with the other one's or the
- * same. scalars: "s", "d", "c", "z", "sd", "cz" as in codelets/gpu/launch.h. The call's workspace is not
- * used: there is one here, which begins with NaN in all rows. */
+ * same. scalars: "s", "d", "c", "z", "sd", "cz" as in codelets/gpu/launch.h. The call's workspace is
+ * taken up, as the caller has left it, and brought back; a call without one (NULL) has one here, of a stride
+ * of its own, which begins with NaN in all rows. */
 run_outcome run_sweeps(const char *scalars, const tsi_device_tables *forward,
                        const tsi_device_tables *backward, const tsi_device_call *call, const run_grid *grid);
 
 typedef enum run_variant_kind { RUN_SC23, RUN_KK20 } run_variant_kind;
 
-/* The same by a published solver (codelets/gpu/variants.h). SC23: grid->blocks is not used; KK20: a launch a
- * level, of as many blocks as it has. */
+/* The same by a published solver (codelets/gpu/variants.h); the call's workspace is not used. SC23:
+ * grid->blocks is not used; KK20: a launch a level, of as many blocks as it has. */
 run_outcome run_variant(run_variant_kind variant, const char *scalars, const tsi_variant_tables *forward,
                         const tsi_variant_tables *backward, const tsi_device_call *call,
                         const run_grid *grid);

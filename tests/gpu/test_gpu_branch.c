@@ -4,8 +4,6 @@
 #include "runtime/execute/device_branch.h"
 #include "tests/gpu/device_problem.h"
 
-#include "codelets/gpu/launch.h"
-
 static const problem problems[] = {
     {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
     {"s2d9pt", 10, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_NONE, 1000},
@@ -16,9 +14,6 @@ static const problem problems[] = {
     {"convdiff3d", 4, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_NONE, 1000},
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
-
-static tsi_gpu_launch *const launches[] = {tsi_gpu_launch_s, tsi_gpu_launch_d, tsi_gpu_launch_c,
-                                           tsi_gpu_launch_z};
 
 /* A solve by the CPU's kernels: workspaces after each of the two sweeps. */
 typedef struct host_solve {
@@ -45,41 +40,29 @@ static void run_host(const host_solve *h, tsi_solve_call *call) {
 }
 
 /* What a device has of a branch. */
-typedef struct device_memory {
-  tsi_branch_memory at;
-  int32_t ticket, *flag;
-} device_memory;
-
-static device_memory place_on_device(const host_solve *h, const tsi_device_branch *branch,
-                                     const tsi_index *from) {
+static tsi_branch_memory memory_of(const host_solve *h, const tsi_device_branch *branch,
+                                   const tsi_index *from) {
   const tsi_solve_call *call = &h->request.call;
   const size_t scalar = h->plan->factor->scalar_bytes;
-  const tsi_index column = h->plan->side[0].chunks->column[branch->branch->chunk],
-                  tickets = tsi_index_max(branch->tables.forward.tickets, branch->tables.backward.tickets);
-  device_memory m = {.flag = calloc((size_t)tickets + 1, sizeof(int32_t))};
-  m.at = (tsi_branch_memory){
+  const tsi_index column = h->plan->side[0].chunks->column[branch->branch->chunk];
+  const tsi_branch_memory m = {
       .from = from + column,
       .inverse = call->inverse ? (const char *)call->inverse + 2 * (size_t)column * scalar : NULL,
       .x = calloc((size_t)branch->branch->columns + 1, h->bytes),
       .workspace = malloc((size_t)branch->tables.workspace_rows * h->bytes + 1)};
-  CHECK(m.flag && m.at.x && m.at.workspace);
-  memset(m.at.workspace, 255, (size_t)branch->tables.workspace_rows * h->bytes); /* NaN */
+  CHECK(m.x && m.workspace);
+  memset(m.workspace, 255, (size_t)branch->tables.workspace_rows * h->bytes); /* NaN */
   return m;
 }
 
-static void launch(tsi_gpu_launch *run, const tsi_device_branch *branch, const tsi_solve_call *call,
-                   const host_solve *h, device_memory *m, bool backward, unsigned schedule) {
+static void launch(const char *scalars, const tsi_device_branch *branch, const tsi_solve_call *call,
+                   const host_solve *h, tsi_branch_memory *m, bool backward, unsigned schedule) {
   const char *values = backward ? call->backward_values : call->forward_values;
-  const tsi_device_sweep *sweep = backward ? &branch->tables.backward : &branch->tables.forward;
-  m->at.values = values + (size_t)branch->first_value * h->plan->factor->scalar_bytes;
-  const tsi_gpu_sweep s = {.tables = branch->tables,
-                           .call = tsi_device_branch_call(call, backward, &m->at),
-                           .backward = backward,
-                           .ticket = &m->ticket,
-                           .flag = m->flag,
-                           .epoch = 1};
-  memset(m->flag, 0, ((size_t)sweep->tickets + 1) * sizeof *m->flag);
-  CHECK(run(&s, 1 + schedule % 4, schedule % 2 ? 64 : 256, NULL) == 0);
+  const run_grid grid = grid_of(run_warp(branch->branch->chunk % 2 ? 64 : 32), schedule);
+  m->values = values + (size_t)branch->first_value * h->plan->factor->scalar_bytes;
+  const tsi_device_call own = tsi_device_branch_call(call, backward, m);
+  const run_outcome got = run_sweeps(scalars, &branch->tables, &branch->tables, &own, &grid);
+  CHECK_MSG(got.ended, "%s", got.problem);
 }
 
 static void check_rows(const typed *t, const host_solve *h, tsi_index rows, const void *host,
@@ -90,36 +73,35 @@ static void check_rows(const typed *t, const host_solve *h, tsi_index rows, cons
 }
 
 /* Both sweeps of a branch on the device. */
-static void check_branch(const typed *t, tsi_gpu_launch *run, const host_solve *h, tsi_solve_call *call,
+static void check_branch(unsigned type, const host_solve *h, tsi_solve_call *call,
                          const tsi_device_branch *branch, const tsi_index *from, unsigned schedule,
                          char *result) {
+  const typed *t = types[type].type;
   const tsi_solve_data *data = &h->plan->side[0].data;
   const tsi_solve_chunk *chunk = &data->chunk[branch->branch->chunk];
   const size_t x = (size_t)chunk->workspace * h->bytes,
                u = (size_t)(chunk->workspace + chunk->update) * h->bytes,
                x_bytes = (size_t)chunk->columns * h->bytes, u_bytes = (size_t)chunk->off_rows * h->bytes;
-  device_memory m = place_on_device(h, branch, from);
-  char *border = (char *)m.at.workspace + (size_t)branch->border_row * h->bytes;
+  tsi_branch_memory m = memory_of(h, branch, from);
+  char *border = (char *)m.workspace + (size_t)branch->border_row * h->bytes;
   h->plan->nodes->read_chunk(data, call, branch->branch->chunk);
-  memcpy(m.at.x, (char *)call->workspace + x, x_bytes);
+  memcpy(m.x, (char *)call->workspace + x, x_bytes);
   if (h->request.forward) {
-    launch(run, branch, call, h, &m, false, schedule);
+    launch(types[type].scalars, branch, call, h, &m, false, schedule);
     check_rows(t, h, chunk->off_rows, h->forward + u, border, t->is_single, "updates", branch->branch->chunk);
   }
   if (h->request.backward) {
     memcpy(border, h->backward + u, u_bytes);
-    launch(run, branch, call, h, &m, true, schedule);
+    launch(types[type].scalars, branch, call, h, &m, true, schedule);
   }
-  check_rows(t, h, chunk->columns, (h->request.backward ? h->backward : h->forward) + x, m.at.x, t->is_single,
+  check_rows(t, h, chunk->columns, (h->request.backward ? h->backward : h->forward) + x, m.x, t->is_single,
              "x", branch->branch->chunk);
-  memcpy(result, m.at.x, x_bytes);
-  free(m.flag);
-  free(m.at.x);
-  free(m.at.workspace);
+  memcpy(result, m.x, x_bytes);
+  free(m.x);
+  free(m.workspace);
 }
 
-static int check_branches(const typed *t, tsi_gpu_launch *run, const host_solve *h, tsi_solve_call *call,
-                          double node_bytes) {
+static int check_branches(unsigned type, const host_solve *h, tsi_solve_call *call, double node_bytes) {
   const tristar_analysis_t *an = h->plan->factor->analysis;
   tsi_env *env = &h->plan->ts->env;
   const tsi_branch_source source = {h->plan->side[0].chunks, an->symbolic, an->panels, an->panel_values,
@@ -137,8 +119,8 @@ static int check_branches(const typed *t, tsi_gpu_launch *run, const host_solve 
     const size_t bytes = (size_t)tsi_chunk_columns(source.chunks, c) * h->bytes;
     char *first = malloc(bytes + 1), *again = malloc(bytes + 1);
     CHECK_OK(tsi_device_branch_create(env, &source, c, &options, &branch));
-    check_branch(t, run, h, call, branch, from, 0, first);
-    check_branch(t, run, h, call, branch, from, 1, again);
+    check_branch(type, h, call, branch, from, 0, first);
+    check_branch(type, h, call, branch, from, 1, again);
     CHECK(memcmp(first, again, bytes) == 0);
     tsi_device_branch_destroy(env, &branch);
     free(first);
@@ -149,8 +131,9 @@ static int check_branches(const typed *t, tsi_gpu_launch *run, const host_solve 
   return branches;
 }
 
-static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p, const typed *t,
-                        tsi_gpu_launch *run, tristar_op op, tristar_part part, int64_t nrhs) {
+static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p, unsigned type, tristar_op op,
+                        tristar_part part, int64_t nrhs) {
+  const typed *t = types[type].type;
   tristar_solve_options options;
   host_solve h = {.plan = plan};
   void *b = random_scalars(t, s->n * nrhs, 3), *x = calloc((size_t)(s->n * nrhs), t->bytes);
@@ -170,7 +153,7 @@ static void check_solve(const solver *s, tristar_plan_t *plan, const problem *p,
   h.backward = call.workspace;
   run_host(&h, &call);
   call.workspace = calloc(bytes, 1);
-  CHECK(check_branches(t, run, &h, &call, p->node_bytes) > 0);
+  CHECK(check_branches(type, &h, &call, p->node_bytes) > 0);
   free(call.workspace);
   free(h.forward);
   free(h.backward);
@@ -188,16 +171,15 @@ static void check(tristar_t *ts, const problem *p, unsigned variant, unsigned ty
   options.engine = TRISTAR_ENGINE_SERIAL;
   options.chunk_bytes_max = (int64_t)(3 * p->node_bytes);
   CHECK_OK(tristar_plan(s.factor, &options, &plan));
-  check_solve(&s, plan, p, types[type].type, launches[type], ops[variant % 3], TRISTAR_PART_ALL, 1);
-  check_solve(&s, plan, p, types[type].type, launches[type], ops[(variant + 1) % 3], TRISTAR_PART_ALL, 5);
-  check_solve(&s, plan, p, types[type].type, launches[type], ops[(variant + 2) % 3],
-              variant % 2 ? TRISTAR_PART_L : TRISTAR_PART_U, 1);
+  check_solve(&s, plan, p, type, ops[variant % 3], TRISTAR_PART_ALL, 1);
+  check_solve(&s, plan, p, type, ops[(variant + 1) % 3], TRISTAR_PART_ALL, 5);
+  check_solve(&s, plan, p, type, ops[(variant + 2) % 3], variant % 2 ? TRISTAR_PART_L : TRISTAR_PART_U, 1);
   tristar_plan_destroy(&plan);
   solver_close(&s);
 }
 
 int main(void) {
-  tristar_t *ts = open_without_starpu();
+  tristar_t *ts = open_without_starpu(false);
   for (unsigned k = 0; k < PROBLEMS; k++)
     for (unsigned type = 0; type < 4; type++) check(ts, &problems[k], k + 3 * type, type);
   tristar_destroy(&ts);

@@ -194,7 +194,7 @@ static void check(tristar_t *ts, const problem *p, unsigned type, unsigned varia
 }
 
 int main(void) {
-  tristar_t *ts = open_without_starpu();
+  tristar_t *ts = open_without_starpu(false);
   for (unsigned k = 0; k < sizeof problems / sizeof *problems; k++)
     for (unsigned type = 0; type < 4; type++) check(ts, &problems[k], type, k + type);
   tristar_destroy(&ts);

@@ -103,7 +103,7 @@ static void check(tristar_t *ts, int k) {
 }
 
 int main(void) {
-  tristar_t *ts = open_without_starpu();
+  tristar_t *ts = open_without_starpu(false);
   for (int k = 0; k < WORKS; k++) check(ts, k);
   tristar_destroy(&ts);
   return 0;

@@ -45,7 +45,7 @@ static void check(tristar_t *ts, const problem *p, unsigned variant, const typed
 }
 
 int main(void) {
-  tristar_t *ts = open_without_starpu();
+  tristar_t *ts = open_without_starpu(false);
   for (unsigned k = 0; k < PROBLEMS; k++)
     for (unsigned type = 0; type < 4; type++)
       check(ts, &problems[k], k + 3 * type, types[type].type, types[type].scalars, false);

@@ -25,7 +25,7 @@ static void check(const solver *s, const char *scalars, const typed *t, unsigned
 }
 
 int main(void) {
-  tristar_t *ts = open_without_starpu();
+  tristar_t *ts = open_without_starpu(false);
   for (int k = 0; k < 4; k++) {
     solver s = solver_open(ts, &tested, types[k].type, false);
     check(&s, types[k].scalars, types[k].type, 32, 1);

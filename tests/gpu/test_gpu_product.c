@@ -126,7 +126,7 @@ static void check_real(tristar_t *ts, const problem *p) {
 
 int main(void) {
   char path[1024];
-  tristar_t *ts = open_without_starpu();
+  tristar_t *ts = open_without_starpu(false);
   for (size_t k = 0; k < sizeof generated / sizeof *generated; k++) check_generated(ts, &generated[k]);
   snprintf(path, sizeof path, "%s/INDEX.tsv", data_folder());
   FILE *index = fopen(path, "r");

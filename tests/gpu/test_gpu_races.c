@@ -31,7 +31,7 @@ static int count_races(const solver *s, int64_t nrhs, int fault) {
 
 int main(void) {
   static const int faults[] = {GPU_FAULT_BARRIER, GPU_FAULT_FLAG, GPU_FAULT_FENCE};
-  tristar_t *ts = open_without_starpu();
+  tristar_t *ts = open_without_starpu(false);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
     solver s = solver_open(ts, &problems[k], &typed_double, false);
     CHECK(count_races(&s, 1, GPU_NO_FAULT) == 0);

@@ -5,6 +5,7 @@
 #include "runtime/factor/row_factor.h"
 #include "runtime/solve/device_plan.h"
 #include "runtime/solve/request.h"
+#include "tests/context.h"
 #include "tests/gpu/run_rows.h"
 #include "tests/triangle_system.h"
 
@@ -147,13 +148,8 @@ int main(void) {
   static const int kinds[] = {TRIANGLE_RANDOM, TRIANGLE_GRID, TRIANGLE_POWER_LAW, TRIANGLE_EMPTY_ROWS};
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
-  tristar_t *ts;
-  tristar_config config;
   unsigned variant = 0;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu(true);
   for (int k = 0; k < 4; k++) {
     system_of s = system_create(triangle_create(kinds[k], N, 5), types[k]);
     for (int p = 0; p < PARTITIONS; p++)

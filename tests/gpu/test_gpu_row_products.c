@@ -4,6 +4,7 @@
  * that are planted into the tables are found by their check. */
 #include "runtime/execute/device_products.h"
 #include "runtime/solve/spmv.h"
+#include "tests/context.h"
 #include "tests/gpu/run_rows.h"
 #include "tests/typed.h"
 
@@ -143,12 +144,7 @@ static void check_problem(tristar_t *ts, const problem *p, const typed *t, unsig
 int main(void) {
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
-  tristar_t *ts;
-  tristar_config config;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  config.check = 1;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu(true);
   for (unsigned k = 0; k < sizeof problems / sizeof *problems; k++)
     for (unsigned type = 0; type < 4; type++) check_problem(ts, &problems[k], types[type], k + type);
   tristar_destroy(&ts);

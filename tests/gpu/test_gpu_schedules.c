@@ -47,7 +47,7 @@ static unsigned kinds_of(const solver *s) {
 
 int main(void) {
   unsigned kinds = 0;
-  tristar_t *ts = open_without_starpu();
+  tristar_t *ts = open_without_starpu(false);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
     for (unsigned type = 0; type < 4; type++) {
       solver s = solver_open(ts, &problems[k], types[type].type, false);

@@ -5,7 +5,7 @@
 
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_choice.h"
-#include "tests/check.h"
+#include "tests/context.h"
 
 static const struct {
   const char *kind;
@@ -42,12 +42,8 @@ static void check_share(tristar_t *ts, const tsi_device *device, const char *kin
 }
 
 int main(void) {
-  tristar_t *ts;
-  tristar_config config;
   const tsi_device *device = find_device("H100");
-  tristar_config_init(&config);
-  config.use_starpu = 0;
-  CHECK_OK(tristar_create(&config, &ts));
+  tristar_t *ts = open_without_starpu(false);
   for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++)
     check_share(ts, device, matrices[k].kind, matrices[k].size);
   tristar_destroy(&ts);

@@ -108,7 +108,7 @@ static void check_broken(tsi_env *env, tsi_variant_tables *t) {
 }
 
 int main(void) {
-  tristar_t *ts = open_without_starpu();
+  tristar_t *ts = open_without_starpu(false);
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++)
     for (unsigned type = 0; type < 4; type++) {
       tsi_variant_tables tables[2] = {{.n = 0}, {.n = 0}};

@@ -50,7 +50,10 @@ static void *filled(board_arrays *a, int byte, size_t bytes) {
 }
 
 void board_fetch(const board_arrays *a, void *x) {
-  board_copy_out(x, a->x, a->x_bytes);
+  if (a->x_bytes > 0) board_copy_out(x, a->x, a->x_bytes);
+}
+void board_fetch_workspace(const board_arrays *a, void *workspace) {
+  if (a->workspace_bytes > 0) board_copy_out(workspace, a->workspace, a->workspace_bytes);
 }
 void board_close(board_arrays *a) {
   for (int k = 0; k < a->count; k++) board_release(a->at[k]);
@@ -70,7 +73,13 @@ static size_t scales(tsi_index n, const tsi_index *rows) {
   return user_scalars(n, rows, 1, 0, 1);
 }
 
-/* What the call has of the user's rows, and D^-1; one workspace of so many rows, all NaN. */
+/* The call's workspace, of so many rows; where it has none one of the board's, all NaN. */
+static void *place_workspace(board_arrays *a, size_t bytes, void *host) {
+  a->workspace_bytes = host ? bytes : 0;
+  return a->workspace = host ? place(a, host, bytes) : filled(a, 0xff, bytes);
+}
+
+/* What the call has of the user's rows, and D^-1, of n columns; a workspace of so many rows. */
 static tsi_device_call place_call(board_arrays *a, const gpu_kernels *k, tsi_index n,
                                   tsi_index workspace_rows, const tsi_device_call *host) {
   tsi_device_call c = *host;
@@ -82,13 +91,13 @@ static tsi_device_call place_call(board_arrays *a, const gpu_kernels *k, tsi_ind
   c.out_scale = place(a, host->out_scale, scales(n, host->out_row) * sizeof(double));
   c.in_row = place(a, host->in_row, list);
   c.out_row = host->out_row == host->in_row ? c.in_row : place(a, host->out_row, list);
-  a->x_bytes = user * user_scalars(n, host->out_row, host->x_row, host->x_column, host->nrhs);
+  a->x_bytes = host->x ? user * user_scalars(n, host->out_row, host->x_row, host->x_column, host->nrhs) : 0;
   c.x = a->x = place(a, host->x, a->x_bytes);
   c.b =
       host->b == host->x
           ? c.x
           : place(a, host->b, user * user_scalars(n, host->in_row, host->b_row, host->b_column, host->nrhs));
-  c.workspace = filled(a, 0xff, (size_t)workspace_rows * (size_t)c.stride * k->work);
+  c.workspace = place_workspace(a, (size_t)workspace_rows * (size_t)c.stride * k->work, host->workspace);
   return c;
 }
 
@@ -115,6 +124,13 @@ static void place_factors(board_arrays *a, const gpu_kernels *k, tsi_index n, co
                     : place_values(a, k, n, scalars[1], &host->backward);
 }
 
+/* Columns that the factor has: those of a border, which follow, are of no panel. */
+static tsi_index factor_columns(const tsi_device_tables *t) {
+  if (t->panels == 0) return 0;
+  const tsi_panel *last = &t->panel[t->panels - 1];
+  return last->column + last->width;
+}
+
 static bool has_sweep(const tsi_device_call *call, bool backward) {
   return (backward ? call->backward : call->forward).values != NULL;
 }
@@ -127,11 +143,12 @@ void board_sweeps_open(const char *scalars, const tsi_device_tables *forward,
   const tsi_device_tables *host[2] = {forward, backward};
   board_arrays *a = &s->arrays;
   *s = (board_sweeps){.kernels = k};
+  const tsi_index n = factor_columns(forward);
   tsi_device_call c =
-      place_call(a, k, forward->n, tsi_index_max(forward->workspace_rows, backward->workspace_rows), call);
+      place_call(a, k, n, tsi_index_max(forward->workspace_rows, backward->workspace_rows), call);
   const size_t counts[2] = {factor_scalars(forward->panels, forward->panel),
                             factor_scalars(backward->panels, backward->panel)};
-  place_factors(a, k, forward->n, counts, call, &c);
+  place_factors(a, k, n, counts, call, &c);
   void *block = place(a, forward->block, forward->bytes);
   for (int i = 0; i < 2; i++) {
     if (i == 1 && backward != forward) block = place(a, backward->block, backward->bytes);
@@ -155,10 +172,15 @@ void board_sweeps_run(board_sweeps *s, bool backward, unsigned blocks, unsigned 
 /* ---- Columns --------------------------------------------------------------------------------------------
  */
 
+/* Rows of the workspace up to the last one that it reads or writes. */
+static tsi_index column_rows(const tsi_gpu_columns *s) {
+  return tsi_index_max(s->reads ? 0 : s->from + s->n, s->writes ? 0 : s->to + s->n);
+}
+
 void board_columns_open(const char *scalars, const tsi_gpu_columns *columns, board_columns *s) {
   const gpu_kernels *k = gpu_kernels_of(scalars);
   *s = (board_columns){.kernels = k, .columns = *columns};
-  s->columns.call = place_call(&s->arrays, k, columns->n, 0, &columns->call);
+  s->columns.call = place_call(&s->arrays, k, columns->n, column_rows(columns), &columns->call);
 }
 
 void board_columns_run(board_columns *s, unsigned blocks, unsigned threads) {
@@ -167,13 +189,26 @@ void board_columns_run(board_columns *s, unsigned blocks, unsigned threads) {
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
+/* Rows of the workspace up to the last one that the tables name: those that are solved, or those that
+ * products read and write. */
+static tsi_index rows_named(const tsi_device_rows *t) {
+  tsi_index end = t->n;
+  for (tsi_index k = 0; k < t->updates; k++) end = tsi_index_max(end, t->row[k] + 1);
+  for (tsi_index i = 0; i < t->bundles; i++) {
+    const tsi_device_bundle *b = &t->bundle[i];
+    for (tsi_index e = 0; e < t->end[b->first + b->rows - 1]; e++)
+      end = tsi_index_max(end, 1 + (b->narrow ? b->base + t->short_column[b->at + e] : t->column[b->at + e]));
+  }
+  return end;
+}
+
 void board_rows_open(const char *scalars, const tsi_gpu_rows *rows, board_rows *s) {
   const gpu_kernels *k = gpu_kernels_of(scalars);
   const tsi_device_rows *t = &rows->tables;
   board_arrays *a = &s->arrays;
   *s = (board_rows){.kernels = k, .host = t, .rows = *rows};
   s->rows.tables = tsi_device_rows_move(t, place(a, t->block, t->bytes));
-  s->rows.call = place_call(a, k, t->n, t->n, &rows->call);
+  s->rows.call = place_call(a, k, t->n, rows_named(t), &rows->call);
   s->rows.values = place(a, rows->values, (size_t)t->entries * k->stored);
   s->rows.inverse = place(a, rows->inverse, (size_t)t->n * k->stored);
   s->rows.ticket = filled(a, 0, sizeof(int32_t));
@@ -228,7 +263,9 @@ void board_variant_open(const char *scalars, const tsi_variant_tables *forward,
   const tsi_variant_tables *host[2] = {forward, backward};
   board_arrays *a = &s->arrays;
   *s = (board_variant){.kernels = k, .level_ptr = {forward->level_ptr, backward->level_ptr}};
-  tsi_device_call c = place_call(a, k, forward->n, 2 * forward->n, call);
+  tsi_device_call own = *call;
+  own.workspace = NULL;
+  tsi_device_call c = place_call(a, k, forward->n, 2 * forward->n, &own);
   const size_t counts[2] = {factor_scalars(forward->panels, forward->panel),
                             factor_scalars(backward->panels, backward->panel)};
   const size_t half = (size_t)forward->n * (size_t)c.stride * k->work;

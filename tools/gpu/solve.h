@@ -1,9 +1,14 @@
 /* Solves by the kernels of codelets/gpu with all that they need in the memory of a board.
  *
- * Job. Copy tables, values and the arrays of a call there; launch; bring x back. Pointers of a call are those
- * of the host; how long its arrays are follows from its rows and strides, which are positive.
+ * Job. Copy tables, values and the arrays of a call there; launch; bring back x and the workspace. Pointers
+ * of a call are those of the host. How long its arrays are follows from its rows and strides, which are
+ * positive; b, x, D^-1 and interchanges have the columns of the factor, not those of a border.
  *
- * Reads   tables, values, b.   Writes  x, where it is fetched. */
+ * Workspace. A call without one (NULL) gets one on the board, which begins with NaN in all rows. That of a
+ * call is copied there, up to the last row that the tables, or the rows of columns, name; launches leave in
+ * it what they write, from one to the next one.
+ *
+ * Reads   tables, values, b, the call's workspace.   Writes  x and the workspace, where they are fetched. */
 #ifndef TSI_TOOLS_GPU_SOLVE_H
 #define TSI_TOOLS_GPU_SOLVE_H
 
@@ -32,8 +37,8 @@ const gpu_kernels *gpu_kernels_of(const char *scalars);
 typedef struct board_arrays {
   void *at[32];
   int count;
-  void *x;
-  size_t x_bytes;
+  void *x, *workspace;
+  size_t x_bytes, workspace_bytes; /* 0: the call has none of the host's */
 } board_arrays;
 
 typedef struct board_sweeps {
@@ -42,7 +47,6 @@ typedef struct board_sweeps {
   tsi_gpu_sweep sweep[2]; /* forward, backward; with the board's pointers */
 } board_sweeps;
 
-/* The call's workspace is not used: there is one here, which begins with NaN in all rows. */
 void board_sweeps_open(const char *scalars, const tsi_device_tables *forward,
                        const tsi_device_tables *backward, const tsi_device_call *call, board_sweeps *out);
 /* Launches the sweep, if the call has it. blocks 0: as many as are resident. */
@@ -54,7 +58,6 @@ typedef struct board_columns {
   tsi_gpu_columns columns;
 } board_columns;
 
-/* From b to x: `columns` reads and writes, and has no rows of a workspace. */
 void board_columns_open(const char *scalars, const tsi_gpu_columns *columns, board_columns *out);
 void board_columns_run(board_columns *s, unsigned blocks, unsigned threads);
 
@@ -65,7 +68,7 @@ typedef struct board_rows {
   const tsi_device_rows *host; /* the caller's tables */
 } board_rows;
 
-/* A triangle. Of `rows` the workspace, phases, counters and flags are not used. */
+/* A triangle, or products. Of `rows` phases, counters and flags are not used: those are made here. */
 void board_rows_open(const char *scalars, const tsi_gpu_rows *rows, board_rows *out);
 /* All phases: each in a launch of its own, or all in one. */
 void board_rows_run(board_rows *s, bool one_launch, unsigned blocks, unsigned threads);
@@ -77,13 +80,16 @@ typedef struct board_variant {
   const tsi_index *level_ptr[2]; /* the caller's */
 } board_variant;
 
+/* The call's workspace is not used: that of these solvers has sums in it, which begin with zeros. */
 void board_variant_open(const char *scalars, const tsi_variant_tables *forward,
                         const tsi_variant_tables *backward, const tsi_device_call *call, board_variant *out);
 void board_variant_sc23(board_variant *s, bool backward, unsigned threads);
 void board_variant_kk20(board_variant *s, bool backward, unsigned threads);
 
-/* x of the host := x of the board. */
+/* x of the host := x of the board; the rows that were copied from the call's workspace := those of the board.
+ * Either does nothing where the call has none. */
 void board_fetch(const board_arrays *arrays, void *x);
+void board_fetch_workspace(const board_arrays *arrays, void *workspace);
 void board_close(board_arrays *arrays);
 
 #endif
