@@ -98,9 +98,7 @@ tristar_status tsi_places_choose(const tristar_factor_t *factor, const tristar_p
   const tsi_device_facts facts = tsi_device_describe(0);
   status = place(factor, o, devices, &facts, places);
   if (status != TRISTAR_OK) *places = (tsi_places){.device = NULL}; /* which is made last */
-  if (status == TRISTAR_OK || wanted) goto out;
-  tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
-  status = TRISTAR_OK;
+  places->optional = !wanted && (status != TRISTAR_OK || places->device != NULL);
 out:
   return status;
 }

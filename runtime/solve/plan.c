@@ -339,15 +339,15 @@ static tristar_status create_placed(tristar_factor_t *factor, const tristar_plan
                                     double *start_seconds, tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
-  tsi_places places = {.device = NULL};
-  TSI_TRY(tsi_places_choose(factor, options, start_seconds, &places));
-  status = tsi_plan_create(factor, options, &places, out);
-  if (status == TRISTAR_OK || places.device == NULL || options->place != TRISTAR_PLACE_AUTO) goto out;
-  tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
-  tsi_places_finish(env, &places);
-  places = (tsi_places){.device = NULL};
-  status = tsi_plan_create(factor, options, &places, out);
-out:
+  tsi_places places;
+  status = tsi_places_choose(factor, options, start_seconds, &places);
+  if (status == TRISTAR_OK) status = tsi_plan_create(factor, options, &places, out);
+  if (status != TRISTAR_OK && places.optional) {
+    const tsi_places cores = {.device = NULL};
+    tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
+    tsi_places_finish(env, &places);
+    status = tsi_plan_create(factor, options, &cores, out);
+  }
   tsi_places_finish(env, &places);
   return status;
 }
