@@ -1,6 +1,9 @@
 /* See place_schedule.h. */
 #include "partition/place_schedule.h"
 
+/* What a task takes a core, and as long again until the next one begins. */
+#define TASKS 2
+
 /* Where a node is on its way. */
 typedef enum step { STEP_WORK, STEP_DEVICE, STEP_BORDER } step;
 
@@ -21,9 +24,9 @@ typedef struct event {
   bool core; /* of a task on a core */
 } event;
 
-/* When each part of a device is free again. */
+/* When a device, and its bus to the host, are free again. */
 typedef struct lane {
-  double up, work, down;
+  double work, down;
 } lane;
 
 struct tsi_place_schedule {
@@ -120,8 +123,8 @@ static const tsi_placed_subtree *on_device(const tsi_place_schedule *s, const no
 /* What it takes if it waits for nothing else. */
 static double node_seconds(const tsi_place_schedule *s, const node *v) {
   const tsi_placed_subtree *t = on_device(s, v);
-  if (t) return 2 * s->costs->core_task_seconds + tsi_place_seconds_alone(s->costs, t);
-  return s->costs->core_task_seconds + v->entries * s->costs->stream_bytes / s->costs->core_bandwidth;
+  if (t) return 2 * TASKS * s->costs->core_task_seconds + tsi_place_seconds_alone(s->costs, t);
+  return TASKS * s->costs->core_task_seconds + v->entries * s->costs->stream_bytes / s->costs->core_bandwidth;
 }
 
 static double priority_of(const tsi_place_schedule *s, tsi_index number) {
@@ -208,14 +211,14 @@ static void start_on_core(tsi_place_schedule *s, tsi_index v, double now) {
   const double entries = on_device(s, &s->node[v]) ? 0 : s->node[v].entries;
   const double readers = s->costs->cores - --s->idle;
   const double rate = smaller(c->core_bandwidth, c->cores_bandwidth / readers);
-  add_event(s, now + c->core_task_seconds + entries * c->stream_bytes / rate, v, true);
+  add_event(s, now + TASKS * c->core_task_seconds + entries * c->stream_bytes / rate, v, true);
 }
 
 static void start_on_device(tsi_place_schedule *s, tsi_index v, const tsi_placed_subtree *t, double now) {
   const tsi_place_costs *c = s->costs;
   lane *l = &s->lane[t->device];
-  l->up = larger(now, l->up) + tsi_place_bus_seconds(c, t->columns);
-  l->work = larger(l->work, l->up + c->handover_seconds) + tsi_place_device_seconds(c, t);
+  l->work = larger(now, l->work) + tsi_place_bus_seconds(c, t->columns) + c->handover_seconds +
+            tsi_place_device_seconds(c, t);
   l->down = larger(l->work, l->down) + tsi_place_bus_seconds(c, t->border);
   s->node[v].step = STEP_DEVICE;
   add_event(s, l->down + c->handover_seconds, v, false);

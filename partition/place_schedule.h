@@ -2,14 +2,15 @@
  *
  * Model. The cores work on the chunks that a plan has beside the subtrees on devices, and on slices of them:
  * a chunk waits for those whose rows it owns, a slice for its chunk. A task takes a core the seconds of a
- * task, and reads its bytes at the rate of one core, or at its share of what all cores read together, which
- * is that among the tasks that read when it begins. Of the tasks that are ready the one comes first that has
- * the longest path to the root before it.
+ * task, and as long again until another one begins, and reads its bytes at the rate of one core, or at its
+ * share of what all cores read together, which is that among the tasks that read when it begins. Of the tasks
+ * that are ready the one comes first that has the longest path to the root before it.
  *
  * A subtree on a device is one task of it, between two small ones of the cores, which read b and take the
- * updates of its border, the rows below its root. Its columns cross the device's bus before it, its border
- * afterwards. It takes the device the seconds of a task, and as long as its longest chain of nodes, or as its
- * factor takes at the device's bandwidth. A device and each direction of its bus do one thing at a time.
+ * updates of its border, the rows below its root. Its columns cross the device's bus before it, when the
+ * device is through with the task before, its border afterwards. It takes the device the seconds of a task,
+ * and as long as its longest chain of nodes, or as its factor takes at the device's bandwidth. A device does
+ * one thing at a time, and so does its bus to the host.
  *
  * That is the forward sweep. The backward one is the same in reverse, and takes as long.
  *

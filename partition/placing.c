@@ -14,6 +14,10 @@
 static const double core_shares[] = {1, 0.5, 0.25, 0};
 #define SHARES (sizeof core_shares / sizeof *core_shares)
 
+/* How much of the factor devices are given, where that is tried. */
+static const double device_parts[] = {0.75, 0.5, 0.25};
+#define PARTS (sizeof device_parts / sizeof *device_parts)
+
 typedef struct placer {
   const tsi_symbolic *symbolic;
   const tsi_place_costs *costs;
@@ -24,12 +28,17 @@ typedef struct placer {
   tsi_placed_subtree *list;   /* of the stage, in no order */
   tsi_index count;
   double above; /* entries above the subtrees */
+  double total; /* entries */
   tsi_place_schedule *schedule;
   tsi_placing *trial, *best;
 } placer;
 
 static double larger(double a, double b) {
   return a > b ? a : b;
+}
+
+static double smaller(double a, double b) {
+  return a < b ? a : b;
 }
 
 static void describe_tree(placer *p, const tsi_panels *panels) {
@@ -41,6 +50,7 @@ static void describe_tree(placer *p, const tsi_panels *panels) {
     for (tsi_index k = panels->first[s]; k < panels->first[s + 1]; k++)
       p->own[s] += (double)tsi_panel_entries(panels, k);
     p->entries[s] = p->own[s];
+    p->total += p->own[s];
   }
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
@@ -93,6 +103,7 @@ typedef struct deal {
   const tsi_place_costs *costs;
   tsi_index devices; /* the first ones, which are used */
   double share;      /* of core_shares */
+  double room;       /* bytes of a device that may be taken: its memory, or less */
   double cores;      /* seconds of a solve that the cores read for what they have so far */
 } deal;
 
@@ -107,14 +118,15 @@ void tsi_device_load_add(const tsi_place_costs *c, const tsi_placed_subtree *t, 
   load->bytes += t->entries * c->stored_bytes;
   load->up += rows * c->row_bytes;
   load->down += rows * c->row_bytes;
-  load->seconds += 2 * tsi_place_device_seconds(c, t);
+  load->seconds += 2 * (c->handover_seconds + tsi_place_device_seconds(c, t)) +
+                   tsi_place_bus_seconds(c, t->columns) + tsi_place_bus_seconds(c, t->border);
 }
 
-/* What a device, or a direction of its bus, takes in a solve if it gets a subtree beside what it has. */
+/* What a device takes in a solve if it gets a subtree beside what it has. */
 static double busy_with(const tsi_place_costs *c, const tsi_device_load *load, const tsi_placed_subtree *t) {
   tsi_device_load more = *load;
   tsi_device_load_add(c, t, &more);
-  return larger(more.seconds, more.up / c->bus_bandwidth + more.subtrees * c->bus_seconds);
+  return more.seconds;
 }
 
 /* The device that would be through first: of those with room for the subtree, or of all. */
@@ -123,7 +135,7 @@ static tsi_index first_through(const tsi_placing *placing, const deal *d, const 
   const tsi_place_costs *c = d->costs;
   tsi_index best = TSI_NONE;
   for (tsi_index k = 0; k < d->devices; k++)
-    if ((!room || placing->load[k].bytes + t->entries * c->stored_bytes <= c->device_memory) &&
+    if ((!room || placing->load[k].bytes + t->entries * c->stored_bytes <= d->room) &&
         (best == TSI_NONE || busy_with(c, &placing->load[k], t) < busy_with(c, &placing->load[best], t)))
       best = k;
   return best;
@@ -144,7 +156,8 @@ static void place(deal *d, tsi_placed_subtree *t, tsi_placing *placing) {
     tsi_device_load_add(d->costs, t, &placing->load[device]);
     return;
   }
-  if (belongs_on(placing, d, wanted, t)) placing->unfit_bytes += t->entries * d->costs->stored_bytes;
+  if (d->room == d->costs->device_memory && belongs_on(placing, d, wanted, t))
+    placing->unfit_bytes += t->entries * d->costs->stored_bytes;
   d->cores += seconds_on_cores(d->costs, t->entries);
 }
 
@@ -170,9 +183,10 @@ static double device_bound(const placer *p, const tsi_placed_subtree *t) {
 }
 
 /* Deals out the subtrees of the stage to the trial, the heaviest first; devices may have the `most` heaviest
- * of them. Returns a bound of its seconds. */
-static double deal_out(placer *p, tsi_index devices, double share, tsi_index most) {
-  deal d = {.costs = p->costs, .devices = devices, .share = share};
+ * of them, or this part of the factor. Returns a bound of its seconds. */
+static double deal_out(placer *p, tsi_index devices, double share, tsi_index most, double part) {
+  deal d = {.costs = p->costs, .devices = devices, .share = share, .room = p->costs->device_memory};
+  if (part < 1) d.room = smaller(d.room, part * p->total * p->costs->stored_bytes / devices);
   double bound = 0;
   begin_deal(p);
   for (tsi_index k = 0; k < p->count; k++) {
@@ -185,7 +199,7 @@ static double deal_out(placer *p, tsi_index devices, double share, tsi_index mos
 
 /* How many of the heaviest subtrees devices have best, by the bound. */
 static tsi_index best_most(placer *p, tsi_index devices) {
-  deal d = {.costs = p->costs, .devices = devices};
+  deal d = {.costs = p->costs, .devices = devices, .room = p->costs->device_memory};
   tsi_index best = 0;
   double lowest = DBL_MAX, bound = 0, rest = p->above;
   begin_deal(p);
@@ -253,13 +267,15 @@ static tristar_status try_stage(tsi_env *env, placer *p) {
   qsort(p->list, (size_t)p->count, sizeof *p->list, by_entries);
   for (tsi_index devices = 1; devices <= c->devices; devices++) {
     for (size_t k = 0; k < (c->devices_first ? 1 : SHARES); k++) {
-      const double bound = deal_out(p, devices, core_shares[k], p->count);
+      const double bound = deal_out(p, devices, core_shares[k], p->count, 1);
       if (k == 0) note_unfit(p);
       TSI_TRY(judge(env, p, devices, bound));
     }
     if (c->devices_first) continue;
     const tsi_index most = best_most(p, devices);
-    TSI_TRY(judge(env, p, devices, deal_out(p, devices, 0, most)));
+    TSI_TRY(judge(env, p, devices, deal_out(p, devices, 0, most, 1)));
+    for (size_t k = 0; k < PARTS; k++)
+      TSI_TRY(judge(env, p, devices, deal_out(p, devices, 0, p->count, device_parts[k])));
   }
 out:
   return status;
@@ -293,7 +309,7 @@ static double move(placer *p, tsi_index k, tsi_index device) {
 /* Where else subtree k of the best placing could be: on the cores, or on the device that has least to do. */
 static tsi_index elsewhere(const placer *p, tsi_index k) {
   const tsi_placed_subtree *t = &p->best->subtree[k];
-  const deal d = {.costs = p->costs, .devices = p->costs->devices};
+  const deal d = {.costs = p->costs, .devices = p->costs->devices, .room = p->costs->device_memory};
   return t->device == TSI_NONE ? first_through(p->best, &d, t, true) : TSI_NONE;
 }
 
@@ -321,7 +337,7 @@ out:
 static tristar_status search(tsi_env *env, placer *p) {
   tristar_status status = TRISTAR_OK;
   start(p);
-  (void)deal_out(p, 0, 1, 0);
+  (void)deal_out(p, 0, 1, 0, 1);
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
   const double only_cores = p->trial->seconds;
   swap(p);

@@ -9,11 +9,11 @@
  * stage subtrees are dealt out, the heaviest first, each to where it ends first among those that have room
  * for its factor: by the sum of what each has, which is a bound from below. This is done for each number of
  * devices, and as if the cores were as fast as their bandwidth says, half as fast, and so on, as those also
- * have what is above. Of all these the one is taken that ends first by the schedule; the first one of
- * several, and the cores alone before all of them. Then single subtrees move between devices and cores as
- * long as the schedule becomes shorter, but not for long. With devices_first the cores have only what no
- * device has room for; fewer devices than there are have to have room for all. The result follows from the
- * structure and the costs only.
+ * have what is above; and with only the heaviest subtrees, or a part of the factor, for devices. Of all these
+ * the one is taken that ends first by the schedule; the first one of several, and the cores alone before all
+ * of them. Then single subtrees move between devices and cores as long as the schedule becomes shorter, but
+ * not for long. With devices_first the cores have only what no device has room for; fewer devices than there
+ * are have to have room for all. The result follows from the structure and the costs only.
  *
  * Reads   the structure of one factor, in closed form (symbolic.h).
  * Writes  a tsi_placing that owns its arrays.
@@ -32,7 +32,7 @@ typedef struct tsi_device_load {
   tsi_index subtrees;
   double bytes;    /* stored */
   double up, down; /* bytes that cross the bus in a solve */
-  double seconds;  /* of a solve: the device's, without the bus's */
+  double seconds;  /* of a solve, with waiting for what crosses the bus before tasks */
 } tsi_device_load;
 
 /* Gives a device one more subtree. */

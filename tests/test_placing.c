@@ -131,7 +131,7 @@ static void check_cores(tsi_env *env, const structure *s) {
   CHECK(nearly(one.end, s->bytes) && one.subtrees == 0 && one.cores == 0);
   costs.core_task_seconds = 2;
   CHECK_OK(tsi_place_schedule_run(env, schedule, NULL, 0, &slow));
-  CHECK(slow.end >= one.end + 2);
+  CHECK(slow.end >= one.end + 4);
   costs.core_task_seconds = 0;
   costs.cores = 3;
   costs.core_bandwidth = 0.5;
@@ -156,7 +156,7 @@ static void check_devices_in_time(tsi_env *env, const structure *s) {
       return;
     }
   CHECK_OK(tsi_place_schedule_run(env, schedule, list, 1, &times));
-  const double alone = 0.5 + (1 + 6 * 8.0 / 2) + 3 + (10 + 500 * 8.0 / 10) + 3 + 0.5;
+  const double alone = 2 * 0.5 + (1 + 6 * 8.0 / 2) + 3 + (10 + 500 * 8.0 / 10) + 3 + 2 * 0.5;
   CHECK(nearly(times.end, alone) && times.subtrees == times.end && times.cores == 0);
   double *path = calloc((size_t)s->symbolic->count, sizeof *path);
   CHECK(path);
