@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # simulate_placing.sh PROGRAM: `tristar simulate` on the six families of SC 2023, with 1, 2 and 4 GPUs: results are right, what
-# is placed is never slower than the cores alone or GPUs as far as they have room, panels cross each bus once, and StarPU counts the bytes that the plan says, to the byte; a run repeats to the last
-# digit; with memory for half of the panels all is right and takes a time in between. Keys of the JSON are those of the guide.
+# is placed is never slower than the cores alone or GPUs as far as they have room, panels cross each bus once, and StarPU
+# counts the bytes that the plan says, to the byte; a run repeats to the last digit; with memory for half of the panels all is right and takes a time in between. Keys of the JSON are those of the guide.
 # Works in the current folder.
 guide=$(cd "$(dirname "$0")/../tools/doc/guide" && pwd)
 . "$(dirname "$0")/driver.sh"
@@ -56,6 +56,23 @@ there = half[1]["factor_bytes"]
 assert 0.3 * int(sys.argv[1]) < sum(there) <= int(sys.argv[1]) and half[1]["unfit_bytes"] > 0, half[1]
 assert half[1]["up_bytes"] == half[1]["plan_up_bytes"] and half[1]["error"] < 1e-12, half[1]
 assert whole[1]["solve_s"] <= half[1]["solve_s"] <= 1.1 * whole[0]["solve_s"], (whole[1]["solve_s"], half[1]["solve_s"], whole[0]["solve_s"])
+END
+
+# ---- A signal leaves no temporary files
+mkdir -p left
+python3 - "$tristar" <<'END' || fail "signals"
+import glob, os, signal, subprocess, sys, time
+for number, seconds in ((signal.SIGINT, 0), (signal.SIGINT, 4), (signal.SIGHUP, 0), (signal.SIGHUP, 4)):
+    process = subprocess.Popen([sys.argv[1], "simulate", "gen:s2d9pt:300", "--repeat", "1000"],
+                               env=dict(os.environ, TMPDIR=os.getcwd() + "/left"), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    while not glob.glob("left/*/calibration"):
+        assert process.poll() is None, "it has ended with %d" % process.returncode
+        time.sleep(0.01)
+    time.sleep(seconds) # StarPU has started, or not
+    process.send_signal(number)
+    assert process.wait(100) == -number, process.returncode
+    assert os.listdir("left") == [], os.listdir("left")
 END
 
 # ---- What is wrong
