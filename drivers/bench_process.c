@@ -15,6 +15,7 @@
 
 #include "drivers/bench.h"
 #include "drivers/session.h"
+#include "drivers/signals.h"
 
 #define TEXT_MAX ((size_t)1 << 24)
 
@@ -38,21 +39,13 @@ static void forget(pid_t pid) {
 /* ---- The end of this program ------------------------------------------------------------------------------
  */
 
-/* The signal then does what it does by default. */
-static void end_all(int number) {
+static void end_all(void) {
   for (int k = 0; k < TSI_BENCH_CONTENDERS_MAX; k++)
     if (groups[k] != 0) (void)kill((pid_t)-groups[k], SIGKILL);
-  (void)signal(number, SIG_DFL);
-  (void)raise(number);
 }
 
 void tsi_process_guard(void) {
-  static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
-  const struct sigaction action = {.sa_handler = end_all};
-  struct sigaction before;
-  for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++)
-    if (sigaction(signals[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup */
-      (void)sigaction(signals[k], &action, NULL);
+  tsi_before_signals(end_all);
 }
 
 /* ---- Start ------------------------------------------------------------------------------------------------

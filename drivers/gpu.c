@@ -1,6 +1,10 @@
 /* See gpu.h. */
 #include "drivers/gpu.h"
 
+#include "runtime/context/context.h"
+#include "runtime/machine/predict.h"
+#include "runtime/solve/plan.h"
+
 static const tsi_index widths[TSI_GPU_WIDTHS] = {128, 64};
 
 static const char *const bound_names[] = {[TSI_BOUND_BANDWIDTH] = "bandwidth",
@@ -14,6 +18,17 @@ static const char *const bound_texts[] = {
     [TSI_BOUND_PATH] = "the longest chain of nodes, which one block after the other streams",
     [TSI_BOUND_BLOCKS] = "the number of blocks: all are at work, most of the time without streaming",
     [TSI_BOUND_ORDER] = "no single bound: what is ready comes in waves"};
+
+/* What was measured, and what predictions assume of tasks. */
+static void add_cores(const tsi_session *s, const tsi_bandwidth *bandwidth, tsi_place_costs *place) {
+  tristar_plan_options options;
+  tristar_plan_options_init(&options);
+  place->cores = s->p.workers;
+  place->core_bandwidth = 1e9 * bandwidth->one;
+  place->cores_bandwidth = 1e9 * tsi_bandwidth_of(bandwidth, s->p.workers);
+  place->core_task_seconds = tsi_costs_assumed(&s->ts->machine, s->p.workers).task;
+  place->cut = tsi_plan_chunk_options(s->factor, &options);
+}
 
 bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report *r) {
   *r = (tsi_gpu_report){.device = tsi_device_get(s->settings->gpu)};
@@ -30,7 +45,7 @@ bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report
   if (s->settings->devices == 0) return true;
   tsi_place_costs place = tsi_place_costs_assumed(s->factor, r->device);
   place.devices = (tsi_index)s->settings->devices;
-  place.cores_bandwidth = 1e9 * tsi_bandwidth_of(bandwidth, s->p.workers);
+  add_cores(s, bandwidth, &place);
   return tsi_session_check(s, tsi_device_place(env, s->factor, &place, &r->best, &r->placing), s->name);
 }
 

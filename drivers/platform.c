@@ -2,12 +2,14 @@
 #include "drivers/platform.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "drivers/signals.h"
 #include "runtime/solve/device_choice.h"
 
 #define HOST "tristar" /* what StarPU takes this machine for */
@@ -181,6 +183,29 @@ static int name_files(const tsi_platform_folder *folder, const node *n) {
   return code;
 }
 
+/* ---- The end ------------------------------------------------------------------------------------------- */
+
+/* What is to be removed, files first, for the handler of signals, which belongs to the whole program. */
+static char made[FILES + FOLDERS + 1][sizeof((tsi_platform_folder *)0)->path + 40];
+static volatile sig_atomic_t is_made;
+
+static void list_made(const tsi_platform_folder *folder) {
+  size_t count = 0;
+  for (size_t k = 0; k < FILES; k++)
+    snprintf(made[count++], sizeof made[0], "%s/%s", folder->path, files[k].name);
+  for (size_t k = FOLDERS; k-- > 0;)
+    snprintf(made[count++], sizeof made[0], "%s%s", folder->path, folders[k]);
+  snprintf(made[count], sizeof made[0], "%s", folder->path);
+  is_made = 1;
+}
+
+static void remove_made(void) {
+  if (!is_made) return;
+  for (size_t k = 0; k < FILES; k++) (void)unlink(made[k]);
+  for (size_t k = FILES; k <= FILES + FOLDERS; k++) (void)rmdir(made[k]);
+  is_made = 0;
+}
+
 int tsi_platform_install(const tsi_platform *platform, int cores, int devices, tsi_platform_folder *folder) {
   const node n = {platform, tsi_device_get(platform->device), cores, devices};
   const char *temporary = getenv("TMPDIR");
@@ -191,20 +216,16 @@ int tsi_platform_install(const tsi_platform *platform, int cores, int devices, t
     folder->path[0] = '\0';
     return code;
   }
+  list_made(folder);
+  tsi_before_signals(remove_made);
   const int code = write_all(folder, &n);
   return code != 0 ? code : name_files(folder, &n);
 }
 
-void tsi_platform_remove(const tsi_platform_folder *folder) {
-  char path[sizeof folder->path + 40];
-  if (folder->path[0] == '\0') return;
-  for (size_t k = 0; k < FILES; k++) {
-    snprintf(path, sizeof path, "%s/%s", folder->path, files[k].name);
-    (void)unlink(path);
-  }
-  for (size_t k = FOLDERS; k-- > 0;) {
-    snprintf(path, sizeof path, "%s%s", folder->path, folders[k]);
-    (void)rmdir(path);
-  }
-  (void)rmdir(folder->path);
+void tsi_platform_guard(void) {
+  tsi_before_signals(remove_made);
+}
+
+void tsi_platform_remove(void) {
+  remove_made();
 }

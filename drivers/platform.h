@@ -34,9 +34,12 @@ typedef struct tsi_platform_folder {
 } tsi_platform_folder;
 
 /* Makes a node with so many cores and devices the one that StarPU is to simulate, once in a process, before
- * it starts. Gives 0 or an errno. */
+ * it starts. A signal that ends the process (HUP, INT, QUIT, TERM, PIPE) removes the files first. Gives 0 or
+ * an errno. */
 int tsi_platform_install(const tsi_platform *platform, int cores, int devices, tsi_platform_folder *folder);
-/* Removes the files; StarPU has ended. */
-void tsi_platform_remove(const tsi_platform_folder *folder);
+/* To be called again once StarPU has started: SimGrid handles some of these signals, too. */
+void tsi_platform_guard(void);
+/* Removes the files, if there are any; StarPU has ended. */
+void tsi_platform_remove(void);
 
 #endif

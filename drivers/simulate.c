@@ -129,10 +129,17 @@ static bool try_place(simulation *m, int number) {
                                  s->name, o->error, places[number].text, s->precision->tolerance));
 }
 
+static bool start_starpu(tsi_session *s) {
+  double seconds = 0;
+  if (!tsi_session_check(s, tsi_context_need_starpu(s->ts, &seconds), s->name)) return false;
+  tsi_platform_guard();
+  return true;
+}
+
 static bool simulate(simulation *m) {
   tsi_session *s = &m->session;
   if (!tsi_session_open(s, &m->settings, m->settings.operand[0]) || !tsi_session_read(s) ||
-      !tsi_session_analyze(s) || !tsi_session_factor(s) || !tsi_rhs_make(s, &m->b) ||
+      !tsi_session_analyze(s) || !start_starpu(s) || !tsi_session_factor(s) || !tsi_rhs_make(s, &m->b) ||
       !tsi_dense_make(s, m->b.rows, m->b.cols, &m->x))
     return false;
   for (int k = 0; k < PLACES; k++)
@@ -261,7 +268,7 @@ int tsi_command_simulate(const tsi_settings *settings) {
   } else
     tsi_console_error("simulate: cannot describe the node to StarPU in %s: %s",
                       folder.path[0] ? folder.path : "the folder of temporary files", strerror(code));
-  tsi_platform_remove(&folder);
+  tsi_platform_remove();
   free(m);
   return status;
 }

@@ -298,9 +298,6 @@ static tristar_status describe(tsi_env *env, const chooser *ch, int side, tsi_in
   tsi_chunks *chunks = ch->chunks[side];
   const tsi_symbolic *symbolic = ch->side[side].symbolic;
   const tsi_panels *panels = ch->side[side].panels;
-  chunks->count = ch->count;
-  chunks->panel[chunks->count] = panels->count;
-  chunks->slice_ptr[chunks->count] = chunks->slices;
   TSI_TRY(TSI_ALLOC(env, chunks->column, (tsi_count)chunks->count + 1));
   TSI_TRY(TSI_ALLOC(env, chunks->off_ptr, (tsi_count)chunks->count + 1));
   for (tsi_index c = 0; c <= chunks->count; c++) chunks->column[c] = panels->start[chunks->panel[c]];
@@ -315,37 +312,68 @@ out:
   return status;
 }
 
+/* The panels of each chunk, and where they are sliced. */
+static tristar_status choose_all(tsi_env *env, chooser *ch) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *subtree_first = NULL, *top_children = NULL;
+  const tsi_index count = ch->symbolic->count;
+  TSI_TRY(TSI_ALLOC(env, ch->subtree, count));
+  TSI_TRY(TSI_ALLOC(env, ch->above, count));
+  TSI_TRY(TSI_ALLOC(env, subtree_first, count));
+  TSI_TRY(TSI_ALLOC(env, top_children, count));
+  weigh(ch);
+  describe_tree(ch, subtree_first, top_children);
+  for (int i = 0; i < ch->sides; i++) TSI_TRY(allocate(env, ch, i));
+  if (ch->options->single)
+    choose_single(ch);
+  else
+    choose(ch, subtree_first, top_children);
+  for (int i = 0; i < ch->sides; i++) {
+    ch->chunks[i]->count = ch->count;
+    ch->chunks[i]->panel[ch->count] = ch->panels->count;
+    ch->chunks[i]->slice_ptr[ch->count] = ch->chunks[i]->slices;
+  }
+out:
+  TSI_FREE(env, ch->subtree);
+  TSI_FREE(env, ch->above);
+  TSI_FREE(env, subtree_first);
+  TSI_FREE(env, top_children);
+  return status;
+}
+
+static chooser chooser_of(int sides, const tsi_side *side, const tsi_chunk_options *options,
+                          tsi_chunks **out) {
+  return (chooser){.sides = sides,
+                   .side = side,
+                   .symbolic = side->symbolic,
+                   .panels = side->panels,
+                   .options = options,
+                   .chunks = out};
+}
+
+tristar_status tsi_chunks_choose(tsi_env *env, const tsi_side *side, const tsi_chunk_options *options,
+                                 tsi_chunks **out) {
+  tristar_status status = TRISTAR_OK;
+  chooser ch = chooser_of(1, side, options, out);
+  *out = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  TSI_TRY(choose_all(env, &ch));
+out:
+  if (status != TRISTAR_OK) tsi_chunks_destroy(env, out);
+  return status;
+}
+
 tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
                                  const tsi_chunk_options *options, tsi_chunks **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_index *subtree_first = NULL, *top_children = NULL, *scratch = NULL;
-  const tsi_symbolic *symbolic = side->symbolic;
-  chooser ch = {.sides = sides,
-                .side = side,
-                .symbolic = symbolic,
-                .panels = side->panels,
-                .options = options,
-                .chunks = out};
+  tsi_index *scratch = NULL;
+  chooser ch = chooser_of(sides, side, options, out);
   for (int i = 0; i < sides; i++) out[i] = NULL;
   for (int i = 0; i < sides; i++) TSI_TRY(TSI_ALLOC_ZERO(env, out[i], 1));
-  TSI_TRY(TSI_ALLOC(env, ch.subtree, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, ch.above, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, subtree_first, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, top_children, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, scratch, symbolic->n));
-  weigh(&ch);
-  describe_tree(&ch, subtree_first, top_children);
-  for (int i = 0; i < sides; i++) TSI_TRY(allocate(env, &ch, i));
-  if (options->single)
-    choose_single(&ch);
-  else
-    choose(&ch, subtree_first, top_children);
+  TSI_TRY(TSI_ALLOC(env, scratch, side->symbolic->n));
+  TSI_TRY(choose_all(env, &ch));
   for (int i = 0; i < sides; i++) TSI_TRY(describe(env, &ch, i, scratch));
 out:
-  TSI_FREE(env, ch.subtree);
-  TSI_FREE(env, ch.above);
-  TSI_FREE(env, subtree_first);
-  TSI_FREE(env, top_children);
   TSI_FREE(env, scratch);
   for (int i = 0; i < sides && status != TRISTAR_OK; i++) tsi_chunks_destroy(env, &out[i]);
   return status;

@@ -90,6 +90,10 @@ typedef struct tsi_side {
 /* out[i] for side[i], sides = 1 or 2. Errors: MEMORY, TOO_LARGE. n = 0 gives no chunk. */
 TRISTAR_CHECKED tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
                                                  const tsi_chunk_options *options, tsi_chunks **out);
+/* The choice alone, for one side: count, panel, slice_ptr, slice_row and slices; all else of *out is missing.
+ * Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_chunks_choose(tsi_env *env, const tsi_side *side,
+                                                 const tsi_chunk_options *options, tsi_chunks **out);
 void tsi_chunks_destroy(tsi_env *env, tsi_chunks **chunks);
 TRISTAR_CHECKED tristar_status tsi_chunks_check(tsi_env *env, const tsi_chunks *chunks,
                                                 const tsi_symbolic *symbolic, const tsi_panels *panels);

@@ -1,10 +1,22 @@
 /* See placing.h. */
 #include "partition/placing.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 /* The search ends with this many subtrees for each device and the cores. */
 #define SUBTREES_PER_RESOURCE 32
+
+/* Schedules that the best placing may take to become better. */
+#define REFINING_RUNS 256
+
+/* How fast the cores are taken to be when subtrees are dealt out, as a share of their bandwidth. */
+static const double core_shares[] = {1, 0.5, 0.25, 0};
+#define SHARES (sizeof core_shares / sizeof *core_shares)
+
+/* How much of the factor devices are given, where that is tried. */
+static const double device_parts[] = {0.75, 0.5, 0.25};
+#define PARTS (sizeof device_parts / sizeof *device_parts)
 
 typedef struct placer {
   const tsi_symbolic *symbolic;
@@ -16,10 +28,17 @@ typedef struct placer {
   tsi_placed_subtree *list;   /* of the stage, in no order */
   tsi_index count;
   double above; /* entries above the subtrees */
+  double total; /* entries */
+  tsi_place_schedule *schedule;
+  tsi_placing *trial, *best;
 } placer;
 
 static double larger(double a, double b) {
   return a > b ? a : b;
+}
+
+static double smaller(double a, double b) {
+  return a < b ? a : b;
 }
 
 static void describe_tree(placer *p, const tsi_panels *panels) {
@@ -31,6 +50,7 @@ static void describe_tree(placer *p, const tsi_panels *panels) {
     for (tsi_index k = panels->first[s]; k < panels->first[s + 1]; k++)
       p->own[s] += (double)tsi_panel_entries(panels, k);
     p->entries[s] = p->own[s];
+    p->total += p->own[s];
   }
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
@@ -78,53 +98,67 @@ static void start(placer *p) {
 
 /* ---- Dealing ------------------------------------------------------------------------------------------- */
 
-/* Seconds of both directions. */
-static double seconds_on_device(const tsi_place_costs *c, const tsi_placed_subtree *t) {
-  const double bus = c->bus_seconds + c->row_bytes * ((double)t->columns + t->border) / c->bus_bandwidth;
-  return 2 * larger(c->task_seconds + t->entries * c->stream_bytes / c->device_bandwidth, bus);
-}
+/* How subtrees are dealt out. */
+typedef struct deal {
+  const tsi_place_costs *costs;
+  tsi_index devices; /* the first ones, which are used */
+  double share;      /* of core_shares */
+  double room;       /* bytes of a device that may be taken: its memory, or less */
+  double cores;      /* seconds of a solve that the cores read for what they have so far */
+} deal;
+
+/* Of all cores, in both directions. */
 static double seconds_on_cores(const tsi_place_costs *c, double entries) {
   return 2 * entries * c->stream_bytes / c->cores_bandwidth;
 }
 
-static void load_device(const tsi_place_costs *c, const tsi_placed_subtree *t, tsi_device_load *load) {
+void tsi_device_load_add(const tsi_place_costs *c, const tsi_placed_subtree *t, tsi_device_load *load) {
   const double rows = (double)t->columns + t->border;
   load->subtrees++;
   load->bytes += t->entries * c->stored_bytes;
   load->up += rows * c->row_bytes;
   load->down += rows * c->row_bytes;
-  load->seconds += seconds_on_device(c, t);
+  load->seconds += 2 * (c->handover_seconds + tsi_place_device_seconds(c, t)) +
+                   tsi_place_bus_seconds(c, t->columns) + tsi_place_bus_seconds(c, t->border);
 }
 
-/* The device that has the least to do: of those with room for so many bytes, or of all. */
-static tsi_index least_loaded(const tsi_placing *placing, const tsi_place_costs *c, double bytes, bool room) {
+/* What a device takes in a solve if it gets a subtree beside what it has. */
+static double busy_with(const tsi_place_costs *c, const tsi_device_load *load, const tsi_placed_subtree *t) {
+  tsi_device_load more = *load;
+  tsi_device_load_add(c, t, &more);
+  return more.seconds;
+}
+
+/* The device that would be through first: of those with room for the subtree, or of all. */
+static tsi_index first_through(const tsi_placing *placing, const deal *d, const tsi_placed_subtree *t,
+                               bool room) {
+  const tsi_place_costs *c = d->costs;
   tsi_index best = TSI_NONE;
-  for (tsi_index d = 0; d < placing->devices; d++)
-    if ((!room || placing->load[d].bytes + bytes <= c->device_memory) &&
-        (best == TSI_NONE || placing->load[d].seconds < placing->load[best].seconds))
-      best = d;
+  for (tsi_index k = 0; k < d->devices; k++)
+    if ((!room || placing->load[k].bytes + t->entries * c->stored_bytes <= d->room) &&
+        (best == TSI_NONE || busy_with(c, &placing->load[k], t) < busy_with(c, &placing->load[best], t)))
+      best = k;
   return best;
 }
 
 /* Is a device the place for it? TSI_NONE is not. */
-static bool belongs_on(const tsi_placing *placing, const tsi_place_costs *c, tsi_index device,
+static bool belongs_on(const tsi_placing *placing, const deal *d, tsi_index device,
                        const tsi_placed_subtree *t) {
   return device != TSI_NONE &&
-         (c->devices_first || placing->load[device].seconds + seconds_on_device(c, t) <
-                                  placing->cores_seconds + seconds_on_cores(c, t->entries));
+         (d->costs->devices_first || d->share * busy_with(d->costs, &placing->load[device], t) <
+                                         d->cores + seconds_on_cores(d->costs, t->entries));
 }
 
-static void place(const tsi_place_costs *c, tsi_placed_subtree *t, tsi_placing *placing) {
-  const double bytes = t->entries * c->stored_bytes;
-  const tsi_index device = least_loaded(placing, c, bytes, true),
-                  wanted = least_loaded(placing, c, bytes, false);
-  t->device = belongs_on(placing, c, device, t) ? device : TSI_NONE;
+static void place(deal *d, tsi_placed_subtree *t, tsi_placing *placing) {
+  const tsi_index device = first_through(placing, d, t, true), wanted = first_through(placing, d, t, false);
+  t->device = belongs_on(placing, d, device, t) ? device : TSI_NONE;
   if (t->device != TSI_NONE) {
-    load_device(c, t, &placing->load[device]);
+    tsi_device_load_add(d->costs, t, &placing->load[device]);
     return;
   }
-  if (belongs_on(placing, c, wanted, t)) placing->unfit_bytes += bytes;
-  placing->cores_seconds += seconds_on_cores(c, t->entries);
+  if (d->room == d->costs->device_memory && belongs_on(placing, d, wanted, t))
+    placing->unfit_bytes += t->entries * d->costs->stored_bytes;
+  d->cores += seconds_on_cores(d->costs, t->entries);
 }
 
 static int by_entries(const void *a, const void *b) {
@@ -133,24 +167,67 @@ static int by_entries(const void *a, const void *b) {
   return (x->root > y->root) - (x->root < y->root);
 }
 
-/* Deals out the subtrees of the stage; sorted: room for them. */
-static void deal(const placer *p, tsi_placed_subtree *sorted, tsi_placing *placing) {
-  double last;
-  memcpy(sorted, p->list, (size_t)p->count * sizeof *sorted);
-  qsort(sorted, (size_t)p->count, sizeof *sorted, by_entries);
-  memset(placing->load, 0, (size_t)placing->devices * sizeof *placing->load);
-  placing->cores_seconds = placing->unfit_bytes = 0;
-  placing->above_seconds = seconds_on_cores(p->costs, p->above);
-  for (tsi_index k = 0; k < p->count; k++) place(p->costs, &sorted[k], placing);
-  last = placing->cores_seconds;
-  for (tsi_index d = 0; d < placing->devices; d++) last = larger(last, placing->load[d].seconds);
-  placing->seconds = last + placing->above_seconds;
+/* The trial is the stage, not dealt out yet. */
+static void begin_deal(placer *p) {
+  tsi_placing *trial = p->trial;
+  memset(trial->load, 0, (size_t)trial->devices * sizeof *trial->load);
+  memcpy(trial->subtree, p->list, (size_t)p->count * sizeof *p->list);
+  trial->unfit_bytes = 0;
+  trial->count = p->count;
 }
 
-static bool goes_on(const placer *p) {
-  if (p->count == 0 || p->child[p->list[heaviest(p)].root] == TSI_NONE) return false;
-  return p->count <= SUBTREES_PER_RESOURCE * (p->costs->devices + 1);
+/* A bound of what a solve takes for the subtree's device. */
+static double device_bound(const placer *p, const tsi_placed_subtree *t) {
+  if (t->device == TSI_NONE) return 0;
+  return larger(2 * tsi_place_seconds_alone(p->costs, t), p->trial->load[t->device].seconds);
 }
+
+/* Deals out the subtrees of the stage to the trial, the heaviest first; devices may have the `most` heaviest
+ * of them, or this part of the factor. Returns a bound of its seconds. */
+static double deal_out(placer *p, tsi_index devices, double share, tsi_index most, double part) {
+  deal d = {.costs = p->costs, .devices = devices, .share = share, .room = p->costs->device_memory};
+  if (part < 1) d.room = smaller(d.room, part * p->total * p->costs->stored_bytes / devices);
+  double bound = 0;
+  begin_deal(p);
+  for (tsi_index k = 0; k < p->count; k++) {
+    if (k == most) d.devices = 0;
+    place(&d, &p->trial->subtree[k], p->trial);
+    bound = larger(bound, device_bound(p, &p->trial->subtree[k]));
+  }
+  return larger(bound, d.cores + seconds_on_cores(p->costs, p->above));
+}
+
+/* How many of the heaviest subtrees devices have best, by the bound. */
+static tsi_index best_most(placer *p, tsi_index devices) {
+  deal d = {.costs = p->costs, .devices = devices, .room = p->costs->device_memory};
+  tsi_index best = 0;
+  double lowest = DBL_MAX, bound = 0, rest = p->above;
+  begin_deal(p);
+  for (tsi_index k = 0; k < p->count; k++) rest += p->list[k].entries;
+  for (tsi_index k = 0; k < p->count; k++) {
+    place(&d, &p->trial->subtree[k], p->trial);
+    bound = larger(bound, device_bound(p, &p->trial->subtree[k]));
+    rest -= p->list[k].entries;
+    const double now = larger(bound, d.cores + seconds_on_cores(p->costs, rest));
+    if (now >= lowest) continue;
+    lowest = now;
+    best = k + 1;
+  }
+  return best;
+}
+
+static tristar_status run_schedule(tsi_env *env, tsi_place_schedule *schedule, tsi_placing *placing) {
+  tristar_status status = TRISTAR_OK;
+  tsi_place_times times;
+  TSI_TRY(tsi_place_schedule_run(env, schedule, placing->subtree, placing->count, &times));
+  placing->seconds = 2 * times.end;
+  placing->cores_seconds = 2 * times.cores;
+  placing->above_seconds = 2 * (times.end - times.subtrees);
+out:
+  return status;
+}
+
+/* ---- Search -------------------------------------------------------------------------------------------- */
 
 static bool uses_devices(const tsi_placing *placing) {
   for (tsi_index d = 0; d < placing->devices; d++)
@@ -158,26 +235,136 @@ static bool uses_devices(const tsi_placing *placing) {
   return false;
 }
 
-/* The number of splits of the best stage. */
-static tsi_index best_splits(placer *p, tsi_placed_subtree *sorted, tsi_placing *placing) {
-  tsi_index best = 0, splits = 0;
-  double lowest = -1;
-  bool uses = false; /* the best stage has subtrees on devices, where that comes first */
-  for (start(p);; split(p), splits++) {
-    deal(p, sorted, placing);
-    const bool now = p->costs->devices_first && uses_devices(placing);
-    if (lowest < 0 || (now == uses ? placing->seconds < lowest : now)) {
-      lowest = placing->seconds;
-      uses = now;
-      best = splits;
+static void swap(placer *p) {
+  tsi_placing *better = p->trial;
+  p->trial = p->best;
+  p->best = better;
+}
+
+/* Takes the trial if it is better. bound: of its seconds. */
+static tristar_status judge(tsi_env *env, placer *p, tsi_index devices, double bound) {
+  tristar_status status = TRISTAR_OK;
+  const bool first = p->costs->devices_first, uses = uses_devices(p->best);
+  if (!uses_devices(p->trial)) return TRISTAR_OK;
+  if (first && devices < p->costs->devices && p->trial->unfit_bytes > 0) return TRISTAR_OK;
+  if (bound >= p->best->seconds && (!first || uses)) return TRISTAR_OK;
+  TSI_TRY(run_schedule(env, p->schedule, p->trial));
+  if (p->trial->seconds < p->best->seconds || (first && !uses)) swap(p);
+out:
+  return status;
+}
+
+/* The trial is one of the cores alone, as the best one is so far, only for want of room. */
+static void note_unfit(placer *p) {
+  if (!uses_devices(p->trial) && !uses_devices(p->best))
+    p->best->unfit_bytes = larger(p->best->unfit_bytes, p->trial->unfit_bytes);
+}
+
+/* The stage, dealt out in all ways. */
+static tristar_status try_stage(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_place_costs *c = p->costs;
+  qsort(p->list, (size_t)p->count, sizeof *p->list, by_entries);
+  for (tsi_index devices = 1; devices <= c->devices; devices++) {
+    for (size_t k = 0; k < (c->devices_first ? 1 : SHARES); k++) {
+      const double bound = deal_out(p, devices, core_shares[k], p->count, 1);
+      if (k == 0) note_unfit(p);
+      TSI_TRY(judge(env, p, devices, bound));
     }
-    if (!goes_on(p)) return best;
+    if (c->devices_first) continue;
+    const tsi_index most = best_most(p, devices);
+    TSI_TRY(judge(env, p, devices, deal_out(p, devices, 0, most, 1)));
+    for (size_t k = 0; k < PARTS; k++)
+      TSI_TRY(judge(env, p, devices, deal_out(p, devices, 0, p->count, device_parts[k])));
   }
+out:
+  return status;
+}
+
+static bool goes_on(const placer *p) {
+  if (p->count == 0 || p->child[p->list[heaviest(p)].root] == TSI_NONE) return false;
+  return p->count <= SUBTREES_PER_RESOURCE * (p->costs->devices + 1);
+}
+
+/* Makes the trial the best placing with subtree k on another device, or on the cores. Returns a bound of its
+ * seconds; negative: there is no room. */
+static double move(placer *p, tsi_index k, tsi_index device) {
+  const tsi_place_costs *c = p->costs;
+  tsi_placing *trial = p->trial;
+  double bound = 0;
+  trial->count = p->best->count;
+  trial->unfit_bytes = p->best->unfit_bytes;
+  memcpy(trial->subtree, p->best->subtree, (size_t)trial->count * sizeof *trial->subtree);
+  memset(trial->load, 0, (size_t)trial->devices * sizeof *trial->load);
+  trial->subtree[k].device = device;
+  for (tsi_index j = 0; j < trial->count; j++) {
+    const tsi_placed_subtree *t = &trial->subtree[j];
+    if (t->device == TSI_NONE) continue;
+    tsi_device_load_add(c, t, &trial->load[t->device]);
+    bound = larger(bound, larger(2 * tsi_place_seconds_alone(c, t), trial->load[t->device].seconds));
+  }
+  return device != TSI_NONE && trial->load[device].bytes > c->device_memory ? -1 : bound;
+}
+
+/* Where else subtree k of the best placing could be: on the cores, or on the device that has least to do. */
+static tsi_index elsewhere(const placer *p, tsi_index k) {
+  const tsi_placed_subtree *t = &p->best->subtree[k];
+  const deal d = {.costs = p->costs, .devices = p->costs->devices, .room = p->costs->device_memory};
+  return t->device == TSI_NONE ? first_through(p->best, &d, t, true) : TSI_NONE;
+}
+
+/* Moves single subtrees of the best placing between devices and cores as long as that helps. */
+static tristar_status refine(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index since = 0; /* subtrees that were looked at since it helped last */
+  int runs = 0;
+  if (p->costs->devices_first || !uses_devices(p->best)) return TRISTAR_OK;
+  for (tsi_index k = 0; since < p->best->count && runs < REFINING_RUNS; k = (k + 1) % p->best->count) {
+    const double before = p->best->seconds;
+    const tsi_index device = elsewhere(p, k);
+    const double bound =
+        device == p->best->subtree[k].device ? -1 : move(p, k, device); /* none has room for it */
+    since++;
+    if (bound < 0 || bound >= before || !uses_devices(p->trial)) continue;
+    TSI_TRY(judge(env, p, p->costs->devices, bound));
+    runs++;
+    if (p->best->seconds < before) since = 0;
+  }
+out:
+  return status;
+}
+
+static tristar_status search(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  start(p);
+  (void)deal_out(p, 0, 1, 0, 1);
+  TSI_TRY(run_schedule(env, p->schedule, p->trial));
+  const double only_cores = p->trial->seconds;
+  swap(p);
+  TSI_TRY(try_stage(env, p));
+  while (goes_on(p)) {
+    split(p);
+    TSI_TRY(try_stage(env, p));
+  }
+  TSI_TRY(refine(env, p));
+  p->best->only_cores = only_cores;
+out:
+  return status;
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
-static tristar_status allocate(tsi_env *env, placer *p) {
+static tristar_status create_placing(tsi_env *env, const placer *p, tsi_placing **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  (*out)->devices = p->costs->devices;
+  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->load, p->costs->devices));
+  TSI_TRY(TSI_ALLOC(env, (*out)->subtree, p->symbolic->count));
+out:
+  return status;
+}
+
+static tristar_status allocate(tsi_env *env, const tsi_panels *panels, placer *p) {
   tristar_status status = TRISTAR_OK;
   const tsi_index count = p->symbolic->count;
   TSI_TRY(TSI_ALLOC(env, p->entries, count));
@@ -186,41 +373,41 @@ static tristar_status allocate(tsi_env *env, placer *p) {
   TSI_TRY(TSI_ALLOC(env, p->child, count));
   TSI_TRY(TSI_ALLOC(env, p->sibling, count));
   TSI_TRY(TSI_ALLOC(env, p->list, count));
+  TSI_TRY(tsi_place_schedule_create(env, p->symbolic, panels, p->costs, &p->schedule));
+  TSI_TRY(create_placing(env, p, &p->trial));
+  TSI_TRY(create_placing(env, p, &p->best));
 out:
   return status;
+}
+
+static void release(tsi_env *env, placer *p) {
+  TSI_FREE(env, p->entries);
+  TSI_FREE(env, p->own);
+  TSI_FREE(env, p->columns);
+  TSI_FREE(env, p->child);
+  TSI_FREE(env, p->sibling);
+  TSI_FREE(env, p->list);
+  tsi_place_schedule_destroy(env, &p->schedule);
+  tsi_placing_destroy(env, &p->trial);
+  tsi_placing_destroy(env, &p->best);
 }
 
 tristar_status tsi_placing_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                   const tsi_place_costs *costs, tsi_placing **out) {
   tristar_status status = TRISTAR_OK;
   placer p = {.symbolic = symbolic, .costs = costs};
-  tsi_placing *placing = NULL;
   *out = NULL;
   if (!symbolic->closed)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "subtrees of factors whose rows are not those of a factorization cannot be placed on devices");
-  TSI_TRY(allocate(env, &p));
-  TSI_TRY(TSI_ALLOC_ZERO(env, placing, 1));
-  placing->devices = costs->devices;
-  TSI_TRY(TSI_ALLOC_ZERO(env, placing->load, costs->devices));
-  TSI_TRY(TSI_ALLOC(env, placing->subtree, symbolic->count));
+  TSI_TRY(allocate(env, panels, &p));
   describe_tree(&p, panels);
-  const tsi_index splits = best_splits(&p, placing->subtree, placing);
-  start(&p);
-  for (tsi_index k = 0; k < splits; k++) split(&p);
-  deal(&p, placing->subtree, placing);
-  placing->count = p.count;
-  for (tsi_index s = 0; s < symbolic->count; s++) placing->only_cores += seconds_on_cores(costs, p.own[s]);
-  if (env->check) TSI_TRY(tsi_placing_check(env, placing, symbolic, panels, costs));
+  TSI_TRY(search(env, &p));
+  if (env->check) TSI_TRY(tsi_placing_check(env, p.best, symbolic, panels, costs));
+  *out = p.best;
+  p.best = NULL;
 out:
-  TSI_FREE(env, p.entries);
-  TSI_FREE(env, p.own);
-  TSI_FREE(env, p.columns);
-  TSI_FREE(env, p.child);
-  TSI_FREE(env, p.sibling);
-  TSI_FREE(env, p.list);
-  if (status != TRISTAR_OK) tsi_placing_destroy(env, &placing);
-  *out = placing;
+  release(env, &p);
   return status;
 }
 
@@ -238,73 +425,4 @@ void tsi_placing_devices(const tsi_placing *placing, const tsi_symbolic *symboli
   for (tsi_index s = symbolic->count; s-- > 0;) /* parents come later: devices go down */
     if (symbolic->parent[s] != TSI_NONE && device[symbolic->parent[s]] != TSI_NONE)
       device[s] = device[symbolic->parent[s]];
-}
-
-/* ---- Check --------------------------------------------------------------------------------------------- */
-
-/* The subtree that supernode s is in, by its root; TSI_NONE: it is above. root: of parents, known. */
-static tristar_status find_root(tsi_env *env, const tsi_symbolic *symbolic, tsi_index s, bool is_root,
-                                tsi_index *root) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_index parent = symbolic->parent[s], above = parent == TSI_NONE ? TSI_NONE : root[parent];
-  if (is_root && above != TSI_NONE)
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "subtree %d is in subtree %d", s, above);
-  root[s] = is_root ? s : above;
-out:
-  return status;
-}
-
-static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, const tsi_symbolic *symbolic,
-                                    const tsi_panels *panels, tsi_index k, const tsi_index *root) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_placed_subtree *t = &placing->subtree[k];
-  tsi_index columns = 0;
-  double entries = 0;
-  for (tsi_index s = 0; s <= t->root; s++) {
-    if (root[s] != t->root) continue;
-    columns += symbolic->start[s + 1] - symbolic->start[s];
-    for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++)
-      entries += (double)tsi_panel_entries(panels, p);
-  }
-  if (t->columns != columns || t->entries != entries ||
-      t->border != symbolic->row_ptr[t->root + 1] - symbolic->row_ptr[t->root] ||
-      (t->device != TSI_NONE && (t->device < 0 || t->device >= placing->devices)))
-    TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "subtree %d on device %d: %d columns, a border of %d, %g entries",
-             t->root, t->device, t->columns, t->border, t->entries);
-out:
-  return status;
-}
-
-static tristar_status check_loads(tsi_env *env, const tsi_placing *placing, const tsi_place_costs *costs) {
-  tristar_status status = TRISTAR_OK;
-  for (tsi_index d = 0; d < placing->devices; d++) {
-    const tsi_device_load *load = &placing->load[d];
-    tsi_device_load sum = {0};
-    for (tsi_index k = 0; k < placing->count; k++)
-      if (placing->subtree[k].device == d) load_device(costs, &placing->subtree[k], &sum);
-    if (sum.subtrees != load->subtrees || sum.bytes != load->bytes || sum.up != load->up ||
-        sum.down != load->down || sum.seconds != load->seconds || load->bytes > costs->device_memory)
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "device %d: %d subtrees of %g bytes, %g bytes up, %g down", d,
-               load->subtrees, load->bytes, load->up, load->down);
-  }
-out:
-  return status;
-}
-
-tristar_status tsi_placing_check(tsi_env *env, const tsi_placing *placing, const tsi_symbolic *symbolic,
-                                 const tsi_panels *panels, const tsi_place_costs *costs) {
-  tristar_status status = TRISTAR_OK;
-  bool *is_root = NULL;
-  tsi_index *root = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, is_root, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, root, symbolic->count));
-  for (tsi_index k = 0; k < placing->count; k++) is_root[placing->subtree[k].root] = true;
-  for (tsi_index s = symbolic->count; s-- > 0;) TSI_TRY(find_root(env, symbolic, s, is_root[s], root));
-  for (tsi_index k = 0; k < placing->count; k++)
-    TSI_TRY(check_subtree(env, placing, symbolic, panels, k, root));
-  TSI_TRY(check_loads(env, placing, costs));
-out:
-  TSI_FREE(env, is_root);
-  TSI_FREE(env, root);
-  return status;
 }

@@ -1,8 +1,8 @@
-/* Subtrees on devices: a placing passes its check and is the same each time; it never takes longer than the
- * cores alone; devices without room, or none, leave all to the cores, fast ones with room take all, and with
- * less room the time grows step by step; where devices come first they get what they have room for, however
- * slow; its branches are cut with borders, each column once; a subtree on a
- * device is one chunk. */
+/* Subtrees on devices: the schedule's times of the cores alone, and of one device alone, are those of its
+ * model; a placing passes its check and is the same each time; it never takes longer than the cores alone;
+ * devices without room, or none, leave all to the cores, fast ones with room take all, and with less room the
+ * time grows step by step; where devices come first they get what they have room for, however slow; its
+ * branches are cut with borders, each column once; a subtree on a device is one chunk. */
 #include <math.h>
 
 #include "partition/branch.h"
@@ -33,7 +33,7 @@ static void structure_free(tsi_env *env, structure *s) {
   tsi_graph_destroy(env, &s->graph);
 }
 
-/* Devices ten times as fast as the cores, which get through 1 byte a second. */
+/* Devices ten times as fast as the cores, which get through 1 byte a second, each of them through half. */
 static tsi_place_costs costs_of(tsi_index devices, double memory) {
   return (tsi_place_costs){.devices = devices,
                            .task_seconds = 10,
@@ -41,7 +41,11 @@ static tsi_place_costs costs_of(tsi_index devices, double memory) {
                            .device_memory = memory,
                            .bus_seconds = 1,
                            .bus_bandwidth = 2,
+                           .cores = 4,
+                           .core_bandwidth = 0.5,
                            .cores_bandwidth = 1,
+                           .core_task_seconds = 0.5,
+                           .cut = {.ceiling_bytes = 8, .slice_bytes = 8, .scalar_bytes = 8},
                            .stream_bytes = 8,
                            .stored_bytes = 8,
                            .row_bytes = 8};
@@ -107,6 +111,61 @@ static void check_slow_bus(tsi_env *env, const structure *s) {
   tsi_placing *placing = place(env, s, &costs);
   CHECK(placed_bytes(placing) == 0 && placing->unfit_bytes == 0);
   tsi_placing_destroy(env, &placing);
+}
+
+static bool nearly(double a, double b) {
+  return fabs(a - b) <= 1e-9 * (1 + b);
+}
+
+/* The cores without devices: one alone reads byte after byte; tasks that take a while make it longer; several
+ * are never through before all of them read as fast as they can, nor after one that has its share only. */
+static void check_cores(tsi_env *env, const structure *s) {
+  tsi_place_costs costs = costs_of(0, 0);
+  tsi_place_schedule *schedule;
+  tsi_place_times one, slow, all;
+  costs.cores = 1;
+  costs.core_bandwidth = 1;
+  costs.core_task_seconds = 0;
+  CHECK_OK(tsi_place_schedule_create(env, s->symbolic, s->panels, &costs, &schedule));
+  CHECK_OK(tsi_place_schedule_run(env, schedule, NULL, 0, &one));
+  CHECK(nearly(one.end, s->bytes) && one.subtrees == 0 && one.cores == 0);
+  costs.core_task_seconds = 2;
+  CHECK_OK(tsi_place_schedule_run(env, schedule, NULL, 0, &slow));
+  CHECK(slow.end >= one.end + 4);
+  costs.core_task_seconds = 0;
+  costs.cores = 3;
+  costs.core_bandwidth = 0.5;
+  CHECK_OK(tsi_place_schedule_run(env, schedule, NULL, 0, &all));
+  CHECK(all.end >= s->bytes / 1.5 * (1 - 1e-12) && all.end <= 3 * s->bytes * (1 + 1e-12));
+  tsi_place_schedule_destroy(env, &schedule);
+}
+
+/* A root with all that is below it on a device: its time and that of its transfers, between two tasks of the
+ * cores. */
+static void check_devices_in_time(tsi_env *env, const structure *s) {
+  tsi_place_costs costs = costs_of(2, 0);
+  tsi_place_schedule *schedule;
+  tsi_place_times times;
+  const tsi_index root = s->symbolic->count - 1;
+  costs.handover_seconds = 3;
+  tsi_placed_subtree list[2] = {{.root = root, .device = 1, .columns = 6, .border = 0, .entries = 500}};
+  CHECK_OK(tsi_place_schedule_create(env, s->symbolic, s->panels, &costs, &schedule));
+  for (tsi_index t = 0; t < root; t++)
+    if (s->symbolic->parent[t] == TSI_NONE) { /* there are more: no single chunk */
+      tsi_place_schedule_destroy(env, &schedule);
+      return;
+    }
+  CHECK_OK(tsi_place_schedule_run(env, schedule, list, 1, &times));
+  const double alone = 2 * 0.5 + (1 + 6 * 8.0 / 2) + 3 + (10 + 500 * 8.0 / 10) + 3 + 2 * 0.5;
+  CHECK(nearly(times.end, alone) && times.subtrees == times.end && times.cores == 0);
+  double *path = calloc((size_t)s->symbolic->count, sizeof *path);
+  CHECK(path);
+  path[root] = 1000;
+  costs.device_path = path; /* which takes longer than to stream */
+  CHECK_OK(tsi_place_schedule_run(env, schedule, list, 1, &times));
+  CHECK(nearly(times.end, alone + 600));
+  free(path);
+  tsi_place_schedule_destroy(env, &schedule);
 }
 
 /* Each subtree on a device is one chunk, and a branch. */
@@ -204,6 +263,8 @@ int main(void) {
   for (int i = 0; pattern_case(i, &name, &a); i++) {
     structure s = structure_of(&env, &a);
     if (a.n > 0) {
+      check_cores(&env, &s);
+      check_devices_in_time(&env, &s);
       check_cores_only(&env, &s);
       check_memory(&env, &s);
       check_all_on_device(&env, &s);

@@ -210,6 +210,25 @@ out:
   return status;
 }
 
+tristar_status tsi_device_paths(tsi_env *env, const tsi_device_tables *tables, size_t scalar_bytes,
+                                const tsi_device_costs *costs, double *path) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_device_sweep *sweep = &tables->forward;
+  finish *ends = NULL;
+  TSI_TRY(TSI_ALLOC(env, ends, sweep->tickets));
+  for (tsi_index q = 0; q < sweep->tickets; q++) {
+    const tsi_device_ticket *ticket = &sweep->ticket[q];
+    const demand d = demand_of(tables, sweep, ticket, false, scalar_bytes, costs);
+    ends[q] = latest(sweep, ticket, ends);
+    ends[q].path += d.latency + d.bytes / d.rate;
+    for (tsi_index v = ticket->first; v < ticket->first + ticket->nodes; v++)
+      path[sweep->order[v]] = ends[q].path;
+  }
+out:
+  TSI_FREE(env, ends);
+  return status;
+}
+
 tsi_sweep_prediction tsi_predictions_add(tsi_sweep_prediction a, tsi_sweep_prediction b) {
   return (tsi_sweep_prediction){.seconds = a.seconds + b.seconds,
                                 .factor_bytes = a.factor_bytes + b.factor_bytes,

@@ -43,6 +43,12 @@ TRISTAR_CHECKED tristar_status tsi_device_predict(tsi_env *env, const tsi_device
                                                   const tsi_device_costs *costs,
                                                   tsi_sweep_prediction *prediction);
 
+/* The longest chain of waits that ends with each node of a forward sweep, as path_seconds. path: nodes.
+ * Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_device_paths(tsi_env *env, const tsi_device_tables *tables,
+                                                size_t scalar_bytes, const tsi_device_costs *costs,
+                                                double *path);
+
 /* Of several sweeps one after the other: sums; depth and path_latency too. */
 tsi_sweep_prediction tsi_predictions_add(tsi_sweep_prediction a, tsi_sweep_prediction b);
 tsi_device_bound tsi_prediction_bound(const tsi_sweep_prediction *prediction);

@@ -71,6 +71,7 @@ tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const ts
                            .task_seconds = TSI_DEVICE_TASK_SECONDS,
                            .device_bandwidth = device->reached * device->peak,
                            .device_memory = TSI_DEVICE_MEMORY_SHARE * device->memory,
+                           .handover_seconds = TSI_DEVICE_HANDOVER_SECONDS,
                            .bus_seconds = TSI_DEVICE_BUS_SECONDS,
                            .bus_bandwidth = TSI_DEVICE_BUS_REACHED * device->bus,
                            .stream_bytes = scalar,
@@ -78,17 +79,55 @@ tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const ts
                            .row_bytes = scalar};
 }
 
+/* path: supernodes. The longest chain of waits of each one's subtree, in a forward sweep, for one right-hand
+ * side. */
+static tristar_status find_paths(tsi_env *env, const tristar_factor_t *factor,
+                                 const tsi_device_options *options, double *path) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_symbolic *symbolic = factor->analysis->symbolic;
+  const tsi_panels *panels = factor->analysis->panels;
+  tsi_device_plan *plan = NULL;
+  double *of_node = NULL;
+  TSI_TRY(tsi_device_plan_create(env, factor, options, &plan));
+  const tsi_device_tables *tables = &plan->side[0].tables;
+  TSI_TRY(TSI_ALLOC(env, of_node, tables->nodes));
+  TSI_TRY(tsi_device_paths(env, tables, options->scalar_bytes, &options->costs, of_node));
+  for (tsi_index s = 0; s < symbolic->count; s++) path[s] = 0;
+  for (tsi_index v = 0; v < tables->nodes; v++)
+    for (tsi_index p = tables->node[v].panel; p < tables->node[v].panel + tables->node[v].panels; p++)
+      if (path[panels->supernode[p]] < of_node[v]) path[panels->supernode[p]] = of_node[v];
+out:
+  TSI_FREE(env, of_node);
+  tsi_device_plan_destroy(env, &plan);
+  return status;
+}
+
+/* How much longer the whole factor takes than its longest chain, and than its bytes at the bandwidth of the
+ * costs. */
+static double longer_than_bounds(const tsi_sweep_prediction *solve, double bandwidth) {
+  const double stream = solve->factor_bytes / bandwidth,
+               bound = solve->path_seconds > stream ? solve->path_seconds : stream;
+  return bound > 0 ? solve->seconds / bound : 1;
+}
+
 tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor, const tsi_place_costs *costs,
                                 const tsi_device_forecast *forecast, tsi_placing **out) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
-  const tsi_sweep_prediction *solve = &forecast->solve;
+  const double longer = longer_than_bounds(&forecast->solve, costs->device_bandwidth);
   tsi_place_costs all = *costs;
+  double *path = NULL;
   *out = NULL;
   if (factor->rows || tsi_analysis_sides(an) > 1)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "only subtrees of factorizations are placed on devices");
-  if (solve->seconds > 0) all.device_bandwidth = solve->factor_bytes / solve->seconds;
+  TSI_TRY(TSI_ALLOC(env, path, an->symbolic->count));
+  TSI_TRY(find_paths(env, factor, &forecast->options, path));
+  for (tsi_index s = 0; s < an->symbolic->count; s++)
+    path[s] *= longer * costs->stream_bytes / (double)factor->scalar_bytes;
+  all.device_path = path;
+  all.device_bandwidth = costs->device_bandwidth / longer;
   TSI_TRY(tsi_placing_create(env, an->symbolic, an->panels, &all, out));
 out:
+  TSI_FREE(env, path);
   return status;
 }

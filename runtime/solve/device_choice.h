@@ -34,6 +34,10 @@ TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_fac
 /* To launch a kernel out of a task, seconds: assumed. */
 #define TSI_DEVICE_TASK_SECONDS 20e-6
 
+/* What StarPU takes from the end of a transfer to the start of the task that waits for it, or from the end of
+ * a task on a device to that of one on the host, seconds: as its simulation has it. */
+#define TSI_DEVICE_HANDOVER_SECONDS 15e-6
+
 /* To begin a transfer, seconds; the share of a bus that transfers reach: assumed. */
 #define TSI_DEVICE_BUS_SECONDS 10e-6
 #define TSI_DEVICE_BUS_REACHED 0.8
@@ -41,12 +45,14 @@ TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_fac
 /* Of a device's memory, what factors may take: assumed. */
 #define TSI_DEVICE_MEMORY_SHARE 0.9
 
-/* What a device of a data sheet costs with one right-hand side; cores_bandwidth is the caller's to set. */
+/* What a device of a data sheet costs with one right-hand side; what the cores cost is the caller's to set.
+ */
 tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const tsi_device *device);
 
-/* Where the subtrees of a factor go on a node with cores and devices, if a device gets through a subtree as
- * fast as the forecast says of the whole factor. Errors: UNSUPPORTED (factors that have no tree of subtrees),
- * MEMORY. */
+/* Where the subtrees of a factor go on a node with cores and devices, if a device is as much slower than the
+ * bounds, of a subtree's longest chain and of its bytes at the bandwidth of the costs, as the forecast says
+ * of the whole factor. device_path is not the caller's to set. Errors: UNSUPPORTED (factors that have no tree
+ * of subtrees), TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor,
                                                 const tsi_place_costs *costs,
                                                 const tsi_device_forecast *forecast, tsi_placing **out);

@@ -6,6 +6,7 @@
 #include "codelets/columns.h"
 #include "runtime/machine/predict.h"
 #include "runtime/solve/device_choice.h"
+#include "runtime/solve/plan.h"
 #include "runtime/starpu/devices.h"
 
 const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_plan_options *o) {
@@ -52,11 +53,21 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   costs.device_memory = o->device_bytes > 0 ? (double)o->device_bytes
                         : facts->memory > 0 ? TSI_DEVICE_MEMORY_SHARE * facts->memory
                                             : DBL_MAX;
-  costs.cores_bandwidth = tsi_costs_assumed(&factor->ts->machine, tsi_starpu_cpu_workers()).all;
+  costs.cores = tsi_starpu_cpu_workers();
+  const tsi_costs cores = tsi_costs_assumed(&factor->ts->machine, costs.cores);
+  costs.core_bandwidth = cores.one;
+  costs.cores_bandwidth = cores.all;
+  costs.core_task_seconds = cores.task;
+  costs.cut = tsi_plan_chunk_options(factor, o);
   costs.stream_bytes *= longer;
   costs.row_bytes *= tsi_workspace_stride(tsi_plan_columns(o));
   costs.devices_first = o->place == TRISTAR_PLACE_GPU;
   TSI_TRY(tsi_device_place(env, factor, &costs, &forecast, &placing));
+  tsi_log(env, TRISTAR_LOG_INFO,
+          "placing: predicted %.3g s for a solve, %.3g s with the cores alone; %d subtrees, %.3g s for those "
+          "on the cores, %.3g s above",
+          placing->seconds, placing->only_cores, (int)placing->count, placing->cores_seconds,
+          placing->above_seconds);
   for (tsi_index d = 0; d < placing->devices; d++) on_devices += placing->load[d].subtrees;
   places->unfit_bytes = placing->unfit_bytes;
   places->cut = forecast.options;
@@ -87,9 +98,7 @@ tristar_status tsi_places_choose(const tristar_factor_t *factor, const tristar_p
   const tsi_device_facts facts = tsi_device_describe(0);
   status = place(factor, o, devices, &facts, places);
   if (status != TRISTAR_OK) *places = (tsi_places){.device = NULL}; /* which is made last */
-  if (status == TRISTAR_OK || wanted) goto out;
-  tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
-  status = TRISTAR_OK;
+  places->optional = !wanted && (status != TRISTAR_OK || places->device != NULL);
 out:
   return status;
 }

@@ -20,6 +20,7 @@ typedef struct tsi_places {
   tsi_index *device;      /* by supernode (partition/placing.h); NULL: all are on the cores */
   tsi_device_options cut; /* of the subtrees on devices */
   double unfit_bytes;     /* stored, of subtrees that were to be on devices which have no room */
+  bool optional;          /* PLACE_AUTO: if it fails to choose devices, or to use these, the cores have all */
 } tsi_places;
 
 /* Right-hand sides that a plan is made for, as one block of them. */
@@ -30,8 +31,9 @@ static inline tsi_index tsi_plan_columns(const tristar_plan_options *options) {
 /* Why a plan with these options cannot have subtrees on devices; NULL: it can. */
 const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_plan_options *options);
 
-/* start_seconds is increased by the time that StarPU took to start. After a failure *places is empty. Errors:
- * PLACE_GPU: UNSUPPORTED, NO_WORKER; those of tsi_context_need_starpu; TOO_LARGE, MEMORY. */
+/* start_seconds is increased by the time that StarPU took to start. After a failure *places is empty, but for
+ * `optional`. Errors: PLACE_GPU: UNSUPPORTED, NO_WORKER; those of tsi_context_need_starpu; TOO_LARGE, MEMORY.
+ */
 TRISTAR_CHECKED tristar_status tsi_places_choose(const tristar_factor_t *factor,
                                                  const tristar_plan_options *options, double *start_seconds,
                                                  tsi_places *places);

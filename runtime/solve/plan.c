@@ -22,29 +22,33 @@ void tristar_plan_options_init(tristar_plan_options *options) {
   options->nrhs = 1;
 }
 
-/* Chunks of panels: of each side. device: see tsi_places. */
-static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_analysis_t *an = plan->factor->analysis;
+tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const tristar_plan_options *o) {
   tsi_chunk_options options;
-  tsi_chunk_options_init(&options, tsi_calibration_now(&plan->ts->machine).floor_bytes,
-                         an->symbolic->nnz_stored, plan->factor->scalar_bytes);
-  if (plan->options.chunk_bytes_max > 0) {
-    options.ceiling_bytes = (double)plan->options.chunk_bytes_max;
+  tsi_chunk_options_init(&options, tsi_calibration_now(&factor->ts->machine).floor_bytes,
+                         factor->analysis->symbolic->nnz_stored, factor->scalar_bytes);
+  if (o->chunk_bytes_max > 0) {
+    options.ceiling_bytes = (double)o->chunk_bytes_max;
     if (options.slice_bytes > options.ceiling_bytes) options.slice_bytes = options.ceiling_bytes;
     options.whole_bytes = 0;
     if (options.floor_bytes > options.ceiling_bytes / 2) options.floor_bytes = options.ceiling_bytes / 2;
   }
-  if (plan->options.chunk_bytes_min > 0) {
-    options.floor_bytes = (double)plan->options.chunk_bytes_min;
+  if (o->chunk_bytes_min > 0) {
+    options.floor_bytes = (double)o->chunk_bytes_min;
     options.whole_bytes = 2 * options.floor_bytes;
     if (options.ceiling_bytes < 2 * options.floor_bytes) options.ceiling_bytes = 2 * options.floor_bytes;
   }
+  options.single = o->granularity == TRISTAR_TASKS_SUPERNODES && o->kernel == TRISTAR_KERNEL_PANELS;
+  return options;
+}
+
+/* Chunks of panels: of each side. device: see tsi_places. */
+static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_analysis_t *an = plan->factor->analysis;
+  tsi_chunk_options options = tsi_plan_chunk_options(plan->factor, &plan->options);
   plan->stats.floor_bytes = options.floor_bytes;
   plan->stats.ceiling_bytes = options.ceiling_bytes;
   options.device = device;
-  options.single =
-      plan->options.granularity == TRISTAR_TASKS_SUPERNODES && plan->options.kernel == TRISTAR_KERNEL_PANELS;
   tsi_side side[2];
   tsi_chunks *chunks[2] = {NULL, NULL};
   for (int i = 0; i < plan->sides; i++)
@@ -336,15 +340,15 @@ static tristar_status create_placed(tristar_factor_t *factor, const tristar_plan
                                     double *start_seconds, tristar_plan_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
-  tsi_places places = {.device = NULL};
-  TSI_TRY(tsi_places_choose(factor, options, start_seconds, &places));
-  status = tsi_plan_create(factor, options, &places, out);
-  if (status == TRISTAR_OK || places.device == NULL || options->place != TRISTAR_PLACE_AUTO) goto out;
-  tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
-  tsi_places_finish(env, &places);
-  places = (tsi_places){.device = NULL};
-  status = tsi_plan_create(factor, options, &places, out);
-out:
+  tsi_places places;
+  status = tsi_places_choose(factor, options, start_seconds, &places);
+  if (status == TRISTAR_OK) status = tsi_plan_create(factor, options, &places, out);
+  if (status != TRISTAR_OK && places.optional) {
+    const tsi_places cores = {.device = NULL};
+    tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all is solved on the cores: %s", tsi_error_text(env));
+    tsi_places_finish(env, &places);
+    status = tsi_plan_create(factor, options, &cores, out);
+  }
   tsi_places_finish(env, &places);
   return status;
 }

@@ -88,6 +88,9 @@ static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
 /* The functions of its insertable (insert.c). */
 extern const tsi_insertable_functions tsi_plan_insertion;
 
+/* How the chunks of panels of such a plan are cut, but for what is on devices. */
+tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const tristar_plan_options *options);
+
 /* tristar_plan with options that are valid, once it is known which subtrees are on devices. Errors: also
  * UNSUPPORTED (what plans with devices cannot do), NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_options *options,

@@ -38,11 +38,16 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   const tristar_analysis_t *an = factor->analysis;
   const double scalar = (double)factor->scalar_bytes,
                bytes = scalar * (double)an->panel_values[an->panels->count];
+  tristar_plan_options options;
+  tristar_plan_options_init(&options);
   const tsi_place_costs costs = {.devices = 2,
                                  .device_bandwidth = 4,
                                  .device_memory = 0.4 * bytes,
                                  .bus_bandwidth = 100,
+                                 .cores = 2,
+                                 .core_bandwidth = 0.5,
                                  .cores_bandwidth = 1,
+                                 .cut = tsi_plan_chunk_options(factor, &options),
                                  .stream_bytes = scalar,
                                  .stored_bytes = scalar,
                                  .row_bytes = scalar};
