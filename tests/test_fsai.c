@@ -3,6 +3,7 @@
  *
  *   rows         (G A)_ij = 0 at places (i, j) of the pattern left of the diagonal, (G A G^H)_ii = 1
  *   patterns     those of a textbook implementation, which solves the system of each step anew; ties
+ *   long rows    which are computed alone, beside others
  *   application  G^H G, for N, T and C, one right-hand side and several
  *   workers      the same bits for 1 to 4, and without tasks */
 #include "runtime/precond/fsai_state.h"
@@ -277,6 +278,62 @@ static void check_ties(tristar_t *ts) {
   free_stored(&view);
 }
 
+/* ---- Long rows ----------------------------------------------------------------------------------------- */
+
+enum { ARROW = 2100 };
+
+/* Column 0 has entries in odd rows, all different; what stands besides is the diagonal. */
+static double arrow(int i, int j) {
+  const int k = i > j ? i : j;
+  if (i == j) return 10;
+  return (i == 0 || j == 0) && k % 2 == 1 ? -0.05 * (1 + (double)(k * 1009 % ARROW) / ARROW) : 0;
+}
+
+/* Row i of G has column 0 and the `most` columns before i with the largest entries, and solves its system. */
+static void check_arrow_row(const tsi_entries *g, int i, int most) {
+  const double *values = g->item;
+  const int64_t begin = g->ptr[i], end = g->ptr[i + 1];
+  double smallest = INFINITY, one = 0;
+  int larger = 0;
+  for (int64_t e = begin; e < end; e++) {
+    double ga = 0;
+    for (int64_t k = begin; k < end; k++) ga += values[k] * arrow(g->index[k], g->index[e]);
+    CHECK(fabs(ga) <= (g->index[e] == i ? 10 : 1e-12));
+    one += ga * values[e];
+    if (g->index[e] > 0 && g->index[e] < i) smallest = fmin(smallest, -arrow(0, g->index[e]));
+  }
+  CHECK(fabs(one - 1) <= 1e-12 && g->index[end - 1] == i);
+  if (i % 2 == 0) {
+    CHECK(end - begin == 1);
+    return;
+  }
+  for (int j = 1; j < i; j++) larger += -arrow(0, j) > smallest;
+  CHECK(end - begin == 2 + (i / 2 < most ? i / 2 : most) && larger == (i > 1 ? end - begin - 3 : 0));
+  CHECK(g->index[begin] == 0);
+}
+
+/* Rows that reach more than those side by side have room for, beside others that do not. */
+static void check_arrow(tristar_t *ts) {
+  static int32_t ptr[ARROW + 1], column[2 * ARROW];
+  static double values[2 * ARROW];
+  int count = 0;
+  for (int i = 0; i < ARROW; i++) {
+    for (int j = 0; j <= i; j += i > 0 ? i : 1) {
+      if (arrow(i, j) == 0) continue;
+      column[count] = j;
+      values[count++] = arrow(i, j);
+    }
+    ptr[i + 1] = count;
+  }
+  const tristar_view view = {
+      TRISTAR_CSR, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, ARROW, ARROW, ptr, column, values, 32, 32, 0};
+  const tristar_precond_options options = options_of(3, 2, 0);
+  tristar_precond_t *p;
+  CHECK_OK(tristar_precond(ts, &view, &options, &p));
+  for (int i = 0; i < ARROW; i++) check_arrow_row(&p->fsai->lower, i, 4);
+  tristar_precond_destroy(&p);
+}
+
 /* New values: the pattern stays, the equations hold for them. */
 static void check_update(tristar_t *ts, const typed *t, tristar_symmetry symmetry) {
   const square s = square_random(t, N, 3, symmetry, 1.1, 8);
@@ -373,6 +430,7 @@ int main(void) {
     check_update(ts, types[t], symmetry);
   }
   check_ties(ts);
+  check_arrow(ts);
   check_refused(ts);
   tristar_destroy(&ts);
   check_workers();

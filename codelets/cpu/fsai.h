@@ -9,9 +9,13 @@
  * P is given, or found step by step: the columns with the largest entries of the gradient g A join it. K = L
  * L^H grows by a row of L for each; nothing is factored twice.
  *
- * Reads   rows of A.   Writes  a row of G, scratch.
- * Invariants: the stages take plain arrays of one row, and what row i becomes depends on A and the limits
- * alone. Columns may be numbered in any way, as long as rows ascend and a row has the number of its diagonal
+ * Rows whose patterns stay small are computed side by side, as many as a register has lanes: each finds its
+ * columns by itself (kernel_fsai_group.c), their systems are factored and solved at the same time, one in
+ * each lane (fsai_lanes.h). Others are computed alone (kernel_fsai.c).
+ *
+ * Reads   rows of A.   Writes  rows of G, scratch.
+ * Invariants: what row i becomes depends on A, its given pattern and the limits alone, not on the rows beside
+ * it. Columns may be numbered in any way, as long as rows ascend and a row has the number of its diagonal
  * column. */
 #ifndef TSI_CODELETS_CPU_FSAI_H
 #define TSI_CODELETS_CPU_FSAI_H
@@ -25,6 +29,68 @@ typedef struct tsi_fsai_limits {
   double reduction;          /* no more join once psi is at most that share of A_ii */
   double postfilter; /* then the entries of g below that share of its 2-norm leave, and g is computed anew */
 } tsi_fsai_limits;
+
+/* A row of G that is wanted. */
+typedef struct tsi_fsai_row {
+  tsi_index i;
+  const tsi_index *given; /* the pattern to begin with: columns left of i that ascend */
+  tsi_index count;        /* of these */
+  tsi_index *index;       /* written: columns, ascending, the diagonal last */
+  void *values;           /* written */
+  tsi_index entries;      /* written: how many these are */
+  tsi_breakdown_kind kind;
+} tsi_fsai_row;
+
+/* ---- Rows side by side --------------------------------------------------------------------------------- */
+
+/* A row that could get more columns, or reaches more, is computed alone. */
+#define TSI_FSAI_GROUP_MOST 64
+#define TSI_FSAI_GROUP_SLOTS 1024
+#define TSI_FSAI_GROUP_ENTRIES 8192
+#define TSI_FSAI_GROUP_HOMES 2048 /* a power of two, twice the slots */
+
+/* A place of a table of columns. */
+typedef struct tsi_fsai_home {
+  tsi_index column; /* TSI_NONE: free */
+  uint16_t slot;
+  uint16_t position; /* its row of L; stride - 1: it is not in the pattern */
+} tsi_fsai_home;
+
+/* What one row of a group has found. Slots stand for columns as in tsi_fsai_work. */
+typedef struct tsi_fsai_reach {
+  bool grows;                             /* columns may still join */
+  bool large;                             /* it is to be computed alone */
+  tsi_index size, slots;                  /* of the pattern; of what it reaches */
+  tsi_index picks;                        /* that join in this step */
+  tsi_index pattern[TSI_FSAI_GROUP_MOST]; /* columns in the order in which they joined */
+  tsi_index own[TSI_FSAI_GROUP_MOST];     /* their slots */
+  tsi_index place[TSI_FSAI_GROUP_MOST];   /* their rows of L, ascending */
+  tsi_index
+      first[TSI_FSAI_GROUP_MOST + 2];    /* where the entries of row i and of each row of the pattern begin */
+  uint16_t slot[TSI_FSAI_GROUP_ENTRIES]; /* by entry */
+  tsi_index column[TSI_FSAI_GROUP_SLOTS];   /* by slot */
+  uint16_t at[TSI_FSAI_GROUP_SLOTS];        /* by slot: its home */
+  tsi_fsai_home home[TSI_FSAI_GROUP_HOMES]; /* all free, before and after */
+} tsi_fsai_reach;
+
+/* Systems of rows side by side. A cell is a number of each of them: the lanes of its real parts, and then, of
+ * complex numbers, those of its imaginary parts. A system that has no column where others have one has a row
+ * and a column of the identity there. */
+typedef struct tsi_fsai_group {
+  tsi_index most;        /* rows of L */
+  tsi_index stride;      /* most + 1: the last cell of a row takes entries that are not of the system */
+  tsi_fsai_reach *reach; /* by lane */
+  void *l;               /* most x stride cells: K, then L */
+  void *inverse;         /* most x lanes: of L's diagonal entries */
+  void *b, *z, *g;       /* most cells: -A[i, P], L z = b, L^H g = z */
+  double *psi, *psi_0;   /* by lane */
+  void *gradient;        /* by slot */
+  double *size;          /* by slot: what orders the gradient's entries */
+  void *row;             /* most: g of one row */
+  tsi_index *picked;     /* per_step for each lane: slots that join */
+} tsi_fsai_group;
+
+/* ---- A row alone --------------------------------------------------------------------------------------- */
 
 /* Rows and columns of the dense arrays begin at multiples of this many scalars, and are worked on by as many
  * at a time. */
@@ -51,16 +117,16 @@ typedef struct tsi_fsai_work {
   double psi, psi_0; /* psi_0: of the empty pattern, A_ii */
   tsi_index *picked; /* per_step: slots that join */
   double *magnitude; /* per_step: theirs */
+  tsi_fsai_group group;
 } tsi_fsai_work;
 
 typedef struct tsi_fsai_kernels {
   const char *isa;
-  /* Row i of G. given: `count` columns left of i that ascend, the pattern to begin with; at most work->most
-   * of them, and of what joins. index, values: the row, columns ascending, its diagonal last; *entries: how
-   * many. */
-  tsi_breakdown_kind (*row)(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *limits,
-                            const tsi_index *given, tsi_index count, tsi_fsai_work *work, tsi_index *index,
-                            void *values, tsi_index *entries);
+  tsi_index lanes; /* rows side by side */
+  /* Rows of G, as many as there are lanes at most. The pattern of one gets at most work->most columns, and at
+   * most group.most if that is possible for no more than TSI_FSAI_GROUP_MOST. */
+  void (*rows)(const tsi_matrix_rows *a, const tsi_fsai_limits *limits, tsi_index count, tsi_fsai_row *rows,
+               tsi_fsai_work *work);
 } tsi_fsai_kernels;
 
 /* As tsi_kernels_select. */

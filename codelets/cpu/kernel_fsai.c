@@ -1,5 +1,5 @@
-/* Rows of a factorized sparse approximate inverse: see fsai.h. Compiled for each scalar type and instruction
- * set.
+/* Rows of a factorized sparse approximate inverse, one after the other: see fsai.h. Compiled for each scalar
+ * type and instruction set.
  *
  * The stages of a row, each on the plain arrays of its work: reach (take_row), gradient, selection (pick),
  * gathering and factoring (join), solving (solve), and what is left of it (write). */
@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-#include "codelets/cpu/pivots.h"
-#include "codelets/cpu/scalar.h"
+#include "codelets/cpu/fsai_pattern.h"
 
 /* ---- Reach --------------------------------------------------------------------------------------------- */
 
@@ -88,12 +87,6 @@ static void gradient(const tsi_matrix_rows *a, tsi_index i, tsi_fsai_work *w) {
   }
 }
 
-/* What orders entries by magnitude: its square, of complex numbers. */
-static double size_of(tsi_scalar x) {
-  const double re = (double)tsi_re(x), im = (double)tsi_im(x);
-  return TSI_COMPLEX ? re * re + im * im : fabs(re);
-}
-
 /* The largest entries of the gradient outside the pattern become `picked`, the largest first; of equal ones
  * the smaller column. Returns how many there are. */
 static tsi_index pick(tsi_fsai_work *w, tsi_index most) {
@@ -102,20 +95,9 @@ static tsi_index pick(tsi_fsai_work *w, tsi_index most) {
   double least = DBL_TRUE_MIN;
   for (tsi_index r = 0; r < w->size; r++) y[w->place[w->pattern[r]]] = 0;
   for (tsi_index s = 0; s < w->slots; s++) {
-    const double size = size_of(y[s]);
+    const double size = tsi_fsai_size(y[s]);
     if (!(size >= least)) continue;
-    tsi_index at = count;
-    while (at > 0 && (size > w->magnitude[at - 1] ||
-                      (size == w->magnitude[at - 1] && w->column[s] < w->column[w->picked[at - 1]])))
-      at--;
-    if (at == most) continue;
-    if (count < most) count++;
-    for (tsi_index k = count - 1; k > at; k--) {
-      w->magnitude[k] = w->magnitude[k - 1];
-      w->picked[k] = w->picked[k - 1];
-    }
-    w->magnitude[at] = size;
-    w->picked[at] = s;
+    count = tsi_fsai_keep(s, size, count, most, w->column, w->picked, w->magnitude);
     if (count == most) least = w->magnitude[most - 1];
   }
   return count;
@@ -124,7 +106,7 @@ static tsi_index pick(tsi_fsai_work *w, tsi_index most) {
 /* ---- The system ---------------------------------------------------------------------------------------- */
 
 #if !TSI_COMPLEX
-typedef tsi_real lanes
+typedef tsi_real four
     __attribute__((vector_size(TSI_FSAI_LANES * sizeof(tsi_real)), aligned(sizeof(tsi_real)), may_alias));
 #endif
 
@@ -135,7 +117,7 @@ INLINE void add_lanes(tsi_index first, tsi_index last, tsi_scalar multiplier, co
 #if TSI_COMPLEX
     for (tsi_index l = k; l < k + TSI_FSAI_LANES; l++) tsi_add_product(&x[l], multiplier, tsi_conj(y[l]));
 #else
-    *(lanes *)(x + k) += multiplier * *(const lanes *)(y + k);
+    *(four *)(x + k) += multiplier * *(const four *)(y + k);
 #endif
   }
 }
@@ -150,10 +132,9 @@ INLINE void add_many(tsi_index first, tsi_index end, const tsi_scalar multiplier
       for (tsi_index l = k; l < k + TSI_FSAI_LANES; l++)
         tsi_add_product(&x[l], multiplier[v], tsi_conj(y[v * stride + l]));
 #else
-    lanes sum = *(lanes *)(x + k);
-    for (tsi_index v = 0; v < TSI_FSAI_LANES; v++)
-      sum += multiplier[v] * *(const lanes *)(y + v * stride + k);
-    *(lanes *)(x + k) = sum;
+    four sum = *(four *)(x + k);
+    for (tsi_index v = 0; v < TSI_FSAI_LANES; v++) sum += multiplier[v] * *(const four *)(y + v * stride + k);
+    *(four *)(x + k) = sum;
 #endif
   }
 }
@@ -268,65 +249,20 @@ static bool step(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *l
   return count > 0;
 }
 
-/* The columns of the pattern, ascending, whose entries of g are worth it. */
-static tsi_index list_large(const tsi_fsai_work *w, double share, tsi_index *list) {
-  const tsi_scalar *g = w->g;
-  double square = 1;
-  tsi_index count = 0;
-  for (tsi_index r = 0; r < w->size; r++) square += (double)tsi_abs(g[r]) * (double)tsi_abs(g[r]);
-  const double least = share * sqrt(square);
-  for (tsi_index r = 0; r < w->size; r++) {
-    tsi_index at = count;
-    if ((double)tsi_abs(g[r]) < least) continue;
-    for (; at > 0 && list[at - 1] > w->pattern[r]; at--) list[at] = list[at - 1];
-    list[at] = w->pattern[r];
-    count++;
-  }
-  return count;
-}
-
-/* g / sqrt(psi), columns ascending. */
-static tsi_breakdown_kind write(const tsi_fsai_work *w, tsi_index i, tsi_index *index, tsi_scalar *values) {
-  const tsi_scalar *g = w->g;
-  tsi_scalar root;
-  const tsi_breakdown_kind kind = tsi_pivot_root((tsi_real)w->psi, true, &root);
-  if (kind != TSI_BREAKDOWN_NONE) return kind;
-  const tsi_real factor = 1 / tsi_re(root);
-  for (tsi_index r = 0; r < w->size; r++) {
-    tsi_index at = r;
-    for (; at > 0 && index[at - 1] > w->pattern[r]; at--) {
-      index[at] = index[at - 1];
-      values[at] = values[at - 1];
-    }
-    index[at] = w->pattern[r];
-    values[at] = g[r] * factor;
-  }
-  index[w->size] = i;
-  values[w->size] = factor;
-  return tsi_judge_row(1, (tsi_count)w->size + 1, values);
-}
-
-static tsi_breakdown_kind row(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *limits,
-                              const tsi_index *given, tsi_index count, tsi_fsai_work *w, tsi_index *index,
-                              void *values, tsi_index *entries) {
-  tsi_breakdown_kind kind = start(a, i, given, count, limits->steps == 0, w);
+void TSI_FSAI_ALONE(const tsi_matrix_rows *a, const tsi_fsai_limits *limits, tsi_fsai_row *row,
+                    tsi_fsai_work *w) {
+  const tsi_index i = row->i;
+  tsi_breakdown_kind kind = start(a, i, row->given, row->count, limits->steps == 0, w);
   for (tsi_index k = 0; k < limits->steps && kind == TSI_BREAKDOWN_NONE; k++)
     if (!step(a, i, limits, k + 1 == limits->steps, w, &kind)) break;
   if (limits->postfilter > 0 && kind == TSI_BREAKDOWN_NONE) {
-    const tsi_index kept = list_large(w, limits->postfilter, index);
+    const tsi_index kept = tsi_fsai_list_large(w->size, w->pattern, w->g, limits->postfilter, row->index);
     if (kept < w->size) {
       end(w);
-      kind = start(a, i, index, kept, true, w);
+      kind = start(a, i, row->index, kept, true, w);
     }
   }
-  if (kind == TSI_BREAKDOWN_NONE) kind = write(w, i, index, values);
+  row->kind = kind;
+  if (kind == TSI_BREAKDOWN_NONE) tsi_fsai_write(w->size, w->pattern, w->g, w->psi, row);
   end(w);
-  *entries = w->size + 1;
-  return kind;
 }
-
-#define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_fsai_kernels), isa)
-#define TEXT_(isa) #isa
-#define TEXT(isa) TEXT_(isa)
-
-const tsi_fsai_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA), .row = row};

@@ -4,9 +4,11 @@
  *   tristar_dmatrix_generate   a model problem, each rank its rows
  *   tristar_dmatrix_read       a file, each rank its rows
  *   tristar_dmatrix_repartition  the same rows on other ranks, with fewer entries between them
+ *   tristar_dmatrix_update     new values at the same places
  *   tristar_dmatrix_multiply   Y = alpha op(A) X + beta Y                   again and again
  *   tristar_dmatrix_krylov     a solver by Krylov methods on the matrix     tristar_krylov.h
  *   tristar_dmatrix_fsai       a preconditioner that knows of all ranks     tristar_precond.h
+ *   tristar_dmatrix_fsai_update  the same after new values
  *   tristar_dmatrix_schwarz    solves on subdomains that overlap            tristar_precond.h
  *   tristar_dmatrix_factor     a complete factor, made by all ranks         tristar_mpi.h
  *
@@ -86,6 +88,16 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_repartition(tristar_d
                                                                        const tristar_dmatrix_options *options,
                                                                        tristar_dmatrix_t **out);
 
+/* Collective. Takes new values for the matrix: the rows of this rank, given as for tristar_dmatrix_create,
+ * also of a matrix that was made in another way; numbers of rows and columns are those of this matrix. Both
+ * triangles, or what a symmetry makes of one, have the pattern that the matrix has; values are converted to
+ * its type. Arrays of tristar_dmatrix_get_view and _get_diagonal get the new values, products and solves with
+ * the matrix use them from the next call on; preconditioners are updated, or made anew, by the program. While
+ * it runs the matrix is there twice. After a failure it is what it was. Errors: STALE (other rows on a rank,
+ * another pattern), and those of tristar_dmatrix_create. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_update(tristar_dmatrix_t *matrix,
+                                                                  const tristar_view *rows);
+
 /* row[i]: the number that row i of this rank has in the matrix that this one was made of by
  * tristar_dmatrix_repartition; of another one its number over the whole matrix. As many as this rank has
  * rows; they ascend. Not collective. Errors: ARGUMENT (NULL). */
@@ -138,8 +150,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_multiply(tristar_dmat
  * get the same figures, but for times, and the same status, also where a preconditioner failed on one rank
  * only. Where progress asks on one rank to cancel, all do, up to an iteration later. Sums take one gathering
  * of all ranks each, made in the order of the ranks; that of PIPELINED_CG goes on beside the product and the
- * preconditioner of its iteration. New values are not taken. Errors: as tristar_krylov_create; ARGUMENT:
- * options differ between ranks. */
+ * preconditioner of its iteration. New values are taken by the matrix (tristar_dmatrix_update), between two
+ * solves. Errors: as tristar_krylov_create; ARGUMENT: options differ between ranks. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix,
                                                                   const tristar_krylov_options *options,
                                                                   tristar_krylov_t **krylov);
@@ -155,14 +167,25 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatri
  * where that is larger: nothing is missing that a row on one process could have, for most matrices 3 does;
  * INT_MAX: all, and G is that of one process.
  *
- * The preconditioner is one for tristar_dmatrix_krylov of a matrix with the same blocks; applying, updating
- * (UNSUPPORTED) and destroying it are collective, and it is destroyed before the context and MPI_Finalize.
- * Its figures are those of this rank's rows. Errors: those of tristar_precond, whose messages name rows over
- * the whole matrix; ARGUMENT: another kind, options differ between ranks, entries between ranks without a
- * mirror image; TOO_LARGE (entries that come to one rank beyond 2^31 - 1), MEMORY, RUNTIME, NO_WORKER. */
+ * The preconditioner is one for tristar_dmatrix_krylov of a matrix with the same blocks; new values it takes
+ * by tristar_dmatrix_fsai_update alone; applying, updating and destroying it are collective, and it is
+ * destroyed before the context and MPI_Finalize. Its figures are those of this rank's rows. Errors: those of
+ * tristar_precond, whose messages name rows over the whole matrix; ARGUMENT: another kind, options differ
+ * between ranks, entries between ranks without a mirror image; TOO_LARGE (entries that come to one rank
+ * beyond 2^31 - 1), MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix,
                                                                 const tristar_precond_options *options,
                                                                 int levels, tristar_precond_t **precond);
+
+/* Collective. Computes an inverse of tristar_dmatrix_fsai anew, for the values that matrix has now, on the
+ * pattern of G that was found first: no columns are looked for, which takes a part of the time. matrix: that
+ * which it was made of, or another one with its blocks, pattern and type. Rows of other ranks are brought
+ * again. Values may differ from those of a new inverse in the last bits, as a row's columns come in another
+ * order. After a failure applications give STALE until another update succeeds. Errors: those of
+ * tristar_dmatrix_fsai, whose messages name rows over the whole matrix; ARGUMENT (NULL, not such an inverse,
+ * another type), STALE (other blocks, another pattern). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_fsai_update(tristar_dmatrix_t *matrix,
+                                                                       tristar_precond_t *precond);
 
 /* Collective. Additive Schwarz, M^-1 = sum_i R_i^T A_i^-1 R_i (Dryja and Widlund 1987): subdomain i has the
  * rows of rank i and those of other ranks that a path of at most `overlap` entries of A leads to; A_i has

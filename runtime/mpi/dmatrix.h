@@ -154,6 +154,14 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_apply(tristar_dmatrix_t *d, tristar_o
                                                  const char *x, int64_t ldx, char *y, int64_t ldy);
 void tsi_dmatrix_release_product(tristar_dmatrix_t *d);
 
+/* Local. One of the forms but N, made of that one. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_make_form(tristar_dmatrix_t *d, int form);
+
+/* Local. Have the same ranks the same rows? */
+bool tsi_dmatrix_same_blocks(const tristar_dmatrix_t *a, const tristar_dmatrix_t *b);
+/* Collective. tristar_dmatrix_update, of a matrix that may be narrow. Errors: those of that. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_take_values(tristar_dmatrix_t *d, const tristar_view *rows);
+
 /* Local. The rows in one piece. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_need_whole(tristar_dmatrix_t *d);
 void tsi_dmatrix_release_whole(tristar_dmatrix_t *d);

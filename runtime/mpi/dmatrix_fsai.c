@@ -2,7 +2,8 @@
  * tristar_dmatrix_mpi.h.
  *
  * Job. A rank computes the rows of G that are those of its block, from its rows of A and those of others that
- * lie near (near_rows.h). G is a distributed matrix with the same blocks: an application is two products.
+ * lie near (near_rows.h). G is a distributed matrix with the same blocks: an application is two products. New
+ * values of A give new ones on the pattern that G has.
  *
  * Reads   the matrix, options.   Writes  a preconditioner that owns G.
  * Invariants
@@ -23,12 +24,17 @@
 typedef struct inverse {
   tristar_dmatrix_t *g;
   char *between; /* TSI_DCOLUMNS vectors */
+  /* of updates */
+  int levels;
+  uint64_t print;      /* of the pattern of this rank's rows of A */
+  tsi_entries pattern; /* of this rank's rows of G, among the rows that are near; others are empty */
 } inverse;
 
 static void release_inverse(void *arg) {
   inverse *v = arg;
   tsi_env *env = &v->g->ts->env;
   TSI_FREE(env, v->between);
+  tsi_entries_finish(env, &v->pattern);
   tristar_dmatrix_destroy(&v->g);
   TSI_FREE(env, v);
 }
@@ -191,9 +197,10 @@ out:
 
 /* ---- G ------------------------------------------------------------------------------------------------- */
 
-/* Local. Columns of g are over the whole matrix. */
+/* Local. g: the rows of this rank, numbered as those that are near. pattern: that of G where it is known. */
 static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_options *o,
-                              const tsi_near_rows *near, tsi_entries *g, double *symbolic_seconds) {
+                              const tsi_near_rows *near, const tsi_entries *pattern, tsi_entries *g,
+                              double *symbolic_seconds) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_fsai_job job = tsi_fsai_job_of(d->ts, o, (char)d->scalar, &near->a);
@@ -202,16 +209,65 @@ static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_option
   const double begin = tsi_clock();
   job.first = near->first;
   job.rows = near->rows;
-  TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, &start));
+  if (pattern != NULL)
+    tsi_fsai_keep_patterns(&job, pattern);
+  else
+    TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, &start));
   *symbolic_seconds += tsi_clock() - begin;
   if (start.ptr != NULL) job.given = &start;
   TSI_TRY(tsi_fsai_rows(&job, g, &breakdown));
   if (breakdown.kind != TSI_BREAKDOWN_NONE)
     TSI_TRY(tsi_breakdown_tell(env, breakdown.kind, near->number[breakdown.row]));
-  for (tsi_count e = 0; e < g->ptr[g->n]; e++) g->index[e] = near->number[g->index[e]];
 out:
   tsi_entries_finish(env, &start);
   return status;
+}
+
+/* Local. Columns of g become those of the whole matrix. */
+static void number_columns(const tsi_near_rows *near, const tsi_entries *g) {
+  for (tsi_count e = 0; e < g->ptr[g->n]; e++) g->index[e] = near->number[g->index[e]];
+}
+
+/* ---- Patterns ------------------------------------------------------------------------------------------ */
+
+static uint64_t print_bytes(uint64_t print, const void *from, size_t bytes) {
+  const unsigned char *at = from;
+  for (size_t k = 0; k < bytes; k++) print = (print ^ at[k]) * UINT64_C(0x100000001b3); /* FNV-1a */
+  return print;
+}
+
+/* Of the places of this rank's rows, which are there in one piece. */
+static uint64_t print_pattern(const tristar_dmatrix_t *d) {
+  const tsi_count *ptr = d->whole->ptr;
+  const uint64_t print = print_bytes(UINT64_C(0xcbf29ce484222325), ptr, ((size_t)d->n + 1) * sizeof *ptr);
+  return print_bytes(print, d->column, (size_t)ptr[d->n] * sizeof *d->column);
+}
+
+/* Local. Keeps where this rank's rows of G have entries. */
+static tristar_status keep_pattern(const tristar_dmatrix_t *d, const tsi_near_rows *near,
+                                   const tsi_entries *g, tsi_entries *pattern) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  TSI_TRY(tsi_entries_begin(env, near->a.n, 0, pattern));
+  for (tsi_index i = 0; i < near->a.n; i++) {
+    const tsi_index own = i - near->first;
+    const tsi_count count = own >= 0 && own < near->rows ? g->ptr[own + 1] - g->ptr[own] : 0;
+    pattern->ptr[i + 1] = pattern->ptr[i] + count;
+  }
+  TSI_TRY(TSI_ALLOC(env, pattern->index, g->ptr[g->n]));
+  if (g->ptr[g->n] > 0) memcpy(pattern->index, g->index, (size_t)g->ptr[g->n] * sizeof *g->index);
+out:
+  return status;
+}
+
+/* ---- G on all ranks ------------------------------------------------------------------------------------ */
+
+static tristar_view view_of(const tristar_dmatrix_t *d, const tsi_entries *g) {
+  tristar_view view = tsi_dmatrix_view(d, d->stats.n);
+  view.ptr = g->ptr;
+  view.index = g->index;
+  view.values = g->item;
+  return view;
 }
 
 /* Collective. */
@@ -220,11 +276,8 @@ static tristar_status distribute(tristar_dmatrix_t *d, const tristar_precond_opt
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tristar_dmatrix_options options = {.engine = o->engine, .scalar = (int)d->scalar};
-  tristar_view view = tsi_dmatrix_view(d, d->stats.n);
+  const tristar_view view = view_of(d, g);
   inverse *v = NULL;
-  view.ptr = g->ptr;
-  view.index = g->index;
-  view.values = g->item;
   tristar_status own = TSI_ALLOC_ZERO(env, v, 1);
   if (own == TRISTAR_OK)
     own = tsi_allocate(env, (size_t)d->n + 1, TSI_DCOLUMNS * d->bytes, __func__, __FILE__, __LINE__,
@@ -240,6 +293,12 @@ out:
   return status;
 }
 
+static void tell_seconds(tristar_precond_t *p, double all, double symbolic) {
+  p->stats.setup_seconds = all;
+  p->stats.symbolic_seconds = symbolic;
+  p->stats.numeric_seconds = all - symbolic;
+}
+
 /* Collective. */
 static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
                            tristar_precond_t **out) {
@@ -247,28 +306,33 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   tsi_env *env = &d->ts->env;
   const double begin = tsi_clock();
   tsi_near_rows near = {.rows = 0};
-  tsi_entries g = {.ptr = NULL};
+  tsi_entries g = {.ptr = NULL}, pattern = {.ptr = NULL};
   inverse *v = NULL;
   double symbolic_seconds = 0;
   TSI_TRY(check_symmetry(d));
   TSI_TRY(gather_rows(d, o, levels, &near));
   symbolic_seconds = tsi_clock() - begin;
-  TSI_TRY(tsi_transport_agree(d->transport, compute(d, o, &near, &g, &symbolic_seconds)));
+  tristar_status own = compute(d, o, &near, NULL, &g, &symbolic_seconds);
+  if (own == TRISTAR_OK) own = keep_pattern(d, &near, &g, &pattern);
+  TSI_TRY(tsi_transport_agree(d->transport, own));
+  number_columns(&near, &g);
   tsi_near_rows_finish(env, &near);
   TSI_TRY(distribute(d, o, &g, &v));
+  v->levels = levels;
+  v->print = print_pattern(d);
+  v->pattern = pattern;
+  pattern = (tsi_entries){.ptr = NULL};
   TSI_TRY(tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
-  const tristar_status own =
-      tsi_precond_of_own(d->ts, o, d->n, (char)d->scalar, apply, v, release_inverse, out);
+  own = tsi_precond_of_own(d->ts, o, d->n, (char)d->scalar, apply, v, release_inverse, out);
   if (own == TRISTAR_OK) v = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, own));
   (*out)->stats.nnz = d->stats.nnz;
   tsi_precond_tell_fill(*out, g.ptr[g.n], 0);
-  (*out)->stats.setup_seconds = tsi_clock() - begin;
-  (*out)->stats.symbolic_seconds = symbolic_seconds;
-  (*out)->stats.numeric_seconds = (*out)->stats.setup_seconds - symbolic_seconds;
+  tell_seconds(*out, tsi_clock() - begin, symbolic_seconds);
 out:
   tsi_near_rows_finish(env, &near);
   tsi_entries_finish(env, &g);
+  tsi_entries_finish(env, &pattern);
   if (v != NULL) release_inverse(v);
   return status;
 }
@@ -286,5 +350,73 @@ tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix, const tristar_pre
   TSI_TRY(make(matrix, options, levels, precond));
 out:
   if (status != TRISTAR_OK && precond != NULL) tristar_precond_destroy(precond);
+  return tsi_answer(&matrix->ts->env, status);
+}
+
+/* ---- New values ---------------------------------------------------------------------------------------- */
+
+/* Local. Is it an inverse that can be updated from a matrix of that kind? */
+static tristar_status check_inverse(const tristar_dmatrix_t *d, const tristar_precond_t *p) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  if (p == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  if (p->release != release_inverse)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the preconditioner is none of tristar_dmatrix_fsai");
+  const tristar_dmatrix_t *g = ((const inverse *)p->arg)->g;
+  if (g->scalar != d->scalar)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has values of type %c, the inverse of type %c",
+             (int)d->scalar, (int)g->scalar);
+  if (!tsi_dmatrix_same_blocks(d, g))
+    TSI_FAIL(
+        env, TRISTAR_ERR_STALE,
+        "the matrix has other rows on the ranks than that which the inverse was made of: make another one");
+out:
+  return status;
+}
+
+/* Local. */
+static tristar_status check_print(const tristar_dmatrix_t *d, const inverse *v, const tsi_near_rows *near) {
+  tristar_status status = TRISTAR_OK;
+  if (v->print != print_pattern(d) || v->pattern.n != near->a.n)
+    TSI_FAIL(&d->ts->env, TRISTAR_ERR_STALE,
+             "the matrix has not the pattern that the inverse was made of: make another one");
+out:
+  return status;
+}
+
+/* Collective. */
+static tristar_status renew(tristar_dmatrix_t *d, tristar_precond_t *p) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const double begin = tsi_clock();
+  const inverse *v = p->arg;
+  tsi_near_rows near = {.rows = 0};
+  tsi_entries g = {.ptr = NULL};
+  TSI_TRY(check_symmetry(d));
+  TSI_TRY(gather_rows(d, &p->options, v->levels, &near));
+  double symbolic_seconds = tsi_clock() - begin;
+  TSI_TRY(tsi_transport_agree(d->transport, check_print(d, v, &near)));
+  TSI_TRY(
+      tsi_transport_agree(d->transport, compute(d, &p->options, &near, &v->pattern, &g, &symbolic_seconds)));
+  number_columns(&near, &g);
+  tsi_near_rows_finish(env, &near);
+  const tristar_view view = view_of(d, &g);
+  TSI_TRY(tsi_dmatrix_take_values(v->g, &view));
+  tell_seconds(p, tsi_clock() - begin, symbolic_seconds);
+  p->stats.updates++;
+  p->valid = true;
+out:
+  tsi_near_rows_finish(env, &near);
+  tsi_entries_finish(env, &g);
+  return status;
+}
+
+tristar_status tristar_dmatrix_fsai_update(tristar_dmatrix_t *matrix, tristar_precond_t *precond) {
+  tristar_status status = TRISTAR_OK;
+  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_TRY(tsi_transport_agree(matrix->transport, check_inverse(matrix, precond)));
+  precond->valid = false;
+  TSI_TRY(renew(matrix, precond));
+out:
   return tsi_answer(&matrix->ts->env, status);
 }

@@ -35,8 +35,8 @@ out:
   return status;
 }
 
-/* Local. The shares of owners are made of this rank's rows: indices become numbers of these. */
-static tristar_status make_form(tristar_dmatrix_t *d, int form) {
+/* The shares of owners are made of this rank's rows: indices become numbers of these. */
+tristar_status tsi_dmatrix_make_form(tristar_dmatrix_t *d, int form) {
   tristar_status status = TRISTAR_OK;
   const tsi_dform *from = &d->form[TSI_DPLAIN];
   tsi_dform *to = &d->form[form];
@@ -126,7 +126,7 @@ static void close_exchange(const tristar_dmatrix_t *d, tsi_dexchange *x) {
 /* Local. */
 static tristar_status make_needed(tristar_dmatrix_t *d, int form, int direction, int width, bool scaled) {
   tristar_status status = TRISTAR_OK;
-  if (!d->form[form].there) TSI_TRY(make_form(d, form));
+  if (!d->form[form].there) TSI_TRY(tsi_dmatrix_make_form(d, form));
   for (int w = 0; w <= width; w++)
     if (d->exchange[direction][w].mailbox == NULL) TSI_TRY(open_exchange(d, direction, w));
   if (scaled && d->product == NULL)

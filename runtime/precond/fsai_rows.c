@@ -8,6 +8,7 @@
 #include "runtime/precond/row_failure.h"
 
 #define BLOCK_ROWS 64
+#define MOST_LANES 16 /* of any instruction set */
 /* Bytes that could be read while an entry of G is computed, for each entry of a row of A. */
 #define BYTES_OF_ENTRY 200
 #define SLACK 8 /* the share of the room that may stay empty */
@@ -20,6 +21,8 @@ typedef struct numeric {
   const tsi_sparse_kernels *sparse;
   const tsi_fsai_kernels *kernels;
   tsi_entries rows;    /* G: ptr tells where rows have room */
+  tsi_index most;      /* columns of a pattern beside the diagonal */
+  tsi_index side;      /* the same, of rows that are computed side by side */
   tsi_index *entries;  /* of each row */
   tsi_fsai_work *work; /* of each member */
   int members;
@@ -75,16 +78,17 @@ static tsi_index given_of(const tsi_fsai_job *job, tsi_index i) {
 }
 
 /* Room for as many entries as rows can get. */
-static tristar_status make_room(tsi_env *env, numeric *c, tsi_index *most) {
+static tristar_status make_room(tsi_env *env, numeric *c) {
   tristar_status status = TRISTAR_OK;
   const tsi_fsai_job *job = c->job;
   const tsi_count joins = (tsi_count)job->limits.steps * job->limits.per_step;
-  *most = 0;
   TSI_TRY(tsi_entries_begin(env, job->rows, c->sparse->scalar_bytes, &c->rows));
   for (tsi_index l = 0; l < job->rows; l++) {
-    const tsi_index i = job->first + l, beside = (tsi_index)tsi_count_min(i, given_of(job, i) + joins);
-    c->rows.ptr[l + 1] = (tsi_count)beside + 1;
-    *most = tsi_index_max(*most, beside);
+    const tsi_index i = job->first + l;
+    const tsi_count all = given_of(job, i) + joins, beside = tsi_count_min(i, all);
+    c->rows.ptr[l + 1] = beside + 1;
+    c->most = tsi_index_max(c->most, (tsi_index)beside);
+    if (all <= TSI_FSAI_GROUP_MOST) c->side = tsi_index_max(c->side, (tsi_index)all);
   }
   TSI_TRY(tsi_entries_reserve(env, &c->rows));
   TSI_TRY(TSI_ALLOC(env, c->entries, job->rows));
@@ -101,9 +105,47 @@ static tristar_status allocate_zero(tsi_env *env, const numeric *c, tsi_count co
                            scalars);
 }
 
-static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_index most, tsi_fsai_work *w) {
+static tristar_status begin_group(tsi_env *env, const numeric *c, tsi_fsai_group *g) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = c->job->a->n;
+  const tsi_index lanes = c->kernels->lanes;
+  g->most = c->side;
+  g->stride = c->side + 1;
+  TSI_TRY(TSI_ALLOC(env, g->reach, lanes));
+  for (tsi_index l = 0; l < lanes; l++)
+    for (int h = 0; h < TSI_FSAI_GROUP_HOMES; h++) g->reach[l].home[h].column = TSI_NONE;
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * g->stride * lanes, &g->l));
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->inverse));
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->b));
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->z));
+  TSI_TRY(allocate(env, c, (tsi_count)g->most * lanes, &g->g));
+  TSI_TRY(TSI_ALLOC_ZERO(env, g->psi, lanes));
+  TSI_TRY(TSI_ALLOC_ZERO(env, g->psi_0, lanes));
+  TSI_TRY(allocate(env, c, TSI_FSAI_GROUP_SLOTS, &g->gradient));
+  TSI_TRY(TSI_ALLOC(env, g->size, TSI_FSAI_GROUP_SLOTS));
+  TSI_TRY(allocate(env, c, g->most, &g->row));
+  TSI_TRY(TSI_ALLOC(env, g->picked, (tsi_count)c->job->limits.per_step * lanes));
+out:
+  return status;
+}
+
+static void finish_group(tsi_env *env, tsi_fsai_group *g) {
+  TSI_FREE(env, g->reach);
+  TSI_FREE(env, g->l);
+  TSI_FREE(env, g->inverse);
+  TSI_FREE(env, g->b);
+  TSI_FREE(env, g->z);
+  TSI_FREE(env, g->g);
+  TSI_FREE(env, g->psi);
+  TSI_FREE(env, g->psi_0);
+  TSI_FREE(env, g->gradient);
+  TSI_FREE(env, g->size);
+  TSI_FREE(env, g->row);
+  TSI_FREE(env, g->picked);
+}
+
+static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_work *w) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = c->job->a->n, most = c->most;
   const tsi_count reach = tsi_count_min(((tsi_count)most + 1) * c->longest, c->a.ptr[n]);
   const tsi_count slots = tsi_count_min((tsi_count)most + reach, n);
   const tsi_count stride = ((tsi_count)most + TSI_FSAI_LANES - 1) / TSI_FSAI_LANES * TSI_FSAI_LANES;
@@ -124,6 +166,7 @@ static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_index most,
   TSI_TRY(allocate_zero(env, c, stride, &w->g));
   TSI_TRY(TSI_ALLOC(env, w->picked, c->job->limits.per_step));
   TSI_TRY(TSI_ALLOC(env, w->magnitude, c->job->limits.per_step));
+  TSI_TRY(begin_group(env, c, &w->group));
 out:
   return status;
 }
@@ -143,27 +186,40 @@ static void finish_work(tsi_env *env, tsi_fsai_work *w) {
   TSI_FREE(env, w->g);
   TSI_FREE(env, w->picked);
   TSI_FREE(env, w->magnitude);
+  finish_group(env, &w->group);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
+static tsi_fsai_row row_at(const numeric *c, tsi_index l) {
+  const tsi_entries *given = c->job->given;
+  const tsi_index i = c->job->first + l;
+  const tsi_count at = c->rows.ptr[l];
+  return (tsi_fsai_row){.i = i,
+                        .given = given != NULL ? given->index + given->ptr[i] : NULL,
+                        .count = given_of(c->job, i),
+                        .index = c->rows.index + at,
+                        .values = (char *)c->rows.item + (size_t)at * c->sparse->scalar_bytes};
+}
+
 static void run_block(void *context, tsi_index block, int member) {
   numeric *c = context;
   const tsi_fsai_job *job = c->job;
-  const tsi_entries *given = job->given;
   const tsi_index first = block * BLOCK_ROWS, end = tsi_index_min(job->rows - first, BLOCK_ROWS) + first;
-  for (tsi_index l = first; l < end && !tsi_row_failure_before(&c->failure, job->first + l); l++) {
-    const tsi_index i = job->first + l;
-    const tsi_count at = c->rows.ptr[l];
-    char *values = (char *)c->rows.item + (size_t)at * c->sparse->scalar_bytes;
-    const tsi_breakdown_kind kind =
-        c->kernels->row(&c->a, i, &job->limits, given != NULL ? given->index + given->ptr[i] : NULL,
-                        given_of(job, i), &c->work[member], c->rows.index + at, values, &c->entries[l]);
-    tsi_row_failure_keep(&c->failure, kind, i);
+  const tsi_index first_row = job->first;
+  tsi_fsai_row row[MOST_LANES];
+  for (tsi_index l = first; l < end && !tsi_row_failure_before(&c->failure, first_row + l);) {
+    const tsi_index count = tsi_index_min(c->kernels->lanes, end - l);
+    for (tsi_index k = 0; k < count; k++) row[k] = row_at(c, l + k);
+    c->kernels->rows(&c->a, &job->limits, count, row, &c->work[member]);
+    for (tsi_index k = 0; k < count; k++, l++) {
+      c->entries[l] = row[k].entries;
+      tsi_row_failure_keep(&c->failure, row[k].kind, row[k].i);
+    }
   }
 }
 
-static tristar_status run(tsi_env *env, numeric *c, tsi_index most) {
+static tristar_status run(tsi_env *env, numeric *c) {
   tristar_status status = TRISTAR_OK;
   const tsi_fsai_job *job = c->job;
   const tsi_index n = job->a->n, blocks = (tsi_index)(((int64_t)job->rows + BLOCK_ROWS - 1) / BLOCK_ROWS);
@@ -175,7 +231,7 @@ static tristar_status run(tsi_env *env, numeric *c, tsi_index most) {
                          &crew));
   c->members = crew.members;
   TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
-  for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, most, &c->work[m]));
+  for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, &c->work[m]));
   TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
 out:
   tsi_crew_finish(&crew);
@@ -262,13 +318,12 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
                .sparse = tsi_sparse_kernels_select(scalar),
                .kernels = tsi_fsai_kernels_select(scalar, job->ts->isa)};
   void *rounded = NULL;
-  tsi_index most;
   tsi_row_failure_clear(&c.failure);
   for (tsi_index i = 0; i < a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
   if (single) TSI_TRY(round_values(env, &c, &rounded));
   if (single) c.a.values = rounded;
-  TSI_TRY(make_room(env, &c, &most));
-  TSI_TRY(run(env, &c, most));
+  TSI_TRY(make_room(env, &c));
+  TSI_TRY(run(env, &c));
   *breakdown = tsi_row_failure_get(&c.failure);
   if (breakdown->kind != TSI_BREAKDOWN_NONE) goto out;
   TSI_TRY(compress(env, &c));

@@ -235,10 +235,12 @@ tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_
   if (precond == NULL) return TSI_NULL(precond);
   tsi_env *env = &precond->ts->env;
   if (precond->pattern == NULL)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             precond->release != NULL
-                 ? "a preconditioner of a matrix on many processes takes no new values: make another one"
-                 : "the program updates what it gave: a plan's factor, or a function");
+    TSI_FAIL(
+        env, TRISTAR_ERR_UNSUPPORTED,
+        precond->release != NULL
+            ? "a preconditioner of a matrix on many processes takes no view: tristar_dmatrix_fsai_update "
+              "updates an approximate inverse, others are made anew"
+            : "the program updates what it gave: a plan's factor, or a function");
   precond->valid = false;
   TSI_TRY(check_view(env, view));
   TSI_TRY(tsi_pattern_create(env, view, &pattern));
