@@ -109,8 +109,8 @@ tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps, const
              (long long)sweep->edges);
   for (tsi_index s = 0; s < sweep->count; s++)
     if ((!e.waits[s] && reads[s] != pieces) || (!e.awaited[s] && writes[s] != pieces))
-      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d of the sweep: after %d, before %d of %d moves", s, reads[s],
-               writes[s], pieces);
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "step %d of the sweep: after %d, before %d of %d moves", s,
+               reads[s], writes[s], pieces);
 out:
   release_ends(env, &e);
   TSI_FREE(env, reads);

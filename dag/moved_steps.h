@@ -1,14 +1,13 @@
-/* The steps of a sweep whose rows are moved: those of the sweep, which work in a workspace, between steps that
- * bring b there and take x from there.
+/* The steps of a sweep whose rows are moved: those of the sweep, which work in a workspace, between steps
+ * that bring b there and take x from there.
  *
  * Job. b and x are cut into pieces of the user's order, which is read and written as memory is; the rows of a
- * piece may lie anywhere in the workspace. So all pieces of b are there before the sweep begins, and the sweep
- * has ended before a piece of x leaves.
+ * piece may lie anywhere in the workspace. So all pieces of b are there before the sweep begins, and the
+ * sweep has ended before a piece of x leaves.
  *
  * Reads   the steps of a sweep.
- * Writes  a tsi_steps that owns its arrays: READ 0 .. pieces - 1, the steps of the sweep in their order, WRITE
- *         0 .. pieces - 1.
- * Invariants (tsi_moved_steps_check)
+ * Writes  a tsi_steps that owns its arrays: READ 0 .. pieces - 1, the steps of the sweep in their order,
+ * WRITE 0 .. pieces - 1. Invariants (tsi_moved_steps_check)
  *   - among the steps of the sweep edges are those that it had
  *   - each of them comes after all READ, and before all WRITE, by a path of edges */
 #ifndef TSI_DAG_MOVED_STEPS_H

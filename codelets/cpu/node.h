@@ -148,10 +148,10 @@ typedef struct tsi_solve_call {
   bool adjoint;        /* D^-1 is Hermitian */
   const tsi_index *in_row,
       *out_row; /* n: row of b that final row j reads; row of x it writes; NULL: j itself */
-  tsi_user_rows in_rows, out_rows;    /* the same maps as lists; NULL: take the maps */
+  tsi_user_rows in_rows, out_rows;       /* the same maps as lists; NULL: take the maps */
   const tsi_index *in_place, *out_place; /* inverses of the maps, for rows that are moved; NULL: identity */
-  const double *in_scale, *out_scale; /* n, by row of b and of x; NULL: ones */
-  const void *b;                      /* of the kernels' scalar type, or of the double type if wide */
+  const double *in_scale, *out_scale;    /* n, by row of b and of x; NULL: ones */
+  const void *b;                         /* of the kernels' scalar type, or of the double type if wide */
   void *x;
   bool wide;
   int64_t b_row, b_column, x_row, x_column; /* strides, in scalars */

@@ -43,10 +43,8 @@ struct gpu_row_sums {
 
   __device__ explicit gpu_row_sums(const gpu_team<T, W, R> &) : s(gpu_no_tile<T, R>()) {}
   /* Lanes take entries `shift` earlier: those of column -1 have none. */
-  __device__ static int row(const gpu_team<T, W, R> &team, int shift) { return (team.lane + B - shift) % H; }
-  __device__ static int column(const gpu_team<T, W, R> &team, int shift) {
-    return (team.lane + B - shift) / H - B / H;
-  }
+  __device__ static int row(int lane) { return lane % H; }
+  __device__ static int column(int lane) { return lane / H; }
   /* + a x: a is the lane's entry, if `active`; x the tile of its column, if there is such a column. */
   __device__ void add(V a, bool active, const gpu_tile<T, R> *x, bool) {
     if (active) gpu_add_scaled(s, a, *x);
@@ -66,8 +64,8 @@ template <class V, class T, int W, int R, int H> struct gpu_row_sums<V, T, W, R,
   gpu_row_product<T> product;
 
   __device__ explicit gpu_row_sums(const gpu_team<T, W, R> &team) : product(team) {}
-  __device__ int row(const gpu_team<T, W, R> &, int) const { return product.row; }
-  __device__ int column(const gpu_team<T, W, R> &, int) const { return product.column; }
+  __device__ int row(int) const { return product.row; }
+  __device__ int column(int) const { return product.column; }
   __device__ void add(V a, bool active, const gpu_tile<T, R> *x, bool has) {
     product.add(active ? a : 0, has ? x : nullptr);
   }
@@ -83,7 +81,8 @@ __device__ static __forceinline__ void gpu_add_block(const gpu_team<T, W, R> &te
                                                      int w, const gpu_tile<T, R> *x,
                                                      gpu_row_sums<V, T, W, R, H> &sums) {
   const int shift = sizeof(V) < 8 && rows == B ? (int)((uintptr_t)block % 32 / sizeof(V)) : 0;
-  const int row = sums.row(team, shift), column = sums.column(team, shift);
+  constexpr int EARLY = sizeof(V) < 8 ? B : 0;
+  const int lane = team.lane + EARLY - shift, row = sums.row(lane), column = sums.column(lane) - EARLY / H;
   GPU_UNROLL(4)
   for (int first = 0; first < w + (shift > 0); first += sums.Q) {
     const int k = first + column;
@@ -143,7 +142,7 @@ __device__ static __forceinline__ void gpu_add_corner(const gpu_team<T, W, R> &t
                                                       const gpu_corner<V, W> &corner, int rows,
                                                       const gpu_tile<T, R> *x,
                                                       gpu_row_sums<V, T, W, R> &sums) {
-  const int row = sums.row(team, 0), column = sums.column(team, 0);
+  const int row = sums.row(team.lane), column = sums.column(team.lane);
   GPU_UNROLL_ALL
   for (int k = 0; k < B; k += sums.Q) {
     const int j = k + column;

@@ -4,12 +4,13 @@
  * rows of F, the backward one its columns. Each has two forms, made when a solve needs them first: a stream
  * for one right-hand side; and rows numbered as they lie in a workspace, for all other solves.
  *
- * A stream is numbered as the user numbers rows, and solves in place. Where lanes share supersteps of long vectors, it is
- * numbered as the cut orders rows, in a workspace that b is moved to and x from: what a lane works on lies
- * together then, also where a level set takes a few rows out of each line of memory that b has, as in grids
- * in natural order. Lines would go from core to core otherwise, and to the common cache and back for each
- * level set. But b and x are moved, and where one core reads nearly all that memory gives, that is too much:
- * so there is a third form beside it, the plain stream, of all rows as they are given, for a core alone.
+ * A stream is numbered as the user numbers rows, and solves in place. Where lanes share supersteps of long
+ * vectors, it is numbered as the cut orders rows, in a workspace that b is moved to and x from: what a lane
+ * works on lies together then, also where a level set takes a few rows out of each line of memory that b has,
+ * as in grids in natural order. Lines would go from core to core otherwise, and to the common cache and back
+ * for each level set. But b and x are moved, and where one core reads nearly all that memory gives, that is
+ * too much: so there is a third form beside it, the plain stream, of all rows as they are given, for a core
+ * alone.
  *
  * Reads   the lines of an import, which must outlive it, or are its own.
  * Writes  its own arrays.
@@ -55,8 +56,8 @@ typedef struct tsi_row_factor {
   tsi_pattern *own_pattern; /* what both point into, where that is not the matrix of the factor; else NULL */
   void *own_values;
   size_t scalar_bytes;
-  void *inverse;           /* n: of the diagonal, as given */
-  tsi_index *place;        /* n: the number of each given row in the streams; NULL: its own, or not needed yet */
+  void *inverse;    /* n: of the diagonal, as given */
+  tsi_index *place; /* n: the number of each given row in the streams; NULL: its own, or not needed yet */
   tsi_row_arrays array[4]; /* forward, backward; plain forward, backward */
   tsi_row_sweep sweep[4];  /* for the kernels; row NULL: not there */
   tsi_row_matrix matrix[2];

@@ -56,9 +56,9 @@ struct tristar_plan_s {
   tsi_index *order[2]; /* tasks of each DAG in the order in which they are recorded, and run without StarPU */
   tsi_spmv *spmv;      /* NULL but for KERNEL_SPMV */
   struct tsi_block_plan
-      *blocks; /* of a block cut; else NULL. DAG 0 is its own then, DAG 1 that of its rows */
-  tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side. DAG 0 is that of such
-                       solves then, DAG 1 that of the others; 0: none */
+      *blocks;      /* of a block cut; else NULL. DAG 0 is its own then, DAG 1 that of its rows */
+  tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side. DAG 0 is that
+                       of such solves then, DAG 1 that of the others; 0: none */
   struct tsi_plan_branches *branches; /* subtrees on devices; NULL: none */
   const tsi_node_kernels *nodes;
   tsi_index *in_list, *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be

@@ -44,8 +44,8 @@ out:
 
 /* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
 static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
-  if (!plan->use_tasks || plan->spmv || tsi_plan_has_own_steps(plan) || plan->options.updates == TRISTAR_UPDATES_PUSH ||
-      plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
+  if (!plan->use_tasks || plan->spmv || tsi_plan_has_own_steps(plan) ||
+      plan->options.updates == TRISTAR_UPDATES_PUSH || plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
     return 0;
   const int workers = plan->stats.workers;
   if (workers <= 1) return tsi_steps_bytes(steps);
@@ -53,7 +53,8 @@ static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
                            plan->options.nrhs > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS);
 }
 
-/* order: the chunks of the steps in that of the cut, backward or forward; what moves b and x before and after. */
+/* order: the chunks of the steps in that of the cut, backward or forward; what moves b and x before and
+ * after. */
 static void list_lanes(const tsi_row_cut *cut, const tsi_steps *steps, tsi_index *order, tsi_index *lane) {
   tsi_index first = 0; /* of the chunks */
   while (steps->step[first].kind == TSI_STEP_READ) first++;
