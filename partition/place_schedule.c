@@ -45,7 +45,7 @@ struct tsi_place_schedule {
   node *node;       /* chunks and slices */
   tsi_index *ready; /* a heap of nodes, the one with the highest priority first */
   tsi_index readies;
-  event *event;           /* that are to come, in no order */
+  event *event;           /* that are to come: a heap, the next one first */
   tsi_index events, idle; /* idle cores */
 };
 
@@ -202,8 +202,16 @@ static tsi_index pop_ready(tsi_place_schedule *s) {
 
 /* ---- Time ---------------------------------------------------------------------------------------------- */
 
+static bool ends_before(event a, event b) {
+  return a.end != b.end ? a.end < b.end : a.node < b.node;
+}
+
 static void add_event(tsi_place_schedule *s, double end, tsi_index v, bool core) {
-  s->event[s->events++] = (event){end, v, core};
+  const event e = {end, v, core};
+  tsi_index at = s->events++;
+  for (; at > 0 && ends_before(e, s->event[(at - 1) / 2]); at = (at - 1) / 2)
+    s->event[at] = s->event[(at - 1) / 2];
+  s->event[at] = e;
 }
 
 static void start_on_core(tsi_place_schedule *s, tsi_index v, double now) {
@@ -249,14 +257,17 @@ static void end_event(tsi_place_schedule *s, event e, tsi_place_times *times) {
 }
 
 static event next_event(tsi_place_schedule *s) {
-  tsi_index first = 0;
-  for (tsi_index k = 1; k < s->events; k++)
-    if (s->event[k].end < s->event[first].end ||
-        (s->event[k].end == s->event[first].end && s->event[k].node < s->event[first].node))
-      first = k;
-  const event e = s->event[first];
-  s->event[first] = s->event[--s->events];
-  return e;
+  const event first = s->event[0], last = s->event[--s->events];
+  tsi_index at = 0;
+  for (;;) {
+    tsi_index child = 2 * at + 1;
+    if (child + 1 < s->events && ends_before(s->event[child + 1], s->event[child])) child++;
+    if (child >= s->events || ends_before(last, s->event[child])) break;
+    s->event[at] = s->event[child];
+    at = child;
+  }
+  s->event[at] = last;
+  return first;
 }
 
 static tsi_place_times play(tsi_place_schedule *s) {

@@ -10,6 +10,11 @@
 /* Schedules that the best placing may take to become better. */
 #define REFINING_RUNS 256
 
+/* Supernodes and panels that all schedules of a search may go through together, some seconds, and the number
+ * that there are at least: a chain has a stage for each of its supernodes. */
+#define SEARCH_ITEMS 3e8
+#define SEARCH_RUNS 256
+
 /* How fast the cores are taken to be when subtrees are dealt out, as a share of their bandwidth. */
 static const double core_shares[] = {1, 0.5, 0.25, 0};
 #define SHARES (sizeof core_shares / sizeof *core_shares)
@@ -21,6 +26,7 @@ static const double device_parts[] = {0.75, 0.5, 0.25};
 typedef struct placer {
   const tsi_symbolic *symbolic;
   const tsi_place_costs *costs;
+  tsi_index panels;
   double *entries;            /* supernodes: of the subtree */
   double *own;                /* supernodes: of the supernode itself */
   tsi_index *columns;         /* supernodes: of the subtree */
@@ -31,6 +37,7 @@ typedef struct placer {
   double total; /* entries */
   tsi_place_schedule *schedule;
   tsi_placing *trial, *best;
+  double runs; /* schedules that the search may still make */
 } placer;
 
 static double larger(double a, double b) {
@@ -248,6 +255,7 @@ static tristar_status judge(tsi_env *env, placer *p, tsi_index devices, double b
   if (!uses_devices(p->trial)) return TRISTAR_OK;
   if (first && devices < p->costs->devices && p->trial->unfit_bytes > 0) return TRISTAR_OK;
   if (bound >= p->best->seconds && (!first || uses)) return TRISTAR_OK;
+  if (p->runs-- <= 0) return TRISTAR_OK;
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
   if (p->trial->seconds < p->best->seconds || (first && !uses)) swap(p);
 out:
@@ -313,13 +321,14 @@ static tsi_index elsewhere(const placer *p, tsi_index k) {
   return t->device == TSI_NONE ? first_through(p->best, &d, t, true) : TSI_NONE;
 }
 
-/* Moves single subtrees of the best placing between devices and cores as long as that helps. */
+/* Moves single subtrees of the best placing, of its heaviest, between devices and cores as long as that
+ * helps. */
 static tristar_status refine(tsi_env *env, placer *p) {
   tristar_status status = TRISTAR_OK;
   tsi_index since = 0; /* subtrees that were looked at since it helped last */
-  int runs = 0;
+  const tsi_index most = tsi_index_min(p->best->count, SUBTREES_PER_RESOURCE * (p->costs->devices + 1));
   if (p->costs->devices_first || !uses_devices(p->best)) return TRISTAR_OK;
-  for (tsi_index k = 0; since < p->best->count && runs < REFINING_RUNS; k = (k + 1) % p->best->count) {
+  for (tsi_index k = 0; since < most && p->runs > 0; k = (k + 1) % most) {
     const double before = p->best->seconds;
     const tsi_index device = elsewhere(p, k);
     const double bound =
@@ -327,7 +336,6 @@ static tristar_status refine(tsi_env *env, placer *p) {
     since++;
     if (bound < 0 || bound >= before || !uses_devices(p->trial)) continue;
     TSI_TRY(judge(env, p, p->costs->devices, bound));
-    runs++;
     if (p->best->seconds < before) since = 0;
   }
 out:
@@ -337,15 +345,17 @@ out:
 static tristar_status search(tsi_env *env, placer *p) {
   tristar_status status = TRISTAR_OK;
   start(p);
+  p->runs = larger(SEARCH_RUNS, SEARCH_ITEMS / ((double)p->symbolic->count + p->panels + 1));
   (void)deal_out(p, 0, 1, 0, 1);
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
   const double only_cores = p->trial->seconds;
   swap(p);
   TSI_TRY(try_stage(env, p));
-  while (goes_on(p)) {
+  while (goes_on(p) && p->runs > 0) {
     split(p);
     TSI_TRY(try_stage(env, p));
   }
+  p->runs = REFINING_RUNS;
   TSI_TRY(refine(env, p));
   p->best->only_cores = only_cores;
 out:
@@ -395,7 +405,7 @@ static void release(tsi_env *env, placer *p) {
 tristar_status tsi_placing_create(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                   const tsi_place_costs *costs, tsi_placing **out) {
   tristar_status status = TRISTAR_OK;
-  placer p = {.symbolic = symbolic, .costs = costs};
+  placer p = {.symbolic = symbolic, .costs = costs, .panels = panels->count};
   *out = NULL;
   if (!symbolic->closed)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,

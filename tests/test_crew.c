@@ -110,8 +110,50 @@ static void check_choice(void) {
   CHECK(had < 30);
 }
 
+typedef struct calls {
+  int begin, work, alone;
+} calls;
+
+static void note_begin(void *arg) {
+  calls *c = arg;
+  CHECK(c->work == c->begin); /* before */
+  c->begin++;
+}
+static void note_work(void *arg, int number, int worker) {
+  CHECK(number == 0 && worker == -1);
+  ((calls *)arg)->work++;
+}
+static void note_alone(void *arg, int number, int worker) {
+  CHECK(number == 0 && worker == -1);
+  ((calls *)arg)->alone++;
+}
+
+/* Who is alone does it in another way, where there is one: the work that others could come late to does not
+ * begin. */
+static void check_other_way(void) {
+  enum { WITHOUT = 5, WITH = 7 };
+  calls c = {0, 0, 0};
+  tsi_helpers helpers;
+  tsi_helpers_init(&helpers, NULL);
+  tsi_shared shared = {.work = note_work, .arg = &c, .begin = note_begin, .amount = 1};
+  for (int k = 0; k < WITHOUT + WITH; k++) {
+    tsi_help_choice choice = {.seconds = {1, 1}, .helped = k >= WITHOUT, .runs = 1, .next = 1000};
+    tsi_helpers_share(&helpers, &choice, 0, &shared);
+  }
+  CHECK(c.begin == WITHOUT + WITH && c.work == WITHOUT + WITH && c.alone == 0);
+  c = (calls){0, 0, 0};
+  shared.alone = note_alone;
+  shared.alone_arg = &c;
+  for (int k = 0; k < WITHOUT + WITH; k++) {
+    tsi_help_choice choice = {.seconds = {1, 1}, .helped = k >= WITHOUT, .runs = 1, .next = 1000};
+    tsi_helpers_share(&helpers, &choice, 0, &shared);
+  }
+  CHECK(c.begin == WITH && c.work == WITH && c.alone == WITHOUT);
+}
+
 int main(void) {
   check_choice();
+  check_other_way();
   check_alone();
   check_crews();
   return 0;

@@ -112,7 +112,8 @@ static bool is_long(const tsi_row_factor *rows) {
 /* Streams are numbered as the cut orders rows. */
 static bool is_moved(const tsi_row_factor *rows) {
   const tsi_row_cut *cut = rows->cut;
-  return cut->lanes > 1 && (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS) && is_long(rows);
+  return cut->lanes > 1 && cut->count > 1 &&
+         (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS) && is_long(rows);
 }
 
 tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows) {

@@ -44,8 +44,8 @@ out:
 
 /* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
 static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
-  if (!plan->use_tasks || plan->spmv || tsi_plan_has_own_steps(plan) ||
-      plan->options.updates == TRISTAR_UPDATES_PUSH || plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
+  if (!plan->use_tasks || plan->spmv || plan->blocks || plan->options.updates == TRISTAR_UPDATES_PUSH ||
+      plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
     return 0;
   const int workers = plan->stats.workers;
   if (workers <= 1) return tsi_steps_bytes(steps);

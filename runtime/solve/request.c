@@ -2,6 +2,7 @@
 #include "runtime/solve/request.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/factor/row_factor.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/trace.h"
 
@@ -78,26 +79,39 @@ static void help(void *arg, int number, int worker) {
   tsi_lane_run_join(arg, number, worker);
 }
 
-/* A block whose rows stay where they are. */
+static void begin_lanes(void *arg) {
+  tsi_lane_run_begin(arg);
+}
+
+/* A block whose rows stay where they are; its lanes, where there is no memory for the stream. */
 static void run_plain(void *arg, int number, int worker) {
-  const tsi_block *block = arg;
+  tsi_block *block = arg;
   const tristar_request_t *r = block->request;
   tsi_solve_call *call = &block->replay->execution.call;
   const bool backward = r->forward == NULL;
-  (void)number;
-  (void)worker;
-  call->rows = r->plain;
+  const tsi_row_sweep *rows;
+  if (tsi_row_factor_plain(env_of(r), r->plan->factor->rows, backward, &rows) != TRISTAR_OK) {
+    tsi_lane_run_begin(executor_of(r, block)->lanes);
+    tsi_lane_run_join(executor_of(r, block)->lanes, number, worker);
+    return;
+  }
+  call->rows = rows;
   r->plan->nodes->whole_stream(backward ? &r->backward->data : &r->forward->data, call, backward);
 }
 
 /* Runs a block here, with help if that has been faster. */
 static void run_lanes(tristar_request_t *r, tsi_block *block) {
   tsi_lane_run *run = executor_of(r, block)->lanes;
-  const tsi_shared shared = {help, run, r->plain ? run_plain : NULL, block, 1};
-  tsi_lane_run_begin(run);
-  if (r->here)
+  const tsi_shared shared = {.work = help,
+                             .arg = run,
+                             .begin = begin_lanes,
+                             .alone = r->plain ? run_plain : NULL,
+                             .alone_arg = block,
+                             .amount = 1};
+  if (r->here) {
+    tsi_lane_run_begin(run);
     tsi_lane_run_join(run, 0, -1);
-  else
+  } else
     tsi_helpers_share(&r->plan->ts->helpers, &block->replay->help, run->lanes->count - 1, &shared);
 }
 

@@ -44,7 +44,7 @@ struct tristar_request_s {
   tsi_solve_call call;                     /* all but nrhs, stride, workspace; b and x of the first column */
   bool in_user, out_user;                  /* b, x are in the user's order */
   const tsi_row_sweep *stream;             /* by rows: of a single column; NULL: none is */
-  const tsi_row_sweep *plain;              /* the same for one core alone; NULL: there is no other */
+  bool plain;                              /* a core alone may take the plain stream instead */
   bool here;                               /* too little to do for StarPU, or not the place for it */
   int64_t nrhs;
   tsi_reach reach;

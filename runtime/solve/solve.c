@@ -222,9 +222,7 @@ static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) 
     call->moves_out = call->out_scale || call->combines ||
                       (o->out_user && (o->by_rows ? factor->moves_columns : factor->moves_rows));
     TSI_TRY(tsi_row_factor_sweep(env, rows, backward, &r->stream));
-    if (r->plan->use_lanes && !call->moves_in && !call->moves_out)
-      TSI_TRY(tsi_row_factor_plain(env, rows, backward, &r->plain));
-    if (r->plain == r->stream) r->plain = NULL;
+    r->plain = r->plan->pieces > 0 && !call->moves_in && !call->moves_out;
     r->dag = 0;
   } else
     TSI_TRY(tsi_row_factor_rows(env, rows, backward, &r->call.triangle_rows[backward]));

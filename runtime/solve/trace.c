@@ -178,6 +178,10 @@ static int64_t chunk_of(const tsi_trace *trace, const tsi_step *step) {
   case TSI_STEP_BACKWARD_PUSH:
     chunk = trace->backward->pair[chunk].source;
     break;
+  case TSI_STEP_READ:
+  case TSI_STEP_WRITE:
+    if (trace->pieces) return -1;
+    break;
   case TSI_STEP_FORWARD_ROWS:
   case TSI_STEP_BACKWARD_ROWS:
   case TSI_STEP_ARRIVAL:
@@ -296,6 +300,7 @@ static tristar_status solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, c
   tristar_request_t r;
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   r.trace = trace;
+  trace->pieces = plan->pieces > 0;
   trace->blocks = (r.nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
   trace->begin = r.begin;
   trace->statistics = &plan->solved;

@@ -30,6 +30,7 @@ typedef struct tsi_trace {
   const tsi_statistics *statistics;    /* whose workers they are */
   const tsi_sweep *forward, *backward; /* that run; NULL: none */
   const tsi_index *chunk;              /* numbers of chunks of the sweeps; NULL: their own */
+  bool pieces;                         /* READ and WRITE move pieces of b and x, not chunks */
   tristar_trace_t *out;                /* of tsi_trace_open */
   int64_t begun, noted;
   double *start;    /* blocks x steps: when each began; 0: with its task */

@@ -78,7 +78,9 @@ bool tsi_helpers_offer(tsi_helpers *helpers, int most, tsi_help help, void *arg)
 typedef struct tsi_shared {
   tsi_help work;
   void *arg;
-  tsi_help alone; /* does the same, called as `work` is, where nobody helps; NULL: work does */
+  void (*begin)(void *arg); /* called before work is offered and entered. Who comes late from an earlier offer
+                               must find nothing to do in it until then; NULL: nothing is to be called */
+  tsi_help alone;           /* does the same, called as `work` is, where nobody helps; NULL: work does */
   void *alone_arg;
   double amount; /* of the work, for the choice, > 0 */
 } tsi_shared;
