@@ -45,6 +45,7 @@ typedef struct tsi_fsai_row {
 
 /* A row that could get more columns, or reaches more, is computed alone. */
 #define TSI_FSAI_GROUP_MOST 64
+#define TSI_FSAI_GROUP_LANES 16 /* at most, of any instruction set */
 #define TSI_FSAI_GROUP_SLOTS 1024
 #define TSI_FSAI_GROUP_ENTRIES 8192
 #define TSI_FSAI_GROUP_HOMES 2048 /* a power of two, twice the slots */

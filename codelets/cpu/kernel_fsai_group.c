@@ -12,6 +12,8 @@
 #define FETCHED 64 /* entries of a row that are fetched before it joins */
 #define CHUNK 8    /* slots that are compared at a time */
 
+_Static_assert(LANES <= TSI_FSAI_GROUP_LANES, "callers have room for so many rows");
+
 typedef struct group_run {
   const tsi_matrix_rows *a;
   const tsi_fsai_limits *limits;

@@ -8,7 +8,6 @@
 #include "runtime/precond/row_failure.h"
 
 #define BLOCK_ROWS 64
-#define MOST_LANES 16 /* of any instruction set */
 /* Bytes that could be read while an entry of G is computed, for each entry of a row of A. */
 #define BYTES_OF_ENTRY 200
 #define SLACK 8 /* the share of the room that may stay empty */
@@ -123,7 +122,9 @@ static tristar_status begin_group(tsi_env *env, const numeric *c, tsi_fsai_group
   TSI_TRY(allocate(env, c, TSI_FSAI_GROUP_SLOTS, &g->gradient));
   TSI_TRY(TSI_ALLOC(env, g->size, TSI_FSAI_GROUP_SLOTS));
   TSI_TRY(allocate(env, c, g->most, &g->row));
-  TSI_TRY(TSI_ALLOC(env, g->picked, (tsi_count)c->job->limits.per_step * lanes));
+  /* a row that could get more at once is computed alone */
+  TSI_TRY(TSI_ALLOC(env, g->picked,
+                    (tsi_count)tsi_index_min(TSI_FSAI_GROUP_MOST, c->job->limits.per_step) * lanes));
 out:
   return status;
 }
@@ -207,7 +208,7 @@ static void run_block(void *context, tsi_index block, int member) {
   const tsi_fsai_job *job = c->job;
   const tsi_index first = block * BLOCK_ROWS, end = tsi_index_min(job->rows - first, BLOCK_ROWS) + first;
   const tsi_index first_row = job->first;
-  tsi_fsai_row row[MOST_LANES];
+  tsi_fsai_row row[TSI_FSAI_GROUP_LANES];
   for (tsi_index l = first; l < end && !tsi_row_failure_before(&c->failure, first_row + l);) {
     const tsi_index count = tsi_index_min(c->kernels->lanes, end - l);
     for (tsi_index k = 0; k < count; k++) row[k] = row_at(c, l + k);
