@@ -133,6 +133,27 @@ static void check_refusals(const world *w) {
   release_shared(&s);
 }
 
+/* A matrix of doubles by compressed columns, and this rank's rows of it. */
+static shared_matrix share_columns(const world *w, int64_t n, const int64_t *ptr, const int32_t *index,
+                                   double *values) {
+  shared_matrix s = {.t = &typed_double,
+                     .n = n,
+                     .values = values,
+                     .first = first_row(w, n, w->rank),
+                     .end = first_row(w, n, w->rank + 1),
+                     .view = {.format = TRISTAR_CSC,
+                              .scalar = TRISTAR_DOUBLE,
+                              .rows = n,
+                              .cols = n,
+                              .ptr = ptr,
+                              .index = index,
+                              .values = values,
+                              .ptr_bits = 64,
+                              .index_bits = 32}};
+  s.rows = take_rows(&s.view, sizeof *values, s.first, s.end, 0);
+  return s;
+}
+
 /* Dependent rows, as rank 0 alone has it: the message names the row. */
 static void check_singular(const world *w) {
   const tristar_layout layout = some_grid(w);
@@ -148,20 +169,7 @@ static void check_singular(const world *w) {
       values[j * ORDER + i] = 1;
     }
   for (int64_t j = 0; j <= ORDER; j++) ptr[j] = j * ORDER;
-  shared_matrix s = {.t = &typed_double,
-                     .n = ORDER,
-                     .first = first_row(w, ORDER, w->rank),
-                     .end = first_row(w, ORDER, w->rank + 1),
-                     .view = {.format = TRISTAR_CSC,
-                              .scalar = TRISTAR_DOUBLE,
-                              .rows = ORDER,
-                              .cols = ORDER,
-                              .ptr = ptr,
-                              .index = index,
-                              .values = values,
-                              .ptr_bits = 64,
-                              .index_bits = 32}};
-  s.rows = take_rows(&s.view, sizeof *values, s.first, s.end, 0);
+  shared_matrix s = share_columns(w, ORDER, ptr, index, values);
   if (w->rank == 0) {
     tristar_analysis_t *analysis;
     tristar_factor_t *alone;
@@ -286,21 +294,7 @@ static void check_tiny(const world *w) {
     double values[] = {2, 1, 4};
     const int64_t n = k;
     const wish o = wish_of(&layout, TRISTAR_METHOD_LU);
-    shared_matrix s = {.t = &typed_double,
-                       .n = n,
-                       .values = values,
-                       .first = first_row(w, n, w->rank),
-                       .end = first_row(w, n, w->rank + 1),
-                       .view = {.format = TRISTAR_CSC,
-                                .scalar = TRISTAR_DOUBLE,
-                                .rows = n,
-                                .cols = n,
-                                .ptr = ptr,
-                                .index = index,
-                                .values = values,
-                                .ptr_bits = 64,
-                                .index_bits = 32}};
-    s.rows = take_rows(&s.view, sizeof *values, s.first, s.end, 0);
+    shared_matrix s = share_columns(w, n, ptr, index, values);
     tristar_dmatrix_t *matrix = make(w, &s.rows);
     tristar_distributed_t *d;
     CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));

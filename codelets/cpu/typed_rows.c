@@ -39,26 +39,35 @@ static inline tsi_index row_of_sweep(const tsi_row_sweep *rows, tsi_index k, boo
   return backward ? rows->n - 1 - k : k;
 }
 
+/* Row i of b, scaled. */
+static inline tsi_scalar taken(const tsi_solve_call *call, tsi_index i) {
+  const tsi_scalar b = ((const tsi_scalar *)call->b)[i];
+  return call->in_scale ? (tsi_scalar)(call->in_scale[i] * (tsi_wide)b) : b;
+}
+
+/* Row i of x, scaled and combined. */
+static inline void give(const tsi_solve_call *call, tsi_index i, tsi_scalar value) {
+  tsi_scalar *x = (tsi_scalar *)call->x + i;
+  if (call->out_scale == NULL && !call->combines) {
+    *x = value;
+    return;
+  }
+  const tsi_wide out = (call->out_scale ? call->out_scale[i] : 1.0) * (tsi_wide)value;
+  *x = (tsi_scalar)(call->combines ? combined(call, (tsi_wide)*x, out) : out);
+}
+
 static void move_piece_in(const tsi_solve_call *call, tsi_index first, tsi_index end, bool backward,
                           tsi_scalar *y) {
   const tsi_row_sweep *rows = call->rows;
-  for (tsi_index k = first; k < end; k++) {
-    const tsi_index from = call->in_row[row_of_sweep(rows, k, backward)];
-    const double s = call->in_scale ? call->in_scale[from] : 1.0;
-    y[rows->stream.row[k]] = (tsi_scalar)(s * (tsi_wide)((const tsi_scalar *)call->b)[from]);
-  }
+  for (tsi_index k = first; k < end; k++)
+    y[rows->stream.row[k]] = taken(call, call->in_row[row_of_sweep(rows, k, backward)]);
 }
 
 static void move_piece_out(const tsi_solve_call *call, tsi_index first, tsi_index end, bool backward,
                            const tsi_scalar *y) {
   const tsi_row_sweep *rows = call->rows;
-  for (tsi_index k = first; k < end; k++) {
-    const tsi_index at = call->out_row[row_of_sweep(rows, k, backward)];
-    const double s = call->out_scale ? call->out_scale[at] : 1.0;
-    tsi_scalar *to = (tsi_scalar *)call->x + at;
-    const tsi_wide out = s * (tsi_wide)y[rows->stream.row[k]];
-    *to = (tsi_scalar)(call->combines ? combined(call, (tsi_wide)*to, out) : out);
-  }
+  for (tsi_index k = first; k < end; k++)
+    give(call, call->out_row[row_of_sweep(rows, k, backward)], y[rows->stream.row[k]]);
 }
 
 /* Piece number of b goes to the workspace, or of the workspace to x: rows of the user in their order. */
@@ -68,39 +77,26 @@ static inline tsi_index piece_begin(const tsi_row_sweep *rows, tsi_index number)
 
 static void read_rows(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_row_sweep *rows = call->rows;
-  const tsi_scalar *b = call->b;
   const tsi_index *place = call->in_place;
-  const double *scale = call->in_scale;
   tsi_scalar *y = call->workspace;
   if (rows == NULL || rows->pieces == 0) {
     read_chunk(data, call, number);
     return;
   }
   const tsi_index end = piece_begin(rows, number + 1);
-  for (tsi_index i = piece_begin(rows, number); i < end; i++)
-    y[place ? place[i] : i] = scale ? (tsi_scalar)(scale[i] * (tsi_wide)b[i]) : b[i];
+  for (tsi_index i = piece_begin(rows, number); i < end; i++) y[place ? place[i] : i] = taken(call, i);
 }
 
 static void write_rows(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_row_sweep *rows = call->rows;
   const tsi_index *place = call->out_place;
-  const double *scale = call->out_scale;
   const tsi_scalar *y = call->workspace;
-  tsi_scalar *x = call->x;
   if (rows == NULL || rows->pieces == 0) {
     write_chunk(data, call, number);
     return;
   }
   const tsi_index end = piece_begin(rows, number + 1);
-  for (tsi_index i = piece_begin(rows, number); i < end; i++) {
-    const tsi_scalar value = y[place ? place[i] : i];
-    if (scale == NULL && !call->combines) {
-      x[i] = value;
-      continue;
-    }
-    const tsi_wide out = (scale ? scale[i] : 1.0) * (tsi_wide)value;
-    x[i] = (tsi_scalar)(call->combines ? combined(call, (tsi_wide)x[i], out) : out);
-  }
+  for (tsi_index i = piece_begin(rows, number); i < end; i++) give(call, i, y[place ? place[i] : i]);
 }
 
 /* Rows first .. end-1 of a stream. */

@@ -137,12 +137,15 @@ static inline tsi_index number_of(const tsi_index *place, tsi_index given) {
   return place ? place[given] : given;
 }
 
+static void list_places(const tsi_row_cut *cut, tsi_index *place) {
+  for (tsi_index r = 0; r < cut->n; r++) place[cut->order[r]] = r;
+}
+
 static tristar_status need_place(tsi_env *env, tsi_row_factor *rows) {
   tristar_status status = TRISTAR_OK;
-  const tsi_row_cut *cut = rows->cut;
   if (!is_moved(rows) || rows->place) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(env, rows->place, cut->n));
-  for (tsi_index r = 0; r < cut->n; r++) rows->place[cut->order[r]] = r;
+  TSI_TRY(TSI_ALLOC(env, rows->place, rows->cut->n));
+  list_places(rows->cut, rows->place);
 out:
   return status;
 }
@@ -468,14 +471,16 @@ static tristar_status make_matrix(tsi_env *env, tsi_row_factor *rows, bool backw
   TSI_TRY(need_sweep(env, rows, backward, false));
   const bool moved = rows->place != NULL;
   const tsi_row_stream *s = &rows->sweep[backward].stream;
-  if (!moved) TSI_TRY(TSI_ALLOC(env, place, n));
+  if (!moved) {
+    TSI_TRY(TSI_ALLOC(env, place, n));
+    list_places(rows->cut, place);
+  }
   if (matrix->ptr == NULL) {
     TSI_TRY(TSI_ALLOC(env, matrix->ptr, (tsi_count)n + 1));
     TSI_TRY(TSI_ALLOC(env, matrix->index, s->ptr[n]));
     TSI_TRY(allocate_scalars(env, rows, s->ptr[n], &matrix->values));
     TSI_TRY(allocate_scalars(env, rows, n, &matrix->inverse));
   }
-  for (tsi_index r = 0; r < n && !moved; r++) place[rows->cut->order[r]] = r;
   for (tsi_index r = 0; r < n; r++) {
     const tsi_index k = backward ? n - 1 - r : r, i = s->row[k];
     matrix->ptr[r] = to;

@@ -32,6 +32,9 @@ typedef struct tsi_items {
 TRISTAR_CHECKED tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, size_t bytes, const void *from,
                                                   tsi_items sent, void *to, tsi_items received);
 
+/* Items of a message at most: MPI counts with int, and buffers them. */
+#define TSI_MESSAGE_ITEMS (1 << 26)
+
 /* Sends `gives` items to one rank and receives `takes` from another at the same time, `most` in a message;
  * with none of them there is no message. Errors: RUNTIME. */
 typedef struct tsi_items_way {

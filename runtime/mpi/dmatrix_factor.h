@@ -54,6 +54,9 @@ TRISTAR_CHECKED tristar_status tsi_rows_check_method(const tristar_dmatrix_t *ma
 TRISTAR_CHECKED tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *matrix, tristar_method method,
                                                      char factor_scalar, double **row_scale,
                                                      double **col_scale);
+/* Local. The magnitudes of the entries of this rank's rows, in an array that is the caller's. Errors: MEMORY.
+ */
+TRISTAR_CHECKED tristar_status tsi_rows_measure(const tristar_dmatrix_t *matrix, double **magnitude);
 /* Each number becomes the largest that a rank has. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_unite(const tristar_dmatrix_t *matrix, tsi_count count,
                                               double *largest);

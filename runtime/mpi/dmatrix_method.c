@@ -12,18 +12,16 @@
 #include "runtime/mpi/mailbox.h"
 #include "runtime/mpi/route.h"
 
-#define PIECE_ITEMS ((tsi_count)1 << 26)
-
 /* ---- The team ------------------------------------------------------------------------------------------ */
 
 /* Collective: in pieces, as MPI counts with int. */
 static tristar_status unite(const tristar_dmatrix_t *d, tsi_count count, size_t bytes, void *array,
                             MPI_Datatype type, MPI_Op op) {
   tristar_status status = TRISTAR_OK;
-  for (tsi_count at = 0; at < count; at += PIECE_ITEMS)
+  for (tsi_count at = 0; at < count; at += TSI_MESSAGE_ITEMS)
     TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
                     MPI_Allreduce(MPI_IN_PLACE, (char *)array + (size_t)at * bytes,
-                                  (int)tsi_count_min(PIECE_ITEMS, count - at), type, op,
+                                  (int)tsi_count_min(TSI_MESSAGE_ITEMS, count - at), type, op,
                                   tsi_transport_comm(d->transport))));
 out:
   return status;
@@ -48,8 +46,8 @@ static tristar_status unite_sums(void *context, tsi_count count, double *values)
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const bool root = tsi_transport_rank(d->transport) == 0;
-  for (tsi_count at = 0; at < count; at += PIECE_ITEMS) {
-    const int items = (int)tsi_count_min(PIECE_ITEMS, count - at);
+  for (tsi_count at = 0; at < count; at += TSI_MESSAGE_ITEMS) {
+    const int items = (int)tsi_count_min(TSI_MESSAGE_ITEMS, count - at);
     TSI_TRY(TSI_MPI(env, "MPI_Reduce",
                     MPI_Reduce(root ? MPI_IN_PLACE : values + at, root ? values + at : NULL, items,
                                MPI_DOUBLE, MPI_SUM, 0, comm)));
@@ -59,8 +57,7 @@ out:
   return status;
 }
 
-/* Local: of the values of this rank's rows. */
-static tristar_status measure_values(const tristar_dmatrix_t *d, double **magnitude) {
+tristar_status tsi_rows_measure(const tristar_dmatrix_t *d, double **magnitude) {
   tristar_status status = TRISTAR_OK;
   const tsi_rows_matrix *rows = d->whole;
   TSI_TRY(TSI_ALLOC(&d->ts->env, *magnitude, rows->ptr[d->n]));
@@ -75,7 +72,7 @@ tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method 
   tsi_env *env = &d->ts->env;
   double *magnitude = NULL;
   const tsi_scaling_team team = {(void *)(uintptr_t)d, agree, unite_largest, unite_sums};
-  TSI_TRY(tsi_transport_agree(d->transport, measure_values(d, &magnitude)));
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_rows_measure(d, &magnitude)));
   const tsi_scaling_lines lines = {.n = (tsi_index)d->stats.n,
                                    .count = d->n,
                                    .first = (tsi_index)tsi_dmatrix_first(d),
@@ -392,7 +389,7 @@ tristar_status tsi_rows_check_matching(const tristar_dmatrix_t *d, tristar_metho
   if (method == TRISTAR_METHOD_LLT) return TRISTAR_OK;
   if (matching == TRISTAR_MATCHING_ON) return refuse(d, "a matching was asked for");
   status = TSI_ALLOC_ZERO(env, largest, d->stats.n);
-  if (status == TRISTAR_OK) status = measure_values(d, &magnitude);
+  if (status == TRISTAR_OK) status = tsi_rows_measure(d, &magnitude);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(measure_columns(d, largest, magnitude, &weak));
   const bool bad = tsi_scaling_is_far((tsi_index)d->stats.n, largest);

@@ -85,11 +85,9 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
   const walk w = walk_of(s, d);
   tsi_joint *joint = d->joint;
   double *magnitude = NULL, largest;
-  const tsi_count entries = m->whole->ptr[m->n];
   status = TSI_ALLOC_ZERO(env, joint->sizes.column, d->n);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, magnitude, entries);
+  if (status == TRISTAR_OK) status = tsi_rows_measure(m, &magnitude);
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  m->sparse->part(entries, m->whole->values, TSI_PART_MAGNITUDE, magnitude);
   largest = gather_sizes(s, &w, magnitude, joint->sizes.column);
   TSI_TRY(tsi_rows_unite(m, d->n, joint->sizes.column));
   TSI_TRY(tsi_rows_unite(m, 1, &largest));

@@ -7,7 +7,6 @@
 #include "runtime/solve/extract.h"
 
 #define PIECE_BYTES ((tsi_count)16 << 20) /* or one panel */
-#define MESSAGE_ITEMS (1 << 26)           /* scalars; a panel may be larger */
 
 /* Panels of a share that one rank has factored, on their way to who has the share. */
 typedef struct way {
@@ -79,11 +78,11 @@ static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool 
     const tsi_count given = cut_piece(&gives, &gives_end), taken = cut_piece(&takes, &takes_end);
     if (given == 0 && taken == 0) return TRISTAR_OK;
     fill_piece(&gives, upper, gives_end);
-    TSI_TRY(tsi_swap_items(&d->ts->env, tsi_transport_comm(d->transport), bytes, MESSAGE_ITEMS,
+    TSI_TRY(tsi_swap_items(&d->ts->env, tsi_transport_comm(d->transport), bytes, TSI_MESSAGE_ITEMS,
                            (tsi_items_way){gives.piece, given, gives.share->rank},
                            (tsi_items_way){takes.piece, taken, takes.from}));
     spread_piece(&takes, d->process, upper, takes_end);
-    count->messages += leaves ? tsi_item_messages(given, MESSAGE_ITEMS) : 0;
+    count->messages += leaves ? tsi_item_messages(given, TSI_MESSAGE_ITEMS) : 0;
     count->bytes += leaves ? given * (int64_t)bytes : 0;
   }
 out:

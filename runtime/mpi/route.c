@@ -4,8 +4,6 @@
 #include "runtime/mpi/bytes.h"
 #include "runtime/mpi/mailbox.h"
 
-#define MESSAGE_ITEMS (1 << 26)
-
 tristar_status tsi_route_begin(tsi_env *env, const tsi_transport *transport, tsi_route *route) {
   tristar_status status = TRISTAR_OK;
   const int ranks = tsi_transport_size(transport);
@@ -44,7 +42,7 @@ tristar_status tsi_route_pass(tsi_env *env, const tsi_transport *transport, cons
   if (stays.count > 0)
     memcpy((char *)to + (size_t)route->comes[rank] * bytes, stays.items, (size_t)stays.count * bytes);
   for (int k = 1; k < ranks; k++)
-    TSI_TRY(tsi_swap_items(env, tsi_transport_comm(transport), bytes, MESSAGE_ITEMS,
+    TSI_TRY(tsi_swap_items(env, tsi_transport_comm(transport), bytes, TSI_MESSAGE_ITEMS,
                            way_of(route->goes, (rank + k) % ranks, bytes, from),
                            way_of(route->comes, (rank + ranks - k) % ranks, bytes, to)));
 out:
