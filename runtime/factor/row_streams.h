@@ -1,0 +1,56 @@
+/* The streams of a triangular matrix by rows, and what else is made of its lines: see row_factor.h.
+ *
+ * Job. Make the arrays of one sweep: rows in the order of the cut, or as they are given; numbered as they are
+ * given, or as the cut orders them; their entries in the order of the sweep; 16-bit distances where all
+ * columns are near; runs of rows of the same length.
+ *
+ * Reads   the lines, the values, inverses and the cut of a tsi_row_factor.
+ * Writes  array[k] and sweep[k] of it, and the numbers of rows, under the caller's lock. */
+#ifndef TSI_RUNTIME_FACTOR_ROW_STREAMS_H
+#define TSI_RUNTIME_FACTOR_ROW_STREAMS_H
+
+#include "runtime/factor/row_factor.h"
+
+/* sweep[backward + 2 plain], with the values that there are now. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool backward,
+                                                   bool plain);
+/* Frees the arrays of sweep[k]. */
+void tsi_row_stream_release(tsi_env *env, tsi_row_factor *rows, int k);
+
+TRISTAR_CHECKED static inline tristar_status tsi_row_scalars(tsi_env *env, const tsi_row_factor *rows,
+                                                             tsi_count count, void **out) {
+  return tsi_allocate(env, (size_t)count, rows->scalar_bytes, __func__, __FILE__, __LINE__, out);
+}
+
+/* to[a] = from[b]: scalars of 4, 8 or 16 bytes, a constant where it matters. */
+static inline void tsi_copy_scalar(size_t bytes, void *to, tsi_count a, const void *from, tsi_count b) {
+  switch (bytes) {
+  case 4:
+    memcpy((char *)to + 4 * a, (const char *)from + 4 * b, 4);
+    break;
+  case 8:
+    memcpy((char *)to + 8 * a, (const char *)from + 8 * b, 8);
+    break;
+  default:
+    memcpy((char *)to + 16 * a, (const char *)from + 16 * b, 16);
+  }
+}
+
+/* The entries of line j that are not on the diagonal, which is the last one of a row, the first one of a
+ * column, or missing. */
+static inline void tsi_lines_inner(const tsi_lines *lines, tsi_index j, tsi_count *first, tsi_count *end) {
+  *first = lines->ptr[j];
+  *end = lines->ptr[j + 1];
+  if (*first == *end) return;
+  if (lines->columns)
+    *first += lines->index[*first] == j;
+  else
+    *end -= lines->index[*end - 1] == j;
+}
+
+/* place[i], n: where given row i is in the order of the cut. */
+static inline void tsi_row_places(const tsi_row_cut *cut, tsi_index *place) {
+  for (tsi_index r = 0; r < cut->n; r++) place[cut->order[r]] = r;
+}
+
+#endif
