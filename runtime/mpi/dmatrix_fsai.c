@@ -13,6 +13,7 @@
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/fingerprint.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/mpi/near_rows.h"
 #include "runtime/precond/fsai_rows.h"
@@ -26,7 +27,7 @@ typedef struct inverse {
   char *between; /* TSI_DCOLUMNS vectors */
   /* of updates */
   int levels;
-  uint64_t print;      /* of the pattern of this rank's rows of A */
+  uint64_t known;      /* fingerprint of the pattern of this rank's rows of A */
   tsi_entries pattern; /* of this rank's rows of G, among the rows that are near; others are empty */
 } inverse;
 
@@ -230,17 +231,11 @@ static void number_columns(const tsi_near_rows *near, const tsi_entries *g) {
 
 /* ---- Patterns ------------------------------------------------------------------------------------------ */
 
-static uint64_t print_bytes(uint64_t print, const void *from, size_t bytes) {
-  const unsigned char *at = from;
-  for (size_t k = 0; k < bytes; k++) print = (print ^ at[k]) * UINT64_C(0x100000001b3); /* FNV-1a */
-  return print;
-}
-
 /* Of the places of this rank's rows, which are there in one piece. */
-static uint64_t print_pattern(const tristar_dmatrix_t *d) {
+static uint64_t fingerprint(const tristar_dmatrix_t *d) {
   const tsi_count *ptr = d->whole->ptr;
-  const uint64_t print = print_bytes(UINT64_C(0xcbf29ce484222325), ptr, ((size_t)d->n + 1) * sizeof *ptr);
-  return print_bytes(print, d->column, (size_t)ptr[d->n] * sizeof *d->column);
+  const uint64_t x = tsi_fingerprint(0, ptr, ((size_t)d->n + 1) * sizeof *ptr);
+  return tsi_fingerprint(x, d->column, (size_t)ptr[d->n] * sizeof *d->column);
 }
 
 /* Local. Keeps where this rank's rows of G have entries. */
@@ -319,7 +314,7 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   tsi_near_rows_finish(env, &near);
   TSI_TRY(distribute(d, o, &g, &v));
   v->levels = levels;
-  v->print = print_pattern(d);
+  v->known = fingerprint(d);
   v->pattern = pattern;
   pattern = (tsi_entries){.ptr = NULL};
   TSI_TRY(tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
@@ -375,9 +370,9 @@ out:
 }
 
 /* Local. */
-static tristar_status check_print(const tristar_dmatrix_t *d, const inverse *v, const tsi_near_rows *near) {
+static tristar_status check_pattern(const tristar_dmatrix_t *d, const inverse *v, const tsi_near_rows *near) {
   tristar_status status = TRISTAR_OK;
-  if (v->print != print_pattern(d) || v->pattern.n != near->a.n)
+  if (v->known != fingerprint(d) || v->pattern.n != near->a.n)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_STALE,
              "the matrix has not the pattern that the inverse was made of: make another one");
 out:
@@ -395,7 +390,7 @@ static tristar_status renew(tristar_dmatrix_t *d, tristar_precond_t *p) {
   TSI_TRY(check_symmetry(d));
   TSI_TRY(gather_rows(d, &p->options, v->levels, &near));
   double symbolic_seconds = tsi_clock() - begin;
-  TSI_TRY(tsi_transport_agree(d->transport, check_print(d, v, &near)));
+  TSI_TRY(tsi_transport_agree(d->transport, check_pattern(d, v, &near)));
   TSI_TRY(
       tsi_transport_agree(d->transport, compute(d, &p->options, &near, &v->pattern, &g, &symbolic_seconds)));
   number_columns(&near, &g);
