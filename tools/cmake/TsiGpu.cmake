@@ -1,8 +1,8 @@
 # GPU kernels: nvcc and hipcc compile them where they are found, as TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP say (AUTO, ON, OFF).
 #
-# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu and columns.cu for each scalar type, rows.cu and variants.cu for those of one precision,
-# BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills is in
-# BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt.
+# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, apart.cu for those of one precision and
+# columns.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills
+# is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt.
 #
 # Architectures: CMAKE_CUDA_ARCHITECTURES, numbers only (80;90 unless it is given), and CMAKE_HIP_ARCHITECTURES (gfx90a).
 #
@@ -39,14 +39,14 @@ endfunction()
 
 # tsi_gpu_compile(KIND SOURCE BASE LIST COMMAND...): one object, BUILD/gpu/BASE.KIND.o, added to the list.
 function(tsi_gpu_compile kind source base to)
-  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/*.h")
+  file(GLOB parts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codelets/gpu/*.h" "${PROJECT_SOURCE_DIR}/codelets/gpu/*.cu")
   set(base "${PROJECT_BINARY_DIR}/gpu/${base}.${kind}")
   add_custom_command(
     OUTPUT "${base}.o" BYPRODUCTS "${base}.txt"
     COMMAND sh -c "report=$1; shift; \"$@\" >\"$report\" 2>&1 || { cat \"$report\"; exit 1; }" sh "${base}.txt" ${ARGN}
             -std=c++17 -O3 "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/runtime/include" -c "${PROJECT_SOURCE_DIR}/${source}"
             -o "${base}.o"
-    DEPENDS "${PROJECT_SOURCE_DIR}/${source}" ${headers} "${PROJECT_SOURCE_DIR}/tools/gpu/board.h"
+    DEPENDS "${PROJECT_SOURCE_DIR}/${source}" ${parts} "${PROJECT_SOURCE_DIR}/tools/gpu/board.h"
     COMMENT "GPU kernels ${base}.o" VERBATIM)
   set(${to} ${${to}} "${base}.o" PARENT_SCOPE)
 endfunction()
@@ -67,10 +67,10 @@ function(tsi_gpu_objects kind)
     list(GET scalars 0 stored)
     list(GET scalars 1 work)
     tsi_gpu_object(${kind} sweep ${name} "${stored}" "${work}" outputs ${ARGN})
-    tsi_gpu_object(${kind} columns ${name} "${stored}" "${work}" outputs ${ARGN})
     if(stored STREQUAL work)
-      tsi_gpu_object(${kind} rows ${name} "${stored}" "${work}" outputs ${ARGN})
-      tsi_gpu_object(${kind} variants ${name} "${stored}" "${work}" outputs ${ARGN})
+      tsi_gpu_object(${kind} apart ${name} "${stored}" "${work}" outputs ${ARGN})
+    else()
+      tsi_gpu_object(${kind} columns ${name} "${stored}" "${work}" outputs ${ARGN})
     endif()
   endforeach()
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/gpu")
