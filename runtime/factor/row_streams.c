@@ -136,7 +136,8 @@ CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, size_t bytes, bo
     tsi_count first, end;
     tsi_lines_fetch(lines, row, k, n);
     fetch_values(rows, row, k);
-    tsi_lines_inner(lines, i, &first, &end);
+    first = lines->ptr[i] + lines->columns; /* but for the diagonal */
+    end = lines->ptr[i + 1] - !lines->columns;
     ptr[k] = to;
     tsi_copy_scalar(bytes, to_inverse, k, inverse, i);
     for (tsi_count q = first; q < end; q++, to++) {
@@ -155,37 +156,43 @@ CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, size_t bytes, bo
 /* Entries, or rows, that are fetched ahead of those at work where they lie in no order. */
 #define SOON 16
 
-/* The lines are the columns of the sweep's rows. end: n, where each given row ends. */
-static void count_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a) {
+/* The lines are the columns of the sweep's rows. end: n, where each given row ends; given with how many
+ * entries it has. Each has one on the diagonal: there is its inverse. */
+static void end_rows(const form *f, tsi_count *end, tsi_row_arrays *a) {
   const tsi_row_factor *rows = f->rows;
-  const tsi_lines *lines = &rows->lines;
-  const tsi_index n = lines->n, *index = lines->index;
-  const tsi_count entries = lines->ptr[n];
+  const tsi_index n = rows->lines.n;
   tsi_index *row = a->row;
   tsi_count *ptr = a->ptr, to = 0;
   list_rows(f, row);
-  memset(end, 0, (size_t)n * sizeof *end);
-  for (tsi_count e = 0; e < entries; e++) end[index[e]]++;
-  for (tsi_index j = 0; j < n; j++) {
-    tsi_count first, stop;
-    tsi_lines_inner(lines, j, &first, &stop);
-    end[j] -= lines->ptr[j + 1] - lines->ptr[j] - (stop - first); /* the diagonal */
-  }
   for (tsi_index k = 0; k < n; k++) {
     const tsi_index i = row[k];
-    if (n - k > SOON) {
+    if (f->order && n - k > SOON) {
       __builtin_prefetch(end + row[k + SOON], 1);
       __builtin_prefetch((const char *)rows->inverse + (size_t)row[k + SOON] * rows->scalar_bytes);
     }
     tsi_copy_scalar(rows->scalar_bytes, a->inverse, k, rows->inverse, i);
     ptr[k] = to;
-    to += end[i];
+    to += end[i] - 1;
     end[i] = to;
   }
   ptr[n] = to;
 }
 
-/* From the last entry that a sweep makes use of on: each given row is filled from its end. */
+/* How many entries each given row has; the cut may have counted them, and need not keep them. */
+static void count_from_columns(tsi_env *env, const tsi_row_factor *rows, tsi_count *end) {
+  const tsi_lines *lines = &rows->lines;
+  const tsi_count entries = lines->ptr[lines->n];
+  if (rows->cut->entries) {
+    for (tsi_index i = 0; i < lines->n; i++) end[i] = rows->cut->entries[i];
+    TSI_FREE(env, rows->cut->entries);
+    return;
+  }
+  memset(end, 0, (size_t)lines->n * sizeof *end);
+  for (tsi_count e = 0; e < entries; e++) end[lines->index[e]]++;
+}
+
+/* From the last entry that a sweep makes use of on: each given row is filled from its end. Where all are
+ * near, so is what is written. */
 CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a, size_t bytes, bool near) {
   const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
@@ -199,13 +206,12 @@ CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *
   const tsi_count ahead = backward ? SOON : -SOON, entries = lines->ptr[n];
   for (tsi_index k = 0; k < n; k++) {
     const tsi_index j = backward ? k : n - 1 - k, number = number_of(place, j);
-    tsi_count first, stop;
-    tsi_lines_inner(lines, j, &first, &stop);
+    const tsi_count first = lines->ptr[j] + lines->columns, stop = lines->ptr[j + 1] - !lines->columns;
     for (tsi_count q = first; q < stop; q++) {
       const tsi_count e = backward ? q : first + (stop - 1 - q);
       const tsi_index i = index[e];
       const tsi_count to = --end[i];
-      if (e + ahead >= 0 && e + ahead < entries) {
+      if (!near && e + ahead >= 0 && e + ahead < entries) {
         const tsi_count soon = end[index[e + ahead]];
         __builtin_prefetch((const char *)values + (size_t)soon * bytes, 1);
       }
@@ -233,30 +239,30 @@ static void rows_of_chunk(const form *f, tsi_index c, tsi_index *first, tsi_inde
   *end = *first + cut->start[c + 1] - cut->start[c];
 }
 
-static tsi_index count_runs(const form *f, const tsi_count *ptr, tsi_index c) {
-  tsi_index runs = 1, first, end;
-  rows_of_chunk(f, c, &first, &end);
-  for (tsi_index k = first + 1; k < end; k++) runs += ptr[k + 1] - ptr[k] != ptr[k] - ptr[k - 1];
-  return runs <= (end - first) / ROWS_A_RUN ? runs : 0;
+/* The runs of rows first .. end-1: how many, 0: they are too many. Room for as many as they may be. */
+static tsi_index list_chunk_runs(const tsi_count *ptr, tsi_index first, tsi_index end, tsi_row_run *run) {
+  const tsi_index most = (end - first) / ROWS_A_RUN;
+  tsi_index runs = 0, begin = first;
+  for (tsi_index k = first; k < end; k++) {
+    const tsi_count entries = ptr[k + 1] - ptr[k];
+    if (k + 1 < end && ptr[k + 2] - ptr[k + 1] == entries) continue;
+    if (runs == most) return 0;
+    run[runs++] = (tsi_row_run){k + 1 - begin, (tsi_index)entries};
+    begin = k + 1;
+  }
+  return runs;
 }
 
 static tristar_status list_runs(tsi_env *env, const form *f, tsi_row_arrays *a) {
   tristar_status status = TRISTAR_OK;
   const tsi_index chunks = count_chunks(f);
+  TSI_TRY(TSI_ALLOC(env, a->run, f->rows->lines.n / ROWS_A_RUN));
   TSI_TRY(TSI_ALLOC(env, a->run_ptr, (tsi_count)chunks + 1));
   a->run_ptr[0] = 0;
-  for (tsi_index c = 0; c < chunks; c++) a->run_ptr[c + 1] = a->run_ptr[c] + count_runs(f, a->ptr, c);
-  TSI_TRY(TSI_ALLOC(env, a->run, a->run_ptr[chunks]));
   for (tsi_index c = 0; c < chunks; c++) {
     tsi_index first, end;
-    if (a->run_ptr[c] == a->run_ptr[c + 1]) continue;
     rows_of_chunk(f, c, &first, &end);
-    tsi_row_run *run = a->run + a->run_ptr[c] - 1;
-    for (tsi_index k = first; k < end; k++) {
-      const tsi_index entries = (tsi_index)(a->ptr[k + 1] - a->ptr[k]);
-      if (k == first || run->entries != entries) *++run = (tsi_row_run){0, entries};
-      run->rows++;
-    }
+    a->run_ptr[c + 1] = a->run_ptr[c] + list_chunk_runs(a->ptr, first, end, a->run + a->run_ptr[c]);
   }
 out:
   return status;
@@ -299,7 +305,8 @@ tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool back
     WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_rows, &f, a);
   else {
     TSI_TRY(TSI_ALLOC(env, end, rows->lines.n));
-    count_from_columns(&f, end, a);
+    count_from_columns(env, rows, end);
+    end_rows(&f, end, a);
     WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, &f, end, a);
   }
   if (anew) TSI_TRY(list_runs(env, &f, a));
