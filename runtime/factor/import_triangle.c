@@ -202,18 +202,6 @@ out:
   return status;
 }
 
-/* Factor order is the given order, as of all factors from elsewhere. */
-static tristar_status allocate_order(tsi_env *env, const tsi_symbolic *symbolic, tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
-  const size_t bytes = (size_t)symbolic->n * sizeof(tsi_index);
-  TSI_TRY(TSI_ALLOC(env, factor->pivot_order, symbolic->n));
-  TSI_TRY(TSI_ALLOC(env, factor->position, symbolic->n));
-  memcpy(factor->pivot_order, symbolic->inverse, bytes);
-  memcpy(factor->position, symbolic->perm, bytes);
-out:
-  return status;
-}
-
 /* The streams of T, whose arrays the rows own if they are not those of the matrix. Takes over the cut, also
  * on failure. */
 static tristar_status fill_rows(tsi_env *env, tsi_placed_triangle *t, const tsi_lines *lines,
@@ -256,7 +244,8 @@ static tristar_status import_rows(tristar_t *ts, tsi_placed_triangle *t, const t
   factor->user_bytes = factor->scalar_bytes = tsi_sparse_kernels_select(matrix->scalar)->scalar_bytes;
   factor->stats.nnz_factor = factor->stats.stored_factor = matrix->ptr[matrix->n];
   TSI_TRY(analyze_rows(ts, matrix, cut, o, &factor->analysis));
-  TSI_TRY(allocate_order(env, factor->analysis->symbolic, factor));
+  factor->pivot_order = factor->analysis->symbolic->inverse; /* the given order */
+  factor->position = factor->analysis->symbolic->perm;
   TSI_TRY(tsi_import_scale(env, lines->n, o->row_scale, "row_scale", &factor->row_scale));
   TSI_TRY(tsi_import_scale(env, lines->n, o->column_scale, "column_scale", &factor->col_scale));
   TSI_TRY(tsi_factor_allocate_stream(env, factor, 0, lower ? &factor->lower : &factor->upper));
