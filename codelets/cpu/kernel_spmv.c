@@ -175,20 +175,24 @@ static void solve_rows(const tsi_triangle_rows *rows, tsi_index first, tsi_index
 #define NEAR(e) around + (ptrdiff_t)column[e]
 #define PLAIN(e) column[e]
 
-/* Rows by ptr. */
+/* Rows by ptr. What moves on with the rows are a few pointers: as many as there are registers. */
 #define STREAM_ROWS(name, type, columns, COLUMN)                                                             \
   static void rows_##name(const tsi_row_stream *s, tsi_index first, tsi_index end, const tsi_scalar *b,      \
                           tsi_scalar *x) {                                                                   \
+    const tsi_count *ptr = s->ptr;                                                                           \
+    const tsi_index *row = s->row;                                                                           \
+    const tsi_scalar *values = (const tsi_scalar *)s->values + ptr[first], *inverse = s->inverse;            \
+    const type *column = s->columns + ptr[first];                                                            \
+    const ptrdiff_t base = s->base;                                                                          \
     for (tsi_index k = first; k < end; k++) {                                                                \
-      const tsi_count begin = s->ptr[k];                                                                     \
-      const tsi_index count = (tsi_index)(s->ptr[k + 1] - begin);                                            \
-      const tsi_scalar *values = (const tsi_scalar *)s->values + begin;                                      \
-      const type *column = s->columns + begin;                                                               \
-      const ptrdiff_t r = s->row[k], around = r - s->base;                                                   \
+      const tsi_index count = (tsi_index)(ptr[k + 1] - ptr[k]);                                              \
+      const ptrdiff_t r = row[k], around = r - base;                                                         \
       tsi_scalar a = b[r];                                                                                   \
       (void)around;                                                                                          \
       ANY_SUM(ONCE, a, count, values, COLUMN)                                                                \
-      x[r] = product(((const tsi_scalar *)s->inverse)[k], a);                                                \
+      x[r] = product(inverse[k], a);                                                                         \
+      values += count;                                                                                       \
+      column += count;                                                                                       \
     }                                                                                                        \
   }
 STREAM_ROWS(near, uint16_t, offset, NEAR)
