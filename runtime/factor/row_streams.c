@@ -1,8 +1,6 @@
 /* Makes the streams of rows: see row_streams.h. */
 #include "runtime/factor/row_streams.h"
 
-#include <stdlib.h>
-
 #define NEAR UINT16_MAX /* distances that fit */
 
 /* What an offset counts from: a column is its row, and the offset, less this (spmv.h). */
@@ -95,13 +93,10 @@ static void list_rows(const form *f, tsi_index *row) {
   }
 }
 
-/* Are all columns near their rows, as the streams number them? */
-static bool are_near(const tsi_lines *lines, const tsi_index *place) {
+/* Are all columns near their rows, by the numbers that they have? Lines ascend: one end tells. */
+static bool are_near(const tsi_lines *lines) {
   for (tsi_index j = 0; j < lines->n; j++) {
     if (lines->ptr[j] == lines->ptr[j + 1]) continue;
-    for (tsi_count e = lines->ptr[j]; place && e < lines->ptr[j + 1]; e++)
-      if (abs(place[j] - place[lines->index[e]]) > NEAR) return false;
-    if (place) continue;
     const tsi_index far = lines->index[lines->columns ? lines->ptr[j + 1] - 1 : lines->ptr[j]];
     if ((lines->columns ? far - j : j - far) > NEAR) return false;
   }
@@ -119,8 +114,9 @@ static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row
   __builtin_prefetch((const char *)rows->inverse + (size_t)i * rows->scalar_bytes);
 }
 
-/* The lines are the rows of the sweep. */
-CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, size_t bytes, bool near) {
+/* The lines are the rows of the sweep. *fits: not near, or all columns are; else what is made is of no use.
+ */
+CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, bool *fits, size_t bytes, bool near) {
   const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
   const bool backward = f->backward;
@@ -130,27 +126,30 @@ CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, size_t bytes, bo
   void *to_values = a->values, *to_inverse = a->inverse;
   uint16_t *offset = a->offset;
   tsi_count *ptr = a->ptr, to = 0;
+  tsi_index far = 0; /* bits beyond those of an offset */
   list_rows(f, row);
-  for (tsi_index k = 0; k < n; k++) {
+  for (tsi_index k = 0; k < n && far == 0; k++) {
     const tsi_index i = row[k];
-    tsi_count first, end;
     tsi_lines_fetch(lines, row, k, n);
     fetch_values(rows, row, k);
-    first = lines->ptr[i] + lines->columns; /* but for the diagonal */
-    end = lines->ptr[i + 1] - !lines->columns;
+    const tsi_index zero = number_of(place, i) - base; /* the column of offset 0 */
+    const tsi_count first = lines->ptr[i] + lines->columns,
+                    end = lines->ptr[i + 1] - !lines->columns; /* but for the diagonal */
     ptr[k] = to;
     tsi_copy_scalar(bytes, to_inverse, k, inverse, i);
     for (tsi_count q = first; q < end; q++, to++) {
       const tsi_count e = backward ? first + (end - 1 - q) : q;
       tsi_copy_scalar(bytes, to_values, to, given, e);
       const tsi_index column = number_of(place, index[e]);
-      if (near)
-        offset[to] = (uint16_t)(column - number_of(place, i) + base);
-      else
+      if (near) {
+        offset[to] = (uint16_t)(column - zero);
+        far |= (column - zero) & ~(tsi_index)NEAR;
+      } else
         to_index[to] = column;
     }
   }
   ptr[n] = to;
+  *fits = far == 0;
 }
 
 /* Entries, or rows, that are fetched ahead of those at work where they lie in no order. */
@@ -192,8 +191,9 @@ static void count_from_columns(tsi_env *env, const tsi_row_factor *rows, tsi_cou
 }
 
 /* From the last entry that a sweep makes use of on: each given row is filled from its end. Where all are
- * near, so is what is written. */
-CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a, size_t bytes, bool near) {
+ * near, so is what is written. *fits: see fill_from_rows. */
+CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a, bool *fits, size_t bytes,
+                                 bool near) {
   const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
   const bool backward = f->backward;
@@ -204,7 +204,8 @@ CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *
   uint16_t *offset = a->offset;
   const tsi_index n = lines->n, base = base_of(backward);
   const tsi_count ahead = backward ? SOON : -SOON, entries = lines->ptr[n];
-  for (tsi_index k = 0; k < n; k++) {
+  tsi_index far = 0; /* bits beyond those of an offset */
+  for (tsi_index k = 0; k < n && far == 0; k++) {
     const tsi_index j = backward ? k : n - 1 - k, number = number_of(place, j);
     const tsi_count first = lines->ptr[j] + lines->columns, stop = lines->ptr[j + 1] - !lines->columns;
     for (tsi_count q = first; q < stop; q++) {
@@ -216,12 +217,15 @@ CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *
         __builtin_prefetch((const char *)values + (size_t)soon * bytes, 1);
       }
       tsi_copy_scalar(bytes, values, to, given, e);
-      if (near)
-        offset[to] = (uint16_t)(number - number_of(place, i) + base);
-      else
+      if (near) {
+        const tsi_index distance = number - number_of(place, i) + base;
+        offset[to] = (uint16_t)distance;
+        far |= distance & ~(tsi_index)NEAR;
+      } else
         column[to] = number;
     }
   }
+  *fits = far == 0;
 }
 
 /* The chunks of a stream: those of the cut; of the plain one all rows. */
@@ -268,8 +272,8 @@ out:
   return status;
 }
 
-/* The arrays of a sweep, all but runs. */
-static tristar_status allocate_sweep(tsi_env *env, const form *f, tsi_row_arrays *a) {
+/* The arrays of a sweep, all but runs. near: with offsets. */
+static tristar_status allocate_sweep(tsi_env *env, const form *f, bool near, tsi_row_arrays *a) {
   tristar_status status = TRISTAR_OK;
   const tsi_row_factor *rows = f->rows;
   const tsi_index n = rows->lines.n;
@@ -278,11 +282,48 @@ static tristar_status allocate_sweep(tsi_env *env, const form *f, tsi_row_arrays
   TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)n + 1));
   TSI_TRY(tsi_row_scalars(env, rows, entries, &a->values));
   TSI_TRY(tsi_row_scalars(env, rows, n, &a->inverse));
-  if (are_near(&rows->lines, f->place))
+  if (near)
     TSI_TRY(TSI_ALLOC(env, a->offset, entries));
   else
     TSI_TRY(TSI_ALLOC(env, a->index, entries));
 out:
+  return status;
+}
+
+/* Offsets do not fit: indices take their place. */
+static tristar_status take_indices(tsi_env *env, const form *f, tsi_row_arrays *a) {
+  TSI_FREE(env, a->offset);
+  return TSI_ALLOC(env, a->index, f->rows->lines.ptr[f->rows->lines.n]);
+}
+
+static tristar_status fill_rows(tsi_env *env, const form *f, tsi_row_arrays *a) {
+  tristar_status status = TRISTAR_OK;
+  const size_t bytes = f->rows->scalar_bytes;
+  bool fits;
+  WITH_CONSTANTS(bytes, a->offset != NULL, fill_from_rows, f, a, &fits);
+  if (fits) return TRISTAR_OK;
+  TSI_TRY(take_indices(env, f, a));
+  WITH_CONSTANTS(bytes, false, fill_from_rows, f, a, &fits);
+out:
+  return status;
+}
+
+static tristar_status fill_columns(tsi_env *env, const form *f, tsi_row_arrays *a) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_row_factor *rows = f->rows;
+  const size_t bytes = rows->scalar_bytes;
+  tsi_count *end = NULL;
+  bool fits;
+  TSI_TRY(TSI_ALLOC(env, end, rows->lines.n));
+  count_from_columns(env, rows, end);
+  end_rows(f, end, a);
+  WITH_CONSTANTS(bytes, a->offset != NULL, fill_from_columns, f, end, a, &fits);
+  if (fits) goto out;
+  TSI_TRY(take_indices(env, f, a));
+  for (tsi_index k = 0; k < rows->lines.n; k++) end[a->row[k]] = a->ptr[k + 1];
+  WITH_CONSTANTS(bytes, false, fill_from_columns, f, end, a, &fits);
+out:
+  TSI_FREE(env, end);
   return status;
 }
 
@@ -296,19 +337,11 @@ tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool back
   const int number = backward + 2 * plain;
   tsi_row_arrays *a = &rows->array[number];
   const bool anew = a->run_ptr == NULL;
-  tsi_count *end = NULL;
   TSI_TRY(need_place(env, rows));
   const form f = form_of(rows, backward, plain);
-  if (anew) TSI_TRY(allocate_sweep(env, &f, a));
-  const bool near = a->offset != NULL;
-  if (rows->lines.columns == backward)
-    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_rows, &f, a);
-  else {
-    TSI_TRY(TSI_ALLOC(env, end, rows->lines.n));
-    count_from_columns(env, rows, end);
-    end_rows(&f, end, a);
-    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, &f, end, a);
-  }
+  /* whether moved columns are near shows while they are moved */
+  if (anew) TSI_TRY(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
+  TSI_TRY((rows->lines.columns == backward ? fill_rows : fill_columns)(env, &f, a));
   if (anew) TSI_TRY(list_runs(env, &f, a));
   for (tsi_index k = 0; f.place && k < rows->lines.n; k++) a->row[k] = f.place[a->row[k]];
   rows->sweep[number] = (tsi_row_sweep){
@@ -319,7 +352,6 @@ tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool back
       a->run_ptr,
       a->run};
 out:
-  TSI_FREE(env, end);
   if (status != TRISTAR_OK) tsi_row_stream_release(env, rows, number);
   return status;
 }
