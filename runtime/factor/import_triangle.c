@@ -28,16 +28,12 @@
 
 /* Windows on one core, whose vectors do not stay in its caches: they read b and x out of order, line of
  * memory after line of memory several times. That pays where rows are so short that the branch at their ends,
- * whose lengths windows sort, costs more; not in a few level sets, which the given order hardly waits for. */
+ * whose lengths windows sort, costs more. */
 #define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
-#define WINDOW_LEVELS 8
 
-static bool is_long(const tsi_lines *lines, size_t scalar_bytes) {
-  return (double)lines->n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES;
-}
 static bool is_long_of_long_rows(const tsi_lines *lines, size_t scalar_bytes) {
   const double n = lines->n, entries = (double)(lines->ptr[lines->n] - lines->ptr[0]) - n;
-  return is_long(lines, scalar_bytes) && entries > WINDOW_ENTRIES * n;
+  return n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES && entries > WINDOW_ENTRIES * n;
 }
 
 /* Lines are sorted: line j + 1 continues line j if it has its entries, but for one end each. */
@@ -73,10 +69,7 @@ static tristar_status choose_windows(tsi_env *env, const tsi_lines *lines, size_
   tristar_status status = TRISTAR_OK;
   if (!is_long_of_long_rows(lines, scalar_bytes)) {
     TSI_TRY(make_cut(env, lines, TSI_ROWS_SUPERSTEPS, 1, scalar_bytes, across, NULL, 0, cut));
-    const tsi_index levels = (*cut)->levels;
-    if (lines->n >= (tsi_count)ROWS_A_LEVEL * levels &&
-        !(is_long(lines, scalar_bytes) && levels < WINDOW_LEVELS))
-      return TRISTAR_OK;
+    if (lines->n >= (tsi_count)ROWS_A_LEVEL * (*cut)->levels) return TRISTAR_OK;
     tsi_row_cut_destroy(env, cut);
   }
   TSI_TRY(make_cut(env, lines, TSI_ROWS_WHOLE, 1, scalar_bytes, false, NULL, 0, cut));

@@ -33,6 +33,7 @@
 /* The arrays of a sweep. */
 typedef struct tsi_row_arrays {
   tsi_index *row;
+  uint16_t *length; /* NULL: all chunks have runs, or not all fit */
   tsi_count *ptr;
   tsi_index *index;
   uint16_t *offset;

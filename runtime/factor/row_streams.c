@@ -14,6 +14,7 @@ static inline tsi_index base_of(bool backward) {
 void tsi_row_stream_release(tsi_env *env, tsi_row_factor *rows, int k) {
   tsi_row_arrays *a = &rows->array[k];
   TSI_FREE(env, a->row);
+  TSI_FREE(env, a->length);
   TSI_FREE(env, a->ptr);
   TSI_FREE(env, a->index);
   TSI_FREE(env, a->offset);
@@ -272,6 +273,30 @@ out:
   return status;
 }
 
+/* Rows are as given: the plain stream, or the cut does not move them. */
+static bool are_given(const form *f) {
+  return f->order == NULL || f->rows->cut->way == TSI_ROWS_WHOLE;
+}
+
+/* If there is a chunk without runs. */
+static tristar_status list_lengths(tsi_env *env, const form *f, tsi_row_arrays *a) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = f->rows->lines.n;
+  tsi_index c = 0;
+  tsi_count longest = 0;
+  while (c < count_chunks(f) && a->run_ptr[c] < a->run_ptr[c + 1]) c++;
+  if (c == count_chunks(f)) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, a->length, n));
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_count entries = a->ptr[k + 1] - a->ptr[k];
+    a->length[k] = (uint16_t)entries;
+    longest = tsi_count_max(longest, entries);
+  }
+  if (longest > UINT16_MAX) TSI_FREE(env, a->length);
+out:
+  return status;
+}
+
 /* The arrays of a sweep, all but runs. near: with offsets. */
 static tristar_status allocate_sweep(tsi_env *env, const form *f, bool near, tsi_row_arrays *a) {
   tristar_status status = TRISTAR_OK;
@@ -342,15 +367,19 @@ tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool back
   /* whether moved columns are near shows while they are moved */
   if (anew) TSI_TRY(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
   TSI_TRY((rows->lines.columns == backward ? fill_rows : fill_columns)(env, &f, a));
-  if (anew) TSI_TRY(list_runs(env, &f, a));
+  if (anew) {
+    TSI_TRY(list_runs(env, &f, a));
+    TSI_TRY(list_lengths(env, &f, a));
+  }
   for (tsi_index k = 0; f.place && k < rows->lines.n; k++) a->row[k] = f.place[a->row[k]];
-  rows->sweep[number] = (tsi_row_sweep){
-      .stream = {a->row, a->ptr, a->index, a->offset, base_of(backward), a->values, a->inverse},
-      rows->lines.n,
-      !plain && is_fetched(rows),
-      plain ? 0 : tsi_row_factor_pieces(rows),
-      a->run_ptr,
-      a->run};
+  rows->sweep[number] =
+      (tsi_row_sweep){.stream = {a->row, are_given(&f) ? (backward ? -1 : 1) : 0, a->length, a->ptr, a->index,
+                                 a->offset, base_of(backward), a->values, a->inverse},
+                      rows->lines.n,
+                      !plain && is_fetched(rows),
+                      plain ? 0 : tsi_row_factor_pieces(rows),
+                      a->run_ptr,
+                      a->run};
 out:
   if (status != TRISTAR_OK) tsi_row_stream_release(env, rows, number);
   return status;
