@@ -2,6 +2,7 @@
 #include "partition/row_chunks.h"
 
 #include "partition/supersteps.h"
+#include "partition/windows.h"
 #include "runtime/base/grow.h"
 
 #define STEP_BYTES 256e3 /* some 15 us of streaming: far more than it takes to wait for another core */
@@ -45,16 +46,14 @@ static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const 
                                     const tsi_index *level, tsi_index levels, tsi_row_cut *cut) {
   tristar_status status = TRISTAR_OK;
   tsi_index *own = NULL, *first = NULL, *row = NULL;
+  if (options->lanes == 1 && options->way == TSI_ROWS_SUPERSTEPS)
+    return tsi_windows_cut(env, lines, options, cut);
   if (level == NULL) {
     TSI_TRY(TSI_ALLOC(env, own, lines->n));
     levels = tsi_row_levels(lines, own);
     level = own;
   }
   cut->levels = levels;
-  if (options->lanes == 1 && options->way == TSI_ROWS_SUPERSTEPS) {
-    TSI_TRY(tsi_windows_cut(env, lines, options, cut));
-    goto out;
-  }
   TSI_TRY(TSI_ALLOC(env, first, (tsi_count)levels + 1));
   TSI_TRY(TSI_ALLOC(env, row, lines->n));
   sort_by_level(lines, levels, level, first, row);
@@ -117,7 +116,7 @@ tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const ts
     if (lines->n > 0) cut->lane[0] = 0;
   } else {
     TSI_TRY(cut_by_levels(env, lines, options, level, levels, cut));
-    if (lines->columns) reverse(cut);
+    if (lines->columns != options->across) reverse(cut);
   }
   if (env->check) TSI_TRY(tsi_row_cut_check(env, cut, lines));
 out:
@@ -131,6 +130,7 @@ void tsi_row_cut_destroy(tsi_env *env, tsi_row_cut **cut) {
   TSI_FREE(env, (*cut)->order);
   TSI_FREE(env, (*cut)->start);
   TSI_FREE(env, (*cut)->lane);
+  TSI_FREE(env, (*cut)->entries);
   TSI_FREE(env, *cut);
 }
 
@@ -216,13 +216,23 @@ out:
   return status;
 }
 
-/* One lane: chunks are windows of the given order, of which a line, which ascends, has all between its ends.
- */
-static bool is_in_one_chunk(const tsi_row_cut *cut, const tsi_lines *lines, const tsi_index *owner,
-                            tsi_index line) {
-  const tsi_count first = lines->ptr[line], end = lines->ptr[line + 1];
-  return cut->lanes == 1 && cut->way == TSI_ROWS_SUPERSTEPS && first < end &&
-         owner[lines->index[first]] == owner[lines->index[end - 1]];
+/* Chunk c has the given rows from start[c] up to start[c + 1]. */
+static bool has_given_rows(const tsi_row_cut *cut) {
+  return cut->way == TSI_ROWS_WHOLE || (cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1);
+}
+
+/* Chunks have the given rows: of most lines, which ascend, one end tells that all of it is in one chunk. */
+static void see_given_pairs(const tsi_lines *lines, const tsi_row_cut *cut, const tsi_index *owner,
+                            bool *seen) {
+  for (tsi_index c = 0; c < cut->count; c++, seen += cut->count) {
+    const tsi_index begin = cut->start[c], stop = cut->start[c + 1];
+    for (tsi_index line = begin; line < stop; line++) {
+      const tsi_count first = lines->ptr[line], end = lines->ptr[line + 1];
+      if (first == end) continue;
+      if (lines->columns ? lines->index[end - 1] < stop : lines->index[first] >= begin) continue;
+      for (tsi_count e = first; e < end; e++) seen[owner[lines->index[e]]] = true;
+    }
+  }
 }
 
 /* Few chunks: lines come as they lie in memory. owner: of given rows. seen: count * count, zero. */
@@ -230,12 +240,13 @@ static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, const
                                      const tsi_index *owner, bool *seen, pairs *p) {
   tristar_status status = TRISTAR_OK;
   const tsi_index count = cut->count;
-  for (tsi_index line = 0; line < lines->n; line++) {
-    bool *own = seen + (size_t)owner[line] * (size_t)count;
-    const tsi_count first = lines->ptr[line],
-                    end = is_in_one_chunk(cut, lines, owner, line) ? first + 1 : lines->ptr[line + 1];
-    for (tsi_count e = first; e < end; e++) own[owner[lines->index[e]]] = true;
-  }
+  if (has_given_rows(cut))
+    see_given_pairs(lines, cut, owner, seen);
+  else
+    for (tsi_index line = 0; line < lines->n; line++) {
+      bool *own = seen + (size_t)owner[line] * (size_t)count;
+      for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) own[owner[lines->index[e]]] = true;
+    }
   for (tsi_index c = 0; c < count; c++)
     for (tsi_index other = 0; other < count; other++)
       if (other != c && seen[(size_t)c * (size_t)count + (size_t)other])
@@ -264,11 +275,13 @@ out:
   return status;
 }
 
-static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
-                                 const tsi_index *owner, pairs *p) {
+static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut, pairs *p) {
   tristar_status status = TRISTAR_OK;
-  tsi_index *seen = NULL;
+  tsi_index *seen = NULL, *owner = NULL;
   bool *seen_pair = NULL;
+  TSI_TRY(TSI_ALLOC(env, owner, lines->n));
+  for (tsi_index c = 0; c < cut->count; c++)
+    for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) owner[cut->order[k]] = c;
   if ((tsi_count)cut->count * cut->count <= cut->n) {
     TSI_TRY(TSI_ALLOC_ZERO(env, seen_pair, (tsi_count)cut->count * cut->count));
     TSI_TRY(list_few_pairs(env, lines, cut, owner, seen_pair, p));
@@ -277,6 +290,7 @@ static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi
     TSI_TRY(list_many_pairs(env, lines, cut, owner, seen, p));
   }
 out:
+  TSI_FREE(env, owner);
   TSI_FREE(env, seen);
   TSI_FREE(env, seen_pair);
   return status;
@@ -330,6 +344,10 @@ out:
 static void count_chunk_entries(const tsi_lines *lines, const tsi_row_cut *cut, tsi_chunks *chunks) {
   for (tsi_index c = 0; c < cut->count; c++) {
     chunks->entries[c] = 0;
+    if (has_given_rows(cut)) {
+      chunks->entries[c] = lines->ptr[cut->start[c + 1]] - lines->ptr[cut->start[c]];
+      continue;
+    }
     for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++)
       chunks->entries[c] += lines->ptr[cut->order[k] + 1] - lines->ptr[cut->order[k]];
   }
@@ -339,19 +357,14 @@ tristar_status tsi_row_chunks_create(tsi_env *env, const tsi_lines *lines, const
                                      tsi_chunks **out) {
   tristar_status status = TRISTAR_OK;
   tsi_chunks *chunks = NULL;
-  tsi_index *owner = NULL;
   pairs found = {0, 0, NULL};
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, chunks, 1));
   TSI_TRY(allocate(env, cut, chunks));
   count_chunk_entries(lines, cut, chunks);
-  TSI_TRY(TSI_ALLOC(env, owner, lines->n));
-  for (tsi_index c = 0; c < cut->count; c++)
-    for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) owner[cut->order[k]] = c;
-  if (cut->count > 1) TSI_TRY(list_pairs(env, lines, cut, owner, &found));
+  if (cut->count > 1) TSI_TRY(list_pairs(env, lines, cut, &found));
   TSI_TRY(fill_off_rows(env, &found, chunks));
 out:
-  TSI_FREE(env, owner);
   TSI_FREE(env, found.pair);
   if (status != TRISTAR_OK) tsi_chunks_destroy(env, &chunks);
   *out = chunks;

@@ -45,6 +45,18 @@ static inline tsi_index tsi_line_of(const tsi_lines *lines, tsi_index k) {
   return lines->columns ? lines->n - 1 - k : k;
 }
 
+/* The entries of line j, which ascends, that are not on the diagonal: the last one of a row, the first one of
+ * a column, or missing. */
+static inline void tsi_lines_inner(const tsi_lines *lines, tsi_index j, tsi_count *first, tsi_count *end) {
+  *first = lines->ptr[j];
+  *end = lines->ptr[j + 1];
+  if (*first == *end) return;
+  if (lines->columns)
+    *first += lines->index[*first] == j;
+  else
+    *end -= lines->index[*end - 1] == j;
+}
+
 /* While lines row[0 .. count-1] are visited in that order and row[k] is next: fetches what comes soon. Lines
  * in another order than that of memory cost a miss of the cache each otherwise. */
 static inline void tsi_lines_fetch(const tsi_lines *lines, const tsi_index *row, tsi_index k,
@@ -72,6 +84,7 @@ typedef struct tsi_row_options {
   double entry_bytes, row_bytes; /* that a sweep moves for each */
   double step_bytes;             /* SUPERSTEPS: what a lane of a superstep may weigh */
   tsi_index blocks;              /* of a block cut: how many, at least 1; 0: it is none */
+  bool across; /* SUPERSTEPS of one lane: lines are the columns of the sweep's rows, not its rows */
 } tsi_row_options;
 
 /* Defaults for a scalar type and so many lanes. */
@@ -85,6 +98,7 @@ typedef struct tsi_row_cut {
   tsi_index *start;   /* count + 1 */
   tsi_index *order;   /* n: the given row that comes as k-th */
   tsi_index *lane;    /* count */
+  tsi_index *entries; /* n: of each row of the sweep, as they were counted on the way; NULL: they were not */
 } tsi_row_cut;
 
 /* level[i], n: the level set of each line, from 0 on, in the sweep that it is a row of. Gives how many there

@@ -1,4 +1,4 @@
-/* Supersteps and windows: see row_chunks.h. For each superstep
+/* Supersteps: see row_chunks.h. For each superstep
  *
  *   - the sets that it takes are found, and in the same pass each row's phase and lane
  *   - rows are sorted by phase and lane, which are its chunks; inside a chunk by set and number of entries */
@@ -14,14 +14,14 @@ typedef struct state {
   const tsi_level_sets *sets;
   tsi_row_cut *cut;
   tsi_index *place; /* n: base + phase * lanes + lane of a row of the superstep at work; less: of an older
-                       one, or none yet. Of a window: base + the level set in it */
+                       one, or none yet */
   tsi_index base;
   tsi_index *entries; /* n: of each row */
   tsi_index *count;   /* where each phase and lane begins */
   tsi_index *other;   /* n: room to sort */
   tsi_index placed;   /* rows in the cut's order */
   tsi_index most;     /* phases that a superstep may have */
-  tsi_index room;     /* places that a superstep, or a window, may have, and one more phase */
+  tsi_index room;     /* places that a superstep may have, and one more phase */
   double last;        /* bytes of the latest chunk */
   bool alone;         /* the latest superstep has one chunk */
 } state;
@@ -97,19 +97,19 @@ static bool place_set(state *s, tsi_index next, tsi_index *phases) {
 
 /* ---- What comes out ------------------------------------------------------------------------------------ */
 
-static tsi_index length_of(const state *s, tsi_index row) {
-  return tsi_index_min(s->entries[row], LENGTHS - 1);
+static tsi_index length_of(const tsi_index *entries, tsi_index row) {
+  return tsi_index_min(entries[row], LENGTHS - 1);
 }
 
-/* Rows of one set: those with as many entries come together, the order stays otherwise. */
-static void sort_by_length(const state *s, tsi_index *row, tsi_index count) {
+void tsi_sort_set(const tsi_index *entries, tsi_index *other, tsi_index *row, tsi_index count) {
   tsi_index first[LENGTHS + 1] = {0};
-  for (tsi_index k = 0; k < count; k++) first[length_of(s, row[k]) + 1]++;
+  if (count < WIDE_SET) return;
+  for (tsi_index k = 0; k < count; k++) first[length_of(entries, row[k]) + 1]++;
   for (int l = 0; l < LENGTHS; l++)
     if (first[l + 1] == count) return;
   for (int l = 0; l < LENGTHS; l++) first[l + 1] += first[l];
-  for (tsi_index k = 0; k < count; k++) s->other[first[length_of(s, row[k])]++] = row[k];
-  memcpy(row, s->other, (size_t)count * sizeof *row);
+  for (tsi_index k = 0; k < count; k++) other[first[length_of(entries, row[k])]++] = row[k];
+  memcpy(row, other, (size_t)count * sizeof *row);
 }
 
 /* level: by row, the set that it is in. */
@@ -117,7 +117,7 @@ static void sort_sets(const state *s, const tsi_index *level, tsi_index *row, ts
   for (tsi_index k = 0, end; k < count; k = end) {
     for (end = k + 1; end < count && level[row[end]] == level[row[k]]; end++) {
     }
-    if (end - k >= WIDE_SET) sort_by_length(s, row + k, end - k);
+    tsi_sort_set(s->entries, s->other, row + k, end - k);
   }
 }
 
@@ -138,52 +138,12 @@ static void add_chunk(state *s, tsi_index lane, tsi_index rows, bool joins) {
   cut->start[cut->count] = s->placed;
 }
 
-/* All rows that have one of the places from the base on are of older supersteps, or windows, from now on. */
+/* All rows that have one of the places from the base on are of older supersteps from now on. */
 static void next_base(state *s, tsi_index places) {
   s->base += places;
   if (s->base <= TSI_INDEX_MAX - s->room) return;
   for (tsi_index i = 0; i < s->lines->n; i++) s->place[i] = TSI_NONE;
   s->base = 0;
-}
-
-/* Rows that a sweep takes one after the other, by the level sets that they have among themselves: a window of
- * the order that was given. */
-static void add_window(state *s, tsi_index first, tsi_index rows) {
-  const tsi_lines *lines = s->lines;
-  tsi_index *order = s->cut->order + s->placed, sets = 0;
-  s->count[0] = 0;
-  for (tsi_index k = first; k < first + rows; k++) {
-    const tsi_index row = tsi_line_of(lines, k);
-    tsi_index set = 0;
-    for (tsi_count e = lines->ptr[row]; e < lines->ptr[row + 1]; e++)
-      if (lines->index[e] != row) set = tsi_index_max(set, s->place[lines->index[e]] - s->base + 1);
-    s->place[row] = s->base + set;
-    if (set >= sets) s->count[++sets] = 0;
-    s->count[set + 1]++;
-  }
-  for (tsi_index l = 0; l < sets; l++) s->count[l + 1] += s->count[l];
-  for (tsi_index k = first; k < first + rows; k++) {
-    const tsi_index row = tsi_line_of(lines, k);
-    order[s->count[s->place[row] - s->base]++] = row;
-  }
-  sort_sets(s, s->place, order, rows);
-  s->cut->lane[s->cut->count++] = 0;
-  s->placed += rows;
-  s->cut->start[s->cut->count] = s->placed;
-  next_base(s, sets);
-}
-
-/* One lane: windows that weigh no more than a step. */
-static void add_windows(state *s) {
-  const tsi_index n = s->lines->n;
-  for (tsi_index first = 0, end; first < n; first = end) {
-    double bytes = row_bytes(s, tsi_line_of(s->lines, first));
-    for (end = first + 1; end < n; end++) {
-      bytes += row_bytes(s, tsi_line_of(s->lines, end));
-      if (bytes > s->options->step_bytes) break;
-    }
-    add_window(s, first, end - first);
-  }
 }
 
 /* The rows of sets level .. end - 1, by phase and lane. */
@@ -227,17 +187,6 @@ static void release(tsi_env *env, state *s) {
   TSI_FREE(env, s->entries);
   TSI_FREE(env, s->count);
   TSI_FREE(env, s->other);
-}
-
-tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
-                               tsi_row_cut *cut) {
-  tristar_status status = TRISTAR_OK;
-  state s = {.lines = lines, .options = options, .cut = cut, .room = lines->n};
-  TSI_TRY(allocate(env, &s));
-  add_windows(&s);
-out:
-  release(env, &s);
-  return status;
 }
 
 tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,

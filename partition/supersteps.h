@@ -1,6 +1,6 @@
-/* Supersteps of level sets, and windows of the given order: see row_chunks.h.
+/* Supersteps of level sets: see row_chunks.h.
  *
- * Reads   the pattern, supersteps its level sets.   Writes  order, start, lane and count of a cut that has
+ * Reads   the pattern, its level sets.   Writes  order, start, lane and count of a cut that has
  * room for n rows and as many chunks. */
 #ifndef TSI_PARTITION_SUPERSTEPS_H
 #define TSI_PARTITION_SUPERSTEPS_H
@@ -18,8 +18,8 @@ typedef struct tsi_level_sets {
 TRISTAR_CHECKED tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_row_options *options, const tsi_level_sets *sets,
                                                   tsi_row_cut *cut);
-/* One lane. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines,
-                                               const tsi_row_options *options, tsi_row_cut *cut);
+/* Rows of one set, where it has many: those with as many entries come together, the order stays otherwise.
+ * entries: of each row; other: room for `count`. */
+void tsi_sort_set(const tsi_index *entries, tsi_index *other, tsi_index *row, tsi_index count);
 
 #endif

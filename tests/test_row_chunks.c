@@ -199,6 +199,32 @@ static void check_windows(bool columns) {
   tsi_row_cut_destroy(&env, &cut);
 }
 
+/* The same windows come out of the columns of the sweep's rows, and the numbers of their entries. */
+static void check_across(const triangle_pattern *t, const triangle_pattern *columns) {
+  const tsi_lines by_rows = {t->n, t->ptr, t->index, false},
+                  by_columns = {t->n, columns->ptr, columns->index, true};
+  tsi_row_options options;
+  tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 1, 8);
+  options.step_bytes = 3000;
+  for (int backward = 0; backward < 2; backward++) {
+    const tsi_lines *rows = backward ? &by_columns : &by_rows, *across = backward ? &by_rows : &by_columns;
+    tsi_row_cut *cut, *other;
+    options.across = false;
+    CHECK_OK(tsi_row_cut_create(&env, rows, &options, NULL, 0, &cut));
+    CHECK(cut->entries == NULL);
+    options.across = true;
+    CHECK_OK(tsi_row_cut_create(&env, across, &options, NULL, 0, &other));
+    CHECK(cut->count == other->count && cut->levels == other->levels);
+    for (tsi_index c = 0; c <= cut->count; c++) CHECK(cut->start[c] == other->start[c]);
+    for (tsi_index k = 0; k < t->n; k++) {
+      CHECK_MSG(cut->order[k] == other->order[k], "row %d for %d", other->order[k], cut->order[k]);
+      CHECK(other->entries[k] == rows->ptr[k + 1] - rows->ptr[k]);
+    }
+    tsi_row_cut_destroy(&env, &cut);
+    tsi_row_cut_destroy(&env, &other);
+  }
+}
+
 /* Eight chains in turns, row by row: four lanes have two each, in chunks that wait for no other lane. */
 static void check_chains(void) {
   enum { N = 4000, CHAINS = 8 };
@@ -247,6 +273,7 @@ int main(void) {
             check_cut(&t, &columns, &options);
           }
         }
+      check_across(&t, &columns);
       triangle_free(&t);
       triangle_free(&columns);
     }

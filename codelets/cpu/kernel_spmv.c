@@ -175,24 +175,38 @@ static void solve_rows(const tsi_triangle_rows *rows, tsi_index first, tsi_index
 #define NEAR(e) around + (ptrdiff_t)column[e]
 #define PLAIN(e) column[e]
 
-/* Rows by ptr. */
-#define STREAM_ROWS(name, type, columns, COLUMN)                                                             \
+/* The two ways in which it tells a row, and how long it is. */
+#define ORDERED(k) s->row[k]
+#define GIVEN(k) zero + step *(ptrdiff_t)(k)
+#define BY_PTR(k) (tsi_index)(ptr[(k) + 1] - ptr[k])
+#define BY_LENGTH(k) s->length[k]
+
+/* Rows one by one. What moves on with them are a few pointers: as many as there are registers. */
+#define STREAM_ROWS(name, type, columns, COLUMN, ROW, LENGTH)                                                \
   static void rows_##name(const tsi_row_stream *s, tsi_index first, tsi_index end, const tsi_scalar *b,      \
                           tsi_scalar *x) {                                                                   \
+    const tsi_count *ptr = s->ptr;                                                                           \
+    const tsi_scalar *values = (const tsi_scalar *)s->values + ptr[first], *inverse = s->inverse;            \
+    const type *column = s->columns + ptr[first];                                                            \
+    const ptrdiff_t base = s->base, zero = s->step != 0 ? s->row[0] : 0, step = s->step;                     \
+    (void)zero, (void)step;                                                                                  \
     for (tsi_index k = first; k < end; k++) {                                                                \
-      const tsi_count begin = s->ptr[k];                                                                     \
-      const tsi_index count = (tsi_index)(s->ptr[k + 1] - begin);                                            \
-      const tsi_scalar *values = (const tsi_scalar *)s->values + begin;                                      \
-      const type *column = s->columns + begin;                                                               \
-      const ptrdiff_t r = s->row[k], around = r - s->base;                                                   \
+      const tsi_index count = LENGTH(k);                                                                     \
+      const ptrdiff_t r = ROW(k), around = r - base;                                                         \
       tsi_scalar a = b[r];                                                                                   \
       (void)around;                                                                                          \
       ANY_SUM(ONCE, a, count, values, COLUMN)                                                                \
-      x[r] = product(((const tsi_scalar *)s->inverse)[k], a);                                                \
+      x[r] = product(inverse[k], a);                                                                         \
+      values += count;                                                                                       \
+      column += count;                                                                                       \
     }                                                                                                        \
   }
-STREAM_ROWS(near, uint16_t, offset, NEAR)
-STREAM_ROWS(plain, tsi_index, index, PLAIN)
+STREAM_ROWS(near, uint16_t, offset, NEAR, ORDERED, BY_PTR)
+STREAM_ROWS(plain, tsi_index, index, PLAIN, ORDERED, BY_PTR)
+STREAM_ROWS(near_short, uint16_t, offset, NEAR, ORDERED, BY_LENGTH)
+STREAM_ROWS(plain_short, tsi_index, index, PLAIN, ORDERED, BY_LENGTH)
+STREAM_ROWS(near_given, uint16_t, offset, NEAR, GIVEN, BY_LENGTH)
+STREAM_ROWS(plain_given, tsi_index, index, PLAIN, GIVEN, BY_LENGTH)
 
 /* Rows by runs of the same length, for each length that is frequent a loop of its own: no branch depends on
  * the matrix but once a run. */
@@ -263,6 +277,10 @@ static void solve_stream(const tsi_row_stream *s, tsi_index first, tsi_index end
                          const void *b, void *x) {
   if (run != NULL)
     (s->offset ? runs_near : runs_plain)(s, first, end, run, b, x);
+  else if (s->length != NULL && s->step != 0)
+    (s->offset ? rows_near_given : rows_plain_given)(s, first, end, b, x);
+  else if (s->length != NULL)
+    (s->offset ? rows_near_short : rows_plain_short)(s, first, end, b, x);
   else
     (s->offset ? rows_near : rows_plain)(s, first, end, b, x);
 }

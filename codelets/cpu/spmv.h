@@ -32,9 +32,12 @@ typedef struct tsi_row_run {
 /* The same for one right-hand side: rows in the order in which the sweep takes them, numbered as the user
  * does, who has b and x, or as they lie in the workspace, where these are moved. The k-th is row[k], with
  * entries ptr[k] .. ptr[k+1]-1. Their columns are index[e], or, where all are near, row[k] + offset[e] -
- * base. */
+ * base. Where rows are not reordered, row[k] = row[0] + step k, and lengths are there once more in 16 bits,
+ * if they fit and not all chunks have runs: what streams by is to be little. */
 typedef struct tsi_row_stream {
   const tsi_index *row;   /* n */
+  tsi_index step;         /* 1, -1; 0: rows are reordered */
+  const uint16_t *length; /* n; NULL: by ptr */
   const tsi_count *ptr;   /* n + 1 */
   const tsi_index *index; /* NULL: */
   const uint16_t *offset; /* columns are near */

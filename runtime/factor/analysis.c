@@ -38,18 +38,33 @@ out:
   return status;
 }
 
-tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *an) {
+/* place: the inverse of the map `row`. */
+static tristar_status place_rows(tsi_env *env, const tristar_analysis_t *an, const tsi_index *row,
+                                 tsi_index **place) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = an->symbolic->n;
-  TSI_TRY(TSI_ALLOC(env, an->in_place, n));
-  TSI_TRY(TSI_ALLOC(env, an->out_place, n));
-  for (tsi_index j = 0; j < n; j++) an->in_place[an->in_row[j]] = j;
-  if (memcmp(an->in_row, an->out_row, (size_t)n * sizeof *an->in_row) == 0)
-    memcpy(an->out_place, an->in_place, (size_t)n * sizeof *an->in_place);
-  else
-    for (tsi_index j = 0; j < n; j++) an->out_place[an->out_row[j]] = j;
+  if (row == an->symbolic->perm) {
+    *place = an->symbolic->inverse;
+    return TRISTAR_OK;
+  }
+  TSI_TRY(TSI_ALLOC(env, *place, an->symbolic->n));
+  for (tsi_index j = 0; j < an->symbolic->n; j++) (*place)[row[j]] = j;
 out:
   return status;
+}
+
+tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *an) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(place_rows(env, an, an->in_row, &an->in_place));
+  TSI_TRY(place_rows(env, an, an->out_row, &an->out_place));
+out:
+  return status;
+}
+
+/* But for what are the arrays of symbolic. */
+static void release_map(tsi_env *env, const tristar_analysis_t *an, tsi_index *row, tsi_index *place) {
+  if (an->symbolic && row == an->symbolic->perm) return;
+  TSI_FREE(env, row);
+  TSI_FREE(env, place);
 }
 
 void tsi_analysis_fill_stats(tristar_analysis_t *an, bool symmetric_pattern) {
@@ -299,6 +314,8 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   *analysis = NULL;
   if (atomic_fetch_sub(&an->references, 1) > 1) return;
   tsi_env *env = &an->ts->env;
+  release_map(env, an, an->in_row, an->in_place);
+  release_map(env, an, an->out_row, an->out_place);
   tsi_pattern_destroy(env, &an->pattern);
   tsi_symbolic_destroy(env, &an->symbolic);
   tsi_panels_destroy(env, &an->panels);
@@ -306,10 +323,6 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   tsi_panels_destroy(env, &an->other.panels);
   TSI_FREE(env, an->other.panel_values);
   tsi_assembly_finish(env, an);
-  TSI_FREE(env, an->in_row);
-  TSI_FREE(env, an->out_row);
-  TSI_FREE(env, an->in_place);
-  TSI_FREE(env, an->out_place);
   TSI_FREE(env, an->row_scale);
   TSI_FREE(env, an->col_scale);
   TSI_FREE(env, an->panel_values);

@@ -3,8 +3,9 @@
  *
  * Final ordering. Final column j is the user's column out_row[j], final row j is the user's row in_row[j];
  * they differ only if a matching permuted the rows, or another solver did. in_place and out_place are the
- * inverse maps. The factored matrix is B(i,j) = R A(in_row[i], out_row[j]) C with row scaling R and column
- * scaling C; B x' = b' with b' = R b, x = C x'.
+ * inverse maps. What an import had in the given order are the arrays of symbolic themselves. The factored
+ * matrix is B(i,j) = R A(in_row[i], out_row[j]) C with row scaling R and column scaling C; B x' = b' with b'
+ * = R b, x = C x'.
  *
  * Assembly lists. Entry (i, j) of B with i >= j goes to the lower list of column j, others (LU only) to the
  * upper list of row i. source >= 0: the user's value p; source < 0: the mirror image of the user's value

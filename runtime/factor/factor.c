@@ -50,14 +50,24 @@ out:
   return status;
 }
 
+/* Factor order may be the given one, as the symbolic analysis has it (import_triangle.c). */
+static void release_order(tsi_env *env, tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  if (an && an->symbolic && factor->pivot_order == an->symbolic->inverse) {
+    factor->pivot_order = factor->position = NULL;
+    return;
+  }
+  TSI_FREE(env, factor->pivot_order);
+  TSI_FREE(env, factor->position);
+}
+
 static void release_storage(tsi_env *env, tristar_factor_t *factor) {
   TSI_FREE(env, factor->lower);
   TSI_FREE(env, factor->upper);
   TSI_FREE(env, factor->inverse);
   tsi_row_factor_destroy(env, &factor->rows);
   TSI_FREE(env, factor->pivots);
-  TSI_FREE(env, factor->pivot_order);
-  TSI_FREE(env, factor->position);
+  release_order(env, factor);
   TSI_FREE(env, factor->row_scale);
   TSI_FREE(env, factor->col_scale);
 }

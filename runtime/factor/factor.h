@@ -9,7 +9,7 @@
  *   - lower (and upper for LU) hold panel p at panel_values[p] of their structure, every entry finite;
  * TSI_STREAM_PAD zeros at the end. A triangular matrix imported alone has only one of them.
  *   - pivot_order[k] is the final row that comes k-th in factor order, position the inverse; both NULL if
- * that is the same
+ * that is the same; of a triangle by rows they are the arrays of analysis->symbolic
  *   - of a factor that many processes make each has a part: the panels of its supernodes. Those with a
  * negative place are in `passing`, each from its packing on: others will hold them, and it lives until they
  * do

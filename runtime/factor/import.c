@@ -79,9 +79,13 @@ tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *sy, const int6
                                 tsi_index **row) {
   tristar_status status = TRISTAR_OK;
   tsi_index *at = NULL, *place = NULL;
-  TSI_TRY(TSI_ALLOC(env, *row, sy->n));
   TSI_TRY(tsi_order_take(env, sy->n, order, name, &at, &place));
-  for (tsi_index j = 0; j < sy->n; j++) (*row)[j] = at ? at[sy->perm[j]] : sy->perm[j];
+  if (at == NULL) {
+    *row = sy->perm;
+    goto out;
+  }
+  TSI_TRY(TSI_ALLOC(env, *row, sy->n));
+  for (tsi_index j = 0; j < sy->n; j++) (*row)[j] = at[sy->perm[j]];
 out:
   TSI_FREE(env, at);
   TSI_FREE(env, place);

@@ -11,7 +11,7 @@
 TRISTAR_CHECKED tristar_status tsi_import_given(tristar_t *ts, const tristar_factors *factors, bool lower,
                                                 bool upper, tristar_factor_t **out);
 
-/* *row: n, row[j] = order[perm[j]]; order NULL: perm[j]. Errors: FORMAT, MEMORY. */
+/* *row: n, row[j] = order[perm[j]]; order NULL, or 0, 1, 2, ...: perm itself. Errors: FORMAT, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *symbolic,
                                                 const int64_t *order, const char *name, tsi_index **row);
 /* Errors: FORMAT (NaN, infinity, 0). */

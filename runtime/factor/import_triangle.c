@@ -28,20 +28,20 @@
 
 /* Windows on one core, whose vectors do not stay in its caches: they read b and x out of order, line of
  * memory after line of memory several times. That pays where rows are so short that the branch at their ends,
- * whose lengths windows sort, costs more; not in a few level sets, which the given order hardly waits for. */
+ * whose lengths windows sort, costs more. */
 #define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
-#define WINDOW_LEVELS 8
 
-static bool prefers_given_order(const tsi_lines *rows, tsi_index levels, size_t scalar_bytes) {
-  const double n = rows->n, entries = (double)(rows->ptr[rows->n] - rows->ptr[0]) - n;
-  return n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES &&
-         (entries > WINDOW_ENTRIES * n || levels < WINDOW_LEVELS);
+static bool is_long_of_long_rows(const tsi_lines *lines, size_t scalar_bytes) {
+  const double n = lines->n, entries = (double)(lines->ptr[lines->n] - lines->ptr[0]) - n;
+  return n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES && entries > WINDOW_ENTRIES * n;
 }
 
 /* Lines are sorted: line j + 1 continues line j if it has its entries, but for one end each. */
 static bool has_supernodes(const tsi_lines *lines) {
+  const double most = (1 - SUPERNODAL) * lines->n; /* lines that need not be joined */
   tsi_index joined = 0;
   for (tsi_index j = 0; j + 1 < lines->n; j++) {
+    if (j - joined > most) return false;
     const tsi_index *a = lines->index + lines->ptr[j], *b = lines->index + lines->ptr[j + 1];
     const tsi_count count = lines->ptr[j + 1] - lines->ptr[j], next = lines->ptr[j + 2] - lines->ptr[j + 1];
     const tsi_count common = tsi_count_min(count, next);
@@ -52,13 +52,29 @@ static bool has_supernodes(const tsi_lines *lines) {
   return joined > SUPERNODAL * lines->n;
 }
 
+/* level: see tsi_row_cut_create. across: lines are the columns of the sweep's rows. */
 static tristar_status make_cut(tsi_env *env, const tsi_lines *lines, tsi_row_way way, int lanes,
-                               size_t scalar_bytes, const tsi_index *level, tsi_index levels,
+                               size_t scalar_bytes, bool across, const tsi_index *level, tsi_index levels,
                                tsi_row_cut **cut) {
   tsi_row_options options;
   tsi_row_options_init(&options, way, lanes, scalar_bytes);
   if (way >= TSI_ROWS_COLUMN_BLOCKS) options.blocks = tsi_block_default(lines->n, scalar_bytes);
+  options.across = across;
   return tsi_row_cut_create(env, lines, &options, level, levels, cut);
+}
+
+/* PARTITION_AUTO on one core: windows or, where they do not pay, the given order. */
+static tristar_status choose_windows(tsi_env *env, const tsi_lines *lines, size_t scalar_bytes, bool across,
+                                     tsi_row_cut **cut) {
+  tristar_status status = TRISTAR_OK;
+  if (!is_long_of_long_rows(lines, scalar_bytes)) {
+    TSI_TRY(make_cut(env, lines, TSI_ROWS_SUPERSTEPS, 1, scalar_bytes, across, NULL, 0, cut));
+    if (lines->n >= (tsi_count)ROWS_A_LEVEL * (*cut)->levels) return TRISTAR_OK;
+    tsi_row_cut_destroy(env, cut);
+  }
+  TSI_TRY(make_cut(env, lines, TSI_ROWS_WHOLE, 1, scalar_bytes, false, NULL, 0, cut));
+out:
+  return status;
 }
 
 /* PARTITION_AUTO: bytes of a sweep from which on it is shared by several cores, some 300 us of one. What lies
@@ -94,43 +110,51 @@ out:
   return status;
 }
 
+/* PARTITION_AUTO on several cores. */
+static tristar_status choose_lanes_cut(tsi_env *env, const tsi_lines *rows, int lanes, size_t scalar_bytes,
+                                       tsi_row_cut **cut) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *level = NULL;
+  TSI_TRY(TSI_ALLOC(env, level, rows->n));
+  const tsi_index levels = tsi_row_levels(rows, level);
+  const bool narrow = rows->n < (tsi_count)ROWS_A_LEVEL * levels;
+  TSI_TRY(make_cut(env, rows, narrow ? TSI_ROWS_WHOLE : TSI_ROWS_SUPERSTEPS, lanes, scalar_bytes, false,
+                   level, levels, cut));
+out:
+  TSI_FREE(env, level);
+  return status;
+}
+
 /* The cut that the partition asks for; NULL: supernodes. */
 static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char scalar, bool lower,
                                  tristar_partition partition, tsi_row_cut **cut) {
+  static const tsi_row_way way_of[] = {[TRISTAR_PARTITION_AUTO] = TSI_ROWS_SUPERSTEPS,
+                                       [TRISTAR_PARTITION_SUPERSTEPS] = TSI_ROWS_SUPERSTEPS,
+                                       [TRISTAR_PARTITION_LEVELS] = TSI_ROWS_LEVELS,
+                                       [TRISTAR_PARTITION_WHOLE] = TSI_ROWS_WHOLE,
+                                       [TRISTAR_PARTITION_COLUMN] = TSI_ROWS_COLUMN_BLOCKS,
+                                       [TRISTAR_PARTITION_ROW] = TSI_ROWS_ROW_BLOCKS,
+                                       [TRISTAR_PARTITION_RECURSIVE] = TSI_ROWS_RECURSIVE_BLOCKS};
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
+  const bool any = partition == TRISTAR_PARTITION_AUTO, across = lines->columns == lower;
   const size_t bytes = tsi_sparse_kernels_select(scalar)->scalar_bytes;
-  const int lanes = choose_lanes(ts, lines, bytes, partition == TRISTAR_PARTITION_AUTO);
-  tsi_row_way way = TSI_ROWS_SUPERSTEPS;
-  tsi_index *level = NULL, levels = 0;
   tsi_entries own = {.ptr = NULL};
   tsi_lines rows = *lines;
   *cut = NULL;
-  if (partition == TRISTAR_PARTITION_SUPERNODES) return TRISTAR_OK;
-  if (partition == TRISTAR_PARTITION_AUTO) {
-    if (has_supernodes(lines)) return TRISTAR_OK;
-  } else if (partition == TRISTAR_PARTITION_WHOLE)
-    way = TSI_ROWS_WHOLE;
-  else if (partition == TRISTAR_PARTITION_LEVELS)
-    way = TSI_ROWS_LEVELS;
-  else if (partition == TRISTAR_PARTITION_COLUMN)
-    way = TSI_ROWS_COLUMN_BLOCKS;
-  else if (partition == TRISTAR_PARTITION_ROW)
-    way = TSI_ROWS_ROW_BLOCKS;
-  else if (partition == TRISTAR_PARTITION_RECURSIVE)
-    way = TSI_ROWS_RECURSIVE_BLOCKS;
+  if (partition == TRISTAR_PARTITION_SUPERNODES || (any && has_supernodes(lines))) return TRISTAR_OK;
+  const int lanes = choose_lanes(ts, lines, bytes, any);
+  const tsi_row_way way = way_of[partition];
+  if (any && lanes == 1) return choose_windows(env, lines, bytes, across, cut);
+  if (way == TSI_ROWS_SUPERSTEPS && lanes == 1)
+    return make_cut(env, lines, way, lanes, bytes, across, NULL, 0, cut);
   if (way == TSI_ROWS_SUPERSTEPS || way == TSI_ROWS_LEVELS)
     TSI_TRY(take_rows(env, lines, lower, &own, &rows));
-  if (partition == TRISTAR_PARTITION_AUTO && way == TSI_ROWS_SUPERSTEPS) {
-    TSI_TRY(TSI_ALLOC(env, level, lines->n));
-    levels = tsi_row_levels(&rows, level);
-    if (lines->n < (tsi_count)ROWS_A_LEVEL * levels ||
-        (lanes == 1 && prefers_given_order(&rows, levels, bytes)))
-      way = TSI_ROWS_WHOLE;
-  }
-  TSI_TRY(make_cut(env, &rows, way, lanes, bytes, level, levels, cut));
+  if (any)
+    TSI_TRY(choose_lanes_cut(env, &rows, lanes, bytes, cut));
+  else
+    TSI_TRY(make_cut(env, &rows, way, lanes, bytes, false, NULL, 0, cut));
 out:
-  TSI_FREE(env, level);
   tsi_entries_finish(env, &own);
   return status;
 }
@@ -168,18 +192,6 @@ static tristar_status analyze_rows(tristar_t *ts, tsi_pattern *pattern, const ts
 out:
   if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
   *out = an;
-  return status;
-}
-
-/* Factor order is the given order, as of all factors from elsewhere. */
-static tristar_status allocate_order(tsi_env *env, const tsi_symbolic *symbolic, tristar_factor_t *factor) {
-  tristar_status status = TRISTAR_OK;
-  const size_t bytes = (size_t)symbolic->n * sizeof(tsi_index);
-  TSI_TRY(TSI_ALLOC(env, factor->pivot_order, symbolic->n));
-  TSI_TRY(TSI_ALLOC(env, factor->position, symbolic->n));
-  memcpy(factor->pivot_order, symbolic->inverse, bytes);
-  memcpy(factor->position, symbolic->perm, bytes);
-out:
   return status;
 }
 
@@ -225,7 +237,8 @@ static tristar_status import_rows(tristar_t *ts, tsi_placed_triangle *t, const t
   factor->user_bytes = factor->scalar_bytes = tsi_sparse_kernels_select(matrix->scalar)->scalar_bytes;
   factor->stats.nnz_factor = factor->stats.stored_factor = matrix->ptr[matrix->n];
   TSI_TRY(analyze_rows(ts, matrix, cut, o, &factor->analysis));
-  TSI_TRY(allocate_order(env, factor->analysis->symbolic, factor));
+  factor->pivot_order = factor->analysis->symbolic->inverse; /* the given order */
+  factor->position = factor->analysis->symbolic->perm;
   TSI_TRY(tsi_import_scale(env, lines->n, o->row_scale, "row_scale", &factor->row_scale));
   TSI_TRY(tsi_import_scale(env, lines->n, o->column_scale, "column_scale", &factor->col_scale));
   TSI_TRY(tsi_factor_allocate_stream(env, factor, 0, lower ? &factor->lower : &factor->upper));

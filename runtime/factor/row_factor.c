@@ -16,6 +16,7 @@ tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *cut, const tsi_l
   rows->lines = *lines;
   rows->values = values;
   rows->scalar_bytes = scalar_bytes;
+  for (int k = 0; k < 4; k++) atomic_init(&rows->there[k], false);
   *out = rows;
   return TRISTAR_OK;
 out:
@@ -54,7 +55,10 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, 
   const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(scalar);
   void *diagonal = NULL;
   /* their arrays stay: the pattern does */
-  for (int k = 0; k < 4; k++) rows->sweep[k] = (tsi_row_sweep){.n = 0};
+  for (int k = 0; k < 4; k++) {
+    rows->sweep[k] = (tsi_row_sweep){.n = 0};
+    atomic_store(&rows->there[k], false);
+  }
   for (int k = 0; k < 2; k++) rows->matrix[k].rows = (tsi_triangle_rows){NULL, NULL, NULL, NULL};
   const tsi_count bad = sparse->first_not_finite(lines->ptr[n], rows->values);
   if (bad < lines->ptr[n]) {
@@ -95,10 +99,13 @@ static tristar_status need_sweep(tsi_env *env, tsi_row_factor *rows, bool backwa
 
 static tristar_status take_sweep(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain,
                                  const tsi_row_sweep **out) {
+  const int number = backward + 2 * plain;
+  *out = &rows->sweep[number];
+  if (atomic_load_explicit(&rows->there[number], memory_order_acquire)) return TRISTAR_OK;
   pthread_mutex_lock(&rows->lock);
   const tristar_status status = need_sweep(env, rows, backward, plain);
+  if (status == TRISTAR_OK) atomic_store_explicit(&rows->there[number], true, memory_order_release);
   pthread_mutex_unlock(&rows->lock);
-  *out = &rows->sweep[backward + 2 * plain];
   return status;
 }
 

@@ -24,6 +24,7 @@
 #define TSI_RUNTIME_FACTOR_ROW_FACTOR_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "codelets/cpu/spmv.h"
 #include "partition/row_chunks.h"
@@ -32,6 +33,7 @@
 /* The arrays of a sweep. */
 typedef struct tsi_row_arrays {
   tsi_index *row;
+  uint16_t *length; /* NULL: all chunks have runs, or not all fit */
   tsi_count *ptr;
   tsi_index *index;
   uint16_t *offset;
@@ -60,6 +62,7 @@ typedef struct tsi_row_factor {
   tsi_index *place; /* n: the number of each given row in the streams; NULL: its own, or not needed yet */
   tsi_row_arrays array[4]; /* forward, backward; plain forward, backward */
   tsi_row_sweep sweep[4];  /* for the kernels; row NULL: not there */
+  atomic_bool there[4];    /* the sweep is, and can be read without the lock */
   tsi_row_matrix matrix[2];
 } tsi_row_factor;
 

@@ -1,8 +1,6 @@
 /* Makes the streams of rows: see row_streams.h. */
 #include "runtime/factor/row_streams.h"
 
-#include <stdlib.h>
-
 #define NEAR UINT16_MAX /* distances that fit */
 
 /* What an offset counts from: a column is its row, and the offset, less this (spmv.h). */
@@ -16,6 +14,7 @@ static inline tsi_index base_of(bool backward) {
 void tsi_row_stream_release(tsi_env *env, tsi_row_factor *rows, int k) {
   tsi_row_arrays *a = &rows->array[k];
   TSI_FREE(env, a->row);
+  TSI_FREE(env, a->length);
   TSI_FREE(env, a->ptr);
   TSI_FREE(env, a->index);
   TSI_FREE(env, a->offset);
@@ -95,13 +94,10 @@ static void list_rows(const form *f, tsi_index *row) {
   }
 }
 
-/* Are all columns near their rows, as the streams number them? */
-static bool are_near(const tsi_lines *lines, const tsi_index *place) {
+/* Are all columns near their rows, by the numbers that they have? Lines ascend: one end tells. */
+static bool are_near(const tsi_lines *lines) {
   for (tsi_index j = 0; j < lines->n; j++) {
     if (lines->ptr[j] == lines->ptr[j + 1]) continue;
-    for (tsi_count e = lines->ptr[j]; place && e < lines->ptr[j + 1]; e++)
-      if (abs(place[j] - place[lines->index[e]]) > NEAR) return false;
-    if (place) continue;
     const tsi_index far = lines->index[lines->columns ? lines->ptr[j + 1] - 1 : lines->ptr[j]];
     if ((lines->columns ? far - j : j - far) > NEAR) return false;
   }
@@ -119,8 +115,9 @@ static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row
   __builtin_prefetch((const char *)rows->inverse + (size_t)i * rows->scalar_bytes);
 }
 
-/* The lines are the rows of the sweep. */
-CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, size_t bytes, bool near) {
+/* The lines are the rows of the sweep. *fits: not near, or all columns are; else what is made is of no use.
+ */
+CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, bool *fits, size_t bytes, bool near) {
   const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
   const bool backward = f->backward;
@@ -130,63 +127,74 @@ CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, size_t bytes, bo
   void *to_values = a->values, *to_inverse = a->inverse;
   uint16_t *offset = a->offset;
   tsi_count *ptr = a->ptr, to = 0;
+  tsi_index far = 0; /* bits beyond those of an offset */
   list_rows(f, row);
-  for (tsi_index k = 0; k < n; k++) {
+  for (tsi_index k = 0; k < n && far == 0; k++) {
     const tsi_index i = row[k];
-    tsi_count first, end;
     tsi_lines_fetch(lines, row, k, n);
     fetch_values(rows, row, k);
-    tsi_lines_inner(lines, i, &first, &end);
+    const tsi_index zero = number_of(place, i) - base; /* the column of offset 0 */
+    const tsi_count first = lines->ptr[i] + lines->columns,
+                    end = lines->ptr[i + 1] - !lines->columns; /* but for the diagonal */
     ptr[k] = to;
     tsi_copy_scalar(bytes, to_inverse, k, inverse, i);
     for (tsi_count q = first; q < end; q++, to++) {
       const tsi_count e = backward ? first + (end - 1 - q) : q;
       tsi_copy_scalar(bytes, to_values, to, given, e);
       const tsi_index column = number_of(place, index[e]);
-      if (near)
-        offset[to] = (uint16_t)(column - number_of(place, i) + base);
-      else
+      if (near) {
+        offset[to] = (uint16_t)(column - zero);
+        far |= (column - zero) & ~(tsi_index)NEAR;
+      } else
         to_index[to] = column;
     }
   }
   ptr[n] = to;
+  *fits = far == 0;
 }
 
 /* Entries, or rows, that are fetched ahead of those at work where they lie in no order. */
 #define SOON 16
 
-/* The lines are the columns of the sweep's rows. end: n, where each given row ends. */
-static void count_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a) {
+/* The lines are the columns of the sweep's rows. end: n, where each given row ends; given with how many
+ * entries it has. Each has one on the diagonal: there is its inverse. */
+static void end_rows(const form *f, tsi_count *end, tsi_row_arrays *a) {
   const tsi_row_factor *rows = f->rows;
-  const tsi_lines *lines = &rows->lines;
-  const tsi_index n = lines->n, *index = lines->index;
-  const tsi_count entries = lines->ptr[n];
+  const tsi_index n = rows->lines.n;
   tsi_index *row = a->row;
   tsi_count *ptr = a->ptr, to = 0;
   list_rows(f, row);
-  memset(end, 0, (size_t)n * sizeof *end);
-  for (tsi_count e = 0; e < entries; e++) end[index[e]]++;
-  for (tsi_index j = 0; j < n; j++) {
-    tsi_count first, stop;
-    tsi_lines_inner(lines, j, &first, &stop);
-    end[j] -= lines->ptr[j + 1] - lines->ptr[j] - (stop - first); /* the diagonal */
-  }
   for (tsi_index k = 0; k < n; k++) {
     const tsi_index i = row[k];
-    if (n - k > SOON) {
+    if (f->order && n - k > SOON) {
       __builtin_prefetch(end + row[k + SOON], 1);
       __builtin_prefetch((const char *)rows->inverse + (size_t)row[k + SOON] * rows->scalar_bytes);
     }
     tsi_copy_scalar(rows->scalar_bytes, a->inverse, k, rows->inverse, i);
     ptr[k] = to;
-    to += end[i];
+    to += end[i] - 1;
     end[i] = to;
   }
   ptr[n] = to;
 }
 
-/* From the last entry that a sweep makes use of on: each given row is filled from its end. */
-CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a, size_t bytes, bool near) {
+/* How many entries each given row has; the cut may have counted them, and need not keep them. */
+static void count_from_columns(tsi_env *env, const tsi_row_factor *rows, tsi_count *end) {
+  const tsi_lines *lines = &rows->lines;
+  const tsi_count entries = lines->ptr[lines->n];
+  if (rows->cut->entries) {
+    for (tsi_index i = 0; i < lines->n; i++) end[i] = rows->cut->entries[i];
+    TSI_FREE(env, rows->cut->entries);
+    return;
+  }
+  memset(end, 0, (size_t)lines->n * sizeof *end);
+  for (tsi_count e = 0; e < entries; e++) end[lines->index[e]]++;
+}
+
+/* From the last entry that a sweep makes use of on: each given row is filled from its end. Where all are
+ * near, so is what is written. *fits: see fill_from_rows. */
+CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a, bool *fits, size_t bytes,
+                                 bool near) {
   const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
   const bool backward = f->backward;
@@ -197,25 +205,28 @@ CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *
   uint16_t *offset = a->offset;
   const tsi_index n = lines->n, base = base_of(backward);
   const tsi_count ahead = backward ? SOON : -SOON, entries = lines->ptr[n];
-  for (tsi_index k = 0; k < n; k++) {
+  tsi_index far = 0; /* bits beyond those of an offset */
+  for (tsi_index k = 0; k < n && far == 0; k++) {
     const tsi_index j = backward ? k : n - 1 - k, number = number_of(place, j);
-    tsi_count first, stop;
-    tsi_lines_inner(lines, j, &first, &stop);
+    const tsi_count first = lines->ptr[j] + lines->columns, stop = lines->ptr[j + 1] - !lines->columns;
     for (tsi_count q = first; q < stop; q++) {
       const tsi_count e = backward ? q : first + (stop - 1 - q);
       const tsi_index i = index[e];
       const tsi_count to = --end[i];
-      if (e + ahead >= 0 && e + ahead < entries) {
+      if (!near && e + ahead >= 0 && e + ahead < entries) {
         const tsi_count soon = end[index[e + ahead]];
         __builtin_prefetch((const char *)values + (size_t)soon * bytes, 1);
       }
       tsi_copy_scalar(bytes, values, to, given, e);
-      if (near)
-        offset[to] = (uint16_t)(number - number_of(place, i) + base);
-      else
+      if (near) {
+        const tsi_index distance = number - number_of(place, i) + base;
+        offset[to] = (uint16_t)distance;
+        far |= distance & ~(tsi_index)NEAR;
+      } else
         column[to] = number;
     }
   }
+  *fits = far == 0;
 }
 
 /* The chunks of a stream: those of the cut; of the plain one all rows. */
@@ -233,37 +244,61 @@ static void rows_of_chunk(const form *f, tsi_index c, tsi_index *first, tsi_inde
   *end = *first + cut->start[c + 1] - cut->start[c];
 }
 
-static tsi_index count_runs(const form *f, const tsi_count *ptr, tsi_index c) {
-  tsi_index runs = 1, first, end;
-  rows_of_chunk(f, c, &first, &end);
-  for (tsi_index k = first + 1; k < end; k++) runs += ptr[k + 1] - ptr[k] != ptr[k] - ptr[k - 1];
-  return runs <= (end - first) / ROWS_A_RUN ? runs : 0;
+/* The runs of rows first .. end-1: how many, 0: they are too many. Room for as many as they may be. */
+static tsi_index list_chunk_runs(const tsi_count *ptr, tsi_index first, tsi_index end, tsi_row_run *run) {
+  const tsi_index most = (end - first) / ROWS_A_RUN;
+  tsi_index runs = 0, begin = first;
+  for (tsi_index k = first; k < end; k++) {
+    const tsi_count entries = ptr[k + 1] - ptr[k];
+    if (k + 1 < end && ptr[k + 2] - ptr[k + 1] == entries) continue;
+    if (runs == most) return 0;
+    run[runs++] = (tsi_row_run){k + 1 - begin, (tsi_index)entries};
+    begin = k + 1;
+  }
+  return runs;
 }
 
 static tristar_status list_runs(tsi_env *env, const form *f, tsi_row_arrays *a) {
   tristar_status status = TRISTAR_OK;
   const tsi_index chunks = count_chunks(f);
+  TSI_TRY(TSI_ALLOC(env, a->run, f->rows->lines.n / ROWS_A_RUN));
   TSI_TRY(TSI_ALLOC(env, a->run_ptr, (tsi_count)chunks + 1));
   a->run_ptr[0] = 0;
-  for (tsi_index c = 0; c < chunks; c++) a->run_ptr[c + 1] = a->run_ptr[c] + count_runs(f, a->ptr, c);
-  TSI_TRY(TSI_ALLOC(env, a->run, a->run_ptr[chunks]));
   for (tsi_index c = 0; c < chunks; c++) {
     tsi_index first, end;
-    if (a->run_ptr[c] == a->run_ptr[c + 1]) continue;
     rows_of_chunk(f, c, &first, &end);
-    tsi_row_run *run = a->run + a->run_ptr[c] - 1;
-    for (tsi_index k = first; k < end; k++) {
-      const tsi_index entries = (tsi_index)(a->ptr[k + 1] - a->ptr[k]);
-      if (k == first || run->entries != entries) *++run = (tsi_row_run){0, entries};
-      run->rows++;
-    }
+    a->run_ptr[c + 1] = a->run_ptr[c] + list_chunk_runs(a->ptr, first, end, a->run + a->run_ptr[c]);
   }
 out:
   return status;
 }
 
-/* The arrays of a sweep, all but runs. */
-static tristar_status allocate_sweep(tsi_env *env, const form *f, tsi_row_arrays *a) {
+/* Rows are as given: the plain stream, or the cut does not move them. */
+static bool are_given(const form *f) {
+  return f->order == NULL || f->rows->cut->way == TSI_ROWS_WHOLE;
+}
+
+/* If there is a chunk without runs. */
+static tristar_status list_lengths(tsi_env *env, const form *f, tsi_row_arrays *a) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index n = f->rows->lines.n;
+  tsi_index c = 0;
+  tsi_count longest = 0;
+  while (c < count_chunks(f) && a->run_ptr[c] < a->run_ptr[c + 1]) c++;
+  if (c == count_chunks(f)) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, a->length, n));
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_count entries = a->ptr[k + 1] - a->ptr[k];
+    a->length[k] = (uint16_t)entries;
+    longest = tsi_count_max(longest, entries);
+  }
+  if (longest > UINT16_MAX) TSI_FREE(env, a->length);
+out:
+  return status;
+}
+
+/* The arrays of a sweep, all but runs. near: with offsets. */
+static tristar_status allocate_sweep(tsi_env *env, const form *f, bool near, tsi_row_arrays *a) {
   tristar_status status = TRISTAR_OK;
   const tsi_row_factor *rows = f->rows;
   const tsi_index n = rows->lines.n;
@@ -272,11 +307,48 @@ static tristar_status allocate_sweep(tsi_env *env, const form *f, tsi_row_arrays
   TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)n + 1));
   TSI_TRY(tsi_row_scalars(env, rows, entries, &a->values));
   TSI_TRY(tsi_row_scalars(env, rows, n, &a->inverse));
-  if (are_near(&rows->lines, f->place))
+  if (near)
     TSI_TRY(TSI_ALLOC(env, a->offset, entries));
   else
     TSI_TRY(TSI_ALLOC(env, a->index, entries));
 out:
+  return status;
+}
+
+/* Offsets do not fit: indices take their place. */
+static tristar_status take_indices(tsi_env *env, const form *f, tsi_row_arrays *a) {
+  TSI_FREE(env, a->offset);
+  return TSI_ALLOC(env, a->index, f->rows->lines.ptr[f->rows->lines.n]);
+}
+
+static tristar_status fill_rows(tsi_env *env, const form *f, tsi_row_arrays *a) {
+  tristar_status status = TRISTAR_OK;
+  const size_t bytes = f->rows->scalar_bytes;
+  bool fits;
+  WITH_CONSTANTS(bytes, a->offset != NULL, fill_from_rows, f, a, &fits);
+  if (fits) return TRISTAR_OK;
+  TSI_TRY(take_indices(env, f, a));
+  WITH_CONSTANTS(bytes, false, fill_from_rows, f, a, &fits);
+out:
+  return status;
+}
+
+static tristar_status fill_columns(tsi_env *env, const form *f, tsi_row_arrays *a) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_row_factor *rows = f->rows;
+  const size_t bytes = rows->scalar_bytes;
+  tsi_count *end = NULL;
+  bool fits;
+  TSI_TRY(TSI_ALLOC(env, end, rows->lines.n));
+  count_from_columns(env, rows, end);
+  end_rows(f, end, a);
+  WITH_CONSTANTS(bytes, a->offset != NULL, fill_from_columns, f, end, a, &fits);
+  if (fits) goto out;
+  TSI_TRY(take_indices(env, f, a));
+  for (tsi_index k = 0; k < rows->lines.n; k++) end[a->row[k]] = a->ptr[k + 1];
+  WITH_CONSTANTS(bytes, false, fill_from_columns, f, end, a, &fits);
+out:
+  TSI_FREE(env, end);
   return status;
 }
 
@@ -290,29 +362,25 @@ tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool back
   const int number = backward + 2 * plain;
   tsi_row_arrays *a = &rows->array[number];
   const bool anew = a->run_ptr == NULL;
-  tsi_count *end = NULL;
   TSI_TRY(need_place(env, rows));
   const form f = form_of(rows, backward, plain);
-  if (anew) TSI_TRY(allocate_sweep(env, &f, a));
-  const bool near = a->offset != NULL;
-  if (rows->lines.columns == backward)
-    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_rows, &f, a);
-  else {
-    TSI_TRY(TSI_ALLOC(env, end, rows->lines.n));
-    count_from_columns(&f, end, a);
-    WITH_CONSTANTS(rows->scalar_bytes, near, fill_from_columns, &f, end, a);
+  /* whether moved columns are near shows while they are moved */
+  if (anew) TSI_TRY(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
+  TSI_TRY((rows->lines.columns == backward ? fill_rows : fill_columns)(env, &f, a));
+  if (anew) {
+    TSI_TRY(list_runs(env, &f, a));
+    TSI_TRY(list_lengths(env, &f, a));
   }
-  if (anew) TSI_TRY(list_runs(env, &f, a));
   for (tsi_index k = 0; f.place && k < rows->lines.n; k++) a->row[k] = f.place[a->row[k]];
-  rows->sweep[number] = (tsi_row_sweep){
-      .stream = {a->row, a->ptr, a->index, a->offset, base_of(backward), a->values, a->inverse},
-      rows->lines.n,
-      !plain && is_fetched(rows),
-      plain ? 0 : tsi_row_factor_pieces(rows),
-      a->run_ptr,
-      a->run};
+  rows->sweep[number] =
+      (tsi_row_sweep){.stream = {a->row, are_given(&f) ? (backward ? -1 : 1) : 0, a->length, a->ptr, a->index,
+                                 a->offset, base_of(backward), a->values, a->inverse},
+                      rows->lines.n,
+                      !plain && is_fetched(rows),
+                      plain ? 0 : tsi_row_factor_pieces(rows),
+                      a->run_ptr,
+                      a->run};
 out:
-  TSI_FREE(env, end);
   if (status != TRISTAR_OK) tsi_row_stream_release(env, rows, number);
   return status;
 }

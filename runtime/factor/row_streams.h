@@ -36,18 +36,6 @@ static inline void tsi_copy_scalar(size_t bytes, void *to, tsi_count a, const vo
   }
 }
 
-/* The entries of line j that are not on the diagonal, which is the last one of a row, the first one of a
- * column, or missing. */
-static inline void tsi_lines_inner(const tsi_lines *lines, tsi_index j, tsi_count *first, tsi_count *end) {
-  *first = lines->ptr[j];
-  *end = lines->ptr[j + 1];
-  if (*first == *end) return;
-  if (lines->columns)
-    *first += lines->index[*first] == j;
-  else
-    *end -= lines->index[*end - 1] == j;
-}
-
 /* place[i], n: where given row i is in the order of the cut. */
 static inline void tsi_row_places(const tsi_row_cut *cut, tsi_index *place) {
   for (tsi_index r = 0; r < cut->n; r++) place[cut->order[r]] = r;

@@ -13,6 +13,7 @@
 #include "runtime/machine/predict.h"
 #include "runtime/solve/block_plan.h"
 #include "runtime/solve/branches.h"
+#include "runtime/solve/direct.h"
 #include "runtime/solve/spmv.h"
 #include "tristar_trace.h"
 
@@ -253,6 +254,7 @@ static tristar_status warm_up(tristar_plan_t *plan) {
   plan->stats.tasks = plan->use_tasks ? recording->list->count + 1 : 0;
   plan->stats.edges = recording->list->edges;
   plan->stats.predicted_seconds = recording->predicted;
+  tsi_direct_prepare(plan, recording);
 out:
   if (replay) tsi_replay_give_back(replay);
   return status;

@@ -41,6 +41,14 @@ typedef struct tsi_plan_side {
   tsi_tables tables;
 } tsi_plan_side;
 
+/* Solves that are one call (direct.h). */
+typedef struct tsi_direct {
+  bool takes;      /* there are such solves */
+  bool conjugates; /* not with TRISTAR_C: b and x are complex */
+  int64_t tasks;   /* of one, and its bytes: for statistics */
+  double bytes;
+} tsi_direct;
+
 struct tristar_plan_s {
   tsi_insertable insertable; /* first member: see runtime/starpu/insert.h */
   tsi_retired retired;       /* where the last share is dropped, see in_flight.h */
@@ -60,6 +68,7 @@ struct tristar_plan_s {
   tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side. DAG 0 is that
                        of such solves then, DAG 1 that of the others; 0: none */
   struct tsi_plan_branches *branches; /* subtrees on devices; NULL: none */
+  tsi_direct direct;
   const tsi_node_kernels *nodes;
   tsi_index *in_list, *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be
                                     in_list; guarded by lock until they are there, see tsi_plan_need_lists */

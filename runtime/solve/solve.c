@@ -17,6 +17,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/factor/row_factor.h"
+#include "runtime/solve/direct.h"
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/request.h"
 
@@ -369,6 +370,8 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   tristar_status status = TRISTAR_OK;
   tristar_request_t r;
   if (plan == NULL) return TSI_NULL(plan);
+  const int64_t n = plan->factor->analysis->pattern->n;
+  if (nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_direct_solve(plan, op, b, x)) return TRISTAR_OK;
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   (void)tsi_request_advance(&r, true);
   status = tsi_failure_tell(&plan->ts->env, &r.failure);
