@@ -263,6 +263,7 @@ static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operat
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown scalar %d", (int)scalar);
   if (matrix->team != NULL) k->team = matrix->team;
   k->stats.nnz = matrix->nnz;
+  k->stats.product_bytes = matrix->bytes;
 out:
   return status;
 }

@@ -40,6 +40,7 @@ typedef struct tsi_krylov_operator {
   tsi_index n;   /* rows here */
   int64_t first; /* the number of the first of them */
   int64_t nnz;   /* 0: not known */
+  size_t bytes;  /* that a product has to read here; 0: not known */
   tristar_scalar scalar;
   tristar_operator_fn function; /* NULL: the matrix is stored here */
   /* Y = A X of many vectors, both with this leading dimension; NULL: one by one. */

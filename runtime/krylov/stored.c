@@ -79,6 +79,7 @@ static tristar_status make_rows(tristar_krylov_t *k) {
   }
   TSI_TRY(tsi_allocate(env, (size_t)window, scalar, __func__, __FILE__, __LINE__, &k->window_values));
   TSI_TRY(tsi_pattern_allocate_values(env, k->pattern, &k->taken));
+  k->stats.product_bytes = tsi_halves_bytes(&k->stored) + (size_t)k->n * scalar;
   k->stats.matrix_bytes = places_bytes(&k->rows) + places_bytes(&k->lower) + tsi_halves_bytes(&k->stored) +
                           (size_t)k->pattern->ptr[k->n] * scalar;
 out:

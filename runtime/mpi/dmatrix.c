@@ -341,7 +341,7 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
 
 /* ---- What is there ------------------------------------------------------------------------------------- */
 
-static size_t piece_bytes(const tsi_entries *piece) {
+size_t tsi_dpiece_bytes(const tsi_entries *piece) {
   if (piece->ptr == NULL) return 0;
   const size_t entries = (size_t)piece->ptr[piece->n];
   return ((size_t)piece->n + 1) * sizeof *piece->ptr + entries * (sizeof *piece->index + piece->bytes);
@@ -353,9 +353,9 @@ static size_t matrix_bytes(const tristar_dmatrix_t *d) {
   for (int f = 0; f < TSI_DFORMS; f++) {
     const tsi_dform *form = &d->form[f];
     if (!form->there) continue;
-    bytes += piece_bytes(&form->diagonal) + tsi_halves_bytes(&form->stored);
+    bytes += tsi_dpiece_bytes(&form->diagonal) + tsi_halves_bytes(&form->stored);
     for (int o = 0; o < d->owners; o++) {
-      bytes += piece_bytes(&form->block[o]);
+      bytes += tsi_dpiece_bytes(&form->block[o]);
       if (form->row != NULL) bytes += (size_t)form->block[o].n * sizeof **form->row;
     }
   }

@@ -145,6 +145,11 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_create(tristar_t *ts, MPI_Comm comm, 
 /* Collective. What products need beside the pieces. Errors: MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_finish(tristar_dmatrix_t *d, tristar_engine engine);
 
+/* Local. Bytes that a product with op N of one vector has to read: the matrix as it is stored for that, x and
+ * what comes of it from others. */
+size_t tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d);
+/* Local. Bytes of a piece with its lines; 0: there is none. */
+size_t tsi_dpiece_bytes(const tsi_entries *piece);
 /* Local. The diagonal block as products read it. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_store(tristar_dmatrix_t *d);
 /* Local. Those who multiply, in the place of those who are there. Errors: those of tsi_crew_begin, MEMORY. */

@@ -170,6 +170,7 @@ tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_k
   const tsi_krylov_operator operator= {.n = matrix->n,
                                        .first = tsi_dmatrix_first(matrix),
                                        .nnz = matrix->stats.nnz,
+                                       .bytes = tsi_dmatrix_product_bytes(matrix),
                                        .scalar = matrix->scalar,
                                        .function = multiply,
                                        .columns = multiply_columns,

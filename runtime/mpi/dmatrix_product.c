@@ -68,6 +68,13 @@ out:
   return status;
 }
 
+size_t tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d) {
+  const tsi_dform *plain = &d->form[TSI_DPLAIN];
+  size_t bytes = tsi_halves_bytes(&plain->stored) + ((size_t)d->n + (size_t)d->halo->ghosts) * d->bytes;
+  for (int o = 0; o < d->owners; o++) bytes += tsi_dpiece_bytes(&plain->block[o]);
+  return bytes;
+}
+
 /* ---- Transposes ---------------------------------------------------------------------------------------- */
 
 /* Lines become indices, of which there are so many, and values conjugates if that is wanted. */
