@@ -29,6 +29,11 @@ const int tsi_fsai_claim_count = sizeof tsi_fsai_claims / sizeof *tsi_fsai_claim
 
 /* ---- Figures ------------------------------------------------------------------------------------------- */
 
+double tsi_fsai_bandwidth(const tsi_bench_case *c, int ranks) {
+  if (ranks == 1) return tsi_bench_median(c->rates.bandwidths, "bandwidth_one_core_gbps", NULL, NULL);
+  return ranks == c->setup->workers_most ? c->rates.bandwidth : 0;
+}
+
 bool tsi_fsai_find(const tsi_bench_case *c, int k, tsi_fsai_figures *figures) {
   const tsi_bench_result *r = c->results != NULL ? &c->results[k] : NULL;
   *figures = (tsi_fsai_figures){.iterations = 0};
@@ -41,6 +46,13 @@ bool tsi_fsai_find(const tsi_bench_case *c, int k, tsi_fsai_figures *figures) {
                                 .backward_error = r->backward_error};
   figures->iteration_s = figures->solve_s / fmax(figures->iterations, 1);
   figures->total_s = figures->setup_s + figures->solve_s;
+  if (c->setup->contenders[k].peer >= 0) return true;
+  const double product_s = tsi_bench_median(r->rounds, "product_s", NULL, NULL);
+  const double bandwidth = tsi_fsai_bandwidth(c, c->setup->contenders[k].ranks);
+  if (product_s > 0)
+    figures->product_gbps = 1e-9 * tsi_bench_median(r->rounds, "product_read_bytes", NULL, NULL) *
+                            tsi_bench_median(r->rounds, "products", NULL, NULL) / product_s;
+  if (bandwidth > 0) figures->product_share = figures->product_gbps / bandwidth;
   return true;
 }
 

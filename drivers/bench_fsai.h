@@ -28,9 +28,13 @@ int tsi_bench_fsai(const tsi_settings *settings);
 typedef struct tsi_fsai_figures {
   double iterations, setup_s, solve_s, iteration_s, total_s; /* total: set-up and solve */
   double entries;                                            /* of the preconditioner */
+  double product_gbps;  /* what products with the matrix have to read, over their time; 0: not told */
+  double product_share; /* the same, of what as many cores read; 0: not known */
   double backward_error;
 } tsi_fsai_figures;
 
+/* 1e9 bytes a second that one core reads, or as many as the contenders have at most; 0: not known. */
+double tsi_fsai_bandwidth(const tsi_bench_case *c, int ranks);
 /* false: the contender did not solve. */
 bool tsi_fsai_find(const tsi_bench_case *c, int k, tsi_fsai_figures *figures);
 

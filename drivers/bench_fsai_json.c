@@ -27,6 +27,8 @@ static cJSON *make_contender(const tsi_bench_case *c, int k) {
     tsi_json_add_number(object, "solve_most_s", r->most_s);
     tsi_json_add_number(object, "iteration_s", f.iteration_s);
     tsi_json_add_number(object, "total_s", f.total_s);
+    if (f.product_gbps > 0) tsi_json_add_number(object, "product_gbps", f.product_gbps);
+    if (f.product_share > 0) tsi_json_add_number(object, "product_bandwidth_share", f.product_share);
     tsi_json_add_number(object, "nnz_factor", f.entries);
     tsi_json_add_number(object, "backward_error", f.backward_error);
   }
@@ -58,6 +60,8 @@ static cJSON *make_case(const tsi_fsai_bench *b, const tsi_bench_case *c) {
   cJSON_AddStringToObject(object, "matrix", c->matrix->name);
   cJSON_AddNumberToObject(object, "n", (double)c->matrix->n);
   cJSON_AddNumberToObject(object, "nnz", (double)c->matrix->nnz);
+  cJSON_AddNumberToObject(object, "bandwidth_one_core_gbps", tsi_fsai_bandwidth(c, 1));
+  cJSON_AddNumberToObject(object, "bandwidth_gbps", c->rates.bandwidth);
   add_ratios(object, "ratios", b, c);
   cJSON *list = cJSON_AddArrayToObject(object, "contenders");
   for (int k = 0; k < c->setup->count; k++) cJSON_AddItemToArray(list, make_contender(c, k));

@@ -17,6 +17,10 @@ static void print_row(const tsi_bench_case *c, int k) {
   printf("  %-*s %10.0f %9s %9s %9s %9s", NAME_WIDTH, contender->name, f.iterations,
          tsi_text_seconds(f.setup_s), tsi_text_seconds(f.iteration_s), tsi_text_seconds(f.solve_s),
          tsi_text_seconds(f.total_s));
+  if (f.product_share > 0)
+    printf(" %7.0f %%", 100 * f.product_share);
+  else
+    printf(" %9s", "-");
   printf(" %12s %9.1e", f.entries > 0 ? tsi_text_count((int64_t)f.entries) : "-", f.backward_error);
   if (r->over_limit)
     printf("  (%s; then over the limit of %.0f s)", tsi_text_many(cJSON_GetArraySize(r->rounds), "round"),
@@ -26,8 +30,8 @@ static void print_row(const tsi_bench_case *c, int k) {
 
 void tsi_fsai_print(const tsi_bench_case *c) {
   tsi_bench_print_matrix(c->setup, c->matrix);
-  printf("  %-*s %10s %9s %9s %9s %9s %12s %9s\n", NAME_WIDTH, "contender", "iterations", "set-up",
-         "iteration", "solve", "total", "entries", "error");
+  printf("  %-*s %10s %9s %9s %9s %9s %9s %12s %9s\n", NAME_WIDTH, "contender", "iterations", "set-up",
+         "iteration", "solve", "total", "products", "entries", "error");
   for (int k = 0; k < c->setup->count; k++) print_row(c, k);
   putchar('\n');
   fflush(stdout);

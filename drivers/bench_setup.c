@@ -46,6 +46,7 @@ enum { RANKS_DEFAULT = 1 };
 enum { HYPRE, PETSC };
 const tsi_bench_family tsi_bench_inverses = {
     .peers = {[HYPRE] = {"hypre", "hypre"}, [PETSC] = {"petsc", "PETSc"}},
+    .rates = true,
     .program = "krylov_%s",
     .packages = "libhypre-dev,\nlibpetsc-real-dev"};
 
@@ -288,6 +289,7 @@ static int add_inverses(tsi_bench_setup *setup, int peer, const char *program) {
       contender->threads = 1;
       contender->krylov = &inverses[k];
       contender->ranks = (int)ranks[r];
+      if (contender->ranks > setup->workers_most) setup->workers_most = contender->ranks;
       snprintf(contender->program, sizeof contender->program, "%s", program);
       snprintf(contender->name, sizeof contender->name, "%s, %d process%s", inverses[k].title,
                contender->ranks, contender->ranks == 1 ? "" : "es");

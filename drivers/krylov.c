@@ -250,6 +250,7 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   tsi_json_add_number(object, "setup_s", z->setup_s);
   tsi_json_add_number(object, "create_s", z->create_s);
   tsi_json_add_number(object, "workspace_bytes", (double)z->k.workspace_bytes);
+  tsi_json_add_number(object, "product_read_bytes", (double)z->k.product_bytes);
   tsi_json_add_number(object, "workers", z->k.workers);
   tsi_json_add_number(object, "nrhs", (double)z->b.cols);
   tsi_json_add_number(object, "repeat", (double)s->settings->repeat);

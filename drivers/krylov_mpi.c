@@ -215,6 +215,9 @@ static bool prepare(spread *p) {
     return false;
   tristar_krylov_get_stats(z->krylov, &z->k);
   z->create_s = z->k.create_seconds;
+  uint64_t product_bytes = z->k.product_bytes;
+  MPI_Allreduce(MPI_IN_PLACE, &product_bytes, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  z->k.product_bytes = product_bytes;
   z->k.n = p->d.n;
   z->k.nnz = p->d.nnz_all;
   return true;

@@ -196,6 +196,7 @@ int main(void) {
   for (int t = 0; t < 4; t++) {
     check_matrix(&w, "convdiff3d", 5, types[t], TRISTAR_GENERAL);
     check_matrix(&w, "poisson3d7", 4, types[t], TRISTAR_HERMITIAN);
+    check_matrix(&w, "elasticity3d", 3, types[t], TRISTAR_HERMITIAN); /* products read half of it */
   }
   check_matrix(&w, "kkt3d", 3, &typed_complex_double, TRISTAR_SYMMETRIC);
   check_matrix(&w, "poisson3d27", 3, &typed_complex_single, TRISTAR_SKEW_SYMMETRIC);

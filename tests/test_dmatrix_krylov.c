@@ -209,9 +209,10 @@ int MPI_Iallgather(const void *from, int sent, MPI_Datatype type, void *to, int 
 }
 
 /* In an iteration so many are waited for at once, and so many while the next product is made. */
-static void check_sums(const world *w, tristar_krylov_method method, int at_once, int beside) {
+static void check_sums(const world *w, tristar_krylov_method method, tristar_precond_kind kind, int at_once,
+                       int beside) {
   enum { FEW = 4, MORE = 5 };
-  problem p = open_problem(w, "poisson3d7", 6, &typed_double, TRISTAR_PRECOND_JACOBI);
+  problem p = open_problem(w, "poisson3d7", 6, &typed_double, kind);
   tristar_krylov_options options = options_of(&typed_double, method);
   int before[2] = {0, 0};
   options.tolerance = options.absolute = 0;
@@ -372,9 +373,10 @@ int main(void) {
   check_solve(&w, "elasticity3d", 4, &typed_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true);
   check_failing_precond(&w, TRISTAR_KRYLOV_BICGSTAB);
   check_failing_precond(&w, TRISTAR_KRYLOV_GMRES);
-  check_sums(&w, TRISTAR_KRYLOV_CG, 3, 0);
-  check_sums(&w, TRISTAR_KRYLOV_PIPELINED_CG, 0, 1);
-  check_sums(&w, TRISTAR_KRYLOV_BLOCK_CG, 2, 0);
+  check_sums(&w, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, 2, 0);
+  check_sums(&w, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_ILU, 3, 0);
+  check_sums(&w, TRISTAR_KRYLOV_PIPELINED_CG, TRISTAR_PRECOND_JACOBI, 0, 1);
+  check_sums(&w, TRISTAR_KRYLOV_BLOCK_CG, TRISTAR_PRECOND_JACOBI, 2, 0);
   check_one_rank(&w);
   for (size_t k = 0; k < sizeof definite / sizeof *definite; k++) {
     check_failing_precond(&w, definite[k]);

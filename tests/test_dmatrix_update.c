@@ -95,6 +95,58 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   close_problem(&p);
 }
 
+/* The rows of a rank: a dense block on the diagonal. */
+enum { BLOCK = 30 };
+typedef struct dense_rows {
+  int64_t ptr[BLOCK + 1];
+  int32_t index[BLOCK * BLOCK];
+  double values[BLOCK * BLOCK];
+} dense_rows;
+
+static tristar_view fill_dense(const world *w, bool symmetric, dense_rows *rows) {
+  for (int i = 0; i < BLOCK; i++) {
+    rows->ptr[i + 1] = (int64_t)BLOCK * (i + 1);
+    for (int j = 0; j < BLOCK; j++) {
+      rows->index[BLOCK * i + j] = BLOCK * w->rank + j;
+      rows->values[BLOCK * i + j] = (i == j ? 100 : 1) + (symmetric ? i + j : i);
+    }
+  }
+  return (tristar_view){.format = TRISTAR_CSR,
+                        .symmetry = TRISTAR_GENERAL,
+                        .scalar = TRISTAR_DOUBLE,
+                        .rows = BLOCK,
+                        .cols = (int64_t)BLOCK * w->ranks,
+                        .ptr = rows->ptr,
+                        .index = rows->index,
+                        .values = rows->values,
+                        .ptr_bits = 64,
+                        .index_bits = 32};
+}
+
+/* Products read the lower half while the values are those of a symmetric matrix, and all rows else. */
+static void check_halving(const world *w) {
+  dense_rows *rows = calloc(1, sizeof *rows);
+  double x[BLOCK], y[BLOCK];
+  tristar_dmatrix_t *d = NULL;
+  CHECK(rows != NULL);
+  for (int i = 0; i < BLOCK; i++) x[i] = i - 3;
+  for (int turn = 0; turn < 4; turn++) {
+    const tristar_view view = fill_dense(w, turn % 2 == 0, rows);
+    if (turn == 0)
+      CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &view, NULL, &d));
+    else
+      CHECK_OK(tristar_dmatrix_update(d, &view));
+    CHECK_OK(tristar_dmatrix_multiply(d, TRISTAR_N, 1, NULL, x, BLOCK, NULL, y, BLOCK));
+    for (int i = 0; i < BLOCK; i++) { /* whole numbers: exact */
+      double sum = 0;
+      for (int j = 0; j < BLOCK; j++) sum += rows->values[BLOCK * i + j] * x[j];
+      CHECK_MSG(y[i] == sum, "turn %d, row %d: %g, not %g", turn, i, y[i], sum);
+    }
+  }
+  tristar_dmatrix_destroy(&d);
+  free(rows);
+}
+
 /* ---- Inverses ------------------------------------------------------------------------------------------ */
 
 static tristar_precond_options options_of(int64_t steps, int power) {
@@ -366,6 +418,7 @@ int main(void) {
   check_inverse(&w, "poisson3d7", 5, &typed_double, &single);
   check_matrix(&w, "poisson3d7", 1, &typed_double, true); /* one row */
   check_inverse(&w, "poisson3d7", 1, &typed_double, &adaptive);
+  check_halving(&w);
   check_solver(&w);
   check_errors(&w);
   check_other(&w);

@@ -223,8 +223,8 @@ static void check_minimal(tristar_t *ts, bool is_complex) {
 /* ---- Bits ---------------------------------------------------------------------------------------------- */
 
 /* The solution of one column, to be freed. factor: of b. */
-static double *solve_with(tristar_engine engine, const char *workers, tristar_krylov_method method,
-                          double factor, int *used) {
+static double *solve_with(const char *kind, int64_t size, tristar_engine engine, const char *workers,
+                          tristar_krylov_method method, double factor, int *used) {
   tristar_config config;
   tristar_t *ts;
   tristar_matrix_t *m;
@@ -237,7 +237,7 @@ static double *solve_with(tristar_engine engine, const char *workers, tristar_kr
   config.check = 1;
   config.use_starpu = engine != TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_create(&config, &ts));
-  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 80, &m));
+  CHECK_OK(tristar_matrix_generate(ts, kind, size, &m));
   tristar_matrix_get_view(m, &v);
   double *b = make_rhs(&typed_double, v.rows), *x = malloc((size_t)v.rows * sizeof *x);
   for (int64_t i = 0; i < v.rows; i++) b[i] *= factor;
@@ -260,18 +260,19 @@ static double *solve_with(tristar_engine engine, const char *workers, tristar_kr
   return x;
 }
 
-static void check_bits(tristar_krylov_method method) {
-  const size_t bytes = 80 * 80 * sizeof(double);
+/* n: rows of the model problem. */
+static void check_bits(tristar_krylov_method method, const char *kind, int64_t size, int n) {
+  const size_t bytes = (size_t)n * sizeof(double);
   int used;
-  double *x = solve_with(TRISTAR_ENGINE_SERIAL, "1", method, 1, &used);
+  double *x = solve_with(kind, size, TRISTAR_ENGINE_SERIAL, "1", method, 1, &used);
   CHECK(used == 1);
-  double *one = solve_with(TRISTAR_ENGINE_TASKS, "1", method, 1, &used);
+  double *one = solve_with(kind, size, TRISTAR_ENGINE_TASKS, "1", method, 1, &used);
   CHECK(used == 1);
-  double *two = solve_with(TRISTAR_ENGINE_TASKS, "2", method, 1, &used);
+  double *two = solve_with(kind, size, TRISTAR_ENGINE_TASKS, "2", method, 1, &used);
   CHECK(used == 2);
-  double *small = solve_with(TRISTAR_ENGINE_SERIAL, "1", method, ldexp(1, -900), &used);
+  double *small = solve_with(kind, size, TRISTAR_ENGINE_SERIAL, "1", method, ldexp(1, -900), &used);
   CHECK(memcmp(x, one, bytes) == 0 && memcmp(x, two, bytes) == 0);
-  for (int i = 0; i < 80 * 80; i++) /* may have been solved for another multiple of b */
+  for (int i = 0; i < n; i++) /* may have been solved for another multiple of b */
     CHECK(fabs(ldexp(small[i], 900) - x[i]) <= 1e-6 * fabs(x[i]) + 1e-9);
   free(x);
   free(one);
@@ -337,6 +338,8 @@ int main(void) {
     check_convergence(ts, &typed_complex_single);
   }
   tristar_destroy(&ts);
-  for (int k = 0; k < KRYLOV_METHODS; k++) check_bits(krylov_methods[k]);
+  for (int k = 0; k < KRYLOV_METHODS; k++) check_bits(krylov_methods[k], "s2d9pt", 80, 80 * 80);
+  check_bits(TRISTAR_KRYLOV_CG, "elasticity3d", 13, 7644); /* products read half of it */
+  check_bits(TRISTAR_KRYLOV_BLOCK_CG, "elasticity3d", 13, 7644);
   return 0;
 }

@@ -38,32 +38,43 @@ static double sum_lanes(const double *lane, int step) {
   return sum;
 }
 
-static void dot(tsi_index n, const void *xv, const void *yv, double out[2]) {
-  const tsi_real *x = xv, *y = yv;
-  const int64_t reals = (int64_t)n * PARTS;
-  double same[LANES] = {0}; /* re re, im im */
-  int64_t i = 0;
+typedef struct lanes {
+  double same[LANES]; /* re re, im im */
 #if TSI_COMPLEX
-  double cross[LANES] = {0}; /* re im, im re */
+  double cross[LANES]; /* re im, im re */
 #endif
+} lanes;
+
+/* Of so many reals; but for the last call of a sum, a multiple of LANES. */
+INLINE void add_lanes(int64_t reals, const tsi_real *x, const tsi_real *y, lanes *sum) {
+  int64_t i = 0;
   for (; i + LANES <= reals; i += LANES)
     for (int l = 0; l < LANES; l++) {
-      same[l] += (double)x[i + l] * (double)y[i + l];
+      sum->same[l] += (double)x[i + l] * (double)y[i + l];
 #if TSI_COMPLEX
-      cross[l] += (double)x[i + l] * (double)y[i + (l ^ 1)];
+      sum->cross[l] += (double)x[i + l] * (double)y[i + (l ^ 1)];
 #endif
     }
   for (int l = 0; i + l < reals; l++) {
-    same[l] += (double)x[i + l] * (double)y[i + l];
+    sum->same[l] += (double)x[i + l] * (double)y[i + l];
 #if TSI_COMPLEX
-    cross[l] += (double)x[i + l] * (double)y[i + (l ^ 1)];
+    sum->cross[l] += (double)x[i + l] * (double)y[i + (l ^ 1)];
 #endif
   }
-  out[0] = sum_lanes(same, 1);
+}
+
+static void leave_lanes(const lanes *sum, double out[2]) {
+  out[0] = sum_lanes(sum->same, 1);
   out[1] = 0;
 #if TSI_COMPLEX
-  out[1] = sum_lanes(cross, 2) - sum_lanes(cross + 1, 2);
+  out[1] = sum_lanes(sum->cross, 2) - sum_lanes(sum->cross + 1, 2);
 #endif
+}
+
+static void dot(tsi_index n, const void *xv, const void *yv, double out[2]) {
+  lanes sum = {.same = {0}};
+  add_lanes((int64_t)n * PARTS, xv, yv, &sum);
+  leave_lanes(&sum, out);
 }
 
 /* ---- Combinations -------------------------------------------------------------------------------------- */
@@ -116,6 +127,40 @@ static void subtract(tsi_index n, const void *xv, void *yv) {
   for (int64_t i = 0; i < PARTS * (int64_t)n; i++) y[i] = x[i] - y[i];
 }
 
+/* ---- Steps of conjugate gradients ---------------------------------------------------------------------- */
+
+#define STRIP 128 /* entries that stay in the nearest cache from one loop to the next */
+
+/* z = d r */
+INLINE void multiply_entries(tsi_index n, const tsi_scalar *d, const tsi_scalar *r, tsi_scalar *z) {
+  for (tsi_index i = 0; i < n; i++) {
+    tsi_scalar product = 0;
+    tsi_add_product(&product, d[i], r[i]);
+    z[i] = product;
+  }
+}
+
+static void advance(tsi_index n, double alpha, const void *pv, const void *qv, const void *dv, void *xv,
+                    void *rv, void *zv, double out[6]) {
+  const tsi_scalar *p = pv, *q = qv, *d = dv;
+  tsi_scalar *x = xv, *r = rv, *z = zv;
+  const double plus[2] = {alpha, 0}, minus[2] = {-alpha, 0};
+  lanes rz = {.same = {0}}, zz = {.same = {0}}, rr = {.same = {0}};
+  for (tsi_index i = 0; i < n; i += STRIP) {
+    const tsi_index count = tsi_index_min(STRIP, n - i);
+    const int64_t reals = (int64_t)count * PARTS;
+    axpy(count, plus, p + i, x + i);
+    axpy(count, minus, q + i, r + i);
+    multiply_entries(count, d + i, r + i, z + i);
+    add_lanes(reals, (const tsi_real *)(r + i), (const tsi_real *)(z + i), &rz);
+    add_lanes(reals, (const tsi_real *)(z + i), (const tsi_real *)(z + i), &zz);
+    add_lanes(reals, (const tsi_real *)(r + i), (const tsi_real *)(r + i), &rr);
+  }
+  leave_lanes(&rz, out);
+  leave_lanes(&zz, out + 2);
+  leave_lanes(&rr, out + 4);
+}
+
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_krylov_kernels), isa)
 #define TEXT_(isa) #isa
 #define TEXT(isa) TEXT_(isa)
@@ -126,4 +171,5 @@ const tsi_krylov_kernels TABLE(TSI_ISA) = {.isa = TEXT(TSI_ISA),
                                            .axpy = axpy,
                                            .xpay = xpay,
                                            .scale = scale,
+                                           .advance = advance,
                                            .subtract = subtract};

@@ -6,6 +6,7 @@
 
 #include "codelets/cpu/blocks.h"
 #include "codelets/cpu/fsai.h"
+#include "codelets/cpu/halved.h"
 #include "codelets/cpu/krylov.h"
 #include "codelets/cpu/sliced.h"
 #include "codelets/cpu/spmv.h"
@@ -71,6 +72,7 @@ SELECT(tsi_spmv_kernels, , &)
 SELECT(tsi_block_kernels, , &)
 SELECT(tsi_fsai_kernels, , &)
 SELECT(tsi_sliced_kernels, , &)
+SELECT(tsi_halved_kernels, , &)
 
 const tsi_kernels *tsi_kernels_select(char scalar, tsi_inverse inverse, const char *isa) {
   const tsi_kernels *tables = select_tsi_kernels(scalar, isa);
@@ -95,4 +97,8 @@ const tsi_fsai_kernels *tsi_fsai_kernels_select(char scalar, const char *isa) {
 
 const tsi_sliced_kernels *tsi_sliced_kernels_select(char scalar, const char *isa) {
   return select_tsi_sliced_kernels(scalar, isa);
+}
+
+const tsi_halved_kernels *tsi_halved_kernels_select(char scalar, const char *isa) {
+  return select_tsi_halved_kernels(scalar, isa);
 }

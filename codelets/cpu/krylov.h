@@ -28,6 +28,10 @@ typedef struct tsi_krylov_kernels {
   void (*xpay)(tsi_index n, const double factor[2], const void *x, void *y);
   /* y = factor x */
   void (*scale)(tsi_index n, double factor, const void *x, void *y);
+  /* x += alpha p, r -= alpha q, z = d r entry by entry; out: r^H z, z^H z and r^H r, pairs, with the bits of
+   * dot. Each entry is read and written once. */
+  void (*advance)(tsi_index n, double alpha, const void *p, const void *q, const void *d, void *x, void *r,
+                  void *z, double out[6]);
   /* y = x - y */
   void (*subtract)(tsi_index n, const void *x, void *y);
 } tsi_krylov_kernels;

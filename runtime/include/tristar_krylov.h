@@ -217,6 +217,8 @@ typedef struct tristar_krylov_stats {
   int workers;            /* that products and vectors are spread over; 1: the calling thread */
   size_t matrix_bytes;    /* of the matrix by rows */
   size_t workspace_bytes; /* of vectors and sums */
+  size_t product_bytes;   /* that a product has to read here: the matrix as it is stored for that, and x once;
+                             0: it is a function */
   double create_seconds;  /* of tristar_krylov_create, without start_seconds */
   double start_seconds; /* that StarPU took to start, if that call was the first of its context to need it */
   int64_t solves;       /* columns solved so far */

@@ -174,13 +174,11 @@ static double *leave_products(const block_cg *s, tsi_index first, tsi_index coun
   return share;
 }
 
-/* Q = A P, unless a function has made it; P^H Q and P^H R. */
+/* Q = A P is there; P^H Q and P^H R. */
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   const block_cg *s = call->a;
-  if (k->matrix.function == NULL)
-    k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, s->active, vector(s, s->p, 0), leading(s),
-                        vector(s, s->q, 0), leading(s));
+  (void)k;
   share = leave_products(s, first, end - first, s->active, NULL, s->p, s->q, share);
   leave_products(s, first, end - first, s->active, NULL, s->p, s->r, share);
 }
@@ -265,8 +263,17 @@ static tristar_status multiply(block_cg *s) {
   tristar_krylov_t *k = s->k;
   const int entries = s->active * s->active;
   const double begin = tsi_clock();
-  if (k->matrix.function != NULL) TSI_TRY(tsi_krylov_defer(k, call_function(s)));
-  TSI_TRY(operate(s, product_block, 4 * entries));
+  tsi_vector_call call = {.run = product_block, .a = s};
+  if (k->matrix.function != NULL) {
+    TSI_TRY(tsi_krylov_defer(k, call_function(s)));
+    call.vectors = 3 * s->active;
+  } else {
+    call.from = vector(s, s->p, 0);
+    call.to = vector(s, s->q, 0);
+    call.columns = s->active;
+    call.ld = leading(s);
+  }
+  TSI_TRY(tsi_vectors_run(k, &call, 4 * entries));
   take_sums(s, k->work.total, s->active, s->active, s->gram);
   take_sums(s, k->work.total + 2 * entries, s->active, s->active, s->alpha);
   account(s, tsi_clock() - begin, true);

@@ -3,11 +3,14 @@
  *   z = M^-1 r;  p = z + beta p, beta = (r, z) / (r, z) before;  alpha = (r, z) / (p, A p);
  *   x += alpha p;  r -= alpha A p
  *
+ * What a diagonal M does goes with the steps of x and r, row by row: no vector is read again for it.
+ *
  * Both scalar products are positive numbers if A and M are positive definite; where one is not, that is what
  * is told. */
 #include <math.h>
 
 #include "runtime/krylov/run.h"
+#include "runtime/precond/precond.h"
 
 enum { R, P, Q, Z, VECTORS }; /* of the workspace */
 
@@ -18,8 +21,9 @@ int tsi_cg_vectors(const tristar_krylov_options *options) {
 
 typedef struct cg {
   tsi_krylov_run *run;
-  char *r, *p, *q, *z; /* z is r without a preconditioner */
-  double rr, rz, zz;   /* r^H r, r^H z, z^H z */
+  char *r, *p, *q, *z;  /* z is r without a preconditioner */
+  const void *diagonal; /* of M^-1; NULL: it is no diagonal */
+  double rr, rz, zz;    /* r^H r, r^H z, z^H z */
 } cg;
 
 /* z and the numbers of the test, r being there. */
@@ -38,6 +42,25 @@ out:
 
 static double norm(const cg *s) {
   return sqrt(s->run->k->options.norm == TRISTAR_NORM_RESIDUAL ? s->rr : s->zz);
+}
+
+/* The next x, r and z. */
+static tristar_status step(cg *s, double alpha) {
+  tristar_status status = TRISTAR_OK;
+  tsi_krylov_run *run = s->run;
+  tsi_sums sums;
+  if (s->diagonal != NULL) {
+    TSI_TRY(tsi_vectors_advance(run->k, alpha, s->p, s->q, s->diagonal, run->x, s->r, s->z, &sums, &s->rr));
+    s->rz = sums.dot[0];
+    s->zz = sums.square;
+    run->result.preconditionings++;
+    goto out;
+  }
+  TSI_TRY(tsi_vectors_step(run->k, (double[2]){alpha, 0}, s->p, s->q, run->x, s->r, NULL, &sums));
+  s->rr = sums.square;
+  TSI_TRY(precondition(s));
+out:
+  return status;
 }
 
 /* rz_before: of the iteration before; 0: there was none. */
@@ -61,10 +84,7 @@ static tristar_status iterate(cg *s, double rz_before) {
     tsi_krylov_end(run, isfinite(curvature) ? TRISTAR_REASON_INDEFINITE : TRISTAR_REASON_NOT_FINITE);
     goto out;
   }
-  const double alpha[2] = {s->rz / curvature, 0};
-  TSI_TRY(tsi_vectors_step(run->k, alpha, s->p, s->q, run->x, s->r, NULL, &sums));
-  s->rr = sums.square;
-  TSI_TRY(precondition(s));
+  TSI_TRY(step(s, s->rz / curvature));
   (void)tsi_krylov_judge(run, norm(s));
 out:
   return status;
@@ -77,7 +97,8 @@ tristar_status tsi_cg(tsi_krylov_run *run) {
           .r = tsi_krylov_vector(k, R),
           .p = tsi_krylov_vector(k, P),
           .q = tsi_krylov_vector(k, Q),
-          .z = tsi_krylov_vector(k, run->precond ? Z : R)};
+          .z = tsi_krylov_vector(k, run->precond ? Z : R),
+          .diagonal = run->precond ? tsi_precond_diagonal(run->precond) : NULL};
   double before = 0;
   TSI_TRY(tsi_krylov_residual(run, s.r, &s.rr));
   TSI_TRY(precondition(&s));

@@ -8,7 +8,7 @@
 #include "runtime/krylov/run.h"
 
 #define RESTART_MOST 10000
-#define SUMS_LEAST 4 /* doubles that a block leaves: see vectors.c */
+#define SUMS_LEAST 6 /* doubles that a block leaves: see vectors.c */
 #define OFFSET 5 /* cache lines between vectors: those of one place are not to compete for the same sets */
 
 void tristar_krylov_options_init(tristar_krylov_options *options) {
@@ -76,15 +76,10 @@ out:
   return status;
 }
 
-static bool is_cg(const tristar_krylov_options *o) {
-  return o->method == TRISTAR_KRYLOV_CG || o->method == TRISTAR_KRYLOV_PIPELINED_CG ||
-         o->method == TRISTAR_KRYLOV_BLOCK_CG;
-}
-
 /* Puts what DEFAULT stands for into side and norm. */
 static tristar_status resolve(tsi_env *env, tristar_krylov_options *o) {
   tristar_status status = TRISTAR_OK;
-  const bool cg = is_cg(o), flexible = o->method == TRISTAR_KRYLOV_FGMRES;
+  const bool cg = tsi_krylov_is_cg(o), flexible = o->method == TRISTAR_KRYLOV_FGMRES;
   if (o->side == TRISTAR_SIDE_DEFAULT) o->side = flexible ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
   const bool right = o->side == TRISTAR_SIDE_RIGHT;
   if (o->norm == TRISTAR_NORM_DEFAULT) o->norm = right ? TRISTAR_NORM_RESIDUAL : TRISTAR_NORM_PRECONDITIONED;
@@ -187,14 +182,20 @@ out:
 
 /* Bytes that a product reads and writes; with a function those of the vectors. */
 static double product_bytes(const tristar_krylov_t *k) {
-  return (double)tsi_slices_bytes(&k->slices) + 3 * (double)k->n * (double)k->bytes;
+  return (double)tsi_halves_bytes(&k->stored) + 3 * (double)k->n * (double)k->bytes;
 }
 
 static tristar_status begin_crew(tristar_krylov_t *k, tristar_engine engine) {
   const tsi_index blocks = (tsi_index)(((int64_t)k->n + TSI_BLOCK_ROWS - 1) / TSI_BLOCK_ROWS);
-  const tristar_status status = tsi_crew_begin(k->ts, "krylov_rows", engine, TSI_RUNS_SHORT, blocks,
-                                               product_bytes(k), &k->stats.start_seconds, &k->crew);
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_crew_begin(k->ts, "krylov_rows", engine, TSI_RUNS_SHORT, blocks, product_bytes(k),
+                         &k->stats.start_seconds, &k->crew));
+  k->unit = k->matrix.function == NULL ? tsi_halves_unit(&k->stored) : 1;
+  if (k->unit > 1)
+    TSI_TRY(tsi_crew_begin(k->ts, "krylov_rows", engine, TSI_RUNS_SHORT, tsi_units(blocks, k->unit),
+                           product_bytes(k), &k->stats.start_seconds, &k->units));
   k->stats.workers = k->crew.workers;
+out:
   return status;
 }
 
@@ -249,86 +250,6 @@ out:
 
 /* ---- Life ---------------------------------------------------------------------------------------------- */
 
-/* CG would go astray without a word. */
-static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &k->ts->env;
-  const tsi_pattern *pattern = k->pattern;
-  const bool is_complex = k->sparse->is_complex;
-  tsi_unlike unlike;
-  if (!is_cg(&k->options) || pattern->symmetry == TRISTAR_HERMITIAN ||
-      (pattern->symmetry == TRISTAR_SYMMETRIC && !is_complex))
-    return status;
-  if (pattern->symmetry != TRISTAR_GENERAL) {
-    tsi_log(env, TRISTAR_LOG_WARNING, "CG needs a %s matrix", is_complex ? "Hermitian" : "symmetric");
-    return status;
-  }
-  TSI_TRY(tsi_pattern_find_unlike(env, pattern, k->taken, is_complex, &unlike));
-  if (unlike.found)
-    tsi_log(env, TRISTAR_LOG_WARNING,
-            "CG needs a %s matrix, but entries (%d,%d) and (%d,%d) are no mirror images",
-            is_complex ? "Hermitian" : "symmetric", unlike.row, unlike.column, unlike.column, unlike.row);
-out:
-  return status;
-}
-
-/* The rows, which need no indices from then on, and room for values. */
-static tristar_status make_rows(tristar_krylov_t *k) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &k->ts->env;
-  const size_t scalar = k->sparse->scalar_bytes;
-  tsi_count window = 0;
-  TSI_TRY(tsi_full_rows(env, k->pattern, false, &k->rows));
-  if (env->check) TSI_TRY(tsi_full_rows_check(env, k->pattern, &k->rows));
-  TSI_TRY(tsi_slices_make(env, &k->rows, scalar, false, &k->slices));
-  if (env->check) TSI_TRY(tsi_slices_check(env, &k->slices, &k->rows));
-  TSI_FREE(env, k->rows.index);
-  for (tsi_index w = 0; w < k->slices.windows; w++)
-    window = tsi_count_max(window, tsi_slices_window_entries(&k->slices, w, k->rows.ptr));
-  TSI_TRY(tsi_allocate(env, (size_t)window, scalar, __func__, __FILE__, __LINE__, &k->window_values));
-  TSI_TRY(tsi_pattern_allocate_values(env, k->pattern, &k->taken));
-  k->stats.matrix_bytes = ((size_t)k->n + 1) * sizeof *k->rows.ptr +
-                          (size_t)k->rows.ptr[k->n] * k->rows.bytes + tsi_slices_bytes(&k->slices) +
-                          (size_t)k->pattern->ptr[k->n] * scalar;
-out:
-  return status;
-}
-
-/* After a failure they are of no use. Errors: those of tsi_pattern_check_values. */
-static tristar_status take_values(tristar_krylov_t *k, const void *values) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &k->ts->env;
-  tsi_pattern_take(k->pattern, values, k->taken);
-  TSI_TRY(tsi_pattern_check_values(env, k->pattern, k->taken));
-  for (tsi_index w = 0; w < k->slices.windows; w++) {
-    const tsi_count *from = (const tsi_count *)k->rows.item + k->rows.ptr[w * TSI_WINDOW_ROWS];
-    k->sparse->gather(tsi_slices_window_entries(&k->slices, w, k->rows.ptr), from, k->pattern->symmetry,
-                      k->taken, k->window_values);
-    tsi_slices_fill(&k->slices, w, k->rows.ptr, k->window_values);
-  }
-out:
-  return status;
-}
-
-static tristar_status take_matrix(tristar_krylov_t *k, const tristar_view *view) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &k->ts->env;
-  TSI_TRY(tsi_pattern_create(env, view, &k->pattern));
-  k->scalar = view->scalar;
-  k->n = k->pattern->n;
-  if (view->values == NULL && k->pattern->given > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
-  k->kernels = tsi_krylov_kernels_select((char)k->scalar, k->ts->isa);
-  k->sliced = tsi_sliced_kernels_select((char)k->scalar, k->ts->isa);
-  k->sparse = tsi_sparse_kernels_select((char)k->scalar);
-  TSI_TRY(make_rows(k));
-  TSI_TRY(take_values(k, view->values));
-  TSI_TRY(warn_of_symmetry(k));
-  k->stats.nnz = k->rows.ptr[k->n];
-out:
-  return status;
-}
-
 static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operator *matrix) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
@@ -342,6 +263,7 @@ static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operat
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown scalar %d", (int)scalar);
   if (matrix->team != NULL) k->team = matrix->team;
   k->stats.nnz = matrix->nnz;
+  k->stats.product_bytes = matrix->bytes;
 out:
   return status;
 }
@@ -364,7 +286,7 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, const tsi_
   TSI_TRY(check_ranges(env, &k->options));
   TSI_TRY(resolve(env, &k->options));
   if (view != NULL)
-    TSI_TRY(take_matrix(k, view));
+    TSI_TRY(tsi_krylov_take_matrix(k, view));
   else
     TSI_TRY(take_operator(k, matrix));
   k->bytes = k->sparse->scalar_bytes;
@@ -468,7 +390,7 @@ tristar_status tristar_krylov_update_values(tristar_krylov_t *krylov, const void
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the matrix is a function, which has its own values");
   if (values == NULL && krylov->pattern->given > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
   krylov->valid = false;
-  TSI_TRY(take_values(krylov, values));
+  TSI_TRY(tsi_krylov_take_values(krylov, values));
   krylov->valid = true;
 out:
   if (taken) tsi_krylov_give(krylov);
@@ -484,11 +406,8 @@ void tristar_krylov_destroy(tristar_krylov_t **krylov) {
   tristar_krylov_t *k = *krylov;
   tsi_env *env = &k->ts->env;
   tsi_crew_finish(&k->crew);
+  tsi_crew_finish(&k->units);
   release(env, &k->work);
-  tsi_pattern_destroy(env, &k->pattern);
-  tsi_entries_finish(env, &k->rows);
-  TSI_FREE(env, k->taken);
-  tsi_slices_finish(env, &k->slices);
-  TSI_FREE(env, k->window_values);
+  tsi_krylov_release_matrix(k);
   TSI_FREE(env, *krylov);
 }

@@ -25,7 +25,7 @@
 #include "runtime/accuracy/system.h"
 #include "runtime/context/crew.h"
 #include "runtime/matrix/full.h"
-#include "runtime/matrix/slices.h"
+#include "runtime/matrix/halves.h"
 #include "tristar_krylov.h"
 
 #define TSI_BLOCK_ROWS TSI_WINDOW_ROWS
@@ -40,10 +40,14 @@ typedef struct tsi_krylov_operator {
   tsi_index n;   /* rows here */
   int64_t first; /* the number of the first of them */
   int64_t nnz;   /* 0: not known */
+  size_t bytes;  /* that a product has to read here; 0: not known */
   tristar_scalar scalar;
   tristar_operator_fn function; /* NULL: the matrix is stored here */
   /* Y = A X of many vectors, both with this leading dimension; NULL: one by one. */
   tristar_status (*columns)(void *arg, int count, const void *x, void *y, int64_t ld);
+  /* y = A x, and calls a function with each block of TSI_BLOCK_ROWS rows when these are there; NULL: the
+   * operator cannot. */
+  tristar_status (*blocks)(void *arg, const void *x, void *y, tsi_crew_function done, void *context);
   void *arg;
   tsi_team *team; /* who has the rows; NULL: they are all here */
   /* Of a team: the system, for residuals. Collective. Errors: MEMORY. */
@@ -80,12 +84,13 @@ struct tristar_krylov_s {
   size_t bytes; /* of a scalar */
   const tsi_sparse_kernels *sparse;
   const tsi_krylov_kernels *kernels;
-  const tsi_sliced_kernels *sliced;
+  tsi_halves_kernels products;
   bool valid;           /* the rows have values, or there is a function */
   tsi_pattern *pattern; /* the user's matrix */
   void *taken;          /* the values of its entries */
-  tsi_entries rows;     /* in full: where each value is from; no indices */
-  tsi_sliced slices;    /* the same, with values */
+  tsi_entries rows;     /* in full, or the rest beside the lower half: where each value is from; no indices */
+  tsi_entries lower;    /* of a matrix that is halved, the same of its lower half; else ptr is NULL */
+  tsi_halves stored;    /* both, with values */
   void *window_values;  /* room for those of a window */
   tsi_krylov_operator matrix;
   tsi_team *team, alone;
@@ -95,6 +100,8 @@ struct tristar_krylov_s {
   double told;             /* when the log was told of the latest norm */
   tsi_workspace work;
   tsi_crew crew;
+  tsi_index unit;              /* windows that a product takes together */
+  tsi_crew units;              /* who multiplies, if that is more than one */
   const tsi_vector_call *call; /* the operation that runs */
   tristar_krylov_stats stats;
   atomic_bool busy;
@@ -109,6 +116,17 @@ static inline int tsi_krylov_group(const tristar_krylov_options *options) {
 static inline char *tsi_krylov_vector(const tristar_krylov_t *k, int i) {
   return k->work.vector + (size_t)i * k->work.stride;
 }
+
+static inline bool tsi_krylov_is_cg(const tristar_krylov_options *o) {
+  return o->method == TRISTAR_KRYLOV_CG || o->method == TRISTAR_KRYLOV_PIPELINED_CG ||
+         o->method == TRISTAR_KRYLOV_BLOCK_CG;
+}
+
+/* stored.c. The matrix, with values; new values, which are of no use after a failure. Errors: those of
+ * tsi_pattern_create, tsi_pattern_check_values; ARGUMENT, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *view);
+TRISTAR_CHECKED tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values);
+void tsi_krylov_release_matrix(tristar_krylov_t *k);
 
 /* STALE: the matrix has no values. */
 TRISTAR_CHECKED tristar_status tsi_krylov_need_values(const tristar_krylov_t *k);

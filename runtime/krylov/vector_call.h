@@ -18,6 +18,11 @@ struct tsi_vector_call {
   void (*run)(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
               double *share);
   int vectors; /* that it reads or writes; 0: it is a product */
+  /* What the matrix multiplies before, as many vectors with a leading dimension; `from` NULL: nothing. */
+  const void *from;
+  void *to;
+  int columns;
+  int64_t ld;
   const void *a, *b, *c;
   void *x, *y;
   double alpha[2], beta[2];

@@ -8,6 +8,16 @@ static void run_block(void *context, tsi_index block, int member) {
   k->call->run(k, k->call, first, end, k->work.shares + (size_t)block * (size_t)k->work.sums);
 }
 
+/* The product, and the operation for the blocks that it has then. */
+static void run_unit(void *context, tsi_index unit, int member) {
+  const tristar_krylov_t *k = context;
+  const tsi_vector_call *call = k->call;
+  const tsi_index first = unit * k->unit, end = tsi_index_min(k->crew.blocks - first, k->unit) + first;
+  tsi_halves_multiply(&k->products, &k->stored, first, k->unit, call->columns, call->from, call->ld, call->to,
+                      call->ld);
+  for (tsi_index b = first; b < end; b++) run_block(context, b, member);
+}
+
 /* What travels behind so many sums of this member: see TSI_SIGNALS. */
 static void put_signals(tristar_krylov_t *k, int sums) {
   k->work.total[sums] = tsi_failure_exists(&k->failure);
@@ -25,14 +35,23 @@ static tristar_status add_members(tristar_krylov_t *k, int sums) {
   return total[sums] > 0 ? tsi_krylov_agree(k, TRISTAR_OK) : TRISTAR_OK;
 }
 
+/* Blocks of rows, each once. */
+static tristar_status run_blocks(tristar_krylov_t *k, const tsi_vector_call *call) {
+  const bool product = call->vectors == 0;
+  const double vectors = (double)call->vectors * (double)k->n * (double)k->bytes;
+  tsi_crew *units = k->unit > 1 ? &k->units : &k->crew;
+  k->call = call;
+  if (call->from == NULL)
+    return tsi_crew_run(&k->crew, product ? TSI_CREW_MATRIX : TSI_CREW_VECTORS,
+                        product ? k->crew.bytes : vectors, run_block, k);
+  if (k->matrix.function != NULL) return k->matrix.blocks(k->matrix.arg, call->from, call->to, run_block, k);
+  return tsi_crew_run(units, TSI_CREW_MATRIX, units->bytes, run_unit, k);
+}
+
 /* k->work.total[i] = the sum over the blocks here of their share i < sums. */
 static tristar_status run_here(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
   tristar_status status = TRISTAR_OK;
-  const bool product = call->vectors == 0;
-  const double vectors = (double)call->vectors * (double)k->n * (double)k->bytes;
-  k->call = call;
-  TSI_TRY(tsi_krylov_defer(k, tsi_crew_run(&k->crew, product ? TSI_CREW_MATRIX : TSI_CREW_VECTORS,
-                                           product ? k->crew.bytes : vectors, run_block, k)));
+  TSI_TRY(tsi_krylov_defer(k, run_blocks(k, call)));
   for (int i = 0; i < sums; i++) k->work.total[i] = 0;
   for (tsi_index b = 0; b < k->crew.blocks; b++)
     for (int i = 0; i < sums; i++)
@@ -89,12 +108,9 @@ static tsi_sums total_sums(const tristar_krylov_t *k) {
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
-/* x = A a, or b - A a where b is not NULL; count > 0: sums of c and x. With a function the product is there
- * already. */
+/* x = A a is there. x = b - x where b is not NULL; count > 0: sums of c and x. */
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
-  if (k->matrix.function == NULL)
-    k->sliced->multiply(&k->slices, first / TSI_BLOCK_ROWS, 1, call->a, 0, call->x, 0);
   if (call->b != NULL)
     k->kernels->subtract(end - first, tsi_vector_from(k, call->b, first), tsi_vector_to(k, call->x, first));
   if (call->count > 0) leave_sums(k, call->c, call->x, first, end - first, share);
@@ -109,11 +125,16 @@ out:
   return status;
 }
 
-static tristar_status multiply(tristar_krylov_t *k, const tsi_vector_call *call) {
+static tristar_status multiply(tristar_krylov_t *k, tsi_vector_call *call) {
   tristar_status status = TRISTAR_OK;
-  if (k->matrix.function != NULL && (k->n > 0 || !tsi_krylov_is_alone(k))) {
-    TSI_TRY(tsi_krylov_defer(k, call_function(k, call->a, call->x)));
-    if (call->b == NULL && call->count == 0) goto out;
+  const bool plain = call->b == NULL && call->count == 0;
+  call->columns = 1;
+  call->from = call->a;
+  call->to = call->x;
+  if (k->matrix.function != NULL && (plain || k->matrix.blocks == NULL)) {
+    if (k->n > 0 || !tsi_krylov_is_alone(k)) TSI_TRY(tsi_krylov_defer(k, call_function(k, call->a, call->x)));
+    if (plain) goto out;
+    call->from = NULL;
   }
   TSI_TRY(tsi_vectors_run(k, call, call->count));
 out:
@@ -122,7 +143,7 @@ out:
 
 tristar_status tsi_vectors_multiply(tristar_krylov_t *k, const void *p, void *q, const void *w,
                                     tsi_sums *sums) {
-  const tsi_vector_call call = {.run = product_block, .a = p, .c = w, .x = q, .count = sums ? SUMS : 0};
+  tsi_vector_call call = {.run = product_block, .a = p, .c = w, .x = q, .count = sums ? SUMS : 0};
   const tristar_status status = multiply(k, &call);
   if (status == TRISTAR_OK && sums != NULL) *sums = total_sums(k);
   return status;
@@ -130,7 +151,7 @@ tristar_status tsi_vectors_multiply(tristar_krylov_t *k, const void *p, void *q,
 
 tristar_status tsi_vectors_residual(tristar_krylov_t *k, const void *b, const void *x, void *r,
                                     double *square) {
-  const tsi_vector_call call = {.run = product_block, .a = x, .b = b, .x = r, .count = SUMS};
+  tsi_vector_call call = {.run = product_block, .a = x, .b = b, .x = r, .count = SUMS};
   const tristar_status status = multiply(k, &call);
   if (status == TRISTAR_OK) *square = total_sums(k).square;
   return status;
@@ -190,6 +211,33 @@ tristar_status tsi_vectors_step(tristar_krylov_t *k, const double alpha[2], cons
       .run = step_block, .vectors = 6, .a = p, .b = q, .c = w, .x = x, .y = r, .alpha = {alpha[0], alpha[1]}};
   const tristar_status status = tsi_vectors_run(k, &call, SUMS);
   if (status == TRISTAR_OK) *sums = total_sums(k);
+  return status;
+}
+
+static void advance_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
+                          tsi_index end, double *share) {
+  k->kernels->advance(end - first, call->alpha[0], tsi_vector_from(k, call->a, first),
+                      tsi_vector_from(k, call->b, first), tsi_vector_from(k, call->c, first),
+                      tsi_vector_to(k, call->x, first), tsi_vector_to(k, call->y, first),
+                      tsi_vector_to(k, call->to, first), share);
+}
+
+tristar_status tsi_vectors_advance(tristar_krylov_t *k, double alpha, const void *p, const void *q,
+                                   const void *d, void *x, void *r, void *z, tsi_sums *sums, double *square) {
+  const tsi_vector_call call = {.run = advance_block,
+                                .vectors = 8,
+                                .to = z,
+                                .a = p,
+                                .b = q,
+                                .c = d,
+                                .x = x,
+                                .y = r,
+                                .alpha = {alpha, 0}};
+  const tristar_status status = tsi_vectors_run(k, &call, SUMS + 2);
+  if (status == TRISTAR_OK) {
+    *sums = total_sums(k);
+    *square = k->work.total[4];
+  }
   return status;
 }
 

@@ -29,6 +29,10 @@ TRISTAR_CHECKED tristar_status tsi_vectors_direction(tristar_krylov_t *k, const 
 TRISTAR_CHECKED tristar_status tsi_vectors_step(tristar_krylov_t *k, const double alpha[2], const void *p,
                                                 const void *q, void *x, void *r, const void *w,
                                                 tsi_sums *sums);
+/* x += alpha p, r -= alpha q, z = D r, of a diagonal D; sums: of r and z, *square = r^H r */
+TRISTAR_CHECKED tristar_status tsi_vectors_advance(tristar_krylov_t *k, double alpha, const void *p,
+                                                   const void *q, const void *d, void *x, void *r, void *z,
+                                                   tsi_sums *sums, double *square);
 /* y = factor x; x may be y */
 TRISTAR_CHECKED tristar_status tsi_vectors_scale(tristar_krylov_t *k, double factor, const void *x, void *y);
 

@@ -75,7 +75,7 @@ tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d, const tristar_dma
   if (!d->sparse->is_complex && tsi_scalar_width(given) == 2)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "complex values, but the type %c is real", (int)d->scalar);
   d->kernels = tsi_krylov_kernels_select((char)d->scalar, d->ts->isa);
-  d->sliced = tsi_sliced_kernels_select((char)d->scalar, d->ts->isa);
+  d->products = tsi_halves_kernels_select((char)d->scalar, d->ts->isa);
   d->bytes = d->sparse->scalar_bytes;
 out:
   return status;
@@ -109,7 +109,7 @@ static void fill_stats(tristar_dmatrix_t *d) {
   tristar_dmatrix_stats *s = &d->stats;
   s->rank = tsi_transport_rank(d->transport);
   s->ranks = tsi_transport_size(d->transport);
-  s->workers = d->crew.workers;
+  s->workers = d->crew->workers;
   s->scalar = d->scalar;
   s->n = d->start[s->ranks];
   s->first = tsi_dmatrix_first(d);
@@ -123,11 +123,6 @@ static void fill_stats(tristar_dmatrix_t *d) {
   for (int o = 0; o < d->owners; o++) s->nnz += form->block[o].ptr[form->block[o].n];
 }
 
-/* Bytes that a product with one vector reads and writes here, but for the ghosts. */
-static double product_bytes(const tristar_dmatrix_t *d) {
-  return (double)tsi_slices_bytes(&d->form[TSI_DPLAIN].slices) + 2 * (double)d->n * (double)d->bytes;
-}
-
 /* Local: the diagonal block for products, buffers, and those who multiply. */
 static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   tristar_status status = TRISTAR_OK;
@@ -136,13 +131,12 @@ static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   const size_t strip = TSI_DCOLUMNS * d->bytes;
   tsi_index lines = TSI_BLOCK_ROWS;
   for (int o = 0; o < d->owners; o++) lines = tsi_index_max(lines, plain->block[o].n);
-  TSI_TRY(tsi_slices_take(env, &plain->diagonal, d->narrow, &plain->slices));
+  TSI_TRY(tsi_dmatrix_store(d));
   TSI_TRY(
       tsi_allocate(env, (size_t)d->halo->ghosts, strip, __func__, __FILE__, __LINE__, (void **)&d->ghost));
   TSI_TRY(tsi_allocate(env, (size_t)d->halo->asked, strip, __func__, __FILE__, __LINE__, (void **)&d->asked));
   TSI_TRY(tsi_allocate(env, (size_t)lines, d->bytes, __func__, __FILE__, __LINE__, (void **)&d->part));
-  TSI_TRY(tsi_crew_begin(d->ts, "matrix_rows", engine, TSI_RUNS_SHORT, plain->slices.windows,
-                         product_bytes(d), &d->stats.start_seconds, &d->crew));
+  TSI_TRY(tsi_dmatrix_hire_crew(d, engine));
   if (env->check) TSI_TRY(tsi_dmatrix_check(d));
   fill_stats(d);
 out:
@@ -326,7 +320,8 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
   tristar_dmatrix_t *d = *matrix;
   tsi_env *env = &d->ts->env;
   *matrix = NULL;
-  tsi_crew_finish(&d->crew);
+  tsi_dmatrix_dismiss_crew(d);
+  TSI_FREE(env, d->coupled);
   tsi_dmatrix_release_whole(d);
   tsi_dmatrix_release_product(d);
   tsi_halo_destroy(env, &d->halo);
@@ -346,7 +341,7 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
 
 /* ---- What is there ------------------------------------------------------------------------------------- */
 
-static size_t piece_bytes(const tsi_entries *piece) {
+size_t tsi_dpiece_bytes(const tsi_entries *piece) {
   if (piece->ptr == NULL) return 0;
   const size_t entries = (size_t)piece->ptr[piece->n];
   return ((size_t)piece->n + 1) * sizeof *piece->ptr + entries * (sizeof *piece->index + piece->bytes);
@@ -358,9 +353,9 @@ static size_t matrix_bytes(const tristar_dmatrix_t *d) {
   for (int f = 0; f < TSI_DFORMS; f++) {
     const tsi_dform *form = &d->form[f];
     if (!form->there) continue;
-    bytes += piece_bytes(&form->diagonal) + tsi_slices_bytes(&form->slices);
+    bytes += tsi_dpiece_bytes(&form->diagonal) + tsi_halves_bytes(&form->stored);
     for (int o = 0; o < d->owners; o++) {
-      bytes += piece_bytes(&form->block[o]);
+      bytes += tsi_dpiece_bytes(&form->block[o]);
       if (form->row != NULL) bytes += (size_t)form->block[o].n * sizeof **form->row;
     }
   }

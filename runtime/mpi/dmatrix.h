@@ -16,14 +16,15 @@
  *   - owners and askers ascend by rank and are other ranks; ghosts are numbered by owner, then by column
  *   - columns of a row of the diagonal block, and of a row of a block, ascend strictly
  *   - a row that a block does not meet has no line in it; `row` ascends
- *   - products read the diagonal block in slices (sliced.h), which have the values of its entries
+ *   - products read the diagonal block in slices (sliced.h), of a Hermitian one the lower half (halves.h);
+ * both have the values of its entries
  *   - mailboxes are made by all ranks at the same call; at most one run is in flight */
 #ifndef TSI_MPI_DMATRIX_H
 #define TSI_MPI_DMATRIX_H
 
 #include "codelets/cpu/krylov.h"
 #include "runtime/krylov/krylov.h"
-#include "runtime/matrix/entries.h"
+#include "runtime/matrix/halves.h"
 #include "runtime/mpi/matrix.h"
 #include "tristar_dmatrix_mpi.h"
 
@@ -42,7 +43,7 @@ enum { TSI_DPLAIN, TSI_DTRANSPOSE, TSI_DADJOINT, TSI_DFORMS }; /* of ops N, T, C
 typedef struct tsi_dform {
   bool there;
   tsi_entries diagonal; /* N: kept; else ptr is NULL */
-  tsi_sliced slices;    /* of the diagonal block */
+  tsi_halves stored;    /* the diagonal block, for products */
   tsi_entries *block;   /* owners. N: lines are rows of op(A), indices ghosts of the owner; else the reverse,
                            and indices are rows of this rank */
   tsi_count **row;      /* owners. N: which row a line is; else NULL */
@@ -59,7 +60,7 @@ struct tristar_dmatrix_s {
   tsi_transport *transport;
   const tsi_sparse_kernels *sparse;
   const tsi_krylov_kernels *kernels;
-  const tsi_sliced_kernels *sliced;
+  tsi_halves_kernels products;
   tristar_scalar scalar;
   size_t bytes;   /* of a scalar */
   bool narrow;    /* the diagonal block is stored in half of that for products */
@@ -74,7 +75,10 @@ struct tristar_dmatrix_s {
   char *ghost, *asked;                    /* TSI_DCOLUMNS scalars for each; what travels */
   char *part;                             /* a scalar for each line of the longest block, or row */
   char *product;                          /* n scalars for each of TSI_DCOLUMNS; NULL: not needed yet */
-  tsi_crew crew;
+  bool *coupled;                          /* windows: do rows have columns of other ranks? */
+  tsi_index unit; /* windows of the diagonal block that are multiplied with together */
+  tristar_engine engine;
+  tsi_crew *crew; /* who works on units */
   tsi_team team;
   tsi_rows_matrix *whole; /* the rows in one piece; NULL: not needed yet */
   tsi_index *column;      /* of its entries, over the whole matrix */
@@ -141,6 +145,17 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_create(tristar_t *ts, MPI_Comm comm, 
 /* Collective. What products need beside the pieces. Errors: MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_finish(tristar_dmatrix_t *d, tristar_engine engine);
 
+/* Local. Bytes that a product with op N of one vector has to read: the matrix as it is stored for that, x and
+ * what comes of it from others. */
+size_t tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d);
+/* Local. Bytes of a piece with its lines; 0: there is none. */
+size_t tsi_dpiece_bytes(const tsi_entries *piece);
+/* Local. The diagonal block as products read it. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_store(tristar_dmatrix_t *d);
+/* Local. Those who multiply, in the place of those who are there. Errors: those of tsi_crew_begin, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_hire_crew(tristar_dmatrix_t *d, tristar_engine engine);
+void tsi_dmatrix_dismiss_crew(tristar_dmatrix_t *d);
+
 /* Local. Errors: INTERNAL names the first invariant that is broken. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_check(const tristar_dmatrix_t *d);
 
@@ -148,6 +163,10 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_check(const tristar_dmatrix_t *d);
  * Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_need(tristar_dmatrix_t *d, tristar_op op, int64_t nrhs,
                                                 bool scaled);
+/* Y = A X of one vector, and a function called with each block of TSI_BLOCK_ROWS rows when all is there that
+ * belongs to y. The rest as tsi_dmatrix_apply. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_apply_blocks(tristar_dmatrix_t *d, const char *x, char *y,
+                                                        tsi_crew_function done, void *context);
 /* Y = op(A) X, that being there. All ranks call it; an error is this rank's own. Errors: RUNTIME, NO_WORKER.
  */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_apply(tristar_dmatrix_t *d, tristar_op op, int64_t nrhs,

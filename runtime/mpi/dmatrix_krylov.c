@@ -115,6 +115,11 @@ static tristar_status multiply(void *arg, const void *x, void *y) {
   return tsi_dmatrix_apply(d, TRISTAR_N, 1, x, d->n, y, d->n);
 }
 
+static tristar_status multiply_blocks(void *arg, const void *x, void *y, tsi_crew_function done,
+                                      void *context) {
+  return tsi_dmatrix_apply_blocks(arg, x, y, done, context);
+}
+
 static tristar_status multiply_columns(void *arg, int count, const void *x, void *y, int64_t ld) {
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = arg;
@@ -165,9 +170,11 @@ tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_k
   const tsi_krylov_operator operator= {.n = matrix->n,
                                        .first = tsi_dmatrix_first(matrix),
                                        .nnz = matrix->stats.nnz,
+                                       .bytes = tsi_dmatrix_product_bytes(matrix),
                                        .scalar = matrix->scalar,
                                        .function = multiply,
                                        .columns = multiply_columns,
+                                       .blocks = multiply_blocks,
                                        .arg = matrix,
                                        .team = &matrix->team,
                                        .get_system = get_system};

@@ -14,6 +14,67 @@ static int form_of(const tristar_dmatrix_t *d, tristar_op op) {
   return op == TRISTAR_C && d->sparse->is_complex ? TSI_DADJOINT : TSI_DTRANSPOSE;
 }
 
+/* ---- The diagonal block --------------------------------------------------------------------------------*/
+
+/* Bytes that a product with one vector reads and writes here, but for the ghosts. */
+static double product_bytes(const tristar_dmatrix_t *d) {
+  return (double)tsi_halves_bytes(&d->form[TSI_DPLAIN].stored) + 2 * (double)d->n * (double)d->bytes;
+}
+
+tristar_status tsi_dmatrix_hire_crew(tristar_dmatrix_t *d, tristar_engine engine) {
+  tristar_status status = TRISTAR_OK;
+  tsi_dmatrix_dismiss_crew(d);
+  TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, d->crew, 1));
+  d->engine = engine;
+  TSI_TRY(tsi_crew_begin(d->ts, "matrix_rows", engine, TSI_RUNS_SHORT,
+                         tsi_units(d->form[TSI_DPLAIN].stored.rest.windows, d->unit), product_bytes(d),
+                         &d->stats.start_seconds, d->crew));
+out:
+  return status;
+}
+
+void tsi_dmatrix_dismiss_crew(tristar_dmatrix_t *d) {
+  if (d->crew != NULL) tsi_crew_finish(d->crew);
+  TSI_FREE(&d->ts->env, d->crew);
+}
+
+/* Local. Has each entry of the diagonal block its mirror image? */
+static tristar_status find_hermitian(const tristar_dmatrix_t *d, bool *hermitian) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_entries *e = &d->form[TSI_DPLAIN].diagonal;
+  const tsi_sparse a = {e->n, true, TRISTAR_GENERAL, e->ptr, e->index, e->item};
+  tsi_count *next = NULL;
+  *hermitian = false;
+  if (d->narrow || d->stats.symmetry == TRISTAR_SKEW_SYMMETRIC) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, next, e->n));
+  *hermitian = d->sparse->first_unlike(&a, true, next) == e->ptr[e->n];
+out:
+  TSI_FREE(env, next);
+  return status;
+}
+
+tristar_status tsi_dmatrix_store(tristar_dmatrix_t *d) {
+  tristar_status status = TRISTAR_OK;
+  tsi_dform *plain = &d->form[TSI_DPLAIN];
+  bool hermitian;
+  TSI_TRY(find_hermitian(d, &hermitian));
+  TSI_TRY(tsi_halves_take(&d->ts->env, &plain->diagonal, hermitian, d->narrow, &plain->stored));
+  d->unit = tsi_halves_unit(&plain->stored);
+  TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, d->coupled, plain->stored.rest.windows));
+  for (int o = 0; o < d->owners; o++)
+    for (tsi_index l = 0; l < plain->block[o].n; l++) d->coupled[plain->row[o][l] / TSI_WINDOW_ROWS] = true;
+out:
+  return status;
+}
+
+size_t tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d) {
+  const tsi_dform *plain = &d->form[TSI_DPLAIN];
+  size_t bytes = tsi_halves_bytes(&plain->stored) + ((size_t)d->n + (size_t)d->halo->ghosts) * d->bytes;
+  for (int o = 0; o < d->owners; o++) bytes += tsi_dpiece_bytes(&plain->block[o]);
+  return bytes;
+}
+
 /* ---- Transposes ---------------------------------------------------------------------------------------- */
 
 /* Lines become indices, of which there are so many, and values conjugates if that is wanted. */
@@ -44,7 +105,7 @@ tristar_status tsi_dmatrix_make_form(tristar_dmatrix_t *d, int form) {
   const bool conjugate = form == TSI_DADJOINT;
   TSI_TRY(TSI_ALLOC_ZERO(env, to->block, d->owners));
   TSI_TRY(transpose(d, conjugate, d->n, &from->diagonal, &to->diagonal));
-  TSI_TRY(tsi_slices_take(env, &to->diagonal, d->narrow, &to->slices));
+  TSI_TRY(tsi_halves_take(env, &to->diagonal, false, d->narrow, &to->stored));
   tsi_entries_finish(env, &to->diagonal);
   for (int o = 0; o < d->owners; o++) {
     tsi_entries *block = &to->block[o];
@@ -60,7 +121,7 @@ out:
 static void release_form(const tristar_dmatrix_t *d, tsi_dform *form) {
   tsi_env *env = &d->ts->env;
   tsi_entries_finish(env, &form->diagonal);
-  tsi_slices_finish(env, &form->slices);
+  tsi_halves_finish(env, &form->stored);
   for (int o = 0; o < d->owners; o++) {
     if (form->block != NULL) tsi_entries_finish(env, &form->block[o]);
     if (form->row != NULL) TSI_FREE(env, form->row[o]);
@@ -171,14 +232,19 @@ typedef struct strip {
   const char *x;
   char *y;
   size_t x_column, y_column; /* bytes from one to the next */
+  tsi_crew_function done;    /* is called with a block of rows when y has all of it; NULL: nothing is */
+  void *context;
 } strip;
 
-static void multiply_block(void *context, tsi_index block, int member) {
+static void multiply_unit(void *context, tsi_index unit, int member) {
   const strip *s = context;
-  (void)member;
   const tristar_dmatrix_t *d = s->d;
-  d->sliced->multiply(&s->form->slices, block, s->columns, s->x, (int64_t)(s->x_column / d->bytes), s->y,
-                      (int64_t)(s->y_column / d->bytes));
+  tsi_halves_multiply(&d->products, &s->form->stored, unit * d->unit, d->unit, s->columns, s->x,
+                      (int64_t)(s->x_column / d->bytes), s->y, (int64_t)(s->y_column / d->bytes));
+  if (s->done == NULL) return;
+  const tsi_index first = unit * d->unit, windows = s->form->stored.rest.windows;
+  for (tsi_index w = first; w < first + d->unit && w < windows; w++)
+    if (!d->coupled[w]) s->done(s->context, w, member);
 }
 
 /* Column c of what travels between here and a peer. */
@@ -255,7 +321,7 @@ static tristar_status multiply_strip(strip *s, int direction) {
     failed = send(s, k, &to[k]);
     if (status == TRISTAR_OK) status = failed;
   }
-  failed = tsi_crew_run(&d->crew, TSI_CREW_MATRIX, s->columns * d->crew.bytes, multiply_block, s);
+  failed = tsi_crew_run(d->crew, TSI_CREW_MATRIX, s->columns * d->crew->bytes, multiply_unit, s);
   if (status == TRISTAR_OK) status = failed;
   for (int k = 0; k < receives; k++) {
     wait_for(s, k);
@@ -264,9 +330,28 @@ static tristar_status multiply_strip(strip *s, int direction) {
     else
       add_share(s, &d->asker[k]);
   }
+  for (tsi_index w = 0; s->done != NULL && w < s->form->stored.rest.windows; w++)
+    if (d->coupled[w]) s->done(s->context, w, 0);
   failed = tsi_mailbox_wait(s->exchange->mailbox);
   if (status == TRISTAR_OK) status = failed;
 out:
+  return status;
+}
+
+tristar_status tsi_dmatrix_apply_blocks(tristar_dmatrix_t *d, const char *x, char *y, tsi_crew_function done,
+                                        void *context) {
+  const double begin = tsi_clock();
+  strip s = {.d = d,
+             .form = &d->form[TSI_DPLAIN],
+             .exchange = &d->exchange[TO_ASKERS][0],
+             .columns = 1,
+             .x = x,
+             .y = y,
+             .done = done,
+             .context = context};
+  const tristar_status status = multiply_strip(&s, TO_ASKERS);
+  d->stats.products++;
+  d->stats.product_seconds += tsi_clock() - begin;
   return status;
 }
 

@@ -54,6 +54,7 @@ out:
 static tristar_status complete(const tristar_dmatrix_t *d, tristar_dmatrix_t *next) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(check_pattern(d, next));
+  if (d->unit != next->unit) TSI_TRY(tsi_dmatrix_hire_crew(next, d->engine)); /* halved before, or now */
   for (int f = TSI_DPLAIN + 1; f < TSI_DFORMS; f++)
     if (d->form[f].there) TSI_TRY(tsi_dmatrix_make_form(next, f));
   if (d->whole != NULL) TSI_TRY(tsi_dmatrix_need_whole(next));
@@ -65,8 +66,8 @@ static void copy_piece(const tristar_dmatrix_t *d, const tsi_entries *from, tsi_
   if (from->ptr[from->n] > 0) memcpy(to->item, from->item, (size_t)from->ptr[from->n] * d->bytes);
 }
 
-static void exchange_slices(tsi_sliced *a, tsi_sliced *b) {
-  const tsi_sliced old = *a;
+static void exchange_stored(tsi_halves *a, tsi_halves *b) {
+  const tsi_halves old = *a;
   *a = *b;
   *b = old;
 }
@@ -78,10 +79,16 @@ static void take_values(tristar_dmatrix_t *d, tristar_dmatrix_t *next) {
     if (!to->there) continue;
     if (f == TSI_DPLAIN) copy_piece(d, &from->diagonal, &to->diagonal);
     for (int o = 0; o < d->owners; o++) copy_piece(d, &from->block[o], &to->block[o]);
-    exchange_slices(&to->slices, &from->slices);
+    exchange_stored(&to->stored, &from->stored);
   }
   if (d->whole != NULL && d->stats.nnz > 0)
     memcpy(d->whole->values, next->whole->values, (size_t)d->stats.nnz * d->bytes);
+  if (d->unit != next->unit) {
+    tsi_crew *crew = d->crew;
+    d->crew = next->crew;
+    next->crew = crew;
+    d->unit = next->unit;
+  }
   d->stats.symmetry = next->stats.symmetry;
 }
 

@@ -58,6 +58,13 @@ struct tristar_precond_s {
  * tristar_precond. */
 TRISTAR_CHECKED tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values);
 
+/* D, n entries, where X = D B is all that an application does; else NULL. */
+static inline const void *tsi_precond_diagonal(const tristar_precond_t *p) {
+  const bool alone = p->valid && p->function == NULL && p->plan == NULL && p->fsai == NULL &&
+                     p->sweep[0].plan == NULL && p->sweep[1].plan == NULL;
+  return alone ? p->diagonal : NULL;
+}
+
 /* Are the options in their ranges? Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_precond_check_options(tsi_env *env,
                                                          const tristar_precond_options *options);
