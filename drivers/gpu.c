@@ -30,23 +30,37 @@ static void add_cores(const tsi_session *s, const tsi_bandwidth *bandwidth, tsi_
   place->cut = tsi_plan_chunk_options(s->factor, &options);
 }
 
-bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report *r) {
+/* The device, and `best`. */
+static bool choose(tsi_session *s, tsi_gpu_report *r) {
   *r = (tsi_gpu_report){.device = tsi_device_get(s->settings->gpu)};
   if (r->device == NULL) return true;
-  tsi_env *env = tsi_context_env(s->ts);
   const tsi_device_costs costs = tsi_device_costs_of(r->device);
-  if (!tsi_session_check(s, tsi_device_choose(env, s->factor, &costs, &r->best), s->name)) return false;
-  for (int k = 0; k < TSI_GPU_WIDTHS; k++) {
+  return tsi_session_check(s, tsi_device_choose(tsi_context_env(s->ts), s->factor, &costs, &r->best),
+                           s->name);
+}
+
+static bool place(tsi_session *s, const tsi_bandwidth *bandwidth, int64_t devices, tsi_gpu_report *r) {
+  tsi_place_costs costs = tsi_place_costs_assumed(s->factor, r->device);
+  costs.devices = (tsi_index)devices;
+  add_cores(s, bandwidth, &costs);
+  return tsi_session_check(
+      s, tsi_device_place(tsi_context_env(s->ts), s->factor, &costs, &r->best, &r->placing), s->name);
+}
+
+bool tsi_gpu_place(tsi_session *s, const tsi_bandwidth *bandwidth, int64_t devices, tsi_gpu_report *r) {
+  return choose(s, r) && place(s, bandwidth, devices, r);
+}
+
+bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report *r) {
+  if (!choose(s, r)) return false;
+  for (int k = 0; k < TSI_GPU_WIDTHS && r->device; k++) {
     tsi_device_options options = r->best.options;
     options.panel_width = widths[k];
-    if (!tsi_session_check(s, tsi_device_forecast_make(env, s->factor, &options, &r->narrow[k]), s->name))
+    if (!tsi_session_check(
+            s, tsi_device_forecast_make(tsi_context_env(s->ts), s->factor, &options, &r->narrow[k]), s->name))
       return false;
   }
-  if (s->settings->devices == 0) return true;
-  tsi_place_costs place = tsi_place_costs_assumed(s->factor, r->device);
-  place.devices = (tsi_index)s->settings->devices;
-  add_cores(s, bandwidth, &place);
-  return tsi_session_check(s, tsi_device_place(env, s->factor, &place, &r->best, &r->placing), s->name);
+  return r->device == NULL || s->settings->devices == 0 || place(s, bandwidth, s->settings->devices, r);
 }
 
 void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *r) {

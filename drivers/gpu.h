@@ -19,6 +19,8 @@ typedef struct tsi_gpu_report {
 
 /* The report for --gpu, if that is given. Notes a failure in the session. */
 bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report *report);
+/* Of the report the device, which --gpu names, `best`, and the placing on so many of them. */
+bool tsi_gpu_place(tsi_session *s, const tsi_bandwidth *bandwidth, int64_t devices, tsi_gpu_report *report);
 /* Before the session's context ends. */
 void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *report);
 void tsi_gpu_print(const tsi_gpu_report *report);

@@ -47,7 +47,7 @@ static void add_devices(const tsi_session *s, cJSON *object) {
   cJSON *names = cJSON_AddArrayToObject(o, "names"), *chunks = cJSON_AddArrayToObject(o, "chunks"),
         *factor = cJSON_AddArrayToObject(o, "factor_bytes"),
         *tables = cJSON_AddArrayToObject(o, "table_bytes"), *up = cJSON_AddArrayToObject(o, "up_bytes"),
-        *down = cJSON_AddArrayToObject(o, "down_bytes");
+        *down = cJSON_AddArrayToObject(o, "down_bytes"), *transfers = cJSON_AddArrayToObject(o, "transfers");
   tristar_device_stats d;
   for (int i = 0; tristar_plan_get_device(s->plan, i, &d); i++) {
     cJSON_AddItemToArray(names, cJSON_CreateString(d.name));
@@ -56,6 +56,7 @@ static void add_devices(const tsi_session *s, cJSON *object) {
     cJSON_AddItemToArray(tables, cJSON_CreateNumber(d.table_bytes));
     cJSON_AddItemToArray(up, cJSON_CreateNumber(d.up_bytes));
     cJSON_AddItemToArray(down, cJSON_CreateNumber(d.down_bytes));
+    cJSON_AddItemToArray(transfers, cJSON_CreateNumber((double)d.transfers));
   }
   tsi_json_add_number(o, "unfit_bytes", s->p.unfit_bytes);
 }

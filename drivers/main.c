@@ -39,6 +39,9 @@ static const tsi_word pictures[] = {
     {"spy", "where the entries of the factor are, by chunk, or by process of --layout"},
     {"tree",
      "each supernode as a rectangle below its parent; areas are bytes of factor, colours tell chunks apart"},
+    {"placement", "the same with the device of each subtree, and what each device takes in a solve: of the "
+                  "plan (--place), "
+                  "or with --gpu by the cost model"},
     {NULL, NULL}};
 
 static const tsi_command commands[] = {

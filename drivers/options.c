@@ -67,9 +67,9 @@ static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 static const char *const places[] = {"cpu", "auto", "gpu", NULL};
 
-static const char *const pictures[] = {"gantt",  "dag",     "spy",   "roofline",   "levels",
-                                       "tree",   "rhs",     "reuse", "refinement", "communication",
-                                       "memory", "scaling", NULL};
+static const char *const pictures[] = {"gantt",  "dag",     "spy",       "roofline",   "levels",
+                                       "tree",   "rhs",     "reuse",     "refinement", "communication",
+                                       "memory", "scaling", "placement", NULL};
 
 #define FIELD(name) offsetof(tsi_settings, name)
 #define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
@@ -171,6 +171,8 @@ static const option_row rows[] = {
   {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
   {"gpu", CHOICE, FIELD(gpu), TSI_INFO, "A100|H100|GH200|H200|MI250X", "predict a solve on this GPU by a cost model: how the factor would be cut, the time, what bounds it", 0, 0, gpus},
   {"devices", NUMBER, FIELD(devices), TSI_INFO, "N", "with --gpu: which subtrees go on so many of these beside the cores, what crosses their buses, and the time, by a cost model", 1, 64, NULL},
+  {"gpu", CHOICE, FIELD(gpu), TSI_PLOT, "A100|H100|GH200|H200|MI250X", "placement: on such GPUs, by a cost model, instead of those of this machine", 0, 0, gpus},
+  {"devices", NUMBER, FIELD(devices), TSI_PLOT, "N", "with --gpu: how many of these (default 1)", 1, 64, NULL},
   {"platform", CHOICE, FIELD(platform), TSI_SIMULATE, "a100|h100|gh200|mi250x", "the node: a server with GPUs of this kind, their buses PCIe 4, PCIe 5, NVLink-C2C, Infinity Fabric (default a100)", 0, 0, platforms},
   {"devices", NUMBER, FIELD(devices), TSI_SIMULATE, "N", "GPUs of the node (default 1)", 1, 8, NULL},
   {"workers", NUMBER, FIELD(workers), TSI_SIMULATE, "N", "cores of the node, with a worker of StarPU each (default 8)", 1, 60, NULL},

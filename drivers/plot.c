@@ -23,7 +23,8 @@ enum {
   FROM_POSSIBLE = 8,   /* --from belongs to it */
   NAME_ONLY = 16,      /* the session needs no matrix yet, */
   MATRIX_ONLY = 32,    /* or no analysis */
-  LEAVES = 64          /* the analysis has a separator tree, if there is one */
+  LEAVES = 64,         /* the analysis has a separator tree, if there is one */
+  GPU_POSSIBLE = 128   /* --gpu belongs to it */
 };
 #define LEAF_PARTS 16
 
@@ -44,7 +45,8 @@ static const kind kinds[] = {{"gantt", tsi_plot_gantt, 0},
                              {"refinement", tsi_plot_refinement, 0},
                              {"communication", tsi_plot_communication, LAYOUT_POSSIBLE | LAYOUT_NEEDED},
                              {"memory", tsi_plot_memory, MATRIX_ONLY},
-                             {"scaling", tsi_plot_scaling, LEAVES}};
+                             {"scaling", tsi_plot_scaling, LEAVES},
+                             {"placement", tsi_plot_placement, GPU_POSSIBLE}};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static bool prepare(tsi_session *s, const kind *what, const tristar_layout *layout) {
@@ -78,6 +80,12 @@ static int check_options(const tsi_settings *settings, const kind *what) {
   if (settings->from != NULL && !(what->needs & FROM_POSSIBLE))
     return tsi_usage_error("plot", "--from belongs to --what %s",
                            list_words(FROM_POSSIBLE, words, sizeof words));
+  if (settings->gpu >= 0 && !(what->needs & GPU_POSSIBLE))
+    return tsi_usage_error("plot", "--gpu belongs to --what %s",
+                           list_words(GPU_POSSIBLE, words, sizeof words));
+  if (settings->gpu >= 0 && settings->place != TRISTAR_PLACE_CPU)
+    return tsi_usage_error("plot", "--place is for the GPUs of this machine, --gpu for those of the model");
+  if (settings->devices > 0 && settings->gpu < 0) return tsi_usage_error("plot", "--devices needs --gpu");
   if (settings->out == NULL) return tsi_usage_error("plot", "--out FILE is missing");
   return tsi_picture_check("plot", "out", settings->out);
 }

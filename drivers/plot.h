@@ -36,8 +36,9 @@ bool tsi_plot_levels(const tsi_plot *plot);
 
 /* plot_spy.c: where the entries of the factors are, by chunk, or by process of the layout. */
 bool tsi_plot_spy(const tsi_plot *plot);
-/* plot_tree.c: the assembly tree. */
-bool tsi_plot_tree(const tsi_plot *plot);
+/* plot_placement.c: the assembly tree with the device of each subtree, of the plan or, with --gpu, by the
+ * cost model. */
+bool tsi_plot_placement(const tsi_plot *plot);
 
 /* ---- Measured: the session has an analysis; the rest is made between the measurements -------------------
  */

@@ -3,7 +3,8 @@
  * A task is a rectangle (class "task"); where it is a bundle its steps lie on it (class "step"), unless they
  * are too thin to be seen. Messages between processes are lines (class "message"). Tasks on the critical path
  * have a dark frame (class "critical"), tasks that bound the time a dark line below (class "binding"). What
- * is left of the background is idle. Tasks on GPUs are hatched (class "device"). */
+ * is left of the background is idle. Tasks on GPUs are hatched (class "device"); the lane of their worker has
+ * the name of the GPU. */
 #include "drivers/gantt.h"
 #include "drivers/plot.h"
 #include "drivers/report.h"
@@ -81,14 +82,17 @@ static void write_lanes(const gantt *g) {
   const int workers = g->trace->workers / g->trace->ranks; /* about: for lanes without a task */
   for (int w = 0; w < g->trace->workers; w++) {
     double busy = 0;
-    int rank = workers > 0 ? w / workers : w;
+    int rank = workers > 0 ? w / workers : w, device = -1;
     char lane[48];
     for (int64_t k = 0; k < g->trace->tasks.count; k++) {
       if (g->trace->tasks.item[k].worker != w) continue;
       busy += seconds_of(&g->trace->tasks.item[k]);
       rank = g->trace->tasks.item[k].rank;
+      if (g->trace->tasks.item[k].device >= 0) device = g->trace->tasks.item[k].device;
     }
-    if (g->trace->ranks == 1)
+    if (device >= 0 && g->trace->ranks == 1)
+      snprintf(lane, sizeof lane, "GPU %d", device);
+    else if (g->trace->ranks == 1)
       snprintf(lane, sizeof lane, "worker %d", w);
     else
       snprintf(lane, sizeof lane, "rank %d", rank);
@@ -129,7 +133,13 @@ static double write_legend(FILE *file, const tristar_trace_t *trace) {
   tsi_plot_legend(&legend, trace);
   tsi_legend_square(&legend, TSI_GANTT_IDLE, "idle");
   if (has_devices(trace)) {
-    const double at = tsi_legend_place(&legend, 14, "on a GPU");
+    double up = 0, down = 0;
+    for (int64_t k = 0; k < trace->tasks.count; k++) {
+      up += trace->tasks.item[k].up_bytes;
+      down += trace->tasks.item[k].down_bytes;
+    }
+    snprintf(text, sizeof text, "on a GPU; buses: %s up, %s down", tsi_text_bytes(up), tsi_text_bytes(down));
+    const double at = tsi_legend_place(&legend, 14, text);
     if (file != NULL)
       fprintf(file,
               "<defs><pattern id=\"device\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "

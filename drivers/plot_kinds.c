@@ -84,7 +84,9 @@ void tsi_plot_tip(FILE *file, const tristar_trace_t *trace, const tristar_trace_
   if (trace->ranks > 1) fprintf(file, "\nrank %d", item->rank);
   fprintf(file, "\nworker %d, from %s on for %s", item->worker, tsi_text_time(item->start),
           tsi_text_time(seconds));
-  if (item->device >= 0) fprintf(file, "\na subtree on GPU %d", item->device);
+  if (item->device >= 0)
+    fprintf(file, "\na subtree on GPU %d: %s up, %s down its bus", item->device,
+            tsi_text_bytes(item->up_bytes), tsi_text_bytes(item->down_bytes));
   if (item->bytes > 0) fprintf(file, "\n%s", tsi_text_bytes(item->bytes));
   if (item->bytes > 0 && seconds > 0) fprintf(file, ", %.1f GB/s", item->bytes / seconds / 1e9);
   if (item->critical)

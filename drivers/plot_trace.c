@@ -105,6 +105,8 @@ static cJSON *make_item(const tristar_trace_list *list, const tristar_trace_item
   tsi_json_add_number(object, "start_s", item->start);
   tsi_json_add_number(object, "end_s", item->end);
   tsi_json_add_number(object, "bytes", item->bytes);
+  tsi_json_add_number(object, "up_bytes", item->up_bytes);
+  tsi_json_add_number(object, "down_bytes", item->down_bytes);
   tsi_json_add_number(object, "chunk", (double)item->chunk);
   tsi_json_add_number(object, "number", (double)item->number);
   cJSON_AddBoolToObject(object, "critical", item->critical);

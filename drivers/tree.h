@@ -37,6 +37,11 @@ double tsi_supernode_entries(const tristar_assembly_tree *tree, int64_t k);
 bool tsi_tree_lay_out(const tristar_assembly_tree *tree, const int32_t *chunk_of, int32_t chunks,
                       double bytes_per_entry, double smallest, tsi_tree_layout *layout);
 
+/* The same of the session's factor in a picture so many pixels wide, in boxes that can be seen, few enough
+ * for a file of an SVG. Notes a failure in the session. */
+bool tsi_tree_lay_out_pixels(tsi_session *s, const int32_t *chunk_of, int32_t chunks, double width,
+                             tsi_tree_layout *layout);
+
 /* Writes the picture of the session's plan; its boxes too, as JSON, unless figures is NULL. */
 bool tsi_tree_draw(tsi_session *s, const char *path, cJSON *figures);
 

@@ -154,14 +154,14 @@ static void add_boxes(cJSON *figures, const tsi_tree_layout *layout) {
 }
 
 /* Merges more until few enough boxes are left. */
-static bool lay_out(tsi_session *s, tsi_tree_layout *layout) {
+bool tsi_tree_lay_out_pixels(tsi_session *s, const int32_t *chunk_of, int32_t chunks, double width,
+                             tsi_tree_layout *layout) {
   tristar_assembly_tree tree;
   const double bytes = (double)s->precision->bytes * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);
-  double smallest = SMALLEST / PLOT_WIDTH;
+  double smallest = SMALLEST / width;
   tristar_analysis_get_assembly_tree(tristar_factor_get_analysis(s->factor), &tree);
   for (;; smallest *= 1.5) {
-    if (!tsi_tree_lay_out(&tree, tristar_plan_get_chunk_of_supernode(s->plan), (int32_t)s->p.chunks, bytes,
-                          smallest, layout))
+    if (!tsi_tree_lay_out(&tree, chunk_of, chunks, bytes, smallest, layout))
       return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for the picture", s->name);
     if (layout->count <= BOXES_MAX || smallest > 0.1) return true;
     free(layout->boxes);
@@ -171,7 +171,9 @@ static bool lay_out(tsi_session *s, tsi_tree_layout *layout) {
 bool tsi_tree_draw(tsi_session *s, const char *path, cJSON *figures) {
   tsi_tree_layout layout;
   tsi_picture p;
-  if (!lay_out(s, &layout)) return false;
+  if (!tsi_tree_lay_out_pixels(s, tristar_plan_get_chunk_of_supernode(s->plan), (int32_t)s->p.chunks,
+                               PLOT_WIDTH, &layout))
+    return false;
   bool ok = tsi_picture_begin(&p, s, path, PICTURE_WIDTH, PICTURE_HEIGHT);
   if (ok) {
     write_picture(&p, &layout);

@@ -48,6 +48,7 @@ typedef struct tsi_placed_subtree {
   tsi_index device; /* 0 ..; TSI_NONE: the cores */
   tsi_index columns, border;
   double entries;
+  double seconds; /* of a solve on its device, once it is placed; 0: it is the cores' */
 } tsi_placed_subtree;
 
 /* Seconds of a sweep. */

@@ -358,6 +358,10 @@ static tristar_status search(tsi_env *env, placer *p) {
   p->runs = REFINING_RUNS;
   TSI_TRY(refine(env, p));
   p->best->only_cores = only_cores;
+  for (tsi_index k = 0; k < p->best->count; k++) {
+    tsi_placed_subtree *t = &p->best->subtree[k];
+    t->seconds = t->device == TSI_NONE ? 0 : 2 * tsi_place_device_seconds(p->costs, t);
+  }
 out:
   return status;
 }

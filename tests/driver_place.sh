@@ -16,7 +16,7 @@ assert len(devices) == 2 and all(d["up_gbps"] == d["down_gbps"] == d["transfer_u
 END
 expect 0 '^accuracy' solve gen:s2d9pt:12
 no_row '^devices'
-expect 0 '^devices +CPU [0-9]+[^:]*: [0-9]+ subtrees?, [0-9.]+ [KM]?B of factor, .* of tables; in each solve .* up, .* down its bus$' \
+expect 0 '^devices +CPU [0-9]+[^:]*: [0-9]+ subtrees?, [0-9.]+ [KM]?B of factor, .* of tables; in each solve .* up, .* down its bus, [0-9]+ transfers$' \
   solve gen:s2d9pt:12 --place gpu --json gpu.json
 no_row 'no room for'
 row '^accuracy'
@@ -27,7 +27,7 @@ expect 0 '^accuracy' solve gen:s2d9pt:12 --place cpu --json cpu.json
 python3 - <<'END' || fail "devices in JSON"
 import json
 gpu, cpu = json.load(open("gpu.json"))["devices"], json.load(open("cpu.json"))["devices"]
-assert cpu == {"names": [], "chunks": [], "factor_bytes": [], "table_bytes": [], "up_bytes": [], "down_bytes": [], "unfit_bytes": 0}, cpu
+assert cpu == {"names": [], "chunks": [], "factor_bytes": [], "table_bytes": [], "up_bytes": [], "down_bytes": [], "transfers": [], "unfit_bytes": 0}, cpu
 assert gpu.keys() == cpu.keys() and 1 <= len(gpu["names"]) <= 2 and gpu["unfit_bytes"] == 0, gpu
 assert all(len(gpu[key]) == len(gpu["names"]) and min(gpu[key]) > 0 for key in gpu if key not in ("names", "unfit_bytes")), gpu
 END
@@ -36,6 +36,17 @@ for picture in gantt dag levels; do
 done
 "$tristar" plot gen:s2d9pt:12 --what gantt --place gpu --repeat 1 --out x.svg >/dev/null || fail "no Gantt chart"
 grep -q 'class="device"' x.svg || fail "no task is drawn as one on a GPU"
+grep -q '>GPU 0<' x.svg && grep -q '>on a GPU; buses: .* up, .* down<' x.svg || fail "neither a lane of a GPU nor what crosses its bus"
+expect 0 '^x\.svg: written$' plot gen:s2d9pt:12 --what placement --place gpu --out x.svg --json placement.json
+grep -q 'class="subtree"' x.svg && grep -q 'class="piece"' x.svg || fail "no subtree on a GPU is drawn"
+python3 - <<'END' || fail "subtrees in JSON, and sums over them"
+import json
+plan = json.load(open("placement.json"))
+picture, devices = plan["picture"], plan["devices"]
+for key, sums in ("up_bytes", "up_bytes"), ("down_bytes", "down_bytes"), ("bytes", "factor_bytes"):
+    assert sum(i[key] for i in picture["items"]) == sum(devices[sums]), (key, picture, devices)
+assert picture["devices"] == len(devices["names"]) and all(i["device"] >= 0 and i["predicted_s"] > 0 for i in picture["items"]), picture
+END
 expect 1 'PLACE_GPU: there are no tasks$' solve gen:s2d9pt:5 --place gpu --engine serial
 expect 1 'PLACE_GPU: devices have tasks of chunks only' solve gen:s2d9pt:5 --place gpu --variant push
 

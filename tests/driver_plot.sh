@@ -95,6 +95,23 @@ assert above == ("points above the roof" in open("roofline.svg").read())
 END
 fi
 
+picture placement.svg gen:s2d9pt:20 --what placement
+grep -q '>All subtrees are solved on the cores.<' placement.svg || fail "placement: subtrees that are not on the cores"
+looks placement.svg 0 piece 0 subtree 0
+for devices in 1 4; do
+  picture placement.svg gen:poisson3d7:24 --what placement --gpu A100 --devices $devices --workers 1 --json placement.json
+  [ "$(count piece placement.svg)" -ge 3 ] || fail "placement: $(count piece placement.svg) pieces of bars"
+  looks placement.svg 1
+  ! command -v python3 >/dev/null || python3 - $devices <<'END' || fail "placement: figures"
+import json, sys
+p = json.load(open("placement.json"))["picture"]
+there = [i for i in p["items"] if i["device"] >= 0]
+assert p["devices"] == int(sys.argv[1]) and "A100" in p["gpu"] and p["predicted_s"] > 0, p
+assert there and all(i["device"] < p["devices"] and i["predicted_s"] > 0 and i["up_bytes"] == i["down_bytes"] > 0 for i in there), p
+assert open("placement.svg").read().count('class="subtree"') == len(p["items"]), p
+END
+done
+
 # ---- Figures behind the pictures
 for what in gantt dag levels spy tree; do
   expect 0 '"picture":' plot gen:s2d9pt:40 --what $what --engine tasks --out x.svg --json -
@@ -169,13 +186,16 @@ for what in gantt dag levels spy roofline; do
 done
 
 # ---- Wrong usage
-expect 2 'no picture given; the pictures are gantt, dag, spy, roofline, levels, tree, rhs, reuse, refinement, communication, memory, scaling$' plot
+expect 2 'no picture given; the pictures are gantt, dag, spy, roofline, levels, tree, rhs, reuse, refinement, communication, memory, scaling, placement$' plot
 expect 2 "unknown picture 'gen:s2d9pt:5'; the pictures are " plot gen:s2d9pt:5
 expect 2 '--what pie: not one of gantt\|dag\|spy\|' plot gen:s2d9pt:5 --what pie --out x.svg
 expect 2 'no MATRIX' plot --what gantt --out x.svg
 expect 2 'one word too many: b' plot gen:s2d9pt:5 b --what gantt --out x.svg
 expect 2 '--out FILE is missing' plot gen:s2d9pt:5 --what gantt
 expect 2 '--layout belongs to --what spy, communication$' plot gen:s2d9pt:5 --what gantt --layout 1x1x1 --out x.svg
+expect 2 '--gpu belongs to --what placement$' plot gen:s2d9pt:5 --what tree --gpu A100 --out x.svg
+expect 2 '--devices needs --gpu$' plot gen:s2d9pt:5 --what placement --devices 2 --out x.svg
+expect 2 '--place is for the GPUs of this machine' plot gen:s2d9pt:5 --what placement --gpu A100 --place gpu --out x.svg
 expect 2 'not three numbers' plot gen:s2d9pt:5 --what spy --layout 2 --out x.svg
 expect 2 '--layout auto' plot gen:s2d9pt:5 --what spy --layout auto --out x.svg
 expect 2 '--algo and --map need --layout' plot gen:s2d9pt:5 --what spy --map cyclic --out x.svg

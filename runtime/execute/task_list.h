@@ -43,6 +43,8 @@ typedef struct tsi_task_use {
 typedef struct tsi_task_data {
   int device;          /* it runs there; negative: on the host */
   double microseconds; /* of one on a device: the estimate for one right-hand side */
+  double x_bytes,
+      border_bytes; /* of one on a device: of x of its columns, of what it exchanges with others */
   int count;
   tsi_task_use use[TSI_TASK_USES];
 } tsi_task_data;

@@ -1033,6 +1033,7 @@ TRISTAR_API tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tr
 typedef struct tristar_device_stats {
   char name[64];       /* of StarPU's worker for it */
   int worker;          /* the number of that worker */
+  int device;          /* the number of the device, from 0 on */
   int64_t chunks;      /* of the plan, a subtree each */
   double factor_bytes; /* of the factor; they cross the bus once, and again after tristar_refactor; plans of a
                           factor share them */
@@ -1040,9 +1041,28 @@ typedef struct tristar_device_stats {
   double up_bytes;   /* that cross the bus in a solve, to the device; of as many right-hand sides as the plan
                         was made for, at most 64 */
   double down_bytes; /* and back */
+  int64_t transfers; /* that these are, in both directions */
 } tristar_device_stats;
 /* The i-th (from 0) of the devices that have subtrees of the plan. Returns 0 when there is no i-th. */
 TRISTAR_API int tristar_plan_get_device(const tristar_plan_t *plan, int i, tristar_device_stats *stats);
+
+/* A subtree of the assembly tree, or several side by side, that a device solves as one chunk of the plan; the
+ * figures mean what those of tristar_device_stats do, which are sums of these. */
+typedef struct tristar_subtree_stats {
+  int device;                          /* the number of its device */
+  int64_t chunk;                       /* of the plan */
+  int64_t first_supernode, supernodes; /* that many of the assembly tree, one behind the other */
+  int64_t columns;                     /* that are solved there */
+  int64_t border;                      /* rows below them, of which device and cores exchange x and updates */
+  double factor_bytes, table_bytes;
+  double up_bytes, down_bytes;
+  int64_t transfers;
+  double predicted_seconds; /* that a solve takes the device for it, by the model of devices, with as many
+                               right-hand sides as the plan was made for, at most 64 */
+} tristar_subtree_stats;
+/* The i-th (from 0) of the subtrees that devices have, in the order of the tree. Returns 0 when there is no
+ * i-th. */
+TRISTAR_API int tristar_plan_get_subtree(const tristar_plan_t *plan, int64_t i, tristar_subtree_stats *stats);
 
 /* A figure of every worker, or of every process: its sum, and its smallest, mean and largest value. */
 typedef struct tristar_range {

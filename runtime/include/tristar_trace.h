@@ -91,6 +91,8 @@ typedef struct tristar_trace_item {
   double start, end;  /* seconds from the beginning of the solve; a task on a device ends when that has it to
                          do, and may be at work by then */
   double bytes;       /* that it streams, about */
+  double up_bytes;    /* of a task on a device: that cross the bus to it before the task, */
+  double down_bytes;  /* and back after it */
   int64_t chunk;      /* whose columns it works on, of a task: in its first step; -1: none */
   int64_t number;     /* chunk, slice, pair or block of rows, by its kind; of a task: of its first step */
   int64_t first_step; /* of the trace; a step's: itself */

@@ -1,6 +1,7 @@
 /* See branches.h. */
 #include "runtime/solve/branches.h"
 
+#include "codelets/columns.h"
 #include "runtime/solve/device_choice.h"
 #include "runtime/starpu/devices.h"
 
@@ -100,20 +101,46 @@ static double bytes_of(const tsi_device_data *data) {
   return data ? (double)tsi_device_data_bytes(data) : 0;
 }
 
+/* Of a sweep on its device, for one right-hand side. */
+static double sweep_seconds(const tsi_resident *r, bool backward) {
+  return TSI_DEVICE_TASK_SECONDS + r->seconds[backward];
+}
+
 /* What crosses the bus in a solve: forward x up, the border down; backward the border up, at the end x down.
  */
-static void add_branch(const tristar_plan_t *plan, const tsi_plan_branch *b, tristar_device_stats *stats) {
-  const tsi_sweeps sweeps = tsi_plan_sweeps(plan);
-  const double row =
-      (double)tsi_workspace_stride(tsi_plan_columns(&plan->options)) * (double)plan->factor->scalar_bytes;
+tristar_subtree_stats tsi_branch_describe(const tristar_plan_t *plan, tsi_index k) {
+  const tsi_plan_branch *b = &plan->branches->branch[k];
   const tsi_resident *r = b->resident;
   const tsi_branch *branch = r->cut->branch;
+  const tsi_index *supernode = plan->factor->analysis->panels->supernode, first = supernode[branch->panel];
+  const tsi_index columns = tsi_plan_columns(&plan->options);
+  const double row = (double)tsi_workspace_stride(columns) * (double)plan->factor->scalar_bytes;
+  const tsi_sweeps sweeps = tsi_plan_sweeps(plan);
+  const bool forward = sweeps != TSI_BACKWARD, backward = sweeps != TSI_FORWARD;
+  tristar_subtree_stats s = {.device = b->device,
+                             .chunk = b->chunk,
+                             .first_supernode = first,
+                             .supernodes = supernode[branch->panel + branch->panels->count - 1] - first + 1,
+                             .columns = branch->columns,
+                             .border = branch->border,
+                             .table_bytes = bytes_of(r->tables),
+                             .transfers = 2 + (branch->border > 0 ? forward + backward : 0)};
+  s.factor_bytes = bytes_of(r->values[0]) + bytes_of(r->values[1]) + bytes_of(r->from) + bytes_of(r->inverse);
+  s.up_bytes = row * (branch->columns + (backward ? branch->border : 0));
+  s.down_bytes = row * (branch->columns + (forward ? branch->border : 0));
+  s.predicted_seconds = tsi_time_of_columns((int)columns) *
+                        ((forward ? sweep_seconds(r, false) : 0) + (backward ? sweep_seconds(r, true) : 0));
+  return s;
+}
+
+static void add_branch(const tristar_plan_t *plan, tsi_index k, tristar_device_stats *stats) {
+  const tristar_subtree_stats s = tsi_branch_describe(plan, k);
   stats->chunks++;
-  stats->factor_bytes +=
-      bytes_of(r->values[0]) + bytes_of(r->values[1]) + bytes_of(r->from) + bytes_of(r->inverse);
-  stats->table_bytes += bytes_of(r->tables);
-  stats->up_bytes += row * (branch->columns + (sweeps == TSI_FORWARD ? 0 : branch->border));
-  stats->down_bytes += row * (branch->columns + (sweeps == TSI_BACKWARD ? 0 : branch->border));
+  stats->factor_bytes += s.factor_bytes;
+  stats->table_bytes += s.table_bytes;
+  stats->up_bytes += s.up_bytes;
+  stats->down_bytes += s.down_bytes;
+  stats->transfers += s.transfers;
 }
 
 bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
@@ -121,10 +148,10 @@ bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_sta
   const int device = all && i >= 0 ? find_device(all, i) : -1;
   if (device < 0) return false;
   const tsi_device_facts facts = tsi_device_describe(device);
-  *stats = (tristar_device_stats){.worker = facts.worker};
+  *stats = (tristar_device_stats){.worker = facts.worker, .device = device};
   memcpy(stats->name, facts.name, sizeof stats->name);
   for (tsi_index k = 0; k < all->count; k++)
-    if (all->branch[k].device == device) add_branch(plan, &all->branch[k], stats);
+    if (all->branch[k].device == device) add_branch(plan, k, stats);
   return true;
 }
 
@@ -139,7 +166,9 @@ static void describe_sweep(const tsi_plan_branch *b, const replay_branch *r, boo
                            tsi_task_data *role) {
   const tsi_resident *resident = b->resident;
   role->device = b->device;
-  role->microseconds = 1e6 * (TSI_DEVICE_TASK_SECONDS + resident->seconds[backward]);
+  role->microseconds = 1e6 * sweep_seconds(resident, backward);
+  role->x_bytes = bytes_of(r->x);
+  role->border_bytes = bytes_of(r->border);
   for (int v = 0; v < 2; v++) add(role, resident->values[v], TSI_USE_R);
   add(role, resident->from, TSI_USE_R);
   add(role, resident->inverse, TSI_USE_R);

@@ -35,7 +35,9 @@ typedef struct tsi_plan_branches {
 TRISTAR_CHECKED tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_places *places);
 void tsi_branches_destroy(tristar_plan_t *plan);
 
-/* The devices that have branches; tristar_plan_get_device, where stats is there. */
+/* What is told of the k-th branch; the devices that have branches; tristar_plan_get_device, where stats is
+ * there. */
+tristar_subtree_stats tsi_branch_describe(const tristar_plan_t *plan, tsi_index k);
 int tsi_branches_devices(const tsi_plan_branches *branches);
 bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_stats *stats);
 

@@ -384,6 +384,12 @@ int tristar_plan_get_device(const tristar_plan_t *plan, int i, tristar_device_st
   return there;
 }
 
+int tristar_plan_get_subtree(const tristar_plan_t *plan, int64_t i, tristar_subtree_stats *stats) {
+  const bool there = plan != NULL && plan->branches != NULL && i >= 0 && i < plan->branches->count;
+  if (there && stats != NULL) *stats = tsi_branch_describe(plan, (tsi_index)i);
+  return there;
+}
+
 static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
   pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
   const tristar_plan_stats stats = plan->stats;

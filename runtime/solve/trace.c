@@ -227,6 +227,15 @@ static void note_steps(const tsi_trace *trace, const tsi_recording *recording, t
   }
 }
 
+/* What crosses the bus of a device for a sweep there: x before the first sweep and after the last one, the
+ * border after a forward and before a backward one. */
+static void note_bus(const tsi_trace *trace, const tsi_task_data *data, bool backward,
+                     tristar_trace_item *item) {
+  const bool first = !backward || trace->forward == NULL, last = backward || trace->backward == NULL;
+  item->up_bytes = (first ? data->x_bytes : 0) + (backward ? data->border_bytes : 0);
+  item->down_bytes = (last ? data->x_bytes : 0) + (backward ? 0 : data->border_bytes);
+}
+
 static void note_task(const tsi_trace *trace, const tsi_recording *recording, tsi_index task,
                       tristar_trace_item *item, tristar_trace_item *steps) {
   const tsi_task_span span = recording->list->task[task].span;
@@ -247,6 +256,9 @@ static void note_task(const tsi_trace *trace, const tsi_recording *recording, ts
   if (item->steps == 0) return;
   item->chunk = first->chunk;
   item->number = first->number;
+  if (item->device < 0) return;
+  note_bus(trace, data, first->kind == TRISTAR_STEP_BACKWARD_CHUNK, item);
+  note_bus(trace, data, first->kind == TRISTAR_STEP_BACKWARD_CHUNK, &steps[trace->first[task]]);
 }
 
 void tsi_trace_note(tsi_trace *trace, const tsi_executor *executor) {

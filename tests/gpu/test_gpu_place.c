@@ -72,15 +72,19 @@ static int64_t check_devices(const tristar_plan_t *plan, int64_t nrhs) {
   const double row = 8.0 * (double)(nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8);
   const tsi_solve_chunk *chunk = plan->side[0].tables.chunk;
   tristar_device_stats d;
-  double told = 0, rows = 0, entries = 0, factor = 0;
-  int64_t chunks = 0, there = 0;
+  tristar_subtree_stats s;
+  double told = 0, rows = 0, entries = 0, factor = 0, down = 0, tables = 0;
+  int64_t chunks = 0, there = 0, transfers = 0, supernode = 0;
   int count = 0;
   for (; tristar_plan_get_device(plan, count, &d); count++) {
     CHECK(d.chunks > 0 && d.factor_bytes > 0 && d.table_bytes > 0 && d.up_bytes == d.down_bytes);
     CHECK(d.worker >= 0 && strstr(d.name, "CPU"));
     chunks += d.chunks;
     told += d.up_bytes;
+    down += d.down_bytes;
     factor += d.factor_bytes;
+    tables += d.table_bytes;
+    transfers += d.transfers;
   }
   CHECK(count == stats_of(plan).devices && tristar_plan_get_device(plan, 0, NULL) == (count > 0));
   CHECK(!tristar_plan_get_device(plan, -1, &d) && !tristar_plan_get_device(NULL, 0, &d));
@@ -92,8 +96,23 @@ static int64_t check_devices(const tristar_plan_t *plan, int64_t nrhs) {
                         plan->factor->analysis->panel_values[plan->side[0].chunks->panel[c]]);
   }
   CHECK_MSG(chunks == there && told == row * rows, "%g bytes up, not %g", told, row * rows);
+  CHECK(chunks == 0 || (transfers >= 2 * chunks && transfers <= 4 * chunks));
+  for (int64_t i = 0; tristar_plan_get_subtree(plan, i, &s);
+       i++) { /* what they add up to is told of devices */
+    CHECK(s.first_supernode >= supernode && s.supernodes > 0 && s.columns > 0 && s.predicted_seconds > 0);
+    CHECK(s.columns == chunk[s.chunk].columns && s.border == chunk[s.chunk].off_rows && s.device >= 0);
+    supernode = s.first_supernode + s.supernodes;
+    chunks--;
+    told -= s.up_bytes;
+    down -= s.down_bytes;
+    tables -= s.table_bytes;
+    transfers -= s.transfers;
+  }
+  CHECK(chunks == 0 && told == 0 && down == 0 && tables == 0 && transfers == 0);
+  CHECK(!tristar_plan_get_subtree(plan, -1, &s) && !tristar_plan_get_subtree(plan, there, NULL) &&
+        !tristar_plan_get_subtree(NULL, 0, NULL));
   CHECK(factor >= 8 * entries && factor <= 8 * (entries + 256.0 * (double)there));
-  return chunks;
+  return there;
 }
 
 static tristar_plan_t *check_plan(const flow *f, const tristar_plan_options *options) {
