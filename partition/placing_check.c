@@ -14,13 +14,16 @@ out:
 }
 
 static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, const tsi_symbolic *symbolic,
-                                    const tsi_panels *panels, tsi_index k, const tsi_index *root) {
+                                    const tsi_panels *panels, const tsi_place_costs *costs, tsi_index k,
+                                    const tsi_index *root) {
   tristar_status status = TRISTAR_OK;
   const tsi_placed_subtree *t = &placing->subtree[k];
   tsi_index columns = 0;
   double entries = 0;
   for (tsi_index s = 0; s <= t->root; s++) {
     if (root[s] != t->root) continue;
+    if (costs->shared && costs->shared[s])
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d in subtree %d is shared", s, t->root);
     columns += symbolic->start[s + 1] - symbolic->start[s];
     for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++)
       entries += (double)tsi_panel_entries(panels, p);
@@ -79,7 +82,7 @@ tristar_status tsi_placing_check(tsi_env *env, const tsi_placing *placing, const
   for (tsi_index k = 0; k < placing->count; k++) is_root[placing->subtree[k].root] = true;
   for (tsi_index s = symbolic->count; s-- > 0;) TSI_TRY(find_root(env, symbolic, s, is_root[s], root));
   for (tsi_index k = 0; k < placing->count; k++)
-    TSI_TRY(check_subtree(env, placing, symbolic, panels, k, root));
+    TSI_TRY(check_subtree(env, placing, symbolic, panels, costs, k, root));
   TSI_TRY(check_loads(env, placing, costs));
   TSI_TRY(tsi_place_schedule_create(env, symbolic, panels, costs, &schedule));
   TSI_TRY(check_times(env, placing, costs, schedule));
