@@ -230,8 +230,8 @@ static void split_wall(const tsi_exchange *exchange, tsi_process_times *times) {
     if (clock->backward_begin > 0 && clock->backward_begin < begin) begin = clock->backward_begin;
   }
   times->forward = end - exchange->begun;
-  times->between = begin > end ? begin - end : 0;
   times->backward = exchange->begun + times->wall - begin;
+  times->between = times->forward > 0 && times->backward > 0 && begin > end ? begin - end : 0;
 }
 
 void tsi_exchange_times(const tsi_exchange *exchange, int workers, tsi_process_times *times) {

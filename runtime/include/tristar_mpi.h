@@ -28,9 +28,12 @@
 extern "C" {
 #endif
 
-/* Collective. Shares the cores of every node among the ranks of comm on it: sets config->first_core, and
- * config->workers if it is 0 and STARPU_NCPU is not set. Without it StarPU binds the workers of all ranks to
- * the same cores, unless mpiexec has bound the ranks. Errors: ARGUMENT (config is NULL), RUNTIME. */
+/* Collective. Shares the cores and the GPUs of every node among the ranks of comm on it: sets
+ * config->first_core, and config->workers if it is 0 and STARPU_NCPU is not set; config->first_device and
+ * config->devices if first_device is negative: as many for each rank, in the order of ranks, or, where there
+ * are fewer than ranks, one for several ranks in a row. GPUs that a rank does not see (CUDA_VISIBLE_DEVICES)
+ * do not count. Without it StarPU binds the workers of all ranks to the same cores, unless mpiexec has bound
+ * the ranks. Errors: ARGUMENT (config is NULL), RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config);
 
 /* Collective. Gathers on rank 0, to be factored there, a matrix of n columns whose rows lie on the ranks in
@@ -222,6 +225,7 @@ typedef struct tristar_distributed_stats {
   tristar_message_count broadcast; /* within the grid: parts of x; sent in the latest solve, as the others */
   tristar_message_count reduction; /* within the grid: sums */
   tristar_message_count grids;     /* between grids */
+  char device[64]; /* the first of its devices that have subtrees: the name of StarPU's worker; "": none */
   /* of its devices, by its own count; zeros: all is on the cores. Seconds of tasks there are in none of the
    * above */
   int devices;                 /* that have subtrees, see tristar_distributed_get_device */

@@ -124,9 +124,11 @@ void tsi_distributed_describe_devices(tristar_distributed_t *d) {
   tristar_distributed_stats *stats = &d->stats;
   tristar_device_stats one;
   stats->devices = 0;
+  memset(stats->device, 0, sizeof stats->device);
   stats->device_chunks = 0;
   stats->device_factor_bytes = stats->up_bytes = stats->down_bytes = 0;
   for (; describe(d, stats->devices, &one); stats->devices++) {
+    if (stats->devices == 0) memcpy(stats->device, one.name, sizeof stats->device);
     stats->device_chunks += one.chunks;
     stats->device_factor_bytes += one.factor_bytes;
     stats->up_bytes += one.up_bytes;

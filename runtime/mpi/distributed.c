@@ -225,6 +225,7 @@ static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *kno
             tsi_error_text(&d->ts->env));
     tsi_distributed_release_layout(d);
     options->layout.device = NULL;
+    d->stats.unfit_bytes = 0;
     status = make_process(d, known, options);
   }
 out:
