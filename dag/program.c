@@ -21,6 +21,31 @@ static void add_forward_edges(tsi_program_builder *b, tsi_index node, tsi_index 
   }
 }
 
+static bool on_device(const tsi_program_builder *b, tsi_index k) {
+  return b->source->on_device && b->source->on_device[k];
+}
+
+/* The steps of a chunk on a device, one after the other. Gives the first one; the last one is the latest of
+ * all. */
+static tsi_index add_on_device(tsi_program_builder *b, tsi_index k, bool backward, double priority) {
+  static const tsi_step_kind kind[2][3] = {
+      {TSI_STEP_READ, TSI_STEP_FORWARD_CHUNK, TSI_STEP_FORWARD_BORDER},
+      {TSI_STEP_BACKWARD_BORDER, TSI_STEP_BACKWARD_CHUNK, TSI_STEP_WRITE}};
+  const tsi_index first = b->program->steps->count;
+  for (int i = 0; i < 3; i++) {
+    const tsi_index step =
+        tsi_program_add_step(b, kind[backward][i], k, priority, i == 1 ? b->sweep->bytes[k] : 0);
+    if (i > 0) tsi_program_add_edge(b, step, step - 1);
+    if (b->writing) b->program->steps->step[step].alone = b->program->steps->step[step].on_device = true;
+  }
+  return first;
+}
+
+static void forward_on_device(tsi_program_builder *b, tsi_index k) {
+  b->forward_gather[k] = add_on_device(b, k, false, b->top + b->up[b->share->chunk[k]]);
+  b->forward_x[k] = b->program->steps->count - 1;
+}
+
 /* A chunk's sum: on the anchor that solves it, or on its way there. */
 static void gather_forward(tsi_program_builder *b, tsi_index k, tsi_count *row_of_level) {
   const tsi_index role = b->share->role[k], c = b->share->chunk[k];
@@ -63,6 +88,10 @@ static void forward(tsi_program_builder *b, tsi_count *row_of_level) {
     b->program->forward.count[k] = 0;
     b->program->forward_x[k] = -1;
     b->forward_gather[k] = b->forward_x[k] = TSI_NONE;
+    if (on_device(b, k)) {
+      forward_on_device(b, k);
+      continue;
+    }
     if (role & (TSI_ROLE_ANCHOR | TSI_ROLE_CONTRIBUTOR)) gather_forward(b, k, row_of_level);
     if ((role & TSI_ROLE_HOLDER) && !(role & TSI_ROLE_ANCHOR)) receive_forward(b, k);
     for (tsi_index s = chunks->slice_ptr[k]; s < chunks->slice_ptr[k + 1]; s++) {
@@ -125,6 +154,13 @@ static void add_backward_edges(tsi_program_builder *b, tsi_index node, tsi_index
     tsi_program_add_edge(
         b, step, before < sweep->chunks ? b->backward_x[before] : b->backward_slice[before - sweep->chunks]);
   }
+}
+
+static void backward_on_device(tsi_program_builder *b, tsi_index k) {
+  const tsi_index step = add_on_device(b, k, true, b->down[b->share->chunk[k]]);
+  b->backward_x[k] = b->program->steps->count - 1;
+  add_backward_edges(b, k, step);
+  if (b->sweep->next_ptr[k] == b->sweep->next_ptr[k + 1]) tsi_program_add_edge(b, step, b->forward_x[k]);
 }
 
 /* A chunk's sum of its rows, and on the anchor its x. Gives the step. */
@@ -210,6 +246,10 @@ static void backward(tsi_program_builder *b, const tsi_index *stage) {
     b->program->backward.first[k] = b->program->backward.rows;
     b->program->backward.count[k] = 0;
     b->program->backward_x[k] = -1;
+    if (on_device(b, k)) {
+      backward_on_device(b, k);
+      continue;
+    }
     for (tsi_index s = chunks->slice_ptr[k]; s < chunks->slice_ptr[k + 1]; s++) {
       b->backward_slice[s] =
           tsi_program_add_step(b, TSI_STEP_BACKWARD_SLICE, s, b->down[b->share->chunk[k]] + 1,

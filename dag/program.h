@@ -21,6 +21,10 @@
  * solved in their home. GRID_FORWARD(l) in a grid z that is an odd multiple of 2^l sends the sums for all
  * chunks above level l to grid z - 2^l; GRID_BACKWARD(l) sends x back.
  *
+ * A chunk that works on a device has the steps that steps.h lists in each direction, forward from READ on,
+ * backward to WRITE. What others need of it is in main memory after FORWARD_BORDER, what it needs of others
+ * before BACKWARD_BORDER: as no other process has a part of it, no message leaves a device, or goes to one.
+ *
  * ARRIVAL is an event: it happens when its message is there. A step's messages go out at its end. Sums are
  * added in a fixed order: own updates by source, then messages by tree position, then by level of the grids.
  * So results do not depend on when messages come.
@@ -101,6 +105,8 @@ typedef struct tsi_program_source {
   const tsi_sweep *sweep; /* of share->chunks */
   const tsi_index *owner; /* the chunk of each column of the factor */
   tsi_tree tree;
+  const bool *on_device; /* local chunks: works on a device. Such a chunk is whole here, and has no sources
+                            and no slices; NULL: none */
 } tsi_program_source;
 
 /* Errors: MEMORY, TOO_LARGE. */

@@ -123,6 +123,8 @@ static tristar_distributed_options options_of(const tsi_session *s, const soluti
   options.transport = (tristar_transport)s->settings->transport;
   options.engine = (tristar_engine)s->settings->engine;
   options.nrhs = z->nrhs;
+  options.place = (tristar_place)s->settings->place;
+  options.device_bytes = s->settings->device_bytes;
   return options;
 }
 
@@ -297,6 +299,24 @@ static tsi_rank_records records_of(const solution *z) {
   return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats};
 }
 
+/* What is solved on devices, by rank. */
+static void report_devices(const solution *z) {
+  bool told = false;
+  for (int r = 0; r < z->ranks; r++) {
+    const tristar_distributed_stats *s = &z->stats[r];
+    if (s->devices > 0)
+      tsi_report(told ? "" : "devices", "rank %d: %s%s: %s, %s of factor; in each solve %s up, %s down", r,
+                 s->device, s->devices > 1 ? " and others" : "", tsi_text_many(s->device_chunks, "subtree"),
+                 tsi_text_bytes(s->device_factor_bytes), tsi_text_bytes(s->up_bytes),
+                 tsi_text_bytes(s->down_bytes));
+    told = told || s->devices > 0;
+    if (s->unfit_bytes > 0)
+      tsi_report(told ? "" : "devices", "rank %d: no room for %s of factor, which stay with the cores", r,
+                 tsi_text_bytes(s->unfit_bytes));
+    told = told || s->unfit_bytes > 0;
+  }
+}
+
 static void print_report(const tsi_session *s, const solution *z) {
   const tristar_layout *l = &z->layout;
   const int workers = z->stats[0].workers;
@@ -325,6 +345,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report_paths(&z->paths);
   if (z->accuracy.measured) tsi_accuracy_report(s, &z->accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
+  report_devices(z);
   const tsi_rank_records records = records_of(z);
   tsi_rank_figures_print("A process, latest solve", TSI_SOLVE_FIGURES, tsi_solve_figures, &records);
 }
@@ -409,8 +430,6 @@ static int check_words(const tsi_settings *settings, solution *z) {
   if (words != TSI_EXIT_OK) return words;
   if (settings->variant != NULL || settings->report)
     return tsi_usage_error("solve", "--variant and --report cannot be combined with --layout");
-  if (settings->place > 0 || settings->device_bytes > 0)
-    return tsi_usage_error("solve", "--place and --device-bytes are for one process, not for a --layout");
   return tsi_picture_check("solve", "svg", settings->svg);
 }
 
@@ -422,6 +441,8 @@ tsi_settings tsi_settings_of_rank(const tsi_settings *given, int rank) {
   if (tristar_mpi_share_cores(MPI_COMM_WORLD, &cores) == TRISTAR_OK) {
     settings.workers = cores.workers;
     settings.first_core = cores.first_core;
+    settings.first_device = cores.first_device;
+    settings.rank_devices = cores.devices;
   }
   if (rank > 0) settings.output_count = 0; /* rank 0 writes */
   return settings;

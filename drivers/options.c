@@ -355,7 +355,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->what = -1;
   settings->gpu = -1;
   settings->algo = settings->map = settings->message_tree = -1;
-  settings->first_core = -1;
+  settings->first_core = settings->first_device = -1;
 }
 
 /* The subcommands that have an option of this name. */

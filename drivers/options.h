@@ -36,10 +36,11 @@ typedef struct tsi_settings {
   const char *from;      /* a file of `tristar bench --json`; NULL: none */
   const char *variant;   /* WORD[+WORD...], known words; NULL: none */
   /* a distributed solve; negative: not given */
-  const char *layout;          /* PXxPYxPZ; NULL: none */
-  int algo, map, message_tree; /* 0 ..: one of replicated, levelwise, 2d; enumerators of tristar.h */
-  int transport;               /* enumerator of tristar_mpi.h */
-  int first_core;              /* of the workers of this process; no option of its own */
+  const char *layout;             /* PXxPYxPZ; NULL: none */
+  int algo, map, message_tree;    /* 0 ..: one of replicated, levelwise, 2d; enumerators of tristar.h */
+  int transport;                  /* enumerator of tristar_mpi.h */
+  int first_core;                 /* of the workers of this process; no option of its own, as */
+  int first_device, rank_devices; /* its devices */
   /* solve */
   int64_t devices; /* of --gpu, of --platform; 0: not given */
   int platform;    /* 0 ..: a node of platform.h */

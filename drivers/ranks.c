@@ -29,6 +29,12 @@ tristar_dmatrix_t *tsi_rows_read(tsi_session *s) {
     const tristar_distributed_stats *s = of_rank;                                                            \
     return expression;                                                                                       \
   }
+FIGURE(forward, s->forward_seconds)
+FIGURE(between_sweeps, s->between_seconds)
+FIGURE(backward, s->backward_seconds)
+FIGURE(device_factor, s->device_factor_bytes)
+FIGURE(up_bytes, s->up_bytes)
+FIGURE(down_bytes, s->down_bytes)
 FIGURE(compute, s->compute_seconds)
 FIGURE(xy, s->xy_seconds)
 FIGURE(between, s->z_seconds)
@@ -47,12 +53,18 @@ FIGURE(z_messages, (double)s->grids.messages)
 FIGURE(z_bytes, (double)s->grids.bytes)
 
 const tsi_rank_figure tsi_solve_figures[TSI_SOLVE_FIGURES] = {
+    {"L solve", "forward_s", forward, tsi_text_seconds},
+    {"between L and U (Z)", "between_s", between_sweeps, tsi_text_seconds},
+    {"U solve", "backward_s", backward, tsi_text_seconds},
     {"arithmetic", "compute_s", compute, tsi_text_seconds},
     {"XY waiting", "xy_s", xy, tsi_text_seconds},
     {"Z waiting", "z_s", between, tsi_text_seconds},
     {"idle", "idle_s", idle, tsi_text_seconds},
     {"b and x", "redistribute_s", redistribute, tsi_text_seconds},
     {"factor", "factor_bytes", factor_bytes, tsi_text_bytes},
+    {"factor on GPUs", "device_factor_bytes", device_factor, tsi_text_bytes},
+    {"bytes to GPUs", "up_bytes", up_bytes, tsi_text_bytes},
+    {"bytes from GPUs", "down_bytes", down_bytes, tsi_text_bytes},
     {"XY messages", "xy_messages", xy_messages, NULL},
     {"XY bytes", "xy_bytes", xy_bytes, tsi_text_bytes},
     {"Z messages", "z_messages", z_messages, NULL},

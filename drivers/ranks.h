@@ -14,7 +14,7 @@
 tristar_dmatrix_t *tsi_rows_read(tsi_session *s);
 
 /* Of a tristar_distributed_stats. */
-enum { TSI_SOLVE_FIGURES = 16 };
+enum { TSI_SOLVE_FIGURES = 22 };
 extern const tsi_rank_figure tsi_solve_figures[TSI_SOLVE_FIGURES];
 
 #endif

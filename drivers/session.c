@@ -72,6 +72,8 @@ bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *
   config.use_starpu = settings->engine != TRISTAR_ENGINE_SERIAL;
   config.workers = (int)settings->workers;
   config.first_core = settings->first_core;
+  config.first_device = settings->first_device;
+  config.devices = settings->rank_devices;
   config.scheduler = settings->scheduler;
   config.log = tsi_console_log;
   config.log_arg = (void *)&settings->verbose;

@@ -175,7 +175,8 @@ tristar_status tsi_layout_create(tsi_env *env, const tsi_symbolic *symbolic, con
                                            .ceiling_bytes = options->ceiling_bytes,
                                            .slice_bytes = options->slice_bytes,
                                            .scalar_bytes = options->scalar_bytes,
-                                           .label = label};
+                                           .label = label,
+                                           .device = options->device};
   TSI_TRY(tsi_chunks_create(env, 1, &side, &chunk_options, &layout->chunks));
   TSI_TRY(allocate(env, layout));
   place_chunks(layout, panels, node, label, next);

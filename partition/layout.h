@@ -46,6 +46,8 @@ typedef struct tsi_layout_options {
   bool replicated;
   double floor_bytes, ceiling_bytes, slice_bytes; /* of whole chunks, as in chunks.h */
   size_t scalar_bytes;
+  const tsi_index *device; /* supernodes: as in chunks.h; subtrees of what is whole on one process, which has
+                              the device; NULL: none */
 } tsi_layout_options;
 
 typedef struct tsi_layout {

@@ -41,6 +41,8 @@ typedef struct tsi_place_costs {
   double stored_bytes;       /* of an entry, in memory: twice as many where L and U are stored */
   double row_bytes;          /* of a row of right-hand sides */
   bool devices_first;        /* subtrees are the cores' only where devices have no room, faster or not */
+  const bool *shared;        /* supernodes: several processes work on it, and on all above it, which the cores
+                                of each do; NULL: none. The schedule counts them as if one did it all */
 } tsi_place_costs;
 
 typedef struct tsi_placed_subtree {

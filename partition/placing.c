@@ -96,11 +96,18 @@ static void split(placer *p) {
   for (tsi_index s = p->child[root]; s != TSI_NONE; s = p->sibling[s]) add_subtree(p, s);
 }
 
+static bool is_shared(const placer *p, tsi_index s) {
+  return s != TSI_NONE && p->costs->shared && p->costs->shared[s];
+}
+
 static void start(placer *p) {
   p->count = 0;
   p->above = 0;
   for (tsi_index s = 0; s < p->symbolic->count; s++)
-    if (p->symbolic->parent[s] == TSI_NONE) add_subtree(p, s);
+    if (is_shared(p, s))
+      p->above += p->own[s];
+    else if (p->symbolic->parent[s] == TSI_NONE || is_shared(p, p->symbolic->parent[s]))
+      add_subtree(p, s);
 }
 
 /* ---- Dealing ------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * Job. Find subtrees, and for each of them a device or the cores, so that a solve of both sweeps takes the
  * least time by a list schedule (place_schedule.h). What lies above the subtrees is the cores'. A subtree may
  * be all that a root has below it, so one device alone, for the whole tree, is among the placings, and so are
- * the cores alone.
+ * the cores alone. Of a process among several, subtrees are of what it has alone.
  *
  * Method. Start from the roots and replace the heaviest subtree by its children, again and again. At each
  * stage subtrees are dealt out, the heaviest first, each to where it ends first among those that have room
@@ -18,7 +18,7 @@
  * Reads   the structure of one factor, in closed form (symbolic.h).
  * Writes  a tsi_placing that owns its arrays.
  * Invariants (tsi_placing_check)
- *   - no subtree contains another one
+ *   - no subtree contains another one, and none what is shared
  *   - the factor of the subtrees on a device is no larger than its memory
  *   - load[d] sums up the subtrees on device d, in the order in which they were dealt out
  *   - times are those of the schedule, and no longer than those of the cores alone, unless devices come first

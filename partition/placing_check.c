@@ -23,6 +23,8 @@ static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, co
   double entries = 0;
   for (tsi_index s = 0; s <= t->root; s++) {
     if (root[s] != t->root) continue;
+    if (costs->shared && costs->shared[s])
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "supernode %d in subtree %d is shared", s, t->root);
     columns += symbolic->start[s + 1] - symbolic->start[s];
     for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++)
       entries += (double)tsi_panel_entries(panels, p);

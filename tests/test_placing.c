@@ -2,11 +2,13 @@
  * model; a placing passes its check and is the same each time; it never takes longer than the cores alone;
  * devices without room, or none, leave all to the cores, fast ones with room take all, and with less room the
  * time grows step by step; where devices come first they get what they have room for, however slow; its
- * branches are cut with borders, each column once; a subtree on a device is one chunk. */
+ * branches are cut with borders, each column once; a subtree on a device is one chunk. A part of the tree is
+ * a tree with the same rows, and nothing of what is shared in it is placed. */
 #include <math.h>
 
 #include "partition/branch.h"
 #include "partition/placing.h"
+#include "partition/tree_part.h"
 #include "tests/patterns.h"
 
 typedef struct structure {
@@ -254,6 +256,57 @@ static void check_devices_first(tsi_env *env, const structure *s) {
   tsi_placing_destroy(env, &placing);
 }
 
+/* Every third of the lowest supernodes, and all above; what two of them have above them is shared. */
+static void choose_part(const tsi_symbolic *symbolic, bool *has, bool *shared) {
+  tsi_index leaves = 0;
+  for (tsi_index s = 0; s < symbolic->count; s++) has[s] = shared[s] = true;
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    if (symbolic->parent[s] != TSI_NONE) has[symbolic->parent[s]] = false;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const bool leaf = has[s];
+    if (leaf) has[s] = leaves++ % 3 == 0;
+    shared[s] = false;
+  }
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index parent = symbolic->parent[s];
+    if (!has[s] || parent == TSI_NONE) continue;
+    if (has[parent] || shared[s]) shared[parent] = true;
+    has[parent] = true;
+  }
+}
+
+static void check_part(tsi_env *env, const structure *s) {
+  bool *has = malloc((size_t)s->symbolic->count + 1), *shared = malloc((size_t)s->symbolic->count + 1);
+  tsi_tree_part part;
+  tsi_place_costs costs = costs_of(2, 1e9);
+  choose_part(s->symbolic, has, shared);
+  CHECK_OK(tsi_tree_part_create(env, s->symbolic, s->panels, has, &part));
+  CHECK_OK(tsi_panels_check(env, part.panels, part.symbolic));
+  for (tsi_index k = 0; k < part.symbolic->count; k++) {
+    const tsi_index from = part.supernode[k], parent = part.symbolic->parent[k];
+    const tsi_count rows = part.symbolic->row_ptr[k + 1] - part.symbolic->row_ptr[k];
+    CHECK(has[from] && (k == 0 || from > part.supernode[k - 1]));
+    CHECK((parent == TSI_NONE ? TSI_NONE : part.supernode[parent]) == s->symbolic->parent[from]);
+    CHECK(rows == s->symbolic->row_ptr[from + 1] - s->symbolic->row_ptr[from]);
+    for (tsi_count r = 0; r < rows; r++) { /* the same column of the same supernode */
+      const tsi_index row = part.symbolic->rows[part.symbolic->row_ptr[k] + r],
+                      of = s->symbolic->rows[s->symbolic->row_ptr[from] + r];
+      tsi_index owner = parent;
+      while (part.symbolic->start[owner + 1] <= row) owner++;
+      CHECK(row - part.symbolic->start[owner] == of - s->symbolic->start[part.supernode[owner]]);
+    }
+    shared[k] = shared[from]; /* k <= from */
+  }
+  costs.shared = shared;
+  const structure whole = {NULL, part.symbolic, part.panels, 0};
+  tsi_placing *placing = place(env, &whole, &costs);
+  for (tsi_index k = 0; k < placing->count; k++) CHECK(!shared[placing->subtree[k].root]);
+  tsi_placing_destroy(env, &placing);
+  tsi_tree_part_destroy(env, &part);
+  free(has);
+  free(shared);
+}
+
 int main(void) {
   const char *name;
   pattern a;
@@ -272,6 +325,7 @@ int main(void) {
       check_devices(&env, &s);
       check_devices_first(&env, &s);
       check_branches(&env, &s);
+      check_part(&env, &s);
     }
     structure_free(&env, &s);
     pattern_free(&a);

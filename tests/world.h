@@ -1,10 +1,12 @@
 /* The processes of a distributed solve as threads of this one, messages through memory; steps run on the
- * thread of their process. The threads live as long as the world: to start one takes longer than a solve. */
+ * thread of their process, or, if it has workers, as tasks of the StarPU that all of them share. The threads
+ * live as long as the world: to start one takes longer than a solve. */
 #ifndef TSI_TESTS_WORLD_H
 #define TSI_TESTS_WORLD_H
 
 #include "runtime/solve/extract.h"
 #include "runtime/solve/plan.h"
+#include "runtime/solve/process_branches.h"
 #include "tests/typed.h"
 
 #define RANKS_MOST 12
@@ -29,6 +31,7 @@ typedef struct member {
   char *b, *x;
   tsi_process_call call;
   tsi_index nrhs;
+  bool open;         /* with workers: the run has begun, and messages arrive as they are sent */
   const bool *comes; /* of the run: which messages; */
   tsi_index goes;    /* how many are still to be sent */
 } member;
@@ -48,17 +51,36 @@ static inline size_t bytes_of_row(const member *m) {
   return m->process->scalar_bytes * (size_t)tsi_workspace_stride(m->nrhs);
 }
 
+/* Puts a message that was sent into the inbox. */
+static inline void take_mail(member *to, tsi_index which) {
+  const tsi_message *message = &to->process->program->receive[which];
+  memcpy((char *)tsi_process_inbox(to->run) + (size_t)message->row * bytes_of_row(to), to->mail[which].rows,
+         (size_t)message->rows * bytes_of_row(to));
+  free(to->mail[which].rows);
+  to->mail[which] = (mail){.there = false};
+  tsi_process_arrived(to->run, which);
+}
+
 static inline tristar_status port_begin(void *context, const bool *comes, tsi_index goes) {
   member *m = context;
+  pthread_mutex_lock(&m->world->lock);
   m->comes = comes;
   m->goes = goes;
+  m->open = m->process->workers > 0;
+  for (tsi_index k = 0; m->open && k < m->process->program->receives; k++)
+    if (m->mail[k].there) take_mail(m, k);
+  pthread_mutex_unlock(&m->world->lock);
   return TRISTAR_OK;
 }
 
+/* With workers, messages of the next solve may be there already. */
 static inline tristar_status port_end(void *context) {
-  const member *m = context;
+  member *m = context;
+  pthread_mutex_lock(&m->world->lock);
   CHECK(m->goes == 0);
   for (tsi_index k = 0; k < m->process->program->receives; k++) CHECK(!m->mail[k].there);
+  m->open = false;
+  pthread_mutex_unlock(&m->world->lock);
   return TRISTAR_OK;
 }
 
@@ -77,6 +99,7 @@ static inline tristar_status port_send(void *context, tsi_index which) {
   CHECK(!to->mail[m].there && from->goes > 0);
   from->goes--;
   to->mail[m] = (mail){true, rows};
+  if (to->open) take_mail(to, m);
   if (to->awaited == m) pthread_cond_signal(&to->wake);
   pthread_mutex_unlock(&from->world->lock);
   return TRISTAR_OK;
@@ -89,13 +112,8 @@ static inline tristar_status port_wait(void *context, tsi_index which) {
   to->awaited = which;
   while (!to->mail[which].there) pthread_cond_wait(&to->wake, &to->world->lock);
   to->awaited = TSI_NONE;
-  to->mail[which].there = false;
   pthread_mutex_unlock(&to->world->lock);
-  const tsi_message *message = &to->process->program->receive[which];
-  memcpy((char *)tsi_process_inbox(to->run) + (size_t)message->row * bytes_of_row(to), to->mail[which].rows,
-         (size_t)message->rows * bytes_of_row(to));
-  free(to->mail[which].rows);
-  tsi_process_arrived(to->run, which);
+  take_mail(to, which);
   return TRISTAR_OK;
 }
 
@@ -111,6 +129,8 @@ static inline void *run_member(void *arg) {
     pthread_mutex_unlock(&w->lock);
     CHECK_OK(tsi_process_solve(m->run, &m->call, &times));
     CHECK(times.wall > 0 && times.compute >= 0 && times.xy >= 0 && times.z >= 0 && times.idle >= 0);
+    CHECK(times.forward >= 0 && times.forward <= times.wall && times.between >= 0 && times.backward >= 0 &&
+          times.backward <= times.wall);
     pthread_mutex_lock(&w->lock);
     if (--w->working == 0) pthread_cond_signal(&w->done);
   }
@@ -151,6 +171,7 @@ static inline void world_create(tsi_env *env, const tristar_factor_t *f, const t
     pthread_cond_init(&m->wake, NULL);
     CHECK_OK(tsi_process_create(env, &kind, f->analysis->symbolic, f->analysis->panels, &mine, &m->process));
     fill_values(f, m->process);
+    CHECK_OK(tsi_process_renew(m->process));
     CHECK_OK(tsi_process_run_create(m->process, tsi_workspace_stride(nrhs), &m->run));
     tsi_process_connect(m->run, &to_me);
     m->mail = calloc((size_t)m->process->program->receives + 1, sizeof *m->mail);

@@ -190,6 +190,19 @@ static void pass_forward(const tsi_solve_data *data, const tsi_solve_call *call,
     memset(x, 0, (size_t)data->chunk[number].columns * (size_t)call->stride * sizeof *x);
 }
 
+/* b, or what stands for it: see pass_forward. */
+static void read_node(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  if (data->messages && !forward_part(call, number))
+    pass_forward(data, call, number, chunk_rows(call, &data->chunk[number]));
+  else
+    read_chunk(data, call, number);
+}
+
+static void write_node(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
+  if (data->messages == NULL || call->write_forward || backward_part(call, number))
+    write_chunk(data, call, number);
+}
+
 static void forward_sum(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   tsi_scalar *x = chunk_rows(call, &data->chunk[number]);
   if (forward_part(call, number))
@@ -304,9 +317,9 @@ const tsi_node_kernels TSI_TYPED(tsi_node_kernels) = {
     .backward_chunk = backward_chunk,
     .forward_push = forward_push,
     .backward_push = backward_push,
-    .read_chunk = read_chunk,
+    .read_chunk = read_node,
     .solve_diagonal = solve_diagonal,
-    .write_chunk = write_chunk,
+    .write_chunk = write_node,
     .forward_sum = forward_sum,
     .backward_sum = backward_sum,
     .add = add,

@@ -15,6 +15,8 @@ void tristar_config_init(tristar_config *config) {
   memset(config, 0, sizeof *config);
   config->use_starpu = 1;
   config->first_core = -1;
+  config->first_device = -1;
+  config->devices = 1;
   config->idle_sleep = -1;
   config->log_level = TRISTAR_LOG_INFO;
 }

@@ -8,11 +8,12 @@
 static tristar_status place_values(tsi_env *env, const tsi_branch_source *source, tsi_device_branch *branch,
                                    tsi_count **values) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index from = branch->branch->panel, count = branch->branch->panels->count;
-  branch->first_value = source->panel_values[from] / STREAM_ALIGNMENT * STREAM_ALIGNMENT;
-  branch->end_value = source->panel_values[from + count];
+  const tsi_index count = branch->branch->panels->count;
+  const tsi_count *place = source->panel_values + (branch->branch->panel - source->first);
+  branch->first_value = place[0] / STREAM_ALIGNMENT * STREAM_ALIGNMENT;
+  branch->end_value = place[count];
   TSI_TRY(TSI_ALLOC(env, *values, count));
-  for (tsi_index p = 0; p < count; p++) (*values)[p] = source->panel_values[from + p] - branch->first_value;
+  for (tsi_index p = 0; p < count; p++) (*values)[p] = place[p] - branch->first_value;
 out:
   return status;
 }

@@ -30,8 +30,9 @@ typedef struct tsi_branch_source {
   const tsi_chunks *chunks;
   const tsi_symbolic *symbolic;
   const tsi_panels *panels;
-  const tsi_count *panel_values; /* panels + 1 */
+  const tsi_count *panel_values; /* of panels first .. of the factor, and the end of the last one */
   tsi_inverse inverse;
+  tsi_index first;
 } tsi_branch_source;
 
 /* Where a device has what a sweep works with. */

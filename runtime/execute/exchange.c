@@ -45,6 +45,10 @@ void tsi_exchange_fail(tsi_exchange *exchange, tristar_status status) {
   tsi_failure_keep(exchange->env, &exchange->failure, status);
 }
 
+bool tsi_exchange_failed(tsi_exchange *exchange) {
+  return tsi_failure_exists(&exchange->failure);
+}
+
 /* ---- Messages ------------------------------------------------------------------------------------------ */
 
 /* x of chunk k. */
@@ -189,17 +193,45 @@ bool tsi_exchange_begin_step(tsi_exchange *exchange, int worker, double *start) 
   return !tsi_failure_exists(&exchange->failure);
 }
 
+static bool is_forward(tsi_step_kind kind) {
+  return kind == TSI_STEP_READ || kind == TSI_STEP_FORWARD_CHUNK || kind == TSI_STEP_FORWARD_SLICE ||
+         kind == TSI_STEP_FORWARD_SUM || kind == TSI_STEP_FORWARD_RECEIVE ||
+         kind == TSI_STEP_FORWARD_BORDER || kind == TSI_STEP_GRID_FORWARD;
+}
+
+/* Of a step that began at `start` and has ended. What comes between the sweeps belongs to neither. */
+static void note_sweep(tsi_worker_clock *clock, tsi_step_kind kind, double start) {
+  if (kind == TSI_STEP_EXCHANGE) return;
+  if (is_forward(kind))
+    clock->forward_end = clock->since;
+  else if (clock->backward_begin == 0)
+    clock->backward_begin = start;
+}
+
 void tsi_exchange_end_step(tsi_exchange *exchange, const tsi_execution *e, tsi_index step, int worker,
                            double start) {
   tsi_worker_clock *clock = clock_of(exchange, worker);
   send_messages(exchange, e, step);
   clock->since = tsi_clock();
   clock->compute += clock->since - start;
+  note_sweep(clock, exchange->program->steps->step[step].kind, start);
   if (exchange->port.progress) exchange->port.progress(exchange->port.context);
 }
 
 void tsi_exchange_note_here(tsi_exchange *exchange, double seconds) {
   clock_of(exchange, -1)->compute += seconds;
+}
+
+static void split_wall(const tsi_exchange *exchange, tsi_process_times *times) {
+  double end = exchange->begun, begin = exchange->begun + times->wall;
+  for (int w = 0; w < exchange->clocks; w++) {
+    const tsi_worker_clock *clock = &exchange->clock[w];
+    if (clock->forward_end > end) end = clock->forward_end;
+    if (clock->backward_begin > 0 && clock->backward_begin < begin) begin = clock->backward_begin;
+  }
+  times->forward = end - exchange->begun;
+  times->backward = exchange->begun + times->wall - begin;
+  times->between = times->forward > 0 && times->backward > 0 && begin > end ? begin - end : 0;
 }
 
 void tsi_exchange_times(const tsi_exchange *exchange, int workers, tsi_process_times *times) {
@@ -211,4 +243,5 @@ void tsi_exchange_times(const tsi_exchange *exchange, int workers, tsi_process_t
   }
   times->idle = workers * times->wall - times->compute - times->xy - times->z;
   if (times->idle < 0) times->idle = 0;
+  split_wall(exchange, times);
 }

@@ -39,6 +39,9 @@ typedef struct tsi_process_times {
   double wall, compute;
   double xy, z; /* waiting for messages of a grid, and between grids */
   double idle;  /* waiting for other reasons */
+  /* of the wall time: until the last forward step ended; from then until the first backward one began, 0
+     where it began before; from when it began */
+  double forward, between, backward;
 } tsi_process_times;
 
 /* Why a worker may have had nothing to do. */
@@ -48,7 +51,8 @@ typedef enum tsi_wait { TSI_WAIT_XY, TSI_WAIT_Z, TSI_WAIT_OTHER, TSI_WAITS } tsi
 typedef struct tsi_worker_clock {
   double since; /* the end of its latest step, or the start of the solve */
   double compute, wait[TSI_WAITS];
-  char apart[TSI_CACHE_LINE - 8]; /* so that two never share a cache line */
+  double forward_end, backward_begin; /* of its last forward, its first backward step; 0: there was none */
+  char apart[TSI_CACHE_LINE - 8];     /* so that two never share a cache line */
 } tsi_worker_clock;
 
 typedef struct tsi_exchange {
@@ -83,6 +87,7 @@ void tsi_exchange_end(tsi_exchange *exchange);
 /* Messages that this process sends in the run. */
 tsi_index tsi_exchange_sends(const tsi_exchange *exchange);
 void tsi_exchange_fail(tsi_exchange *exchange, tristar_status status);
+bool tsi_exchange_failed(tsi_exchange *exchange);
 /* A received message is there: for the clocks. */
 void tsi_exchange_note_arrival(tsi_exchange *exchange, tsi_index message);
 /* The calling thread has worked for so long, outside of steps. */

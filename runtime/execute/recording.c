@@ -16,6 +16,7 @@ static int run_on_device(void *context, const tsi_index argument[4], void *const
   const tsi_recording *recording = context;
   const tsi_execution *e = recording->execution;
   const tsi_index number = recording->item[argument[0]];
+  if (e->exchange && tsi_exchange_failed(e->exchange)) return 0; /* as no other step of the run */
   if (e->step_start) e->step_start[number] = tsi_clock();
   return e->devices->run(e->devices->context, e, &recording->steps->step[number], memory);
 }

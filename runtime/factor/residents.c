@@ -19,7 +19,7 @@ void tsi_residents_finish(tsi_env *env, tsi_residents *residents) {
 
 /* ---- One of them --------------------------------------------------------------------------------------- */
 
-static void destroy(tsi_env *env, tsi_resident **resident) {
+void tsi_resident_destroy(tsi_env *env, tsi_resident **resident) {
   tsi_resident *r = *resident;
   if (r == NULL) return;
   for (int v = 0; v < 2; v++) tsi_device_data_destroy(env, &r->values[v]);
@@ -30,23 +30,22 @@ static void destroy(tsi_env *env, tsi_resident **resident) {
   TSI_FREE(env, *resident);
 }
 
-/* Main memory has all of it. column: the branch's first. */
-static tristar_status register_data(tristar_factor_t *factor, tsi_index column, tsi_resident *r) {
+/* Main memory has all of it. */
+static tristar_status register_data(tsi_env *env, const tsi_resident_source *source, tsi_resident *r) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &factor->ts->env;
-  const size_t scalar = factor->scalar_bytes;
+  const size_t scalar = source->scalar_bytes;
   const tsi_device_branch *cut = r->cut;
   const size_t columns = (size_t)cut->branch->columns;
-  void *const stream[2] = {factor->lower, factor->upper};
-  tsi_index *from = factor->residents.from;
   for (int k = 0; k < 2; k++)
-    if (stream[k])
-      TSI_TRY(tsi_device_data_create(env, (char *)stream[k] + (size_t)cut->first_value * scalar,
+    if (source->stream[k])
+      TSI_TRY(tsi_device_data_create(env, (char *)source->stream[k] + (size_t)cut->first_value * scalar,
                                      (size_t)(cut->end_value - cut->first_value + TSI_STREAM_PAD) * scalar,
                                      &r->values[k]));
-  if (from) TSI_TRY(tsi_device_data_create(env, from + column, columns * sizeof *from, &r->from));
-  if (factor->inverse)
-    TSI_TRY(tsi_device_data_create(env, (char *)factor->inverse + 2 * (size_t)column * scalar,
+  if (source->from)
+    TSI_TRY(
+        tsi_device_data_create(env, source->from + source->column, columns * sizeof *source->from, &r->from));
+  if (source->inverse)
+    TSI_TRY(tsi_device_data_create(env, (char *)source->inverse + 2 * (size_t)source->column * scalar,
                                    2 * columns * scalar, &r->inverse));
   TSI_TRY(tsi_device_data_create(env, cut->tables.block, cut->tables.bytes, &r->tables));
 out:
@@ -65,23 +64,42 @@ out:
   return status;
 }
 
-static tristar_status create(tristar_factor_t *factor, const tsi_chunks *chunks, tsi_index chunk,
-                             const tsi_device_options *options, tsi_resident **out) {
+tristar_status tsi_resident_create(tsi_env *env, const tsi_resident_source *source,
+                                   const tsi_device_options *options, tsi_resident **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &factor->ts->env;
-  const tristar_analysis_t *an = factor->analysis;
-  const tsi_branch_source source = {chunks, an->symbolic, an->panels, an->panel_values,
-                                    tsi_analysis_inverse(an)};
   tsi_resident *r = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, r, 1));
   r->options = *options;
-  TSI_TRY(tsi_device_branch_create(env, &source, chunk, options, &r->cut));
-  TSI_TRY(forecast(env, factor->scalar_bytes, r));
-  TSI_TRY(register_data(factor, chunks->column[chunk], r));
+  TSI_TRY(tsi_device_branch_create(env, &source->branch, source->chunk, options, &r->cut));
+  TSI_TRY(forecast(env, source->scalar_bytes, r));
+  TSI_TRY(register_data(env, source, r));
 out:
-  if (status != TRISTAR_OK) destroy(env, &r);
+  if (status != TRISTAR_OK) tsi_resident_destroy(env, &r);
   *out = r;
   return status;
+}
+
+tristar_status tsi_resident_renew(tsi_env *env, const tsi_resident *r) {
+  tristar_status status = TRISTAR_OK;
+  tsi_device_data *const data[] = {r->values[0], r->values[1], r->from, r->inverse};
+  for (size_t k = 0; k < sizeof data / sizeof *data; k++)
+    if (data[k]) TSI_TRY(tsi_device_data_renew(env, data[k]));
+out:
+  return status;
+}
+
+static tristar_status create(tristar_factor_t *factor, const tsi_chunks *chunks, tsi_index chunk,
+                             const tsi_device_options *options, tsi_resident **out) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_resident_source source = {
+      .branch = {chunks, an->symbolic, an->panels, an->panel_values, tsi_analysis_inverse(an), 0},
+      .chunk = chunk,
+      .column = chunks->column[chunk],
+      .scalar_bytes = factor->scalar_bytes,
+      .stream = {factor->lower, factor->upper},
+      .from = factor->residents.from,
+      .inverse = factor->inverse};
+  return tsi_resident_create(&factor->ts->env, &source, options, out);
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
@@ -95,15 +113,6 @@ static bool is_like(const tsi_resident *r, const tsi_chunks *chunks, tsi_index c
          r->options.warp_bytes == o->warp_bytes;
 }
 
-static tristar_status renew(tsi_env *env, const tsi_resident *r) {
-  tristar_status status = TRISTAR_OK;
-  tsi_device_data *const data[] = {r->values[0], r->values[1], r->from, r->inverse};
-  for (size_t k = 0; k < sizeof data / sizeof *data; k++)
-    if (data[k]) TSI_TRY(tsi_device_data_renew(env, data[k]));
-out:
-  return status;
-}
-
 /* The lock is held. */
 static tristar_status follow(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
@@ -111,7 +120,7 @@ static tristar_status follow(tristar_factor_t *factor) {
   tsi_residents *all = &factor->residents;
   if (all->generation == factor->generation) return TRISTAR_OK;
   if (all->first) TSI_TRY(tsi_tasks_check_waiting(env));
-  for (const tsi_resident *r = all->first; r; r = r->next) TSI_TRY(renew(env, r));
+  for (const tsi_resident *r = all->first; r; r = r->next) TSI_TRY(tsi_resident_renew(env, r));
   if (factor->pivots && all->from == NULL) TSI_TRY(TSI_ALLOC(env, all->from, factor->analysis->symbolic->n));
   if (all->from) tsi_device_interchanges(factor->analysis->panels, factor->pivots, all->from);
   all->generation = factor->generation;
@@ -155,7 +164,7 @@ void tsi_resident_give_back(tristar_factor_t *factor, tsi_resident **resident) {
     tsi_resident **link = &all->first;
     while (*link != *resident) link = &(*link)->next;
     *link = (*resident)->next;
-    destroy(&factor->ts->env, resident);
+    tsi_resident_destroy(&factor->ts->env, resident);
   }
   pthread_mutex_unlock(&all->lock);
   *resident = NULL;

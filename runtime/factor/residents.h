@@ -29,6 +29,29 @@ typedef struct tsi_resident {
   tsi_device_data *values[2], *from, *inverse, *tables; /* values: lower, upper; NULL: there is none */
 } tsi_resident;
 
+/* ---- One of them, of a factor or of a process's share of one ------------------------------------------ */
+
+/* What it is made of. All but the structure outlives it, in main memory. */
+typedef struct tsi_resident_source {
+  tsi_branch_source branch;
+  tsi_index chunk;  /* of branch.chunks */
+  tsi_index column; /* its first, in `from` and `inverse` */
+  size_t scalar_bytes;
+  void *stream[2]; /* lower, upper; NULL: there is none */
+  tsi_index *from; /* interchanges as permutations; NULL: none */
+  void *inverse;   /* D^-1; NULL: none */
+} tsi_resident_source;
+
+/* StarPU runs. Errors: those of tsi_device_branch_create. */
+TRISTAR_CHECKED tristar_status tsi_resident_create(tsi_env *env, const tsi_resident_source *source,
+                                                   const tsi_device_options *options, tsi_resident **out);
+/* Not from inside a StarPU task. */
+void tsi_resident_destroy(tsi_env *env, tsi_resident **resident);
+/* Its values are what main memory has now. Not from inside a StarPU task. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_resident_renew(tsi_env *env, const tsi_resident *resident);
+
+/* ---- Those of a factor -------------------------------------------------------------------------------- */
+
 typedef struct tsi_residents {
   pthread_mutex_t lock; /* guards all below */
   tsi_resident *first;

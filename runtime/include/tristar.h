@@ -97,10 +97,14 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 
 /* What tristar_create needs to know. Fill it with tristar_config_init first. */
 typedef struct tristar_config {
-  int use_starpu;              /* 1: tasks on StarPU; 0: everything on the calling thread */
-  int workers;                 /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores */
-  int first_core;              /* workers are bound to cores first_core, first_core + 1, .., if TriStar starts
-                                  StarPU and STARPU_WORKERS_CPUID is not set; -1: as StarPU does it */
+  int use_starpu;   /* 1: tasks on StarPU; 0: everything on the calling thread */
+  int workers;      /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores */
+  int first_core;   /* workers are bound to cores first_core, first_core + 1, .., if TriStar starts
+                       StarPU and STARPU_WORKERS_CPUID is not set; -1: as StarPU does it */
+  int first_device; /* GPUs of the node that StarPU gets workers for, if TriStar starts it and their
+                       numbers are not in STARPU_WORKERS_CUDAID (_HIPID): first_device, .., so many
+                       of them; -1: all, or STARPU_NCUDA (_NHIP) */
+  int devices;
   const char *scheduler;       /* StarPU scheduler if TriStar starts StarPU; NULL: STARPU_SCHED, or lws */
   int check;                   /* 1: verify every internal structure as it is built (also TRISTAR_CHECK=1) */
   tristar_log_fn log;          /* NULL: silent */
@@ -142,13 +146,13 @@ typedef struct tristar_starpu_info {
  *
  * Unless use_starpu is 0, the first call that needs workers starts StarPU, or joins its users if it runs by
  * then, started by the program or by another context; then config->workers, config->scheduler,
- * config->first_core and config->idle_sleep have no effect (a warning goes to the log). Before StarPU is
- * started its surroundings are looked at: that call gives RUNTIME where StarPU would end the program, as for
- * STARPU_NCPU=abc, or a folder for its performance models that cannot be written; ARGUMENT for a scheduler
- * that it does not have; NO_WORKER. The last context to be destroyed stops it, unless the program needs it.
- * Where nothing has been submitted for about 2 ms the workers of a StarPU that TriStar has started sleep
- * (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees, within about 1 ms, that the
- * program has submitted some of its own.
+ * config->first_core, config->first_device and config->idle_sleep have no effect (a warning goes to the log).
+ * Before StarPU is started its surroundings are looked at: that call gives RUNTIME where StarPU would end the
+ * program, as for STARPU_NCPU=abc, or a folder for its performance models that cannot be written; ARGUMENT
+ * for a scheduler that it does not have; NO_WORKER. The last context to be destroyed stops it, unless the
+ * program needs it. Where nothing has been submitted for about 2 ms the workers of a StarPU that TriStar has
+ * started sleep (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees, within about 1
+ * ms, that the program has submitted some of its own.
  *
  * Errors: ARGUMENT (also: another value of TRISTAR_IDLE or TRISTAR_ISA), MEMORY. The message of a failed
  * creation goes to config->log, and to tristar_get_error(NULL, ...). */

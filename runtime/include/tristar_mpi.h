@@ -28,9 +28,12 @@
 extern "C" {
 #endif
 
-/* Collective. Shares the cores of every node among the ranks of comm on it: sets config->first_core, and
- * config->workers if it is 0 and STARPU_NCPU is not set. Without it StarPU binds the workers of all ranks to
- * the same cores, unless mpiexec has bound the ranks. Errors: ARGUMENT (config is NULL), RUNTIME. */
+/* Collective. Shares the cores and the GPUs of every node among the ranks of comm on it: sets
+ * config->first_core, and config->workers if it is 0 and STARPU_NCPU is not set; config->first_device and
+ * config->devices if first_device is negative: as many for each rank, in the order of ranks, or, where there
+ * are fewer than ranks, one for several ranks in a row. GPUs that a rank does not see (CUDA_VISIBLE_DEVICES)
+ * do not count. Without it StarPU binds the workers of all ranks to the same cores, unless mpiexec has bound
+ * the ranks. Errors: ARGUMENT (config is NULL), RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config);
 
 /* Collective. Gathers on rank 0, to be factored there, a matrix of n columns whose rows lie on the ranks in
@@ -65,9 +68,22 @@ typedef struct tristar_distributed_options {
   tristar_transport transport; /* how messages go */
   tristar_engine engine;       /* AUTO: tasks, unless the context has no StarPU */
   int64_t nrhs;                /* right-hand sides to prepare for; 0: 1 */
+  tristar_place place;         /* which subtrees are solved on devices, see below */
+  int64_t device_bytes; /* most bytes of factor of a rank on a device; 0: nine tenths of its memory, if that
+                           is known, shared by the ranks that use it */
 } tristar_distributed_options;
 
-/* The layout of tristar_layout_init, TRANSPORT_AUTO, ENGINE_AUTO, one right-hand side. */
+/* The layout of tristar_layout_init, TRANSPORT_AUTO, ENGINE_AUTO, one right-hand side, PLACE_CPU.
+ *
+ * Ranks with GPUs. Each rank places subtrees on the devices that its StarPU has workers for (tristar_place in
+ * tristar.h; tristar_mpi_share_cores gives ranks of a node devices of their own, or the same ones to share):
+ * subtrees of what it has whole, which are those of its leaf in a layout of 1x1xPz, and the bottom subtrees
+ * of MAP_SUBTREE in others. What several ranks work on, the top of each grid and the ancestors of grids, is
+ * the cores', so messages begin and end in main memory: what a device has made crosses its bus first.
+ * PLACE_AUTO never fails where the cores alone do not: a rank that cannot use devices solves with its cores,
+ * and if a rank cannot make what it needs for its own, all ranks do, which the log tells. Results are the
+ * same whenever a solve is repeated, whatever the scheduler; which subtrees are on devices, and so the
+ * roundings, depend on calibrations and devices of all ranks. */
 TRISTAR_API void tristar_distributed_options_init(tristar_distributed_options *options);
 
 /* Collective. Factors on all ranks of comm, which are as many as the layout has, a matrix that rank 0 has
@@ -200,12 +216,23 @@ typedef struct tristar_distributed_stats {
   double solve_seconds;        /* from b to x, with the following two */
   double redistribute_seconds; /* rows of b and x from and to the ranks that own them */
   double sweep_seconds;        /* both sweeps */
-  double compute_seconds;      /* in steps */
+  double forward_seconds;      /* of the sweeps: until the last forward step of this rank had ended (L), */
+  double between_seconds;      /* from then to its first backward step (Z), 0 where that began before, */
+  double backward_seconds;     /* from when that began (U) */
+  double compute_seconds;      /* in steps of CPU workers */
   double xy_seconds, z_seconds;    /* waiting for messages of the own grid, and of other grids */
-  double idle_seconds;             /* waiting for other tasks */
+  double idle_seconds;             /* waiting for other tasks, those of devices too */
   tristar_message_count broadcast; /* within the grid: parts of x; sent in the latest solve, as the others */
   tristar_message_count reduction; /* within the grid: sums */
   tristar_message_count grids;     /* between grids */
+  char device[64]; /* the first of its devices that have subtrees: the name of StarPU's worker; "": none */
+  /* of its devices, by its own count; zeros: all is on the cores. Seconds of tasks there are in none of the
+   * above */
+  int devices;                 /* that have subtrees, see tristar_distributed_get_device */
+  int64_t device_chunks;       /* of `chunks` */
+  double device_factor_bytes;  /* of factor_bytes */
+  double up_bytes, down_bytes; /* cross the buses in a solve of the right-hand sides that were prepared for */
+  double unfit_bytes;          /* of the factor, that were to be on devices, which have no room */
   /* of tristar_distributed_factor and _refactor; zeros but for perturbed_pivots after tristar_distribute and
    * _update: */
   double factor_seconds;         /* from the values of rank 0 to the factor's, and its matrix, here */
@@ -218,6 +245,10 @@ typedef struct tristar_distributed_stats {
 /* Tells the figures of this rank. Not collective. Errors: ARGUMENT (NULL). */
 TRISTAR_API tristar_status tristar_distributed_get_stats(const tristar_distributed_t *distributed,
                                                          tristar_distributed_stats *stats);
+/* The i-th (from 0) of the devices that have subtrees of this rank, as tristar_plan_get_device tells of a
+ * plan. Returns 0 when there is no i-th. Not collective. */
+TRISTAR_API int tristar_distributed_get_device(const tristar_distributed_t *distributed, int i,
+                                               tristar_device_stats *stats);
 /* On rank 0, after tristar_distributed_factor: the figures of the whole factor, its peak_bytes being those of
  * rank 0, after tristar_distributed_update those of the factor that it was given, and of the analysis that it
  * was made with, which METHOD_AUTO may have replaced. Each may be NULL. Not collective. Errors: ARGUMENT

@@ -1,10 +1,11 @@
-/* tristar_mpi_share_cores: which cores of a node are whose. */
+/* tristar_mpi_share_cores: which cores and devices of a node are whose. */
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "runtime/mpi/mailbox.h"
+#include "runtime/starpu/devices.h"
 #include "tristar_mpi.h"
 
 /* Has mpiexec, or somebody else, bound this process to a part of the node? */
@@ -29,6 +30,16 @@ out:
   return status;
 }
 
+/* As many devices for each rank, in order; where ranks are more than devices, ranks in a row share one. */
+static void share_devices(int rank, int ranks, tristar_config *config) {
+  const int devices = tsi_devices.present ? tsi_devices.present() : 0;
+  if (devices == 0 || config->first_device >= 0) return;
+  const int first = (int)((int64_t)rank * devices / ranks),
+            end = (int)((rank + 1) * (int64_t)devices / ranks);
+  config->first_device = first;
+  config->devices = end > first ? end - first : 1;
+}
+
 tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config) {
   tristar_status status = TRISTAR_OK;
   int rank = 0, ranks = 1;
@@ -36,6 +47,7 @@ tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config) {
   if (config == NULL) return TSI_NULL(config);
   TSI_TRY(tsi_mpi_check(NULL, comm));
   TSI_TRY(count_neighbours(comm, &rank, &ranks));
+  share_devices(rank, ranks, config);
   if (cores < 1 || is_bound(cores)) goto out;
   const long share = cores / ranks > 0 ? cores / ranks : 1;
   config->first_core = (int)(rank * share % cores);

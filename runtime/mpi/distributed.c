@@ -10,6 +10,7 @@
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
 #include "runtime/solve/layout_words.h"
+#include "runtime/solve/process_branches.h"
 #include "runtime/mpi/inserted.h"
 #include "runtime/mpi/joint.h"
 #include "runtime/mpi/queue.h"
@@ -59,6 +60,8 @@ static tristar_status check_options(tsi_env *env, const tristar_distributed_opti
       o->nrhs < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine %d, transport %d, nrhs %" PRId64, (int)o->engine,
              (int)o->transport, o->nrhs);
+  if ((unsigned)o->place > TRISTAR_PLACE_GPU || o->device_bytes < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64, (int)o->place, o->device_bytes);
   TSI_TRY(tsi_layout_check_words(env, l));
   if (l->px < 1 || l->py < 1 || l->pz < 1 || (int64_t)l->px * l->py * l->pz != ranks)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "layout %dx%dx%d has %" PRId64 " processes, the communicator %d",
@@ -109,19 +112,25 @@ out:
   return status;
 }
 
-/* Local: everything that follows from the structure. */
-static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known, double floor_bytes) {
+/* Local. */
+static tristar_status start(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
   const bool tasks = d->options.engine == TRISTAR_ENGINE_TASKS ||
                      (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->workers.allowed);
+  if (!tasks) return TRISTAR_OK;
+  TSI_TRY(tsi_context_need_starpu(d->ts, &d->stats.start_seconds));
+  d->stats.workers = (int)starpu_cpu_worker_get_count();
+out:
+  return status;
+}
+
+/* Local: everything that follows from the structure. */
+static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known,
+                              const tsi_process_options *options) {
+  tristar_status status = TRISTAR_OK;
   d->n = known->kind.n;
-  if (tasks) {
-    TSI_TRY(tsi_context_need_starpu(d->ts, &d->stats.start_seconds));
-    d->stats.workers = (int)starpu_cpu_worker_get_count();
-  }
-  const tsi_process_options options = process_options(d, known, floor_bytes);
-  TSI_TRY(tsi_process_create(env, &known->kind, known->symbolic, known->panels, &options, &d->process));
+  TSI_TRY(
+      tsi_process_create(&d->ts->env, &known->kind, known->symbolic, known->panels, options, &d->process));
   TSI_TRY(copy_places(d, known));
   TSI_TRY(tsi_distributed_list_rows(d));
 out:
@@ -152,6 +161,13 @@ static void fill_stats(tristar_distributed_t *d) {
                           (double)p->scalar_bytes * (p->kind.lu ? 2 : 1);
 }
 
+/* Collective. The slot for the right-hand sides that options ask for. */
+static tristar_status need_first_slot(tristar_distributed_t *d) {
+  const int64_t nrhs = d->options.nrhs > 0 ? d->options.nrhs : 1;
+  tsi_slot *slot;
+  return tsi_slot_need(d, (tsi_index)tsi_count_min(nrhs, TSI_NRHS_BLOCK), &slot);
+}
+
 /* Collective. Where ranks ask for different things their messages would not meet. */
 static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_status mine) {
   const tristar_layout *l = &d->options.layout;
@@ -163,6 +179,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                                      "the tree of the layout",
                                      "the engine",
                                      "nrhs",
+                                     "the place of subtrees",
                                      "the version of TriStar (major)",
                                      "the version of TriStar (minor)"};
   const int64_t value[] = {l->px,
@@ -173,6 +190,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                            l->message_tree,
                            d->options.engine,
                            d->options.nrhs,
+                           d->options.place,
                            TRISTAR_VERSION_MAJOR,
                            TRISTAR_VERSION_MINOR};
   return tsi_transport_same(d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
@@ -181,6 +199,38 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
 tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mine) {
   const tristar_status status = check_options(&d->ts->env, &d->options, tsi_transport_size(d->transport));
   return agree_on_options(d, status == TRISTAR_OK ? mine : status);
+}
+
+/* Collective. A process, and where it uses devices what a solve needs of them: that can fail. */
+static tristar_status make_process(tristar_distributed_t *d, const tsi_known *known,
+                                   const tsi_process_options *options) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, known, options)));
+  TSI_TRY(count_tags(d));
+  d->placed = options->layout.device != NULL;
+  if (d->placed) TSI_TRY(need_first_slot(d));
+out:
+  return status;
+}
+
+/* Collective. With subtrees on devices or, where PLACE_AUTO cannot have them there, with all on the cores. */
+static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *known,
+                                  tsi_process_options *options) {
+  tristar_status status = TRISTAR_OK;
+  tsi_index *device = NULL;
+  TSI_TRY(tsi_distributed_choose_devices(d, known, options, &device));
+  status = make_process(d, known, options);
+  if (status != TRISTAR_OK && device && d->options.place == TRISTAR_PLACE_AUTO) {
+    tsi_log(&d->ts->env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all ranks solve on their cores: %s",
+            tsi_error_text(&d->ts->env));
+    tsi_distributed_release_layout(d);
+    options->layout.device = NULL;
+    d->stats.unfit_bytes = 0;
+    status = make_process(d, known, options);
+  }
+out:
+  TSI_FREE(&d->ts->env, device);
+  return status;
 }
 
 tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_factor_t *factor,
@@ -192,18 +242,29 @@ tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_f
   if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(
       TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
-  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, known, floor_bytes)));
-  TSI_TRY(count_tags(d));
+  TSI_TRY(tsi_transport_agree(d->transport, start(d)));
+  tsi_process_options options = process_options(d, known, floor_bytes);
+  TSI_TRY(make_placed(d, known, &options));
+out:
+  return status;
+}
+
+tristar_status tsi_distributed_take_values(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  if (d->placed) TSI_TRY(tsi_transport_agree(d->transport, tsi_process_renew(d->process)));
+  d->valid = true;
 out:
   return status;
 }
 
 tristar_status tsi_distributed_make_ready(tristar_distributed_t *d) {
-  const int64_t nrhs = d->options.nrhs > 0 ? d->options.nrhs : 1;
-  tsi_slot *slot;
-  d->valid = true;
+  tristar_status status = TRISTAR_OK;
   fill_stats(d);
-  return tsi_slot_need(d, (tsi_index)tsi_count_min(nrhs, TSI_NRHS_BLOCK), &slot);
+  tsi_distributed_describe_devices(d);
+  TSI_TRY(tsi_distributed_take_values(d));
+  TSI_TRY(need_first_slot(d));
+out:
+  return status;
 }
 
 static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_t *factor) {
@@ -278,6 +339,7 @@ out:
 
 void tsi_distributed_release_layout(tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
+  for (int s = 0; s < TSI_SLOTS; s++) tsi_slot_release(&d->slot[s]);
   tsi_joint_destroy(d, &d->joint);
   tsi_distributed_release_rows(d);
   tsi_process_destroy(&d->process);
@@ -295,11 +357,8 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   *distributed = NULL;
   tsi_queue_destroy(d);
   tsi_inserted_destroy(d);
-  for (int s = 0; s < TSI_SLOTS; s++) {
-    tsi_slot_release(&d->slot[s]);
-    TSI_FREE(env, d->slot[s].buffer);
-  }
   tsi_distributed_release_layout(d);
+  for (int s = 0; s < TSI_SLOTS; s++) TSI_FREE(env, d->slot[s].buffer);
   tristar_factor_destroy(&d->source);
   tsi_transport_destroy(&d->transport);
   TSI_FREE(env, d);
@@ -343,7 +402,7 @@ tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_fact
   TSI_TRY(tsi_transport_agree(d->transport, status));
   d->valid = false;
   TSI_TRY(tsi_send_values(d, factor));
-  d->valid = true;
+  TSI_TRY(tsi_distributed_take_values(d));
   note_update(d, factor);
 out:
   return tsi_answer(env, status);

@@ -41,6 +41,7 @@ struct tristar_distributed_s {
   tsi_index tags;     /* that a slot takes */
   uint64_t structure; /* rank 0: a fingerprint of the factor's, to know it again */
   tristar_distributed_stats stats;
+  bool placed;                   /* some rank has subtrees on devices */
   bool valid;                    /* values are in place */
   bool has_matrix, perturbed;    /* the factor has its matrix, perturbed pivots */
   tsi_rows_matrix *matrix;       /* NULL: without */
@@ -127,9 +128,22 @@ TRISTAR_CHECKED tristar_status tsi_distributed_agree(tristar_distributed_t *d, t
  * status. Errors: those of tsi_process_create. */
 TRISTAR_CHECKED tristar_status tsi_distributed_lay_out(tristar_distributed_t *d,
                                                        const tristar_factor_t *factor, tsi_known *known);
-/* The undoing of it, once no slot is there. */
+/* The undoing of it, and of slots. */
 void tsi_distributed_release_layout(tristar_distributed_t *d);
 /* The values are there: it can solve. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_distributed_make_ready(tristar_distributed_t *d);
+/* New values are there. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_distributed_take_values(tristar_distributed_t *d);
+
+/* Collective, in tsi_distributed_lay_out (devices.c). Chooses the subtrees of all ranks that are on devices.
+ * *device: supernodes, NULL where no rank has any; the caller's, also after a failure. options: all but cut
+ * and layout.device, which are set; StarPU runs where it may. Errors: PLACE_GPU: UNSUPPORTED, NO_WORKER;
+ * MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d,
+                                                              const tsi_known *known,
+                                                              tsi_process_options *options,
+                                                              tsi_index **device);
+/* What is known of the devices of this rank. */
+void tsi_distributed_describe_devices(tristar_distributed_t *d);
 
 #endif

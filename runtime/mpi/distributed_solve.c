@@ -284,6 +284,9 @@ static void add_times(tristar_distributed_stats *stats, const tsi_process_times 
   stats->xy_seconds += times->xy;
   stats->z_seconds += times->z;
   stats->idle_seconds += times->idle;
+  stats->forward_seconds += times->forward;
+  stats->between_seconds += times->between;
+  stats->backward_seconds += times->backward;
 }
 
 static void count_messages(tristar_distributed_t *d, const tsi_process_run *run, tsi_index stride) {
@@ -363,6 +366,7 @@ void tsi_distributed_reset_times(tristar_distributed_t *d) {
   tristar_distributed_stats *stats = &d->stats;
   stats->solve_seconds = stats->redistribute_seconds = stats->sweep_seconds = 0;
   stats->compute_seconds = stats->xy_seconds = stats->z_seconds = stats->idle_seconds = 0;
+  stats->forward_seconds = stats->between_seconds = stats->backward_seconds = 0;
   stats->broadcast = stats->reduction = stats->grids = (tristar_message_count){0, 0};
 }
 

@@ -314,7 +314,7 @@ tristar_status tsi_joint_renew(tristar_distributed_t *d, const tsi_supply *suppl
   status = factor(d, supply);
   if (d->source) status = tsi_factor_explain(d->source, status);
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  d->valid = true;
+  TSI_TRY(tsi_distributed_take_values(d));
   tsi_joint_note_costs(d, memory, tsi_clock() - begin);
 out:
   tsi_pivot_sizes_release(&d->ts->env, &sizes);

@@ -15,27 +15,55 @@ typedef struct replay_branch {
 
 struct tsi_replay_branches {
   tsi_execution_devices devices;
-  const tristar_plan_t *plan;
-  const void *workspace; /* of the replay, and its stride, when the data was made */
+  const tsi_plan_branches *of;
+  const void *workspace; /* of the execution, and its stride, when the data was made */
   tsi_index stride;
   replay_branch *branch;
 };
 
-/* ---- Of a plan ----------------------------------------------------------------------------------------- */
+/* ---- Of a plan, or of a process ------------------------------------------------------------------------ */
+
+tristar_status tsi_branches_allocate(tsi_env *env, tsi_index chunks, tsi_plan_branches **out) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  (*out)->env = env;
+  TSI_TRY(TSI_ALLOC(env, (*out)->of_chunk, chunks));
+  TSI_TRY(TSI_ALLOC(env, (*out)->on_device, chunks));
+  TSI_TRY(TSI_ALLOC_ZERO(env, (*out)->branch, chunks));
+out:
+  return status;
+}
+
+void tsi_branches_release(tsi_env *env, tsi_plan_branches **branches) {
+  if (*branches == NULL) return;
+  TSI_FREE(env, (*branches)->branch);
+  TSI_FREE(env, (*branches)->of_chunk);
+  TSI_FREE(env, (*branches)->on_device);
+  TSI_FREE(env, *branches);
+}
+
+void tsi_branches_note(tsi_plan_branches *all, tsi_index chunk, tsi_index device) {
+  all->of_chunk[chunk] = device == TSI_NONE ? TSI_NONE : all->count;
+  all->on_device[chunk] = device != TSI_NONE;
+  if (device != TSI_NONE)
+    all->branch[all->count++] = (tsi_plan_branch){.chunk = chunk, .device = (int)device};
+}
 
 static tristar_status create_branches(tristar_plan_t *plan, const tsi_places *places,
                                       tsi_plan_branches *all) {
   tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = plan->factor->analysis->panels;
   const tsi_chunks *chunks = plan->side[0].chunks;
+  all->scalar = plan->factor->analysis->factor_scalar;
+  all->scalar_bytes = plan->factor->scalar_bytes;
+  all->stream[0] = plan->factor->lower;
+  all->stream[1] = plan->factor->upper;
+  all->chunk = plan->side[0].tables.chunk;
   for (tsi_index c = 0; c < chunks->count; c++) {
-    const tsi_index d = places->device[panels->supernode[chunks->panel[c]]];
-    all->of_chunk[c] = d == TSI_NONE ? TSI_NONE : all->count;
-    all->on_device[c] = d != TSI_NONE;
-    if (d == TSI_NONE) continue;
-    tsi_plan_branch *b = &all->branch[all->count++];
-    *b = (tsi_plan_branch){.chunk = c, .device = d};
-    TSI_TRY(tsi_resident_take(plan->factor, chunks, c, &places->cut, &b->resident));
+    tsi_branches_note(all, c, places->device[panels->supernode[chunks->panel[c]]]);
+    if (all->on_device[c])
+      TSI_TRY(
+          tsi_resident_take(plan->factor, chunks, c, &places->cut, &all->branch[all->count - 1].resident));
   }
 out:
   return status;
@@ -53,12 +81,8 @@ out:
 tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_places *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  const tsi_chunks *chunks = plan->side[0].chunks;
   TSI_TRY(check_plan(plan));
-  TSI_TRY(TSI_ALLOC_ZERO(env, plan->branches, 1));
-  TSI_TRY(TSI_ALLOC(env, plan->branches->of_chunk, chunks->count));
-  TSI_TRY(TSI_ALLOC(env, plan->branches->on_device, chunks->count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, plan->branches->branch, chunks->count));
+  TSI_TRY(tsi_branches_allocate(env, plan->side[0].chunks->count, &plan->branches));
   TSI_TRY(create_branches(plan, places, plan->branches));
 out:
   if (status != TRISTAR_OK) tsi_branches_destroy(plan);
@@ -70,10 +94,7 @@ void tsi_branches_destroy(tristar_plan_t *plan) {
   tsi_plan_branches *all = plan->branches;
   if (all == NULL) return;
   for (tsi_index k = 0; k < all->count; k++) tsi_resident_give_back(plan->factor, &all->branch[k].resident);
-  TSI_FREE(env, all->branch);
-  TSI_FREE(env, all->of_chunk);
-  TSI_FREE(env, all->on_device);
-  TSI_FREE(env, plan->branches);
+  tsi_branches_release(env, &plan->branches);
 }
 
 /* ---- Figures ------------------------------------------------------------------------------------------- */
@@ -107,20 +128,13 @@ static double sweep_seconds(const tsi_resident *r, bool backward) {
 }
 
 /* What crosses the bus in a solve: forward x up, the border down; backward the border up, at the end x down.
- */
-tristar_subtree_stats tsi_branch_describe(const tristar_plan_t *plan, tsi_index k) {
-  const tsi_plan_branch *b = &plan->branches->branch[k];
+ * row: bytes. */
+static tristar_subtree_stats figures_of(const tsi_plan_branch *b, double row, tsi_sweeps sweeps) {
   const tsi_resident *r = b->resident;
   const tsi_branch *branch = r->cut->branch;
-  const tsi_index *supernode = plan->factor->analysis->panels->supernode, first = supernode[branch->panel];
-  const tsi_index columns = tsi_plan_columns(&plan->options);
-  const double row = (double)tsi_workspace_stride(columns) * (double)plan->factor->scalar_bytes;
-  const tsi_sweeps sweeps = tsi_plan_sweeps(plan);
   const bool forward = sweeps != TSI_BACKWARD, backward = sweeps != TSI_FORWARD;
   tristar_subtree_stats s = {.device = b->device,
                              .chunk = b->chunk,
-                             .first_supernode = first,
-                             .supernodes = supernode[branch->panel + branch->panels->count - 1] - first + 1,
                              .columns = branch->columns,
                              .border = branch->border,
                              .table_bytes = bytes_of(r->tables),
@@ -128,13 +142,27 @@ tristar_subtree_stats tsi_branch_describe(const tristar_plan_t *plan, tsi_index 
   s.factor_bytes = bytes_of(r->values[0]) + bytes_of(r->values[1]) + bytes_of(r->from) + bytes_of(r->inverse);
   s.up_bytes = row * (branch->columns + (backward ? branch->border : 0));
   s.down_bytes = row * (branch->columns + (forward ? branch->border : 0));
-  s.predicted_seconds = tsi_time_of_columns((int)columns) *
-                        ((forward ? sweep_seconds(r, false) : 0) + (backward ? sweep_seconds(r, true) : 0));
   return s;
 }
 
-static void add_branch(const tristar_plan_t *plan, tsi_index k, tristar_device_stats *stats) {
-  const tristar_subtree_stats s = tsi_branch_describe(plan, k);
+tristar_subtree_stats tsi_branch_describe(const tristar_plan_t *plan, tsi_index k) {
+  const tsi_plan_branch *b = &plan->branches->branch[k];
+  const tsi_branch *branch = b->resident->cut->branch;
+  const tsi_index *supernode = plan->factor->analysis->panels->supernode;
+  const tsi_index columns = tsi_plan_columns(&plan->options);
+  const tsi_sweeps sweeps = tsi_plan_sweeps(plan);
+  tristar_subtree_stats s =
+      figures_of(b, (double)tsi_workspace_stride(columns) * (double)plan->factor->scalar_bytes, sweeps);
+  s.first_supernode = supernode[branch->panel];
+  s.supernodes = supernode[branch->panel + branch->panels->count - 1] - s.first_supernode + 1;
+  s.predicted_seconds = tsi_time_of_columns((int)columns) *
+                        ((sweeps != TSI_BACKWARD ? sweep_seconds(b->resident, false) : 0) +
+                         (sweeps != TSI_FORWARD ? sweep_seconds(b->resident, true) : 0));
+  return s;
+}
+
+static void add_branch(const tsi_plan_branch *b, double row, tsi_sweeps sweeps, tristar_device_stats *stats) {
+  const tristar_subtree_stats s = figures_of(b, row, sweeps);
   stats->chunks++;
   stats->factor_bytes += s.factor_bytes;
   stats->table_bytes += s.table_bytes;
@@ -143,16 +171,23 @@ static void add_branch(const tristar_plan_t *plan, tsi_index k, tristar_device_s
   stats->transfers += s.transfers;
 }
 
-bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
-  const tsi_plan_branches *all = plan->branches;
+bool tsi_branches_describe_device(const tsi_plan_branches *all, int i, tsi_index stride, tsi_sweeps sweeps,
+                                  tristar_device_stats *stats) {
   const int device = all && i >= 0 ? find_device(all, i) : -1;
   if (device < 0) return false;
   const tsi_device_facts facts = tsi_device_describe(device);
   *stats = (tristar_device_stats){.worker = facts.worker, .device = device};
   memcpy(stats->name, facts.name, sizeof stats->name);
   for (tsi_index k = 0; k < all->count; k++)
-    if (all->branch[k].device == device) add_branch(plan, k, stats);
+    if (all->branch[k].device == device)
+      add_branch(&all->branch[k], (double)stride * (double)all->scalar_bytes, sweeps, stats);
   return true;
+}
+
+bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
+  return tsi_branches_describe_device(plan->branches, i,
+                                      tsi_workspace_stride(tsi_plan_columns(&plan->options)),
+                                      tsi_plan_sweeps(plan), stats);
 }
 
 /* ---- Of a replay --------------------------------------------------------------------------------------- */
@@ -195,15 +230,14 @@ static size_t flag_bytes(const tsi_device_branch *cut) {
          sizeof(int32_t);
 }
 
-static tristar_status create_replay_branch(const tsi_replay *replay, const tsi_plan_branch *b,
-                                           replay_branch *r) {
+static tristar_status create_replay_branch(const tsi_plan_branches *all, const tsi_plan_branch *b,
+                                           const tsi_solve_call *call, replay_branch *r) {
   tristar_status status = TRISTAR_OK;
-  const tristar_plan_t *plan = replay->plan;
-  tsi_env *env = &plan->ts->env;
+  tsi_env *env = all->env;
   const tsi_device_branch *cut = b->resident->cut;
-  const tsi_solve_chunk *chunk = &plan->side[0].tables.chunk[b->chunk];
-  const size_t row = (size_t)replay->execution.call.stride * plan->factor->scalar_bytes;
-  char *x = (char *)replay->execution.call.workspace + (size_t)chunk->workspace * row;
+  const tsi_solve_chunk *chunk = &all->chunk[b->chunk];
+  const size_t row = (size_t)call->stride * all->scalar_bytes;
+  char *x = (char *)call->workspace + (size_t)chunk->workspace * row;
   TSI_TRY(tsi_device_data_create(env, x, (size_t)chunk->columns * row, &r->x));
   if (chunk->off_rows > 0)
     TSI_TRY(tsi_device_data_create(env, x + (size_t)chunk->update * row, (size_t)chunk->off_rows * row,
@@ -220,7 +254,7 @@ static const tsi_task_data *data_of(void *context, const tsi_step *step) {
   static const branch_role role[TSI_STEP_KINDS] = {
       [TSI_STEP_READ] = READ,          [TSI_STEP_FORWARD_CHUNK] = FORWARD,   [TSI_STEP_FORWARD_BORDER] = DOWN,
       [TSI_STEP_BACKWARD_BORDER] = UP, [TSI_STEP_BACKWARD_CHUNK] = BACKWARD, [TSI_STEP_WRITE] = WRITE};
-  return &all->branch[all->plan->branches->of_chunk[step->argument]].role[role[step->kind]];
+  return &all->branch[all->of->of_chunk[step->argument]].role[role[step->kind]];
 }
 
 /* What a device has of a branch while it works on it. */
@@ -230,9 +264,8 @@ typedef struct placed {
   int32_t *flags;
 } placed;
 
-static placed place(const tsi_resident *b, const tristar_factor_t *factor, const void *wanted,
+static placed place(const tsi_resident *b, const void *const stream[2], const void *wanted,
                     void *const memory[]) {
-  const void *const stream[2] = {factor->lower, factor->upper};
   placed p = {.border = NULL};
   int k = 0;
   for (int v = 0; v < 2; v++) {
@@ -252,13 +285,13 @@ static placed place(const tsi_resident *b, const tristar_factor_t *factor, const
 
 static int start_sweep(void *context, const tsi_execution *e, const tsi_step *step, void *const memory[]) {
   const tsi_replay_branches *all = context;
-  const tristar_factor_t *factor = all->plan->factor;
-  const tsi_resident *b = all->plan->branches->branch[all->plan->branches->of_chunk[step->argument]].resident;
+  const tsi_plan_branches *of = all->of;
+  const tsi_resident *b = of->branch[of->of_chunk[step->argument]].resident;
   const bool backward = step->kind == TSI_STEP_BACKWARD_CHUNK;
-  const size_t row = (size_t)e->call.stride * factor->scalar_bytes,
+  const size_t row = (size_t)e->call.stride * of->scalar_bytes,
                border_bytes = (size_t)b->cut->branch->border * row;
-  const int type = (int)(strchr("sdcz", factor->analysis->factor_scalar) - "sdcz");
-  const placed p = place(b, factor, backward ? e->call.backward_values : e->call.forward_values, memory);
+  const int type = (int)(strchr("sdcz", of->scalar) - "sdcz");
+  const placed p = place(b, of->stream, backward ? e->call.backward_values : e->call.forward_values, memory);
   const tsi_gpu_sweep sweep = {.tables = tsi_device_tables_move(&b->cut->tables, p.tables),
                                .call = tsi_device_branch_call(&e->call, backward, &p.memory),
                                .backward = backward,
@@ -279,24 +312,40 @@ static int start_sweep(void *context, const tsi_execution *e, const tsi_step *st
   return error;
 }
 
-static tristar_status create_replay_branches(tsi_replay *replay) {
+tristar_status tsi_branch_data_create(const tsi_plan_branches *branches, tsi_execution *e,
+                                      tsi_replay_branches **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &replay->plan->ts->env;
-  const tsi_plan_branches *of_plan = replay->plan->branches;
+  tsi_env *env = branches->env;
   tsi_replay_branches *all;
-  TSI_TRY(TSI_ALLOC_ZERO(env, replay->branches, 1));
-  all = replay->branches;
-  all->plan = replay->plan;
-  all->workspace = replay->execution.call.workspace;
-  all->stride = replay->execution.call.stride;
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  all = *out;
+  all->of = branches;
+  all->workspace = e->call.workspace;
+  all->stride = e->call.stride;
   all->devices = (tsi_execution_devices){all, data_of, start_sweep};
-  TSI_TRY(TSI_ALLOC_ZERO(env, all->branch, of_plan->count));
-  for (tsi_index k = 0; k < of_plan->count; k++)
-    TSI_TRY(create_replay_branch(replay, &of_plan->branch[k], &all->branch[k]));
-  replay->execution.devices = &all->devices;
+  TSI_TRY(TSI_ALLOC_ZERO(env, all->branch, branches->count));
+  for (tsi_index k = 0; k < branches->count; k++)
+    TSI_TRY(create_replay_branch(branches, &branches->branch[k], &e->call, &all->branch[k]));
+  e->devices = &all->devices;
 out:
-  if (status != TRISTAR_OK) tsi_branches_forget(replay);
+  if (status != TRISTAR_OK) tsi_branch_data_destroy(e, out);
   return status;
+}
+
+void tsi_branch_data_destroy(tsi_execution *e, tsi_replay_branches **data) {
+  tsi_replay_branches *all = *data;
+  if (all == NULL) return;
+  tsi_env *env = all->of->env;
+  for (tsi_index k = 0; k < all->of->count && all->branch; k++) {
+    replay_branch *r = &all->branch[k];
+    tsi_device_data_destroy(env, &r->x);
+    tsi_device_data_destroy(env, &r->border);
+    tsi_device_data_destroy(env, &r->workspace);
+    tsi_device_data_destroy(env, &r->flags);
+  }
+  TSI_FREE(env, all->branch);
+  TSI_FREE(env, *data);
+  e->devices = NULL;
 }
 
 tristar_status tsi_branches_prepare(tsi_replay *replay, bool *anew) {
@@ -312,21 +361,9 @@ out:
 
 tristar_status tsi_branches_renew(tsi_replay *replay) {
   tsi_branches_forget(replay);
-  return create_replay_branches(replay);
+  return tsi_branch_data_create(replay->plan->branches, &replay->execution, &replay->branches);
 }
 
 void tsi_branches_forget(tsi_replay *replay) {
-  tsi_replay_branches *all = replay->branches;
-  if (all == NULL) return;
-  tsi_env *env = &all->plan->ts->env;
-  for (tsi_index k = 0; k < all->plan->branches->count && all->branch; k++) {
-    replay_branch *r = &all->branch[k];
-    tsi_device_data_destroy(env, &r->x);
-    tsi_device_data_destroy(env, &r->border);
-    tsi_device_data_destroy(env, &r->workspace);
-    tsi_device_data_destroy(env, &r->flags);
-  }
-  TSI_FREE(env, all->branch);
-  TSI_FREE(env, replay->branches);
-  replay->execution.devices = NULL;
+  tsi_branch_data_destroy(&replay->execution, &replay->branches);
 }

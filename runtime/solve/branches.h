@@ -1,17 +1,18 @@
-/* The branches of a plan: subtrees that work on devices, one chunk of the plan each.
+/* The branches of a plan, or of a process (process_branches.h): subtrees that work on devices, one chunk
+ * each.
  *
  * Job. Cut the chunks that are placed on devices for them, say what data the steps of these chunks work with,
  * and start sweeps there.
  *
  * Data. Of a factor, for each branch, shared by its plans (runtime/factor/residents.h): its panels,
  * interchanges, D^-1, and its tables, which devices read; they cross the bus once, and again after the factor
- * got new values. Of a replay, for each branch: x of its columns and the updates of its border, which are
- * rows of the replay's workspace; a workspace and flags on the device.
+ * got new values. Of a replay, or of another execution, for each branch: x of its columns and the updates of
+ * its border, which are rows of its workspace; a workspace and flags on the device.
  *
- * Reads   a plan's factor and chunks.
- * Writes  its own arrays, those of replays, the factor's residents.
- * Invariants: all of a plan's is immutable; the data of a replay is that of its workspace, with the stride
- * for which it was made */
+ * Reads   a factor and chunks.
+ * Writes  its own arrays, those of executions, the factor's residents.
+ * Invariants: all of a plan's is immutable; the data of an execution is that of its workspace, with the
+ * stride for which it was made */
 #ifndef TSI_RUNTIME_SOLVE_BRANCHES_H
 #define TSI_RUNTIME_SOLVE_BRANCHES_H
 
@@ -24,6 +25,11 @@ typedef struct tsi_plan_branch {
 } tsi_plan_branch;
 
 typedef struct tsi_plan_branches {
+  tsi_env *env;
+  char scalar; /* of the factor */
+  size_t scalar_bytes;
+  const void *stream[2];        /* of the factor: lower, upper; NULL: there is none */
+  const tsi_solve_chunk *chunk; /* chunks */
   tsi_index count;
   tsi_plan_branch *branch;
   tsi_index *of_chunk; /* chunks: the branch; TSI_NONE */
@@ -35,11 +41,31 @@ typedef struct tsi_plan_branches {
 TRISTAR_CHECKED tristar_status tsi_branches_create(tristar_plan_t *plan, const tsi_places *places);
 void tsi_branches_destroy(tristar_plan_t *plan);
 
+/* Branches without any, and room for all chunks; what they are of is the caller's to set. *out is the
+ * caller's, also after a failure. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_branches_allocate(tsi_env *env, tsi_index chunks, tsi_plan_branches **out);
+/* All but the residents. */
+void tsi_branches_release(tsi_env *env, tsi_plan_branches **branches);
+/* One more of them, or a chunk of the cores: device TSI_NONE. */
+void tsi_branches_note(tsi_plan_branches *branches, tsi_index chunk, tsi_index device);
+
 /* What is told of the k-th branch; the devices that have branches; tristar_plan_get_device, where stats is
  * there. */
 tristar_subtree_stats tsi_branch_describe(const tristar_plan_t *plan, tsi_index k);
 int tsi_branches_devices(const tsi_plan_branches *branches);
 bool tsi_branches_describe(const tristar_plan_t *plan, int i, tristar_device_stats *stats);
+/* The same of branches: stride of the solves that cross the bus; sweeps of them. */
+bool tsi_branches_describe_device(const tsi_plan_branches *branches, int i, tsi_index stride,
+                                  tsi_sweeps sweeps, tristar_device_stats *stats);
+
+/* ---- Of an execution ---------------------------------------------------------------------------------- */
+
+/* Makes the data for the workspace and the stride of an execution that has none, whose steps find it from
+ * then on. Neither may move. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_branch_data_create(const tsi_plan_branches *branches,
+                                                      tsi_execution *execution, tsi_replay_branches **out);
+/* Its tasks are gone. */
+void tsi_branch_data_destroy(tsi_execution *execution, tsi_replay_branches **data);
 
 /* Before a solve, where no task of the replay is in flight: devices are to have the factor's present values.
  * *anew: the replay has no data for its workspace, so that nothing that was recorded can run. Errors:

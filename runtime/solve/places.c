@@ -37,8 +37,8 @@ static bool may_be_worth(const tristar_factor_t *factor, const tristar_plan_opti
 }
 
 /* Places the subtrees on so many devices, of which this is the first. */
-static tristar_status place(const tristar_factor_t *factor, const tristar_plan_options *o, int devices,
-                            const tsi_device_facts *facts, tsi_places *places) {
+static tristar_status place(const tristar_factor_t *factor, const tristar_plan_options *o, const bool *shared,
+                            int devices, const tsi_device_facts *facts, tsi_places *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tsi_device *device = tsi_device_named(facts->name);
@@ -62,6 +62,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   costs.stream_bytes *= longer;
   costs.row_bytes *= tsi_workspace_stride(tsi_plan_columns(o));
   costs.devices_first = o->place == TRISTAR_PLACE_GPU;
+  costs.shared = shared;
   TSI_TRY(tsi_device_place(env, factor, &costs, &forecast, &placing));
   tsi_log(env, TRISTAR_LOG_INFO,
           "placing: predicted %.3g s for a solve, %.3g s with the cores alone; %d subtrees, %.3g s for those "
@@ -81,6 +82,11 @@ out:
 
 tristar_status tsi_places_choose(const tristar_factor_t *factor, const tristar_plan_options *o,
                                  double *start_seconds, tsi_places *places) {
+  return tsi_places_choose_shared(factor, o, NULL, start_seconds, places);
+}
+
+tristar_status tsi_places_choose_shared(const tristar_factor_t *factor, const tristar_plan_options *o,
+                                        const bool *shared, double *start_seconds, tsi_places *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const bool wanted = o->place == TRISTAR_PLACE_GPU;
@@ -96,7 +102,7 @@ tristar_status tsi_places_choose(const tristar_factor_t *factor, const tristar_p
     TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU: StarPU has no worker of %s", tsi_devices.name);
   if (devices == 0) return TRISTAR_OK;
   const tsi_device_facts facts = tsi_device_describe(0);
-  status = place(factor, o, devices, &facts, places);
+  status = place(factor, o, shared, devices, &facts, places);
   if (status != TRISTAR_OK) *places = (tsi_places){.device = NULL}; /* which is made last */
   places->optional = !wanted && (status != TRISTAR_OK || places->device != NULL);
 out:

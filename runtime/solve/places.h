@@ -37,6 +37,13 @@ const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_pl
 TRISTAR_CHECKED tristar_status tsi_places_choose(const tristar_factor_t *factor,
                                                  const tristar_plan_options *options, double *start_seconds,
                                                  tsi_places *places);
+/* The same of a part of a factor whose supernodes are `shared` with other processes, or not
+ * (place_schedule.h).
+ */
+TRISTAR_CHECKED tristar_status tsi_places_choose_shared(const tristar_factor_t *factor,
+                                                        const tristar_plan_options *options,
+                                                        const bool *shared, double *start_seconds,
+                                                        tsi_places *places);
 void tsi_places_finish(tsi_env *env, tsi_places *places);
 
 #endif

@@ -1,6 +1,9 @@
 /* What a process holds: see process.h. */
 #include "runtime/solve/process.h"
 
+#include "runtime/solve/branches.h"
+#include "runtime/solve/process_branches.h"
+
 tsi_factor_kind tsi_factor_kind_of(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   return (tsi_factor_kind){.n = an->symbolic->n,
@@ -164,17 +167,19 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
                            &process->share_options, &process->share));
   TSI_TRY(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,
                            &process->sweep));
+  TSI_TRY(fill_tables(process));
+  TSI_TRY(allocate_values(process));
+  TSI_TRY(tsi_process_branches_create(process, symbolic, panels, options));
   const tsi_program_source source = {.layout = process->layout,
                                      .participants = participants,
                                      .share = process->share,
                                      .sweep = process->sweep,
                                      .owner = process->owner,
-                                     .tree = options->tree};
+                                     .tree = options->tree,
+                                     .on_device = process->branches ? process->branches->on_device : NULL};
   TSI_TRY(tsi_program_create(env, &source, &process->program));
-  TSI_TRY(fill_tables(process));
   TSI_TRY(find_homes(process));
   TSI_TRY(point_to_data(process, options->isa));
-  TSI_TRY(allocate_values(process));
 out:
   tsi_participants_destroy(env, &participants);
   if (status != TRISTAR_OK) tsi_process_destroy(&process);
@@ -186,6 +191,7 @@ void tsi_process_destroy(tsi_process **process) {
   if (*process == NULL) return;
   tsi_process *p = *process;
   tsi_env *env = p->env;
+  tsi_process_branches_destroy(p);
   tsi_program_destroy(env, &p->program);
   tsi_sweep_destroy(env, &p->sweep);
   tsi_sweep_destroy(env, &p->whole);

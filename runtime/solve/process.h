@@ -9,7 +9,8 @@
  * Reads   the structure of the factor, its kind, the values that tsi_process_values points to.
  * Writes  its runs: each owns a workspace, an inbox, an outbox and recorded tasks.
  * Invariants
- *   - everything but the runs is immutable after the values are in place
+ *   - everything but the runs is immutable after the values are in place, and devices were told
+ * (tsi_process_renew)
  *   - row r of a message area is scalars r * stride .. of it
  *   - a step packs the messages that it sends at its end, and nobody writes the outbox otherwise in that run
  */
@@ -20,6 +21,7 @@
 #include "dag/bundles.h"
 #include "dag/program.h"
 #include "runtime/factor/factor.h"
+#include "runtime/execute/device_build.h"
 #include "runtime/execute/exchange.h"
 #include "runtime/execute/tables.h"
 #include "runtime/solve/executor.h"
@@ -40,8 +42,9 @@ typedef struct tsi_process_options {
   tsi_layout_options layout;
   tsi_tree tree;
   tsi_index rank;
-  const char *isa; /* of the kernels; NULL: the best of this processor */
-  int workers;     /* 0: steps run on the calling thread */
+  const char *isa;        /* of the kernels; NULL: the best of this processor */
+  int workers;            /* 0: steps run on the calling thread, and nothing is on devices */
+  tsi_device_options cut; /* of subtrees on devices, where the layout has some */
 } tsi_process_options;
 
 typedef struct tsi_process {
@@ -62,6 +65,8 @@ typedef struct tsi_process {
   tsi_solve_messages messages;
   tsi_solve_data data;
   const tsi_node_kernels *nodes;
+  struct tsi_plan_branches *branches; /* subtrees on devices (process_branches.h); NULL: none */
+  tsi_index *from;                    /* with branches: interchanges as permutations, by local column */
   /* Values, by local column */
   void *lower, *upper;           /* streams of begin[panels] scalars and TSI_STREAM_PAD; upper: LU */
   tsi_index *pivots;             /* if kind.pivots */

@@ -12,10 +12,14 @@
 #include "codelets/gpu/launch.h"
 
 struct starpu_codelet;
+struct starpu_conf;
 
 typedef struct tsi_device_driver {
   const char *name; /* NULL: the build has none, and all below is not there */
   bool simulated; /* tasks on devices compute on the host: of what is below only workers and use are there */
+  /* Devices of the node, without StarPU; and which of them a StarPU to be started with *conf is to use. */
+  int (*present)(void);
+  void (*choose)(struct starpu_conf *conf, int first, int count);
   /* The workers of devices, at most `most`, and how many these are. StarPU runs. */
   int (*workers)(int *worker, int most);
   /* Tasks of the codelet run on devices, by this function. */

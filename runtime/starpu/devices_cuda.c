@@ -7,5 +7,8 @@
 #define RUNTIME_NAME "CUDA"
 #define RUNTIME_WORKER STARPU_CUDA_WORKER
 #define RUNTIME_ASYNC STARPU_CUDA_ASYNC
+#define RUNTIME_COUNT ncuda
+#define RUNTIME_CHOSEN use_explicit_workers_cuda_gpuid
+#define RUNTIME_NUMBERS workers_cuda_gpuid
 #define RUNTIME_STREAM starpu_cuda_get_local_stream
 #include "runtime/starpu/devices_runtime.h"

@@ -6,5 +6,8 @@
 #define RUNTIME_NAME "HIP"
 #define RUNTIME_WORKER STARPU_HIP_WORKER
 #define RUNTIME_ASYNC STARPU_HIP_ASYNC
+#define RUNTIME_COUNT nhip
+#define RUNTIME_CHOSEN use_explicit_workers_hip_gpuid
+#define RUNTIME_NUMBERS workers_hip_gpuid
 #define RUNTIME_STREAM starpu_hip_get_local_stream
 #include "runtime/starpu/devices_runtime.h"

@@ -6,8 +6,23 @@
  *   RUNTIME_NAME      text
  *   RUNTIME_WORKER    StarPU's kind of worker
  *   RUNTIME_ASYNC     StarPU's flag of functions that only start
- *   RUNTIME_STREAM    StarPU's function that gives the stream of a worker */
+ *   RUNTIME_STREAM    StarPU's function that gives the stream of a worker
+ *   RUNTIME_COUNT, RUNTIME_CHOSEN, RUNTIME_NUMBERS   members of starpu_conf: how many devices, whether they
+ *                     are chosen, their numbers */
 #include "runtime/starpu/devices.h"
+
+static int present(void) {
+  int count = 0;
+  return RUNTIME(GetDeviceCount)(&count) == 0 ? count : 0;
+}
+
+/* Numbers in the environment have precedence: StarPU sees to that. */
+static void choose(struct starpu_conf *conf, int first, int count) {
+  conf->RUNTIME_COUNT = count;
+  conf->RUNTIME_CHOSEN = 1;
+  for (int d = 0; d < STARPU_NMAXWORKERS; d++)
+    conf->RUNTIME_NUMBERS[d] = (unsigned)(first + (count > 0 ? d % count : 0));
+}
 
 static int workers(int *worker, int most) {
   const int count = (int)starpu_worker_get_ids_by_type(RUNTIME_WORKER, worker, (unsigned)most);
@@ -31,6 +46,8 @@ static int clear(void *at, size_t bytes, void *on) {
 
 const tsi_device_driver tsi_devices = {
     .name = RUNTIME_NAME,
+    .present = present,
+    .choose = choose,
     .workers = workers,
     .use = use,
     .stream = stream,

@@ -6,6 +6,7 @@
 #include <starpu.h>
 #include <unistd.h>
 
+#include "runtime/starpu/devices.h"
 #include "runtime/starpu/idle.h"
 #include "runtime/starpu/environment.h"
 
@@ -44,6 +45,8 @@ static tristar_status start(const tsi_env *env, const tsi_starpu_wishes *wishes)
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_conf_init gave %d (%s)", code, strerror(-code));
   if (wishes->workers > 0) conf.ncpus = wishes->workers;
   bind_workers(wishes, &conf);
+  if (wishes->first_device >= 0 && tsi_devices.choose)
+    tsi_devices.choose(&conf, wishes->first_device, wishes->devices);
   conf.sched_policy_name = *wishes->scheduler ? wishes->scheduler : "lws"; /* STARPU_SCHED has precedence */
   conf.catch_signals = 0;
   code = starpu_init(&conf);

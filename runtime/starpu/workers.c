@@ -15,6 +15,8 @@ tristar_status tsi_workers_init(tsi_env *env, tsi_workers *workers, const trista
   *workers = (tsi_workers){.env = env, .allowed = config->use_starpu != 0};
   workers->wishes = (tsi_starpu_wishes){.workers = config->workers,
                                         .first_core = config->first_core,
+                                        .first_device = config->first_device,
+                                        .devices = config->devices,
                                         .scheduler = workers->scheduler,
                                         .idle_sleep = config->idle_sleep != 0};
   if (config->scheduler) snprintf(workers->scheduler, sizeof workers->scheduler, "%s", config->scheduler);

@@ -1,10 +1,24 @@
-/* Devices for tests: StarPU's CPU workers stand in for workers of devices, the last one for device 0, and the
- * emulator for the kernels. */
+/* Devices for tests: StarPU's CPU workers stand in for workers of devices, the last one for device 0 of
+ * those that the process is to use, and the emulator for the kernels. A node has two devices. */
 #include <starpu.h>
 #include <string.h>
 
 #include "runtime/starpu/devices.h"
 #include "runtime/starpu/service.h"
+
+/* Of the node; which of them this process uses. */
+enum { NODE = 2 };
+static int chosen = STARPU_NMAXWORKERS;
+
+static int present(void) {
+  return NODE;
+}
+
+static void choose(struct starpu_conf *conf, int first, int count) {
+  (void)conf;
+  (void)first;
+  chosen = count;
+}
 
 static int workers(int *worker, int most) {
   int count = tsi_starpu_cpu_worker_numbers(worker, most);
@@ -14,7 +28,7 @@ static int workers(int *worker, int most) {
     worker[a] = worker[b];
     worker[b] = keep;
   }
-  return count;
+  return count < chosen ? count : chosen;
 }
 
 static void use(struct starpu_codelet *codelet, void (*run)(void *buffers[], void *cl_arg)) {
@@ -48,6 +62,8 @@ LAUNCH(z)
 
 const tsi_device_driver tsi_devices = {
     .name = "the emulator",
+    .present = present,
+    .choose = choose,
     .workers = workers,
     .use = use,
     .stream = stream,

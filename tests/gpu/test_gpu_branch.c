@@ -104,8 +104,8 @@ static void check_branch(unsigned type, const host_solve *h, tsi_solve_call *cal
 static int check_branches(unsigned type, const host_solve *h, tsi_solve_call *call, double node_bytes) {
   const tristar_analysis_t *an = h->plan->factor->analysis;
   tsi_env *env = &h->plan->ts->env;
-  const tsi_branch_source source = {h->plan->side[0].chunks, an->symbolic, an->panels, an->panel_values,
-                                    tsi_analysis_inverse(an)};
+  const tsi_branch_source source = {
+      h->plan->side[0].chunks, an->symbolic, an->panels, an->panel_values, tsi_analysis_inverse(an), 0};
   tsi_index *from = calloc((size_t)an->symbolic->n + 1, sizeof *from);
   tsi_device_options options;
   int branches = 0;

@@ -1,0 +1,331 @@
+/* Distributed factors whose ranks have subtrees on emulated devices, beside others on their cores: x is that
+ * of one process, up to rounding, and the same to the bit whenever it is repeated, under every scheduler; new
+ * values reach the devices, of rank 0 or factored together; refined, started, traced solves. What is told of
+ * devices. What is refused, and how PLACE_AUTO falls back, on all ranks alike.
+ *
+ *   test_gpu_distributed PX PY PZ */
+#include <math.h>
+
+#include "runtime/mpi/distributed.h"
+#include "runtime/starpu/devices.h"
+#include "tests/flow.h"
+#include "tristar_mpi.h"
+
+/* A machine whose cores read a megabyte a second: any device is faster, and small chunks are large enough. */
+static const char slow[] = "tristar-calibration 1\n"
+                           "task_ns 2000\nbarrier_ns 9000\nread_one_core_mb_per_s 1\n"
+                           "read_all_cores_mb_per_s 0\nworkers 2\ncores 2\nnuma_nodes 1\n"
+                           "l2_bytes 0\nl3_bytes 0\nl3_cores 0\n";
+
+enum { SIDE = 32, N = SIDE * SIDE };
+
+typedef struct world {
+  tristar_t *ts;
+  int rank, ranks;
+  tristar_layout layout;
+  tristar_matrix_t *matrix; /* rank 0, as all below */
+  tristar_view view;
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+  int64_t n; /* all ranks */
+  double b[N], x[N];
+  double expected[N]; /* of one process, on rank 0 */
+  double first[N];    /* x under the first scheduler */
+} world;
+
+static world w;
+
+static tristar_t *create(const char *scheduler, const char *calibration) {
+  tristar_config config;
+  tristar_t *ts;
+  tristar_config_init(&config);
+  config.scheduler = scheduler;
+  config.calibration = calibration;
+  config.check = 1;
+  CHECK_OK(tristar_mpi_share_cores(MPI_COMM_WORLD, &config));
+  CHECK(config.first_device >= 0 && config.devices >= 1); /* the emulator has two devices a node */
+  CHECK_OK(tristar_create(&config, &ts));
+  return ts;
+}
+
+static void open_world(const char *scheduler, const char *calibration) {
+  tristar_analysis_options options;
+  w.ts = create(scheduler, calibration);
+  w.matrix = NULL;
+  w.analysis = NULL;
+  w.factor = NULL;
+  if (w.rank == 0) {
+    tristar_plan_t *plan;
+    CHECK_OK(tristar_matrix_generate(w.ts, "s2d9pt", SIDE, &w.matrix));
+    tristar_matrix_get_view(w.matrix, &w.view);
+    w.n = w.view.rows;
+    tristar_analysis_options_init(&options);
+    options.leaf_parts = w.layout.pz;
+    CHECK_OK(tristar_analyze(w.ts, &w.view, &options, &w.analysis));
+    CHECK_OK(tristar_factor(w.analysis, w.view.values, &w.factor));
+    CHECK_OK(tristar_plan(w.factor, NULL, &plan));
+    fill_random(w.b, w.n, 3);
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, w.b, w.n, w.expected, w.n));
+    tristar_plan_destroy(&plan);
+  }
+  MPI_Bcast(&w.n, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  CHECK(w.n == N);
+}
+
+static void close_world(void) {
+  tristar_factor_destroy(&w.factor);
+  tristar_analysis_destroy(&w.analysis);
+  tristar_matrix_destroy(&w.matrix);
+  tristar_destroy(&w.ts);
+}
+
+static tristar_distributed_options placed(tristar_place place) {
+  tristar_distributed_options options;
+  tristar_distributed_options_init(&options);
+  options.layout = w.layout;
+  options.place = place;
+  return options;
+}
+
+static tristar_status distribute(const tristar_distributed_options *options, tristar_distributed_t **d) {
+  return tristar_distribute(w.ts, MPI_COMM_WORLD, w.factor, options, d);
+}
+
+static void use_all_rows(tristar_distributed_t *d) {
+  CHECK_OK(tristar_distributed_set_rows(d, w.rank == 0 ? 0 : w.n, w.rank == 0 ? w.n : 0));
+}
+
+static void solve(tristar_distributed_t *d) {
+  memset(w.x, 0, sizeof w.x);
+  CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, w.b, w.n, w.x, w.n));
+}
+
+/* x is `times` what one process has found. */
+static void check_x(double times) {
+  double worst = 0, size = 0;
+  for (int64_t i = 0; i < w.n && w.rank == 0; i++) {
+    worst = larger_error(worst, fabs(w.x[i] - times * w.expected[i]));
+    size = fmax(size, fabs(times * w.expected[i]));
+  }
+  CHECK_MSG(worst <= 1e-10 * size, "x differs by %g of %g", worst, size);
+}
+
+/* What all ranks tell of their devices. Returns how many of these have subtrees. */
+static int check_stats(const tristar_distributed_t *d) {
+  tristar_distributed_stats stats;
+  tristar_device_stats one;
+  int all, count = 0;
+  int64_t chunks = 0;
+  tristar_distributed_get_stats(d, &stats);
+  for (; tristar_distributed_get_device(d, count, &one); count++) {
+    CHECK(one.chunks > 0 && one.factor_bytes > 0 && one.table_bytes > 0 && one.up_bytes > 0 &&
+          one.up_bytes == one.down_bytes && strstr(one.name, "CPU"));
+    chunks += one.chunks;
+  }
+  CHECK(stats.devices == count && stats.device_chunks == chunks && chunks <= stats.chunks);
+  CHECK((count > 0) == (stats.device[0] != '\0') && stats.up_bytes == stats.down_bytes);
+  CHECK(stats.device_factor_bytes <= stats.factor_bytes + 256.0 * 8 * (double)chunks);
+  CHECK(!tristar_distributed_get_device(d, -1, NULL) && !tristar_distributed_get_device(NULL, 0, NULL));
+  MPI_Allreduce(&count, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return all;
+}
+
+/* Parts of the time of the latest solve. */
+static void check_times(const tristar_distributed_t *d) {
+  tristar_distributed_stats s;
+  tristar_distributed_get_stats(d, &s);
+  if (s.tasks == 0) return; /* all is on other ranks */
+  CHECK(s.forward_seconds > 0 && s.backward_seconds > 0 && s.between_seconds >= 0);
+  CHECK(s.forward_seconds <= s.sweep_seconds && s.backward_seconds <= s.sweep_seconds);
+  CHECK(s.forward_seconds + s.between_seconds <= s.sweep_seconds * (1 + 1e-9));
+}
+
+/* Half the matrix. */
+static double *halved(void) {
+  if (w.rank > 0) return NULL;
+  const int64_t entries = ((const int64_t *)w.view.ptr)[w.view.cols];
+  double *values = malloc((size_t)entries * sizeof *values);
+  CHECK(values);
+  for (int64_t e = 0; e < entries; e++) values[e] = ((const double *)w.view.values)[e] / 2;
+  return values;
+}
+
+/* Returns how many devices of this rank have subtrees. */
+static int check_distributed(bool first) {
+  const tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
+  tristar_distributed_t *d;
+  tristar_distributed_stats stats;
+  double *half = halved();
+  CHECK_OK(distribute(&options, &d));
+  use_all_rows(d);
+  CHECK(check_stats(d) > 0);
+  solve(d);
+  check_x(1);
+  check_times(d);
+  if (first)
+    memcpy(w.first, w.x, sizeof w.x);
+  else
+    CHECK_MSG(memcmp(w.first, w.x, sizeof w.x) == 0, "another scheduler gives other bits");
+  for (int turn = 0; turn < 2; turn++) {
+    solve(d);
+    CHECK_MSG(memcmp(w.first, w.x, sizeof w.x) == 0, "other bits");
+  }
+  if (w.rank == 0) CHECK_OK(tristar_refactor(w.factor, half));
+  CHECK_OK(tristar_distributed_update(d, w.factor));
+  solve(d);
+  check_x(2);
+  if (w.rank == 0) CHECK_OK(tristar_refactor(w.factor, w.view.values));
+  free(half);
+  tristar_distributed_get_stats(d, &stats);
+  tristar_distributed_destroy(&d);
+  return stats.devices;
+}
+
+/* Factored together; solves of all kinds. */
+static void check_factored(void) {
+  const tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
+  tristar_distributed_t *d;
+  tristar_refine_result refined;
+  tristar_trace_t *trace;
+  double *half = halved();
+  CHECK_OK(tristar_distributed_factor(w.ts, MPI_COMM_WORLD, w.analysis, w.rank == 0 ? w.view.values : NULL,
+                                      &options, &d));
+  use_all_rows(d);
+  CHECK(check_stats(d) > 0);
+  solve(d);
+  check_x(1);
+  CHECK_OK(tristar_distributed_refactor(d, half));
+  solve(d);
+  check_x(2);
+  CHECK_OK(tristar_distributed_solve_refined(d, TRISTAR_N, 1, w.b, w.n, w.x, w.n, NULL, &refined));
+  check_x(2);
+  CHECK_OK(tristar_distributed_trace(d, TRISTAR_N, 1, w.b, w.n, w.x, w.n, &trace));
+  check_x(2);
+  bool on_device = false;
+  for (int64_t k = 0; trace && k < trace->tasks.count; k++)
+    on_device = on_device || trace->tasks.item[k].device >= 0;
+  CHECK(on_device == (w.rank == 0));
+  tristar_trace_destroy(&trace);
+  free(half);
+  tristar_distributed_destroy(&d);
+}
+
+static void expect(const tristar_distributed_options *options, tristar_status status, const char *text) {
+  char message[512];
+  tristar_distributed_t *d;
+  CHECK_STATUS(distribute(options, &d), status);
+  tristar_get_error(w.ts, message, sizeof message);
+  CHECK_MSG(d == NULL && strstr(message, text), "\"%s\" is not in \"%s\"", text, message);
+}
+
+static void check_refusals(void) {
+  tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  expect(&options, TRISTAR_ERR_UNSUPPORTED, "there are no tasks");
+  options = placed(w.rank == 0 ? TRISTAR_PLACE_GPU : TRISTAR_PLACE_CPU);
+  expect(&options, TRISTAR_ERR_ARGUMENT, "the place of subtrees");
+  options = placed((tristar_place)7);
+  expect(&options, TRISTAR_ERR_ARGUMENT, "place 7");
+  if (w.layout.px * w.layout.py == 1) return;
+  options = placed(TRISTAR_PLACE_GPU);
+  options.layout.map = TRISTAR_MAP_CYCLIC;
+  expect(&options, TRISTAR_ERR_UNSUPPORTED, "the cyclic map");
+  options.place = TRISTAR_PLACE_AUTO;
+  tristar_distributed_t *d;
+  CHECK_OK(distribute(&options, &d));
+  CHECK(check_stats(d) == 0);
+  tristar_distributed_destroy(&d);
+}
+
+/* No room on the last rank's devices, but on the others'. devices: of this rank, where there is room. */
+static void check_room(int devices) {
+  tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
+  tristar_distributed_t *d;
+  tristar_distributed_stats stats;
+  if (w.rank == w.ranks - 1) options.device_bytes = 1;
+  CHECK_OK(distribute(&options, &d));
+  use_all_rows(d);
+  tristar_distributed_get_stats(d, &stats);
+  const bool none = w.rank == w.ranks - 1;
+  CHECK(stats.devices == (none ? 0 : devices) && (stats.unfit_bytes > 0) == (none && devices > 0));
+  solve(d);
+  check_x(1);
+  tristar_distributed_destroy(&d);
+}
+
+/* Allocations of the last rank when all goes well. */
+static int64_t count_allocations(const tristar_distributed_options *options) {
+  const int64_t before = atomic_load(&w.ts->env.memory.calls);
+  int64_t calls;
+  tristar_distributed_t *d;
+  CHECK_OK(distribute(options, &d));
+  calls = atomic_load(&w.ts->env.memory.calls) - before;
+  tristar_distributed_destroy(&d);
+  MPI_Bcast(&calls, 1, MPI_INT64_T, w.ranks - 1, MPI_COMM_WORLD);
+  return calls;
+}
+
+/* On the last rank allocations fail, one in each of some trials: AUTO gives a factor, with devices on none,
+ * on some or on all ranks, or there is no memory without them either; the same status on all ranks. */
+static void check_fallback(void) {
+  enum { TRIALS = 16 };
+  const tristar_distributed_options options = placed(TRISTAR_PLACE_AUTO);
+  const bool failing = w.rank == w.ranks - 1;
+  const int64_t calls = count_allocations(&options);
+  int fallbacks = 0, refusals = 0;
+  for (int64_t k = 0; k < TRIALS; k++) {
+    tristar_distributed_t *d;
+    const int64_t at = atomic_load(&w.ts->env.memory.calls) + 1 + k * (calls - 1) / (TRIALS - 1);
+    if (failing) w.ts->env.memory.fail_at = at;
+    const tristar_status status = distribute(&options, &d);
+    w.ts->env.memory.fail_at = 0;
+    int own[2] = {status != TRISTAR_OK, failing && atomic_load(&w.ts->env.memory.calls) >= at}, any[2];
+    MPI_Allreduce(own, any, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK(own[0] == any[0] && any[1]);
+    refusals += any[0];
+    if (any[0]) continue;
+    tristar_distributed_stats stats;
+    tristar_distributed_get_stats(d, &stats);
+    int without = stats.devices == 0;
+    MPI_Allreduce(MPI_IN_PLACE, &without, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK(without);
+    fallbacks++;
+    use_all_rows(d);
+    solve(d);
+    check_x(1);
+    tristar_distributed_destroy(&d);
+  }
+  CHECK_MSG(fallbacks >= TRIALS / 2 && refusals > 0, "%d factors on cores, %d refused", fallbacks, refusals);
+}
+
+int main(int argc, char **argv) {
+  static const char *const schedulers[] = {"lws", "eager", "dmdas"};
+  int level;
+  CHECK(argc == 4);
+  CHECK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+  tristar_layout_init(&w.layout);
+  w.layout.px = atoi(argv[1]);
+  w.layout.py = atoi(argv[2]);
+  w.layout.pz = atoi(argv[3]);
+  char name[32];
+  snprintf(name, sizeof name, "slow%d_%d", w.ranks, w.rank);
+  FILE *file = fopen(name, "w");
+  CHECK(file && fputs(slow, file) >= 0 && fclose(file) == 0);
+  for (int k = 0; k < 3; k++) {
+    open_world(schedulers[k], name);
+    const int devices = check_distributed(k == 0);
+    if (k == 0) {
+      check_factored();
+      check_refusals();
+      check_room(devices);
+    }
+    close_world();
+  }
+  open_world("lws", name);
+  check_fallback();
+  close_world();
+  MPI_Finalize();
+  return 0;
+}
