@@ -77,9 +77,9 @@ out:
   return status;
 }
 
-/* PARTITION_AUTO: bytes of a sweep from which on it is shared by several cores, some 300 us of one. What lies
- * in the cache of a core is read there in the time that another one takes to wake up and to fetch x. */
-#define SHARED_BYTES 10e6
+/* PARTITION_AUTO: bytes of a sweep from which on it is shared by several cores, some 150 us of one: several
+ * times what another core takes to wake up and to fetch x. Whether it then helps follows from times. */
+#define SHARED_BYTES 5e6
 
 static int choose_lanes(tristar_t *ts, const tsi_lines *lines, size_t scalar_bytes, bool any) {
   tsi_row_options options;
