@@ -100,6 +100,24 @@ static void check_hold(const system_t *s) {
   wait_until_asleep();
 }
 
+/* Those who hold the workers do not need them for a while: two dismiss them, until both have called them
+ * back. */
+static void check_dismissed(const system_t *s) {
+  tsi_idle_hold();
+  check_held();
+  tsi_idle_dismiss();
+  wait_until_asleep();
+  tsi_idle_dismiss();
+  solve(s);
+  wait_until_asleep();
+  tsi_idle_recall();
+  wait_until_asleep();
+  tsi_idle_recall();
+  check_held();
+  tsi_idle_release();
+  wait_until_asleep();
+}
+
 static void *solve_with_pauses(void *arg) {
   for (int k = 0; k < PAUSES; k++) {
     solve(arg);
@@ -138,6 +156,7 @@ static void check_asleep(void) {
   check_pauses(&s);
   check_request(&s);
   check_hold(&s);
+  check_dismissed(&s);
   check_threads(&s);
   check_second_context();
   wait_until_asleep();

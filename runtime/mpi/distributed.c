@@ -15,6 +15,7 @@
 #include "runtime/mpi/joint.h"
 #include "runtime/mpi/queue.h"
 #include "runtime/mpi/mailbox.h"
+#include "runtime/starpu/idle.h"
 
 void tristar_distributed_options_init(tristar_distributed_options *options) {
   memset(options, 0, sizeof *options);
@@ -323,6 +324,7 @@ tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm, tristar_factor_t
   tsi_env *env = &ts->env;
   const double begin = tsi_clock();
   if (out != NULL) *out = NULL;
+  tsi_idle_dismiss();
   TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
   TSI_TRY(distribute(d, factor));
   d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
@@ -332,6 +334,7 @@ tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm, tristar_factor_t
       d->stats.rank, tsi_transport_size(d->transport), (long long)d->stats.chunks, (long long)d->stats.tasks,
       (int)d->process->program->sends, d->stats.factor_bytes / 1e6, d->stats.distribute_seconds);
 out:
+  tsi_idle_recall();
   if (status != TRISTAR_OK) tristar_distributed_destroy(&d);
   if (out != NULL) *out = d;
   return tsi_answer(env, status);
@@ -396,6 +399,7 @@ tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_fact
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TSI_NULL(d);
   tsi_queue_drain(d);
+  tsi_idle_dismiss();
   tsi_env *env = &d->ts->env;
   status = check_factor(env, factor, tsi_transport_rank(d->transport));
   if (status == TRISTAR_OK && factor != NULL) status = check_same(d, factor);
@@ -405,5 +409,6 @@ tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_fact
   TSI_TRY(tsi_distributed_take_values(d));
   note_update(d, factor);
 out:
+  tsi_idle_recall();
   return tsi_answer(env, status);
 }

@@ -6,6 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/mpi/queue.h"
+#include "runtime/starpu/idle.h"
 
 /* A factorization on its way. */
 typedef struct making {
@@ -111,10 +112,12 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
   tristar_analysis_options_init(&m.options);
   if (analysis != NULL) m.options = *analysis;
   const size_t memory = tsi_memory_watch(&ts->env);
+  tsi_idle_dismiss();
   TSI_TRY(tsi_distributed_create(ts, tsi_transport_comm(matrix->transport), options, out, &m.d));
   TSI_TRY(make(&m, memory, begin));
   m.d->stats.distribute_seconds = tsi_clock() - begin - m.d->stats.start_seconds;
 out:
+  tsi_idle_recall();
   for (int k = 0; k < 2; k++) TSI_FREE(&ts->env, m.scale[k]);
   if (m.lean) tsi_dmatrix_release_whole(matrix);
   if (status != TRISTAR_OK) tristar_distributed_destroy(&m.d);
@@ -189,7 +192,9 @@ tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix, tristar_distr
   const double begin = tsi_clock();
   const size_t memory = tsi_memory_watch(env);
   making m = {.matrix = matrix, .d = distributed, .lean = matrix->whole == NULL};
+  tsi_idle_dismiss();
   const tristar_status status = renew(&m, memory, begin);
+  tsi_idle_recall();
   for (int k = 0; k < 2; k++) TSI_FREE(env, m.scale[k]);
   if (m.lean) tsi_dmatrix_release_whole(matrix);
   return tsi_answer(env, status);

@@ -6,6 +6,7 @@
 #include "runtime/mpi/mailbox.h"
 #include "runtime/mpi/queue.h"
 #include "runtime/solve/extract.h"
+#include "runtime/starpu/idle.h"
 
 /* ---- What follows from the structure --------------------------------------------------------------------
  */
@@ -272,6 +273,7 @@ tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_
   const double begin = tsi_clock();
   if (out != NULL) *out = NULL;
   const size_t memory = tsi_memory_watch(&ts->env);
+  tsi_idle_dismiss();
   TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
   TSI_TRY(tsi_distributed_agree(d, take_values(d, analysis, values, &d->source)));
   TSI_TRY(factor_any(d));
@@ -279,6 +281,7 @@ tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_
   TSI_TRY(tsi_distributed_make_ready(d));
   d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
 out:
+  tsi_idle_recall();
   if (status != TRISTAR_OK) tristar_distributed_destroy(&d);
   if (out != NULL) *out = d;
   return tsi_answer(&ts->env, status);
@@ -325,6 +328,7 @@ tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void
   tristar_status status = TRISTAR_OK;
   if (d == NULL) return TSI_NULL(d);
   tsi_queue_drain(d);
+  tsi_idle_dismiss();
   const double begin = tsi_clock();
   const size_t memory = tsi_memory_watch(&d->ts->env);
   if (d->of_rows)
@@ -332,6 +336,7 @@ tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void
              "all ranks had rows of the matrix: tristar_dmatrix_refactor takes its new values over");
   TSI_TRY(tsi_joint_renew(d, &tsi_supply_of_one, replace_values(d, values), memory, begin));
 out:
+  tsi_idle_recall();
   return tsi_answer(&d->ts->env, status);
 }
 

@@ -64,8 +64,9 @@ TRISTAR_CHECKED tristar_status tsi_joint_renew(tristar_distributed_t *d, const t
 /* The figures of a factorization. */
 void tsi_joint_note_costs(tristar_distributed_t *d, size_t memory, double seconds);
 
-/* Collective: a factorization; afterwards all ranks know all pivots, and their figures. *out is to be
- * destroyed, whatever the status. Errors: the first failure, the same on all ranks. */
+/* Collective: a factorization; afterwards all ranks know all pivots, and their figures. Workers are dismissed
+ * (idle.h) but for meanwhile. *out is to be destroyed, whatever the status. Errors: the first failure, the
+ * same on all ranks. */
 TRISTAR_CHECKED tristar_status tsi_joint_run(tristar_distributed_t *d, tsi_joint *joint, bool fixed,
                                              tsi_numeric **out);
 /* Collective: as tsi_factorize has it, a second opinion on dependent rows, that of a factorization without

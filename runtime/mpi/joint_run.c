@@ -2,6 +2,7 @@
 #include "runtime/mpi/bytes.h"
 #include "runtime/mpi/joint.h"
 #include "runtime/mpi/mailbox.h"
+#include "runtime/starpu/idle.h"
 
 static tristar_status list_channels(const tsi_numeric *numeric, const tsi_front_message *message,
                                     tsi_index count, tsi_channel **out) {
@@ -95,7 +96,9 @@ tristar_status tsi_joint_run(tristar_distributed_t *d, tsi_joint *joint, bool fi
   tristar_status status = TRISTAR_OK;
   tsi_mailbox_port port = {.env = NULL};
   TSI_TRY(tsi_transport_agree(d->transport, prepare(d, joint, fixed, out, &port)));
+  tsi_idle_recall();
   status = tsi_numeric_run(*out);
+  tsi_idle_dismiss();
   if (status == TRISTAR_OK) status = tsi_failure_tell((*out)->env, &(*out)->failure);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(share_figures(d, *out));

@@ -21,13 +21,14 @@ static _Atomic(bool) asleep;
 static _Atomic(bool) other_hook; /* there is one that dozes */
 static _Atomic(int64_t) rouses;  /* calls of tsi_idle_rouse */
 static _Atomic(int) holds;
+static _Atomic(int) dismissals;
 #define CALLABLE 64                                         /* workers that can be called alone */
 static _Atomic(int) called[CALLABLE];                       /* its worker is to have a look at its tasks */
 static _Atomic(int) calls;                                  /* that have not ended */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* guards these two; held to ask StarPU */
 static bool stop;
-static bool registering; /* the thread is about to, or does */
-static bool running;     /* the thread; changed by whoever starts and stops StarPU only */
+static bool registering;      /* the thread is about to, or does */
+static _Atomic(bool) running; /* the thread; changed by whoever starts and stops StarPU only */
 static pthread_t thread;
 
 /* StarPU also calls hooks in threads of the program that wait for data: those are not idle. */
@@ -71,10 +72,14 @@ static void wake(void) {
   pthread_mutex_unlock(&lock);
 }
 
+static bool held(void) {
+  return atomic_load(&holds) > 0 && atomic_load(&dismissals) == 0;
+}
+
 /* false as well when StarPU is about to end. */
 static bool nothing_to_do(void) {
   pthread_mutex_lock(&looking);
-  const bool nothing = !stop && atomic_load(&holds) == 0 && starpu_task_nsubmitted() <= atomic_load(&calls);
+  const bool nothing = !stop && !held() && starpu_task_nsubmitted() <= atomic_load(&calls);
   pthread_mutex_unlock(&looking);
   return nothing;
 }
@@ -126,7 +131,7 @@ static void *watch(void *arg) {
       wake();
     else if (still >= STILL_LOOKS && !atomic_load(&asleep) && !put_to_sleep(seen))
       break; /* all places are taken: the workers go on polling */
-    const struct timespec period = {0, atomic_load(&holds) > 0 ? HELD_NANOSECONDS : LOOK_NANOSECONDS};
+    const struct timespec period = {0, held() ? HELD_NANOSECONDS : LOOK_NANOSECONDS};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &period, NULL);
   }
   return NULL;
@@ -215,6 +220,22 @@ void tsi_idle_hold(void) {
 
 void tsi_idle_release(void) {
   atomic_fetch_sub(&holds, 1);
+}
+
+/* At once where no hook has to be registered for it: the thread may not look for a while. */
+void tsi_idle_dismiss(void) {
+  const int64_t seen = atomic_load(&rouses);
+  if (atomic_fetch_add(&dismissals, 1) > 0 || !atomic_load(&running) || !atomic_load(&other_hook)) return;
+  pthread_mutex_lock(&lock);
+  if (nothing_to_do()) {
+    atomic_store(&asleep, true);
+    if (atomic_load(&rouses) != seen || !nothing_to_do()) wake_locked();
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void tsi_idle_recall(void) {
+  if (atomic_fetch_sub(&dismissals, 1) == 1 && atomic_load(&holds) > 0) tsi_idle_rouse();
 }
 
 bool tsi_idle_asleep(void) {

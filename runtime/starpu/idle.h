@@ -12,7 +12,7 @@
  *   - the hook is registered while workers are asleep only: a hook costs StarPU some locks, in every turn
  * of every idle worker, and solves that follow each other should not pay for it
  *   - no worker sleeps on while tasks are submitted (for longer than a millisecond, if they are not ours),
- * nor while anybody holds it awake
+ * nor while anybody holds it awake, but for those who hold it and have dismissed it for a while
  *   - nothing depends on it but time: without the thread, or without a place for the hook, workers poll
  *   - a worker wakes up now and then even if nobody rouses it, for what else StarPU may want of it */
 #ifndef TSI_RUNTIME_STARPU_IDLE_H
@@ -44,6 +44,10 @@ bool tsi_idle_has_others(void);
  * needed, to advance messages. From any thread. */
 void tsi_idle_hold(void);
 void tsi_idle_release(void);
+/* From here to the same number of tsi_idle_recall workers that are held awake may sleep all the same: threads
+ * of the program move data between processes, and want the cores. From any thread. */
+void tsi_idle_dismiss(void);
+void tsi_idle_recall(void);
 
 /* Registers a progression hook that stays until the program ends, unless *exists says that it is there
  * already, or StarPU does not run. While it has nothing to do it calls tsi_idle_give_way; so no further hook

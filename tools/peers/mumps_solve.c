@@ -1,7 +1,8 @@
 /* mumps_solve [--on-demand] MATRIX [REPEAT [NRHS]]: sequential MUMPS with METIS if it was built with that,
  * else with the order that it chooses; otherwise its default options, and iterative refinement. See peer.h.
  *
- * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones.
+ * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. With PEER_RANKS it becomes
+ * mumps_mpi_solve, parallel MUMPS under mpiexec: the first process has the matrix, b and x, and prints.
  *   - symmetric matrices: SYM = 1 where the diagonal is positive, as TriStar tries Cholesky; SYM = 2 if that
  *     is not so or pivots turn out negative. Others, complex Hermitian too: SYM = 0.
  *   - the working space is enlarged where MUMPS asks for it (ICNTL(14)).
@@ -15,6 +16,11 @@
 #include <string.h>
 
 #include "tools/peers/peer.h"
+#ifdef PEER_RANKS
+#include <mpi.h>
+
+#include "tools/peers/ranks.h"
+#endif
 
 #ifdef PEER_COMPLEX
 #include <zmumps_c.h>
@@ -109,7 +115,28 @@ static void describe(peer *p, const mumps *m, int sym) {
   p->nnz_factor = INFOG(m, 29) >= 0 ? INFOG(m, 29) : -1e6 * INFOG(m, 29);
 }
 
-void peer_solve(peer *p) {
+#ifdef PEER_RANKS
+static bool start_ranks(peer *p) {
+  peer_ranks ranks;
+  int argc = 0;
+  (void)MPI_Init(&argc, NULL);
+  if (peer_ranks_join(p, &ranks) && p->on_demand && ranks.ranks > 1)
+    peer_fail(p, -1, "--on-demand is for one process");
+  return p->status == 0;
+}
+
+static void end_ranks(void) {
+  (void)MPI_Finalize();
+}
+#else
+static bool start_ranks(const peer *p) {
+  return p->status == 0;
+}
+
+static void end_ranks(void) {}
+#endif
+
+static void use_mumps(peer *p) {
   mumps m;
   peer_entries entries;
   const bool symmetric = p->view.symmetry == TRISTAR_SYMMETRIC;
@@ -127,4 +154,9 @@ void peer_solve(peer *p) {
   while (peer_again(p));
   run(&m, TERMINATE);
   peer_entries_free(&entries);
+}
+
+void peer_solve(peer *p) {
+  if (start_ranks(p)) use_mumps(p);
+  end_ranks();
 }
