@@ -1053,14 +1053,17 @@ TRISTAR_API int tristar_plan_get_device(const tristar_plan_t *plan, int i, trist
 /* A subtree of the assembly tree, or several side by side, that a device solves as one chunk of the plan; the
  * figures mean what those of tristar_device_stats do, which are sums of these. */
 typedef struct tristar_subtree_stats {
-  int device;                          /* the number of its device */
-  int64_t chunk;                       /* of the plan */
-  int64_t first_supernode, supernodes; /* that many of the assembly tree, one behind the other */
-  int64_t columns;                     /* that are solved there */
-  int64_t border;                      /* rows below them, of which device and cores exchange x and updates */
-  double factor_bytes, table_bytes;
-  double up_bytes, down_bytes;
-  int64_t transfers;
+  int device;               /* the number of its device */
+  int64_t chunk;            /* of the plan */
+  int64_t first_supernode;  /* of the assembly tree, */
+  int64_t supernodes;       /* and how many there are from that one on */
+  int64_t columns;          /* that are solved there */
+  int64_t border;           /* rows below them, of which device and cores exchange x and updates */
+  double factor_bytes;      /* of the factor */
+  double table_bytes;       /* of tables */
+  double up_bytes;          /* to the device, in a solve */
+  double down_bytes;        /* and back */
+  int64_t transfers;        /* in both directions */
   double predicted_seconds; /* that a solve takes the device for it, by the model of devices, with as many
                                right-hand sides as the plan was made for, at most 64 */
 } tristar_subtree_stats;
