@@ -97,18 +97,18 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 
 /* What tristar_create needs to know. Fill it with tristar_config_init first. */
 typedef struct tristar_config {
-  int use_starpu;   /* 1: tasks on StarPU; 0: everything on the calling thread */
-  int workers;      /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores */
-  int first_core;   /* workers are bound to cores first_core, first_core + 1, .., if TriStar starts
-                       StarPU and STARPU_WORKERS_CPUID is not set; -1: as StarPU does it */
-  int first_device; /* GPUs of the node that StarPU gets workers for, if TriStar starts it and their
-                       numbers are not in STARPU_WORKERS_CUDAID (_HIPID): first_device, .., so many
-                       of them; -1: all, or STARPU_NCUDA (_NHIP) */
-  int devices;
-  const char *scheduler;       /* StarPU scheduler if TriStar starts StarPU; NULL: STARPU_SCHED, or lws */
-  int check;                   /* 1: verify every internal structure as it is built (also TRISTAR_CHECK=1) */
-  tristar_log_fn log;          /* NULL: silent */
-  void *log_arg;               /* handed to log */
+  int use_starpu;        /* 1: tasks on StarPU; 0: everything on the calling thread */
+  int workers;           /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores */
+  int first_core;        /* workers are bound to cores first_core, first_core + 1, .., if TriStar starts
+                            StarPU and STARPU_WORKERS_CPUID is not set; -1: as StarPU does it */
+  int first_device;      /* GPUs of the node that StarPU gets workers for, if TriStar starts it and their
+                            numbers are not in STARPU_WORKERS_CUDAID (_HIPID): from this one on; -1: all, or
+                            STARPU_NCUDA (_NHIP) of them */
+  int devices;           /* so many, where first_device is not -1 */
+  const char *scheduler; /* StarPU scheduler if TriStar starts StarPU; NULL: STARPU_SCHED, or lws */
+  int check;             /* 1: verify every internal structure as it is built (also TRISTAR_CHECK=1) */
+  tristar_log_fn log;    /* NULL: silent */
+  void *log_arg;         /* handed to log */
   tristar_log_level log_level; /* lines above this level are not sent */
   int64_t fail_allocation;     /* for tests: the allocation (counted from 1) that fails; 0: none */
   const char *calibration;     /* file of the calibration, or "off"; NULL: TRISTAR_CALIBRATION, or the file of
