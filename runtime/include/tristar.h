@@ -1140,7 +1140,7 @@ typedef struct tristar_traffic {
   tristar_range front_bytes;  /* the most that its fronts and Schur complements take at a time, beside the
                                  factor: one front after the other, complements leave at once */
   double factor_path_flops;   /* until the last front is factored, where each process takes its fronts one
-                                 after the other and messages take no time */
+                                 after the other, those with most above them first, and messages take no time */
 } tristar_traffic;
 
 /* Counts what a solve with nrhs right-hand sides sends in this layout, forward and backward, and what the

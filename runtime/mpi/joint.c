@@ -92,7 +92,7 @@ static tristar_status create_joint(tristar_distributed_t *d, tsi_known *known, t
   TSI_TRY(TSI_ALLOC(env, joint->owner, joint->known.symbolic->count));
   TSI_TRY(fill_analysis(d, joint));
   TSI_TRY(tsi_front_owners_choose(env, d->process->layout, joint->known.symbolic,
-                                  joint->analysis.stats.method, d->process->owner, joint->owner));
+                                  joint->analysis.stats.method, d->process->owner, joint->owner, NULL));
   TSI_TRY(place_panels(d, joint));
   TSI_TRY(fill_part(d, joint));
 out:

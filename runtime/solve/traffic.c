@@ -93,13 +93,11 @@ typedef struct front_counts {
   tsi_traffic_count sent, received; /* rows: bytes */
   double flops;
   double bytes, most_bytes; /* of complements that wait for their parents; with a front, the most */
-  double done;              /* flops on the path to the end of its latest front */
 } front_counts;
 
-/* Of a supernode: what its children leave, and of that, what other processes do; flops on the path to the
- * last of them. */
+/* Of a supernode: what its children leave, and of that, what other processes do. */
 typedef struct front_children {
-  double bytes, foreign_bytes, done;
+  double bytes, foreign_bytes;
 } front_children;
 
 static double front_bytes(const tristar_analysis_t *an, double complement, double scalar_bytes, tsi_index s) {
@@ -114,16 +112,13 @@ static double front_bytes(const tristar_analysis_t *an, double complement, doubl
 static void pass_front(const tristar_analysis_t *an, const tsi_index *owner, double complement,
                        double scalar_bytes, front_children *children, front_counts *count, tsi_index s) {
   const tsi_index parent = an->symbolic->parent[s];
-  const double flops = tsi_front_flops(an->symbolic, an->stats.method, s);
   front_counts *own = &count[owner[s]];
-  own->flops += flops;
+  own->flops += tsi_front_flops(an->symbolic, an->stats.method, s);
   own->bytes += children[s].foreign_bytes;
   own->most_bytes = fmax(own->most_bytes, own->bytes + front_bytes(an, complement, scalar_bytes, s));
   own->bytes -= children[s].bytes;
-  own->done = fmax(own->done, children[s].done) + flops;
   if (parent == TSI_NONE) return;
   children[parent].bytes += complement;
-  children[parent].done = fmax(children[parent].done, own->done);
   if (owner[parent] == owner[s])
     own->bytes += complement;
   else
@@ -164,13 +159,13 @@ static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *a
   TSI_TRY(TSI_ALLOC(env, chunk, an->symbolic->n));
   TSI_TRY(TSI_ALLOC(env, owner, an->symbolic->count));
   tsi_chunk_owners(layout->chunks, chunk);
-  TSI_TRY(tsi_front_owners_choose(env, layout, an->symbolic, an->stats.method, chunk, owner));
+  TSI_TRY(tsi_front_owners_choose(env, layout, an->symbolic, an->stats.method, chunk, owner,
+                                  &out->factor_path_flops));
   count_fronts(an, owner, children, count);
   for (tsi_index r = 0; r < ranks; r++) {
     add_counts(&out->fan_in, &count[r].sent, &count[r].received, 1, r);
     add_rank(&out->factor_flops, count[r].flops, r);
     add_rank(&out->front_bytes, count[r].most_bytes, r);
-    out->factor_path_flops = fmax(out->factor_path_flops, count[r].done);
   }
   find_means(&out->fan_in, ranks);
   out->factor_flops.mean = out->factor_flops.total / ranks;

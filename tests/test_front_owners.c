@@ -1,0 +1,144 @@
+/* Owners of fronts: every front is on a process that has its node, a whole subtree where the layout has it;
+ * the arithmetic until the last front is factored is within its bounds; the same each time. */
+#include <math.h>
+
+#include "dag/front_owners.h"
+#include "runtime/factor/analysis.h"
+#include "tests/flow.h"
+
+#define ROUNDING 1e-9
+
+/* What was found for one layout. */
+typedef struct found {
+  const tristar_analysis_t *an;
+  tsi_layout *layout;
+  tristar_method method;
+  tsi_index *chunk, *owner;
+  double path, total, most, chain; /* flops: most: of a process; chain: of the fronts above each other */
+} found;
+
+static void *allocate(tsi_index count, size_t size) {
+  void *array = calloc((size_t)count + 1, size);
+  CHECK(array != NULL);
+  return array;
+}
+
+static void choose(tsi_env *env, const tristar_analysis_t *an, const tsi_layout_options *options,
+                   tristar_method method, found *f) {
+  *f = (found){.an = an, .method = method};
+  CHECK_OK(tsi_layout_create(env, an->symbolic, an->panels, options, &f->layout));
+  f->chunk = allocate(an->symbolic->n, sizeof *f->chunk);
+  f->owner = allocate(an->symbolic->count, sizeof *f->owner);
+  tsi_chunk_owners(f->layout->chunks, f->chunk);
+  CHECK_OK(tsi_front_owners_choose(env, f->layout, an->symbolic, method, f->chunk, f->owner, &f->path));
+}
+
+static void release(tsi_env *env, found *f) {
+  tsi_layout_destroy(env, &f->layout);
+  free(f->chunk);
+  free(f->owner);
+}
+
+static void check_places(const found *f) {
+  const tsi_layout *layout = f->layout;
+  const tsi_symbolic *symbolic = f->an->symbolic;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_index k = f->chunk[symbolic->start[s]], rank = f->owner[s];
+    CHECK(rank >= 0 && rank < tsi_layout_ranks(layout));
+    CHECK(tsi_layout_has(layout, rank / (layout->px * layout->py), layout->node[k]));
+    if (layout->whole[k])
+      CHECK(rank == tsi_layout_anchor(layout, k, tsi_layout_home(layout, layout->node[k])));
+  }
+}
+
+static void count_flops(found *f) {
+  const tsi_symbolic *symbolic = f->an->symbolic;
+  double *load = allocate(tsi_layout_ranks(f->layout), sizeof *load),
+         *chain = allocate(symbolic->count, sizeof *chain);
+  for (tsi_index s = symbolic->count; s-- > 0;) {
+    const double flops = tsi_front_flops(symbolic, f->method, s);
+    chain[s] = flops + (symbolic->parent[s] == TSI_NONE ? 0 : chain[symbolic->parent[s]]);
+    load[f->owner[s]] += flops;
+    f->total += flops;
+    f->chain = fmax(f->chain, chain[s]);
+    f->most = fmax(f->most, load[f->owner[s]]);
+  }
+  free(load);
+  free(chain);
+}
+
+/* Every front may go to each process of one grid: then the schedule is not far from what no schedule is
+ * below. */
+static void check_path(const found *f) {
+  const tsi_index ranks = tsi_layout_ranks(f->layout);
+  const double above = 1 + ROUNDING, below = 1 - ROUNDING;
+  CHECK(f->path >= below * f->most && f->path >= below * f->chain && f->path <= above * f->total);
+  CHECK(ranks > 1 || f->path >= below * f->total);
+  if (f->layout->map == TSI_MAP_CYCLIC && f->layout->pz == 1 && ranks > 1)
+    CHECK_MSG(f->path <= 1.2 * (f->total / ranks + f->chain), "%d ranks: path %g of %g, chain %g", ranks,
+              f->path, f->total, f->chain);
+}
+
+static void check_same(tsi_env *env, const found *f) {
+  const tsi_symbolic *symbolic = f->an->symbolic;
+  tsi_index *again = allocate(symbolic->count, sizeof *again);
+  CHECK_OK(tsi_front_owners_choose(env, f->layout, symbolic, f->method, f->chunk, again, NULL));
+  for (tsi_index s = 0; s < symbolic->count; s++) CHECK(again[s] == f->owner[s]);
+  free(again);
+}
+
+static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index px, tsi_index py,
+                         tsi_index pz) {
+  static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LU};
+  for (int variant = 0; variant < 8; variant++) {
+    const tsi_layout_options options = {.px = px,
+                                        .py = py,
+                                        .pz = pz,
+                                        .map = variant & 1 ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
+                                        .replicated = (variant & 2) != 0,
+                                        .floor_bytes = 400,
+                                        .ceiling_bytes = 4000,
+                                        .slice_bytes = 1000,
+                                        .scalar_bytes = 8};
+    found f;
+    choose(env, an, &options, methods[variant / 4], &f);
+    check_places(&f);
+    count_flops(&f);
+    check_path(&f);
+    check_same(env, &f);
+    release(env, &f);
+  }
+}
+
+static void check_matrix(tristar_t *ts, const char *kind, int64_t k) {
+  static const tsi_index grids[][2] = {{1, 1}, {2, 1}, {2, 2}, {3, 2}};
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_analysis_options options;
+  CHECK_OK(tristar_matrix_generate(ts, kind, k, &matrix));
+  tristar_matrix_get_view(matrix, &view);
+  tristar_analysis_options_init(&options);
+  for (tsi_index pz = 1; pz <= 8; pz *= 2) {
+    tristar_analysis_t *an;
+    options.leaf_parts = pz;
+    CHECK_OK(tristar_analyze(ts, &view, &options, &an));
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)
+      check_layout(tsi_context_env(ts), an, grids[g][0], grids[g][1], pz);
+    tristar_analysis_destroy(&an);
+  }
+  tristar_matrix_destroy(&matrix);
+}
+
+int main(void) {
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  CHECK_OK(tristar_create(&config, &ts));
+  check_matrix(ts, "s2d9pt", 40);
+  check_matrix(ts, "poisson3d7", 9);
+  check_matrix(ts, "circuit", 2000);
+  check_matrix(ts, "chain", 50);
+  tristar_destroy(&ts);
+  return 0;
+}
