@@ -52,7 +52,12 @@ static void world_create(tsi_env *env, const tristar_analysis_t *an, const tsi_l
     CHECK_OK(tsi_share_check(env, w->share[r], w->layout, w->panels));
     CHECK_OK(tsi_sweep_create(env, w->share[r]->chunks, w->share[r]->panels, 8, &w->sweep[r]));
     CHECK_OK(tsi_sweep_check(env, w->sweep[r], w->share[r]->chunks));
-    const tsi_program_source source = {w->layout, participants, w->share[r], w->sweep[r], w->owner, tree};
+    const tsi_program_source source = {.layout = w->layout,
+                                       .participants = participants,
+                                       .share = w->share[r],
+                                       .sweep = w->sweep[r],
+                                       .owner = w->owner,
+                                       .tree = tree};
     CHECK_OK(tsi_program_create(env, &source, &w->program[r]));
     CHECK_OK(tsi_program_check(env, w->program[r], &source));
     if (w->program[r]->steps->count < 600) check_races(env, &source, w->program[r]);

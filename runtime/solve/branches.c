@@ -155,9 +155,9 @@ tristar_subtree_stats tsi_branch_describe(const tristar_plan_t *plan, tsi_index 
       figures_of(b, (double)tsi_workspace_stride(columns) * (double)plan->factor->scalar_bytes, sweeps);
   s.first_supernode = supernode[branch->panel];
   s.supernodes = supernode[branch->panel + branch->panels->count - 1] - s.first_supernode + 1;
-  s.predicted_seconds = tsi_time_of_columns((int)columns) *
-                        ((sweeps != TSI_BACKWARD ? sweep_seconds(b->resident, false) : 0) +
-                         (sweeps != TSI_FORWARD ? sweep_seconds(b->resident, true) : 0));
+  s.predicted_seconds =
+      tsi_time_of_columns((int)columns) * ((sweeps != TSI_BACKWARD ? sweep_seconds(b->resident, false) : 0) +
+                                           (sweeps != TSI_FORWARD ? sweep_seconds(b->resident, true) : 0));
   return s;
 }
 
