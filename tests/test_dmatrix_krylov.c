@@ -371,6 +371,9 @@ int main(void) {
   check_solve(&w, "poisson3d7", 6, &typed_single, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true);
   check_solve(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_IC, false);
   check_solve(&w, "elasticity3d", 4, &typed_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true);
+  /* Ranks with preconditioners of different kinds. */
+  const tristar_precond_kind own = w.rank % 2 == 0 ? TRISTAR_PRECOND_JACOBI : TRISTAR_PRECOND_IC;
+  check_solve(&w, "poisson3d7", 6, &typed_double, TRISTAR_KRYLOV_CG, own, false);
   check_failing_precond(&w, TRISTAR_KRYLOV_BICGSTAB);
   check_failing_precond(&w, TRISTAR_KRYLOV_GMRES);
   check_sums(&w, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, 2, 0);

@@ -60,9 +60,9 @@ typedef struct tsi_sparse_kernels {
   /* out[i] = that part of values[i] */
   void (*part)(tsi_count count, const void *values, tsi_part which, double *out);
   /* Of a GENERAL matrix whose lines ascend strictly: the first entry, explicit zeros aside, that has no
-   * mirror image or one that differs by more than TSI_SAME units of roundoff of both; mirror images are
-   * equal, or, adjoint, conjugates. The number of entries if there is none. next: n, scratch. */
-  tsi_count (*first_unlike)(const tsi_sparse *a, bool adjoint, tsi_count *next);
+   * mirror image or one that differs by more than `same` units of roundoff of both (TSI_SAME, or 0); mirror
+   * images are equal, or, adjoint, conjugates. The number of entries if there is none. next: n, scratch. */
+  tsi_count (*first_unlike)(const tsi_sparse *a, bool adjoint, double same, tsi_count *next);
   /* The first k for which a[k] and b[k] differ by more than that, b[k] being conjugated if adjoint; count if
    * there is none. */
   tsi_count (*first_apart)(tsi_count count, const void *a, const void *b, bool adjoint);

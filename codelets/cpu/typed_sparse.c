@@ -149,13 +149,13 @@ static void part(tsi_count count, const void *values, tsi_part which, double *ou
                                            : size_in_range(from[p]);
 }
 
-static bool alike(tsi_scalar x, tsi_scalar y) {
-  return magnitude(x - y) <= TSI_SAME / 2 * (double)EPSILON * (magnitude(x) + magnitude(y));
+static bool alike(tsi_scalar x, tsi_scalar y, double same) {
+  return magnitude(x - y) <= same / 2 * (double)EPSILON * (magnitude(x) + magnitude(y));
 }
 
 /* Line by line, and in each line from the diagonal on: the images of its entries are what comes next in
  * theirs. */
-static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, tsi_count *next) {
+static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, tsi_count *next) {
   const tsi_scalar *values = a->values;
   for (tsi_index j = 0; j < a->n; j++) next[j] = a->ptr[j];
   for (tsi_index j = 0; j < a->n; j++)
@@ -174,7 +174,7 @@ static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, tsi_count *next
         continue;
       }
       const tsi_scalar other = values[(*image)++];
-      if (!alike(values[p], adjoint ? tsi_conj(other) : other)) return p;
+      if (!alike(values[p], adjoint ? tsi_conj(other) : other, same)) return p;
     }
   return a->ptr[a->n];
 }
@@ -182,7 +182,7 @@ static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, tsi_count *next
 static tsi_count first_apart(tsi_count count, const void *av, const void *bv, bool adjoint) {
   const tsi_scalar *a = av, *b = bv;
   for (tsi_count k = 0; k < count; k++)
-    if (!alike(a[k], adjoint ? tsi_conj(b[k]) : b[k])) return k;
+    if (!alike(a[k], adjoint ? tsi_conj(b[k]) : b[k], TSI_SAME)) return k;
   return count;
 }
 

@@ -183,7 +183,8 @@ typedef struct tristar_krylov_result {
   int64_t history_count;        /* points of the column; of all columns the first history_most are written */
   double seconds;               /* of the column, in BLOCK_CG its share of the group's time, and of that: */
   double product_seconds;       /* in products with A */
-  double precond_seconds;       /* in the preconditioner */
+  double precond_seconds;       /* in the preconditioner. CG with a diagonal one: of the first time; it goes
+                                   with operations on vectors from then on */
   double vector_seconds;        /* in operations on vectors */
 } tristar_krylov_result;
 

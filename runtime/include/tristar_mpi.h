@@ -32,8 +32,9 @@ extern "C" {
  * config->first_core, and config->workers if it is 0 and STARPU_NCPU is not set; config->first_device and
  * config->devices if first_device is negative: as many for each rank, in the order of ranks, or, where there
  * are fewer than ranks, one for several ranks in a row. GPUs that a rank does not see (CUDA_VISIBLE_DEVICES)
- * do not count. Without it StarPU binds the workers of all ranks to the same cores, unless mpiexec has bound
- * the ranks. Errors: ARGUMENT (config is NULL), RUNTIME. */
+ * do not count; the ranks of a node are taken to see the same ones: where a launcher gives each rank several
+ * of its own, set first_device to 0 and devices to their number. Without it StarPU binds the workers of all
+ * ranks to the same cores, unless mpiexec has bound the ranks. Errors: ARGUMENT (config is NULL), RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config);
 
 /* Collective. Gathers on rank 0, to be factored there, a matrix of n columns whose rows lie on the ranks in

@@ -100,6 +100,10 @@ tristar_status tsi_cg(tsi_krylov_run *run) {
           .z = tsi_krylov_vector(k, run->precond ? Z : R),
           .diagonal = run->precond ? tsi_precond_diagonal(run->precond) : NULL};
   double before = 0;
+  /* Ranks have preconditioners of their own kinds. With a diagonal a step has one sum less: all take it, or
+   * none. */
+  if (run->precond != NULL && !tsi_krylov_is_alone(k) && tsi_team_any(k->team, s.diagonal == NULL))
+    s.diagonal = NULL;
   TSI_TRY(tsi_krylov_residual(run, s.r, &s.rr));
   TSI_TRY(precondition(&s));
   TSI_TRY(tsi_krylov_refer(run, norm(&s), s.q));

@@ -139,7 +139,8 @@ static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_o
   const size_t sums = (size_t)work->sums * sizeof *work->shares;
   TSI_TRY(tsi_allocate(env, (size_t)work->vectors, work->stride, __func__, __FILE__, __LINE__,
                        (void **)&work->vector));
-  TSI_TRY(tsi_allocate(env, blocks, sums, __func__, __FILE__, __LINE__, (void **)&work->shares));
+  /* a product that fails leaves none */
+  TSI_TRY(tsi_allocate_zero(env, blocks, sums, __func__, __FILE__, __LINE__, (void **)&work->shares));
   TSI_TRY(TSI_ALLOC(env, work->total, work->sums + TSI_SIGNALS));
   if (!tsi_krylov_is_alone(k))
     TSI_TRY(TSI_ALLOC(env, work->gathered, (int64_t)k->team->members * (work->sums + TSI_SIGNALS)));

@@ -238,7 +238,7 @@ tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_pattern *pattern,
   tsi_count *next = NULL;
   *out = (tsi_unlike){.found = false};
   TSI_TRY(TSI_ALLOC(env, next, pattern->n));
-  const tsi_count p = tsi_sparse_kernels_select(pattern->scalar)->first_unlike(&a, adjoint, next);
+  const tsi_count p = tsi_sparse_kernels_select(pattern->scalar)->first_unlike(&a, adjoint, TSI_SAME, next);
   if (p == a.ptr[a.n]) goto out;
   const tsi_index j = line_of(a.ptr, p);
   *out = (tsi_unlike){true, a.by_rows ? j : a.index[p], a.by_rows ? a.index[p] : j};

@@ -72,6 +72,7 @@ static tristar_status choose_own(tristar_distributed_t *d, const tsi_known *know
   if (wanted && o->layout.map == TRISTAR_MAP_CYCLIC && o->layout.px * o->layout.py > 1)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "PLACE_GPU: no rank has subtrees of its own, as the cyclic map of the layout spreads them all");
+  if (!wanted && (options->workers == 0 || tsi_devices_count(NULL) == 0)) goto out;
   status = tsi_process_places(d->ts, &known->kind, known->symbolic, known->panels, options, &wishes, places);
   if (status == TRISTAR_OK || wanted) goto out;
   tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: rank %d solves on its cores: %s", options->rank,

@@ -127,7 +127,7 @@ static tristar_status find_unlike(const tristar_dmatrix_t *d, const tsi_near_row
   const tsi_sparse a = {near->a.n, true, TRISTAR_GENERAL, near->a.ptr, near->a.index, near->a.values};
   tsi_count *next = NULL;
   TSI_TRY(TSI_ALLOC(env, next, a.n));
-  const tsi_count e = d->sparse->first_unlike(&a, true, next);
+  const tsi_count e = d->sparse->first_unlike(&a, true, TSI_SAME, next);
   tsi_index i = 0;
   if (e == a.ptr[a.n]) goto out;
   while (a.ptr[i + 1] <= e) i++;

@@ -110,14 +110,23 @@ void tsi_dmatrix_release_whole(tristar_dmatrix_t *d) {
 
 /* ---- Solvers ------------------------------------------------------------------------------------------- */
 
+/* What a product needs is gone where a rank failed to make more of it. */
 static tristar_status multiply(void *arg, const void *x, void *y) {
+  tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *d = arg;
-  return tsi_dmatrix_apply(d, TRISTAR_N, 1, x, d->n, y, d->n);
+  TSI_TRY(tsi_dmatrix_need(d, TRISTAR_N, 1, false));
+  TSI_TRY(tsi_dmatrix_apply(d, TRISTAR_N, 1, x, d->n, y, d->n));
+out:
+  return status;
 }
 
 static tristar_status multiply_blocks(void *arg, const void *x, void *y, tsi_crew_function done,
                                       void *context) {
-  return tsi_dmatrix_apply_blocks(arg, x, y, done, context);
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(tsi_dmatrix_need(arg, TRISTAR_N, 1, false));
+  TSI_TRY(tsi_dmatrix_apply_blocks(arg, x, y, done, context));
+out:
+  return status;
 }
 
 static tristar_status multiply_columns(void *arg, int count, const void *x, void *y, int64_t ld) {

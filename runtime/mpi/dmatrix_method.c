@@ -185,7 +185,7 @@ static tristar_status look_here(const tristar_dmatrix_t *d, int64_t pair[KINDS])
   tsi_count *next = NULL;
   TSI_TRY(TSI_ALLOC(&d->ts->env, next, d->n));
   for (int k = 0; k < KINDS; k++) {
-    const tsi_count p = d->sparse->first_unlike(&a, k == HERMITIAN, next);
+    const tsi_count p = d->sparse->first_unlike(&a, k == HERMITIAN, TSI_SAME, next);
     tsi_index row = 0;
     pair[k] = INT64_MAX;
     if (p == a.ptr[a.n]) continue;

@@ -48,7 +48,7 @@ static tristar_status find_hermitian(const tristar_dmatrix_t *d, bool *hermitian
   *hermitian = false;
   if (d->narrow || d->stats.symmetry == TRISTAR_SKEW_SYMMETRIC) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, next, e->n));
-  *hermitian = d->sparse->first_unlike(&a, true, next) == e->ptr[e->n];
+  *hermitian = d->sparse->first_unlike(&a, true, 0, next) == e->ptr[e->n];
 out:
   TSI_FREE(env, next);
   return status;
@@ -247,6 +247,24 @@ static void multiply_unit(void *context, tsi_index unit, int member) {
     if (!d->coupled[w]) s->done(s->context, w, member);
 }
 
+/* What ghosts are coupled to, after all messages. */
+static void finish_unit(void *context, tsi_index unit, int member) {
+  const strip *s = context;
+  const tristar_dmatrix_t *d = s->d;
+  const tsi_index first = unit * d->unit, windows = s->form->stored.rest.windows;
+  for (tsi_index w = first; w < first + d->unit && w < windows; w++)
+    if (d->coupled[w]) s->done(s->context, w, member);
+}
+
+static tristar_status finish_coupled(strip *s) {
+  const tristar_dmatrix_t *d = s->d;
+  tsi_index coupled = 0;
+  for (tsi_index w = 0; w < s->form->stored.rest.windows; w++) coupled += d->coupled[w];
+  if (coupled == 0) return TRISTAR_OK;
+  return tsi_crew_run(d->crew, TSI_CREW_VECTORS, 3.0 * coupled * TSI_WINDOW_ROWS * (double)d->bytes,
+                      finish_unit, s);
+}
+
 /* Column c of what travels between here and a peer. */
 static char *travelling(const strip *s, char *area, const tsi_dpeer *peer, int c) {
   const tsi_count at = (tsi_count)peer->first * s->columns + (tsi_count)peer->count * c;
@@ -330,8 +348,10 @@ static tristar_status multiply_strip(strip *s, int direction) {
     else
       add_share(s, &d->asker[k]);
   }
-  for (tsi_index w = 0; s->done != NULL && w < s->form->stored.rest.windows; w++)
-    if (d->coupled[w]) s->done(s->context, w, 0);
+  if (s->done != NULL) {
+    failed = finish_coupled(s);
+    if (status == TRISTAR_OK) status = failed;
+  }
   failed = tsi_mailbox_wait(s->exchange->mailbox);
   if (status == TRISTAR_OK) status = failed;
 out:

@@ -88,6 +88,8 @@ static void take_values(tristar_dmatrix_t *d, tristar_dmatrix_t *next) {
     d->crew = next->crew;
     next->crew = crew;
     d->unit = next->unit;
+    d->stats.workers = d->crew->workers;
+    d->stats.start_seconds += next->stats.start_seconds;
   }
   d->stats.symmetry = next->stats.symmetry;
 }

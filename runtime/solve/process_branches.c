@@ -5,6 +5,7 @@
 #include "runtime/solve/branches.h"
 #include "runtime/solve/device_choice.h"
 #include "runtime/starpu/devices.h"
+#include "runtime/starpu/tasks.h"
 
 /* ---- Choice -------------------------------------------------------------------------------------------- */
 
@@ -201,6 +202,7 @@ void tsi_process_branches_destroy(tsi_process *process) {
 tristar_status tsi_process_renew(tsi_process *process) {
   tristar_status status = TRISTAR_OK;
   if (process->branches == NULL) return TRISTAR_OK;
+  TSI_TRY(tsi_tasks_check_waiting(process->env));
   if (process->from) tsi_device_interchanges(process->share->panels, process->pivots, process->from);
   for (tsi_index b = 0; b < process->branches->count; b++)
     TSI_TRY(tsi_resident_renew(process->env, process->branches->branch[b].resident));

@@ -11,8 +11,9 @@
  * Invariants
  *   - the hook is registered while workers are asleep only: a hook costs StarPU some locks, in every turn
  * of every idle worker, and solves that follow each other should not pay for it
- *   - no worker sleeps on while tasks are submitted (for longer than a millisecond, if they are not ours),
- * nor while anybody holds it awake, but for those who hold it and have dismissed it for a while
+ *   - no worker sleeps on while tasks are submitted (for longer than a millisecond, if they are not ours; 10
+ * just after it was dismissed, when the thread may still take its long nap), nor while anybody holds it
+ * awake, but for those who hold it and have dismissed it for a while
  *   - nothing depends on it but time: without the thread, or without a place for the hook, workers poll
  *   - a worker wakes up now and then even if nobody rouses it, for what else StarPU may want of it */
 #ifndef TSI_RUNTIME_STARPU_IDLE_H

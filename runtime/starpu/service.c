@@ -35,6 +35,21 @@ out:
   return status;
 }
 
+/* A number of a device that is not there would end the process. */
+static tristar_status choose_devices(const tsi_env *env, const tsi_starpu_wishes *wishes,
+                                     struct starpu_conf *conf) {
+  tristar_status status = TRISTAR_OK;
+  const int first = wishes->first_device, count = wishes->devices;
+  if (first < 0 || tsi_devices.choose == NULL) return TRISTAR_OK;
+  const int there = tsi_devices.present();
+  if (count < 0 || first > there || count > there - first)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "first_device is %d and devices %d, but this process sees %d GPUs",
+             first, count, there);
+  tsi_devices.choose(conf, first, count);
+out:
+  return status;
+}
+
 static tristar_status start(const tsi_env *env, const tsi_starpu_wishes *wishes) {
   tristar_status status = TRISTAR_OK;
   struct starpu_conf conf;
@@ -45,8 +60,7 @@ static tristar_status start(const tsi_env *env, const tsi_starpu_wishes *wishes)
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_conf_init gave %d (%s)", code, strerror(-code));
   if (wishes->workers > 0) conf.ncpus = wishes->workers;
   bind_workers(wishes, &conf);
-  if (wishes->first_device >= 0 && tsi_devices.choose)
-    tsi_devices.choose(&conf, wishes->first_device, wishes->devices);
+  TSI_TRY(choose_devices(env, wishes, &conf));
   conf.sched_policy_name = *wishes->scheduler ? wishes->scheduler : "lws"; /* STARPU_SCHED has precedence */
   conf.catch_signals = 0;
   code = starpu_init(&conf);

@@ -355,6 +355,22 @@ static void check_insertion(void) {
   tristar_destroy(&ts);
 }
 
+/* GPUs that are not there. */
+static void check_choice(void) {
+  static const int choice[][2] = {{1, 2}, {3, 0}, {0, -1}};
+  for (size_t k = 0; k < sizeof choice / sizeof *choice; k++) {
+    tristar_config config;
+    tristar_starpu_info info;
+    tristar_t *ts;
+    tristar_config_init(&config);
+    config.first_device = choice[k][0];
+    config.devices = choice[k][1];
+    CHECK_OK(tristar_create(&config, &ts));
+    CHECK_STATUS(tristar_get_starpu(ts, &info), TRISTAR_ERR_ARGUMENT);
+    tristar_destroy(&ts);
+  }
+}
+
 int main(void) {
   tristar_starpu_info info;
   FILE *file = fopen("slow", "w");
@@ -363,6 +379,7 @@ int main(void) {
   CHECK_OK(tristar_get_starpu(ts, &info));
   CHECK(info.devices == 2 && strcmp(info.driver, "the emulator") == 0);
   tristar_destroy(&ts);
+  check_choice();
   check_auto(true);
   check_auto(false);
   check_fallback();
