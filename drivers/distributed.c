@@ -305,24 +305,6 @@ static tsi_rank_records records_of(const solution *z) {
   return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats};
 }
 
-/* What is solved on devices, by rank. */
-static void report_devices(const solution *z) {
-  bool told = false;
-  for (int r = 0; r < z->ranks; r++) {
-    const tristar_distributed_stats *s = &z->stats[r];
-    if (s->devices > 0)
-      tsi_report(told ? "" : "devices", "rank %d: %s%s: %s, %s of factor; in each solve %s up, %s down", r,
-                 s->device, s->devices > 1 ? " and others" : "", tsi_text_many(s->device_chunks, "subtree"),
-                 tsi_text_bytes(s->device_factor_bytes), tsi_text_bytes(s->up_bytes),
-                 tsi_text_bytes(s->down_bytes));
-    told = told || s->devices > 0;
-    if (s->unfit_bytes > 0)
-      tsi_report(told ? "" : "devices", "rank %d: no room for %s of factor, which stay with the cores", r,
-                 tsi_text_bytes(s->unfit_bytes));
-    told = told || s->unfit_bytes > 0;
-  }
-}
-
 static void print_report(const tsi_session *s, const solution *z) {
   const tristar_layout *l = &z->layout;
   const int workers = z->stats[0].workers;
@@ -351,7 +333,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report_paths(&z->paths);
   if (z->accuracy.measured) tsi_accuracy_report(s, &z->accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->checksum);
-  report_devices(z);
+  tsi_report_rank_devices(z->ranks, z->stats);
   const tsi_rank_records records = records_of(z);
   tsi_rank_figures_print("A process, latest solve", TSI_SOLVE_FIGURES, tsi_solve_figures, &records);
 }

@@ -76,4 +76,23 @@ const tsi_rank_figure tsi_solve_figures[TSI_SOLVE_FIGURES] = {
     {"complements sent", "fan_in_bytes", fan_in_bytes, tsi_text_bytes},
     {"panels sent", "hand_on_bytes", hand_on_bytes, tsi_text_bytes}};
 
+void tsi_report_rank_devices(int ranks, const tristar_distributed_stats *stats) {
+  const char *name = "devices";
+  for (int r = 0; r < ranks; r++) {
+    const tristar_distributed_stats *s = &stats[r];
+    if (s->devices > 0) {
+      tsi_report(name, "rank %d: %s%s: %s, %s of factor; in each solve %s up, %s down", r, s->device,
+                 s->devices > 1 ? " and others" : "", tsi_text_many(s->device_chunks, "subtree"),
+                 tsi_text_bytes(s->device_factor_bytes), tsi_text_bytes(s->up_bytes),
+                 tsi_text_bytes(s->down_bytes));
+      name = "";
+    }
+    if (s->unfit_bytes > 0) {
+      tsi_report(name, "rank %d: no room for %s of factor, which stay with the cores", r,
+                 tsi_text_bytes(s->unfit_bytes));
+      name = "";
+    }
+  }
+}
+
 #endif

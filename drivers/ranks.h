@@ -17,4 +17,7 @@ tristar_dmatrix_t *tsi_rows_read(tsi_session *s);
 enum { TSI_SOLVE_FIGURES = 22 };
 extern const tsi_rank_figure tsi_solve_figures[TSI_SOLVE_FIGURES];
 
+/* What ranks solve on devices: lines of the report, of those that do. */
+void tsi_report_rank_devices(int ranks, const tristar_distributed_stats *stats);
+
 #endif
