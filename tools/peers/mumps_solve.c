@@ -2,7 +2,7 @@
  * else with the order that it chooses; otherwise its default options, and iterative refinement. See peer.h.
  *
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. With PEER_RANKS it becomes
- * mumps_mpi_solve, parallel MUMPS under mpiexec: the first process has the matrix, b and x, and prints.
+ * ranks_mumps, parallel MUMPS under mpiexec: the first process has the matrix, b and x, and prints.
  *   - symmetric matrices: SYM = 1 where the diagonal is positive, as TriStar tries Cholesky; SYM = 2 if that
  *     is not so or pivots turn out negative. Others, complex Hermitian too: SYM = 0.
  *   - the working space is enlarged where MUMPS asks for it (ICNTL(14)).
