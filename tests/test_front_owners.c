@@ -5,6 +5,7 @@
 #include "dag/front_owners.h"
 #include "runtime/factor/analysis.h"
 #include "tests/flow.h"
+#include "tests/small_layouts.h"
 
 #define ROUNDING 1e-9
 
@@ -91,15 +92,7 @@ static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index p
                          tsi_index pz) {
   static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LU};
   for (int variant = 0; variant < 8; variant++) {
-    const tsi_layout_options options = {.px = px,
-                                        .py = py,
-                                        .pz = pz,
-                                        .map = variant & 1 ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
-                                        .replicated = (variant & 2) != 0,
-                                        .floor_bytes = 400,
-                                        .ceiling_bytes = 4000,
-                                        .slice_bytes = 1000,
-                                        .scalar_bytes = 8};
+    const tsi_layout_options options = small_layout(px, py, pz, variant);
     found f;
     choose(env, an, &options, methods[variant / 4], &f);
     check_places(&f);

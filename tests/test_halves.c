@@ -4,20 +4,8 @@
  * what is stored is about half. Compiled for each scalar type. */
 #include "runtime/matrix/halves.h"
 
-#include <math.h>
-
-#include "codelets/cpu/scalar.h"
-#include "tests/check.h"
 #include "tests/random.h"
-
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-#define LETTER (*TEXT(TSI_LETTER))
-#if defined TSI_SCALAR_S || defined TSI_SCALAR_C
-#define ROUNDOFF 6e-8
-#else
-#define ROUNDOFF 1.2e-16
-#endif
+#include "tests/rows_product.h"
 
 enum { COLUMNS = 3, GAP = 2 };
 
@@ -81,27 +69,6 @@ static void multiply(const tsi_halves *a, const char *isa, int64_t columns, cons
     tsi_halves_multiply(&kernels, a, (reversed ? units - 1 - u : u) * unit, unit, columns, x, ldx, y, ldy);
 }
 
-static double size_of(tsi_scalar x) {
-  return hypot((double)tsi_re(x), (double)tsi_im(x));
-}
-
-static void check_column(const tsi_entries *e, const tsi_scalar *x, const tsi_scalar *y, const char *isa) {
-  for (tsi_index i = 0; i < e->n; i++) {
-    tsi_wide sum = 0;
-    double size = 0;
-    for (tsi_count k = e->ptr[i]; k < e->ptr[i + 1]; k++) {
-      const tsi_scalar value = ((tsi_scalar *)e->item)[k];
-      sum += (tsi_wide)value * (tsi_wide)x[e->index[k]];
-      size += size_of(value) * size_of(x[e->index[k]]);
-    }
-    if (isnan(size))
-      CHECK_MSG(isnan(tsi_re(y[i])), "row %d met no NaN", i);
-    else
-      CHECK_MSG(size_of(y[i] - (tsi_scalar)sum) <= (double)(e->ptr[i + 1] - e->ptr[i] + 4) * ROUNDOFF * size,
-                "%s, row %d: %g off", isa, i, size_of(y[i] - (tsi_scalar)sum));
-  }
-}
-
 /* nan: there is one in x. */
 static void check_product(const tsi_halves *a, const tsi_entries *e, const char *isa, bool nan) {
   const tsi_index n = e->n, ld = n + GAP;
@@ -116,7 +83,7 @@ static void check_product(const tsi_halves *a, const tsi_entries *e, const char 
   multiply(a, isa, COLUMNS, x, ld, y, ld, false);
   for (int c = 0; c < COLUMNS; c++) multiply(a, isa, 1, x + c * ld, 0, z + c * ld, 0, true);
   CHECK_MSG(memcmp(y, z, bytes) == 0, "%s: other bits in another order, or in several columns", isa);
-  for (int c = 0; c < COLUMNS; c++) check_column(e, x + c * ld, y + c * ld, isa);
+  for (int c = 0; c < COLUMNS; c++) check_rows_product(e, x + c * ld, y + c * ld, 4, isa);
   free(x);
   free(y);
   free(z);

@@ -10,6 +10,7 @@
 #include "tests/check.h"
 #include "tests/flow.h"
 #include "tests/races.h"
+#include "tests/small_layouts.h"
 
 #define RANKS_MOST 64
 
@@ -287,15 +288,7 @@ static void check_spread(const world *w) {
 static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index px, tsi_index py,
                          tsi_index pz) {
   for (int variant = 0; variant < 8; variant++) {
-    const tsi_layout_options options = {.px = px,
-                                        .py = py,
-                                        .pz = pz,
-                                        .map = variant & 1 ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
-                                        .replicated = (variant & 2) != 0,
-                                        .floor_bytes = 400,
-                                        .ceiling_bytes = 4000,
-                                        .slice_bytes = 1000,
-                                        .scalar_bytes = 8};
+    const tsi_layout_options options = small_layout(px, py, pz, variant);
     const tsi_tree tree = variant & 4 ? TSI_TREE_FLAT : TSI_TREE_BINARY;
     world w;
     world_create(env, an, &options, tree, &w);

@@ -3,20 +3,13 @@
  * maps and trees, scalar types and kinds of factors. Parts of the factors, factor order, few rows of b and x:
  * what a plan gives. */
 #include "tests/process_checks.h"
+#include "tests/small_layouts.h"
 
 static void check_layouts(tsi_env *env, problem *q, tsi_index pz, bool all) {
   static const tsi_index grids[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {3, 2}};
   for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)
     for (int variant = 0; variant < 8; variant++) {
-      const tsi_process_options options = {.layout = {.px = grids[g][0],
-                                                      .py = grids[g][1],
-                                                      .pz = pz,
-                                                      .map = variant & 1 ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
-                                                      .replicated = (variant & 2) != 0,
-                                                      .floor_bytes = 400,
-                                                      .ceiling_bytes = 4000,
-                                                      .slice_bytes = 1000,
-                                                      .scalar_bytes = 8},
+      const tsi_process_options options = {.layout = small_layout(grids[g][0], grids[g][1], pz, variant),
                                            .tree = variant & 4 ? TSI_TREE_FLAT : TSI_TREE_BINARY};
       if (grids[g][0] * grids[g][1] * pz > RANKS_MOST || (!all && (variant + (int)g) % 4 != 0)) continue;
       check_layout(env, q, &options, variant % 3 == 0 ? 1 : 5, variant + (int)g);

@@ -5,20 +5,12 @@
  * scalar type. */
 #include "runtime/matrix/slices.h"
 
-#include <math.h>
-
-#include "codelets/cpu/scalar.h"
-#include "tests/check.h"
 #include "tests/random.h"
+#include "tests/rows_product.h"
 
-#define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-#define LETTER (*TEXT(TSI_LETTER))
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
-#define ROUNDOFF 6e-8
 #define NARROW 1 /* forms to try: values of the type of x alone */
 #else
-#define ROUNDOFF 1.2e-16
 #define NARROW 2
 #endif
 
@@ -83,10 +75,6 @@ static tsi_entries make_rows(tsi_env *env, tsi_index rows, tsi_index columns, pa
   return e;
 }
 
-static double size_of(tsi_scalar x) {
-  return hypot((double)tsi_re(x), (double)tsi_im(x));
-}
-
 /* place: of a NaN in x; TSI_NONE: there is none. */
 static void check_product(const tsi_sliced *a, const tsi_entries *e, tsi_index columns, tsi_index place,
                           const char *isa) {
@@ -97,20 +85,7 @@ static void check_product(const tsi_sliced *a, const tsi_entries *e, tsi_index c
   if (place >= 0) x[place] = (tsi_real)NAN;
   for (tsi_index i = 0; i < e->n; i++) y[i] = 99;
   for (tsi_index w = 0; w < a->windows; w++) kernels->multiply(a, w, 1, x, 0, y, 0);
-  for (tsi_index i = 0; i < e->n; i++) {
-    tsi_wide sum = 0;
-    double size = 0;
-    for (tsi_count k = e->ptr[i]; k < e->ptr[i + 1]; k++) {
-      const tsi_scalar value = ((tsi_scalar *)e->item)[k];
-      sum += (tsi_wide)value * (tsi_wide)x[e->index[k]];
-      size += size_of(value) * size_of(x[e->index[k]]);
-    }
-    if (isnan(size))
-      CHECK_MSG(isnan(tsi_re(y[i])), "row %d met no NaN", i);
-    else
-      CHECK_MSG(size_of(y[i] - (tsi_scalar)sum) <= (double)(e->ptr[i + 1] - e->ptr[i] + 2) * ROUNDOFF * size,
-                "%s, row %d: %g off", isa, i, size_of(y[i] - (tsi_scalar)sum));
-  }
+  check_rows_product(e, x, y, 2, isa);
   free(x);
   free(y);
 }
