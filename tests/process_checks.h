@@ -9,12 +9,51 @@
 
 typedef struct problem {
   const char *kind;
+  tristar_matrix_t *matrix;
+  void *values;
   tristar_view view;
   const typed *type;
+  tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   char *b, *x, *again;
 } problem;
+
+/* symmetry: what a symmetric kind is declared as in a complex type. */
+static inline problem open_problem(tristar_t *ts, const char *kind, int64_t k, const typed *t,
+                                   tristar_symmetry symmetry) {
+  problem q = {.kind = kind, .type = t};
+  q.values = typed_matrix(ts, kind, k, t, symmetry, &q.matrix, &q.view);
+  q.b = make_rhs(t, q.view.rows);
+  q.x = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);
+  q.again = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);
+  return q;
+}
+
+static inline void close_problem(problem *q) {
+  free(q->values);
+  free(q->b);
+  free(q->x);
+  free(q->again);
+  tristar_matrix_destroy(&q->matrix);
+}
+
+/* Its factor, and a plan of that; until release_factor. */
+static inline void factor_problem(tristar_t *ts, problem *q, tristar_method method, int leaf_parts) {
+  tristar_analysis_options options;
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  options.leaf_parts = leaf_parts;
+  CHECK_OK(tristar_analyze(ts, &q->view, &options, &q->analysis));
+  CHECK_OK(tristar_factor(q->analysis, q->values, &q->factor));
+  CHECK_OK(tristar_plan(q->factor, NULL, &q->plan));
+}
+
+static inline void release_factor(problem *q) {
+  tristar_plan_destroy(&q->plan);
+  tristar_factor_destroy(&q->factor);
+  tristar_analysis_destroy(&q->analysis);
+}
 
 /* max |x - y| / max |y| of rows 0 .. count-1 in the columns of x and y; which[i]: of row i of y, in x. */
 static inline double difference(const typed *t, int64_t n, const int64_t *which, int64_t count,

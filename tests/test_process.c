@@ -16,34 +16,16 @@ static void check_layouts(tsi_env *env, problem *q, tsi_index pz, bool all) {
     }
 }
 
-/* symmetry: what a symmetric kind is declared as in a complex type. */
+/* symmetry: as open_problem has it. */
 static void check_matrix(tristar_t *ts, const char *kind, int64_t k, const typed *t, tristar_method method,
                          tristar_symmetry symmetry, bool all) {
-  tristar_matrix_t *matrix;
-  tristar_analysis_options options;
-  problem q = {.kind = kind, .type = t};
-  void *values = typed_matrix(ts, kind, k, t, symmetry, &matrix, &q.view);
-  q.b = make_rhs(t, q.view.rows);
-  q.x = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);
-  q.again = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);
-  tristar_analysis_options_init(&options);
-  options.method = method;
+  problem q = open_problem(ts, kind, k, t, symmetry);
   for (tsi_index pz = 1; pz <= 4; pz *= 2) {
-    tristar_analysis_t *an;
-    options.leaf_parts = pz;
-    CHECK_OK(tristar_analyze(ts, &q.view, &options, &an));
-    CHECK_OK(tristar_factor(an, values, &q.factor));
-    CHECK_OK(tristar_plan(q.factor, NULL, &q.plan));
+    factor_problem(ts, &q, method, pz);
     check_layouts(tsi_context_env(ts), &q, pz, all);
-    tristar_plan_destroy(&q.plan);
-    tristar_factor_destroy(&q.factor);
-    tristar_analysis_destroy(&an);
+    release_factor(&q);
   }
-  free(values);
-  free(q.b);
-  free(q.x);
-  free(q.again);
-  tristar_matrix_destroy(&matrix);
+  close_problem(&q);
 }
 
 int main(void) {

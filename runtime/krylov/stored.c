@@ -6,6 +6,12 @@
  * Reads   the user's matrix.   Writes  the solver's members that hold it. */
 #include "runtime/krylov/krylov.h"
 
+/* SYMMETRIC and real, or HERMITIAN. */
+static bool is_hermitian(const tristar_krylov_t *k) {
+  return k->pattern->symmetry == TRISTAR_HERMITIAN ||
+         (k->pattern->symmetry == TRISTAR_SYMMETRIC && !k->sparse->is_complex);
+}
+
 /* CG would go astray without a word. */
 static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   tristar_status status = TRISTAR_OK;
@@ -13,9 +19,7 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   const tsi_pattern *pattern = k->pattern;
   const bool is_complex = k->sparse->is_complex;
   tsi_unlike unlike;
-  if (!tsi_krylov_is_cg(&k->options) || pattern->symmetry == TRISTAR_HERMITIAN ||
-      (pattern->symmetry == TRISTAR_SYMMETRIC && !is_complex))
-    return status;
+  if (!tsi_krylov_is_cg(&k->options) || is_hermitian(k)) return status;
   if (pattern->symmetry != TRISTAR_GENERAL) {
     tsi_log(env, TRISTAR_LOG_WARNING, "CG needs a %s matrix", is_complex ? "Hermitian" : "symmetric");
     return status;
@@ -27,12 +31,6 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
             is_complex ? "Hermitian" : "symmetric", unlike.row, unlike.column, unlike.column, unlike.row);
 out:
   return status;
-}
-
-/* SYMMETRIC and real, or HERMITIAN. */
-static bool is_hermitian(const tristar_krylov_t *k) {
-  return k->pattern->symmetry == TRISTAR_HERMITIAN ||
-         (k->pattern->symmetry == TRISTAR_SYMMETRIC && !k->sparse->is_complex);
 }
 
 /* The lower half leaves the rows. */

@@ -63,8 +63,7 @@ static tristar_status choose_own(tristar_distributed_t *d, const tsi_known *know
   const bool wanted = o->place == TRISTAR_PLACE_GPU;
   const tsi_process_wishes wishes = {.place = o->place,
                                      .device_bytes = (double)o->device_bytes,
-                                     .columns =
-                                         (tsi_index)tsi_count_min(tsi_count_max(o->nrhs, 1), TSI_NRHS_BLOCK),
+                                     .columns = tsi_columns_of(o->nrhs),
                                      .sharers = sharers};
   *places = (tsi_places){.device = NULL};
   if (wanted && options->workers == 0)
@@ -117,8 +116,7 @@ out:
 }
 
 static bool describe(const tristar_distributed_t *d, int i, tristar_device_stats *stats) {
-  const tsi_index columns = (tsi_index)tsi_count_min(tsi_count_max(d->options.nrhs, 1), TSI_NRHS_BLOCK);
-  return d->process && tsi_process_describe_device(d->process, i, columns, stats);
+  return d->process && tsi_process_describe_device(d->process, i, tsi_columns_of(d->options.nrhs), stats);
 }
 
 void tsi_distributed_describe_devices(tristar_distributed_t *d) {

@@ -164,9 +164,8 @@ static void fill_stats(tristar_distributed_t *d) {
 
 /* Collective. The slot for the right-hand sides that options ask for. */
 static tristar_status need_first_slot(tristar_distributed_t *d) {
-  const int64_t nrhs = d->options.nrhs > 0 ? d->options.nrhs : 1;
   tsi_slot *slot;
-  return tsi_slot_need(d, (tsi_index)tsi_count_min(nrhs, TSI_NRHS_BLOCK), &slot);
+  return tsi_slot_need(d, tsi_columns_of(d->options.nrhs), &slot);
 }
 
 /* Collective. Where ranks ask for different things their messages would not meet. */

@@ -23,9 +23,13 @@ typedef struct tsi_places {
   bool optional;          /* PLACE_AUTO: if it fails to choose devices, or to use these, the cores have all */
 } tsi_places;
 
-/* Right-hand sides that a plan is made for, as one block of them. */
+/* Right-hand sides that a plan, or a distributed factor, is made for, as one block of them. nrhs: of its
+ * options. */
+static inline tsi_index tsi_columns_of(int64_t nrhs) {
+  return (tsi_index)tsi_count_min(tsi_count_max(nrhs, 1), TSI_NRHS_BLOCK);
+}
 static inline tsi_index tsi_plan_columns(const tristar_plan_options *options) {
-  return (tsi_index)tsi_count_min(tsi_count_max(options->nrhs, 1), TSI_NRHS_BLOCK);
+  return tsi_columns_of(options->nrhs);
 }
 
 /* Why a plan with these options cannot have subtrees on devices; NULL: it can. */

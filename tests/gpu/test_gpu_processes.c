@@ -97,38 +97,20 @@ static void check_values(tristar_t *ts, problem *q, const tsi_process_options *o
 
 static void check_matrix(tristar_t *ts, const char *kind, int64_t k, const typed *t, tristar_method method,
                          int turn, uint64_t *bits) {
-  tristar_matrix_t *matrix;
-  tristar_analysis_options analysis;
-  problem q = {.kind = kind, .type = t};
-  void *values = typed_matrix(ts, kind, k, t, TRISTAR_SYMMETRIC, &matrix, &q.view);
-  q.b = make_rhs(t, q.view.rows);
-  q.x = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);
-  q.again = malloc(TYPED_COLUMNS * (size_t)q.view.rows * t->bytes);
-  tristar_analysis_options_init(&analysis);
-  analysis.method = method;
-  analysis.leaf_parts = 4;
-  tristar_analysis_t *an;
-  CHECK_OK(tristar_analyze(ts, &q.view, &analysis, &an));
-  CHECK_OK(tristar_factor(an, values, &q.factor));
-  CHECK_OK(tristar_plan(q.factor, NULL, &q.plan));
-  tsi_index *device = malloc((size_t)an->symbolic->count * sizeof *device);
+  problem q = open_problem(ts, kind, k, t, TRISTAR_SYMMETRIC);
+  factor_problem(ts, &q, method, 4);
+  tsi_index *device = malloc((size_t)q.analysis->symbolic->count * sizeof *device);
   for (int l = 0; l < LAYOUTS; l++) {
     const tsi_index nrhs = (l + turn) % 3 == 0 ? 5 : 1;
     tsi_process_options options = options_of(l);
     CHECK(choose(ts, q.factor, &options, l % 2 ? 0.6 : 2, device) > 0);
     check_layout(tsi_context_env(ts), &q, &options, nrhs, l + turn);
     add_bits(&q, nrhs, bits);
-    if (l == turn % LAYOUTS) check_values(ts, &q, &options, values);
+    if (l == turn % LAYOUTS) check_values(ts, &q, &options, q.values);
   }
   free(device);
-  tristar_plan_destroy(&q.plan);
-  tristar_factor_destroy(&q.factor);
-  tristar_analysis_destroy(&an);
-  free(values);
-  free(q.b);
-  free(q.x);
-  free(q.again);
-  tristar_matrix_destroy(&matrix);
+  release_factor(&q);
+  close_problem(&q);
 }
 
 int main(void) {
