@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+enum { ERROR_SIZE = 8000 }; /* a message with a path or two; what is longer is cut */
+
 /* There is one terminal, whichever thread writes to it: hence a lock and a flag of the whole program. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool progress_shown, muted;
@@ -49,14 +51,16 @@ void tsi_console_mute(bool mute) {
 
 void tsi_console_error(const char *format, ...) {
   va_list args;
+  char text[ERROR_SIZE];
+  int length;
   if (muted) return;
   fflush(stdout); /* what was printed before comes first, where both streams are one file */
+  va_start(args, format);
+  length = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
   pthread_mutex_lock(&lock);
   clear_line();
-  fputs("tristar: ", stderr);
-  va_start(args, format);
-  vfprintf(stderr, format, args);
-  va_end(args);
-  fputc('\n', stderr);
+  /* One call, one write: mpiexec mixes what processes write, and both streams of each. */
+  fprintf(stderr, "tristar: %s%s\n", text, length < ERROR_SIZE ? "" : " ...");
   pthread_mutex_unlock(&lock);
 }
