@@ -31,7 +31,8 @@ TRISTAR_CHECKED tristar_status tsi_streams_measure(tsi_env *env, tsi_streams *st
                                                    size_t all_bytes, int threads, double *one, double *all);
 void tsi_streams_release(tsi_env *env, tsi_streams *streams);
 
-/* The same once, with arrays of `bytes` bytes that it does not keep. */
+/* The same once, with an array of `bytes` bytes that it does not keep; with one for each of the two where
+ * there are several NUMA nodes. */
 TRISTAR_CHECKED tristar_status tsi_bandwidth_read(tsi_env *env, size_t bytes, int threads, double *one,
                                                   double *all);
 

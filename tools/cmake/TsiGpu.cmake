@@ -2,7 +2,7 @@
 #
 # Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, apart.cu for those of one precision and
 # columns.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills
-# is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt.
+# is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. Target gpu_objects_widest: those alone of the scalars that take most registers.
 #
 # Architectures: CMAKE_CUDA_ARCHITECTURES, numbers only (80;90 unless it is given), and CMAKE_HIP_ARCHITECTURES (gfx90a).
 #
@@ -19,6 +19,7 @@ set_property(CACHE TRISTAR_WITH_CUDA TRISTAR_WITH_HIP PROPERTY STRINGS AUTO ON O
 set(tsi_gpu_names s d c z sd cz)
 set(tsi_gpu_scalars float,float double,double gpu_complex<float>,gpu_complex<float> gpu_complex<double>,gpu_complex<double>
     float,double gpu_complex<float>,gpu_complex<double>)
+set(tsi_gpu_widest z cz)
 
 # tsi_gpu_compiler(OPTION PROGRAM HINT): TRISTAR_PROGRAM, if it is wanted and found.
 function(tsi_gpu_compiler option program hint)
@@ -62,6 +63,7 @@ endfunction()
 # tools/gpu in tsi_gpu_board_KIND.
 function(tsi_gpu_objects kind)
   set(outputs "")
+  set(widest "")
   foreach(name scalars IN ZIP_LISTS tsi_gpu_names tsi_gpu_scalars)
     string(REPLACE "," ";" scalars "${scalars}")
     list(GET scalars 0 stored)
@@ -72,12 +74,18 @@ function(tsi_gpu_objects kind)
     else()
       tsi_gpu_object(${kind} columns ${name} "${stored}" "${work}" outputs ${ARGN})
     endif()
+    if(name IN_LIST tsi_gpu_widest)
+      list(GET outputs -2 -1 these)
+      list(APPEND widest ${these})
+    endif()
   endforeach()
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/gpu")
   set(board "")
   tsi_gpu_compile(${kind} tools/gpu/board.cu board board ${ARGN})
   add_custom_target(gpu_objects_${kind} DEPENDS ${outputs} ${board})
   add_dependencies(gpu_objects gpu_objects_${kind})
+  add_custom_target(gpu_objects_widest_${kind} DEPENDS ${widest} ${board})
+  add_dependencies(gpu_objects_widest gpu_objects_widest_${kind})
   set(tsi_gpu_objects_${kind} ${outputs} PARENT_SCOPE)
   set(tsi_gpu_board_${kind} ${board} PARENT_SCOPE)
 endfunction()
@@ -100,6 +108,7 @@ tsi_gpu_compiler(TRISTAR_WITH_HIP hipcc "/opt/rocm/bin;$ENV{ROCM_PATH}/bin")
 set(tsi_gpu_compilers ${tsi_gpu_nvcc} ${tsi_gpu_hipcc} CACHE INTERNAL "for tools/check: what gpu_objects is made with")
 if(tsi_gpu_compilers)
   add_custom_target(gpu_objects)
+  add_custom_target(gpu_objects_widest)
 endif()
 if(tsi_gpu_nvcc)
   # Nothing in the kernels is of one of these architectures only: both are made of the same PTX, a third less to compile.
