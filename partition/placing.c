@@ -37,7 +37,9 @@ typedef struct placer {
   double total; /* entries */
   tsi_place_schedule *schedule;
   tsi_placing *trial, *best;
-  double runs; /* schedules that the search may still make */
+  double only_cores; /* seconds of a solve without devices */
+  double runs;       /* schedules that the search may still make */
+  double wanted;     /* bytes that devices are to have, as many of them as have room; 0: what ends first */
 } placer;
 
 static double larger(double a, double b) {
@@ -249,10 +251,29 @@ static bool uses_devices(const tsi_placing *placing) {
   return false;
 }
 
+static double placed_bytes(const tsi_placing *placing) {
+  double bytes = 0;
+  for (tsi_index d = 0; d < placing->devices; d++) bytes += placing->load[d].bytes;
+  return bytes;
+}
+
 static void swap(placer *p) {
   tsi_placing *better = p->trial;
   p->trial = p->best;
   p->best = better;
+}
+
+/* Takes the trial if devices have more of the factor, but not more than is wanted, or as much in less time.
+ */
+static tristar_status judge_bytes(tsi_env *env, placer *p, double bound) {
+  tristar_status status = TRISTAR_OK;
+  const double bytes = placed_bytes(p->trial), best = placed_bytes(p->best);
+  if (bytes > p->wanted || bytes < best || (bytes == best && bound >= p->best->seconds)) return TRISTAR_OK;
+  if (p->runs-- <= 0) return TRISTAR_OK;
+  TSI_TRY(run_schedule(env, p->schedule, p->trial));
+  if (bytes > best || p->trial->seconds < p->best->seconds) swap(p);
+out:
+  return status;
 }
 
 /* Takes the trial if it is better. bound: of its seconds. */
@@ -261,6 +282,7 @@ static tristar_status judge(tsi_env *env, placer *p, tsi_index devices, double b
   const bool first = p->costs->devices_first, uses = uses_devices(p->best);
   if (!uses_devices(p->trial)) return TRISTAR_OK;
   if (first && devices < p->costs->devices && p->trial->unfit_bytes > 0) return TRISTAR_OK;
+  if (p->wanted > 0) return judge_bytes(env, p, bound);
   if (bound >= p->best->seconds && (!first || uses)) return TRISTAR_OK;
   if (p->runs-- <= 0) return TRISTAR_OK;
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
@@ -349,19 +371,52 @@ out:
   return status;
 }
 
-static tristar_status search(tsi_env *env, placer *p) {
+/* The best placing of all stages, from the cores alone on. */
+static tristar_status search_stages(tsi_env *env, placer *p) {
   tristar_status status = TRISTAR_OK;
   start(p);
   p->runs = larger(SEARCH_RUNS, SEARCH_ITEMS / ((double)p->symbolic->count + p->panels + 1));
   (void)deal_out(p, 0, 1, 0, 1);
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
-  const double only_cores = p->trial->seconds;
+  p->only_cores = p->trial->seconds;
   swap(p);
   TSI_TRY(try_stage(env, p));
   while (goes_on(p) && p->runs > 0) {
     split(p);
     TSI_TRY(try_stage(env, p));
   }
+out:
+  return status;
+}
+
+static bool has_room(const tsi_place_costs *c, const tsi_placing *placing) {
+  for (tsi_index d = 0; d < placing->devices; d++)
+    if (placing->load[d].bytes > c->device_memory) return false;
+  return true;
+}
+
+/* What devices would have if each had room for all; where they have not, as much of that as there is room
+ * for. */
+static tristar_status search_devices_first(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_place_costs *costs = p->costs;
+  tsi_place_costs roomy = *costs;
+  roomy.device_memory = DBL_MAX;
+  p->costs = &roomy;
+  status = search_stages(env, p);
+  p->costs = costs;
+  if (status != TRISTAR_OK || has_room(costs, p->best)) return status;
+  p->wanted = placed_bytes(p->best);
+  TSI_TRY(search_stages(env, p));
+  p->best->unfit_bytes = p->wanted - placed_bytes(p->best);
+out:
+  return status;
+}
+
+static tristar_status search(tsi_env *env, placer *p) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(p->costs->devices_first ? search_devices_first(env, p) : search_stages(env, p));
+  const double only_cores = p->only_cores;
   p->runs = REFINING_RUNS;
   TSI_TRY(refine(env, p));
   p->best->only_cores = only_cores;

@@ -12,8 +12,11 @@
  * have what is above; and with only the heaviest subtrees, or a part of the factor, for devices. Of all these
  * the one is taken that ends first by the schedule; the first one of several, and the cores alone before all
  * of them. Then single subtrees move between devices and cores as long as the schedule becomes shorter, but
- * not for long. With devices_first the cores have only what no device has room for; fewer devices than there
- * are have to have room for all. The result follows from the structure and the costs only.
+ * not for long. The result follows from the structure and the costs only.
+ *
+ * With devices_first all subtrees are dealt to devices, as if each had room for all. If they have not, the
+ * stages are gone through again, and the placing is taken that leaves devices the most of what they would
+ * have had; the rest is the cores', and told as unfit. So a device with more room gets no less.
  *
  * Reads   the structure of one factor, in closed form (symbolic.h).
  * Writes  a tsi_placing that owns its arrays.
@@ -48,7 +51,7 @@ typedef struct tsi_placing {
   double above_seconds;  /* from when all subtrees are, for what is above */
   double seconds;        /* of a solve */
   double only_cores;     /* the same without devices */
-  double unfit_bytes;    /* stored, of subtrees that would have ended first on a device which had no room */
+  double unfit_bytes;    /* stored, of subtrees that would have been on devices which have no room */
 } tsi_placing;
 
 /* Errors: UNSUPPORTED (a structure that is not closed), MEMORY. */

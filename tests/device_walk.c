@@ -310,9 +310,18 @@ static void backward_slice(const walk *k, const tsi_device_node *node) {
   memcpy(k->w + node->sums, sum, (size_t)node->columns * sizeof *sum);
 }
 
+static void gather_border(const walk *k, const tsi_device_node *node) {
+  for (tsi_index j = 0; j < node->columns; j++) k->w[node->x + j] = 0;
+  gather_columns(k, node, k->w + node->x);
+}
+
 static void run_node(const walk *k, const tsi_device_node *node) {
   const bool triangle = node->kind == TSI_DEVICE_TRIANGLE;
   const tsi_index begin = triangle ? node->first : 0, columns = triangle ? node->count : node->columns;
+  if (node->kind <= TSI_DEVICE_WARP && node->panels == 0) {
+    if (!k->backward) gather_border(k, node);
+    return;
+  }
   if (node->kind == TSI_DEVICE_SLICED) {
     if (k->backward)
       turn(k, node);
@@ -357,6 +366,20 @@ void device_walk(char scalar, const tsi_device_tables *forward, const tsi_device
     for (tsi_index r = 0; r < rows; r++) w[r] = NAN;
     if (call->forward.values) run_sweep(&k, forward, false, forward_order);
     if (call->backward.values) run_sweep(&k, backward, true, backward_order);
+  }
+  free(w);
+}
+
+void device_walk_sweep(char scalar, const tsi_device_tables *tables, const tsi_device_call *call,
+                       bool backward) {
+  const tsi_index rows = tables->workspace_rows;
+  number *w = malloc(((size_t)rows + 1) * sizeof *w);
+  CHECK(w != NULL);
+  for (tsi_index c = 0; c < call->nrhs; c++) {
+    walk k = {.scalar = scalar, .call = call, .column = c, .w = w};
+    for (tsi_index r = 0; r < rows; r++) w[r] = get(scalar, call->workspace, (int64_t)r * call->stride + c);
+    run_sweep(&k, tables, backward, NULL);
+    for (tsi_index r = 0; r < rows; r++) put(scalar, call->workspace, (int64_t)r * call->stride + c, w[r]);
   }
   free(w);
 }

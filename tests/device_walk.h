@@ -19,6 +19,10 @@ void device_walk(char scalar, const tsi_device_tables *forward, const tsi_device
                  const tsi_device_call *call, const tsi_index *forward_order,
                  const tsi_index *backward_order);
 
+/* One sweep of a call that has this one alone, in the call's workspace, as a kernel's launch leaves it. */
+void device_walk_sweep(char scalar, const tsi_device_tables *tables, const tsi_device_call *call,
+                       bool backward);
+
 /* A pseudo-random order of the tickets of a sweep that respects its waits; order: tickets. Different seeds
  * give different orders. */
 void device_walk_order(const tsi_device_sweep *sweep, unsigned seed, tsi_index *order);

@@ -239,7 +239,8 @@ static void check_branches(tsi_env *env, const structure *s) {
   tsi_chunks_destroy(env, &chunks);
 }
 
-/* Slow devices get all that they have room for, if they come first. */
+/* Slow devices get all that they have room for, if they come first: less where there is less room, and
+ * nothing where there is none. */
 static void check_devices_first(tsi_env *env, const structure *s) {
   tsi_place_costs costs = costs_of(2, 1e12);
   tsi_placing *placing;
@@ -248,12 +249,21 @@ static void check_devices_first(tsi_env *env, const structure *s) {
   CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, &costs, &placing));
   for (tsi_index k = 0; k < placing->count; k++) CHECK(placing->subtree[k].device != TSI_NONE);
   CHECK(placing->unfit_bytes == 0 && (placing->count > 0 || s->bytes == 0));
+  const double all = placed_bytes(placing);
+  double before = all;
   tsi_placing_destroy(env, &placing);
-  costs.device_memory = 0.3 * s->bytes;
-  CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, &costs, &placing));
-  CHECK_OK(tsi_placing_check(env, placing, s->symbolic, s->panels, &costs));
-  CHECK(placed_bytes(placing) > 0 || placing->unfit_bytes == s->bytes);
-  tsi_placing_destroy(env, &placing);
+  for (int part = 24; part >= 0; part--) {
+    costs.device_memory = part * s->bytes / 20;
+    CHECK_OK(tsi_placing_create(env, s->symbolic, s->panels, &costs, &placing));
+    CHECK_OK(tsi_placing_check(env, placing, s->symbolic, s->panels, &costs));
+    const double placed = placed_bytes(placing);
+    CHECK_MSG(placed <= before && placed + placing->unfit_bytes == all,
+              "%d/20 of %g bytes: %g placed, %g before", part, s->bytes, placed, before);
+    CHECK(placed > 0 || part < 20 || s->bytes == 0);
+    before = placed;
+    tsi_placing_destroy(env, &placing);
+  }
+  CHECK(before == 0);
 }
 
 /* Every third of the lowest supernodes, and all above; what two of them have above them is shared. */

@@ -83,22 +83,39 @@ static void check_tasks(const tristar_trace_t *t) {
     if (tasks->item[k].end == last) CHECK(tasks->item[k].binding || binding > 1);
 }
 
-/* Each chunk and slice once in each direction and block. */
-static void check_steps(const tristar_trace_t *t, int blocks) {
-  int seen[TRISTAR_STEP_KINDS] = {0};
-  double *count = calloc((size_t)t->steps.count + 1, sizeof *count);
-  CHECK(count != NULL);
+/* How often each chunk has steps of a kind. */
+static void count_steps(const tristar_trace_t *t, tristar_step_kind kind, int *count) {
   for (int64_t k = 0; k < t->steps.count; k++) {
     const tristar_trace_item *step = &t->steps.item[k];
-    seen[step->kind]++;
-    if (step->kind != TRISTAR_STEP_FORWARD_CHUNK && step->kind != TRISTAR_STEP_READ) continue;
+    if (step->kind != kind) continue;
     CHECK(step->number == step->chunk && step->chunk >= 0 && step->chunk < t->steps.count);
     count[step->chunk]++;
   }
-  const int chunks = (seen[TRISTAR_STEP_FORWARD_CHUNK] + seen[TRISTAR_STEP_READ]) / blocks;
-  CHECK(seen[TRISTAR_STEP_BACKWARD_CHUNK] + seen[TRISTAR_STEP_WRITE] == chunks * blocks);
-  CHECK(seen[TRISTAR_STEP_FORWARD_SLICE] == seen[TRISTAR_STEP_BACKWARD_SLICE]);
-  for (int c = 0; c < chunks; c++) CHECK(count[c] == blocks);
+}
+
+/* Each chunk and slice once in each direction and block: a chunk of products reads and writes, one on a
+ * device does it beside its sweeps. */
+static void check_steps(const tristar_trace_t *t, int blocks) {
+  static const tristar_step_kind kinds[] = {TRISTAR_STEP_FORWARD_CHUNK, TRISTAR_STEP_READ,
+                                            TRISTAR_STEP_BACKWARD_CHUNK, TRISTAR_STEP_WRITE};
+  const size_t most = (size_t)t->steps.count + 1;
+  int *count = calloc(4 * most, sizeof *count), slices = 0;
+  CHECK(count != NULL);
+  for (size_t k = 0; k < 4; k++) count_steps(t, kinds[k], count + k * most);
+  for (int64_t k = 0; k < t->steps.count; k++)
+    slices += (t->steps.item[k].kind == TRISTAR_STEP_FORWARD_SLICE) -
+              (t->steps.item[k].kind == TRISTAR_STEP_BACKWARD_SLICE);
+  CHECK(slices == 0);
+  bool more = true;
+  for (size_t c = 0; c < most; c++) {
+    const int forward = count[c], read = count[most + c], backward = count[2 * most + c],
+              write = count[3 * most + c];
+    CHECK(forward == backward && read == write);
+    CHECK((forward == blocks && (read == 0 || read == blocks)) ||
+          (forward == 0 && (read == blocks || read == 0)));
+    CHECK(more || forward + read == 0); /* chunks have numbers without a gap */
+    more = forward + read > 0;
+  }
   free(count);
 }
 
