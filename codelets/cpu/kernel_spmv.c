@@ -171,9 +171,10 @@ static void solve_rows(const tsi_triangle_rows *rows, tsi_index first, tsi_index
   }
 }
 
-/* The two ways in which a stream tells a column; r is the row. */
+/* The two ways in which a stream tells a column; r is the row. AHEAD: the second one, with x fetched. */
 #define NEAR(e) around + (ptrdiff_t)column[e]
 #define PLAIN(e) column[e]
+#define AHEAD(e) (__builtin_prefetch(x + column[(e) + TSI_ENTRIES_AHEAD]), column[e])
 
 /* The two ways in which it tells a row, and how long it is. */
 #define ORDERED(k) s->row[k]
@@ -207,6 +208,7 @@ STREAM_ROWS(near_short, uint16_t, offset, NEAR, ORDERED, BY_LENGTH)
 STREAM_ROWS(plain_short, tsi_index, index, PLAIN, ORDERED, BY_LENGTH)
 STREAM_ROWS(near_given, uint16_t, offset, NEAR, GIVEN, BY_LENGTH)
 STREAM_ROWS(plain_given, tsi_index, index, PLAIN, GIVEN, BY_LENGTH)
+STREAM_ROWS(ahead_given, tsi_index, index, AHEAD, GIVEN, BY_LENGTH)
 
 /* Rows by runs of the same length, for each length that is frequent a loop of its own: no branch depends on
  * the matrix but once a run. */
@@ -272,13 +274,14 @@ STREAM_ROWS(plain_given, tsi_index, index, PLAIN, GIVEN, BY_LENGTH)
   }
 STREAM_RUNS(near, uint16_t, offset, NEAR)
 STREAM_RUNS(plain, tsi_index, index, PLAIN)
+STREAM_RUNS(ahead, tsi_index, index, AHEAD)
 
 static void solve_stream(const tsi_row_stream *s, tsi_index first, tsi_index end, const tsi_row_run *run,
                          const void *b, void *x) {
   if (run != NULL)
-    (s->offset ? runs_near : runs_plain)(s, first, end, run, b, x);
+    (s->offset ? runs_near : s->ahead ? runs_ahead : runs_plain)(s, first, end, run, b, x);
   else if (s->length != NULL && s->step != 0)
-    (s->offset ? rows_near_given : rows_plain_given)(s, first, end, b, x);
+    (s->offset ? rows_near_given : s->ahead ? rows_ahead_given : rows_plain_given)(s, first, end, b, x);
   else if (s->length != NULL)
     (s->offset ? rows_near_short : rows_plain_short)(s, first, end, b, x);
   else

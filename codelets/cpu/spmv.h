@@ -33,7 +33,9 @@ typedef struct tsi_row_run {
  * does, who has b and x, or as they lie in the workspace, where these are moved. The k-th is row[k], with
  * entries ptr[k] .. ptr[k+1]-1. Their columns are index[e], or, where all are near, row[k] + offset[e] -
  * base. Where rows are not reordered, row[k] = row[0] + step k, and lengths are there once more in 16 bits,
- * if they fit and not all chunks have runs: what streams by is to be little. */
+ * if they fit and not all chunks have runs: what streams by is to be little. Where columns are scattered over
+ * an x that does not stay in a core's caches, it is fetched before the entries are at work. */
+#define TSI_ENTRIES_AHEAD 32
 typedef struct tsi_row_stream {
   const tsi_index *row;   /* n */
   tsi_index step;         /* 1, -1; 0: rows are reordered */
@@ -41,6 +43,7 @@ typedef struct tsi_row_stream {
   const tsi_count *ptr;   /* n + 1 */
   const tsi_index *index; /* NULL: */
   const uint16_t *offset; /* columns are near */
+  bool ahead;             /* x of so many entries ahead is fetched: index has as many more, of any columns */
   tsi_index base;
   const void *values;  /* by entry */
   const void *inverse; /* n: of the diagonal entry of the k-th row */

@@ -104,6 +104,21 @@ static bool are_near(const tsi_lines *lines) {
   return true;
 }
 
+/* Are columns scattered over vectors that do not stay in a core's caches? So they are if many lines have most
+ * entries far from the diagonal; some lines tell. */
+static bool are_scattered(const tsi_row_factor *rows) {
+  enum { LINES = 16 };
+  const tsi_lines *lines = &rows->lines;
+  tsi_index far = 0;
+  if (!is_long(rows)) return false;
+  for (tsi_index j = 0; j < lines->n; j += tsi_index_min(LINES, lines->n - j)) {
+    if (lines->ptr[j] == lines->ptr[j + 1]) continue;
+    const tsi_index middle = lines->index[(lines->ptr[j] + lines->ptr[j + 1]) / 2];
+    far += (lines->columns ? middle - j : j - middle) > NEAR;
+  }
+  return far > lines->n / (4 * LINES);
+}
+
 /* Beside tsi_lines_fetch: the values, and what follows them. */
 static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row, tsi_index k) {
   enum { NEXT = 4 };
@@ -297,6 +312,10 @@ out:
   return status;
 }
 
+static tristar_status allocate_indices(tsi_env *env, const form *f, tsi_row_arrays *a) {
+  return TSI_ALLOC(env, a->index, f->rows->lines.ptr[f->rows->lines.n] + TSI_ENTRIES_AHEAD);
+}
+
 /* The arrays of a sweep, all but runs. near: with offsets. */
 static tristar_status allocate_sweep(tsi_env *env, const form *f, bool near, tsi_row_arrays *a) {
   tristar_status status = TRISTAR_OK;
@@ -310,7 +329,7 @@ static tristar_status allocate_sweep(tsi_env *env, const form *f, bool near, tsi
   if (near)
     TSI_TRY(TSI_ALLOC(env, a->offset, entries));
   else
-    TSI_TRY(TSI_ALLOC(env, a->index, entries));
+    TSI_TRY(allocate_indices(env, f, a));
 out:
   return status;
 }
@@ -318,7 +337,7 @@ out:
 /* Offsets do not fit: indices take their place. */
 static tristar_status take_indices(tsi_env *env, const form *f, tsi_row_arrays *a) {
   TSI_FREE(env, a->offset);
-  return TSI_ALLOC(env, a->index, f->rows->lines.ptr[f->rows->lines.n]);
+  return allocate_indices(env, f, a);
 }
 
 static tristar_status fill_rows(tsi_env *env, const form *f, tsi_row_arrays *a) {
@@ -367,19 +386,20 @@ tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool back
   /* whether moved columns are near shows while they are moved */
   if (anew) TSI_TRY(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
   TSI_TRY((rows->lines.columns == backward ? fill_rows : fill_columns)(env, &f, a));
+  if (a->index) memset(a->index + a->ptr[rows->lines.n], 0, TSI_ENTRIES_AHEAD * sizeof *a->index);
   if (anew) {
     TSI_TRY(list_runs(env, &f, a));
     TSI_TRY(list_lengths(env, &f, a));
   }
   for (tsi_index k = 0; f.place && k < rows->lines.n; k++) a->row[k] = f.place[a->row[k]];
-  rows->sweep[number] =
-      (tsi_row_sweep){.stream = {a->row, are_given(&f) ? (backward ? -1 : 1) : 0, a->length, a->ptr, a->index,
-                                 a->offset, base_of(backward), a->values, a->inverse},
-                      rows->lines.n,
-                      !plain && is_fetched(rows),
-                      plain ? 0 : tsi_row_factor_pieces(rows),
-                      a->run_ptr,
-                      a->run};
+  rows->sweep[number] = (tsi_row_sweep){
+      .stream = {a->row, are_given(&f) ? (backward ? -1 : 1) : 0, a->length, a->ptr, a->index, a->offset,
+                 a->index != NULL && are_scattered(rows), base_of(backward), a->values, a->inverse},
+      rows->lines.n,
+      !plain && is_fetched(rows),
+      plain ? 0 : tsi_row_factor_pieces(rows),
+      a->run_ptr,
+      a->run};
 out:
   if (status != TRISTAR_OK) tsi_row_stream_release(env, rows, number);
   return status;
