@@ -94,7 +94,7 @@ typedef struct tsi_row_cut {
   tsi_row_way way;
   int lanes;
   tsi_index n, count; /* chunks */
-  tsi_index levels;   /* level sets of F; WHOLE: 0, not counted */
+  tsi_index levels;   /* level sets of F; of windows: those of each, added up; WHOLE: 0, not counted */
   tsi_index *start;   /* count + 1 */
   tsi_index *order;   /* n: the given row that comes as k-th */
   tsi_index *lane;    /* count */

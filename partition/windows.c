@@ -2,53 +2,53 @@
  * which look at the sets of what they wait for, or columns, which tell theirs to the rows that wait. */
 #include "partition/windows.h"
 
+#include <math.h>
+
 #include "partition/supersteps.h"
 
-/* Where a row is: its level set among all rows; base + its level set in its window, where all rows of earlier
- * windows have less, or as much. */
-typedef struct sets {
-  tsi_index level, place;
-} sets;
+/* What is known of a row that is to come: base + its level set in its window, where all rows of earlier
+ * windows have less, or as much; and, of columns, how many entries of it were seen. */
+typedef struct known {
+  tsi_index place, entries;
+} known;
 
 typedef struct state {
   const tsi_lines *lines;
   const tsi_row_options *options;
   tsi_row_cut *cut;
   bool backward;
-  const tsi_index *entries; /* n: of each row */
-  sets *of;                 /* n */
-  tsi_index *count;         /* where each set of a window begins */
-  tsi_index *other;         /* n: room to sort */
-  tsi_index base;           /* of the window at work; at most n, as each set has a row */
+  known *of;          /* n */
+  tsi_index *entries; /* n: of each row that was visited */
+  tsi_index *count;   /* where each set of a window begins */
+  tsi_index *other;   /* of a window: room to sort */
+  tsi_index base;     /* of the window at work; at most n, as each set has a row */
 } state;
 
 static inline tsi_index row_of(const state *s, tsi_index k) {
   return s->backward ? s->lines->n - 1 - k : k;
 }
 
-/* The sets of row i, which is a line. */
-static inline sets look(const state *s, tsi_index i) {
+/* The place of row i, which is a line. */
+static inline tsi_index look(const state *s, tsi_index i) {
   tsi_count first, end;
-  sets own = {0, s->base};
+  tsi_index own = s->base;
   tsi_lines_inner(s->lines, i, &first, &end);
-  for (tsi_count e = first; e < end; e++) {
-    const sets other = s->of[s->lines->index[e]];
-    own.level = tsi_index_max(own.level, other.level + 1);
-    own.place = tsi_index_max(own.place, other.place + 1);
-  }
+  for (tsi_count e = first; e < end; e++) own = tsi_index_max(own, s->of[s->lines->index[e]].place + 1);
+  s->entries[i] = (tsi_index)(s->lines->ptr[i + 1] - s->lines->ptr[i]);
   return own;
 }
 
-/* The sets of row i, which all lines before have told; line i tells them to the rows that wait for it. */
-static inline sets tell(const state *s, tsi_index i) {
+/* The place of row i, which all lines before have told; line i tells it to the rows that wait for it. */
+static inline tsi_index tell(const state *s, tsi_index i) {
   tsi_count first, end;
-  const sets own = {s->of[i].level, tsi_index_max(s->of[i].place, s->base)};
+  const tsi_index own = tsi_index_max(s->of[i].place, s->base);
   tsi_lines_inner(s->lines, i, &first, &end);
   for (tsi_count e = first; e < end; e++) {
-    sets *later = &s->of[s->lines->index[e]];
-    later->level = tsi_index_max(later->level, own.level + 1);
-    later->place = tsi_index_max(later->place, own.place + 1);
+    known *later = &s->of[s->lines->index[e]];
+    later->place = tsi_index_max(later->place, own + 1);
+    later->entries++;
   }
+  s->entries[i] = s->of[i].entries + (end - first < s->lines->ptr[i + 1] - s->lines->ptr[i]);
   return own;
 }
 
@@ -59,11 +59,8 @@ static tsi_index find_sets(state *s, tsi_index first, tsi_index rows) {
   tsi_index found = 0;
   s->count[0] = 0;
   for (tsi_index k = first; k < first + rows; k++) {
-    const tsi_index i = row_of(s, k);
-    const sets own = across ? tell(s, i) : look(s, i);
-    const tsi_index set = own.place - s->base;
-    s->of[i] = own;
-    s->cut->levels = tsi_index_max(s->cut->levels, own.level + 1);
+    const tsi_index i = row_of(s, k), own = across ? tell(s, i) : look(s, i), set = own - s->base;
+    s->of[i].place = own;
     if (set >= found) s->count[++found] = 0;
     s->count[set + 1]++;
   }
@@ -86,49 +83,40 @@ static void add_window(state *s, tsi_index first, tsi_index rows) {
   s->base += found;
 }
 
-/* Windows weigh no more than a step. */
-static void add_windows(state *s) {
-  const tsi_row_options *o = s->options;
-  const tsi_index n = s->lines->n;
-  for (tsi_index first = 0, end; first < n; first = end) {
-    double bytes = o->row_bytes + o->entry_bytes * s->entries[row_of(s, first)];
-    for (end = first + 1; end < n; end++) {
-      bytes += o->row_bytes + o->entry_bytes * s->entries[row_of(s, end)];
-      if (bytes > o->step_bytes) break;
-    }
-    add_window(s, first, end - first);
-  }
+/* Windows have as many rows each, and weigh no more than a step on average: they are the same by rows and by
+ * columns. */
+static tsi_index count_windows(const tsi_lines *lines, const tsi_row_options *o) {
+  const double n = lines->n, bytes = o->row_bytes * n + o->entry_bytes * (double)lines->ptr[lines->n];
+  return (tsi_index)fmin(n, ceil(bytes / o->step_bytes));
 }
 
-static void count_entries(const tsi_lines *lines, bool across, tsi_index *entries) {
-  const tsi_count all = lines->ptr[lines->n];
-  if (!across) {
-    for (tsi_index i = 0; i < lines->n; i++) entries[i] = (tsi_index)(lines->ptr[i + 1] - lines->ptr[i]);
-    return;
-  }
-  memset(entries, 0, (size_t)lines->n * sizeof *entries);
-  for (tsi_count e = 0; e < all; e++) entries[lines->index[e]]++;
+/* The first row of window number w, in the order of the sweep. */
+static tsi_index window_begin(tsi_index n, tsi_index windows, tsi_index w) {
+  return (tsi_index)((tsi_count)n * w / windows);
 }
 
 tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                tsi_row_cut *cut) {
   tristar_status status = TRISTAR_OK;
-  tsi_index *entries = NULL;
   state s = {.lines = lines, .options = options, .cut = cut, .backward = lines->columns != options->across};
-  TSI_TRY(TSI_ALLOC(env, entries, lines->n));
-  TSI_TRY(TSI_ALLOC(env, s.other, lines->n));
-  TSI_TRY(TSI_ALLOC(env, s.count, (tsi_count)lines->n + 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, s.of, lines->n));
-  count_entries(lines, options->across, entries);
-  s.entries = entries;
   cut->levels = 0;
-  add_windows(&s);
+  if (lines->n == 0) return TRISTAR_OK;
+  const tsi_index n = lines->n, windows = count_windows(lines, options), most = n / windows + 1;
+  TSI_TRY(TSI_ALLOC(env, s.entries, n));
+  TSI_TRY(TSI_ALLOC(env, s.other, most));
+  TSI_TRY(TSI_ALLOC(env, s.count, (tsi_count)most + 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s.of, n));
+  for (tsi_index w = 0; w < windows; w++) {
+    const tsi_index first = window_begin(n, windows, w);
+    add_window(&s, first, window_begin(n, windows, w + 1) - first);
+  }
+  cut->levels = s.base;
   if (options->across) {
-    cut->entries = entries;
-    entries = NULL;
+    cut->entries = s.entries;
+    s.entries = NULL;
   }
 out:
-  TSI_FREE(env, entries);
+  TSI_FREE(env, s.entries);
   TSI_FREE(env, s.other);
   TSI_FREE(env, s.count);
   TSI_FREE(env, s.of);
