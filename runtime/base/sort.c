@@ -8,7 +8,7 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Lists up to this long are sorted faster here than by qsort, which calls a function for each comparison. */
+/* Lists up to this long are sorted by insertion. */
 #define SHORT 24
 
 static void insert_each(tsi_index *list, tsi_count count) {
@@ -20,11 +20,48 @@ static void insert_each(tsi_index *list, tsi_count count) {
   }
 }
 
-void tsi_sort_indices(tsi_index *list, tsi_count count) {
+static tsi_index middle_of(tsi_index a, tsi_index b, tsi_index c) {
+  if (a > b) return middle_of(b, a, c);
+  return b <= c ? b : a > c ? a : c;
+}
+
+/* Where the second part of a list begins, none of whose entries is below one of the first part: at least one
+ * and at most count - 1 (Hoare 1962). */
+static tsi_count part(tsi_index *list, tsi_count count) {
+  const tsi_index pivot = middle_of(list[0], list[count / 2], list[count - 1]);
+  tsi_count i = -1, j = count;
+  for (;;) {
+    do i++;
+    while (list[i] < pivot);
+    do j--;
+    while (list[j] > pivot);
+    if (i >= j) return j + 1;
+    const tsi_index swapped = list[i];
+    list[i] = list[j];
+    list[j] = swapped;
+  }
+}
+
+/* By parts, which calls no function for a comparison as qsort does; that has what was badly parted `turns`
+ * times. */
+static void sort_parts(tsi_index *list, tsi_count count, int turns) {
+  for (; count > SHORT && turns > 0; turns--) {
+    const tsi_count first = part(list, count);
+    const bool less = first < count - first; /* the smaller part */
+    sort_parts(less ? list : list + first, less ? first : count - first, turns - 1);
+    if (less) list += first;
+    count = less ? count - first : first;
+  }
   if (count <= SHORT)
     insert_each(list, count);
   else
     qsort(list, (size_t)count, sizeof *list, compare);
+}
+
+void tsi_sort_indices(tsi_index *list, tsi_count count) {
+  int turns = 0; /* twice the logarithm */
+  for (tsi_count left = count; left > 0; left /= 2) turns += 2;
+  sort_parts(list, count, turns);
 }
 
 tsi_count tsi_sort_unique(tsi_index *list, tsi_count count) {
