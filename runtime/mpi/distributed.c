@@ -133,7 +133,7 @@ static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known,
   TSI_TRY(
       tsi_process_create(&d->ts->env, &known->kind, known->symbolic, known->panels, options, &d->process));
   TSI_TRY(copy_places(d, known));
-  TSI_TRY(tsi_distributed_list_rows(d));
+  if (!d->of_rows) TSI_TRY(tsi_distributed_list_rows(d)); /* else they come with the blocks of the matrix */
 out:
   return status;
 }
@@ -239,7 +239,6 @@ tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_f
   tsi_env *env = &d->ts->env;
   double floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
   TSI_TRY(tsi_know_structure(env, d->transport, factor, known));
-  if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(
       TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
   TSI_TRY(tsi_transport_agree(d->transport, start(d)));
@@ -273,6 +272,7 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   tsi_known known = {.borrowed = false};
   TSI_TRY(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
   TSI_TRY(tsi_distributed_lay_out(d, factor, &known));
+  if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(tsi_send_values(d, factor));
   TSI_TRY(tsi_distributed_make_ready(d));
 out:
@@ -371,15 +371,16 @@ static tristar_status check_same(const tristar_distributed_t *d, const tristar_f
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_factor_kind its = tsi_factor_kind_of(factor), *mine = &d->process->kind;
+  const uint64_t structure = d->source ? fingerprint(d->source) : d->structure;
   const char *other = its.n != mine->n                                           ? "order"
                       : its.user_scalar != mine->user_scalar                     ? "scalar type"
                       : its.factor_scalar != mine->factor_scalar                 ? "precision of the factors"
                       : its.lu != mine->lu || its.indefinite != mine->indefinite ? "method"
-                      : its.inverse != mine->inverse        ? "treatment of diagonal blocks"
-                      : its.adjoint != mine->adjoint        ? "symmetry (Hermitian or not)"
-                      : its.pivots != mine->pivots          ? "pivoting"
-                      : fingerprint(factor) != d->structure ? "structure or permutation"
-                                                            : NULL;
+                      : its.inverse != mine->inverse     ? "treatment of diagonal blocks"
+                      : its.adjoint != mine->adjoint     ? "symmetry (Hermitian or not)"
+                      : its.pivots != mine->pivots       ? "pivoting"
+                      : fingerprint(factor) != structure ? "structure or permutation"
+                                                         : NULL;
   if (other != NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has another %s than the one that was distributed", other);
 out:

@@ -39,7 +39,7 @@ struct tristar_distributed_s {
   tsi_rows *ordered[2];            /* the same blocks in final, in factor order; NULL: not needed yet */
   tsi_slot slot[TSI_SLOTS];
   tsi_index tags;     /* that a slot takes */
-  uint64_t structure; /* rank 0: a fingerprint of the factor's, to know it again */
+  uint64_t structure; /* rank 0, without source: a fingerprint of the factor's, to know it again */
   tristar_distributed_stats stats;
   bool placed;                   /* some rank has subtrees on devices */
   bool valid;                    /* values are in place */

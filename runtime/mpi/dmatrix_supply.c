@@ -4,7 +4,6 @@
  * order; rows to the rank that is home of them. Places travel first, the values follow the same way, in
  * arrays of their own. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "runtime/mpi/dmatrix_factor.h"
 #include "runtime/mpi/route.h"
@@ -117,6 +116,7 @@ typedef struct delivery {
   walk w;
   bool upper;       /* there are upper lists */
   tsi_index *owner; /* n: the rank that factors the front of each final column */
+  tsi_index *to;    /* entries of the rows here: the rank that they go to; TSI_NONE: they stand for others */
   tsi_route route;
   tsi_count *next; /* ranks + 1: where the next entry for a rank is listed */
   place *given, *taken;
@@ -137,14 +137,16 @@ static tristar_status count_entries(delivery *v) {
   const int ranks = tsi_transport_size(v->d->transport);
   TSI_TRY(tsi_route_begin(v->env, v->d->transport, &v->route));
   TSI_TRY(TSI_ALLOC(v->env, v->owner, v->d->n));
+  TSI_TRY(TSI_ALLOC(v->env, v->to, v->w.d->whole->ptr[v->w.d->n]));
   TSI_TRY(TSI_ALLOC_ZERO(v->env, v->next, ranks + 1));
   for (tsi_index s = 0; s < symbolic->count; s++)
     for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) v->owner[j] = joint->owner[s];
   FOR_ENTRIES(&v->w, i, e, row, column) {
-    const tsi_index rank = goes_to(v, row, column);
+    const tsi_index rank = v->to[e] = goes_to(v, row, column);
     if (rank != TSI_NONE) v->route.goes[rank + 1]++;
   }
 out:
+  TSI_FREE(v->env, v->owner);
   return status;
 }
 
@@ -160,7 +162,7 @@ static tristar_status list_places(delivery *v) {
   TSI_TRY(TSI_ALLOC(v->env, v->taken, v->route.comes[ranks]));
   start_lists(v);
   FOR_ENTRIES(&v->w, i, e, row, column) {
-    const tsi_index rank = goes_to(v, row, column);
+    const tsi_index rank = v->to[e];
     if (rank == TSI_NONE) continue;
     v->given[v->next[rank]++] = row >= column ? (place){column, row} : (place){~row, column};
   }
@@ -179,10 +181,9 @@ static tristar_status list_values(delivery *v) {
   lines->entries = (size_t)v->route.comes[ranks];
   TSI_TRY(tsi_allocate(v->env, lines->entries, bytes, __func__, __FILE__, __LINE__, (void **)&lines->values));
   start_lists(v);
-  FOR_ENTRIES(&v->w, i, e, row, column) {
-    const tsi_index rank = goes_to(v, row, column);
-    if (rank == TSI_NONE) continue;
-    memcpy(v->value + (size_t)v->next[rank]++ * bytes,
+  for (tsi_count e = 0; e < v->w.d->whole->ptr[v->w.d->n]; e++) {
+    if (v->to[e] == TSI_NONE) continue;
+    memcpy(v->value + (size_t)v->next[v->to[e]]++ * bytes,
            (const char *)v->w.d->whole->values + (size_t)e * bytes, bytes);
   }
 out:
@@ -228,7 +229,7 @@ out:
 
 static void release(delivery *v) {
   tsi_route_finish(v->env, &v->route);
-  TSI_FREE(v->env, v->owner);
+  TSI_FREE(v->env, v->to);
   TSI_FREE(v->env, v->next);
   TSI_FREE(v->env, v->given);
   TSI_FREE(v->env, v->taken);
@@ -274,23 +275,29 @@ typedef struct head {
   tsi_index row, length;
 } head;
 
-/* Rows, by the rank that they go to. Their entries follow a route of their own. */
+/* Rows, by the rank that they go to; their entries follow a route of their own. Rows that are at home here go
+ * straight to their places. */
 typedef struct convoy {
   tsi_env *env;
   const tristar_dmatrix_t *d;
   walk w;
   size_t bytes;
-  int ranks;
+  int rank, ranks;
   int *home; /* d->n */
   tsi_route heads, entries;
   tsi_count *next; /* ranks + 1 */
   head *given, *taken;
   char *given_items, *taken_items; /* columns, or values */
-  tsi_count *begin;                /* rows that came, in their final order: where the entries of each begin */
+  tsi_index *place;                /* final rows that are at home here: where they are in the matrix */
+  tsi_count *begin;                /* its rows: where the entries of each begin */
 } convoy;
 
 static tsi_index length_of(const tristar_dmatrix_t *d, tsi_index i) {
   return (tsi_index)(d->whole->ptr[i + 1] - d->whole->ptr[i]);
+}
+
+static tsi_index final_row(const convoy *v, tsi_index i) {
+  return v->w.in_place[v->w.first + i];
 }
 
 /* Local. */
@@ -301,7 +308,8 @@ static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_tran
   TSI_TRY(TSI_ALLOC(v->env, v->home, v->d->n));
   TSI_TRY(TSI_ALLOC_ZERO(v->env, v->next, v->ranks + 1));
   for (tsi_index i = 0; i < v->d->n; i++) {
-    v->home[i] = tsi_home_rank(p->layout, p->owner[v->w.in_place[v->w.first + i]]);
+    v->home[i] = tsi_home_rank(p->layout, p->owner[final_row(v, i)]);
+    if (v->home[i] == v->rank) continue;
     v->heads.goes[v->home[i] + 1]++;
     v->entries.goes[v->home[i] + 1] += length_of(v->d, i);
   }
@@ -316,53 +324,51 @@ static tristar_status list_heads(convoy *v) {
   TSI_TRY(TSI_ALLOC(v->env, v->taken, v->heads.comes[v->ranks]));
   for (int r = 0; r <= v->ranks; r++) v->next[r] = v->heads.goes[r];
   for (tsi_index i = 0; i < v->d->n; i++)
-    v->given[v->next[v->home[i]]++] = (head){v->w.in_place[v->w.first + i], length_of(v->d, i)};
+    if (v->home[i] != v->rank) v->given[v->next[v->home[i]]++] = (head){final_row(v, i), length_of(v->d, i)};
 out:
   return status;
 }
 
-/* Local. Items of `bytes` of all entries: values, or columns of the final order. */
+/* Items of a row here: values, or columns of the final order. */
+static void write_items(const convoy *v, tsi_index i, bool values, char *to) {
+  const tsi_rows_matrix *whole = v->d->whole;
+  const size_t from = (size_t)whole->ptr[i], length = (size_t)length_of(v->d, i);
+  tsi_index *column = (tsi_index *)(void *)to;
+  if (values && length > 0) memcpy(to, (const char *)whole->values + from * v->bytes, length * v->bytes);
+  for (size_t e = 0; e < length && !values; e++) column[e] = v->w.out_place[v->d->column[from + e]];
+}
+
+/* Local. Items of `bytes` of the rows that leave. */
 static tristar_status list_items(convoy *v, bool values, size_t bytes) {
   tristar_status status = TRISTAR_OK;
-  const tsi_rows_matrix *whole = v->d->whole;
   TSI_TRY(tsi_allocate(v->env, (size_t)v->entries.goes[v->ranks], bytes, __func__, __FILE__, __LINE__,
                        (void **)&v->given_items));
   TSI_TRY(tsi_allocate(v->env, (size_t)v->entries.comes[v->ranks], bytes, __func__, __FILE__, __LINE__,
                        (void **)&v->taken_items));
   for (int r = 0; r <= v->ranks; r++) v->next[r] = v->entries.goes[r];
   for (tsi_index i = 0; i < v->d->n; i++) {
-    const tsi_count length = length_of(v->d, i), from = whole->ptr[i], to = v->next[v->home[i]];
-    if (values && length > 0)
-      memcpy(v->given_items + (size_t)to * bytes, (const char *)whole->values + (size_t)from * bytes,
-             (size_t)length * bytes);
-    for (tsi_count e = 0; e < length && !values; e++)
-      ((tsi_index *)(void *)v->given_items)[to + e] = v->w.out_place[v->d->column[from + e]];
-    v->next[v->home[i]] += length;
+    if (v->home[i] == v->rank) continue;
+    write_items(v, i, values, v->given_items + (size_t)v->next[v->home[i]] * bytes);
+    v->next[v->home[i]] += length_of(v->d, i);
   }
 out:
   return status;
 }
 
-static int compare_rows(const void *a, const void *b) {
-  const tsi_index x = *(const tsi_index *)a, y = *(const tsi_index *)b;
-  return (x > y) - (x < y);
-}
-
-/* The place of a final row among those that are at home here. */
-static tsi_index place_of(const tsi_rows_matrix *m, tsi_index row) {
-  const tsi_index *found = bsearch(&row, m->column, (size_t)m->n, sizeof row, compare_rows);
-  return (tsi_index)(found - m->column);
-}
-
-/* Local: where the entries of the rows that came go. */
-static tristar_status place_rows(convoy *v, const tsi_rows_matrix *m, tsi_shipment *own) {
+/* Local: where the entries of the rows that are at home here go. */
+static tristar_status place_rows(convoy *v, int64_t n, const tsi_rows_matrix *m, tsi_shipment *own) {
   tristar_status status = TRISTAR_OK;
   own->lines = (size_t)m->n;
-  own->entries = (size_t)v->entries.comes[v->ranks];
-  TSI_TRY(tsi_shipment_allocate(v->env, v->bytes, own));
+  TSI_TRY(TSI_ALLOC(v->env, v->place, n));
   TSI_TRY(TSI_ALLOC_ZERO(v->env, v->begin, (size_t)m->n + 1));
-  for (tsi_index k = 0; k < m->n; k++) v->begin[place_of(m, v->taken[k].row) + 1] = v->taken[k].length;
+  for (tsi_index k = 0; k < m->n; k++) v->place[m->column[k]] = k;
+  for (tsi_count k = 0; k < v->heads.comes[v->ranks]; k++)
+    v->begin[v->place[v->taken[k].row] + 1] = v->taken[k].length;
+  for (tsi_index i = 0; i < v->d->n; i++)
+    if (v->home[i] == v->rank) v->begin[v->place[final_row(v, i)] + 1] = length_of(v->d, i);
   for (tsi_index k = 0; k < m->n; k++) v->begin[k + 1] += v->begin[k];
+  own->entries = (size_t)v->begin[m->n];
+  TSI_TRY(tsi_shipment_allocate(v->env, v->bytes, own));
   for (tsi_index k = 0; own->pattern && k < m->n; k++)
     own->lengths[k] = (tsi_index)(v->begin[k + 1] - v->begin[k]);
 out:
@@ -370,19 +376,21 @@ out:
 }
 
 /* Collective. One array of the entries, to where it stays. */
-static tristar_status bring_items(convoy *v, tsi_transport *transport, const tsi_rows_matrix *m, bool values,
-                                  size_t bytes, void *to) {
+static tristar_status bring_items(convoy *v, tsi_transport *transport, bool values, size_t bytes, void *to) {
   tristar_status status = TRISTAR_OK;
   tsi_count from = 0;
   TSI_TRY(tsi_transport_agree(transport, list_items(v, values, bytes)));
   TSI_TRY(tsi_route_pass(v->env, transport, &v->entries, bytes, v->given_items, v->taken_items));
-  for (tsi_index k = 0; k < m->n; k++) {
+  for (tsi_count k = 0; k < v->heads.comes[v->ranks]; k++) {
     const tsi_index length = v->taken[k].length;
     if (length > 0)
-      memcpy((char *)to + (size_t)v->begin[place_of(m, v->taken[k].row)] * bytes,
+      memcpy((char *)to + (size_t)v->begin[v->place[v->taken[k].row]] * bytes,
              v->taken_items + (size_t)from * bytes, (size_t)length * bytes);
     from += length;
   }
+  for (tsi_index i = 0; i < v->d->n; i++)
+    if (v->home[i] == v->rank)
+      write_items(v, i, values, (char *)to + (size_t)v->begin[v->place[final_row(v, i)]] * bytes);
 out:
   TSI_FREE(v->env, v->given_items);
   TSI_FREE(v->env, v->taken_items);
@@ -403,15 +411,16 @@ static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, ts
               .d = from->supply->matrix,
               .w = walk_of(from->supply, from->distributed),
               .bytes = p->user_bytes,
+              .rank = tsi_transport_rank(transport),
               .ranks = tsi_transport_size(transport)};
   status = count_rows(&v, p, transport);
   TSI_TRY(tsi_route_connect(env, transport, status, &v.heads));
   TSI_TRY(tsi_route_connect(env, transport, TRISTAR_OK, &v.entries));
   TSI_TRY(tsi_transport_agree(transport, list_heads(&v)));
   TSI_TRY(tsi_route_pass(env, transport, &v.heads, sizeof *v.given, v.given, v.taken));
-  TSI_TRY(tsi_transport_agree(transport, place_rows(&v, m, own)));
-  if (own->pattern) TSI_TRY(bring_items(&v, transport, m, false, sizeof *own->index, own->index));
-  TSI_TRY(bring_items(&v, transport, m, true, v.bytes, own->values));
+  TSI_TRY(tsi_transport_agree(transport, place_rows(&v, p->kind.n, m, own)));
+  if (own->pattern) TSI_TRY(bring_items(&v, transport, false, sizeof *own->index, own->index));
+  TSI_TRY(bring_items(&v, transport, true, v.bytes, own->values));
 out:
   tsi_route_finish(env, &v.heads);
   tsi_route_finish(env, &v.entries);
@@ -419,6 +428,7 @@ out:
   TSI_FREE(env, v.next);
   TSI_FREE(env, v.given);
   TSI_FREE(env, v.taken);
+  TSI_FREE(env, v.place);
   TSI_FREE(env, v.begin);
   return status;
 }

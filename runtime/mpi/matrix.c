@@ -77,18 +77,20 @@ out:
   return status;
 }
 
-/* The matrix of this rank as it arrives: index has columns of the final order. */
-static tristar_status take(tsi_env *env, tsi_rows_matrix *m, size_t bytes, const tsi_shipment *lines) {
+/* The matrix of this rank as it arrives, which takes its arrays over: index has columns of the final order.
+ */
+static tristar_status take(tsi_env *env, tsi_rows_matrix *m, tsi_shipment *lines) {
   tristar_status status = TRISTAR_OK;
   if (lines->pattern) {
     TSI_TRY(TSI_ALLOC(env, m->ptr, (size_t)m->n + 1));
-    TSI_TRY(TSI_ALLOC(env, m->index, lines->entries));
-    TSI_TRY(tsi_allocate(env, lines->entries, bytes, __func__, __FILE__, __LINE__, &m->values));
     m->ptr[0] = 0;
     for (tsi_index i = 0; i < m->n; i++) m->ptr[i + 1] = m->ptr[i] + lines->lengths[i];
-    memcpy(m->index, lines->index, lines->entries * sizeof *m->index);
+    m->index = lines->index;
+    lines->index = NULL;
   }
-  memcpy(m->values, lines->values, lines->entries * bytes);
+  TSI_FREE(env, m->values);
+  m->values = lines->values;
+  lines->values = NULL;
 out:
   return status;
 }
@@ -117,7 +119,7 @@ static tristar_status bring(tsi_env *env, tsi_transport *transport, const tsi_pr
                             const tsi_rows_source *source, tsi_rows_matrix *m) {
   tsi_shipment own = {.pattern = m->ptr == NULL};
   tristar_status status = source->bring(source, env, transport, p, m, &own);
-  if (status == TRISTAR_OK) status = tsi_transport_agree(transport, take(env, m, p->user_bytes, &own));
+  if (status == TRISTAR_OK) status = tsi_transport_agree(transport, take(env, m, &own));
   tsi_shipment_release(env, &own);
   return status;
 }
@@ -165,11 +167,14 @@ static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_m
   TSI_TRY(TSI_ALLOC(env, place, p->kind.n));
   for (tsi_index j = 0; j < p->kind.n; j++) place[j] = TSI_NONE;
   for (tsi_index i = 0; i < m->n; i++) place[m->column[i]] = i;
-  for (tsi_count q = 0; q < m->ptr[m->n]; q++)
-    if (place[m->index[q]] == TSI_NONE) {
-      place[m->index[q]] = m->n;
-      count++;
-    }
+  for (tsi_count q = 0; q < m->ptr[m->n]; q++) {
+    const tsi_index j = m->index[q];
+    const bool here = place[j] != TSI_NONE && place[j] < m->n;
+    m->index[q] = here ? place[j] : ~j; /* of a ghost until its place is known */
+    if (place[j] != TSI_NONE) continue;
+    place[j] = m->n;
+    count++;
+  }
   TSI_TRY(TSI_ALLOC(env, list, count));
   TSI_TRY(TSI_ALLOC(env, *column, count));
   TSI_TRY(TSI_ALLOC(env, *owner, count));
@@ -182,7 +187,8 @@ static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_m
     (*owner)[g] = list[g].owner;
     place[list[g].column] = m->n + g;
   }
-  for (tsi_count q = 0; q < m->ptr[m->n]; q++) m->index[q] = place[m->index[q]];
+  for (tsi_count q = 0; q < m->ptr[m->n]; q++)
+    if (m->index[q] < 0) m->index[q] = place[~m->index[q]];
   *ghosts = count;
 out:
   TSI_FREE(env, list);
