@@ -27,9 +27,14 @@ typedef struct scaling {
 
 #define NO_ENTRY INT32_MIN /* as the exponent of a zero, or of the largest of none */
 
-/* e with 2^(e-1) <= x < 2^e */
+/* e with 2^(e-1) <= x < 2^e, 0 <= x: mostly a field of its bits (IEEE 754, which frexp calls a function for).
+ */
 static int exponent_of(double x) {
+  uint64_t bits;
   int e;
+  memcpy(&bits, &x, sizeof bits);
+  e = (int)(bits >> 52);
+  if (e > 0 && e < 0x7ff) return e - 0x3fe;
   if (x == 0) return NO_ENTRY;
   frexp(x, &e);
   return e;

@@ -118,75 +118,73 @@ typedef struct delivery {
   tsi_index *owner; /* n: the rank that factors the front of each final column */
   tsi_index *to;    /* entries of the rows here: the rank that they go to; TSI_NONE: they stand for others */
   tsi_route route;
-  tsi_count *next; /* ranks + 1: where the next entry for a rank is listed */
+  tsi_count *next; /* 1 + ranks: where the next entry is listed for nobody, behind all, and for each rank */
   place *given, *taken;
+  tsi_count *source; /* given: the entry that each is */
   char *value;
 } delivery;
 
 /* TSI_NONE: the entry stands for another one. */
 static tsi_index goes_to(const delivery *v, tsi_index row, tsi_index column) {
-  if (row >= column) return v->owner[column];
-  return v->upper ? v->owner[row] : TSI_NONE;
+  const tsi_index rank = v->owner[tsi_index_min(row, column)];
+  return row >= column || v->upper ? rank : TSI_NONE;
 }
 
-/* Local. */
+/* Local. What entries are is not to be foreseen: in these loops there are no branches. */
 static tristar_status count_entries(delivery *v) {
   tristar_status status = TRISTAR_OK;
   const tsi_joint *joint = v->d->joint;
   const tsi_symbolic *symbolic = joint->known.symbolic;
-  const int ranks = tsi_transport_size(v->d->transport);
   TSI_TRY(tsi_route_begin(v->env, v->d->transport, &v->route));
   TSI_TRY(TSI_ALLOC(v->env, v->owner, v->d->n));
   TSI_TRY(TSI_ALLOC(v->env, v->to, v->w.d->whole->ptr[v->w.d->n]));
-  TSI_TRY(TSI_ALLOC_ZERO(v->env, v->next, ranks + 1));
   for (tsi_index s = 0; s < symbolic->count; s++)
     for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) v->owner[j] = joint->owner[s];
   FOR_ENTRIES(&v->w, i, e, row, column) {
-    const tsi_index rank = v->to[e] = goes_to(v, row, column);
-    if (rank != TSI_NONE) v->route.goes[rank + 1]++;
+    v->to[e] = goes_to(v, row, column);
+    v->route.goes[v->to[e] + 1]++;
   }
+  v->route.goes[0] = 0; /* those for nobody */
 out:
   TSI_FREE(v->env, v->owner);
   return status;
-}
-
-static void start_lists(const delivery *v) {
-  for (int r = 0; r <= tsi_transport_size(v->d->transport); r++) v->next[r] = v->route.goes[r];
 }
 
 /* Local. */
 static tristar_status list_places(delivery *v) {
   tristar_status status = TRISTAR_OK;
   const int ranks = tsi_transport_size(v->d->transport);
-  TSI_TRY(TSI_ALLOC(v->env, v->given, v->route.goes[ranks]));
+  TSI_TRY(TSI_ALLOC(v->env, v->next, ranks + 1));
+  TSI_TRY(TSI_ALLOC(v->env, v->given, v->route.goes[ranks] + 1));
+  TSI_TRY(TSI_ALLOC(v->env, v->source, v->route.goes[ranks] + 1));
   TSI_TRY(TSI_ALLOC(v->env, v->taken, v->route.comes[ranks]));
-  start_lists(v);
+  v->next[0] = v->route.goes[ranks];
+  for (int r = 0; r < ranks; r++) v->next[r + 1] = v->route.goes[r];
   FOR_ENTRIES(&v->w, i, e, row, column) {
-    const tsi_index rank = v->to[e];
-    if (rank == TSI_NONE) continue;
-    v->given[v->next[rank]++] = row >= column ? (place){column, row} : (place){~row, column};
+    tsi_count *next = &v->next[v->to[e] + 1];
+    v->given[*next] = (place){row >= column ? column : ~row, tsi_index_max(row, column)};
+    v->source[*next] = e;
+    *next += v->to[e] != TSI_NONE;
   }
 out:
+  TSI_FREE(v->env, v->to);
   return status;
 }
 
 /* Local. */
 static tristar_status list_values(delivery *v) {
   tristar_status status = TRISTAR_OK;
-  const size_t bytes = v->w.d->bytes;
+  const tristar_dmatrix_t *d = v->w.d;
   const int ranks = tsi_transport_size(v->d->transport);
   tsi_shipment *lines = &v->d->joint->lines;
-  TSI_TRY(tsi_allocate(v->env, (size_t)v->route.goes[ranks], bytes, __func__, __FILE__, __LINE__,
+  TSI_TRY(tsi_allocate(v->env, (size_t)v->route.goes[ranks], d->bytes, __func__, __FILE__, __LINE__,
                        (void **)&v->value));
   lines->entries = (size_t)v->route.comes[ranks];
-  TSI_TRY(tsi_allocate(v->env, lines->entries, bytes, __func__, __FILE__, __LINE__, (void **)&lines->values));
-  start_lists(v);
-  for (tsi_count e = 0; e < v->w.d->whole->ptr[v->w.d->n]; e++) {
-    if (v->to[e] == TSI_NONE) continue;
-    memcpy(v->value + (size_t)v->next[v->to[e]]++ * bytes,
-           (const char *)v->w.d->whole->values + (size_t)e * bytes, bytes);
-  }
+  TSI_TRY(
+      tsi_allocate(v->env, lines->entries, d->bytes, __func__, __FILE__, __LINE__, (void **)&lines->values));
+  d->sparse->gather(v->route.goes[ranks], v->source, TRISTAR_GENERAL, d->whole->values, v->value);
 out:
+  TSI_FREE(v->env, v->source);
   return status;
 }
 
@@ -233,6 +231,7 @@ static void release(delivery *v) {
   TSI_FREE(v->env, v->next);
   TSI_FREE(v->env, v->given);
   TSI_FREE(v->env, v->taken);
+  TSI_FREE(v->env, v->source);
   TSI_FREE(v->env, v->value);
 }
 

@@ -6,7 +6,22 @@
 typedef struct counter {
   const tsi_process *process;
   const tsi_passed_rows *passed;
+  int *home;        /* chunks of the layout: the rank that is home of each */
+  tsi_index *shift; /* those at home here: from a final to a local column */
 } counter;
+
+static tristar_status counter_create(tsi_env *env, const tsi_process *p, counter *c) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_chunks *all = p->layout->chunks, *own = p->share->chunks;
+  TSI_TRY(TSI_ALLOC(env, c->home, all->count));
+  TSI_TRY(TSI_ALLOC(env, c->shift, all->count));
+  for (tsi_index k = 0; k < all->count; k++) {
+    c->home[k] = tsi_home_rank(p->layout, k);
+    c->shift[k] = c->home[k] == p->share->rank ? own->column[p->share->local[k]] - all->column[k] : 0;
+  }
+out:
+  return status;
+}
 
 /* The final column of what is passed as entry e. */
 static tsi_index column_of(const counter *c, int64_t e) {
@@ -16,14 +31,13 @@ static tsi_index column_of(const counter *c, int64_t e) {
 }
 
 static int home_of(const counter *c, int64_t e) {
-  return tsi_home_rank(c->process->layout, c->process->owner[column_of(c, e)]);
+  return c->home[c->process->owner[column_of(c, e)]];
 }
 
 /* The local column of an entry that is at home here. */
 static tsi_index local_column(const counter *c, int64_t e) {
-  const tsi_process *p = c->process;
-  const tsi_index column = column_of(c, e), chunk = p->owner[column];
-  return p->share->chunks->column[p->share->local[chunk]] + column - p->layout->chunks->column[chunk];
+  const tsi_index column = column_of(c, e);
+  return column + c->shift[c->process->owner[column]];
 }
 
 static void count_rows(const counter *c, tsi_rows *rows) {
@@ -89,11 +103,12 @@ static void side_finish(tsi_env *env, tsi_rows_side *side) {
 tristar_status tsi_rows_create(tsi_env *env, const tsi_process *process, const tsi_passed_rows *passed,
                                tsi_rows **out) {
   tristar_status status = TRISTAR_OK;
-  const counter c = {process, passed};
+  counter c = {.process = process, .passed = passed};
   tsi_rows *rows = NULL;
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, rows, 1));
   rows->ranks = passed->ranks;
+  TSI_TRY(counter_create(env, process, &c));
   TSI_TRY(side_create(env, rows->ranks, &rows->user));
   TSI_TRY(side_create(env, rows->ranks, &rows->home));
   count_rows(&c, rows);
@@ -101,6 +116,8 @@ tristar_status tsi_rows_create(tsi_env *env, const tsi_process *process, const t
   TSI_TRY(side_reserve(env, rows, &rows->home));
   list_rows(&c, rows);
 out:
+  TSI_FREE(env, c.home);
+  TSI_FREE(env, c.shift);
   if (status != TRISTAR_OK) tsi_rows_destroy(env, &rows);
   *out = rows;
   return status;
