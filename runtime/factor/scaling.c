@@ -349,11 +349,19 @@ static bool scale_diagonal(scaling *s, int limit) {
   return needed;
 }
 
+static int largest_of(tsi_count count, const int *exponent) {
+  int largest = NO_ENTRY;
+  for (tsi_count p = 0; p < count; p++) lift(&largest, exponent[p]);
+  return largest;
+}
+
 /* An entry of a definite matrix is smaller than the roots of the diagonal entries of its row and column. One
  * that is so much larger would be beyond the range of the factors before a pivot shows that. */
 static tristar_status check_entries(const scaling *s, int limit) {
   tristar_status status = TRISTAR_OK;
   const tsi_scaling_lines *lines = s->lines;
+  const int64_t most = largest_of(lines->ptr[lines->count], s->exponent);
+  if (most + 2 * (int64_t)largest_of(lines->n, s->row) <= limit) return TRISTAR_OK; /* none can be */
   for (tsi_index j = 0; j < lines->count; j++)
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
       tsi_index row, column;

@@ -20,13 +20,17 @@ typedef struct choice {
   bool triangle, zeros;
 } choice;
 
-/* Is an entry of row i to be sent? */
-static bool is_sent(const tristar_dmatrix_t *d, choice which, tsi_index i, tsi_count e) {
+/* The end of what may be sent of row i: columns ascend. */
+static tsi_count end_of(const tristar_dmatrix_t *d, choice which, tsi_index i) {
+  tsi_count end = d->whole->ptr[i + 1];
+  while (which.triangle && end > d->whole->ptr[i] && d->column[end - 1] > tsi_dmatrix_first(d) + i) end--;
+  return end;
+}
+
+static bool is_zero(const tristar_dmatrix_t *d, tsi_count e) {
   double size;
-  if (which.triangle && d->column[e] > tsi_dmatrix_first(d) + i) return false;
-  if (which.zeros) return true;
   d->sparse->part(1, (const char *)d->whole->values + (size_t)e * d->bytes, TSI_PART_MAGNITUDE, &size);
-  return size != 0;
+  return size == 0;
 }
 
 /* Local. */
@@ -34,16 +38,17 @@ static tristar_status list_rows(const tristar_dmatrix_t *d, choice which, rows *
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_count *ptr = d->whole->ptr;
-  TSI_TRY(TSI_ALLOC_ZERO(env, own->length, d->n));
+  tsi_count most = 0;
+  for (tsi_index i = 0; i < d->n; i++) most += end_of(d, which, i) - ptr[i];
+  TSI_TRY(TSI_ALLOC(env, own->length, d->n));
+  TSI_TRY(TSI_ALLOC(env, own->column, most));
   for (tsi_index i = 0; i < d->n; i++) {
-    for (tsi_count e = ptr[i]; e < ptr[i + 1]; e++) own->length[i] += is_sent(d, which, i, e);
-    own->entries += own->length[i];
+    const int64_t before = own->entries;
+    const tsi_count end = end_of(d, which, i);
+    for (tsi_count e = ptr[i]; e < end; e++)
+      if (which.zeros || !is_zero(d, e)) own->column[own->entries++] = d->column[e];
+    own->length[i] = (tsi_index)(own->entries - before);
   }
-  TSI_TRY(TSI_ALLOC(env, own->column, own->entries));
-  int64_t at = 0;
-  for (tsi_index i = 0; i < d->n; i++)
-    for (tsi_count e = ptr[i]; e < ptr[i + 1]; e++)
-      if (is_sent(d, which, i, e)) own->column[at++] = d->column[e];
 out:
   return status;
 }

@@ -116,58 +116,77 @@ typedef struct delivery {
   walk w;
   bool upper;       /* there are upper lists */
   tsi_index *owner; /* n: the rank that factors the front of each final column */
-  tsi_index *to;    /* entries of the rows here: the rank that they go to; TSI_NONE: they stand for others */
   tsi_route route;
-  tsi_count *next; /* 1 + ranks: where the next entry is listed for nobody, behind all, and for each rank */
+  tsi_count *next; /* ranks + 1: where the next entry for a rank is listed */
   place *given, *taken;
   tsi_count *source; /* given: the entry that each is */
   char *value;
 } delivery;
 
-/* TSI_NONE: the entry stands for another one. */
+/* Who factors the front of an entry. */
 static tsi_index goes_to(const delivery *v, tsi_index row, tsi_index column) {
-  const tsi_index rank = v->owner[tsi_index_min(row, column)];
-  return row >= column || v->upper ? rank : TSI_NONE;
+  return v->owner[tsi_index_min(row, column)];
 }
 
-/* Local. What entries are is not to be foreseen: in these loops there are no branches. */
+/* Does it go there, or stand for another one? */
+static bool counts(const delivery *v, tsi_index row, tsi_index column) {
+  return row >= column || v->upper;
+}
+
+/* Local. Consecutive entries mostly go to the same rank, but which of them count is not to be foreseen: here
+ * and below that makes no branch. */
 static tristar_status count_entries(delivery *v) {
   tristar_status status = TRISTAR_OK;
   const tsi_joint *joint = v->d->joint;
   const tsi_symbolic *symbolic = joint->known.symbolic;
+  tsi_index to = 0;
+  tsi_count count = 0;
   TSI_TRY(tsi_route_begin(v->env, v->d->transport, &v->route));
   TSI_TRY(TSI_ALLOC(v->env, v->owner, v->d->n));
-  TSI_TRY(TSI_ALLOC(v->env, v->to, v->w.d->whole->ptr[v->w.d->n]));
   for (tsi_index s = 0; s < symbolic->count; s++)
     for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) v->owner[j] = joint->owner[s];
   FOR_ENTRIES(&v->w, i, e, row, column) {
-    v->to[e] = goes_to(v, row, column);
-    v->route.goes[v->to[e] + 1]++;
+    const tsi_index rank = goes_to(v, row, column);
+    if (rank != to) {
+      v->route.goes[to + 1] += count;
+      count = 0;
+      to = rank;
+    }
+    count += counts(v, row, column);
   }
-  v->route.goes[0] = 0; /* those for nobody */
+  v->route.goes[to + 1] += count;
 out:
-  TSI_FREE(v->env, v->owner);
   return status;
 }
 
-/* Local. */
+/* Local. What does not count is written behind the lists. */
 static tristar_status list_places(delivery *v) {
   tristar_status status = TRISTAR_OK;
   const int ranks = tsi_transport_size(v->d->transport);
+  const tsi_count all = v->route.goes[ranks];
+  tsi_index to = 0;
+  tsi_count at = 0;
   TSI_TRY(TSI_ALLOC(v->env, v->next, ranks + 1));
-  TSI_TRY(TSI_ALLOC(v->env, v->given, v->route.goes[ranks] + 1));
-  TSI_TRY(TSI_ALLOC(v->env, v->source, v->route.goes[ranks] + 1));
+  TSI_TRY(TSI_ALLOC(v->env, v->given, all + 1));
+  TSI_TRY(TSI_ALLOC(v->env, v->source, all + 1));
   TSI_TRY(TSI_ALLOC(v->env, v->taken, v->route.comes[ranks]));
-  v->next[0] = v->route.goes[ranks];
-  for (int r = 0; r < ranks; r++) v->next[r + 1] = v->route.goes[r];
+  memcpy(v->next, v->route.goes, ((size_t)ranks + 1) * sizeof *v->next);
+  place *given = v->given;
+  tsi_count *source = v->source;
   FOR_ENTRIES(&v->w, i, e, row, column) {
-    tsi_count *next = &v->next[v->to[e] + 1];
-    v->given[*next] = (place){row >= column ? column : ~row, tsi_index_max(row, column)};
-    v->source[*next] = e;
-    *next += v->to[e] != TSI_NONE;
+    const tsi_index rank = goes_to(v, row, column);
+    const bool listed = counts(v, row, column);
+    if (rank != to) {
+      v->next[to] = at;
+      at = v->next[rank];
+      to = rank;
+    }
+    given[listed ? at : all] = (place){row >= column ? column : ~row, tsi_index_max(row, column)};
+    source[listed ? at : all] = e;
+    at += listed;
   }
 out:
-  TSI_FREE(v->env, v->to);
+  TSI_FREE(v->env, v->owner);
   return status;
 }
 
@@ -227,7 +246,7 @@ out:
 
 static void release(delivery *v) {
   tsi_route_finish(v->env, &v->route);
-  TSI_FREE(v->env, v->to);
+  TSI_FREE(v->env, v->owner);
   TSI_FREE(v->env, v->next);
   TSI_FREE(v->env, v->given);
   TSI_FREE(v->env, v->taken);
@@ -287,7 +306,7 @@ typedef struct convoy {
   tsi_count *next; /* ranks + 1 */
   head *given, *taken;
   char *given_items, *taken_items; /* columns, or values */
-  tsi_index *place;                /* final rows that are at home here: where they are in the matrix */
+  tsi_index *place;                /* final rows: where those that are at home here are in the matrix */
   tsi_count *begin;                /* its rows: where the entries of each begin */
 } convoy;
 
@@ -300,14 +319,19 @@ static tsi_index final_row(const convoy *v, tsi_index i) {
 }
 
 /* Local. */
-static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_transport *transport) {
+static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_rows_matrix *m,
+                                 const tsi_transport *transport) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_route_begin(v->env, transport, &v->heads));
   TSI_TRY(tsi_route_begin(v->env, transport, &v->entries));
   TSI_TRY(TSI_ALLOC(v->env, v->home, v->d->n));
+  TSI_TRY(TSI_ALLOC(v->env, v->place, p->kind.n));
   TSI_TRY(TSI_ALLOC_ZERO(v->env, v->next, v->ranks + 1));
+  for (int64_t k = 0; k < p->kind.n; k++) v->place[k] = TSI_NONE;
+  for (tsi_index k = 0; k < m->n; k++) v->place[m->column[k]] = k;
   for (tsi_index i = 0; i < v->d->n; i++) {
-    v->home[i] = tsi_home_rank(p->layout, p->owner[final_row(v, i)]);
+    const tsi_index row = final_row(v, i);
+    v->home[i] = v->place[row] != TSI_NONE ? v->rank : tsi_home_rank(p->layout, p->owner[row]);
     if (v->home[i] == v->rank) continue;
     v->heads.goes[v->home[i] + 1]++;
     v->entries.goes[v->home[i] + 1] += length_of(v->d, i);
@@ -355,12 +379,10 @@ out:
 }
 
 /* Local: where the entries of the rows that are at home here go. */
-static tristar_status place_rows(convoy *v, int64_t n, const tsi_rows_matrix *m, tsi_shipment *own) {
+static tristar_status place_rows(convoy *v, const tsi_rows_matrix *m, tsi_shipment *own) {
   tristar_status status = TRISTAR_OK;
   own->lines = (size_t)m->n;
-  TSI_TRY(TSI_ALLOC(v->env, v->place, n));
   TSI_TRY(TSI_ALLOC_ZERO(v->env, v->begin, (size_t)m->n + 1));
-  for (tsi_index k = 0; k < m->n; k++) v->place[m->column[k]] = k;
   for (tsi_count k = 0; k < v->heads.comes[v->ranks]; k++)
     v->begin[v->place[v->taken[k].row] + 1] = v->taken[k].length;
   for (tsi_index i = 0; i < v->d->n; i++)
@@ -412,12 +434,12 @@ static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, ts
               .bytes = p->user_bytes,
               .rank = tsi_transport_rank(transport),
               .ranks = tsi_transport_size(transport)};
-  status = count_rows(&v, p, transport);
+  status = count_rows(&v, p, m, transport);
   TSI_TRY(tsi_route_connect(env, transport, status, &v.heads));
   TSI_TRY(tsi_route_connect(env, transport, TRISTAR_OK, &v.entries));
   TSI_TRY(tsi_transport_agree(transport, list_heads(&v)));
   TSI_TRY(tsi_route_pass(env, transport, &v.heads, sizeof *v.given, v.given, v.taken));
-  TSI_TRY(tsi_transport_agree(transport, place_rows(&v, p->kind.n, m, own)));
+  TSI_TRY(tsi_transport_agree(transport, place_rows(&v, m, own)));
   if (own->pattern) TSI_TRY(bring_items(&v, transport, false, sizeof *own->index, own->index));
   TSI_TRY(bring_items(&v, transport, true, v.bytes, own->values));
 out:
