@@ -2,7 +2,7 @@
 #
 # Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, apart.cu for those of one precision and
 # columns.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills
-# is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. Target gpu_objects_widest: those alone of the scalars that take most registers.
+# is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. Target gpu_objects_widest: those alone of the scalar that takes most registers.
 #
 # Architectures: CMAKE_CUDA_ARCHITECTURES, numbers only (80;90 unless it is given), and CMAKE_HIP_ARCHITECTURES (gfx90a).
 #
@@ -19,7 +19,7 @@ set_property(CACHE TRISTAR_WITH_CUDA TRISTAR_WITH_HIP PROPERTY STRINGS AUTO ON O
 set(tsi_gpu_names s d c z sd cz)
 set(tsi_gpu_scalars float,float double,double gpu_complex<float>,gpu_complex<float> gpu_complex<double>,gpu_complex<double>
     float,double gpu_complex<float>,gpu_complex<double>)
-set(tsi_gpu_widest z cz)
+set(tsi_gpu_widest z)
 
 # tsi_gpu_compiler(OPTION PROGRAM HINT): TRISTAR_PROGRAM, if it is wanted and found.
 function(tsi_gpu_compiler option program hint)
