@@ -2,6 +2,7 @@
  * instruction set. */
 #include "codelets/cpu/halved.h"
 
+#include "codelets/cpu/fetch.h"
 #include "codelets/cpu/vector.h"
 
 /* ---- Images -------------------------------------------------------------------------------------------- */
@@ -50,6 +51,7 @@ INLINE void add_tiles(const int rows, const tsi_half_piece *p, const uint16_t *w
   }
   for (tsi_index k = 0; k < p->count; k++, word += 2, v += rows * word[-1]) {
     const tsi_index column = p->row - word[0], width = word[1];
+    fetch_behind(v, rows * TSI_TILE_COLUMNS, sizeof *v);
     const factors other = as_factors(load_some(x + column, width));
     sum image = sum_from(load_some(y + column, width));
     UNROLL for (int r = 0; r < rows; r++) {

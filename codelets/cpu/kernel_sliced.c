@@ -1,6 +1,7 @@
 /* Products with slices of rows: see sliced.h. Compiled for each scalar type and instruction set. */
 #include "codelets/cpu/sliced.h"
 
+#include "codelets/cpu/fetch.h"
 #include "codelets/cpu/vector.h"
 
 #define COLUMNS_MOST 4 /* that are multiplied with at a time: their sums are to fit into registers */
@@ -12,18 +13,22 @@ typedef float narrow_reg
     __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 #endif
 
-/* The values of a group. */
+/* The values of a group. Those further on are fetched ahead: slices of few groups end before the processor
+ * foresees them. */
 INLINE vec load_values(const bool narrow, const void *values, tsi_count group) {
 #if REAL_BYTES == 8
   if (narrow) {
     const float *from = (const float *)values + PARTS * B * group;
+    fetch_behind(from, PARTS * B, sizeof *from);
     vec v;
     EACH_REG(r) v.r[r] = __builtin_convertvector(*(const narrow_reg *)(from + r * LANES), reg);
     return v;
   }
 #endif
   (void)narrow;
-  return load((const tsi_scalar *)values + B * group);
+  const tsi_scalar *from = (const tsi_scalar *)values + B * group;
+  fetch_behind(from, B, sizeof *from);
+  return load(from);
 }
 
 INLINE vec gather_short(const tsi_scalar *x, const uint16_t *offset) {
