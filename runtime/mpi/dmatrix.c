@@ -16,7 +16,7 @@ void tristar_dmatrix_options_init(tristar_dmatrix_options *options) {
   memset(options, 0, sizeof *options);
 }
 
-/* ---- Entries of a view --------------------------------------------------------------------------------- */
+/* ---- Values -------------------------------------------------------------------------------------------- */
 
 void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *to, tsi_count k) {
   switch (scalar) {
@@ -35,29 +35,6 @@ void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *to, tsi_
     ((double *)to)[2 * k + 1] = value[1];
     break;
   }
-}
-
-/* Local: the block of this rank, in the order of the view. */
-static tristar_status list_view(const tristar_dmatrix_t *d, const tristar_view *view, tsi_dlist *list) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
-  const int64_t lines = tsi_view_major(view);
-  list->count = tsi_view_begin(view, lines);
-  TSI_TRY(TSI_ALLOC(env, list->place, list->count));
-  TSI_TRY(
-      tsi_allocate(env, (size_t)list->count, d->bytes, __func__, __FILE__, __LINE__, (void **)&list->value));
-  for (int64_t j = 0; j < lines; j++)
-    for (tsi_count e = tsi_view_begin(view, j); e < tsi_view_begin(view, j + 1); e++) {
-      const tsi_index line = (tsi_index)j, index = (tsi_index)tsi_view_index(view, e);
-      double value[2];
-      tsi_view_value(view, e, value);
-      list->place[e] =
-          view->format == TRISTAR_CSR ? (tsi_dplace){first + line, index} : (tsi_dplace){first + index, line};
-      tsi_dvalue_put(d->scalar, value, list->value, e);
-    }
-out:
-  return status;
 }
 
 /* ---- Creation ------------------------------------------------------------------------------------------ */
@@ -166,16 +143,11 @@ static void tell_symmetry(tristar_dmatrix_t *d, tristar_symmetry symmetry, bool 
 static tristar_status take_view(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                 const tristar_view *view, tristar_status mine) {
   tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  tsi_dlist list = {.count = 0};
   TSI_TRY(take_blocks(d, options, view, mine));
-  TSI_TRY(tsi_transport_agree(d->transport, list_view(d, view, &list)));
-  TSI_TRY(tsi_dmatrix_assemble(d, &list, view->symmetry, false));
+  TSI_TRY(tsi_dmatrix_take_rows(d, view));
   tell_symmetry(d, view->symmetry, tsi_scalar_width(view->scalar) == 2);
   TSI_TRY(tsi_dmatrix_finish(d, options->engine));
 out:
-  TSI_FREE(env, list.place);
-  TSI_FREE(env, list.value);
   return status;
 }
 
@@ -217,7 +189,7 @@ static tristar_status take_file(tristar_dmatrix_t *d, const tristar_dmatrix_opti
   bool is_complex;
   tsi_dlist list = {.count = 0};
   TSI_TRY(tsi_dmatrix_read_file(d, path, options, &list, &symmetry, &is_complex));
-  TSI_TRY(tsi_dmatrix_assemble(d, &list, symmetry, true));
+  TSI_TRY(tsi_dmatrix_assemble(d, &list, symmetry));
   tell_symmetry(d, symmetry, is_complex);
   TSI_TRY(tsi_dmatrix_finish(d, options->engine));
 out:

@@ -128,11 +128,19 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d,
 TRISTAR_CHECKED tristar_status tsi_dmatrix_agree(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                                  tristar_status mine);
 
-/* Collective. Makes the pieces of the entries that the ranks list, whose arrays it frees. scattered: some are
- * of other ranks' rows; symmetry: of what is listed. Errors: FORMAT, NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME.
- */
+/* Local. Room for so many entries. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_dlist_make(const tristar_dmatrix_t *d, tsi_count count, tsi_dlist *list);
+void tsi_dlist_release(tsi_env *env, tsi_dlist *list);
+/* Collective. The list becomes that of the entries of this rank's rows; symmetry: of what is listed. Errors:
+ * TOO_LARGE, MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_route(tristar_dmatrix_t *d, tsi_dlist *list,
+                                                 tristar_symmetry symmetry);
+/* Collective. Makes the pieces of the entries of any rows that the ranks list, whose arrays it frees. Errors:
+ * FORMAT, NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dlist *list,
-                                                    tristar_symmetry symmetry, bool scattered);
+                                                    tristar_symmetry symmetry);
+/* Collective. The same of the rows of a view, a block a rank; borrowed. Errors: those of that. */
+TRISTAR_CHECKED tristar_status tsi_dmatrix_take_rows(tristar_dmatrix_t *d, const tristar_view *view);
 /* Collective. A matrix without rows; mine: what this rank has found before. Errors: those of the transport,
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mine,

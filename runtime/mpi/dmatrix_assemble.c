@@ -1,34 +1,18 @@
 /* From entries that ranks list to the pieces of their rows: see dmatrix.h.
  *
  * Entries travel to the ranks that have their rows, those of a symmetric kind also as mirror images. Each
- * rank then numbers the columns that it meets, its own first and the ghosts behind them, sorts its entries by
- * rows, merges those of one place, and cuts the rows into pieces. */
+ * rank then numbers the columns that it meets in their order, sorts its entries by rows, merges those of one
+ * place, and cuts the rows into pieces. Rows whose columns ascend already are cut as they are given: they
+ * take no more memory than a number for each entry beside the pieces. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 
 #include "runtime/base/grow.h"
 #include "runtime/base/sort.h"
 #include "runtime/matrix/matrix.h"
-#include "runtime/mpi/bytes.h"
+#include "runtime/matrix/view.h"
 #include "runtime/mpi/dmatrix.h"
 #include "runtime/mpi/mailbox.h"
-
-static void release_list(tsi_env *env, tsi_dlist *list) {
-  TSI_FREE(env, list->place);
-  TSI_FREE(env, list->value);
-}
-
-/* Local. */
-static tristar_status make_list(const tristar_dmatrix_t *d, tsi_count count, tsi_dlist *list) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  list->count = count;
-  TSI_TRY(TSI_ALLOC(env, list->place, count));
-  status = tsi_allocate(env, (size_t)count, d->bytes, __func__, __FILE__, __LINE__, (void **)&list->value);
-out:
-  return status;
-}
 
 int tsi_dmatrix_owner(const tristar_dmatrix_t *d, int64_t row) {
   int low = 0, high = tsi_transport_size(d->transport);
@@ -40,97 +24,6 @@ int tsi_dmatrix_owner(const tristar_dmatrix_t *d, int64_t row) {
       high = middle;
   }
   return low;
-}
-
-/* ---- To the ranks that have the rows ------------------------------------------------------------------- */
-
-typedef struct router {
-  tristar_dmatrix_t *d;
-  const tsi_dlist *list;
-  tristar_symmetry symmetry;
-  int ranks;
-  int *count[2], *first[2]; /* by rank: that go, that come */
-  tsi_dlist goes, comes;
-} router;
-
-static bool has_image(const router *r, tsi_count e) {
-  return r->symmetry != TRISTAR_GENERAL && r->list->place[e].row != r->list->place[e].col;
-}
-
-/* Local. Where those of each rank begin. */
-static tristar_status find_first(const router *r, int which, tsi_count *all) {
-  tristar_status status = TRISTAR_OK;
-  *all = 0;
-  for (int q = 0; q < r->ranks; q++) {
-    r->first[which][q] = (int)*all;
-    *all += r->count[which][q];
-    if (*all > INT_MAX)
-      TSI_FAIL(&r->d->ts->env, TRISTAR_ERR_TOO_LARGE, "%s rank: more than %d entries",
-               which == 0 ? "from one" : "to one", INT_MAX);
-  }
-out:
-  return status;
-}
-
-/* Local. */
-static tristar_status pack(router *r) {
-  tristar_status status = TRISTAR_OK;
-  tristar_dmatrix_t *d = r->d;
-  const tsi_dlist *list = r->list;
-  tsi_count all = 0;
-  for (tsi_count e = 0; e < list->count; e++) {
-    r->count[0][tsi_dmatrix_owner(d, list->place[e].row)]++;
-    if (has_image(r, e)) r->count[0][tsi_dmatrix_owner(d, list->place[e].col)]++;
-    all += 1 + has_image(r, e);
-    if (all > INT_MAX)
-      TSI_FAIL(&d->ts->env, TRISTAR_ERR_TOO_LARGE, "one rank lists more than %d entries", INT_MAX);
-  }
-  TSI_TRY(find_first(r, 0, &all));
-  TSI_TRY(make_list(d, all, &r->goes));
-  for (tsi_count e = 0; e < list->count; e++)
-    for (int image = 0; image < 1 + has_image(r, e); image++) {
-      const tsi_dplace place = list->place[e];
-      const int at = r->first[0][tsi_dmatrix_owner(d, image ? place.col : place.row)]++;
-      const tsi_count from = image ? ~e : e;
-      r->goes.place[at] = image ? (tsi_dplace){place.col, ~place.row} : place;
-      d->sparse->gather(1, &from, r->symmetry, list->value, r->goes.value + (size_t)at * d->bytes);
-    }
-  TSI_TRY(find_first(r, 0, &all));
-out:
-  return status;
-}
-
-/* Collective. The list becomes that of the entries of this rank's rows. */
-static tristar_status route(tristar_dmatrix_t *d, tsi_dlist *list, tristar_symmetry symmetry) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
-  router r = {.d = d, .list = list, .symmetry = symmetry, .ranks = tsi_transport_size(d->transport)};
-  tsi_count all;
-  for (int k = 0; k < 2; k++) {
-    if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, r.count[k], r.ranks);
-    if (status == TRISTAR_OK) status = TSI_ALLOC(env, r.first[k], r.ranks);
-  }
-  if (status == TRISTAR_OK) status = pack(&r);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  release_list(env, list);
-  TSI_TRY(TSI_MPI(env, "MPI_Alltoall", MPI_Alltoall(r.count[0], 1, MPI_INT, r.count[1], 1, MPI_INT, comm)));
-  status = find_first(&r, 1, &all);
-  if (status == TRISTAR_OK) status = make_list(d, all, &r.comes);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  const tsi_items go = {r.count[0], r.first[0]}, come = {r.count[1], r.first[1]};
-  TSI_TRY(tsi_exchange_items(env, comm, sizeof *list->place, r.goes.place, go, r.comes.place, come));
-  TSI_TRY(tsi_exchange_items(env, comm, d->bytes, r.goes.value, go, r.comes.value, come));
-  *list = r.comes;
-  r.comes = (tsi_dlist){.count = 0};
-out:
-  release_list(env, &r.goes);
-  release_list(env, &r.comes);
-  for (int k = 0; k < 2; k++) {
-    TSI_FREE(env, r.count[k]);
-    TSI_FREE(env, r.first[k]);
-  }
-  return status;
 }
 
 /* ---- Numbers of columns -------------------------------------------------------------------------------- */
@@ -150,16 +43,33 @@ static bool is_own(const tristar_dmatrix_t *d, tsi_index column) {
   return column >= first && column < first + d->n;
 }
 
+/* What pieces are made of: columns over the whole matrix, of a list, or of rows in which they ascend. */
+typedef struct source {
+  tsi_dlist *list;
+  tsi_entries rows;   /* n rows; ptr NULL: there is a list */
+  const char *values; /* of the rows */
+  char *converted;    /* NULL: the values have the matrix's type */
+} source;
+
+static tsi_count source_count(const source *from) {
+  return from->rows.ptr != NULL ? from->rows.ptr[from->rows.n] : from->list->count;
+}
+
+static tsi_index source_column(const source *from, tsi_count e) {
+  return from->rows.ptr != NULL ? from->rows.index[e] : column_of(from->list, e);
+}
+
 /* Local. Columns of others, ascending. */
-static tristar_status list_ghosts(tristar_dmatrix_t *d, const tsi_dlist *list, tsi_index *ghosts) {
+static tristar_status list_ghosts(tristar_dmatrix_t *d, const source *from, tsi_index *ghosts) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
+  const tsi_count entries = source_count(from);
   tsi_count count = 0;
-  for (tsi_count e = 0; e < list->count; e++) count += !is_own(d, column_of(list, e));
+  for (tsi_count e = 0; e < entries; e++) count += !is_own(d, source_column(from, e));
   TSI_TRY(TSI_ALLOC(env, d->ghost_column, count));
   count = 0;
-  for (tsi_count e = 0; e < list->count; e++)
-    if (!is_own(d, column_of(list, e))) d->ghost_column[count++] = column_of(list, e);
+  for (tsi_count e = 0; e < entries; e++)
+    if (!is_own(d, source_column(from, e))) d->ghost_column[count++] = source_column(from, e);
   const tsi_count kept = tsi_sort_unique(d->ghost_column, count);
   if (!tsi_to_index(kept + d->n, ghosts))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "the rows of one rank meet more than %d columns", TSI_INDEX_MAX);
@@ -203,24 +113,37 @@ out:
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
-/* The own columns come first, the ghosts behind them. */
-static tsi_index local_column(const tristar_dmatrix_t *d, tsi_index column, tsi_index ghosts) {
-  if (is_own(d, column)) return column - (tsi_index)tsi_dmatrix_first(d);
-  const tsi_index *found = bsearch(&column, d->ghost_column, (size_t)ghosts, sizeof column, compare_columns);
-  return d->n + (tsi_index)(found - d->ghost_column);
+/* Local numbers of columns ascend as the columns do: ghosts before the own ones, these, ghosts behind them.
+ */
+typedef struct numbers {
+  tsi_index ghosts, before;
+} numbers;
+
+static numbers number_columns(const tristar_dmatrix_t *d, tsi_index ghosts) {
+  numbers m = {ghosts, 0};
+  while (m.before < ghosts && d->ghost_column[m.before] < tsi_dmatrix_first(d)) m.before++;
+  return m;
+}
+
+static tsi_index local_column(const tristar_dmatrix_t *d, tsi_index column, numbers m) {
+  if (is_own(d, column)) return m.before + column - (tsi_index)tsi_dmatrix_first(d);
+  const tsi_index *found =
+      bsearch(&column, d->ghost_column, (size_t)m.ghosts, sizeof column, compare_columns);
+  const tsi_index ghost = (tsi_index)(found - d->ghost_column);
+  return ghost < m.before ? ghost : d->n + ghost;
 }
 
 /* Local. Items are numbers of entries of the list; columns are local ones. */
-static tristar_status sort_rows(const tristar_dmatrix_t *d, const tsi_dlist *list, tsi_index ghosts,
+static tristar_status sort_rows(const tristar_dmatrix_t *d, const tsi_dlist *list, numbers m,
                                 tsi_entries *rows) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
-  TSI_TRY(tsi_entries_begin(env, d->n + ghosts, sizeof(tsi_count), rows)); /* square, as sorting wants it */
+  TSI_TRY(tsi_entries_begin(env, d->n + m.ghosts, sizeof(tsi_count), rows)); /* square, as sorting wants it */
   for (tsi_count e = 0; e < list->count; e++) rows->ptr[list->place[e].row - first + 1]++;
   TSI_TRY(tsi_entries_reserve(env, rows));
   for (tsi_count e = 0; e < list->count; e++) {
-    const tsi_index column = local_column(d, column_of(list, e), ghosts);
+    const tsi_index column = local_column(d, column_of(list, e), m);
     ((tsi_count *)rows->item)[tsi_entries_put(rows, list->place[e].row - first, column)] = e;
   }
   tsi_entries_end(rows);
@@ -258,7 +181,7 @@ out:
 
 /* A skew-symmetric matrix has zeros on its diagonal, a Hermitian one real numbers; all are finite. */
 static tristar_status check_values(const tristar_dmatrix_t *d, const tsi_entries *rows, const char *values,
-                                   tristar_symmetry symmetry) {
+                                   numbers m, tristar_symmetry symmetry) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_count entries = rows->ptr[d->n], bad = d->sparse->first_not_finite(entries, values);
@@ -268,7 +191,8 @@ static tristar_status check_values(const tristar_dmatrix_t *d, const tsi_entries
       TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "the matrix has NaN or infinity in row %" PRId64, row);
     for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
       double re, im;
-      if (rows->index[e] != i || (symmetry != TRISTAR_SKEW_SYMMETRIC && symmetry != TRISTAR_HERMITIAN))
+      if (rows->index[e] != m.before + i ||
+          (symmetry != TRISTAR_SKEW_SYMMETRIC && symmetry != TRISTAR_HERMITIAN))
         continue;
       d->sparse->part(1, values + (size_t)e * d->bytes, TSI_PART_REAL, &re);
       d->sparse->part(1, values + (size_t)e * d->bytes, TSI_PART_IMAGINARY, &im);
@@ -320,8 +244,8 @@ out:
   return status;
 }
 
-/* Local. */
-static tristar_status cut_all(tristar_dmatrix_t *d, const tsi_entries *rows, const char *values) {
+/* Local. Pieces in the order of their columns. */
+static tristar_status cut_all(tristar_dmatrix_t *d, const tsi_entries *rows, const char *values, numbers m) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_dform *form = &d->form[TSI_DPLAIN];
@@ -330,9 +254,12 @@ static tristar_status cut_all(tristar_dmatrix_t *d, const tsi_entries *rows, con
   for (tsi_index i = 0; i < d->n; i++) next[i] = rows->ptr[i];
   TSI_TRY(TSI_ALLOC_ZERO(env, form->block, d->owners));
   TSI_TRY(TSI_ALLOC_ZERO(env, form->row, d->owners));
-  TSI_TRY(cut(d, rows, values, 0, d->n, next, &form->diagonal, NULL));
-  for (int o = 0; o < d->owners; o++) {
-    const tsi_index first = d->n + d->owner[o].first;
+  for (int o = 0; o <= d->owners; o++) {
+    const bool is_before = o < d->owners && d->owner[o].first < m.before;
+    if (!is_before && form->diagonal.ptr == NULL)
+      TSI_TRY(cut(d, rows, values, m.before, m.before + d->n, next, &form->diagonal, NULL));
+    if (o == d->owners) break;
+    const tsi_index first = is_before ? d->owner[o].first : d->n + d->owner[o].first;
     TSI_TRY(cut(d, rows, values, first, first + d->owner[o].count, next, &form->block[o], &form->row[o]));
   }
   form->there = true;
@@ -341,23 +268,23 @@ out:
   return status;
 }
 
-/* Local: pieces of sorted rows, merged. */
-static tristar_status make_pieces(tristar_dmatrix_t *d, const tsi_dlist *list, tsi_index ghosts,
-                                  tristar_symmetry symmetry) {
+/* Local: pieces of a list's rows, sorted and merged. */
+static tristar_status cut_list(tristar_dmatrix_t *d, const tsi_dlist *list, numbers m,
+                               tristar_symmetry symmetry) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_entries rows = {.ptr = NULL};
   tsi_count *place = NULL;
   char *values = NULL;
-  TSI_TRY(sort_rows(d, list, ghosts, &rows));
+  TSI_TRY(sort_rows(d, list, m, &rows));
   TSI_TRY(TSI_ALLOC(env, place, list->count));
   TSI_TRY(merge(d, list, &rows, place));
   TSI_TRY(tsi_allocate_zero(env, (size_t)rows.ptr[d->n], d->bytes, __func__, __FILE__, __LINE__,
                             (void **)&values));
   d->sparse->add_at(list->count, place, list->value, values);
   TSI_FREE(env, place);
-  TSI_TRY(check_values(d, &rows, values, symmetry));
-  TSI_TRY(cut_all(d, &rows, values));
+  TSI_TRY(check_values(d, &rows, values, m, symmetry));
+  TSI_TRY(cut_all(d, &rows, values, m));
 out:
   tsi_entries_finish(env, &rows);
   TSI_FREE(env, place);
@@ -365,17 +292,119 @@ out:
   return status;
 }
 
-tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dlist *list, tristar_symmetry symmetry,
-                                    bool scattered) {
+/* Local: pieces of rows as they are. */
+static tristar_status cut_rows(tristar_dmatrix_t *d, source *from, numbers m) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count entries = source_count(from);
+  for (tsi_count e = 0; e < entries; e++) from->rows.index[e] = local_column(d, from->rows.index[e], m);
+  TSI_TRY(check_values(d, &from->rows, from->values, m, TRISTAR_GENERAL));
+  TSI_TRY(cut_all(d, &from->rows, from->values, m));
+out:
+  return status;
+}
+
+/* Collective. mine: what this rank has found before. */
+static tristar_status make_pieces(tristar_dmatrix_t *d, source *from, tristar_symmetry symmetry,
+                                  tristar_status mine) {
   tristar_status status = TRISTAR_OK;
   tsi_index ghosts = 0;
-  d->n = (tsi_index)(d->start[tsi_transport_rank(d->transport) + 1] - tsi_dmatrix_first(d));
-  if (scattered || symmetry != TRISTAR_GENERAL) TSI_TRY(route(d, list, symmetry));
-  TSI_TRY(tsi_transport_agree(d->transport, list_ghosts(d, list, &ghosts)));
+  if (mine == TRISTAR_OK) mine = list_ghosts(d, from, &ghosts);
+  TSI_TRY(tsi_transport_agree(d->transport, mine));
   TSI_TRY(connect(d, ghosts));
-  TSI_TRY(tsi_transport_agree(d->transport, make_pieces(d, list, ghosts, symmetry)));
+  const numbers m = number_columns(d, ghosts);
+  mine = from->rows.ptr != NULL ? cut_rows(d, from, m) : cut_list(d, from->list, m, symmetry);
+  TSI_TRY(tsi_transport_agree(d->transport, mine));
 out:
-  release_list(&d->ts->env, list);
+  return status;
+}
+
+static void count_rows(tristar_dmatrix_t *d) {
+  d->n = (tsi_index)(d->start[tsi_transport_rank(d->transport) + 1] - tsi_dmatrix_first(d));
+}
+
+tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dlist *list, tristar_symmetry symmetry) {
+  tristar_status status = TRISTAR_OK;
+  source from = {.list = list};
+  count_rows(d);
+  TSI_TRY(tsi_dmatrix_route(d, list, symmetry));
+  TSI_TRY(make_pieces(d, &from, symmetry, TRISTAR_OK));
+out:
+  tsi_dlist_release(&d->ts->env, list);
+  return status;
+}
+
+/* ---- Rows of a view ------------------------------------------------------------------------------------ */
+
+/* Local: in the order of the view. */
+static tristar_status list_view(const tristar_dmatrix_t *d, const tristar_view *view, tsi_dlist *list) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
+  const int64_t lines = tsi_view_major(view);
+  TSI_TRY(tsi_dlist_make(d, tsi_view_begin(view, lines), list));
+  for (int64_t j = 0; j < lines; j++)
+    for (tsi_count e = tsi_view_begin(view, j); e < tsi_view_begin(view, j + 1); e++) {
+      const tsi_index line = (tsi_index)j, index = (tsi_index)tsi_view_index(view, e);
+      double value[2];
+      tsi_view_value(view, e, value);
+      list->place[e] =
+          view->format == TRISTAR_CSR ? (tsi_dplace){first + line, index} : (tsi_dplace){first + index, line};
+      tsi_dvalue_put(d->scalar, value, list->value, e);
+    }
+out:
+  return status;
+}
+
+static bool do_columns_ascend(const tristar_view *view) {
+  for (int64_t i = 0; i < view->rows; i++)
+    for (tsi_count e = tsi_view_begin(view, i) + 1; e < tsi_view_begin(view, i + 1); e++)
+      if (tsi_view_index(view, e - 1) >= tsi_view_index(view, e)) return false;
+  return true;
+}
+
+/* Local. */
+static tristar_status copy_rows(const tristar_dmatrix_t *d, const tristar_view *view, source *from) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_entries *rows = &from->rows;
+  TSI_TRY(tsi_entries_begin(env, d->n, 0, rows));
+  for (tsi_index i = 0; i < d->n; i++) rows->ptr[i + 1] = tsi_view_begin(view, i + 1);
+  const tsi_count entries = rows->ptr[d->n];
+  TSI_TRY(tsi_entries_allocate(env, rows));
+  for (tsi_count e = 0; e < entries; e++) rows->index[e] = (tsi_index)tsi_view_index(view, e);
+  from->values = view->values;
+  if (view->scalar == d->scalar) goto out;
+  TSI_TRY(
+      tsi_allocate(env, (size_t)entries, d->bytes, __func__, __FILE__, __LINE__, (void **)&from->converted));
+  from->values = from->converted;
+  for (tsi_count e = 0; e < entries; e++) {
+    double value[2];
+    tsi_view_value(view, e, value);
+    tsi_dvalue_put(d->scalar, value, from->converted, e);
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_dmatrix_take_rows(tristar_dmatrix_t *d, const tristar_view *view) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  tsi_dlist list = {.count = 0};
+  source from = {.list = &list};
+  count_rows(d);
+  const bool is_ready =
+      view->format == TRISTAR_CSR && view->symmetry == TRISTAR_GENERAL && do_columns_ascend(view);
+  const tristar_status mine = is_ready ? copy_rows(d, view, &from) : list_view(d, view, &list);
+  if (view->symmetry == TRISTAR_GENERAL) {
+    TSI_TRY(make_pieces(d, &from, view->symmetry, mine));
+  } else {
+    TSI_TRY(tsi_transport_agree(d->transport, mine));
+    TSI_TRY(tsi_dmatrix_route(d, &list, view->symmetry));
+    TSI_TRY(make_pieces(d, &from, view->symmetry, TRISTAR_OK));
+  }
+out:
+  tsi_entries_finish(env, &from.rows);
+  TSI_FREE(env, from.converted);
+  tsi_dlist_release(env, &list);
   return status;
 }
 

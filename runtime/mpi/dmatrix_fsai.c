@@ -178,13 +178,22 @@ out:
   return status;
 }
 
-/* Collective. */
+/* Of the places of this rank's rows, which are there in one piece. */
+static uint64_t fingerprint(const tristar_dmatrix_t *d) {
+  const tsi_count *ptr = d->whole->ptr;
+  const uint64_t x = tsi_fingerprint(0, ptr, ((size_t)d->n + 1) * sizeof *ptr);
+  return tsi_fingerprint(x, d->column, (size_t)ptr[d->n] * sizeof *d->column);
+}
+
+/* Collective. known: the fingerprint of the pattern of this rank's rows. */
 static tristar_status gather_rows(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
-                                  tsi_near_rows *near) {
+                                  tsi_near_rows *near, uint64_t *known) {
   tristar_status status = TRISTAR_OK;
+  const bool had_whole = d->whole != NULL;
   tristar_status own = tsi_dmatrix_need_whole(d);
   if (own == TRISTAR_OK) own = find_diagonal(d);
   TSI_TRY(tsi_transport_agree(d->transport, own));
+  *known = fingerprint(d);
   TSI_TRY(tsi_near_rows_gather(d, levels, o->power < 2, near));
   if (d->stats.symmetry == TRISTAR_GENERAL) {
     TSI_TRY(tsi_transport_agree(d->transport, find_unlike(d, near)));
@@ -193,6 +202,7 @@ static tristar_status gather_rows(tristar_dmatrix_t *d, const tristar_precond_op
   TSI_TRY(tsi_transport_agree(d->transport, tsi_find_diagonal(&d->ts->env, &near->a)));
   tsi_shift_diagonal(d->sparse, &near->a, o->shift);
 out:
+  if (!had_whole) tsi_dmatrix_release_whole(d);
   return status;
 }
 
@@ -230,13 +240,6 @@ static void number_columns(const tsi_near_rows *near, const tsi_entries *g) {
 }
 
 /* ---- Patterns ------------------------------------------------------------------------------------------ */
-
-/* Of the places of this rank's rows, which are there in one piece. */
-static uint64_t fingerprint(const tristar_dmatrix_t *d) {
-  const tsi_count *ptr = d->whole->ptr;
-  const uint64_t x = tsi_fingerprint(0, ptr, ((size_t)d->n + 1) * sizeof *ptr);
-  return tsi_fingerprint(x, d->column, (size_t)ptr[d->n] * sizeof *d->column);
-}
 
 /* Local. Keeps where this rank's rows of G have entries. */
 static tristar_status keep_pattern(const tristar_dmatrix_t *d, const tsi_near_rows *near,
@@ -303,18 +306,21 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   tsi_near_rows near = {.rows = 0};
   tsi_entries g = {.ptr = NULL}, pattern = {.ptr = NULL};
   inverse *v = NULL;
+  uint64_t known;
   double symbolic_seconds = 0;
   TSI_TRY(check_symmetry(d));
-  TSI_TRY(gather_rows(d, o, levels, &near));
+  TSI_TRY(gather_rows(d, o, levels, &near, &known));
   symbolic_seconds = tsi_clock() - begin;
   tristar_status own = compute(d, o, &near, NULL, &g, &symbolic_seconds);
   if (own == TRISTAR_OK) own = keep_pattern(d, &near, &g, &pattern);
   TSI_TRY(tsi_transport_agree(d->transport, own));
   number_columns(&near, &g);
   tsi_near_rows_finish(env, &near);
+  const tsi_count entries = g.ptr[g.n];
   TSI_TRY(distribute(d, o, &g, &v));
+  tsi_entries_finish(env, &g); /* before there is another form */
   v->levels = levels;
-  v->known = fingerprint(d);
+  v->known = known;
   v->pattern = pattern;
   pattern = (tsi_entries){.ptr = NULL};
   TSI_TRY(tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
@@ -322,7 +328,7 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   if (own == TRISTAR_OK) v = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, own));
   (*out)->stats.nnz = d->stats.nnz;
-  tsi_precond_tell_fill(*out, g.ptr[g.n], 0);
+  tsi_precond_tell_fill(*out, entries, 0);
   tell_seconds(*out, tsi_clock() - begin, symbolic_seconds);
 out:
   tsi_near_rows_finish(env, &near);
@@ -370,9 +376,10 @@ out:
 }
 
 /* Local. */
-static tristar_status check_pattern(const tristar_dmatrix_t *d, const inverse *v, const tsi_near_rows *near) {
+static tristar_status check_pattern(const tristar_dmatrix_t *d, const inverse *v, const tsi_near_rows *near,
+                                    uint64_t known) {
   tristar_status status = TRISTAR_OK;
-  if (v->known != fingerprint(d) || v->pattern.n != near->a.n)
+  if (v->known != known || v->pattern.n != near->a.n)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_STALE,
              "the matrix has not the pattern that the inverse was made of: make another one");
 out:
@@ -387,10 +394,11 @@ static tristar_status renew(tristar_dmatrix_t *d, tristar_precond_t *p) {
   const inverse *v = p->arg;
   tsi_near_rows near = {.rows = 0};
   tsi_entries g = {.ptr = NULL};
+  uint64_t known;
   TSI_TRY(check_symmetry(d));
-  TSI_TRY(gather_rows(d, &p->options, v->levels, &near));
+  TSI_TRY(gather_rows(d, &p->options, v->levels, &near, &known));
   double symbolic_seconds = tsi_clock() - begin;
-  TSI_TRY(tsi_transport_agree(d->transport, check_pattern(d, v, &near)));
+  TSI_TRY(tsi_transport_agree(d->transport, check_pattern(d, v, &near, known)));
   TSI_TRY(
       tsi_transport_agree(d->transport, compute(d, &p->options, &near, &v->pattern, &g, &symbolic_seconds)));
   number_columns(&near, &g);

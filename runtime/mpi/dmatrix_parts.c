@@ -194,7 +194,7 @@ static tristar_status build(numbering *m, const tristar_dmatrix_options *options
   TSI_TRY(tsi_dmatrix_agree(out, options, tsi_dmatrix_choose_scalar(out, options, d->scalar, true)));
   memcpy(out->start, m->start, (size_t)(m->ranks + 1) * sizeof *m->start);
   TSI_TRY(tsi_transport_agree(d->transport, list_entries(m, &list)));
-  TSI_TRY(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL, true));
+  TSI_TRY(tsi_dmatrix_assemble(out, &list, TRISTAR_GENERAL));
   out->stats.symmetry = d->stats.symmetry;
   TSI_TRY(connect(m, out));
   TSI_TRY(tsi_dmatrix_finish(out, options->engine));
