@@ -30,6 +30,94 @@ static void check_generated(const world *w, const char *kind, int64_t k, const t
   free(values);
 }
 
+/* ---- Arrays -------------------------------------------------------------------------------------------- */
+
+/* The matrix of these rows is that of the others. */
+static void check_rows(const world *w, const shared_matrix *s, const tristar_view *rows, const typed *t) {
+  tristar_dmatrix_options options;
+  tristar_dmatrix_t *d;
+  tristar_dmatrix_options_init(&options);
+  options.scalar = (int)t->scalar;
+  CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, rows, &options, &d));
+  check_view(t, &s->view, d);
+  tristar_dmatrix_destroy(&d);
+}
+
+/* Each row from its end, in halves that are added up; on even ranks as it is. */
+static void check_halves(const world *w, const shared_matrix *s) {
+  const tristar_view *rows = &s->rows.view;
+  const typed *t = s->t;
+  const int64_t n = rows->rows, base = rows->base, *from = rows->ptr, *column = rows->index;
+  const size_t room = 2 * (size_t)(from[n] - base) + 1;
+  int64_t *ptr = malloc(((size_t)n + 1) * sizeof *ptr), *index = malloc(room * sizeof *index);
+  char *values = malloc(room * t->bytes);
+  tristar_view view = *rows;
+  CHECK(ptr != NULL && index != NULL && values != NULL);
+  ptr[0] = base;
+  for (int64_t i = 0, to = 0; i < n; i++) {
+    for (int half = 0; half < 2; half++)
+      for (int64_t e = from[i + 1] - base; e-- > from[i] - base; to++) {
+        index[to] = column[e];
+        put(t, values, to, get(t, rows->values, e) / 2);
+      }
+    ptr[i + 1] = to + base;
+  }
+  view.ptr = ptr;
+  view.index = index;
+  view.values = values;
+  check_rows(w, s, w->rank % 2 ? &view : rows, t);
+  free(ptr);
+  free(index);
+  free(values);
+}
+
+/* The rows as compressed columns. */
+static void check_columns(const world *w, const shared_matrix *s) {
+  const int64_t *from = s->view.ptr, n = s->view.cols;
+  const int32_t *row = s->view.index;
+  int64_t *ptr = malloc(((size_t)n + 1) * sizeof *ptr);
+  int32_t *index = malloc(((size_t)from[n] + 1) * sizeof *index);
+  char *values = malloc(((size_t)from[n] + 1) * s->t->bytes);
+  tristar_view view = s->view;
+  CHECK(ptr != NULL && index != NULL && values != NULL);
+  ptr[0] = 0;
+  for (int64_t j = 0, to = 0; j < n; j++) {
+    for (int64_t e = from[j]; e < from[j + 1]; e++) {
+      if (row[e] < s->first || row[e] >= s->end) continue;
+      index[to] = (int32_t)(row[e] - s->first);
+      put(s->t, values, to++, get(s->t, s->view.values, e));
+    }
+    ptr[j + 1] = to;
+  }
+  view.rows = s->end - s->first;
+  view.ptr = ptr;
+  view.index = index;
+  view.values = values;
+  check_rows(w, s, &view, s->t);
+  free(ptr);
+  free(index);
+  free(values);
+}
+
+/* Values of single precision in a matrix of double precision. */
+static void check_wider(const world *w) {
+  shared_matrix narrow = share_matrix(w, "convdiff3d", 4, &typed_single, TRISTAR_GENERAL);
+  shared_matrix wide = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
+  const int64_t entries = ((const int64_t *)wide.view.ptr)[wide.n];
+  for (int64_t e = 0; e < entries; e++)
+    put(&typed_double, wide.values, e, get(&typed_single, narrow.values, e));
+  check_rows(w, &wide, &narrow.rows.view, &typed_double);
+  release_shared(&narrow);
+  release_shared(&wide);
+}
+
+static void check_arrays(const world *w, const typed *t) {
+  shared_matrix s = share_matrix(w, "convdiff3d", 4, t, TRISTAR_GENERAL);
+  check_halves(w, &s);
+  check_columns(w, &s);
+  release_shared(&s);
+}
+
 /* ---- Files --------------------------------------------------------------------------------------------- */
 
 /* One file for all ranks, of this run. */
@@ -235,6 +323,8 @@ int main(void) {
                                        &typed_complex_double};
   world w = open_world();
   for (int t = 0; t < 4; t++) check_generated(&w, "elasticity3d", 2, types[t]);
+  for (int t = 0; t < 4; t++) check_arrays(&w, types[t]);
+  check_wider(&w);
   check_generated(&w, "poisson3d7", 1, &typed_double);
   check_generated(&w, "fusion2d", 1, &typed_double);
   check_file(&w, "convdiff3d", 5, &typed_double, TRISTAR_GENERAL, "mtx");
