@@ -24,9 +24,9 @@ ranks() {
 
 killed() {
   local run victim='' killed
-  timeout --signal=KILL 60 "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" "$@" >output.txt 2>&1 </dev/null &
+  timeout --signal=KILL 90 "${mpiexec[@]}" -n 2 "$(dirname "$0")/mpi_rank.sh" "$tristar" "$@" >output.txt 2>&1 </dev/null &
   run=$!
-  for _ in $(seq 100); do
+  for _ in $(seq 300); do
     sleep 0.1
     victim=$(pgrep -P "$(pgrep -P $run | head -n 1)" -x tristar 2>/dev/null | head -n 1)
     [ -z "$victim" ] || break

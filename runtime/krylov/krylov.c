@@ -264,7 +264,6 @@ static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operat
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown scalar %d", (int)scalar);
   if (matrix->team != NULL) k->team = matrix->team;
   k->stats.nnz = matrix->nnz;
-  k->stats.product_bytes = matrix->bytes;
 out:
   return status;
 }
@@ -399,7 +398,12 @@ out:
 }
 
 tristar_status tristar_krylov_get_stats(const tristar_krylov_t *krylov, tristar_krylov_stats *stats) {
-  TSI_GET(krylov, stats, krylov->stats);
+  if (stats != NULL) memset(stats, 0, sizeof *stats);
+  if (krylov == NULL) return TSI_NULL(krylov);
+  if (stats == NULL) return TSI_NULL(stats);
+  *stats = krylov->stats;
+  if (krylov->matrix.bytes != NULL) stats->product_bytes = krylov->matrix.bytes(krylov->matrix.arg);
+  return TRISTAR_OK;
 }
 
 void tristar_krylov_destroy(tristar_krylov_t **krylov) {

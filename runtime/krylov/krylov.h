@@ -37,10 +37,10 @@ typedef struct tsi_krylov_run tsi_krylov_run; /* run.h */
 
 /* A matrix that this room does not store. */
 typedef struct tsi_krylov_operator {
-  tsi_index n;   /* rows here */
-  int64_t first; /* the number of the first of them */
-  int64_t nnz;   /* 0: not known */
-  size_t bytes;  /* that a product has to read here; 0: not known */
+  tsi_index n;                      /* rows here */
+  int64_t first;                    /* the number of the first of them */
+  int64_t nnz;                      /* 0: not known */
+  size_t (*bytes)(const void *arg); /* that a product has to read here; NULL: not known */
   tristar_scalar scalar;
   tristar_operator_fn function; /* NULL: the matrix is stored here */
   /* Y = A X of many vectors, both with this leading dimension; NULL: one by one. */

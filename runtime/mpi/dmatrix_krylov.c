@@ -170,6 +170,11 @@ out:
   return status;
 }
 
+/* New values may be stored in another way. */
+static size_t product_bytes(const void *arg) {
+  return tsi_dmatrix_product_bytes(arg);
+}
+
 tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_krylov_options *options,
                                       tristar_krylov_t **krylov) {
   tristar_status status = TRISTAR_OK;
@@ -179,7 +184,7 @@ tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_k
   const tsi_krylov_operator operator= {.n = matrix->n,
                                        .first = tsi_dmatrix_first(matrix),
                                        .nnz = matrix->stats.nnz,
-                                       .bytes = tsi_dmatrix_product_bytes(matrix),
+                                       .bytes = product_bytes,
                                        .scalar = matrix->scalar,
                                        .function = multiply,
                                        .columns = multiply_columns,
