@@ -42,9 +42,13 @@ static double estimate_on_host(struct starpu_task *task, unsigned implementation
 static struct starpu_perfmodel host_model = {
     .type = STARPU_COMMON, .cost_function = estimate_on_host, .symbol = "tristar_moved"};
 
+/* The data is used where it was registered, in main memory, also by a worker that StarPU takes to be nearer
+ * to another memory (STARPU_USE_NUMA=1). */
 static struct starpu_codelet moved_codelet = {.cpu_funcs = {run_on_host},
                                               .cpu_funcs_name = {"run_on_host"},
                                               .nbuffers = STARPU_VARIABLE_NBUFFERS,
+                                              .specific_nodes = 1,
+                                              .nodes = {STARPU_MAIN_RAM},
                                               .model = &host_model,
                                               .flags = TSI_CODELET_FLAGS,
                                               .name = "tristar_moved"};
