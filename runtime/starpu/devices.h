@@ -24,6 +24,13 @@ typedef struct tsi_device_driver {
   int (*workers)(int *worker, int most);
   /* Tasks of the codelet run on devices, by this function. */
   void (*use)(struct starpu_codelet *codelet, void (*run)(void *buffers[], void *cl_arg));
+  /* The number that the device's runtime gives the device of a worker; and the device that has this memory,
+   * -1 if none has. */
+  int (*number)(int worker);
+  int (*owner)(const void *at);
+  /* Waits for a stream of the program on that device. Returns 0, or the error number of the device's runtime.
+   */
+  int (*wait)(int device, void *stream);
   void *(*stream)(void); /* of the calling worker */
   /* On a stream. Return 0, or the error number of the device's runtime. */
   int (*copy)(void *to, const void *from, size_t bytes, void *stream);

@@ -7,6 +7,8 @@
 #define RUNTIME_NAME "CUDA"
 #define RUNTIME_WORKER STARPU_CUDA_WORKER
 #define RUNTIME_ASYNC STARPU_CUDA_ASYNC
+#define RUNTIME_FACTS struct cudaPointerAttributes
+#define RUNTIME_KIND type
 #define RUNTIME_COUNT ncuda
 #define RUNTIME_CHOSEN use_explicit_workers_cuda_gpuid
 #define RUNTIME_NUMBERS workers_cuda_gpuid

@@ -6,6 +6,12 @@
 #define RUNTIME_NAME "HIP"
 #define RUNTIME_WORKER STARPU_HIP_WORKER
 #define RUNTIME_ASYNC STARPU_HIP_ASYNC
+#define RUNTIME_FACTS hipPointerAttribute_t
+#if HIP_VERSION_MAJOR >= 6
+#define RUNTIME_KIND type
+#else
+#define RUNTIME_KIND memoryType
+#endif
 #define RUNTIME_COUNT nhip
 #define RUNTIME_CHOSEN use_explicit_workers_hip_gpuid
 #define RUNTIME_NUMBERS workers_hip_gpuid

@@ -7,6 +7,8 @@
  *   RUNTIME_WORKER    StarPU's kind of worker
  *   RUNTIME_ASYNC     StarPU's flag of functions that only start
  *   RUNTIME_STREAM    StarPU's function that gives the stream of a worker
+ *   RUNTIME_FACTS     the runtime's structure of what it knows of a pointer
+ *   RUNTIME_KIND      its member that tells the kind of memory
  *   RUNTIME_COUNT, RUNTIME_CHOSEN, RUNTIME_NUMBERS   members of starpu_conf: how many devices, whether they
  *                     are chosen, their numbers */
 #include "runtime/starpu/devices.h"
@@ -34,6 +36,32 @@ static void use(struct starpu_codelet *codelet, void (*run)(void *buffers[], voi
   codelet->RUNTIME(_flags)[0] = RUNTIME_ASYNC;
 }
 
+/* StarPU's workers of a kind have the numbers of the runtime. */
+static int number(int worker) {
+  return starpu_worker_get_devid(worker);
+}
+
+/* Pinned memory of the host has a device too. */
+static int owner(const void *at) {
+  RUNTIME_FACTS facts;
+  if (RUNTIME(PointerGetAttributes)(&facts, at) != 0) {
+    (void)RUNTIME(GetLastError)(); /* else it is told again to whoever looks next */
+    return -1;
+  }
+  return facts.RUNTIME_KIND == RUNTIME(MemoryTypeHost) ? -1 : facts.device;
+}
+
+/* The default stream is that of the thread's current device. */
+static int wait_for_stream(int device, void *on) {
+  int before;
+  int code = (int)RUNTIME(GetDevice)(&before);
+  if (code == 0) code = (int)RUNTIME(SetDevice)(device);
+  if (code != 0) return code;
+  code = (int)RUNTIME(StreamSynchronize)(on);
+  const int back = (int)RUNTIME(SetDevice)(before);
+  return code != 0 ? code : back;
+}
+
 static void *stream(void) {
   return RUNTIME_STREAM();
 }
@@ -50,6 +78,9 @@ const tsi_device_driver tsi_devices = {
     .choose = choose,
     .workers = workers,
     .use = use,
+    .number = number,
+    .owner = owner,
+    .wait = wait_for_stream,
     .stream = stream,
     .copy = copy,
     .clear = clear,

@@ -1,6 +1,10 @@
 /* Devices for tests: StarPU's CPU workers stand in for workers of devices, the last one for device 0 of
  * those that the process is to use, and the emulator for the kernels. A node has two devices. */
+#include "tests/gpu/emulated_driver.h"
+
+#include <pthread.h>
 #include <starpu.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/starpu/devices.h"
@@ -35,6 +39,68 @@ static void use(struct starpu_codelet *codelet, void (*run)(void *buffers[], voi
   codelet->cpu_funcs[0] = run;
 }
 
+/* ---- Memory and streams of the program ----------------------------------------------------------------- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
+static struct block {
+  char *at;
+  size_t bytes;
+  int device;
+  struct block *next;
+} * allocated;
+
+void *emulated_allocate(int device, size_t bytes) {
+  struct block *block = malloc(sizeof *block);
+  char *at = malloc(bytes);
+  if (block == NULL || at == NULL) abort();
+  *block = (struct block){.at = at, .bytes = bytes, .device = device};
+  pthread_mutex_lock(&lock);
+  block->next = allocated;
+  allocated = block;
+  pthread_mutex_unlock(&lock);
+  return at;
+}
+
+void emulated_free(void *at) {
+  struct block **link = &allocated;
+  pthread_mutex_lock(&lock);
+  while (*link && (*link)->at != at) link = &(*link)->next;
+  struct block *block = *link;
+  if (block == NULL) abort();
+  *link = block->next;
+  pthread_mutex_unlock(&lock);
+  free(block);
+  free(at);
+}
+
+/* Any byte of a block tells. */
+static int owner(const void *at) {
+  int device = -1;
+  pthread_mutex_lock(&lock);
+  for (const struct block *block = allocated; block; block = block->next)
+    if ((uintptr_t)at - (uintptr_t)block->at < block->bytes) device = block->device;
+  pthread_mutex_unlock(&lock);
+  return device;
+}
+
+static int number(int worker) {
+  int list[TSI_DEVICES_MOST];
+  const int count = workers(list, TSI_DEVICES_MOST);
+  int device = 0;
+  while (device < count && list[device] != worker) device++;
+  return device;
+}
+
+static int wait_for_stream(int device, void *on) {
+  emulated_stream *s = on;
+  if (s == NULL) return 0;
+  if (s->device != device) return EMULATED_NOT_ITS_STREAM;
+  void (*work)(void *) = s->work;
+  s->work = NULL;
+  if (work) work(s->arg);
+  return s->error;
+}
+
 static void *stream(void) {
   return NULL;
 }
@@ -66,6 +132,9 @@ const tsi_device_driver tsi_devices = {
     .choose = choose,
     .workers = workers,
     .use = use,
+    .number = number,
+    .owner = owner,
+    .wait = wait_for_stream,
     .stream = stream,
     .copy = copy,
     .clear = clear,

@@ -1,0 +1,43 @@
+/* tristar_solve_device: tristar_solve on what StarPU has brought to main memory
+ * (runtime/starpu/device_vectors.h). */
+#include <inttypes.h>
+
+#include "runtime/solve/request.h"
+#include "runtime/starpu/device_vectors.h"
+
+/* What needs no device. */
+static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                      const tristar_device_vectors *v) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &plan->ts->env;
+  if (v == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "vectors is NULL");
+  TSI_TRY(tsi_check_op(env, op));
+  TSI_TRY(tsi_check_columns(env, plan->insertable.rows, nrhs, v->b, v->ldb, v->x, v->ldx));
+  if (v->b == v->x && v->ldb != v->ldx)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, but ldx is %" PRId64 " and ldb %" PRId64, v->ldx, v->ldb);
+  if (v->device < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device is %d", v->device);
+out:
+  return status;
+}
+
+tristar_status tristar_solve_device(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                    const tristar_device_vectors *vectors) {
+  tristar_status status = TRISTAR_OK;
+  tsi_device_vectors *taken = NULL;
+  tsi_host_vectors host;
+  if (plan == NULL) return TSI_NULL(plan);
+  tsi_env *env = &plan->ts->env;
+  TSI_TRY(check_arguments(plan, op, nrhs, vectors));
+  TSI_TRY(tsi_device_vectors_check_build(env));
+  if (!tsi_tasks_may_wait())
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for vectors on a device");
+  if (plan->insertable.rows == 0 || nrhs == 0) goto out;
+  TSI_TRY(tsi_context_need_starpu(plan->ts, NULL));
+  TSI_TRY(tsi_device_vectors_check(env, vectors));
+  TSI_TRY(tsi_device_vectors_take(env, vectors, plan->insertable.rows, nrhs, plan->insertable.scalar, &taken,
+                                  &host));
+  status = tristar_solve(plan, op, nrhs, host.b, host.b_column, host.x, host.x_column);
+out:
+  tsi_device_vectors_give_back(env, &taken, status == TRISTAR_OK);
+  return tsi_answer(env, status);
+}
