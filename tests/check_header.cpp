@@ -1,6 +1,7 @@
 // The public headers compile as C++ without a warning, and their functions link with C names.
 // TSI_ADAPTER_HEADER: that of an adapter, in quotes. TSI_STARPU: that of solves among StarPU tasks.
 #include "tristar_adapter.h"
+#include "tristar_device.h"
 #include "tristar_krylov.h"
 #include "tristar_precond.h"
 #ifdef TSI_STARPU
@@ -23,6 +24,9 @@ int main() {
   tristar_krylov_options krylov;
   tristar_krylov_options_init(&krylov);
   if (krylov.method != TRISTAR_KRYLOV_CG || krylov.progress != nullptr) return 1;
+  tristar_device_vectors vectors;
+  tristar_device_vectors_init(&vectors);
+  if (vectors.b != nullptr || vectors.device != 0) return 1;
 #ifdef TSI_STARPU
   tristar_insert_options options;
   tristar_insert_options_init(&options);

@@ -5,6 +5,7 @@
 #include "runtime/context/context.h"
 #include "tests/flow.h"
 #include "tristar_adapter.h"
+#include "tristar_device.h"
 #include "tristar_starpu.h"
 #include "tristar_trace.h"
 
@@ -42,7 +43,9 @@ static void check_null(void) {
   tristar_factor_stats factor;
   tristar_plan_stats plan;
   tristar_solve_stats solve;
+  tristar_device_vectors vectors;
   int done;
+  tristar_device_vectors_init(&vectors);
 #define MADE(function, call, object)                                                                         \
   do {                                                                                                       \
     out = marks;                                                                                             \
@@ -73,6 +76,8 @@ static void check_null(void) {
   REFUSED("tristar_solve_with", tristar_solve_with(NULL, NULL, 1, b, x, NULL), "plan");
   REFUSED("tristar_solve_refined", tristar_solve_refined(NULL, TRISTAR_N, 1, b, 8, x, 8, NULL, NULL), "plan");
   REFUSED("tristar_solve_insert", tristar_solve_insert(NULL, TRISTAR_N, NULL, NULL), "plan");
+  REFUSED("tristar_solve_device", tristar_solve_device(NULL, TRISTAR_N, 1, &vectors), "plan");
+  REFUSED("tristar_solve_device", tristar_solve_device(f.plan, TRISTAR_N, 1, NULL), "vectors");
   REFUSED("tristar_test", tristar_test(NULL, &done), "request");
   REFUSED("tristar_residual", tristar_residual(NULL, TRISTAR_N, 1, b, 8, x, 8, NULL, 8, b), "factor");
   REFUSED("tristar_condition", tristar_condition(NULL, b), "plan");
@@ -163,6 +168,33 @@ static void check_contexts(void) {
   CHECK(strstr(message, "-3 workers") != NULL);
 }
 
+/* ---- Vectors on a device ------------------------------------------------------------------------------- */
+
+/* Memory of the host is none, and where there is no device nothing is. Whatever is wrong besides is told
+ * first. */
+static void check_device(void) {
+  const int64_t n = f.view.rows;
+  tristar_starpu_info info;
+  tristar_device_vectors v;
+  char message[512];
+  double *b = calloc((size_t)n, sizeof *b);
+  CHECK(b);
+  CHECK_OK(tristar_get_starpu(ts, &info));
+  tristar_device_vectors_init(&v);
+  v.b = v.x = b;
+  v.ldb = n, v.ldx = n - 1;
+  CHECK_STATUS(tristar_solve_device(f.plan, TRISTAR_N, 1, &v), TRISTAR_ERR_ARGUMENT);
+  v.ldx = n;
+  CHECK_STATUS(tristar_solve_device(f.plan, TRISTAR_N, 1, &v),
+               info.devices > 0 ? TRISTAR_ERR_ARGUMENT : TRISTAR_ERR_UNSUPPORTED);
+  tristar_get_error(ts, message, sizeof message);
+  CHECK_MSG(strstr(message, info.devices > 0         ? "b is not memory of a device"
+                            : info.driver[0] == '\0' ? "built without CUDA and HIP"
+                                                     : "StarPU has no worker of"),
+            "%s", message);
+  free(b);
+}
+
 /* ---- Log ----------------------------------------------------------------------------------------------- */
 
 typedef struct lines {
@@ -230,6 +262,7 @@ int main(void) {
   check_null();
   check_threads();
   check_contexts();
+  check_device();
   check_log();
   flow_destroy(&f);
   tristar_destroy(&ts);

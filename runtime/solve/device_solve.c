@@ -10,7 +10,6 @@ static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op,
                                       const tristar_device_vectors *v) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
-  if (v == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "vectors is NULL");
   TSI_TRY(tsi_check_op(env, op));
   TSI_TRY(tsi_check_columns(env, plan->insertable.rows, nrhs, v->b, v->ldb, v->x, v->ldx));
   if (v->b == v->x && v->ldb != v->ldx)
@@ -27,6 +26,7 @@ tristar_status tristar_solve_device(tristar_plan_t *plan, tristar_op op, int64_t
   tsi_host_vectors host;
   if (plan == NULL) return TSI_NULL(plan);
   tsi_env *env = &plan->ts->env;
+  if (vectors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "vectors is NULL");
   TSI_TRY(check_arguments(plan, op, nrhs, vectors));
   TSI_TRY(tsi_device_vectors_check_build(env));
   if (!tsi_tasks_may_wait())
