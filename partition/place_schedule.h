@@ -29,6 +29,9 @@ typedef struct tsi_place_costs {
                                 direction; NULL: none */
   double device_bandwidth;   /* bytes of factor a second that a device gets through */
   double device_memory;      /* bytes that factors may take of a device's memory */
+  const double *stored;      /* supernodes: bytes that a device keeps of each one's factor, in memory; NULL:
+                                stored_bytes for each entry */
+  double subtree_bytes;      /* that it keeps at most beside for each subtree */
   double handover_seconds;   /* from a transfer's end to the task that waits for it, or after a subtree */
   double bus_seconds;        /* of a transfer */
   double bus_bandwidth;      /* bytes a second, in each direction, of each device */
@@ -50,6 +53,7 @@ typedef struct tsi_placed_subtree {
   tsi_index device; /* 0 ..; TSI_NONE: the cores */
   tsi_index columns, border;
   double entries;
+  double bytes;   /* of factor, in a device's memory */
   double seconds; /* of a solve on its device, once it is placed; 0: it is the cores' */
 } tsi_placed_subtree;
 

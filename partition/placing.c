@@ -27,14 +27,14 @@ typedef struct placer {
   const tsi_symbolic *symbolic;
   const tsi_place_costs *costs;
   tsi_index panels;
-  double *entries;            /* supernodes: of the subtree */
+  double *entries, *bytes;    /* supernodes: of the subtree; bytes: in a device's memory */
   double *own;                /* supernodes: of the supernode itself */
   tsi_index *columns;         /* supernodes: of the subtree */
   tsi_index *child, *sibling; /* first child, next sibling; TSI_NONE */
   tsi_placed_subtree *list;   /* of the stage, in no order */
   tsi_index count;
   double above; /* entries above the subtrees */
-  double total; /* entries */
+  double total; /* bytes */
   tsi_place_schedule *schedule;
   tsi_placing *trial, *best;
   double only_cores; /* seconds of a solve without devices */
@@ -59,12 +59,14 @@ static void describe_tree(placer *p, const tsi_panels *panels) {
     for (tsi_index k = panels->first[s]; k < panels->first[s + 1]; k++)
       p->own[s] += (double)tsi_panel_entries(panels, k);
     p->entries[s] = p->own[s];
-    p->total += p->own[s];
+    p->bytes[s] = p->costs->stored ? p->costs->stored[s] : p->own[s] * p->costs->stored_bytes;
+    p->total += p->bytes[s];
   }
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
     if (parent == TSI_NONE) continue;
     p->entries[parent] += p->entries[s];
+    p->bytes[parent] += p->bytes[s];
     p->columns[parent] += p->columns[s];
     p->sibling[s] = p->child[parent];
     p->child[parent] = s;
@@ -80,7 +82,8 @@ static void add_subtree(placer *p, tsi_index root) {
                            .device = TSI_NONE,
                            .columns = p->columns[root],
                            .border = (tsi_index)(symbolic->row_ptr[root + 1] - symbolic->row_ptr[root]),
-                           .entries = p->entries[root]};
+                           .entries = p->entries[root],
+                           .bytes = p->bytes[root]};
 }
 
 static tsi_index heaviest(const placer *p) {
@@ -131,7 +134,7 @@ static double seconds_on_cores(const tsi_place_costs *c, double entries) {
 void tsi_device_load_add(const tsi_place_costs *c, const tsi_placed_subtree *t, tsi_device_load *load) {
   const double rows = (double)t->columns + t->border;
   load->subtrees++;
-  load->bytes += t->entries * c->stored_bytes;
+  load->bytes += t->bytes;
   load->up += rows * c->row_bytes;
   load->down += rows * c->row_bytes;
   load->seconds += 2 * (c->handover_seconds + tsi_place_device_seconds(c, t)) +
@@ -151,7 +154,7 @@ static tsi_index first_through(const tsi_placing *placing, const deal *d, const 
   const tsi_place_costs *c = d->costs;
   tsi_index best = TSI_NONE;
   for (tsi_index k = 0; k < d->devices; k++)
-    if ((!room || placing->load[k].bytes + t->entries * c->stored_bytes <= d->room) &&
+    if ((!room || tsi_device_load_memory(c, &placing->load[k]) + t->bytes + c->subtree_bytes <= d->room) &&
         (best == TSI_NONE || busy_with(c, &placing->load[k], t) < busy_with(c, &placing->load[best], t)))
       best = k;
   return best;
@@ -173,7 +176,7 @@ static void place(deal *d, tsi_placed_subtree *t, tsi_placing *placing) {
     return;
   }
   if (d->room == d->costs->device_memory && belongs_on(placing, d, wanted, t))
-    placing->unfit_bytes += t->entries * d->costs->stored_bytes;
+    placing->unfit_bytes += t->bytes;
   d->cores += seconds_on_cores(d->costs, t->entries);
 }
 
@@ -202,7 +205,7 @@ static double device_bound(const placer *p, const tsi_placed_subtree *t) {
  * of them, or this part of the factor. Returns a bound of its seconds. */
 static double deal_out(placer *p, tsi_index devices, double share, tsi_index most, double part) {
   deal d = {.costs = p->costs, .devices = devices, .share = share, .room = p->costs->device_memory};
-  if (part < 1) d.room = smaller(d.room, part * p->total * p->costs->stored_bytes / devices);
+  if (part < 1) d.room = smaller(d.room, part * p->total / devices);
   double bound = 0;
   begin_deal(p);
   for (tsi_index k = 0; k < p->count; k++) {
@@ -340,7 +343,8 @@ static double move(placer *p, tsi_index k, tsi_index device) {
     tsi_device_load_add(c, t, &trial->load[t->device]);
     bound = larger(bound, larger(2 * tsi_place_seconds_alone(c, t), trial->load[t->device].seconds));
   }
-  return device != TSI_NONE && trial->load[device].bytes > c->device_memory ? -1 : bound;
+  return device != TSI_NONE && tsi_device_load_memory(c, &trial->load[device]) > c->device_memory ? -1
+                                                                                                  : bound;
 }
 
 /* Where else subtree k of the best placing could be: on the cores, or on the device that has least to do. */
@@ -391,7 +395,7 @@ out:
 
 static bool has_room(const tsi_place_costs *c, const tsi_placing *placing) {
   for (tsi_index d = 0; d < placing->devices; d++)
-    if (placing->load[d].bytes > c->device_memory) return false;
+    if (tsi_device_load_memory(c, &placing->load[d]) > c->device_memory) return false;
   return true;
 }
 
@@ -444,6 +448,7 @@ static tristar_status allocate(tsi_env *env, const tsi_panels *panels, placer *p
   tristar_status status = TRISTAR_OK;
   const tsi_index count = p->symbolic->count;
   TSI_TRY(TSI_ALLOC(env, p->entries, count));
+  TSI_TRY(TSI_ALLOC(env, p->bytes, count));
   TSI_TRY(TSI_ALLOC(env, p->own, count));
   TSI_TRY(TSI_ALLOC(env, p->columns, count));
   TSI_TRY(TSI_ALLOC(env, p->child, count));
@@ -458,6 +463,7 @@ out:
 
 static void release(tsi_env *env, placer *p) {
   TSI_FREE(env, p->entries);
+  TSI_FREE(env, p->bytes);
   TSI_FREE(env, p->own);
   TSI_FREE(env, p->columns);
   TSI_FREE(env, p->child);

@@ -33,10 +33,15 @@
 
 typedef struct tsi_device_load {
   tsi_index subtrees;
-  double bytes;    /* stored */
+  double bytes;    /* of factor, stored */
   double up, down; /* bytes that cross the bus in a solve */
   double seconds;  /* of a solve, with waiting for what crosses the bus before tasks */
 } tsi_device_load;
+
+/* Bytes of its memory that it takes: with what a device keeps beside. */
+static inline double tsi_device_load_memory(const tsi_place_costs *costs, const tsi_device_load *load) {
+  return load->bytes + (double)load->subtrees * costs->subtree_bytes;
+}
 
 /* Gives a device one more subtree. */
 void tsi_device_load_add(const tsi_place_costs *costs, const tsi_placed_subtree *subtree,

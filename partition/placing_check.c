@@ -20,7 +20,7 @@ static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, co
   const tsi_placed_subtree *t = &placing->subtree[k];
   const double seconds = t->device == TSI_NONE ? 0 : 2 * tsi_place_device_seconds(costs, t);
   tsi_index columns = 0;
-  double entries = 0;
+  double entries = 0, bytes = 0;
   for (tsi_index s = 0; s <= t->root; s++) {
     if (root[s] != t->root) continue;
     if (costs->shared && costs->shared[s])
@@ -28,8 +28,10 @@ static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, co
     columns += symbolic->start[s + 1] - symbolic->start[s];
     for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++)
       entries += (double)tsi_panel_entries(panels, p);
+    if (costs->stored) bytes += costs->stored[s];
   }
-  if (t->columns != columns || t->entries != entries || t->seconds != seconds ||
+  if (costs->stored == NULL) bytes += entries * costs->stored_bytes;
+  if (t->columns != columns || t->entries != entries || t->bytes != bytes || t->seconds != seconds ||
       t->border != symbolic->row_ptr[t->root + 1] - symbolic->row_ptr[t->root] ||
       (t->device != TSI_NONE && (t->device < 0 || t->device >= placing->devices)))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "subtree %d on device %d: %d columns, a border of %d, %g entries",
@@ -46,7 +48,8 @@ static tristar_status check_loads(tsi_env *env, const tsi_placing *placing, cons
     for (tsi_index k = 0; k < placing->count; k++)
       if (placing->subtree[k].device == d) tsi_device_load_add(costs, &placing->subtree[k], &sum);
     if (sum.subtrees != load->subtrees || sum.bytes != load->bytes || sum.up != load->up ||
-        sum.down != load->down || sum.seconds != load->seconds || load->bytes > costs->device_memory)
+        sum.down != load->down || sum.seconds != load->seconds ||
+        tsi_device_load_memory(costs, load) > costs->device_memory)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "device %d: %d subtrees of %g bytes, %g bytes up, %g down", d,
                load->subtrees, load->bytes, load->up, load->down);
   }

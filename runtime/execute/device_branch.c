@@ -1,16 +1,13 @@
 /* See device_branch.h. */
 #include "runtime/execute/device_branch.h"
 
-/* Scalars of the stream, a multiple of what any kernel loads together. */
-#define STREAM_ALIGNMENT 64
-
 /* Where the branch's values are, and each of its panels in them. */
 static tristar_status place_values(tsi_env *env, const tsi_branch_source *source, tsi_device_branch *branch,
                                    tsi_count **values) {
   tristar_status status = TRISTAR_OK;
   const tsi_index count = branch->branch->panels->count;
   const tsi_count *place = source->panel_values + (branch->branch->panel - source->first);
-  branch->first_value = place[0] / STREAM_ALIGNMENT * STREAM_ALIGNMENT;
+  branch->first_value = place[0] / TSI_BRANCH_ALIGNMENT * TSI_BRANCH_ALIGNMENT;
   branch->end_value = place[count];
   TSI_TRY(TSI_ALLOC(env, *values, count));
   for (tsi_index p = 0; p < count; p++) (*values)[p] = place[p] - branch->first_value;

@@ -16,6 +16,9 @@
 #include "partition/branch.h"
 #include "runtime/execute/device_build.h"
 
+/* Scalars of the stream, a multiple of what any kernel loads together. */
+#define TSI_BRANCH_ALIGNMENT 64
+
 typedef struct tsi_device_branch {
   tsi_branch *branch;
   tsi_chunks *chunks;

@@ -1,6 +1,9 @@
 /* See device_choice.h. */
 #include "runtime/solve/device_choice.h"
 
+#include "codelets/cpu/panel.h"
+#include "runtime/execute/device_branch.h"
+
 #define NODE_LEAST 8e3
 #define NODE_MOST 1.1e6
 #define GROUP_LEAST 1e3
@@ -110,24 +113,43 @@ static double longer_than_bounds(const tsi_sweep_prediction *solve, double bandw
   return bound > 0 ? solve->seconds / bound : 1;
 }
 
+/* What a device keeps of each supernode, and of each subtree beside: as much as residents.c registers, or as
+ * many scalars more as a stream is cut off before a subtree to be aligned. stored: supernodes. */
+static void find_stored(const tristar_factor_t *factor, double *stored, tsi_place_costs *costs) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_panels *panels = an->panels;
+  const double scalar = (double)factor->scalar_bytes;
+  const int streams = factor->lower && factor->upper ? 2 : 1;
+  const double column = (factor->pivots ? sizeof(tsi_index) : 0) + (factor->inverse ? 2 * scalar : 0);
+  for (tsi_index s = 0; s < an->symbolic->count; s++)
+    stored[s] = streams * scalar *
+                    (double)(an->panel_values[panels->first[s + 1]] - an->panel_values[panels->first[s]]) +
+                column * (an->symbolic->start[s + 1] - an->symbolic->start[s]);
+  costs->stored = stored;
+  costs->subtree_bytes = streams * scalar * (TSI_BRANCH_ALIGNMENT - 1 + TSI_STREAM_PAD);
+}
+
 tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor, const tsi_place_costs *costs,
                                 const tsi_device_forecast *forecast, tsi_placing **out) {
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
   const double longer = longer_than_bounds(&forecast->solve, costs->device_bandwidth);
   tsi_place_costs all = *costs;
-  double *path = NULL;
+  double *path = NULL, *stored = NULL;
   *out = NULL;
   if (factor->rows || tsi_analysis_sides(an) > 1)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "only subtrees of factorizations are placed on devices");
   TSI_TRY(TSI_ALLOC(env, path, an->symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, stored, an->symbolic->count));
   TSI_TRY(find_paths(env, factor, &forecast->options, path));
   for (tsi_index s = 0; s < an->symbolic->count; s++)
     path[s] *= longer * costs->stream_bytes / (double)factor->scalar_bytes;
   all.device_path = path;
   all.device_bandwidth = costs->device_bandwidth / longer;
+  find_stored(factor, stored, &all);
   TSI_TRY(tsi_placing_create(env, an->symbolic, an->panels, &all, out));
 out:
   TSI_FREE(env, path);
+  TSI_FREE(env, stored);
   return status;
 }

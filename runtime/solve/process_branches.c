@@ -64,6 +64,7 @@ typedef struct outline {
 static tristar_status outline_of(tristar_t *ts, const tsi_factor_kind *kind, const tsi_tree_part *part,
                                  outline *of) {
   static char values; /* nobody reads any */
+  static tsi_index pivot;
   *of = (outline){.analysis = {.ts = ts, .factor_scalar = kind->factor_scalar}};
   of->analysis.symbolic = part->symbolic;
   of->analysis.panels = part->panels;
@@ -76,6 +77,8 @@ static tristar_status outline_of(tristar_t *ts, const tsi_factor_kind *kind, con
   of->factor.scalar_bytes = tsi_sparse_kernels_select(kind->factor_scalar)->scalar_bytes;
   of->factor.lower = &values;
   of->factor.upper = kind->lu ? &values : NULL;
+  of->factor.pivots = kind->pivots ? &pivot : NULL;
+  of->factor.inverse = kind->indefinite ? &values : NULL;
   return tsi_place_panels(&ts->env, part->panels, &of->analysis.panel_values);
 }
 

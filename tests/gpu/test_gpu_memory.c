@@ -1,6 +1,6 @@
-/* Plans on two devices that have memory for all of the factor's panels, for three quarters of them, a half, a
- * quarter, nothing: they solve as the serial executor does, with the same bits each time; with less memory no
- * more of the factor is on devices, and what plans tell adds up. */
+/* Plans on two devices that have memory for all of the factor and what comes with it, for three quarters of
+ * its panels, a half, a quarter, nothing: they solve as the serial executor does, with the same bits each
+ * time; with less memory no more of the factor is on devices, and what plans tell adds up. */
 #include <math.h>
 
 #include "tests/flow.h"
@@ -24,19 +24,23 @@ static double solve_differs(const flow *f, tristar_plan_t *plan, const double *e
   return worst;
 }
 
-/* Of the factor, what the subtrees on devices have; the devices tell the same. */
-static double placed_bytes(const tristar_plan_t *plan) {
+/* Of the factor, what the subtrees on devices have; the devices tell the same, none of them more than `room`.
+ */
+static double placed_bytes(const tristar_plan_t *plan, double room) {
   tristar_subtree_stats subtree;
   tristar_device_stats device;
   double bytes = 0, told = 0;
   for (int64_t k = 0; tristar_plan_get_subtree(plan, k, &subtree); k++) bytes += subtree.factor_bytes;
-  for (int i = 0; tristar_plan_get_device(plan, i, &device); i++) told += device.factor_bytes;
+  for (int i = 0; tristar_plan_get_device(plan, i, &device); i++) {
+    CHECK_MSG(device.factor_bytes <= room, "%g bytes on a device, %g are allowed", device.factor_bytes, room);
+    told += device.factor_bytes;
+  }
   CHECK(bytes == told);
   return bytes;
 }
 
 static void check_shares(tristar_t *ts, const char *kind, int64_t size) {
-  static const double shares[SHARES] = {1, 0.75, 0.5, 0.25, 0};
+  static const double shares[SHARES] = {2, 0.75, 0.5, 0.25, 0};
   tristar_plan_options options;
   tristar_plan_stats stats;
   tristar_plan_t *plan;
@@ -56,11 +60,13 @@ static void check_shares(tristar_t *ts, const char *kind, int64_t size) {
     options.device_bytes = 1 + (int64_t)(shares[k] * (double)factor.factor_bytes);
     CHECK_OK(tristar_plan(f.factor, &options, &plan));
     CHECK_OK(tristar_plan_get_stats(plan, &stats));
-    const double placed = placed_bytes(plan), differs = solve_differs(&f, plan, expected);
+    const double placed = placed_bytes(plan, (double)options.device_bytes),
+                 differs = solve_differs(&f, plan, expected);
     CHECK_MSG(differs <= 1e-10, "%s, %g of the panels: x differs by %g", kind, shares[k], differs);
     CHECK_MSG(placed <= before && stats.unfit_bytes >= unfit,
               "%s, %g of the panels: %g bytes, more memory: %g", kind, shares[k], placed, before);
-    CHECK((placed > 0) == (shares[k] > 0) && (stats.devices > 0) == (placed > 0));
+    CHECK_MSG((placed > 0) == (shares[k] > 0) && (stats.devices > 0) == (placed > 0),
+              "%s, %g of the panels: %g bytes on %d devices", kind, shares[k], placed, (int)stats.devices);
     CHECK((stats.unfit_bytes > 0) == (k > 0));
     before = placed;
     unfit = stats.unfit_bytes;
