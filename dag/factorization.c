@@ -30,7 +30,9 @@ static double front_flops(const builder *b, tsi_index s) {
 }
 
 static double front_work(const builder *b, tsi_index s) {
-  const double f = tsi_factorization_tiles(b->dag, s).f;
+  const tsi_symbolic *symbolic = b->dag->symbolic;
+  const double f =
+      (double)(symbolic->start[s + 1] - symbolic->start[s] + symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
   return front_flops(b, s) + ENTRY_WORK * f * f + FRONT_WORK;
 }
 
@@ -71,76 +73,19 @@ void tsi_factorization_add_edge(builder *b, tsi_index item, tsi_index before) {
   b->edges++;
 }
 
-/* Consecutive children are often done by the same step; one of another process has an arrival for each piece.
- */
+/* Consecutive children are often done by the same step; what comes of one has an arrival for each piece. */
 void tsi_factorization_wait_for_children(builder *b, tsi_index first, tsi_index last, tsi_index item) {
   const tsi_factorization *dag = b->dag;
   tsi_index before = TSI_NONE;
   for (tsi_index s = first; s <= last; s++)
     for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1] && dag->child[k] < first; k++) {
-      const tsi_index child = dag->child[k], pieces = tsi_factorization_pieces(dag, child);
-      if (b->done[child] == before) continue;
+      const tsi_index child = dag->child[k];
+      for (tsi_index q = 0; q < b->arrivals[child]; q++)
+        tsi_factorization_add_edge(b, item, b->arrival[child] + q);
+      if (!tsi_factorization_leaves(dag, child) || b->done[child] == before) continue;
       before = b->done[child];
-      for (tsi_index piece = 1; piece < pieces; piece++)
-        tsi_factorization_add_edge(b, item, before - pieces + piece);
       tsi_factorization_add_edge(b, item, before);
     }
-}
-
-/* ---- Messages ----------------------------------------------------------------------------------------- */
-
-tsi_index tsi_factorization_pieces(const tsi_factorization *dag, tsi_index s) {
-  const tsi_index parent = dag->symbolic->parent[s];
-  const bool travels = dag->owner != NULL && parent != TSI_NONE && dag->owner[s] != dag->owner[parent];
-  return travels ? tsi_complement_pieces(dag->symbolic, s) : 0;
-}
-
-/* Every process numbers the messages from one to another in the order of their supernodes. */
-static void find_tags(builder *b, tsi_index *sent, tsi_index *received) {
-  const tsi_factorization *dag = b->dag;
-  for (tsi_index s = 0; dag->owner && s < dag->symbolic->count; s++) {
-    const tsi_index pieces = tsi_factorization_pieces(dag, s);
-    if (pieces == 0) continue;
-    const tsi_index from = dag->owner[s], to = dag->owner[dag->symbolic->parent[s]];
-    tsi_index *next = from == dag->rank ? &sent[to] : to == dag->rank ? &received[from] : NULL;
-    if (next == NULL) continue;
-    b->tag[s] = *next;
-    *next += pieces;
-  }
-}
-
-/* A piece of the complement of s, of the step that was added last. */
-static tsi_front_message message_of(const builder *b, tsi_index s, tsi_index peer, tsi_index piece,
-                                    tsi_index pieces) {
-  return (tsi_front_message){.supernode = s,
-                             .peer = peer,
-                             .tag = b->tag[s] + piece,
-                             .step = (tsi_index)b->steps - 1,
-                             .piece = piece,
-                             .pieces = pieces};
-}
-
-void tsi_factorization_receive_children(builder *b, tsi_index s) {
-  const tsi_factorization *dag = b->dag;
-  for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1]; k++) {
-    const tsi_index child = dag->child[k], pieces = tsi_factorization_pieces(dag, child);
-    for (tsi_index piece = 0; piece < pieces; piece++, b->receives++) {
-      const tsi_front_step part = {
-          .first = child, .last = child, .tiled = TSI_NONE, .message = b->receives, .panel = TSI_NONE};
-      b->done[child] = tsi_factorization_add_step(b, TSI_STEP_ARRIVAL, child, &part);
-      if (b->writing) dag->receive[b->receives] = message_of(b, child, dag->owner[child], piece, pieces);
-    }
-  }
-}
-
-void tsi_factorization_send(builder *b, tsi_index first, tsi_index last) {
-  const tsi_factorization *dag = b->dag;
-  for (tsi_index s = first; s <= last; s++) {
-    const tsi_index pieces = tsi_factorization_pieces(dag, s);
-    for (tsi_index piece = 0; piece < pieces; piece++, b->sends++)
-      if (b->writing)
-        dag->send[b->sends] = message_of(b, s, dag->owner[dag->symbolic->parent[s]], piece, pieces);
-  }
 }
 
 /* ---- Ranges ------------------------------------------------------------------------------------------- */
@@ -203,15 +148,34 @@ static bool is_light(const builder *b, tsi_index s) {
 static bool is_subtree(const builder *b, tsi_index s) {
   return is_light(b, s) && !b->mixed[s];
 }
+static bool is_cut(const builder *b, tsi_index s) {
+  return !is_light(b, s) && front_flops(b, s) >= b->options.tiled_flops;
+}
 static bool is_tiled(const builder *b, tsi_index s) {
-  return tsi_factorization_has(b->dag, s) && !is_light(b, s) && front_flops(b, s) >= b->options.tiled_flops;
+  return tsi_factorization_has(b->dag, s) && is_cut(b, s);
+}
+
+tristar_status tsi_factorization_find_tiled(tsi_env *env, const tsi_symbolic *symbolic, tristar_method method,
+                                            const tsi_factorization_options *options, bool *tiled) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factorization dag = {.symbolic = symbolic, .method = method};
+  builder b = {.dag = &dag, .options = *options};
+  TSI_TRY(TSI_ALLOC(env, b.subtree, symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, b.tree, symbolic->count));
+  weigh(&b);
+  for (tsi_index s = 0; s < symbolic->count; s++) tiled[s] = is_cut(&b, s);
+out:
+  TSI_FREE(env, b.subtree);
+  TSI_FREE(env, b.tree);
+  return status;
 }
 
 static void add_supernodes(builder *b) {
   const tsi_symbolic *symbolic = b->dag->symbolic;
   tsi_index first = 0; /* of the subtree that is being walked */
   b->steps = b->edges = 0;
-  b->sends = b->receives = b->tiled = 0;
+  b->tiled = 0;
+  tsi_factorization_begin_messages(b);
   b->open.first = TSI_NONE;
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
@@ -224,7 +188,10 @@ static void add_supernodes(builder *b) {
       add_range(b);
       b->dag->tiled[b->tiled] = s;
       tsi_factorization_receive_children(b, s);
-      tsi_factorization_add_front(b, s);
+      if (tsi_factorization_shares(b->dag, s))
+        tsi_factorization_add_shared_front(b, s);
+      else
+        tsi_factorization_add_front(b, s);
       tsi_factorization_send(b, s, s);
       b->tiled++;
     } else
@@ -248,39 +215,20 @@ static void list_children(tsi_factorization *dag) {
   ptr[0] = 0;
 }
 
-/* Who has what, and the tags of its messages. */
-static tristar_status share_out(tsi_env *env, builder *b) {
+/* Which subtrees are not this process's alone. */
+static tristar_status find_mixed(tsi_env *env, builder *b) {
   tristar_status status = TRISTAR_OK;
   const tsi_symbolic *symbolic = b->dag->symbolic;
   const tsi_index *owner = b->dag->owner;
-  tsi_index processes = 0, *sent = NULL, *received = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, b->mixed, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, b->tag, symbolic->count));
   for (tsi_index s = 0; owner && s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
-    processes = tsi_index_max(processes, owner[s] + 1);
-    if (parent != TSI_NONE && (b->mixed[s] || owner[s] != owner[parent])) b->mixed[parent] = true;
+    if (parent == TSI_NONE) continue;
+    if (b->mixed[s] || owner[s] != owner[parent] || tsi_front_leaves_parts(b->dag->teams, s))
+      b->mixed[parent] = true;
   }
-  TSI_TRY(TSI_ALLOC_ZERO(env, sent, processes));
-  TSI_TRY(TSI_ALLOC_ZERO(env, received, processes));
-  find_tags(b, sent, received);
 out:
-  TSI_FREE(env, sent);
-  TSI_FREE(env, received);
   return status;
-}
-
-tsi_front_tiles tsi_factorization_tiles(const tsi_factorization *dag, tsi_index s) {
-  const tsi_symbolic *symbolic = dag->symbolic;
-  tsi_front_tiles t;
-  t.w = symbolic->start[s + 1] - symbolic->start[s];
-  t.f = t.w + (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
-  t.panel = dag->panels->first[s];
-  t.start = dag->panels->start + t.panel;
-  t.tile = dag->tile;
-  t.inner = dag->panels->first[s + 1] - t.panel;
-  t.count = t.inner + (t.f - t.w + t.tile - 1) / t.tile;
-  return t;
 }
 
 static tristar_status allocate(tsi_env *env, builder *b) {
@@ -291,11 +239,14 @@ static tristar_status allocate(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC(env, b->subtree, count));
   TSI_TRY(TSI_ALLOC(env, b->tree, count));
   TSI_TRY(TSI_ALLOC(env, b->done, count));
+  TSI_TRY(TSI_ALLOC(env, b->arrival, count));
+  TSI_TRY(TSI_ALLOC(env, b->arrivals, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, dag->child_ptr, (tsi_count)count + 1));
   TSI_TRY(TSI_ALLOC(env, dag->child, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, dag->steps, 1));
   list_children(dag);
-  TSI_TRY(share_out(env, b));
+  TSI_TRY(find_mixed(env, b));
+  TSI_TRY(tsi_factorization_find_tags(env, b));
   weigh(b);
   for (tsi_index s = 0; s < count; s++) {
     if (!is_tiled(b, s)) continue;
@@ -328,6 +279,12 @@ static tristar_status list_steps(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC(env, b->dag->part, steps->count));
   b->dag->sends = b->sends;
   b->dag->receives = b->receives;
+  b->dag->outs = b->outs;
+  b->dag->ins = b->ins;
+  TSI_TRY(TSI_ALLOC(env, b->dag->out, b->outs));
+  TSI_TRY(TSI_ALLOC(env, b->dag->in, b->ins));
+  if (b->dag->teams) TSI_TRY(TSI_ALLOC(env, b->dag->in_first, b->dag->symbolic->count));
+  for (tsi_index s = 0; b->dag->teams && s < b->dag->symbolic->count; s++) b->dag->in_first[s] = TSI_NONE;
   TSI_TRY(TSI_ALLOC(env, b->dag->send, b->sends));
   TSI_TRY(TSI_ALLOC(env, b->dag->receive, b->receives));
   TSI_TRY(TSI_ALLOC(env, b->dag->send_ptr, (tsi_count)steps->count + 1));
@@ -352,6 +309,7 @@ tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbol
   if (owners != NULL) {
     b.dag->owner = owners->owner;
     b.dag->rank = owners->rank;
+    b.dag->teams = owners->teams;
   }
   TSI_TRY(allocate(env, &b));
   TSI_TRY(list_steps(env, &b));
@@ -360,8 +318,10 @@ out:
   TSI_FREE(env, b.subtree);
   TSI_FREE(env, b.tree);
   TSI_FREE(env, b.done);
+  TSI_FREE(env, b.arrival);
+  TSI_FREE(env, b.arrivals);
   TSI_FREE(env, b.mixed);
-  TSI_FREE(env, b.tag);
+  tsi_factorization_release_tags(env, &b);
   TSI_FREE(env, b.latest);
   if (status != TRISTAR_OK) tsi_factorization_destroy(env, &b.dag);
   *out = b.dag;
@@ -375,6 +335,9 @@ void tsi_factorization_destroy(tsi_env *env, tsi_factorization **factorization) 
   TSI_FREE(env, (*factorization)->tiled);
   TSI_FREE(env, (*factorization)->child_ptr);
   TSI_FREE(env, (*factorization)->child);
+  TSI_FREE(env, (*factorization)->out);
+  TSI_FREE(env, (*factorization)->in);
+  TSI_FREE(env, (*factorization)->in_first);
   TSI_FREE(env, (*factorization)->send);
   TSI_FREE(env, (*factorization)->send_ptr);
   TSI_FREE(env, (*factorization)->receive);

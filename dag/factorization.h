@@ -27,28 +27,48 @@
  * process alone would cut, so the factor has the same bits however its supernodes are shared out. Steps are
  * in postorder on every process, so who runs them in this order and waits at arrivals cannot wait for ever.
  *
+ * A front that a team of processes shares (front_teams.h) is worked on by stripes: each member has the steps
+ * of its own,
+ *
+ *   open        makes room for them
+ *   assemble    a stripe; assembled: all of them
+ *   diagonal    of its own panels; an `arrival` is that of another member's stripe
+ *   below       a row tile of its own, right: a column tile of its own
+ *   schur       tiles of its own rows of the complement
+ *   pack        on the owner: what a stripe has of all panels up to its own, stripe after stripe
+ *   close       only its rows of the Schur complement are left
+ *
+ * and a stripe is sent by the step after which it is complete: `diagonal`, or the last `below` (which waits
+ * for `right`). The products are those of a front of one process, tile by tile, and additions have the same
+ * order, so the bits are the same. What a shared front, or a child of one, leaves goes in parts; the one that
+ * stays is made by the last step, too. All members meet the stripes in their order, so that they do not wait
+ * for each other in a circle.
+ *
  * What steps read and write (tsi_factorization_list_accesses) goes by names of access.h. A front is assembled
  * by columns; from `assembled` on the same memory goes by the names of its tiles: FRONT_ROWS, FRONT_COLUMNS
  * and COMPLEMENT. A tile of rows is all that stands left of the diagonal block, and that block; panels that
  * are complete count as changed until the last one is: a step waits for whole tiles. A Schur complement of a
- * child that is in the same range is not declared, nor is the memory of a range's own fronts.
+ * child that is in the same range is not declared, nor is the memory of a range's own fronts. A shared front
+ * is assembled by rows; stripes that arrive go by the names of tiles, parts by those of the child's rows that
+ * are in them.
  *
  * Reads   the structure of the factor, borrowed.
  * Writes  a tsi_factorization that owns its arrays and is immutable afterwards.
  * Invariants (tsi_factorization_check)
  *   - edges lead upwards: before < item; the list of steps is a legal order
- *   - every supernode of this process is in one range, or it is a tiled front; every tile of that is one step
+ *   - every supernode of this process is in one range, or it is a tiled front; every tile of that which is
+ * this process's is one step
  *   - the step that completes a child, or its arrivals, come before the one that opens its parent, or it is
  * the same one
- *   - each complement that has to travel does, once, in pieces that leave nothing out
+ *   - each complement, part of one, or stripe that has to travel does, once, in pieces that leave nothing out
  *   - no step is more urgent than one that it waits for
  */
 #ifndef TSI_DAG_FACTORIZATION_H
 #define TSI_DAG_FACTORIZATION_H
 
 #include "dag/access.h"
+#include "dag/front_teams.h"
 #include "dag/steps.h"
-#include "partition/panels.h"
 
 /* What a step works on. Rows and columns are those of the front, those of `schur` of the complement. */
 typedef struct tsi_front_step {
@@ -67,14 +87,33 @@ typedef struct tsi_factorization_options {
   double task_work;   /* in flops: a subtree lighter than this is never worth more than one step */
 } tsi_factorization_options;
 
-/* Who has which supernode, and which process this is. */
+/* Who has which supernode, and which process this is. The owner of a shared front packs its panels. */
 typedef struct tsi_front_owners {
   const tsi_index *owner;
   tsi_index rank;
+  const tsi_front_teams *teams; /* NULL: no front is shared */
 } tsi_front_owners;
 
-/* A piece of the complement of a supernode, on its way to who has the parent. */
+/* What travels. */
+typedef enum tsi_parcel_kind {
+  TSI_PARCEL_WHOLE, /* the complement of a supernode, as it lies in memory */
+  TSI_PARCEL_PART,  /* a part of one */
+  TSI_PARCEL_STRIPE
+} tsi_parcel_kind;
+
+typedef struct tsi_front_parcel {
+  tsi_parcel_kind kind;
+  tsi_index supernode;
+  tsi_index peer;    /* the other process; of a part that stays, this one */
+  tsi_index tiled;   /* stripe: the number of the front */
+  tsi_index tile;    /* stripe: which one */
+  tsi_count skip;    /* stripe: its scalars from here on */
+  tsi_count scalars; /* part, stripe */
+} tsi_front_parcel;
+
+/* A piece of a parcel. */
 typedef struct tsi_front_message {
+  tsi_index parcel;
   tsi_index supernode;
   tsi_index peer; /* the other process */
   tsi_index tag;  /* counts the messages from one process to the other */
@@ -93,7 +132,13 @@ typedef struct tsi_factorization {
   tsi_index *tiled;             /* their supernodes, ascending */
   tsi_index *child_ptr, *child; /* children of every supernode, ascending */
   tsi_index rank;
-  const tsi_index *owner; /* borrowed; NULL: all supernodes are this process's */
+  const tsi_index *owner;       /* borrowed; NULL: all supernodes are this process's */
+  const tsi_front_teams *teams; /* borrowed; NULL: no front is shared */
+  tsi_index outs, ins;
+  tsi_front_parcel *out; /* what leaves */
+  tsi_front_parcel *in;  /* what comes, or stays as a part */
+  tsi_index
+      *in_first; /* supernodes: the first of what is in `in` of its complement, by senders; teams only */
   tsi_index sends, receives;
   tsi_front_message *send; /* by step */
   tsi_index *send_ptr;     /* steps + 1 */
@@ -117,44 +162,63 @@ TRISTAR_CHECKED tristar_status tsi_factorization_list_accesses(tsi_env *env,
                                                                const tsi_factorization *factorization,
                                                                tsi_access_list **out);
 
-/* Does this process have supernode s? */
+/* Does this process have supernode s, or stripes of it? */
 static inline bool tsi_factorization_has(const tsi_factorization *factorization, tsi_index s) {
-  return factorization->owner == NULL || factorization->owner[s] == factorization->rank;
+  if (factorization->owner == NULL || factorization->owner[s] == factorization->rank) return true;
+  return factorization->teams && tsi_front_is_member(factorization->teams, s, factorization->rank);
+}
+static inline bool tsi_factorization_shares(const tsi_factorization *factorization, tsi_index s) {
+  return tsi_front_is_shared(factorization->teams, s);
+}
+/* Is tile k of the front of s this process's? */
+static inline bool tsi_factorization_has_tile(const tsi_factorization *factorization, tsi_index s,
+                                              tsi_index k) {
+  return !tsi_factorization_shares(factorization, s) ||
+         tsi_front_tile_owner(factorization->teams, s, k) == factorization->rank;
+}
+/* Does a step of this process leave something of s to its parent? */
+static inline bool tsi_factorization_leaves(const tsi_factorization *factorization, tsi_index s) {
+  if (!tsi_factorization_has(factorization, s)) return false;
+  return !tsi_factorization_shares(factorization, s) ||
+         tsi_front_has_complement(factorization->teams, s, factorization->rank);
+}
+/* The processes that have the front of s are first .. end - 1. */
+static inline tsi_index tsi_factorization_team(const tsi_factorization *factorization, tsi_index s,
+                                               tsi_index *end) {
+  const bool teams = factorization->teams != NULL;
+  const tsi_index owner = factorization->owner ? factorization->owner[s] : factorization->rank;
+  *end = teams ? factorization->teams->end[s] : owner + 1;
+  return teams ? factorization->teams->begin[s] : owner;
 }
 /* Of the front of s; LDLT is counted as LLT, LU as twice that. */
 double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s);
 /* Entries that are one piece of a complement at most: each process keeps room for one piece (numeric.h). */
 #define TSI_FRONT_PIECE ((tsi_count)1 << 17)
-/* Messages that the complement of s is where it travels; 0: it has no rows. */
+/* Messages that so many scalars are. */
+static inline tsi_index tsi_front_pieces_of(tsi_count scalars) {
+  return scalars == 0 ? 1 : (tsi_index)((scalars + TSI_FRONT_PIECE - 1) / TSI_FRONT_PIECE);
+}
+/* Messages that the complement of s is where it travels as it lies in memory; 0: it has no rows. */
 static inline tsi_index tsi_complement_pieces(const tsi_symbolic *symbolic, tsi_index s) {
   const tsi_count rows = symbolic->row_ptr[s + 1] - symbolic->row_ptr[s];
-  return (tsi_index)((rows * rows + TSI_FRONT_PIECE - 1) / TSI_FRONT_PIECE);
+  return rows == 0 ? 0 : tsi_front_pieces_of(rows * rows);
 }
-/* The same; 0 also if it stays here. */
-tsi_index tsi_factorization_pieces(const tsi_factorization *factorization, tsi_index s);
+/* Messages that take what s leaves from one process to another one; 0: none. */
+tsi_index tsi_factorization_pieces(const tsi_factorization *factorization, tsi_index s, tsi_index from,
+                                   tsi_index to);
+/* Which fronts are cut into tiles: tiled, by supernode. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factorization_find_tiled(tsi_env *env, const tsi_symbolic *symbolic,
+                                                            tristar_method method,
+                                                            const tsi_factorization_options *options,
+                                                            bool *tiled);
 
 /* Is there a U besides L while a front is worked on? LDLT: U = D L^T. */
 static inline bool tsi_factorization_has_upper(const tsi_factorization *factorization) {
   return factorization->method != TRISTAR_METHOD_LLT;
 }
 
-/* Tiles of a front: the panels of the supernode, then pieces of the rows (columns) below. */
-typedef struct tsi_front_tiles {
-  tsi_index w, f;
-  tsi_index inner, count; /* tiles of the supernode, one a panel; all tiles */
-  tsi_index panel;        /* the first one of the supernode */
-  tsi_index tile;
-  const tsi_index *start; /* first columns of its panels */
-} tsi_front_tiles;
-
-tsi_front_tiles tsi_factorization_tiles(const tsi_factorization *factorization, tsi_index s);
-/* Row (column) of the front where tile k begins, and where it ends. */
-static inline tsi_index tsi_front_tile_begin(const tsi_front_tiles *t, tsi_index k) {
-  return k < t->inner ? t->start[k] - t->start[0] : t->w + (k - t->inner) * t->tile;
-}
-static inline tsi_index tsi_front_tile_end(const tsi_front_tiles *t, tsi_index k) {
-  return k < t->inner ? t->start[k + 1] - t->start[0]
-                      : tsi_index_min(t->f, t->w + (k - t->inner + 1) * t->tile);
+static inline tsi_front_tiles tsi_factorization_tiles(const tsi_factorization *factorization, tsi_index s) {
+  return tsi_front_tiles_of(factorization->symbolic, factorization->panels, factorization->tile, s);
 }
 /* Pieces in which the columns of the front are assembled. */
 static inline tsi_index tsi_front_pieces(const tsi_front_tiles *t) {

@@ -27,31 +27,46 @@ typedef struct tsi_factorization_builder {
   tsi_factorization_options options;
   bool writing;
   tsi_count steps, edges;
-  tsi_index sends, receives;
-  tsi_index tiled;          /* the front that is being cut */
-  double *subtree;          /* by supernode: the work of its subtree */
-  double *tree;             /* by supernode: the work of the tree that it is in */
-  double limit;             /* of one step */
-  tsi_index *tag;           /* by supernode whose complement comes or goes: of its first piece */
-  bool *mixed;              /* by supernode: another process has some of its subtree */
-  tsi_index *done;          /* by supernode: the step after which its complement is complete; of another
-                               process: the arrival of its last piece */
-  tsi_index *latest;        /* by tile of a front: the latest step on its rows; then: on its columns */
-  tsi_supernode_range open; /* may still grow */
+  tsi_index sends, receives, outs, ins;
+  tsi_index tiled; /* the front that is being cut */
+  double *subtree; /* by supernode: the work of its subtree */
+  double *tree;    /* by supernode: the work of the tree that it is in */
+  double limit;    /* of one step */
+  tsi_index processes;
+  tsi_index *sent, *received; /* by process: messages with complements to it, from it */
+  tsi_count *tag_ptr; /* by supernode: where the tags of what comes of its complement are, by sender */
+  tsi_index *tag;     /* of first pieces */
+  tsi_index *part_tag, *stripe_sent, *stripe_received; /* by process: the next tag */
+  bool *mixed;     /* by supernode: another process has some of its subtree */
+  tsi_index *done; /* by supernode of this process: the step after which its complement is complete */
+  tsi_index *arrival, *arrivals; /* by supernode: the first arrival of its complement; how many there are */
+  tsi_index *latest;             /* by tile of a front: the latest step on its rows; then: on its columns */
+  tsi_supernode_range open;      /* may still grow */
 } tsi_factorization_builder;
 
 /* Appends a step, as urgent as the front of supernode `urgent`; its number. */
 tsi_index tsi_factorization_add_step(tsi_factorization_builder *b, tsi_step_kind kind, tsi_index urgent,
                                      const tsi_front_step *part);
 void tsi_factorization_add_edge(tsi_factorization_builder *b, tsi_index item, tsi_index before);
+/* Before the steps: the tags of what comes. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factorization_find_tags(tsi_env *env, tsi_factorization_builder *b);
+void tsi_factorization_release_tags(tsi_env *env, tsi_factorization_builder *b);
+/* Before each pass. */
+void tsi_factorization_begin_messages(tsi_factorization_builder *b);
 /* Arrivals of the children of s that other processes have. */
 void tsi_factorization_receive_children(tsi_factorization_builder *b, tsi_index s);
+/* A stripe of a front that another process has: its arrivals, of which the first one's number is given. */
+tsi_index tsi_factorization_receive_stripe(tsi_factorization_builder *b, tsi_index s, tsi_index k,
+                                           tsi_index *pieces);
+/* The step that was added last sends stripe k of a front to all who want it. */
+void tsi_factorization_send_stripe(tsi_factorization_builder *b, tsi_index s, tsi_index k);
 /* The step that was added last sends the complements of supernodes first .. last that have to travel. */
 void tsi_factorization_send(tsi_factorization_builder *b, tsi_index first, tsi_index last);
 /* Step `item` takes supernodes first .. last and waits for their children that are not among them. */
 void tsi_factorization_wait_for_children(tsi_factorization_builder *b, tsi_index first, tsi_index last,
                                          tsi_index item);
-/* All steps of the tiled front of s. */
+/* All steps of the tiled front of s; those of this process's stripes. */
 void tsi_factorization_add_front(tsi_factorization_builder *b, tsi_index s);
+void tsi_factorization_add_shared_front(tsi_factorization_builder *b, tsi_index s);
 
 #endif

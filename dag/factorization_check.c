@@ -2,12 +2,15 @@
 #include "dag/factorization.h"
 
 /* The steps of tiled front `tiled` have places base[tiled] .. base[tiled + 1] - 1: open, assembled, close,
- * the pieces, then for each panel its diagonal block, its packing and its tiles below and to the right, then
- * the tiles of the complement. */
+ * the pieces (a shared front: its tiles), then for each panel its diagonal block, its packing and its tiles
+ * below and to the right, then the tiles of the complement, then the packing of the tiles of a shared front.
+ */
 typedef struct checker {
   tsi_env *env;
   const tsi_factorization *dag;
   tsi_index *opened, *done; /* by supernode: its steps; TSI_NONE: none yet */
+  tsi_index *came;          /* by supernode: the latest arrival of its complement */
+  tsi_index arrived;        /* messages */
   tsi_count *base;          /* tiled fronts + 1 */
   bool *seen;               /* by place */
   tsi_index *mark;          /* by step: the latest one found to wait for it */
@@ -15,9 +18,17 @@ typedef struct checker {
 
 #define ENDS 3 /* open, assembled, close */
 
-static tsi_count places_of(const tsi_front_tiles *t) {
+static tsi_count places_to_assemble(const tsi_front_tiles *t) {
+  return tsi_index_max(tsi_front_pieces(t), t->count);
+}
+
+static tsi_count places_before_packing(const tsi_front_tiles *t) {
   const tsi_count outer = t->count - t->inner;
-  return ENDS + tsi_front_pieces(t) + 2 * (tsi_count)t->inner * t->count + outer * outer;
+  return ENDS + places_to_assemble(t) + 2 * (tsi_count)t->inner * t->count + outer * outer;
+}
+
+static tsi_count places_of(const tsi_front_tiles *t) {
+  return places_before_packing(t) + t->count;
 }
 
 /* The tile first .. end-1; TSI_NONE: there is none like that. */
@@ -32,19 +43,40 @@ static tsi_index tile_of(const tsi_front_tiles *t, tsi_index first, tsi_index en
 static tsi_count place_in_panel(const tsi_front_tiles *t, tsi_index panel, int side, tsi_index tile) {
   const tsi_index p = panel - t->panel;
   if (p < 0 || p >= t->inner || tile == TSI_NONE || tile < p) return -1;
-  return ENDS + tsi_front_pieces(t) + ((tsi_count)side * t->inner + p) * t->count + tile;
+  return ENDS + places_to_assemble(t) + ((tsi_count)side * t->inner + p) * t->count + tile;
 }
 
 static tsi_count place_in_complement(const tsi_front_tiles *t, const tsi_front_step *part, bool lu) {
   const tsi_index i = tile_of(t, t->w + part->row, t->w + part->row_end);
   const tsi_index j = tile_of(t, t->w + part->column, t->w + part->column_end);
   if (i < t->inner || j < t->inner || (!lu && j > i)) return -1;
-  return ENDS + tsi_front_pieces(t) + 2 * (tsi_count)t->inner * t->count +
+  return ENDS + places_to_assemble(t) + 2 * (tsi_count)t->inner * t->count +
          (tsi_count)(i - t->inner) * (t->count - t->inner) + j - t->inner;
 }
 
+/* Of a step of a shared front that works on its own stripes, or packs any. */
+static tsi_count place_in_stripes(const checker *c, tsi_step_kind kind, const tsi_front_step *part,
+                                  const tsi_front_tiles *t) {
+  const tsi_index tile = tile_of(t, part->row, part->row_end);
+  if (tile == TSI_NONE) return -1;
+  if (kind == TSI_STEP_FRONT_PACK)
+    return c->dag->owner[part->first] == c->dag->rank ? places_before_packing(t) + tile : -1;
+  return tsi_factorization_has_tile(c->dag, part->first, tile) ? ENDS + tile : -1;
+}
+
+/* Does a shared front leave this step to this process? */
+static bool is_own(const checker *c, tsi_step_kind kind, const tsi_front_step *part,
+                   const tsi_front_tiles *t) {
+  const tsi_index s = part->first;
+  tsi_index row = part->row;
+  if (kind == TSI_STEP_FRONT_DIAGONAL) row = tsi_front_tile_begin(t, part->panel - t->panel);
+  if (kind == TSI_STEP_FRONT_RIGHT) row = part->column;
+  if (kind == TSI_STEP_FRONT_SCHUR) row = t->w + part->row;
+  return tsi_factorization_has_tile(c->dag, s, tsi_front_tile_of(t, row));
+}
+
 /* Of a step among those of its front; -1: it is none of them. */
-static tsi_count place_of(const checker *c, tsi_step_kind kind, const tsi_front_step *part) {
+static tsi_count find_place(const checker *c, tsi_step_kind kind, const tsi_front_step *part) {
   const tsi_front_tiles t = tsi_factorization_tiles(c->dag, part->first);
   const bool lu = c->dag->method == TRISTAR_METHOD_LU;
   const tsi_index own = part->panel - t.panel;
@@ -78,7 +110,30 @@ static tsi_count place_of(const checker *c, tsi_step_kind kind, const tsi_front_
   }
 }
 
-/* How many steps a tiled front has. */
+static tsi_count place_of(const checker *c, tsi_step_kind kind, const tsi_front_step *part) {
+  const tsi_front_tiles t = tsi_factorization_tiles(c->dag, part->first);
+  if (!tsi_factorization_shares(c->dag, part->first)) return find_place(c, kind, part);
+  if (kind == TSI_STEP_FRONT_ASSEMBLE || kind == TSI_STEP_FRONT_PACK)
+    return place_in_stripes(c, kind, part, &t);
+  const tsi_count place = find_place(c, kind, part);
+  return place >= ENDS && !is_own(c, kind, part, &t) ? -1 : place;
+}
+
+/* How many steps of a shared front this process has, but for arrivals. */
+static tsi_count steps_of_stripes(const checker *c, tsi_index s) {
+  const tsi_front_tiles t = tsi_factorization_tiles(c->dag, s);
+  const bool lu = c->dag->method == TRISTAR_METHOD_LU;
+  tsi_count steps = ENDS + (c->dag->owner[s] == c->dag->rank ? t.count : 0);
+  for (tsi_index k = 0; k < t.count; k++) {
+    const tsi_index before = tsi_index_min(k, t.inner), outer = k - t.inner;
+    if (!tsi_factorization_has_tile(c->dag, s, k)) continue;
+    steps += 1 + (lu ? 2 : 1) * before;                          /* assemble, below, right */
+    steps += outer < 0 ? 1 : lu ? t.count - t.inner : outer + 1; /* diagonal; schur */
+  }
+  return steps;
+}
+
+/* How many steps a tiled front of one process has. */
 static tsi_count steps_of(const tsi_front_tiles *t, bool lu) {
   const tsi_count inner = t->inner, outer = t->count - inner;
   const tsi_count tiles = inner * (inner - 1) / 2 + inner * outer;
@@ -94,7 +149,8 @@ static tristar_status allocate(checker *c) {
   TSI_TRY(TSI_ALLOC(c->env, c->done, count));
   TSI_TRY(TSI_ALLOC(c->env, c->mark, dag->steps->count));
   TSI_TRY(TSI_ALLOC_ZERO(c->env, c->base, (tsi_count)dag->tiled_count + 1));
-  for (tsi_index s = 0; s < count; s++) c->opened[s] = c->done[s] = TSI_NONE;
+  TSI_TRY(TSI_ALLOC(c->env, c->came, count));
+  for (tsi_index s = 0; s < count; s++) c->opened[s] = c->done[s] = c->came[s] = TSI_NONE;
   for (tsi_index k = 0; k < dag->steps->count; k++) c->mark[k] = TSI_NONE;
   for (tsi_index q = 0; q < dag->tiled_count; q++) {
     const tsi_front_tiles t = tsi_factorization_tiles(dag, dag->tiled[q]);
@@ -105,29 +161,70 @@ out:
   return status;
 }
 
-/* Which piece the message before number m is; TSI_NONE: there is none before. */
-static tsi_index message_before(const tsi_front_message *message, tsi_index m) {
-  return m > 0 ? message[m - 1].piece : TSI_NONE;
+/* What does this message bring, or take? scalars: as they should be. */
+static bool is_parcel(const tsi_factorization *dag, const tsi_front_parcel *parcel, tsi_index from,
+                      tsi_index to) {
+  const tsi_index s = parcel->supernode, parent = dag->symbolic->parent[s];
+  tsi_index end;
+  const tsi_index begin = tsi_factorization_team(dag, s, &end);
+  if (from < begin || from >= end) return false;
+  if (parcel->kind == TSI_PARCEL_STRIPE) {
+    const tsi_front_tiles t = tsi_factorization_tiles(dag, s);
+    if (!tsi_factorization_shares(dag, s) || parcel->tile < 0 || parcel->tile >= t.count ||
+        tsi_front_tile_owner(dag->teams, s, parcel->tile) != from)
+      return false;
+    const tsi_count skip = tsi_stripe_goes(dag->teams, s, parcel->tile, dag->owner[s], to);
+    return skip >= 0 && parcel->skip == skip &&
+           parcel->scalars == tsi_stripe_of(&t, dag->method, parcel->tile).scalars - skip;
+  }
+  if (parent == TSI_NONE) return false;
+  const tsi_index to_begin = tsi_factorization_team(dag, parent, &end);
+  if (to < to_begin || to >= end) return false;
+  const bool part = tsi_front_leaves_parts(dag->teams, s);
+  return (parcel->kind == TSI_PARCEL_PART) == part &&
+         parcel->scalars == (part ? tsi_part_scalars(dag->teams, s, from, to) : 0);
 }
 
-/* A piece of a complement that comes from who has it, to whom it goes. */
+/* Messages that a parcel is. */
+static tsi_index pieces_of(const tsi_factorization *dag, const tsi_front_parcel *parcel, tsi_index from,
+                           tsi_index to) {
+  return parcel->kind == TSI_PARCEL_STRIPE ? tsi_front_pieces_of(parcel->scalars)
+                                           : tsi_factorization_pieces(dag, parcel->supernode, from, to);
+}
+
+/* Is message m one of a parcel that goes from here to its peer, or (receive) the other way, and does it
+ * follow the one before? */
+static bool fits(const tsi_factorization *dag, bool receive, tsi_index m) {
+  const tsi_front_message *message = receive ? &dag->receive[m] : &dag->send[m];
+  const tsi_front_parcel *parcels = receive ? dag->in : dag->out;
+  if (message->parcel < 0 || message->parcel >= (receive ? dag->ins : dag->outs)) return false;
+  const tsi_front_parcel *parcel = &parcels[message->parcel];
+  const tsi_index s = parcel->supernode;
+  if (s < 0 || s >= dag->symbolic->count || message->supernode != s || message->peer != parcel->peer ||
+      parcel->peer == dag->rank)
+    return false;
+  const tsi_index from = receive ? parcel->peer : dag->rank, to = receive ? dag->rank : parcel->peer;
+  if (!is_parcel(dag, parcel, from, to) || message->pieces != pieces_of(dag, parcel, from, to)) return false;
+  if (message->pieces == 0 || message->piece >= message->pieces) return false;
+  const bool begins = m == 0 || message[-1].parcel != message->parcel;
+  if (!begins) return message->piece == message[-1].piece + 1;
+  return message->piece == 0 && (m == 0 || message[-1].piece + 1 == message[-1].pieces);
+}
+
+/* A piece of what comes from who has it, to whom it goes. */
 static tristar_status check_arrival(checker *c, tsi_index k) {
   tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = c->dag;
   const tsi_front_step *part = &dag->part[k];
-  const tsi_index s = part->first;
-  if (part->message < 0 || part->message >= dag->receives || s < 0 || s >= dag->symbolic->count ||
-      tsi_factorization_has(dag, s) || tsi_factorization_pieces(dag, s) == 0 ||
-      !tsi_factorization_has(dag, dag->symbolic->parent[s]))
+  if (part->message < 0 || part->message >= dag->receives || !fits(dag, true, part->message) ||
+      dag->receive[part->message].step != k || dag->receive[part->message].supernode != part->first ||
+      part->message != c->arrived)
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d: message %d of supernode %d arrives", k, part->message,
-             s);
-  const tsi_front_message *message = &dag->receive[part->message];
-  if (message->step != k || message->supernode != s || message->peer != dag->owner[s] ||
-      message->pieces != tsi_factorization_pieces(dag, s) ||
-      message->piece != (c->done[s] == TSI_NONE ? 0 : message_before(dag->receive, part->message) + 1))
-    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d: piece %d of %d, supernode %d, arrives from %d", k,
-             message->piece, message->pieces, message->supernode, message->peer);
-  c->opened[s] = c->done[s] = k;
+             part->first);
+  c->arrived++;
+  if (dag->in[dag->receive[part->message].parcel].kind == TSI_PARCEL_STRIPE) goto out;
+  if (!tsi_factorization_has(dag, part->first)) c->opened[part->first] = c->done[part->first] = k;
+  c->came[part->first] = k;
 out:
   return status;
 }
@@ -170,23 +267,58 @@ out:
   return status;
 }
 
-/* What leaves: of each supernode whose parent is elsewhere all pieces, after the step that completes it. */
+/* Messages that leave this process, or (receive) come. */
+static tsi_count count_messages(const tsi_factorization *dag, bool receive) {
+  tsi_count all = 0;
+  for (tsi_index s = 0; dag->owner && s < dag->symbolic->count; s++) {
+    const tsi_index parent = dag->symbolic->parent[s], other = receive ? s : parent;
+    tsi_index end = 0, first = 0;
+    if (other != TSI_NONE) first = tsi_factorization_team(dag, other, &end);
+    const bool takes_part =
+        receive ? parent != TSI_NONE && tsi_factorization_has(dag, parent) : tsi_factorization_has(dag, s);
+    for (tsi_index r = first; takes_part && r < end; r++)
+      all += tsi_factorization_pieces(dag, s, receive ? r : dag->rank, receive ? dag->rank : r);
+    if (!tsi_factorization_shares(dag, s) || !tsi_factorization_has(dag, s)) continue;
+    const tsi_front_tiles t = tsi_factorization_tiles(dag, s);
+    first = tsi_factorization_team(dag, s, &end);
+    for (tsi_index k = 0; k < t.count; k++)
+      for (tsi_index r = receive ? dag->rank : first; r < (receive ? dag->rank + 1 : end); r++) {
+        const tsi_count skip = tsi_stripe_goes(dag->teams, s, k, dag->owner[s], r);
+        if (skip < 0 || tsi_factorization_has_tile(dag, s, k) == receive) continue;
+        all += tsi_front_pieces_of(tsi_stripe_of(&t, dag->method, k).scalars - skip);
+      }
+  }
+  return all;
+}
+
+/* The step after which what a parcel takes is complete: `close`, or of a stripe, that which factors its
+ * panel, or the last one on its rows. */
+static bool is_complete(const checker *c, const tsi_front_parcel *parcel, tsi_index step) {
+  const tsi_factorization *dag = c->dag;
+  const tsi_front_step *part = &dag->part[step];
+  const tsi_index s = parcel->supernode;
+  if (parcel->kind != TSI_PARCEL_STRIPE) return step == c->done[s];
+  const tsi_front_tiles t = tsi_factorization_tiles(dag, s);
+  const bool inside = parcel->tile < t.inner;
+  return part->first == s && part->panel == t.panel + (inside ? parcel->tile : t.inner - 1) &&
+         dag->steps->step[step].kind == (inside ? TSI_STEP_FRONT_DIAGONAL : TSI_STEP_FRONT_BELOW) &&
+         (inside || part->row == tsi_front_tile_begin(&t, parcel->tile));
+}
+
+/* What leaves does so in all its pieces, after the step that completes it; all that comes has its arrivals.
+ */
 static tristar_status check_sends(const checker *c) {
   tristar_status status = TRISTAR_OK;
   const tsi_factorization *dag = c->dag;
-  tsi_count leave = 0;
-  for (tsi_index s = 0; s < dag->symbolic->count; s++)
-    if (tsi_factorization_has(dag, s)) leave += tsi_factorization_pieces(dag, s);
-  if (leave != dag->sends)
-    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "%d messages are sent, of %lld", dag->sends, (long long)leave);
+  const tsi_count leave = count_messages(dag, false), come = count_messages(dag, true);
+  if (leave != dag->sends || come != dag->receives || c->arrived != dag->receives)
+    TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "%d messages are sent, of %lld, and %d of %d received, of %lld",
+             dag->sends, (long long)leave, c->arrived, dag->receives, (long long)come);
   for (tsi_index m = 0; m < dag->sends; m++) {
     const tsi_front_message *message = &dag->send[m];
-    const tsi_index s = message->supernode;
-    const bool goes_on = message->piece != 0, known = s >= 0 && s < dag->symbolic->count;
-    if (!known || !tsi_factorization_has(dag, s) || message->pieces != tsi_factorization_pieces(dag, s) ||
-        message->pieces == 0 || message->step != c->done[s] || m < dag->send_ptr[message->step] ||
-        m >= dag->send_ptr[message->step + 1] || message->peer != dag->owner[dag->symbolic->parent[s]] ||
-        (goes_on && (m == 0 || message[-1].supernode != s || message[-1].piece + 1 != message->piece)))
+    if (!fits(dag, false, m) || message->step < 0 || message->step >= dag->steps->count ||
+        m < dag->send_ptr[message->step] || m >= dag->send_ptr[message->step + 1] ||
+        !is_complete(c, &dag->out[message->parcel], message->step))
       TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "piece %d of supernode %d is sent to %d by step %d",
                message->piece, message->supernode, message->peer, message->step);
   }
@@ -212,7 +344,8 @@ static tristar_status check_steps(checker *c) {
   }
   for (tsi_index q = 0; q < dag->tiled_count; q++) {
     const tsi_front_tiles t = tsi_factorization_tiles(dag, dag->tiled[q]);
-    expected += steps_of(&t, lu);
+    const bool shared = tsi_factorization_shares(dag, dag->tiled[q]);
+    expected += shared ? steps_of_stripes(c, dag->tiled[q]) : steps_of(&t, lu);
   }
   if (dag->steps->count != ranges + expected)
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "%d steps: %lld ranges and arrivals, %lld of tiled fronts",
@@ -253,7 +386,10 @@ static tristar_status check_children(checker *c) {
     c->mark[step] = step;
     for (tsi_index q = dag->child_ptr[s]; q < dag->child_ptr[s + 1]; q++) {
       const tsi_index child = dag->child[q];
-      if (dag->symbolic->parent[child] != s || c->done[child] == TSI_NONE || c->mark[c->done[child]] != step)
+      const tsi_index came = c->came[child];
+      const bool silent = tsi_factorization_has(dag, child) && !tsi_factorization_leaves(dag, child);
+      if (dag->symbolic->parent[child] != s || c->done[child] == TSI_NONE ||
+          (!silent && c->mark[c->done[child]] != step) || (came != TSI_NONE && c->mark[came] != step))
         TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "step %d opens supernode %d without waiting for its child %d",
                  step, s, child);
     }
@@ -279,6 +415,7 @@ out:
   tsi_access_list_destroy(env, &accesses);
   TSI_FREE(env, c.opened);
   TSI_FREE(env, c.done);
+  TSI_FREE(env, c.came);
   TSI_FREE(env, c.mark);
   TSI_FREE(env, c.base);
   TSI_FREE(env, c.seen);

@@ -45,20 +45,23 @@ static void release(tsi_env *env, structure *s) {
 }
 
 /* What is read was written before, and what opens a front, or turns it into tiles, writes all of it: the
- * steps that follow stay inside. */
-static void check_written(const char *name, const tsi_access_list *list) {
+ * steps that follow stay inside; but of shared fronts stripes and parts arrive. */
+static void check_written(const char *name, const tsi_access_list *list, bool shared) {
   for (tsi_count q = 0; q < list->ptr[list->steps]; q++) {
     const tsi_access *a = &list->access[q];
     tsi_count row = a->first;
     bool first = true;
     if (a->kind == TSI_BUFFER_VALUES) continue;
-    for (tsi_count p = 0; p < q; p++) {
-      const tsi_access *b = &list->access[p];
-      if (b->kind != a->kind || b->item != a->item) continue;
-      first = false;
-      if ((b->mode & TSI_ACCESS_W) && b->first <= row && b->end > row) row = b->end;
+    for (tsi_count before = -1; before < row;) {
+      before = row;
+      for (tsi_count p = 0; p < q; p++) {
+        const tsi_access *b = &list->access[p];
+        if (b->kind != a->kind || b->item != a->item) continue;
+        first = false;
+        if ((b->mode & TSI_ACCESS_W) && b->first <= row && b->end > row) row = b->end;
+      }
     }
-    const bool whole = a->kind != TSI_BUFFER_PANEL && a->kind != TSI_BUFFER_PIVOT;
+    const bool whole = a->kind != TSI_BUFFER_PANEL && a->kind != TSI_BUFFER_PIVOT && !shared;
     if (a->mode == TSI_ACCESS_W && (first || !whole)) continue;
     CHECK_MSG(row >= a->end, "%s: access %lld: buffer %d %d, row %lld is not there yet", name, (long long)q,
               (int)a->kind, a->item, (long long)row);
@@ -69,7 +72,7 @@ static void check_races(tsi_env *env, const char *name, const tsi_factorization 
                         uint64_t seed) {
   tsi_access_list *list;
   CHECK_OK(tsi_factorization_list_accesses(env, dag, &list));
-  check_written(name, list);
+  check_written(name, list, dag->teams != NULL);
   races_check(env, name, dag->steps, list, most, seed);
   tsi_access_list_destroy(env, &list);
 }
@@ -129,6 +132,35 @@ static void choose_owners(const tsi_symbolic *symbolic, bool scattered, uint64_t
   }
 }
 
+/* Teams of fronts that are cut into tiles: around their owners; what others have is not shared. */
+static void choose_teams(const structure *s, const granularity *g, const bool *tiled, uint64_t seed,
+                         const tsi_index *owner, tsi_index *begin, tsi_index *end) {
+  for (tsi_index k = 0; k < s->symbolic->count; k++) {
+    begin[k] = owner[k] - (tsi_index)(next_random(&seed) % (uint64_t)(owner[k] + 1));
+    end[k] = owner[k] + 1 + (tsi_index)(next_random(&seed) % (uint64_t)(PROCESSES - owner[k]));
+    if (tiled[k] && tsi_front_tiles_of(s->symbolic, s->panels, g->options.tile, k).count >= end[k] - begin[k])
+      continue;
+    begin[k] = owner[k];
+    end[k] = owner[k] + 1;
+  }
+}
+
+static tsi_front_teams *make_teams(tsi_env *env, const structure *s, tristar_method method,
+                                   const granularity *g, const tsi_index *owner, uint64_t seed) {
+  tsi_front_teams *teams;
+  const size_t count = (size_t)s->symbolic->count + 1;
+  tsi_index *begin = malloc(count * sizeof *begin), *end = malloc(count * sizeof *end);
+  bool *cut = malloc(count);
+  CHECK_OK(tsi_factorization_find_tiled(env, s->symbolic, method, &g->options, cut));
+  choose_teams(s, g, cut, seed, owner, begin, end);
+  CHECK_OK(tsi_front_teams_create(env, s->symbolic, s->panels, method, g->options.tile, begin, end, &teams));
+  CHECK_OK(tsi_front_teams_check(env, teams, owner));
+  free(begin);
+  free(end);
+  free(cut);
+  return teams;
+}
+
 /* What `from` sends to `to` is what `to` receives from it. */
 static void check_meeting(const char *name, const tsi_factorization *from, const tsi_factorization *to) {
   tsi_index sent = 0, received = 0;
@@ -138,8 +170,11 @@ static void check_meeting(const char *name, const tsi_factorization *from, const
     tsi_index q = 0;
     while (q < to->receives && (to->receive[q].peer != from->rank || to->receive[q].tag != message->tag)) q++;
     CHECK_MSG(q < to->receives && to->receive[q].supernode == message->supernode &&
-                  to->receive[q].piece == message->piece,
+                  to->receive[q].piece == message->piece && to->receive[q].pieces == message->pieces,
               "%s: tag %d from %d to %d", name, message->tag, from->rank, to->rank);
+    const tsi_front_parcel *sends = &from->out[message->parcel], *takes = &to->in[to->receive[q].parcel];
+    CHECK(sends->kind == takes->kind && sends->tile == takes->tile && sends->skip == takes->skip &&
+          sends->scalars == takes->scalars);
     sent++;
   }
   for (tsi_index q = 0; q < to->receives; q++) received += to->receive[q].peer == from->rank;
@@ -147,19 +182,23 @@ static void check_meeting(const char *name, const tsi_factorization *from, const
             to->rank, received);
 }
 
-static void check_shared(tsi_env *env, const char *name, const pattern *a, const granularity *g,
-                         bool scattered) {
+/* shared: teams have the fronts that are cut into tiles. */
+static void check_shared(tsi_env *env, const char *name, const pattern *a, tristar_method method,
+                         const granularity *g, bool scattered, bool shared) {
   structure s;
   tsi_factorization *dag[PROCESSES];
-  CHECK_OK(build(env, a, TRISTAR_METHOD_LU, g, &s));
+  tsi_front_teams *teams = NULL;
+  CHECK_OK(build(env, a, method, g, &s));
   tsi_index *owner = malloc((size_t)(s.symbolic->count + 1) * sizeof *owner);
   tsi_count tiled_fronts = 0;
   choose_owners(s.symbolic, scattered, 5, owner);
+  if (shared) teams = make_teams(env, &s, method, g, owner, 7);
   for (tsi_index r = 0; r < PROCESSES; r++) {
-    const tsi_front_owners owners = {owner, r};
-    CHECK_OK(tsi_factorization_create(env, s.symbolic, s.panels, TRISTAR_METHOD_LU, &g->options, &owners,
-                                      &dag[r]));
-    tiled_fronts += dag[r]->tiled_count;
+    const tsi_front_owners owners = {owner, r, teams};
+    const tristar_status status =
+        tsi_factorization_create(env, s.symbolic, s.panels, method, &g->options, &owners, &dag[r]);
+    CHECK_MSG(status == TRISTAR_OK, "%s: %s", name, tsi_error_text(env));
+    for (tsi_index q = 0; q < dag[r]->tiled_count; q++) tiled_fronts += owner[dag[r]->tiled[q]] == r;
     check_races(env, name, dag[r], 10, (uint64_t)(r + 1));
   }
   CHECK_MSG(tiled_fronts == s.dag->tiled_count, "%s: %lld fronts are tiled, alone %d", name,
@@ -167,6 +206,7 @@ static void check_shared(tsi_env *env, const char *name, const pattern *a, const
   for (tsi_index r = 0; r < PROCESSES * PROCESSES; r++)
     check_meeting(name, dag[r / PROCESSES], dag[r % PROCESSES]);
   for (tsi_index r = 0; r < PROCESSES; r++) tsi_factorization_destroy(env, &dag[r]);
+  tsi_front_teams_destroy(env, &teams);
   free(owner);
   release(env, &s);
 }
@@ -176,11 +216,11 @@ static void check_processes(tsi_env *env) {
   const char *name;
   pattern a;
   for (int i = 0; pattern_case(i, &name, &a); i++) {
-    for (int scattered = 0; scattered < 2; scattered++) check_shared(env, name, &a, &fine, scattered);
+    for (int k = 0; k < 4; k++) check_shared(env, name, &a, TRISTAR_METHOD_LU, &fine, k % 2, k / 2);
     pattern_free(&a);
   }
   a = pattern_grid(20, 20, 1, true);
-  for (int scattered = 0; scattered < 2; scattered++) check_shared(env, "grid", &a, &fine, scattered);
+  for (int k = 0; k < 12; k++) check_shared(env, "grid", &a, methods[k / 4], &fine, k % 2, k / 2 % 2);
   pattern_free(&a);
 }
 
@@ -268,7 +308,7 @@ static void check_message_corruption(tsi_env *env) {
   CHECK_OK(build(env, &a, TRISTAR_METHOD_LLT, &tiled, &s));
   tsi_index *owner = malloc((size_t)s.symbolic->count * sizeof *owner);
   choose_owners(s.symbolic, true, 3, owner);
-  const tsi_front_owners owners = {owner, 1};
+  const tsi_front_owners owners = {owner, 1, NULL};
   CHECK_OK(
       tsi_factorization_create(env, s.symbolic, s.panels, TRISTAR_METHOD_LLT, &tiled.options, &owners, &dag));
   CHECK_OK(DAG);
@@ -286,6 +326,51 @@ static void check_message_corruption(tsi_env *env) {
   BROKEN(dag->steps->step[find(dag, TSI_STEP_ARRIVAL)].kind, TSI_STEP_FRONT, DAG);
   BROKEN(owner[dag->receive[0].supernode], 1, DAG);
   tsi_factorization_destroy(env, &dag);
+  free(owner);
+  release(env, &s);
+  pattern_free(&a);
+}
+
+static tsi_index find_parcel(const tsi_front_parcel *parcel, tsi_index count, tsi_parcel_kind kind) {
+  tsi_index k = 0;
+  while (k < count && parcel[k].kind != kind) k++;
+  CHECK(k < count);
+  return k;
+}
+
+/* The check refuses stripes and parts that do not fit, and steps that are another process's. */
+static void check_shared_corruption(tsi_env *env) {
+  pattern a = pattern_grid(20, 20, 1, true);
+  structure s;
+  tsi_factorization *dag;
+  CHECK_OK(build(env, &a, TRISTAR_METHOD_LDLT, &tiled, &s));
+  tsi_index *owner = malloc((size_t)s.symbolic->count * sizeof *owner);
+  choose_owners(s.symbolic, true, 3, owner);
+  tsi_front_teams *teams = make_teams(env, &s, TRISTAR_METHOD_LDLT, &tiled, owner, 7);
+  const tsi_front_owners owners = {owner, 1, teams};
+  CHECK_OK(tsi_factorization_create(env, s.symbolic, s.panels, TRISTAR_METHOD_LDLT, &tiled.options, &owners,
+                                    &dag));
+  CHECK_OK(DAG);
+  tsi_front_parcel *leaves = &dag->out[find_parcel(dag->out, dag->outs, TSI_PARCEL_STRIPE)],
+                   *comes = &dag->in[find_parcel(dag->in, dag->ins, TSI_PARCEL_STRIPE)],
+                   *part = &dag->out[find_parcel(dag->out, dag->outs, TSI_PARCEL_PART)];
+  BROKEN(leaves->tile, leaves->tile + 1, DAG);
+  BROKEN(leaves->skip, leaves->skip + 1, DAG);
+  BROKEN(leaves->scalars, leaves->scalars - 1, DAG);
+  BROKEN(leaves->peer, 1, DAG);
+  BROKEN(comes->tile, comes->tile + 1, DAG);
+  BROKEN(comes->scalars, comes->scalars + 1, DAG);
+  BROKEN(comes->kind, TSI_PARCEL_PART, DAG);
+  BROKEN(part->scalars, part->scalars + 1, DAG);
+  BROKEN(part->kind, TSI_PARCEL_WHOLE, DAG);
+  BROKEN(dag->receive[0].parcel, dag->ins, DAG);
+  const tsi_index shared = comes->supernode;
+  tsi_index *tile = &teams->tile_owner[teams->tile_ptr[shared]];
+  BROKEN(*tile, teams->end[shared], tsi_front_teams_check(env, teams, owner));
+  BROKEN(owner[shared], teams->end[shared], tsi_front_teams_check(env, teams, owner));
+  CHECK_OK(DAG);
+  tsi_factorization_destroy(env, &dag);
+  tsi_front_teams_destroy(env, &teams);
   free(owner);
   release(env, &s);
   pattern_free(&a);
@@ -330,6 +415,7 @@ int main(void) {
   env.check = false;
   check_corruption(&env);
   check_message_corruption(&env);
+  check_shared_corruption(&env);
   check_failures();
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;

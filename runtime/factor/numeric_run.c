@@ -71,7 +71,9 @@ static tsi_count complement_scalars(const tsi_numeric *numeric, tsi_index s) {
 }
 
 tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s) {
-  return complement_scalars(numeric, s) + (tsi_factorization_pieces(numeric->dag, s) > 0);
+  const tsi_index parent = numeric->dag->symbolic->parent[s], *owner = numeric->dag->owner;
+  const bool travels = owner != NULL && parent != TSI_NONE && owner[s] != owner[parent];
+  return complement_scalars(numeric, s) + travels;
 }
 
 /* Behind a complement that travels. */

@@ -46,7 +46,7 @@ out:
 static tristar_status prepare(tristar_distributed_t *d, tsi_joint *joint, bool fixed, tsi_numeric **out,
                               tsi_mailbox_port *port) {
   tristar_status status = TRISTAR_OK;
-  const tsi_front_owners owners = {joint->owner, tsi_transport_rank(d->transport)};
+  const tsi_front_owners owners = {joint->owner, tsi_transport_rank(d->transport), NULL};
   struct tristar_factor_s *part = &joint->part;
   tsi_factorization_options options;
   tsi_numeric_options_init(&options);
