@@ -40,6 +40,7 @@ typedef struct placer {
   double only_cores; /* seconds of a solve without devices */
   double runs;       /* schedules that the search may still make */
   double wanted;     /* bytes that devices are to have, as many of them as have room; 0: what ends first */
+  double bearable;   /* seconds that it may take to have more of them there */
 } placer;
 
 static double larger(double a, double b) {
@@ -129,16 +130,6 @@ typedef struct deal {
 /* Of all cores, in both directions. */
 static double seconds_on_cores(const tsi_place_costs *c, double entries) {
   return 2 * entries * c->stream_bytes / c->cores_bandwidth;
-}
-
-void tsi_device_load_add(const tsi_place_costs *c, const tsi_placed_subtree *t, tsi_device_load *load) {
-  const double rows = (double)t->columns + t->border;
-  load->subtrees++;
-  load->bytes += t->bytes;
-  load->up += rows * c->row_bytes;
-  load->down += rows * c->row_bytes;
-  load->seconds += 2 * (c->handover_seconds + tsi_place_device_seconds(c, t)) +
-                   tsi_place_bus_seconds(c, t->columns) + tsi_place_bus_seconds(c, t->border);
 }
 
 /* What a device takes in a solve if it gets a subtree beside what it has. */
@@ -254,27 +245,22 @@ static bool uses_devices(const tsi_placing *placing) {
   return false;
 }
 
-static double placed_bytes(const tsi_placing *placing) {
-  double bytes = 0;
-  for (tsi_index d = 0; d < placing->devices; d++) bytes += placing->load[d].bytes;
-  return bytes;
-}
-
 static void swap(placer *p) {
   tsi_placing *better = p->trial;
   p->trial = p->best;
   p->best = better;
 }
 
-/* Takes the trial if devices have more of the factor, but not more than is wanted, or as much in less time.
- */
+/* Takes the trial if devices have more of the factor, but not more than is wanted, in a time that is
+ * bearable, or as much in less time. A best one whose time is not bearable yields to any that is faster. */
 static tristar_status judge_bytes(tsi_env *env, placer *p, double bound) {
   tristar_status status = TRISTAR_OK;
-  const double bytes = placed_bytes(p->trial), best = placed_bytes(p->best);
-  if (bytes > p->wanted || bytes < best || (bytes == best && bound >= p->best->seconds)) return TRISTAR_OK;
-  if (p->runs-- <= 0) return TRISTAR_OK;
+  const double bytes = tsi_placing_bytes(p->trial), best = tsi_placing_bytes(p->best);
+  const bool uses = uses_devices(p->best), late = uses && p->best->seconds > p->bearable;
+  const double less = !uses ? DBL_MAX : late || bytes == best ? p->best->seconds : p->bearable;
+  if (bytes > p->wanted || (bytes < best && !late) || bound >= less || p->runs-- <= 0) return TRISTAR_OK;
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
-  if (bytes > best || p->trial->seconds < p->best->seconds) swap(p);
+  if (p->trial->seconds < less) swap(p);
 out:
   return status;
 }
@@ -393,12 +379,6 @@ out:
   return status;
 }
 
-static bool has_room(const tsi_place_costs *c, const tsi_placing *placing) {
-  for (tsi_index d = 0; d < placing->devices; d++)
-    if (tsi_device_load_memory(c, &placing->load[d]) > c->device_memory) return false;
-  return true;
-}
-
 /* What devices would have if each had room for all; where they have not, as much of that as there is room
  * for. */
 static tristar_status search_devices_first(tsi_env *env, placer *p) {
@@ -409,10 +389,11 @@ static tristar_status search_devices_first(tsi_env *env, placer *p) {
   p->costs = &roomy;
   status = search_stages(env, p);
   p->costs = costs;
-  if (status != TRISTAR_OK || has_room(costs, p->best)) return status;
-  p->wanted = placed_bytes(p->best);
+  if (status != TRISTAR_OK || tsi_placing_has_room(costs, p->best)) return status;
+  p->wanted = tsi_placing_bytes(p->best);
+  p->bearable = larger(p->only_cores, p->best->seconds);
   TSI_TRY(search_stages(env, p));
-  p->best->unfit_bytes = p->wanted - placed_bytes(p->best);
+  p->best->unfit_bytes = p->wanted - tsi_placing_bytes(p->best);
 out:
   return status;
 }
@@ -491,20 +472,4 @@ tristar_status tsi_placing_create(tsi_env *env, const tsi_symbolic *symbolic, co
 out:
   release(env, &p);
   return status;
-}
-
-void tsi_placing_destroy(tsi_env *env, tsi_placing **placing) {
-  if (*placing == NULL) return;
-  TSI_FREE(env, (*placing)->subtree);
-  TSI_FREE(env, (*placing)->load);
-  TSI_FREE(env, *placing);
-}
-
-void tsi_placing_devices(const tsi_placing *placing, const tsi_symbolic *symbolic, tsi_index *device) {
-  for (tsi_index s = 0; s < symbolic->count; s++) device[s] = TSI_NONE;
-  for (tsi_index k = 0; k < placing->count; k++)
-    device[placing->subtree[k].root] = placing->subtree[k].device;
-  for (tsi_index s = symbolic->count; s-- > 0;) /* parents come later: devices go down */
-    if (symbolic->parent[s] != TSI_NONE && device[symbolic->parent[s]] != TSI_NONE)
-      device[s] = device[symbolic->parent[s]];
 }

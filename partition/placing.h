@@ -15,8 +15,9 @@
  * not for long. The result follows from the structure and the costs only.
  *
  * With devices_first all subtrees are dealt to devices, as if each had room for all. If they have not, the
- * stages are gone through again, and the placing is taken that leaves devices the most of what they would
- * have had; the rest is the cores', and told as unfit. So a device with more room gets no less.
+ * stages are gone through again, and of the placings that take no longer than that one, or than the cores
+ * alone, the one is taken that leaves devices the most of what they would have had; the rest is the cores',
+ * and told as unfit.
  *
  * Reads   the structure of one factor, in closed form (symbolic.h).
  * Writes  a tsi_placing that owns its arrays.
@@ -64,6 +65,10 @@ TRISTAR_CHECKED tristar_status tsi_placing_create(tsi_env *env, const tsi_symbol
                                                   const tsi_panels *panels, const tsi_place_costs *costs,
                                                   tsi_placing **out);
 void tsi_placing_destroy(tsi_env *env, tsi_placing **placing);
+/* Of factor, stored, on all devices. */
+double tsi_placing_bytes(const tsi_placing *placing);
+/* Has no device more than its memory? */
+bool tsi_placing_has_room(const tsi_place_costs *costs, const tsi_placing *placing);
 TRISTAR_CHECKED tristar_status tsi_placing_check(tsi_env *env, const tsi_placing *placing,
                                                  const tsi_symbolic *symbolic, const tsi_panels *panels,
                                                  const tsi_place_costs *costs);

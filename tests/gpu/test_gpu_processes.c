@@ -103,7 +103,7 @@ static void check_matrix(tristar_t *ts, const char *kind, int64_t k, const typed
   for (int l = 0; l < LAYOUTS; l++) {
     const tsi_index nrhs = (l + turn) % 3 == 0 ? 5 : 1;
     tsi_process_options options = options_of(l);
-    CHECK(choose(ts, q.factor, &options, l % 2 ? 0.6 : 2, device) > 0);
+    CHECK(choose(ts, q.factor, &options, l % 2 ? 3 : 8, device) > 0);
     check_layout(tsi_context_env(ts), &q, &options, nrhs, l + turn);
     add_bits(&q, nrhs, bits);
     if (l == turn % LAYOUTS) check_values(ts, &q, &options, q.values);
