@@ -1,12 +1,11 @@
 /* Fronts that several processes share: who has which tiles, and what travels between them.
  *
- * A front that is cut into tiles (factorization.h) may be shared by a team, processes begin .. end - 1. A
- * tile k of it is a stripe of the front: what stands in its rows, and in its columns above,
+ * A front that is cut into tiles (factorization.h) may be shared by a team, processes begin .. end - 1. Tile
+ * k of it is a stripe, which has
  *
- *            0 .. k-1   k
- *      0   [          | U ]     L   its rows, left of and in the diagonal block; behind the supernode its w
- * columns k   [    L     | D ]     U   its columns above (LDLT, LU); behind the supernode w rows C   behind
- * the supernode: its rows of the Schur complement, up to its own columns (LU: all columns)
+ *   L   its rows, left of and in the diagonal block; behind the supernode the first w columns of them
+ *   U   its columns above the diagonal block (LDLT, LU); behind the supernode the first w rows of them
+ *   C   behind the supernode: its rows of the Schur complement, up to its own columns (LU: all columns)
  *
  * Each stripe is one process's, so that a process has memory for its stripes only. A stripe of a panel that
  * is factored travels to those who update stripes behind it, that of rows behind the supernode to those who
