@@ -80,7 +80,7 @@ void tsi_factorization_wait_for_children(builder *b, tsi_index first, tsi_index 
   for (tsi_index s = first; s <= last; s++)
     for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1] && dag->child[k] < first; k++) {
       const tsi_index child = dag->child[k];
-      for (tsi_index q = 0; q < b->arrivals[child]; q++)
+      for (tsi_index q = 0; b->arrivals && q < b->arrivals[child]; q++)
         tsi_factorization_add_edge(b, item, b->arrival[child] + q);
       if (!tsi_factorization_leaves(dag, child) || b->done[child] == before) continue;
       before = b->done[child];
@@ -239,8 +239,6 @@ static tristar_status allocate(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC(env, b->subtree, count));
   TSI_TRY(TSI_ALLOC(env, b->tree, count));
   TSI_TRY(TSI_ALLOC(env, b->done, count));
-  TSI_TRY(TSI_ALLOC(env, b->arrival, count));
-  TSI_TRY(TSI_ALLOC(env, b->arrivals, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, dag->child_ptr, (tsi_count)count + 1));
   TSI_TRY(TSI_ALLOC(env, dag->child, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, dag->steps, 1));
@@ -318,8 +316,6 @@ out:
   TSI_FREE(env, b.subtree);
   TSI_FREE(env, b.tree);
   TSI_FREE(env, b.done);
-  TSI_FREE(env, b.arrival);
-  TSI_FREE(env, b.arrivals);
   TSI_FREE(env, b.mixed);
   tsi_factorization_release_tags(env, &b);
   TSI_FREE(env, b.latest);

@@ -39,7 +39,8 @@ typedef struct tsi_factorization_builder {
   tsi_index *part_tag, *stripe_sent, *stripe_received; /* by process: the next tag */
   bool *mixed;     /* by supernode: another process has some of its subtree */
   tsi_index *done; /* by supernode of this process: the step after which its complement is complete */
-  tsi_index *arrival, *arrivals; /* by supernode: the first arrival of its complement; how many there are */
+  tsi_index *arrival, *arrivals; /* by supernode: the first arrival of its complement; how many there are. One
+                                    process alone: NULL */
   tsi_index *latest;             /* by tile of a front: the latest step on its rows; then: on its columns */
   tsi_supernode_range open;      /* may still grow */
 } tsi_factorization_builder;

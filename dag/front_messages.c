@@ -40,6 +40,8 @@ tristar_status tsi_factorization_find_tags(tsi_env *env, builder *b) {
   const tsi_index count = dag->symbolic->count;
   tsi_index end;
   if (dag->owner == NULL) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, b->arrival, count));
+  TSI_TRY(TSI_ALLOC(env, b->arrivals, count));
   TSI_TRY(TSI_ALLOC(env, b->tag_ptr, (tsi_count)count + 1));
   b->tag_ptr[0] = 0;
   for (tsi_index s = 0; s < count; s++) {
@@ -59,6 +61,8 @@ out:
 }
 
 void tsi_factorization_release_tags(tsi_env *env, builder *b) {
+  TSI_FREE(env, b->arrival);
+  TSI_FREE(env, b->arrivals);
   TSI_FREE(env, b->tag_ptr);
   TSI_FREE(env, b->tag);
   TSI_FREE(env, b->sent);
@@ -75,7 +79,7 @@ void tsi_factorization_begin_messages(builder *b) {
     b->stripe_sent[p] = b->sent[p];
     b->stripe_received[p] = b->received[p];
   }
-  for (tsi_index s = 0; s < b->dag->symbolic->count; s++) b->arrivals[s] = 0;
+  for (tsi_index s = 0; b->arrivals && s < b->dag->symbolic->count; s++) b->arrivals[s] = 0;
 }
 
 /* ---- Parcels ------------------------------------------------------------------------------------------ */
