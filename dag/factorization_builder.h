@@ -45,6 +45,18 @@ typedef struct tsi_factorization_builder {
   tsi_supernode_range open;      /* may still grow */
 } tsi_factorization_builder;
 
+/* A tiled front that is being cut into steps. */
+typedef struct tsi_front_cut {
+  tsi_factorization_builder *b;
+  tsi_index s;
+  tsi_front_tiles t;
+  bool lu;
+  tsi_index *below, *right; /* by tile: the latest step on its rows, columns. Of a shared front's stripe that
+                               arrives: the first arrival, and how many there are */
+} tsi_front_cut;
+
+#define TSI_ASSEMBLE_ENTRY_WORK 20 /* to assemble an entry of a front */
+
 /* Appends a step, as urgent as the front of supernode `urgent`; its number. */
 tsi_index tsi_factorization_add_step(tsi_factorization_builder *b, tsi_step_kind kind, tsi_index urgent,
                                      const tsi_front_step *part);
@@ -66,6 +78,20 @@ void tsi_factorization_send(tsi_factorization_builder *b, tsi_index first, tsi_i
 /* Step `item` takes supernodes first .. last and waits for their children that are not among them. */
 void tsi_factorization_wait_for_children(tsi_factorization_builder *b, tsi_index first, tsi_index last,
                                          tsi_index item);
+/* ---- Of a front (fronts.c) ---- */
+tsi_front_cut tsi_front_cut_begin(tsi_factorization_builder *b, tsi_index s);
+tsi_index tsi_front_cut_add(const tsi_front_cut *cut, tsi_step_kind kind, tsi_front_step part);
+static inline void tsi_front_cut_after(const tsi_front_cut *cut, tsi_index item, tsi_index before) {
+  tsi_factorization_add_edge(cut->b, item, before);
+}
+/* The step that opens the front, after its children. */
+tsi_index tsi_front_cut_open(const tsi_front_cut *cut);
+/* The diagonal block of a panel. It waits for nothing yet. */
+tsi_index tsi_front_cut_diagonal(const tsi_front_cut *cut, tsi_index panel);
+/* Tile k below that block, or, LU, to the right of it. It waits for nothing yet. */
+tsi_index tsi_front_cut_tile(const tsi_front_cut *cut, bool right, tsi_index panel, tsi_index k);
+/* The end of the front, after steps first .. of it. */
+void tsi_front_cut_close(const tsi_front_cut *cut, tsi_index first);
 /* All steps of the tiled front of s; those of this process's stripes. */
 void tsi_factorization_add_front(tsi_factorization_builder *b, tsi_index s);
 void tsi_factorization_add_shared_front(tsi_factorization_builder *b, tsi_index s);

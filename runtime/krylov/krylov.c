@@ -397,13 +397,15 @@ out:
   return tsi_answer(env, status);
 }
 
+/* New values of a matrix on all ranks may be stored in another way. */
+static tristar_krylov_stats stats_now(const tristar_krylov_t *k) {
+  tristar_krylov_stats stats = k->stats;
+  if (k->matrix.bytes != NULL) stats.product_bytes = k->matrix.bytes(k->matrix.arg);
+  return stats;
+}
+
 tristar_status tristar_krylov_get_stats(const tristar_krylov_t *krylov, tristar_krylov_stats *stats) {
-  if (stats != NULL) memset(stats, 0, sizeof *stats);
-  if (krylov == NULL) return TSI_NULL(krylov);
-  if (stats == NULL) return TSI_NULL(stats);
-  *stats = krylov->stats;
-  if (krylov->matrix.bytes != NULL) stats->product_bytes = krylov->matrix.bytes(krylov->matrix.arg);
-  return TRISTAR_OK;
+  TSI_GET(krylov, stats, stats_now(krylov));
 }
 
 void tristar_krylov_destroy(tristar_krylov_t **krylov) {

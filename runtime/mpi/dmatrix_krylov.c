@@ -170,7 +170,6 @@ out:
   return status;
 }
 
-/* New values may be stored in another way. */
 static size_t product_bytes(const void *arg) {
   return tsi_dmatrix_product_bytes(arg);
 }
