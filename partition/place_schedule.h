@@ -29,8 +29,7 @@ typedef struct tsi_place_costs {
                                 direction; NULL: none */
   double device_bandwidth;   /* bytes of factor a second that a device gets through */
   double device_memory;      /* bytes that factors may take of a device's memory */
-  const double *stored;      /* supernodes: bytes that a device keeps of each one's factor, in memory; NULL:
-                                stored_bytes for each entry */
+  const double *stored;      /* supernodes: bytes that a device keeps of each one's factor, in memory */
   double subtree_bytes;      /* that it keeps at most beside for each subtree */
   double handover_seconds;   /* from a transfer's end to the task that waits for it, or after a subtree */
   double bus_seconds;        /* of a transfer */
@@ -41,7 +40,6 @@ typedef struct tsi_place_costs {
   double core_task_seconds;  /* of a task on a core, beside reading */
   tsi_chunk_options cut;     /* of the chunks of the cores; labels and devices are not looked at */
   double stream_bytes;       /* of an entry of the factor, in one sweep */
-  double stored_bytes;       /* of an entry, in memory: twice as many where L and U are stored */
   double row_bytes;          /* of a row of right-hand sides */
   bool devices_first;        /* subtrees are the cores' only where devices have no room, faster or not */
   const bool *shared;        /* supernodes: several processes work on it, and on all above it, which the cores

@@ -60,7 +60,7 @@ static void describe_tree(placer *p, const tsi_panels *panels) {
     for (tsi_index k = panels->first[s]; k < panels->first[s + 1]; k++)
       p->own[s] += (double)tsi_panel_entries(panels, k);
     p->entries[s] = p->own[s];
-    p->bytes[s] = p->costs->stored ? p->costs->stored[s] : p->own[s] * p->costs->stored_bytes;
+    p->bytes[s] = p->costs->stored[s];
     p->total += p->bytes[s];
   }
   for (tsi_index s = 0; s < symbolic->count; s++) {

@@ -28,9 +28,8 @@ static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, co
     columns += symbolic->start[s + 1] - symbolic->start[s];
     for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++)
       entries += (double)tsi_panel_entries(panels, p);
-    if (costs->stored) bytes += costs->stored[s];
+    bytes += costs->stored[s];
   }
-  if (costs->stored == NULL) bytes += entries * costs->stored_bytes;
   if (t->columns != columns || t->entries != entries || t->bytes != bytes || t->seconds != seconds ||
       t->border != symbolic->row_ptr[t->root + 1] - symbolic->row_ptr[t->root] ||
       (t->device != TSI_NONE && (t->device < 0 || t->device >= placing->devices)))

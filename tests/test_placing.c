@@ -15,8 +15,19 @@ typedef struct structure {
   tsi_graph *graph;
   tsi_symbolic *symbolic;
   tsi_panels *panels;
-  double bytes; /* of the factor */
+  double bytes;   /* of the factor */
+  double *stored; /* the same, of each supernode */
 } structure;
+
+/* 8 bytes an entry. */
+static double *stored_of(const tsi_symbolic *symbolic, const tsi_panels *panels) {
+  double *stored = calloc((size_t)symbolic->count + 1, sizeof *stored);
+  CHECK(stored != NULL);
+  for (tsi_index k = 0; k < symbolic->count; k++)
+    for (tsi_index p = panels->first[k]; p < panels->first[k + 1]; p++)
+      stored[k] += 8.0 * (double)tsi_panel_entries(panels, p);
+  return stored;
+}
 
 static structure structure_of(tsi_env *env, const pattern *a) {
   structure s = {.bytes = 0};
@@ -25,18 +36,20 @@ static structure structure_of(tsi_env *env, const pattern *a) {
   CHECK_OK(tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &s.graph));
   CHECK_OK(tsi_symbolic_create(env, s.graph, &options, &s.symbolic));
   CHECK_OK(tsi_panels_create(env, s.symbolic, 16, &s.panels));
-  for (tsi_index p = 0; p < s.panels->count; p++) s.bytes += 8.0 * (double)tsi_panel_entries(s.panels, p);
+  s.stored = stored_of(s.symbolic, s.panels);
+  for (tsi_index k = 0; k < s.symbolic->count; k++) s.bytes += s.stored[k];
   return s;
 }
 
 static void structure_free(tsi_env *env, structure *s) {
+  free(s->stored);
   tsi_panels_destroy(env, &s->panels);
   tsi_symbolic_destroy(env, &s->symbolic);
   tsi_graph_destroy(env, &s->graph);
 }
 
 /* Devices ten times as fast as the cores, which get through 1 byte a second, each of them through half. */
-static tsi_place_costs costs_of(tsi_index devices, double memory) {
+static tsi_place_costs costs_of(const structure *s, tsi_index devices, double memory) {
   return (tsi_place_costs){.devices = devices,
                            .task_seconds = 10,
                            .device_bandwidth = 10,
@@ -49,7 +62,7 @@ static tsi_place_costs costs_of(tsi_index devices, double memory) {
                            .core_task_seconds = 0.5,
                            .cut = {.ceiling_bytes = 8, .slice_bytes = 8, .scalar_bytes = 8},
                            .stream_bytes = 8,
-                           .stored_bytes = 8,
+                           .stored = s->stored,
                            .row_bytes = 8};
 }
 
@@ -74,7 +87,7 @@ static double placed_bytes(const tsi_placing *placing) {
 }
 
 static void check_cores_only(tsi_env *env, const structure *s) {
-  const tsi_place_costs none = costs_of(0, 0), full = costs_of(2, 0);
+  const tsi_place_costs none = costs_of(s, 0, 0), full = costs_of(s, 2, 0);
   tsi_placing *placing = place(env, s, &none);
   CHECK(fabs(placing->seconds - placing->only_cores) <= 1e-12 * placing->only_cores);
   tsi_placing_destroy(env, &placing);
@@ -88,7 +101,7 @@ static void check_cores_only(tsi_env *env, const structure *s) {
 static void check_memory(tsi_env *env, const structure *s) {
   double before = 0;
   for (int part = 4; part >= 0; part--) {
-    const tsi_place_costs costs = costs_of(1, part * s->bytes / 4);
+    const tsi_place_costs costs = costs_of(s, 1, part * s->bytes / 4);
     tsi_placing *placing = place(env, s, &costs);
     CHECK(placing->seconds >= before);
     CHECK(part == 4 || placed_bytes(placing) < s->bytes);
@@ -98,7 +111,7 @@ static void check_memory(tsi_env *env, const structure *s) {
 }
 
 static void check_all_on_device(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(1, s->bytes);
+  tsi_place_costs costs = costs_of(s, 1, s->bytes);
   costs.device_bandwidth = costs.bus_bandwidth = 1e9;
   costs.task_seconds = costs.bus_seconds = 0;
   tsi_placing *placing = place(env, s, &costs);
@@ -108,7 +121,7 @@ static void check_all_on_device(tsi_env *env, const structure *s) {
 
 /* A slow bus keeps subtrees away from devices. */
 static void check_slow_bus(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(2, s->bytes);
+  tsi_place_costs costs = costs_of(s, 2, s->bytes);
   costs.bus_bandwidth = 1e-9;
   tsi_placing *placing = place(env, s, &costs);
   CHECK(placed_bytes(placing) == 0 && placing->unfit_bytes == 0);
@@ -122,7 +135,7 @@ static bool nearly(double a, double b) {
 /* The cores without devices: one alone reads byte after byte; tasks that take a while make it longer; several
  * are never through before all of them read as fast as they can, nor after one that has its share only. */
 static void check_cores(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(0, 0);
+  tsi_place_costs costs = costs_of(s, 0, 0);
   tsi_place_schedule *schedule;
   tsi_place_times one, slow, all;
   costs.cores = 1;
@@ -145,7 +158,7 @@ static void check_cores(tsi_env *env, const structure *s) {
 /* A root with all that is below it on a device: its time and that of its transfers, between two tasks of the
  * cores. */
 static void check_devices_in_time(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(2, 0);
+  tsi_place_costs costs = costs_of(s, 2, 0);
   tsi_place_schedule *schedule;
   tsi_place_times times;
   const tsi_index root = s->symbolic->count - 1;
@@ -198,7 +211,7 @@ static void check_chunks(tsi_env *env, const structure *s, const tsi_placing *pl
 
 /* Each device's supernodes are those of its subtrees. */
 static void check_devices(tsi_env *env, const structure *s) {
-  const tsi_place_costs costs = costs_of(3, s->bytes / 4);
+  const tsi_place_costs costs = costs_of(s, 3, s->bytes / 4);
   tsi_placing *placing = place(env, s, &costs);
   tsi_index *device = malloc(((size_t)s->symbolic->count + 1) * sizeof *device), columns = 0, placed = 0;
   tsi_placing_devices(placing, s->symbolic, device);
@@ -242,7 +255,7 @@ static void check_branches(tsi_env *env, const structure *s) {
 /* Slow devices get all that they have room for, if they come first: less where there is less room, and
  * nothing where there is none. */
 static void check_devices_first(tsi_env *env, const structure *s) {
-  tsi_place_costs costs = costs_of(2, 1e12);
+  tsi_place_costs costs = costs_of(s, 2, 1e12);
   tsi_placing *placing;
   costs.device_bandwidth = 1e-3;
   costs.devices_first = true;
@@ -288,7 +301,7 @@ static void choose_part(const tsi_symbolic *symbolic, bool *has, bool *shared) {
 static void check_part(tsi_env *env, const structure *s) {
   bool *has = malloc((size_t)s->symbolic->count + 1), *shared = malloc((size_t)s->symbolic->count + 1);
   tsi_tree_part part;
-  tsi_place_costs costs = costs_of(2, 1e9);
+  tsi_place_costs costs = costs_of(s, 2, 1e9);
   choose_part(s->symbolic, has, shared);
   CHECK_OK(tsi_tree_part_create(env, s->symbolic, s->panels, has, &part));
   CHECK_OK(tsi_panels_check(env, part.panels, part.symbolic));
@@ -308,10 +321,12 @@ static void check_part(tsi_env *env, const structure *s) {
     shared[k] = shared[from]; /* k <= from */
   }
   costs.shared = shared;
-  const structure whole = {NULL, part.symbolic, part.panels, 0};
+  const structure whole = {NULL, part.symbolic, part.panels, 0, stored_of(part.symbolic, part.panels)};
+  costs.stored = whole.stored;
   tsi_placing *placing = place(env, &whole, &costs);
   for (tsi_index k = 0; k < placing->count; k++) CHECK(!shared[placing->subtree[k].root]);
   tsi_placing_destroy(env, &placing);
+  free(whole.stored);
   tsi_tree_part_destroy(env, &part);
   free(has);
   free(shared);

@@ -78,7 +78,6 @@ tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const ts
                            .bus_seconds = TSI_DEVICE_BUS_SECONDS,
                            .bus_bandwidth = TSI_DEVICE_BUS_REACHED * device->bus,
                            .stream_bytes = scalar,
-                           .stored_bytes = factor->lower && factor->upper ? 2 * scalar : scalar,
                            .row_bytes = scalar};
 }
 

@@ -38,8 +38,13 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   const tristar_analysis_t *an = factor->analysis;
   const double scalar = (double)factor->scalar_bytes,
                bytes = scalar * (double)an->panel_values[an->panels->count];
+  double *stored = malloc((size_t)an->symbolic->count * sizeof *stored);
   tristar_plan_options options;
   tristar_plan_options_init(&options);
+  CHECK(stored);
+  for (tsi_index s = 0; s < an->symbolic->count; s++)
+    stored[s] = scalar *
+                (double)(an->panel_values[an->panels->first[s + 1]] - an->panel_values[an->panels->first[s]]);
   const tsi_place_costs costs = {.devices = 2,
                                  .device_bandwidth = 4,
                                  .device_memory = 0.4 * bytes,
@@ -49,7 +54,7 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
                                  .cores_bandwidth = 1,
                                  .cut = tsi_plan_chunk_options(factor, &options),
                                  .stream_bytes = scalar,
-                                 .stored_bytes = scalar,
+                                 .stored = stored,
                                  .row_bytes = scalar};
   tsi_placing *placing;
   tsi_index placed = 0;
@@ -57,6 +62,7 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   tsi_placing_devices(placing, an->symbolic, device);
   for (tsi_index d = 0; d < 2; d++) placed += placing->load[d].subtrees;
   tsi_placing_destroy(env, &placing);
+  free(stored);
   return placed;
 }
 
