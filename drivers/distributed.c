@@ -139,7 +139,7 @@ static bool note_factor(tsi_session *s, const solution *z) {
   return tsi_session_check(s, tristar_distributed_get_factor_stats(z->distributed, &s->f, &s->a), s->name);
 }
 
-/* On all ranks. UNSUPPORTED: not with rows on all ranks. */
+/* On all ranks. */
 static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix) {
   const int64_t n = s->view.rows;
   MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
@@ -148,8 +148,7 @@ static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix)
   const double begin = tsi_now();
   const tristar_status status = tristar_dmatrix_factor(*matrix, &analysis, &options, &z->distributed);
   tristar_dmatrix_destroy(matrix);
-  z->by_rows = status != TRISTAR_ERR_UNSUPPORTED;
-  if (!z->by_rows) return true;
+  z->by_rows = true;
   if (!tsi_session_check(s, status, s->name) ||
       !tsi_session_check(
           s, tristar_distributed_set_rows(z->distributed, z->rank == 0 ? 0 : n, z->rank == 0 ? n : 0),
@@ -180,8 +179,7 @@ static bool factor(tsi_session *s, solution *z) {
 /* Reads, analyzes and factors; by rows on all ranks if that can be. */
 static bool make_factor(tsi_session *s, solution *z, double message) {
   tristar_dmatrix_t *matrix = NULL;
-  if (z->layout.px > 0 && !s->settings->laplacian && s->settings->matching != TRISTAR_MATCHING_ON)
-    matrix = tsi_rows_read(s);
+  if (z->layout.px > 0 && !s->settings->laplacian) matrix = tsi_rows_read(s);
   if (matrix != NULL && !rank_0_says(z->rank > 0 || make_rhs(s, z))) {
     tristar_dmatrix_destroy(&matrix);
     return false;

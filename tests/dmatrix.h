@@ -20,6 +20,7 @@ typedef struct shared_matrix {
   tristar_view view;
   int64_t n, first, end;
   rows_block rows;
+  double error; /* bound of backward errors after refinement */
 } shared_matrix;
 
 /* Where the rows of a rank begin: blocks of different lengths; of three ranks and more the first and, of
@@ -43,15 +44,20 @@ static inline void clear_diagonal(const typed *t, const tristar_view *v, void *v
       if (index[e] == j) put(t, values, e, 0);
 }
 
+/* This rank's rows of the view. */
+static inline void share_rows(const world *w, shared_matrix *s) {
+  s->n = s->view.rows;
+  s->first = first_row(w, s->n, w->rank);
+  s->end = first_row(w, s->n, w->rank + 1);
+  s->rows = take_rows(&s->view, s->t->bytes, s->first, s->end, w->rank % 2);
+}
+
 static inline shared_matrix share_matrix(const world *w, const char *kind, int64_t k, const typed *t,
                                          tristar_symmetry symmetry) {
-  shared_matrix s = {.t = t};
+  shared_matrix s = {.t = t, .error = t->is_single ? 1e-5 : 1e-13};
   s.values = typed_matrix(w->ts, kind, k, t, symmetry, &s.matrix, &s.view);
   if (s.view.symmetry == TRISTAR_SKEW_SYMMETRIC) clear_diagonal(t, &s.view, s.values);
-  s.n = s.view.rows;
-  s.first = first_row(w, s.n, w->rank);
-  s.end = first_row(w, s.n, w->rank + 1);
-  s.rows = take_rows(&s.view, t->bytes, s.first, s.end, w->rank % 2);
+  share_rows(w, &s);
   return s;
 }
 

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Shared by driver_*.sh that run the program under mpiexec: sourced with PROGRAM MPIEXEC [FLAG...] --, not run. Gives, beside
 # what driver.sh gives,
-#   ranks N STATUS REGEX ARGUMENT...  N processes of the program; status: 0, or - for any other one
+#   ranks N STATUS REGEX ARGUMENT...  N processes of the program; status: 0, or - for any other one. $input: the file that is
+#                                     standard input, if not empty
 #   killed ARGUMENT...                two processes, which would run for very long, of which one is killed: the other ends
 program=$1
 shift
@@ -13,7 +14,7 @@ set -- "$program"
 ranks() {
   local count=$1 expected=$2 regex=$3 status
   shift 3
-  "${mpiexec[@]}" -n "$count" "$(dirname "$0")/mpi_rank.sh" "$tristar" "$@" >output.txt 2>&1 </dev/null
+  "${mpiexec[@]}" -n "$count" "$(dirname "$0")/mpi_rank.sh" "$tristar" "$@" >output.txt 2>&1 <"${input:-/dev/null}"
   status=$?
   [ $status -eq 0 ] || status=-
   if [ "$status" != "$expected" ] || ! grep -qE -e "$regex" output.txt; then

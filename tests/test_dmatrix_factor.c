@@ -8,84 +8,13 @@
 /* ---- The same bits --------------------------------------------------------------------------------------
  */
 
-/* The values of a view, times a factor. */
-static void *scaled_values(const shared_matrix *s, double factor) {
-  const int64_t entries = ((const int64_t *)s->view.ptr)[s->n];
-  void *values = malloc((size_t)entries * s->t->bytes + 1);
-  CHECK(values != NULL);
-  for (int64_t p = 0; p < entries; p++) put(s->t, values, p, factor * get(s->t, s->values, p));
-  return values;
-}
-
-/* New values, and rows in blocks of equal size. */
-static void check_new_values(const world *w, const char *what, const shared_matrix *s,
-                             tristar_distributed_t *one, tristar_distributed_t *two) {
-  shared_matrix other = *s;
-  other.values = scaled_values(s, 1.5);
-  other.view.values = other.values;
-  rows_block rows =
-      take_rows(&other.view, s->t->bytes, s->n * w->rank / w->ranks, s->n * (w->rank + 1) / w->ranks, 0);
-  tristar_dmatrix_t *matrix = make(w, &rows);
-  CHECK_OK(tristar_distributed_refactor(one, w->rank == 0 ? other.values : NULL));
-  CHECK_OK(tristar_dmatrix_refactor(matrix, two));
-  tristar_dmatrix_destroy(&matrix);
-  check_same(what, one, two);
-  same_solutions(what, s, one, two);
-  release_rows(&rows);
-  free(other.values);
-}
-
-/* rank 0's figures of the whole factor. */
-static void same_figures(const world *w, const char *what, const tristar_distributed_t *one,
-                         const tristar_distributed_t *two) {
-  tristar_factor_stats f, g;
-  tristar_analysis_stats a, b;
-  if (w->rank > 0) return;
-  CHECK_OK(tristar_distributed_get_factor_stats(one, &f, &a));
-  CHECK_OK(tristar_distributed_get_factor_stats(two, &g, &b));
-  CHECK_MSG(f.nnz_factor == g.nnz_factor && f.factor_bytes == g.factor_bytes && a.nnz == b.nnz &&
-                a.n == b.n && f.perturbed_pivots == g.perturbed_pivots &&
-                f.smallest_pivot == g.smallest_pivot && a.method == b.method && a.flops == b.flops &&
-                a.symmetric_pattern == b.symmetric_pattern,
-            "%s: other figures", what);
-}
-
-static void check_layout(const world *w, const char *kind, const shared_matrix *s, const wish *o) {
-  tristar_distributed_t *one, *two;
-  tristar_analysis_t *analysis = NULL;
-  tristar_dmatrix_t *matrix = make(w, &s->rows);
-  char what[200];
-  const tristar_layout *l = &o->options.layout;
-  snprintf(what, sizeof what, "%s %c, %dx%dx%d, method %d", kind, s->t->scalar, l->px, l->py, l->pz,
-           (int)o->analysis.method);
-  if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s->view, &o->analysis, &analysis));
-  CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s->values : NULL,
-                                      &o->options, &one));
-  CHECK_OK(tristar_distributed_set_rows(one, s->first, s->end - s->first));
-  CHECK_OK(tristar_dmatrix_factor(matrix, &o->analysis, &o->options, &two));
-  check_same(what, one, two);
-  same_figures(w, what, one, two);
-  same_solutions(what, s, one, two);
-  CHECK(matrix->whole == NULL);
-  check_new_values(w, what, s, one, two);
-  CHECK_OK(tristar_dmatrix_refactor(matrix, two));
-  CHECK_OK(tristar_distributed_refactor(one, w->rank == 0 ? s->values : NULL));
-  check_same(what, one, two);
-  tristar_dmatrix_destroy(&matrix);
-  same_solutions(what, s, one, two);
-  CHECK_STATUS(tristar_distributed_refactor(two, w->rank == 0 ? s->values : NULL), TRISTAR_ERR_UNSUPPORTED);
-  same_solutions(what, s, one, two);
-  tristar_distributed_destroy(&one);
-  tristar_distributed_destroy(&two);
-  tristar_analysis_destroy(&analysis);
-}
-
 typedef struct option {
   tristar_symmetry
       symmetry; /* of a symmetric kind in a complex type; GENERAL: declared so, with both triangles */
   tristar_method method;
   bool single;
   int every; /* layouts */
+  tristar_matching matching;
 } option;
 
 /* Both triangles of a symmetric matrix, declared general. */
@@ -149,7 +78,7 @@ static void check_matrix(const world *w, const char *only, const char *kind, int
       if (px * layout.py * pz != w->ranks || turn++ % (w->ranks > 4 ? 3 : o.every) != 0) continue;
       wish y = wish_of(&layout, o.method);
       y.analysis.single_factors = o.single;
-      if (strcmp(kind, "kkt3d") == 0) y.analysis.matching = TRISTAR_MATCHING_OFF;
+      y.analysis.matching = o.matching;
       check_layout(w, kind, &s, &y);
     }
   if (own) {
@@ -161,28 +90,39 @@ static void check_matrix(const world *w, const char *only, const char *kind, int
 
 static void check_bits(const world *w, const char *only) {
   const tristar_method any = TRISTAR_METHOD_AUTO;
-  check_matrix(w, only, "poisson3d7", 9, &typed_double, (option){TRISTAR_SYMMETRIC, any, false, 1});
-  check_matrix(w, only, "poisson3d7", 7, &typed_single, (option){TRISTAR_SYMMETRIC, any, false, 3});
-  check_matrix(w, only, "poisson3d7", 8, &typed_double, (option){TRISTAR_GENERAL, any, false, 3});
+  const tristar_matching find = TRISTAR_MATCHING_AUTO;
+  check_matrix(w, only, "poisson3d7", 9, &typed_double, (option){TRISTAR_SYMMETRIC, any, false, 1, find});
+  check_matrix(w, only, "poisson3d7", 7, &typed_single, (option){TRISTAR_SYMMETRIC, any, false, 3, find});
+  check_matrix(w, only, "poisson3d7", 8, &typed_double, (option){TRISTAR_GENERAL, any, false, 3, find});
   check_matrix(w, only, "poisson3d7", 8, &typed_double,
-               (option){TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, true, 3});
+               (option){TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, true, 3, find});
   check_matrix(w, only, "s2d9pt", 20, &typed_double,
-               (option){TRISTAR_GENERAL, TRISTAR_METHOD_LDLT, false, 3});
+               (option){TRISTAR_GENERAL, TRISTAR_METHOD_LDLT, false, 3, find});
   check_matrix(w, only, "s2d9pt", 16, &typed_double,
-               (option){TRISTAR_SYMMETRIC, TRISTAR_METHOD_LU, false, 3});
-  check_matrix(w, only, "convdiff3d", 8, &typed_double, (option){TRISTAR_GENERAL, any, false, 1});
-  check_matrix(w, only, "convdiff3d", 6, &typed_single, (option){TRISTAR_GENERAL, any, false, 3});
-  check_matrix(w, only, "convdiff3d", 6, &typed_complex_single, (option){TRISTAR_GENERAL, any, false, 3});
+               (option){TRISTAR_SYMMETRIC, TRISTAR_METHOD_LU, false, 3, find});
+  check_matrix(w, only, "convdiff3d", 8, &typed_double, (option){TRISTAR_GENERAL, any, false, 1, find});
+  check_matrix(w, only, "convdiff3d", 6, &typed_single, (option){TRISTAR_GENERAL, any, false, 3, find});
+  check_matrix(w, only, "convdiff3d", 6, &typed_complex_single,
+               (option){TRISTAR_GENERAL, any, false, 3, find});
   check_matrix(w, only, "convdiff3d", 5, &typed_complex_double,
-               (option){TRISTAR_GENERAL, TRISTAR_METHOD_LU, true, 3});
-  check_matrix(w, only, "poisson3d7", 6, &typed_complex_double, (option){TRISTAR_HERMITIAN, any, false, 3});
-  check_matrix(w, only, "poisson3d7", 6, &typed_complex_single, (option){TRISTAR_GENERAL, any, false, 3});
-  check_matrix(w, only, "poisson3d7", 6, &typed_complex_double, (option){TRISTAR_SYMMETRIC, any, false, 3});
+               (option){TRISTAR_GENERAL, TRISTAR_METHOD_LU, true, 3, find});
+  check_matrix(w, only, "poisson3d7", 6, &typed_complex_double,
+               (option){TRISTAR_HERMITIAN, any, false, 3, find});
+  check_matrix(w, only, "poisson3d7", 6, &typed_complex_single,
+               (option){TRISTAR_GENERAL, any, false, 3, find});
+  check_matrix(w, only, "poisson3d7", 6, &typed_complex_double,
+               (option){TRISTAR_SYMMETRIC, any, false, 3, find});
   check_matrix(w, only, "maxwell3d", 4, &typed_complex_double,
-               (option){TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT, false, 3});
-  check_matrix(w, only, "kkt3d", 4, &typed_double,
-               (option){TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, false, 3});
-  check_matrix(w, only, "kkt3d", 4, &typed_double, (option){TRISTAR_GENERAL, TRISTAR_METHOD_LU, false, 3});
+               (option){TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT, false, 3, find});
+  for (int k = 0; k < 2; k++) {
+    const tristar_matching matching = k > 0 ? find : TRISTAR_MATCHING_OFF;
+    check_matrix(w, only, "kkt3d", 4, &typed_double,
+                 (option){TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, false, 3, matching});
+    check_matrix(w, only, "kkt3d", 4, &typed_double,
+                 (option){TRISTAR_GENERAL, TRISTAR_METHOD_LU, false, 3, matching});
+  }
+  check_matrix(w, only, "convdiff3d", 5, &typed_complex_single,
+               (option){TRISTAR_GENERAL, TRISTAR_METHOD_LU, false, 3, TRISTAR_MATCHING_ON});
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------

@@ -207,6 +207,8 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   else {
     an->stats.method = chosen->method;
     an->fallback = chosen->fallback;
+    if (chosen->sizes != NULL) TSI_TRY(tsi_match(env, an, chosen->sizes, &found));
+    if (chosen->sizes != NULL) tsi_entries_finish(env, chosen->sizes);
   }
   TSI_TRY(given_order(env, options, an->pattern->n, &given));
   TSI_TRY(order(env, an, &found, given, chosen != NULL));

@@ -68,12 +68,14 @@ char tsi_factor_scalar(char scalar, bool single);
 typedef struct tsi_chosen_method {
   tristar_method method; /* not AUTO */
   bool fallback;         /* as in tristar_analysis_t */
+  tsi_entries *sizes; /* what is to be matched, and freed then: the sizes (double) of all entries that are not
+                         zero, by columns; NULL: no matching */
 } tsi_chosen_method;
 
-/* tristar_analyze of a pattern whose values lie elsewhere, without a matching, for who assembles by itself:
+/* tristar_analyze of a pattern whose values lie elsewhere, for who assembles by itself:
  * an analysis without assembly lists, whose pattern keeps nothing but sizes, ptr and index being NULL: they
  * are freed as soon as there is the graph. Takes pattern over, whatever the status; options were checked.
- * Errors: ARGUMENT (the permutation), MEMORY, TOO_LARGE. */
+ * Errors: ARGUMENT (the permutation), SINGULAR (structurally, with a matching), MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_analyze_pattern(tristar_t *ts, tsi_pattern *pattern,
                                                    const tristar_analysis_options *options,
                                                    const tsi_chosen_method *chosen, tristar_analysis_t **out);

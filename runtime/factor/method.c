@@ -101,8 +101,7 @@ out:
   return status;
 }
 
-/* Matches and scales. Fails on structural singularity. */
-static tristar_status match(tsi_env *env, tristar_analysis_t *an, const tsi_entries *a, tsi_matched *out) {
+tristar_status tsi_match(tsi_env *env, tristar_analysis_t *an, const tsi_entries *a, tsi_matched *out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = a->n;
   tsi_index *row_of_column = NULL, rank = 0;
@@ -217,7 +216,7 @@ tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *
   const tristar_matching matching = an->options.matching;
   if (matching == TRISTAR_MATCHING_ON ||
       (matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_bad(&a))))
-    TSI_TRY(match(env, an, &a, out));
+    TSI_TRY(tsi_match(env, an, &a, out));
   else if (weak) {
     tsi_index rank = 0;
     TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));

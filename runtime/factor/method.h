@@ -46,6 +46,11 @@ TRISTAR_CHECKED tristar_status tsi_check_method(tsi_env *env, const tristar_anal
 TRISTAR_CHECKED tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values,
                                               tsi_matched *out);
 
+/* Makes a matching for the analysis' method, which is not LLT. sizes: of all entries that are not zero, by
+ * columns; out's arrays are the caller's. Errors: as above. */
+TRISTAR_CHECKED tristar_status tsi_match(tsi_env *env, tristar_analysis_t *an, const tsi_entries *sizes,
+                                         tsi_matched *out);
+
 /* Without values only the pattern can show a structural singularity. Errors: SINGULAR, ARGUMENT (a matching
  * was asked for), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an);

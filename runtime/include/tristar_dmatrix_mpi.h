@@ -215,15 +215,15 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schwarz(tristar_dmatr
  * (tristar_distributed_set_rows changes that).
  *
  * analysis: the same on all ranks, but for permutation, which is read on rank 0; NULL: the defaults.
- * leaf_parts below pz become pz. A matching would need all values on one rank: MATCHING_ON, or MATCHING_AUTO
- * with L U or L D L^T where the diagonal has small entries or zeros or the values are badly scaled, is
- * UNSUPPORTED, and the message says what to do. Badly scaled values without a matching may be scaled by other
- * powers of two than on one process, as sums over ranks are rounded otherwise. options: as for
- * tristar_distribute, NULL: the defaults.
+ * leaf_parts below pz become pz. A matching (MATCHING_ON, or MATCHING_AUTO with L U or L D L^T where the
+ * diagonal has small entries or zeros, or the values are badly scaled) is found on rank 0: meanwhile that has
+ * the pattern and the magnitudes of all entries that are not zero, 12 bytes each. Badly scaled values may be
+ * scaled by other powers of two than on one process, as sums over ranks are rounded otherwise. options: as
+ * for tristar_distribute, NULL: the defaults.
  *
  * The analysis counts in factor_seconds and factor_peak_bytes of the statistics (of rank 0), other than with
  * tristar_distributed_factor. Errors: those of tristar_analyze and tristar_distributed_factor, whichever rank
- * meets them; ARGUMENT also: options differ between ranks; UNSUPPORTED also: that of a matching. */
+ * meets them; ARGUMENT also: options differ between ranks. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix,
                                                                   const tristar_analysis_options *analysis,
                                                                   const tristar_distributed_options *options,

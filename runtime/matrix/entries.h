@@ -22,7 +22,8 @@ typedef struct tsi_entries {
 
 /* ptr is zero, the other arrays are not there yet. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_entries_begin(tsi_env *env, tsi_index n, size_t bytes, tsi_entries *out);
-/* From numbers of entries to where lines begin, and room for them. Errors: MEMORY. */
+/* From numbers of entries, that of line j in ptr[j + 1], to where lines begin, and room for them. Errors:
+ * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_entries_reserve(tsi_env *env, tsi_entries *entries);
 /* The same, where ptr tells already where lines begin. */
 TRISTAR_CHECKED tristar_status tsi_entries_allocate(tsi_env *env, tsi_entries *entries);

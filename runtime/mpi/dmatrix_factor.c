@@ -30,15 +30,20 @@ static tristar_status agree_on_analysis(const making *m, tristar_status mine) {
   return tsi_transport_same(m->d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 
-/* Collective. On rank 0 a factor without values: the pattern is there only meanwhile. */
-static tristar_status analyze(making *m, const tsi_chosen_method *chosen) {
+/* Collective. On rank 0 a factor without values: the pattern, and what is matched, is there only meanwhile.
+ */
+static tristar_status analyze(making *m, const tsi_rows_method *method) {
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *matrix = m->matrix;
   tsi_pattern *pattern = NULL;
   tristar_analysis_t *analysis = NULL;
+  tsi_entries sizes = {.n = 0};
+  tsi_chosen_method chosen = method->chosen;
   tristar_factor_destroy(&m->d->source);
+  if (method->match) TSI_TRY(tsi_rows_gather_sizes(matrix, &sizes));
+  if (method->match) chosen.sizes = &sizes;
   TSI_TRY(tsi_rows_gather_pattern(matrix, true, true, &pattern));
-  if (pattern != NULL) status = tsi_analyze_pattern(matrix->ts, pattern, &m->options, chosen, &analysis);
+  if (pattern != NULL) status = tsi_analyze_pattern(matrix->ts, pattern, &m->options, &chosen, &analysis);
   if (analysis != NULL) {
     analysis->stats.nnz = matrix->stats.nnz_all;
     status = tsi_factor_create_empty(analysis, &m->d->source);
@@ -46,6 +51,7 @@ static tristar_status analyze(making *m, const tsi_chosen_method *chosen) {
   tristar_analysis_destroy(&analysis); /* the factor has its share */
   TSI_TRY(tsi_transport_agree(m->d->transport, status));
 out:
+  tsi_entries_finish(&matrix->ts->env, &sizes);
   return status;
 }
 
@@ -64,7 +70,7 @@ static tristar_status factor_any(making *m) {
   tristar_status status = TRISTAR_OK;
   tsi_rows_method method;
   TSI_TRY(tsi_rows_choose_method(m->matrix, &m->options, &method));
-  TSI_TRY(analyze(m, &method.chosen));
+  TSI_TRY(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
   status = tsi_joint_create(m->d, &m->supply.supply);
   if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !method.chosen.fallback) return status;
@@ -74,8 +80,8 @@ static tristar_status factor_any(making *m) {
             "the matrix is not positive definite: L D L^T instead of Cholesky");
   method.chosen = (tsi_chosen_method){.method = TRISTAR_METHOD_LDLT};
   TSI_TRY(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
-  TSI_TRY(tsi_rows_check_matching(m->matrix, method.chosen.method, m->options.matching));
-  TSI_TRY(analyze(m, &method.chosen));
+  TSI_TRY(tsi_rows_want_matching(m->matrix, method.chosen.method, m->options.matching, &method.match));
+  TSI_TRY(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
   TSI_TRY(tsi_joint_create(m->d, &m->supply.supply));
 out:

@@ -2,25 +2,27 @@
  *
  * Job. Take a matrix of dmatrix.h to a distributed factor, such that no rank ever holds the whole of it.
  *
- *   method     all ranks look at their rows, and find out together what the values decide on: the method,
- * whether the diagonal is weak, values badly scaled (dmatrix_method.c) structure  the pattern goes to rank 0,
- * which orders and analyzes it: 32-bit indices without values, one triangle of a symmetric kind; it is freed
- * as soon as the graph is there (dmatrix_pattern.c) scaling    of factor/scaling.h, by a team
- * (dmatrix_method.c) values     each rank sends the entries of its rows to the ranks whose fronts assemble
- * them (dmatrix_supply.c) factor     as tristar_distributed_factor does (joint.h) matrix     each rank sends
- * its rows to the ranks that are their homes, for refinement (dmatrix_supply.c)
- *
- * A matching needs all values at one place, and is refused: the caller is told what to do instead.
+ *   - method: all ranks look at their rows, and find out together what the values decide on: the method,
+ *     whether the diagonal is weak, values badly scaled (dmatrix_method.c)
+ *   - matching: where one is called for, the sizes of entries go to rank 0, which matches, before it orders;
+ *     all ranks learn the scalings that come of it (dmatrix_matching.c)
+ *   - structure: the pattern goes to rank 0, which orders and analyzes it: 32-bit indices without values, one
+ *     triangle of a symmetric kind; it is freed as soon as the graph is there (dmatrix_pattern.c)
+ *   - scaling: of factor/scaling.h, by a team (dmatrix_method.c)
+ *   - values: each rank sends the entries of its rows to the ranks whose fronts assemble them
+ *     (dmatrix_supply.c)
+ *   - factor: as tristar_distributed_factor does (joint.h)
+ *   - matrix: each rank sends its rows to the ranks that are their homes, for refinement (dmatrix_supply.c)
  *
  * Reads   rows of all ranks, while a call lasts.   Writes  a distributed factor.
  * Invariants
- *   - what is as long as the matrix has entries: the pattern on rank 0, while it is ordered; elsewhere
- * nothing
+ *   - what is as long as the matrix has entries: on rank 0 the pattern, while it is ordered, and, before it
+ *     comes, sizes with their pattern, while they are matched; elsewhere nothing
  *   - what has a length of n on each rank: maxima of rows and columns, scalings, what joint.h has
  *   - all ranks agree before they exchange anything; whatever fails, fails on all
  *   - entries of a line, and rows, arrive by rank, and within a rank in the order of its rows: neither fronts
- * nor products depend on it. A row of d->matrix has its entries in the order of the user's columns, as that
- * of a factor of rank 0 has: the bits of refined solutions are the same */
+ *     nor products depend on it. A row of d->matrix has its entries in the order of the user's columns, as
+ *     that of a factor of rank 0 has: the bits of refined solutions are the same */
 #ifndef TSI_MPI_DMATRIX_FACTOR_H
 #define TSI_MPI_DMATRIX_FACTOR_H
 
@@ -33,27 +35,38 @@
 typedef struct tsi_rows_method {
   tsi_chosen_method chosen;
   bool adjoint; /* mirror images are conjugates; LLT, LDLT */
+  bool match;   /* a matching is called for */
 } tsi_rows_method;
 
 /* The functions below are collective over matrix->transport; the rows are in one piece
  * (tsi_dmatrix_need_whole), and errors are the same on all ranks. */
 
-/* What the method of the options becomes; refuses what it does not hold, or needs a matching for. options are
- * the same on all ranks. Errors: ARGUMENT, NOT_FINITE, SINGULAR (structurally), UNSUPPORTED (a matching is
- * called for), MEMORY, RUNTIME. */
+/* What the method of the options becomes; refuses what it does not hold. options are the same on all ranks.
+ * Errors: ARGUMENT, NOT_FINITE, SINGULAR (structurally, without a matching), MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_choose_method(const tristar_dmatrix_t *matrix,
                                                       const tristar_analysis_options *options,
                                                       tsi_rows_method *out);
-/* Refuses a matching where one is called for, with a method that is known. Errors: as above. */
-TRISTAR_CHECKED tristar_status tsi_rows_check_matching(const tristar_dmatrix_t *matrix, tristar_method method,
-                                                       tristar_matching matching);
+/* Is a matching called for, with a method that is known? Errors: as above. */
+TRISTAR_CHECKED tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *matrix, tristar_method method,
+                                                      tristar_matching matching, bool *wanted);
+/* *out: on rank 0 the sizes (double) of all entries that are not zero, by columns, rows ascending; elsewhere
+ * nothing. Errors: TOO_LARGE, MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *matrix, tsi_entries *out);
+/* scale: of rows, of columns: n numbers each, the caller's to free, those of the matching that rank 0's
+ * source was analyzed with; untouched if there was none. source: NULL on other ranks. Errors: MEMORY,
+ * RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_share_matching(const tristar_dmatrix_t *matrix,
+                                                       const tristar_factor_t *source, double *scale[2]);
+/* Is it so on all ranks? Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_everywhere(const tristar_dmatrix_t *matrix, bool here, bool *out);
 /* Does the method hold these values? Errors: ARGUMENT, NOT_FINITE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_check_method(const tristar_dmatrix_t *matrix, tristar_method method,
                                                      bool *adjoint);
-/* Scalings of n rows and columns, as tsi_scaling_find has them. Errors: those of tsi_scaling_find. */
+/* Scalings of n rows and columns, as tsi_scaling_find has them. matched: of a matching, or NULL. Errors:
+ * those of tsi_scaling_find. */
 TRISTAR_CHECKED tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *matrix, tristar_method method,
-                                                     char factor_scalar, double **row_scale,
-                                                     double **col_scale);
+                                                     char factor_scalar, double *const matched[2],
+                                                     double **row_scale, double **col_scale);
 /* Local. The magnitudes of the entries of this rank's rows, in an array that is the caller's. Errors: MEMORY.
  */
 TRISTAR_CHECKED tristar_status tsi_rows_measure(const tristar_dmatrix_t *matrix, double **magnitude);

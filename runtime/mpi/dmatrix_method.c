@@ -5,7 +5,6 @@
  * maxima over all ranks. */
 #include <inttypes.h>
 
-#include "partition/matching.h"
 #include "runtime/matrix/matrix.h"
 #include "runtime/mpi/bytes.h"
 #include "runtime/mpi/dmatrix_factor.h"
@@ -67,7 +66,7 @@ out:
 }
 
 tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method method, char factor_scalar,
-                                     double **row_scale, double **col_scale) {
+                                     double *const matched[2], double **row_scale, double **col_scale) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   double *magnitude = NULL;
@@ -82,6 +81,8 @@ tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method 
                                    .magnitude = magnitude,
                                    .method = method,
                                    .factor_scalar = factor_scalar,
+                                   .row_scale = matched[0],
+                                   .col_scale = matched[1],
                                    .team = &team};
   TSI_TRY(tsi_scaling_find(env, &lines, row_scale, col_scale));
 out:
@@ -289,8 +290,7 @@ static bool positive_here(const tristar_dmatrix_t *d) {
   return true;
 }
 
-/* Collective. */
-static tristar_status is_everywhere(const tristar_dmatrix_t *d, bool here, bool *out) {
+tristar_status tsi_rows_everywhere(const tristar_dmatrix_t *d, bool here, bool *out) {
   tristar_status status = TRISTAR_OK;
   int all = here;
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
@@ -322,87 +322,11 @@ static tristar_status choose(const tristar_dmatrix_t *d, tsi_rows_method *out) {
   bool positive;
   TSI_TRY(tsi_transport_agree(d->transport, check_finite(d)));
   TSI_TRY(find_likeness(d, &found, &unlike));
-  TSI_TRY(is_everywhere(d, positive_here(d), &positive));
+  TSI_TRY(tsi_rows_everywhere(d, positive_here(d), &positive));
   out->chosen.method = tsi_method_for(found, positive);
   out->chosen.fallback = out->chosen.method == TRISTAR_METHOD_LLT;
   out->adjoint = out->chosen.method != TRISTAR_METHOD_LU && found == TSI_HERMITIAN;
 out:
-  return status;
-}
-
-/* ---- Matchings ----------------------------------------------------------------------------------------- */
-
-/* Collective. largest: n, the sizes of the largest entries of all columns; weak: a diagonal entry is, on some
- * rank. */
-static tristar_status measure_columns(const tristar_dmatrix_t *d, double *largest, const double *magnitude,
-                                      bool *weak) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_rows_matrix *rows = d->whole;
-  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
-  bool strong_here = true, strong;
-  for (tsi_count e = 0; e < rows->ptr[d->n]; e++)
-    if (magnitude[e] > largest[d->column[e]]) largest[d->column[e]] = magnitude[e];
-  TSI_TRY(tsi_rows_unite(d, d->stats.n, largest));
-  for (tsi_index i = 0; i < d->n; i++) {
-    double diagonal = 0;
-    for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++)
-      if (d->column[e] == first + i) diagonal = magnitude[e];
-    strong_here = strong_here && !tsi_diagonal_is_weak(diagonal, largest[first + i]);
-  }
-  TSI_TRY(is_everywhere(d, strong_here, &strong));
-  *weak = !strong;
-out:
-  return status;
-}
-
-/* Collective. Zeros do not count. */
-static tristar_status check_rank(const tristar_dmatrix_t *d) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  tsi_pattern *pattern = NULL;
-  tsi_index rank = 0;
-  TSI_TRY(tsi_rows_gather_pattern(d, false, false, &pattern));
-  if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank);
-  if (pattern && status == TRISTAR_OK && rank < pattern->n)
-    status = tsi_fail_structure(env, pattern->n, rank);
-  tsi_pattern_destroy(env, &pattern);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-out:
-  return status;
-}
-
-static tristar_status refuse(const tristar_dmatrix_t *d, const char *why) {
-  return tsi_fail(
-      &d->ts->env, TRISTAR_ERR_UNSUPPORTED, "tristar_dmatrix_factor", __FILE__, __LINE__,
-      "%s, but a matching needs all values on one rank: set matching to TRISTAR_MATCHING_OFF to go "
-      "without, or have rank 0 analyze the matrix (tristar_matrix_gather, tristar_analyze, "
-      "tristar_distributed_factor)",
-      why);
-}
-
-tristar_status tsi_rows_check_matching(const tristar_dmatrix_t *d, tristar_method method,
-                                       tristar_matching matching) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  double *largest = NULL, *magnitude = NULL;
-  bool weak;
-  if (method == TRISTAR_METHOD_LLT) return TRISTAR_OK;
-  if (matching == TRISTAR_MATCHING_ON) return refuse(d, "a matching was asked for");
-  status = TSI_ALLOC_ZERO(env, largest, d->stats.n);
-  if (status == TRISTAR_OK) status = tsi_rows_measure(d, &magnitude);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
-  TSI_TRY(measure_columns(d, largest, magnitude, &weak));
-  const bool bad = tsi_scaling_is_far((tsi_index)d->stats.n, largest);
-  TSI_FREE(env, largest);
-  TSI_FREE(env, magnitude);
-  if (matching == TRISTAR_MATCHING_AUTO && weak)
-    TSI_TRY(refuse(d, "MATCHING_AUTO wants a matching, as the diagonal has small entries or zeros"));
-  if (matching == TRISTAR_MATCHING_AUTO && bad)
-    TSI_TRY(refuse(d, "MATCHING_AUTO wants a matching, as the values are badly scaled"));
-  if (weak) TSI_TRY(check_rank(d));
-out:
-  TSI_FREE(env, largest);
-  TSI_FREE(env, magnitude);
   return status;
 }
 
@@ -414,7 +338,7 @@ tristar_status tsi_rows_choose_method(const tristar_dmatrix_t *d, const tristar_
     TSI_TRY(choose(d, out));
   else
     TSI_TRY(tsi_rows_check_method(d, options->method, &out->adjoint));
-  TSI_TRY(tsi_rows_check_matching(d, out->chosen.method, options->matching));
+  TSI_TRY(tsi_rows_want_matching(d, out->chosen.method, options->matching, &out->match));
 out:
   return status;
 }

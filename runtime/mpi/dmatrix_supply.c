@@ -48,8 +48,10 @@ out:
 static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d, tsi_pivot_sizes *sizes) {
   tristar_status status = TRISTAR_OK;
   const tsi_rows_supply *s = supply_of(supply);
+  double *matched[2] = {NULL, NULL};
   (void)sizes;
-  TSI_TRY(tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, &s->scale[0], &s->scale[1]));
+  TSI_TRY(tsi_rows_share_matching(s->matrix, d->source, matched));
+  TSI_TRY(tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, matched, &s->scale[0], &s->scale[1]));
   if (d->source) {
     d->source->adjoint = s->adjoint;
     status = keep_scaling(d, s->scale[0], &d->source->row_scale);
@@ -57,6 +59,7 @@ static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d
   }
   TSI_TRY(tsi_transport_agree(d->transport, status));
 out:
+  for (int k = 0; k < 2; k++) TSI_FREE(&d->ts->env, matched[k]);
   return status;
 }
 
