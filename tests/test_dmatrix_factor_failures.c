@@ -252,7 +252,8 @@ static void check_arguments(const world *w) {
 /* Every allocation of one rank in turn, as far as they are many. */
 static void check_memory(const world *w) {
   const tristar_layout layout = some_grid(w);
-  const wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
+  wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
+  o.analysis.matching = TRISTAR_MATCHING_ON;
   shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
   tristar_dmatrix_t *matrix = make(w, &s.rows);
   tristar_distributed_t *kept, *d;
