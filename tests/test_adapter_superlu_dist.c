@@ -117,7 +117,6 @@ static void check_view(tristar_t *ts, const system_t *s) {
       .n = N,
       .scalar = TRISTAR_SCALAR,
       .bytes = sizeof(slu_scalar),
-      .grid = &s->grid,
       .xsup = s->lu.Glu_persist->xsup,
       .supno = s->lu.Glu_persist->supno,
       .lower_index = s->lu.Llu->Lrowind_bc_ptr,
@@ -219,7 +218,7 @@ static void check_bad_arguments(tristar_t *ts, system_t *s) {
   CHECK_STATUS(IMPORT(ts, 0, &s->lu, &s->scale_perm, &s->grid, NULL, &f), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(REIMPORT(NULL, N, &s->lu, &s->scale_perm, &s->grid, NULL), TRISTAR_ERR_ARGUMENT);
   s->grid.npcol = 2;
-  check_refused(ts, s, TRISTAR_ERR_UNSUPPORTED, "1 x 2 processes");
+  check_refused(ts, s, TRISTAR_ERR_ARGUMENT, "the grid has 1 x 2 processes, its communicator 1");
   s->grid.npcol = 1;
   const DiagScale_t scaled = s->scale_perm.DiagScale;
   s->scale_perm.DiagScale = (DiagScale_t)7;

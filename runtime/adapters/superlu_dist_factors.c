@@ -1,4 +1,5 @@
-/* From the factors of SuperLU_DIST on one process to a view of them that tristar_import_supernodal reads.
+/* From the factors of SuperLU_DIST, all on this process, to a view of them that tristar_import_supernodal
+ * reads.
  *
  *   Pc Pr diag(R) A diag(C) Pc^T = L U
  *
@@ -42,10 +43,6 @@ void tsi_superlu_dist_release(tristar_t *ts, tsi_superlu_dist *work) {
 static tristar_status check_supernodes(tristar_t *ts, tsi_superlu_dist *work) {
   const int_t *xsup = work->from->xsup;
   tristar_status status = TRISTAR_OK;
-  const gridinfo_t *grid = work->from->grid;
-  if (grid->nprow != 1 || grid->npcol != 1)
-    TSI_FAIL(ts, TRISTAR_ERR_UNSUPPORTED, "the grid has %lld x %lld processes; only 1 x 1 is served",
-             (long long)grid->nprow, (long long)grid->npcol);
   work->n = work->from->n;
   if (work->n < 1) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "n is %lld", (long long)work->n);
   work->supernodes = (int64_t)work->from->supno[work->n - 1] + 1;

@@ -11,7 +11,6 @@ typedef struct tsi_superlu_dist_parts {
   int64_t n;
   tristar_scalar scalar;
   size_t bytes; /* of a scalar */
-  const gridinfo_t *grid;
   const int_t *xsup, *supno;
   int_t *const *lower_index, *const *upper_index;
   const void *lower_values, *upper_values; /* arrays of pointers to scalars */

@@ -2,7 +2,7 @@
 #include "tristar_superlu_dist.h"
 
 #include "runtime/adapters/adapter.h"
-#include "runtime/adapters/superlu_dist_factors.h"
+#include "runtime/adapters/superlu_dist_gather.h"
 
 #if defined TSI_SCALAR_S
 #define LETTER s
@@ -28,21 +28,18 @@
 #define REIMPORT PASTE(tristar_reimport_superlu_dist_, LETTER)
 
 static tristar_status take_apart(tristar_t *ts, int64_t n, const LU_STRUCT *lu,
-                                 const SCALE_PERM_STRUCT *scale_perm, const gridinfo_t *grid,
-                                 tsi_superlu_dist_parts *parts) {
+                                 const SCALE_PERM_STRUCT *scale_perm, tsi_superlu_dist_parts *parts) {
   tristar_status status = TRISTAR_OK;
   if (lu == NULL || lu->Glu_persist == NULL || lu->Llu == NULL)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "LUstruct%s is NULL",
              lu == NULL                ? ""
              : lu->Glu_persist == NULL ? "->Glu_persist"
                                        : "->Llu");
-  if (scale_perm == NULL || grid == NULL)
-    TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "%s is NULL", scale_perm == NULL ? "ScalePermstruct" : "grid");
+  if (scale_perm == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "ScalePermstruct is NULL");
   *parts = (tsi_superlu_dist_parts){
       .n = n,
       .scalar = SCALAR,
       .bytes = BYTES,
-      .grid = grid,
       .xsup = lu->Glu_persist->xsup,
       .supno = lu->Glu_persist->supno,
       .lower_index = lu->Llu->Lrowind_bc_ptr,
@@ -59,39 +56,56 @@ out:
   return status;
 }
 
+/* Collective over the grid. One of factor and again is there on process 0: a new factor, or a renewed one. */
+static tristar_status bring(tristar_t *ts, const gridinfo_t *grid, tristar_status mine,
+                            tsi_superlu_dist_parts *parts, const tristar_view *matrix,
+                            tristar_factor_t **factor, tristar_factor_t *again) {
+  tristar_status status = TRISTAR_OK;
+  tsi_superlu_dist work = {0};
+  tsi_superlu_dist_gathered all = {0};
+  tristar_factors factors;
+  TSI_TRY(tsi_superlu_dist_gather(ts, grid, mine, parts, &all));
+  if (tsi_superlu_dist_here(grid)) {
+    status = tsi_superlu_dist_factors(ts, parts, &work, &factors);
+    factors.matrix = matrix;
+    if (status == TRISTAR_OK)
+      status = again ? tristar_reimport(again, &factors) : tristar_import_supernodal(ts, &factors, factor);
+  }
+  mine = status;
+  status = tsi_superlu_dist_agree(ts, grid, mine);
+  if (status != TRISTAR_OK && mine == TRISTAR_OK && factor != NULL) tristar_factor_destroy(factor);
+out:
+  if (ts != NULL) tsi_superlu_dist_release(ts, &work);
+  tsi_superlu_dist_gathered_release(ts, &all);
+  return status;
+}
+
 tristar_status IMPORT(tristar_t *ts, int64_t n, const LU_STRUCT *LUstruct,
                       const SCALE_PERM_STRUCT *ScalePermstruct, const gridinfo_t *grid,
                       const tristar_view *matrix, tristar_factor_t **factor) {
+  tsi_superlu_dist_parts parts = {.n = n, .scalar = SCALAR, .bytes = BYTES};
   tristar_status status = TRISTAR_OK;
-  tsi_superlu_dist_parts parts;
-  tsi_superlu_dist work = {0};
-  tristar_factors factors;
   if (factor != NULL) *factor = NULL;
   if (ts == NULL) return TSI_NULL(ts);
-  if (factor == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "factor is NULL");
-  TSI_TRY(take_apart(ts, n, LUstruct, ScalePermstruct, grid, &parts));
-  TSI_TRY(tsi_superlu_dist_factors(ts, &parts, &work, &factors));
-  factors.matrix = matrix;
-  TSI_TRY(tristar_import_supernodal(ts, &factors, factor));
+  if (grid == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
+  status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
+  if (factor == NULL)
+    status = tristar_adapter_fail(ts, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "factor is NULL");
+  TSI_TRY(bring(ts, grid, status, &parts, matrix, factor, NULL));
 out:
-  tsi_superlu_dist_release(ts, &work);
   return status;
 }
 
 tristar_status REIMPORT(tristar_factor_t *factor, int64_t n, const LU_STRUCT *LUstruct,
                         const SCALE_PERM_STRUCT *ScalePermstruct, const gridinfo_t *grid,
                         const tristar_view *matrix) {
+  tsi_superlu_dist_parts parts = {.n = n, .scalar = SCALAR, .bytes = BYTES};
   tristar_status status = TRISTAR_OK;
-  tsi_superlu_dist_parts parts;
-  tsi_superlu_dist work = {0};
-  tristar_factors factors;
-  if (factor == NULL) return TSI_NULL(factor);
   tristar_t *ts = tristar_adapter_context(factor);
-  TSI_TRY(take_apart(ts, n, LUstruct, ScalePermstruct, grid, &parts));
-  TSI_TRY(tsi_superlu_dist_factors(ts, &parts, &work, &factors));
-  factors.matrix = matrix;
-  TSI_TRY(tristar_reimport(factor, &factors));
+  if (grid == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
+  status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
+  if (factor == NULL && tsi_superlu_dist_here(grid)) status = TSI_NULL(factor);
+  TSI_TRY(bring(ts, grid, status, &parts, matrix, NULL, factor));
 out:
-  tsi_superlu_dist_release(ts, &work);
   return status;
 }

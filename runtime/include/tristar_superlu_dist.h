@@ -1,4 +1,4 @@
-/* TriStar: solves with the factors of SuperLU_DIST (7 or later) that one process holds, a 1 x 1 grid. Link
+/* TriStar: solves with the factors of SuperLU_DIST (7 or later), of a grid of one process or of many. Link
  * TriStar::tristar_superlu_dist, or pkg-config tristar_superlu_dist.
  *
  *   pdgssvx(&options, &A, &ScalePermstruct, b, ldb, nrhs, &grid, &LUstruct, ...);
@@ -22,10 +22,17 @@ extern "C" {
  *
  *   Pc Pr diag(R) A diag(C) Pc^T = L U,
  *
- * which is read during the call only; MPI is not called. n: the order of A. matrix (NULL: none) is A, for
- * refinement and condition estimates: not the arrays that pdgssvx was given, it scales and permutes them.
+ * which is read during the call only. n: the order of A. matrix (NULL: none) is A, for refinement and
+ * condition estimates: not the arrays that pdgssvx was given, it scales and permutes them.
  *
- * Errors: those of tristar_import_supernodal; UNSUPPORTED also for a grid of more than one process. */
+ * Of a grid of more than one process the call is collective over the grid: its process 0 (grid->iam) gets the
+ * whole factor, the others have *factor = NULL; only process 0 passes a matrix, and only it allocates:
+ * meanwhile the factors twice. For a grid of one process MPI is not called. After pdgssvx3d layer 0 of the
+ * grid (grid3d->zscp.Iam == 0) has the factors: its processes call this with &grid3d->grid2d.
+ *
+ * Errors: those of tristar_import_supernodal; of a grid the same on all processes, the message where it
+ * failed: RUNTIME (MPI), TOO_LARGE (a block of more values than MPI counts). What cannot be told to others
+ * (ts or grid is NULL, a process outside of the grid) must not differ between them. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_s(
     tristar_t *ts, int64_t n, const sLUstruct_t *LUstruct, const sScalePermstruct_t *ScalePermstruct,
     const gridinfo_t *grid, const tristar_view *matrix, tristar_factor_t **factor);
@@ -40,7 +47,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_superlu_dist_z(
 
 /* New values: the factors of a matrix with the same pattern, as from pdgssvx with SamePattern_SameRowPerm.
  * factor and its plans solve with them from the next solve on, see tristar_reimport. If what is given here is
- * at fault, factor stays as it was. */
+ * at fault, factor stays as it was. Of a grid of more than one process collective as the import; factor is
+ * NULL on other processes than 0. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport_superlu_dist_s(
     tristar_factor_t *factor, int64_t n, const sLUstruct_t *LUstruct,
     const sScalePermstruct_t *ScalePermstruct, const gridinfo_t *grid, const tristar_view *matrix);
