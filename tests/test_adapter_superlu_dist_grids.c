@@ -122,6 +122,12 @@ static void destroy(system_t *s) {
     SLU(Destroy_LU)(N, s->grid, &s->lu);
     SLU(SolveFinalize)(&s->options, &s->solve);
   }
+#if defined TSI_SCALAR_D
+  else {
+    dDeAllocLlu_3d(N, &s->lu, &s->deep);
+    dDeAllocGlu_3d(&s->lu);
+  }
+#endif
   SLU(LUstructFree)(&s->lu);
   PStatFree(&s->stat);
   if (s->depth > 1)
