@@ -52,15 +52,37 @@ static void solve_node(const square *a, const nodes *all, int node, progress *p)
   }
 }
 
-/* The sum of squares of the node's rows at the columns of another one: of G, or of G A. */
-static double weigh(const square *a, const nodes *all, int node, int other, const progress *p, bool of_g) {
+/* The sum of squares of the node's rows of G at the columns of another one. */
+static double measure(const nodes *all, int node, int other, const progress *p) {
   double sum = 0;
   for (int r = 0; r < all->start[node + 1] - all->start[node]; r++)
-    for (int j = all->start[other]; j < all->start[other + 1]; j++) {
-      number entry = of_g ? p->g[r][j] : 0;
-      for (int k = 0; k < a->n && !of_g; k++) entry += p->g[r][k] * a->a[k][j];
-      sum += creal(entry) * creal(entry) + cimag(entry) * cimag(entry);
+    for (int j = all->start[other]; j < all->start[other + 1]; j++)
+      sum += creal(p->g[r][j]) * creal(p->g[r][j]) + cimag(p->g[r][j]) * cimag(p->g[r][j]);
+  return sum;
+}
+
+/* The trace of R C^-1 R^H, R the rows of G A at the columns of another node, C its own block of A. */
+static double weigh(const square *a, const nodes *all, int node, int other, const progress *p) {
+  const int first = all->start[other], m = all->start[other + 1] - first;
+  double sum = 0;
+  for (int r = 0; r < all->start[node + 1] - all->start[node]; r++) {
+    number c[8][9], x[8], row[8] = {0};
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < a->n; k++) row[j] += p->g[r][k] * a->a[k][first + j];
+    for (int j = 0; j < m; j++) {
+      for (int k = 0; k < m; k++) c[j][k] = a->a[first + j][first + k];
+      c[j][m] = conj(row[j]);
     }
+    for (int d = 0; d < m; d++)
+      for (int j = d + 1; j < m; j++)
+        for (int k = m; k >= d; k--) c[j][k] -= c[j][d] / c[d][d] * c[d][k];
+    for (int j = m - 1; j >= 0; j--) {
+      x[j] = c[j][m];
+      for (int k = j + 1; k < m; k++) x[j] -= c[j][k] * x[k];
+      x[j] /= c[j][j];
+      sum += creal(row[j] * x[j]);
+    }
+  }
   return sum;
 }
 
@@ -68,7 +90,7 @@ static double weigh(const square *a, const nodes *all, int node, int other, cons
 static void take_step(const square *a, const nodes *all, int node, int per_step, progress *p) {
   double weight[MOST_ROWS];
   int columns = 0;
-  for (int k = 0; k < node; k++) weight[k] = p->in[k] ? 0 : weigh(a, all, node, k, p, false);
+  for (int k = 0; k < node; k++) weight[k] = p->in[k] ? 0 : weigh(a, all, node, k, p);
   while (columns < per_step) {
     int best = -1;
     for (int k = 0; k < node; k++)
@@ -97,11 +119,11 @@ static void reach(const square *a, const nodes *all, int node, const tristar_pre
   for (int k = 0; k < node; k++) p->in[k] = reached[k];
 }
 
-static void filter(const square *a, const nodes *all, int node, double share, progress *p) {
-  double sum = weigh(a, all, node, node, p, true);
-  for (int k = 0; k < node; k++) sum += weigh(a, all, node, k, p, true);
+static void filter(const nodes *all, int node, double share, progress *p) {
+  double sum = measure(all, node, node, p);
+  for (int k = 0; k < node; k++) sum += measure(all, node, k, p);
   for (int k = 0; k < node; k++)
-    if (weigh(a, all, node, k, p, true) < share * share * sum) p->in[k] = false;
+    if (measure(all, node, k, p) < share * share * sum) p->in[k] = false;
 }
 
 static square textbook(const square *s, const nodes *all, const tristar_precond_options *o) {
@@ -117,7 +139,7 @@ static square textbook(const square *s, const nodes *all, const tristar_precond_
       solve_node(&a, all, node, &p);
     }
     if (o->postfilter > 0) {
-      filter(&a, all, node, o->postfilter, &p);
+      filter(all, node, o->postfilter, &p);
       solve_node(&a, all, node, &p);
     }
     for (int i = first; i < end; i++)

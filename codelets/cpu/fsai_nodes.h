@@ -6,10 +6,10 @@
  *   [X I] with X A[P, P] = -A[J, P];  S = [X I] A [X I]^H = D D^H;  rows J of G = D^-1 [X I]
  *
  * are the rows that fsai.h has for these patterns, but one factor of A[P, P] serves them all. What grows P is
- * the gradient of log det S, the sum of log psi over the rows: of a node before this one it has the block of
- * rows J of G A, and the nodes with the largest Frobenius norms of it join (Janna, Ferronato and Gambolati
- * 2015). No change of basis among the unknowns of a node matters to that. A node of one row has the pattern
- * that fsai.h gives it.
+ * the gradient of log det S, the sum of log psi over the rows (Janna, Ferronato and Gambolati 2015): of a
+ * node c before this one it is the block (G A)[J, c], and the nodes with the largest Frobenius norms of (G
+ * A)[J, c] L^-H join, A[c, c] = L L^H. So no change of basis or units among the unknowns of a node matters,
+ * and the square of that norm is what log det S would lose, to first order, if c stood alone.
  *
  * Reads   rows of A, nodes.   Writes  rows of G, scratch.
  * Invariants: what a node's rows become depends on A, the nodes, the given pattern and the limits alone.
@@ -55,20 +55,24 @@ typedef struct tsi_fsai_node_work {
   tsi_index *cell;   /* these lists */
   tsi_index lines;   /* how many there are */
   tsi_fsai_lines *line;
-  tsi_index joined;   /* nodes of P */
-  tsi_index *begin;   /* joined + 1: the position of the first column of each */
-  tsi_index *pattern; /* by node of P: its slot */
-  tsi_index *list;    /* nodes of P by their first columns, ascending */
-  void *l;            /* by node of P: most cells, rows of L; L[r][c], c > r, is of no use */
-  void *inverse;      /* by position: of L's diagonal entry */
-  void *z, *x, *g;    /* by position: L z = -A[J, P]; L^H x = z; P's part of G */
-  tsi_index *picked;  /* per_step: slots that join */
-  double *magnitude;  /* per_step: theirs */
+  tsi_index joined;    /* nodes of P */
+  tsi_index *begin;    /* joined + 1: the position of the first column of each */
+  tsi_index *pattern;  /* by node of P: its slot */
+  tsi_index *list;     /* nodes of P by their first columns, ascending */
+  void *l;             /* by node of P: most cells, rows of L; L[r][c], c > r, is of no use */
+  void *inverse;       /* by position: of L's diagonal entry */
+  void *z, *x, *g;     /* by position: L z = -A[J, P]; L^H x = z; P's part of G */
+  const void *weights; /* of all nodes: see weigh; NULL: nothing joins */
+  tsi_index *picked;   /* per_step: slots that join */
+  double *magnitude;   /* per_step: theirs */
 } tsi_fsai_node_work;
 
 typedef struct tsi_fsai_node_kernels {
   const char *isa;
   size_t real_bytes; /* of a number of a cell */
+  /* L^-1 of the node's own block of A = L L^H: row r of the matrix has nodes->most scalars from weights + r
+   * nodes->most on; zero: the block has no L, and the node will never join. */
+  void (*weigh)(const tsi_matrix_rows *a, const tsi_fsai_nodes *nodes, tsi_index node, void *weights);
   /* The rows of a node, whose given pattern is that of rows[0]: each of its columns stands for its node, and
    * nodes ascend. In a step nodes join until these are per_step columns. */
   void (*rows)(const tsi_matrix_rows *a, const tsi_fsai_nodes *nodes, const tsi_fsai_limits *limits,

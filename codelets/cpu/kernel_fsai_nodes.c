@@ -3,10 +3,9 @@
  *
  * The stages of a node: its own rows (begin), P (join, from the rows of A that a node of it has), what is
  * left of the node's block (finish), gradient and selection (find_gradient, pick), the rows (write). */
+#include "codelets/cpu/fsai_blocks.h"
 #include "codelets/cpu/fsai_cells.h"
 #include "codelets/cpu/fsai_pattern.h"
-
-#define MOST TSI_FSAI_NODE_MOST
 
 /* A node on its way. rest: S = A[J, J] - z z^H, its lower triangle; down: D^-1, column by column, and as
  * cells. */
@@ -23,14 +22,7 @@ typedef struct node_run {
   tsi_index failed; /* its row */
 } node_run;
 
-INLINE void add_wide(tsi_wide *y, tsi_wide a, tsi_wide x) {
-#if TSI_COMPLEX
-  __real__ *y += __real__ a * __real__ x - __imag__ a * __imag__ x;
-  __imag__ *y += __real__ a * __imag__ x + __imag__ a * __real__ x;
-#else
-  *y += a * x;
-#endif
-}
+/* ---- A node on its way --------------------------------------------------------------------------------- */
 
 /* r: of the own rows. */
 static void fail(node_run *t, tsi_breakdown_kind kind, tsi_index r) {
@@ -99,8 +91,7 @@ static void begin(node_run *t) {
     at[r] = again ? at[0] : w->entries;
     taken[r] = again ? taken[0] : take_cells(t, t->i + r, w->cell + at[r]);
     w->entries = tsi_count_max(w->entries, at[r] + taken[r]);
-    for (tsi_count e = a->ptr[t->i + r] + taken[r]; e < a->ptr[t->i + r + 1] && a->index[e] <= t->i + r; e++)
-      t->rest[r][a->index[e] - t->i] = (tsi_wide)values[e];
+    take_block_row(a, t->i + r, a->ptr[t->i + r] + taken[r], t->i, t->rest[r]);
     t->psi_0[r] = tsi_re(t->rest[r][r]);
     tsi_scalar root;
     fail(t, tsi_pivot_root((tsi_real)tsi_re(t->rest[r][r]), true, &root), r);
@@ -191,26 +182,10 @@ static void join(node_run *t, tsi_index s, bool ends) {
 
 /* S = D D^H; D^-1. */
 static void finish(node_run *t) {
-  tsi_wide d[MOST][MOST];
-  for (tsi_index r = 0; r < t->size; r++) {
-    double pivot = tsi_re(t->rest[r][r]);
-    tsi_scalar root;
-    for (tsi_index c = 0; c < r; c++) {
-      tsi_wide left = t->rest[r][c];
-      for (tsi_index k = 0; k < c; k++) add_wide(&left, -d[r][k], tsi_conj(d[c][k]));
-      d[r][c] = left * tsi_re(t->down[c][c]);
-      pivot -= tsi_re(d[r][c]) * tsi_re(d[r][c]) + tsi_im(d[r][c]) * tsi_im(d[r][c]);
-    }
-    t->psi[r] = pivot;
-    fail(t, tsi_pivot_root((tsi_real)pivot, true, &root), r);
-    if (t->kind != TSI_BREAKDOWN_NONE) return;
-    t->down[r][r] = 1 / sqrt(pivot);
-    for (tsi_index c = 0; c < r; c++) {
-      tsi_wide left = 0;
-      for (tsi_index k = c; k < r; k++) add_wide(&left, -d[r][k], t->down[k][c]);
-      t->down[r][c] = left * tsi_re(t->down[r][r]);
-    }
-  }
+  tsi_index failed;
+  const tsi_breakdown_kind kind = invert_root(t->size, t->rest, t->down, t->psi, &failed);
+  fail(t, kind, failed);
+  if (kind != TSI_BREAKDOWN_NONE) return;
   memset(t->factor, 0, sizeof t->factor);
   for (tsi_index c = 0; c < t->size; c++)
     for (tsi_index r = c; r < t->size; r++)
@@ -310,6 +285,28 @@ static double measure_node(const node_run *t, const void *cells, tsi_index first
                       : measure(2, count, cell_at(cells, 2, first));
 }
 
+/* The sum of the squares of the gradient of a node, in the basis in which its own block of A is I. */
+INLINE double weigh_vecs(const int vecs, tsi_index size, const four *x, const tsi_scalar *weight,
+                         tsi_index stride) {
+  double square = 0;
+  for (tsi_index r = 0; r < size; r++, weight += stride) {
+    results y = {0};
+    for (tsi_index c = 0; c <= r; c++)
+      add_scaled(vecs, &y, 0, x + c * STEP(vecs), tsi_re(weight[c]), -tsi_im(weight[c]));
+    square += measure(vecs, 1, (const four *)y.v[0]);
+  }
+  return square;
+}
+
+static double weigh_gradient(const node_run *t, tsi_index slot) {
+  const tsi_fsai_node_work *w = t->work;
+  const tsi_index row = t->nodes->start[w->node[slot]], stride = t->nodes->most;
+  const tsi_index size = t->nodes->start[w->node[slot] + 1] - row;
+  const tsi_scalar *weight = (const tsi_scalar *)w->weights + (ptrdiff_t)row * stride;
+  const four *x = cell_at(w->gradient, t->vecs, w->first[slot]);
+  return t->vecs == 1 ? weigh_vecs(1, size, x, weight, stride) : weigh_vecs(2, size, x, weight, stride);
+}
+
 static tsi_index size_of(const node_run *t, tsi_index slot) {
   const tsi_index node = t->work->node[slot];
   return t->nodes->start[node + 1] - t->nodes->start[node];
@@ -323,7 +320,7 @@ static tsi_index pick(const node_run *t, tsi_index columns) {
   double least = DBL_TRUE_MIN;
   for (tsi_index s = 0; s < w->slots; s++) {
     if (w->position[w->first[s]] >= 0) continue;
-    const double size = measure_node(t, w->gradient, w->first[s], size_of(t, s));
+    const double size = weigh_gradient(t, s);
     if (!(size >= least)) continue;
     count = tsi_fsai_keep(s, size, count, columns, w->node, w->picked, w->magnitude);
     if (count == columns) least = w->magnitude[columns - 1];
@@ -422,9 +419,25 @@ static void rows(const tsi_matrix_rows *a, const tsi_fsai_nodes *nodes, const ts
   end(work);
 }
 
+/* ---- Weights ------------------------------------------------------------------------------------------- */
+
+static void weigh(const tsi_matrix_rows *a, const tsi_fsai_nodes *nodes, tsi_index node, void *weights) {
+  const tsi_index first = nodes->start[node], size = nodes->start[node + 1] - first;
+  tsi_wide block[MOST][MOST] = {{0}}, down[MOST][MOST] = {{0}};
+  tsi_scalar *weight = (tsi_scalar *)weights + (ptrdiff_t)first * nodes->most;
+  double pivot[MOST];
+  tsi_index failed;
+  for (tsi_index r = 0; r < size; r++)
+    take_block_row(a, first + r, find_column(a, first + r, first), first, block[r]);
+  const bool good = invert_root(size, block, down, pivot, &failed) == TSI_BREAKDOWN_NONE;
+  for (tsi_index r = 0; r < size; r++)
+    for (tsi_index c = 0; c < nodes->most; c++)
+      weight[r * nodes->most + c] = good && c <= r ? (tsi_scalar)down[r][c] : 0;
+}
+
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_fsai_node_kernels), isa)
 #define TEXT_(isa) #isa
 #define TEXT(isa) TEXT_(isa)
 
 const tsi_fsai_node_kernels TABLE(TSI_ISA) = {
-    .isa = TEXT(TSI_ISA), .real_bytes = sizeof(tsi_real), .rows = rows};
+    .isa = TEXT(TSI_ISA), .real_bytes = sizeof(tsi_real), .weigh = weigh, .rows = rows};

@@ -7,6 +7,9 @@
 /* Bytes that could be read while an entry of G is computed, for each entry of a row of A. */
 #define BYTES_OF_ENTRY 40
 
+/* That are read to weigh a row of a node. */
+#define WEIGHT_BYTES 256
+
 /* One computation. Its scalars are those of the set-up, which may be single. */
 typedef struct numeric {
   const tsi_fsai_job *job;
@@ -19,6 +22,8 @@ typedef struct numeric {
   tsi_index *entries;       /* of each row */
   tsi_index first, count;   /* nodes that are wanted */
   tsi_index most, joined;   /* columns and nodes of a pattern, at most */
+  void *weights;            /* of nodes, where some may join; NULL: none may */
+  tsi_index blocks;         /* of nodes that are wanted */
   tsi_fsai_node_work *work; /* of each member */
   int members;
   tsi_row_failure *failure;
@@ -82,6 +87,7 @@ static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_node_w
   const tsi_count lists = tsi_count_min(most * c->longest, c->a.ptr[n]) + own + c->longest;
   const tsi_count cells = tsi_count_min(most + rows * (most * c->longest + own), n);
   w->most = most;
+  w->weights = c->weights;
   TSI_TRY(TSI_ALLOC(env, w->place, c->nodes->count));
   for (tsi_index k = 0; k < c->nodes->count; k++) w->place[k] = TSI_NONE;
   TSI_TRY(TSI_ALLOC(env, w->node, cells));
@@ -145,6 +151,16 @@ static void run_node(numeric *c, tsi_index node, tsi_fsai_node_work *work) {
   }
 }
 
+/* As large a share of all nodes as the block is of those that are wanted. */
+static void weigh_block(void *context, tsi_index block, int member) {
+  const numeric *c = context;
+  const int64_t all = c->nodes->count;
+  const tsi_index end = (tsi_index)(all * (block + 1) / c->blocks);
+  (void)member;
+  for (tsi_index k = (tsi_index)(all * block / c->blocks); k < end; k++)
+    c->kernels->weigh(&c->a, c->nodes, k, c->weights);
+}
+
 static void run_block(void *context, tsi_index block, int member) {
   numeric *c = context;
   const tsi_index first = c->first + block * BLOCK_NODES;
@@ -156,14 +172,20 @@ static void run_block(void *context, tsi_index block, int member) {
 static tristar_status run(tsi_env *env, numeric *c) {
   tristar_status status = TRISTAR_OK;
   const tsi_fsai_job *job = c->job;
-  const tsi_index n = job->a->n, blocks = (tsi_index)(((int64_t)c->count + BLOCK_NODES - 1) / BLOCK_NODES);
+  const tsi_index n = job->a->n;
   const double mean = n > 0 ? (double)c->a.ptr[n] / n : 0;
   const double bytes = BYTES_OF_ENTRY * mean * (double)c->rows->ptr[job->rows];
   double start_seconds;
   tsi_crew crew = {.ts = NULL};
-  TSI_TRY(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, blocks, bytes, &start_seconds,
-                         &crew));
+  c->blocks = (tsi_index)(((int64_t)c->count + BLOCK_NODES - 1) / BLOCK_NODES);
+  TSI_TRY(tsi_crew_begin(job->ts, "inverse_rows", job->engine, TSI_RUNS_LONG, c->blocks, bytes,
+                         &start_seconds, &crew));
   c->members = crew.members;
+  if (job->limits.steps > 0) {
+    TSI_TRY(tsi_allocate(env, (size_t)n * (size_t)c->nodes->most, c->sparse->scalar_bytes, __func__, __FILE__,
+                         __LINE__, &c->weights));
+    TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, WEIGHT_BYTES * (double)n, weigh_block, c));
+  }
   TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
   for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, &c->work[m]));
   TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
@@ -196,5 +218,6 @@ tristar_status tsi_fsai_node_rows(const tsi_fsai_job *job, const tsi_matrix_rows
 out:
   for (int m = 0; m < c.members && c.work != NULL; m++) finish_work(env, &c.work[m]);
   TSI_FREE(env, c.work);
+  TSI_FREE(env, c.weights);
   return status;
 }
