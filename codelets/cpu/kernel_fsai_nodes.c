@@ -270,14 +270,22 @@ static void find_gradient(const node_run *t) {
 
 typedef double wide_four __attribute__((vector_size(FOUR * sizeof(double))));
 
+INLINE void add_squares(const int vecs, const four *x, wide_four *total) {
+  UNROLL for (int v = 0; v < STEP(vecs); v++) {
+    const wide_four part = __builtin_convertvector(x[v], wide_four);
+    *total += part * part;
+  }
+}
+
+INLINE double sum_of(const wide_four *total) {
+  return ((*total)[0] + (*total)[1]) + ((*total)[2] + (*total)[3]);
+}
+
 /* The sum of the squares of cells. */
 INLINE double measure(const int vecs, tsi_index cells, const four *x) {
   wide_four total = {0};
-  for (tsi_index c = 0; c < cells; c++, x += STEP(vecs)) UNROLL for (int v = 0; v < STEP(vecs); v++) {
-      const wide_four part = __builtin_convertvector(x[v], wide_four);
-      total += part * part;
-    }
-  return (total[0] + total[1]) + (total[2] + total[3]);
+  for (tsi_index c = 0; c < cells; c++) add_squares(vecs, x + c * STEP(vecs), &total);
+  return sum_of(&total);
 }
 
 static double measure_node(const node_run *t, const void *cells, tsi_index first, tsi_index count) {
@@ -285,17 +293,18 @@ static double measure_node(const node_run *t, const void *cells, tsi_index first
                       : measure(2, count, cell_at(cells, 2, first));
 }
 
-/* The sum of the squares of the gradient of a node, in the basis in which its own block of A is I. */
-INLINE double weigh_vecs(const int vecs, tsi_index size, const four *x, const tsi_scalar *weight,
-                         tsi_index stride) {
-  double square = 0;
-  for (tsi_index r = 0; r < size; r++, weight += stride) {
+/* The sum of the squares of the gradient of a node of `count` rows, in the basis in which its own block of A
+ * is I. */
+INLINE void weigh_cells(const int vecs, const int count, const four *x, const tsi_scalar *weight,
+                        tsi_index stride, double *square) {
+  wide_four total = {0};
+  UNROLL for (int r = 0; r < count; r++, weight += stride) {
     results y = {0};
-    for (tsi_index c = 0; c <= r; c++)
-      add_scaled(vecs, &y, 0, x + c * STEP(vecs), tsi_re(weight[c]), -tsi_im(weight[c]));
-    square += measure(vecs, 1, (const four *)y.v[0]);
+    UNROLL for (int c = 0; c <= r; c++)
+        add_scaled(vecs, &y, 0, x + c * STEP(vecs), tsi_re(weight[c]), -tsi_im(weight[c]));
+    add_squares(vecs, (const four *)y.v[0], &total);
   }
-  return square;
+  *square = sum_of(&total);
 }
 
 static double weigh_gradient(const node_run *t, tsi_index slot) {
@@ -304,7 +313,12 @@ static double weigh_gradient(const node_run *t, tsi_index slot) {
   const tsi_index size = t->nodes->start[w->node[slot] + 1] - row;
   const tsi_scalar *weight = (const tsi_scalar *)w->weights + (ptrdiff_t)row * stride;
   const four *x = cell_at(w->gradient, t->vecs, w->first[slot]);
-  return t->vecs == 1 ? weigh_vecs(1, size, x, weight, stride) : weigh_vecs(2, size, x, weight, stride);
+  double square = 0;
+  if (size > FOUR)
+    weigh_cells(2, size, x, weight, stride, &square);
+  else
+    CHOOSE(weigh_cells, t->vecs, size, x, weight, stride, &square);
+  return square;
 }
 
 static tsi_index size_of(const node_run *t, tsi_index slot) {
