@@ -7,6 +7,7 @@
  *
  * Reads   the matrix, options.   Writes  a preconditioner that owns G.
  * Invariants
+ *   - unknowns of a node that share a pattern have one owner
  *   - rows keep their order where they are numbered anew: with enough levels a row of G is computed as on one
  * process, operation by operation
  *   - all ranks get the same status; a message names rows over the whole matrix */
