@@ -161,6 +161,10 @@ static void report_precond(const tsi_session *s, const tsi_krylov_solution *z) {
   const int64_t entries = nnz_factor(s, z);
   if (z->precond == NULL)
     tsi_report("precond", "none");
+  else if (z->m.nodes > 0)
+    tsi_report("precond", "%s, %s entries in its factors, by %s, density %.2f; set up in %s", z->words.word,
+               tsi_text_count(entries), tsi_text_many(z->m.nodes, "node"), z->m.fill,
+               tsi_text_seconds(z->setup_s));
   else if (z->m.fill > 0)
     tsi_report("precond", "%s, %s entries in its factors, density %.2f; set up in %s", z->words.word,
                tsi_text_count(entries), z->m.fill, tsi_text_seconds(z->setup_s));
@@ -247,6 +251,7 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   cJSON_AddStringToObject(object, "precond", z->words.word);
   tsi_json_add_number(object, "nnz_factor", (double)nnz_factor(s, z));
   tsi_json_add_number(object, "density", z->m.fill);
+  tsi_json_add_number(object, "nodes", (double)z->m.nodes);
   tsi_json_add_number(object, "setup_s", z->setup_s);
   tsi_json_add_number(object, "create_s", z->create_s);
   tsi_json_add_number(object, "workspace_bytes", (double)z->k.workspace_bytes);

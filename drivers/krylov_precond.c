@@ -40,12 +40,13 @@ static bool read_word(const char *word, tristar_precond_options *options) {
 
 /* ---- --fsai -------------------------------------------------------------------------------------------- */
 
-/* Where the number of a name goes: `real`, `count` or `flag`, of which one is not NULL. */
+/* Where the number of a name goes: `real`, `count`, `flag` or `block`, of which one is not NULL; block may be
+ * a word, too. */
 typedef struct fsai_number {
   const char *name;
   double *real;
   int64_t *count;
-  int *flag;
+  int *flag, *block;
 } fsai_number;
 
 static bool store_number(const fsai_number *to, double number) {
@@ -55,16 +56,21 @@ static bool store_number(const fsai_number *to, double number) {
   else if (to->count != NULL)
     *to->count = (int64_t)number;
   else
-    *to->flag = (int)number;
+    *(to->flag != NULL ? to->flag : to->block) = (int)number;
   return true;
 }
 
-/* NAME=NUMBER at the beginning of the text; returns where it ends, or NULL. */
+/* NAME=NUMBER, or block=auto, at the beginning of the text; returns where it ends, or NULL. */
 static const char *read_number(const char *text, const fsai_number *numbers, size_t count) {
+  static const char automatic[] = "auto";
   for (size_t k = 0; k < count; k++) {
     const size_t length = strlen(numbers[k].name);
     char *end;
     if (strncmp(text, numbers[k].name, length) != 0 || text[length] != '=') continue;
+    if (numbers[k].block != NULL && strncmp(text + length + 1, automatic, strlen(automatic)) == 0) {
+      *numbers[k].block = TRISTAR_PRECOND_BLOCK_AUTO;
+      return text + length + 1 + strlen(automatic);
+    }
     const double number = strtod(text + length + 1, &end);
     return end > text + length + 1 && store_number(&numbers[k], number) ? end : NULL;
   }
@@ -74,18 +80,18 @@ static const char *read_number(const char *text, const fsai_number *numbers, siz
 /* Ranges are judged by the library. */
 int tsi_krylov_fsai_read(const char *command, const char *text, tsi_krylov_precond *precond) {
   tristar_precond_options *o = &precond->options;
-  const fsai_number numbers[] = {
-      {"steps", NULL, &o->steps, NULL},         {"per_step", NULL, &o->per_step, NULL},
-      {"reduction", &o->reduction, NULL, NULL}, {"power", NULL, NULL, &o->power},
-      {"prefilter", &o->prefilter, NULL, NULL}, {"postfilter", &o->postfilter, NULL, NULL},
-      {"single", NULL, NULL, &o->single},       {"levels", NULL, NULL, &precond->levels}};
+  const fsai_number numbers[] = {{"steps", .count = &o->steps},        {"per_step", .count = &o->per_step},
+                                 {"reduction", .real = &o->reduction}, {"power", .flag = &o->power},
+                                 {"prefilter", .real = &o->prefilter}, {"postfilter", .real = &o->postfilter},
+                                 {"block", .block = &o->block},        {"single", .flag = &o->single},
+                                 {"levels", .flag = &precond->levels}};
   const char *at = text;
   for (;;) {
     at = read_number(at, numbers, sizeof numbers / sizeof *numbers);
     if (at == NULL || (*at != ',' && *at != '\0'))
       return tsi_usage_error(command,
-                             "--fsai %s: not NAME=NUMBER,... with steps, per_step, power, single and levels "
-                             "(whole numbers), reduction, prefilter and postfilter",
+                             "--fsai %s: not NAME=NUMBER,... with steps, per_step, power, block, single and "
+                             "levels (whole numbers, or block=auto), reduction, prefilter and postfilter",
                              text);
     if (*at++ == '\0') return TSI_EXIT_OK;
   }

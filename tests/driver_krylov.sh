@@ -43,6 +43,11 @@ done
   fail "--omega has no effect"
 [ "$(iterations gen:diffusion3d:8 --precond fsai --fsai steps=10,per_step=2,reduction=0)" -lt "$(iterations gen:diffusion3d:8 --precond fsai --fsai steps=2,per_step=1)" ] ||
   fail "--fsai: more entries do not take fewer iterations"
+for block in 3 auto; do
+  expect 0 '^precond +fsai, .* by 180 nodes, density' krylov gen:elasticity3d:5 --precond fsai --fsai block=$block,power=1 --checksum
+  sed -n 's/^checksum *//p' output.txt >>sums_nodes.txt
+done
+[ "$(sort -u sums_nodes.txt | wc -l)" -eq 1 ] || fail "--fsai: block=auto does not find three unknowns a point"
 expect 0 '^precond +fsai, [0-9,]+ entries in its factors, density [0-9.]+; set up in' krylov gen:diffusion3d:8 --precond fsai \
   --fsai steps=0,power=2,prefilter=0.01,postfilter=0.05,single=1 --shift 0.001 --checksum --json k.json
 awk "BEGIN { exit !($(value density k.json) > 0.5 && $(value density k.json) < 4) }" || fail "k.json: density $(value density k.json)"
@@ -116,6 +121,7 @@ expect 1 'iteration 3: not converged within the limit of iterations' krylov gen:
 [ -s x.mtx ] && [ "$(value converged k.json)" = false ] && [ "$(value status k.json)" = TRISTAR_ERR_ACCURACY ] || fail "a limit: no X, or no figures"
 expect 1 'indefinite.mtx: .*row 1' krylov indefinite.mtx --precond ic0
 expect 1 'indefinite.mtx: .*row 1, counted from 0, is not positive' krylov indefinite.mtx --precond fsai
+expect 1 'block is 9; it is a number up to 8' krylov spd.mtx --precond fsai --fsai block=9
 expect 1 'per_step is 0' krylov spd.mtx --precond fsai --fsai per_step=0
 expect 1 '^tristar: cannot open missing.mtx' krylov missing.mtx
 expect 1 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt

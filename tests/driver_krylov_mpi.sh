@@ -46,6 +46,23 @@ for count in (2, 4):
     assert blocks["iterations"] > r["iterations"] and blocks["nnz_factor"] < r["nnz_factor"]
 END
 
+# ---- Three unknowns a point, which share patterns: as many iterations on any number of processes
+expect 0 '^accuracy +converged' krylov gen:elasticity3d:5 --precond fsai --fsai block=3,levels=100 --json n1.json
+for count in 2 4; do
+  for block in 3 auto; do
+    ranks $count 0 '^precond +fsai, .* by 180 nodes, density' krylov gen:elasticity3d:5 --precond fsai \
+      --fsai block=$block,levels=100 --json n$count$block.json
+  done
+done
+python3 - <<'END' || fail "unknowns of points on many processes"
+import json
+def read(name): return json.load(open(name))
+one = read("n1.json")
+for name in ("n23", "n2auto", "n43", "n4auto"):
+    r = read(name + ".json")
+    assert r["iterations"] == one["iterations"] and r["nnz_factor"] == one["nnz_factor"], (name, r["iterations"], one["iterations"])
+END
+
 # ---- Rows in parts: the same solution, fewer columns of others
 "$tristar" gen poisson3d7 12 --out G.mtx >output.txt 2>&1 || fail "tristar gen"
 python3 - <<'END' || fail "a grid in another order"

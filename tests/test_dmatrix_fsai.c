@@ -138,12 +138,13 @@ static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_
 }
 
 /* Three levels: within 2 % of one process; none: as many as the diagonal blocks alone. */
-static void check_levels(const world *w, const char *kind, int64_t k) {
+static void check_levels(const world *w, const char *kind, int64_t k, int block) {
   problem p = open_problem(w, kind, k, &typed_double);
-  const tristar_precond_options o = options_of(5, 0);
+  tristar_precond_options o = options_of(5, 0);
   tristar_precond_t *m;
   tristar_view diagonal;
   int64_t count[4];
+  o.block = block;
   CHECK_OK(tristar_precond(w->ts, &p.s.view, &o, &m));
   count[0] = count_iterations(&p, NULL, m);
   tristar_precond_destroy(&m);
@@ -164,6 +165,23 @@ static void check_levels(const world *w, const char *kind, int64_t k) {
     printf("%s:%d on %d ranks: %d iterations on one, %d with three levels, %d with none\n", kind, (int)k,
            w->ranks, (int)count[0], (int)count[1], (int)count[2]);
   close_problem(&p);
+}
+
+/* ---- Nodes --------------------------------------------------------------------------------------------- */
+
+/* Three unknowns a point: where no boundary between ranks divides a point, G is that of one process. */
+static void check_nodes(const world *w) {
+  const int64_t k = w->ranks == 4 ? 5 : 6, n = 3 * k * (k + 1) * (k + 1);
+  for (int r = 0; r <= w->ranks; r++) CHECK(first_row(w, n, r) % 3 == 0);
+  for (int c = 0; c < 5; c++) {
+    tristar_precond_options o = options_of(c == 2 ? 0 : 4, c);
+    if (c == 4) o = options_of(5, 1);
+    o.block = c % 2 == 0 ? 3 : TRISTAR_PRECOND_BLOCK_AUTO;
+    o.per_step = c == 0 ? 4 : 3;
+    o.postfilter = c == 4 ? 0.02 : 0;
+    o.single = c == 1;
+    check_all(w, "elasticity3d", k, c == 3 ? &typed_complex_double : &typed_double, &o);
+  }
 }
 
 /* ---- Errors -------------------------------------------------------------------------------------------- */
@@ -277,14 +295,15 @@ static void check_arguments(const world *w) {
 }
 
 /* An allocation that fails on one rank fails on all, and leaves nothing behind. */
-static void check_memory(const world *w) {
+static void check_memory(const world *w, int block) {
   const bool last = w->rank == w->ranks - 1;
   problem p = open_problem(w, "poisson3d7", 4, &typed_double);
-  const tristar_precond_options o = options_of(3, 2);
+  tristar_precond_options o = options_of(3, 2);
   tristar_status status = TRISTAR_ERR_MEMORY;
   tristar_precond_t *m;
   tristar_memory_stats before, after;
   int failures = 0;
+  o.block = block;
   CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 2, &m)); /* what the matrix keeps is there */
   tristar_precond_destroy(&m);
   tristar_get_memory(w->ts, &before);
@@ -324,11 +343,14 @@ int main(void) {
   check_all(&w, "poisson3d7", 5, &typed_complex_double, &fixed);
   check_all(&w, "poisson3d7", 1, &typed_double, &adaptive); /* one row */
   check_in_place(&w);
-  check_levels(&w, "poisson3d7", 10);
-  check_levels(&w, "diffusion3d", 8);
+  check_levels(&w, "poisson3d7", 10, 0);
+  check_levels(&w, "diffusion3d", 8, 0);
+  check_levels(&w, "elasticity3d", 4, TRISTAR_PRECOND_BLOCK_AUTO);
+  check_nodes(&w);
   check_errors(&w);
   check_arguments(&w);
-  check_memory(&w);
+  check_memory(&w, 0);
+  check_memory(&w, 4);
   close_world(&w);
   return 0;
 }

@@ -417,10 +417,12 @@ int main(void) {
                                        &typed_complex_single};
   world w = open_world();
   const tristar_precond_options adaptive = options_of(3, 0), fixed = options_of(0, 2);
-  tristar_precond_options single = options_of(3, 1), filtered = options_of(3, 1);
+  tristar_precond_options single = options_of(3, 1), filtered = options_of(3, 1), nodes = options_of(4, 0);
   single.single = 1;
   filtered.postfilter = 0.1;
   filtered.shift = 0.25;
+  nodes.block = TRISTAR_PRECOND_BLOCK_AUTO;
+  nodes.postfilter = 0.01;
   for (int t = 0; t < 4; t++) {
     check_matrix(&w, "poisson3d7", 4, types[t], t % 2 == 0);
     check_matrix(&w, "elasticity3d", 2, types[t], t % 2 == 1);
@@ -428,6 +430,8 @@ int main(void) {
     check_inverse(&w, "poisson3d7", 4, types[t], &fixed);
   }
   check_inverse(&w, "diffusion3d", 5, &typed_double, &filtered);
+  check_inverse(&w, "elasticity3d", w.ranks == 4 ? 5 : 6, &typed_double,
+                &nodes); /* ranks have whole points */
   check_inverse(&w, "poisson3d7", 5, &typed_double, &single);
   check_matrix(&w, "poisson3d7", 1, &typed_double, true); /* one row */
   check_inverse(&w, "poisson3d7", 1, &typed_double, &adaptive);

@@ -77,6 +77,8 @@ static void check_options(void) {
   REFUSED(TRISTAR_PRECOND_FSAI, steps, -1);
   REFUSED(TRISTAR_PRECOND_FSAI, per_step, 0);
   REFUSED(TRISTAR_PRECOND_FSAI, power, -1);
+  REFUSED(TRISTAR_PRECOND_FSAI, block, -2);
+  REFUSED(TRISTAR_PRECOND_FSAI, block, 9);
   REFUSED(TRISTAR_PRECOND_FSAI, reduction, 1.5);
   REFUSED(TRISTAR_PRECOND_FSAI, prefilter, -1);
   REFUSED(TRISTAR_PRECOND_FSAI, postfilter, (double)NAN);

@@ -165,7 +165,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatri
  * a path of at most `levels` entries of A leads to (Ferronato, Janna and Pini's neighbours): their rows are
  * brought once. levels 0: none, as if couplings between ranks were not there (block FSAI); steps, or power
  * where that is larger: nothing is missing that a row on one process could have, for most matrices 3 does;
- * INT_MAX: all, and G is that of one process.
+ * INT_MAX: all, and G is that of one process. With `block` a node that lies on two ranks becomes two: where
+ * blocks of rows end with nodes, that changes nothing.
  *
  * The preconditioner is one for tristar_dmatrix_krylov of a matrix with the same blocks; new values it takes
  * by tristar_dmatrix_fsai_update alone; applying, updating and destroying it are collective, and it is

@@ -50,12 +50,16 @@ typedef enum tristar_precond_kind {
    * all rows with its pattern and g_i = 1; then it is scaled, so that (G A G^H)_ii = 1 (Kolotilina and
    * Yeremin 1993). The pattern is that of the diagonal, or static, by `power`; then it adapts: in each of
    * `steps` steps the `per_step` columns with the largest entries of the gradient of psi_i join it (Janna and
-   * Ferronato 2011). No row waits for another, neither in the set-up nor in applications, which are two
-   * sparse products. */
+   * Ferronato 2011). With `block` the rows of a node share a pattern (Janna, Ferronato and Gambolati 2015),
+   * which makes the set-up about twice as fast. No row waits for another, neither in the set-up nor in
+   * applications, which are two sparse products. */
   TRISTAR_PRECOND_FSAI,
   TRISTAR_PRECOND_PLAN,    /* tristar_precond_of_plan */
   TRISTAR_PRECOND_FUNCTION /* tristar_precond_of_function */
 } tristar_precond_kind;
+
+/* See tristar_precond_options. */
+#define TRISTAR_PRECOND_BLOCK_AUTO (-1)
 
 /* What tristar_precond needs to know. Fill it with tristar_precond_options_init first. A field that the kind
  * does not use is not looked at. */
@@ -79,6 +83,10 @@ typedef struct tristar_precond_options {
                                 count; 0 to 1 */
   double postfilter;         /* FSAI: entries of g below that share of its 2-norm leave the pattern, and g is
                                 computed anew on what is left; 0 to 1 */
+  int block;                 /* FSAI: unknowns of a node, whose rows of G share a pattern: rows N k to
+                                N k + N - 1 for N from 2 to 8; TRISTAR_PRECOND_BLOCK_AUTO: neighbours whose
+                                rows of A have the same columns, at most 8, if that gives 3 rows for 2 nodes
+                                or more; 0, 1: rows have patterns of their own */
   int single;                /* FSAI: 1: G is computed in single precision, and then converted; products
                                 read it in single precision, too */
   tristar_partition partition; /* how the plans divide the triangular factors */
@@ -88,7 +96,7 @@ typedef struct tristar_precond_options {
 } tristar_precond_options;
 
 /* ILU with level 0, drop 1e-3, fill 10, modified 0, omega 1, shift 0, steps 5, per_step 3, reduction 1e-3,
- * power 0, prefilter 0, postfilter 0, single 0, PARTITION_AUTO, ENGINE_AUTO, nrhs 1. */
+ * power 0, prefilter 0, postfilter 0, block 0, single 0, PARTITION_AUTO, ENGINE_AUTO, nrhs 1. */
 TRISTAR_API void tristar_precond_options_init(tristar_precond_options *options);
 
 /* Makes the preconditioner of a matrix with values, of any format, symmetry and scalar type; entries of one
@@ -148,6 +156,7 @@ typedef struct tristar_precond_stats {
                                 0, G^H has as many as G */
   double fill;               /* density: entries of L and U, or, where L serves both or there is G, twice
                                 those off the diagonal and the diagonal once, divided by nnz */
+  int64_t nodes;             /* FSAI: whose rows of G share patterns, as `block` asks for; 0: none do */
   int64_t levels_lower;      /* level sets of L: the fewest steps that a parallel sweep can have; FSAI: 0 */
   int64_t levels_upper;      /* of U, likewise */
   tristar_partition partition[2]; /* of the plans of L and of U; AUTO: there is none */

@@ -7,6 +7,7 @@
  *
  * Reads   the matrix, options.   Writes  a preconditioner that owns G.
  * Invariants
+ *   - unknowns of a node that share a pattern have one owner
  *   - rows keep their order where they are numbered anew: with enough levels a row of G is computed as on one
  * process, operation by operation
  *   - all ranks get the same status; a message names rows over the whole matrix */
@@ -91,20 +92,20 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
 /* Collective. Are the wishes of all ranks right and the same? */
 static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
                             bool is_wanted) {
-  static const char *const name[] = {"steps",     "per_step",  "power",      "single", "levels",
-                                     "reduction", "prefilter", "postfilter", "shift"};
+  static const char *const name[] = {"steps",  "per_step",  "power",     "block",      "single",
+                                     "levels", "reduction", "prefilter", "postfilter", "shift"};
   tsi_env *env = &d->ts->env;
   tristar_status status = TRISTAR_OK;
   const double real[] = {o->reduction, o->prefilter, o->postfilter, o->shift};
-  int64_t value[9] = {o->steps, o->per_step, o->power, o->single != 0, levels};
-  memcpy(value + 5, real, sizeof real);
+  int64_t value[10] = {o->steps, o->per_step, o->power, o->block, o->single != 0, levels};
+  memcpy(value + 6, real, sizeof real);
   if (!is_wanted) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   if (o->kind != TRISTAR_PRECOND_FSAI)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "kind is %d: FSAI alone is made of rows on all ranks", (int)o->kind);
   if (levels < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "levels is %d", levels);
   TSI_TRY(tsi_precond_check_options(env, o));
 out:
-  return tsi_transport_same(d->transport, status, 9, name, value, 0, NULL);
+  return tsi_transport_same(d->transport, status, 10, name, value, 0, NULL);
 }
 
 /* The same on all ranks. */
@@ -206,12 +207,36 @@ out:
   return status;
 }
 
+/* Nodes of the own rows. */
+static tsi_index count_own(const tsi_near_rows *near, const tsi_fsai_nodes *nodes) {
+  if (nodes->count == 0 || near->rows == 0) return 0;
+  return nodes->of[near->first + near->rows - 1] + 1 - nodes->of[near->first];
+}
+
+/* Collective. Nodes among the rows that are near; without any: row by row. */
+static tristar_status find_nodes(const tristar_dmatrix_t *d, const tristar_precond_options *o,
+                                 const tsi_near_rows *near, tsi_fsai_nodes *nodes) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  int64_t count[2] = {near->rows, 0};
+  TSI_TRY(tsi_transport_agree(d->transport,
+                              tsi_fsai_nodes_make(env, o->block, &near->a, near->number, near->link, nodes)));
+  if (o->block >= 0) goto out;
+  count[1] = count_own(near, nodes);
+  TSI_TRY(
+      TSI_MPI(env, "MPI_Allreduce",
+              MPI_Allreduce(MPI_IN_PLACE, count, 2, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
+  if (!tsi_fsai_nodes_pay(count[0], count[1])) tsi_fsai_nodes_finish(env, nodes);
+out:
+  return status;
+}
+
 /* ---- G ------------------------------------------------------------------------------------------------- */
 
 /* Local. g: the rows of this rank, numbered as those that are near. pattern: that of G where it is known. */
 static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_options *o,
-                              const tsi_near_rows *near, const tsi_entries *pattern, tsi_entries *g,
-                              double *symbolic_seconds) {
+                              const tsi_near_rows *near, const tsi_fsai_nodes *nodes,
+                              const tsi_entries *pattern, tsi_entries *g, double *symbolic_seconds) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_fsai_job job = tsi_fsai_job_of(d->ts, o, (char)d->scalar, &near->a);
@@ -220,10 +245,11 @@ static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_option
   const double begin = tsi_clock();
   job.first = near->first;
   job.rows = near->rows;
+  if (nodes->count > 0) job.nodes = nodes;
   if (pattern != NULL)
     tsi_fsai_keep_patterns(&job, pattern);
   else
-    TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, &start));
+    TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, nodes, &start));
   *symbolic_seconds += tsi_clock() - begin;
   if (start.ptr != NULL) job.given = &start;
   TSI_TRY(tsi_fsai_rows(&job, g, &breakdown));
@@ -304,17 +330,21 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   tsi_env *env = &d->ts->env;
   const double begin = tsi_clock();
   tsi_near_rows near = {.rows = 0};
+  tsi_fsai_nodes nodes = {.count = 0};
   tsi_entries g = {.ptr = NULL}, pattern = {.ptr = NULL};
   inverse *v = NULL;
   uint64_t known;
   double symbolic_seconds = 0;
   TSI_TRY(check_symmetry(d));
   TSI_TRY(gather_rows(d, o, levels, &near, &known));
+  TSI_TRY(find_nodes(d, o, &near, &nodes));
   symbolic_seconds = tsi_clock() - begin;
-  tristar_status own = compute(d, o, &near, NULL, &g, &symbolic_seconds);
+  tristar_status own = compute(d, o, &near, &nodes, NULL, &g, &symbolic_seconds);
   if (own == TRISTAR_OK) own = keep_pattern(d, &near, &g, &pattern);
   TSI_TRY(tsi_transport_agree(d->transport, own));
   number_columns(&near, &g);
+  const tsi_index own_nodes = count_own(&near, &nodes);
+  tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
   const tsi_count entries = g.ptr[g.n];
   TSI_TRY(distribute(d, o, &g, &v));
@@ -328,9 +358,11 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   if (own == TRISTAR_OK) v = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, own));
   (*out)->stats.nnz = d->stats.nnz;
+  (*out)->stats.nodes = own_nodes;
   tsi_precond_tell_fill(*out, entries, 0);
   tell_seconds(*out, tsi_clock() - begin, symbolic_seconds);
 out:
+  tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
   tsi_entries_finish(env, &g);
   tsi_entries_finish(env, &pattern);
@@ -393,15 +425,18 @@ static tristar_status renew(tristar_dmatrix_t *d, tristar_precond_t *p) {
   const double begin = tsi_clock();
   const inverse *v = p->arg;
   tsi_near_rows near = {.rows = 0};
+  tsi_fsai_nodes nodes = {.count = 0};
   tsi_entries g = {.ptr = NULL};
   uint64_t known;
   TSI_TRY(check_symmetry(d));
   TSI_TRY(gather_rows(d, &p->options, v->levels, &near, &known));
   double symbolic_seconds = tsi_clock() - begin;
   TSI_TRY(tsi_transport_agree(d->transport, check_pattern(d, v, &near, known)));
-  TSI_TRY(
-      tsi_transport_agree(d->transport, compute(d, &p->options, &near, &v->pattern, &g, &symbolic_seconds)));
+  TSI_TRY(find_nodes(d, &p->options, &near, &nodes));
+  TSI_TRY(tsi_transport_agree(d->transport,
+                              compute(d, &p->options, &near, &nodes, &v->pattern, &g, &symbolic_seconds)));
   number_columns(&near, &g);
+  tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
   const tristar_view view = view_of(d, &g);
   TSI_TRY(tsi_dmatrix_take_values(v->g, &view));
@@ -409,6 +444,7 @@ static tristar_status renew(tristar_dmatrix_t *d, tristar_precond_t *p) {
   p->stats.updates++;
   p->valid = true;
 out:
+  tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
   tsi_entries_finish(env, &g);
   return status;

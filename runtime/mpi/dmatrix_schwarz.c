@@ -96,15 +96,15 @@ out:
 /* Collective. Are the wishes of all ranks right and the same? */
 static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options *o, int overlap,
                             int restricted, bool is_wanted) {
-  static const char *const name[] = {"kind",   "level",     "fill",       "steps",     "per_step", "power",
-                                     "single", "overlap",   "restricted", "drop",      "modified", "omega",
-                                     "shift",  "reduction", "prefilter",  "postfilter"};
+  static const char *const name[] = {"kind",  "level",  "fill",      "steps",      "per_step",  "power",
+                                     "block", "single", "overlap",   "restricted", "drop",      "modified",
+                                     "omega", "shift",  "reduction", "prefilter",  "postfilter"};
   tsi_env *env = &d->ts->env;
   tristar_status status = TRISTAR_OK;
   const double real[] = {o->drop, o->modified, o->omega, o->shift, o->reduction, o->prefilter, o->postfilter};
-  int64_t value[16] = {(int64_t)o->kind, o->level,       o->fill, o->steps,       o->per_step,
-                       o->power,         o->single != 0, overlap, restricted != 0};
-  memcpy(value + 9, real, sizeof real);
+  int64_t value[17] = {(int64_t)o->kind, o->level, o->fill,        o->steps, o->per_step,
+                       o->power,         o->block, o->single != 0, overlap,  restricted != 0};
+  memcpy(value + 10, real, sizeof real);
   if (!is_wanted) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   if (overlap < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "overlap is %d", overlap);
   if (o->kind == TRISTAR_PRECOND_FUNCTION)

@@ -299,6 +299,17 @@ static tsi_count copy_line(const gathering *g, const tsi_near_rows *out, line l,
   return count;
 }
 
+/* What row i > 0 has in common with the one before. */
+static tsi_row_link link_of(const gathering *g, const tsi_near_rows *out, const place *places, tsi_index i) {
+  const int64_t number = out->number[i];
+  const line l = line_of(g, out, places, i), before = line_of(g, out, places, i - 1);
+  if (out->number[i - 1] != number - 1 || g->d->start[tsi_dmatrix_owner(g->d, number)] == number)
+    return TSI_ROW_APART;
+  const bool alike = l.entries == before.entries &&
+                     memcmp(l.column, before.column, (size_t)l.entries * sizeof *l.column) == 0;
+  return alike ? TSI_ROW_ALIKE : TSI_ROW_NEXT;
+}
+
 /* Local. */
 static tristar_status list_places(const gathering *g, place **out) {
   tristar_status status = TRISTAR_OK;
@@ -323,9 +334,12 @@ static tristar_status put_together(const gathering *g, tsi_near_rows *out) {
   a->n = g->known + out->rows;
   while (out->first < g->known && g->number[out->first] < g->first) out->first++;
   TSI_TRY(TSI_ALLOC(env, out->number, a->n));
+  TSI_TRY(TSI_ALLOC(env, out->link, a->n));
   TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)a->n + 1));
   for (tsi_index k = 0; k < g->known; k++) out->number[k < out->first ? k : k + out->rows] = g->number[k];
   for (tsi_index i = 0; i < out->rows; i++) out->number[out->first + i] = (tsi_index)g->first + i;
+  for (tsi_index i = 0; i < a->n; i++)
+    out->link[i] = (uint8_t)(i > 0 ? link_of(g, out, places, i) : TSI_ROW_APART);
   a->ptr[0] = 0;
   for (tsi_index i = 0; i < a->n; i++)
     a->ptr[i + 1] = a->ptr[i] + copy_line(g, out, line_of(g, out, places, i), NULL, NULL);
@@ -360,6 +374,7 @@ out:
 
 void tsi_near_rows_finish(tsi_env *env, tsi_near_rows *near) {
   TSI_FREE(env, near->number);
+  TSI_FREE(env, near->link);
   TSI_FREE(env, near->a.ptr);
   TSI_FREE(env, near->a.index);
   TSI_FREE(env, near->a.diagonal);

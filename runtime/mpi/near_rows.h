@@ -13,10 +13,12 @@
 
 #include "codelets/cpu/incomplete.h"
 #include "runtime/mpi/dmatrix.h"
+#include "runtime/precond/fsai_nodes.h"
 
 typedef struct tsi_near_rows {
   tsi_index first, rows; /* of the own ones, among all */
   tsi_index *number;     /* a.n: over the whole matrix */
+  uint8_t *link;         /* a.n: a tsi_row_link, which compares columns over the whole matrix */
   tsi_factor_rows a;     /* columns ascend; diagonal NULL */
   int levels;            /* that rows were brought in */
 } tsi_near_rows;

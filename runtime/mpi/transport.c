@@ -68,7 +68,7 @@ tristar_status tsi_transport_agree(tsi_transport *transport, tristar_status mine
   return agree(transport->env, transport->comm, transport->rank, mine);
 }
 
-#define VALUES_MOST 16
+#define VALUES_MOST 24
 
 /* The largest of each value and of minus it tell; who reads it does it in place. */
 static int find_largest(MPI_Comm comm, int count, int64_t *values) {

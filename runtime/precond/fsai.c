@@ -20,7 +20,9 @@ tristar_status tsi_fsai_create(tristar_t *ts, const tristar_precond_options *opt
   f->sparse = tsi_sparse_kernels_select(scalar);
   f->kernels = tsi_sliced_kernels_select(scalar, ts->isa);
   f->columns = (tsi_index)tsi_count_min(tsi_count_max(options->nrhs, 1), COLUMNS_MOST);
-  TSI_TRY(tsi_fsai_start(env, options, scalar, a, &f->start));
+  TSI_TRY(tsi_fsai_nodes_make(env, options->block, a, NULL, NULL, &f->nodes));
+  if (options->block < 0 && !tsi_fsai_nodes_pay(f->n, f->nodes.count)) tsi_fsai_nodes_finish(env, &f->nodes);
+  TSI_TRY(tsi_fsai_start(env, options, scalar, a, &f->nodes, &f->start));
   *out = f;
   f = NULL;
 out:
@@ -32,6 +34,7 @@ void tsi_fsai_destroy(tsi_env *env, tsi_fsai **fsai) {
   tsi_fsai *f = *fsai;
   if (f == NULL) return;
   tsi_crew_finish(&f->crew);
+  tsi_fsai_nodes_finish(env, &f->nodes);
   tsi_entries_finish(env, &f->start);
   tsi_entries_finish(env, &f->lower);
   tsi_slices_finish(env, &f->down);
@@ -42,6 +45,10 @@ void tsi_fsai_destroy(tsi_env *env, tsi_fsai **fsai) {
 
 tsi_count tsi_fsai_entries(const tsi_fsai *fsai) {
   return fsai->lower.ptr[fsai->n];
+}
+
+tsi_index tsi_fsai_node_count(const tsi_fsai *fsai) {
+  return fsai->nodes.count;
 }
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
@@ -175,6 +182,7 @@ tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, tsi_break
   tsi_env *env = &f->ts->env;
   tsi_fsai_job job = tsi_fsai_job_of(f->ts, &f->options, f->scalar, a);
   tsi_entries g = {.ptr = NULL};
+  if (f->nodes.count > 0) job.nodes = &f->nodes;
   if (f->start.ptr != NULL) job.given = &f->start;
   if (f->lower.ptr != NULL) tsi_fsai_keep_patterns(&job, &f->lower);
   TSI_TRY(tsi_fsai_rows(&job, &g, breakdown));

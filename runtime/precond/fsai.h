@@ -28,6 +28,8 @@ TRISTAR_CHECKED tristar_status tsi_fsai_compute(tsi_fsai *fsai, const tsi_factor
 
 /* Entries of G. */
 tsi_count tsi_fsai_entries(const tsi_fsai *fsai);
+/* Nodes whose rows share patterns; 0: none do. */
+tsi_index tsi_fsai_node_count(const tsi_fsai *fsai);
 
 /* X = G^H G B. x may be b, with ldx == ldb. Errors: MEMORY, NO_WORKER, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_fsai_multiply(tsi_fsai *fsai, int64_t nrhs, const void *b, int64_t ldb,

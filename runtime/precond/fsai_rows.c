@@ -4,6 +4,7 @@
 #include "codelets/cpu/sparse.h"
 #include "runtime/base/grow.h"
 #include "runtime/context/crew.h"
+#include "runtime/precond/fsai_node_rows.h"
 #include "runtime/precond/power_pattern.h"
 #include "runtime/precond/row_failure.h"
 
@@ -56,14 +57,15 @@ void tsi_fsai_keep_patterns(tsi_fsai_job *job, const tsi_entries *g) {
 }
 
 tristar_status tsi_fsai_start(tsi_env *env, const tristar_precond_options *options, char scalar,
-                              const tsi_factor_rows *a, tsi_entries *start) {
+                              const tsi_factor_rows *a, const tsi_fsai_nodes *nodes, tsi_entries *start) {
   tristar_status status = TRISTAR_OK;
   const tsi_count entries = a->ptr[a->n];
   double *magnitude = NULL;
   if (options->power == 0) goto out;
   TSI_TRY(TSI_ALLOC(env, magnitude, entries));
   tsi_sparse_kernels_select(scalar)->part(entries, a->values, TSI_PART_MAGNITUDE, magnitude);
-  TSI_TRY(tsi_power_pattern(env, a, magnitude, options->prefilter, options->power, start));
+  TSI_TRY(tsi_power_pattern(env, a, magnitude, options->prefilter, options->power, nodes, start));
+  if (nodes->count > 0) TSI_TRY(tsi_fsai_nodes_spread(env, nodes, start));
 out:
   TSI_FREE(env, magnitude);
   return status;
@@ -323,8 +325,12 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
   for (tsi_index i = 0; i < a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
   if (single) TSI_TRY(round_values(env, &c, &rounded));
   if (single) c.a.values = rounded;
-  TSI_TRY(make_room(env, &c));
-  TSI_TRY(run(env, &c));
+  if (job->nodes != NULL)
+    TSI_TRY(tsi_fsai_node_rows(job, &c.a, scalar, &c.rows, &c.entries, &c.failure));
+  else {
+    TSI_TRY(make_room(env, &c));
+    TSI_TRY(run(env, &c));
+  }
   *breakdown = tsi_row_failure_get(&c.failure);
   if (breakdown->kind != TSI_BREAKDOWN_NONE) goto out;
   TSI_TRY(compress(env, &c));

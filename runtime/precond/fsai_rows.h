@@ -13,6 +13,7 @@
 #include "codelets/cpu/fsai.h"
 #include "runtime/context/context.h"
 #include "runtime/matrix/entries.h"
+#include "runtime/precond/fsai_nodes.h"
 #include "tristar_precond.h"
 
 typedef struct tsi_fsai_job {
@@ -25,6 +26,7 @@ typedef struct tsi_fsai_job {
   const tsi_entries *given; /* by row of A: the pattern to begin with; NULL: the diagonal */
   tsi_index diagonals;      /* 1: given patterns end with the diagonal */
   tsi_fsai_limits limits;
+  const tsi_fsai_nodes *nodes; /* rows are computed node by node; those wanted are nodes; NULL: row by row */
 } tsi_fsai_job;
 
 /* All rows, patterns that begin as the diagonal and grow as the options say. */
@@ -35,9 +37,11 @@ bool tsi_fsai_is_single(const tristar_precond_options *options, char scalar);
 /* The patterns are those of g, rows of G that there are, and do not grow. */
 void tsi_fsai_keep_patterns(tsi_fsai_job *job, const tsi_entries *g);
 
-/* The patterns that options.power asks for; 0: start->ptr is NULL. Errors: MEMORY. */
+/* The patterns that options.power asks for; 0: start->ptr is NULL. Of nodes: lines as tsi_fsai_nodes_spread
+ * leaves them. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_fsai_start(tsi_env *env, const tristar_precond_options *options,
-                                              char scalar, const tsi_factor_rows *a, tsi_entries *start);
+                                              char scalar, const tsi_factor_rows *a,
+                                              const tsi_fsai_nodes *nodes, tsi_entries *start);
 
 /* *g: a line for each row that is wanted, columns as in A, its diagonal last. breakdown: the first row that
  * is none; then there is no g. Errors: MEMORY, NO_WORKER, RUNTIME. */

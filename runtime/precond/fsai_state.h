@@ -6,6 +6,7 @@
 #include "runtime/context/crew.h"
 #include "runtime/matrix/slices.h"
 #include "runtime/precond/fsai.h"
+#include "runtime/precond/fsai_nodes.h"
 
 struct tsi_fsai {
   tristar_t *ts;
@@ -13,8 +14,9 @@ struct tsi_fsai {
   tsi_index n;
   char scalar;
   const tsi_sparse_kernels *sparse;
-  tsi_entries start; /* static patterns, until there is G; ptr NULL: diagonals, or there is G */
-  tsi_entries lower; /* G; items: values; ptr NULL: not yet */
+  tsi_fsai_nodes nodes; /* without any: row by row */
+  tsi_entries start;    /* static patterns, until there is G; ptr NULL: diagonals, or there is G */
+  tsi_entries lower;    /* G; items: values; ptr NULL: not yet */
   /* of products */
   const tsi_sliced_kernels *kernels;
   tsi_sliced down, up; /* G, G^H */

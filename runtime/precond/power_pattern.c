@@ -25,6 +25,30 @@ out:
   return status;
 }
 
+/* Rows become nodes, in place: node k has the nodes that the columns of its rows are in, each once. */
+static tristar_status join_rows(tsi_env *env, const tsi_fsai_nodes *nodes, tsi_entries *kept) {
+  tristar_status status = TRISTAR_OK;
+  tsi_count at = 0;
+  tsi_index *seen = NULL;
+  TSI_TRY(TSI_ALLOC(env, seen, nodes->count));
+  for (tsi_index k = 0; k < nodes->count; k++) seen[k] = TSI_NONE;
+  for (tsi_index k = 0; k < nodes->count; k++) {
+    const tsi_count begin = kept->ptr[nodes->start[k]], end = kept->ptr[nodes->start[k + 1]];
+    kept->ptr[k] = at;
+    for (tsi_count e = begin; e < end; e++) {
+      const tsi_index other = nodes->of[kept->index[e]];
+      if (other == k || seen[other] == k) continue;
+      seen[other] = k;
+      kept->index[at++] = other;
+    }
+  }
+  kept->n = nodes->count;
+  kept->ptr[kept->n] = at;
+out:
+  TSI_FREE(env, seen);
+  return status;
+}
+
 /* Rows that are reached, level by level. seen: n, the latest row that reached it. */
 typedef struct search {
   tsi_index *list, *seen;
@@ -67,12 +91,14 @@ out:
 }
 
 tristar_status tsi_power_pattern(tsi_env *env, const tsi_factor_rows *a, const double *magnitude,
-                                 double least, tsi_index power, tsi_entries *out) {
+                                 double least, tsi_index power, const tsi_fsai_nodes *nodes,
+                                 tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   tsi_entries kept = {.ptr = NULL};
   search s = {.list = NULL};
-  TSI_TRY(tsi_entries_begin(env, a->n, 0, out));
   TSI_TRY(filter(env, a, magnitude, least, &kept));
+  if (nodes->count > 0) TSI_TRY(join_rows(env, nodes, &kept));
+  TSI_TRY(tsi_entries_begin(env, kept.n, 0, out));
   TSI_TRY(TSI_ALLOC(env, s.list, a->n));
   TSI_TRY(TSI_ALLOC(env, s.seen, a->n));
   for (tsi_index i = 0; i < a->n; i++) s.seen[i] = TSI_NONE;

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/precond/fsai_nodes.h"
 #include "runtime/solve/plan.h"
 
 void tristar_precond_options_init(tristar_precond_options *options) {
@@ -44,6 +45,9 @@ static tristar_status check_fsai_options(tsi_env *env, const tristar_precond_opt
   if (o->per_step < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "per_step is %" PRId64 "; it is a number from 1 on", o->per_step);
   if (o->power < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "power is %d", o->power);
+  if (o->block < TRISTAR_PRECOND_BLOCK_AUTO || o->block > TSI_FSAI_NODE_MOST)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "block is %d; it is a number up to %d, or BLOCK_AUTO", o->block,
+             TSI_FSAI_NODE_MOST);
   if (!is_share(o->reduction))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reduction is %g; it is a share from 0 to 1", o->reduction);
   if (!is_share(o->prefilter))

@@ -255,6 +255,7 @@ static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
   TSI_TRY(tsi_precond_tell(p, breakdown));
   p->stats.numeric_seconds = tsi_clock() - middle;
   tsi_precond_tell_fill(p, tsi_fsai_entries(p->fsai), 0);
+  p->stats.nodes = tsi_fsai_node_count(p->fsai);
 out:
   TSI_FREE(env, a.values);
   return status;

@@ -66,8 +66,11 @@ tristar_precond_options choose_fsai_options(tristar_precond_options o) {
   o.prefilter = shares[below(&g->in, 8)];
   o.postfilter = shares[below(&g->in, 8)];
   o.single = chance(&g->in, 64);
-  note("steps %lld, per_step %lld, reduction %g, power %d, prefilter %g, postfilter %g, single %d\n",
-       (long long)o.steps, (long long)o.per_step, o.reduction, o.power, o.prefilter, o.postfilter, o.single);
+  o.block = (int)below(&g->in, 10) + TRISTAR_PRECOND_BLOCK_AUTO;
+  note(
+      "steps %lld, per_step %lld, reduction %g, power %d, prefilter %g, postfilter %g, single %d, block %d\n",
+      (long long)o.steps, (long long)o.per_step, o.reduction, o.power, o.prefilter, o.postfilter, o.single,
+      o.block);
   return o;
 }
 
