@@ -4,16 +4,20 @@
  * ranks have rows of it, with new values too; what is sent is what tristar_layout_traffic counts. What fails,
  * fails on all ranks, and nothing is lost.
  *
- *   test_shared_fronts tasks|serial [MATRIX] */
+ *   test_shared_fronts tasks|serial|starpu_mpi [MATRIX]: with starpu_mpi bits only */
 #include "tests/dmatrix_factor.h"
 
 static const tsi_factorization_options small = {16, 1e4, 1e5, 0};
+
+/* What carries the messages of factors of rank 0's matrix. */
+static tristar_transport transport = TRISTAR_TRANSPORT_DIRECT;
 
 /* How often a front was shared, by method. */
 static int shared[4];
 
 static wish fine_wish(const tristar_layout *layout, tristar_method method) {
   wish o = wish_of(layout, method);
+  o.options.transport = TRISTAR_TRANSPORT_DIRECT;
   o.analysis.merge = TRISTAR_MERGE_NONE; /* panels of 8 columns */
   o.analysis.matching = TRISTAR_MATCHING_OFF;
   return o;
@@ -58,6 +62,7 @@ static void check_layout(const world *w, const char *kind, const shared_matrix *
   tristar_analysis_t *analysis = NULL;
   tristar_factor_t *factor = NULL;
   tristar_dmatrix_t *matrix = make(w, &s->rows);
+  tristar_distributed_options options = o->options;
   void *values = scaled(s, 1.5);
   char what[200];
   const tristar_layout *l = &o->options.layout;
@@ -66,8 +71,9 @@ static void check_layout(const world *w, const char *kind, const shared_matrix *
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s->view, &o->analysis, &analysis));
   if (w->rank == 0) CHECK_OK(tristar_factor(analysis, s->values, &factor));
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &o->options, &alone));
+  options.transport = transport; /* there is one starpu_mpi at a time */
   CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s->values : NULL,
-                                      &o->options, &one));
+                                      &options, &one));
   CHECK_OK(tristar_dmatrix_factor(matrix, &o->analysis, &o->options, &two));
   note_teams(one);
   check_same(what, alone, one);
@@ -288,20 +294,25 @@ static void check_memory(const world *w, tristar_method method) {
   release_shared(&s);
 }
 
+static void check_failures(const world *w) {
+  for (int k = 0; k < 4; k++) shared[k] = 0;
+  check_indefinite(w);
+  check_singular(w, TRISTAR_METHOD_LLT);
+  check_singular(w, TRISTAR_METHOD_LDLT);
+  check_singular(w, TRISTAR_METHOD_LU);
+  check_memory(w, TRISTAR_METHOD_LLT);
+  check_memory(w, TRISTAR_METHOD_LU);
+  CHECK_MSG(w->ranks == 1 || (shared[TRISTAR_METHOD_LLT] > 1 && shared[TRISTAR_METHOD_LU] > 0),
+            "%d and %d fronts are shared", shared[TRISTAR_METHOD_LLT], shared[TRISTAR_METHOD_LU]);
+}
+
 int main(int argc, char **argv) {
   CHECK(argc == 2 || argc == 3);
   world w = open_world_of(strcmp(argv[1], "serial") != 0);
   w.ts->fronts = small;
+  if (strcmp(argv[1], "starpu_mpi") == 0) transport = TRISTAR_TRANSPORT_STARPU_MPI;
   check_bits(&w, argc > 2 ? argv[2] : NULL);
-  for (int k = 0; k < 4; k++) shared[k] = 0;
-  check_indefinite(&w);
-  check_singular(&w, TRISTAR_METHOD_LLT);
-  check_singular(&w, TRISTAR_METHOD_LDLT);
-  check_singular(&w, TRISTAR_METHOD_LU);
-  check_memory(&w, TRISTAR_METHOD_LLT);
-  check_memory(&w, TRISTAR_METHOD_LU);
-  CHECK_MSG(w.ranks == 1 || (shared[TRISTAR_METHOD_LLT] > 1 && shared[TRISTAR_METHOD_LU] > 0),
-            "%d and %d fronts are shared", shared[TRISTAR_METHOD_LLT], shared[TRISTAR_METHOD_LU]);
+  if (transport == TRISTAR_TRANSPORT_DIRECT) check_failures(&w);
   close_world(&w);
   return 0;
 }
