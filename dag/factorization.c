@@ -13,12 +13,6 @@
 
 typedef tsi_factorization_builder builder;
 
-void tsi_factorization_options_init(tsi_factorization_options *options) {
-  options->tile = 512;
-  options->tiled_flops = 1e8;
-  options->task_work = 4e6;
-}
-
 double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s) {
   const double w = symbolic->start[s + 1] - symbolic->start[s];
   const double m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
@@ -203,7 +197,7 @@ static void add_supernodes(builder *b) {
 
 /* ---- Life --------------------------------------------------------------------------------------------- */
 
-static void list_children(tsi_factorization *dag) {
+void tsi_factorization_list_children(tsi_factorization *dag) {
   const tsi_symbolic *symbolic = dag->symbolic;
   tsi_index *ptr = dag->child_ptr;
   for (tsi_index s = 0; s < symbolic->count; s++)
@@ -242,7 +236,7 @@ static tristar_status allocate(tsi_env *env, builder *b) {
   TSI_TRY(TSI_ALLOC_ZERO(env, dag->child_ptr, (tsi_count)count + 1));
   TSI_TRY(TSI_ALLOC(env, dag->child, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, dag->steps, 1));
-  list_children(dag);
+  tsi_factorization_list_children(dag);
   TSI_TRY(find_mixed(env, b));
   TSI_TRY(tsi_factorization_find_tags(env, b));
   weigh(b);

@@ -67,6 +67,7 @@
 #define TSI_DAG_FACTORIZATION_H
 
 #include "dag/access.h"
+#include "dag/front_grain.h"
 #include "dag/front_teams.h"
 #include "dag/steps.h"
 
@@ -80,12 +81,6 @@ typedef struct tsi_front_step {
   tsi_index column, column_end;
   double work; /* in flops */
 } tsi_front_step;
-
-typedef struct tsi_factorization_options {
-  tsi_index tile;     /* rows and columns of a tile of a front */
-  double tiled_flops; /* a front heavier than this is cut into tiles */
-  double task_work;   /* in flops: a subtree lighter than this is never worth more than one step */
-} tsi_factorization_options;
 
 /* Who has which supernode, and which process this is. The owner of a shared front packs its panels. */
 typedef struct tsi_front_owners {
@@ -145,9 +140,6 @@ typedef struct tsi_factorization {
   tsi_front_message *receive;
 } tsi_factorization;
 
-/* What was found best: tiles of 512. */
-void tsi_factorization_options_init(tsi_factorization_options *options);
-
 /* owners: borrowed; NULL: this process has all. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                         const tsi_panels *panels, tristar_method method,
@@ -190,6 +182,8 @@ static inline tsi_index tsi_factorization_team(const tsi_factorization *factoriz
   *end = teams ? factorization->teams->end[s] : owner + 1;
   return teams ? factorization->teams->begin[s] : owner;
 }
+/* child_ptr, which is zeros, and child. */
+void tsi_factorization_list_children(tsi_factorization *factorization);
 /* Of the front of s; LDLT is counted as LLT, LU as twice that. */
 double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s);
 /* Entries that are one piece of a complement at most: each process keeps room for one piece (numeric.h). */

@@ -139,7 +139,6 @@ static void list_schur(lister *l, const tsi_front_step *part, const tsi_front_ti
 /* Of a shared front: what a stripe has of all panels up to its own. */
 static void list_pack_stripe(lister *l, const tsi_front_step *part, const tsi_front_tiles *t) {
   const tsi_index k = tsi_front_tile_of(t, part->row), before = tsi_index_min(k, t->inner);
-  add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, part->first, 0, tsi_front_tile_begin(t, before));
   add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, part->first, part->row, part->row_end);
   if (l->dag->method == TRISTAR_METHOD_LU) add_upper(l, TSI_ACCESS_R, part->first, part->row, part->row_end);
   add(l, TSI_ACCESS_RW, TSI_BUFFER_PANEL, 0, t->panel, t->panel + before);

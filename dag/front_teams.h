@@ -16,8 +16,6 @@
  * parts: from each process that has rows of it to each that has stripes of the front. A part is a sequence of
  * blocks.
  *
- * The executor (runtime/factor) has no stripes yet, and makes no teams: each front is one process's there.
- *
  * Reads   tsi_symbolic, tsi_panels, who is in a team.
  * Writes  tsi_front_teams, immutable afterwards; sizes and blocks, which all processes find alike.
  * Invariants (tsi_front_teams_check)
@@ -96,6 +94,14 @@ static inline tsi_index tsi_front_tile_owner(const tsi_front_teams *teams, tsi_i
 }
 /* Has this process of a team rows of the complement of s? */
 bool tsi_front_has_complement(const tsi_front_teams *teams, tsi_index s, tsi_index rank);
+/* Who assembles an entry of the front of s, which is shared: `other` is its row of L or its column of U, by
+ * final index. */
+tsi_index tsi_front_stripe_owner(const tsi_front_teams *teams, tsi_index s, tsi_index other);
+/* Does a process assemble entries of the front of s? */
+static inline bool tsi_front_takes_entries(const tsi_front_teams *teams, const tsi_index *owner, tsi_index s,
+                                           tsi_index rank) {
+  return tsi_front_is_shared(teams, s) ? tsi_front_is_member(teams, s, rank) : owner[s] == rank;
+}
 /* Arithmetic of a stripe, in flops but for a factor that all have. */
 double tsi_front_stripe_work(const tsi_front_tiles *t, tristar_method method, tsi_index k);
 

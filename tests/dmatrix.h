@@ -133,17 +133,22 @@ static inline void check_view(const typed *t, const tristar_view *whole, tristar
   free(row);
 }
 
-static inline world open_world(void) {
+static inline world open_world_of(bool tasks) {
   world w = {.ts = NULL};
   tristar_config config;
   int level;
   tristar_config_init(&config);
   config.check = 1;
+  config.use_starpu = tasks;
   CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   CHECK_OK(tristar_create(&config, &w.ts));
   return w;
+}
+
+static inline world open_world(void) {
+  return open_world_of(true);
 }
 
 static inline void close_world(world *w) {

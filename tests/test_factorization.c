@@ -96,8 +96,8 @@ static void check_pattern(tsi_env *env, const char *name, const pattern *a, cons
 /* From a step for each front to one for the whole matrix. */
 static void check_cases(tsi_env *env) {
   static const granularity granularities[] = {
-      {false, 8, {4, 0, 0}},      {true, 8, {8, 500, 5e4}},     {true, 16, {4, 2e3, 2e5}},
-      {false, 8, {16, 1e9, 1e5}}, {true, 128, {512, 1e8, 4e6}},
+      {false, 8, {4, 0, 0, 0}},      {true, 8, {8, 500, 5e4, 0}},     {true, 16, {4, 2e3, 2e5, 0}},
+      {false, 8, {16, 1e9, 1e5, 0}}, {true, 128, {512, 1e8, 4e6, 0}},
   };
   const char *name;
   pattern a;
@@ -111,7 +111,7 @@ static void check_cases(tsi_env *env) {
 }
 
 static void check_grids(tsi_env *env) {
-  static const granularity fine = {true, 8, {8, 2e3, 1e5}}, coarse = {true, 32, {32, 5e4, 4e5}};
+  static const granularity fine = {true, 8, {8, 2e3, 1e5, 0}}, coarse = {true, 32, {32, 5e4, 4e5, 0}};
   pattern a = pattern_grid(40, 40, 1, true);
   check_pattern(env, "9-point grid", &a, &fine, 40);
   pattern_free(&a);
@@ -212,7 +212,7 @@ static void check_shared(tsi_env *env, const char *name, const pattern *a, trist
 }
 
 static void check_processes(tsi_env *env) {
-  static const granularity fine = {true, 8, {8, 2e3, 1e5}};
+  static const granularity fine = {true, 8, {8, 2e3, 1e5, 0}};
   const char *name;
   pattern a;
   for (int i = 0; pattern_case(i, &name, &a); i++) {
@@ -227,7 +227,7 @@ static void check_processes(tsi_env *env) {
 /* A chain with a leaf of its own for each link: ranges along the chain take the leaves in. */
 static void check_caterpillar(tsi_env *env) {
   static const granularity sizes[] = {
-      {false, 8, {8, 1e9, 1e5}}, {false, 8, {8, 1e9, 3e5}}, {false, 8, {8, 1e9, 1e6}}};
+      {false, 8, {8, 1e9, 1e5, 0}}, {false, 8, {8, 1e9, 3e5, 0}}, {false, 8, {8, 1e9, 1e6, 0}}};
   pattern a = pattern_begin(1200);
   for (tsi_index k = 0; k < 1200; k += 2) {
     pattern_add_both(&a, k, k + 1);
@@ -245,7 +245,7 @@ static tsi_index find(const tsi_factorization *dag, tsi_step_kind kind) {
   return k;
 }
 
-static const granularity tiled = {true, 8, {8, 1e4, 5e4}};
+static const granularity tiled = {true, 8, {8, 1e4, 5e4, 0}};
 
 /* The check refuses each change of a tiled front's step. */
 #define DAG tsi_factorization_check(env, dag)

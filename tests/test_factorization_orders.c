@@ -293,7 +293,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
 }
 
 int main(void) {
-  static const tsi_factorization_options small = {16, 2e4, 2e5}, large = {64, 2e5, 1e6};
+  static const tsi_factorization_options small = {16, 2e4, 2e5, 0}, large = {64, 2e5, 1e6, 0};
   tristar_config config;
   tristar_t *ts;
   tristar_config_init(&config);

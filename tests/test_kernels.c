@@ -112,6 +112,19 @@ static void backward_reference(panel_case *k) {
   }
 }
 
+/* What a factorization with fixed pivots is judged by is the same by stripes. */
+static void check_terms(const tsi_front *front) {
+  static double size[2][F], term[2][F];
+  const tsi_index w = front->w, f = front->f;
+  const tsi_front_stripe inside = tsi_front_stripe_of(front, sizeof(tsi_scalar), 0, w),
+                         behind = tsi_front_stripe_of(front, sizeof(tsi_scalar), w, f);
+  front_kernels->pivot_terms(front, 0, w, size[0], term[0]);
+  front_kernels->stripe_terms(&inside, w, size[1], term[1]);
+  if (f > w) front_kernels->stripe_terms(&behind, w, NULL, term[1] + w);
+  CHECK(memcmp(size[0], size[1], (size_t)w * sizeof **size) == 0);
+  CHECK(memcmp(term[0], term[1], (size_t)f * sizeof **term) == 0);
+}
+
 /* Factors a dense A = [diag; below] (LLT, lower) or the LU one. */
 static void make_case(panel_case *k, tsi_index w, tsi_index m, bool lu) {
   static tsi_scalar p[F * F], q[F * F];
@@ -126,6 +139,7 @@ static void make_case(panel_case *k, tsi_index w, tsi_index m, bool lu) {
   CHECK(result.failed == TSI_NONE && result.perturbed == 0);
   if (m > 0) front_kernels->below(&k->front, 0, w, w, w + m);
   if (m > 0 && lu) front_kernels->right(&k->front, 0, w, w, w + m, k->pivot);
+  if (lu) check_terms(&k->front);
   for (tsi_index i = 0; i < m; i++)
     k->rows[i] = w + (i * 7) % m; /* not in order; 7 and m are coprime in the cases below */
   fill(k->start, (int64_t)(w + m) * COLUMNS, 5);

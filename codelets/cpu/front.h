@@ -43,6 +43,27 @@ typedef struct tsi_front {
   void *p, *q, *c; /* of the scalar type of the kernels */
 } tsi_front;
 
+/* Rows begin .. begin + rows - 1 of L and the same columns of U, wherever they are: in a front, or alone, on
+ * a process that has some stripes of one only (dag/front_teams.h). Inside the supernode the columns of L end
+ * with the diagonal block, and U is what is above it. Behind it there may be rows of C. */
+typedef struct tsi_front_stripe {
+  tsi_index begin, rows;
+  void *l; /* from column 0 on */
+  void *d; /* from column `begin` on: the diagonal block */
+  int ldl; /* of both */
+  void *u; /* from row 0 on; NULL: LLT */
+  int ldu;
+  void *c; /* from column 0 on, leading dimension `rows`; NULL: none */
+} tsi_front_stripe;
+
+/* A block of a child's C on its way into a front: rows row .. row_end - 1 of these columns, column-major
+ * without gaps. Unless full, entries above the diagonal mean nothing. */
+typedef struct tsi_complement_block {
+  const void *values;
+  const tsi_index *position; /* of all of the child's rows in the front, ascending */
+  tsi_index row, row_end, column, column_end;
+} tsi_complement_block;
+
 /* Where the tile column of column j of a complement of order m begins: its first row, and the offset of that
  * row of its first column. full: LU. */
 static inline tsi_index tsi_tile_row(tsi_index j, bool full) {
@@ -134,6 +155,8 @@ typedef struct tsi_front_kernels {
    * row i, ascending. */
   void (*extend_add)(const tsi_front *front, const void *child, tsi_index m, const tsi_index *position,
                      tsi_index c0, tsi_index c1);
+  /* The same of a block of it. */
+  void (*add_block)(const tsi_front *front, const tsi_complement_block *block, tsi_index c0, tsi_index c1);
   /* pivot: b entries, interchanges inside the panel (LU, LDLT), or NULL (LLT). */
   void (*diagonal)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot, tsi_pivoting *result);
   /* Rows r0 .. r1-1 of the front, o + b <= r0. */
@@ -157,6 +180,33 @@ typedef struct tsi_front_kernels {
    * to upper. work: b TSI_PANEL_WIDTH_MAX scalars. */
   void (*pack)(const tsi_front *front, tsi_index o, tsi_index b, tsi_inverse inverse, void *lower,
                void *upper, void *work);
+  /* ---- By stripes. The products are those of the functions above. ---- */
+  /* Entries of its rows left of and in the diagonal block, and of its columns above that. */
+  void (*stripe_add_entries)(const tsi_front_stripe *stripe, const tsi_front_entry *entry, tsi_count count,
+                             const void *values, bool wide);
+  /* Adds to L and C, w: columns of L; or (upper) to U. Rows, or columns, of the block fall on the stripe. */
+  void (*stripe_add_block)(const tsi_front_stripe *stripe, tsi_index w, bool upper, bool full,
+                           const tsi_complement_block *block);
+  void (*stripe_diagonal)(const tsi_front_stripe *panel, tsi_index *pivot, tsi_pivoting *result);
+  void (*stripe_diagonal_ldl)(const tsi_front_stripe *panel, tsi_index *pivot, tsi_pivoting *result);
+  /* Its rows of the columns of a panel before it. */
+  void (*stripe_below)(const tsi_front_stripe *panel, const tsi_front_stripe *stripe);
+  void (*stripe_below_ldl)(const tsi_front_stripe *panel, const tsi_front_stripe *stripe,
+                           const tsi_index *pivot, const void *inverse, bool adjoint);
+  /* LU: its columns of the rows of the panel. */
+  void (*stripe_right)(const tsi_front_stripe *panel, const tsi_front_stripe *stripe, const tsi_index *pivot);
+  /* Of C, its rows and the columns of another stripe, from column c0 of C on. */
+  void (*stripe_schur)(const tsi_front_stripe *stripe, const tsi_front_stripe *other, tsi_index w,
+                       tsi_index c0);
+  /* pivot_terms: size[k] of the diagonal block, if it has one; term[i] of its rows. w: columns of L. */
+  void (*stripe_terms)(const tsi_front_stripe *stripe, tsi_index w, double *size, double *term);
+  /* Not TSI_INVERSE_PARTITIONED: the triangle of a panel, and zeros up to the next panel but in its
+   * rectangle. height: rows of that. work: as that of `pack`. upper: NULL unless LU. */
+  void (*stripe_pack_panel)(const tsi_front_stripe *panel, tsi_index height, tsi_inverse inverse, void *lower,
+                            void *upper, void *work);
+  /* Its rows of the rectangle of a panel before it, of b columns from o on. */
+  void (*stripe_pack)(const tsi_front_stripe *stripe, tsi_index o, tsi_index b, tsi_index height, void *lower,
+                      void *upper);
   /* For factors that are given: P of a triangular factor alone (C and Q are NULL). Packs its panel with the
    * diagonal block inverted; unit: ones on the diagonal, whatever stands there. */
   void (*pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *lower, void *work);
@@ -173,12 +223,52 @@ typedef struct tsi_front_kernels {
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */
 const tsi_front_kernels *tsi_front_kernels_select(char scalar);
 
+/* Rows (columns) begin .. end - 1 of a front, all in its supernode or all behind it. */
+static inline tsi_front_stripe tsi_front_stripe_of(const tsi_front *front, size_t scalar_bytes,
+                                                   tsi_index begin, tsi_index end) {
+  const size_t f = (size_t)front->f, at = (size_t)begin, inside = at < (size_t)front->w;
+  char *p = (char *)front->p, *q = (char *)front->q;
+  return (tsi_front_stripe){.begin = begin,
+                            .rows = end - begin,
+                            .l = p + at * scalar_bytes,
+                            .d = inside ? p + (at + at * f) * scalar_bytes : NULL,
+                            .ldl = front->f,
+                            .u = q == NULL ? NULL
+                                 : inside  ? p + at * f * scalar_bytes
+                                           : q + (at - (size_t)front->w) * (size_t)front->w * scalar_bytes,
+                            .ldu = inside ? front->f : front->w};
+}
+
 #ifdef TSI_LETTER /* in the files that are compiled for each scalar type */
+#include "codelets/cpu/scalar.h"
+
+/* In double precision: the scalings of single values may be no single numbers. */
+static inline tsi_scalar TSI_TYPED(tsi_front_value)(const tsi_front_entry *e, const void *values, bool wide) {
+  const tsi_wide value =
+      wide ? ((const tsi_wide *)values)[e->source] : (tsi_wide)((const tsi_scalar *)values)[e->source];
+  const tsi_scalar a = (tsi_scalar)(value * e->factor * e->second);
+  return e->conjugate ? tsi_conj(a) : a;
+}
 extern const tsi_front_kernels TSI_TYPED(tsi_front_kernels);
 void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
                                        tsi_pivoting *result);
 void TSI_TYPED(tsi_front_below_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0,
                                     tsi_index r1, const tsi_index *pivot, const void *inverse, bool adjoint);
+void TSI_TYPED(tsi_stripe_diagonal_ldl)(const tsi_front_stripe *panel, tsi_index *pivot,
+                                        tsi_pivoting *result);
+void TSI_TYPED(tsi_stripe_below_ldl)(const tsi_front_stripe *panel, const tsi_front_stripe *stripe,
+                                     const tsi_index *pivot, const void *inverse, bool adjoint);
+void TSI_TYPED(tsi_stripe_add_entries)(const tsi_front_stripe *stripe, const tsi_front_entry *entry,
+                                       tsi_count count, const void *values, bool wide);
+void TSI_TYPED(tsi_stripe_add_block)(const tsi_front_stripe *stripe, tsi_index w, bool upper, bool full,
+                                     const tsi_complement_block *block);
+void TSI_TYPED(tsi_stripe_schur)(const tsi_front_stripe *stripe, const tsi_front_stripe *other, tsi_index w,
+                                 tsi_index c0);
+void TSI_TYPED(tsi_stripe_terms)(const tsi_front_stripe *stripe, tsi_index w, double *size, double *term);
+void TSI_TYPED(tsi_stripe_pack_panel)(const tsi_front_stripe *panel, tsi_index height, tsi_inverse inverse,
+                                      void *lower, void *upper, void *work);
+void TSI_TYPED(tsi_stripe_pack)(const tsi_front_stripe *stripe, tsi_index o, tsi_index b, tsi_index height,
+                                void *lower, void *upper);
 void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b, tsi_inverse inverse,
                                void *lower, void *upper, void *work);
 void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *lower,

@@ -53,14 +53,14 @@ static void lu_block(tsi_scalar *a, int ld, tsi_index b, tsi_index *pivot, tsi_p
   }
 }
 
-static void diagonal(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
-                     tsi_pivoting *result) {
-  const int ld = front->f;
-  tsi_scalar *p = P(front), *block = p + o + (ptrdiff_t)o * ld;
+static void stripe_diagonal(const tsi_front_stripe *panel, tsi_index *pivot, tsi_pivoting *result) {
+  const int ld = panel->ldl;
+  const tsi_index o = panel->begin, b = panel->rows;
+  tsi_scalar *block = panel->d;
   tsi_pivoting_begin(result);
   if (pivot == NULL) {
     int info = 0;
-    if (o > 0) tsi_herk(b, o, p + o, ld, block, ld);
+    if (o > 0) tsi_herk(b, o, panel->l, ld, block, ld);
     if (b > 1)
       TSI_LAPACK(potrf)("L", &b, block, &ld, &info);
     else if (tsi_re(*block) > 0) /* LAPACK would take most of the time of a forest of single rows */
@@ -77,29 +77,46 @@ static void diagonal(const tsi_front *front, tsi_index o, tsi_index b, tsi_index
     }
     return;
   }
-  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, b, o, p + o, ld, p + (ptrdiff_t)o * ld, ld, block, ld);
+  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, b, o, panel->l, ld, panel->u, panel->ldu, block, ld);
   lu_block(block, ld, b, pivot, result);
 }
 
-static void below(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0, tsi_index r1) {
-  const int ld = front->f, rows = r1 - r0;
-  tsi_scalar *p = P(front), *column = p + (ptrdiff_t)o * ld;
-  if (front->q == NULL) {
-    if (o > 0) tsi_gemm(CblasNoTrans, CblasConjTrans, rows, b, o, p + r0, ld, p + o, ld, column + r0, ld);
-    tsi_trsm(CblasRight, CblasLower, CblasConjTrans, CblasNonUnit, rows, b, column + o, ld, column + r0, ld);
-    return;
-  }
-  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, rows, b, o, p + r0, ld, column, ld, column + r0, ld);
-  tsi_trsm(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, rows, b, column + o, ld, column + r0, ld);
+static tsi_front_stripe stripe_of(const tsi_front *front, tsi_index begin, tsi_index end) {
+  return tsi_front_stripe_of(front, sizeof(tsi_scalar), begin, end);
 }
 
-static void right(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0, tsi_index c1,
-                  const tsi_index *pivot) {
-  const bool inside = c0 < front->w;
-  const int ld = inside ? front->f : front->w, columns = c1 - c0;
-  tsi_scalar *p = P(front);
-  tsi_scalar *column = inside ? p + (ptrdiff_t)c0 * ld : Q(front) + (ptrdiff_t)(c0 - front->w) * ld;
-  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, columns, o, p + o, front->f, column, ld, column + o, ld);
+static void diagonal(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
+                     tsi_pivoting *result) {
+  const tsi_front_stripe panel = stripe_of(front, o, o + b);
+  stripe_diagonal(&panel, pivot, result);
+}
+
+static void stripe_below(const tsi_front_stripe *panel, const tsi_front_stripe *stripe) {
+  const int ld = stripe->ldl, rows = stripe->rows;
+  const tsi_index o = panel->begin, b = panel->rows;
+  const tsi_scalar *l = stripe->l;
+  tsi_scalar *to = (tsi_scalar *)stripe->l + (ptrdiff_t)o * ld;
+  if (panel->u == NULL) {
+    if (o > 0) tsi_gemm(CblasNoTrans, CblasConjTrans, rows, b, o, l, ld, panel->l, panel->ldl, to, ld);
+    tsi_trsm(CblasRight, CblasLower, CblasConjTrans, CblasNonUnit, rows, b, panel->d, panel->ldl, to, ld);
+    return;
+  }
+  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, rows, b, o, l, ld, panel->u, panel->ldu, to, ld);
+  tsi_trsm(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, rows, b, panel->d, panel->ldl, to, ld);
+}
+
+static void below(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0, tsi_index r1) {
+  const tsi_front_stripe panel = stripe_of(front, o, o + b), rows = stripe_of(front, r0, r1);
+  stripe_below(&panel, &rows);
+}
+
+static void stripe_right(const tsi_front_stripe *panel, const tsi_front_stripe *stripe,
+                         const tsi_index *pivot) {
+  const int ld = stripe->ldu, columns = stripe->rows;
+  const tsi_index o = panel->begin, b = panel->rows;
+  tsi_scalar *column = stripe->u;
+  if (o > 0)
+    tsi_gemm(CblasNoTrans, CblasNoTrans, b, columns, o, panel->l, panel->ldl, column, ld, column + o, ld);
   for (tsi_index j = 0; j < columns; j++) {
     tsi_scalar *x = column + o + (ptrdiff_t)j * ld;
     for (tsi_index k = 0; k < b; k++)
@@ -109,8 +126,13 @@ static void right(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0
         x[pivot[k]] = swap;
       }
   }
-  tsi_trsm(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, b, columns, p + o + (ptrdiff_t)o * front->f,
-           front->f, column + o, ld);
+  tsi_trsm(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, b, columns, panel->d, panel->ldl, column + o, ld);
+}
+
+static void right(const tsi_front *front, tsi_index o, tsi_index b, tsi_index c0, tsi_index c1,
+                  const tsi_index *pivot) {
+  const tsi_front_stripe panel = stripe_of(front, o, o + b), columns = stripe_of(front, c0, c1);
+  stripe_right(&panel, &columns, pivot);
 }
 
 static void pivot_terms(const tsi_front *front, tsi_index o, tsi_index b, double *size, double *term) {
@@ -194,19 +216,33 @@ static void extend_add(const tsi_front *front, const void *complement, tsi_index
   }
 }
 
-/* In double precision: the scalings of single values may be no single numbers. */
-static tsi_scalar scaled_value(const tsi_front_entry *e, const void *values, bool wide) {
-  const tsi_wide value =
-      wide ? ((const tsi_wide *)values)[e->source] : (tsi_wide)((const tsi_scalar *)values)[e->source];
-  const tsi_scalar a = (tsi_scalar)(value * e->factor * e->second);
-  return e->conjugate ? tsi_conj(a) : a;
+/* Where row 0 of a column of the front would be, for its rows behind `above`: in P, or in C. */
+static tsi_scalar *front_column(const tsi_front *front, tsi_index column) {
+  if (column < front->w) return P(front) + (ptrdiff_t)column * front->f;
+  return C(front) + tsi_complement_entry(front->m, 0, column - front->w, front->full) - front->w;
+}
+
+static void add_block(const tsi_front *front, const tsi_complement_block *block, tsi_index c0, tsi_index c1) {
+  const tsi_index *position = block->position;
+  const ptrdiff_t rows = block->row_end - block->row;
+  for (tsi_index j = block->column; j < block->column_end; j++) {
+    const tsi_scalar *from = (const tsi_scalar *)block->values + (j - block->column) * rows - block->row;
+    tsi_index i = front->full ? block->row : tsi_index_max(j, block->row);
+    if (position[j] < c0 || position[j] >= c1) continue;
+    if (position[j] >= front->w && front->full) {
+      tsi_scalar *to = Q(front) + (ptrdiff_t)(position[j] - front->w) * front->w;
+      for (; i < block->row_end && position[i] < front->w; i++) to[position[i]] += from[i];
+    }
+    tsi_scalar *to = front_column(front, position[j]);
+    for (; i < block->row_end; i++) to[position[i]] += from[i];
+  }
 }
 
 static void add_entries(const tsi_front *front, const tsi_front_entry *entry, tsi_count count,
                         const void *values, bool wide) {
   for (tsi_count q = 0; q < count; q++) {
     const tsi_index i = entry[q].row, j = entry[q].column;
-    const tsi_scalar a = scaled_value(&entry[q], values, wide);
+    const tsi_scalar a = TSI_TYPED(tsi_front_value)(&entry[q], values, wide);
     if (j < front->w)
       P(front)[i + (ptrdiff_t)j * front->f] += a;
     else
@@ -219,6 +255,7 @@ const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
     .zero = zero,
     .add_entries = add_entries,
     .extend_add = extend_add,
+    .add_block = add_block,
     .diagonal = diagonal,
     .below = below,
     .right = right,
@@ -228,6 +265,17 @@ const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
     .schur = schur,
     .schur_all = schur_all,
     .pack = TSI_TYPED(tsi_front_pack),
+    .stripe_add_entries = TSI_TYPED(tsi_stripe_add_entries),
+    .stripe_add_block = TSI_TYPED(tsi_stripe_add_block),
+    .stripe_diagonal = stripe_diagonal,
+    .stripe_diagonal_ldl = TSI_TYPED(tsi_stripe_diagonal_ldl),
+    .stripe_below = stripe_below,
+    .stripe_below_ldl = TSI_TYPED(tsi_stripe_below_ldl),
+    .stripe_right = stripe_right,
+    .stripe_schur = TSI_TYPED(tsi_stripe_schur),
+    .stripe_terms = TSI_TYPED(tsi_stripe_terms),
+    .stripe_pack_panel = TSI_TYPED(tsi_stripe_pack_panel),
+    .stripe_pack = TSI_TYPED(tsi_stripe_pack),
     .pack_lower = TSI_TYPED(tsi_front_pack_lower),
     .add_column = TSI_TYPED(tsi_front_add_column),
     .zero_diagonal = TSI_TYPED(tsi_front_zero_diagonal),

@@ -122,13 +122,13 @@ static bool eliminate_2(const block *m, tsi_index k) {
   return true;
 }
 
-void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
-                                       tsi_pivoting *result) {
-  const int ld = front->f;
-  tsi_scalar *p = front->p;
-  const block m = {p + o + (ptrdiff_t)o * ld, ld, b, result->adjoint, pivot, result->inverse, result};
+void TSI_TYPED(tsi_stripe_diagonal_ldl)(const tsi_front_stripe *panel, tsi_index *pivot,
+                                        tsi_pivoting *result) {
+  const int ld = panel->ldl;
+  const tsi_index o = panel->begin, b = panel->rows;
+  const block m = {panel->d, ld, b, result->adjoint, pivot, result->inverse, result};
   tsi_pivoting_begin(result);
-  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, b, o, p + o, ld, p + (ptrdiff_t)o * ld, ld, m.a, ld);
+  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, b, b, o, panel->l, ld, panel->u, panel->ldu, m.a, ld);
   for (tsi_index j = 0; j < b; j++)
     for (tsi_index i = j + 1; i < b; i++) m.a[j + i * m.ld] = image(m.adjoint, m.a[i + j * m.ld]);
   for (tsi_index k = 0; k < b;) {
@@ -140,6 +140,12 @@ void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_
     if (!(order == 1 ? eliminate_1(&m, k) : eliminate_2(&m, k))) return;
     k += order;
   }
+}
+
+void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index *pivot,
+                                       tsi_pivoting *result) {
+  const tsi_front_stripe panel = tsi_front_stripe_of(front, sizeof(tsi_scalar), o, o + b);
+  TSI_TYPED(tsi_stripe_diagonal_ldl)(&panel, pivot, result);
 }
 
 /* Columns of W = L D become those of L = W D^-1. */
@@ -163,11 +169,11 @@ static void divide(tsi_scalar *w, ptrdiff_t ld, tsi_index rows, tsi_index b, con
   }
 }
 
-void TSI_TYPED(tsi_front_below_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0,
-                                    tsi_index r1, const tsi_index *pivot, const void *inverse, bool adjoint) {
-  const int ld = front->f, rows = r1 - r0;
-  tsi_scalar *p = front->p, *q = front->q, *column = p + (ptrdiff_t)o * ld, *w = column + r0;
-  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, rows, b, o, p + r0, ld, column, ld, w, ld);
+/* W = L D: rows of the columns of a panel, of which those of the panels before it are in l. */
+static void find_products(const tsi_front_stripe *panel, const tsi_scalar *l, int ld, tsi_index rows,
+                          const tsi_index *pivot, bool adjoint, tsi_scalar *w) {
+  const tsi_index o = panel->begin, b = panel->rows;
+  if (o > 0) tsi_gemm(CblasNoTrans, CblasNoTrans, rows, b, o, l, ld, panel->u, panel->ldu, w, ld);
   for (tsi_index k = 0; k < b; k++) {
     tsi_scalar *x = w + (ptrdiff_t)k * ld, *y = w + (ptrdiff_t)pivot[k] * ld;
     for (tsi_index i = 0; i < rows && pivot[k] != k; i++) {
@@ -176,13 +182,38 @@ void TSI_TYPED(tsi_front_below_ldl)(const tsi_front *front, tsi_index o, tsi_ind
       y[i] = swap;
     }
   }
-  tsi_trsm(CblasRight, CblasLower, adjoint ? CblasConjTrans : CblasTrans, CblasUnit, rows, b, column + o, ld,
-           w, ld);
-  for (tsi_index i = 0; i < rows; i++) { /* U(o,rows) = (L D)^T */
-    const tsi_index row = r0 + i;
-    tsi_scalar *u =
-        row < front->w ? p + o + (ptrdiff_t)row * ld : q + o + (ptrdiff_t)(row - front->w) * front->w;
-    for (tsi_index k = 0; k < b; k++) u[k] = image(adjoint, w[i + (ptrdiff_t)k * ld]);
+  tsi_trsm(CblasRight, CblasLower, adjoint ? CblasConjTrans : CblasTrans, CblasUnit, rows, b, panel->d,
+           panel->ldl, w, ld);
+}
+
+/* U = (L D)^T of the rows of a stripe. */
+static void write_upper(const tsi_front_stripe *stripe, tsi_index o, tsi_index b, bool adjoint) {
+  const tsi_scalar *w = (const tsi_scalar *)stripe->l + (ptrdiff_t)o * stripe->ldl;
+  for (tsi_index i = 0; i < stripe->rows; i++) {
+    tsi_scalar *u = (tsi_scalar *)stripe->u + o + (ptrdiff_t)i * stripe->ldu;
+    for (tsi_index k = 0; k < b; k++) u[k] = image(adjoint, w[i + (ptrdiff_t)k * stripe->ldl]);
   }
-  divide(w, ld, rows, b, inverse, adjoint);
+}
+
+void TSI_TYPED(tsi_stripe_below_ldl)(const tsi_front_stripe *panel, const tsi_front_stripe *stripe,
+                                     const tsi_index *pivot, const void *inverse, bool adjoint) {
+  const int ld = stripe->ldl;
+  tsi_scalar *l = stripe->l, *w = l + (ptrdiff_t)panel->begin * ld;
+  find_products(panel, l, ld, stripe->rows, pivot, adjoint, w);
+  write_upper(stripe, panel->begin, panel->rows, adjoint);
+  divide(w, ld, stripe->rows, panel->rows, inverse, adjoint);
+}
+
+void TSI_TYPED(tsi_front_below_ldl)(const tsi_front *front, tsi_index o, tsi_index b, tsi_index r0,
+                                    tsi_index r1, const tsi_index *pivot, const void *inverse, bool adjoint) {
+  const int ld = front->f;
+  const tsi_index split = tsi_index_max(r0, tsi_index_min(r1, front->w));
+  const tsi_front_stripe panel = tsi_front_stripe_of(front, sizeof(tsi_scalar), o, o + b),
+                         inside = tsi_front_stripe_of(front, sizeof(tsi_scalar), r0, split),
+                         behind = tsi_front_stripe_of(front, sizeof(tsi_scalar), split, r1);
+  tsi_scalar *l = (tsi_scalar *)front->p + r0, *w = l + (ptrdiff_t)o * ld;
+  find_products(&panel, l, ld, r1 - r0, pivot, adjoint, w);
+  if (inside.rows > 0) write_upper(&inside, o, b, adjoint);
+  if (behind.rows > 0) write_upper(&behind, o, b, adjoint);
+  divide(w, ld, r1 - r0, b, inverse, adjoint);
 }

@@ -132,6 +132,14 @@ static void pack_below(const diagonal_block *d, source s, tsi_index rows, tsi_in
   }
 }
 
+/* Writes all of a panel but its rectangle, of `below` rows, which is given. */
+static tsi_scalar *begin_panel(const diagonal_block *d, tsi_index below, tsi_scalar *to, tsi_scalar *work) {
+  tsi_scalar *rectangle = to + tsi_triangle_size(d->b);
+  zero_between(pack_diagonal(d, to, work), rectangle);
+  zero_between(rectangle + (ptrdiff_t)below * d->b, to + tsi_panel_size(d->b, below));
+  return rectangle;
+}
+
 static const tsi_scalar *diagonal_of(const tsi_front *front, tsi_index o) {
   return (const tsi_scalar *)front->p + o + o * (ptrdiff_t)front->f;
 }
@@ -139,10 +147,7 @@ static const tsi_scalar *diagonal_of(const tsi_front *front, tsi_index o) {
 static void pack_lower(const tsi_front *front, tsi_index o, const diagonal_block *d, tsi_scalar *lower,
                        tsi_scalar *work) {
   const tsi_index b = d->b, below = front->f - o - b;
-  tsi_scalar *rectangle = lower + tsi_triangle_size(b), *end = lower + tsi_panel_size(b, below);
-  zero_between(pack_diagonal(d, lower, work), rectangle);
-  pack_below(d, (source){d->a + b, 1, front->f}, below, 0, below, rectangle, work);
-  zero_between(rectangle + (ptrdiff_t)below * b, end);
+  pack_below(d, (source){d->a + b, 1, front->f}, below, 0, below, begin_panel(d, below, lower, work), work);
 }
 
 /* The transpose of U's panel. */
@@ -150,12 +155,10 @@ static void pack_upper(const tsi_front *front, tsi_index o, const diagonal_block
                        tsi_scalar *work) {
   const ptrdiff_t f = front->f;
   const tsi_index b = d->b, below = front->f - o - b, inside = front->w - o - b;
-  tsi_scalar *rectangle = upper + tsi_triangle_size(b), *end = upper + tsi_panel_size(b, below);
-  zero_between(pack_diagonal(d, upper, work), rectangle);
+  tsi_scalar *rectangle = begin_panel(d, below, upper, work);
   pack_below(d, (source){d->a + b * f, f, 1}, inside, 0, below, rectangle, work);
   pack_below(d, (source){(const tsi_scalar *)front->q + o, front->w, 1}, front->m, inside, below, rectangle,
              work);
-  zero_between(rectangle + (ptrdiff_t)below * b, end);
 }
 
 void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_index b, bool unit, void *panel,
@@ -170,6 +173,24 @@ void TSI_TYPED(tsi_front_pack)(const tsi_front *front, tsi_index o, tsi_index b,
   const diagonal_block u = {diagonal_of(front, o), front->f, b, true, false, inverse};
   pack_lower(front, o, &l, lower, work);
   if (front->full) pack_upper(front, o, &u, upper, work);
+}
+
+void TSI_TYPED(tsi_stripe_pack_panel)(const tsi_front_stripe *panel, tsi_index height, tsi_inverse inverse,
+                                      void *lower, void *upper, void *work) {
+  const diagonal_block l = {panel->d, panel->ldl, panel->rows, false, panel->u != NULL, inverse};
+  const diagonal_block u = {panel->d, panel->ldl, panel->rows, true, false, inverse};
+  (void)begin_panel(&l, height, lower, work);
+  if (upper != NULL) (void)begin_panel(&u, height, upper, work);
+}
+
+void TSI_TYPED(tsi_stripe_pack)(const tsi_front_stripe *stripe, tsi_index o, tsi_index b, tsi_index height,
+                                void *lower, void *upper) {
+  const source rows = {(const tsi_scalar *)stripe->l + o * (ptrdiff_t)stripe->ldl, 1, stripe->ldl};
+  const tsi_index before = stripe->begin - o - b;
+  pack_rows(rows, stripe->rows, b, before, height, (tsi_scalar *)lower + tsi_triangle_size(b));
+  if (upper == NULL) return;
+  const source columns = {(const tsi_scalar *)stripe->u + o, stripe->ldu, 1};
+  pack_rows(columns, stripe->rows, b, before, height, (tsi_scalar *)upper + tsi_triangle_size(b));
 }
 
 void TSI_TYPED(tsi_front_add_column)(const tsi_front *front, tsi_index column, tsi_count count,

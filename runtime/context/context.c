@@ -93,6 +93,7 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
   ts->env.log_arg = config->log_arg;
   ts->env.log_level = config->log_level;
   ts->env.memory.fail_at = config->fail_allocation;
+  tsi_factorization_options_init(&ts->fronts);
   tristar_status status = init_services(ts, config);
   if (status != TRISTAR_OK) {
     tsi_answer(&ts->env, status);

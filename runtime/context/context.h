@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "dag/front_grain.h"
 #include "runtime/context/solves.h"
 #include "runtime/machine/machine.h"
 #include "runtime/starpu/helpers.h"
@@ -19,8 +20,9 @@ struct tristar_s {
   tsi_workers workers;
   tsi_machine machine;
   tsi_helpers helpers;
-  const char *isa;       /* instruction set of the kernels; text of theirs */
-  atomic_bool blas_told; /* that OpenBLAS is slow here */
+  tsi_factorization_options fronts; /* how they are cut, and shared out */
+  const char *isa;                  /* instruction set of the kernels; text of theirs */
+  atomic_bool blas_told;            /* that OpenBLAS is slow here */
 };
 _Static_assert(offsetof(struct tristar_s, env) == 0, "tsi_context_env");
 

@@ -85,11 +85,6 @@ static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
   atomic_init(&numeric->smallest, INFINITY);
 }
 
-void tsi_numeric_options_init(tsi_factorization_options *options) {
-  tsi_factorization_options_init(options);
-  options->tile = TSI_TILE; /* as Schur complements are stored */
-}
-
 tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
                                   const tsi_factorization_options *options, const tsi_front_owners *owners,
                                   bool fixed, tsi_numeric **out) {
@@ -176,9 +171,7 @@ out:
 static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
                                   tsi_numeric **out) {
   tristar_status status = TRISTAR_OK;
-  tsi_factorization_options options;
-  tsi_numeric_options_init(&options);
-  TSI_TRY(tsi_numeric_create(factor, sizes, &options, NULL, fixed, out));
+  TSI_TRY(tsi_numeric_create(factor, sizes, &factor->ts->fronts, NULL, fixed, out));
   if (factor->ts->workers.allowed && (*out)->dag->steps->count > 1) {
     TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
     TSI_TRY(tsi_numeric_record(*out));

@@ -34,7 +34,7 @@ static void find_positions(const tsi_symbolic *symbolic, tsi_index s, tsi_index 
   }
 }
 
-static tristar_status allocate_block(const tsi_numeric *numeric, tsi_count scalars, void **out) {
+tristar_status tsi_front_allocate(const tsi_numeric *numeric, tsi_count scalars, void **out) {
   return tsi_allocate(numeric->env, (size_t)scalars, numeric->kernels->scalar_bytes, __func__, __FILE__,
                       __LINE__, out);
 }
@@ -59,19 +59,31 @@ static void set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *front)
   front->full = numeric->full;
 }
 
-/* The front of s in memory that is there: its complement, and where those of the children go. */
-static tristar_status begin_front(tsi_numeric *numeric, tsi_open_front *open) {
-  tristar_status status = TRISTAR_OK;
-  tsi_front *front = &open->front;
-  tsi_index *position = open->position;
-  if (front->m > 0 && numeric->complement[open->s] == NULL)
-    TSI_TRY(allocate_block(numeric, tsi_numeric_complement_scalars(numeric, open->s),
-                           &numeric->complement[open->s]));
-  front->c = numeric->complement[open->s];
-  for (tsi_index k = numeric->dag->child_ptr[open->s]; k < numeric->dag->child_ptr[open->s + 1]; k++) {
+/* Where the complements of the children of s go in its front. */
+static void place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *position) {
+  for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++) {
     find_positions(numeric->analysis->symbolic, numeric->dag->child[k], position);
     position += rows_below(numeric->analysis->symbolic, numeric->dag->child[k]);
   }
+}
+
+/* The complement of a front, unless that is there. */
+static tristar_status need_complement(tsi_numeric *numeric, tsi_open_front *open) {
+  tristar_status status = TRISTAR_OK;
+  tsi_front *front = &open->front;
+  if (front->m > 0 && numeric->complement[open->s] == NULL)
+    TSI_TRY(tsi_front_allocate(numeric, tsi_numeric_complement_scalars(numeric, open->s),
+                               &numeric->complement[open->s]));
+  front->c = numeric->complement[open->s];
+out:
+  return status;
+}
+
+tristar_status tsi_front_begin(tsi_numeric *numeric, tsi_open_front *open) {
+  tristar_status status = TRISTAR_OK;
+  set_sizes(numeric, open->s, &open->front);
+  TSI_TRY(TSI_ALLOC(numeric->env, open->position, children_rows(numeric, open->s)));
+  place_children(numeric, open->s, open->position);
 out:
   return status;
 }
@@ -80,17 +92,16 @@ void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open) {
   tristar_status status = TRISTAR_OK;
   tsi_front *front = &open->front;
   if (tsi_numeric_failed(numeric)) return;
-  set_sizes(numeric, open->s, front);
-  TSI_TRY(allocate_block(numeric, (tsi_count)front->f * front->w, &front->p));
-  if (numeric->pivots) TSI_TRY(allocate_block(numeric, (tsi_count)front->w * front->m, &front->q));
-  TSI_TRY(TSI_ALLOC(numeric->env, open->position, children_rows(numeric, open->s)));
-  TSI_TRY(begin_front(numeric, open));
+  TSI_TRY(tsi_front_begin(numeric, open));
+  TSI_TRY(tsi_front_allocate(numeric, (tsi_count)front->f * front->w, &front->p));
+  if (numeric->pivots) TSI_TRY(tsi_front_allocate(numeric, (tsi_count)front->w * front->m, &front->q));
+  TSI_TRY(need_complement(numeric, open));
 out:
   fail(numeric, status);
 }
 
 /* Front row of final row `row`, which is in the front of s. */
-static tsi_index front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row) {
+tsi_index tsi_front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row) {
   if (row < symbolic->start[s + 1]) return row - symbolic->start[s];
   tsi_count lo = symbolic->row_ptr[s], hi = symbolic->row_ptr[s + 1] - 1;
   while (lo < hi) {
@@ -103,22 +114,19 @@ static tsi_index front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index 
   return symbolic->start[s + 1] - symbolic->start[s] + (tsi_index)(lo - symbolic->row_ptr[s]);
 }
 
-/* Entries on their way into a front. */
-typedef struct entry_batch {
-  tsi_count count;
-  tsi_front_entry entry[128];
-} entry_batch;
-
-static void flush(const tsi_numeric *numeric, const tsi_front *front, entry_batch *batch) {
-  numeric->kernels->add_entries(front, batch->entry, batch->count, numeric->values, numeric->wide);
+void tsi_entry_batch_flush(tsi_entry_batch *batch) {
+  const tsi_numeric *numeric = batch->numeric;
+  if (batch->stripe)
+    numeric->kernels->stripe_add_entries(batch->stripe, batch->entry, batch->count, numeric->values,
+                                         numeric->wide);
+  else
+    numeric->kernels->add_entries(batch->front, batch->entry, batch->count, numeric->values, numeric->wide);
   batch->count = 0;
 }
 
-/* Entry q of a list, at row i and column j of the front; row and column in final numbering decide the
- * scaling. */
-static void put_entry(const tsi_numeric *numeric, const tsi_front *front, entry_batch *batch,
-                      const tsi_assembly *list, tsi_count q, tsi_index row, tsi_index column, tsi_index i,
-                      tsi_index j) {
+void tsi_entry_batch_put(tsi_entry_batch *batch, const tsi_assembly *list, tsi_count q, tsi_index row,
+                         tsi_index column, tsi_index i, tsi_index j) {
+  const tsi_numeric *numeric = batch->numeric;
   const tristar_symmetry symmetry = numeric->analysis->pattern->symmetry;
   const bool image = list->source[q] < 0;
   const double sign = image && symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
@@ -130,26 +138,29 @@ static void put_entry(const tsi_numeric *numeric, const tsi_front *front, entry_
                                                    .row = i,
                                                    .column = j,
                                                    .conjugate = image && symmetry == TRISTAR_HERMITIAN};
-  if (batch->count == (tsi_count)(sizeof batch->entry / sizeof *batch->entry)) flush(numeric, front, batch);
+  if (batch->count == (tsi_count)(sizeof batch->entry / sizeof *batch->entry)) tsi_entry_batch_flush(batch);
 }
 
 static void add_entries(const tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1) {
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_front *front = &open->front;
   const tsi_index s = open->s, first = first_column(numeric, s);
-  entry_batch batch;
+  tsi_entry_batch batch;
+  batch.numeric = numeric;
+  batch.front = front;
+  batch.stripe = NULL;
   batch.count = 0;
   for (tsi_index k = c0; k < tsi_index_min(c1, front->w); k++)
     for (tsi_count q = an->lower.ptr[first + k]; q < an->lower.ptr[first + k + 1]; q++) {
       const tsi_index row = an->lower.other[q];
-      put_entry(numeric, front, &batch, &an->lower, q, row, first + k, front_row(an->symbolic, s, row), k);
+      tsi_entry_batch_put(&batch, &an->lower, q, row, first + k, tsi_front_row(an->symbolic, s, row), k);
     }
   for (tsi_index i = 0; i < front->w && front->full; i++)
     for (tsi_count q = an->upper.ptr[first + i]; q < an->upper.ptr[first + i + 1]; q++) {
-      const tsi_index column = an->upper.other[q], k = front_row(an->symbolic, s, column);
-      if (k >= c0 && k < c1) put_entry(numeric, front, &batch, &an->upper, q, first + i, column, i, k);
+      const tsi_index column = an->upper.other[q], k = tsi_front_row(an->symbolic, s, column);
+      if (k >= c0 && k < c1) tsi_entry_batch_put(&batch, &an->upper, q, first + i, column, i, k);
     }
-  flush(numeric, front, &batch);
+  tsi_entry_batch_flush(&batch);
 }
 
 void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1) {
@@ -160,14 +171,22 @@ void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_in
   add_entries(numeric, open, c0, c1);
   for (tsi_index k = numeric->dag->child_ptr[open->s]; k < numeric->dag->child_ptr[open->s + 1]; k++) {
     const tsi_index child = numeric->dag->child[k], m = rows_below(numeric->analysis->symbolic, child);
-    numeric->kernels->extend_add(front, numeric->complement[child], m, position, c0, c1);
+    if (tsi_front_leaves_parts(numeric->dag->teams, child))
+      tsi_parts_add(numeric, open, child, position, TSI_NONE, c0, c1);
+    else
+      numeric->kernels->extend_add(front, numeric->complement[child], m, position, c0, c1);
     position += m;
   }
 }
 
 static void free_children(tsi_numeric *numeric, tsi_index s) {
-  for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++)
-    TSI_FREE(numeric->env, numeric->complement[numeric->dag->child[k]]);
+  for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++) {
+    const tsi_index child = numeric->dag->child[k];
+    if (tsi_front_leaves_parts(numeric->dag->teams, child))
+      tsi_parts_free(numeric, child);
+    else
+      TSI_FREE(numeric->env, numeric->complement[child]);
+  }
 }
 
 static void raise_atomic(_Atomic double *largest, double value) {
@@ -240,13 +259,12 @@ void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
   TSI_FREE(numeric->env, open->position);
 }
 
-void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front *front, tsi_index panel) {
+void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f, tsi_index panel) {
   if (tsi_numeric_failed(numeric)) return;
   const tsi_panels *panels = numeric->analysis->panels;
-  const tsi_index s = panels->supernode[panel], column = panels->start[panel];
-  const tsi_index o = column - first_column(numeric, s), b = tsi_panel_width(panels, panel);
+  const tsi_index column = panels->start[panel], o = stripe->begin, b = stripe->rows;
   /* in the last block of a root all remaining rows are candidates: partial pivoting proper */
-  const bool last = o + b == front->f && !numeric->fixed;
+  const bool last = o + b == f && !numeric->fixed;
   double least[TSI_PANEL_WIDTH_MAX];
   for (tsi_index k = 0; k < b; k++)
     least[k] = last || numeric->pivots == NULL
@@ -261,9 +279,9 @@ void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front *front, tsi_index 
   result.adjoint = numeric->adjoint;
   result.inverse = tsi_numeric_inverse(numeric, column);
   if (numeric->inverse)
-    numeric->kernels->diagonal_ldl(front, o, b, pivot, &result);
+    numeric->kernels->stripe_diagonal_ldl(stripe, pivot, &result);
   else
-    numeric->kernels->diagonal(front, o, b, pivot, &result);
+    numeric->kernels->stripe_diagonal(stripe, pivot, &result);
   keep_pivots(numeric, column, &result);
   if (result.failed != TSI_NONE) fail(numeric, fail_at(numeric, column + result.failed, result.why));
 }
@@ -284,27 +302,32 @@ void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
 }
 
 /* The inverse of a diagonal block may overflow where the block does not. */
-static tristar_status check_finite(const tsi_numeric *numeric, tsi_index panel, const char *packed) {
+tristar_status tsi_front_check_packed(const tsi_numeric *numeric, tsi_index panel, bool upper) {
   const tristar_analysis_t *an = numeric->analysis;
+  const char *packed = tsi_factor_panel(numeric->factor, upper, panel);
   const tsi_count entries = tsi_panel_size(tsi_panel_width(an->panels, panel), an->panels->height[panel]);
   if (tsi_sparse_kernels_select(an->factor_scalar)->first_not_finite(entries, packed) == entries)
     return TRISTAR_OK;
   return fail_at(numeric, an->panels->start[panel], TSI_PIVOT_NOT_FINITE);
 }
 
+void tsi_numeric_raise_term(tsi_numeric *numeric, tsi_index s, tsi_index row, double term) {
+  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
+  const tsi_index w = symbolic->start[s + 1] - symbolic->start[s];
+  raise_atomic(
+      &numeric->term[row < w ? symbolic->start[s] + row : symbolic->rows[symbolic->row_ptr[s] + row - w]],
+      term);
+}
+
 static tristar_status keep_terms(tsi_numeric *numeric, const tsi_front *front, tsi_index panel) {
   tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = numeric->analysis->panels;
-  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
   const tsi_index s = panels->supernode[panel], first = first_column(numeric, s);
   const tsi_index o = panels->start[panel] - first, b = tsi_panel_width(panels, panel);
   double *term = NULL;
   TSI_TRY(TSI_ALLOC(numeric->env, term, front->f - o));
   numeric->kernels->pivot_terms(front, o, b, numeric->kept + first + o, term);
-  for (tsi_index i = o; i < front->f; i++)
-    raise_atomic(
-        &numeric->term[i < front->w ? first + i : symbolic->rows[symbolic->row_ptr[s] + i - front->w]],
-        term[i - o]);
+  for (tsi_index i = o; i < front->f; i++) tsi_numeric_raise_term(numeric, s, i, term[i - o]);
 out:
   TSI_FREE(numeric->env, term);
   return status;
@@ -344,28 +367,25 @@ static tristar_status pack(tsi_numeric *numeric, const tsi_front *front, tsi_ind
   if (numeric->fixed) TSI_TRY(keep_terms(numeric, front, panel));
   numeric->kernels->pack(front, an->panels->start[panel] - first_column(numeric, s), b,
                          tsi_analysis_inverse(an), lower, upper, work);
-  TSI_TRY(check_finite(numeric, panel, lower));
-  if (upper) TSI_TRY(check_finite(numeric, panel, upper));
+  for (int side = 0; side < (numeric->full ? 2 : 1); side++)
+    TSI_TRY(tsi_front_check_packed(numeric, panel, side));
 out:
   return status;
-}
-
-static tsi_count pack_work(tsi_index b) {
-  return (tsi_count)b * TSI_PANEL_WIDTH_MAX;
 }
 
 void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel) {
   tristar_status status = TRISTAR_OK;
   void *work = NULL;
   if (tsi_numeric_failed(numeric)) return;
-  TSI_TRY(allocate_block(numeric, pack_work(tsi_panel_width(numeric->analysis->panels, panel)), &work));
+  TSI_TRY(
+      tsi_front_allocate(numeric, tsi_pack_work(tsi_panel_width(numeric->analysis->panels, panel)), &work));
   TSI_TRY(pack(numeric, front, panel, work));
 out:
   TSI_FREE(numeric->env, work);
   fail(numeric, status);
 }
 
-static void report(tsi_numeric *numeric, tsi_index supernodes) {
+void tsi_numeric_report(tsi_numeric *numeric, tsi_index supernodes) {
   const long long done = atomic_fetch_add(&numeric->done, supernodes) + supernodes;
   const int percent = (int)(100 * done / numeric->analysis->symbolic->count);
   int before = atomic_load_explicit(&numeric->percent, memory_order_relaxed);
@@ -376,7 +396,7 @@ static void report(tsi_numeric *numeric, tsi_index supernodes) {
 void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open) {
   TSI_FREE(numeric->env, open->front.p);
   TSI_FREE(numeric->env, open->front.q);
-  report(numeric, 1);
+  tsi_numeric_report(numeric, 1);
 }
 
 /* One front after the other in the same memory: */
@@ -400,12 +420,12 @@ static tristar_status allocate_space(const tsi_numeric *numeric, tsi_index first
     set_sizes(numeric, s, &front);
     raise_to(&p, (tsi_count)front.f * front.w);
     raise_to(&q, (tsi_count)front.w * front.m);
-    raise_to(&work, pack_work(tsi_index_min(front.w, panels->width_max)));
+    raise_to(&work, tsi_pack_work(tsi_index_min(front.w, panels->width_max)));
     raise_to(&position, children_rows(numeric, s));
   }
-  TSI_TRY(allocate_block(numeric, p, &room->p));
-  if (numeric->pivots) TSI_TRY(allocate_block(numeric, q, &room->q));
-  TSI_TRY(allocate_block(numeric, work, &room->work));
+  TSI_TRY(tsi_front_allocate(numeric, p, &room->p));
+  if (numeric->pivots) TSI_TRY(tsi_front_allocate(numeric, q, &room->q));
+  TSI_TRY(tsi_front_allocate(numeric, work, &room->work));
   TSI_TRY(TSI_ALLOC(numeric->env, room->position, position));
 out:
   return status;
@@ -423,7 +443,9 @@ static void factor_front(tsi_numeric *numeric, const tsi_front *front, tsi_index
   const tsi_panels *panels = numeric->analysis->panels;
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) {
     const tsi_index end = panels->start[p + 1] - first_column(numeric, s);
-    tsi_front_diagonal(numeric, front, p);
+    const tsi_front_stripe stripe = tsi_front_stripe_of(front, numeric->kernels->scalar_bytes,
+                                                        panels->start[p] - first_column(numeric, s), end);
+    tsi_front_diagonal(numeric, &stripe, front->f, p);
     if (tsi_numeric_failed(numeric)) return;
     tsi_front_tile(numeric, front, p, false, end, front->f);
     if (!front->full) continue;
@@ -438,7 +460,8 @@ static tristar_status whole(tsi_numeric *numeric, tsi_index s, const space *room
   const tsi_panels *panels = numeric->analysis->panels;
   tsi_open_front open = {.front = {.p = room->p, .q = room->q}, .s = s, .position = room->position};
   set_sizes(numeric, s, &open.front);
-  TSI_TRY(begin_front(numeric, &open));
+  TSI_TRY(need_complement(numeric, &open));
+  place_children(numeric, s, open.position);
   tsi_front_assemble(numeric, &open, 0, open.front.f);
   free_children(numeric, s);
   factor_front(numeric, &open.front, s);
@@ -454,7 +477,7 @@ void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last) {
   if (tsi_numeric_failed(numeric)) return;
   TSI_TRY(allocate_space(numeric, first, last, &room));
   for (tsi_index s = first; s <= last && !tsi_numeric_failed(numeric); s++) TSI_TRY(whole(numeric, s, &room));
-  report(numeric, last - first + 1);
+  tsi_numeric_report(numeric, last - first + 1);
 out:
   free_space(numeric, &room);
   fail(numeric, status);

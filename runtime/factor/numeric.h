@@ -5,16 +5,18 @@
  * columns, packs the panels into the factor's stream, and leaves its own Schur complement to its parent (Duff
  * and Reid 1983; Liu 1992).
  *
- * Two ways with a front. A heavy one is tiled: many tasks work on it, and it is kept in `tiled` meanwhile.
- * The others are done one after the other, a range of supernodes in one task, in memory that the task
- * allocates once, as large as the largest of them needs: there may be millions that have next to nothing to
- * do.
+ * Three ways with a front. A heavy one is tiled: many tasks work on it, and it is kept in `tiled` meanwhile.
+ * Of a tiled front that a team of processes shares there are stripes: those of this process and, as long as
+ * they are used, those of others (shared_front.c). The others are done one after the other, a range of
+ * supernodes in one task, in memory that the task allocates once, as large as the largest of them needs:
+ * there may be millions that have next to nothing to do.
  *
- * On one process of many (factorization.h) the analysis lists the entries of its own fronts, and complements
- * come from other processes and go there, through a port. A complement has memory from when it is made, or
- * from when its parent is next and it may come, until it is assembled, or gone: who sends keeps it until it
- * is wanted. After a failure steps do nothing but send, so that nobody waits for this process; what they send
- * says so. What has no memory then is sent from, and received into, one piece that was set aside.
+ * On one process of many (factorization.h) the analysis lists the entries of its own fronts and stripes;
+ * complements, parts of them (parts.c) and stripes come from other processes and go there, through a port
+ * (numeric_messages.c). Each has memory from when it is made, or from when it is next and may come, until its
+ * last use is over: who sends keeps it until it has gone. After a failure steps do nothing but send, so that
+ * nobody waits for this process; what they send says so. What has no memory then is sent from, and received
+ * into, one piece that was set aside.
  *
  * Reads   analysis, the user's values, scalings.
  * Writes  lower, upper, pivots of the factor; fronts of its own.
@@ -23,6 +25,9 @@
  * until its last piece has; if it comes, from when the step before its arrivals is over. NULL: not there, or
  * without rows
  *   - a piece is received into its complement only if that was there for its first piece
+ *   - a stripe exists from the opening of its front, or from when it may come, until `uses` is 0; a part from
+ * the last step of its front, or from when it may come, until it is assembled, or gone. After a failure some
+ * exist until the end
  *   - the rest of a tiled front exists from its opening until it is closed
  *   - after the first failure, which `failure` keeps, tasks return at once
  *   - two steps that may run at the same time write different tiles (dag/factorization.h) */
@@ -35,11 +40,22 @@
 #include "runtime/factor/factor.h"
 #include "runtime/starpu/tasks.h"
 
+/* A stripe of a shared front that is here: one of this process, or one that came. Its C, if it is this
+ * process's, has memory of its own. */
+typedef struct tsi_held_stripe {
+  tsi_front_stripe at;
+  tsi_stripe shape;
+  tsi_count skip;  /* scalars that are not here, its first ones */
+  char *memory;    /* the others, and the failure mark; NULL: not here */
+  atomic_int uses; /* steps and parcels that are yet to use it */
+} tsi_held_stripe;
+
 /* A front that is being worked on; its C is the complement of s. */
 typedef struct tsi_open_front {
-  tsi_front front;
+  tsi_front front; /* shared: nothing but sizes */
   tsi_index s;
-  tsi_index *position; /* rows of the children's complements in this front, child after child */
+  tsi_index *position;     /* rows of the children's complements in this front, child after child */
+  tsi_held_stripe *stripe; /* shared: by tile; else NULL */
 } tsi_open_front;
 
 /* The sizes of a matrix's scaled entries, which tell which pivots are tiny. */
@@ -80,7 +96,9 @@ typedef struct tsi_numeric {
   double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
   _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
   tsi_factorization *dag;
-  void **complement;     /* by supernode: C of its front */
+  void **complement; /* by supernode: C of its front; of a shared one: NULL */
+  void **out_part;   /* by parcel that leaves, by parcel that comes: parts of complements */
+  void **in_part;
   tsi_open_front *tiled; /* those of the DAG */
   tsi_failure failure;   /* the first one */
   _Atomic(bool) stopped; /* another process has failed */
@@ -100,8 +118,6 @@ typedef struct tsi_numeric {
   atomic_int percent;               /* last reported */
 } tsi_numeric;
 
-/* How fronts are cut where nobody asks for something else. */
-void tsi_numeric_options_init(tsi_factorization_options *options);
 /* Makes the DAG; nothing is factored yet. sizes and owners are borrowed; owners as of
  * tsi_factorization_create. options->tile divides TSI_TILE. fixed: LU only. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
@@ -111,6 +127,12 @@ TRISTAR_CHECKED tristar_status tsi_numeric_create(tristar_factor_t *factor, cons
 /* What messages need beside complements. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_prepare_messages(tsi_numeric *numeric);
 void tsi_numeric_release_messages(tsi_numeric *numeric);
+/* After a step: sends what it is to send, and expects what comes next. */
+void tsi_numeric_send(tsi_numeric *numeric, tsi_index step);
+/* After the last step: sends what was not sent, and takes what was not expected. */
+void tsi_numeric_send_rest(tsi_numeric *numeric);
+/* What arrives next, after this step; after TSI_NONE: what is first of all. */
+void tsi_numeric_expect_next(tsi_numeric *numeric, tsi_index step);
 /* Scalars of the complement of s, with room for the failure mark if it comes or goes. */
 tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s);
 /* The steps as tasks of StarPU, which runs. Errors: MEMORY. */
@@ -118,8 +140,8 @@ TRISTAR_CHECKED tristar_status tsi_numeric_record(tsi_numeric *numeric);
 /* Runs all steps: on StarPU if they are recorded. Errors: those of the port and of StarPU; a failure of a
  * step is told by tsi_numeric_finish. */
 TRISTAR_CHECKED tristar_status tsi_numeric_run(tsi_numeric *numeric);
-/* Bytes of a piece of a complement. */
-size_t tsi_numeric_piece_bytes(const tsi_numeric *numeric, const tsi_front_message *message);
+/* Bytes of a message that leaves or (receive) comes. */
+size_t tsi_numeric_piece_bytes(const tsi_numeric *numeric, bool receive, const tsi_front_message *message);
 /* Message `received` is there, message `sent` has gone. From any thread. */
 void tsi_numeric_arrived(tsi_numeric *numeric, tsi_index received);
 void tsi_numeric_departed(tsi_numeric *numeric, tsi_index sent);
@@ -138,13 +160,14 @@ void tsi_numeric_destroy(tsi_numeric **numeric);
 /* Supernodes first .. last, whole: the children of each are complete or in the range. */
 void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last);
 
-/* The steps of a tiled front. open->s is set. */
+/* The steps of a tiled front of one process. open->s is set. */
 void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open);
 /* Columns c0 .. c1-1 of the front: zeroes them, adds entries of B and the children's complements. */
 void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1);
-/* After all columns are assembled: frees what the children left. */
+/* After all of the front is assembled, shared or not: frees what the children left. */
 void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open);
-void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front *front, tsi_index panel);
+/* The stripe of a panel, of a front with f rows. */
+void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f, tsi_index panel);
 /* Rows begin .. end-1 below the panel's diagonal block, or (right, LU) columns to the right of it; the
  * diagonal block is done. */
 void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index panel, bool right,
@@ -152,6 +175,59 @@ void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
 void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel);
 /* After the last use of its columns: frees all but the complement. */
 void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open);
+
+/* What they and those of a shared front (shared_front.c) have in common. */
+TRISTAR_CHECKED tristar_status tsi_front_allocate(const tsi_numeric *numeric, tsi_count scalars, void **out);
+/* Sizes, and where the complements of the children go. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_front_begin(tsi_numeric *numeric, tsi_open_front *open);
+/* Entries on their way into a front, or a stripe of one. */
+typedef struct tsi_entry_batch {
+  const tsi_numeric *numeric;
+  const tsi_front *front;         /* either */
+  const tsi_front_stripe *stripe; /* or */
+  tsi_count count;
+  tsi_front_entry entry[128];
+} tsi_entry_batch;
+/* Entry q of a list, at row i and column j of the front; row and column in final numbering decide the
+ * scaling. */
+void tsi_entry_batch_put(tsi_entry_batch *batch, const tsi_assembly *list, tsi_count q, tsi_index row,
+                         tsi_index column, tsi_index i, tsi_index j);
+void tsi_entry_batch_flush(tsi_entry_batch *batch);
+/* Front row of final row `row`, which is in the front of s. */
+tsi_index tsi_front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row);
+/* term: |L(i,k) U(k,i)| of row `row` of the front of s. */
+void tsi_numeric_raise_term(tsi_numeric *numeric, tsi_index s, tsi_index row, double term);
+/* Errors: NOT_FINITE. */
+TRISTAR_CHECKED tristar_status tsi_front_check_packed(const tsi_numeric *numeric, tsi_index panel,
+                                                      bool upper);
+/* Scalars of work that packing a panel of width b takes. */
+static inline tsi_count tsi_pack_work(tsi_index b) {
+  return (tsi_count)b * TSI_PANEL_WIDTH_MAX;
+}
+void tsi_numeric_report(tsi_numeric *numeric, tsi_index supernodes);
+
+/* ---- Shared fronts (shared_front.c) ---- */
+
+/* The stripes of all shared fronts, without memory. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_stripes_prepare(tsi_numeric *numeric);
+void tsi_stripes_release(tsi_numeric *numeric);
+/* Room for what comes of stripe k but its first `skip` scalars. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_stripe_make_room(const tsi_numeric *numeric, tsi_open_front *open,
+                                                    tsi_index k, tsi_count skip);
+/* A parcel has gone that used it. */
+void tsi_stripe_use_up(tsi_numeric *numeric, tsi_held_stripe *stripe);
+/* A step of a shared front but for ASSEMBLED. */
+void tsi_shared_front_run(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_step *part);
+
+/* ---- Parts of complements (parts.c) ---- */
+
+/* After a step of the DAG: what it leaves to other fronts in parts. */
+void tsi_parts_leave(tsi_numeric *numeric, tsi_index step);
+/* Adds the parts of a child's complement to columns c0 .. c1-1 of a front, or to tile k of a shared one.
+ * position: of the child's rows. */
+void tsi_parts_add(const tsi_numeric *numeric, const tsi_open_front *open, tsi_index child,
+                   const tsi_index *position, tsi_index k, tsi_index c0, tsi_index c1);
+void tsi_parts_free(tsi_numeric *numeric, tsi_index child);
 
 /* After the last front: the final index of a row of which nothing but rounding errors is left, in the last
  * panel of a root or, LLT, anywhere, if such matrices are to be refused; TSI_NONE: there is none, or another

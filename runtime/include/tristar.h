@@ -1135,12 +1135,14 @@ typedef struct tristar_traffic {
   tristar_messages all;                  /* the sum of these three */
   tristar_range factor_bytes;            /* of one triangular factor as stored, with all copies */
   double balance;                        /* factor_bytes.max / factor_bytes.mean; 1 if there is none */
-  tristar_messages fan_in;    /* of tristar_distributed_factor: Schur complements on their way up the tree */
+  tristar_messages fan_in;    /* of tristar_distributed_factor: Schur complements on their way up the tree,
+                                 and stripes of fronts that several processes share */
   tristar_range factor_flops; /* of the fronts that a process factors; L D L^T is counted as L L^T */
   tristar_range front_bytes;  /* the most that its fronts and Schur complements take at a time, beside the
                                  factor: one front after the other, complements leave at once */
-  double factor_path_flops;   /* until the last front is factored, where each process takes its fronts one
-                                 after the other, those with most above them first, and messages take no time */
+  double factor_path_flops; /* until the last front is factored, where each process takes its fronts, and its
+                               parts of shared ones, one after the other, those with most above them first;
+                               messages take time only inside shared fronts */
 } tristar_traffic;
 
 /* Counts what a solve with nrhs right-hand sides sends in this layout, forward and backward, and what the

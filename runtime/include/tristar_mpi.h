@@ -236,10 +236,11 @@ typedef struct tristar_distributed_stats {
   double unfit_bytes;          /* of the factor, that were to be on devices, which have no room */
   /* of tristar_distributed_factor and _refactor; zeros but for perturbed_pivots after tristar_distribute and
    * _update: */
-  double factor_seconds;         /* from the values of rank 0 to the factor's, and its matrix, here */
-  double factor_peak_bytes;      /* the most memory that the library had more meanwhile */
-  int64_t perturbed_pivots;      /* on all ranks */
-  tristar_message_count fan_in;  /* Schur complements sent to the ranks that go on with them */
+  double factor_seconds;    /* from the values of rank 0 to the factor's, and its matrix, here */
+  double factor_peak_bytes; /* the most memory that the library had more meanwhile */
+  int64_t perturbed_pivots; /* on all ranks */
+  tristar_message_count
+      fan_in; /* Schur complements, stripes of shared fronts, to ranks that go on with them */
   tristar_message_count hand_on; /* pieces of panels sent to other ranks that hold them */
 } tristar_distributed_stats;
 

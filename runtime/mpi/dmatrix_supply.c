@@ -1,8 +1,8 @@
 /* Values of a factorization, and rows of its matrix, from all ranks: see dmatrix_factor.h.
  *
  * Entries go to the rank that factors the front of their line, the lesser of row and column in the final
- * order; rows to the rank that is home of them. Places travel first, the values follow the same way, in
- * arrays of their own. */
+ * order, or has the stripe of a shared front that the other one is in; rows to the rank that is home of them.
+ * Places travel first, the values follow the same way, in arrays of their own. */
 #include <math.h>
 
 #include "runtime/mpi/dmatrix_factor.h"
@@ -118,7 +118,7 @@ typedef struct delivery {
   tristar_distributed_t *d;
   walk w;
   bool upper;       /* there are upper lists */
-  tsi_index *owner; /* n: the rank that factors the front of each final column */
+  tsi_index *owner; /* n: the rank that factors the front of each final column; ~s: front s is shared */
   tsi_route route;
   tsi_count *next; /* ranks + 1: where the next entry for a rank is listed */
   place *given, *taken;
@@ -126,9 +126,11 @@ typedef struct delivery {
   char *value;
 } delivery;
 
-/* Who factors the front of an entry. */
+/* Who assembles an entry. */
 static tsi_index goes_to(const delivery *v, tsi_index row, tsi_index column) {
-  return v->owner[tsi_index_min(row, column)];
+  const tsi_index owner = v->owner[tsi_index_min(row, column)];
+  if (owner >= 0) return owner;
+  return tsi_front_stripe_owner(v->d->joint->teams, ~owner, tsi_index_max(row, column));
 }
 
 /* Does it go there, or stand for another one? */
@@ -147,7 +149,8 @@ static tristar_status count_entries(delivery *v) {
   TSI_TRY(tsi_route_begin(v->env, v->d->transport, &v->route));
   TSI_TRY(TSI_ALLOC(v->env, v->owner, v->d->n));
   for (tsi_index s = 0; s < symbolic->count; s++)
-    for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) v->owner[j] = joint->owner[s];
+    for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++)
+      v->owner[j] = tsi_front_is_shared(joint->teams, s) ? ~s : joint->owner[s];
   FOR_ENTRIES(&v->w, i, e, row, column) {
     const tsi_index rank = goes_to(v, row, column);
     if (rank != to) {

@@ -91,8 +91,10 @@ static tristar_status create_joint(tristar_distributed_t *d, tsi_known *known, t
   *known = (tsi_known){.borrowed = false};
   TSI_TRY(TSI_ALLOC(env, joint->owner, joint->known.symbolic->count));
   TSI_TRY(fill_analysis(d, joint));
-  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, joint->known.symbolic,
-                                  joint->analysis.stats.method, d->process->owner, joint->owner, NULL));
+  const tsi_front_structure fronts = {joint->known.symbolic, joint->known.panels,
+                                      joint->analysis.stats.method, &d->ts->fronts};
+  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, d->process->owner, joint->owner,
+                                  &joint->teams, NULL));
   TSI_TRY(place_panels(d, joint));
   TSI_TRY(fill_part(d, joint));
 out:
@@ -119,6 +121,7 @@ void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **out) {
   tsi_env *env = &d->ts->env;
   release_values(env, joint);
   tsi_shipment_release(env, &joint->lines);
+  tsi_front_teams_destroy(env, &joint->teams);
   tsi_known_release(env, &joint->known);
   TSI_FREE(env, joint->owner);
   TSI_FREE(env, joint->place);

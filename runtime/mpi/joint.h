@@ -1,13 +1,15 @@
 /* A factorization by all ranks: tristar_distributed_factor, tristar_dmatrix_factor.
  *
  * Job. Each rank factors the fronts that it owns (dag/front_owners.h), where the solve wants their panels:
- * subtrees that the layout has whole on one process are factored there without messages. Schur complements go
- * to the owners of their parents (dag/factorization.h), so that the bits of the factor are those of one
- * process, whatever the layout. Panels that other processes hold too, or rows of, go to them afterwards.
+ * subtrees that the layout has whole on one process are factored there without messages. Large fronts above
+ * them are shared: each rank of a team has stripes of one (dag/front_teams.h), so that its memory and its
+ * arithmetic are those of all. Schur complements, or parts of them, go to those who have their parents
+ * (dag/factorization.h), and the bits of the factor are those of one process, whatever the layout. Panels
+ * that other processes hold too, or rows of, go to them afterwards.
  *
- * Rank 0 has the analysis; each rank gets the entries of its own fronts. Where they come from says a supply:
- * from rank 0, which has the values and the scalings (joint_entries.c), or from all ranks, each of which has
- * rows (dmatrix_supply.c). No rank holds a panel that is neither its own nor in its share.
+ * Rank 0 has the analysis; each rank gets the entries of its own fronts and stripes. Where they come from
+ * says a supply: from rank 0, which has the values and the scalings (joint_entries.c), or from all ranks,
+ * each of which has rows (dmatrix_supply.c). No rank holds a panel that is neither its own nor in its share.
  *
  * Reads   the analysis of rank 0, what the supply brings; layout and share of the process.
  * Writes  the values of the process.
@@ -24,7 +26,8 @@
 struct tsi_joint {
   tsi_known known;
   tristar_factor_t *source; /* rank 0: scalings, and values unless all ranks have them; no streams */
-  tsi_index *owner;         /* supernodes: the rank that factors each */
+  tsi_index *owner;         /* supernodes: the rank that factors each, or packs what a team factors */
+  tsi_front_teams *teams;   /* NULL: no front is shared */
   tsi_pattern pattern;      /* of nothing but sizes */
   struct tristar_analysis_s analysis; /* as part wants it: lists with entries of own fronts */
   struct tristar_factor_s part;

@@ -6,39 +6,67 @@
 typedef struct entries {
   tsi_env *env;
   const tristar_factor_t *source;
-  const tsi_index *owner;
+  const tsi_joint *joint;
 } entries;
 
-/* Calls once for each line of own fronts: first those of the lower lists, then those of the upper ones. */
-#define FOR_LINES(an, owner_of, rank, list, j)                                                               \
+/* Calls once for each line of the fronts of a rank, shared or not: first those of the lower lists, then those
+ * of the upper ones. */
+#define FOR_LINES(an, joint, rank, list, j)                                                                  \
   for (const tsi_assembly *list = &(an)->lower; list != NULL;                                                \
        list = list == &(an)->lower && tsi_analysis_is_lu(an) ? &(an)->upper : NULL)                          \
     for (tsi_index s = 0; s < (an)->symbolic->count; s++)                                                    \
       for (tsi_index j = (an)->symbolic->start[s];                                                           \
-           (owner_of)[s] == (rank) && j < (an)->symbolic->start[s + 1]; j++)
+           tsi_front_takes_entries((joint)->teams, (joint)->owner, s, (rank)) &&                             \
+           j < (an)->symbolic->start[s + 1];                                                                 \
+           j++)
+
+/* The next entries of line j of supernode s, from q on, that go to a rank: consecutive ones, from *q to the
+ * place that is given. */
+static tsi_count next_entries(const tsi_joint *joint, const tsi_assembly *list, tsi_index s, tsi_index j,
+                              int rank, tsi_count *q) {
+  const tsi_count end = list->ptr[j + 1];
+  if (!tsi_front_is_shared(joint->teams, s)) return end;
+  while (*q < end && tsi_front_stripe_owner(joint->teams, s, list->other[*q]) != rank) ++*q;
+  tsi_count last = *q;
+  while (last < end && tsi_front_stripe_owner(joint->teams, s, list->other[last]) == rank) last++;
+  return last;
+}
+
+static tsi_count count_entries(const tsi_joint *joint, const tsi_assembly *list, tsi_index s, tsi_index j,
+                               int rank) {
+  tsi_count count = 0;
+  for (tsi_count q = list->ptr[j], end; q < list->ptr[j + 1]; q = end) {
+    end = next_entries(joint, list, s, j, rank, &q);
+    count += end - q;
+  }
+  return count;
+}
 
 /* Mirror images become what they stand for. */
 static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
   tristar_status status = TRISTAR_OK;
   const entries *from = context;
+  const tsi_joint *joint = from->joint;
   const tristar_analysis_t *an = from->source->analysis;
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->pattern->scalar);
   const size_t bytes = kernels->scalar_bytes;
-  FOR_LINES(an, from->owner, rank, list, j) {
+  FOR_LINES(an, joint, rank, list, j) {
     lines->lines++;
-    lines->entries += (size_t)(list->ptr[j + 1] - list->ptr[j]);
+    lines->entries += (size_t)count_entries(joint, list, s, j, rank);
   }
   TSI_TRY(tsi_shipment_allocate(from->env, bytes, lines));
   size_t line = 0, at = 0;
-  FOR_LINES(an, from->owner, rank, list, j) {
-    const tsi_count first = list->ptr[j], count = list->ptr[j + 1] - first;
-    kernels->gather(count, list->source + first, an->pattern->symmetry, from->source->values,
-                    lines->values + at * bytes);
-    if (lines->pattern) {
-      lines->lengths[line++] = (tsi_index)count;
-      memcpy(lines->index + at, list->other + first, (size_t)count * sizeof *lines->index);
+  FOR_LINES(an, joint, rank, list, j) {
+    const size_t begin = at;
+    for (tsi_count q = list->ptr[j], end; q < list->ptr[j + 1]; q = end) {
+      end = next_entries(joint, list, s, j, rank, &q);
+      kernels->gather(end - q, list->source + q, an->pattern->symmetry, from->source->values,
+                      lines->values + at * bytes);
+      if (lines->pattern)
+        memcpy(lines->index + at, list->other + q, (size_t)(end - q) * sizeof *lines->index);
+      at += (size_t)(end - q);
     }
-    at += (size_t)count;
+    if (lines->pattern) lines->lengths[line++] = (tsi_index)(at - begin);
   }
 out:
   return status;
@@ -54,7 +82,7 @@ static tristar_status make_lists(tsi_env *env, tsi_joint *joint, int rank) {
   TSI_TRY(TSI_ALLOC(env, joint->place, joint->lines.entries));
   for (size_t e = 0; e < joint->lines.entries; e++) joint->place[e] = (tsi_count)e;
   const tsi_index *length = joint->lines.lengths;
-  FOR_LINES(an, joint->owner, rank, list, j) list->ptr[j + 1] = *length++;
+  FOR_LINES(an, joint, rank, list, j) list->ptr[j + 1] = *length++;
   for (size_t j = 0; j < n; j++) an->lower.ptr[j + 1] += an->lower.ptr[j];
   for (size_t j = 0; an->upper.ptr && j < n; j++) an->upper.ptr[j + 1] += an->upper.ptr[j];
   an->lower.other = joint->lines.index;
@@ -116,7 +144,7 @@ out:
 static size_t count_lines(const tsi_joint *joint, int rank) {
   size_t lines = 0;
   for (tsi_index s = 0; s < joint->known.symbolic->count; s++)
-    if (joint->owner[s] == rank)
+    if (tsi_front_takes_entries(joint->teams, joint->owner, s, rank))
       lines += (size_t)(joint->known.symbolic->start[s + 1] - joint->known.symbolic->start[s]);
   return tsi_analysis_is_lu(&joint->analysis) ? 2 * lines : lines;
 }
@@ -128,7 +156,7 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   tsi_env *env = &d->ts->env;
   const int rank = tsi_transport_rank(d->transport);
   const bool first = joint->place == NULL;
-  entries from = {.env = env, .source = joint->source, .owner = joint->owner};
+  entries from = {.env = env, .source = joint->source, .joint = joint};
   tsi_shipment own = {.pattern = first};
   if (joint->source == NULL) own.lines = count_lines(joint, rank);
   TSI_TRY(tsi_ship(env, d->transport, d->process->user_bytes, joint->source ? collect : NULL, &from,

@@ -4,14 +4,15 @@
 #include "runtime/mpi/mailbox.h"
 #include "runtime/starpu/idle.h"
 
-static tristar_status list_channels(const tsi_numeric *numeric, const tsi_front_message *message,
-                                    tsi_index count, tsi_channel **out) {
+static tristar_status list_channels(const tsi_numeric *numeric, bool receive, tsi_channel **out) {
   tristar_status status = TRISTAR_OK;
+  const tsi_front_message *message = receive ? numeric->dag->receive : numeric->dag->send;
+  const tsi_index count = receive ? numeric->dag->receives : numeric->dag->sends;
   TSI_TRY(TSI_ALLOC(numeric->env, *out, count));
   for (tsi_index m = 0; m < count; m++) {
     tsi_channel *channel = &(*out)[m];
     *channel = (tsi_channel){.peer = message[m].peer, .tag = message[m].tag};
-    channel->bytes = tsi_numeric_piece_bytes(numeric, &message[m]);
+    channel->bytes = tsi_numeric_piece_bytes(numeric, receive, &message[m]);
   }
 out:
   return status;
@@ -30,8 +31,8 @@ static tristar_status open_port(tristar_distributed_t *d, tsi_numeric *numeric, 
   const tsi_factorization *dag = numeric->dag;
   tsi_channel *receive = NULL, *send = NULL;
   *port = (tsi_mailbox_port){.env = numeric->env, .happen = happen, .depart = depart, .context = numeric};
-  TSI_TRY(list_channels(numeric, dag->receive, dag->receives, &receive));
-  TSI_TRY(list_channels(numeric, dag->send, dag->sends, &send));
+  TSI_TRY(list_channels(numeric, true, &receive));
+  TSI_TRY(list_channels(numeric, false, &send));
   TSI_TRY(tsi_mailbox_port_open_late(port, d->transport, dag->receives, receive, dag->sends, send));
   numeric->port = tsi_mailbox_port_of(port);
   d->stats.fan_in = (tristar_message_count){.messages = dag->sends};
@@ -46,13 +47,11 @@ out:
 static tristar_status prepare(tristar_distributed_t *d, tsi_joint *joint, bool fixed, tsi_numeric **out,
                               tsi_mailbox_port *port) {
   tristar_status status = TRISTAR_OK;
-  const tsi_front_owners owners = {joint->owner, tsi_transport_rank(d->transport), NULL};
+  const tsi_front_owners owners = {joint->owner, tsi_transport_rank(d->transport), joint->teams};
   struct tristar_factor_s *part = &joint->part;
-  tsi_factorization_options options;
-  tsi_numeric_options_init(&options);
   if (part->pivots) memset(part->pivots, 0, (size_t)joint->pattern.n * sizeof *part->pivots);
   if (part->inverse) memset(part->inverse, 0, 2 * (size_t)joint->pattern.n * part->scalar_bytes);
-  TSI_TRY(tsi_numeric_create(part, &joint->sizes, &options, &owners, fixed, out));
+  TSI_TRY(tsi_numeric_create(part, &joint->sizes, &d->ts->fronts, &owners, fixed, out));
   if (d->stats.workers > 0 && (*out)->dag->steps->count > 0) TSI_TRY(tsi_numeric_record(*out));
   TSI_TRY(open_port(d, *out, port));
 out:

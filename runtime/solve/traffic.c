@@ -1,11 +1,9 @@
 /* Layouts of distributed solves, and what a solve sends with them: counts of dag/traffic.h as figures over
  * all processes. */
-#include <math.h>
-
 #include "codelets/cpu/sparse.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/solve/layout_words.h"
-#include "dag/front_owners.h"
+#include "runtime/solve/front_traffic.h"
 #include "runtime/solve/pairs.h"
 #include "runtime/solve/process.h"
 
@@ -88,80 +86,13 @@ static void summarize(const tsi_traffic *traffic, double scalar_bytes, double ro
 
 /* ---- The factorization -------------------------------------------------------------------------------- */
 
-/* Of one process. */
-typedef struct front_counts {
-  tsi_traffic_count sent, received; /* rows: bytes */
-  double flops;
-  double bytes, most_bytes; /* of complements that wait for their parents; with a front, the most */
-} front_counts;
-
-/* Of a supernode: what its children leave, and of that, what other processes do. */
-typedef struct front_children {
-  double bytes, foreign_bytes;
-} front_children;
-
-static double front_bytes(const tristar_analysis_t *an, double complement, double scalar_bytes, tsi_index s) {
-  const tsi_symbolic *symbolic = an->symbolic;
-  const double w = symbolic->start[s + 1] - symbolic->start[s],
-               m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
-  const bool upper = an->stats.method != TRISTAR_METHOD_LLT; /* while it is worked on */
-  return complement + scalar_bytes * (w * (w + m) + (upper ? w * m : 0));
-}
-
-/* The front of s comes, complete children go, its complement, of so many bytes, stays, or leaves. */
-static void pass_front(const tristar_analysis_t *an, const tsi_index *owner, double complement,
-                       double scalar_bytes, front_children *children, front_counts *count, tsi_index s) {
-  const tsi_index parent = an->symbolic->parent[s];
-  front_counts *own = &count[owner[s]];
-  own->flops += tsi_front_flops(an->symbolic, an->stats.method, s);
-  own->bytes += children[s].foreign_bytes;
-  own->most_bytes = fmax(own->most_bytes, own->bytes + front_bytes(an, complement, scalar_bytes, s));
-  own->bytes -= children[s].bytes;
-  if (parent == TSI_NONE) return;
-  children[parent].bytes += complement;
-  if (owner[parent] == owner[s])
-    own->bytes += complement;
-  else
-    children[parent].foreign_bytes += complement;
-}
-
-/* owner: supernodes. */
-static void count_fronts(const tristar_analysis_t *an, const tsi_index *owner, front_children *children,
-                         front_counts *count) {
-  const tsi_symbolic *symbolic = an->symbolic;
-  const size_t scalar_bytes = tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes;
-  for (tsi_index s = 0; s < symbolic->count; s++) {
-    const tsi_index rank = owner[s], parent = symbolic->parent[s];
-    const tsi_index to = parent == TSI_NONE ? rank : owner[parent];
-    const tsi_count bytes =
-        parent == TSI_NONE
-            ? 0
-            : (tsi_count)tsi_front_message_bytes(symbolic, tsi_analysis_is_lu(an), scalar_bytes, s);
-    pass_front(an, owner, (double)bytes, (double)scalar_bytes, children, count, s);
-    if (to == rank) continue;
-    const tsi_index pieces = tsi_complement_pieces(symbolic, s);
-    count[rank].sent.messages += pieces;
-    count[rank].sent.rows += bytes;
-    count[to].received.messages += pieces;
-    count[to].received.rows += bytes;
-  }
-}
-
 static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
                                        tristar_traffic *out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index ranks = tsi_layout_ranks(layout);
-  front_counts *count = NULL;
-  front_children *children = NULL;
-  tsi_index *chunk = NULL, *owner = NULL;
+  tsi_front_counts *count = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, count, ranks));
-  TSI_TRY(TSI_ALLOC_ZERO(env, children, an->symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, chunk, an->symbolic->n));
-  TSI_TRY(TSI_ALLOC(env, owner, an->symbolic->count));
-  tsi_chunk_owners(layout->chunks, chunk);
-  TSI_TRY(tsi_front_owners_choose(env, layout, an->symbolic, an->stats.method, chunk, owner,
-                                  &out->factor_path_flops));
-  count_fronts(an, owner, children, count);
+  TSI_TRY(tsi_front_traffic_count(env, an, layout, count, &out->factor_path_flops));
   for (tsi_index r = 0; r < ranks; r++) {
     add_counts(&out->fan_in, &count[r].sent, &count[r].received, 1, r);
     add_rank(&out->factor_flops, count[r].flops, r);
@@ -172,9 +103,6 @@ static tristar_status summarize_fronts(tsi_env *env, const tristar_analysis_t *a
   out->front_bytes.mean = out->front_bytes.total / ranks;
 out:
   TSI_FREE(env, count);
-  TSI_FREE(env, children);
-  TSI_FREE(env, chunk);
-  TSI_FREE(env, owner);
   return status;
 }
 

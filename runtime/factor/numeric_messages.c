@@ -1,0 +1,223 @@
+/* What a factorization sends and receives: complements, parts of them, stripes, in pieces. See numeric.h.
+ *
+ * With the last piece goes a failure mark, a scalar behind what the parcel has: what comes from a process
+ * that has failed is worth nothing. */
+#include "runtime/factor/numeric.h"
+
+static void fail(tsi_numeric *numeric, tristar_status status) {
+  tsi_failure_keep(numeric->env, &numeric->failure, status);
+}
+
+/* ---- Parcels ------------------------------------------------------------------------------------------ */
+
+static tsi_count complement_scalars(const tsi_numeric *numeric, tsi_index s) {
+  const tsi_symbolic *symbolic = numeric->analysis->symbolic;
+  return tsi_complement_size((tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]), numeric->full);
+}
+
+tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s) {
+  const tsi_index parent = numeric->dag->symbolic->parent[s], *owner = numeric->dag->owner;
+  const bool travels = owner != NULL && parent != TSI_NONE && owner[s] != owner[parent];
+  return complement_scalars(numeric, s) + travels;
+}
+
+static const tsi_front_parcel *parcel_of(const tsi_numeric *numeric, bool receive,
+                                         const tsi_front_message *message) {
+  return (receive ? numeric->dag->in : numeric->dag->out) + message->parcel;
+}
+
+/* Without the mark. */
+static tsi_count scalars_of(const tsi_numeric *numeric, const tsi_front_parcel *parcel) {
+  return parcel->kind == TSI_PARCEL_WHOLE ? complement_scalars(numeric, parcel->supernode) : parcel->scalars;
+}
+
+static tsi_held_stripe *stripe_of(const tsi_numeric *numeric, const tsi_front_parcel *parcel) {
+  return &numeric->tiled[parcel->tiled].stripe[parcel->tile];
+}
+
+/* Where the parcel of a message is; NULL: it is not there. */
+static char *memory_of(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
+  const tsi_front_parcel *parcel = parcel_of(numeric, receive, message);
+  if (parcel->kind == TSI_PARCEL_WHOLE) return numeric->complement[parcel->supernode];
+  if (parcel->kind == TSI_PARCEL_PART)
+    return (receive ? numeric->in_part : numeric->out_part)[message->parcel];
+  const tsi_held_stripe *stripe = stripe_of(numeric, parcel);
+  if (stripe->memory == NULL) return NULL;
+  return stripe->memory + (size_t)(parcel->skip - stripe->skip) * numeric->kernels->scalar_bytes;
+}
+
+/* Behind a parcel that is there. */
+static bool *failure_mark(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
+  const tsi_count scalars = scalars_of(numeric, parcel_of(numeric, receive, message));
+  return (bool *)(memory_of(numeric, receive, message) + (size_t)scalars * numeric->kernels->scalar_bytes);
+}
+
+static bool is_last_piece(const tsi_front_message *message) {
+  return message->piece + 1 == message->pieces;
+}
+
+/* Scalars of all pieces of a parcel but the last. */
+static tsi_count piece_scalars(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
+  const tsi_count all = scalars_of(numeric, parcel_of(numeric, receive, message));
+  return (all + message->pieces - 1) / message->pieces;
+}
+
+size_t tsi_numeric_piece_bytes(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
+  const tsi_count all = scalars_of(numeric, parcel_of(numeric, receive, message)),
+                  part = piece_scalars(numeric, receive, message);
+  const tsi_count scalars = is_last_piece(message) ? all + 1 - message->piece * part : part;
+  return (size_t)scalars * numeric->kernels->scalar_bytes;
+}
+
+/* Where it is in its parcel, which is there. */
+static char *piece_of(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
+  return memory_of(numeric, receive, message) +
+         (size_t)(message->piece * piece_scalars(numeric, receive, message)) * numeric->kernels->scalar_bytes;
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------- */
+
+static size_t largest_piece(const tsi_numeric *numeric, bool receive) {
+  const tsi_front_message *message = receive ? numeric->dag->receive : numeric->dag->send;
+  size_t most = 0;
+  for (tsi_index m = 0; m < (receive ? numeric->dag->receives : numeric->dag->sends); m++) {
+    const size_t bytes = tsi_numeric_piece_bytes(numeric, receive, &message[m]);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+tristar_status tsi_numeric_prepare_messages(tsi_numeric *numeric) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_factorization *dag = numeric->dag;
+  const size_t sent = largest_piece(numeric, false);
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->sent, dag->sends));
+  TSI_TRY(TSI_ALLOC(numeric->env, numeric->left, dag->sends));
+  for (tsi_index m = 0; m < dag->sends; m++) atomic_init(&numeric->left[m], dag->send[m].pieces);
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->expected, dag->receives));
+  TSI_TRY(TSI_ALLOC(numeric->env, numeric->refuse_piece, sent));
+  memset(numeric->refuse_piece, true, sent);
+  TSI_TRY(tsi_allocate(numeric->env, largest_piece(numeric, true), 1, __func__, __FILE__, __LINE__,
+                       &numeric->waste_piece));
+  if (dag->teams == NULL) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->out_part, dag->outs));
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->in_part, dag->ins));
+  TSI_TRY(tsi_stripes_prepare(numeric));
+out:
+  return status;
+}
+
+void tsi_numeric_release_messages(tsi_numeric *numeric) {
+  tsi_env *env = numeric->env;
+  for (tsi_index p = 0; numeric->out_part && p < numeric->dag->outs; p++) TSI_FREE(env, numeric->out_part[p]);
+  for (tsi_index p = 0; numeric->in_part && p < numeric->dag->ins; p++) TSI_FREE(env, numeric->in_part[p]);
+  tsi_stripes_release(numeric);
+  TSI_FREE(env, numeric->out_part);
+  TSI_FREE(env, numeric->in_part);
+  TSI_FREE(env, numeric->sent);
+  TSI_FREE(env, numeric->left);
+  TSI_FREE(env, numeric->expected);
+  TSI_FREE(env, numeric->refuse_piece);
+  TSI_FREE(env, numeric->waste_piece);
+}
+
+/* ---- Sending ------------------------------------------------------------------------------------------ */
+
+/* What messages first .. end - 1 that are yet to be sent say of this process: before any of them goes, as
+ * several may take the same stripe. */
+static void mark_pieces(tsi_numeric *numeric, tsi_index first, tsi_index end) {
+  for (tsi_index m = first; m < end; m++) {
+    const tsi_front_message *message = &numeric->dag->send[m];
+    if (!numeric->sent[m] && is_last_piece(message) && memory_of(numeric, false, message))
+      *failure_mark(numeric, false, message) = tsi_numeric_failed(numeric);
+  }
+}
+
+static void send_pieces(tsi_numeric *numeric, tsi_index first, tsi_index end) {
+  mark_pieces(numeric, first, end);
+  for (tsi_index m = first; m < end; m++) {
+    const tsi_front_message *message = &numeric->dag->send[m];
+    if (numeric->sent[m]) continue;
+    numeric->sent[m] = true;
+    const bool made = memory_of(numeric, false, message) != NULL;
+    fail(numeric, numeric->port.send_from(numeric->port.context, m,
+                                          made ? piece_of(numeric, false, message) : numeric->refuse_piece));
+  }
+}
+
+void tsi_numeric_send(tsi_numeric *numeric, tsi_index step) {
+  send_pieces(numeric, numeric->dag->send_ptr[step], numeric->dag->send_ptr[step + 1]);
+}
+
+void tsi_numeric_departed(tsi_numeric *numeric, tsi_index sent) {
+  const tsi_front_message *message = &numeric->dag->send[sent];
+  const tsi_front_parcel *parcel = parcel_of(numeric, false, message);
+  if (atomic_fetch_sub(&numeric->left[sent - message->piece], 1) > 1) return;
+  if (parcel->kind == TSI_PARCEL_WHOLE)
+    TSI_FREE(numeric->env, numeric->complement[parcel->supernode]);
+  else if (parcel->kind == TSI_PARCEL_PART)
+    TSI_FREE(numeric->env, numeric->out_part[message->parcel]);
+  else
+    tsi_stripe_use_up(numeric, stripe_of(numeric, parcel));
+}
+
+/* ---- Receiving ---------------------------------------------------------------------------------------- */
+
+/* Room for a parcel that comes. Until that is there it counts as one of a process that failed. */
+static tristar_status make_room(tsi_numeric *numeric, const tsi_front_message *message) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_front_parcel *parcel = parcel_of(numeric, true, message);
+  const tsi_count scalars = scalars_of(numeric, parcel) + 1;
+  if (parcel->kind == TSI_PARCEL_STRIPE)
+    TSI_TRY(tsi_stripe_make_room(numeric, &numeric->tiled[parcel->tiled], parcel->tile, parcel->skip));
+  else if (parcel->kind == TSI_PARCEL_PART)
+    TSI_TRY(tsi_front_allocate(numeric, scalars, &numeric->in_part[message->parcel]));
+  else
+    TSI_TRY(tsi_front_allocate(numeric, scalars, &numeric->complement[parcel->supernode]));
+  *failure_mark(numeric, true, message) = true;
+out:
+  return status;
+}
+
+/* After a failure nothing is made of what comes: it counts as there. */
+static void expect_piece(tsi_numeric *numeric, tsi_index received) {
+  const tsi_front_message *message = &numeric->dag->receive[received];
+  if (message->piece == 0 && !tsi_numeric_failed(numeric)) fail(numeric, make_room(numeric, message));
+  numeric->expected[received] = memory_of(numeric, true, message) != NULL;
+  if (numeric->expected[received])
+    fail(numeric,
+         numeric->port.receive_into(numeric->port.context, received, piece_of(numeric, true, message)));
+  else if (numeric->tasks)
+    fail(numeric, tsi_tasks_happen(numeric->tasks, message->step));
+}
+
+void tsi_numeric_expect_next(tsi_numeric *numeric, tsi_index step) {
+  const tsi_factorization *dag = numeric->dag;
+  for (tsi_index k = step == TSI_NONE ? 0 : step + 1;
+       k < dag->steps->count && dag->steps->step[k].kind == TSI_STEP_ARRIVAL; k++)
+    expect_piece(numeric, dag->part[k].message);
+}
+
+/* A failed process stops those that wait for it: what they have received is worth nothing. */
+void tsi_numeric_arrived(tsi_numeric *numeric, tsi_index received) {
+  const tsi_front_message *message = &numeric->dag->receive[received];
+  if (!numeric->expected[received]) return;
+  if (is_last_piece(message) && *failure_mark(numeric, true, message))
+    atomic_store_explicit(&numeric->stopped, true, memory_order_release);
+  if (numeric->tasks) fail(numeric, tsi_tasks_happen(numeric->tasks, message->step));
+}
+
+/* What nobody expects any more comes all the same, one after the other. */
+static void waste(tsi_numeric *numeric) {
+  const tsi_port *port = &numeric->port;
+  for (tsi_index m = 0; m < numeric->dag->receives; m++) {
+    if (numeric->expected[m]) continue;
+    fail(numeric, port->receive_into(port->context, m, numeric->waste_piece));
+    fail(numeric, port->wait(port->context, m));
+  }
+}
+
+void tsi_numeric_send_rest(tsi_numeric *numeric) {
+  send_pieces(numeric, 0, numeric->dag->sends);
+  waste(numeric);
+}
