@@ -166,6 +166,13 @@ static inline int32_t gpu_fetch_add(int32_t *address, int32_t value, emulator::s
   emulator::after_store(address);
   return before;
 }
+static inline int32_t gpu_compare_swap(int32_t *address, int32_t expected, int32_t value,
+                                       emulator::scope reach) {
+  emulator::before_atomic(address, reach);
+  __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  emulator::after_store(address);
+  return expected;
+}
 static inline void gpu_add_release(int32_t *address, int32_t value, emulator::scope reach) {
   emulator::before_atomic(address, reach);
   __atomic_fetch_add(address, value, __ATOMIC_RELEASE);
