@@ -17,13 +17,31 @@ template <class T> __global__ void GPU_BOUNDS gpu_fsai_pack(CONSTANT tsi_gpu_fsa
   gpu_run_fsai_pack<T, GPU_WARP>(s);
 }
 
+/* Bytes of shared memory that a block asks for; lanes: of a warp of the device, which the host's compiler
+ * does not know. */
+static int shared_bytes(const tsi_gpu_fsai *s, unsigned threads, size_t *bytes) {
+  int device = 0, lanes = GPU_WARP;
+  *bytes = 0;
+  if (s->workspace) return 0;
+  int error = (int)gpu_get_device(&device);
+  if (error == 0) error = (int)gpu_get_attribute(&lanes, GPU_LANES, device);
+  if (error == 0) *bytes = threads / (unsigned)lanes * s->space.bytes;
+  return error;
+}
+
 int NAMED(tsi_gpu_fsai_launch)(const tsi_gpu_fsai *s, unsigned blocks, unsigned threads, void *stream) {
-  gpu_inverse_rows<TSI_GPU_WORK><<<blocks, threads, 0, (gpu_stream)stream>>>(*s);
+  size_t bytes;
+  const int error = shared_bytes(s, threads, &bytes);
+  if (error != 0) return error;
+  gpu_inverse_rows<TSI_GPU_WORK><<<blocks, threads, bytes, (gpu_stream)stream>>>(*s);
   return (int)gpu_last_error();
 }
 
-int NAMED(tsi_gpu_fsai_blocks)(unsigned threads, unsigned *blocks) {
-  return gpu_resident_blocks(gpu_inverse_rows<TSI_GPU_WORK>, threads, blocks);
+int NAMED(tsi_gpu_fsai_blocks)(const tsi_gpu_fsai *s, unsigned threads, unsigned *blocks) {
+  size_t bytes;
+  const int error = shared_bytes(s, threads, &bytes);
+  if (error != 0) return error;
+  return gpu_resident_blocks(gpu_inverse_rows<TSI_GPU_WORK>, threads, blocks, bytes);
 }
 
 int NAMED(tsi_gpu_fsai_count)(const tsi_gpu_fsai_rows *s, unsigned blocks, unsigned threads, void *stream) {

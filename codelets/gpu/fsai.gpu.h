@@ -21,8 +21,8 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
   int size;    /* of the pattern */
   double psi, psi_0;
 
-  __device__ gpu_fsai(const tsi_gpu_fsai &rows, int warp)
-      : reach(rows, warp), i(0), size(0), psi(0), psi_0(0) {}
+  __device__ gpu_fsai(const tsi_gpu_fsai &rows, char *warp_space)
+      : reach(rows, warp_space), i(0), size(0), psi(0), psi_0(0) {}
 
   __device__ real *inverse() const { return (real *)(space + s.space.inverse); }
   __device__ T *z() const { return (T *)(space + s.space.z); }
@@ -251,11 +251,13 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
 
 /* Warps take rows in turn. */
 template <class T, int W> __device__ static __forceinline__ void gpu_run_fsai(const tsi_gpu_fsai &s) {
-  const int warp = (int)((gpu_block() * gpu_threads() + gpu_thread()) / W);
-  const int64_t warps = (int64_t)gpu_blocks() * (gpu_threads() / W);
-  gpu_fsai<T, W> worker(s, warp);
+  GPU_SHARED_ROOM(shared, s.workspace ? 0 : gpu_threads() / W * s.space.bytes);
+  const unsigned own = gpu_thread() / W, each = gpu_threads() / W, warp = gpu_block() * each + own;
+  char *space =
+      s.workspace ? (char *)s.workspace + warp * s.space.bytes : (char *)shared + own * s.space.bytes;
+  gpu_fsai<T, W> worker(s, space);
   worker.begin_table();
-  for (int64_t k = warp; k < s.count; k += warps) worker.run((int)k);
+  for (int64_t k = warp; k < s.count; k += (int64_t)gpu_blocks() * each) worker.run((int)k);
 }
 
 #endif

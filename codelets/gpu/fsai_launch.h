@@ -8,8 +8,9 @@
  * puts them there: G by rows, as products want it (spmv_launch.h).
  *
  * A warp has a space of its own: a table of the columns that its row reaches, with an entry of the gradient
- * each; the system K = L L^H, whose L grows by the rows of a step at a time, column by column of L. What is
- * more than W columns or entries is gone through W at a time; nothing depends on W.
+ * each; the system K = L L^H, whose L grows by the rows of a step at a time, column by column of L. It is in
+ * the block's shared memory where that has room for it, else in the device's. What is more than W columns or
+ * entries is gone through W at a time; nothing depends on W.
  *
  * Reads   rows of A, patterns that are given.   Writes  its outputs, the space of each warp.
  * Invariants
@@ -67,7 +68,7 @@ typedef struct tsi_gpu_fsai {
   tsi_index most, slots; /* tsi_gpu_fsai_most, tsi_gpu_fsai_slots, or less */
   tsi_index beside, homes;
   tsi_gpu_fsai_space space;
-  void *workspace;    /* a space for each warp of the launch, 64-byte aligned */
+  void *workspace;    /* a space for each warp of the launch, 64-byte aligned; NULL: in shared memory */
   tsi_index stride;   /* of the lists: most + 1 */
   tsi_index *index;   /* count x stride: columns, ascending, the diagonal last */
   void *values;       /* count x stride */
@@ -115,12 +116,20 @@ static inline void tsi_gpu_fsai_lay_out(tsi_gpu_fsai *s, size_t bytes, size_t re
   s->space.bytes = at;
 }
 
+/* Threads of a block, at most `threads`, whose warps of so many lanes have their spaces in shared memory; 0:
+ * not even those of one have. */
+#define TSI_FSAI_SHARED_BYTES 49152 /* that a block of every device may ask for */
+static inline unsigned tsi_gpu_fsai_shared(const tsi_gpu_fsai *s, unsigned lanes, unsigned threads) {
+  while (threads >= lanes && threads / lanes * s->space.bytes > TSI_FSAI_SHARED_BYTES) threads /= 2;
+  return threads >= lanes ? threads / lanes * lanes : 0;
+}
+
 /* stream: a cudaStream_t or hipStream_t. Returns 0, or the error number of the device's runtime. */
 typedef int tsi_gpu_fsai_launch(const tsi_gpu_fsai *rows, unsigned blocks, unsigned threads, void *stream);
 tsi_gpu_fsai_launch tsi_gpu_fsai_launch_s, tsi_gpu_fsai_launch_d, tsi_gpu_fsai_launch_c;
 tsi_gpu_fsai_launch tsi_gpu_fsai_launch_z;
 /* *blocks = those that are resident at once on the current device: more need space for nothing. */
-typedef int tsi_gpu_fsai_blocks(unsigned threads, unsigned *blocks);
+typedef int tsi_gpu_fsai_blocks(const tsi_gpu_fsai *rows, unsigned threads, unsigned *blocks);
 tsi_gpu_fsai_blocks tsi_gpu_fsai_blocks_s, tsi_gpu_fsai_blocks_d, tsi_gpu_fsai_blocks_c;
 tsi_gpu_fsai_blocks tsi_gpu_fsai_blocks_z;
 

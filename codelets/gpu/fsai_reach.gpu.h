@@ -18,8 +18,8 @@ template <class T, int W> struct gpu_reach {
   const int lane;
   char *const space;
 
-  __device__ gpu_reach(const tsi_gpu_fsai &rows, int warp)
-      : s(rows), lane((int)gpu_thread() % W), space((char *)s.workspace + (size_t)warp * s.space.bytes) {}
+  __device__ gpu_reach(const tsi_gpu_fsai &rows, char *warp_space)
+      : s(rows), lane((int)gpu_thread() % W), space(warp_space) {}
 
   __device__ tsi_index *column() const { return (tsi_index *)(space + s.space.column); }
   __device__ tsi_index *position() const { return (tsi_index *)(space + s.space.position); }

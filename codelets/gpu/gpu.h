@@ -1,7 +1,8 @@
 /* What kernels use of a device: one source for nvcc, hipcc and, in tests, the emulator, which gives the same
  * names (tests/gpu/emulator.h, included before this file).
  *
- * - GPU_WARP: lanes of a warp. GPU_SHARED(type, name, count): an array in shared memory
+ * - GPU_WARP: lanes of a warp. GPU_SHARED(type, name, count): an array in shared memory;
+ *   GPU_SHARED_ROOM(name, bytes): as many words of 8 bytes as the launch asks for, which have so many bytes
  * - gpu_thread, gpu_threads: the thread's number in its block, threads of a block
  * - gpu_block, gpu_blocks: the block's number in the grid, blocks of the grid
  * - gpu_barrier, gpu_warp_barrier: all of the block, of the warp come, and see what the others have written
@@ -46,6 +47,7 @@
 #define GPU_UNROLL_ALL GPU_PRAGMA(unroll)
 #define GPU_UNROLL(times) GPU_PRAGMA(unroll times)
 #define GPU_SHARED(type, name, count) __shared__ type name[count]
+#define GPU_SHARED_ROOM(name, bytes) extern __shared__ unsigned long long name[]
 enum gpu_scope { GPU_BLOCK, GPU_DEVICE };
 
 static __device__ __forceinline__ constexpr bool gpu_fault(gpu_fault_kind) {

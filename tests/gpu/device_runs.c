@@ -103,11 +103,12 @@ run_outcome run_spmv(const char *scalars, const tsi_gpu_spmv *product, tsi_index
   return (run_outcome){.ended = true};
 }
 
-run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n, const run_grid *grid) {
-  const unsigned threads = threads_of(grid), warp = the_board()->warp;
+run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n, bool shared,
+                     const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
   board_fsai s;
-  board_fsai_open(scalars, rows, n, grid->blocks * threads / warp, warp, threads, &s);
-  board_fsai_run(&s, threads);
+  board_fsai_open(scalars, rows, n, shared, the_board()->warp, threads, grid->blocks, &s);
+  board_fsai_run(&s, s.threads);
   board_fsai_fetch(&s, rows, NULL);
   board_close(&s.arrays);
   return (run_outcome){.ended = true};

@@ -59,18 +59,19 @@ run_outcome run_spmv(const char *scalars, const tsi_gpu_spmv *s, tsi_index, cons
 
 /* ---- Inverses ------------------------------------------------------------------------------------------ */
 
-template <class T, int W> static run_outcome inverse(tsi_gpu_fsai s, const run_grid &grid) {
+template <class T, int W> static run_outcome inverse(tsi_gpu_fsai s, bool shared, const run_grid &grid) {
   run_outcome result = {};
   const size_t scalars = s.space.bytes * (grid.blocks * grid.threads / W) / sizeof(T) + 1;
-  std::vector<T> workspace = scalars_of_nan<T>(scalars);
-  s.workspace = workspace.data();
+  std::vector<T> workspace = scalars_of_nan<T>(shared ? 0 : scalars);
+  s.workspace = shared ? nullptr : workspace.data();
   emulated_launch(grid, W, grid.blocks, grid.seed, result, [&] { gpu_run_fsai<T, W>(s); });
   return result;
 }
 
-run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *s, tsi_index, const run_grid *grid) {
+run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *s, tsi_index, bool shared,
+                     const run_grid *grid) {
   const std::map<std::string, decltype(&inverse<double, 32>)> all = ALL_OF(inverse);
-  return find(all, name_of(scalars, grid))(*s, *grid);
+  return find(all, name_of(scalars, grid))(*s, shared, *grid);
 }
 
 template <class T, int W> static run_outcome pack(tsi_gpu_fsai_rows s, const run_grid &grid) {

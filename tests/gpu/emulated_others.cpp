@@ -57,7 +57,7 @@ template <class T> static int kk20(const tsi_gpu_variant *s, const tsi_index *le
   int tsi_gpu_fsai_launch_##name(const tsi_gpu_fsai *s, unsigned blocks, unsigned threads, void *) {         \
     return emulated_device(blocks, threads, [&] { gpu_run_fsai<T, W>(*s); });                                \
   }                                                                                                          \
-  int tsi_gpu_fsai_blocks_##name(unsigned, unsigned *blocks) {                                               \
+  int tsi_gpu_fsai_blocks_##name(const tsi_gpu_fsai *, unsigned, unsigned *blocks) {                         \
     *blocks = EMULATED_BLOCKS;                                                                               \
     return 0;                                                                                                \
   }                                                                                                          \

@@ -9,9 +9,10 @@
 extern "C" {
 #endif
 
-/* Rows to lists, in one launch; n: of A. Of `rows` the workspace is not used: it is made here. scalars: "s",
- * "d", "c", "z". */
-run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n, const run_grid *grid);
+/* Rows to lists, in one launch; n: of A. Of `rows` the workspace is not used: it is made here, or is shared
+ * memory. scalars: "s", "d", "c", "z". */
+run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n, bool shared,
+                     const run_grid *grid);
 
 /* The lists one behind the other; sums are made here. The packed arrays have room for all of the lists. */
 run_outcome run_fsai_rows(const char *scalars, const tsi_gpu_fsai_rows *rows, const run_grid *grid);

@@ -1,6 +1,7 @@
 /* Rows of sparse approximate inverses by the GPU kernels against those of the cores: the same patterns, and
  * values within roundoff, of every scalar type; the same bits with other blocks, threads, warps and
- * schedules. Rows without a pivot, with NaN, without room; faults that are planted are seen. */
+ * schedules, in shared memory and not. Rows without a pivot, with NaN, without room; faults that are planted
+ * are seen. */
 #include "runtime/precond/fsai_state.h"
 #include "runtime/precond/precond.h"
 #include "tests/context.h"
@@ -19,9 +20,9 @@ static run_grid grid_number(unsigned k) {
                     .seed = k};
 }
 
-static void launch(const hermitian *a, const device_inverse *d, const run_grid *grid) {
+static void launch(const hermitian *a, const device_inverse *d, bool shared, const run_grid *grid) {
   const char scalars[] = {(char)a->t->scalar, 0};
-  run_outcome got = run_fsai(scalars, &d->rows, a->n, grid);
+  run_outcome got = run_fsai(scalars, &d->rows, a->n, shared, grid);
   CHECK_MSG(got.ended, "%s", got.problem);
   got = run_fsai_rows(scalars, &d->packed, grid);
   CHECK_MSG(got.ended, "%s", got.problem);
@@ -73,10 +74,10 @@ static void check_like_cores(tristar_t *ts, const hermitian *a, const tristar_pr
   device_inverse first = device_of(a, options), other = device_of(a, options);
   const run_grid grid = grid_number(variant % 4), another = grid_number((variant + 1) % 4);
   CHECK_OK(tristar_precond(ts, &view, options, &p));
-  launch(a, &first, &grid);
+  launch(a, &first, variant % 3 == 0, &grid);
   for (tsi_index i = 0; i < a->n; i++) CHECK(first.rows.kind[i] == TSI_BREAKDOWN_NONE);
   compare(a, &p->fsai->lower, &first.packed);
-  launch(a, &other, &another);
+  launch(a, &other, variant % 3 == 1, &another);
   const size_t entries = (size_t)first.packed.ptr[a->n];
   CHECK(memcmp(first.packed.ptr, other.packed.ptr, ((size_t)a->n + 1) * sizeof(tsi_count)) == 0);
   CHECK(memcmp(first.packed.packed_index, other.packed.packed_index, entries * sizeof(tsi_index)) == 0);
@@ -131,7 +132,7 @@ static void check_ties(tristar_t *ts) {
 
 static int kind_of(const hermitian *a, const device_inverse *d, tsi_index i) {
   const run_grid grid = grid_number(1);
-  launch(a, d, &grid);
+  launch(a, d, false, &grid);
   CHECK((d->rows.entries[i] == 0) == (d->rows.kind[i] != TSI_BREAKDOWN_NONE));
   CHECK(d->packed.ptr[i + 1] - d->packed.ptr[i] == d->rows.entries[i]);
   return d->rows.kind[i];
@@ -170,8 +171,8 @@ static void check_room(void) {
   CHECK(wanted != NULL);
   d.rows.slots = 40;
   tsi_gpu_fsai_lay_out(&d.rows, a.t->bytes, a.t->bytes);
-  launch(&a, &whole, &grid);
-  launch(&a, &d, &grid);
+  launch(&a, &whole, false, &grid);
+  launch(&a, &d, true, &grid);
   for (tsi_index i = 0; i < a.n; i++) {
     CHECK(d.rows.kind[i] == TSI_BREAKDOWN_NONE || d.rows.kind[i] == TSI_FSAI_ROW_LARGE);
     if (d.rows.kind[i] == TSI_FSAI_ROW_LARGE) wanted[large++] = i;
@@ -179,7 +180,7 @@ static void check_room(void) {
   CHECK(large > 0 && large < a.n && d.rows.kind[39] == TSI_BREAKDOWN_NONE);
   rest.rows.row = wanted;
   rest.rows.count = rest.packed.count = large;
-  launch(&a, &rest, &grid);
+  launch(&a, &rest, false, &grid);
   for (tsi_index i = 0, k = 0; i < a.n; i++) {
     const bool again = d.rows.kind[i] == TSI_FSAI_ROW_LARGE;
     const tsi_gpu_fsai *from = again ? &rest.rows : &d.rows;
@@ -205,13 +206,13 @@ static void check_faults(void) {
   hermitian a = hermitian_create(triangle_create(TRIANGLE_RANDOM, 44, 2), &typed_double, 0.9, 5);
   device_inverse right = device_of(&a, &options), d = device_of(&a, &options);
   run_grid grid = grid_number(0);
-  launch(&a, &right, &grid);
+  launch(&a, &right, false, &grid);
   for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
     bool seen = false;
     for (unsigned seed = 0; seed < 6 && !seen; seed++) {
       grid = grid_number(seed);
       grid.fault = faults[k];
-      const run_outcome got = run_fsai("d", &d.rows, a.n, &grid);
+      const run_outcome got = run_fsai("d", &d.rows, a.n, seed % 2 == 1, &grid);
       seen = !got.ended;
       for (tsi_index i = 0; i < a.n && !seen; i++) {
         const size_t at = (size_t)i * (size_t)d.rows.stride, entries = (size_t)right.rows.entries[i];

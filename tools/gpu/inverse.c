@@ -56,24 +56,23 @@ static void take_packed(board_fsai *s, tsi_index count, tsi_index stride, const 
                                   .packed_values = board_take(a, places * s->kernels->work)};
 }
 
-void board_fsai_open(const char *scalars, const tsi_gpu_fsai *host, tsi_index n, unsigned warps,
-                     unsigned lanes, unsigned threads, board_fsai *s) {
+void board_fsai_open(const char *scalars, const tsi_gpu_fsai *host, tsi_index n, bool shared, unsigned lanes,
+                     unsigned threads, unsigned blocks, board_fsai *s) {
   const gpu_kernels *k = gpu_kernels_of(scalars);
   board_arrays *a = &s->arrays;
   tsi_gpu_fsai *r = &s->rows;
   const size_t count = (size_t)host->count, places = places_of(host->count, host->stride);
-  *s = (board_fsai){.kernels = k, .rows = *host, .warps = warps, .lanes = lanes};
-  if (warps == 0) {
-    unsigned blocks;
-    board_check(k->fsai_blocks(threads, &blocks), "the blocks of rows of an inverse");
-    s->warps = blocks * threads / lanes;
-  }
+  *s = (board_fsai){.kernels = k, .rows = *host, .threads = threads, .blocks = blocks};
+  const unsigned fits = shared ? tsi_gpu_fsai_shared(host, lanes, threads) : 0;
+  if (fits > 0) s->threads = fits;
+  r->workspace = fits > 0 ? NULL : a; /* of this it matters only whether there is one */
+  if (blocks == 0) board_check(k->fsai_blocks(r, s->threads, &s->blocks), "the blocks of rows of an inverse");
+  if (fits == 0) r->workspace = board_filled(a, 0xff, s->blocks * s->threads / lanes * host->space.bytes);
   r->a = place_rows(a, n, k->stored, &host->a);
   r->row = board_place(a, host->row, count * sizeof *host->row);
   r->given_ptr = board_place(a, host->given_ptr, ((size_t)n + 1) * sizeof *host->given_ptr);
   if (host->given_ptr)
     r->given = board_place(a, host->given, (size_t)host->given_ptr[n] * sizeof *host->given);
-  r->workspace = board_filled(a, 0xff, s->warps * host->space.bytes);
   r->index = board_take(a, places * sizeof *r->index);
   r->values = board_take(a, places * k->work);
   r->entries = board_take(a, count * sizeof *r->entries);
@@ -92,8 +91,9 @@ void board_fsai_open_lists(const char *scalars, const tsi_gpu_fsai_rows *host, b
 }
 
 void board_fsai_run(board_fsai *s, unsigned threads) {
-  const unsigned blocks = s->warps * s->lanes / threads;
-  board_check(s->kernels->fsai(&s->rows, blocks, threads, NULL), "the launch of rows of an inverse");
+  const unsigned fewer = threads < s->threads ? threads : s->threads;
+  board_check(s->kernels->fsai(&s->rows, s->blocks * s->threads / fewer, fewer, NULL),
+              "the launch of rows of an inverse");
 }
 
 void board_fsai_pack(board_fsai *s, unsigned blocks, unsigned threads) {

@@ -23,16 +23,17 @@ typedef struct board_fsai {
   board_arrays arrays;
   tsi_gpu_fsai rows; /* with the board's pointers */
   tsi_gpu_fsai_rows packed;
-  unsigned warps, lanes; /* that there is space for; of each */
+  unsigned threads, blocks; /* that it is made for */
 } board_fsai;
 
-/* For at most so many warps of so many lanes; n: of A. Of `rows` the workspace is not used. 0 warps: as many
- * as are resident in blocks of so many threads. */
-void board_fsai_open(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n, unsigned warps,
-                     unsigned lanes, unsigned threads, board_fsai *out);
+/* For so many blocks (0: as many as are resident) of so many threads, in warps of so many lanes; n: of A. Of
+ * `rows` the workspace is not used. shared: in shared memory, if a block of as many threads or fewer has room
+ * for it. */
+void board_fsai_open(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n, bool shared, unsigned lanes,
+                     unsigned threads, unsigned blocks, board_fsai *out);
 /* Lists of the host in their place, which can be packed only. */
 void board_fsai_open_lists(const char *scalars, const tsi_gpu_fsai_rows *rows, board_fsai *out);
-/* By as many blocks as there is space for. */
+/* By blocks of as many threads or fewer; as many more blocks. */
 void board_fsai_run(board_fsai *s, unsigned threads);
 void board_fsai_pack(board_fsai *s, unsigned blocks, unsigned threads);
 /* To the arrays of `rows` and of `packed`; NULL: these are not fetched. */

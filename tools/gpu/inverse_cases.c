@@ -77,7 +77,7 @@ static double compare(const session *s, const core_inverse *core, const inverse_
 
 static void run(board_fsai *solver, unsigned threads) {
   board_fsai_run(solver, threads);
-  board_fsai_pack(solver, solver->warps, threads);
+  board_fsai_pack(solver, solver->blocks, threads);
 }
 
 /* Bytes of A and of G. */
@@ -102,16 +102,19 @@ static double measure_core(session *s, core_inverse *core) {
   return gpu_report_add(&s->report, &out);
 }
 
-static void measure_board(session *s, const core_inverse *core, double core_seconds) {
+static void measure_board(session *s, const core_inverse *core, double core_seconds, bool shared) {
   const csr *a = &s->stencil;
   tsi_gpu_fsai host = {
       .a = {a->ptr, a->index, a->values}, .limits = limits, .count = a->n, .most = core->most};
-  gpu_case out = {.what = "rows of FSAI", .scalars = s->scalars, .nrhs = 1, .of_core = core_seconds};
+  gpu_case out = {.what = shared ? "rows of FSAI, shared memory" : "rows of FSAI",
+                  .scalars = s->scalars,
+                  .nrhs = 1,
+                  .of_core = core_seconds};
   board_fsai solver;
   tsi_index others;
   host.slots = tsi_gpu_fsai_slots(a->n, LONGEST, host.most, &limits);
   tsi_gpu_fsai_lay_out(&host, s->p.t->bytes, s->p.t->is_complex ? s->p.t->bytes / 2 : s->p.t->bytes);
-  board_fsai_open(s->scalars, &host, a->n, 0, s->board.warp, s->board.threads, &solver);
+  board_fsai_open(s->scalars, &host, a->n, shared, s->board.warp, s->board.threads, 0, &solver);
   run(&solver, s->board.warp);
   inverse_rows first = rows_of(s, &solver);
   for (int k = 0; k < s->repeat; k++) {
@@ -136,6 +139,8 @@ static void measure_board(session *s, const core_inverse *core, double core_seco
 void gpu_cases_inverse(session *s) {
   core_inverse core;
   core_inverse_open(&s->stencil, s->p.t, LONGEST, &limits, &core);
-  measure_board(s, &core, measure_core(s, &core));
+  const double core_seconds = measure_core(s, &core);
+  measure_board(s, &core, core_seconds, false);
+  measure_board(s, &core, core_seconds, true);
   core_inverse_close(&core);
 }
