@@ -16,6 +16,15 @@ template <class T> __global__ void GPU_BOUNDS gpu_fsai_ptr(CONSTANT tsi_gpu_fsai
 template <class T> __global__ void GPU_BOUNDS gpu_fsai_pack(CONSTANT tsi_gpu_fsai_rows s) {
   gpu_run_fsai_pack<T, GPU_WARP>(s);
 }
+template <class T> __global__ void GPU_BOUNDS gpu_adjoint_count(CONSTANT tsi_gpu_fsai_adjoint s) {
+  gpu_run_adjoint_count(s);
+}
+template <class T> __global__ void GPU_BOUNDS gpu_adjoint_fill(CONSTANT tsi_gpu_fsai_adjoint s) {
+  gpu_run_adjoint_fill<T, GPU_WARP>(s);
+}
+template <class T> __global__ void GPU_BOUNDS gpu_adjoint_sort(CONSTANT tsi_gpu_fsai_adjoint s) {
+  gpu_run_adjoint_sort<T, GPU_WARP>(s);
+}
 
 /* Bytes of shared memory that a block asks for; lanes: of a warp of the device, which the host's compiler
  * does not know. */
@@ -54,5 +63,19 @@ int NAMED(tsi_gpu_fsai_count)(const tsi_gpu_fsai_rows *s, unsigned blocks, unsig
 
 int NAMED(tsi_gpu_fsai_pack)(const tsi_gpu_fsai_rows *s, unsigned blocks, unsigned threads, void *stream) {
   gpu_fsai_pack<TSI_GPU_WORK><<<blocks, threads, 0, (gpu_stream)stream>>>(*s);
+  return (int)gpu_last_error();
+}
+
+int NAMED(tsi_gpu_fsai_adjoin)(const tsi_gpu_fsai_adjoint *s, unsigned blocks, unsigned threads,
+                               void *stream) {
+  const tsi_gpu_fsai_rows rows = tsi_gpu_fsai_adjoint_rows(s);
+  gpu_adjoint_count<TSI_GPU_WORK><<<blocks, threads, 0, (gpu_stream)stream>>>(*s);
+  int error = (int)gpu_last_error();
+  if (error == 0) error = NAMED(tsi_gpu_fsai_count)(&rows, blocks, threads, stream);
+  if (error != 0) return error;
+  gpu_adjoint_fill<TSI_GPU_WORK><<<blocks, threads, 0, (gpu_stream)stream>>>(*s);
+  error = (int)gpu_last_error();
+  if (error != 0) return error;
+  gpu_adjoint_sort<TSI_GPU_WORK><<<blocks, threads, 0, (gpu_stream)stream>>>(*s);
   return (int)gpu_last_error();
 }

@@ -5,7 +5,7 @@
  *
  * Job. tsi_gpu_fsai_launch: rows of G to lists of a fixed stride, with how many entries each has and what
  * became of it. tsi_gpu_fsai_count: where each row begins if they lie one behind the other. tsi_gpu_fsai_pack
- * puts them there: G by rows, as products want it (spmv_launch.h).
+ * puts them there: G by rows, as products want it (spmv_launch.h). tsi_gpu_fsai_adjoin: G^H by rows.
  *
  * A warp has a space of its own: a table of the columns that its row reaches, with an entry of the gradient
  * each; the system K = L L^H, whose L grows by the rows of a step at a time, column by column of L. It is in
@@ -150,6 +150,37 @@ typedef struct tsi_gpu_fsai_rows {
 typedef int tsi_gpu_fsai_pass(const tsi_gpu_fsai_rows *rows, unsigned blocks, unsigned threads, void *stream);
 tsi_gpu_fsai_pass tsi_gpu_fsai_count_s, tsi_gpu_fsai_count_d, tsi_gpu_fsai_count_c, tsi_gpu_fsai_count_z;
 tsi_gpu_fsai_pass tsi_gpu_fsai_pack_s, tsi_gpu_fsai_pack_d, tsi_gpu_fsai_pack_c, tsi_gpu_fsai_pack_z;
+
+/* ---- G^H by rows --------------------------------------------------------------------------------------- */
+
+/* Entries come in any order, as blocks have it, and are sorted then: the result is always the same. */
+typedef struct tsi_gpu_fsai_adjoint {
+  tsi_matrix_rows g;
+  tsi_index n;
+  tsi_index *left; /* n: scratch, zero before and after */
+  tsi_count *sum;  /* one for each block: scratch */
+  tsi_count *ptr;  /* n + 1: written, as are */
+  tsi_index *index;
+  void *values; /* of as many entries as g has */
+} tsi_gpu_fsai_adjoint;
+
+typedef int tsi_gpu_fsai_adjoin(const tsi_gpu_fsai_adjoint *adjoint, unsigned blocks, unsigned threads,
+                                void *stream);
+tsi_gpu_fsai_adjoin tsi_gpu_fsai_adjoin_s, tsi_gpu_fsai_adjoin_d, tsi_gpu_fsai_adjoin_c;
+tsi_gpu_fsai_adjoin tsi_gpu_fsai_adjoin_z;
+
+/* Rows of G^H as rows to be counted. */
+static inline tsi_gpu_fsai_rows tsi_gpu_fsai_adjoint_rows(const tsi_gpu_fsai_adjoint *a) {
+  tsi_gpu_fsai_rows rows;
+  rows.count = a->n;
+  rows.stride = 0; /* there are no lists */
+  rows.entries = a->left;
+  rows.index = rows.packed_index = NULL;
+  rows.values = rows.packed_values = NULL;
+  rows.sum = a->sum;
+  rows.ptr = a->ptr;
+  return rows;
+}
 
 #ifdef __cplusplus
 }

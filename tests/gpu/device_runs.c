@@ -123,3 +123,13 @@ run_outcome run_fsai_rows(const char *scalars, const tsi_gpu_fsai_rows *rows, co
   board_close(&s.arrays);
   return (run_outcome){.ended = true};
 }
+
+run_outcome run_fsai_adjoint(const char *scalars, const tsi_gpu_fsai_adjoint *adjoint, const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
+  board_adjoint s;
+  board_adjoint_open(scalars, adjoint, &s);
+  for (int k = 0; k < 2; k++) board_adjoint_run(&s, grid->blocks, threads); /* the first one leaves zeros */
+  board_adjoint_fetch(&s, adjoint);
+  board_close(&s.arrays);
+  return (run_outcome){.ended = true};
+}

@@ -1,4 +1,5 @@
 /* See run_fsai.h and run_spmv.h. */
+#include <functional>
 #include <map>
 
 #include "tests/gpu/emulated_launch.h"
@@ -88,5 +89,27 @@ template <class T, int W> static run_outcome pack(tsi_gpu_fsai_rows s, const run
 
 run_outcome run_fsai_rows(const char *scalars, const tsi_gpu_fsai_rows *s, const run_grid *grid) {
   const std::map<std::string, decltype(&pack<double, 32>)> all = ALL_OF(pack);
+  return find(all, name_of(scalars, grid))(*s, *grid);
+}
+
+template <class T, int W> static run_outcome adjoint(tsi_gpu_fsai_adjoint s, const run_grid &grid) {
+  run_outcome result = {};
+  std::vector<tsi_count> sums(grid.blocks, -1);
+  std::vector<tsi_index> left((size_t)s.n + 1, 0);
+  s.sum = sums.data();
+  s.left = left.data();
+  const tsi_gpu_fsai_rows rows = tsi_gpu_fsai_adjoint_rows(&s);
+  const std::function<void()> passes[] = {
+      [&] { gpu_run_adjoint_count(s); }, [&] { gpu_run_fsai_sums(rows); }, [&] { gpu_run_fsai_ptr(rows); },
+      [&] { gpu_run_adjoint_fill<T, W>(s); }, [&] { gpu_run_adjoint_sort<T, W>(s); }};
+  result.ended = true;
+  for (unsigned k = 0; k < 5 && result.ended; k++)
+    emulated_launch(grid, W, grid.blocks, grid.seed + k, result, passes[k]);
+  for (const tsi_index count : left) CHECK(!result.ended || count == 0);
+  return result;
+}
+
+run_outcome run_fsai_adjoint(const char *scalars, const tsi_gpu_fsai_adjoint *s, const run_grid *grid) {
+  const std::map<std::string, decltype(&adjoint<double, 32>)> all = ALL_OF(adjoint);
   return find(all, name_of(scalars, grid))(*s, *grid);
 }

@@ -65,6 +65,13 @@ template <class T> static int kk20(const tsi_gpu_variant *s, const tsi_index *le
     emulated_device(blocks, threads, [&] { gpu_run_fsai_sums(*s); });                                        \
     return emulated_device(blocks, threads, [&] { gpu_run_fsai_ptr(*s); });                                  \
   }                                                                                                          \
+  int tsi_gpu_fsai_adjoin_##name(const tsi_gpu_fsai_adjoint *s, unsigned blocks, unsigned threads, void *) { \
+    const tsi_gpu_fsai_rows rows = tsi_gpu_fsai_adjoint_rows(s);                                             \
+    emulated_device(blocks, threads, [&] { gpu_run_adjoint_count(*s); });                                    \
+    tsi_gpu_fsai_count_##name(&rows, blocks, threads, nullptr);                                              \
+    emulated_device(blocks, threads, [&] { gpu_run_adjoint_fill<T, W>(*s); });                               \
+    return emulated_device(blocks, threads, [&] { gpu_run_adjoint_sort<T, W>(*s); });                        \
+  }                                                                                                          \
   int tsi_gpu_fsai_pack_##name(const tsi_gpu_fsai_rows *s, unsigned blocks, unsigned threads, void *) {      \
     return emulated_device(blocks, threads, [&] { gpu_run_fsai_pack<T, W>(*s); });                           \
   }

@@ -17,6 +17,9 @@ run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n,
 /* The lists one behind the other; sums are made here. The packed arrays have room for all of the lists. */
 run_outcome run_fsai_rows(const char *scalars, const tsi_gpu_fsai_rows *rows, const run_grid *grid);
 
+/* G^H; scratch is made here. */
+run_outcome run_fsai_adjoint(const char *scalars, const tsi_gpu_fsai_adjoint *adjoint, const run_grid *grid);
+
 #ifdef __cplusplus
 }
 #endif

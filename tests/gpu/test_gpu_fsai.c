@@ -1,7 +1,7 @@
 /* Rows of sparse approximate inverses by the GPU kernels against those of the cores: the same patterns, and
  * values within roundoff, of every scalar type; the same bits with other blocks, threads, warps and
- * schedules, in shared memory and not. Rows without a pivot, with NaN, without room; faults that are planted
- * are seen. */
+ * schedules, in shared memory and not. G^H. Rows without a pivot, with NaN, without room; faults that are
+ * planted are seen. */
 #include "runtime/precond/fsai_state.h"
 #include "runtime/precond/precond.h"
 #include "tests/context.h"
@@ -128,6 +128,41 @@ static void check_ties(tristar_t *ts) {
   hermitian_free(&a);
 }
 
+/* ---- G^H ----------------------------------------------------------------------------------------------- */
+
+/* Of the lower triangle of a matrix: rows of all lengths, each as its column is, conjugated. */
+static void check_adjoint(int kind, int n, const typed *t, unsigned variant) {
+  hermitian a = hermitian_create(triangle_create(kind, n, 3), t, 0.9, 5);
+  const size_t entries = (size_t)a.lower.ptr[n];
+  const run_grid grid = grid_number(variant);
+  const char scalars[] = {(char)t->scalar, 0};
+  triangle_pattern right = triangle_transpose(&a.lower);
+  const tsi_gpu_fsai_adjoint s = {.g = {a.lower.ptr, a.lower.index, a.lower_values},
+                                  .n = n,
+                                  .ptr = malloc(((size_t)n + 1) * sizeof(tsi_count)),
+                                  .index = malloc(entries * sizeof(tsi_index) + 1),
+                                  .values = malloc(entries * t->bytes + 1)};
+  CHECK(s.ptr != NULL && s.index != NULL && s.values != NULL);
+  const run_outcome got = run_fsai_adjoint(scalars, &s, &grid);
+  CHECK_MSG(got.ended, "%s", got.problem);
+  CHECK(memcmp(s.ptr, right.ptr, ((size_t)n + 1) * sizeof(tsi_count)) == 0);
+  CHECK(memcmp(s.index, right.index, entries * sizeof(tsi_index)) == 0);
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count e = s.ptr[j]; e < s.ptr[j + 1]; e++)
+      CHECK(get(t, s.values, e) == conj(hermitian_get(&a, s.index[e], j)));
+  free(s.ptr);
+  free(s.index);
+  free(s.values);
+  triangle_free(&right);
+  hermitian_free(&a);
+}
+
+static void check_adjoints(void) {
+  for (int kind = 0; kind < TRIANGLES; kind++)
+    check_adjoint(kind, kind == TRIANGLE_DENSE ? 75 : 140, types[kind % 4], (unsigned)kind % 4);
+  check_adjoint(TRIANGLE_DENSE, 1, &typed_double, 0);
+}
+
 /* ---- Rows that do not end well ------------------------------------------------------------------------- */
 
 static int kind_of(const hermitian *a, const device_inverse *d, tsi_index i) {
@@ -197,6 +232,29 @@ static void check_room(void) {
   hermitian_free(&a);
 }
 
+/* Spaces have room for all arrays, and blocks share as much memory as they may. */
+static void check_spaces(void) {
+  const tsi_fsai_limits few = {.steps = 5, .per_step = 3}, many = {.steps = 100, .per_step = 20};
+  tsi_gpu_fsai s = {.limits = few};
+  s.most = tsi_gpu_fsai_most(1000000, 4, &few);
+  s.slots = tsi_gpu_fsai_slots(1000000, 7, s.most, &few);
+  CHECK(s.most == 19 && s.slots == 19 + 20 * 7);
+  CHECK(tsi_gpu_fsai_most(10, 4, &few) == 9 && tsi_gpu_fsai_slots(10, 7, 9, &few) == 10);
+  tsi_gpu_fsai_lay_out(&s, 16, 8);
+  CHECK(s.homes >= 2 * s.slots && (s.homes & (s.homes - 1)) == 0 && s.stride == 20);
+  for (unsigned lanes = 32; lanes <= 64; lanes *= 2) {
+    const unsigned threads = tsi_gpu_fsai_shared(&s, lanes, 256);
+    CHECK(threads >= lanes && threads % lanes == 0);
+    CHECK(threads / lanes * s.space.bytes <= TSI_FSAI_SHARED_BYTES);
+  }
+  s.limits = many;
+  s.most = tsi_gpu_fsai_most(1000000, 0, &many);
+  s.slots = tsi_gpu_fsai_slots(1000000, 7, s.most, &many);
+  tsi_gpu_fsai_lay_out(&s, 8, 8);
+  CHECK(s.beside == 20 && s.space.bytes > (size_t)8 * 2000 * 1999 / 2);
+  CHECK(tsi_gpu_fsai_shared(&s, 32, 256) == 0);
+}
+
 /* ---- Faults -------------------------------------------------------------------------------------------- */
 
 static void check_faults(void) {
@@ -235,7 +293,9 @@ int main(void) {
   check_small(ts);
   check_ties(ts);
   for (int k = 0; k < 4; k++) check_breakdowns(ts, types[k]);
+  check_adjoints();
   check_room();
+  check_spaces();
   if (run_has_faults()) check_faults();
   tristar_destroy(&ts);
   return 0;

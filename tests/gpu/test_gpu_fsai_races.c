@@ -28,6 +28,25 @@ static int count_races_of_lists(const device_inverse *d) {
   return reports;
 }
 
+static int count_races_of_adjoint(const device_inverse *d) {
+  const tsi_gpu_fsai_rows *g = &d->packed;
+  const size_t entries = (size_t)g->ptr[g->count];
+  const run_grid grid = grid_number(5, GPU_NO_FAULT);
+  const tsi_gpu_fsai_adjoint s = {.g = {g->ptr, g->packed_index, g->packed_values},
+                                  .n = g->count,
+                                  .ptr = calloc((size_t)g->count + 1, sizeof(tsi_count)),
+                                  .index = calloc(entries, sizeof(tsi_index)),
+                                  .values = calloc(entries, sizeof(double))};
+  CHECK(s.ptr != NULL && s.index != NULL && s.values != NULL);
+  reports = 0;
+  const run_outcome got = run_fsai_adjoint("d", &s, &grid);
+  CHECK_MSG(got.ended, "%s", got.problem);
+  free(s.ptr);
+  free(s.index);
+  free(s.values);
+  return reports;
+}
+
 /* With G, which the lists have. */
 static int count_races_of_product(const device_inverse *d) {
   const tsi_gpu_fsai_rows *g = &d->packed;
@@ -62,6 +81,7 @@ int main(void) {
   CHECK(count_races(&a, &d, GPU_NO_FAULT) == 0);
   CHECK(count_races_of_lists(&d) == 0);
   CHECK(count_races_of_product(&d) == 0);
+  CHECK(count_races_of_adjoint(&d) == 0);
   CHECK(count_races(&a, &given, GPU_NO_FAULT) == 0);
   static const tsi_index last[] = {22, 23}; /* each report takes time */
   d.rows.row = last;

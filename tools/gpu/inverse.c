@@ -118,3 +118,30 @@ void board_fsai_fetch(const board_fsai *s, const tsi_gpu_fsai *rows, const tsi_g
     board_copy_out(packed->packed_values, s->packed.packed_values, entries * s->kernels->work);
   }
 }
+
+/* ---- G^H ----------------------------------------------------------------------------------------------- */
+
+void board_adjoint_open(const char *scalars, const tsi_gpu_fsai_adjoint *host, board_adjoint *s) {
+  const gpu_kernels *k = gpu_kernels_of(scalars);
+  const size_t n = (size_t)host->n, entries = (size_t)host->g.ptr[n];
+  board_arrays *a = &s->arrays;
+  *s = (board_adjoint){.kernels = k, .adjoint = *host};
+  s->adjoint.g = place_rows(a, host->n, k->stored, &host->g);
+  s->adjoint.left = board_filled(a, 0, n * sizeof *host->left);
+  s->adjoint.sum = board_take(a, SUMS_MAX * sizeof *host->sum);
+  s->adjoint.ptr = board_take(a, (n + 1) * sizeof *host->ptr);
+  s->adjoint.index = board_take(a, entries * sizeof *host->index);
+  s->adjoint.values = board_take(a, entries * k->work);
+}
+
+void board_adjoint_run(board_adjoint *s, unsigned blocks, unsigned threads) {
+  if (blocks > SUMS_MAX) blocks = SUMS_MAX;
+  board_check(s->kernels->fsai_adjoin(&s->adjoint, blocks, threads, NULL), "the launches of an adjoint");
+}
+
+void board_adjoint_fetch(const board_adjoint *s, const tsi_gpu_fsai_adjoint *host) {
+  const size_t n = (size_t)host->n, entries = (size_t)host->g.ptr[n];
+  board_copy_out(host->ptr, s->adjoint.ptr, (n + 1) * sizeof *host->ptr);
+  board_copy_out(host->index, s->adjoint.index, entries * sizeof *host->index);
+  board_copy_out(host->values, s->adjoint.values, entries * s->kernels->work);
+}

@@ -39,4 +39,16 @@ void board_fsai_pack(board_fsai *s, unsigned blocks, unsigned threads);
 /* To the arrays of `rows` and of `packed`; NULL: these are not fetched. */
 void board_fsai_fetch(const board_fsai *s, const tsi_gpu_fsai *rows, const tsi_gpu_fsai_rows *packed);
 
+typedef struct board_adjoint {
+  const gpu_kernels *kernels;
+  board_arrays arrays;
+  tsi_gpu_fsai_adjoint adjoint; /* with the board's pointers */
+} board_adjoint;
+
+/* Of G of the host. */
+void board_adjoint_open(const char *scalars, const tsi_gpu_fsai_adjoint *adjoint, board_adjoint *out);
+void board_adjoint_run(board_adjoint *s, unsigned blocks, unsigned threads);
+/* To the arrays of `adjoint`. */
+void board_adjoint_fetch(const board_adjoint *s, const tsi_gpu_fsai_adjoint *adjoint);
+
 #endif

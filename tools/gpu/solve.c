@@ -16,7 +16,8 @@
     .rows = tsi_gpu_rows_launch_##type, .rows_blocks = tsi_gpu_rows_blocks_##type,                           \
     .sc23 = tsi_gpu_sc23_##type, .kk20 = tsi_gpu_kk20_##type, .spmv = tsi_gpu_spmv_launch_##type,            \
     .fsai = tsi_gpu_fsai_launch_##type, .fsai_blocks = tsi_gpu_fsai_blocks_##type,                           \
-    .fsai_count = tsi_gpu_fsai_count_##type, .fsai_pack = tsi_gpu_fsai_pack_##type                           \
+    .fsai_count = tsi_gpu_fsai_count_##type, .fsai_pack = tsi_gpu_fsai_pack_##type,                          \
+    .fsai_adjoin = tsi_gpu_fsai_adjoin_##type                                                                \
   }
 #define SWEEPS(type, size)                                                                                   \
   {                                                                                                          \

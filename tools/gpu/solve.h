@@ -35,6 +35,7 @@ typedef struct gpu_kernels {
   tsi_gpu_fsai_launch *fsai;
   tsi_gpu_fsai_blocks *fsai_blocks;
   tsi_gpu_fsai_pass *fsai_count, *fsai_pack;
+  tsi_gpu_fsai_adjoin *fsai_adjoin;
 } gpu_kernels;
 
 /* Ends the program where there are none. */
