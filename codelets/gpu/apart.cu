@@ -3,5 +3,7 @@
 #include "codelets/gpu/panel.gpu.h" /* first: it marks functions for devices */
 
 #include "codelets/gpu/columns.cu"
+#include "codelets/gpu/fsai.cu"
 #include "codelets/gpu/rows.cu"
+#include "codelets/gpu/spmv.cu"
 #include "codelets/gpu/variants.cu"

@@ -1,13 +1,15 @@
 /* What kernels use of a device: one source for nvcc, hipcc and, in tests, the emulator, which gives the same
  * names (tests/gpu/emulator.h, included before this file).
  *
- * - GPU_WARP: lanes of a warp. GPU_SHARED(type, name, count): an array in shared memory
+ * - GPU_WARP: lanes of a warp. GPU_SHARED(type, name, count): an array in shared memory;
+ *   GPU_SHARED_ROOM(name, bytes): as many words of 8 bytes as the launch asks for, which have so many bytes
  * - gpu_thread, gpu_threads: the thread's number in its block, threads of a block
  * - gpu_block, gpu_blocks: the block's number in the grid, blocks of the grid
  * - gpu_barrier, gpu_warp_barrier: all of the block, of the warp come, and see what the others have written
  * - gpu_shuffle, gpu_shuffle_xor: the value of a lane, of that whose number differs by the bits of a mask
- * - gpu_load_acquire, gpu_store_release, gpu_store_relaxed, gpu_fetch_add (relaxed), gpu_add_release,
- *   gpu_await: atomics in the scope GPU_BLOCK or GPU_DEVICE; gpu_await returns when it has acquired the value
+ * - gpu_load_acquire, gpu_store_release, gpu_store_relaxed, gpu_fetch_add and gpu_compare_swap (relaxed; they
+ *   return what was there), gpu_add_release, gpu_await: atomics in the scope GPU_BLOCK or GPU_DEVICE;
+ *   gpu_await returns when it has acquired the value
  * - gpu_atomic_add: to a scalar that other blocks may be adding to; relaxed
  * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
  *   those that are not active get zero
@@ -45,6 +47,7 @@
 #define GPU_UNROLL_ALL GPU_PRAGMA(unroll)
 #define GPU_UNROLL(times) GPU_PRAGMA(unroll times)
 #define GPU_SHARED(type, name, count) __shared__ type name[count]
+#define GPU_SHARED_ROOM(name, bytes) extern __shared__ unsigned long long name[]
 enum gpu_scope { GPU_BLOCK, GPU_DEVICE };
 
 static __device__ __forceinline__ constexpr bool gpu_fault(gpu_fault_kind) {
@@ -108,6 +111,12 @@ static __device__ __forceinline__ void gpu_store_relaxed(int32_t *address, int32
 static __device__ __forceinline__ int32_t gpu_fetch_add(int32_t *address, int32_t value, gpu_scope reach) {
   return GPU_ATOMIC(__hip_atomic_fetch_add, reach, address, value, __ATOMIC_RELAXED);
 }
+static __device__ __forceinline__ int32_t gpu_compare_swap(int32_t *address, int32_t expected, int32_t value,
+                                                           gpu_scope reach) {
+  (void)GPU_ATOMIC(__hip_atomic_compare_exchange_strong, reach, address, &expected, value, __ATOMIC_RELAXED,
+                   __ATOMIC_RELAXED);
+  return expected;
+}
 static __device__ __forceinline__ void gpu_add_release(int32_t *address, int32_t value, gpu_scope reach) {
   (void)GPU_ATOMIC(__hip_atomic_fetch_add, reach, address, value, __ATOMIC_RELEASE);
 }
@@ -165,6 +174,11 @@ static __device__ __forceinline__ void gpu_store_relaxed(int32_t *address, int32
 }
 static __device__ __forceinline__ int32_t gpu_fetch_add(int32_t *address, int32_t value, gpu_scope reach) {
   return GPU_ATOMIC(address, reach, fetch_add(value, cuda::memory_order_relaxed));
+}
+static __device__ __forceinline__ int32_t gpu_compare_swap(int32_t *address, int32_t expected, int32_t value,
+                                                           gpu_scope reach) {
+  (void)GPU_ATOMIC(address, reach, compare_exchange_strong(expected, value, cuda::memory_order_relaxed));
+  return expected;
 }
 static __device__ __forceinline__ void gpu_add_release(int32_t *address, int32_t value, gpu_scope reach) {
   (void)GPU_ATOMIC(address, reach, fetch_add(value, cuda::memory_order_release));

@@ -17,6 +17,7 @@ typedef hipStream_t gpu_stream;
 #define gpu_get_device hipGetDevice
 #define gpu_get_attribute hipDeviceGetAttribute
 #define GPU_PROCESSORS hipDeviceAttributeMultiprocessorCount
+#define GPU_LANES hipDeviceAttributeWarpSize
 #define gpu_occupancy hipOccupancyMaxActiveBlocksPerMultiprocessor
 #define gpu_last_error hipGetLastError
 #else
@@ -25,6 +26,7 @@ typedef cudaStream_t gpu_stream;
 #define gpu_get_device cudaGetDevice
 #define gpu_get_attribute cudaDeviceGetAttribute
 #define GPU_PROCESSORS cudaDevAttrMultiProcessorCount
+#define GPU_LANES cudaDevAttrWarpSize
 #define gpu_occupancy cudaOccupancyMaxActiveBlocksPerMultiprocessor
 #define gpu_last_error cudaGetLastError
 #endif
@@ -33,13 +35,14 @@ typedef cudaStream_t gpu_stream;
  */
 #define GPU_BOUNDS __launch_bounds__(GPU_THREADS_MAX, 2)
 
-/* *blocks = those of the kernel that are resident at once on the current device. Returns 0, or the error
- * number of the device's runtime. */
-template <class KERNEL> static int gpu_resident_blocks(KERNEL *kernel, unsigned threads, unsigned *blocks) {
+/* *blocks = those of the kernel that are resident at once on the current device, each asking for so many
+ * bytes of shared memory. Returns 0, or the error number of the device's runtime. */
+template <class KERNEL>
+static int gpu_resident_blocks(KERNEL *kernel, unsigned threads, unsigned *blocks, size_t bytes = 0) {
   int device = 0, processors = 0, each = 0;
   int error = (int)gpu_get_device(&device);
   if (error == 0) error = (int)gpu_get_attribute(&processors, GPU_PROCESSORS, device);
-  if (error == 0) error = (int)gpu_occupancy(&each, kernel, (int)threads, 0);
+  if (error == 0) error = (int)gpu_occupancy(&each, kernel, (int)threads, bytes);
   *blocks = error == 0 ? (unsigned)(processors * each) : 0;
   return error;
 }

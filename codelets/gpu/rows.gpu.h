@@ -9,8 +9,8 @@
 #ifndef TSI_CODELETS_GPU_ROWS_GPU_H
 #define TSI_CODELETS_GPU_ROWS_GPU_H
 
+#include "codelets/gpu/lanes.gpu.h"
 #include "codelets/gpu/rows_launch.h"
-#include "codelets/gpu/team.gpu.h"
 #include "codelets/gpu/user.gpu.h"
 
 /* One bundle, of a warp of W lanes: T, the scalar type; R, right-hand sides that are summed at once. */
@@ -61,36 +61,6 @@ template <class T, int W, int R> struct gpu_bundle {
     return sums;
   }
 
-  /* Adds up over the lanes of the row, which share the sums: a lane gets `mine` of them from right-hand side
-   * `own` of the tile on, as sums.c[0] .. sums.c[mine - 1]. Lanes q and q ^ 1 are added first, then pairs of
-   * these, whatever the number of right-hand sides is. */
-  __device__ void add_lanes(tile &sums, int *own, int *mine) const {
-    *own = 0;
-    *mine = q < R ? R : 0;
-    halve<R / 2>(sums, own, mine);
-    for (int mask = R; mask < b.threads; mask *= 2) sums.c[0] = sums.c[0] + from_lane(sums.c[0], mask);
-  }
-  /* Keeps HALF of the sums, and gives the others away. */
-  template <int HALF> __device__ void halve(tile &sums, int *own, int *mine) const {
-    if constexpr (HALF > 0) {
-      constexpr int MASK = R / 2 / HALF;
-      if (MASK >= b.threads) return;
-      const bool upper = q & MASK;
-      GPU_UNROLL_ALL
-      for (int c = 0; c < HALF; c++) {
-        const T kept = gpu_select(upper, sums.c[c + HALF], sums.c[c]),
-                given = gpu_select(upper, sums.c[c], sums.c[c + HALF]);
-        sums.c[c] = kept + from_lane(given, MASK);
-      }
-      *own += upper ? HALF : 0;
-      *mine = q < R ? HALF : 0;
-      halve<HALF / 2>(sums, own, mine);
-    }
-  }
-  __device__ T from_lane(T value, int mask) const {
-    return gpu_shuffle_xor(value, (unsigned)(gpu_fault(GPU_FAULT_LANE) ? mask / 2 : mask), W);
-  }
-
   __device__ bool solves() const { return kind == TSI_PHASE_SOLVE || kind == TSI_PHASE_FREE; }
 
   /* What the row becomes, right-hand sides first .. first+count-1 of it; the user gets x, too. */
@@ -122,7 +92,7 @@ template <class T, int W, int R> struct gpu_bundle {
       const int rest = s.call.nrhs - first, count = rest < R ? rest : R;
       tile sums = sum(first, count);
       int own, mine;
-      add_lanes(sums, &own, &mine);
+      gpu_add_lanes<T, W, R>(q, b.threads, sums, &own, &mine);
       if (active) finish(sums, first + own, count - own < mine ? count - own : mine);
     }
     if (kind != TSI_PHASE_FREE) return;

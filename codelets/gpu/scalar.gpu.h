@@ -35,6 +35,9 @@ template <class R>
 __host__ __device__ static inline gpu_complex<R> operator*(gpu_complex<R> a, gpu_complex<R> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
+template <class R> __host__ __device__ static inline gpu_complex<R> operator*(R a, gpu_complex<R> b) {
+  return {a * b.re, a * b.im};
+}
 
 /* To another precision. */
 template <class T> struct gpu_to {
@@ -64,6 +67,31 @@ template <class R> __host__ __device__ static inline bool gpu_is_zero(R a) {
 }
 template <class R> __host__ __device__ static inline bool gpu_is_zero(gpu_complex<R> a) {
   return a.re == 0 && a.im == 0;
+}
+template <class R> __host__ __device__ static inline R gpu_real_part(R a) {
+  return a;
+}
+template <class R> __host__ __device__ static inline R gpu_real_part(gpu_complex<R> a) {
+  return a.re;
+}
+template <class R> __host__ __device__ static inline void gpu_set_real(R &a, R re) {
+  a = re;
+}
+template <class R> __host__ __device__ static inline void gpu_set_real(gpu_complex<R> &a, R re) {
+  a = {re, 0};
+}
+template <class R> __host__ __device__ static inline bool gpu_is_finite(R a) {
+  return a - a == 0;
+}
+template <class R> __host__ __device__ static inline bool gpu_is_finite(gpu_complex<R> a) {
+  return gpu_is_finite(a.re) && gpu_is_finite(a.im);
+}
+/* |a|^2, in double. */
+template <class R> __host__ __device__ static inline double gpu_square(R a) {
+  return (double)a * (double)a;
+}
+template <class R> __host__ __device__ static inline double gpu_square(gpu_complex<R> a) {
+  return gpu_square(a.re) + gpu_square(a.im);
 }
 /* first ? a : b, of values: the registers that they are in need no addresses. */
 template <class R> __host__ __device__ static inline R gpu_select(bool first, R a, R b) {

@@ -1,10 +1,12 @@
-/* The runs of runs.h, run_rows.h and run_columns.h on a board (tools/gpu/board.h): a device, or the emulator
- * as one. Schedules are the device's own. */
+/* The runs of runs.h, run_rows.h, run_columns.h, run_spmv.h and run_fsai.h on a board (tools/gpu/board.h): a
+ * device, or the emulator as one. Schedules are the device's own. */
 #include "tests/check.h"
 #include "tests/gpu/run_columns.h"
+#include "tests/gpu/run_fsai.h"
 #include "tests/gpu/run_rows.h"
+#include "tests/gpu/run_spmv.h"
 #include "tools/gpu/board.h"
-#include "tools/gpu/solve.h"
+#include "tools/gpu/inverse.h"
 
 /* Opens the board when it is first asked for. Where there is none the test ends as skipped, at once: what it
  * has allocated until then is no leak. */
@@ -88,4 +90,46 @@ run_outcome run_columns(const char *scalars, const tsi_gpu_columns *columns, con
   board_columns_open(scalars, &padded_columns, &s);
   board_columns_run(&s, grid->blocks, threads);
   return ended(&s.arrays, &columns->call);
+}
+
+run_outcome run_spmv(const char *scalars, const tsi_gpu_spmv *product, tsi_index columns,
+                     const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
+  board_spmv s;
+  board_spmv_open(scalars, product, columns, &s);
+  board_spmv_run(&s, grid->blocks, threads);
+  board_fetch(&s.arrays, product->y);
+  board_close(&s.arrays);
+  return (run_outcome){.ended = true};
+}
+
+run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n, bool shared,
+                     const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
+  board_fsai s;
+  board_fsai_open(scalars, rows, n, shared, the_board()->warp, threads, grid->blocks, &s);
+  board_fsai_run(&s, s.threads);
+  board_fsai_fetch(&s, rows, NULL);
+  board_close(&s.arrays);
+  return (run_outcome){.ended = true};
+}
+
+run_outcome run_fsai_rows(const char *scalars, const tsi_gpu_fsai_rows *rows, const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
+  board_fsai s;
+  board_fsai_open_lists(scalars, rows, &s);
+  board_fsai_pack(&s, grid->blocks, threads);
+  board_fsai_fetch(&s, NULL, rows);
+  board_close(&s.arrays);
+  return (run_outcome){.ended = true};
+}
+
+run_outcome run_fsai_adjoint(const char *scalars, const tsi_gpu_fsai_adjoint *adjoint, const run_grid *grid) {
+  const unsigned threads = threads_of(grid);
+  board_adjoint s;
+  board_adjoint_open(scalars, adjoint, &s);
+  for (int k = 0; k < 2; k++) board_adjoint_run(&s, grid->blocks, threads); /* the first one leaves zeros */
+  board_adjoint_fetch(&s, adjoint);
+  board_close(&s.arrays);
+  return (run_outcome){.ended = true};
 }

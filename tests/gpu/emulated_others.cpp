@@ -1,9 +1,12 @@
-/* The launches of codelets/gpu/rows_launch.h, variants.h and columns_launch.h in the emulator, in the place
- * of those of a device. Warps have 32 lanes. */
+/* The launches of codelets/gpu/rows_launch.h, variants.h, columns_launch.h, spmv_launch.h and fsai_launch.h
+ * in the emulator, in the place of those of a device. Warps have 32 lanes. */
 #include "tests/gpu/emulated_launch.h"
 
 #include "codelets/gpu/columns.gpu.h"
+#include "codelets/gpu/fsai.gpu.h"
+#include "codelets/gpu/fsai_rows.gpu.h"
 #include "codelets/gpu/rows.gpu.h"
+#include "codelets/gpu/spmv.gpu.h"
 #include "codelets/gpu/variants.gpu.h"
 
 enum { W = 32 };
@@ -50,19 +53,45 @@ template <class T> static int kk20(const tsi_gpu_variant *s, const tsi_index *le
   }                                                                                                          \
   int tsi_gpu_kk20_##name(const tsi_gpu_variant *s, const tsi_index *level_ptr, unsigned threads, void *) {  \
     return kk20<T>(s, level_ptr, threads);                                                                   \
+  }                                                                                                          \
+  int tsi_gpu_fsai_launch_##name(const tsi_gpu_fsai *s, unsigned blocks, unsigned threads, void *) {         \
+    return emulated_device(blocks, threads, [&] { gpu_run_fsai<T, W>(*s); });                                \
+  }                                                                                                          \
+  int tsi_gpu_fsai_blocks_##name(const tsi_gpu_fsai *, unsigned, unsigned *blocks) {                         \
+    *blocks = EMULATED_BLOCKS;                                                                               \
+    return 0;                                                                                                \
+  }                                                                                                          \
+  int tsi_gpu_fsai_count_##name(const tsi_gpu_fsai_rows *s, unsigned blocks, unsigned threads, void *) {     \
+    emulated_device(blocks, threads, [&] { gpu_run_fsai_sums(*s); });                                        \
+    return emulated_device(blocks, threads, [&] { gpu_run_fsai_ptr(*s); });                                  \
+  }                                                                                                          \
+  int tsi_gpu_fsai_adjoin_##name(const tsi_gpu_fsai_adjoint *s, unsigned blocks, unsigned threads, void *) { \
+    const tsi_gpu_fsai_rows rows = tsi_gpu_fsai_adjoint_rows(s);                                             \
+    emulated_device(blocks, threads, [&] { gpu_run_adjoint_count(*s); });                                    \
+    tsi_gpu_fsai_count_##name(&rows, blocks, threads, nullptr);                                              \
+    emulated_device(blocks, threads, [&] { gpu_run_adjoint_fill<T, W>(*s); });                               \
+    return emulated_device(blocks, threads, [&] { gpu_run_adjoint_sort<T, W>(*s); });                        \
+  }                                                                                                          \
+  int tsi_gpu_fsai_pack_##name(const tsi_gpu_fsai_rows *s, unsigned blocks, unsigned threads, void *) {      \
+    return emulated_device(blocks, threads, [&] { gpu_run_fsai_pack<T, W>(*s); });                           \
   }
 EMULATED(s, float)
 EMULATED(d, double)
 EMULATED(c, complex_single)
 EMULATED(z, complex_double)
 
-#define COLUMNS(name, V, T)                                                                                  \
+#define STORED(name, V, T)                                                                                   \
   int tsi_gpu_columns_launch_##name(const tsi_gpu_columns *s, unsigned blocks, unsigned threads, void *) {   \
     return emulated_device(blocks, threads, [&] { gpu_run_columns<V, T>(*s); });                             \
+  }                                                                                                          \
+  int tsi_gpu_spmv_launch_##name(const tsi_gpu_spmv *s, unsigned blocks, unsigned threads, void *) {         \
+    return emulated_device(blocks, threads, [&] {                                                            \
+      s->nrhs == 1 ? gpu_run_spmv<V, T, W, 1>(*s) : gpu_run_spmv<V, T, W, gpu_tile_max<T>()>(*s);            \
+    });                                                                                                      \
   }
-COLUMNS(s, float, float)
-COLUMNS(d, double, double)
-COLUMNS(c, complex_single, complex_single)
-COLUMNS(z, complex_double, complex_double)
-COLUMNS(sd, float, double)
-COLUMNS(cz, complex_single, complex_double)
+STORED(s, float, float)
+STORED(d, double, double)
+STORED(c, complex_single, complex_single)
+STORED(z, complex_double, complex_double)
+STORED(sd, float, double)
+STORED(cz, complex_single, complex_double)

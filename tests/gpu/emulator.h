@@ -106,6 +106,7 @@ void *shared(const void *site, size_t bytes);
 #define GPU_SHARED(type, name, count)                                                                        \
   static const char name##_site = 0;                                                                         \
   type *const name = (type *)emulator::shared(&name##_site, sizeof(type) * (count))
+#define GPU_SHARED_ROOM(name, bytes) GPU_SHARED(unsigned long long, name, ((bytes) + 7) / 8)
 
 static inline bool gpu_fault(int kind) {
   return emulator::planted_fault == kind;
@@ -165,6 +166,13 @@ static inline int32_t gpu_fetch_add(int32_t *address, int32_t value, emulator::s
   const int32_t before = __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
   emulator::after_store(address);
   return before;
+}
+static inline int32_t gpu_compare_swap(int32_t *address, int32_t expected, int32_t value,
+                                       emulator::scope reach) {
+  emulator::before_atomic(address, reach);
+  __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  emulator::after_store(address);
+  return expected;
 }
 static inline void gpu_add_release(int32_t *address, int32_t value, emulator::scope reach) {
   emulator::before_atomic(address, reach);

@@ -149,9 +149,19 @@ void *shared(const void *site, size_t bytes) {
   return s.memory.get();
 }
 
+/* Other blocks may get the memory. */
+static void forget_atomics(const shared_array &s) {
+  const char *const begin = s.memory.get(), *const end = begin + s.bytes;
+  for (auto use = now->atomics.begin(); use != now->atomics.end();) {
+    const char *const address = (const char *)use->first;
+    use = address >= begin && address < end ? now->atomics.erase(use) : std::next(use);
+  }
+}
+
 void close_books(const block &b) {
   for (const auto &array : b.shared) {
     const shared_array &s = array.second;
+    forget_atomics(s);
     for (size_t i = 0; i < GUARD_BYTES; i++)
       if ((unsigned char)s.memory[s.bytes + i] != FILL) {
         tell("block " + std::to_string(b.index) + ": written behind an array of " + std::to_string(s.bytes) +

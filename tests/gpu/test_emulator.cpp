@@ -193,6 +193,24 @@ static void test_reports() {
 #endif
 }
 
+/* In shared memory, which blocks get one after the other. */
+static void test_shared_atomics() {
+  auto shape = shape_of(6, 32, 32, 3);
+  std::vector<int32_t> taken(6);
+  shape.resident = 1;
+  check_ended(emulator::run(shape, [&] {
+    GPU_SHARED(int32_t, home, 2);
+    if (gpu_thread() == 0) home[0] = home[1] = -1;
+    gpu_barrier();
+    gpu_compare_swap(home, -1, (int32_t)gpu_thread(), GPU_BLOCK);
+    const int32_t first = gpu_compare_swap(home, -1, 100, GPU_BLOCK);
+    if (first == (int32_t)gpu_thread()) gpu_fetch_add(home + 1, 2 + first, GPU_BLOCK);
+    gpu_barrier();
+    if (home[0] == (int32_t)gpu_thread()) taken[gpu_block()] = home[1] - home[0];
+  }));
+  for (const int32_t count : taken) CHECK(count == 1);
+}
+
 /* A run after one that did not end is as good as any other. */
 static void test_again() {
   CHECK(!emulator::run(shape_of(1, 32, 32, 1), [&] {
@@ -273,6 +291,7 @@ int main() {
   test_residency();
   test_starvation();
   test_reports();
+  test_shared_atomics();
   test_again();
   test_sectors();
   return 0;

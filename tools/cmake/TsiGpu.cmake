@@ -1,7 +1,7 @@
 # GPU kernels: nvcc and hipcc compile them where they are found, as TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP say (AUTO, ON, OFF).
 #
 # Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, apart.cu for those of one precision and
-# columns.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills
+# mixed.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills
 # is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. Target gpu_objects_widest: those alone of the scalar that takes most registers.
 #
 # Architectures: CMAKE_CUDA_ARCHITECTURES, numbers only (80;90 unless it is given), and CMAKE_HIP_ARCHITECTURES (gfx90a).
@@ -72,7 +72,7 @@ function(tsi_gpu_objects kind)
     if(stored STREQUAL work)
       tsi_gpu_object(${kind} apart ${name} "${stored}" "${work}" outputs ${ARGN})
     else()
-      tsi_gpu_object(${kind} columns ${name} "${stored}" "${work}" outputs ${ARGN})
+      tsi_gpu_object(${kind} mixed ${name} "${stored}" "${work}" outputs ${ARGN})
     endif()
     if(name IN_LIST tsi_gpu_widest)
       list(GET outputs -2 -1 these)
@@ -137,7 +137,7 @@ endif()
 
 # ---- The program of tools/gpu_check ----------------------------------------------------------------------
 set(tsi_gpu_check_sources "")
-foreach(name gpu_check cases problem solve cores report)
+foreach(name gpu_check cases inverse_cases problem stencil solve inverse cores core_inverse report)
   list(APPEND tsi_gpu_check_sources "${PROJECT_SOURCE_DIR}/tools/gpu/${name}.c")
 endforeach()
 list(APPEND tsi_gpu_check_sources "${PROJECT_SOURCE_DIR}/runtime/machine/devices.c")

@@ -12,6 +12,7 @@
 #include "runtime/execute/device_rows.h"
 #include "runtime/execute/device_variants.h"
 #include "tools/gpu/cores.h"
+#include "tools/gpu/inverse.h"
 #include "tools/gpu/peers.h"
 #include "tools/gpu/solve.h"
 
@@ -21,6 +22,7 @@ typedef struct candidate {
   void (*fetch)(const void *solver, void *x);
   void *solver;
   double bytes;  /* that it moves beside L */
+  double flops;  /* that it has beside L */
   double sweeps; /* how often it reads L */
   const number *expected;
   const tsi_index *rows; /* where the rows of the factor are in what is fetched; NULL: there */
@@ -66,7 +68,8 @@ static double measure(session *s, const candidate *c) {
   out.same_bits = memcmp(x, again, bytes) == 0;
   out.has_bits = c->repeats;
   out.bytes = c->bytes + c->sweeps * problem_bytes(&s->p);
-  out.flops = c->sweeps * 2 * (double)s->p.s.symbolic->nnz_exact * s->nrhs * (s->p.t->is_complex ? 4 : 1);
+  out.flops =
+      c->flops + c->sweeps * 2 * (double)s->p.s.symbolic->nnz_exact * s->nrhs * (s->p.t->is_complex ? 4 : 1);
   out.of_core = c->sweeps == 2 ? s->core_seconds : 0;
   free(x);
   free(again);
@@ -245,6 +248,63 @@ static void check_rows(session *s, tsi_device_row_way way, bool one_launch, cons
   free(x);
 }
 
+/* ---- Products by rows ---------------------------------------------------------------------------------- */
+
+static void run_spmv(void *arg, unsigned threads) {
+  board_spmv *s = arg;
+  const int64_t lanes = (int64_t)s->product.rows * s->product.threads;
+  board_spmv_run(s, (unsigned)(lanes / threads) + 1, threads);
+}
+static void fetch_spmv(const void *arg, void *y) {
+  board_fetch(&((const board_spmv *)arg)->arrays, y);
+}
+
+/* y = A x, in the order of the stencil. */
+static number *stencil_product(const session *s) {
+  const csr *m = &s->stencil;
+  number *y = calloc((size_t)m->n * (size_t)s->nrhs, sizeof *y);
+  CHECK(y != NULL);
+  for (tsi_index c = 0; c < s->nrhs; c++)
+    for (tsi_index i = 0; i < m->n; i++)
+      for (tsi_count e = m->ptr[i]; e < m->ptr[i + 1]; e++)
+        y[(ptrdiff_t)c * m->n + i] += get(s->p.t, m->values, e) * s->x[(ptrdiff_t)c * m->n + m->index[e]];
+  return y;
+}
+
+static void check_spmv(session *s) {
+  const csr *m = &s->stencil;
+  const size_t entries = (size_t)m->ptr[m->n], scalars = 2 * (size_t)m->n * (size_t)s->nrhs;
+  void *x = vectors_of(s, s->x, NULL), *y = vectors_of(s, s->x, NULL);
+  number *expected = stencil_product(s);
+  const tsi_gpu_spmv host = {.a = {m->ptr, m->index, m->values},
+                             .rows = m->n,
+                             .threads = tsi_gpu_spmv_threads(m->n, m->ptr[m->n]),
+                             .nrhs = s->nrhs,
+                             .x = x,
+                             .x_row = 1,
+                             .x_column = m->n,
+                             .y = y,
+                             .y_row = 1,
+                             .y_column = m->n,
+                             .alpha = {1, 0}};
+  board_spmv solver;
+  board_spmv_open(s->scalars, &host, m->n, &solver);
+  const candidate c = {.what = "product by rows",
+                       .run = run_spmv,
+                       .fetch = fetch_spmv,
+                       .solver = &solver,
+                       .bytes = (double)(entries * (s->p.t->bytes + sizeof *m->index) +
+                                         (size_t)m->n * sizeof *m->ptr + scalars * s->user->bytes),
+                       .flops = 2 * (double)entries * s->nrhs * (s->user->is_complex ? 4 : 1),
+                       .expected = expected,
+                       .repeats = true};
+  measure(s, &c);
+  board_close(&solver.arrays);
+  free(x);
+  free(y);
+  free(expected);
+}
+
 /* ---- Others -------------------------------------------------------------------------------------------- */
 
 typedef struct core_candidate {
@@ -325,6 +385,7 @@ void gpu_cases_measure(session *s) {
   if (!mixed) check_core(s);
   for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) check_part(s, &parts[k], &variants);
   check_columns(s);
+  check_spmv(s);
   if (!mixed) {
     check_rows(s, TSI_DEVICE_ROWS_LEVELS, false, "rows forward, levels");
     check_rows(s, TSI_DEVICE_ROWS_LEVELS, true, "rows forward, levels in one launch");

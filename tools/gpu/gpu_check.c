@@ -2,6 +2,7 @@
  * all and beside others: one line a case (cases.h), and JSON. See usage below. */
 #include "tools/gpu/cases.h"
 #include "tools/gpu/peers.h"
+#include "tools/gpu/stencil.h"
 
 static const char usage[] =
     "gpu_check_cuda, gpu_check_hip [OPTION...]: measures the GPU kernels; exit status 77 where there is no "
@@ -68,7 +69,12 @@ static void check_stored(session *s, const gpu_settings *settings, const typed *
   const typed *users[2] = {t, wide};
   if (!listed(settings->types, scalars) && !(mixed && listed(settings->types, mixed))) return;
   problem_open(settings->size, t, settings->node_bytes, &s->p);
+  s->stencil = stencil_create(settings->size, t);
   gpu_report_problem(&s->report, settings->size, s->p.a.n, s->p.s.symbolic->nnz_exact);
+  if (listed(settings->types, scalars)) {
+    s->scalars = scalars;
+    gpu_cases_inverse(s);
+  }
   for (int k = 0; k < 2; k++)
     for (int number_of = 0; names[k] && listed(settings->types, names[k]) && number_of < settings->numbers;
          number_of++) {
@@ -79,6 +85,7 @@ static void check_stored(session *s, const gpu_settings *settings, const typed *
       gpu_cases_measure(s);
       free_vectors(s);
     }
+  stencil_free(&s->stencil);
   problem_close(&s->p);
 }
 

@@ -66,6 +66,7 @@ double gpu_report_add(gpu_report *r, const gpu_case *c) {
   print_share(c->flops / seconds, r->dgemm);
   printf(" %8.1e", c->error);
   if (c->of_core > 0) printf(" %6.2fx", c->of_core / seconds);
+  if (c->rows > 0) printf(" %.3g rows/s", c->rows / seconds);
   const bool bits = !c->has_bits || c->same_bits;
   printf("%s%s\n", c->right ? "" : " WRONG", bits ? "" : " OTHER BITS");
   fflush(stdout);
@@ -87,6 +88,7 @@ static void write_case(FILE *file, const gpu_report *r, const gpu_case *c) {
   if (c->has_bits) fprintf(file, ", \"same_bits\": %s", c->same_bits ? "true" : "false");
   if (r->bandwidth > 0) fprintf(file, ", \"bandwidth_share\": %.6g", c->bytes / seconds / r->bandwidth);
   if (r->dgemm > 0) fprintf(file, ", \"dgemm_share\": %.6g", c->flops / seconds / r->dgemm);
+  if (c->rows > 0) fprintf(file, ", \"rows_per_s\": %.6g", c->rows / seconds);
   if (c->of_core > 0) fprintf(file, ", \"speed_up_core\": %.6g", c->of_core / seconds);
   fputs("}", file);
 }

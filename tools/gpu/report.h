@@ -13,6 +13,7 @@ typedef struct gpu_case {
   double seconds[GPU_TIMES_MAX]; /* times, one after the other */
   double bytes, flops;
   double error;   /* of x, by its largest entry */
+  double rows;    /* of an inverse that are computed; 0: something else */
   double of_core; /* seconds of one core for the same; 0: there is nothing to compare */
   bool right, has_bits, same_bits;
 } gpu_case;

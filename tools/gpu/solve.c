@@ -14,12 +14,16 @@
     .scalars = #type, .stored = (size), .work = (size), .sweep = tsi_gpu_launch_##type,                      \
     .sweep_blocks = tsi_gpu_blocks_##type, .columns = tsi_gpu_columns_launch_##type,                         \
     .rows = tsi_gpu_rows_launch_##type, .rows_blocks = tsi_gpu_rows_blocks_##type,                           \
-    .sc23 = tsi_gpu_sc23_##type, .kk20 = tsi_gpu_kk20_##type                                                 \
+    .sc23 = tsi_gpu_sc23_##type, .kk20 = tsi_gpu_kk20_##type, .spmv = tsi_gpu_spmv_launch_##type,            \
+    .fsai = tsi_gpu_fsai_launch_##type, .fsai_blocks = tsi_gpu_fsai_blocks_##type,                           \
+    .fsai_count = tsi_gpu_fsai_count_##type, .fsai_pack = tsi_gpu_fsai_pack_##type,                          \
+    .fsai_adjoin = tsi_gpu_fsai_adjoin_##type                                                                \
   }
 #define SWEEPS(type, size)                                                                                   \
   {                                                                                                          \
     .scalars = #type, .stored = (size), .work = 2 * (size), .sweep = tsi_gpu_launch_##type,                  \
-    .sweep_blocks = tsi_gpu_blocks_##type, .columns = tsi_gpu_columns_launch_##type                          \
+    .sweep_blocks = tsi_gpu_blocks_##type, .columns = tsi_gpu_columns_launch_##type,                         \
+    .spmv = tsi_gpu_spmv_launch_##type                                                                       \
   }
 static const gpu_kernels all[] = {ALL(s, 4), ALL(d, 8), ALL(c, 8), ALL(z, 16), SWEEPS(sd, 4), SWEEPS(cz, 8)};
 
@@ -32,19 +36,18 @@ const gpu_kernels *gpu_kernels_of(const char *scalars) {
 
 /* ---- Arrays -------------------------------------------------------------------------------------------- */
 
-static void *take(board_arrays *a, size_t bytes) {
+void *board_take(board_arrays *a, size_t bytes) {
   if (a->count == (int)(sizeof a->at / sizeof *a->at)) abort();
   return a->at[a->count++] = board_allocate(bytes);
 }
-/* NULL stays NULL. */
-static void *place(board_arrays *a, const void *from, size_t bytes) {
+void *board_place(board_arrays *a, const void *from, size_t bytes) {
   if (from == NULL) return NULL;
-  void *to = take(a, bytes);
+  void *to = board_take(a, bytes);
   board_copy_in(to, from, bytes);
   return to;
 }
-static void *filled(board_arrays *a, int byte, size_t bytes) {
-  void *at = take(a, bytes);
+void *board_filled(board_arrays *a, int byte, size_t bytes) {
+  void *at = board_take(a, bytes);
   board_fill(at, byte, bytes);
   return at;
 }
@@ -76,7 +79,7 @@ static size_t scales(tsi_index n, const tsi_index *rows) {
 /* The call's workspace, of so many rows; where it has none one of the board's, all NaN. */
 static void *place_workspace(board_arrays *a, size_t bytes, void *host) {
   a->workspace_bytes = host ? bytes : 0;
-  return a->workspace = host ? place(a, host, bytes) : filled(a, 0xff, bytes);
+  return a->workspace = host ? board_place(a, host, bytes) : board_filled(a, 0xff, bytes);
 }
 
 /* What the call has of the user's rows, and D^-1, of n columns; a workspace of so many rows. */
@@ -86,17 +89,17 @@ static tsi_device_call place_call(board_arrays *a, const gpu_kernels *k, tsi_ind
   const size_t user = (host->wide ? 2 : 1) * k->stored;
   const size_t list = (size_t)n * sizeof(tsi_index);
   if (c.stride < c.nrhs) c.stride = c.nrhs;
-  c.inverse = place(a, host->inverse, 2 * (size_t)n * k->stored);
-  c.in_scale = place(a, host->in_scale, scales(n, host->in_row) * sizeof(double));
-  c.out_scale = place(a, host->out_scale, scales(n, host->out_row) * sizeof(double));
-  c.in_row = place(a, host->in_row, list);
-  c.out_row = host->out_row == host->in_row ? c.in_row : place(a, host->out_row, list);
+  c.inverse = board_place(a, host->inverse, 2 * (size_t)n * k->stored);
+  c.in_scale = board_place(a, host->in_scale, scales(n, host->in_row) * sizeof(double));
+  c.out_scale = board_place(a, host->out_scale, scales(n, host->out_row) * sizeof(double));
+  c.in_row = board_place(a, host->in_row, list);
+  c.out_row = host->out_row == host->in_row ? c.in_row : board_place(a, host->out_row, list);
   a->x_bytes = host->x ? user * user_scalars(n, host->out_row, host->x_row, host->x_column, host->nrhs) : 0;
-  c.x = a->x = place(a, host->x, a->x_bytes);
-  c.b =
-      host->b == host->x
-          ? c.x
-          : place(a, host->b, user * user_scalars(n, host->in_row, host->b_row, host->b_column, host->nrhs));
+  c.x = a->x = board_place(a, host->x, a->x_bytes);
+  c.b = host->b == host->x
+            ? c.x
+            : board_place(a, host->b,
+                          user * user_scalars(n, host->in_row, host->b_row, host->b_column, host->nrhs));
   c.workspace = place_workspace(a, (size_t)workspace_rows * (size_t)c.stride * k->work, host->workspace);
   return c;
 }
@@ -111,8 +114,8 @@ static size_t factor_scalars(tsi_index panels, const tsi_panel *panel) {
 
 static tsi_device_values place_values(board_arrays *a, const gpu_kernels *k, tsi_index n, size_t scalars,
                                       const tsi_device_values *host) {
-  return (tsi_device_values){place(a, host->values, scalars * k->stored),
-                             place(a, host->from, (size_t)n * sizeof(tsi_index))};
+  return (tsi_device_values){board_place(a, host->values, scalars * k->stored),
+                             board_place(a, host->from, (size_t)n * sizeof(tsi_index))};
 }
 
 /* The values of both sweeps, which may be the same; scalars: of each. */
@@ -149,15 +152,15 @@ void board_sweeps_open(const char *scalars, const tsi_device_tables *forward,
   const size_t counts[2] = {factor_scalars(forward->panels, forward->panel),
                             factor_scalars(backward->panels, backward->panel)};
   place_factors(a, k, n, counts, call, &c);
-  void *block = place(a, forward->block, forward->bytes);
+  void *block = board_place(a, forward->block, forward->bytes);
   for (int i = 0; i < 2; i++) {
-    if (i == 1 && backward != forward) block = place(a, backward->block, backward->bytes);
+    if (i == 1 && backward != forward) block = board_place(a, backward->block, backward->bytes);
     const tsi_index tickets = i == 1 ? host[i]->backward.tickets : host[i]->forward.tickets;
     s->sweep[i] = (tsi_gpu_sweep){.tables = tsi_device_tables_move(host[i], block),
                                   .call = c,
                                   .backward = i == 1,
-                                  .ticket = filled(a, 0, sizeof(int32_t)),
-                                  .flag = filled(a, 0, ((size_t)tickets + 1) * sizeof(int32_t))};
+                                  .ticket = board_filled(a, 0, sizeof(int32_t)),
+                                  .flag = board_filled(a, 0, ((size_t)tickets + 1) * sizeof(int32_t))};
   }
 }
 
@@ -207,13 +210,13 @@ void board_rows_open(const char *scalars, const tsi_gpu_rows *rows, board_rows *
   const tsi_device_rows *t = &rows->tables;
   board_arrays *a = &s->arrays;
   *s = (board_rows){.kernels = k, .host = t, .rows = *rows};
-  s->rows.tables = tsi_device_rows_move(t, place(a, t->block, t->bytes));
+  s->rows.tables = tsi_device_rows_move(t, board_place(a, t->block, t->bytes));
   s->rows.call = place_call(a, k, t->n, rows_named(t), &rows->call);
-  s->rows.values = place(a, rows->values, (size_t)t->entries * k->stored);
-  s->rows.inverse = place(a, rows->inverse, (size_t)t->n * k->stored);
-  s->rows.ticket = filled(a, 0, sizeof(int32_t));
-  s->rows.done = filled(a, 0, ((size_t)t->phases + 1) * sizeof(int32_t));
-  s->rows.flag = filled(a, 0, ((size_t)t->n + 1) * sizeof(int32_t));
+  s->rows.values = board_place(a, rows->values, (size_t)t->entries * k->stored);
+  s->rows.inverse = board_place(a, rows->inverse, (size_t)t->n * k->stored);
+  s->rows.ticket = board_filled(a, 0, sizeof(int32_t));
+  s->rows.done = board_filled(a, 0, ((size_t)t->phases + 1) * sizeof(int32_t));
+  s->rows.flag = board_filled(a, 0, ((size_t)t->n + 1) * sizeof(int32_t));
   s->rows.epoch = 0;
 }
 
@@ -234,14 +237,14 @@ void board_rows_run(board_rows *s, bool one_launch, unsigned blocks, unsigned th
 static tsi_variant_tables place_variant(board_arrays *a, const tsi_variant_tables *host) {
   tsi_variant_tables t = *host;
   const size_t index = sizeof(tsi_index), panels = (size_t)host->panels, segments = (size_t)host->segments;
-  t.panel = place(a, host->panel, panels * sizeof *host->panel);
-  t.row = place(a, host->row, (size_t)host->rows * index);
-  t.segment_ptr = place(a, host->segment_ptr, (panels + 1) * index);
-  t.segment = place(a, host->segment, segments * sizeof *host->segment);
-  t.into_ptr = place(a, host->into_ptr, (panels + 1) * index);
-  t.into = place(a, host->into, segments * index);
-  t.level_ptr = place(a, host->level_ptr, ((size_t)host->levels + 1) * index);
-  t.level = place(a, host->level, panels * index);
+  t.panel = board_place(a, host->panel, panels * sizeof *host->panel);
+  t.row = board_place(a, host->row, (size_t)host->rows * index);
+  t.segment_ptr = board_place(a, host->segment_ptr, (panels + 1) * index);
+  t.segment = board_place(a, host->segment, segments * sizeof *host->segment);
+  t.into_ptr = board_place(a, host->into_ptr, (panels + 1) * index);
+  t.into = board_place(a, host->into, segments * index);
+  t.level_ptr = board_place(a, host->level_ptr, ((size_t)host->levels + 1) * index);
+  t.level = board_place(a, host->level, panels * index);
   return t;
 }
 
@@ -252,7 +255,7 @@ static int32_t *place_left(board_arrays *a, const tsi_variant_tables *t, bool ba
   int32_t *left = calloc(1, bytes);
   if (left == NULL) abort();
   for (tsi_index p = 0; p < t->panels; p++) left[p] = ptr[p + 1] - ptr[p];
-  int32_t *at = place(a, left, bytes);
+  int32_t *at = board_place(a, left, bytes);
   free(left);
   return at;
 }
@@ -276,7 +279,7 @@ void board_variant_open(const char *scalars, const tsi_variant_tables *forward,
                                                                             : place_variant(a, host[i]),
                                     .call = c,
                                     .backward = i == 1,
-                                    .ticket = filled(a, 0, sizeof(int32_t)),
+                                    .ticket = board_filled(a, 0, sizeof(int32_t)),
                                     .left = place_left(a, host[i], i == 1)};
 }
 

@@ -13,21 +13,29 @@
 #define TSI_TOOLS_GPU_SOLVE_H
 
 #include "codelets/gpu/columns_launch.h"
+#include "codelets/gpu/fsai_launch.h"
 #include "codelets/gpu/launch.h"
 #include "codelets/gpu/rows_launch.h"
+#include "codelets/gpu/spmv_launch.h"
 #include "codelets/gpu/variants.h"
 
-/* The kernels of one scalar type: s, d, c, z, sd, cz; the last two have sweeps and columns only. */
+/* The kernels of one scalar type: s, d, c, z, sd, cz; the last two have sweeps, columns and products
+ * only. */
 typedef struct gpu_kernels {
   const char *scalars;
   size_t stored, work; /* bytes of a scalar of the factor, of the workspace */
   tsi_gpu_launch *sweep;
   tsi_gpu_blocks *sweep_blocks;
   tsi_gpu_columns_launch *columns;
+  tsi_gpu_spmv_launch *spmv;
   tsi_gpu_rows_launch *rows;
   tsi_gpu_rows_blocks *rows_blocks;
   tsi_gpu_sc23 *sc23;
   tsi_gpu_kk20 *kk20;
+  tsi_gpu_fsai_launch *fsai;
+  tsi_gpu_fsai_blocks *fsai_blocks;
+  tsi_gpu_fsai_pass *fsai_count, *fsai_pack;
+  tsi_gpu_fsai_adjoin *fsai_adjoin;
 } gpu_kernels;
 
 /* Ends the program where there are none. */
@@ -40,6 +48,12 @@ typedef struct board_arrays {
   void *x, *workspace;
   size_t x_bytes, workspace_bytes; /* 0: the call has none of the host's */
 } board_arrays;
+
+/* Room for so many bytes, which board_close gives back; the same with what an array of the host has (NULL
+ * stays NULL), or filled with a byte. */
+void *board_take(board_arrays *arrays, size_t bytes);
+void *board_place(board_arrays *arrays, const void *from, size_t bytes);
+void *board_filled(board_arrays *arrays, int byte, size_t bytes);
 
 typedef struct board_sweeps {
   const gpu_kernels *kernels;

@@ -1,0 +1,146 @@
+/* See cases.h: rows of sparse approximate inverses.
+ *
+ * G of the board is compared with that of one core: patterns, and values by the diagonal entry of the row. In
+ * single precision two entries of a gradient may be as large as each other but for roundoff, and then another
+ * one joins: of one row in a thousand at most. */
+#include "runtime/base/clock.h"
+#include "tools/gpu/cases.h"
+#include "tools/gpu/core_inverse.h"
+#include "tools/gpu/inverse.h"
+
+enum { LONGEST = 7, OTHERS = 1000 };
+
+static const tsi_fsai_limits limits = {.steps = 5, .per_step = 3, .reduction = 1e-3};
+
+/* G by rows, as the board gives it. */
+typedef struct inverse_rows {
+  tsi_index *entries, *kind;
+  tsi_count *ptr;
+  tsi_index *index;
+  char *values;
+  size_t bytes; /* of values */
+} inverse_rows;
+
+static void *room(size_t bytes) {
+  void *at = malloc(bytes + 1);
+  CHECK(at != NULL);
+  return at;
+}
+
+static inverse_rows rows_of(const session *s, const board_fsai *solver) {
+  const size_t n = (size_t)s->stencil.n, places = n * (size_t)solver->rows.stride;
+  inverse_rows g = {.entries = room(n * sizeof *g.entries),
+                    .kind = room(n * sizeof *g.kind),
+                    .ptr = room((n + 1) * sizeof *g.ptr),
+                    .index = room(places * sizeof *g.index),
+                    .values = room(places * s->p.t->bytes)};
+  tsi_gpu_fsai lists = solver->rows;
+  tsi_gpu_fsai_rows packed = solver->packed;
+  lists.entries = g.entries;
+  lists.kind = g.kind;
+  lists.index = packed.packed_index = g.index;
+  lists.values = packed.packed_values = g.values;
+  packed.ptr = g.ptr;
+  board_fsai_fetch(solver, &lists, &packed); /* packed rows take the place of the lists */
+  g.bytes = (size_t)g.ptr[n] * s->p.t->bytes;
+  return g;
+}
+static void rows_free(inverse_rows *g) {
+  free(g->entries);
+  free(g->kind);
+  free(g->ptr);
+  free(g->index);
+  free(g->values);
+}
+
+/* The largest difference of rows with the same pattern; *others: how many have another one. */
+static double compare(const session *s, const core_inverse *core, const inverse_rows *g, tsi_index *others) {
+  double worst = 0;
+  *others = 0;
+  for (tsi_index i = 0; i < core->n; i++) {
+    const tsi_fsai_row *row = &core->row[i];
+    const tsi_index entries = row->entries;
+    const tsi_count begin = g->ptr[i];
+    CHECK(row->kind == TSI_BREAKDOWN_NONE);
+    if (g->kind[i] != TSI_BREAKDOWN_NONE || g->ptr[i + 1] - begin != entries ||
+        memcmp(g->index + begin, row->index, (size_t)entries * sizeof *row->index) != 0) {
+      ++*others;
+      continue;
+    }
+    const double diagonal = cabs(get(s->p.t, row->values, entries - 1));
+    for (tsi_index e = 0; e < entries; e++)
+      worst = larger_error(worst,
+                           cabs(get(s->p.t, g->values, begin + e) - get(s->p.t, row->values, e)) / diagonal);
+  }
+  return worst;
+}
+
+static void run(board_fsai *solver, unsigned threads) {
+  board_fsai_run(solver, threads);
+  board_fsai_pack(solver, solver->blocks, threads);
+}
+
+/* Bytes of A and of G. */
+static double bytes_of(const session *s, tsi_count entries) {
+  return (double)(s->stencil.ptr[s->stencil.n] + entries) * (double)(s->p.t->bytes + sizeof(tsi_index));
+}
+
+static double measure_core(session *s, core_inverse *core) {
+  gpu_case out = {.what = "rows of FSAI by one core", .scalars = s->scalars, .nrhs = 1, .right = true};
+  tsi_count entries = 0;
+  for (int k = 0; k < s->repeat; k++) {
+    const double start = tsi_clock();
+    core_inverse_run(core);
+    gpu_case_add(&out, tsi_clock() - start);
+  }
+  for (tsi_index i = 0; i < core->n; i++) {
+    out.right &= core->row[i].kind == TSI_BREAKDOWN_NONE;
+    entries += core->row[i].entries;
+  }
+  out.bytes = bytes_of(s, entries);
+  out.rows = core->n;
+  return gpu_report_add(&s->report, &out);
+}
+
+static void measure_board(session *s, const core_inverse *core, double core_seconds, bool shared) {
+  const csr *a = &s->stencil;
+  tsi_gpu_fsai host = {
+      .a = {a->ptr, a->index, a->values}, .limits = limits, .count = a->n, .most = core->most};
+  gpu_case out = {.what = shared ? "rows of FSAI, shared memory" : "rows of FSAI",
+                  .scalars = s->scalars,
+                  .nrhs = 1,
+                  .of_core = core_seconds};
+  board_fsai solver;
+  tsi_index others;
+  host.slots = tsi_gpu_fsai_slots(a->n, LONGEST, host.most, &limits);
+  tsi_gpu_fsai_lay_out(&host, s->p.t->bytes, s->p.t->is_complex ? s->p.t->bytes / 2 : s->p.t->bytes);
+  board_fsai_open(s->scalars, &host, a->n, shared, s->board.warp, s->board.threads, 0, &solver);
+  run(&solver, s->board.warp);
+  inverse_rows first = rows_of(s, &solver);
+  for (int k = 0; k < s->repeat; k++) {
+    board_start();
+    run(&solver, s->board.threads);
+    gpu_case_add(&out, board_stop());
+  }
+  inverse_rows g = rows_of(s, &solver);
+  out.error = compare(s, core, &g, &others);
+  out.right =
+      out.error <= (s->p.t->is_single ? 1e-4 : 1e-11) && others <= (s->p.t->is_single ? core->n / OTHERS : 0);
+  out.has_bits = true;
+  out.same_bits = first.bytes == g.bytes && memcmp(first.values, g.values, g.bytes) == 0;
+  out.bytes = bytes_of(s, g.ptr[a->n]);
+  out.rows = a->n;
+  (void)gpu_report_add(&s->report, &out);
+  rows_free(&first);
+  rows_free(&g);
+  board_close(&solver.arrays);
+}
+
+void gpu_cases_inverse(session *s) {
+  core_inverse core;
+  core_inverse_open(&s->stencil, s->p.t, LONGEST, &limits, &core);
+  const double core_seconds = measure_core(s, &core);
+  measure_board(s, &core, core_seconds, false);
+  measure_board(s, &core, core_seconds, true);
+  core_inverse_close(&core);
+}
