@@ -223,7 +223,7 @@ static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_option
   if (pattern != NULL)
     tsi_fsai_keep_patterns(&job, pattern);
   else
-    TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, &start));
+    TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, false, &start));
   *symbolic_seconds += tsi_clock() - begin;
   if (start.ptr != NULL) job.given = &start;
   TSI_TRY(tsi_fsai_rows(&job, g, &breakdown));

@@ -4,6 +4,8 @@
 #include "codelets/cpu/sparse.h"
 #include "runtime/base/grow.h"
 #include "runtime/context/crew.h"
+#include "runtime/precond/fsai_pair.h"
+#include "runtime/precond/hermitian_part.h"
 #include "runtime/precond/power_pattern.h"
 #include "runtime/precond/row_failure.h"
 
@@ -15,8 +17,10 @@
 /* One computation. Its scalars are those of the set-up, which may be single. */
 typedef struct numeric {
   const tsi_fsai_job *job;
-  tsi_matrix_rows a;
-  tsi_count longest; /* row of A */
+  char scalar;
+  tsi_matrix_rows a, whole; /* what patterns adapt to; A, which is the same for one factor */
+  tsi_count longest;        /* row of A */
+  tsi_fsai_limits limits;
   const tsi_sparse_kernels *sparse;
   const tsi_fsai_kernels *kernels;
   tsi_entries rows;    /* G: ptr tells where rows have room */
@@ -25,6 +29,7 @@ typedef struct numeric {
   tsi_index *entries;  /* of each row */
   tsi_fsai_work *work; /* of each member */
   int members;
+  tsi_fsai_pair pair; /* of two factors */
   tsi_row_failure failure;
 } numeric;
 
@@ -56,13 +61,14 @@ void tsi_fsai_keep_patterns(tsi_fsai_job *job, const tsi_entries *g) {
 }
 
 tristar_status tsi_fsai_start(tsi_env *env, const tristar_precond_options *options, char scalar,
-                              const tsi_factor_rows *a, tsi_entries *start) {
+                              const tsi_factor_rows *a, bool pair, tsi_entries *start) {
   tristar_status status = TRISTAR_OK;
   const tsi_count entries = a->ptr[a->n];
   double *magnitude = NULL;
   if (options->power == 0) goto out;
   TSI_TRY(TSI_ALLOC(env, magnitude, entries));
   tsi_sparse_kernels_select(scalar)->part(entries, a->values, TSI_PART_MAGNITUDE, magnitude);
+  if (pair) TSI_TRY(tsi_symmetrize_magnitudes(env, a, magnitude));
   TSI_TRY(tsi_power_pattern(env, a, magnitude, options->prefilter, options->power, start));
 out:
   TSI_FREE(env, magnitude);
@@ -144,11 +150,20 @@ static void finish_group(tsi_env *env, tsi_fsai_group *g) {
   TSI_FREE(env, g->picked);
 }
 
+/* Entries that a row and those of its pattern can have. */
+static tsi_count reach_of(const numeric *c) {
+  return tsi_count_min(((tsi_count)c->most + 1) * c->longest, c->a.ptr[c->job->a->n]);
+}
+
+/* Columns that these can have. */
+static tsi_count slots_of(const numeric *c) {
+  return tsi_count_min((tsi_count)c->most + reach_of(c), c->job->a->n);
+}
+
 static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_work *w) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = c->job->a->n, most = c->most;
-  const tsi_count reach = tsi_count_min(((tsi_count)most + 1) * c->longest, c->a.ptr[n]);
-  const tsi_count slots = tsi_count_min((tsi_count)most + reach, n);
+  const tsi_count reach = reach_of(c), slots = slots_of(c);
   const tsi_count stride = ((tsi_count)most + TSI_FSAI_LANES - 1) / TSI_FSAI_LANES * TSI_FSAI_LANES;
   w->most = most;
   w->stride = (tsi_index)stride;
@@ -212,8 +227,10 @@ static void run_block(void *context, tsi_index block, int member) {
   for (tsi_index l = first; l < end && !tsi_row_failure_before(&c->failure, first_row + l);) {
     const tsi_index count = tsi_index_min(c->kernels->lanes, end - l);
     for (tsi_index k = 0; k < count; k++) row[k] = row_at(c, l + k);
-    c->kernels->rows(&c->a, &job->limits, count, row, &c->work[member]);
+    if (job->upper == NULL || job->part != NULL)
+      c->kernels->rows(&c->a, &c->limits, count, row, &c->work[member]);
     for (tsi_index k = 0; k < count; k++, l++) {
+      if (job->upper != NULL) tsi_fsai_pair_row(&c->pair, l, &row[k], &c->work[member], member);
       c->entries[l] = row[k].entries;
       tsi_row_failure_keep(&c->failure, row[k].kind, row[k].i);
     }
@@ -233,6 +250,9 @@ static tristar_status run(tsi_env *env, numeric *c) {
   c->members = crew.members;
   TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
   for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, &c->work[m]));
+  if (job->upper != NULL)
+    TSI_TRY(tsi_fsai_pair_begin(env, job, c->scalar, c->whole, &c->rows, c->members, c->most, slots_of(c),
+                                &c->pair));
   TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
 out:
   tsi_crew_finish(&crew);
@@ -245,13 +265,14 @@ static tristar_status compress(tsi_env *env, numeric *c) {
   const tsi_index n = c->job->rows;
   const size_t bytes = c->sparse->scalar_bytes;
   const tsi_count room = c->rows.ptr[n];
-  char *item = c->rows.item;
+  char *item = c->rows.item, *upper = c->pair.upper;
   tsi_count at = 0;
   for (tsi_index i = 0; i < n; i++) {
     const tsi_count from = c->rows.ptr[i];
     const size_t count = (size_t)c->entries[i];
     memmove(c->rows.index + at, c->rows.index + from, count * sizeof *c->rows.index);
     memmove(item + (size_t)at * bytes, item + (size_t)from * bytes, count * bytes);
+    if (upper != NULL) memmove(upper + (size_t)at * bytes, upper + (size_t)from * bytes, count * bytes);
     c->rows.ptr[i] = at;
     at += c->entries[i];
   }
@@ -259,6 +280,7 @@ static tristar_status compress(tsi_env *env, numeric *c) {
   if (room - at <= room / SLACK) goto out;
   TSI_TRY(tsi_grow(env, (void **)&c->rows.index, sizeof *c->rows.index, at, at));
   TSI_TRY(tsi_grow(env, &c->rows.item, bytes, at, at));
+  if (upper != NULL) TSI_TRY(tsi_grow(env, (void **)&c->pair.upper, bytes, at, at));
 out:
   return status;
 }
@@ -270,8 +292,8 @@ static tsi_index parts_of(const numeric *c) {
   return c->sparse->is_complex ? 2 : 1;
 }
 
-/* The values of A in single precision, row by row. */
-static tristar_status round_values(tsi_env *env, const numeric *c, void **out) {
+/* Values of A's places in single precision, row by row. */
+static tristar_status round_values(tsi_env *env, const numeric *c, const void *values, void **out) {
   tristar_status status = TRISTAR_OK;
   const tsi_factor_rows *a = c->job->a;
   const tsi_sparse_kernels *reals = tsi_sparse_kernels_select('s');
@@ -281,22 +303,29 @@ static tristar_status round_values(tsi_env *env, const numeric *c, void **out) {
   to = *out;
   for (tsi_index i = 0; i < a->n; i++) {
     const tsi_count at = parts * a->ptr[i];
-    reals->fill((tsi_index)(parts * (a->ptr[i + 1] - a->ptr[i])), (const double *)a->values + at, to + at);
+    reals->fill((tsi_index)(parts * (a->ptr[i + 1] - a->ptr[i])), (const double *)values + at, to + at);
   }
+out:
+  return status;
+}
+
+static tristar_status widen(tsi_env *env, const numeric *c, void **values) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count count = c->rows.ptr[c->job->rows];
+  void *wide = NULL;
+  TSI_TRY(tsi_allocate(env, (size_t)count, 2 * c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, &wide));
+  tsi_sparse_kernels_select('s')->part(parts_of(c) * count, *values, TSI_PART_REAL, wide);
+  TSI_FREE(env, *values);
+  *values = wide;
 out:
   return status;
 }
 
 static tristar_status widen_rows(tsi_env *env, numeric *c) {
   tristar_status status = TRISTAR_OK;
-  const tsi_count count = c->rows.ptr[c->job->rows];
-  const size_t bytes = 2 * c->sparse->scalar_bytes;
-  void *wide = NULL;
-  TSI_TRY(tsi_allocate(env, (size_t)count, bytes, __func__, __FILE__, __LINE__, &wide));
-  tsi_sparse_kernels_select('s')->part(parts_of(c) * count, c->rows.item, TSI_PART_REAL, wide);
-  TSI_FREE(env, c->rows.item);
-  c->rows.item = wide;
-  c->rows.bytes = bytes;
+  TSI_TRY(widen(env, c, &c->rows.item));
+  c->rows.bytes = 2 * c->sparse->scalar_bytes;
+  if (c->pair.upper != NULL) TSI_TRY(widen(env, c, (void **)&c->pair.upper));
 out:
   return status;
 }
@@ -305,6 +334,7 @@ static void finish(tsi_env *env, numeric *c) {
   for (int m = 0; m < c->members && c->work != NULL; m++) finish_work(env, &c->work[m]);
   TSI_FREE(env, c->work);
   TSI_FREE(env, c->entries);
+  tsi_fsai_pair_finish(env, &c->pair);
   tsi_entries_finish(env, &c->rows);
 }
 
@@ -315,14 +345,22 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
   const bool single = job->single;
   const char scalar = !single ? job->scalar : job->scalar == 'd' ? 's' : 'c';
   numeric c = {.job = job,
-               .a = {a->ptr, a->index, a->values},
+               .scalar = scalar,
+               .a = {a->ptr, a->index, job->part != NULL ? job->part : a->values},
+               .whole = {a->ptr, a->index, a->values},
+               .limits = job->limits,
                .sparse = tsi_sparse_kernels_select(scalar),
                .kernels = tsi_fsai_kernels_select(scalar, job->ts->isa)};
-  void *rounded = NULL;
+  void *rounded = NULL, *rounded_part = NULL;
   tsi_row_failure_clear(&c.failure);
   for (tsi_index i = 0; i < a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
-  if (single) TSI_TRY(round_values(env, &c, &rounded));
-  if (single) c.a.values = rounded;
+  if (job->upper != NULL) c.limits.postfilter = 0; /* both factors say what leaves */
+  if (single) {
+    TSI_TRY(round_values(env, &c, a->values, &rounded));
+    if (job->part != NULL) TSI_TRY(round_values(env, &c, job->part, &rounded_part));
+    c.whole.values = rounded;
+    c.a.values = job->part != NULL ? rounded_part : rounded;
+  }
   TSI_TRY(make_room(env, &c));
   TSI_TRY(run(env, &c));
   *breakdown = tsi_row_failure_get(&c.failure);
@@ -331,8 +369,13 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
   if (single) TSI_TRY(widen_rows(env, &c));
   *g = c.rows;
   c.rows = (tsi_entries){.ptr = NULL};
+  if (job->upper != NULL) {
+    *job->upper = c.pair.upper;
+    c.pair.upper = NULL;
+  }
 out:
   TSI_FREE(env, rounded);
+  TSI_FREE(env, rounded_part);
   finish(env, &c);
   return status;
 }
