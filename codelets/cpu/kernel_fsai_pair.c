@@ -126,6 +126,7 @@ static void solve_column(tsi_index count, tsi_fsai_pair_work *w) {
   }
 }
 
+/* g and h, if there are any. */
 static tsi_breakdown_kind solve(const tsi_matrix_rows *a, tsi_index count, const tsi_index *pattern,
                                 tsi_fsai_pair_work *w) {
   gather(a, count, pattern, w);
@@ -133,6 +134,11 @@ static tsi_breakdown_kind solve(const tsi_matrix_rows *a, tsi_index count, const
   if (kind != TSI_BREAKDOWN_NONE) return kind;
   solve_row(count, w);
   solve_column(count, w);
+  return TSI_BREAKDOWN_NONE;
+}
+
+/* Can g and h be scaled? */
+static tsi_breakdown_kind judge(tsi_index count, const tsi_fsai_pair_work *w) {
   return tsi_judge_pivot(((const tsi_scalar *)w->h)[count - 1]);
 }
 
@@ -201,17 +207,18 @@ static void join(tsi_fsai_row *row, tsi_index column) {
   row->index[at] = column;
 }
 
-/* Where the pattern's system is singular, largest entries of row and column i join. The latest pattern whose
- * system is not is the one that stays, if there is one. */
+/* Where the pattern's system is singular, the largest entries of row and column i join. The latest pattern
+ * with a row and a column is the one that stays; there is none: that which was given. */
 static void grow(const tsi_matrix_rows *a, tsi_index per_step, tsi_index room, tsi_fsai_row *row,
                  tsi_fsai_work *reach, tsi_fsai_pair_work *w) {
   tsi_index *kept = w->kept, regular = 0;
   for (;;) {
     const bool solved = solve(a, row->entries, row->index, w) == TSI_BREAKDOWN_NONE;
-    if (solved) {
+    if (solved && judge(row->entries, w) == TSI_BREAKDOWN_NONE) {
       regular = row->entries;
       memcpy(kept, row->index, (size_t)regular * sizeof *kept);
-    } else {
+    }
+    if (!solved) {
       memset(w->g, 0, (size_t)row->entries * sizeof(tsi_scalar));
       ((tsi_scalar *)w->g)[row->entries - 1] = 1;
       memcpy(w->h, w->g, (size_t)row->entries * sizeof(tsi_scalar));
@@ -226,9 +233,9 @@ static void grow(const tsi_matrix_rows *a, tsi_index per_step, tsi_index room, t
     for (tsi_index k = 0; k < picks; k++) join(row, reach->column[reach->picked[k]]);
   }
   reach->slots = 0;
-  if (regular == 0) return;
-  memcpy(row->index, kept, (size_t)regular * sizeof *kept);
-  row->entries = regular;
+  row->entries = regular > 0 ? regular : row->count + 1;
+  memcpy(row->index, regular > 0 ? kept : row->given, (size_t)(row->entries - 1) * sizeof *kept);
+  row->index[row->entries - 1] = row->i;
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
@@ -261,6 +268,7 @@ static void row(const tsi_matrix_rows *a, double postfilter, tsi_fsai_row *row, 
     if (kept < count) row->kind = solve(a, kept, row->index, w);
     count = row->entries = kept;
   }
+  if (row->kind == TSI_BREAKDOWN_NONE) row->kind = judge(count, w);
   if (row->kind != TSI_BREAKDOWN_NONE) return;
   const tsi_scalar *g = w->g, *h = w->h, d = h[count - 1];
   const tsi_real root = (tsi_real)sqrt((double)tsi_abs(d));
