@@ -421,7 +421,10 @@ int main(void) {
   single.single = 1;
   filtered.postfilter = 0.1;
   filtered.shift = 0.25;
+  tristar_precond_options pair = filtered;
+  pair.pair = TRISTAR_PAIR_AUTO;
   for (int t = 0; t < 4; t++) {
+    check_inverse(&w, "convdiff3d", 5, types[t], &pair);
     check_matrix(&w, "poisson3d7", 4, types[t], t % 2 == 0);
     check_matrix(&w, "elasticity3d", 2, types[t], t % 2 == 1);
     check_inverse(&w, "poisson3d7", 5, types[t], &adaptive);
