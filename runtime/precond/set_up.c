@@ -47,10 +47,11 @@ out:
   return status;
 }
 
-/* Is A its own adjoint, or its own transpose? Neither: an error, which names what is to be made of it.
+/* Is A its own adjoint, or its own transpose? Neither: an error, which names what is to be made of it, and
+ * others that take A beside ILU.
  * Errors: ARGUMENT, MEMORY. */
-static tristar_status find_symmetry(const tristar_precond_t *p, const char *name, const void *values,
-                                    tristar_symmetry *symmetry) {
+static tristar_status find_symmetry(const tristar_precond_t *p, const char *name, const char *others,
+                                    const void *values, tristar_symmetry *symmetry) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   const bool is_complex = p->sparse->is_complex;
@@ -68,8 +69,8 @@ static tristar_status find_symmetry(const tristar_precond_t *p, const char *name
   if (unlike.found)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "%s are those of a symmetric matrix, but entries (%d,%d) and (%d,%d), counted from 0, are no "
-             "mirror images: ILU takes such a matrix",
-             name, unlike.row, unlike.column, unlike.column, unlike.row);
+             "mirror images: ILU takes such a matrix%s",
+             name, unlike.row, unlike.column, unlike.column, unlike.row, others);
 out:
   return status;
 }
@@ -202,7 +203,7 @@ tristar_status tsi_precond_incomplete(tristar_precond_t *p, const void *values, 
   const bool shared = is_symmetric_kind(p);
   tsi_factor_rows a = {.values = NULL};
   *factors = (tsi_factor_rows){.values = NULL};
-  if (shared) TSI_TRY(find_symmetry(p, "incomplete Cholesky factors", values, &p->symmetry));
+  if (shared) TSI_TRY(find_symmetry(p, "incomplete Cholesky factors", "", values, &p->symmetry));
   TSI_TRY(take_rows(p, shared, values, &a));
   const double begin = tsi_clock();
   if (by_level && o->level > 0 && p->filled.ptr == NULL) {
@@ -296,7 +297,8 @@ static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
     TSI_TRY(set_up_pair(p, values));
     goto out;
   }
-  TSI_TRY(find_symmetry(p, "factors of a sparse approximate inverse", values, &p->symmetry));
+  TSI_TRY(find_symmetry(p, "factors of a sparse approximate inverse",
+                        ", and FSAI a pair of factors of it (options.pair)", values, &p->symmetry));
   if (p->sparse->is_complex && p->symmetry != TRISTAR_HERMITIAN)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "factors of a sparse approximate inverse are those of a Hermitian matrix, but this one is "
