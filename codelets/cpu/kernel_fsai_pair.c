@@ -232,9 +232,9 @@ static void grow(const tsi_matrix_rows *a, tsi_index per_step, tsi_index room, t
     if (picks == 0) break;
     for (tsi_index k = 0; k < picks; k++) join(row, reach->column[reach->picked[k]]);
   }
-  reach->slots = 0;
+  const tsi_index *columns = regular > 0 ? kept : row->given;
   row->entries = regular > 0 ? regular : row->count + 1;
-  memcpy(row->index, regular > 0 ? kept : row->given, (size_t)(row->entries - 1) * sizeof *kept);
+  for (tsi_index r = 0; r < row->entries - 1; r++) row->index[r] = columns[r];
   row->index[row->entries - 1] = row->i;
 }
 
