@@ -52,6 +52,8 @@ for method in bicgstab gmres; do
 done
 one=$(iterations gen:diffusion3d:8 --precond fsai --fsai pair=0) both=$(iterations gen:diffusion3d:8 --precond fsai --fsai pair=1)
 [ "$one" -eq "$both" ] || fail "--fsai: $one iterations with one factor, $both with two"
+expect 0 'sparse approximate inverse: at most [0-9]+ entries of each factor, [0-9.]+ MB' krylov gen:convdiff3d:6 --precond fsai --verbose
+row '^precond +fsai, .*; set up in [0-9.]+ [a-z]+, takes [0-9.]+ [KM]B$'
 expect 1 'gen:convdiff3d:6: .* no mirror images: ILU takes such a matrix, and FSAI a pair of factors' krylov gen:convdiff3d:6 --precond fsai --fsai pair=0
 expect 1 'pair is 3' krylov spd.mtx --precond fsai --fsai pair=3
 for side in left right; do

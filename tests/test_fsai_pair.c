@@ -182,6 +182,7 @@ static void check_case(tristar_t *ts, const square *s, const storage *how,
   check_pattern(ts, s, &lower, options);
   check_products(p, &lower, &upper);
   CHECK_OK(tristar_precond_get_stats(p, &stats));
+  CHECK(stats.bytes >= (size_t)stats.nnz_lower * (2 * s->t->bytes + sizeof(int32_t)));
   CHECK(stats.nnz_lower == p->fsai->lower.ptr[s->n] && stats.nnz_upper == stats.nnz_lower);
   CHECK(stats.fill == 2.0 * (double)stats.nnz_lower / (double)stats.nnz && stats.levels_lower == 0);
   tristar_precond_destroy(&p);

@@ -107,6 +107,9 @@ TRISTAR_API void tristar_precond_options_init(tristar_precond_options *options);
 /* Makes the preconditioner of a matrix with values, of any format, symmetry and scalar type; entries of one
  * place are summed. options may be NULL: the defaults.
  *
+ * Of FSAI the log tells (TRISTAR_LOG_INFO), before its rows are computed, how many entries they can have at
+ * most, and the bytes of these; then how many there are.
+ *
  * Errors, whose message names the row: SINGULAR, no entry on the diagonal, or a pivot that is zero or a
  * subnormal number, of a pair also one of the system of a row; NOT_POSITIVE_DEFINITE (IC, ICT, FSAI), a pivot
  * that is not positive; NOT_FINITE, NaN or infinity in A (the message names the entry) or in the factors.
@@ -169,6 +172,8 @@ typedef struct tristar_precond_stats {
   double symbolic_seconds;        /* of it, to find the pattern of the factors; 0 after an update */
   double numeric_seconds;         /* of it, to compute their values */
   int64_t updates;                /* that succeeded so far */
+  size_t bytes; /* FSAI: of the factors after set-up or update, as products read them and as updates need
+                   them, vectors between products included; 0: another kind */
 } tristar_precond_stats;
 /* Tells the figures of a preconditioner. */
 TRISTAR_API tristar_status tristar_precond_get_stats(const tristar_precond_t *precond,

@@ -307,6 +307,16 @@ static void tell_seconds(tristar_precond_t *p, double all, double symbolic) {
   p->stats.numeric_seconds = all - symbolic;
 }
 
+/* That the inverse takes here. */
+static size_t count_bytes(const inverse *v) {
+  const tsi_entries *pattern = &v->pattern;
+  tristar_dmatrix_stats lower, upper = {.matrix_bytes = 0};
+  (void)tristar_dmatrix_get_stats(v->g, &lower);
+  if (v->upper != NULL) (void)tristar_dmatrix_get_stats(v->upper, &upper);
+  return lower.matrix_bytes + upper.matrix_bytes + tsi_dpiece_bytes(pattern) +
+         (size_t)v->g->n * TSI_DCOLUMNS * v->g->bytes;
+}
+
 /* Collective. */
 static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
                            tristar_precond_t **out) {
@@ -342,6 +352,7 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   TSI_TRY(tsi_transport_agree(d->transport, own));
   (*out)->stats.nnz = d->stats.nnz;
   tsi_precond_tell_fill(*out, entries, wanted != NULL ? entries : 0);
+  (*out)->stats.bytes = count_bytes((*out)->arg);
   tell_seconds(*out, tsi_clock() - begin, symbolic_seconds);
 out:
   tsi_near_rows_finish(env, &near);

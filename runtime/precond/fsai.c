@@ -59,6 +59,12 @@ tsi_count tsi_fsai_entries(const tsi_fsai *fsai) {
   return fsai->lower.ptr[fsai->n];
 }
 
+size_t tsi_fsai_bytes(const tsi_fsai *f) {
+  const size_t entries = (size_t)tsi_fsai_entries(f), n = (size_t)f->n, scalar = f->sparse->scalar_bytes;
+  return (n + 1) * sizeof *f->lower.ptr + entries * (sizeof *f->lower.index + (f->pair ? 2 : 1) * scalar) +
+         tsi_slices_bytes(&f->down) + tsi_slices_bytes(&f->up) + n * (size_t)f->columns * scalar;
+}
+
 bool tsi_fsai_is_pair(const tsi_fsai *fsai) {
   return fsai->pair;
 }

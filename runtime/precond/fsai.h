@@ -35,6 +35,8 @@ TRISTAR_CHECKED tristar_status tsi_fsai_compute(tsi_fsai *fsai, const tsi_factor
 
 /* Entries of G, or of each of a pair. */
 tsi_count tsi_fsai_entries(const tsi_fsai *fsai);
+/* What they take, once they have values. */
+size_t tsi_fsai_bytes(const tsi_fsai *fsai);
 bool tsi_fsai_is_pair(const tsi_fsai *fsai);
 
 /* X = G^H G B; of a pair X = G_U G_L B, or, transposed, G_L^T G_U^T B. x may be b, with ldx == ldb. Errors:

@@ -101,6 +101,15 @@ out:
   return status;
 }
 
+/* entries: that rows can have, or have. */
+static void tell_entries(tsi_env *env, const numeric *c, const char *most, tsi_count entries) {
+  const size_t factors = c->job->upper != NULL ? 2 : 1;
+  const size_t bytes = sizeof *c->rows.index + factors * c->rows.bytes;
+  tsi_log(env, TRISTAR_LOG_INFO, "sparse approximate inverse: %s%lld entries of %s, %.1f MB", most,
+          (long long)entries, factors == 2 ? "each factor" : "its factor",
+          (double)bytes * (double)entries / 1e6);
+}
+
 static tristar_status allocate(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
   return tsi_allocate(env, (size_t)count, c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, scalars);
 }
@@ -362,11 +371,13 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
     c.a.values = job->part != NULL ? rounded_part : rounded;
   }
   TSI_TRY(make_room(env, &c));
+  tell_entries(env, &c, "at most ", c.rows.ptr[job->rows]);
   TSI_TRY(run(env, &c));
   *breakdown = tsi_row_failure_get(&c.failure);
   if (breakdown->kind != TSI_BREAKDOWN_NONE) goto out;
   TSI_TRY(compress(env, &c));
   if (single) TSI_TRY(widen_rows(env, &c));
+  tell_entries(env, &c, "", c.rows.ptr[job->rows]);
   *g = c.rows;
   c.rows = (tsi_entries){.ptr = NULL};
   if (job->upper != NULL) {

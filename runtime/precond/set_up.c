@@ -266,6 +266,7 @@ static tristar_status compute_fsai(tristar_precond_t *p, const tsi_factor_rows *
   TSI_TRY(tsi_precond_tell(p, breakdown));
   p->stats.numeric_seconds = tsi_clock() - middle;
   tsi_precond_tell_fill(p, tsi_fsai_entries(p->fsai), pair ? tsi_fsai_entries(p->fsai) : 0);
+  p->stats.bytes = tsi_fsai_bytes(p->fsai);
 out:
   return status;
 }
