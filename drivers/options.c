@@ -127,7 +127,7 @@ static const option_row rows[] = {
   {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy, communication: of a solve on so many processes, from the analysis alone", 0, 0, NULL},
   {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; -: standard input", 0, 0, NULL},
   {"ranks", NUMBER, FIELD(ranks), TSI_INFO, "N", "count the messages of conjugate gradients with a sparse approximate inverse on N processes, which is made on this one; a model problem on a cube is cut into a grid of boxes, any other matrix into blocks of rows", 1, 1000000, NULL},
-  {"fsai", TEXT, FIELD(fsai), TSI_INFO, "NAME=NUMBER,...", "with --ranks: which inverse, as for tristar krylov", 0, 0, NULL},
+  {"fsai", TEXT, FIELD(fsai), TSI_INFO, "NAME=NUMBER,...", "with --ranks: which inverse of one factor, as for tristar krylov", 0, 0, NULL},
   {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT, "replicated|levelwise|2d", "with --layout: grids have copies of the upper levels and exchange sums once (replicated, the default), or sums at every level of the separator tree (levelwise); 2d: there is one grid, PZ = 1", 0, 0, algorithms},
   {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT, "subtree|cyclic", "with --layout: balanced subtrees stay whole on a process (subtree, the default), or all panels are spread (cyclic)", 0, 0, maps},
   {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", NULL, 0, 0, trees},

@@ -114,6 +114,7 @@ fi
 expect 2 '--layout and --ranks exclude each other' info spd.mtx --ranks 2 --layout 1x1x2
 expect 2 '--fsai needs --ranks' info spd.mtx --fsai steps=2
 expect 2 'info: --fsai steps=x: not NAME=NUMBER' info spd.mtx --ranks 2 --fsai steps=x
+expect 2 'info: --fsai pair: messages are counted for one factor' info spd.mtx --ranks 2 --fsai pair=1
 expect 1 'are no mirror images' info gen:convdiff3d:4 --ranks 2
 
 # ---- Failures: told, and X is written all the same
