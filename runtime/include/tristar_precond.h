@@ -88,9 +88,9 @@ typedef struct tristar_precond_options {
                                 0 to 1 */
   int power;                 /* FSAI: patterns begin as the lower triangle of A^power; 0: as the diagonal */
   double prefilter;          /* FSAI: for `power` entries with |a_ij| <= prefilter sqrt(a_ii a_jj) do not
-                                count; 0 to 1 */
-  double postfilter;         /* FSAI: entries of g below that share of its 2-norm leave the pattern, and g is
-                                computed anew on what is left; 0 to 1 */
+                                count, of a pair if |a_ji| is as small; 0 to 1 */
+  double postfilter;         /* FSAI: entries of g below that share of its 2-norm leave the pattern, of a pair
+                                if those of h are as small, and g is computed anew on what is left; 0 to 1 */
   int single;                /* FSAI: 1: G is computed in single precision, and then converted; products
                                 read it in single precision, too */
   tristar_pair pair;         /* FSAI: one factor or two */
@@ -163,8 +163,8 @@ typedef struct tristar_precond_stats {
   int64_t nnz_lower;         /* entries of L, G, or G_L, with its diagonal; unit diagonals do not count */
   int64_t nnz_upper;         /* of U, or G_U, likewise; IC, ICT and SSOR of a symmetric A: 0, L serves both;
                                 FSAI without a pair: 0, G^H has as many as G */
-  double fill;          /* density: entries of L and U, G_L and G_U; where L serves both or there is G twice
-                           those off the diagonal and the diagonal once, divided by nnz */
+  double fill;          /* density: entries of both factors, or, where one serves as both, twice those off the
+                           diagonal and the diagonal once, divided by nnz */
   int64_t levels_lower; /* level sets of L: the fewest steps that a parallel sweep can have; FSAI: 0 */
   int64_t levels_upper; /* of U, likewise */
   tristar_partition partition[2]; /* of the plans of L and of U; AUTO: there is none */

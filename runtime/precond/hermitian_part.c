@@ -130,6 +130,11 @@ tristar_status tsi_symmetrize(tristar_t *ts, char scalar, const tsi_factor_rows 
     out->rows = (tsi_factor_rows){.values = NULL};
     TSI_TRY(add_images(env, bytes, a, &out->rows));
   }
+  if (env->check) {
+    TSI_TRY(tsi_factor_rows_check(env, &out->rows));
+    if (!is_symmetric(&out->rows, next))
+      TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "an entry of a symmetric pattern has no mirror image");
+  }
   if (part) TSI_TRY(make_part(ts, scalar, bytes, next, out));
 out:
   TSI_FREE(env, next);
