@@ -39,9 +39,10 @@ typedef struct tsi_fsai_pair_kernels {
   /* part: the values of H, at the places of A's. next: n, scratch. */
   void (*take_part)(const tsi_factor_rows *a, const void *phase, tsi_count *next, void *part);
   /* The pattern of a row whose part of H is not positive definite goes on, per_step columns at a time, up to
-   * `room` with the diagonal. reach: its arrays by column and by slot, and for picks. */
-  void (*grow)(const tsi_matrix_rows *a, tsi_index per_step, tsi_index room, tsi_fsai_row *row,
-               tsi_fsai_work *reach, tsi_fsai_pair_work *work);
+   * `room` with the diagonal. part: the values of H. reach: its arrays by column and by slot, and for
+   * picks. */
+  void (*grow)(const tsi_matrix_rows *a, const void *part, tsi_index per_step, tsi_index room,
+               tsi_fsai_row *row, tsi_fsai_work *reach, tsi_fsai_pair_work *work);
   /* Row i of G_L and column i of G_U. row: the pattern, ascending with the diagonal last, as tsi_fsai_kernels
    * leave it; then values of G_L. upper: the values of G_U. Entries that are small in both factors, as
    * `postfilter` says, leave the pattern. kind: ZERO, the small system is singular. */

@@ -7,15 +7,19 @@
 
 #include "codelets/cpu/fsai_pattern.h"
 
+#define LONG_ROW 16 /* entries for each column of a pattern, from which on they are looked for */
+
 /* ---- The Hermitian matrix ------------------------------------------------------------------------------ */
+
+/* Of magnitude 1, and makes the number positive. */
+INLINE tsi_scalar phase_of(tsi_scalar diagonal) {
+  const tsi_real size = tsi_abs(diagonal);
+  return size > 0 ? tsi_conj(diagonal) / size : 1;
+}
 
 static void find_phases(const tsi_factor_rows *a, void *to) {
   tsi_scalar *phase = to;
-  for (tsi_index i = 0; i < a->n; i++) {
-    const tsi_scalar d = ((const tsi_scalar *)a->values)[a->diagonal[i]];
-    const tsi_real size = tsi_abs(d);
-    phase[i] = size > 0 ? tsi_conj(d) / size : 1;
-  }
+  for (tsi_index i = 0; i < a->n; i++) phase[i] = phase_of(((const tsi_scalar *)a->values)[a->diagonal[i]]);
 }
 
 /* a x */
@@ -41,7 +45,20 @@ static void take_part(const tsi_factor_rows *a, const void *phases, tsi_count *n
 
 /* ---- The system ---------------------------------------------------------------------------------------- */
 
-/* A[P, P]: rows of A and the pattern ascend. */
+/* Entry (i, j); 0: there is none. */
+static tsi_scalar entry_at(const tsi_matrix_rows *a, tsi_index i, tsi_index j) {
+  tsi_count low = a->ptr[i], high = a->ptr[i + 1];
+  while (low < high) {
+    const tsi_count middle = low + (high - low) / 2;
+    if (a->index[middle] < j)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < a->ptr[i + 1] && a->index[low] == j ? ((const tsi_scalar *)a->values)[low] : 0;
+}
+
+/* A[P, P]: rows of A and the pattern ascend; in long rows entries are looked for. */
 static void gather(const tsi_matrix_rows *a, tsi_index count, const tsi_index *pattern,
                    tsi_fsai_pair_work *w) {
   const tsi_scalar *values = a->values;
@@ -49,6 +66,10 @@ static void gather(const tsi_matrix_rows *a, tsi_index count, const tsi_index *p
     tsi_scalar *row = (tsi_scalar *)w->system + (ptrdiff_t)r * w->most;
     const tsi_count end = a->ptr[pattern[r] + 1];
     tsi_count e = a->ptr[pattern[r]];
+    if (end - e > (tsi_count)LONG_ROW * count) {
+      for (tsi_index c = 0; c < count; c++) row[c] = entry_at(a, pattern[r], pattern[c]);
+      continue;
+    }
     for (tsi_index c = 0; c < count; c++) {
       while (e < end && a->index[e] < pattern[c]) e++;
       row[c] = e < end && a->index[e] == pattern[c] ? values[e] : 0;
@@ -144,19 +165,6 @@ static tsi_breakdown_kind judge(tsi_index count, const tsi_fsai_pair_work *w) {
 
 /* ---- Patterns that grow -------------------------------------------------------------------------------- */
 
-/* Entry (i, j); 0: there is none. */
-static tsi_scalar entry_at(const tsi_matrix_rows *a, tsi_index i, tsi_index j) {
-  tsi_count low = a->ptr[i], high = a->ptr[i + 1];
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (a->index[middle] < j)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < a->ptr[i + 1] && a->index[low] == j ? ((const tsi_scalar *)a->values)[low] : 0;
-}
-
 /* The columns left of i that rows of the pattern have entries in get slots, with zeros. */
 static void reach_columns(const tsi_matrix_rows *a, const tsi_fsai_row *row, tsi_fsai_work *reach,
                           tsi_fsai_pair_work *w) {
@@ -171,16 +179,29 @@ static void reach_columns(const tsi_matrix_rows *a, const tsi_fsai_row *row, tsi
     }
 }
 
-/* Adds the magnitudes of the entries of x A, or A x, to those of their slots. */
-static void add_sizes(const tsi_matrix_rows *a, const tsi_fsai_row *row, bool by_rows, const tsi_scalar *x,
-                      tsi_fsai_work *reach, const tsi_fsai_pair_work *w) {
+/* Adds the magnitudes of the entries of g A to those of their slots. */
+static void add_row_sizes(const tsi_matrix_rows *a, const tsi_fsai_row *row, const tsi_scalar *g,
+                          tsi_fsai_work *reach, const tsi_fsai_pair_work *w) {
+  const tsi_scalar *values = a->values;
+  tsi_scalar *y = reach->gradient;
+  for (tsi_index s = 0; s < reach->slots; s++) y[s] = 0;
+  for (tsi_index r = 0; r < row->entries; r++)
+    for (tsi_count e = a->ptr[row->index[r]]; e < a->ptr[row->index[r] + 1] && a->index[e] < row->i; e++)
+      tsi_add_product(&y[reach->place[a->index[e]]], g[r], values[e]);
+  for (tsi_index s = 0; s < reach->slots; s++) w->size[s] += (double)tsi_abs(y[s]);
+}
+
+/* The same of A h. Row p of H has (S A)_jp of any j: conj((S A)_jp) = 2 H_pj - (S A)_pj. */
+static void add_column_sizes(const tsi_matrix_rows *a, const tsi_scalar *part, const tsi_fsai_row *row,
+                             const tsi_scalar *h, tsi_fsai_work *reach, const tsi_fsai_pair_work *w) {
+  const tsi_scalar *values = a->values;
   tsi_scalar *y = reach->gradient;
   for (tsi_index s = 0; s < reach->slots; s++) y[s] = 0;
   for (tsi_index r = 0; r < row->entries; r++) {
     const tsi_index p = row->index[r];
+    const tsi_scalar phase = phase_of(entry_at(a, p, p));
     for (tsi_count e = a->ptr[p]; e < a->ptr[p + 1] && a->index[e] < row->i; e++)
-      tsi_add_product(&y[reach->place[a->index[e]]], x[r],
-                      by_rows ? ((const tsi_scalar *)a->values)[e] : entry_at(a, a->index[e], p));
+      tsi_add_product(&y[reach->place[a->index[e]]], h[r], tsi_conj(2 * part[e] - product(phase, values[e])));
   }
   for (tsi_index s = 0; s < reach->slots; s++) w->size[s] += (double)tsi_abs(y[s]);
 }
@@ -209,8 +230,8 @@ static void join(tsi_fsai_row *row, tsi_index column) {
 
 /* Where the pattern's system is singular, the largest entries of row and column i join. The latest pattern
  * with a row and a column is the one that stays; there is none: that which was given. */
-static void grow(const tsi_matrix_rows *a, tsi_index per_step, tsi_index room, tsi_fsai_row *row,
-                 tsi_fsai_work *reach, tsi_fsai_pair_work *w) {
+static void grow(const tsi_matrix_rows *a, const void *part, tsi_index per_step, tsi_index room,
+                 tsi_fsai_row *row, tsi_fsai_work *reach, tsi_fsai_pair_work *w) {
   tsi_index *kept = w->kept, regular = 0;
   for (;;) {
     const bool solved = solve(a, row->entries, row->index, w) == TSI_BREAKDOWN_NONE;
@@ -226,8 +247,8 @@ static void grow(const tsi_matrix_rows *a, tsi_index per_step, tsi_index room, t
     const tsi_index most = tsi_index_min(per_step, room - row->entries);
     if (most == 0) break;
     reach_columns(a, row, reach, w);
-    add_sizes(a, row, true, w->g, reach, w);
-    add_sizes(a, row, false, w->h, reach, w);
+    add_row_sizes(a, row, w->g, reach, w);
+    add_column_sizes(a, part, row, w->h, reach, w);
     const tsi_index picks = pick(row, most, reach, w);
     if (picks == 0) break;
     for (tsi_index k = 0; k < picks; k++) join(row, reach->column[reach->picked[k]]);

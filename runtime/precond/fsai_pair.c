@@ -17,11 +17,12 @@ out:
 }
 
 tristar_status tsi_fsai_pair_begin(tsi_env *env, const tsi_fsai_job *job, char scalar, tsi_matrix_rows a,
-                                   const tsi_entries *rows, int members, tsi_index most, tsi_count slots,
-                                   tsi_fsai_pair *p) {
+                                   const void *part, const tsi_entries *rows, int members, tsi_index most,
+                                   tsi_count slots, tsi_fsai_pair *p) {
   tristar_status status = TRISTAR_OK;
   *p = (tsi_fsai_pair){.kernels = tsi_fsai_pair_kernels_select(scalar, job->ts->isa),
                        .a = a,
+                       .part = part,
                        .job = job,
                        .rows = rows,
                        .bytes = rows->bytes};
@@ -62,6 +63,6 @@ void tsi_fsai_pair_row(const tsi_fsai_pair *p, tsi_index l, tsi_fsai_row *row, t
   if (p->job->part == NULL)
     take_given(row);
   else if (row->kind != TSI_BREAKDOWN_NONE)
-    p->kernels->grow(&p->a, limits->per_step, (tsi_index)room, row, work, &p->work[member]);
+    p->kernels->grow(&p->a, p->part, limits->per_step, (tsi_index)room, row, work, &p->work[member]);
   p->kernels->row(&p->a, limits->postfilter, row, p->upper + (size_t)at * p->bytes, &p->work[member]);
 }

@@ -260,8 +260,8 @@ static tristar_status run(tsi_env *env, numeric *c) {
   TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
   for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, &c->work[m]));
   if (job->upper != NULL)
-    TSI_TRY(tsi_fsai_pair_begin(env, job, c->scalar, c->whole, &c->rows, c->members, c->most, slots_of(c),
-                                &c->pair));
+    TSI_TRY(tsi_fsai_pair_begin(env, job, c->scalar, c->whole, c->a.values, &c->rows, c->members, c->most,
+                                slots_of(c), &c->pair));
   TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
 out:
   tsi_crew_finish(&crew);
