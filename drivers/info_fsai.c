@@ -239,6 +239,8 @@ int tsi_info_fsai(const tsi_settings *settings) {
   const int wrong =
       settings->fsai != NULL ? tsi_krylov_fsai_read("info", settings->fsai, &t.words) : TSI_EXIT_OK;
   if (wrong != TSI_EXIT_OK) return wrong;
+  if (t.words.options.pair != TRISTAR_PAIR_NEVER)
+    return tsi_usage_error("info", "--fsai pair: messages are counted for one factor");
   const bool ok =
       tsi_session_open(&session, &serial, settings->operand[0]) && tsi_session_read(&session) && count(&t);
   if (ok && !settings->to_stdout) print_report(&t);

@@ -159,15 +159,17 @@ static int64_t nnz_factor(const tsi_session *s, const tsi_krylov_solution *z) {
 
 static void report_precond(const tsi_session *s, const tsi_krylov_solution *z) {
   const int64_t entries = nnz_factor(s, z);
+  char memory[48] = "";
+  if (z->m.bytes > 0) snprintf(memory, sizeof memory, ", takes %s", tsi_text_bytes((double)z->m.bytes));
   if (z->precond == NULL)
     tsi_report("precond", "none");
   else if (z->m.nodes > 0)
-    tsi_report("precond", "%s, %s entries in its factors, by %s, density %.2f; set up in %s", z->words.word,
+    tsi_report("precond", "%s, %s entries in its factors, by %s, density %.2f; set up in %s%s", z->words.word,
                tsi_text_count(entries), tsi_text_many(z->m.nodes, "node"), z->m.fill,
-               tsi_text_seconds(z->setup_s));
+               tsi_text_seconds(z->setup_s), memory);
   else if (z->m.fill > 0)
-    tsi_report("precond", "%s, %s entries in its factors, density %.2f; set up in %s", z->words.word,
-               tsi_text_count(entries), z->m.fill, tsi_text_seconds(z->setup_s));
+    tsi_report("precond", "%s, %s entries in its factors, density %.2f; set up in %s%s", z->words.word,
+               tsi_text_count(entries), z->m.fill, tsi_text_seconds(z->setup_s), memory);
   else if (entries > 0)
     tsi_report("precond", "%s, %s entries in its factors; set up in %s", z->words.word,
                tsi_text_count(entries), tsi_text_seconds(z->setup_s));
@@ -252,6 +254,7 @@ cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   tsi_json_add_number(object, "nnz_factor", (double)nnz_factor(s, z));
   tsi_json_add_number(object, "density", z->m.fill);
   tsi_json_add_number(object, "nodes", (double)z->m.nodes);
+  tsi_json_add_number(object, "precond_bytes", (double)z->m.bytes);
   tsi_json_add_number(object, "setup_s", z->setup_s);
   tsi_json_add_number(object, "create_s", z->create_s);
   tsi_json_add_number(object, "workspace_bytes", (double)z->k.workspace_bytes);

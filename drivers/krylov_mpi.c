@@ -189,7 +189,7 @@ static bool make_of_all(spread *p) {
 /* M, and entries of the factors of all ranks. */
 static bool make_precond(spread *p) {
   tsi_session *s = p->s;
-  int64_t entries[4];
+  int64_t entries[5];
   const bool all = p->z.words.options.kind == TRISTAR_PRECOND_FSAI || s->settings->overlap > 0;
   const bool ok = all ? make_of_all(p) : make_precond_of_block(p);
   if (all && p->z.words.factor) s->f.nnz_factor = p->z.m.nnz_lower;
@@ -197,11 +197,13 @@ static bool make_precond(spread *p) {
   entries[1] = p->z.m.nnz_upper;
   entries[2] = s->f.nnz_factor;
   entries[3] = p->z.m.nodes;
-  MPI_Allreduce(MPI_IN_PLACE, entries, 4, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  entries[4] = (int64_t)p->z.m.bytes;
+  MPI_Allreduce(MPI_IN_PLACE, entries, 5, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   p->z.m.nnz_lower = entries[0];
   p->z.m.nnz_upper = entries[1];
   s->f.nnz_factor = entries[2];
   p->z.m.nodes = entries[3];
+  p->z.m.bytes = (size_t)entries[4];
   if (entries[0] > 0 && p->d.nnz_all > 0) /* one triangle serves as two */
     p->z.m.fill =
         (double)(entries[1] > 0 ? entries[0] + entries[1] : 2 * entries[0] - p->d.n) / (double)p->d.nnz_all;

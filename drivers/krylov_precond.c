@@ -80,21 +80,30 @@ static const char *read_number(const char *text, const fsai_number *numbers, siz
 /* Ranges are judged by the library. */
 int tsi_krylov_fsai_read(const char *command, const char *text, tsi_krylov_precond *precond) {
   tristar_precond_options *o = &precond->options;
-  const fsai_number numbers[] = {{"steps", .count = &o->steps},        {"per_step", .count = &o->per_step},
-                                 {"reduction", .real = &o->reduction}, {"power", .flag = &o->power},
-                                 {"prefilter", .real = &o->prefilter}, {"postfilter", .real = &o->postfilter},
-                                 {"block", .block = &o->block},        {"single", .flag = &o->single},
+  int pair = (int)o->pair;
+  const fsai_number numbers[] = {{"steps", .count = &o->steps},
+                                 {"per_step", .count = &o->per_step},
+                                 {"reduction", .real = &o->reduction},
+                                 {"power", .flag = &o->power},
+                                 {"prefilter", .real = &o->prefilter},
+                                 {"postfilter", .real = &o->postfilter},
+                                 {"block", .block = &o->block},
+                                 {"single", .flag = &o->single},
+                                 {"pair", .flag = &pair},
                                  {"levels", .flag = &precond->levels}};
   const char *at = text;
   for (;;) {
     at = read_number(at, numbers, sizeof numbers / sizeof *numbers);
     if (at == NULL || (*at != ',' && *at != '\0'))
       return tsi_usage_error(command,
-                             "--fsai %s: not NAME=NUMBER,... with steps, per_step, power, block, single and "
-                             "levels (whole numbers, or block=auto), reduction, prefilter and postfilter",
+                             "--fsai %s: not NAME=NUMBER,... with steps, per_step, power, block, single, "
+                             "pair and levels (whole numbers, or block=auto), reduction, prefilter and "
+                             "postfilter",
                              text);
-    if (*at++ == '\0') return TSI_EXIT_OK;
+    if (*at++ == '\0') break;
   }
+  o->pair = (tristar_pair)pair;
+  return TSI_EXIT_OK;
 }
 
 /* ---- --precond ----------------------------------------------------------------------------------------- */
@@ -103,6 +112,7 @@ int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *pr
   tristar_precond_options *o = &precond->options;
   precond->word = settings->precond != NULL ? settings->precond : "none";
   tristar_precond_options_init(o);
+  o->pair = TRISTAR_PAIR_AUTO;
   if (!read_word(precond->word, o))
     return tsi_usage_error("krylov",
                            "--precond %s: not one of none, jacobi, ssor, iluK, miluK, ilut, icK, micK, ict, "

@@ -51,6 +51,16 @@ done
 expect 0 '^precond +fsai, [0-9,]+ entries in its factors, density [0-9.]+; set up in' krylov gen:diffusion3d:8 --precond fsai \
   --fsai steps=0,power=2,prefilter=0.01,postfilter=0.05,single=1 --shift 0.001 --checksum --json k.json
 awk "BEGIN { exit !($(value density k.json) > 0.5 && $(value density k.json) < 4) }" || fail "k.json: density $(value density k.json)"
+for method in bicgstab gmres; do
+  [ "$(iterations gen:convdiff3d:10 --method $method --precond fsai)" -lt "$(iterations gen:convdiff3d:10 --method $method --precond jacobi)" ] ||
+    fail "$method: two factors of an approximate inverse take as many iterations as the diagonal"
+done
+one=$(iterations gen:diffusion3d:8 --precond fsai --fsai pair=0) both=$(iterations gen:diffusion3d:8 --precond fsai --fsai pair=1)
+[ "$one" -eq "$both" ] || fail "--fsai: $one iterations with one factor, $both with two"
+expect 0 'sparse approximate inverse: at most [0-9]+ entries of each factor, [0-9.]+ MB' krylov gen:convdiff3d:6 --precond fsai --verbose
+row '^precond +fsai, .*; set up in [0-9.]+ [a-z]+, takes [0-9.]+ [KM]B$'
+expect 1 'gen:convdiff3d:6: .* no mirror images: ILU takes such a matrix, and FSAI a pair of factors' krylov gen:convdiff3d:6 --precond fsai --fsai pair=0
+expect 1 'pair is 3' krylov spd.mtx --precond fsai --fsai pair=3
 for side in left right; do
   expect 0 '^accuracy +converged' krylov gen:convdiff3d:6 --method bicgstab --precond jacobi --side $side
 done
@@ -77,7 +87,10 @@ for engine in serial tasks; do
   sed -n 's/^checksum *//p' output.txt >>sums.txt
   expect 0 '^checksum' krylov gen:s2d9pt:60 --precond fsai --engine $engine --checksum
   sed -n 's/^checksum *//p' output.txt >>sums_fsai.txt
+  expect 0 '^checksum' krylov gen:convdiff3d:16 --precond fsai --engine $engine --checksum
+  sed -n 's/^checksum *//p' output.txt >>sums_pair.txt
 done
+[ "$(sort -u sums_pair.txt | wc -l)" -eq 1 ] || fail "fsai, two factors: with and without tasks there are other bits: $(tr '\n' ' ' <sums_pair.txt)"
 [ "$(sort -u sums_fsai.txt | wc -l)" -eq 1 ] || fail "fsai: with and without tasks there are other bits: $(tr '\n' ' ' <sums_fsai.txt)"
 [ "$(sort -u sums.txt | wc -l)" -eq 1 ] || fail "with and without tasks there are other bits: $(tr '\n' ' ' <sums.txt)"
 
@@ -106,6 +119,7 @@ fi
 expect 2 '--layout and --ranks exclude each other' info spd.mtx --ranks 2 --layout 1x1x2
 expect 2 '--fsai needs --ranks' info spd.mtx --fsai steps=2
 expect 2 'info: --fsai steps=x: not NAME=NUMBER' info spd.mtx --ranks 2 --fsai steps=x
+expect 2 'info: --fsai pair: messages are counted for one factor' info spd.mtx --ranks 2 --fsai pair=1
 expect 1 'are no mirror images' info gen:convdiff3d:4 --ranks 2
 
 # ---- Failures: told, and X is written all the same

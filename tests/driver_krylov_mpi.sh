@@ -35,6 +35,10 @@ for count in 2 4; do
   ranks $count 0 '^precond +fsai, .* density' krylov gen:diffusion3d:10 --precond fsai --json f$count.json
   ranks $count 0 '^accuracy +converged' krylov gen:diffusion3d:10 --precond fsai --fsai levels=0 --json g$count.json
 done
+for method in bicgstab gmres; do # two factors
+  expect 0 '^accuracy +converged' krylov gen:convdiff3d:10 --method $method --precond fsai --json p1$method.json
+  ranks 3 0 '^accuracy +converged' krylov gen:convdiff3d:10 --method $method --precond fsai --json p3$method.json
+done
 python3 - <<'END' || fail "fsai on many processes"
 import json
 def read(name): return json.load(open(name))
@@ -44,6 +48,9 @@ for count in (2, 4):
     assert abs(r["iterations"] - one["iterations"]) <= 1 + one["iterations"] / 50, (r["iterations"], one["iterations"])
     assert abs(r["density"] - one["density"]) < 0.02 * one["density"], (r["density"], one["density"])
     assert blocks["iterations"] > r["iterations"] and blocks["nnz_factor"] < r["nnz_factor"]
+for method in ("bicgstab", "gmres"):
+    one, r = read("p1%s.json" % method), read("p3%s.json" % method)
+    assert abs(r["iterations"] - one["iterations"]) <= 1 and r["nnz_factor"] == one["nnz_factor"], (r, one)
 END
 
 # ---- Three unknowns a point, which share patterns: as many iterations on any number of processes

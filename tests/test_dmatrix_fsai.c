@@ -1,5 +1,6 @@
-/* Sparse approximate inverses of matrices whose rows lie on all ranks: with enough levels they are those of
- * one process; with less, iterations stay near theirs; without any they are those of the diagonal blocks.
+/* Sparse approximate inverses of matrices whose rows lie on all ranks, of one factor and of two: with enough
+ * levels they are those of one process; with less, iterations stay near theirs; without any they are those of
+ * the diagonal blocks.
  * What is wrong on one rank all are told, with the row over the whole matrix. */
 #include <limits.h>
 
@@ -12,11 +13,16 @@ typedef struct problem {
   int64_t rows;
 } problem;
 
-static problem open_problem(const world *w, const char *kind, int64_t k, const typed *t) {
-  problem p = {.w = w, .s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN)};
+static problem open_symmetric(const world *w, const char *kind, int64_t k, const typed *t,
+                              tristar_symmetry symmetry) {
+  problem p = {.w = w, .s = share_matrix(w, kind, k, t, symmetry)};
   p.rows = p.s.end - p.s.first;
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &p.s.rows.view, NULL, &p.d));
   return p;
+}
+
+static problem open_problem(const world *w, const char *kind, int64_t k, const typed *t) {
+  return open_symmetric(w, kind, k, t, TRISTAR_HERMITIAN);
 }
 
 static void close_problem(problem *p) {
@@ -30,6 +36,11 @@ static tristar_precond_options options_of(int64_t steps, int power) {
   o.kind = TRISTAR_PRECOND_FSAI;
   o.steps = steps;
   o.power = power;
+  return o;
+}
+
+static tristar_precond_options paired(tristar_precond_options o, tristar_pair pair) {
+  o.pair = pair;
   return o;
 }
 
@@ -59,9 +70,10 @@ static void check_same(const problem *p, const void *x, const void *y) {
   }
 }
 
-static void check_all(const world *w, const char *kind, int64_t k, const typed *t,
-                      const tristar_precond_options *o) {
-  problem p = open_problem(w, kind, k, t);
+static void check_problem(const world *w, problem p, const char *kind, const tristar_precond_options *o) {
+  const typed *t = p.s.t;
+  const bool hermitian =
+      p.s.view.symmetry == TRISTAR_HERMITIAN || (p.s.view.symmetry == TRISTAR_SYMMETRIC && !t->is_complex);
   tristar_precond_t *m, *alone;
   tristar_precond_stats stats, all;
   int64_t entries;
@@ -74,6 +86,8 @@ static void check_all(const world *w, const char *kind, int64_t k, const typed *
   MPI_Allreduce(&stats.nnz_lower, &entries, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   CHECK_MSG(entries == all.nnz_lower, "%s, type %c: %d entries, %d on one process", kind, (int)t->scalar,
             (int)entries, (int)all.nnz_lower);
+  CHECK(stats.nnz_upper == (all.nnz_upper > 0 ? stats.nnz_lower : 0));
+  CHECK((all.nnz_upper > 0) == (o->pair == TRISTAR_PAIR_ALWAYS || !hermitian));
   for (int op = 0; op < 3; op++) {
     const tristar_op name = (tristar_op[]){TRISTAR_N, TRISTAR_T, TRISTAR_C}[op];
     void *here = apply(&p, m, name, false, x), *there = apply(&p, alone, name, true, x),
@@ -90,16 +104,21 @@ static void check_all(const world *w, const char *kind, int64_t k, const typed *
   close_problem(&p);
 }
 
+static void check_all(const world *w, const char *kind, int64_t k, const typed *t,
+                      const tristar_precond_options *o) {
+  check_problem(w, open_problem(w, kind, k, t), kind, o);
+}
+
 /* In place, b and x of the same array. */
-static void check_in_place(const world *w) {
+static void check_in_place(const world *w, tristar_pair pair) {
   const typed *t = &typed_complex_double;
   problem p = open_problem(w, "poisson3d7", 5, t);
-  const tristar_precond_options o = options_of(3, 0);
+  const tristar_precond_options o = paired(options_of(3, 0), pair);
   tristar_precond_t *m;
   void *x = make_vectors(t, p.s.n, 3);
   CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 3, &m));
-  for (int op = 0; op < 2; op++) {
-    const tristar_op name = op ? TRISTAR_T : TRISTAR_N;
+  for (int op = 0; op < 3; op++) {
+    const tristar_op name = (tristar_op[]){TRISTAR_N, TRISTAR_T, TRISTAR_C}[op];
     void *apart = apply(&p, m, name, false, x), *b = take_vectors(&p.s, x);
     CHECK_OK(tristar_precond_apply(m, name, COLUMNS, b, p.rows, b, p.rows));
     CHECK(memcmp(b, apart, (size_t)p.rows * COLUMNS * t->bytes) == 0);
@@ -113,7 +132,7 @@ static void check_in_place(const world *w) {
 
 /* ---- Iterations ---------------------------------------------------------------------------------------- */
 
-/* Of CG to eight digits, b = A times ones; d NULL: on one process. */
+/* Of CG, or BiCGSTAB, to eight digits, b of ones; d NULL: on one process. */
 static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_precond_t *m) {
   const int64_t n = d != NULL ? p->rows : p->s.n;
   tristar_krylov_options options;
@@ -123,7 +142,7 @@ static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_
   CHECK(b != NULL && x != NULL);
   for (int64_t i = 0; i < n; i++) b[i] = 1;
   tristar_krylov_options_init(&options);
-  options.method = TRISTAR_KRYLOV_CG;
+  options.method = p->s.view.symmetry == TRISTAR_GENERAL ? TRISTAR_KRYLOV_BICGSTAB : TRISTAR_KRYLOV_CG;
   options.tolerance = 1e-8;
   if (d != NULL)
     CHECK_OK(tristar_dmatrix_krylov(d, &options, &k));
@@ -140,7 +159,7 @@ static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_
 /* Three levels: within 2 % of one process; none: as many as the diagonal blocks alone. */
 static void check_levels(const world *w, const char *kind, int64_t k, int block) {
   problem p = open_problem(w, kind, k, &typed_double);
-  tristar_precond_options o = options_of(5, 0);
+  tristar_precond_options o = paired(options_of(5, 0), TRISTAR_PAIR_AUTO);
   tristar_precond_t *m;
   tristar_view diagonal;
   int64_t count[4];
@@ -184,6 +203,31 @@ static void check_nodes(const world *w) {
   }
 }
 
+/* A pair has none: the bits are those without `block`. */
+static void check_pair_nodes(const world *w) {
+  problem p = open_problem(w, "convdiff3d", 5, &typed_double);
+  void *x = make_vectors(p.s.t, p.s.n, 7), *y[2];
+  for (int k = 0; k < 2; k++) {
+    tristar_precond_options o = paired(options_of(3, k), TRISTAR_PAIR_ALWAYS);
+    for (int block = 0; block < 2; block++) {
+      tristar_precond_t *m;
+      tristar_precond_stats stats;
+      o.block = block == 0 ? 0 : k == 0 ? 3 : TRISTAR_PRECOND_BLOCK_AUTO;
+      CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 2, &m));
+      CHECK_OK(tristar_dmatrix_fsai_update(p.d, m));
+      CHECK_OK(tristar_precond_get_stats(m, &stats));
+      CHECK(stats.nodes == 0 && stats.nnz_upper == stats.nnz_lower);
+      y[block] = apply(&p, m, TRISTAR_N, false, x);
+      tristar_precond_destroy(&m);
+    }
+    CHECK(memcmp(y[0], y[1], (size_t)p.rows * COLUMNS * sizeof(double)) == 0);
+    free(y[0]);
+    free(y[1]);
+  }
+  free(x);
+  close_problem(&p);
+}
+
 /* ---- Errors -------------------------------------------------------------------------------------------- */
 
 static void must_name(const world *w, const char *text) {
@@ -196,10 +240,9 @@ static void must_name(const world *w, const char *text) {
  */
 typedef double entry_at(int64_t i, int64_t j, int64_t special);
 
-static tristar_status make_of(const world *w, int64_t n, entry_at *at, int64_t special, int levels,
-                              tristar_precond_t **m) {
+static tristar_status make_of(const world *w, int64_t n, entry_at *at, int64_t special,
+                              const tristar_precond_options *o, int levels, tristar_precond_t **m) {
   const int64_t first = first_row(w, n, w->rank), end = first_row(w, n, w->rank + 1);
-  const tristar_precond_options o = options_of(4, 0);
   int64_t *ptr = calloc((size_t)(end - first) + 1, sizeof *ptr);
   int32_t *index = calloc(3 * (size_t)(end - first) + 1, sizeof *index);
   double *values = calloc(3 * (size_t)(end - first) + 1, sizeof *values);
@@ -225,7 +268,7 @@ static tristar_status make_of(const world *w, int64_t n, entry_at *at, int64_t s
                              .ptr_bits = 64,
                              .index_bits = 32};
   CHECK_OK(tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &view, NULL, &d));
-  const tristar_status status = tristar_dmatrix_fsai(d, &o, levels, m);
+  const tristar_status status = tristar_dmatrix_fsai(d, o, levels, m);
   CHECK((status == TRISTAR_OK) == (*m != NULL));
   tristar_dmatrix_destroy(&d);
   free(ptr);
@@ -250,19 +293,48 @@ static double unlike(int64_t i, int64_t j, int64_t special) {
 /* The special row is the first of the last rank, so that it couples two of them. */
 static void check_errors(const world *w) {
   const int64_t n = 40, special = first_row(w, n, w->ranks - 1) + (w->ranks == 1);
+  const tristar_precond_options o = options_of(4, 0);
   char place[64];
   tristar_precond_t *m;
   for (int levels = 0; levels < 3; levels++) {
     snprintf(place, sizeof place, "row %d,", (int)special);
-    CHECK_STATUS(make_of(w, n, indefinite, special, levels, &m), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+    CHECK_STATUS(make_of(w, n, indefinite, special, &o, levels, &m), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
     must_name(w, place);
-    CHECK_STATUS(make_of(w, n, no_diagonal, special, levels, &m), TRISTAR_ERR_SINGULAR);
+    CHECK_STATUS(make_of(w, n, no_diagonal, special, &o, levels, &m), TRISTAR_ERR_SINGULAR);
     must_name(w, place);
-    CHECK_STATUS(make_of(w, n, one_sided, special, levels, &m), TRISTAR_ERR_ARGUMENT);
+    CHECK_STATUS(make_of(w, n, one_sided, special, &o, levels, &m), TRISTAR_ERR_ARGUMENT);
     must_name(w, "mirror image");
     if (levels == 0 && w->ranks > 1) continue; /* what couples ranks counts for nothing */
-    CHECK_STATUS(make_of(w, n, unlike, special, levels, &m), TRISTAR_ERR_ARGUMENT);
+    CHECK_STATUS(make_of(w, n, unlike, special, &o, levels, &m), TRISTAR_ERR_ARGUMENT);
     must_name(w, "mirror images");
+  }
+}
+
+/* Row `special` of a pair has, with the row before it, a system of two equal rows; or entries without images.
+ */
+static double dependent(int64_t i, int64_t j, int64_t special) {
+  return i == j ? 3 : (i == special && j == i - 1) || (i == special - 1 && j == i + 1) ? 3 : -1;
+}
+
+static void check_pair_errors(const world *w) {
+  const int64_t n = 40, special = first_row(w, n, w->ranks - 1) + (w->ranks == 1);
+  const tristar_precond_options fixed = paired(options_of(0, 1), TRISTAR_PAIR_ALWAYS);
+  const tristar_precond_options automatic = paired(options_of(4, 0), TRISTAR_PAIR_AUTO);
+  char place[64];
+  tristar_precond_t *m;
+  snprintf(place, sizeof place, "row %d,", (int)special);
+  CHECK_STATUS(make_of(w, n, dependent, special, &fixed, 1, &m), TRISTAR_ERR_SINGULAR);
+  must_name(w, place);
+  CHECK_STATUS(make_of(w, n, no_diagonal, special, &fixed, 1, &m), TRISTAR_ERR_SINGULAR);
+  must_name(w, place);
+  for (int k = 0; k < 2; k++) {
+    tristar_precond_stats stats;
+    int64_t upper;
+    CHECK_OK(make_of(w, n, k ? one_sided : unlike, special, &automatic, 2, &m));
+    CHECK_OK(tristar_precond_get_stats(m, &stats));
+    MPI_Allreduce(&stats.nnz_upper, &upper, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(upper > n);
+    tristar_precond_destroy(&m);
   }
 }
 
@@ -281,6 +353,9 @@ static void check_arguments(const world *w) {
     o.reduction = last ? 0.5 : 0.25;
     CHECK_STATUS(tristar_dmatrix_fsai(p.d, &o, 3, &m), TRISTAR_ERR_ARGUMENT);
     must_name(w, "reduction");
+    o = paired(options_of(3, 0), last ? TRISTAR_PAIR_AUTO : TRISTAR_PAIR_NEVER);
+    CHECK_STATUS(tristar_dmatrix_fsai(p.d, &o, 3, &m), TRISTAR_ERR_ARGUMENT);
+    must_name(w, "pair");
   }
   o = options_of(3, last ? -1 : 0);
   CHECK_STATUS(tristar_dmatrix_fsai(p.d, &o, 3, &m), TRISTAR_ERR_ARGUMENT);
@@ -295,10 +370,10 @@ static void check_arguments(const world *w) {
 }
 
 /* An allocation that fails on one rank fails on all, and leaves nothing behind. */
-static void check_memory(const world *w, int block) {
+static void check_memory(const world *w, const char *kind, int64_t k, int block) {
   const bool last = w->rank == w->ranks - 1;
-  problem p = open_problem(w, "poisson3d7", 4, &typed_double);
-  tristar_precond_options o = options_of(3, 2);
+  problem p = open_problem(w, kind, k, &typed_double);
+  tristar_precond_options o = paired(options_of(3, 2), TRISTAR_PAIR_AUTO);
   tristar_status status = TRISTAR_ERR_MEMORY;
   tristar_precond_t *m;
   tristar_memory_stats before, after;
@@ -324,10 +399,12 @@ static void check_memory(const world *w, int block) {
 }
 
 int main(void) {
+  static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
+                                       &typed_complex_single};
   world w = open_world();
-  const tristar_precond_options adaptive = options_of(4, 0), fixed = options_of(0, 2),
-                                both = options_of(2, 1);
-  tristar_precond_options filtered = options_of(3, 1), single = options_of(3, 0);
+  const tristar_precond_options adaptive = options_of(4, 0), both = options_of(2, 1);
+  const tristar_precond_options pair = paired(adaptive, TRISTAR_PAIR_AUTO);
+  tristar_precond_options fixed = options_of(0, 2), filtered = options_of(3, 1), single = options_of(3, 0);
   filtered.prefilter = 0.01;
   filtered.postfilter = 0.1;
   filtered.shift = 0.25;
@@ -342,15 +419,33 @@ int main(void) {
   check_all(&w, "poisson3d7", 5, &typed_complex_single, &both);
   check_all(&w, "poisson3d7", 5, &typed_complex_double, &fixed);
   check_all(&w, "poisson3d7", 1, &typed_double, &adaptive); /* one row */
-  check_in_place(&w);
+  for (int t = 0; t < 4; t++) {
+    const tristar_precond_options always = paired(adaptive, TRISTAR_PAIR_ALWAYS);
+    check_all(&w, "convdiff3d", 5, types[t], &pair);
+    check_all(&w, "poisson3d7", 4, types[t], &always);
+  }
+  check_all(&w, "circuit", 200, &typed_double, &pair);
+  check_all(&w, "fusion2d", 3, &typed_double, &pair);
+  check_problem(&w, open_symmetric(&w, "poisson3d7", 4, &typed_complex_double, TRISTAR_SYMMETRIC),
+                "complex symmetric", &pair);
+  fixed.pair = filtered.pair = single.pair = TRISTAR_PAIR_AUTO;
+  check_all(&w, "circuit", 150, &typed_double, &fixed);
+  check_all(&w, "convdiff3d", 5, &typed_double, &filtered);
+  check_all(&w, "convdiff3d", 5, &typed_complex_double, &single);
+  check_in_place(&w, TRISTAR_PAIR_NEVER);
+  check_in_place(&w, TRISTAR_PAIR_ALWAYS);
   check_levels(&w, "poisson3d7", 10, 0);
   check_levels(&w, "diffusion3d", 8, 0);
+  check_levels(&w, "convdiff3d", 10, 0);
   check_levels(&w, "elasticity3d", 4, TRISTAR_PRECOND_BLOCK_AUTO);
   check_nodes(&w);
+  check_pair_nodes(&w);
   check_errors(&w);
+  check_pair_errors(&w);
   check_arguments(&w);
-  check_memory(&w, 0);
-  check_memory(&w, 4);
+  check_memory(&w, "poisson3d7", 4, 0);
+  check_memory(&w, "poisson3d7", 4, 4);
+  check_memory(&w, "convdiff3d", 4, 0);
   close_world(&w);
   return 0;
 }

@@ -423,7 +423,10 @@ int main(void) {
   filtered.shift = 0.25;
   nodes.block = TRISTAR_PRECOND_BLOCK_AUTO;
   nodes.postfilter = 0.01;
+  tristar_precond_options pair = filtered;
+  pair.pair = TRISTAR_PAIR_AUTO;
   for (int t = 0; t < 4; t++) {
+    check_inverse(&w, "convdiff3d", 5, types[t], &pair);
     check_matrix(&w, "poisson3d7", 4, types[t], t % 2 == 0);
     check_matrix(&w, "elasticity3d", 2, types[t], t % 2 == 1);
     check_inverse(&w, "poisson3d7", 5, types[t], &adaptive);

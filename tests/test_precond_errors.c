@@ -82,6 +82,7 @@ static void check_options(void) {
   REFUSED(TRISTAR_PRECOND_FSAI, reduction, 1.5);
   REFUSED(TRISTAR_PRECOND_FSAI, prefilter, -1);
   REFUSED(TRISTAR_PRECOND_FSAI, postfilter, (double)NAN);
+  REFUSED(TRISTAR_PRECOND_FSAI, pair, (tristar_pair)3);
   REFUSED(TRISTAR_PRECOND_SSOR, omega, 0);
   REFUSED(TRISTAR_PRECOND_SSOR, omega, 2);
   REFUSED(TRISTAR_PRECOND_SSOR, omega, (double)NAN);
@@ -212,10 +213,12 @@ static void check_first_row(void) {
   tristar_t *ts;
   CHECK_OK(tristar_create(NULL, &ts));
   for (int tasks = 0; tasks < 2; tasks++)
-    for (int kind = 0; kind < 3; kind++) {
-      tristar_precond_options options = options_of(incomplete[2 * kind]);
+    for (int kind = 0; kind < 4; kind++) {
+      const bool pair = kind == 3, definite = kind == 1 || kind == 2;
+      tristar_precond_options options = options_of(incomplete[pair ? 4 : 2 * kind]);
       options.engine = tasks ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
-      check_failure(ts, &view, &options, kind > 0 ? TRISTAR_ERR_NOT_POSITIVE_DEFINITE : TRISTAR_ERR_SINGULAR,
+      options.pair = pair ? TRISTAR_PAIR_ALWAYS : TRISTAR_PAIR_NEVER;
+      check_failure(ts, &view, &options, definite ? TRISTAR_ERR_NOT_POSITIVE_DEFINITE : TRISTAR_ERR_SINGULAR,
                     "row 122,");
     }
   tristar_destroy(&ts);
@@ -393,8 +396,10 @@ static void check_empty(void) {
 }
 
 /* Each allocation of a life fails once: MEMORY, or, in an update, STALE from then on; nothing is left. */
-static void check_allocations(tristar_precond_kind kind, const storage *how) {
-  const tristar_symmetry symmetry = kind == TRISTAR_PRECOND_FSAI ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+static void check_allocations(tristar_precond_kind kind, tristar_pair pair, const storage *how) {
+  const tristar_symmetry symmetry = pair != TRISTAR_PAIR_NEVER     ? TRISTAR_GENERAL
+                                    : kind == TRISTAR_PRECOND_FSAI ? TRISTAR_HERMITIAN
+                                                                   : TRISTAR_SYMMETRIC;
   const square s = square_random(&typed_complex_double, N, 3, symmetry, 1.1, 5);
   tristar_view view = store(&s, how);
   tristar_precond_options options = options_of(kind);
@@ -404,6 +409,7 @@ static void check_allocations(tristar_precond_kind kind, const storage *how) {
   options.modified = 0.5;
   options.power = 1;
   options.single = 1;
+  options.pair = pair;
   for (int64_t k = 1; !through; k++) {
     tristar_t *ts = context(k);
     tristar_precond_t *p;
@@ -442,7 +448,8 @@ int main(void) {
   check_function();
   check_empty();
   for (int kind = 0; kind < TRISTAR_PRECOND_PLAN; kind++)
-    check_allocations((tristar_precond_kind)kind, &storages[kind % 5]);
-  check_allocations(TRISTAR_PRECOND_IC, &storages[4]);
+    check_allocations((tristar_precond_kind)kind, TRISTAR_PAIR_NEVER, &storages[kind % 5]);
+  check_allocations(TRISTAR_PRECOND_IC, TRISTAR_PAIR_NEVER, &storages[4]);
+  check_allocations(TRISTAR_PRECOND_FSAI, TRISTAR_PAIR_AUTO, &storages[3]);
   return 0;
 }

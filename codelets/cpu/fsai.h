@@ -33,12 +33,12 @@ typedef struct tsi_fsai_limits {
 /* A row of G that is wanted. */
 typedef struct tsi_fsai_row {
   tsi_index i;
-  const tsi_index *given; /* the pattern to begin with: columns left of i that ascend */
-  tsi_index count;        /* of these */
-  tsi_index *index;       /* written: columns, ascending, the diagonal last */
-  void *values;           /* written */
-  tsi_index entries;      /* written: how many these are */
-  tsi_breakdown_kind kind;
+  const tsi_index *given;  /* the pattern to begin with: columns left of i that ascend */
+  tsi_index count;         /* of these */
+  tsi_index *index;        /* written: columns, ascending, the diagonal last */
+  void *values;            /* written */
+  tsi_index entries;       /* written: how many these are */
+  tsi_breakdown_kind kind; /* not NONE: index and entries are the pattern so far, there are no values */
 } tsi_fsai_row;
 
 /* ---- Rows side by side --------------------------------------------------------------------------------- */

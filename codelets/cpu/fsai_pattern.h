@@ -55,6 +55,22 @@ INLINE tsi_index tsi_fsai_list_large(tsi_index size, const tsi_index *pattern, c
   return count;
 }
 
+/* The pattern of a row that has broken down: the columns so far, or, if they are more, those given. */
+INLINE void tsi_fsai_list(tsi_index size, const tsi_index *pattern, tsi_fsai_row *row) {
+  tsi_index *index = row->index;
+  if (size < row->count) {
+    size = row->count;
+    for (tsi_index r = 0; r < size; r++) index[r] = row->given[r];
+  } else
+    for (tsi_index r = 0; r < size; r++) {
+      tsi_index at = r;
+      for (; at > 0 && index[at - 1] > pattern[r]; at--) index[at] = index[at - 1];
+      index[at] = pattern[r];
+    }
+  index[size] = row->i;
+  row->entries = size + 1;
+}
+
 /* g / sqrt(psi), columns ascending. */
 INLINE void tsi_fsai_write(tsi_index size, const tsi_index *pattern, const tsi_scalar *g, double psi,
                            tsi_fsai_row *row) {

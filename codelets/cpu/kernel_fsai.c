@@ -264,5 +264,6 @@ void TSI_FSAI_ALONE(const tsi_matrix_rows *a, const tsi_fsai_limits *limits, tsi
   }
   row->kind = kind;
   if (kind == TSI_BREAKDOWN_NONE) tsi_fsai_write(w->size, w->pattern, w->g, w->psi, row);
+  if (row->kind != TSI_BREAKDOWN_NONE) tsi_fsai_list(w->size, w->pattern, row);
   end(w);
 }

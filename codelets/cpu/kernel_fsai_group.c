@@ -394,8 +394,13 @@ static void rows(const tsi_matrix_rows *a, const tsi_fsai_limits *limits, tsi_in
     for (int l = 0; l < count; l++)
       if (t.wanted[l] && is_whole(&t, l)) write(&t, l);
   }
-  for (int l = 0; l < count; l++)
-    if (alone[l]) TSI_FSAI_ALONE(a, limits, &rows[l], work);
+  for (int l = 0; l < count; l++) {
+    const tsi_fsai_reach *reach = &work->group.reach[l];
+    if (alone[l])
+      TSI_FSAI_ALONE(a, limits, &rows[l], work);
+    else if (rows[l].kind != TSI_BREAKDOWN_NONE)
+      tsi_fsai_list(reach->size, reach->pattern, &rows[l]);
+  }
 }
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_fsai_kernels), isa)

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "codelets/cpu/blocks.h"
+#include "codelets/cpu/fsai.h"
 #include "codelets/cpu/fsai_nodes.h"
+#include "codelets/cpu/fsai_pair.h"
 #include "codelets/cpu/halved.h"
 #include "codelets/cpu/krylov.h"
 #include "codelets/cpu/sliced.h"
@@ -72,6 +74,7 @@ SELECT(tsi_spmv_kernels, , &)
 SELECT(tsi_block_kernels, , &)
 SELECT(tsi_fsai_kernels, , &)
 SELECT(tsi_fsai_node_kernels, , &)
+SELECT(tsi_fsai_pair_kernels, , &)
 SELECT(tsi_sliced_kernels, , &)
 SELECT(tsi_halved_kernels, , &)
 
@@ -98,6 +101,10 @@ const tsi_fsai_kernels *tsi_fsai_kernels_select(char scalar, const char *isa) {
 
 const tsi_fsai_node_kernels *tsi_fsai_node_kernels_select(char scalar, const char *isa) {
   return select_tsi_fsai_node_kernels(scalar, isa);
+}
+
+const tsi_fsai_pair_kernels *tsi_fsai_pair_kernels_select(char scalar, const char *isa) {
+  return select_tsi_fsai_pair_kernels(scalar, isa);
 }
 
 const tsi_sliced_kernels *tsi_sliced_kernels_select(char scalar, const char *isa) {

@@ -158,8 +158,13 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatri
 
 /* Collective. A sparse approximate inverse of the whole matrix, M^-1 = G^H G: TRISTAR_PRECOND_FSAI of
  * tristar_precond.h, whose options hold here, but that `engine` is also that of the products with G. The
- * matrix is Hermitian (real: symmetric) and positive definite, is copied as far as it is needed, and may be
- * destroyed before the preconditioner. options: the same on all ranks, kind FSAI; NULL: the defaults.
+ * matrix is Hermitian (real: symmetric) and positive definite, or, for a pair of factors, any; it is copied
+ * as far as it is needed, and may be destroyed before the preconditioner. options: the same on all ranks,
+ * kind FSAI; NULL: the defaults.
+ *
+ * A pair, M^-1 = G_U G_L: rows of G_L and columns of G_U are where the row of A is, on the pattern of A +
+ * A^H, for which the places of entries between ranks are exchanged. PAIR_AUTO compares what is near: with
+ * levels 0 entries between ranks count by their places alone. op T and C store transposes when first applied.
  *
  * Row i of G is computed by the rank that has row i of A. Its pattern may take in columns of other ranks that
  * a path of at most `levels` entries of A leads to (Ferronato, Janna and Pini's neighbours): their rows are
@@ -172,8 +177,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatri
  * by tristar_dmatrix_fsai_update alone; applying, updating and destroying it are collective, and it is
  * destroyed before the context and MPI_Finalize. Its figures are those of this rank's rows. Errors: those of
  * tristar_precond, whose messages name rows over the whole matrix; ARGUMENT: another kind, options differ
- * between ranks, entries between ranks without a mirror image; TOO_LARGE (entries that come to one rank
- * beyond 2^31 - 1), MEMORY, RUNTIME, NO_WORKER. */
+ * between ranks, PAIR_NEVER and entries between ranks without a mirror image; TOO_LARGE (entries that come to
+ * one rank beyond 2^31 - 1), MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix,
                                                                 const tristar_precond_options *options,
                                                                 int levels, tristar_precond_t **precond);

@@ -52,7 +52,12 @@ typedef enum tristar_precond_kind {
    * `steps` steps the `per_step` columns with the largest entries of the gradient of psi_i join it (Janna and
    * Ferronato 2011). With `block` the rows of a node share a pattern (Janna, Ferronato and Gambolati 2015),
    * which makes the set-up about twice as fast. No row waits for another, neither in the set-up nor in
-   * applications, which are two sparse products. */
+   * applications, which are two sparse products.
+   * A pair (`pair`) is one of any other A: M^-1 = G_U G_L, G_L lower and G_U upper triangular, with one
+   * pattern P of row i and column i: on it (G_L A)_i and (A G_U)_i are multiples of the unit vector, and
+   * (G_L A G_U)_ii = 1. Static patterns are those of the pattern of A + A^H; they adapt to the Hermitian part
+   * of A with its rows scaled so that the diagonal is positive, and where that is not positive definite to
+   * the larger entries of g A and A h. */
   TRISTAR_PRECOND_FSAI,
   TRISTAR_PRECOND_PLAN,    /* tristar_precond_of_plan */
   TRISTAR_PRECOND_FUNCTION /* tristar_precond_of_function */
@@ -60,6 +65,13 @@ typedef enum tristar_precond_kind {
 
 /* See tristar_precond_options. */
 #define TRISTAR_PRECOND_BLOCK_AUTO (-1)
+
+/* FSAI: one factor or two. */
+typedef enum tristar_pair {
+  TRISTAR_PAIR_NEVER,  /* G: A is Hermitian (real: symmetric) */
+  TRISTAR_PAIR_ALWAYS, /* G_L and G_U of any A */
+  TRISTAR_PAIR_AUTO    /* G if A is Hermitian, else G_L and G_U; updates keep that */
+} tristar_pair;
 
 /* What tristar_precond needs to know. Fill it with tristar_precond_options_init first. A field that the kind
  * does not use is not looked at. */
@@ -80,15 +92,17 @@ typedef struct tristar_precond_options {
                                 0 to 1 */
   int power;                 /* FSAI: patterns begin as the lower triangle of A^power; 0: as the diagonal */
   double prefilter;          /* FSAI: for `power` entries with |a_ij| <= prefilter sqrt(a_ii a_jj) do not
-                                count; 0 to 1 */
-  double postfilter;         /* FSAI: entries of g below that share of its 2-norm leave the pattern, and g is
-                                computed anew on what is left; 0 to 1 */
+                                count, of a pair if |a_ji| is as small; 0 to 1 */
+  double postfilter;         /* FSAI: entries of g below that share of its 2-norm leave the pattern, of a pair
+                                if those of h are as small, and g is computed anew on what is left; 0 to 1 */
   int block;                 /* FSAI: unknowns of a node, whose rows of G share a pattern: rows N k to
                                 N k + N - 1 for N from 2 to 8; TRISTAR_PRECOND_BLOCK_AUTO: neighbours whose
                                 rows of A have the same columns, at most 8, if that gives 3 rows for 2 nodes
-                                or more; 0, 1: rows have patterns of their own */
+                                or more; 0, 1: rows have patterns of their own. A pair has no nodes: its
+                                rows and columns have patterns of their own, whatever `block` is */
   int single;                /* FSAI: 1: G is computed in single precision, and then converted; products
                                 read it in single precision, too */
+  tristar_pair pair;         /* FSAI: one factor or two */
   tristar_partition partition; /* how the plans divide the triangular factors */
   tristar_engine engine;       /* what runs the plans and products, and computes the rows of ILU, IC and FSAI:
                                   AUTO, tasks where that is predicted to be faster; the bits are the same */
@@ -96,18 +110,22 @@ typedef struct tristar_precond_options {
 } tristar_precond_options;
 
 /* ILU with level 0, drop 1e-3, fill 10, modified 0, omega 1, shift 0, steps 5, per_step 3, reduction 1e-3,
- * power 0, prefilter 0, postfilter 0, block 0, single 0, PARTITION_AUTO, ENGINE_AUTO, nrhs 1. */
+ * power 0, prefilter 0, postfilter 0, block 0, single 0, PAIR_NEVER, PARTITION_AUTO, ENGINE_AUTO, nrhs 1. */
 TRISTAR_API void tristar_precond_options_init(tristar_precond_options *options);
 
 /* Makes the preconditioner of a matrix with values, of any format, symmetry and scalar type; entries of one
  * place are summed. options may be NULL: the defaults.
  *
+ * Of FSAI the log tells (TRISTAR_LOG_INFO), before its rows are computed, how many entries they can have at
+ * most, and the bytes of these; then how many there are.
+ *
  * Errors, whose message names the row: SINGULAR, no entry on the diagonal, or a pivot that is zero or a
- * subnormal number; NOT_POSITIVE_DEFINITE (IC, ICT, FSAI), a pivot that is not positive; NOT_FINITE, NaN or
- * infinity in A (the message names the entry) or in the factors. ARGUMENT, also for an option out of its
- * range, for IC, ICT and FSAI of a matrix that is not symmetric (the message names a pair of entries), and
- * for FSAI of a complex symmetric one. FORMAT, RECTANGULAR, TOO_LARGE as tristar_analyze; MEMORY;
- * UNSUPPORTED, RUNTIME, NO_WORKER as tristar_plan. */
+ * subnormal number, of a pair also one of the system of a row; NOT_POSITIVE_DEFINITE (IC, ICT, FSAI), a pivot
+ * that is not positive; NOT_FINITE, NaN or infinity in A (the message names the entry) or in the factors.
+ * ARGUMENT, also for an option out of its range, for IC, ICT and FSAI without a pair of a matrix that is not
+ * symmetric (the message names a pair of entries), and for FSAI without a pair of a complex symmetric one.
+ * FORMAT, RECTANGULAR, TOO_LARGE as tristar_analyze; MEMORY; UNSUPPORTED, RUNTIME, NO_WORKER as tristar_plan.
+ */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
                                                            const tristar_precond_options *options,
                                                            tristar_precond_t **precond);
@@ -151,19 +169,21 @@ typedef struct tristar_precond_stats {
   tristar_scalar scalar;     /* of b and x */
   int64_t n;                 /* order of M */
   int64_t nnz;               /* of A in full: both triangles, entries of one place merged */
-  int64_t nnz_lower;         /* entries of L, or G, with its diagonal; unit diagonals do not count */
-  int64_t nnz_upper;         /* of U likewise; IC, ICT and SSOR of a symmetric A: 0, L serves both; FSAI:
-                                0, G^H has as many as G */
-  double fill;               /* density: entries of L and U, or, where L serves both or there is G, twice
-                                those off the diagonal and the diagonal once, divided by nnz */
-  int64_t nodes;             /* FSAI: whose rows of G share patterns, as `block` asks for; 0: none do */
-  int64_t levels_lower;      /* level sets of L: the fewest steps that a parallel sweep can have; FSAI: 0 */
-  int64_t levels_upper;      /* of U, likewise */
+  int64_t nnz_lower;         /* entries of L, G, or G_L, with its diagonal; unit diagonals do not count */
+  int64_t nnz_upper;         /* of U, or G_U, likewise; IC, ICT and SSOR of a symmetric A: 0, L serves both;
+                                FSAI without a pair: 0, G^H has as many as G */
+  double fill;          /* density: entries of both factors, or, where one serves as both, twice those off the
+                           diagonal and the diagonal once, divided by nnz */
+  int64_t nodes;        /* FSAI: whose rows of G share patterns, as `block` asks for; 0: none do */
+  int64_t levels_lower; /* level sets of L: the fewest steps that a parallel sweep can have; FSAI: 0 */
+  int64_t levels_upper; /* of U, likewise */
   tristar_partition partition[2]; /* of the plans of L and of U; AUTO: there is none */
   double setup_seconds;           /* of tristar_precond, or of the latest update */
   double symbolic_seconds;        /* of it, to find the pattern of the factors; 0 after an update */
   double numeric_seconds;         /* of it, to compute their values */
   int64_t updates;                /* that succeeded so far */
+  size_t bytes; /* FSAI: of the factors after set-up or update, as products read them and as updates need
+                   them, vectors between products included; 0: another kind */
 } tristar_precond_stats;
 /* Tells the figures of a preconditioner. */
 TRISTAR_API tristar_status tristar_precond_get_stats(const tristar_precond_t *precond,

@@ -1,9 +1,10 @@
-/* Sparse approximate inverses of matrices whose rows lie on all ranks, M^-1 = G^H G: see
+/* Sparse approximate inverses of matrices whose rows lie on all ranks, M^-1 = G^H G or G_U G_L: see
  * tristar_dmatrix_mpi.h.
  *
  * Job. A rank computes the rows of G that are those of its block, from its rows of A and those of others that
  * lie near (near_rows.h). G is a distributed matrix with the same blocks: an application is two products. New
- * values of A give new ones on the pattern that G has.
+ * values of A give new ones on the pattern that G has. Of a pair there are two matrices, G_L and G_U^T, which
+ * have the same places.
  *
  * Reads   the matrix, options.   Writes  a preconditioner that owns G.
  * Invariants
@@ -17,15 +18,18 @@
 #include "runtime/base/fingerprint.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/mpi/near_rows.h"
+#include "runtime/mpi/symmetric_rows.h"
 #include "runtime/precond/fsai_rows.h"
+#include "runtime/precond/hermitian_part.h"
 #include "runtime/precond/precond.h"
 
 /* ---- Applications -------------------------------------------------------------------------------------- */
 
 /* What a preconditioner owns. */
 typedef struct inverse {
-  tristar_dmatrix_t *g;
-  char *between; /* TSI_DCOLUMNS vectors */
+  tristar_dmatrix_t *g;     /* G, or G_L */
+  tristar_dmatrix_t *upper; /* G_U^T; NULL: G^H stands for G_U */
+  char *between;            /* TSI_DCOLUMNS vectors */
   /* of updates */
   int levels;
   uint64_t known;      /* fingerprint of the pattern of this rank's rows of A */
@@ -38,6 +42,7 @@ static void release_inverse(void *arg) {
   TSI_FREE(env, v->between);
   tsi_entries_finish(env, &v->pattern);
   tristar_dmatrix_destroy(&v->g);
+  tristar_dmatrix_destroy(&v->upper);
   TSI_FREE(env, v);
 }
 
@@ -52,26 +57,33 @@ static void conjugate(const tristar_dmatrix_t *g, int64_t columns, const char *b
   }
 }
 
-/* A strip of at most TSI_DCOLUMNS vectors. What fails on this rank does not keep it from taking part. */
-static tristar_status apply_strip(const inverse *v, int64_t columns, const char *b, int64_t ldb, char *x,
-                                  int64_t ldx) {
+/* A strip of at most TSI_DCOLUMNS vectors; op: N, or, of a pair, T. What fails on this rank does not keep it
+ * from taking part. */
+static tristar_status apply_strip(const inverse *v, tristar_op op, int64_t columns, const char *b,
+                                  int64_t ldb, char *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_dmatrix_need(v->g, TRISTAR_N, columns, false));
-  TSI_TRY(tsi_dmatrix_need(v->g, TRISTAR_C, columns, false));
-  const tristar_status down = tsi_dmatrix_apply(v->g, TRISTAR_N, columns, b, ldb, v->between, v->g->n);
-  status = tsi_dmatrix_apply(v->g, TRISTAR_C, columns, v->between, v->g->n, x, ldx);
+  const bool other = op != TRISTAR_N;
+  tristar_dmatrix_t *first = other ? v->upper : v->g;
+  tristar_dmatrix_t *second = v->upper == NULL || other ? v->g : v->upper;
+  const tristar_op back = v->upper == NULL ? TRISTAR_C : TRISTAR_T;
+  TSI_TRY(tsi_dmatrix_need(first, TRISTAR_N, columns, false));
+  TSI_TRY(tsi_dmatrix_need(second, back, columns, false));
+  const tristar_status down = tsi_dmatrix_apply(first, TRISTAR_N, columns, b, ldb, v->between, v->g->n);
+  status = tsi_dmatrix_apply(second, back, columns, v->between, v->g->n, x, ldx);
   if (down != TRISTAR_OK) status = down;
 out:
   return status;
 }
 
-/* M is Hermitian: M^T = conj(M). */
+/* Where M is Hermitian, M^T = conj(M); else there is M^T, and M^H B = conj(M^T conj(B)). */
 static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
                             int64_t ldx) {
   const inverse *v = arg;
   const tristar_dmatrix_t *g = v->g;
   tristar_status status = TRISTAR_OK;
-  const bool conjugated = op == TRISTAR_T && g->sparse->is_complex;
+  const bool pair = v->upper != NULL;
+  const bool conjugated = op == (pair ? TRISTAR_C : TRISTAR_T) && g->sparse->is_complex;
+  const tristar_op own_op = pair && op != TRISTAR_N ? TRISTAR_T : TRISTAR_N;
   const size_t next_b = (size_t)ldb * g->bytes, next_x = (size_t)ldx * g->bytes;
   if (g->n == 0) b = x = v->between; /* they may be NULL */
   for (int64_t c = 0; c < nrhs; c += TSI_DCOLUMNS) {
@@ -80,7 +92,7 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
     char *to = (char *)x + (size_t)c * next_x;
     if (conjugated) conjugate(g, columns, from, next_b, to, next_x);
     const tristar_status own =
-        apply_strip(v, columns, conjugated ? to : from, conjugated ? ldx : ldb, to, ldx);
+        apply_strip(v, own_op, columns, conjugated ? to : from, conjugated ? ldx : ldb, to, ldx);
     if (status == TRISTAR_OK) status = own;
     if (conjugated) conjugate(g, columns, to, next_x, to, next_x);
   }
@@ -92,74 +104,36 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
 /* Collective. Are the wishes of all ranks right and the same? */
 static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
                             bool is_wanted) {
-  static const char *const name[] = {"steps",  "per_step",  "power",     "block",      "single",
+  static const char *const name[] = {"steps",  "per_step",  "power",     "block",      "single", "pair",
                                      "levels", "reduction", "prefilter", "postfilter", "shift"};
   tsi_env *env = &d->ts->env;
   tristar_status status = TRISTAR_OK;
   const double real[] = {o->reduction, o->prefilter, o->postfilter, o->shift};
-  int64_t value[10] = {o->steps, o->per_step, o->power, o->block, o->single != 0, levels};
-  memcpy(value + 6, real, sizeof real);
+  int64_t value[11] = {o->steps, o->per_step, o->power, o->block, o->single != 0, o->pair, levels};
+  memcpy(value + 7, real, sizeof real);
   if (!is_wanted) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   if (o->kind != TRISTAR_PRECOND_FSAI)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "kind is %d: FSAI alone is made of rows on all ranks", (int)o->kind);
   if (levels < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "levels is %d", levels);
   TSI_TRY(tsi_precond_check_options(env, o));
 out:
-  return tsi_transport_same(d->transport, status, 10, name, value, 0, NULL);
+  return tsi_transport_same(d->transport, status, 11, name, value, 0, NULL);
 }
 
-/* The same on all ranks. */
-static tristar_status check_symmetry(const tristar_dmatrix_t *d) {
+/* The same on all ranks: as far as the symmetry tells, is there to be a pair? */
+static tristar_status check_symmetry(const tristar_dmatrix_t *d, tristar_pair *pair) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  if (d->stats.symmetry == TRISTAR_SKEW_SYMMETRIC)
+  const bool skew = d->stats.symmetry == TRISTAR_SKEW_SYMMETRIC;
+  const bool transposed = d->stats.symmetry == TRISTAR_SYMMETRIC && d->sparse->is_complex;
+  if (*pair == TRISTAR_PAIR_AUTO && (skew || transposed)) *pair = TRISTAR_PAIR_ALWAYS;
+  if (*pair == TRISTAR_PAIR_AUTO && d->stats.symmetry != TRISTAR_GENERAL) *pair = TRISTAR_PAIR_NEVER;
+  if (*pair == TRISTAR_PAIR_NEVER && skew)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a skew-symmetric matrix has no sparse approximate inverse");
-  if (d->stats.symmetry == TRISTAR_SYMMETRIC && d->sparse->is_complex)
+  if (*pair == TRISTAR_PAIR_NEVER && transposed)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "a sparse approximate inverse is that of a Hermitian matrix, but this one is complex symmetric");
-out:
-  return status;
-}
-
-/* Local. Entries of rows that are here, as far as both are: those that are no mirror images of each other. */
-static tristar_status find_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  const tsi_sparse a = {near->a.n, true, TRISTAR_GENERAL, near->a.ptr, near->a.index, near->a.values};
-  tsi_count *next = NULL;
-  TSI_TRY(TSI_ALLOC(env, next, a.n));
-  const tsi_count e = d->sparse->first_unlike(&a, true, TSI_SAME, next);
-  tsi_index i = 0;
-  if (e == a.ptr[a.n]) goto out;
-  while (a.ptr[i + 1] <= e) i++;
-  TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-           "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but entries "
-           "(%d,%d) and (%d,%d), counted from 0, are no mirror images",
-           near->number[i], near->number[a.index[e]], near->number[a.index[e]], near->number[i]);
-out:
-  TSI_FREE(env, next);
-  return status;
-}
-
-/* Collective. Each entry that couples ranks and is here with its image has been compared; as many lead to
- * ranks before as to ranks behind if none is without. */
-static tristar_status check_couplings(const tristar_dmatrix_t *d) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  const int rank = tsi_transport_rank(d->transport);
-  int64_t surplus = 0;
-  for (int o = 0; o < d->owners; o++) {
-    const tsi_entries *block = &d->form[TSI_DPLAIN].block[o];
-    surplus += d->owner[o].rank < rank ? block->ptr[block->n] : -block->ptr[block->n];
-  }
-  TSI_TRY(TSI_MPI(
-      env, "MPI_Allreduce",
-      MPI_Allreduce(MPI_IN_PLACE, &surplus, 1, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
-  if (surplus != 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but of the "
-             "entries that couple ranks %" PRId64 " have no mirror image",
-             surplus < 0 ? -surplus : surplus);
+             "a sparse approximate inverse is that of a Hermitian matrix, but this one is complex symmetric; "
+             "a pair of factors (options.pair) takes such a matrix");
 out:
   return status;
 }
@@ -186,19 +160,34 @@ static uint64_t fingerprint(const tristar_dmatrix_t *d) {
   return tsi_fingerprint(x, d->column, (size_t)ptr[d->n] * sizeof *d->column);
 }
 
-/* Collective. known: the fingerprint of the pattern of this rank's rows. */
+/* Collective. Of a pair, rows on the pattern of A + A^H. */
+static tristar_status gather_near(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
+                                  bool pair, tsi_near_rows *near) {
+  tristar_status status = TRISTAR_OK;
+  tristar_dmatrix_t *both = NULL;
+  tsi_near_rows_finish(&d->ts->env, near);
+  if (pair) TSI_TRY(tsi_symmetric_rows(d, &both));
+  TSI_TRY(tsi_near_rows_gather(pair ? both : d, levels, o->power < 2, near));
+out:
+  tristar_dmatrix_destroy(&both);
+  return status;
+}
+
+/* Collective. known: the fingerprint of the pattern of this rank's rows. pair: AUTO becomes what it is. */
 static tristar_status gather_rows(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
-                                  tsi_near_rows *near, uint64_t *known) {
+                                  tristar_pair *pair, tsi_near_rows *near, uint64_t *known) {
   tristar_status status = TRISTAR_OK;
   const bool had_whole = d->whole != NULL;
+  TSI_TRY(check_symmetry(d, pair));
   tristar_status own = tsi_dmatrix_need_whole(d);
   if (own == TRISTAR_OK) own = find_diagonal(d);
   TSI_TRY(tsi_transport_agree(d->transport, own));
   *known = fingerprint(d);
-  TSI_TRY(tsi_near_rows_gather(d, levels, o->power < 2, near));
-  if (d->stats.symmetry == TRISTAR_GENERAL) {
-    TSI_TRY(tsi_transport_agree(d->transport, find_unlike(d, near)));
-    TSI_TRY(check_couplings(d));
+  const bool open = *pair != TRISTAR_PAIR_ALWAYS;
+  TSI_TRY(gather_near(d, o, levels, !open, near));
+  if (open && d->stats.symmetry == TRISTAR_GENERAL) {
+    TSI_TRY(tsi_compare_images(d, near, pair));
+    if (*pair == TRISTAR_PAIR_ALWAYS) TSI_TRY(gather_near(d, o, levels, true, near));
   }
   TSI_TRY(tsi_transport_agree(d->transport, tsi_find_diagonal(&d->ts->env, &near->a)));
   tsi_shift_diagonal(d->sparse, &near->a, o->shift);
@@ -233,29 +222,38 @@ out:
 
 /* ---- G ------------------------------------------------------------------------------------------------- */
 
-/* Local. g: the rows of this rank, numbered as those that are near. pattern: that of G where it is known. */
+/* Local. g: the rows of this rank, numbered as those that are near. pattern: that of G where it is known.
+ * upper: NULL, or, of a pair, the values of the columns of G_U. */
 static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_options *o,
                               const tsi_near_rows *near, const tsi_fsai_nodes *nodes,
-                              const tsi_entries *pattern, tsi_entries *g, double *symbolic_seconds) {
+                              const tsi_entries *pattern, tsi_entries *g, void **upper,
+                              double *symbolic_seconds) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_fsai_job job = tsi_fsai_job_of(d->ts, o, (char)d->scalar, &near->a);
   tsi_entries start = {.ptr = NULL};
+  tsi_symmetrized both = {.part = NULL};
   tsi_breakdown breakdown;
   const double begin = tsi_clock();
   job.first = near->first;
   job.rows = near->rows;
   if (nodes->count > 0) job.nodes = nodes;
+  job.upper = upper;
+  if (upper != NULL && pattern == NULL && o->steps > 0) {
+    TSI_TRY(tsi_symmetrize(d->ts, (char)d->scalar, &near->a, true, &both));
+    job.part = both.part;
+  }
   if (pattern != NULL)
     tsi_fsai_keep_patterns(&job, pattern);
   else
-    TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, nodes, &start));
+    TSI_TRY(tsi_fsai_start(env, o, (char)d->scalar, &near->a, nodes, upper != NULL, &start));
   *symbolic_seconds += tsi_clock() - begin;
   if (start.ptr != NULL) job.given = &start;
   TSI_TRY(tsi_fsai_rows(&job, g, &breakdown));
   if (breakdown.kind != TSI_BREAKDOWN_NONE)
     TSI_TRY(tsi_breakdown_tell(env, breakdown.kind, near->number[breakdown.row]));
 out:
+  tsi_symmetrized_finish(env, &both);
   tsi_entries_finish(env, &start);
   return status;
 }
@@ -286,33 +284,46 @@ out:
 
 /* ---- G on all ranks ------------------------------------------------------------------------------------ */
 
-static tristar_view view_of(const tristar_dmatrix_t *d, const tsi_entries *g) {
+static tristar_view view_of(const tristar_dmatrix_t *d, const tsi_entries *g, const void *values) {
   tristar_view view = tsi_dmatrix_view(d, d->stats.n);
   view.ptr = g->ptr;
   view.index = g->index;
-  view.values = g->item;
+  view.values = values;
   return view;
 }
 
-/* Collective. */
+/* Collective. A factor of these values. */
 static tristar_status distribute(tristar_dmatrix_t *d, const tristar_precond_options *o, const tsi_entries *g,
-                                 inverse **out) {
+                                 const void *values, tristar_dmatrix_t **out) {
+  const tristar_dmatrix_options options = {.engine = o->engine, .scalar = (int)d->scalar};
+  const tristar_view view = view_of(d, g, values);
+  return tsi_dmatrix_create(d->ts, tsi_transport_comm(d->transport), &view, &options,
+                            tsi_fsai_is_single(o, (char)d->scalar), out);
+}
+
+/* Collective. upper: values of the columns of G_U, which are freed; NULL: no pair. */
+static tristar_status make_factors(tristar_dmatrix_t *d, const tristar_precond_options *o,
+                                   const tsi_entries *g, void **upper, inverse **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const tristar_dmatrix_options options = {.engine = o->engine, .scalar = (int)d->scalar};
-  const tristar_view view = view_of(d, g);
   inverse *v = NULL;
   tristar_status own = TSI_ALLOC_ZERO(env, v, 1);
   if (own == TRISTAR_OK)
     own = tsi_allocate(env, (size_t)d->n + 1, TSI_DCOLUMNS * d->bytes, __func__, __FILE__, __LINE__,
                        (void **)&v->between);
   TSI_TRY(tsi_transport_agree(d->transport, own));
-  TSI_TRY(tsi_dmatrix_create(d->ts, tsi_transport_comm(d->transport), &view, &options,
-                             tsi_fsai_is_single(o, (char)d->scalar), &v->g));
+  TSI_TRY(distribute(d, o, g, g->item, &v->g));
+  if (upper != NULL) {
+    TSI_TRY(distribute(d, o, g, *upper, &v->upper));
+    TSI_FREE(env, *upper);
+  }
   *out = v;
   v = NULL;
 out:
-  if (v != NULL) TSI_FREE(env, v->between);
+  if (v != NULL) {
+    TSI_FREE(env, v->between);
+    tristar_dmatrix_destroy(&v->g);
+  }
   TSI_FREE(env, v);
   return status;
 }
@@ -321,6 +332,16 @@ static void tell_seconds(tristar_precond_t *p, double all, double symbolic) {
   p->stats.setup_seconds = all;
   p->stats.symbolic_seconds = symbolic;
   p->stats.numeric_seconds = all - symbolic;
+}
+
+/* That the inverse takes here. */
+static size_t count_bytes(const inverse *v) {
+  const tsi_entries *pattern = &v->pattern;
+  tristar_dmatrix_stats lower, upper = {.matrix_bytes = 0};
+  (void)tristar_dmatrix_get_stats(v->g, &lower);
+  if (v->upper != NULL) (void)tristar_dmatrix_get_stats(v->upper, &upper);
+  return lower.matrix_bytes + upper.matrix_bytes + tsi_dpiece_bytes(pattern) +
+         (size_t)v->g->n * TSI_DCOLUMNS * v->g->bytes;
 }
 
 /* Collective. */
@@ -332,14 +353,16 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   tsi_near_rows near = {.rows = 0};
   tsi_fsai_nodes nodes = {.count = 0};
   tsi_entries g = {.ptr = NULL}, pattern = {.ptr = NULL};
+  void *upper = NULL;
   inverse *v = NULL;
   uint64_t known;
+  tristar_pair pair = o->pair;
   double symbolic_seconds = 0;
-  TSI_TRY(check_symmetry(d));
-  TSI_TRY(gather_rows(d, o, levels, &near, &known));
-  TSI_TRY(find_nodes(d, o, &near, &nodes));
+  TSI_TRY(gather_rows(d, o, levels, &pair, &near, &known));
+  void **const wanted = pair == TRISTAR_PAIR_ALWAYS ? &upper : NULL;
+  if (wanted == NULL) TSI_TRY(find_nodes(d, o, &near, &nodes));
   symbolic_seconds = tsi_clock() - begin;
-  tristar_status own = compute(d, o, &near, &nodes, NULL, &g, &symbolic_seconds);
+  tristar_status own = compute(d, o, &near, &nodes, NULL, &g, wanted, &symbolic_seconds);
   if (own == TRISTAR_OK) own = keep_pattern(d, &near, &g, &pattern);
   TSI_TRY(tsi_transport_agree(d->transport, own));
   number_columns(&near, &g);
@@ -347,25 +370,28 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
   const tsi_count entries = g.ptr[g.n];
-  TSI_TRY(distribute(d, o, &g, &v));
+  TSI_TRY(make_factors(d, o, &g, wanted, &v));
   tsi_entries_finish(env, &g); /* before there is another form */
   v->levels = levels;
   v->known = known;
   v->pattern = pattern;
   pattern = (tsi_entries){.ptr = NULL};
-  TSI_TRY(tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
+  TSI_TRY(wanted != NULL ? tsi_dmatrix_need(v->upper, TRISTAR_T, 1, false)
+                         : tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
   own = tsi_precond_of_own(d->ts, o, d->n, (char)d->scalar, apply, v, release_inverse, out);
   if (own == TRISTAR_OK) v = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, own));
   (*out)->stats.nnz = d->stats.nnz;
   (*out)->stats.nodes = own_nodes;
-  tsi_precond_tell_fill(*out, entries, 0);
+  tsi_precond_tell_fill(*out, entries, wanted != NULL ? entries : 0);
+  (*out)->stats.bytes = count_bytes((*out)->arg);
   tell_seconds(*out, tsi_clock() - begin, symbolic_seconds);
 out:
   tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
   tsi_entries_finish(env, &g);
   tsi_entries_finish(env, &pattern);
+  TSI_FREE(env, upper);
   if (v != NULL) release_inverse(v);
   return status;
 }
@@ -427,19 +453,21 @@ static tristar_status renew(tristar_dmatrix_t *d, tristar_precond_t *p) {
   tsi_near_rows near = {.rows = 0};
   tsi_fsai_nodes nodes = {.count = 0};
   tsi_entries g = {.ptr = NULL};
+  void *upper = NULL, **const wanted = v->upper != NULL ? &upper : NULL;
   uint64_t known;
-  TSI_TRY(check_symmetry(d));
-  TSI_TRY(gather_rows(d, &p->options, v->levels, &near, &known));
+  tristar_pair pair = wanted != NULL ? TRISTAR_PAIR_ALWAYS : TRISTAR_PAIR_NEVER;
+  TSI_TRY(gather_rows(d, &p->options, v->levels, &pair, &near, &known));
   double symbolic_seconds = tsi_clock() - begin;
   TSI_TRY(tsi_transport_agree(d->transport, check_pattern(d, v, &near, known)));
-  TSI_TRY(find_nodes(d, &p->options, &near, &nodes));
-  TSI_TRY(tsi_transport_agree(d->transport,
-                              compute(d, &p->options, &near, &nodes, &v->pattern, &g, &symbolic_seconds)));
+  if (wanted == NULL) TSI_TRY(find_nodes(d, &p->options, &near, &nodes));
+  TSI_TRY(tsi_transport_agree(
+      d->transport, compute(d, &p->options, &near, &nodes, &v->pattern, &g, wanted, &symbolic_seconds)));
   number_columns(&near, &g);
   tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
-  const tristar_view view = view_of(d, &g);
-  TSI_TRY(tsi_dmatrix_take_values(v->g, &view));
+  const tristar_view lower_view = view_of(d, &g, g.item), upper_view = view_of(d, &g, upper);
+  TSI_TRY(tsi_dmatrix_take_values(v->g, &lower_view));
+  if (wanted != NULL) TSI_TRY(tsi_dmatrix_take_values(v->upper, &upper_view));
   tell_seconds(p, tsi_clock() - begin, symbolic_seconds);
   p->stats.updates++;
   p->valid = true;
@@ -447,6 +475,7 @@ out:
   tsi_fsai_nodes_finish(env, &nodes);
   tsi_near_rows_finish(env, &near);
   tsi_entries_finish(env, &g);
+  TSI_FREE(env, upper);
   return status;
 }
 

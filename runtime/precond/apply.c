@@ -48,15 +48,17 @@ static tristar_status apply(const tristar_precond_t *p, tristar_op op, columns c
   const tristar_op own = p->symmetry == TRISTAR_SYMMETRIC   ? TRISTAR_T
                          : p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C
                                                             : TRISTAR_N;
-  /* M^H = conj(M) of a symmetric M, M^T = conj(M) of a Hermitian one. */
-  const bool conjugated = own != TRISTAR_N && op != TRISTAR_N && op != own && p->sparse->is_complex;
+  /* M^H = conj(M) of a symmetric M, M^T = conj(M) of a Hermitian one; a pair has transposes. */
+  const bool pair = p->fsai != NULL && tsi_fsai_is_pair(p->fsai);
+  const bool conjugated =
+      p->sparse->is_complex && op != TRISTAR_N && (pair ? op == TRISTAR_C : own != TRISTAR_N && op != own);
   if (conjugated) {
     copy(p, &c);
     conjugate(p, &c);
   }
   if (own != TRISTAR_N) op = TRISTAR_N;
   if (p->fsai) {
-    TSI_TRY(tsi_fsai_multiply(p->fsai, c.nrhs, c.b, c.ldb, c.x, c.ldx));
+    TSI_TRY(tsi_fsai_multiply(p->fsai, pair && op != TRISTAR_N, c.nrhs, c.b, c.ldb, c.x, c.ldx));
     c.b = c.x;
     c.ldb = c.ldx;
   }

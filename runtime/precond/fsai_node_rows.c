@@ -212,6 +212,7 @@ tristar_status tsi_fsai_node_rows(const tsi_fsai_job *job, const tsi_matrix_rows
   }
   for (tsi_index i = 0; i < job->a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
   TSI_TRY(make_room(env, &c));
+  tsi_fsai_tell_entries(job, "at most ", rows);
   TSI_TRY(TSI_ALLOC(env, *entries, job->rows));
   c.entries = *entries;
   TSI_TRY(run(env, &c));

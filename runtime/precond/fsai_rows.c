@@ -5,6 +5,8 @@
 #include "runtime/base/grow.h"
 #include "runtime/context/crew.h"
 #include "runtime/precond/fsai_node_rows.h"
+#include "runtime/precond/fsai_pair.h"
+#include "runtime/precond/hermitian_part.h"
 #include "runtime/precond/power_pattern.h"
 #include "runtime/precond/row_failure.h"
 
@@ -16,8 +18,10 @@
 /* One computation. Its scalars are those of the set-up, which may be single. */
 typedef struct numeric {
   const tsi_fsai_job *job;
-  tsi_matrix_rows a;
-  tsi_count longest; /* row of A */
+  char scalar;
+  tsi_matrix_rows a, whole; /* what patterns adapt to; A, which is the same for one factor */
+  tsi_count longest;        /* row of A */
+  tsi_fsai_limits limits;
   const tsi_sparse_kernels *sparse;
   const tsi_fsai_kernels *kernels;
   tsi_entries rows;    /* G: ptr tells where rows have room */
@@ -26,6 +30,7 @@ typedef struct numeric {
   tsi_index *entries;  /* of each row */
   tsi_fsai_work *work; /* of each member */
   int members;
+  tsi_fsai_pair pair; /* of two factors */
   tsi_row_failure failure;
 } numeric;
 
@@ -57,13 +62,15 @@ void tsi_fsai_keep_patterns(tsi_fsai_job *job, const tsi_entries *g) {
 }
 
 tristar_status tsi_fsai_start(tsi_env *env, const tristar_precond_options *options, char scalar,
-                              const tsi_factor_rows *a, const tsi_fsai_nodes *nodes, tsi_entries *start) {
+                              const tsi_factor_rows *a, const tsi_fsai_nodes *nodes, bool pair,
+                              tsi_entries *start) {
   tristar_status status = TRISTAR_OK;
   const tsi_count entries = a->ptr[a->n];
   double *magnitude = NULL;
   if (options->power == 0) goto out;
   TSI_TRY(TSI_ALLOC(env, magnitude, entries));
   tsi_sparse_kernels_select(scalar)->part(entries, a->values, TSI_PART_MAGNITUDE, magnitude);
+  if (pair) TSI_TRY(tsi_symmetrize_magnitudes(env, a, magnitude));
   TSI_TRY(tsi_power_pattern(env, a, magnitude, options->prefilter, options->power, nodes, start));
   if (nodes->count > 0) TSI_TRY(tsi_fsai_nodes_spread(env, nodes, start));
 out:
@@ -95,6 +102,15 @@ static tristar_status make_room(tsi_env *env, numeric *c) {
   TSI_TRY(TSI_ALLOC(env, c->entries, job->rows));
 out:
   return status;
+}
+
+void tsi_fsai_tell_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows) {
+  const size_t factors = job->upper != NULL ? 2 : 1;
+  const size_t bytes = sizeof *rows->index + factors * rows->bytes;
+  const tsi_count entries = rows->ptr[job->rows];
+  tsi_log(&job->ts->env, TRISTAR_LOG_INFO, "sparse approximate inverse: %s%lld entries of %s, %.1f MB", most,
+          (long long)entries, factors == 2 ? "each factor" : "its factor",
+          (double)bytes * (double)entries / 1e6);
 }
 
 static tristar_status allocate(tsi_env *env, const numeric *c, tsi_count count, void **scalars) {
@@ -146,11 +162,20 @@ static void finish_group(tsi_env *env, tsi_fsai_group *g) {
   TSI_FREE(env, g->picked);
 }
 
+/* Entries that a row and those of its pattern can have. */
+static tsi_count reach_of(const numeric *c) {
+  return tsi_count_min(((tsi_count)c->most + 1) * c->longest, c->a.ptr[c->job->a->n]);
+}
+
+/* Columns that these can have. */
+static tsi_count slots_of(const numeric *c) {
+  return tsi_count_min((tsi_count)c->most + reach_of(c), c->job->a->n);
+}
+
 static tristar_status begin_work(tsi_env *env, const numeric *c, tsi_fsai_work *w) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = c->job->a->n, most = c->most;
-  const tsi_count reach = tsi_count_min(((tsi_count)most + 1) * c->longest, c->a.ptr[n]);
-  const tsi_count slots = tsi_count_min((tsi_count)most + reach, n);
+  const tsi_count reach = reach_of(c), slots = slots_of(c);
   const tsi_count stride = ((tsi_count)most + TSI_FSAI_LANES - 1) / TSI_FSAI_LANES * TSI_FSAI_LANES;
   w->most = most;
   w->stride = (tsi_index)stride;
@@ -214,8 +239,10 @@ static void run_block(void *context, tsi_index block, int member) {
   for (tsi_index l = first; l < end && !tsi_row_failure_before(&c->failure, first_row + l);) {
     const tsi_index count = tsi_index_min(c->kernels->lanes, end - l);
     for (tsi_index k = 0; k < count; k++) row[k] = row_at(c, l + k);
-    c->kernels->rows(&c->a, &job->limits, count, row, &c->work[member]);
+    if (job->upper == NULL || job->part != NULL)
+      c->kernels->rows(&c->a, &c->limits, count, row, &c->work[member]);
     for (tsi_index k = 0; k < count; k++, l++) {
+      if (job->upper != NULL) tsi_fsai_pair_row(&c->pair, l, &row[k], &c->work[member], member);
       c->entries[l] = row[k].entries;
       tsi_row_failure_keep(&c->failure, row[k].kind, row[k].i);
     }
@@ -235,6 +262,9 @@ static tristar_status run(tsi_env *env, numeric *c) {
   c->members = crew.members;
   TSI_TRY(TSI_ALLOC_ZERO(env, c->work, c->members));
   for (int m = 0; m < c->members; m++) TSI_TRY(begin_work(env, c, &c->work[m]));
+  if (job->upper != NULL)
+    TSI_TRY(tsi_fsai_pair_begin(env, job, c->scalar, c->whole, c->a.values, &c->rows, c->members, c->most,
+                                slots_of(c), &c->pair));
   TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c));
 out:
   tsi_crew_finish(&crew);
@@ -247,13 +277,14 @@ static tristar_status compress(tsi_env *env, numeric *c) {
   const tsi_index n = c->job->rows;
   const size_t bytes = c->sparse->scalar_bytes;
   const tsi_count room = c->rows.ptr[n];
-  char *item = c->rows.item;
+  char *item = c->rows.item, *upper = c->pair.upper;
   tsi_count at = 0;
   for (tsi_index i = 0; i < n; i++) {
     const tsi_count from = c->rows.ptr[i];
     const size_t count = (size_t)c->entries[i];
     memmove(c->rows.index + at, c->rows.index + from, count * sizeof *c->rows.index);
     memmove(item + (size_t)at * bytes, item + (size_t)from * bytes, count * bytes);
+    if (upper != NULL) memmove(upper + (size_t)at * bytes, upper + (size_t)from * bytes, count * bytes);
     c->rows.ptr[i] = at;
     at += c->entries[i];
   }
@@ -261,6 +292,7 @@ static tristar_status compress(tsi_env *env, numeric *c) {
   if (room - at <= room / SLACK) goto out;
   TSI_TRY(tsi_grow(env, (void **)&c->rows.index, sizeof *c->rows.index, at, at));
   TSI_TRY(tsi_grow(env, &c->rows.item, bytes, at, at));
+  if (upper != NULL) TSI_TRY(tsi_grow(env, (void **)&c->pair.upper, bytes, at, at));
 out:
   return status;
 }
@@ -272,8 +304,8 @@ static tsi_index parts_of(const numeric *c) {
   return c->sparse->is_complex ? 2 : 1;
 }
 
-/* The values of A in single precision, row by row. */
-static tristar_status round_values(tsi_env *env, const numeric *c, void **out) {
+/* Values of A's places in single precision, row by row. */
+static tristar_status round_values(tsi_env *env, const numeric *c, const void *values, void **out) {
   tristar_status status = TRISTAR_OK;
   const tsi_factor_rows *a = c->job->a;
   const tsi_sparse_kernels *reals = tsi_sparse_kernels_select('s');
@@ -283,22 +315,29 @@ static tristar_status round_values(tsi_env *env, const numeric *c, void **out) {
   to = *out;
   for (tsi_index i = 0; i < a->n; i++) {
     const tsi_count at = parts * a->ptr[i];
-    reals->fill((tsi_index)(parts * (a->ptr[i + 1] - a->ptr[i])), (const double *)a->values + at, to + at);
+    reals->fill((tsi_index)(parts * (a->ptr[i + 1] - a->ptr[i])), (const double *)values + at, to + at);
   }
+out:
+  return status;
+}
+
+static tristar_status widen(tsi_env *env, const numeric *c, void **values) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count count = c->rows.ptr[c->job->rows];
+  void *wide = NULL;
+  TSI_TRY(tsi_allocate(env, (size_t)count, 2 * c->sparse->scalar_bytes, __func__, __FILE__, __LINE__, &wide));
+  tsi_sparse_kernels_select('s')->part(parts_of(c) * count, *values, TSI_PART_REAL, wide);
+  TSI_FREE(env, *values);
+  *values = wide;
 out:
   return status;
 }
 
 static tristar_status widen_rows(tsi_env *env, numeric *c) {
   tristar_status status = TRISTAR_OK;
-  const tsi_count count = c->rows.ptr[c->job->rows];
-  const size_t bytes = 2 * c->sparse->scalar_bytes;
-  void *wide = NULL;
-  TSI_TRY(tsi_allocate(env, (size_t)count, bytes, __func__, __FILE__, __LINE__, &wide));
-  tsi_sparse_kernels_select('s')->part(parts_of(c) * count, c->rows.item, TSI_PART_REAL, wide);
-  TSI_FREE(env, c->rows.item);
-  c->rows.item = wide;
-  c->rows.bytes = bytes;
+  TSI_TRY(widen(env, c, &c->rows.item));
+  c->rows.bytes = 2 * c->sparse->scalar_bytes;
+  if (c->pair.upper != NULL) TSI_TRY(widen(env, c, (void **)&c->pair.upper));
 out:
   return status;
 }
@@ -307,6 +346,7 @@ static void finish(tsi_env *env, numeric *c) {
   for (int m = 0; m < c->members && c->work != NULL; m++) finish_work(env, &c->work[m]);
   TSI_FREE(env, c->work);
   TSI_FREE(env, c->entries);
+  tsi_fsai_pair_finish(env, &c->pair);
   tsi_entries_finish(env, &c->rows);
 }
 
@@ -317,28 +357,43 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
   const bool single = job->single;
   const char scalar = !single ? job->scalar : job->scalar == 'd' ? 's' : 'c';
   numeric c = {.job = job,
-               .a = {a->ptr, a->index, a->values},
+               .scalar = scalar,
+               .a = {a->ptr, a->index, job->part != NULL ? job->part : a->values},
+               .whole = {a->ptr, a->index, a->values},
+               .limits = job->limits,
                .sparse = tsi_sparse_kernels_select(scalar),
                .kernels = tsi_fsai_kernels_select(scalar, job->ts->isa)};
-  void *rounded = NULL;
+  void *rounded = NULL, *rounded_part = NULL;
   tsi_row_failure_clear(&c.failure);
   for (tsi_index i = 0; i < a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
-  if (single) TSI_TRY(round_values(env, &c, &rounded));
-  if (single) c.a.values = rounded;
+  if (job->upper != NULL) c.limits.postfilter = 0; /* both factors say what leaves */
+  if (single) {
+    TSI_TRY(round_values(env, &c, a->values, &rounded));
+    if (job->part != NULL) TSI_TRY(round_values(env, &c, job->part, &rounded_part));
+    c.whole.values = rounded;
+    c.a.values = job->part != NULL ? rounded_part : rounded;
+  }
   if (job->nodes != NULL)
     TSI_TRY(tsi_fsai_node_rows(job, &c.a, scalar, &c.rows, &c.entries, &c.failure));
   else {
     TSI_TRY(make_room(env, &c));
+    tsi_fsai_tell_entries(job, "at most ", &c.rows);
     TSI_TRY(run(env, &c));
   }
   *breakdown = tsi_row_failure_get(&c.failure);
   if (breakdown->kind != TSI_BREAKDOWN_NONE) goto out;
   TSI_TRY(compress(env, &c));
   if (single) TSI_TRY(widen_rows(env, &c));
+  tsi_fsai_tell_entries(job, "", &c.rows);
   *g = c.rows;
   c.rows = (tsi_entries){.ptr = NULL};
+  if (job->upper != NULL) {
+    *job->upper = c.pair.upper;
+    c.pair.upper = NULL;
+  }
 out:
   TSI_FREE(env, rounded);
+  TSI_FREE(env, rounded_part);
   finish(env, &c);
   return status;
 }

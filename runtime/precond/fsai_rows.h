@@ -1,8 +1,9 @@
 /* Rows of the factor G of a sparse approximate inverse, by whoever works: see fsai.h and codelets/cpu/fsai.h.
  *
- * Job. Compute rows of G from rows of a Hermitian A, on patterns that grow from what they begin with.
+ * Job. Compute rows of G from rows of a Hermitian A, on patterns that grow from what they begin with; or rows
+ * of G_L and columns of G_U from rows of any A, on patterns that both share (codelets/cpu/fsai_pair.h).
  *
- * Reads   rows of A, patterns.   Writes  rows of G, which are the caller's.
+ * Reads   rows of A, patterns.   Writes  rows of G, or G_L, and columns of G_U, which are the caller's.
  * Invariants
  *   - a row depends on A, on its pattern's beginning and on the limits alone, not on who computes it
  *   - rows may be missing from A where no pattern can have their column: A is its part on those that are
@@ -27,6 +28,10 @@ typedef struct tsi_fsai_job {
   tsi_index diagonals;      /* 1: given patterns end with the diagonal */
   tsi_fsai_limits limits;
   const tsi_fsai_nodes *nodes; /* rows are computed node by node; those wanted are nodes; NULL: row by row */
+  void **upper;     /* NULL: one factor; else written: values of the columns of G_U, at the places of G_L's;
+                       the pattern of A is symmetric then, and there are no nodes */
+  const void *part; /* of two factors: the values of the Hermitian matrix that patterns adapt to, at the
+                       places of A's; NULL: they are as given */
 } tsi_fsai_job;
 
 /* All rows, patterns that begin as the diagonal and grow as the options say. */
@@ -38,14 +43,17 @@ bool tsi_fsai_is_single(const tristar_precond_options *options, char scalar);
 void tsi_fsai_keep_patterns(tsi_fsai_job *job, const tsi_entries *g);
 
 /* The patterns that options.power asks for; 0: start->ptr is NULL. Of nodes: lines as tsi_fsai_nodes_spread
- * leaves them. Errors: MEMORY. */
+ * leaves them. pair: of two factors, which have no nodes. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_fsai_start(tsi_env *env, const tristar_precond_options *options,
                                               char scalar, const tsi_factor_rows *a,
-                                              const tsi_fsai_nodes *nodes, tsi_entries *start);
+                                              const tsi_fsai_nodes *nodes, bool pair, tsi_entries *start);
 
 /* *g: a line for each row that is wanted, columns as in A, its diagonal last. breakdown: the first row that
- * is none; then there is no g. Errors: MEMORY, NO_WORKER, RUNTIME. */
+ * is none; then there is no g, and no *job->upper. Errors: MEMORY, NO_WORKER, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g,
                                              tsi_breakdown *breakdown);
+
+/* Tells the log how many entries rows have, or, with "at most ", have room for. */
+void tsi_fsai_tell_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows);
 
 #endif

@@ -8,7 +8,7 @@
  * Counted is what goes from one rank to another, set-up exchanges by the pairs of ranks that have something
  * for each other; not sums and agreements, in which all ranks take part.
  *
- * Reads   a preconditioner of kind FSAI.   Writes  counts of the caller's.
+ * Reads   a preconditioner of kind FSAI, of one factor.   Writes  counts of the caller's.
  * Assumes: G is that of one process, as it is with enough levels (tristar_dmatrix_fsai).
  * Invariant: what is counted as sent is received by a rank that it is counted for. */
 #ifndef TSI_RUNTIME_PRECOND_FSAI_TRAFFIC_H

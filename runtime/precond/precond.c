@@ -52,6 +52,7 @@ static tristar_status check_fsai_options(tsi_env *env, const tristar_precond_opt
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reduction is %g; it is a share from 0 to 1", o->reduction);
   if (!is_share(o->prefilter))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "prefilter is %g; it is a share from 0 to 1", o->prefilter);
+  if ((unsigned)o->pair > TRISTAR_PAIR_AUTO) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "pair is %d", (int)o->pair);
   if (!is_share(o->postfilter))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "postfilter is %g; it is a share from 0 to 1", o->postfilter);
 out:

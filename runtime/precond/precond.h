@@ -4,7 +4,7 @@
  * them, or as two products:
  *
  *   for OP_N   sweep[0], diagonal, sweep[1]
- *   FSAI       G, G^H (fsai.h)
+ *   FSAI       G, G^H, or G_L, G_U (fsai.h)
  *
  * For T and C of a GENERAL M the same comes backwards, transposed. A symmetric M is its own transpose, a
  * Hermitian one its own adjoint: what is left is done with conjugates of B and X.

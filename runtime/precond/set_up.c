@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/precond/hermitian_part.h"
 #include "runtime/precond/level_fill.h"
 #include "runtime/precond/precond.h"
 
@@ -46,10 +47,11 @@ out:
   return status;
 }
 
-/* Is A its own adjoint, or its own transpose? Neither: an error, which names what is to be made of it.
+/* Is A its own adjoint, or its own transpose? Neither: an error, which names what is to be made of it, and
+ * others that take A beside ILU.
  * Errors: ARGUMENT, MEMORY. */
-static tristar_status find_symmetry(const tristar_precond_t *p, const char *name, const void *values,
-                                    tristar_symmetry *symmetry) {
+static tristar_status find_symmetry(const tristar_precond_t *p, const char *name, const char *others,
+                                    const void *values, tristar_symmetry *symmetry) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   const bool is_complex = p->sparse->is_complex;
@@ -67,8 +69,8 @@ static tristar_status find_symmetry(const tristar_precond_t *p, const char *name
   if (unlike.found)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "%s are those of a symmetric matrix, but entries (%d,%d) and (%d,%d), counted from 0, are no "
-             "mirror images: ILU takes such a matrix",
-             name, unlike.row, unlike.column, unlike.column, unlike.row);
+             "mirror images: ILU takes such a matrix%s",
+             name, unlike.row, unlike.column, unlike.column, unlike.row, others);
 out:
   return status;
 }
@@ -201,7 +203,7 @@ tristar_status tsi_precond_incomplete(tristar_precond_t *p, const void *values, 
   const bool shared = is_symmetric_kind(p);
   tsi_factor_rows a = {.values = NULL};
   *factors = (tsi_factor_rows){.values = NULL};
-  if (shared) TSI_TRY(find_symmetry(p, "incomplete Cholesky factors", values, &p->symmetry));
+  if (shared) TSI_TRY(find_symmetry(p, "incomplete Cholesky factors", "", values, &p->symmetry));
   TSI_TRY(take_rows(p, shared, values, &a));
   const double begin = tsi_clock();
   if (by_level && o->level > 0 && p->filled.ptr == NULL) {
@@ -233,29 +235,79 @@ void tsi_shift_diagonal(const tsi_sparse_kernels *sparse, const tsi_factor_rows 
     sparse->multiply(1, values + (size_t)a->diagonal[i] * sparse->scalar_bytes, 1 + shift);
 }
 
+/* Two factors, or one? That stays as it is. */
+static tristar_status choose_pair(const tristar_precond_t *p, const void *values, bool *pair) {
+  tristar_status status = TRISTAR_OK;
+  const bool is_complex = p->sparse->is_complex;
+  const tristar_symmetry symmetry = p->pattern->symmetry;
+  tsi_unlike unlike;
+  *pair = p->fsai != NULL ? tsi_fsai_is_pair(p->fsai) : p->options.pair == TRISTAR_PAIR_ALWAYS;
+  if (p->fsai != NULL || p->options.pair != TRISTAR_PAIR_AUTO) goto out;
+  *pair = symmetry != TRISTAR_HERMITIAN && (symmetry != TRISTAR_SYMMETRIC || is_complex);
+  if (symmetry != TRISTAR_GENERAL) goto out;
+  TSI_TRY(tsi_pattern_find_unlike(&p->ts->env, p->pattern, values, is_complex, &unlike));
+  *pair = unlike.found;
+out:
+  return status;
+}
+
+/* a: of a pair on a symmetric pattern, with part where the pattern of the factors is to be found. */
+static tristar_status compute_fsai(tristar_precond_t *p, const tsi_factor_rows *a, bool pair,
+                                   const void *part) {
+  tristar_status status = TRISTAR_OK;
+  tsi_breakdown breakdown;
+  if (p->fsai == NULL) {
+    const double begin = tsi_clock();
+    TSI_TRY(tsi_fsai_create(p->ts, &p->options, (char)p->stats.scalar, a, pair, &p->fsai));
+    p->stats.symbolic_seconds = tsi_clock() - begin;
+  }
+  const double middle = tsi_clock();
+  TSI_TRY(tsi_fsai_compute(p->fsai, a, part, &breakdown));
+  TSI_TRY(tsi_precond_tell(p, breakdown));
+  p->stats.numeric_seconds = tsi_clock() - middle;
+  tsi_precond_tell_fill(p, tsi_fsai_entries(p->fsai), pair ? tsi_fsai_entries(p->fsai) : 0);
+  p->stats.bytes = tsi_fsai_bytes(p->fsai);
+  p->stats.nodes = tsi_fsai_node_count(p->fsai);
+out:
+  return status;
+}
+
+static tristar_status set_up_pair(tristar_precond_t *p, const void *values) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &p->ts->env;
+  tsi_factor_rows a = {.values = NULL};
+  tsi_symmetrized s = {.part = NULL};
+  const bool adapts = p->fsai != NULL ? tsi_fsai_adapts(p->fsai) : p->options.steps > 0;
+  TSI_TRY(take_rows(p, false, values, &a));
+  tsi_shift_diagonal(p->sparse, &a, p->options.shift);
+  TSI_TRY(tsi_symmetrize(p->ts, (char)p->stats.scalar, &a, adapts, &s));
+  if (s.own) TSI_FREE(env, a.values);
+  TSI_TRY(compute_fsai(p, &s.rows, true, s.part));
+out:
+  tsi_symmetrized_finish(env, &s);
+  TSI_FREE(env, a.values);
+  return status;
+}
+
 static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &p->ts->env;
   tsi_factor_rows a = {.values = NULL};
-  tsi_breakdown breakdown;
-  TSI_TRY(find_symmetry(p, "factors of a sparse approximate inverse", values, &p->symmetry));
+  bool pair;
+  TSI_TRY(choose_pair(p, values, &pair));
+  if (pair) {
+    TSI_TRY(set_up_pair(p, values));
+    goto out;
+  }
+  TSI_TRY(find_symmetry(p, "factors of a sparse approximate inverse",
+                        ", and FSAI a pair of factors of it (options.pair)", values, &p->symmetry));
   if (p->sparse->is_complex && p->symmetry != TRISTAR_HERMITIAN)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "factors of a sparse approximate inverse are those of a Hermitian matrix, but this one is "
-             "complex symmetric: IC takes such a matrix");
+             "complex symmetric: IC takes such a matrix, and so does a pair of factors (options.pair)");
   TSI_TRY(take_rows(p, true, values, &a));
   tsi_shift_diagonal(p->sparse, &a, p->options.shift);
-  if (p->fsai == NULL) {
-    const double begin = tsi_clock();
-    TSI_TRY(tsi_fsai_create(p->ts, &p->options, (char)p->stats.scalar, &a, &p->fsai));
-    p->stats.symbolic_seconds = tsi_clock() - begin;
-  }
-  const double middle = tsi_clock();
-  TSI_TRY(tsi_fsai_compute(p->fsai, &a, &breakdown));
-  TSI_TRY(tsi_precond_tell(p, breakdown));
-  p->stats.numeric_seconds = tsi_clock() - middle;
-  tsi_precond_tell_fill(p, tsi_fsai_entries(p->fsai), 0);
-  p->stats.nodes = tsi_fsai_node_count(p->fsai);
+  TSI_TRY(compute_fsai(p, &a, false, NULL));
 out:
   TSI_FREE(env, a.values);
   return status;

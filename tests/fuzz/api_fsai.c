@@ -1,5 +1,6 @@
-/* Factorized sparse approximate inverses, M^-1 = G^H G. Of the pattern of G it is only known where it holds
- * every column that counts: then M = A. Of every one the trace of M^-1 A is n, as diag(G A G^H) = 1. */
+/* Factorized sparse approximate inverses, M^-1 = G^H G or G_U G_L. Of the pattern of G it is only known where
+ * it holds every column that counts: then M = A. Of every one the trace of M^-1 A is n, as diag(G A G^H) = 1.
+ */
 #include "tests/fuzz/api_precond.h"
 
 bool fsai_keeps_pattern(const tristar_precond_options *o) {
@@ -40,13 +41,31 @@ static bool is_certain(const cell *c, const tristar_precond_options *o) {
   return is_in_middle(c, o) && rounding(c, o) < 0.1L;
 }
 
+/* Of two factors no row has to be definite; that A is says that its systems are regular. */
+static unsigned pair_statuses(const cell *c, const tristar_precond_options *o) {
+  static places at;
+  incomplete_places(c->p, true, at);
+  for (int i = 0; i < c->p->n; i++)
+    if (!at[i][i]) return BIT(TRISTAR_ERR_SINGULAR);
+  return is_certain(c, o) ? ONLY_OK : ONLY_OK | BIT(TRISTAR_ERR_SINGULAR) | BIT(TRISTAR_ERR_NOT_FINITE);
+}
+
 unsigned fsai_statuses(const cell *c, const tristar_precond_options *o) {
   const unsigned breakdowns =
       BIT(TRISTAR_ERR_SINGULAR) | BIT(TRISTAR_ERR_NOT_FINITE) | BIT(TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
   const tristar_symmetry kind = c->p->symmetry;
+  const bool transposed =
+      kind == TRISTAR_SKEW_SYMMETRIC || (kind == TRISTAR_SYMMETRIC && is_complex(c->p->scalar));
   static places at;
-  if (kind == TRISTAR_SKEW_SYMMETRIC || (kind == TRISTAR_SYMMETRIC && is_complex(c->p->scalar)))
-    return BIT(TRISTAR_ERR_ARGUMENT);
+  if (o->pair == TRISTAR_PAIR_ALWAYS || (o->pair == TRISTAR_PAIR_AUTO && transposed))
+    return pair_statuses(c, o);
+  if (o->pair == TRISTAR_PAIR_AUTO && kind == TRISTAR_GENERAL && !c->v->hermitian) {
+    tristar_precond_options one = *o;
+    one.pair = TRISTAR_PAIR_NEVER;
+    const unsigned other = fsai_statuses(c, &one) & ~BIT(TRISTAR_ERR_ARGUMENT);
+    return pair_statuses(c, o) | (unlikeness(c, true) > 1e-3L ? 0 : other);
+  }
+  if (transposed) return BIT(TRISTAR_ERR_ARGUMENT);
   if (kind == TRISTAR_GENERAL && !c->v->hermitian)
     return BIT(TRISTAR_ERR_ARGUMENT) | (unlikeness(c, true) > 1e-3L ? 0 : ONLY_OK | breakdowns);
   incomplete_places(c->p, true, at);
@@ -67,19 +86,23 @@ tristar_precond_options choose_fsai_options(tristar_precond_options o) {
   o.postfilter = shares[below(&g->in, 8)];
   o.single = chance(&g->in, 64);
   o.block = (int)below(&g->in, 10) + TRISTAR_PRECOND_BLOCK_AUTO;
-  note(
-      "steps %lld, per_step %lld, reduction %g, power %d, prefilter %g, postfilter %g, single %d, block %d\n",
-      (long long)o.steps, (long long)o.per_step, o.reduction, o.power, o.prefilter, o.postfilter, o.single,
-      o.block);
+  o.pair = (tristar_pair)below(&g->in, 3);
+  note("steps %lld, per_step %lld, reduction %g, power %d, prefilter %g, postfilter %g, single %d, block %d, "
+       "pair %d\n",
+       (long long)o.steps, (long long)o.per_step, o.reduction, o.power, o.prefilter, o.postfilter, o.single,
+       o.block, (int)o.pair);
   return o;
 }
 
 void spoil_fsai_options(tristar_precond_options *o) {
   static const double wrong[] = {-1, NAN, 2.5};
   const double value = wrong[below(&g->in, 3)];
-  switch (below(&g->in, 6)) {
+  switch (below(&g->in, 7)) {
   case 0:
     o->steps = -1;
+    break;
+  case 6:
+    o->pair = (tristar_pair)3;
     break;
   case 1:
     o->per_step = 0;
@@ -143,10 +166,18 @@ static void judge_inverse(const cell *c, const tristar_precond_options *o, squar
     }
 }
 
-void judge_fsai(const precond_slot *s) {
+/* Later values find as many factors as the first ones. */
+static void settle_pair(precond_slot *s) {
+  tristar_precond_stats stats;
+  (void)tristar_precond_get_stats(s->handle, &stats);
+  if (stats.nnz_lower > 0) s->options.pair = stats.nnz_upper > 0 ? TRISTAR_PAIR_ALWAYS : TRISTAR_PAIR_NEVER;
+}
+
+void judge_fsai(precond_slot *s) {
   static square inverse;
   const cell *c = s->cell;
   const tristar_precond_options *o = &s->options;
+  settle_pair(s);
   if (!is_certain(c, o)) return;
   apply_to_identity(s, inverse);
   judge_trace(c, o, inverse, rounding(c, o));

@@ -52,6 +52,6 @@ unsigned fsai_statuses(const cell *c, const tristar_precond_options *o);
 tristar_precond_options choose_fsai_options(tristar_precond_options o);
 void spoil_fsai_options(tristar_precond_options *o);
 bool fsai_keeps_pattern(const tristar_precond_options *o);
-void judge_fsai(const precond_slot *s);
+void judge_fsai(precond_slot *s);
 
 #endif
