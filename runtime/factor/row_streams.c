@@ -224,8 +224,7 @@ CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *
   for (tsi_index k = 0; k < n && far == 0; k++) {
     const tsi_index j = backward ? k : n - 1 - k, number = number_of(place, j);
     const tsi_count first = lines->ptr[j] + lines->columns, stop = lines->ptr[j + 1] - !lines->columns;
-    for (tsi_count q = first; q < stop; q++) {
-      const tsi_count e = backward ? q : first + (stop - 1 - q);
+    for (tsi_count e = first; e < stop; e++) { /* each is of another row: as memory has them */
       const tsi_index i = index[e];
       const tsi_count to = --end[i];
       if (!near && e + ahead >= 0 && e + ahead < entries) {
