@@ -48,7 +48,8 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
-tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, tsi_row_factor *rows) {
+tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, bool finite,
+                                   tsi_row_factor *rows) {
   tristar_status status = TRISTAR_OK;
   const tsi_lines *lines = &rows->lines;
   const tsi_index n = lines->n;
@@ -60,7 +61,7 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, 
     atomic_store(&rows->there[k], false);
   }
   for (int k = 0; k < 2; k++) rows->matrix[k].rows = (tsi_triangle_rows){NULL, NULL, NULL, NULL};
-  const tsi_count bad = sparse->first_not_finite(lines->ptr[n], rows->values);
+  const tsi_count bad = finite ? lines->ptr[n] : sparse->first_not_finite(lines->ptr[n], rows->values);
   if (bad < lines->ptr[n]) {
     tsi_index line = 0;
     while (lines->ptr[line + 1] <= bad) line++;

@@ -73,8 +73,9 @@ TRISTAR_CHECKED tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *
 void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows);
 
 /* There are new values: sweeps are filled again when they are needed, in the arrays that they have. name: "L"
- * or "U". Errors: SINGULAR (a zero on the diagonal), NOT_FINITE (also an inverse out of range), MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
+ * or "U"; finite: all values are known to be. Errors: SINGULAR (a zero on the diagonal), NOT_FINITE (also an
+ * inverse out of range), MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, bool finite,
                                                    tsi_row_factor *rows);
 
 /* In how many pieces b and x are moved for a stream (tsi_row_sweep); 0: they are not. */

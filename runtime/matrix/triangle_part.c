@@ -224,6 +224,28 @@ static bool first_is_below(const taking *t) {
   return false;
 }
 
+tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
+                                    tristar_diag diag, tsi_count **ptr, tsi_column_arrays *columns) {
+  tristar_status status = TRISTAR_OK;
+  const bool lower = uplo == TRISTAR_LOWER;
+  *ptr = NULL;
+  if (!is_plain(view) || diag == TRISTAR_UNIT || view->index_bits != 32 || view->base != 0) return TRISTAR_OK;
+  const taking t = {view, (tsi_index)view->rows, lower, false};
+  /* of a symmetric matrix rows of the other triangle are columns of this one */
+  if (view->symmetry == TRISTAR_SYMMETRIC ? first_is_below(&t) != lower : view->format != TRISTAR_CSC)
+    return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, *ptr, (tsi_count)t.n + 1));
+  *columns = (tsi_column_arrays){.n = t.n,
+                                 .lower = lower,
+                                 .scalar = (char)view->scalar,
+                                 .ptr = *ptr,
+                                 .index = view->index,
+                                 .values = view->values};
+  if (!ends_are_inside(&t, *ptr, &columns->falls)) TSI_FREE(env, *ptr);
+out:
+  return status;
+}
+
 /* The parts of the one triangle that a symmetric matrix is to store all of. */
 static bool find_all(taking t, line_part *part, tsi_count *ptr) {
   const bool unit = t.unit;

@@ -12,9 +12,16 @@
 #define TSI_RUNTIME_MATRIX_TRIANGLE_PART_H
 
 #include "runtime/matrix/pattern.h"
+#include "runtime/matrix/triangle_turn.h"
 
 /* Errors: those of tsi_pattern_create; NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
                                                  tristar_diag diag, tsi_pattern **pattern, void **values);
+
+/* The columns of the triangle where the arrays of the view are they: of nothing else, from 0 on, by 32-bit
+ * indices. *ptr: the caller's, NULL where the view is another one. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
+                                                    tristar_diag diag, tsi_count **ptr,
+                                                    tsi_column_arrays *columns);
 
 #endif
