@@ -19,7 +19,7 @@ TRISTAR_CHECKED tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines 
                                                   const tsi_row_options *options, const tsi_level_sets *sets,
                                                   tsi_row_cut *cut);
 /* Rows of one set, where it has many: those with as many entries come together, the order stays otherwise.
- * entries: of each row; other: room for `count`. */
-void tsi_sort_set(const tsi_index *entries, tsi_index *other, tsi_index *row, tsi_index count);
+ * length: entries of row[k]; other: room for `count`. */
+void tsi_sort_set(const tsi_index *length, tsi_index *other, tsi_index *row, tsi_index count);
 
 #endif

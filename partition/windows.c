@@ -20,6 +20,7 @@ typedef struct state {
   known *of;          /* n */
   tsi_index *entries; /* n: of each row that was visited */
   tsi_index *count;   /* where each set of a window begins */
+  tsi_index *length;  /* of a window: entries of each row in its order */
   tsi_index *other;   /* of a window: room to sort */
   tsi_index base;     /* of the window at work; at most n, as each set has a row */
 } state;
@@ -74,10 +75,12 @@ static void add_window(state *s, tsi_index first, tsi_index rows) {
   const tsi_index found = find_sets(s, first, rows);
   for (tsi_index k = first; k < first + rows; k++) {
     const tsi_index i = row_of(s, k);
-    order[s->count[s->of[i].place - s->base]++] = i;
+    const tsi_index to = s->count[s->of[i].place - s->base]++;
+    order[to] = i;
+    s->length[to] = s->entries[i];
   }
   for (tsi_index l = 0, begin = 0; l < found; begin = s->count[l++]) /* where it began is where it ends */
-    tsi_sort_set(s->entries, s->other, order + begin, s->count[l] - begin);
+    tsi_sort_set(s->length + begin, s->other, order + begin, s->count[l] - begin);
   cut->lane[cut->count++] = 0;
   cut->start[cut->count] = first + rows;
   s->base += found;
@@ -103,6 +106,7 @@ tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_r
   if (lines->n == 0) return TRISTAR_OK;
   const tsi_index n = lines->n, windows = count_windows(lines, options), most = n / windows + 1;
   TSI_TRY(TSI_ALLOC(env, s.entries, n));
+  TSI_TRY(TSI_ALLOC(env, s.length, most));
   TSI_TRY(TSI_ALLOC(env, s.other, most));
   TSI_TRY(TSI_ALLOC(env, s.count, (tsi_count)most + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, s.of, n));
@@ -117,6 +121,7 @@ tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_r
   }
 out:
   TSI_FREE(env, s.entries);
+  TSI_FREE(env, s.length);
   TSI_FREE(env, s.other);
   TSI_FREE(env, s.count);
   TSI_FREE(env, s.of);
