@@ -6,7 +6,6 @@
 
 #define PHASES 64     /* that a superstep may have */
 #define CROSSING 0.25 /* of a set's rows: if more wait for two lanes, it begins a new superstep */
-#define WIDE_SET 16   /* rows of a set inside a chunk that are sorted by their number of entries */
 #define LENGTHS 32    /* entries that are told apart there */
 
 /* What is known of the rows of the sets, in their order there. */
@@ -116,7 +115,7 @@ static bool place_set(state *s, tsi_index next, tsi_index *phases) {
 
 void tsi_sort_set(const tsi_index *length, tsi_index *other, tsi_index *row, tsi_index count) {
   tsi_index first[LENGTHS + 1] = {0};
-  if (count < WIDE_SET) return;
+  if (count < TSI_WIDE_SET) return;
   for (tsi_index k = 0; k < count; k++) first[tsi_index_min(length[k], LENGTHS - 1) + 1]++;
   for (int l = 0; l < LENGTHS; l++)
     if (first[l + 1] == count) return;

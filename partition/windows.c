@@ -6,11 +6,18 @@
 
 #include "partition/supersteps.h"
 
-/* What is known of a row that is to come: base + its level set in its window, where all rows of earlier
- * windows have less, or as much; and, of columns, how many entries of it were seen. */
-typedef struct known {
-  tsi_index place, entries;
-} known;
+/* What is known of a row, in one word, which is read and written at once: base + its level set in its window,
+ * where all rows of earlier windows have less, or as much; and below that, of columns, how many entries of it
+ * were seen. */
+typedef uint64_t known;
+
+static inline tsi_index place_of(known of) {
+  return (tsi_index)(of >> 32);
+}
+
+static inline known make_known(tsi_index place, tsi_index entries) {
+  return (uint64_t)(uint32_t)place << 32 | (uint32_t)entries;
+}
 
 typedef struct state {
   const tsi_lines *lines;
@@ -20,7 +27,8 @@ typedef struct state {
   known *of;          /* n */
   tsi_index *entries; /* n: of each row that was visited */
   tsi_index *count;   /* where each set of a window begins */
-  tsi_index *length;  /* of a window: entries of each row in its order */
+  tsi_index *set;     /* of a window: of each row */
+  tsi_index *length;  /* of a set: entries of each row in its order */
   tsi_index *other;   /* of a window: room to sort */
   tsi_index base;     /* of the window at work; at most n, as each set has a row */
 } state;
@@ -34,22 +42,24 @@ static inline tsi_index look(const state *s, tsi_index i) {
   tsi_count first, end;
   tsi_index own = s->base;
   tsi_lines_inner(s->lines, i, &first, &end);
-  for (tsi_count e = first; e < end; e++) own = tsi_index_max(own, s->of[s->lines->index[e]].place + 1);
+  for (tsi_count e = first; e < end; e++) own = tsi_index_max(own, place_of(s->of[s->lines->index[e]]) + 1);
   s->entries[i] = (tsi_index)(s->lines->ptr[i + 1] - s->lines->ptr[i]);
+  s->of[i] = make_known(own, 0);
   return own;
 }
 
 /* The place of row i, which all lines before have told; line i tells it to the rows that wait for it. */
 static inline tsi_index tell(const state *s, tsi_index i) {
   tsi_count first, end;
-  const tsi_index own = tsi_index_max(s->of[i].place, s->base);
+  const known of = s->of[i];
+  const tsi_index own = tsi_index_max(place_of(of), s->base);
   tsi_lines_inner(s->lines, i, &first, &end);
   for (tsi_count e = first; e < end; e++) {
     known *later = &s->of[s->lines->index[e]];
-    later->place = tsi_index_max(later->place, own + 1);
-    later->entries++;
+    const known was = *later;
+    *later = make_known(tsi_index_max(place_of(was), own + 1), (tsi_index)(uint32_t)was + 1);
   }
-  s->entries[i] = s->of[i].entries + (end - first < s->lines->ptr[i + 1] - s->lines->ptr[i]);
+  s->entries[i] = (tsi_index)(uint32_t)of + (end - first < s->lines->ptr[i + 1] - s->lines->ptr[i]);
   return own;
 }
 
@@ -61,7 +71,7 @@ static tsi_index find_sets(state *s, tsi_index first, tsi_index rows) {
   s->count[0] = 0;
   for (tsi_index k = first; k < first + rows; k++) {
     const tsi_index i = row_of(s, k), own = across ? tell(s, i) : look(s, i), set = own - s->base;
-    s->of[i].place = own;
+    s->set[k - first] = set;
     if (set >= found) s->count[++found] = 0;
     s->count[set + 1]++;
   }
@@ -69,18 +79,19 @@ static tsi_index find_sets(state *s, tsi_index first, tsi_index rows) {
   return found;
 }
 
+static void sort_set(const state *s, tsi_index *row, tsi_index count) {
+  if (count < TSI_WIDE_SET) return;
+  for (tsi_index k = 0; k < count; k++) s->length[k] = s->entries[row[k]];
+  tsi_sort_set(s->length, s->other, row, count);
+}
+
 static void add_window(state *s, tsi_index first, tsi_index rows) {
   tsi_row_cut *cut = s->cut;
   tsi_index *order = cut->order + first;
   const tsi_index found = find_sets(s, first, rows);
-  for (tsi_index k = first; k < first + rows; k++) {
-    const tsi_index i = row_of(s, k);
-    const tsi_index to = s->count[s->of[i].place - s->base]++;
-    order[to] = i;
-    s->length[to] = s->entries[i];
-  }
+  for (tsi_index k = 0; k < rows; k++) order[s->count[s->set[k]]++] = row_of(s, first + k);
   for (tsi_index l = 0, begin = 0; l < found; begin = s->count[l++]) /* where it began is where it ends */
-    tsi_sort_set(s->length + begin, s->other, order + begin, s->count[l] - begin);
+    sort_set(s, order + begin, s->count[l] - begin);
   cut->lane[cut->count++] = 0;
   cut->start[cut->count] = first + rows;
   s->base += found;
@@ -106,6 +117,7 @@ tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_r
   if (lines->n == 0) return TRISTAR_OK;
   const tsi_index n = lines->n, windows = count_windows(lines, options), most = n / windows + 1;
   TSI_TRY(TSI_ALLOC(env, s.entries, n));
+  TSI_TRY(TSI_ALLOC(env, s.set, most));
   TSI_TRY(TSI_ALLOC(env, s.length, most));
   TSI_TRY(TSI_ALLOC(env, s.other, most));
   TSI_TRY(TSI_ALLOC(env, s.count, (tsi_count)most + 1));
@@ -121,6 +133,7 @@ tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_r
   }
 out:
   TSI_FREE(env, s.entries);
+  TSI_FREE(env, s.set);
   TSI_FREE(env, s.length);
   TSI_FREE(env, s.other);
   TSI_FREE(env, s.count);
