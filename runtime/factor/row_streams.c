@@ -130,17 +130,55 @@ static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row
   __builtin_prefetch((const char *)rows->inverse + (size_t)i * rows->scalar_bytes);
 }
 
+/* Entries of a row that are moved at once: also those that follow it, where there are no more of its own,
+ * whose places the next row takes. */
+#define GROUP 4
+
+/* What rows are filled from, and into. */
+typedef struct filling {
+  const tsi_index *index, *place;
+  const void *given;
+  tsi_index *to_index;
+  uint16_t *to_offset;
+  void *to_values;
+  bool backward;
+} filling;
+
+/* Entry e and the following ones of the sweep, `all` of them, of which so many are the row's. zero: the
+ * column of offset 0. Gives the bits of their distances that an offset has no room for. */
+CONSTANTS tsi_index fill_group(const filling *f, tsi_count e, tsi_count to, const tsi_index all,
+                               tsi_count own, tsi_index zero, size_t bytes, bool near) {
+  tsi_index column[GROUP], far = 0;
+  for (tsi_index l = 0; l < all; l++) {
+    const tsi_count at = f->backward ? e - l : e + l;
+    tsi_copy_scalar(bytes, f->to_values, to + l, f->given, at);
+    column[l] = f->index[at];
+  }
+  if (f->place)
+    for (tsi_index l = 0; l < all; l++) column[l] = f->place[column[l]];
+  for (tsi_index l = 0; l < all; l++) {
+    const tsi_index distance = column[l] - zero;
+    if (near) {
+      f->to_offset[to + l] = (uint16_t)distance;
+      far |= l < own ? distance & ~(tsi_index)NEAR : 0;
+    } else
+      f->to_index[to + l] = column[l];
+  }
+  return far;
+}
+
 /* The lines are the rows of the sweep. *fits: not near, or all columns are; else what is made is of no use.
  */
 CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, bool *fits, size_t bytes, bool near) {
   const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
   const bool backward = f->backward;
-  const tsi_index n = lines->n, *index = lines->index, base = base_of(backward), *place = f->place;
-  const void *given = rows->values, *inverse = rows->inverse;
-  tsi_index *row = a->row, *to_index = a->index;
-  void *to_values = a->values, *to_inverse = a->inverse;
-  uint16_t *offset = a->offset;
+  const tsi_index n = lines->n, base = base_of(backward);
+  const tsi_count entries = lines->ptr[n];
+  const void *inverse = rows->inverse;
+  const filling fill = {lines->index, f->place, rows->values, a->index, a->offset, a->values, backward};
+  tsi_index *row = a->row;
+  void *to_inverse = a->inverse;
   tsi_count *ptr = a->ptr, to = 0;
   tsi_index far = 0; /* bits beyond those of an offset */
   list_rows(f, row);
@@ -148,20 +186,22 @@ CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, bool *fits, size
     const tsi_index i = row[k];
     tsi_lines_fetch(lines, row, k, n);
     fetch_values(rows, row, k);
-    const tsi_index zero = number_of(place, i) - base; /* the column of offset 0 */
+    const tsi_index zero = number_of(f->place, i) - base;
     const tsi_count first = lines->ptr[i] + lines->columns,
                     end = lines->ptr[i + 1] - !lines->columns; /* but for the diagonal */
     ptr[k] = to;
     tsi_copy_scalar(bytes, to_inverse, k, inverse, i);
-    for (tsi_count q = first; q < end; q++, to++) {
-      const tsi_count e = backward ? first + (end - 1 - q) : q;
-      tsi_copy_scalar(bytes, to_values, to, given, e);
-      const tsi_index column = number_of(place, index[e]);
-      if (near) {
-        offset[to] = (uint16_t)(column - zero);
-        far |= (column - zero) & ~(tsi_index)NEAR;
-      } else
-        to_index[to] = column;
+    tsi_count left = end - first, e = backward ? end - 1 : first;
+    for (; left > 0 && to + GROUP <= entries && (backward ? e + 1 >= GROUP : e + GROUP <= entries);
+         left -= GROUP) {
+      far |= fill_group(&fill, e, to, GROUP, left, zero, bytes, near);
+      to += GROUP;
+      e += backward ? -GROUP : GROUP;
+    }
+    if (left < 0) to += left;
+    for (; left > 0; left--, to++) {
+      far |= fill_group(&fill, e, to, 1, 1, zero, bytes, near);
+      e += backward ? -1 : 1;
     }
   }
   ptr[n] = to;
