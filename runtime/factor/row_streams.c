@@ -53,6 +53,11 @@ static bool is_moved(const tsi_row_factor *rows) {
          (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS) && is_long(rows);
 }
 
+/* Consecutive rows in each chunk. */
+static bool has_windows(const tsi_row_cut *cut) {
+  return cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1;
+}
+
 tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows) {
   return is_moved(rows) ? (tsi_index)rows->cut->lanes : 0;
 }
@@ -246,6 +251,17 @@ static void count_from_columns(tsi_env *env, const tsi_row_factor *rows, tsi_cou
   for (tsi_count e = 0; e < entries; e++) end[lines->index[e]]++;
 }
 
+/* The rows of a window are filled in another order than that of memory, for which processors do not fetch
+ * what is to be written: while row i is filled, what has the place in the window behind that the row has in
+ * its own. So a window is there when its first row is filled. */
+CONSTANTS void fetch_window(const form *f, const tsi_row_arrays *a, tsi_index i, tsi_index window,
+                            size_t bytes, bool near) {
+  const tsi_index k = (f->backward ? f->rows->lines.n - 1 - i : i) - window;
+  if (k < 0) return;
+  __builtin_prefetch((const char *)a->values + (size_t)a->ptr[k] * bytes, 1);
+  if (near) __builtin_prefetch(a->offset + a->ptr[k], 1);
+}
+
 /* From the last entry that a sweep makes use of on: each given row is filled from its end. Where all are
  * near, so is what is written. *fits: see fill_from_rows. */
 CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a, bool *fits, size_t bytes,
@@ -261,10 +277,14 @@ CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *
   const tsi_index n = lines->n, base = base_of(backward);
   const tsi_count ahead = backward ? SOON : -SOON, entries = lines->ptr[n];
   tsi_index far = 0; /* bits beyond those of an offset */
+  const tsi_index window = f->order && has_windows(rows->cut) ? rows->cut->start[1] : 0; /* its rows */
   for (tsi_index k = 0; k < n && far == 0; k++) {
     const tsi_index j = backward ? k : n - 1 - k, number = number_of(place, j);
     const tsi_count first = lines->ptr[j] + lines->columns, stop = lines->ptr[j + 1] - !lines->columns;
-    for (tsi_count e = first; e < stop; e++) { /* each is of another row: as memory has them */
+    if (window > 0 && first < stop)
+      fetch_window(f, a, index[lines->columns ? stop - 1 : first], window, bytes, near);
+    for (tsi_count q = first; q < stop; q++) {
+      const tsi_count e = backward ? q : first + (stop - 1 - q);
       const tsi_index i = index[e];
       const tsi_count to = --end[i];
       if (!near && e + ahead >= 0 && e + ahead < entries) {
@@ -412,7 +432,7 @@ out:
 
 /* Windows, whose rows lie side by side in b and x. */
 static bool is_fetched(const tsi_row_factor *rows) {
-  return rows->cut->way == TSI_ROWS_SUPERSTEPS && rows->cut->lanes == 1 && is_long(rows);
+  return has_windows(rows->cut) && is_long(rows);
 }
 
 tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain) {
