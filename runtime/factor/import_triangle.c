@@ -14,6 +14,7 @@
 #include "runtime/factor/row_factor.h"
 #include "runtime/matrix/order.h"
 #include "runtime/matrix/triangle_part.h"
+#include "runtime/matrix/view.h"
 
 /* ---- Row by row ---------------------------------------------------------------------------------------- */
 
@@ -254,14 +255,15 @@ static tristar_status turn_view(tristar_t *ts, const tristar_view *view, const t
   tsi_env *env = &ts->env;
   tsi_count *ptr = NULL;
   tsi_column_arrays columns;
-  if (o->permuted && (o->row_order || o->column_order)) return TRISTAR_OK;
-  TSI_TRY(tsi_triangle_columns(env, view, o->uplo, o->diag, &ptr, &columns));
+  if ((o->permuted && (o->row_order || o->column_order)) || !tsi_triangle_has_columns(view, o->uplo, o->diag))
+    return TRISTAR_OK;
+  const tsi_index n = (tsi_index)view->rows;
+  const size_t bytes = tsi_sparse_kernels_select((char)view->scalar)->scalar_bytes;
+  *choice = tsi_row_choose(ts, n, tsi_view_begin(view, n), bytes, o->partition);
+  if (!tsi_row_choice_wants_rows(choice)) return TRISTAR_OK;
+  TSI_TRY(tsi_triangle_columns(env, view, o->uplo, &ptr, &columns));
   if (ptr == NULL) return TRISTAR_OK;
-  const size_t bytes = tsi_sparse_kernels_select(columns.scalar)->scalar_bytes;
-  const tsi_lines lines = {columns.n, ptr, columns.index, columns.lower};
-  *choice = tsi_row_choose(ts, columns.n, ptr[columns.n], bytes, o->partition);
-  if (!tsi_row_choice_wants_rows(choice)) goto out;
-  tsi_row_choice_look(&lines, choice);
+  tsi_row_choice_look(&(tsi_lines){n, ptr, columns.index, columns.lower}, choice);
   if (tsi_row_choice_wants_rows(choice)) TSI_TRY(tsi_placed_triangle_turn_columns(env, &columns, t));
 out:
   TSI_FREE(env, ptr);

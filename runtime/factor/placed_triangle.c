@@ -47,7 +47,7 @@ static tristar_status take_permuted(tsi_env *env, const tristar_view *view, cons
   TSI_TRY(tsi_pattern_move(env, all.matrix, all.matrix_values, of.row_place, of.column_place, &all.pattern,
                            &all.values));
   const tristar_view moved = tsi_pattern_view(all.pattern, all.values);
-  TSI_TRY(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values));
+  TSI_TRY(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->finite));
 out:
   free_orders(env, &of);
   tsi_placed_triangle_finish(env, &all);
@@ -58,7 +58,7 @@ tristar_status tsi_placed_triangle_take(tsi_env *env, const tristar_view *view,
                                         const tristar_triangle_options *o, tsi_placed_triangle *t) {
   *t = (tsi_placed_triangle){.pattern = NULL};
   if (o->permuted && (o->row_order || o->column_order)) return take_permuted(env, view, o, t);
-  return tsi_triangle_part(env, view, o->uplo, o->diag, &t->pattern, &t->values);
+  return tsi_triangle_part(env, view, o->uplo, o->diag, &t->pattern, &t->values, &t->finite);
 }
 
 tristar_status tsi_placed_triangle_turn_columns(tsi_env *env, const tsi_column_arrays *columns,

@@ -48,6 +48,19 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
+/* Of each line; zero where there is none. */
+static inline __attribute__((always_inline)) void take_diagonal(const tsi_lines *lines, const void *values,
+                                                                char *diagonal, const size_t bytes) {
+  const tsi_index *index = lines->index;
+  for (tsi_index j = 0; j < lines->n; j++) {
+    const tsi_count first = lines->ptr[j], end = lines->ptr[j + 1], at = lines->columns ? first : end - 1;
+    if (first < end && index[at] == j)
+      memcpy(diagonal + (size_t)j * bytes, (const char *)values + (size_t)at * bytes, bytes);
+    else
+      memset(diagonal + (size_t)j * bytes, 0, bytes);
+  }
+}
+
 tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, bool finite,
                                    tsi_row_factor *rows) {
   tristar_status status = TRISTAR_OK;
@@ -68,14 +81,17 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, 
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "%s: NaN or infinity in entry (%d, %d)", name, line,
              lines->index[bad]);
   }
-  TSI_TRY(tsi_allocate_zero(env, (size_t)n, rows->scalar_bytes, __func__, __FILE__, __LINE__, &diagonal));
+  TSI_TRY(tsi_row_scalars(env, rows, n, &diagonal));
   if (rows->inverse == NULL) TSI_TRY(tsi_row_scalars(env, rows, n, &rows->inverse));
-  for (tsi_index j = 0; j < n; j++) {
-    tsi_count first, end;
-    tsi_lines_inner(lines, j, &first, &end);
-    const tsi_count at = lines->columns ? lines->ptr[j] : end;
-    if (end - first < lines->ptr[j + 1] - lines->ptr[j])
-      tsi_copy_scalar(rows->scalar_bytes, diagonal, j, rows->values, at);
+  switch (rows->scalar_bytes) {
+  case 4:
+    take_diagonal(lines, rows->values, diagonal, 4);
+    break;
+  case 8:
+    take_diagonal(lines, rows->values, diagonal, 8);
+    break;
+  default:
+    take_diagonal(lines, rows->values, diagonal, 16);
   }
   const tsi_count fails = sparse->invert(n, diagonal, rows->inverse);
   if (fails == n) goto out;

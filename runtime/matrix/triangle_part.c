@@ -144,25 +144,36 @@ static void copy_parts(const taking *t, const line_part *part, const tsi_count *
 
 /* ---- Lines that ascend and are the triangle's from end to end ------------------------------------------ */
 
-/* The first and the last index of each line are the triangle's. Fills ptr. falls: how many lines begin with
- * an index that is not above the last one of the line before. */
-static bool ends_are_inside(const taking *t, tsi_count *ptr, tsi_count *falls) {
-  tsi_count stop = tsi_view_begin(t->view, 0);
-  int64_t last = -1; /* of the line before */
-  ptr[0] = 0;
-  *falls = 0;
-  if (stop != 0) return false;
-  for (tsi_index j = 0; j < t->n; j++) {
-    const tsi_count begin = stop;
-    ptr[j + 1] = stop = tsi_view_begin(t->view, (int64_t)j + 1);
-    if (stop < begin) return false;
-    if (stop == begin) continue;
-    const int64_t first = tsi_view_index(t->view, begin);
-    *falls += first <= last;
-    last = tsi_view_index(t->view, stop - 1);
-    if (t->below ? first < j || last >= t->n : first < 0 || last > j) return false;
+/* The first and the last index of each line are the triangle's, whose lines are where ptr says. falls: how
+ * many lines begin with an index that is not above the last one of the line before. */
+#define SEE_ENDS(name, type)                                                                                 \
+  static bool name(const taking *t, const tsi_count *ptr, tsi_count *falls) {                                \
+    const type *index = (const type *)t->view->index;                                                        \
+    const int64_t base = t->view->base, n = t->n;                                                            \
+    int64_t last = base - 1; /* of the line before */                                                        \
+    tsi_count outside = 0;                                                                                   \
+    *falls = 0;                                                                                              \
+    for (int64_t j = 0; j < n; j++) {                                                                        \
+      if (ptr[j + 1] < ptr[j]) return false;                                                                 \
+      if (ptr[j + 1] == ptr[j]) continue;                                                                    \
+      const int64_t first = index[ptr[j]];                                                                   \
+      *falls += first <= last;                                                                               \
+      last = index[ptr[j + 1] - 1];                                                                          \
+      outside += t->below ? first < j + base || last >= n + base : first < base || last > j + base;          \
+    }                                                                                                        \
+    return outside == 0;                                                                                     \
   }
-  return true;
+SEE_ENDS(see_ends_32, int32_t)
+SEE_ENDS(see_ends_64, int64_t)
+
+/* Fills ptr and tells the above. */
+static bool ends_are_inside(const taking *t, tsi_count *ptr, tsi_count *falls) {
+  const tsi_count base = t->view->base, lines = (tsi_count)t->n + 1;
+  if (t->view->ptr_bits == 64)
+    for (tsi_count j = 0; j < lines; j++) ptr[j] = ((const int64_t *)t->view->ptr)[j] - base;
+  else
+    for (tsi_count j = 0; j < lines; j++) ptr[j] = ((const int32_t *)t->view->ptr)[j] - base;
+  return ptr[0] == 0 && (t->view->index_bits == 64 ? see_ends_64 : see_ends_32)(t, ptr, falls);
 }
 
 /* Gives how many indices are not above the one before. Those inside a line may be anything yet: differences
@@ -182,8 +193,23 @@ static bool ends_are_inside(const taking *t, tsi_count *ptr, tsi_count *falls) {
 COPY_ALL(copy_all_32, int32_t)
 COPY_ALL(copy_all_64, int64_t)
 
+/* Looks at values while they are in the cache. Gives whether all are finite. */
+static bool copy_values(const taking *t, tsi_count count, char *to) {
+  enum { BLOCK = 2048 };
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->view->scalar);
+  const size_t bytes = kernels->scalar_bytes;
+  bool finite = true;
+  for (tsi_count begin = 0; begin < count; begin += BLOCK) {
+    const tsi_count some = tsi_count_min(BLOCK, count - begin);
+    const char *from = (const char *)t->view->values + (size_t)begin * bytes;
+    memcpy(to + (size_t)begin * bytes, from, (size_t)some * bytes);
+    finite = finite && kernels->first_not_finite(some, from) == some;
+  }
+  return finite;
+}
+
 /* *taken: all lines were so, and out is full; else out is empty. */
-static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi_entries *out) {
+static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, bool *finite, tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   tsi_count falls;
   *taken = false;
@@ -192,7 +218,7 @@ static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi
     const tsi_count count = out->ptr[t->n];
     TSI_TRY(tsi_entries_allocate(env, out));
     *taken = (t->view->index_bits == 64 ? copy_all_64 : copy_all_32)(t, count, out->index) == falls;
-    if (*taken) memcpy(out->item, t->view->values, (size_t)count * out->bytes);
+    if (*taken) *finite = copy_values(t, count, out->item);
   }
 out:
   if (!*taken) tsi_entries_finish(env, out);
@@ -224,19 +250,21 @@ static bool first_is_below(const taking *t) {
   return false;
 }
 
-tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
-                                    tristar_diag diag, tsi_count **ptr, tsi_column_arrays *columns) {
-  tristar_status status = TRISTAR_OK;
+bool tsi_triangle_has_columns(const tristar_view *view, tristar_uplo uplo, tristar_diag diag) {
+  if (!is_plain(view) || diag == TRISTAR_UNIT || view->index_bits != 32 || view->base != 0) return false;
   const bool lower = uplo == TRISTAR_LOWER;
-  *ptr = NULL;
-  if (!is_plain(view) || diag == TRISTAR_UNIT || view->index_bits != 32 || view->base != 0) return TRISTAR_OK;
   const taking t = {view, (tsi_index)view->rows, lower, false};
   /* of a symmetric matrix rows of the other triangle are columns of this one */
-  if (view->symmetry == TRISTAR_SYMMETRIC ? first_is_below(&t) != lower : view->format != TRISTAR_CSC)
-    return TRISTAR_OK;
+  return view->symmetry == TRISTAR_SYMMETRIC ? first_is_below(&t) == lower : view->format == TRISTAR_CSC;
+}
+
+tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
+                                    tsi_count **ptr, tsi_column_arrays *columns) {
+  tristar_status status = TRISTAR_OK;
+  const taking t = {view, (tsi_index)view->rows, uplo == TRISTAR_LOWER, false};
   TSI_TRY(TSI_ALLOC(env, *ptr, (tsi_count)t.n + 1));
   *columns = (tsi_column_arrays){.n = t.n,
-                                 .lower = lower,
+                                 .lower = t.below,
                                  .scalar = (char)view->scalar,
                                  .ptr = *ptr,
                                  .index = view->index,
@@ -256,9 +284,9 @@ static bool find_all(taking t, line_part *part, tsi_count *ptr) {
 }
 
 /* *taken: the lines were in order, and out is full: by lines as wanted, or, *turned, by the others: a
- * symmetric matrix stores one triangle, whose lines are those of the other one, too. */
+ * symmetric matrix stores one triangle, whose lines are those of the other one, too. *finite: set if so. */
 static tristar_status take_parts(tsi_env *env, const tristar_view *view, const triangle_of *which,
-                                 bool *taken, bool *turned, tsi_entries *out) {
+                                 bool *taken, bool *turned, bool *finite, tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   line_part *part = NULL;
   *taken = *turned = false;
@@ -271,7 +299,7 @@ static tristar_status take_parts(tsi_env *env, const tristar_view *view, const t
     t.below = first_is_below(&t);
     *turned = t.below != which->below;
   }
-  if (!t.unit) TSI_TRY(take_whole(env, &t, taken, out));
+  if (!t.unit) TSI_TRY(take_whole(env, &t, taken, finite, out));
   if (*taken) goto out;
   TSI_TRY(TSI_ALLOC(env, part, t.n));
   TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
@@ -308,7 +336,7 @@ out:
 }
 
 tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo, tristar_diag diag,
-                                 tsi_pattern **pattern, void **values) {
+                                 tsi_pattern **pattern, void **values, bool *finite) {
   tristar_status status = TRISTAR_OK;
   const bool lower = uplo == TRISTAR_LOWER, unit = diag == TRISTAR_UNIT,
              by_rows = view->format == TRISTAR_CSR;
@@ -317,7 +345,8 @@ tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar
   bool taken, turned;
   *pattern = NULL;
   *values = NULL;
-  TSI_TRY(take_parts(env, view, &which, &taken, &turned, &f));
+  *finite = false;
+  TSI_TRY(take_parts(env, view, &which, &taken, &turned, finite, &f));
   turned = taken && turned;
   if (!taken) TSI_TRY(filter_view(env, view, lower, unit, &f));
   TSI_TRY(tsi_pattern_from_entries(env, &f, by_rows != turned, (char)view->scalar, pattern, values));

@@ -14,14 +14,16 @@
 #include "runtime/matrix/pattern.h"
 #include "runtime/matrix/triangle_turn.h"
 
-/* Errors: those of tsi_pattern_create; NOT_FINITE. */
+/* *finite: all values are known to be. Errors: those of tsi_pattern_create; NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
-                                                 tristar_diag diag, tsi_pattern **pattern, void **values);
+                                                 tristar_diag diag, tsi_pattern **pattern, void **values,
+                                                 bool *finite);
 
-/* The columns of the triangle where the arrays of the view are they: of nothing else, from 0 on, by 32-bit
- * indices. *ptr: the caller's, NULL where the view is another one. Errors: MEMORY. */
+/* Can the columns of the triangle be read where they lie, by 32-bit indices from 0 on, if the arrays hold
+ * nothing else? Reads next to nothing of them. */
+bool tsi_triangle_has_columns(const tristar_view *view, tristar_uplo uplo, tristar_diag diag);
+/* Then: these columns. *ptr: the caller's, NULL where the arrays hold something else. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
-                                                    tristar_diag diag, tsi_count **ptr,
-                                                    tsi_column_arrays *columns);
+                                                    tsi_count **ptr, tsi_column_arrays *columns);
 
 #endif

@@ -59,19 +59,29 @@ CONSTANTS tsi_index put(const tsi_column_arrays *from, tsi_index j, tsi_count e,
   return lower ? at + 1 : at;
 }
 
-/* Columns first .. end - 1. Gives the highest level of their rows. */
+/* Columns first .. end - 1. Gives the highest level of their rows. carried: the level that the next row has
+ * at least: mostly it waits for the row before, whose level would come to it through memory. */
 CONSTANTS tsi_index take_columns(const tsi_column_arrays *from, tsi_index first, tsi_index end,
-                                 row_state *state, tsi_turned *to, const bool lower, const size_t bytes) {
+                                 row_state *state, tsi_turned *to, tsi_index *carried, const bool lower,
+                                 const size_t bytes) {
   tsi_entries rows = to->rows;
-  tsi_index highest = 0;
+  tsi_index highest = 0, from_before = *carried;
   for (tsi_index k = first; k < end; k++) {
-    const tsi_index j = lower ? k : first + (end - 1 - k), own = level_of(state[j]);
+    const tsi_index j = lower ? k : first + (end - 1 - k), behind = lower ? j + 1 : j - 1;
+    const tsi_index own = tsi_index_max(level_of(state[j]), from_before);
     tsi_count e = from->ptr[j], stop = from->ptr[j + 1];
     to->level[j] = own;
     highest = tsi_index_max(highest, own);
-    const tsi_count diagonal = lower ? e : stop - 1;
-    if (e < stop && from->index[diagonal] == j) {
-      state[j] = make_state(put(from, j, diagonal, state[j], &rows, lower, bytes), own);
+    from_before = 0;
+    if (e < stop && from->index[lower ? e : stop - 1] == j) {
+      state[j] = make_state(put(from, j, lower ? e : stop - 1, state[j], &rows, lower, bytes), 0);
+      e += lower;
+      stop -= !lower;
+    }
+    if (e < stop && from->index[lower ? e : stop - 1] == behind) {
+      const row_state s = state[behind];
+      from_before = own + 1;
+      state[behind] = make_state(put(from, j, lower ? e : stop - 1, s, &rows, lower, bytes), level_of(s));
       e += lower;
       stop -= !lower;
     }
@@ -81,28 +91,29 @@ CONSTANTS tsi_index take_columns(const tsi_column_arrays *from, tsi_index first,
       state[i] = make_state(put(from, j, e, s, &rows, lower, bytes), tsi_index_max(level_of(s), own + 1));
     }
   }
+  *carried = from_before;
   return highest;
 }
 
 static tsi_index take(const tsi_column_arrays *from, tsi_index first, tsi_index end, row_state *state,
-                      tsi_turned *to) {
+                      tsi_turned *to, tsi_index *carried) {
   switch (to->rows.bytes) {
   case 4:
-    return from->lower ? take_columns(from, first, end, state, to, true, 4)
-                       : take_columns(from, first, end, state, to, false, 4);
+    return from->lower ? take_columns(from, first, end, state, to, carried, true, 4)
+                       : take_columns(from, first, end, state, to, carried, false, 4);
   case 8:
-    return from->lower ? take_columns(from, first, end, state, to, true, 8)
-                       : take_columns(from, first, end, state, to, false, 8);
+    return from->lower ? take_columns(from, first, end, state, to, carried, true, 8)
+                       : take_columns(from, first, end, state, to, carried, false, 8);
   default:
-    return from->lower ? take_columns(from, first, end, state, to, true, 16)
-                       : take_columns(from, first, end, state, to, false, 16);
+    return from->lower ? take_columns(from, first, end, state, to, carried, true, 16)
+                       : take_columns(from, first, end, state, to, carried, false, 16);
   }
 }
 
 static void take_all(const tsi_column_arrays *from, const tsi_sparse_kernels *kernels, row_state *state,
                      tsi_turned *to) {
   const tsi_index n = from->n;
-  tsi_index highest = TSI_NONE;
+  tsi_index highest = TSI_NONE, carried = 0;
   to->finite = true;
   for (tsi_index taken = 0, count; taken < n; taken += count) {
     count = tsi_index_min(COLUMNS, n - taken);
@@ -110,7 +121,7 @@ static void take_all(const tsi_column_arrays *from, const tsi_sparse_kernels *ke
     const tsi_count begin = from->ptr[first], entries = from->ptr[first + count] - begin;
     const char *values = (const char *)from->values + (size_t)begin * to->rows.bytes;
     to->finite = to->finite && kernels->first_not_finite(entries, values) == entries;
-    highest = tsi_index_max(highest, take(from, first, first + count, state, to));
+    highest = tsi_index_max(highest, take(from, first, first + count, state, to, &carried));
   }
   to->levels = highest + 1;
 }
