@@ -126,7 +126,7 @@ static bool are_scattered(const tsi_row_factor *rows) {
 
 /* Beside tsi_lines_fetch: the values, and what follows them. */
 static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row, tsi_index k) {
-  enum { NEXT = 4 };
+  enum { NEXT = 8 };
   if (rows->lines.n - k <= NEXT) return;
   const tsi_index i = row[k + NEXT];
   const char *from = (const char *)rows->values + (size_t)rows->lines.ptr[i] * rows->scalar_bytes;
