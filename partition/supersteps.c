@@ -79,18 +79,20 @@ static void share_first(state *s, tsi_index level, double all) {
  * two lanes in the latest phase, and comes after it. */
 static tsi_index place_row(const state *s, tsi_index row, bool *crosses) {
   const tsi_lines *lines = s->lines;
-  const int lanes = s->options->lanes;
-  const tsi_count end = lines->ptr[row + 1];
-  tsi_index last = TSI_NONE, phase = TSI_NONE; /* phase: the first place of the one that `last` is in */
+  const tsi_index *index = lines->index;
+  const tsi_count first = lines->ptr[row], end = lines->ptr[row + 1];
+  tsi_index latest = TSI_NONE, least = TSI_INDEX_MAX, last = TSI_NONE;
+  for (tsi_count e = first; e < end; e++) latest = tsi_index_max(latest, s->place[index[e]] - s->base);
   *crosses = false;
-  for (tsi_count e = lines->ptr[row]; e < end; e++) {
-    const tsi_index place = s->place[lines->index[e]] - s->base;
-    if (place < 0 || place == last || place < phase) continue;
-    *crosses = phase >= 0 && place < phase + lanes;
-    last = place;
-    if (!*crosses) phase = s->phase[place];
+  if (latest < 0) return TSI_NONE;
+  const tsi_index phase = s->phase[latest]; /* its first place */
+  for (tsi_count e = first; e < end; e++) { /* without branches, which nobody could foresee */
+    const tsi_index place = s->place[index[e]] - s->base;
+    last = place >= phase ? place : last;
+    least = place >= phase ? tsi_index_min(least, place) : least;
   }
-  return *crosses ? last + lanes : last;
+  *crosses = least < latest;
+  return *crosses ? last + s->options->lanes : last;
 }
 
 /* Places the rows of the set `next` behind those of the superstep. false: it is to begin a new one. */
