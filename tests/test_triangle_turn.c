@@ -1,7 +1,7 @@
-/* tsi_triangle_turn: rows of random triangles, of each scalar type, lower and upper, with and without
- * diagonal entries and with empty columns, against a transposition; level sets against those of the rows;
- * values that are not finite are seen; columns that are out of order, or leave the matrix between their ends,
- * are left alone; memory runs out at every allocation. */
+/* tsi_triangle_turn: rows and diagonals of random triangles, of each scalar type, lower and upper, with and
+ * without diagonal entries and with empty columns, against a transposition; level sets against those of the
+ * rows; values that are not finite are seen; columns that are out of order, or leave the matrix between their
+ * ends, are left alone; memory runs out at every allocation. */
 #include "partition/row_chunks.h"
 #include "runtime/matrix/triangle_turn.h"
 #include "tests/check.h"
@@ -76,6 +76,13 @@ static void check_rows(tsi_env *env, const tsi_turned *turned) {
   CHECK(memcmp(turned->rows.ptr, right.ptr, ((size_t)n + 1) * sizeof *right.ptr) == 0);
   CHECK(memcmp(turned->rows.index, right.index, (size_t)count * sizeof *right.index) == 0);
   CHECK(memcmp(turned->rows.item, right.item, (size_t)count * bytes) == 0);
+  for (tsi_index j = 0; j < n; j++) {
+    static const char zero[16];
+    const tsi_count at = t.columns.lower ? t.ptr[j] : t.ptr[j + 1] - 1;
+    const bool there = t.ptr[j] < t.ptr[j + 1] && t.index[at] == j;
+    const char *value = (const char *)t.values + (size_t)at * bytes;
+    CHECK(memcmp((const char *)turned->known.diagonal + (size_t)j * bytes, there ? value : zero, bytes) == 0);
+  }
   static tsi_index level[MOST];
   const tsi_lines rows = {n, right.ptr, right.index, !t.columns.lower};
   CHECK(turned->levels == tsi_row_levels(&rows, level));
@@ -88,11 +95,12 @@ static bool turn(tsi_env *env, bool *finite) {
   tsi_turned turned;
   bool done;
   CHECK_STATUS(tsi_triangle_turn(env, &t.columns, &done, &turned), TRISTAR_OK);
-  *finite = done && turned.finite;
+  *finite = done && turned.known.finite;
   if (done)
     check_rows(env, &turned);
   else
-    CHECK(turned.rows.ptr == NULL && turned.rows.index == NULL && turned.level == NULL);
+    CHECK(turned.rows.ptr == NULL && turned.rows.index == NULL && turned.level == NULL &&
+          turned.known.diagonal == NULL);
   tsi_turned_finish(env, &turned);
   CHECK(env->memory.current == 0);
   return done;
@@ -116,7 +124,7 @@ static void check_values(tsi_env *env) {
     else
       t.values[p] = value;
     CHECK_STATUS(tsi_triangle_turn(env, &t.columns, &done, &turned), TRISTAR_OK);
-    CHECK(done && !turned.finite);
+    CHECK(done && !turned.known.finite);
     tsi_turned_finish(env, &turned);
     if (is_single)
       ((float *)t.values)[p] = single_was;

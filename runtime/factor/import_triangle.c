@@ -64,7 +64,8 @@ static tristar_status fill_rows(tsi_env *env, tsi_placed_triangle *t, const tsi_
   factor->rows->own_values = t->values;
   t->pattern = NULL;
   t->values = NULL;
-  TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", t->finite, factor->rows));
+  TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", &t->known, factor->rows));
+  TSI_FREE(env, t->known.diagonal);
   const tsi_row_sweep *sweep; /* that of solves with T itself */
   TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
   factor->stats.factor_bytes =
@@ -218,7 +219,7 @@ tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) 
   memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
   if (factor->rows) {
     const tsi_row_sweep *sweep;
-    TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", false, factor->rows));
+    TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", NULL, factor->rows));
     TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
   } else
     TSI_TRY(refill_panels(factor));

@@ -11,6 +11,7 @@ void tsi_placed_triangle_finish(tsi_env *env, tsi_placed_triangle *t) {
   TSI_FREE(env, t->values);
   TSI_FREE(env, t->matrix_values);
   TSI_FREE(env, t->level);
+  TSI_FREE(env, t->known.diagonal);
 }
 
 /* Both orders as tsi_order_take gives them. */
@@ -47,7 +48,7 @@ static tristar_status take_permuted(tsi_env *env, const tristar_view *view, cons
   TSI_TRY(tsi_pattern_move(env, all.matrix, all.matrix_values, of.row_place, of.column_place, &all.pattern,
                            &all.values));
   const tristar_view moved = tsi_pattern_view(all.pattern, all.values);
-  TSI_TRY(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->finite));
+  TSI_TRY(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->known));
 out:
   free_orders(env, &of);
   tsi_placed_triangle_finish(env, &all);
@@ -58,7 +59,7 @@ tristar_status tsi_placed_triangle_take(tsi_env *env, const tristar_view *view,
                                         const tristar_triangle_options *o, tsi_placed_triangle *t) {
   *t = (tsi_placed_triangle){.pattern = NULL};
   if (o->permuted && (o->row_order || o->column_order)) return take_permuted(env, view, o, t);
-  return tsi_triangle_part(env, view, o->uplo, o->diag, &t->pattern, &t->values, &t->finite);
+  return tsi_triangle_part(env, view, o->uplo, o->diag, &t->pattern, &t->values, &t->known);
 }
 
 tristar_status tsi_placed_triangle_turn_columns(tsi_env *env, const tsi_column_arrays *columns,
@@ -72,8 +73,9 @@ tristar_status tsi_placed_triangle_turn_columns(tsi_env *env, const tsi_column_a
   TSI_TRY(tsi_pattern_from_entries(env, &turned.rows, true, columns->scalar, &t->pattern, &t->values));
   t->level = turned.level;
   t->levels = turned.levels;
-  t->finite = turned.finite;
+  t->known = turned.known;
   turned.level = NULL;
+  turned.known.diagonal = NULL;
 out:
   tsi_turned_finish(env, &turned);
   return status;

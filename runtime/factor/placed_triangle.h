@@ -16,7 +16,7 @@ typedef struct tsi_placed_triangle {
   void *values, *matrix_values;  /* of both */
   tsi_index *level;              /* n: of T's rows, found on the way (triangle_turn.h); NULL: not known */
   tsi_index levels;
-  bool finite; /* all values of T are known to be */
+  tsi_triangle_values known; /* of T */
 } tsi_placed_triangle;
 
 void tsi_placed_triangle_finish(tsi_env *env, tsi_placed_triangle *t);

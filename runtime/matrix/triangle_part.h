@@ -14,10 +14,10 @@
 #include "runtime/matrix/pattern.h"
 #include "runtime/matrix/triangle_turn.h"
 
-/* *finite: all values are known to be. Errors: those of tsi_pattern_create; NOT_FINITE. */
+/* Errors: those of tsi_pattern_create; NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
                                                  tristar_diag diag, tsi_pattern **pattern, void **values,
-                                                 bool *finite);
+                                                 tsi_triangle_values *known);
 
 /* Can the columns of the triangle be read where they lie, by 32-bit indices from 0 on, if the arrays hold
  * nothing else? Reads next to nothing of them. */

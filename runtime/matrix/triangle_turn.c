@@ -65,6 +65,7 @@ CONSTANTS tsi_index take_columns(const tsi_column_arrays *from, tsi_index first,
                                  row_state *state, tsi_turned *to, tsi_index *carried, const bool lower,
                                  const size_t bytes) {
   tsi_entries rows = to->rows;
+  char *diagonal = to->known.diagonal;
   tsi_index highest = 0, from_before = *carried;
   for (tsi_index k = first; k < end; k++) {
     const tsi_index j = lower ? k : first + (end - 1 - k), behind = lower ? j + 1 : j - 1;
@@ -74,10 +75,13 @@ CONSTANTS tsi_index take_columns(const tsi_column_arrays *from, tsi_index first,
     highest = tsi_index_max(highest, own);
     from_before = 0;
     if (e < stop && from->index[lower ? e : stop - 1] == j) {
-      state[j] = make_state(put(from, j, lower ? e : stop - 1, state[j], &rows, lower, bytes), 0);
+      const tsi_count at = lower ? e : stop - 1;
+      state[j] = make_state(put(from, j, at, state[j], &rows, lower, bytes), 0);
+      tsi_copy_scalar(bytes, diagonal, j, from->values, at);
       e += lower;
       stop -= !lower;
-    }
+    } else
+      memset(diagonal + (size_t)j * bytes, 0, bytes);
     if (e < stop && from->index[lower ? e : stop - 1] == behind) {
       const row_state s = state[behind];
       from_before = own + 1;
@@ -114,13 +118,13 @@ static void take_all(const tsi_column_arrays *from, const tsi_sparse_kernels *ke
                      tsi_turned *to) {
   const tsi_index n = from->n;
   tsi_index highest = TSI_NONE, carried = 0;
-  to->finite = true;
+  to->known.finite = true;
   for (tsi_index taken = 0, count; taken < n; taken += count) {
     count = tsi_index_min(COLUMNS, n - taken);
     const tsi_index first = from->lower ? taken : n - taken - count;
     const tsi_count begin = from->ptr[first], entries = from->ptr[first + count] - begin;
     const char *values = (const char *)from->values + (size_t)begin * to->rows.bytes;
-    to->finite = to->finite && kernels->first_not_finite(entries, values) == entries;
+    to->known.finite = to->known.finite && kernels->first_not_finite(entries, values) == entries;
     highest = tsi_index_max(highest, take(from, first, first + count, state, to, &carried));
   }
   to->levels = highest + 1;
@@ -129,6 +133,7 @@ static void take_all(const tsi_column_arrays *from, const tsi_sparse_kernels *ke
 void tsi_turned_finish(tsi_env *env, tsi_turned *turned) {
   tsi_entries_finish(env, &turned->rows);
   TSI_FREE(env, turned->level);
+  TSI_FREE(env, turned->known.diagonal);
 }
 
 tristar_status tsi_triangle_turn(tsi_env *env, const tsi_column_arrays *columns, bool *done,
@@ -146,6 +151,7 @@ tristar_status tsi_triangle_turn(tsi_env *env, const tsi_column_arrays *columns,
   begin_rows(columns, state, out->rows.ptr);
   TSI_TRY(tsi_entries_allocate(env, &out->rows));
   TSI_TRY(TSI_ALLOC(env, out->level, n));
+  TSI_TRY(tsi_allocate(env, (size_t)n, out->rows.bytes, __func__, __FILE__, __LINE__, &out->known.diagonal));
   take_all(columns, kernels, state, out);
   *done = true;
 out:

@@ -26,11 +26,17 @@ typedef struct tsi_column_arrays {
   tsi_count falls; /* columns whose first index is not above the last one of the column before */
 } tsi_column_arrays;
 
+/* What was seen of the values while they were moved. */
+typedef struct tsi_triangle_values {
+  bool finite;    /* all are known to be */
+  void *diagonal; /* n, the caller's, 0 where there is no entry; NULL: not known */
+} tsi_triangle_values;
+
 typedef struct tsi_turned {
   tsi_entries rows;
   tsi_index *level; /* n */
   tsi_index levels;
-  bool finite; /* all values are */
+  tsi_triangle_values known;
 } tsi_turned;
 
 /* *done: all columns ascend, and are no more entries than an index can tell; else `out` is empty. Errors:
