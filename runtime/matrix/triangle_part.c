@@ -3,7 +3,7 @@
 
 #include "runtime/matrix/view.h"
 
-#define BLOCK 256 /* lines that are copied, and looked at in the cache */
+#define BLOCK 512 /* lines that are copied, and looked at in the cache */
 
 /* One triangle of a pattern. Of a symmetric kind entries of the other triangle stand at their mirror places.
  */
@@ -147,15 +147,24 @@ static void copy_parts(const taking *t, const line_part *part, const tsi_count *
 /* ---- Lines that ascend and are the triangle's from end to end ------------------------------------------ */
 
 /* Where lines begin. false: ptr falls, or does not begin with 0. */
+#define TAKE_PTR(name, type)                                                                                 \
+  static bool name(const taking *t, tsi_count *ptr) {                                                        \
+    const type *given = (const type *)t->view->ptr;                                                          \
+    const type base = (type)t->view->base;                                                                   \
+    const tsi_count n = t->n;                                                                                \
+    tsi_count falls = given[0] != base;                                                                      \
+    ptr[0] = 0;                                                                                              \
+    for (tsi_count j = 1; j <= n; j++) {                                                                     \
+      ptr[j] = given[j] - base;                                                                              \
+      falls += given[j] < given[j - 1];                                                                      \
+    }                                                                                                        \
+    return falls == 0;                                                                                       \
+  }
+TAKE_PTR(take_ptr_32, int32_t)
+TAKE_PTR(take_ptr_64, int64_t)
+
 static bool take_ptr(const taking *t, tsi_count *ptr) {
-  const tsi_count base = t->view->base, n = t->n;
-  tsi_count falls = 0;
-  if (t->view->ptr_bits == 64)
-    for (tsi_count j = 0; j <= n; j++) ptr[j] = ((const int64_t *)t->view->ptr)[j] - base;
-  else
-    for (tsi_count j = 0; j <= n; j++) ptr[j] = ((const int32_t *)t->view->ptr)[j] - base;
-  for (tsi_count j = 0; j < n; j++) falls += ptr[j + 1] < ptr[j];
-  return ptr[0] == 0 && falls == 0;
+  return (t->view->ptr_bits == 64 ? take_ptr_64 : take_ptr_32)(t, ptr);
 }
 
 /* What is to hold of the entries from one line to the next. */
@@ -196,25 +205,43 @@ static ends begin_ends(const taking *t) {
   static tsi_count name(const taking *t, tsi_count begin, tsi_count end, tsi_index *to) {                    \
     const type *index = (const type *)t->view->index;                                                        \
     const uint64_t base = (uint64_t)t->view->base;                                                           \
-    tsi_count falls = 0;                                                                                     \
-    for (tsi_count e = begin; e < end; e++) to[e] = (tsi_index)((uint64_t)index[e] - base);                  \
-    for (tsi_count e = tsi_count_max(begin, 1); e < end; e++) falls += index[e] <= index[e - 1];             \
+    tsi_count falls = 0, e = begin;                                                                          \
+    if (e == 0 && end > 0) to[e++] = (tsi_index)((uint64_t)index[0] - base);                                 \
+    for (; e < end; e++) {                                                                                   \
+      to[e] = (tsi_index)((uint64_t)index[e] - base);                                                        \
+      falls += index[e] <= index[e - 1];                                                                     \
+    }                                                                                                        \
     return falls;                                                                                            \
   }
 COPY_SOME(copy_some_32, int32_t)
 COPY_SOME(copy_some_64, int64_t)
 
-/* Of lines first .. stop - 1, whose indices were copied. */
-static void copy_diagonal(const taking *t, const tsi_entries *out, tsi_index first, tsi_index stop,
-                          char *diagonal) {
-  const size_t bytes = out->bytes;
+/* Of lines first .. stop - 1, whose indices were copied. bytes: a constant. */
+static inline __attribute__((always_inline)) void copy_scalars(const taking *t, const tsi_entries *out,
+                                                               tsi_index first, tsi_index stop,
+                                                               char *diagonal, const size_t bytes) {
   const char *values = out->item;
+  const tsi_count *end = out->ptr + !t->below, last = !t->below;
   for (tsi_index j = first; j < stop; j++) {
-    const tsi_count at = t->below ? out->ptr[j] : out->ptr[j + 1] - 1;
+    const tsi_count at = end[j] - last;
     if (out->ptr[j] < out->ptr[j + 1] && out->index[at] == j)
       tsi_copy_scalar(bytes, diagonal, j, values, at);
     else
       memset(diagonal + (size_t)j * bytes, 0, bytes);
+  }
+}
+
+static void copy_diagonal(const taking *t, const tsi_entries *out, tsi_index first, tsi_index stop,
+                          void *diagonal) {
+  switch (out->bytes) {
+  case 4:
+    copy_scalars(t, out, first, stop, diagonal, 4);
+    break;
+  case 8:
+    copy_scalars(t, out, first, stop, diagonal, 8);
+    break;
+  default:
+    copy_scalars(t, out, first, stop, diagonal, 16);
   }
 }
 
