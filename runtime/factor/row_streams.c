@@ -135,8 +135,8 @@ static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row
   __builtin_prefetch((const char *)rows->inverse + (size_t)i * rows->scalar_bytes);
 }
 
-/* Entries of a row that are moved at once: also those that follow it, where there are no more of its own,
- * whose places the next row takes. */
+/* Entries of a row that are moved at once, forward: also those that follow it, where there are no more of its
+ * own, whose places the next row takes. */
 #define GROUP 4
 
 /* What rows are filled from, and into. */
@@ -146,18 +146,16 @@ typedef struct filling {
   tsi_index *to_index;
   uint16_t *to_offset;
   void *to_values;
-  bool backward;
 } filling;
 
-/* Entry e and the following ones of the sweep, `all` of them, of which so many are the row's. zero: the
+/* Entry e and the following ones, `all` of them, of which so many are the row's. zero: the
  * column of offset 0. Gives the bits of their distances that an offset has no room for. */
 CONSTANTS tsi_index fill_group(const filling *f, tsi_count e, tsi_count to, const tsi_index all,
                                tsi_count own, tsi_index zero, size_t bytes, bool near) {
   tsi_index column[GROUP], far = 0;
   for (tsi_index l = 0; l < all; l++) {
-    const tsi_count at = f->backward ? e - l : e + l;
-    tsi_copy_scalar(bytes, f->to_values, to + l, f->given, at);
-    column[l] = f->index[at];
+    tsi_copy_scalar(bytes, f->to_values, to + l, f->given, e + l);
+    column[l] = f->index[e + l];
   }
   if (f->place)
     for (tsi_index l = 0; l < all; l++) column[l] = f->place[column[l]];
@@ -181,7 +179,7 @@ CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, bool *fits, size
   const tsi_index n = lines->n, base = base_of(backward);
   const tsi_count entries = lines->ptr[n];
   const void *inverse = rows->inverse;
-  const filling fill = {lines->index, f->place, rows->values, a->index, a->offset, a->values, backward};
+  const filling fill = {lines->index, f->place, rows->values, a->index, a->offset, a->values};
   tsi_index *row = a->row;
   void *to_inverse = a->inverse;
   tsi_count *ptr = a->ptr, to = 0;
@@ -196,18 +194,18 @@ CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, bool *fits, size
                     end = lines->ptr[i + 1] - !lines->columns; /* but for the diagonal */
     ptr[k] = to;
     tsi_copy_scalar(bytes, to_inverse, k, inverse, i);
-    tsi_count left = end - first, e = backward ? end - 1 : first;
-    for (; left > 0 && to + GROUP <= entries && (backward ? e + 1 >= GROUP : e + GROUP <= entries);
-         left -= GROUP) {
+    if (backward) {
+      for (tsi_count e = end; e-- > first; to++) far |= fill_group(&fill, e, to, 1, 1, zero, bytes, near);
+      continue;
+    }
+    tsi_count left = end - first, e = first;
+    for (; left > 0 && to + GROUP <= entries && e + GROUP <= entries; left -= GROUP) {
       far |= fill_group(&fill, e, to, GROUP, left, zero, bytes, near);
       to += GROUP;
-      e += backward ? -GROUP : GROUP;
+      e += GROUP;
     }
     if (left < 0) to += left;
-    for (; left > 0; left--, to++) {
-      far |= fill_group(&fill, e, to, 1, 1, zero, bytes, near);
-      e += backward ? -1 : 1;
-    }
+    for (; left > 0; left--) far |= fill_group(&fill, e++, to++, 1, 1, zero, bytes, near);
   }
   ptr[n] = to;
   *fits = far == 0;
