@@ -16,14 +16,22 @@ void tsi_row_options_init(tsi_row_options *options, tsi_row_way way, int lanes, 
 }
 
 tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
-  tsi_index count = 0;
+  tsi_index count = 0, before = TSI_NONE, carried = 0; /* the row before, one more than its level */
   for (tsi_index k = 0; k < lines->n; k++) {
     const tsi_index i = tsi_line_of(lines, k);
     tsi_index own = 0;
-    for (tsi_count e = lines->ptr[i]; e < lines->ptr[i + 1]; e++)
-      if (lines->index[e] != i) own = tsi_index_max(own, level[lines->index[e]] + 1);
+    tsi_count e = lines->ptr[i], end = lines->ptr[i + 1];
+    for (; e < end; e++) {
+      const tsi_index other = lines->index[e];
+      if (other == before) /* mostly there is one: its level does not go through memory */
+        own = tsi_index_max(own, carried);
+      else if (other != i)
+        own = tsi_index_max(own, level[other] + 1);
+    }
     level[i] = own;
-    count = tsi_index_max(count, own + 1);
+    before = i;
+    carried = own + 1;
+    count = tsi_index_max(count, carried);
   }
   return count;
 }

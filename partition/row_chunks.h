@@ -63,7 +63,10 @@ static inline void tsi_lines_fetch(const tsi_lines *lines, const tsi_index *row,
                                    tsi_index count) {
   enum { SOON = 8 };
   if (count - k > 2 * SOON) __builtin_prefetch(lines->ptr + row[k + 2 * SOON]);
-  if (count - k > SOON) __builtin_prefetch(lines->index + lines->ptr[row[k + SOON]]);
+  if (count - k <= SOON) return;
+  const tsi_count *ptr = lines->ptr + row[k + SOON];
+  __builtin_prefetch(lines->index + ptr[0]);
+  __builtin_prefetch(lines->index + ptr[1] - 1); /* most lines are in one line of the cache, or in two */
 }
 
 /* A vector of more bytes is not kept in the caches of a core from one solve to the next. */

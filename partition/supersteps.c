@@ -4,47 +4,63 @@
  *   - rows are sorted by phase and lane, which are its chunks; inside a chunk by set and number of entries */
 #include "partition/supersteps.h"
 
+#define PHASES 64     /* that a superstep may have */
 #define CROSSING 0.25 /* of a set's rows: if more wait for two lanes, it begins a new superstep */
-#define WIDE_SET 16   /* rows of a set inside a chunk that are sorted by their number of entries */
 #define LENGTHS 32    /* entries that are told apart there */
+
+/* What is known of the rows of the sets, in their order there. */
+typedef struct known {
+  tsi_index place;   /* phase * lanes + lane in the superstep at work */
+  tsi_index entries; /* in its line */
+} known;
 
 typedef struct state {
   const tsi_lines *lines;
   const tsi_row_options *options;
   const tsi_level_sets *sets;
   tsi_row_cut *cut;
-  tsi_index *place; /* n: base + phase * lanes + lane of a row of the superstep at work; less: of an older
-                       one, or none yet */
+  tsi_index
+      *place; /* n: base + place of a row of the superstep at work; less: of an older one, or none yet */
   tsi_index base;
-  tsi_index *entries; /* n: of each row */
-  tsi_index *count;   /* where each phase and lane begins */
+  known *known;       /* n */
+  tsi_index *phase;   /* room: by place, the first one of its phase */
+  tsi_index *count;   /* room + 1: where each place begins */
+  tsi_count *entries; /* room: of each place */
+  tsi_index *level;   /* n: of each row that is in the cut's order */
+  tsi_index *length;  /* n: its entries */
   tsi_index *other;   /* n: room to sort */
   tsi_index placed;   /* rows in the cut's order */
-  tsi_index most;     /* phases that a superstep may have */
-  tsi_index room;     /* places that a superstep may have, and one more phase */
+  tsi_index most;     /* places that a superstep may have */
+  tsi_index room;     /* and those of one more phase */
   double last;        /* bytes of the latest chunk */
   bool alone;         /* the latest superstep has one chunk */
 } state;
 
-static double row_bytes(const state *s, tsi_index row) {
-  return s->options->row_bytes + s->options->entry_bytes * s->entries[row];
-}
-
-/* Of so many rows. */
-static double rows_bytes(const state *s, const tsi_index *row, tsi_index rows) {
-  tsi_count entries = 0;
-  for (tsi_index k = 0; k < rows; k++) entries += s->entries[row[k]];
+static double rows_bytes(const state *s, tsi_index rows, tsi_count entries) {
   return s->options->row_bytes * rows + s->options->entry_bytes * (double)entries;
 }
 
-static double set_bytes(const state *s, tsi_index level) {
-  const tsi_index first = s->sets->first[level];
-  return rows_bytes(s, s->sets->row + first, s->sets->first[level + 1] - first);
+/* Looks at the lines of a set. Gives its bytes. */
+static double look_at_set(state *s, tsi_index level) {
+  const tsi_count *ptr = s->lines->ptr;
+  const tsi_index begin = s->sets->first[level], end = s->sets->first[level + 1];
+  tsi_count entries = 0;
+  for (tsi_index k = begin; k < end; k++) {
+    const tsi_index row = s->sets->row[k];
+    s->known[k].entries = (tsi_index)(ptr[row + 1] - ptr[row]);
+    entries += s->known[k].entries;
+  }
+  return rows_bytes(s, end - begin, entries);
+}
+
+static void put_row(state *s, tsi_index k, tsi_index place) {
+  s->known[k].place = place;
+  s->place[s->sets->row[k]] = s->base + place;
 }
 
 /* The first set of a superstep: equal bytes for each lane, in the order of the rows. Too few rows for that:
  * the lane of the chunk before. */
-static void share_first(const state *s, tsi_index level, double all) {
+static void share_first(state *s, tsi_index level, double all) {
   const int lanes = s->options->lanes;
   const tsi_index begin = s->sets->first[level], end = s->sets->first[level + 1];
   const bool few = end - begin < 2 * lanes;
@@ -52,10 +68,9 @@ static void share_first(const state *s, tsi_index level, double all) {
   tsi_index lane = few ? before : 0;
   double sum = 0;
   for (tsi_index k = begin; k < end; k++) {
-    const tsi_index row = s->sets->row[k];
-    const double own = row_bytes(s, row);
+    const double own = rows_bytes(s, 1, s->known[k].entries);
     while (!few && lane + 1 < lanes && (sum + own / 2) * lanes >= all * (lane + 1)) lane++;
-    s->place[row] = s->base + lane;
+    put_row(s, k, lane);
     sum += own;
   }
 }
@@ -64,70 +79,69 @@ static void share_first(const state *s, tsi_index level, double all) {
  * two lanes in the latest phase, and comes after it. */
 static tsi_index place_row(const state *s, tsi_index row, bool *crosses) {
   const tsi_lines *lines = s->lines;
-  const int lanes = s->options->lanes;
-  const tsi_count end = lines->ptr[row + 1];
-  tsi_index last = TSI_NONE, phase = TSI_NONE; /* phase: the first place of the one that `last` is in */
+  const tsi_index *index = lines->index;
+  const tsi_count first = lines->ptr[row], end = lines->ptr[row + 1];
+  tsi_index latest = TSI_NONE, least = TSI_INDEX_MAX, last = TSI_NONE;
+  for (tsi_count e = first; e < end; e++) latest = tsi_index_max(latest, s->place[index[e]] - s->base);
   *crosses = false;
-  for (tsi_count e = lines->ptr[row]; e < end; e++) {
-    const tsi_index place = s->place[lines->index[e]] - s->base;
-    if (place < 0 || place == last || place < phase) continue;
-    *crosses = phase >= 0 && place < phase + lanes;
-    last = place;
-    if (!*crosses) phase = place - place % lanes;
+  if (latest < 0) return TSI_NONE;
+  const tsi_index phase = s->phase[latest]; /* its first place */
+  for (tsi_count e = first; e < end; e++) { /* without branches, which nobody could foresee */
+    const tsi_index place = s->place[index[e]] - s->base;
+    last = place >= phase ? place : last;
+    least = place >= phase ? tsi_index_min(least, place) : least;
   }
-  return *crosses ? last + lanes : last;
+  *crosses = least < latest;
+  return *crosses ? last + s->options->lanes : last;
 }
 
 /* Places the rows of the set `next` behind those of the superstep. false: it is to begin a new one. */
 static bool place_set(state *s, tsi_index next, tsi_index *phases) {
   const tsi_index begin = s->sets->first[next], end = s->sets->first[next + 1];
   const tsi_index most = (tsi_index)(CROSSING * (double)(end - begin)) + 1;
-  tsi_index crossing = 0;
+  tsi_index crossing = 0, highest = 0;
   for (tsi_index k = begin; k < end; k++) {
     bool crosses;
     tsi_lines_fetch(s->lines, s->sets->row, k, s->lines->n);
-    const tsi_index row = s->sets->row[k], place = place_row(s, row, &crosses);
+    const tsi_index place = place_row(s, s->sets->row[k], &crosses);
     crossing += crosses;
-    if (crossing > most || place / s->options->lanes >= s->most) return false;
-    s->place[row] = s->base + place;
-    *phases = tsi_index_max(*phases, place / s->options->lanes + 1);
+    if (crossing > most || place >= s->most) return false;
+    put_row(s, k, place);
+    highest = tsi_index_max(highest, place);
   }
+  *phases = tsi_index_max(*phases, highest / s->options->lanes + 1);
   return true;
 }
 
 /* ---- What comes out ------------------------------------------------------------------------------------ */
 
-static tsi_index length_of(const tsi_index *entries, tsi_index row) {
-  return tsi_index_min(entries[row], LENGTHS - 1);
-}
-
-void tsi_sort_set(const tsi_index *entries, tsi_index *other, tsi_index *row, tsi_index count) {
+void tsi_sort_set(const tsi_index *length, tsi_index *other, tsi_index *row, tsi_index count) {
   tsi_index first[LENGTHS + 1] = {0};
-  if (count < WIDE_SET) return;
-  for (tsi_index k = 0; k < count; k++) first[length_of(entries, row[k]) + 1]++;
+  if (count < TSI_WIDE_SET) return;
+  for (tsi_index k = 0; k < count; k++) first[tsi_index_min(length[k], LENGTHS - 1) + 1]++;
   for (int l = 0; l < LENGTHS; l++)
     if (first[l + 1] == count) return;
   for (int l = 0; l < LENGTHS; l++) first[l + 1] += first[l];
-  for (tsi_index k = 0; k < count; k++) other[first[length_of(entries, row[k])]++] = row[k];
+  for (tsi_index k = 0; k < count; k++) other[first[tsi_index_min(length[k], LENGTHS - 1)]++] = row[k];
   memcpy(row, other, (size_t)count * sizeof *row);
 }
 
-/* level: by row, the set that it is in. */
-static void sort_sets(const state *s, const tsi_index *level, tsi_index *row, tsi_index count) {
-  for (tsi_index k = 0, end; k < count; k = end) {
-    for (end = k + 1; end < count && level[row[end]] == level[row[k]]; end++) {
+/* The rows of the cut's order from `first` on: set by set. */
+static void sort_sets(const state *s, tsi_index first, tsi_index count) {
+  const tsi_index stop = first + count, *level = s->level;
+  for (tsi_index k = first, end; k < stop; k = end) {
+    for (end = k + 1; end < stop && level[end] == level[k]; end++) {
     }
-    tsi_sort_set(s->entries, s->other, row + k, end - k);
+    tsi_sort_set(s->length + k, s->other, s->cut->order + k, end - k);
   }
 }
 
 /* A chunk of the next rows, which are in the cut's order already. joins: it may join the one before, if that
  * is of the same lane. */
-static void add_chunk(state *s, tsi_index lane, tsi_index rows, bool joins) {
+static void add_chunk(state *s, tsi_index lane, tsi_index rows, tsi_count entries, bool joins) {
   tsi_row_cut *cut = s->cut;
-  double bytes;
-  sort_sets(s, s->sets->level, cut->order + s->placed, rows);
-  bytes = rows_bytes(s, cut->order + s->placed, rows);
+  const double bytes = rows_bytes(s, rows, entries);
+  sort_sets(s, s->placed, rows);
   if (joins && cut->lane[cut->count - 1] == lane && s->last + bytes <= s->options->step_bytes)
     s->last += bytes;
   else {
@@ -147,16 +161,28 @@ static void next_base(state *s, tsi_index places) {
 }
 
 /* The rows of sets level .. end - 1, by phase and lane. */
-static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index phases) {
+static void sort_by_place(state *s, tsi_index level, tsi_index end, tsi_index places) {
   const tsi_index begin = s->sets->first[level], stop = s->sets->first[end];
-  const tsi_index places = phases * s->options->lanes;
   memset(s->count, 0, ((size_t)places + 1) * sizeof *s->count);
-  for (tsi_index k = begin; k < stop; k++) s->count[s->place[s->sets->row[k]] - s->base + 1]++;
-  for (tsi_index p = 0; p < places; p++) s->count[p + 1] += s->count[p];
+  memset(s->entries, 0, (size_t)places * sizeof *s->entries);
   for (tsi_index k = begin; k < stop; k++) {
-    const tsi_index row = s->sets->row[k];
-    s->cut->order[s->placed + s->count[s->place[row] - s->base]++] = row;
+    const known *of = &s->known[k];
+    s->count[of->place + 1]++;
+    s->entries[of->place] += of->entries;
   }
+  for (tsi_index p = 0; p < places; p++) s->count[p + 1] += s->count[p];
+  for (tsi_index l = level; l < end; l++)
+    for (tsi_index k = s->sets->first[l]; k < s->sets->first[l + 1]; k++) {
+      const tsi_index to = s->placed + s->count[s->known[k].place]++;
+      s->cut->order[to] = s->sets->row[k];
+      s->level[to] = l;
+      s->length[to] = s->known[k].entries;
+    }
+}
+
+static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index phases) {
+  const tsi_index places = phases * s->options->lanes;
+  sort_by_place(s, level, end, places);
   /* Chunks of supersteps that other lanes have a part in stay apart: a joined one would wait for what any of
    * its rows waits for. */
   tsi_index chunks = 0;
@@ -164,45 +190,53 @@ static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index ph
   for (tsi_index p = 0, from = 0; p < places; p++) {
     const tsi_index rows = s->count[p] - from;
     from = s->count[p];
-    if (rows > 0) add_chunk(s, p % s->options->lanes, rows, s->alone && chunks == 1);
+    if (rows > 0) add_chunk(s, p % s->options->lanes, rows, s->entries[p], s->alone && chunks == 1);
   }
   s->alone = chunks == 1;
 }
 
 static tristar_status allocate(tsi_env *env, state *s) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = s->lines->n;
-  TSI_TRY(TSI_ALLOC(env, s->entries, n));
-  TSI_TRY(TSI_ALLOC(env, s->other, n));
-  for (tsi_index i = 0; i < n; i++) s->entries[i] = (tsi_index)(s->lines->ptr[i + 1] - s->lines->ptr[i]);
+  const tsi_index n = s->lines->n, lanes = s->options->lanes;
   TSI_TRY(TSI_ALLOC(env, s->place, n));
+  TSI_TRY(TSI_ALLOC(env, s->known, n));
+  TSI_TRY(TSI_ALLOC(env, s->level, n));
+  TSI_TRY(TSI_ALLOC(env, s->length, n));
+  TSI_TRY(TSI_ALLOC(env, s->other, n));
+  TSI_TRY(TSI_ALLOC(env, s->phase, s->room));
   TSI_TRY(TSI_ALLOC(env, s->count, (tsi_count)s->room + 1));
+  TSI_TRY(TSI_ALLOC(env, s->entries, s->room));
   for (tsi_index i = 0; i < n; i++) s->place[i] = TSI_NONE;
+  for (tsi_index p = 0; p < s->room; p++) s->phase[p] = p - p % lanes;
 out:
   return status;
 }
 
 static void release(tsi_env *env, state *s) {
   TSI_FREE(env, s->place);
-  TSI_FREE(env, s->entries);
-  TSI_FREE(env, s->count);
+  TSI_FREE(env, s->known);
+  TSI_FREE(env, s->level);
+  TSI_FREE(env, s->length);
   TSI_FREE(env, s->other);
+  TSI_FREE(env, s->phase);
+  TSI_FREE(env, s->count);
+  TSI_FREE(env, s->entries);
 }
 
 tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                   const tsi_level_sets *sets, tsi_row_cut *cut) {
   tristar_status status = TRISTAR_OK;
-  state s = {.lines = lines, .options = options, .sets = sets, .cut = cut, .most = 64};
+  state s = {.lines = lines, .options = options, .sets = sets, .cut = cut, .most = PHASES * options->lanes};
   const double most = options->step_bytes * options->lanes;
-  s.room = (s.most + 1) * options->lanes;
+  s.room = s.most + options->lanes;
   TSI_TRY(allocate(env, &s));
   for (tsi_index level = 0, end; level < sets->levels; level = end) {
     tsi_index phases = 1;
-    double bytes = set_bytes(&s, level);
+    double bytes = look_at_set(&s, level);
     share_first(&s, level, bytes);
     for (end = level + 1; end < sets->levels && options->way == TSI_ROWS_SUPERSTEPS; end++) {
       tsi_index with = phases;
-      bytes += set_bytes(&s, end);
+      bytes += look_at_set(&s, end);
       if (bytes > most || !place_set(&s, end, &with)) break;
       phases = with;
     }

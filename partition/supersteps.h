@@ -18,8 +18,9 @@ typedef struct tsi_level_sets {
 TRISTAR_CHECKED tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_row_options *options, const tsi_level_sets *sets,
                                                   tsi_row_cut *cut);
-/* Rows of one set, where it has many: those with as many entries come together, the order stays otherwise.
- * entries: of each row; other: room for `count`. */
-void tsi_sort_set(const tsi_index *entries, tsi_index *other, tsi_index *row, tsi_index count);
+#define TSI_WIDE_SET 16 /* rows of a set inside a chunk that are sorted by their number of entries */
+/* Rows of one set, where it has so many: those with as many entries come together, the order stays otherwise.
+ * length: entries of row[k]; other: room for `count`. */
+void tsi_sort_set(const tsi_index *length, tsi_index *other, tsi_index *row, tsi_index count);
 
 #endif

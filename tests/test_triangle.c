@@ -1,5 +1,5 @@
 /* The triangles of symmetric, skew-symmetric and Hermitian matrices, of which a view stores one, the other or
- * entries of both: tristar_import_csr gives the same factor as for the whole matrix declared general. */
+ * entries of both: tristar_import_triangle gives the same factor as for the whole matrix declared general. */
 #include <complex.h>
 #include <stdbool.h>
 
@@ -35,6 +35,7 @@ static void draw(tristar_symmetry symmetry, bool is_complex, number *a) {
 
 typedef struct stored {
   int64_t ptr[N + 1], index[N * N];
+  int32_t short_index[N * N];
   number value[N * N];
   double real[N * N];
   tristar_view view;
@@ -55,7 +56,7 @@ static void store(const number *a, int what, tristar_symmetry symmetry, bool is_
     for (int other = 0; other < N; other++) {
       const int i = by_rows ? line : other, j = by_rows ? other : line;
       if (a[i * N + j] == 0 || !is_stored(what, i, j)) continue;
-      s->index[count] = other;
+      s->index[count] = s->short_index[count] = other;
       s->value[count] = a[i * N + j];
       s->real[count++] = creal(a[i * N + j]);
     }
@@ -73,8 +74,9 @@ static void store(const number *a, int what, tristar_symmetry symmetry, bool is_
                            .values = is_complex ? (void *)s->value : (void *)s->real};
 }
 
+/* levels: these are found from rows, which are made of columns where they lie if indices are short. */
 static void solve(tristar_t *ts, const stored *s, tristar_uplo uplo, tristar_diag diag, tristar_op op,
-                  number *x) {
+                  bool levels, number *x) {
   const bool is_complex = s->view.scalar == TRISTAR_COMPLEX_DOUBLE;
   uint64_t seed = 11;
   tristar_factor_t *factor;
@@ -82,7 +84,17 @@ static void solve(tristar_t *ts, const stored *s, tristar_uplo uplo, tristar_dia
   for (int k = 0; k < 2 * N * NRHS; k++) ((double *)x)[k] = (double)next_random(&seed) / 1073741824.0 - 1.0;
   if (!is_complex)
     for (int k = N * NRHS; k < 2 * N * NRHS; k++) ((double *)x)[k] = 0;
-  CHECK_OK(tristar_import_csr(ts, &s->view, uplo, diag, &factor));
+  tristar_triangle_options options;
+  tristar_triangle_options_init(&options);
+  options.uplo = uplo;
+  options.diag = diag;
+  options.partition = levels ? TRISTAR_PARTITION_LEVELS : TRISTAR_PARTITION_AUTO;
+  tristar_view view = s->view;
+  if (levels) {
+    view.index = s->short_index;
+    view.index_bits = 32;
+  }
+  CHECK_OK(tristar_import_triangle(ts, &view, &options, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   CHECK_OK(tristar_solve(plan, op, NRHS, x, N, x, N));
   tristar_plan_destroy(&plan);
@@ -102,11 +114,13 @@ static void check_kind(tristar_t *ts, tristar_symmetry symmetry, bool is_complex
           const tristar_uplo uplo = upper ? TRISTAR_UPPER : TRISTAR_LOWER;
           const tristar_diag diag = unit ? TRISTAR_UNIT : TRISTAR_NON_UNIT;
           const tristar_op op = (tristar_op) "NTC"[o];
-          solve(ts, &whole, uplo, diag, op, expected);
-          solve(ts, &half, uplo, diag, op, x);
-          CHECK_MSG(memcmp(x, expected, sizeof x) == 0,
-                    "symmetry %d, complex %d, by rows %d, stored %d, upper %d, unit %d, op %c", (int)symmetry,
-                    is_complex, by_rows, what, upper, unit, op);
+          solve(ts, &whole, uplo, diag, op, false, expected);
+          for (int levels = 0; levels < 2; levels++) {
+            solve(ts, &half, uplo, diag, op, levels, x);
+            CHECK_MSG(memcmp(x, expected, sizeof x) == 0,
+                      "symmetry %d, complex %d, by rows %d, stored %d, upper %d, unit %d, op %c, levels %d",
+                      (int)symmetry, is_complex, by_rows, what, upper, unit, op, levels);
+          }
         }
   }
 }

@@ -206,17 +206,29 @@ static void gather(tsi_count count, const tsi_count *place, tristar_symmetry sym
   }
 }
 
-/* Values that are looked at together: a loop without an exit is one of vectors. */
+/* Values that are looked at together: loops without an exit are ones of vectors. */
 #define FINITE_BLOCK 512
+
+/* The difference of a number and itself is 0, or NaN where it is not finite. */
+static bool are_finite(tsi_count count, const tsi_scalar *from) {
+  enum { LANES = 8, PARTS = sizeof(tsi_scalar) / sizeof(tsi_real) };
+  const tsi_real *part = (const tsi_real *)from;
+  const tsi_count parts = count * PARTS;
+  tsi_real sum[LANES] = {0}, all = 0;
+  tsi_count p = 0;
+  for (; p + LANES <= parts; p += LANES)
+    for (int l = 0; l < LANES; l++) sum[l] += part[p + l] - part[p + l];
+  for (; p < parts; p++) all += part[p] - part[p];
+  for (int l = 0; l < LANES; l++) all += sum[l];
+  return all == 0;
+}
 
 static tsi_count first_not_finite(tsi_count count, const void *values) {
   const tsi_scalar *from = values;
   for (tsi_count begin = 0; begin < count; begin += FINITE_BLOCK) {
     const tsi_count end = tsi_count_min(begin + FINITE_BLOCK, count);
-    bool finite = true;
+    if (are_finite(end - begin, from + begin)) continue;
     for (tsi_count p = begin; p < end; p++)
-      finite &= (bool)isfinite(tsi_re(from[p])) & (bool)isfinite(tsi_im(from[p]));
-    for (tsi_count p = begin; p < end && !finite; p++)
       if (!isfinite(tsi_re(from[p])) || !isfinite(tsi_im(from[p]))) return p;
   }
   return count;
@@ -225,9 +237,11 @@ static tsi_count first_not_finite(tsi_count count, const void *values) {
 static tsi_count invert(tsi_count count, const void *values, void *inverse) {
   const tsi_scalar *from = values;
   tsi_scalar *to = inverse;
-  for (tsi_count i = 0; i < count; i++) {
-    to[i] = (tsi_scalar)1 / from[i];
-    if (!isfinite(tsi_re(to[i])) || !isfinite(tsi_im(to[i]))) return i;
+  for (tsi_count begin = 0; begin < count; begin += FINITE_BLOCK) {
+    const tsi_count some = tsi_count_min(FINITE_BLOCK, count - begin);
+    for (tsi_count i = begin; i < begin + some; i++) to[i] = (tsi_scalar)1 / from[i];
+    const tsi_count fails = first_not_finite(some, to + begin);
+    if (fails < some) return begin + fails;
   }
   return count;
 }

@@ -6,158 +6,15 @@
  * Reads   a view, during the call.
  * Writes  an analysis (imported) and a factor, whose matrix is the triangle.
  * Invariants: those of analysis.h and factor.h; no pivots; factor order is the given order. */
-#include "partition/blocks.h"
 #include "runtime/base/clock.h"
 #include "runtime/factor/import.h"
 #include "runtime/factor/import_values.h"
 #include "runtime/factor/placed_triangle.h"
+#include "runtime/factor/row_choice.h"
 #include "runtime/factor/row_factor.h"
-#include "runtime/matrix/entries.h"
 #include "runtime/matrix/order.h"
-#include "runtime/starpu/workers.h"
-
-/* ---- Partition ----------------------------------------------------------------------------------------- */
-
-/* Columns that continue the one before, of all: supernodes that are worth their zeros and their panels. Those
- * of two or three columns, as of finite elements that were not factored, are not. */
-#define SUPERNODAL 0.7
-
-/* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
- * lines of the cache are read only a few times more often. */
-#define ROWS_A_LEVEL 4
-
-/* Windows on one core, whose vectors do not stay in its caches: they read b and x out of order, line of
- * memory after line of memory several times. That pays where rows are so short that the branch at their ends,
- * whose lengths windows sort, costs more. */
-#define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
-
-static bool is_long_of_long_rows(const tsi_lines *lines, size_t scalar_bytes) {
-  const double n = lines->n, entries = (double)(lines->ptr[lines->n] - lines->ptr[0]) - n;
-  return n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES && entries > WINDOW_ENTRIES * n;
-}
-
-/* Lines are sorted: line j + 1 continues line j if it has its entries, but for one end each. */
-static bool has_supernodes(const tsi_lines *lines) {
-  const double most = (1 - SUPERNODAL) * lines->n; /* lines that need not be joined */
-  tsi_index joined = 0;
-  for (tsi_index j = 0; j + 1 < lines->n; j++) {
-    if (j - joined > most) return false;
-    const tsi_index *a = lines->index + lines->ptr[j], *b = lines->index + lines->ptr[j + 1];
-    const tsi_count count = lines->ptr[j + 1] - lines->ptr[j], next = lines->ptr[j + 2] - lines->ptr[j + 1];
-    const tsi_count common = tsi_count_min(count, next);
-    if (common == 0 || (lines->columns ? count != next + 1 : next != count + 1)) continue;
-    if (lines->columns ? b[0] != j + 1 : b[next - 1] != j + 1) continue;
-    joined += memcmp(lines->columns ? a + 1 : a, b, (size_t)common * sizeof *a) == 0;
-  }
-  return joined > SUPERNODAL * lines->n;
-}
-
-/* level: see tsi_row_cut_create. across: lines are the columns of the sweep's rows. */
-static tristar_status make_cut(tsi_env *env, const tsi_lines *lines, tsi_row_way way, int lanes,
-                               size_t scalar_bytes, bool across, const tsi_index *level, tsi_index levels,
-                               tsi_row_cut **cut) {
-  tsi_row_options options;
-  tsi_row_options_init(&options, way, lanes, scalar_bytes);
-  if (way >= TSI_ROWS_COLUMN_BLOCKS) options.blocks = tsi_block_default(lines->n, scalar_bytes);
-  options.across = across;
-  return tsi_row_cut_create(env, lines, &options, level, levels, cut);
-}
-
-/* PARTITION_AUTO on one core: windows or, where they do not pay, the given order. */
-static tristar_status choose_windows(tsi_env *env, const tsi_lines *lines, size_t scalar_bytes, bool across,
-                                     tsi_row_cut **cut) {
-  tristar_status status = TRISTAR_OK;
-  if (!is_long_of_long_rows(lines, scalar_bytes)) {
-    TSI_TRY(make_cut(env, lines, TSI_ROWS_SUPERSTEPS, 1, scalar_bytes, across, NULL, 0, cut));
-    if (lines->n >= (tsi_count)ROWS_A_LEVEL * (*cut)->levels) return TRISTAR_OK;
-    tsi_row_cut_destroy(env, cut);
-  }
-  TSI_TRY(make_cut(env, lines, TSI_ROWS_WHOLE, 1, scalar_bytes, false, NULL, 0, cut));
-out:
-  return status;
-}
-
-/* PARTITION_AUTO: bytes of a sweep from which on it is shared by several cores, some 150 us of one: several
- * times what another core takes to wake up and to fetch x. Whether it then helps follows from times. */
-#define SHARED_BYTES 5e6
-
-static int choose_lanes(tristar_t *ts, const tsi_lines *lines, size_t scalar_bytes, bool any) {
-  tsi_row_options options;
-  tsi_row_options_init(&options, TSI_ROWS_WHOLE, 1, scalar_bytes);
-  const double bytes =
-      options.row_bytes * lines->n + options.entry_bytes * (double)(lines->ptr[lines->n] - lines->ptr[0]);
-  return ts->workers.allowed && (!any || bytes > SHARED_BYTES)
-             ? tsi_expected_cpu_workers(ts->workers.wishes.workers)
-             : 1;
-}
-
-/* What solves with T itself have as the rows of their sweep: the lines, or what they become in the arrays of
- * `own`. An order is found for one sweep, and reversed for that with the transpose, in which rows of a like
- * length no longer lie together. */
-static tristar_status take_rows(tsi_env *env, const tsi_lines *lines, bool lower, tsi_entries *own,
-                                tsi_lines *rows) {
-  tristar_status status = TRISTAR_OK;
-  *rows = *lines;
-  if (lines->columns != lower) return TRISTAR_OK;
-  const tsi_entries given = {
-      .n = lines->n, .ptr = (tsi_count *)lines->ptr, .index = (tsi_index *)lines->index};
-  TSI_TRY(tsi_entries_begin(env, lines->n, 0, own));
-  own->ptr[lines->n] = lines->ptr[lines->n];
-  TSI_TRY(tsi_entries_allocate(env, own));
-  tsi_entries_transpose(&given, own);
-  *rows = (tsi_lines){lines->n, own->ptr, own->index, !lines->columns};
-out:
-  return status;
-}
-
-/* PARTITION_AUTO on several cores. */
-static tristar_status choose_lanes_cut(tsi_env *env, const tsi_lines *rows, int lanes, size_t scalar_bytes,
-                                       tsi_row_cut **cut) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *level = NULL;
-  TSI_TRY(TSI_ALLOC(env, level, rows->n));
-  const tsi_index levels = tsi_row_levels(rows, level);
-  const bool narrow = rows->n < (tsi_count)ROWS_A_LEVEL * levels;
-  TSI_TRY(make_cut(env, rows, narrow ? TSI_ROWS_WHOLE : TSI_ROWS_SUPERSTEPS, lanes, scalar_bytes, false,
-                   level, levels, cut));
-out:
-  TSI_FREE(env, level);
-  return status;
-}
-
-/* The cut that the partition asks for; NULL: supernodes. */
-static tristar_status choose_cut(tristar_t *ts, const tsi_lines *lines, char scalar, bool lower,
-                                 tristar_partition partition, tsi_row_cut **cut) {
-  static const tsi_row_way way_of[] = {[TRISTAR_PARTITION_AUTO] = TSI_ROWS_SUPERSTEPS,
-                                       [TRISTAR_PARTITION_SUPERSTEPS] = TSI_ROWS_SUPERSTEPS,
-                                       [TRISTAR_PARTITION_LEVELS] = TSI_ROWS_LEVELS,
-                                       [TRISTAR_PARTITION_WHOLE] = TSI_ROWS_WHOLE,
-                                       [TRISTAR_PARTITION_COLUMN] = TSI_ROWS_COLUMN_BLOCKS,
-                                       [TRISTAR_PARTITION_ROW] = TSI_ROWS_ROW_BLOCKS,
-                                       [TRISTAR_PARTITION_RECURSIVE] = TSI_ROWS_RECURSIVE_BLOCKS};
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &ts->env;
-  const bool any = partition == TRISTAR_PARTITION_AUTO, across = lines->columns == lower;
-  const size_t bytes = tsi_sparse_kernels_select(scalar)->scalar_bytes;
-  tsi_entries own = {.ptr = NULL};
-  tsi_lines rows = *lines;
-  *cut = NULL;
-  if (partition == TRISTAR_PARTITION_SUPERNODES || (any && has_supernodes(lines))) return TRISTAR_OK;
-  const int lanes = choose_lanes(ts, lines, bytes, any);
-  const tsi_row_way way = way_of[partition];
-  if (any && lanes == 1) return choose_windows(env, lines, bytes, across, cut);
-  if (way == TSI_ROWS_SUPERSTEPS && lanes == 1)
-    return make_cut(env, lines, way, lanes, bytes, across, NULL, 0, cut);
-  if (way == TSI_ROWS_SUPERSTEPS || way == TSI_ROWS_LEVELS)
-    TSI_TRY(take_rows(env, lines, lower, &own, &rows));
-  if (any)
-    TSI_TRY(choose_lanes_cut(env, &rows, lanes, bytes, cut));
-  else
-    TSI_TRY(make_cut(env, &rows, way, lanes, bytes, false, NULL, 0, cut));
-out:
-  tsi_entries_finish(env, &own);
-  return status;
-}
+#include "runtime/matrix/triangle_part.h"
+#include "runtime/matrix/view.h"
 
 /* ---- Row by row ---------------------------------------------------------------------------------------- */
 
@@ -207,7 +64,8 @@ static tristar_status fill_rows(tsi_env *env, tsi_placed_triangle *t, const tsi_
   factor->rows->own_values = t->values;
   t->pattern = NULL;
   t->values = NULL;
-  TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", factor->rows));
+  TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", &t->known, factor->rows));
+  TSI_FREE(env, t->known.diagonal);
   const tsi_row_sweep *sweep; /* that of solves with T itself */
   TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
   factor->stats.factor_bytes =
@@ -286,23 +144,28 @@ static tristar_status import_panels(tristar_t *ts, const tsi_placed_triangle *t,
 
 /* ---- Lines that were made here ------------------------------------------------------------------------- */
 
-/* Takes over T, also on failure. */
+static tsi_lines lines_of(const tsi_pattern *pattern, bool lower) {
+  return (tsi_lines){pattern->n, pattern->ptr, pattern->index, lower != pattern->by_rows};
+}
+
+/* Takes over T, also on failure. choice: of its lines, or of the columns that it was made of. */
 static tristar_status import_triangle(tristar_t *ts, tsi_placed_triangle t, const tristar_triangle_options *o,
-                                      tristar_factor_t **out) {
+                                      const tsi_row_choice *choice, tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_row_cut *cut = NULL;
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(env);
   *out = NULL;
-  const tsi_lines lines = {t.pattern->n, t.pattern->ptr, t.pattern->index,
-                           (o->uplo == TRISTAR_LOWER) != t.pattern->by_rows};
+  const bool lower = o->uplo == TRISTAR_LOWER;
+  const tsi_lines lines = lines_of(t.pattern, lower);
   TSI_TRY(tsi_placed_triangle_make_matrix(env, o, &t));
-  TSI_TRY(choose_cut(ts, &lines, t.pattern->scalar, o->uplo == TRISTAR_LOWER, o->partition, &cut));
-  if (cut == NULL) {
+  if (choice->supernodes) {
     TSI_TRY(import_panels(ts, &t, o, out));
     goto out;
   }
+  TSI_TRY(tsi_row_choice_cut(env, choice, &lines, lower, t.level, t.levels, &cut));
+  TSI_FREE(env, t.level);
   const tsi_index chunks = cut->count;
   TSI_TRY(import_rows(ts, &t, &lines, cut, o, out));
   (*out)->stats.peak_bytes = atomic_load(&env->memory.recent) - before;
@@ -314,11 +177,21 @@ out:
   return status;
 }
 
+static tsi_row_choice choose(tristar_t *ts, const tsi_pattern *pattern, const tristar_triangle_options *o) {
+  const tsi_lines lines = lines_of(pattern, o->uplo == TRISTAR_LOWER);
+  const size_t bytes = tsi_sparse_kernels_select(pattern->scalar)->scalar_bytes;
+  tsi_row_choice choice = tsi_row_choose(ts, lines.n, lines.ptr[lines.n], bytes, o->partition);
+  tsi_row_choice_look(&lines, &choice);
+  return choice;
+}
+
 tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *values, bool lower,
                                 tristar_partition partition, tristar_factor_t **out) {
   const tristar_triangle_options options = {.uplo = lower ? TRISTAR_LOWER : TRISTAR_UPPER,
                                             .partition = partition};
-  return import_triangle(ts, (tsi_placed_triangle){.pattern = pattern, .values = values}, &options, out);
+  const tsi_row_choice choice = choose(ts, pattern, &options);
+  return import_triangle(ts, (tsi_placed_triangle){.pattern = pattern, .values = values}, &options, &choice,
+                         out);
 }
 
 static tristar_status refill_panels(tristar_factor_t *factor) {
@@ -346,7 +219,7 @@ tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values) 
   memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
   if (factor->rows) {
     const tsi_row_sweep *sweep;
-    TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", factor->rows));
+    TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", NULL, factor->rows));
     TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
   } else
     TSI_TRY(refill_panels(factor));
@@ -376,19 +249,59 @@ out:
   return status;
 }
 
+/* Where an order is to be found, which wants rows, columns are made rows where they lie. */
+static tristar_status turn_view(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
+                                tsi_placed_triangle *t, tsi_row_choice *choice) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  tsi_count *ptr = NULL;
+  tsi_column_arrays columns;
+  if ((o->permuted && (o->row_order || o->column_order)) || !tsi_triangle_has_columns(view, o->uplo, o->diag))
+    return TRISTAR_OK;
+  const tsi_index n = (tsi_index)view->rows;
+  const size_t bytes = tsi_sparse_kernels_select((char)view->scalar)->scalar_bytes;
+  *choice = tsi_row_choose(ts, n, tsi_view_begin(view, n), bytes, o->partition);
+  if (!tsi_row_choice_wants_rows(choice)) return TRISTAR_OK;
+  TSI_TRY(tsi_triangle_columns(env, view, o->uplo, &ptr, &columns));
+  if (ptr == NULL) return TRISTAR_OK;
+  tsi_row_choice_look(&(tsi_lines){n, ptr, columns.index, columns.lower}, choice);
+  if (tsi_row_choice_wants_rows(choice)) TSI_TRY(tsi_placed_triangle_turn_columns(env, &columns, t));
+out:
+  TSI_FREE(env, ptr);
+  return status;
+}
+
+/* T, by rows where an order is to be found for them. Errors: nothing is to be finished then. */
+static tristar_status take_view(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
+                                tsi_placed_triangle *t, tsi_row_choice *choice) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &ts->env;
+  *t = (tsi_placed_triangle){.pattern = NULL};
+  TSI_TRY(turn_view(ts, view, o, t, choice));
+  if (t->pattern != NULL) return TRISTAR_OK;
+  TSI_TRY(tsi_placed_triangle_take(env, view, o, t));
+  *choice = choose(ts, t->pattern, o);
+  if (!t->pattern->by_rows && tsi_row_choice_wants_rows(choice))
+    TSI_TRY(tsi_placed_triangle_turn(env, o->uplo == TRISTAR_LOWER, t));
+out:
+  if (status != TRISTAR_OK) tsi_placed_triangle_finish(env, t);
+  return status;
+}
+
 static tristar_status import_view(tristar_t *ts, const tristar_view *view,
                                   const tristar_triangle_options *options, tristar_factor_t **factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_placed_triangle t;
+  tsi_row_choice choice;
   const double begin = tsi_clock();
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   TSI_TRY(check_options(env, view, options));
   tristar_triangle_options o = *options;
   if (!tsi_order_is_given(view->rows, o.row_order)) o.row_order = NULL;
   if (!tsi_order_is_given(view->rows, o.column_order)) o.column_order = NULL;
-  TSI_TRY(tsi_placed_triangle_take(env, view, &o, &t));
-  TSI_TRY(import_triangle(ts, t, &o, factor));
+  TSI_TRY(take_view(ts, view, &o, &t, &choice));
+  TSI_TRY(import_triangle(ts, t, &o, &choice, factor));
   (*factor)->stats.factor_seconds = tsi_clock() - begin;
 out:
   return status;

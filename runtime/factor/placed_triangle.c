@@ -10,6 +10,8 @@ void tsi_placed_triangle_finish(tsi_env *env, tsi_placed_triangle *t) {
   tsi_pattern_destroy(env, &t->matrix);
   TSI_FREE(env, t->values);
   TSI_FREE(env, t->matrix_values);
+  TSI_FREE(env, t->level);
+  TSI_FREE(env, t->known.diagonal);
 }
 
 /* Both orders as tsi_order_take gives them. */
@@ -46,7 +48,7 @@ static tristar_status take_permuted(tsi_env *env, const tristar_view *view, cons
   TSI_TRY(tsi_pattern_move(env, all.matrix, all.matrix_values, of.row_place, of.column_place, &all.pattern,
                            &all.values));
   const tristar_view moved = tsi_pattern_view(all.pattern, all.values);
-  TSI_TRY(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values));
+  TSI_TRY(tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->known));
 out:
   free_orders(env, &of);
   tsi_placed_triangle_finish(env, &all);
@@ -57,7 +59,50 @@ tristar_status tsi_placed_triangle_take(tsi_env *env, const tristar_view *view,
                                         const tristar_triangle_options *o, tsi_placed_triangle *t) {
   *t = (tsi_placed_triangle){.pattern = NULL};
   if (o->permuted && (o->row_order || o->column_order)) return take_permuted(env, view, o, t);
-  return tsi_triangle_part(env, view, o->uplo, o->diag, &t->pattern, &t->values);
+  return tsi_triangle_part(env, view, o->uplo, o->diag, &t->pattern, &t->values, &t->known);
+}
+
+tristar_status tsi_placed_triangle_turn_columns(tsi_env *env, const tsi_column_arrays *columns,
+                                                tsi_placed_triangle *t) {
+  tristar_status status = TRISTAR_OK;
+  tsi_turned turned;
+  bool done;
+  *t = (tsi_placed_triangle){.pattern = NULL};
+  TSI_TRY(tsi_triangle_turn(env, columns, &done, &turned));
+  if (!done) return TRISTAR_OK;
+  TSI_TRY(tsi_pattern_from_entries(env, &turned.rows, true, columns->scalar, &t->pattern, &t->values));
+  t->level = turned.level;
+  t->levels = turned.levels;
+  t->known = turned.known;
+  turned.level = NULL;
+  turned.known.diagonal = NULL;
+out:
+  tsi_turned_finish(env, &turned);
+  return status;
+}
+
+static tsi_count count_falls(const tsi_pattern *p) {
+  tsi_count falls = 0;
+  tsi_index last = -1;
+  for (tsi_index j = 0; j < p->n; j++) {
+    if (p->ptr[j] == p->ptr[j + 1]) continue;
+    falls += p->index[p->ptr[j]] <= last;
+    last = p->index[p->ptr[j + 1] - 1];
+  }
+  return falls;
+}
+
+tristar_status tsi_placed_triangle_turn(tsi_env *env, bool lower, tsi_placed_triangle *t) {
+  tristar_status status = TRISTAR_OK;
+  tsi_placed_triangle turned;
+  const tsi_pattern *p = t->pattern;
+  const tsi_column_arrays columns = {p->n, lower, p->scalar, p->ptr, p->index, t->values, count_falls(p)};
+  TSI_TRY(tsi_placed_triangle_turn_columns(env, &columns, &turned));
+  if (turned.pattern == NULL) return TRISTAR_OK;
+  tsi_placed_triangle_finish(env, t);
+  *t = turned;
+out:
+  return status;
 }
 
 /* Divides entries (r, c) by row_scale[r] and column_scale[c]. */

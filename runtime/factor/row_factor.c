@@ -48,34 +48,50 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
-tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, tsi_row_factor *rows) {
+/* Of each line; zero where there is none. Makes the array that is freed. */
+static tristar_status take_diagonal(tsi_env *env, const tsi_row_factor *rows, void **diagonal) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_lines *lines = &rows->lines;
+  const size_t bytes = rows->scalar_bytes;
+  TSI_TRY(tsi_row_scalars(env, rows, lines->n, diagonal));
+  for (tsi_index j = 0; j < lines->n; j++) {
+    const tsi_count first = lines->ptr[j], end = lines->ptr[j + 1], at = lines->columns ? first : end - 1;
+    if (first < end && lines->index[at] == j)
+      tsi_copy_scalar(bytes, *diagonal, j, rows->values, at);
+    else
+      memset((char *)*diagonal + (size_t)j * bytes, 0, bytes);
+  }
+out:
+  return status;
+}
+
+tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
+                                   const tsi_triangle_values *known, tsi_row_factor *rows) {
   tristar_status status = TRISTAR_OK;
   const tsi_lines *lines = &rows->lines;
   const tsi_index n = lines->n;
   const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(scalar);
-  void *diagonal = NULL;
+  void *own = NULL;
   /* their arrays stay: the pattern does */
   for (int k = 0; k < 4; k++) {
     rows->sweep[k] = (tsi_row_sweep){.n = 0};
     atomic_store(&rows->there[k], false);
   }
   for (int k = 0; k < 2; k++) rows->matrix[k].rows = (tsi_triangle_rows){NULL, NULL, NULL, NULL};
-  const tsi_count bad = sparse->first_not_finite(lines->ptr[n], rows->values);
+  const tsi_count bad =
+      known && known->finite ? lines->ptr[n] : sparse->first_not_finite(lines->ptr[n], rows->values);
   if (bad < lines->ptr[n]) {
     tsi_index line = 0;
     while (lines->ptr[line + 1] <= bad) line++;
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "%s: NaN or infinity in entry (%d, %d)", name, line,
              lines->index[bad]);
   }
-  TSI_TRY(tsi_allocate_zero(env, (size_t)n, rows->scalar_bytes, __func__, __FILE__, __LINE__, &diagonal));
-  if (rows->inverse == NULL) TSI_TRY(tsi_row_scalars(env, rows, n, &rows->inverse));
-  for (tsi_index j = 0; j < n; j++) {
-    tsi_count first, end;
-    tsi_lines_inner(lines, j, &first, &end);
-    const tsi_count at = lines->columns ? lines->ptr[j] : end;
-    if (end - first < lines->ptr[j + 1] - lines->ptr[j])
-      tsi_copy_scalar(rows->scalar_bytes, diagonal, j, rows->values, at);
+  const void *diagonal = known ? known->diagonal : NULL;
+  if (diagonal == NULL) {
+    TSI_TRY(take_diagonal(env, rows, &own));
+    diagonal = own;
   }
+  if (rows->inverse == NULL) TSI_TRY(tsi_row_scalars(env, rows, n, &rows->inverse));
   const tsi_count fails = sparse->invert(n, diagonal, rows->inverse);
   if (fails == n) goto out;
   const char *at = (const char *)diagonal + (size_t)fails * rows->scalar_bytes;
@@ -86,7 +102,7 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name, 
            "%s: diagonal entry %d (counted from 0) is too close to zero: its inverse is out of range", name,
            (int)fails);
 out:
-  TSI_FREE(env, diagonal);
+  TSI_FREE(env, own);
   return status;
 }
 

@@ -29,6 +29,7 @@
 #include "codelets/cpu/spmv.h"
 #include "partition/row_chunks.h"
 #include "runtime/matrix/pattern.h"
+#include "runtime/matrix/triangle_turn.h"
 
 /* The arrays of a sweep. */
 typedef struct tsi_row_arrays {
@@ -73,9 +74,10 @@ TRISTAR_CHECKED tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *
 void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows);
 
 /* There are new values: sweeps are filled again when they are needed, in the arrays that they have. name: "L"
- * or "U". Errors: SINGULAR (a zero on the diagonal), NOT_FINITE (also an inverse out of range), MEMORY. */
+ * or "U"; known: of the values; NULL: nothing. Errors: SINGULAR (a zero on the diagonal), NOT_FINITE (also an
+ * inverse out of range), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
-                                                   tsi_row_factor *rows);
+                                                   const tsi_triangle_values *known, tsi_row_factor *rows);
 
 /* In how many pieces b and x are moved for a stream (tsi_row_sweep); 0: they are not. */
 tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows);

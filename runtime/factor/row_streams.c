@@ -53,6 +53,11 @@ static bool is_moved(const tsi_row_factor *rows) {
          (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS) && is_long(rows);
 }
 
+/* Consecutive rows in each chunk. */
+static bool has_windows(const tsi_row_cut *cut) {
+  return cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1;
+}
+
 tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows) {
   return is_moved(rows) ? (tsi_index)rows->cut->lanes : 0;
 }
@@ -121,7 +126,7 @@ static bool are_scattered(const tsi_row_factor *rows) {
 
 /* Beside tsi_lines_fetch: the values, and what follows them. */
 static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row, tsi_index k) {
-  enum { NEXT = 4 };
+  enum { NEXT = 8 };
   if (rows->lines.n - k <= NEXT) return;
   const tsi_index i = row[k + NEXT];
   const char *from = (const char *)rows->values + (size_t)rows->lines.ptr[i] * rows->scalar_bytes;
@@ -130,17 +135,53 @@ static inline void fetch_values(const tsi_row_factor *rows, const tsi_index *row
   __builtin_prefetch((const char *)rows->inverse + (size_t)i * rows->scalar_bytes);
 }
 
+/* Entries of a row that are moved at once, forward: also those that follow it, where there are no more of its
+ * own, whose places the next row takes. */
+#define GROUP 4
+
+/* What rows are filled from, and into. */
+typedef struct filling {
+  const tsi_index *index, *place;
+  const void *given;
+  tsi_index *to_index;
+  uint16_t *to_offset;
+  void *to_values;
+} filling;
+
+/* Entry e and the following ones, `all` of them, of which so many are the row's. zero: the
+ * column of offset 0. Gives the bits of their distances that an offset has no room for. */
+CONSTANTS tsi_index fill_group(const filling *f, tsi_count e, tsi_count to, const tsi_index all,
+                               tsi_count own, tsi_index zero, size_t bytes, bool near) {
+  tsi_index column[GROUP], far = 0;
+  for (tsi_index l = 0; l < all; l++) {
+    tsi_copy_scalar(bytes, f->to_values, to + l, f->given, e + l);
+    column[l] = f->index[e + l];
+  }
+  if (f->place)
+    for (tsi_index l = 0; l < all; l++) column[l] = f->place[column[l]];
+  for (tsi_index l = 0; l < all; l++) {
+    const tsi_index distance = column[l] - zero;
+    if (near) {
+      f->to_offset[to + l] = (uint16_t)distance;
+      far |= l < own ? distance & ~(tsi_index)NEAR : 0;
+    } else
+      f->to_index[to + l] = column[l];
+  }
+  return far;
+}
+
 /* The lines are the rows of the sweep. *fits: not near, or all columns are; else what is made is of no use.
  */
 CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, bool *fits, size_t bytes, bool near) {
   const tsi_row_factor *rows = f->rows;
   const tsi_lines *lines = &rows->lines;
   const bool backward = f->backward;
-  const tsi_index n = lines->n, *index = lines->index, base = base_of(backward), *place = f->place;
-  const void *given = rows->values, *inverse = rows->inverse;
-  tsi_index *row = a->row, *to_index = a->index;
-  void *to_values = a->values, *to_inverse = a->inverse;
-  uint16_t *offset = a->offset;
+  const tsi_index n = lines->n, base = base_of(backward);
+  const tsi_count entries = lines->ptr[n];
+  const void *inverse = rows->inverse;
+  const filling fill = {lines->index, f->place, rows->values, a->index, a->offset, a->values};
+  tsi_index *row = a->row;
+  void *to_inverse = a->inverse;
   tsi_count *ptr = a->ptr, to = 0;
   tsi_index far = 0; /* bits beyond those of an offset */
   list_rows(f, row);
@@ -148,21 +189,23 @@ CONSTANTS void fill_from_rows(const form *f, tsi_row_arrays *a, bool *fits, size
     const tsi_index i = row[k];
     tsi_lines_fetch(lines, row, k, n);
     fetch_values(rows, row, k);
-    const tsi_index zero = number_of(place, i) - base; /* the column of offset 0 */
+    const tsi_index zero = number_of(f->place, i) - base;
     const tsi_count first = lines->ptr[i] + lines->columns,
                     end = lines->ptr[i + 1] - !lines->columns; /* but for the diagonal */
     ptr[k] = to;
     tsi_copy_scalar(bytes, to_inverse, k, inverse, i);
-    for (tsi_count q = first; q < end; q++, to++) {
-      const tsi_count e = backward ? first + (end - 1 - q) : q;
-      tsi_copy_scalar(bytes, to_values, to, given, e);
-      const tsi_index column = number_of(place, index[e]);
-      if (near) {
-        offset[to] = (uint16_t)(column - zero);
-        far |= (column - zero) & ~(tsi_index)NEAR;
-      } else
-        to_index[to] = column;
+    if (backward) {
+      for (tsi_count e = end; e-- > first; to++) far |= fill_group(&fill, e, to, 1, 1, zero, bytes, near);
+      continue;
     }
+    tsi_count left = end - first, e = first;
+    for (; left > 0 && to + GROUP <= entries && e + GROUP <= entries; left -= GROUP) {
+      far |= fill_group(&fill, e, to, GROUP, left, zero, bytes, near);
+      to += GROUP;
+      e += GROUP;
+    }
+    if (left < 0) to += left;
+    for (; left > 0; left--) far |= fill_group(&fill, e++, to++, 1, 1, zero, bytes, near);
   }
   ptr[n] = to;
   *fits = far == 0;
@@ -206,6 +249,17 @@ static void count_from_columns(tsi_env *env, const tsi_row_factor *rows, tsi_cou
   for (tsi_count e = 0; e < entries; e++) end[lines->index[e]]++;
 }
 
+/* The rows of a window are filled in another order than that of memory, for which processors do not fetch
+ * what is to be written: while row i is filled, what has the place in the window behind that the row has in
+ * its own. So a window is there when its first row is filled. */
+CONSTANTS void fetch_window(const form *f, const tsi_row_arrays *a, tsi_index i, tsi_index window,
+                            size_t bytes, bool near) {
+  const tsi_index k = (f->backward ? f->rows->lines.n - 1 - i : i) - window;
+  if (k < 0) return;
+  __builtin_prefetch((const char *)a->values + (size_t)a->ptr[k] * bytes, 1);
+  if (near) __builtin_prefetch(a->offset + a->ptr[k], 1);
+}
+
 /* From the last entry that a sweep makes use of on: each given row is filled from its end. Where all are
  * near, so is what is written. *fits: see fill_from_rows. */
 CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *a, bool *fits, size_t bytes,
@@ -221,9 +275,12 @@ CONSTANTS void fill_from_columns(const form *f, tsi_count *end, tsi_row_arrays *
   const tsi_index n = lines->n, base = base_of(backward);
   const tsi_count ahead = backward ? SOON : -SOON, entries = lines->ptr[n];
   tsi_index far = 0; /* bits beyond those of an offset */
+  const tsi_index window = f->order && has_windows(rows->cut) ? rows->cut->start[1] : 0; /* its rows */
   for (tsi_index k = 0; k < n && far == 0; k++) {
     const tsi_index j = backward ? k : n - 1 - k, number = number_of(place, j);
     const tsi_count first = lines->ptr[j] + lines->columns, stop = lines->ptr[j + 1] - !lines->columns;
+    if (window > 0 && first < stop)
+      fetch_window(f, a, index[lines->columns ? stop - 1 : first], window, bytes, near);
     for (tsi_count q = first; q < stop; q++) {
       const tsi_count e = backward ? q : first + (stop - 1 - q);
       const tsi_index i = index[e];
@@ -373,7 +430,7 @@ out:
 
 /* Windows, whose rows lie side by side in b and x. */
 static bool is_fetched(const tsi_row_factor *rows) {
-  return rows->cut->way == TSI_ROWS_SUPERSTEPS && rows->cut->lanes == 1 && is_long(rows);
+  return has_windows(rows->cut) && is_long(rows);
 }
 
 tristar_status tsi_row_stream_make(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain) {

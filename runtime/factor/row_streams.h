@@ -22,20 +22,6 @@ TRISTAR_CHECKED static inline tristar_status tsi_row_scalars(tsi_env *env, const
   return tsi_allocate(env, (size_t)count, rows->scalar_bytes, __func__, __FILE__, __LINE__, out);
 }
 
-/* to[a] = from[b]: scalars of 4, 8 or 16 bytes, a constant where it matters. */
-static inline void tsi_copy_scalar(size_t bytes, void *to, tsi_count a, const void *from, tsi_count b) {
-  switch (bytes) {
-  case 4:
-    memcpy((char *)to + 4 * a, (const char *)from + 4 * b, 4);
-    break;
-  case 8:
-    memcpy((char *)to + 8 * a, (const char *)from + 8 * b, 8);
-    break;
-  default:
-    memcpy((char *)to + 16 * a, (const char *)from + 16 * b, 16);
-  }
-}
-
 /* place[i], n: where given row i is in the order of the cut. */
 static inline void tsi_row_places(const tsi_row_cut *cut, tsi_index *place) {
   for (tsi_index r = 0; r < cut->n; r++) place[cut->order[r]] = r;

@@ -20,6 +20,20 @@ typedef struct tsi_entries {
   void *item;       /* ptr[n]; NULL: none */
 } tsi_entries;
 
+/* to[a] = from[b]: scalars of 4, 8 or 16 bytes, a constant where it matters. */
+static inline void tsi_copy_scalar(size_t bytes, void *to, tsi_count a, const void *from, tsi_count b) {
+  switch (bytes) {
+  case 4:
+    memcpy((char *)to + 4 * a, (const char *)from + 4 * b, 4);
+    break;
+  case 8:
+    memcpy((char *)to + 8 * a, (const char *)from + 8 * b, 8);
+    break;
+  default:
+    memcpy((char *)to + 16 * a, (const char *)from + 16 * b, 16);
+  }
+}
+
 /* ptr is zero, the other arrays are not there yet. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_entries_begin(tsi_env *env, tsi_index n, size_t bytes, tsi_entries *out);
 /* From numbers of entries, that of line j in ptr[j + 1], to where lines begin, and room for them. Errors:

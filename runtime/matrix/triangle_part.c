@@ -3,6 +3,8 @@
 
 #include "runtime/matrix/view.h"
 
+#define BLOCK 512 /* lines that are copied, and looked at in the cache */
+
 /* One triangle of a pattern. Of a symmetric kind entries of the other triangle stand at their mirror places.
  */
 typedef struct triangle_of {
@@ -144,58 +146,146 @@ static void copy_parts(const taking *t, const line_part *part, const tsi_count *
 
 /* ---- Lines that ascend and are the triangle's from end to end ------------------------------------------ */
 
-/* The first and the last index of each line are the triangle's. Fills ptr. falls: how many lines begin with
- * an index that is not above the last one of the line before. */
-static bool ends_are_inside(const taking *t, tsi_count *ptr, tsi_count *falls) {
-  tsi_count stop = tsi_view_begin(t->view, 0);
-  int64_t last = -1; /* of the line before */
-  ptr[0] = 0;
-  *falls = 0;
-  if (stop != 0) return false;
-  for (tsi_index j = 0; j < t->n; j++) {
-    const tsi_count begin = stop;
-    ptr[j + 1] = stop = tsi_view_begin(t->view, (int64_t)j + 1);
-    if (stop < begin) return false;
-    if (stop == begin) continue;
-    const int64_t first = tsi_view_index(t->view, begin);
-    *falls += first <= last;
-    last = tsi_view_index(t->view, stop - 1);
-    if (t->below ? first < j || last >= t->n : first < 0 || last > j) return false;
+/* Where lines begin. false: ptr falls, or does not begin with 0. */
+#define TAKE_PTR(name, type)                                                                                 \
+  static bool name(const taking *t, tsi_count *ptr) {                                                        \
+    const type *given = (const type *)t->view->ptr;                                                          \
+    const type base = (type)t->view->base;                                                                   \
+    const tsi_count n = t->n;                                                                                \
+    tsi_count falls = given[0] != base;                                                                      \
+    ptr[0] = 0;                                                                                              \
+    for (tsi_count j = 1; j <= n; j++) {                                                                     \
+      ptr[j] = given[j] - base;                                                                              \
+      falls += given[j] < given[j - 1];                                                                      \
+    }                                                                                                        \
+    return falls == 0;                                                                                       \
   }
-  return true;
+TAKE_PTR(take_ptr_32, int32_t)
+TAKE_PTR(take_ptr_64, int64_t)
+
+static bool take_ptr(const taking *t, tsi_count *ptr) {
+  return (t->view->ptr_bits == 64 ? take_ptr_64 : take_ptr_32)(t, ptr);
 }
 
-/* Gives how many indices are not above the one before. Those inside a line may be anything yet: differences
- * of unsigned numbers do not overflow. */
-#define COPY_ALL(name, type)                                                                                 \
-  static tsi_count name(const taking *t, tsi_count count, tsi_index *to) {                                   \
+/* What is to hold of the entries from one line to the next. */
+typedef struct ends {
+  int64_t last;    /* index of the latest line */
+  tsi_count falls; /* lines that begin with an index that is not above the last one of the line before */
+} ends;
+
+/* The first and the last index of lines first .. stop - 1 are the triangle's. */
+#define SEE_ENDS(name, type)                                                                                 \
+  static bool name(const taking *t, const tsi_count *ptr, tsi_index first, tsi_index stop, ends *seen) {     \
+    const type *index = (const type *)t->view->index;                                                        \
+    const int64_t base = t->view->base, n = t->n;                                                            \
+    tsi_count outside = 0;                                                                                   \
+    for (int64_t j = first; j < stop; j++) {                                                                 \
+      if (ptr[j + 1] == ptr[j]) continue;                                                                    \
+      const int64_t low = index[ptr[j]], high = index[ptr[j + 1] - 1];                                       \
+      seen->falls += low <= seen->last;                                                                      \
+      seen->last = high;                                                                                     \
+      outside += t->below ? low < j + base || high >= n + base : low < base || high > j + base;              \
+    }                                                                                                        \
+    return outside == 0;                                                                                     \
+  }
+SEE_ENDS(see_ends_32, int32_t)
+SEE_ENDS(see_ends_64, int64_t)
+
+static bool see_ends(const taking *t, const tsi_count *ptr, tsi_index first, tsi_index stop, ends *seen) {
+  return (t->view->index_bits == 64 ? see_ends_64 : see_ends_32)(t, ptr, first, stop, seen);
+}
+
+static ends begin_ends(const taking *t) {
+  return (ends){t->view->base - 1, 0};
+}
+
+/* Entries begin .. end - 1. Gives how many indices are not above the one before. Those inside a line may be
+ * anything yet: differences of unsigned numbers do not overflow. */
+#define COPY_SOME(name, type)                                                                                \
+  static tsi_count name(const taking *t, tsi_count begin, tsi_count end, tsi_index *to) {                    \
     const type *index = (const type *)t->view->index;                                                        \
     const uint64_t base = (uint64_t)t->view->base;                                                           \
-    tsi_count falls = 0;                                                                                     \
-    if (count > 0) to[0] = (tsi_index)((uint64_t)index[0] - base);                                           \
-    for (tsi_count e = 1; e < count; e++) {                                                                  \
+    tsi_count falls = 0, e = begin;                                                                          \
+    if (e == 0 && end > 0) to[e++] = (tsi_index)((uint64_t)index[0] - base);                                 \
+    for (; e < end; e++) {                                                                                   \
       to[e] = (tsi_index)((uint64_t)index[e] - base);                                                        \
       falls += index[e] <= index[e - 1];                                                                     \
     }                                                                                                        \
     return falls;                                                                                            \
   }
-COPY_ALL(copy_all_32, int32_t)
-COPY_ALL(copy_all_64, int64_t)
+COPY_SOME(copy_some_32, int32_t)
+COPY_SOME(copy_some_64, int64_t)
 
-/* *taken: all lines were so, and out is full; else out is empty. */
-static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi_entries *out) {
+/* Of lines first .. stop - 1, whose indices were copied. bytes: a constant. */
+static inline __attribute__((always_inline)) void copy_scalars(const taking *t, const tsi_entries *out,
+                                                               tsi_index first, tsi_index stop,
+                                                               char *diagonal, const size_t bytes) {
+  const char *values = out->item;
+  const tsi_count *end = out->ptr + !t->below, last = !t->below;
+  for (tsi_index j = first; j < stop; j++) {
+    const tsi_count at = end[j] - last;
+    if (out->ptr[j] < out->ptr[j + 1] && out->index[at] == j)
+      tsi_copy_scalar(bytes, diagonal, j, values, at);
+    else
+      memset(diagonal + (size_t)j * bytes, 0, bytes);
+  }
+}
+
+static void copy_diagonal(const taking *t, const tsi_entries *out, tsi_index first, tsi_index stop,
+                          void *diagonal) {
+  switch (out->bytes) {
+  case 4:
+    copy_scalars(t, out, first, stop, diagonal, 4);
+    break;
+  case 8:
+    copy_scalars(t, out, first, stop, diagonal, 8);
+    break;
+  default:
+    copy_scalars(t, out, first, stop, diagonal, 16);
+  }
+}
+
+/* Copies block of lines after block, and looks at each while it is in the cache. *falls: indices that are not
+ * above the one before. false: the ends of a line are outside. */
+static bool copy_lines(const taking *t, const tsi_entries *out, ends *seen, tsi_count *falls,
+                       tsi_triangle_values *known) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->view->scalar);
+  *falls = 0;
+  known->finite = true;
+  for (tsi_index first = 0, stop; first < t->n; first = stop) {
+    stop = first + tsi_index_min(BLOCK, t->n - first);
+    const tsi_count begin = out->ptr[first], end = out->ptr[stop];
+    const size_t offset = (size_t)begin * out->bytes;
+    const char *from = (const char *)t->view->values + offset;
+    if (!see_ends(t, out->ptr, first, stop, seen)) return false;
+    *falls += (t->view->index_bits == 64 ? copy_some_64 : copy_some_32)(t, begin, end, out->index);
+    if (begin < end) memcpy((char *)out->item + offset, from, (size_t)(end - begin) * out->bytes);
+    known->finite = known->finite && kernels->first_not_finite(end - begin, from) == end - begin;
+    copy_diagonal(t, out, first, stop, known->diagonal);
+  }
+  return true;
+}
+
+/* *taken: all lines were so, and out is full, and `known`; else both are empty. */
+static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi_triangle_values *known,
+                                 tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
+  ends seen = begin_ends(t);
   tsi_count falls;
   *taken = false;
   TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t->n + 1));
-  if (ends_are_inside(t, out->ptr, &falls)) {
-    const tsi_count count = out->ptr[t->n];
-    TSI_TRY(tsi_entries_allocate(env, out));
-    *taken = (t->view->index_bits == 64 ? copy_all_64 : copy_all_32)(t, count, out->index) == falls;
-    if (*taken) memcpy(out->item, t->view->values, (size_t)count * out->bytes);
-  }
+  /* most that are not so show it at once */
+  if (!take_ptr(t, out->ptr) || !see_ends(t, out->ptr, 0, tsi_index_min(BLOCK, t->n), &seen)) goto out;
+  TSI_TRY(tsi_entries_allocate(env, out));
+  TSI_TRY(tsi_allocate(env, (size_t)t->n, out->bytes, __func__, __FILE__, __LINE__, &known->diagonal));
+  seen = begin_ends(t);
+  *taken = copy_lines(t, out, &seen, &falls, known) && falls == seen.falls;
 out:
-  if (!*taken) tsi_entries_finish(env, out);
+  if (!*taken) {
+    tsi_entries_finish(env, out);
+    TSI_FREE(env, known->diagonal);
+    known->finite = false;
+  }
   return status;
 }
 
@@ -224,6 +314,32 @@ static bool first_is_below(const taking *t) {
   return false;
 }
 
+bool tsi_triangle_has_columns(const tristar_view *view, tristar_uplo uplo, tristar_diag diag) {
+  if (!is_plain(view) || diag == TRISTAR_UNIT || view->index_bits != 32 || view->base != 0) return false;
+  const bool lower = uplo == TRISTAR_LOWER;
+  const taking t = {view, (tsi_index)view->rows, lower, false};
+  /* of a symmetric matrix rows of the other triangle are columns of this one */
+  return view->symmetry == TRISTAR_SYMMETRIC ? first_is_below(&t) == lower : view->format == TRISTAR_CSC;
+}
+
+tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
+                                    tsi_count **ptr, tsi_column_arrays *columns) {
+  tristar_status status = TRISTAR_OK;
+  const taking t = {view, (tsi_index)view->rows, uplo == TRISTAR_LOWER, false};
+  TSI_TRY(TSI_ALLOC(env, *ptr, (tsi_count)t.n + 1));
+  *columns = (tsi_column_arrays){.n = t.n,
+                                 .lower = t.below,
+                                 .scalar = (char)view->scalar,
+                                 .ptr = *ptr,
+                                 .index = view->index,
+                                 .values = view->values};
+  ends seen = begin_ends(&t);
+  if (!take_ptr(&t, *ptr) || !see_ends(&t, *ptr, 0, t.n, &seen)) TSI_FREE(env, *ptr);
+  columns->falls = seen.falls;
+out:
+  return status;
+}
+
 /* The parts of the one triangle that a symmetric matrix is to store all of. */
 static bool find_all(taking t, line_part *part, tsi_count *ptr) {
   const bool unit = t.unit;
@@ -234,9 +350,10 @@ static bool find_all(taking t, line_part *part, tsi_count *ptr) {
 }
 
 /* *taken: the lines were in order, and out is full: by lines as wanted, or, *turned, by the others: a
- * symmetric matrix stores one triangle, whose lines are those of the other one, too. */
+ * symmetric matrix stores one triangle, whose lines are those of the other one, too. known: filled where it
+ * costs nothing. */
 static tristar_status take_parts(tsi_env *env, const tristar_view *view, const triangle_of *which,
-                                 bool *taken, bool *turned, tsi_entries *out) {
+                                 bool *taken, bool *turned, tsi_triangle_values *known, tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   line_part *part = NULL;
   *taken = *turned = false;
@@ -249,7 +366,7 @@ static tristar_status take_parts(tsi_env *env, const tristar_view *view, const t
     t.below = first_is_below(&t);
     *turned = t.below != which->below;
   }
-  if (!t.unit) TSI_TRY(take_whole(env, &t, taken, out));
+  if (!t.unit) TSI_TRY(take_whole(env, &t, taken, known, out));
   if (*taken) goto out;
   TSI_TRY(TSI_ALLOC(env, part, t.n));
   TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
@@ -286,7 +403,7 @@ out:
 }
 
 tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo, tristar_diag diag,
-                                 tsi_pattern **pattern, void **values) {
+                                 tsi_pattern **pattern, void **values, tsi_triangle_values *known) {
   tristar_status status = TRISTAR_OK;
   const bool lower = uplo == TRISTAR_LOWER, unit = diag == TRISTAR_UNIT,
              by_rows = view->format == TRISTAR_CSR;
@@ -295,11 +412,13 @@ tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar
   bool taken, turned;
   *pattern = NULL;
   *values = NULL;
-  TSI_TRY(take_parts(env, view, &which, &taken, &turned, &f));
+  *known = (tsi_triangle_values){.diagonal = NULL};
+  TSI_TRY(take_parts(env, view, &which, &taken, &turned, known, &f));
   turned = taken && turned;
   if (!taken) TSI_TRY(filter_view(env, view, lower, unit, &f));
   TSI_TRY(tsi_pattern_from_entries(env, &f, by_rows != turned, (char)view->scalar, pattern, values));
 out:
   tsi_entries_finish(env, &f);
+  if (status != TRISTAR_OK) TSI_FREE(env, known->diagonal);
   return status;
 }

@@ -12,9 +12,18 @@
 #define TSI_RUNTIME_MATRIX_TRIANGLE_PART_H
 
 #include "runtime/matrix/pattern.h"
+#include "runtime/matrix/triangle_turn.h"
 
 /* Errors: those of tsi_pattern_create; NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
-                                                 tristar_diag diag, tsi_pattern **pattern, void **values);
+                                                 tristar_diag diag, tsi_pattern **pattern, void **values,
+                                                 tsi_triangle_values *known);
+
+/* Can the columns of the triangle be read where they lie, by 32-bit indices from 0 on, if the arrays hold
+ * nothing else? Reads next to nothing of them. */
+bool tsi_triangle_has_columns(const tristar_view *view, tristar_uplo uplo, tristar_diag diag);
+/* Then: these columns. *ptr: the caller's, NULL where the arrays hold something else. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
+                                                    tsi_count **ptr, tsi_column_arrays *columns);
 
 #endif
