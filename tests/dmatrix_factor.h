@@ -113,7 +113,7 @@ static inline void same_figures(const world *w, const char *what, const tristar_
             "%s: other figures", what);
 }
 
-static inline void check_layout(const world *w, const char *kind, const shared_matrix *s, const wish *o) {
+static inline void compare_inputs(const world *w, const char *kind, const shared_matrix *s, const wish *o) {
   tristar_distributed_t *one, *two;
   tristar_analysis_t *analysis = NULL;
   tristar_dmatrix_t *matrix = make(w, &s->rows);

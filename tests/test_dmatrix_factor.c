@@ -79,7 +79,7 @@ static void check_matrix(const world *w, const char *only, const char *kind, int
       wish y = wish_of(&layout, o.method);
       y.analysis.single_factors = o.single;
       y.analysis.matching = o.matching;
-      check_layout(w, kind, &s, &y);
+      compare_inputs(w, kind, &s, &y);
     }
   if (own) {
     free((void *)(uintptr_t)s.view.ptr);

@@ -94,7 +94,7 @@ static int check_layouts(const world *w, const char *file, shared_matrix *s, tri
       }
       /* some are too badly conditioned for single precision: there each factor gives another error */
       s->error = (s->t->is_single ? 100 : 10) * (alone > 10 * s->t->roundoff ? alone : 10 * s->t->roundoff);
-      check_layout(w, file, s, &o);
+      compare_inputs(w, file, s, &o);
       count++;
     }
   return count;
