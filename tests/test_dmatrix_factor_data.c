@@ -51,7 +51,7 @@ static bool check_failure(const world *w, const char *what, const shared_matrix 
   tristar_dmatrix_t *matrix = NULL;
   tristar_distributed_t *d = NULL;
   tristar_analysis_t *analysis = NULL;
-  int status[2] = {TRISTAR_OK, TRISTAR_OK}, first[2];
+  tristar_status status[2] = {TRISTAR_OK, TRISTAR_OK}, first[2]; /* as MPI_INT */
   status[0] = tristar_dmatrix_create(w->ts, MPI_COMM_WORLD, &s->rows.view, NULL, &matrix);
   if (status[0] == TRISTAR_OK) status[0] = tristar_dmatrix_factor(matrix, &o->analysis, &o->options, &d);
   if (status[0] == TRISTAR_OK) tristar_distributed_destroy(&d);
