@@ -146,26 +146,9 @@ tsi_count tsi_stripe_goes(const tsi_front_teams *teams, tsi_index s, tsi_index k
   return -1;
 }
 
-/* The first row of a supernode's, behind it, that is `wanted` or behind that. */
-static tsi_index find_below(const tsi_symbolic *symbolic, tsi_index s, tsi_index wanted) {
-  const tsi_count first = symbolic->row_ptr[s];
-  tsi_count low = first, high = symbolic->row_ptr[s + 1];
-  while (low < high) {
-    const tsi_count middle = low + (high - low) / 2;
-    if (symbolic->rows[middle] < wanted)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return (tsi_index)(low - first);
-}
-
 tsi_index tsi_front_stripe_owner(const tsi_front_teams *teams, tsi_index s, tsi_index other) {
-  const tsi_symbolic *symbolic = teams->symbolic;
   const tsi_front_tiles t = tsi_front_teams_tiles(teams, s);
-  const tsi_index row =
-      other < symbolic->start[s + 1] ? other - symbolic->start[s] : t.w + find_below(symbolic, s, other);
-  return tsi_front_tile_owner(teams, s, tsi_front_tile_of(&t, row));
+  return tsi_front_tile_owner(teams, s, tsi_front_tile_of(&t, tsi_front_row(teams->symbolic, s, other)));
 }
 
 /* ---- Parts -------------------------------------------------------------------------------------------- */
@@ -178,7 +161,7 @@ static tsi_index find_row(const tsi_symbolic *symbolic, tsi_index child, tsi_ind
     return (tsi_index)(symbolic->row_ptr[child + 1] - symbolic->row_ptr[child]);
   const tsi_index wanted =
       row < w ? symbolic->start[parent] + row : symbolic->rows[symbolic->row_ptr[parent] + row - w];
-  return find_below(symbolic, child, wanted);
+  return tsi_row_below(symbolic, child, wanted);
 }
 
 /* Tiles of the parent; one that is not shared counts as one. */

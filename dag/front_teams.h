@@ -94,6 +94,24 @@ static inline tsi_index tsi_front_tile_owner(const tsi_front_teams *teams, tsi_i
 }
 /* Has this process of a team rows of the complement of s? */
 bool tsi_front_has_complement(const tsi_front_teams *teams, tsi_index s, tsi_index rank);
+/* Of the rows below supernode s the first one that is `wanted` or behind that. */
+static inline tsi_index tsi_row_below(const tsi_symbolic *symbolic, tsi_index s, tsi_index wanted) {
+  const tsi_count first = symbolic->row_ptr[s];
+  tsi_count low = first, high = symbolic->row_ptr[s + 1];
+  while (low < high) {
+    const tsi_count middle = low + (high - low) / 2;
+    if (symbolic->rows[middle] < wanted)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return (tsi_index)(low - first);
+}
+/* Front row of final row `row`, which is in the front of s. */
+static inline tsi_index tsi_front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row) {
+  const tsi_index start = symbolic->start[s], end = symbolic->start[s + 1];
+  return row < end ? row - start : end - start + tsi_row_below(symbolic, s, row);
+}
 /* Who assembles an entry of the front of s, which is shared: `other` is its row of L or its column of U, by
  * final index. */
 tsi_index tsi_front_stripe_owner(const tsi_front_teams *teams, tsi_index s, tsi_index other);

@@ -8,6 +8,7 @@
  *   workers      the same bits for 1 to 4, and without tasks */
 #include "tests/flow.h"
 #include "tests/fsai.h"
+#include "tests/same_workers.h"
 
 enum { N = 30 };
 
@@ -269,18 +270,6 @@ static double *apply_with(const char *workers, tristar_engine engine, int64_t *s
   return x;
 }
 
-static void check_workers(void) {
-  static const char *const workers[] = {"1", "2", "3", "4"};
-  int64_t size;
-  double *wanted = apply_with("1", TRISTAR_ENGINE_SERIAL, &size);
-  for (int w = 0; w < 4; w++) {
-    double *x = apply_with(workers[w], TRISTAR_ENGINE_TASKS, &size);
-    CHECK(memcmp(x, wanted, (size_t)size * sizeof *x) == 0);
-    free(x);
-  }
-  free(wanted);
-}
-
 int main(void) {
   tristar_config config;
   tristar_t *ts;
@@ -301,6 +290,6 @@ int main(void) {
   check_arrow(ts);
   check_refused(ts);
   tristar_destroy(&ts);
-  check_workers();
+  check_workers(apply_with);
   return 0;
 }

@@ -15,6 +15,7 @@
 #include "runtime/precond/precond.h"
 #include "tests/flow.h"
 #include "tests/preconds.h"
+#include "tests/same_workers.h"
 
 enum { N = 30, COLUMNS = 11 };
 
@@ -421,18 +422,6 @@ static double *apply_with(const char *workers, tristar_engine engine, int64_t *s
   return x;
 }
 
-static void check_workers(void) {
-  static const char *const workers[] = {"1", "2", "3", "4"};
-  int64_t size;
-  double *wanted = apply_with("1", TRISTAR_ENGINE_SERIAL, &size);
-  for (int w = 0; w < 4; w++) {
-    double *x = apply_with(workers[w], TRISTAR_ENGINE_TASKS, &size);
-    CHECK(memcmp(x, wanted, (size_t)size * sizeof *x) == 0);
-    free(x);
-  }
-  free(wanted);
-}
-
 typedef struct caller {
   tristar_precond_t *p;
   const double *b;
@@ -494,6 +483,6 @@ int main(void) {
   check_singular(ts);
   check_threads(ts);
   tristar_destroy(&ts);
-  check_workers();
+  check_workers(apply_with);
   return 0;
 }

@@ -40,17 +40,18 @@ void tsi_superlu_dist_release(tristar_t *ts, tsi_superlu_dist *work) {
   TSI_FREE(ts, work->column_scale);
 }
 
-static tristar_status check_supernodes(tristar_t *ts, tsi_superlu_dist *work) {
-  const int_t *xsup = work->from->xsup;
+tristar_status tsi_superlu_dist_check(tristar_t *ts, const tsi_superlu_dist_parts *from,
+                                      int64_t *supernodes) {
+  const int_t *xsup = from->xsup;
+  const int64_t n = from->n;
   tristar_status status = TRISTAR_OK;
-  work->n = work->from->n;
-  if (work->n < 1) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "n is %lld", (long long)work->n);
-  work->supernodes = (int64_t)work->from->supno[work->n - 1] + 1;
-  if (work->supernodes < 1 || work->supernodes > work->n || xsup[0] != 0 || xsup[work->supernodes] != work->n)
+  if (n < 1) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "n is %lld", (long long)n);
+  *supernodes = (int64_t)from->supno[n - 1] + 1;
+  if (*supernodes < 1 || *supernodes > n || xsup[0] != 0 || xsup[*supernodes] != n)
     TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "the supernodes of the factors do not end at column n = %lld",
-             (long long)work->n);
-  for (int64_t k = 0; k < work->supernodes; k++)
-    if (xsup[k + 1] <= xsup[k] || xsup[k + 1] > work->n)
+             (long long)n);
+  for (int64_t k = 0; k < *supernodes; k++)
+    if (xsup[k + 1] <= xsup[k] || xsup[k + 1] > n)
       TSI_FAIL(ts, TRISTAR_ERR_FORMAT, "supernode %lld holds columns %lld to %lld", (long long)k,
                (long long)xsup[k], (long long)xsup[k + 1] - 1);
 out:
@@ -226,7 +227,8 @@ tristar_status tsi_superlu_dist_factors(tristar_t *ts, const tsi_superlu_dist_pa
   tristar_status status = TRISTAR_OK;
   work->from = from;
   tristar_factors_init(factors);
-  TSI_TRY(check_supernodes(ts, work));
+  TSI_TRY(tsi_superlu_dist_check(ts, from, &work->supernodes));
+  work->n = from->n;
   factors->n = work->n;
   factors->scalar = from->scalar;
   TSI_TRY(view_lower(ts, work, &factors->lower));

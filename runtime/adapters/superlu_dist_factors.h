@@ -36,6 +36,9 @@ typedef struct tsi_superlu_dist {
   double *row_scale, *column_scale;
 } tsi_superlu_dist;
 
+/* n and the bounds of supernodes, which all processes of a grid have. Errors: ARGUMENT, FORMAT. */
+TRISTAR_CHECKED tristar_status tsi_superlu_dist_check(tristar_t *ts, const tsi_superlu_dist_parts *from,
+                                                      int64_t *supernodes);
 /* Makes *factors a view of the factors; it is good as long as *from, work (zero before the first use) and the
  * arrays of SuperLU_DIST are. work is to be released also after a failure. */
 TRISTAR_CHECKED tristar_status tsi_superlu_dist_factors(tristar_t *ts, const tsi_superlu_dist_parts *from,

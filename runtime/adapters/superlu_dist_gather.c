@@ -118,23 +118,6 @@ out:
   return status;
 }
 
-/* Local. Both are replicated; what they say is looked at again before the import. */
-static tristar_status check_supernodes(gathering *g) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_superlu_dist_parts *from = g->from;
-  if (from->n < 1) TSI_FAIL(g->ts, TRISTAR_ERR_ARGUMENT, "n is %lld", (long long)from->n);
-  g->supernodes = (int64_t)from->supno[from->n - 1] + 1;
-  if (g->supernodes < 1 || g->supernodes > from->n || from->xsup[g->supernodes] != from->n)
-    TSI_FAIL(g->ts, TRISTAR_ERR_ARGUMENT, "the supernodes of the factors do not end at column n = %lld",
-             (long long)from->n);
-  for (int64_t k = 0; k < g->supernodes; k++)
-    if (from->xsup[k + 1] <= from->xsup[k])
-      TSI_FAIL(g->ts, TRISTAR_ERR_FORMAT, "supernode %lld holds columns %lld to %lld", (long long)k,
-               (long long)from->xsup[k], (long long)from->xsup[k + 1] - 1);
-out:
-  return status;
-}
-
 /* Collective: all processes have the same supernodes, or their loops would not meet. */
 static tristar_status compare_supernodes(const gathering *g) {
   tristar_status status = TRISTAR_OK;
@@ -389,7 +372,7 @@ tristar_status tsi_superlu_dist_gather(tristar_t *ts, const gridinfo_t *grid, tr
   if ((int64_t)grid->nprow * grid->npcol == 1) return mine;
   TSI_TRY(check_grid(ts, grid));
   status = mine;
-  if (status == TRISTAR_OK) status = check_supernodes(&g);
+  if (status == TRISTAR_OK) status = tsi_superlu_dist_check(ts, parts, &g.supernodes);
   if (status == TRISTAR_OK) status = check_own(&g);
   TSI_TRY(tsi_superlu_dist_agree(ts, grid, status));
   TSI_TRY(compare_supernodes(&g));

@@ -100,20 +100,6 @@ out:
   fail(numeric, status);
 }
 
-/* Front row of final row `row`, which is in the front of s. */
-tsi_index tsi_front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row) {
-  if (row < symbolic->start[s + 1]) return row - symbolic->start[s];
-  tsi_count lo = symbolic->row_ptr[s], hi = symbolic->row_ptr[s + 1] - 1;
-  while (lo < hi) {
-    const tsi_count middle = lo + (hi - lo) / 2;
-    if (symbolic->rows[middle] < row)
-      lo = middle + 1;
-    else
-      hi = middle;
-  }
-  return symbolic->start[s + 1] - symbolic->start[s] + (tsi_index)(lo - symbolic->row_ptr[s]);
-}
-
 void tsi_entry_batch_flush(tsi_entry_batch *batch) {
   const tsi_numeric *numeric = batch->numeric;
   if (batch->stripe)

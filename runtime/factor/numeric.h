@@ -193,8 +193,6 @@ typedef struct tsi_entry_batch {
 void tsi_entry_batch_put(tsi_entry_batch *batch, const tsi_assembly *list, tsi_count q, tsi_index row,
                          tsi_index column, tsi_index i, tsi_index j);
 void tsi_entry_batch_flush(tsi_entry_batch *batch);
-/* Front row of final row `row`, which is in the front of s. */
-tsi_index tsi_front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row);
 /* term: |L(i,k) U(k,i)| of row `row` of the front of s. */
 void tsi_numeric_raise_term(tsi_numeric *numeric, tsi_index s, tsi_index row, double term);
 /* Errors: NOT_FINITE. */
