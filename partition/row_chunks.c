@@ -229,13 +229,19 @@ static bool has_given_rows(const tsi_row_cut *cut) {
   return cut->way == TSI_ROWS_WHOLE || (cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1);
 }
 
-/* Chunks have the given rows: of most lines, which ascend, one end tells that all of it is in one chunk. */
+#define LOOK 64 /* lines between looks at whether a chunk has nothing left to see */
+
+/* Chunks have the given rows: of most lines, which ascend, one end tells that all of it is in one chunk. A
+ * chunk that shares a pair with all that come behind it (lines are columns), or before it, has seen all. */
 static void see_given_pairs(const tsi_lines *lines, const tsi_row_cut *cut, const tsi_index *owner,
                             bool *seen) {
   for (tsi_index c = 0; c < cut->count; c++, seen += cut->count) {
     const tsi_index begin = cut->start[c], stop = cut->start[c + 1];
+    const tsi_index possible = lines->columns ? cut->count - 1 - c : c;
+    const bool *others = lines->columns ? seen + c + 1 : seen;
     for (tsi_index line = begin; line < stop; line++) {
       const tsi_count first = lines->ptr[line], end = lines->ptr[line + 1];
+      if ((line - begin) % LOOK == LOOK - 1 && memchr(others, false, (size_t)possible) == NULL) break;
       if (first == end) continue;
       if (lines->columns ? lines->index[end - 1] < stop : lines->index[first] >= begin) continue;
       for (tsi_count e = first; e < end; e++) seen[owner[lines->index[e]]] = true;

@@ -116,12 +116,16 @@ static bool place_set(state *s, tsi_index next, tsi_index *phases) {
 /* ---- What comes out ------------------------------------------------------------------------------------ */
 
 void tsi_sort_set(const tsi_index *length, tsi_index *other, tsi_index *row, tsi_index count) {
-  tsi_index first[LENGTHS + 1] = {0};
+  tsi_index first[LENGTHS + 1] = {0}, least = LENGTHS, most = 0;
   if (count < TSI_WIDE_SET) return;
-  for (tsi_index k = 0; k < count; k++) first[tsi_index_min(length[k], LENGTHS - 1) + 1]++;
-  for (int l = 0; l < LENGTHS; l++)
-    if (first[l + 1] == count) return;
-  for (int l = 0; l < LENGTHS; l++) first[l + 1] += first[l];
+  for (tsi_index k = 0; k < count; k++) {
+    const tsi_index of = tsi_index_min(length[k], LENGTHS - 1);
+    least = tsi_index_min(least, of);
+    most = tsi_index_max(most, of);
+    first[of + 1]++;
+  }
+  if (least == most) return;
+  for (tsi_index l = least; l < most; l++) first[l + 1] += first[l];
   for (tsi_index k = 0; k < count; k++) other[first[tsi_index_min(length[k], LENGTHS - 1)]++] = row[k];
   memcpy(row, other, (size_t)count * sizeof *row);
 }

@@ -226,6 +226,44 @@ static void check_across(const triangle_pattern *t, const triangle_pattern *colu
   }
 }
 
+/* Windows that wait for all before them soon show it. One of them does not until its last row, or never does:
+ * nothing is missed, nothing is added. */
+static void check_wide_windows(bool last) {
+  enum { N = 3000, WINDOWS = 10, ROWS = N / WINDOWS, SOURCE = 4, TARGET = 7 };
+  triangle_pattern t = {N, calloc(N + 1, sizeof *t.ptr), malloc(3 * N * sizeof *t.index)};
+  tsi_row_options options;
+  tsi_row_cut *cut;
+  int64_t entries = 0;
+  CHECK(t.ptr != NULL && t.index != NULL);
+  for (int32_t i = 0; i < N; i++) {
+    const int32_t window = i / ROWS, source = window > 0 ? i % window : 0;
+    const bool rare = window == TARGET && source == SOURCE;
+    if (rare ? last && i == (TARGET + 1) * ROWS - 1 - (ROWS * (TARGET + 1) - 1 - SOURCE) % TARGET
+             : window > 0)
+      t.index[entries++] = source * ROWS + i % ROWS;
+    t.index[entries++] = i;
+    t.ptr[i + 1] = entries;
+  }
+  triangle_pattern columns = triangle_transpose(&t);
+  const tsi_lines lines[2] = {{N, t.ptr, t.index, false}, {N, columns.ptr, columns.index, true}};
+  tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 1, 8);
+  options.step_bytes = (options.row_bytes * N + options.entry_bytes * (double)entries) / (WINDOWS - 0.5);
+  CHECK_OK(tsi_row_cut_create(&env, &lines[0], &options, NULL, 0, &cut));
+  CHECK(cut->count == WINDOWS);
+  triangle_pattern f = reorder(&t, cut);
+  for (int k = 0; k < 2; k++) {
+    tsi_chunks *chunks;
+    CHECK_OK(tsi_row_chunks_create(&env, &lines[k], cut, &chunks));
+    check_off_rows(&f, chunks);
+    CHECK(chunks->off_ptr[WINDOWS] == WINDOWS * (WINDOWS - 1) / 2 - !last);
+    tsi_chunks_destroy(&env, &chunks);
+  }
+  tsi_row_cut_destroy(&env, &cut);
+  triangle_free(&f);
+  triangle_free(&columns);
+  triangle_free(&t);
+}
+
 /* Eight chains in turns, row by row: four lanes have two each, in chunks that wait for no other lane. */
 static void check_chains(void) {
   enum { N = 4000, CHAINS = 8 };
@@ -281,6 +319,8 @@ int main(void) {
   check_shapes();
   check_windows(false);
   check_windows(true);
+  check_wide_windows(false);
+  check_wide_windows(true);
   check_chains();
   return 0;
 }

@@ -179,13 +179,15 @@ typedef struct ends {
     const type *index = (const type *)t->view->index;                                                        \
     const int64_t base = t->view->base, n = t->n;                                                            \
     tsi_count outside = 0;                                                                                   \
+    ends now = *seen; /* not in memory */                                                                    \
     for (int64_t j = first; j < stop; j++) {                                                                 \
       if (ptr[j + 1] == ptr[j]) continue;                                                                    \
       const int64_t low = index[ptr[j]], high = index[ptr[j + 1] - 1];                                       \
-      seen->falls += low <= seen->last;                                                                      \
-      seen->last = high;                                                                                     \
+      now.falls += low <= now.last;                                                                          \
+      now.last = high;                                                                                       \
       outside += t->below ? low < j + base || high >= n + base : low < base || high > j + base;              \
     }                                                                                                        \
+    *seen = now;                                                                                             \
     return outside == 0;                                                                                     \
   }
 SEE_ENDS(see_ends_32, int32_t)
