@@ -229,22 +229,32 @@ static bool has_given_rows(const tsi_row_cut *cut) {
   return cut->way == TSI_ROWS_WHOLE || (cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1);
 }
 
-#define LOOK 64 /* lines between looks at whether a chunk has nothing left to see */
+/* Lines that are read between looks at whether a chunk has nothing left to see. */
+#define LOOK 256
 
-/* Chunks have the given rows: of most lines, which ascend, one end tells that all of it is in one chunk. A
- * chunk that shares a pair with all that come behind it (lines are columns), or before it, has seen all. */
+/* Lines line .. end - 1 of those from `begin` up to `stop`, which are a chunk: of most lines, which ascend,
+ * one end tells that all of it is in there. */
+static void see_lines(const tsi_lines *lines, const tsi_index *owner, tsi_index begin, tsi_index stop,
+                      tsi_index line, tsi_index end, bool *seen) {
+  for (; line < end; line++) {
+    const tsi_count first = lines->ptr[line], last = lines->ptr[line + 1];
+    if (first == last) continue;
+    if (lines->columns ? lines->index[last - 1] < stop : lines->index[first] >= begin) continue;
+    for (tsi_count e = first; e < last; e++) seen[owner[lines->index[e]]] = true;
+  }
+}
+
+/* Chunks have the given rows. One that shares a pair with all that come behind it (lines are columns), or
+ * before it, has seen all. */
 static void see_given_pairs(const tsi_lines *lines, const tsi_row_cut *cut, const tsi_index *owner,
                             bool *seen) {
   for (tsi_index c = 0; c < cut->count; c++, seen += cut->count) {
     const tsi_index begin = cut->start[c], stop = cut->start[c + 1];
-    const tsi_index possible = lines->columns ? cut->count - 1 - c : c;
+    const size_t possible = (size_t)(lines->columns ? cut->count - 1 - c : c);
     const bool *others = lines->columns ? seen + c + 1 : seen;
-    for (tsi_index line = begin; line < stop; line++) {
-      const tsi_count first = lines->ptr[line], end = lines->ptr[line + 1];
-      if ((line - begin) % LOOK == LOOK - 1 && memchr(others, false, (size_t)possible) == NULL) break;
-      if (first == end) continue;
-      if (lines->columns ? lines->index[end - 1] < stop : lines->index[first] >= begin) continue;
-      for (tsi_count e = first; e < end; e++) seen[owner[lines->index[e]]] = true;
+    for (tsi_index line = begin, end; line < stop && memchr(others, false, possible); line = end) {
+      end = line + tsi_index_min(LOOK, stop - line);
+      see_lines(lines, owner, begin, stop, line, end, seen);
     }
   }
 }
