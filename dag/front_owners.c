@@ -16,7 +16,6 @@ typedef struct chooser {
   const tsi_layout *layout;
   const tsi_front_structure *fronts;
   const tsi_symbolic *symbolic;
-  const tsi_index *chunk;
   tsi_index *owner;
   double *flops;              /* supernodes: of the job that ends there, when all below are added */
   double *urgency;            /* supernodes that are roots of jobs */
@@ -34,8 +33,13 @@ typedef struct chooser {
   tsi_index jobs;
 } chooser;
 
+/* The one that the first column of s is in. */
+static tsi_index chunk_of(const chooser *c, tsi_index s) {
+  return tsi_chunk_of(c->layout->chunks, c->symbolic->start[s]);
+}
+
 static bool is_whole(const chooser *c, tsi_index s) {
-  return c->layout->whole[c->chunk[c->symbolic->start[s]]];
+  return c->layout->whole[chunk_of(c, s)];
 }
 
 /* The rows of a whole chunk are in whole chunks of the same process, or in spread ones. */
@@ -99,7 +103,7 @@ static tsi_index owner_below(const chooser *c, tsi_index s) {
 /* The processes that have the node of s: first .. end - 1. */
 static tsi_index node_of(const chooser *c, tsi_index s, tsi_index *end) {
   const tsi_layout *layout = c->layout;
-  const tsi_index node = layout->node[c->chunk[c->symbolic->start[s]]], grid = layout->px * layout->py;
+  const tsi_index node = layout->node[chunk_of(c, s)], grid = layout->px * layout->py;
   const tsi_index first = grid * tsi_layout_home(layout, node);
   *end = first + (grid << tsi_separator_level(layout->pz, node));
   return first;
@@ -189,7 +193,7 @@ static void place(chooser *c, tsi_index s) {
 static void begin_schedule(chooser *c) {
   for (tsi_index r = 0; r < tsi_layout_ranks(c->layout); r++) c->done[r] = c->load[r] = 0;
   for (tsi_index s = 0; s < c->symbolic->count; s++) {
-    const tsi_index k = c->chunk[c->symbolic->start[s]];
+    const tsi_index k = chunk_of(c, s);
     c->owner[s] = is_whole(c, s)
                       ? tsi_layout_anchor(c->layout, k, tsi_layout_home(c->layout, c->layout->node[k]))
                       : TSI_NONE;
@@ -228,11 +232,11 @@ static double choose_best(chooser *c) {
 }
 
 tristar_status tsi_front_owners_choose(tsi_env *env, const tsi_layout *layout,
-                                       const tsi_front_structure *fronts, const tsi_index *chunk,
-                                       tsi_index *owner, tsi_front_teams **teams, double *path) {
+                                       const tsi_front_structure *fronts, tsi_index *owner,
+                                       tsi_front_teams **teams, double *path) {
   tristar_status status = TRISTAR_OK;
   const tsi_symbolic *symbolic = fronts->symbolic;
-  chooser c = {.layout = layout, .fronts = fronts, .symbolic = symbolic, .chunk = chunk, .owner = owner};
+  chooser c = {.layout = layout, .fronts = fronts, .symbolic = symbolic, .owner = owner};
   *teams = NULL;
   TSI_TRY(TSI_ALLOC(env, c.flops, symbolic->count));
   TSI_TRY(TSI_ALLOC(env, c.urgency, symbolic->count));

@@ -32,11 +32,10 @@ typedef struct tsi_front_structure {
   const tsi_factorization_options *options;
 } tsi_front_structure;
 
-/* chunk: of each column of the factor (tsi_chunk_owners); owner: supernodes. *teams: NULL if no front is
+/* owner: supernodes. *teams: NULL if no front is
  * shared; it borrows symbolic and panels. path: in flops; may be NULL. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_front_owners_choose(tsi_env *env, const tsi_layout *layout,
-                                                       const tsi_front_structure *fronts,
-                                                       const tsi_index *chunk, tsi_index *owner,
+                                                       const tsi_front_structure *fronts, tsi_index *owner,
                                                        tsi_front_teams **teams, double *path);
 
 #endif

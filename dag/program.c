@@ -276,13 +276,13 @@ static void weigh_ways(tsi_program_builder *b) {
     b->down[c] += b->layout->bytes[c];
     if (b->down[c] > b->top) b->top = b->down[c];
     if (tsi_chunk_off_rows(chunks, c) == 0) continue;
-    const tsi_index parent = b->source->owner[chunks->off[chunks->off_ptr[c]]];
+    const tsi_index parent = tsi_chunk_of(chunks, chunks->off[chunks->off_ptr[c]]);
     if (b->down[c] > b->down[parent]) b->down[parent] = b->down[c];
   }
   for (tsi_index c = chunks->count; c-- > 0;) {
     const tsi_count first = chunks->off_ptr[c];
     b->up[c] = b->layout->bytes[c];
-    if (first < chunks->off_ptr[c + 1]) b->up[c] += b->up[b->source->owner[chunks->off[first]]];
+    if (first < chunks->off_ptr[c + 1]) b->up[c] += b->up[tsi_chunk_of(chunks, chunks->off[first])];
   }
 }
 

@@ -103,7 +103,6 @@ typedef struct tsi_program_source {
   const tsi_participants *participants;
   const tsi_share *share;
   const tsi_sweep *sweep; /* of share->chunks */
-  const tsi_index *owner; /* the chunk of each column of the factor */
   tsi_tree tree;
   const bool *on_device; /* local chunks: works on a device. Such a chunk is whole here, and has no sources
                             and no slices; NULL: none */

@@ -86,7 +86,7 @@ static tristar_status count_grid(tsi_env *env, const counter *co, tsi_index z) {
   tristar_status status = TRISTAR_OK;
   const tsi_layout *layout = co->layout;
   tsi_participants *participants;
-  TSI_TRY(tsi_participants_create(env, layout, co->owner, z, &participants));
+  TSI_TRY(tsi_participants_create(env, layout, z, &participants));
   for (tsi_index c = 0; c < layout->chunks->count; c++) {
     if (!tsi_layout_has(layout, z, layout->node[c])) continue;
     count_tree(co, &participants->holders, c, z);

@@ -38,6 +38,7 @@
 #define TSI_PARTITION_CHUNKS_H
 
 #include "partition/panels.h"
+#include "runtime/base/sort.h"
 
 typedef struct tsi_chunk_options {
   double floor_bytes;   /* no chunk lighter than this, where the tree allows */
@@ -102,6 +103,10 @@ TRISTAR_CHECKED tristar_status tsi_chunks_check(tsi_env *env, const tsi_chunks *
 static inline void tsi_chunk_owners(const tsi_chunks *chunks, tsi_index *owner) {
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index j = chunks->column[c]; j < chunks->column[c + 1]; j++) owner[j] = c;
+}
+/* The chunk of column j. */
+static inline tsi_index tsi_chunk_of(const tsi_chunks *chunks, tsi_index j) {
+  return tsi_find_range(chunks->column, chunks->count, j);
 }
 static inline tsi_index tsi_chunk_columns(const tsi_chunks *chunks, tsi_index c) {
   return chunks->column[c + 1] - chunks->column[c];

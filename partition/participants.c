@@ -6,7 +6,6 @@
 /* A list under construction: entries (chunk, process), first counted, then written. */
 typedef struct builder {
   const tsi_layout *layout;
-  const tsi_index *owner;
   tsi_index z;
   tsi_participant_list *holders, *contributors;
   bool counting;
@@ -26,7 +25,8 @@ static void add_all(const builder *b) {
   for (tsi_index c = 0; c < chunks->count; c++) {
     if (!tsi_layout_holds(layout, b->z, layout->node[c])) continue;
     for (tsi_count q = chunks->off_ptr[c]; q < chunks->off_ptr[c + 1];) {
-      const tsi_index target = b->owner[chunks->off[q]], maker = tsi_layout_maker(layout, c, target);
+      const tsi_index target = tsi_chunk_of(chunks, chunks->off[q]),
+                      maker = tsi_layout_maker(layout, c, target);
       add(b, b->contributors, target, maker);
       if (!layout->whole[c]) add(b, b->holders, c, maker);
       while (q < chunks->off_ptr[c + 1] && chunks->off[q] < chunks->column[target + 1]) q++;
@@ -67,8 +67,8 @@ static void tidy(const tsi_layout *layout, tsi_participant_list *list, bool *mar
   list->ptr[chunks] = at;
 }
 
-tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout, const tsi_index *owner,
-                                       tsi_index z, tsi_participants **out) {
+tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout, tsi_index z,
+                                       tsi_participants **out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index chunks = layout->chunks->count;
   tsi_participants *participants = NULL;
@@ -78,7 +78,7 @@ tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout, c
   TSI_TRY(TSI_ALLOC_ZERO(env, participants->holders.ptr, (tsi_count)chunks + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, participants->contributors.ptr, (tsi_count)chunks + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, mark, layout->px * layout->py));
-  builder b = {layout, owner, z, &participants->holders, &participants->contributors, true};
+  builder b = {layout, z, &participants->holders, &participants->contributors, true};
   add_all(&b);
   counts_to_places(&participants->holders, chunks);
   counts_to_places(&participants->contributors, chunks);

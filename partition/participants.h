@@ -26,9 +26,8 @@ typedef struct tsi_participants {
   tsi_participant_list holders, contributors;
 } tsi_participants;
 
-/* owner: the chunk of each column (tsi_chunk_owners). Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout,
-                                                       const tsi_index *owner, tsi_index z,
+/* Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout, tsi_index z,
                                                        tsi_participants **out);
 void tsi_participants_destroy(tsi_env *env, tsi_participants **participants);
 

@@ -6,7 +6,6 @@
 typedef struct builder {
   const tsi_layout *layout;
   const tsi_panels *panels;
-  const tsi_index *owner;
   const tsi_share_options *options;
   tsi_share *share;
   unsigned char *role; /* chunks of the layout */
@@ -15,14 +14,15 @@ typedef struct builder {
 /* The end of the rows of chunk c that are columns of the same chunk as row q. */
 static tsi_count end_of_target(const builder *b, tsi_index c, tsi_count q) {
   const tsi_chunks *chunks = b->layout->chunks;
-  const tsi_index end = chunks->column[b->owner[chunks->off[q]] + 1];
+  const tsi_index end = chunks->column[tsi_chunk_of(chunks, chunks->off[q]) + 1];
   while (q < chunks->off_ptr[c + 1] && chunks->off[q] < end) q++;
   return q;
 }
 
 /* Does this process make row q of chunk c, which its grid holds? */
 static bool makes(const builder *b, tsi_index c, tsi_count q) {
-  return tsi_layout_maker(b->layout, c, b->owner[b->layout->chunks->off[q]]) == b->share->process;
+  const tsi_chunks *chunks = b->layout->chunks;
+  return tsi_layout_maker(b->layout, c, tsi_chunk_of(chunks, chunks->off[q])) == b->share->process;
 }
 
 static bool is_anchor(const builder *b, tsi_index c) {
@@ -37,7 +37,7 @@ static void find_roles(builder *b) {
     const bool held = tsi_layout_holds(layout, b->share->z, layout->node[c]);
     if (is_anchor(b, c)) b->role[c] |= held ? TSI_ROLE_ANCHOR | TSI_ROLE_DIAGONAL : TSI_ROLE_ANCHOR;
     for (tsi_count q = chunks->off_ptr[c], end; held && q < chunks->off_ptr[c + 1]; q = end) {
-      const tsi_index target = b->owner[chunks->off[q]];
+      const tsi_index target = tsi_chunk_of(chunks, chunks->off[q]);
       end = end_of_target(b, c, q);
       if (!makes(b, c, q)) continue;
       if (!layout->whole[c]) b->role[c] |= TSI_ROLE_HOLDER;
@@ -219,7 +219,7 @@ static void list_off_rows(builder *b) {
     tsi_count at = to->off_ptr[k];
     const bool copy = is_copy(b, c), any = copy || (share->role[k] & TSI_ROLE_HOLDER);
     for (tsi_count q = chunks->off_ptr[c], end; any && q < chunks->off_ptr[c + 1]; q = end) {
-      const tsi_index target = b->owner[chunks->off[q]];
+      const tsi_index target = tsi_chunk_of(chunks, chunks->off[q]);
       end = end_of_target(b, c, q);
       if (!copy && !makes(b, c, q)) continue;
       for (tsi_count i = q; i < end; i++)
@@ -230,11 +230,10 @@ static void list_off_rows(builder *b) {
 }
 
 tristar_status tsi_share_create(tsi_env *env, const tsi_layout *layout, const tsi_panels *panels,
-                                const tsi_index *owner, tsi_index rank, const tsi_share_options *options,
-                                tsi_share **out) {
+                                tsi_index rank, const tsi_share_options *options, tsi_share **out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index grid = layout->px * layout->py;
-  builder b = {.layout = layout, .panels = panels, .owner = owner, .options = options};
+  builder b = {.layout = layout, .panels = panels, .options = options};
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, b.share, 1));
   b.share->rank = rank;

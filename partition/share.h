@@ -41,7 +41,7 @@ typedef struct tsi_share {
   tsi_index *row;
 } tsi_share;
 
-/* owner: the chunk of each column. slice_bytes: no slice lighter than this; pieces: slices that a spread
+/* slice_bytes: no slice lighter than this; pieces: slices that a spread
  * chunk is cut into at most. Errors: MEMORY, TOO_LARGE. */
 typedef struct tsi_share_options {
   double slice_bytes;
@@ -50,9 +50,8 @@ typedef struct tsi_share_options {
 } tsi_share_options;
 
 TRISTAR_CHECKED tristar_status tsi_share_create(tsi_env *env, const tsi_layout *layout,
-                                                const tsi_panels *panels, const tsi_index *owner,
-                                                tsi_index rank, const tsi_share_options *options,
-                                                tsi_share **out);
+                                                const tsi_panels *panels, tsi_index rank,
+                                                const tsi_share_options *options, tsi_share **out);
 void tsi_share_destroy(tsi_env *env, tsi_share **share);
 TRISTAR_CHECKED tristar_status tsi_share_check(tsi_env *env, const tsi_share *share, const tsi_layout *layout,
                                                const tsi_panels *panels);

@@ -15,7 +15,7 @@ typedef struct found {
   const tristar_analysis_t *an;
   tsi_layout *layout;
   tristar_method method;
-  tsi_index *chunk, *owner;
+  tsi_index *owner;
   tsi_front_teams *teams;
   double path, total, most, chain; /* flops: most: of a process; chain: of the fronts above each other */
 } found;
@@ -34,17 +34,14 @@ static void choose(tsi_env *env, const tristar_analysis_t *an, const tsi_layout_
                    tristar_method method, found *f) {
   *f = (found){.an = an, .method = method};
   CHECK_OK(tsi_layout_create(env, an->symbolic, an->panels, options, &f->layout));
-  f->chunk = allocate(an->symbolic->n, sizeof *f->chunk);
   f->owner = allocate(an->symbolic->count, sizeof *f->owner);
-  tsi_chunk_owners(f->layout->chunks, f->chunk);
   const tsi_front_structure fronts = structure_of(f);
-  CHECK_OK(tsi_front_owners_choose(env, f->layout, &fronts, f->chunk, f->owner, &f->teams, &f->path));
+  CHECK_OK(tsi_front_owners_choose(env, f->layout, &fronts, f->owner, &f->teams, &f->path));
 }
 
 static void release(tsi_env *env, found *f) {
   tsi_layout_destroy(env, &f->layout);
   tsi_front_teams_destroy(env, &f->teams);
-  free(f->chunk);
   free(f->owner);
 }
 
@@ -52,7 +49,7 @@ static void check_places(const found *f) {
   const tsi_layout *layout = f->layout;
   const tsi_symbolic *symbolic = f->an->symbolic;
   for (tsi_index s = 0; s < symbolic->count; s++) {
-    const tsi_index k = f->chunk[symbolic->start[s]], rank = f->owner[s];
+    const tsi_index k = tsi_chunk_of(f->layout->chunks, symbolic->start[s]), rank = f->owner[s];
     CHECK(rank >= 0 && rank < tsi_layout_ranks(layout));
     CHECK(tsi_layout_has(layout, rank / (layout->px * layout->py), layout->node[k]));
     if (layout->whole[k])
@@ -75,7 +72,7 @@ static void check_teams(tsi_env *env, const found *f) {
   if (f->teams) CHECK_OK(tsi_front_teams_check(env, f->teams, f->owner));
   CHECK_OK(tsi_factorization_find_tiled(env, symbolic, f->method, &f->an->ts->fronts, tiled));
   for (tsi_index s = 0; s < symbolic->count; s++) {
-    const tsi_index k = f->chunk[symbolic->start[s]], grid = layout->px * layout->py;
+    const tsi_index k = tsi_chunk_of(f->layout->chunks, symbolic->start[s]), grid = layout->px * layout->py;
     tsi_index end;
     const tsi_index begin = team_of(f, s, &end);
     if (end - begin == 1) continue;
@@ -127,7 +124,7 @@ static void check_gain(tsi_env *env, const found *f) {
   double path;
   fronts.options = &options;
   options.scalar_flops = INFINITY;
-  CHECK_OK(tsi_front_owners_choose(env, f->layout, &fronts, f->chunk, owner, &teams, &path));
+  CHECK_OK(tsi_front_owners_choose(env, f->layout, &fronts, owner, &teams, &path));
   CHECK(teams == NULL);
   CHECK_MSG(f->path <= path, "path %g with teams, %g without", f->path, path);
   free(owner);
@@ -138,7 +135,7 @@ static void check_same(tsi_env *env, const found *f) {
   tsi_index *again = allocate(symbolic->count, sizeof *again);
   const tsi_front_structure fronts = structure_of(f);
   tsi_front_teams *teams;
-  CHECK_OK(tsi_front_owners_choose(env, f->layout, &fronts, f->chunk, again, &teams, NULL));
+  CHECK_OK(tsi_front_owners_choose(env, f->layout, &fronts, again, &teams, NULL));
   CHECK((teams == NULL) == (f->teams == NULL));
   for (tsi_index s = 0; s < symbolic->count; s++) CHECK(again[s] == f->owner[s]);
   for (tsi_index s = 0; teams && s < symbolic->count; s++)

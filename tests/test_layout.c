@@ -19,7 +19,6 @@ typedef struct world {
   const tsi_symbolic *symbolic;
   const tsi_panels *panels;
   tsi_layout *layout;
-  tsi_index *owner;
   tsi_index ranks;
   tsi_share *share[RANKS_MOST];
   tsi_sweep *sweep[RANKS_MOST];
@@ -43,13 +42,10 @@ static void world_create(tsi_env *env, const tristar_analysis_t *an, const tsi_l
   CHECK_OK(tsi_layout_check(env, w->layout, an->symbolic, an->panels));
   w->ranks = tsi_layout_ranks(w->layout);
   CHECK(w->ranks <= RANKS_MOST);
-  CHECK_OK(TSI_ALLOC(env, w->owner, an->symbolic->n));
-  tsi_chunk_owners(w->layout->chunks, w->owner);
   for (tsi_index r = 0; r < w->ranks; r++) {
     tsi_participants *participants;
-    CHECK_OK(
-        tsi_participants_create(env, w->layout, w->owner, r / (options->px * options->py), &participants));
-    CHECK_OK(tsi_share_create(env, w->layout, w->panels, w->owner, r, &share_options, &w->share[r]));
+    CHECK_OK(tsi_participants_create(env, w->layout, r / (options->px * options->py), &participants));
+    CHECK_OK(tsi_share_create(env, w->layout, w->panels, r, &share_options, &w->share[r]));
     CHECK_OK(tsi_share_check(env, w->share[r], w->layout, w->panels));
     CHECK_OK(tsi_sweep_create(env, w->share[r]->chunks, w->share[r]->panels, 8, &w->sweep[r]));
     CHECK_OK(tsi_sweep_check(env, w->sweep[r], w->share[r]->chunks));
@@ -57,7 +53,6 @@ static void world_create(tsi_env *env, const tristar_analysis_t *an, const tsi_l
                                        .participants = participants,
                                        .share = w->share[r],
                                        .sweep = w->sweep[r],
-                                       .owner = w->owner,
                                        .tree = tree};
     CHECK_OK(tsi_program_create(env, &source, &w->program[r]));
     CHECK_OK(tsi_program_check(env, w->program[r], &source));
@@ -72,7 +67,6 @@ static void world_destroy(world *w) {
     tsi_sweep_destroy(w->env, &w->sweep[r]);
     tsi_share_destroy(w->env, &w->share[r]);
   }
-  TSI_FREE(w->env, w->owner);
   tsi_layout_destroy(w->env, &w->layout);
 }
 

@@ -168,12 +168,11 @@ static void watch_create(tsi_env *env, const tsi_process_options *options, membe
   const tsi_index grid = options->layout.px * options->layout.py;
   const size_t row = bytes_of_row(m), columns = (size_t)p->share->panels->start[p->share->panels->count];
   *w = (watch){.m = m, .e = tsi_process_executor(m->run)->recording.execution};
-  CHECK_OK(tsi_participants_create(env, p->layout, p->owner, m->rank / grid, &participants));
+  CHECK_OK(tsi_participants_create(env, p->layout, m->rank / grid, &participants));
   const tsi_program_source source = {.layout = p->layout,
                                      .participants = participants,
                                      .share = p->share,
                                      .sweep = p->sweep,
-                                     .owner = p->owner,
                                      .tree = options->tree};
   CHECK_OK(tsi_program_list_accesses(env, p->program, &source, &w->accesses));
   tsi_participants_destroy(env, &participants);

@@ -337,7 +337,7 @@ static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_rows
   for (tsi_index k = 0; k < m->n; k++) v->place[m->column[k]] = k;
   for (tsi_index i = 0; i < v->d->n; i++) {
     const tsi_index row = final_row(v, i);
-    v->home[i] = v->place[row] != TSI_NONE ? v->rank : tsi_home_rank(p->layout, p->owner[row]);
+    v->home[i] = v->place[row] != TSI_NONE ? v->rank : tsi_home_of(p->layout, row);
     if (v->home[i] == v->rank) continue;
     v->heads.goes[v->home[i] + 1]++;
     v->entries.goes[v->home[i] + 1] += length_of(v->d, i);

@@ -93,8 +93,7 @@ static tristar_status create_joint(tristar_distributed_t *d, tsi_known *known, t
   TSI_TRY(fill_analysis(d, joint));
   const tsi_front_structure fronts = {joint->known.symbolic, joint->known.panels,
                                       joint->analysis.stats.method, &d->ts->fronts};
-  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, d->process->owner, joint->owner,
-                                  &joint->teams, NULL));
+  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, joint->owner, &joint->teams, NULL));
   TSI_TRY(place_panels(d, joint));
   TSI_TRY(fill_part(d, joint));
 out:

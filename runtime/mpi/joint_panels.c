@@ -99,8 +99,8 @@ static tristar_status hand_on(tristar_distributed_t *d, const tsi_joint *joint, 
   tsi_share *share = NULL;
   tsi_count *begin = NULL;
   void *pieces[2] = {NULL, NULL};
-  status = tsi_share_create(env, p->layout, joint->known.panels, p->owner, (rank + round) % ranks,
-                            &p->share_options, &share);
+  status = tsi_share_create(env, p->layout, joint->known.panels, (rank + round) % ranks, &p->share_options,
+                            &share);
   if (status == TRISTAR_OK) status = tsi_place_share(env, share, &begin);
   way gives = {.joint = joint, .share = share, .begin = begin, .from = rank},
       takes = {.joint = joint, .share = p->share, .begin = p->begin, .from = (rank + ranks - round) % ranks};

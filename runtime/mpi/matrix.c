@@ -180,7 +180,7 @@ static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_m
   TSI_TRY(TSI_ALLOC(env, *owner, count));
   count = 0;
   for (tsi_index j = 0; j < p->kind.n; j++)
-    if (place[j] == m->n) list[count++] = (ghost){tsi_home_rank(p->layout, p->owner[j]), j};
+    if (place[j] == m->n) list[count++] = (ghost){tsi_home_of(p->layout, j), j};
   if (count > 0) qsort(list, (size_t)count, sizeof *list, compare_ghosts);
   for (tsi_index g = 0; g < count; g++) {
     (*column)[g] = list[g].column;

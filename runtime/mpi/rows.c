@@ -31,13 +31,13 @@ static tsi_index column_of(const counter *c, int64_t e) {
 }
 
 static int home_of(const counter *c, int64_t e) {
-  return c->home[c->process->owner[column_of(c, e)]];
+  return c->home[tsi_chunk_of(c->process->layout->chunks, column_of(c, e))];
 }
 
 /* The local column of an entry that is at home here. */
 static tsi_index local_column(const counter *c, int64_t e) {
   const tsi_index column = column_of(c, e);
-  return column + c->shift[c->process->owner[column]];
+  return column + c->shift[tsi_chunk_of(c->process->layout->chunks, column)];
 }
 
 static void count_rows(const counter *c, tsi_rows *rows) {

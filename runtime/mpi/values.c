@@ -84,8 +84,7 @@ static tristar_status prepare_sender(tristar_distributed_t *d, const tristar_fac
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
-  TSI_TRY(tsi_share_create(env, p->layout, factor->analysis->panels, p->owner, rank, &p->share_options,
-                           &s->share));
+  TSI_TRY(tsi_share_create(env, p->layout, factor->analysis->panels, rank, &p->share_options, &s->share));
   TSI_TRY(tsi_place_share(env, s->share, &s->begin));
   const shipment load = {s->share, s->begin, p->scalar_bytes};
   TSI_TRY(tsi_allocate(env, (size_t)largest_piece(&load), p->scalar_bytes, __func__, __FILE__, __LINE__,

@@ -190,15 +190,12 @@ tristar_status tsi_front_traffic_count(tsi_env *env, const tristar_analysis_t *a
   counter c = {.an = an,
                .scalar_bytes = (double)tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes,
                .count = count};
-  tsi_index *chunk = NULL;
   c.dag = (tsi_factorization){.symbolic = an->symbolic,
                               .panels = an->panels,
                               .method = an->stats.method,
                               .tile = an->ts->fronts.tile};
-  TSI_TRY(TSI_ALLOC(env, chunk, an->symbolic->n));
   TSI_TRY(TSI_ALLOC(env, c.owner, an->symbolic->count));
-  tsi_chunk_owners(layout->chunks, chunk);
-  TSI_TRY(tsi_front_owners_choose(env, layout, &fronts, chunk, c.owner, &c.teams, path));
+  TSI_TRY(tsi_front_owners_choose(env, layout, &fronts, c.owner, &c.teams, path));
   c.dag.owner = c.owner;
   c.dag.teams = c.teams;
   TSI_TRY(list_children(env, &c.dag));
@@ -212,7 +209,6 @@ tristar_status tsi_front_traffic_count(tsi_env *env, const tristar_analysis_t *a
   }
 out:
   tsi_front_teams_destroy(env, &c.teams);
-  TSI_FREE(env, chunk);
   TSI_FREE(env, c.owner);
   TSI_FREE(env, c.dag.child_ptr);
   TSI_FREE(env, c.dag.child);

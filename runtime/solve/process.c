@@ -157,14 +157,12 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   process->scalar_bytes = tsi_sparse_kernels_select(kind->factor_scalar)->scalar_bytes;
   process->workers = options->workers;
   TSI_TRY(tsi_layout_create(env, symbolic, panels, &options->layout, &process->layout));
-  TSI_TRY(TSI_ALLOC(env, process->owner, symbolic->n));
-  tsi_chunk_owners(process->layout->chunks, process->owner);
   TSI_TRY(tsi_sweep_create(env, process->layout->chunks, panels, process->scalar_bytes, &process->whole));
-  TSI_TRY(tsi_participants_create(env, process->layout, process->owner, options->rank / grid, &participants));
+  TSI_TRY(tsi_participants_create(env, process->layout, options->rank / grid, &participants));
   process->share_options = (tsi_share_options){
       .slice_bytes = options->layout.slice_bytes, .pieces = SLICES, .scalar_bytes = process->scalar_bytes};
-  TSI_TRY(tsi_share_create(env, process->layout, panels, process->owner, options->rank,
-                           &process->share_options, &process->share));
+  TSI_TRY(tsi_share_create(env, process->layout, panels, options->rank, &process->share_options,
+                           &process->share));
   TSI_TRY(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,
                            &process->sweep));
   TSI_TRY(fill_tables(process));
@@ -174,7 +172,6 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
                                      .participants = participants,
                                      .share = process->share,
                                      .sweep = process->sweep,
-                                     .owner = process->owner,
                                      .tree = options->tree,
                                      .on_device = process->branches ? process->branches->on_device : NULL};
   TSI_TRY(tsi_program_create(env, &source, &process->program));
@@ -198,7 +195,6 @@ void tsi_process_destroy(tsi_process **process) {
   tsi_share_destroy(env, &p->share);
   tsi_layout_destroy(env, &p->layout);
   tsi_tables_destroy(env, &p->tables);
-  TSI_FREE(env, p->owner);
   TSI_FREE(env, p->begin);
   TSI_FREE(env, p->home);
   TSI_FREE(env, p->lower);

@@ -53,7 +53,6 @@ typedef struct tsi_process {
   size_t user_bytes, scalar_bytes;
   int workers;
   tsi_layout *layout;
-  tsi_index *owner; /* n: the chunk of each column of the factor */
   tsi_sweep *whole; /* of the chunks of the layout */
   tsi_share_options share_options;
   tsi_share *share;
@@ -87,9 +86,12 @@ void tsi_process_destroy(tsi_process **process);
 /* Where what is stored of each panel of a share begins; [panels]: the end. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_place_share(tsi_env *env, const tsi_share *share, tsi_count **begin);
 
-/* The process that reads b and writes x of column j of the factor. */
+/* The process that reads b and writes x of the columns of a chunk, of a column of the factor. */
 static inline tsi_index tsi_home_rank(const tsi_layout *layout, tsi_index chunk) {
   return tsi_layout_anchor(layout, chunk, tsi_layout_home(layout, layout->node[chunk]));
+}
+static inline tsi_index tsi_home_of(const tsi_layout *layout, tsi_index column) {
+  return tsi_home_rank(layout, tsi_chunk_of(layout->chunks, column));
 }
 
 /* Bytes of the complement of s as it travels to the process that factors the parent: with a failure mark. */
