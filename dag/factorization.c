@@ -42,11 +42,34 @@ static void weigh(builder *b) {
     else
       total += b->subtree[s];
   }
+  b->limit = fmax(total * SUBTREE_SHARE, b->options.task_work);
+}
+
+/* Of the whole tree, of which there may be a part. */
+static void take_weights(builder *b, const tsi_front_weights *weights) {
+  const tsi_symbolic *symbolic = b->dag->symbolic;
+  if (weights == NULL)
+    weigh(b);
+  else {
+    for (tsi_index s = 0; s < symbolic->count; s++) b->subtree[s] = weights->subtree[s];
+    b->limit = weights->limit;
+  }
   for (tsi_index s = symbolic->count; s-- > 0;) {
     const tsi_index parent = symbolic->parent[s];
     b->tree[s] = parent == TSI_NONE ? b->subtree[s] : b->tree[parent];
   }
-  b->limit = fmax(total * SUBTREE_SHARE, b->options.task_work);
+}
+
+tristar_status tsi_factorization_weigh(tsi_env *env, const tsi_symbolic *symbolic, tristar_method method,
+                                       const tsi_factorization_options *options, tsi_front_weights *weights) {
+  tristar_status status = TRISTAR_OK;
+  tsi_factorization dag = {.symbolic = symbolic, .method = method};
+  builder b = {.dag = &dag, .options = *options};
+  TSI_TRY(TSI_ALLOC(env, b.subtree, symbolic->count));
+  weigh(&b);
+out:
+  *weights = (tsi_front_weights){b.subtree, b.limit};
+  return status;
 }
 
 /* ---- Steps and edges ---------------------------------------------------------------------------------- */
@@ -155,12 +178,10 @@ tristar_status tsi_factorization_find_tiled(tsi_env *env, const tsi_symbolic *sy
   tsi_factorization dag = {.symbolic = symbolic, .method = method};
   builder b = {.dag = &dag, .options = *options};
   TSI_TRY(TSI_ALLOC(env, b.subtree, symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, b.tree, symbolic->count));
   weigh(&b);
   for (tsi_index s = 0; s < symbolic->count; s++) tiled[s] = is_cut(&b, s);
 out:
   TSI_FREE(env, b.subtree);
-  TSI_FREE(env, b.tree);
   return status;
 }
 
@@ -225,7 +246,7 @@ out:
   return status;
 }
 
-static tristar_status allocate(tsi_env *env, builder *b) {
+static tristar_status allocate(tsi_env *env, builder *b, const tsi_front_weights *weights) {
   tristar_status status = TRISTAR_OK;
   tsi_factorization *dag = b->dag;
   const tsi_index count = dag->symbolic->count;
@@ -239,7 +260,7 @@ static tristar_status allocate(tsi_env *env, builder *b) {
   tsi_factorization_list_children(dag);
   TSI_TRY(find_mixed(env, b));
   TSI_TRY(tsi_factorization_find_tags(env, b));
-  weigh(b);
+  take_weights(b, weights);
   for (tsi_index s = 0; s < count; s++) {
     if (!is_tiled(b, s)) continue;
     dag->tiled_count++;
@@ -303,7 +324,7 @@ tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbol
     b.dag->rank = owners->rank;
     b.dag->teams = owners->teams;
   }
-  TSI_TRY(allocate(env, &b));
+  TSI_TRY(allocate(env, &b, owners ? owners->weights : NULL));
   TSI_TRY(list_steps(env, &b));
   if (env->check) TSI_TRY(tsi_factorization_check(env, b.dag));
 out:

@@ -82,11 +82,19 @@ typedef struct tsi_front_step {
   double work; /* in flops */
 } tsi_front_step;
 
+/* The work of subtrees, which decides what is cut into tiles and what is done in one step. */
+typedef struct tsi_front_weights {
+  double *subtree; /* supernodes: in flops */
+  double limit;    /* of one step */
+} tsi_front_weights;
+
 /* Who has which supernode, and which process this is. The owner of a shared front packs its panels. */
 typedef struct tsi_front_owners {
   const tsi_index *owner;
   tsi_index rank;
-  const tsi_front_teams *teams; /* NULL: no front is shared */
+  const tsi_front_teams *teams;     /* NULL: no front is shared */
+  const tsi_front_weights *weights; /* of a tree of which there is a part (front_part.h); NULL: there is all
+                                       of it, and they follow from that */
 } tsi_front_owners;
 
 /* What travels. */
@@ -200,6 +208,11 @@ static inline tsi_index tsi_complement_pieces(const tsi_symbolic *symbolic, tsi_
 /* Messages that take what s leaves from one process to another one; 0: none. */
 tsi_index tsi_factorization_pieces(const tsi_factorization *factorization, tsi_index s, tsi_index from,
                                    tsi_index to);
+/* weights->subtree: the caller's to free. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factorization_weigh(tsi_env *env, const tsi_symbolic *symbolic,
+                                                       tristar_method method,
+                                                       const tsi_factorization_options *options,
+                                                       tsi_front_weights *weights);
 /* Which fronts are cut into tiles: tiled, by supernode. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_factorization_find_tiled(tsi_env *env, const tsi_symbolic *symbolic,
                                                             tristar_method method,

@@ -76,6 +76,16 @@ static inline tsi_index tsi_layout_ranks(const tsi_layout *layout) {
 static inline tsi_index tsi_layout_rank(const tsi_layout *layout, tsi_index p, tsi_index q, tsi_index z) {
   return p + layout->px * (q + layout->py * z);
 }
+/* The part of a layout that hands panels of spread chunks on: number: of each panel, or TSI_NONE: it is not
+ * in the part, which has `panels` of them, in the same order. What there is of each chunk is there: its
+ * columns and where it is; of spread chunks that have their panel in the part the rows, too; nothing of
+ * slices and local rows. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_layout_part_create(tsi_env *env, const tsi_layout *layout,
+                                                      const tsi_index *number, tsi_index panels,
+                                                      tsi_layout **out);
+/* Frees all rows of its chunks: for a process that has its share, and looks at chunks as a whole. */
+void tsi_layout_forget_rows(tsi_env *env, tsi_layout *layout);
+
 /* The anchor of chunk c in grid z. */
 static inline tsi_index tsi_layout_anchor(const tsi_layout *layout, tsi_index c, tsi_index z) {
   return tsi_layout_rank(layout, layout->row[c], layout->column[c], z);

@@ -25,6 +25,12 @@ static bool makes(const builder *b, tsi_index c, tsi_count q) {
   return tsi_layout_maker(b->layout, c, tsi_chunk_of(chunks, chunks->off[q])) == b->share->process;
 }
 
+/* A part of a layout knows spread chunks alone, and not all of them (layout.h). */
+static bool is_known(const builder *b, tsi_index c) {
+  const tsi_chunks *chunks = b->layout->chunks;
+  return chunks->local_row != NULL || (!b->layout->whole[c] && chunks->panel[c] < chunks->panel[c + 1]);
+}
+
 static bool is_anchor(const builder *b, tsi_index c) {
   return b->layout->row[c] + b->layout->px * b->layout->column[c] == b->share->process;
 }
@@ -33,7 +39,7 @@ static void find_roles(builder *b) {
   const tsi_layout *layout = b->layout;
   const tsi_chunks *chunks = layout->chunks;
   for (tsi_index c = 0; c < chunks->count; c++) {
-    if (!tsi_layout_has(layout, b->share->z, layout->node[c])) continue;
+    if (!is_known(b, c) || !tsi_layout_has(layout, b->share->z, layout->node[c])) continue;
     const bool held = tsi_layout_holds(layout, b->share->z, layout->node[c]);
     if (is_anchor(b, c)) b->role[c] |= held ? TSI_ROLE_ANCHOR | TSI_ROLE_DIAGONAL : TSI_ROLE_ANCHOR;
     for (tsi_count q = chunks->off_ptr[c], end; held && q < chunks->off_ptr[c + 1]; q = end) {
@@ -245,7 +251,7 @@ tristar_status tsi_share_create(tsi_env *env, const tsi_layout *layout, const ts
   TSI_TRY(allocate(env, &b));
   append_all(&b);
   list_off_rows(&b);
-  if (env->check) TSI_TRY(tsi_share_check(env, b.share, layout, panels));
+  if (env->check && layout->chunks->local_row) TSI_TRY(tsi_share_check(env, b.share, layout, panels));
 out:
   TSI_FREE(env, b.role);
   if (status != TRISTAR_OK) tsi_share_destroy(env, &b.share);

@@ -49,6 +49,7 @@ typedef struct tsi_share_options {
   size_t scalar_bytes;
 } tsi_share_options;
 
+/* layout: the whole one or, for the spread chunks that it knows, a part, in whose numbers panels are. */
 TRISTAR_CHECKED tristar_status tsi_share_create(tsi_env *env, const tsi_layout *layout,
                                                 const tsi_panels *panels, tsi_index rank,
                                                 const tsi_share_options *options, tsi_share **out);

@@ -194,7 +194,7 @@ static void check_shared(tsi_env *env, const char *name, const pattern *a, trist
   choose_owners(s.symbolic, scattered, 5, owner);
   if (shared) teams = make_teams(env, &s, method, g, owner, 7);
   for (tsi_index r = 0; r < PROCESSES; r++) {
-    const tsi_front_owners owners = {owner, r, teams};
+    const tsi_front_owners owners = {owner, r, teams, NULL};
     const tristar_status status =
         tsi_factorization_create(env, s.symbolic, s.panels, method, &g->options, &owners, &dag[r]);
     CHECK_MSG(status == TRISTAR_OK, "%s: %s", name, tsi_error_text(env));
@@ -308,7 +308,7 @@ static void check_message_corruption(tsi_env *env) {
   CHECK_OK(build(env, &a, TRISTAR_METHOD_LLT, &tiled, &s));
   tsi_index *owner = malloc((size_t)s.symbolic->count * sizeof *owner);
   choose_owners(s.symbolic, true, 3, owner);
-  const tsi_front_owners owners = {owner, 1, NULL};
+  const tsi_front_owners owners = {owner, 1, NULL, NULL};
   CHECK_OK(
       tsi_factorization_create(env, s.symbolic, s.panels, TRISTAR_METHOD_LLT, &tiled.options, &owners, &dag));
   CHECK_OK(DAG);
@@ -347,7 +347,7 @@ static void check_shared_corruption(tsi_env *env) {
   tsi_index *owner = malloc((size_t)s.symbolic->count * sizeof *owner);
   choose_owners(s.symbolic, true, 3, owner);
   tsi_front_teams *teams = make_teams(env, &s, TRISTAR_METHOD_LDLT, &tiled, owner, 7);
-  const tsi_front_owners owners = {owner, 1, teams};
+  const tsi_front_owners owners = {owner, 1, teams, NULL};
   CHECK_OK(tsi_factorization_create(env, s.symbolic, s.panels, TRISTAR_METHOD_LDLT, &tiled.options, &owners,
                                     &dag));
   CHECK_OK(DAG);

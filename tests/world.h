@@ -150,7 +150,7 @@ static inline void fill_values(const tristar_factor_t *f, tsi_process *p) {
     tsi_extract_panels(f, u, p->share, p->begin, middle, panels, stream + skip);
   }
   p->pivoted = f->pivoted;
-  tsi_extract_columns(f, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);
+  tsi_extract_columns(f, p->share, p->share->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
 }
 
 static inline void world_create(tsi_env *env, const tristar_factor_t *f, const tsi_process_options *options,

@@ -82,6 +82,7 @@ static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
   numeric->pivots = factor->pivots;
   numeric->inverse = factor->inverse;
   atomic_init(&numeric->dependent, INT_MAX);
+  numeric->dependent_row = TSI_NONE;
   atomic_init(&numeric->smallest, INFINITY);
 }
 
@@ -142,6 +143,7 @@ tsi_pivot_figures tsi_numeric_figures(const tsi_numeric *numeric) {
   return (tsi_pivot_figures){.perturbed = atomic_load(&numeric->perturbed),
                              .stray = atomic_load(&numeric->stray),
                              .dependent = atomic_load(&numeric->dependent),
+                             .dependent_row = tsi_numeric_dependent_row(numeric),
                              .smallest = atomic_load(&numeric->smallest),
                              .largest = atomic_load(&numeric->largest)};
 }
@@ -150,6 +152,7 @@ void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figu
   atomic_store(&numeric->perturbed, figures->perturbed);
   atomic_store(&numeric->stray, figures->stray);
   atomic_store(&numeric->dependent, (int)figures->dependent);
+  numeric->dependent_row = figures->dependent_row;
   atomic_store(&numeric->smallest, figures->smallest);
   atomic_store(&numeric->largest, figures->largest);
 }
@@ -189,7 +192,7 @@ bool tsi_factor_interchanged(const tristar_factor_t *factor) {
   return false;
 }
 
-void tsi_numeric_prefer(tsi_numeric **numeric, tsi_numeric **fixed) {
+static void prefer(tsi_numeric **numeric, tsi_numeric **fixed) {
   if (!tsi_numeric_is_accurate(*fixed)) return;
   tsi_numeric *refused = *numeric;
   *numeric = *fixed;
@@ -212,7 +215,7 @@ static tristar_status try_fixed(tristar_factor_t *factor, const tsi_pivot_sizes 
     if (failed != TRISTAR_ERR_NOT_FINITE) TSI_TRY(failed);
     goto out;
   }
-  tsi_numeric_prefer(numeric, &fixed);
+  prefer(numeric, &fixed);
 out:
   tsi_numeric_destroy(&fixed);
   return status;

@@ -214,11 +214,17 @@ tsi_index tsi_numeric_dependent(const tsi_numeric *numeric) {
   return known ? column : TSI_NONE;
 }
 
+tsi_index tsi_numeric_dependent_row(const tsi_numeric *numeric) {
+  const int column = atomic_load(&numeric->dependent);
+  if (column == INT_MAX || numeric->dependent_row != TSI_NONE) return numeric->dependent_row;
+  return numeric->analysis->out_row[column];
+}
+
 tristar_status tsi_numeric_check_dependent(const tsi_numeric *numeric) {
   tristar_status status = TRISTAR_OK;
   const tsi_index dependent = tsi_numeric_dependent(numeric);
   if (dependent == TSI_NONE) return TRISTAR_OK;
-  const tsi_index row = numeric->analysis->out_row[dependent];
+  const tsi_index row = tsi_numeric_dependent_row(numeric);
   if (numeric->pivots == NULL)
     TSI_FAIL(numeric->env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
              "the matrix is not positive definite: the pivot of row %d (counted from 0) is nothing but "

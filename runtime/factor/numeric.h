@@ -72,7 +72,8 @@ void tsi_pivot_sizes_release(tsi_env *env, tsi_pivot_sizes *sizes);
 /* Figures of the pivots. */
 typedef struct tsi_pivot_figures {
   int64_t perturbed, stray;
-  int64_t dependent; /* the first dependent row's column, by final index; INT_MAX: none */
+  int64_t dependent;       /* the first dependent row's column, by final index; INT_MAX: none */
+  tsi_index dependent_row; /* the user's row of it; TSI_NONE: none */
   double smallest, largest;
 } tsi_pivot_figures;
 
@@ -111,8 +112,9 @@ typedef struct tsi_numeric {
   tsi_task_list *list;   /* on StarPU: a task for each step, with the same number */
   tsi_tasks *tasks;
   atomic_llong perturbed;
-  atomic_llong stray;               /* perturbed pivots that are not those of dependent rows */
-  atomic_int dependent;             /* the first dependent row's column, by final index; INT_MAX: none */
+  atomic_llong stray;      /* perturbed pivots that are not those of dependent rows */
+  atomic_int dependent;    /* the first dependent row's column, by final index; INT_MAX: none */
+  tsi_index dependent_row; /* the user's row of it where others have told it; TSI_NONE: out_row says */
   _Atomic double smallest, largest; /* pivots */
   atomic_llong done;                /* supernodes */
   atomic_int percent;               /* last reported */
@@ -231,6 +233,8 @@ void tsi_parts_free(tsi_numeric *numeric, tsi_index child);
  * panel of a root or, LLT, anywhere, if such matrices are to be refused; TSI_NONE: there is none, or another
  * pivot was perturbed, which lets that say nothing. */
 tsi_index tsi_numeric_dependent(const tsi_numeric *numeric);
+/* The user's row of the first dependent row; TSI_NONE: there is none. */
+tsi_index tsi_numeric_dependent_row(const tsi_numeric *numeric);
 /* Errors: SINGULAR, NOT_POSITIVE_DEFINITE: there is such a row. */
 TRISTAR_CHECKED tristar_status tsi_numeric_check_dependent(const tsi_numeric *numeric);
 
@@ -240,8 +244,6 @@ void tsi_numeric_get_terms(const tsi_numeric *numeric, double *terms);
 void tsi_numeric_set_terms(tsi_numeric *numeric, const double *terms);
 /* After the last step of a factorization with fixed pivots: is half of the digits left of every pivot? */
 bool tsi_numeric_is_accurate(const tsi_numeric *numeric);
-/* Exchanges the two if that factorization, with fixed pivots, is accurate. */
-void tsi_numeric_prefer(tsi_numeric **numeric, tsi_numeric **fixed);
 
 static inline bool tsi_numeric_failed(tsi_numeric *numeric) {
   return tsi_failure_exists(&numeric->failure) ||

@@ -104,17 +104,6 @@ out:
   return status;
 }
 
-tristar_status tsi_unite_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
-  tristar_status status = TRISTAR_OK;
-  for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
-    const piece p = piece_of(array, bytes, at);
-    TSI_TRY(TSI_MPI(env, "MPI_Allreduce",
-                    MPI_Allreduce(MPI_IN_PLACE, p.begin, p.bytes, MPI_BYTE, MPI_BOR, comm)));
-  }
-out:
-  return status;
-}
-
 tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes) {
   tristar_status status = TRISTAR_OK;
   for (size_t at = 0; at < bytes; at += PIECE_BYTES) {

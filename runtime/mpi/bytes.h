@@ -48,8 +48,6 @@ TRISTAR_CHECKED tristar_status tsi_swap_items(tsi_env *env, MPI_Comm comm, size_
 static inline tsi_count tsi_item_messages(tsi_count count, int most) {
   return count / most + (count % most > 0);
 }
-/* Collective. What is not zero on one rank, the only one, becomes so on all. Errors: RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_unite_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes);
 
 /* Collective, from rank 0. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes);

@@ -266,12 +266,18 @@ out:
   return status;
 }
 
+void tsi_distributed_forget_structure(tristar_distributed_t *d) {
+  if (tsi_transport_rank(d->transport) != 0) tsi_layout_forget_rows(&d->ts->env, d->process->layout);
+}
+
 static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_known known = {.borrowed = false};
   TSI_TRY(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
   TSI_TRY(tsi_distributed_lay_out(d, factor, &known));
+  tsi_known_release(env, &known);
+  tsi_distributed_forget_structure(d);
   if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(tsi_send_values(d, factor));
   TSI_TRY(tsi_distributed_make_ready(d));

@@ -128,6 +128,8 @@ TRISTAR_CHECKED tristar_status tsi_distributed_agree(tristar_distributed_t *d, t
  * status. Errors: those of tsi_process_create. */
 TRISTAR_CHECKED tristar_status tsi_distributed_lay_out(tristar_distributed_t *d,
                                                        const tristar_factor_t *factor, tsi_known *known);
+/* What only rank 0 needs of the layout from now on, for other values, goes on the others. */
+void tsi_distributed_forget_structure(tristar_distributed_t *d);
 /* The undoing of it, and of slots. */
 void tsi_distributed_release_layout(tristar_distributed_t *d);
 /* The values are there: it can solve. Errors: MEMORY, RUNTIME. */

@@ -93,6 +93,7 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
   largest = gather_sizes(s, &w, magnitude, joint->sizes.column);
   TSI_TRY(tsi_rows_unite(m, d->n, joint->sizes.column));
   TSI_TRY(tsi_rows_unite(m, 1, &largest));
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_joint_take_columns(env, joint, &joint->sizes.column)));
   joint->sizes.tiny =
       sqrt(tsi_sparse_kernels_select(s->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
   d->process->kind.adjoint = joint->part.adjoint = s->adjoint;
@@ -117,8 +118,7 @@ typedef struct delivery {
   tsi_env *env;
   tristar_distributed_t *d;
   walk w;
-  bool upper;       /* there are upper lists */
-  tsi_index *owner; /* n: the rank that factors the front of each final column; ~s: front s is shared */
+  bool upper; /* there are upper lists */
   tsi_route route;
   tsi_count *next; /* ranks + 1: where the next entry for a rank is listed */
   place *given, *taken;
@@ -128,9 +128,7 @@ typedef struct delivery {
 
 /* Who assembles an entry. */
 static tsi_index goes_to(const delivery *v, tsi_index row, tsi_index column) {
-  const tsi_index owner = v->owner[tsi_index_min(row, column)];
-  if (owner >= 0) return owner;
-  return tsi_front_stripe_owner(v->d->joint->teams, ~owner, tsi_index_max(row, column));
+  return tsi_front_part_taker(&v->d->joint->fronts, row, column);
 }
 
 /* Does it go there, or stand for another one? */
@@ -142,15 +140,9 @@ static bool counts(const delivery *v, tsi_index row, tsi_index column) {
  * and below that makes no branch. */
 static tristar_status count_entries(delivery *v) {
   tristar_status status = TRISTAR_OK;
-  const tsi_joint *joint = v->d->joint;
-  const tsi_symbolic *symbolic = joint->known.symbolic;
   tsi_index to = 0;
   tsi_count count = 0;
   TSI_TRY(tsi_route_begin(v->env, v->d->transport, &v->route));
-  TSI_TRY(TSI_ALLOC(v->env, v->owner, v->d->n));
-  for (tsi_index s = 0; s < symbolic->count; s++)
-    for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++)
-      v->owner[j] = tsi_front_is_shared(joint->teams, s) ? ~s : joint->owner[s];
   FOR_ENTRIES(&v->w, i, e, row, column) {
     const tsi_index rank = goes_to(v, row, column);
     if (rank != to) {
@@ -192,7 +184,6 @@ static tristar_status list_places(delivery *v) {
     at += listed;
   }
 out:
-  TSI_FREE(v->env, v->owner);
   return status;
 }
 
@@ -218,14 +209,18 @@ static tristar_status make_lists(const delivery *v) {
   tristar_status status = TRISTAR_OK;
   tsi_joint *joint = v->d->joint;
   struct tristar_analysis_s *an = &joint->analysis;
-  const size_t n = (size_t)v->d->n;
+  const size_t n = (size_t)joint->pattern.n;
   const tsi_count entries = v->route.comes[tsi_transport_size(v->d->transport)];
   TSI_TRY(TSI_ALLOC_ZERO(v->env, an->lower.ptr, n + 1));
   if (v->upper) TSI_TRY(TSI_ALLOC_ZERO(v->env, an->upper.ptr, n + 1));
   TSI_TRY(TSI_ALLOC(v->env, joint->lines.index, entries));
   TSI_TRY(TSI_ALLOC(v->env, joint->place, entries));
   for (tsi_count k = 0; k < entries; k++) {
-    const tsi_index line = v->taken[k].line;
+    place *taken = &v->taken[k];
+    taken->line = taken->line < 0 ? ~tsi_front_part_here(&joint->fronts, ~taken->line)
+                                  : tsi_front_part_here(&joint->fronts, taken->line);
+    taken->other = tsi_front_part_here(&joint->fronts, taken->other);
+    const tsi_index line = taken->line;
     (*(line < 0 ? &an->upper : &an->lower)).ptr[line < 0 ? ~line : line]++;
   }
   tsi_count before = 0;
@@ -252,7 +247,6 @@ out:
 
 static void release(delivery *v) {
   tsi_route_finish(v->env, &v->route);
-  TSI_FREE(v->env, v->owner);
   TSI_FREE(v->env, v->next);
   TSI_FREE(v->env, v->given);
   TSI_FREE(v->env, v->taken);

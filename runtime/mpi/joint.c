@@ -14,7 +14,7 @@
 /* The panels of own fronts: where the share has them whole, or in `passing`. */
 static tristar_status place_panels(tristar_distributed_t *d, tsi_joint *joint) {
   tristar_status status = TRISTAR_OK;
-  const tsi_panels *panels = joint->known.panels;
+  const tsi_panels *panels = joint->fronts.tree.panels;
   const tsi_process *p = d->process;
   const tsi_share *share = p->share;
   tsi_count *place = NULL;
@@ -22,40 +22,50 @@ static tristar_status place_panels(tristar_distributed_t *d, tsi_joint *joint) {
   for (tsi_index j = 0; j <= panels->count; j++) place[j] = -1;
   for (tsi_index k = 0; k < share->chunks->count; k++)
     for (tsi_index j = share->chunks->panel[k]; j < share->chunks->panel[k + 1]; j++) {
-      const tsi_index panel = share->panel[j];
+      const tsi_index panel = joint->panel[j];
       if ((share->role[k] & TSI_ROLE_DIAGONAL) && share->panels->height[j] == panels->height[panel])
         place[panel] = p->begin[j];
     }
   for (tsi_index j = 0; j < panels->count; j++)
-    joint->passing += place[j] < 0 && joint->owner[panels->supernode[j]] == share->rank;
+    joint->passing += place[j] < 0 && joint->fronts.owner[panels->supernode[j]] == share->rank;
 out:
   joint->analysis.panel_values = place;
   return status;
 }
 
+/* row[j]: the user's row, of n, that column j of the part comes from. */
+static tristar_status take_rows(tsi_env *env, const tsi_joint *joint, int64_t n, const tsi_index *place,
+                                tsi_index **row) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_front_part *fronts = &joint->fronts;
+  const tsi_symbolic *symbolic = fronts->tree.symbolic;
+  TSI_TRY(TSI_ALLOC(env, *row, symbolic->n));
+  for (tsi_index i = 0; i < n; i++) {
+    if (symbolic->count == 0 || place[i] < fronts->column[0]) continue;
+    const tsi_index s = tsi_find_range(fronts->column, symbolic->count, place[i]);
+    const tsi_index j = symbolic->start[s] + place[i] - fronts->column[s];
+    if (j < symbolic->start[s + 1]) (*row)[j] = i;
+  }
+out:
+  return status;
+}
+
 /* The analysis that the part refers to. */
-static tristar_status fill_analysis(tristar_distributed_t *d, tsi_joint *joint) {
+static tristar_status fill_analysis(tristar_distributed_t *d, tsi_joint *joint, tristar_method method) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const tsi_known *known = &joint->known;
   const tsi_factor_kind *kind = &d->process->kind;
   struct tristar_analysis_s *an = &joint->analysis;
-  joint->pattern = (tsi_pattern){.n = (tsi_index)kind->n, .scalar = kind->user_scalar};
+  joint->pattern = (tsi_pattern){.n = joint->fronts.tree.symbolic->n, .scalar = kind->user_scalar};
   an->ts = d->ts;
   an->pattern = &joint->pattern;
   an->options.inverse = (tristar_inverse)kind->inverse;
   an->factor_scalar = kind->factor_scalar;
-  an->symbolic = known->symbolic;
-  an->panels = known->panels;
-  an->stats.method = kind->lu           ? TRISTAR_METHOD_LU
-                     : kind->indefinite ? TRISTAR_METHOD_LDLT
-                                        : TRISTAR_METHOD_LLT;
-  TSI_TRY(TSI_ALLOC(env, an->in_row, kind->n));
-  TSI_TRY(TSI_ALLOC(env, an->out_row, kind->n));
-  for (tsi_index i = 0; i < kind->n; i++) {
-    an->in_row[known->in_place[i]] = i;
-    an->out_row[known->out_place[i]] = i;
-  }
+  an->symbolic = joint->fronts.tree.symbolic;
+  an->panels = joint->fronts.tree.panels;
+  an->stats.method = method;
+  TSI_TRY(take_rows(env, joint, kind->n, d->in_place, &an->in_row));
+  TSI_TRY(take_rows(env, joint, kind->n, d->out_place, &an->out_row));
 out:
   return status;
 }
@@ -71,29 +81,75 @@ static tristar_status fill_part(tristar_distributed_t *d, tsi_joint *joint) {
   part->scalar_bytes = p->scalar_bytes;
   part->lower = p->lower;
   part->upper = p->upper;
-  if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, part->pivots, p->kind.n));
+  if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, part->pivots, joint->pattern.n));
   if (p->kind.indefinite)
-    TSI_TRY(tsi_allocate(env, 2 * (size_t)p->kind.n, p->scalar_bytes, __func__, __FILE__, __LINE__,
+    TSI_TRY(tsi_allocate(env, 2 * (size_t)joint->pattern.n, p->scalar_bytes, __func__, __FILE__, __LINE__,
                          &part->inverse));
 out:
   return status;
 }
 
-/* Takes known over, whatever the status. Local. */
-static tristar_status create_joint(tristar_distributed_t *d, tsi_known *known, tristar_factor_t *source) {
+/* Numbers of the panels of the factor in the part. */
+static tristar_status number_panels(tsi_env *env, const tsi_panels *panels, const tsi_tree_part *part,
+                                    tsi_index **number) {
+  tristar_status status = TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(env, *number, panels->count));
+  for (tsi_index p = 0; p < panels->count; p++) (*number)[p] = TSI_NONE;
+  for (tsi_index s = 0; s < part->symbolic->count; s++) {
+    const tsi_index first = panels->first[part->supernode[s]];
+    for (tsi_index p = part->panels->first[s]; p < part->panels->first[s + 1]; p++)
+      (*number)[first + p - part->panels->first[s]] = p;
+  }
+out:
+  return status;
+}
+
+/* What this rank has to know of the fronts, and of panels of them that it hands on. Owners and teams of all
+ * supernodes are those of the joint meanwhile. */
+static tristar_status take_part(tristar_distributed_t *d, tsi_joint *joint, const tsi_known *known,
+                                const tsi_front_structure *fronts) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
+  const tsi_process *p = d->process;
+  const tsi_share *share = p->share;
+  const tsi_front_whole whole = {fronts, joint->owner, joint->teams};
+  bool *wanted = NULL;
+  tsi_index *number = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, wanted, known->symbolic->count));
+  for (tsi_index j = 0; j < share->panels->count; j++)
+    wanted[known->panels->supernode[share->panel[j]]] = true;
+  TSI_TRY(tsi_front_part_create(env, &whole, share->rank, wanted, &joint->fronts));
+  TSI_TRY(number_panels(env, known->panels, &joint->fronts.tree, &number));
+  TSI_TRY(tsi_layout_part_create(env, p->layout, number, joint->fronts.tree.panels->count, &joint->layout));
+  TSI_TRY(TSI_ALLOC(env, joint->panel, share->panels->count));
+  for (tsi_index j = 0; j < share->panels->count; j++) joint->panel[j] = number[share->panel[j]];
+out:
+  TSI_FREE(env, wanted);
+  TSI_FREE(env, number);
+  return status;
+}
+
+/* Local. */
+static tristar_status create_joint(tristar_distributed_t *d, const tsi_known *known,
+                                   tristar_factor_t *source) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tristar_method method = known->kind.lu           ? TRISTAR_METHOD_LU
+                                : known->kind.indefinite ? TRISTAR_METHOD_LDLT
+                                                         : TRISTAR_METHOD_LLT;
+  const tsi_front_structure fronts = {known->symbolic, known->panels, method, &d->ts->fronts};
   tsi_joint *joint = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, joint, 1));
   d->joint = joint;
-  joint->known = *known;
   joint->source = source;
-  *known = (tsi_known){.borrowed = false};
-  TSI_TRY(TSI_ALLOC(env, joint->owner, joint->known.symbolic->count));
-  TSI_TRY(fill_analysis(d, joint));
-  const tsi_front_structure fronts = {joint->known.symbolic, joint->known.panels,
-                                      joint->analysis.stats.method, &d->ts->fronts};
+  TSI_TRY(TSI_ALLOC(env, joint->owner, known->symbolic->count));
   TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, joint->owner, &joint->teams, NULL));
+  TSI_TRY(take_part(d, joint, known, &fronts));
+  if (source == NULL || d->of_rows) {
+    TSI_FREE(env, joint->owner);
+    tsi_front_teams_destroy(env, &joint->teams);
+  }
+  TSI_TRY(fill_analysis(d, joint, method));
   TSI_TRY(place_panels(d, joint));
   TSI_TRY(fill_part(d, joint));
 out:
@@ -105,7 +161,7 @@ static void release_values(tsi_env *env, tsi_joint *joint) {
   TSI_FREE(env, joint->lines.values);
   for (int k = 0; k < 2; k++) {
     void **passing = joint->part.passing[k];
-    for (tsi_index p = 0; passing && p < joint->known.panels->count; p++) TSI_FREE(env, passing[p]);
+    for (tsi_index p = 0; passing && p < joint->fronts.tree.panels->count; p++) TSI_FREE(env, passing[p]);
     TSI_FREE(env, joint->part.passing[k]);
   }
   TSI_FREE(env, joint->part.row_scale);
@@ -121,7 +177,9 @@ void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **out) {
   release_values(env, joint);
   tsi_shipment_release(env, &joint->lines);
   tsi_front_teams_destroy(env, &joint->teams);
-  tsi_known_release(env, &joint->known);
+  tsi_front_part_destroy(env, &joint->fronts);
+  tsi_layout_destroy(env, &joint->layout);
+  TSI_FREE(env, joint->panel);
   TSI_FREE(env, joint->owner);
   TSI_FREE(env, joint->place);
   TSI_FREE(env, joint->analysis.panel_values);
@@ -139,7 +197,7 @@ static tristar_status make_room(tsi_env *env, tsi_joint *joint) {
   tristar_status status = TRISTAR_OK;
   struct tristar_factor_s *part = &joint->part;
   for (int upper = 0; upper < (part->upper ? 2 : 1) && joint->passing > 0; upper++)
-    TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], joint->known.panels->count));
+    TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], joint->fronts.tree.panels->count));
 out:
   return status;
 }
@@ -148,12 +206,10 @@ out:
 static void note_outcome(tsi_joint *joint, const tsi_numeric *numeric) {
   tristar_factor_t *source = joint->source;
   if (source == NULL) return;
-  const size_t n = (size_t)joint->pattern.n;
   const tsi_pivot_figures figures = tsi_numeric_figures(numeric);
   source->stats.perturbed_pivots = figures.perturbed;
-  source->stats.smallest_pivot = n > 0 ? figures.smallest : 0;
+  source->stats.smallest_pivot = source->analysis->pattern->n > 0 ? figures.smallest : 0;
   source->stats.largest_pivot = figures.largest;
-  if (source->pivots) memcpy(source->pivots, joint->part.pivots, n * sizeof *source->pivots);
   tsi_factor_order_pivots(source);
 }
 
@@ -169,14 +225,19 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   TSI_TRY(supply->entries(supply, d));
   TSI_TRY(tsi_transport_agree(d->transport, make_room(env, joint)));
   TSI_TRY(tsi_joint_run(d, joint, false, &numeric));
-  if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu && tsi_factor_interchanged(part))
-    TSI_TRY(tsi_joint_run_fixed(d, joint, &numeric));
+  if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu) {
+    int interchanged = tsi_factor_interchanged(part); /* of columns here */
+    TSI_TRY(TSI_MPI(
+        env, "MPI_Allreduce",
+        MPI_Allreduce(MPI_IN_PLACE, &interchanged, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
+    if (interchanged) TSI_TRY(tsi_joint_run_fixed(d, joint, &numeric));
+  }
   TSI_TRY(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
   note_outcome(joint, numeric);
   tsi_numeric_destroy(&numeric);
   TSI_TRY(tsi_agree_on_kind(d, joint->source));
   TSI_TRY(tsi_joint_hand_on(d, joint));
-  tsi_extract_columns(part, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);
+  tsi_extract_columns(part, p->share, joint->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
   TSI_TRY(supply->matrix(supply, d));
 out:
   tsi_numeric_destroy(&numeric);
@@ -219,6 +280,8 @@ tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supp
   if (d->joint) d->joint->sizes = sizes;
   if (d->joint) sizes.column = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, status));
+  tsi_known_release(env, &known);
+  tsi_distributed_forget_structure(d);
   TSI_TRY(factor(d, supply));
 out:
   tsi_pivot_sizes_release(env, &sizes);

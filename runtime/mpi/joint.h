@@ -7,28 +7,36 @@
  * (dag/factorization.h), and the bits of the factor are those of one process, whatever the layout. Panels
  * that other processes hold too, or rows of, go to them afterwards.
  *
- * Rank 0 has the analysis; each rank gets the entries of its own fronts and stripes. Where they come from
- * says a supply: from rank 0, which has the values and the scalings (joint_entries.c), or from all ranks,
- * each of which has rows (dmatrix_supply.c). No rank holds a panel that is neither its own nor in its share.
+ * Rank 0 has the analysis, each rank what it has to know of the structure (dag/front_part.h): its fronts,
+ * those above them, and their children. All learn the whole structure, choose owners and teams from it, and
+ * forget the rest. Columns and panels of a rank have the numbers of its part; messages that name columns have
+ * those of the factor. Each rank gets the entries of its own fronts and stripes. Where they come from says a
+ * supply: from rank 0, which has the values and the scalings (joint_entries.c), or from all ranks, each of
+ * which has rows (dmatrix_supply.c). No rank holds a panel that is neither its own nor in its share.
  *
  * Reads   the analysis of rank 0, what the supply brings; layout and share of the process.
  * Writes  the values of the process.
  * Invariants
  *   - `part` is this rank's part of the factor (factor.h): its streams are those of the process
- *   - what has a length of n or of all supernodes: the structure, owner, places of panels, scalings, sizes */
+ *   - between calls no array has a length of n or of all supernodes but on rank 0: owners and teams of all
+ * supernodes, if it hands entries out. While values are factored scalings do
+ *   - what is by column is by column of the part */
 #ifndef TSI_MPI_JOINT_H
 #define TSI_MPI_JOINT_H
 
+#include "dag/front_part.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/mpi/distributed.h"
 #include "runtime/mpi/shipment.h"
 
 struct tsi_joint {
-  tsi_known known;
+  tsi_front_part fronts;
+  tsi_layout *layout;       /* the part of it that knows panels that are handed on */
+  tsi_index *panel;         /* panels of the share: their numbers in the part */
   tristar_factor_t *source; /* rank 0: scalings, and values unless all ranks have them; no streams */
-  tsi_index *owner;         /* supernodes: the rank that factors each, or packs what a team factors */
-  tsi_front_teams *teams;   /* NULL: no front is shared */
-  tsi_pattern pattern;      /* of nothing but sizes */
+  tsi_index *owner;         /* rank 0, if it has the values: of all supernodes, who factors each */
+  tsi_front_teams *teams;   /* the same; NULL: no front is shared */
+  tsi_pattern pattern;      /* of the part: nothing but sizes */
   struct tristar_analysis_s analysis; /* as part wants it: lists with entries of own fronts */
   struct tristar_factor_s part;
   tsi_index passing;     /* own panels that only others hold: those in part.passing */
@@ -36,6 +44,16 @@ struct tsi_joint {
   tsi_count *place;      /* entries: where the value of each is in lines.values */
   tsi_pivot_sizes sizes; /* while they are needed */
 };
+
+/* How ranks join what they know of a column: bits, of which one rank at most has set any, or each has the
+ * same ones set; the largest of doubles, none below 0. */
+typedef enum tsi_union { TSI_UNION_BITS, TSI_UNION_MAX } tsi_union;
+/* Collective. array: by column of the part, items of `bytes`; each becomes the union of those of all ranks.
+ * all: the same of all columns, or NULL. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_joint_unite_columns(const tristar_distributed_t *d, const tsi_joint *joint,
+                                                       size_t bytes, tsi_union how, void *array, void *all);
+/* Numbers by column of the part, of those of all columns; all: freed. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_joint_take_columns(tsi_env *env, const tsi_joint *joint, double **all);
 
 void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **joint);
 

@@ -6,37 +6,38 @@
 typedef struct entries {
   tsi_env *env;
   const tristar_factor_t *source;
-  const tsi_joint *joint;
+  tsi_front_owners fronts; /* of all supernodes; rank: who gets them */
 } entries;
 
 /* Calls once for each line of the fronts of a rank, shared or not: first those of the lower lists, then those
  * of the upper ones. */
-#define FOR_LINES(an, joint, rank, list, j)                                                                  \
+#define FOR_LINES(an, fronts, list, j)                                                                       \
   for (const tsi_assembly *list = &(an)->lower; list != NULL;                                                \
        list = list == &(an)->lower && tsi_analysis_is_lu(an) ? &(an)->upper : NULL)                          \
     for (tsi_index s = 0; s < (an)->symbolic->count; s++)                                                    \
       for (tsi_index j = (an)->symbolic->start[s];                                                           \
-           tsi_front_takes_entries((joint)->teams, (joint)->owner, s, (rank)) &&                             \
+           tsi_front_takes_entries((fronts)->teams, (fronts)->owner, s, (fronts)->rank) &&                   \
            j < (an)->symbolic->start[s + 1];                                                                 \
            j++)
 
 /* The next entries of line j of supernode s, from q on, that go to a rank: consecutive ones, from *q to the
  * place that is given. */
-static tsi_count next_entries(const tsi_joint *joint, const tsi_assembly *list, tsi_index s, tsi_index j,
-                              int rank, tsi_count *q) {
+static tsi_count next_entries(const tsi_front_owners *fronts, const tsi_assembly *list, tsi_index s,
+                              tsi_index j, tsi_count *q) {
+  const tsi_front_teams *teams = fronts->teams;
   const tsi_count end = list->ptr[j + 1];
-  if (!tsi_front_is_shared(joint->teams, s)) return end;
-  while (*q < end && tsi_front_stripe_owner(joint->teams, s, list->other[*q]) != rank) ++*q;
+  if (!tsi_front_is_shared(teams, s)) return end;
+  while (*q < end && tsi_front_stripe_owner(teams, s, list->other[*q]) != fronts->rank) ++*q;
   tsi_count last = *q;
-  while (last < end && tsi_front_stripe_owner(joint->teams, s, list->other[last]) == rank) last++;
+  while (last < end && tsi_front_stripe_owner(teams, s, list->other[last]) == fronts->rank) last++;
   return last;
 }
 
-static tsi_count count_entries(const tsi_joint *joint, const tsi_assembly *list, tsi_index s, tsi_index j,
-                               int rank) {
+static tsi_count count_entries(const tsi_front_owners *fronts, const tsi_assembly *list, tsi_index s,
+                               tsi_index j) {
   tsi_count count = 0;
   for (tsi_count q = list->ptr[j], end; q < list->ptr[j + 1]; q = end) {
-    end = next_entries(joint, list, s, j, rank, &q);
+    end = next_entries(fronts, list, s, j, &q);
     count += end - q;
   }
   return count;
@@ -46,20 +47,20 @@ static tsi_count count_entries(const tsi_joint *joint, const tsi_assembly *list,
 static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
   tristar_status status = TRISTAR_OK;
   const entries *from = context;
-  const tsi_joint *joint = from->joint;
+  const tsi_front_owners fronts = {from->fronts.owner, rank, from->fronts.teams, NULL};
   const tristar_analysis_t *an = from->source->analysis;
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->pattern->scalar);
   const size_t bytes = kernels->scalar_bytes;
-  FOR_LINES(an, joint, rank, list, j) {
+  FOR_LINES(an, &fronts, list, j) {
     lines->lines++;
-    lines->entries += (size_t)count_entries(joint, list, s, j, rank);
+    lines->entries += (size_t)count_entries(&fronts, list, s, j);
   }
   TSI_TRY(tsi_shipment_allocate(from->env, bytes, lines));
   size_t line = 0, at = 0;
-  FOR_LINES(an, joint, rank, list, j) {
+  FOR_LINES(an, &fronts, list, j) {
     const size_t begin = at;
     for (tsi_count q = list->ptr[j], end; q < list->ptr[j + 1]; q = end) {
-      end = next_entries(joint, list, s, j, rank, &q);
+      end = next_entries(&fronts, list, s, j, &q);
       kernels->gather(end - q, list->source + q, an->pattern->symmetry, from->source->values,
                       lines->values + at * bytes);
       if (lines->pattern)
@@ -76,13 +77,16 @@ out:
 static tristar_status make_lists(tsi_env *env, tsi_joint *joint, int rank) {
   tristar_status status = TRISTAR_OK;
   struct tristar_analysis_s *an = &joint->analysis;
+  const tsi_front_owners fronts = tsi_front_part_owners(&joint->fronts, rank);
   const size_t n = (size_t)an->pattern->n;
   TSI_TRY(TSI_ALLOC_ZERO(env, an->lower.ptr, n + 1));
   if (tsi_analysis_is_lu(an)) TSI_TRY(TSI_ALLOC_ZERO(env, an->upper.ptr, n + 1));
   TSI_TRY(TSI_ALLOC(env, joint->place, joint->lines.entries));
   for (size_t e = 0; e < joint->lines.entries; e++) joint->place[e] = (tsi_count)e;
+  for (size_t e = 0; e < joint->lines.entries; e++)
+    joint->lines.index[e] = tsi_front_part_here(&joint->fronts, joint->lines.index[e]);
   const tsi_index *length = joint->lines.lengths;
-  FOR_LINES(an, joint, rank, list, j) list->ptr[j + 1] = *length++;
+  FOR_LINES(an, &fronts, list, j) list->ptr[j + 1] = *length++;
   for (size_t j = 0; j < n; j++) an->lower.ptr[j + 1] += an->lower.ptr[j];
   for (size_t j = 0; an->upper.ptr && j < n; j++) an->upper.ptr[j + 1] += an->upper.ptr[j];
   an->lower.other = joint->lines.index;
@@ -100,9 +104,8 @@ typedef struct notice {
   int64_t adjoint, scaled, singular;
 } notice;
 
-static tristar_status allocate_scales(tsi_env *env, tsi_joint *joint, bool scaled) {
+static tristar_status allocate_scales(tsi_env *env, tsi_joint *joint, int64_t n, bool scaled) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index n = joint->pattern.n;
   if (joint->sizes.column == NULL) TSI_TRY(TSI_ALLOC(env, joint->sizes.column, n));
   if (scaled) TSI_TRY(TSI_ALLOC(env, joint->part.row_scale, n));
   if (scaled) TSI_TRY(TSI_ALLOC(env, joint->part.col_scale, n));
@@ -118,7 +121,7 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const tristar_factor_t *source = joint->source;
   struct tristar_factor_s *part = &joint->part;
-  const size_t bytes = (size_t)joint->pattern.n * sizeof(double);
+  const size_t bytes = (size_t)d->n * sizeof(double);
   notice told = {.tiny = joint->sizes.tiny};
   if (source) {
     told.adjoint = source->adjoint;
@@ -129,8 +132,9 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
   joint->sizes.tiny = told.tiny;
   d->process->kind.adjoint = part->adjoint = told.adjoint != 0;
   joint->analysis.options.singular = (tristar_singular)told.singular;
-  TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, joint, told.scaled != 0)));
+  TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, joint, d->n, told.scaled != 0)));
   TSI_TRY(tsi_broadcast_bytes(env, comm, joint->sizes.column, bytes));
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_joint_take_columns(env, joint, &joint->sizes.column)));
   if (!told.scaled) goto out;
   if (source) memcpy(part->row_scale, source->row_scale, bytes);
   if (source) memcpy(part->col_scale, source->col_scale, bytes);
@@ -142,10 +146,12 @@ out:
 
 /* How many lines of entries a rank gets. */
 static size_t count_lines(const tsi_joint *joint, int rank) {
+  const tsi_front_part *fronts = &joint->fronts;
+  const tsi_symbolic *symbolic = fronts->tree.symbolic;
   size_t lines = 0;
-  for (tsi_index s = 0; s < joint->known.symbolic->count; s++)
-    if (tsi_front_takes_entries(joint->teams, joint->owner, s, rank))
-      lines += (size_t)(joint->known.symbolic->start[s + 1] - joint->known.symbolic->start[s]);
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    if (tsi_front_takes_entries(fronts->teams, fronts->owner, s, rank))
+      lines += (size_t)(symbolic->start[s + 1] - symbolic->start[s]);
   return tsi_analysis_is_lu(&joint->analysis) ? 2 * lines : lines;
 }
 
@@ -156,7 +162,7 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   tsi_env *env = &d->ts->env;
   const int rank = tsi_transport_rank(d->transport);
   const bool first = joint->place == NULL;
-  entries from = {.env = env, .source = joint->source, .joint = joint};
+  entries from = {.env = env, .source = joint->source, .fronts = {joint->owner, rank, joint->teams, NULL}};
   tsi_shipment own = {.pattern = first};
   if (joint->source == NULL) own.lines = count_lines(joint, rank);
   TSI_TRY(tsi_ship(env, d->transport, d->process->user_bytes, joint->source ? collect : NULL, &from,

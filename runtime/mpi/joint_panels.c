@@ -12,6 +12,7 @@
 typedef struct way {
   const tsi_joint *joint;
   const tsi_share *share;
+  const tsi_index *panel; /* its panels: numbers in the part */
   const tsi_count *begin;
   tsi_index from;
   tsi_index next; /* panel of the share */
@@ -20,9 +21,9 @@ typedef struct way {
 
 static bool travels(const way *w, tsi_index j) {
   const tsi_joint *joint = w->joint;
-  const tsi_index panel = w->share->panel[j];
+  const tsi_index panel = w->panel[j];
   const bool placed = w->from == w->share->rank && joint->analysis.panel_values[panel] >= 0;
-  return joint->owner[joint->known.panels->supernode[panel]] == w->from && !placed;
+  return joint->fronts.owner[joint->fronts.tree.panels->supernode[panel]] == w->from && !placed;
 }
 
 /* The next piece: scalars from the panels next .. *end - 1. */
@@ -99,11 +100,19 @@ static tristar_status hand_on(tristar_distributed_t *d, const tsi_joint *joint, 
   tsi_share *share = NULL;
   tsi_count *begin = NULL;
   void *pieces[2] = {NULL, NULL};
-  status = tsi_share_create(env, p->layout, joint->known.panels, (rank + round) % ranks, &p->share_options,
-                            &share);
+  status = tsi_share_create(env, joint->layout, joint->fronts.tree.panels, (rank + round) % ranks,
+                            &p->share_options, &share);
   if (status == TRISTAR_OK) status = tsi_place_share(env, share, &begin);
-  way gives = {.joint = joint, .share = share, .begin = begin, .from = rank},
-      takes = {.joint = joint, .share = p->share, .begin = p->begin, .from = (rank + ranks - round) % ranks};
+  way gives = {.joint = joint,
+               .share = share,
+               .panel = share ? share->panel : NULL,
+               .begin = begin,
+               .from = rank},
+      takes = {.joint = joint,
+               .share = p->share,
+               .panel = joint->panel,
+               .begin = p->begin,
+               .from = (rank + ranks - round) % ranks};
   if (status == TRISTAR_OK)
     status = tsi_allocate(env, (size_t)largest_piece(gives), bytes, __func__, __FILE__, __LINE__, &pieces[0]);
   if (status == TRISTAR_OK)

@@ -1,5 +1,6 @@
 /* Runs the steps of all ranks, and joins what they say of the pivots: see joint.h. */
-#include "runtime/mpi/bytes.h"
+#include <limits.h>
+
 #include "runtime/mpi/joint.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/starpu/idle.h"
@@ -47,7 +48,7 @@ out:
 static tristar_status prepare(tristar_distributed_t *d, tsi_joint *joint, bool fixed, tsi_numeric **out,
                               tsi_mailbox_port *port) {
   tristar_status status = TRISTAR_OK;
-  const tsi_front_owners owners = {joint->owner, tsi_transport_rank(d->transport), joint->teams};
+  const tsi_front_owners owners = tsi_front_part_owners(&joint->fronts, tsi_transport_rank(d->transport));
   struct tristar_factor_s *part = &joint->part;
   if (part->pivots) memset(part->pivots, 0, (size_t)joint->pattern.n * sizeof *part->pivots);
   if (part->inverse) memset(part->inverse, 0, 2 * (size_t)joint->pattern.n * part->scalar_bytes);
@@ -64,12 +65,18 @@ static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric 
   MPI_Comm comm = tsi_transport_comm(d->transport);
   tsi_pivot_figures all = tsi_numeric_figures(numeric);
   int64_t sum[2] = {all.perturbed, all.stray};
-  double least[3] = {(double)all.dependent, all.smallest, -all.largest};
+  const bool depends = all.dependent != INT_MAX;
+  const double column = depends ? tsi_front_part_there(&d->joint->fronts, (tsi_index)all.dependent) : INT_MAX;
+  double least[3] = {column, all.smallest, -all.largest};
   TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
                   MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT64_T, MPI_SUM, comm)));
   TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
                   MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_DOUBLE, MPI_MIN, comm)));
-  all = (tsi_pivot_figures){.perturbed = sum[0],
+  int row = depends && column == least[0] ? all.dependent_row : TSI_NONE; /* all tell the same failure */
+  TSI_TRY(
+      TSI_MPI(numeric->env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, &row, 1, MPI_INT, MPI_MAX, comm)));
+  all = (tsi_pivot_figures){.dependent_row = row,
+                            .perturbed = sum[0],
                             .stray = sum[1],
                             .dependent = (int64_t)least[0],
                             .smallest = least[1],
@@ -79,14 +86,15 @@ out:
   return status;
 }
 
-/* Collective. The pivots of all ranks, and D^-1. */
+/* Collective. The pivots of columns of the part, and D^-1; on rank 0 all pivots. */
 static tristar_status share_pivots(const tristar_distributed_t *d, const tsi_joint *joint) {
   tristar_status status = TRISTAR_OK;
-  MPI_Comm comm = tsi_transport_comm(d->transport);
   const struct tristar_factor_s *part = &joint->part;
-  const size_t n = (size_t)joint->pattern.n;
-  if (part->pivots) TSI_TRY(tsi_unite_bytes(&d->ts->env, comm, part->pivots, n * sizeof *part->pivots));
-  if (part->inverse) TSI_TRY(tsi_unite_bytes(&d->ts->env, comm, part->inverse, 2 * n * part->scalar_bytes));
+  tsi_index *all = joint->source ? joint->source->pivots : NULL;
+  if (part->pivots)
+    TSI_TRY(tsi_joint_unite_columns(d, joint, sizeof *part->pivots, TSI_UNION_BITS, part->pivots, all));
+  if (part->inverse)
+    TSI_TRY(tsi_joint_unite_columns(d, joint, 2 * part->scalar_bytes, TSI_UNION_BITS, part->inverse, NULL));
 out:
   return status;
 }
@@ -107,16 +115,15 @@ out:
   return status;
 }
 
-static tristar_status share_terms(const tristar_distributed_t *d, tsi_numeric *numeric) {
+static tristar_status share_terms(const tristar_distributed_t *d, const tsi_joint *joint,
+                                  tsi_numeric *numeric) {
   tristar_status status = TRISTAR_OK;
-  const int64_t n = d->process->kind.n;
+  const tsi_index n = joint->pattern.n;
   double *terms = NULL;
-  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(numeric->env, terms, 2 * n)));
+  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(numeric->env, terms, 2 * (tsi_count)n)));
   tsi_numeric_get_terms(numeric, terms);
   for (int side = 0; side < 2; side++)
-    TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
-                    MPI_Allreduce(MPI_IN_PLACE, terms + side * n, (int)n, MPI_DOUBLE, MPI_MAX,
-                                  tsi_transport_comm(d->transport))));
+    TSI_TRY(tsi_joint_unite_columns(d, joint, sizeof *terms, TSI_UNION_MAX, terms + side * n, NULL));
   tsi_numeric_set_terms(numeric, terms);
 out:
   TSI_FREE(numeric->env, terms);
@@ -132,8 +139,15 @@ tristar_status tsi_joint_run_fixed(tristar_distributed_t *d, tsi_joint *joint, t
     goto out;
   }
   TSI_TRY(status);
-  TSI_TRY(share_terms(d, fixed));
-  tsi_numeric_prefer(numeric, &fixed);
+  TSI_TRY(share_terms(d, joint, fixed));
+  int accurate = tsi_numeric_is_accurate(fixed); /* in columns here */
+  TSI_TRY(
+      TSI_MPI(fixed->env, "MPI_Allreduce",
+              MPI_Allreduce(MPI_IN_PLACE, &accurate, 1, MPI_INT, MPI_MIN, tsi_transport_comm(d->transport))));
+  if (!accurate) goto out;
+  tsi_numeric *refused = *numeric;
+  *numeric = fixed;
+  fixed = refused;
 out:
   tsi_numeric_destroy(&fixed);
   return status;

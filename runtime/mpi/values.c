@@ -121,8 +121,8 @@ static tristar_status send_to(tristar_distributed_t *d, const tristar_factor_t *
       TSI_TRY(
           tsi_send_bytes(env, comm, s.piece, (size_t)(s.begin[end] - s.begin[j]) * p->scalar_bytes, rank));
     }
-  tsi_extract_columns(factor, p->layout, s.share, s.columns.pivots, s.columns.inverse, s.columns.row_scale,
-                      s.columns.col_scale);
+  tsi_extract_columns(factor, s.share, s.share->panel, s.columns.pivots, s.columns.inverse,
+                      s.columns.row_scale, s.columns.col_scale);
   list_arrays(p, (size_t)s.share->panels->start[s.share->panels->count], &s.columns, array);
   TSI_TRY(tsi_send_arrays(env, comm, COLUMN_ARRAYS, array, rank));
 out:
@@ -135,7 +135,7 @@ static void take_own(tsi_process *p, const tristar_factor_t *factor) {
   for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
     tsi_extract_panels(factor, upper, p->share, p->begin, 0, p->share->panels->count,
                        (char *)(upper ? p->upper : p->lower) + (size_t)p->begin[0] * p->scalar_bytes);
-  tsi_extract_columns(factor, p->layout, p->share, p->pivots, p->inverse, p->row_scale, p->col_scale);
+  tsi_extract_columns(factor, p->share, p->share->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
 }
 
 static tristar_status receive(tristar_distributed_t *d) {

@@ -63,13 +63,13 @@ void tsi_extract_panels(const tristar_factor_t *factor, bool upper, const tsi_sh
   }
 }
 
-void tsi_extract_columns(const tristar_factor_t *factor, const tsi_layout *layout, const tsi_share *share,
+void tsi_extract_columns(const tristar_factor_t *factor, const tsi_share *share, const tsi_index *panel,
                          tsi_index *pivots, void *inverse, double *row_scale, double *col_scale) {
   const tristar_analysis_t *an = factor->analysis;
   const size_t pair = 2 * factor->scalar_bytes;
-  for (tsi_index k = 0; k < share->chunks->count; k++) {
-    const tsi_index shift = layout->chunks->column[share->chunk[k]] - share->chunks->column[k];
-    for (tsi_index j = share->chunks->column[k]; j < share->chunks->column[k + 1]; j++) {
+  for (tsi_index p = 0; p < share->panels->count; p++) {
+    const tsi_index shift = an->panels->start[panel[p]] - share->panels->start[p];
+    for (tsi_index j = share->panels->start[p]; j < share->panels->start[p + 1]; j++) {
       const tsi_index column = j + shift;
       if (pivots) pivots[j] = factor->pivots[column];
       if (inverse)

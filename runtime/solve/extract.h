@@ -12,8 +12,9 @@
 void tsi_extract_panels(const tristar_factor_t *factor, bool upper, const tsi_share *share,
                         const tsi_count *begin, tsi_index first, tsi_index end, void *to);
 
-/* Pivots, inverse and scalings by local column; NULL for what the factor's kind does not have. */
-void tsi_extract_columns(const tristar_factor_t *factor, const tsi_layout *layout, const tsi_share *share,
+/* Pivots, inverse and scalings by local column; NULL for what the factor's kind does not have. panel: by
+ * panel of the share, its number in the factor. */
+void tsi_extract_columns(const tristar_factor_t *factor, const tsi_share *share, const tsi_index *panel,
                          tsi_index *pivots, void *inverse, double *row_scale, double *col_scale);
 
 #endif
