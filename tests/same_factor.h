@@ -24,7 +24,9 @@ static inline void check_same(const char *what, const tristar_distributed_t *one
   same_bytes(what, "D", p->inverse, q->inverse, 2 * columns * p->scalar_bytes);
   same_bytes(what, "the row scaling", p->row_scale, q->row_scale, columns * sizeof *p->row_scale);
   same_bytes(what, "the column scaling", p->col_scale, q->col_scale, columns * sizeof *p->col_scale);
-  same_bytes(what, "the order", one->pivot_order, two->pivot_order, (size_t)one->n * sizeof(tsi_index));
+  const tsi_directory *order = one->pivot_order, *other = two->pivot_order;
+  same_bytes(what, "the order", order ? order->own : NULL, other ? other->own : NULL,
+             order ? (size_t)order->count * sizeof *order->own : 0);
   CHECK_MSG(p->pivoted == q->pivoted && p->kind.adjoint == q->kind.adjoint &&
                 one->perturbed == two->perturbed,
             "%s: another kind", what);

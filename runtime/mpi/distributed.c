@@ -98,17 +98,18 @@ static tsi_process_options process_options(const tristar_distributed_t *d, const
                                .workers = d->stats.workers};
 }
 
-static tristar_status copy_places(tristar_distributed_t *d, const tsi_known *known) {
+/* Collective. Where the user's rows are in the final order; and the reverse. */
+static tristar_status share_places(tristar_distributed_t *d, const tsi_known *known) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  const int ranks = tsi_transport_size(d->transport);
-  TSI_TRY(TSI_ALLOC(env, d->in_place, d->n));
-  TSI_TRY(TSI_ALLOC(env, d->out_place, d->n));
-  TSI_TRY(TSI_ALLOC(env, d->first, ranks + 1));
-  memcpy(d->in_place, known->in_place, (size_t)d->n * sizeof *d->in_place);
-  memcpy(d->out_place, known->out_place, (size_t)d->n * sizeof *d->out_place);
-  d->first[0] = 0;
-  for (int r = 1; r <= ranks; r++) d->first[r] = d->n;
+  int same = known->in_place != NULL &&
+             memcmp(known->in_place, known->out_place, (size_t)d->n * sizeof *known->in_place) == 0;
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&same, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  d->one_place = same != 0;
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->in_place, &d->in_place));
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_place, &d->out_place));
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->in_row, &d->in_row));
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_row, &d->out_row));
 out:
   return status;
 }
@@ -132,8 +133,10 @@ static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known,
   d->n = known->kind.n;
   TSI_TRY(
       tsi_process_create(&d->ts->env, &known->kind, known->symbolic, known->panels, options, &d->process));
-  TSI_TRY(copy_places(d, known));
-  if (!d->of_rows) TSI_TRY(tsi_distributed_list_rows(d)); /* else they come with the blocks of the matrix */
+  const int ranks = tsi_transport_size(d->transport);
+  TSI_TRY(TSI_ALLOC(&d->ts->env, d->first, ranks + 1));
+  d->first[0] = 0;
+  for (int r = 1; r <= ranks; r++) d->first[r] = d->n;
 out:
   return status;
 }
@@ -206,6 +209,8 @@ static tristar_status make_process(tristar_distributed_t *d, const tsi_known *kn
                                    const tsi_process_options *options) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_transport_agree(d->transport, prepare(d, known, options)));
+  TSI_TRY(share_places(d, known));
+  if (!d->of_rows) TSI_TRY(tsi_distributed_list_rows(d)); /* else they come with the blocks of the matrix */
   TSI_TRY(count_tags(d));
   d->placed = options->layout.device != NULL;
   if (d->placed) TSI_TRY(need_first_slot(d));
@@ -352,9 +357,11 @@ void tsi_distributed_release_layout(tristar_distributed_t *d) {
   tsi_distributed_release_rows(d);
   tsi_process_destroy(&d->process);
   TSI_FREE(env, d->first);
-  TSI_FREE(env, d->in_place);
-  TSI_FREE(env, d->out_place);
-  TSI_FREE(env, d->pivot_order);
+  tsi_directory_destroy(env, &d->in_place);
+  tsi_directory_destroy(env, &d->out_place);
+  tsi_directory_destroy(env, &d->in_row);
+  tsi_directory_destroy(env, &d->out_row);
+  tsi_directory_destroy(env, &d->pivot_order);
   tsi_rows_matrix_destroy(env, &d->matrix);
 }
 

@@ -11,6 +11,7 @@
 #ifndef TSI_MPI_DISTRIBUTED_H
 #define TSI_MPI_DISTRIBUTED_H
 
+#include "runtime/mpi/directory.h"
 #include "runtime/mpi/matrix.h"
 #include "runtime/mpi/port.h"
 #include "runtime/mpi/rows.h"
@@ -32,11 +33,13 @@ struct tristar_distributed_s {
   tsi_transport *transport;
   tsi_process *process;
   int64_t n;
-  int64_t *first;                  /* ranks + 1: blocks of rows of the user */
-  tsi_index *in_place, *out_place; /* n: final column of the user's rows of b and of x */
-  tsi_index *pivot_order;          /* n, as in factor.h; NULL: the final order */
-  tsi_rows *in, *out;              /* the same if both places are */
-  tsi_rows *ordered[2];            /* the same blocks in final, in factor order; NULL: not needed yet */
+  int64_t *first;                      /* ranks + 1: blocks of rows of the user */
+  tsi_directory *in_place, *out_place; /* final column of the user's rows of b and of x */
+  tsi_directory *in_row, *out_row;     /* the reverse */
+  bool one_place;                      /* both places are the same */
+  tsi_directory *pivot_order;          /* as in factor.h; NULL: the final order */
+  tsi_rows *in, *out;                  /* the same if both places are */
+  tsi_rows *ordered[2];                /* the same blocks in final, in factor order; NULL: not needed yet */
   tsi_slot slot[TSI_SLOTS];
   tsi_index tags;     /* that a slot takes */
   uint64_t structure; /* rank 0, without source: a fingerprint of the factor's, to know it again */
@@ -69,7 +72,7 @@ static inline int64_t tsi_distributed_own_rows(const tristar_distributed_t *d) {
 /* Values and rows are there. Local. Errors: STALE. */
 TRISTAR_CHECKED tristar_status tsi_distributed_check_ready(const tristar_distributed_t *d);
 
-/* d->in and d->out for the blocks of d->first. Errors: MEMORY, TOO_LARGE. */
+/* Collective. d->in and d->out for the blocks of d->first. Errors: MEMORY, RUNTIME, the same on all ranks. */
 TRISTAR_CHECKED tristar_status tsi_distributed_list_rows(tristar_distributed_t *d);
 void tsi_distributed_release_rows(tristar_distributed_t *d);
 void tsi_distributed_release_ordered(tristar_distributed_t *d);
@@ -95,8 +98,8 @@ typedef struct tsi_known {
   tsi_factor_kind kind;
   tsi_symbolic *symbolic;
   tsi_panels *panels;
-  tsi_index *in_place, *out_place;
-  bool borrowed; /* of the analysis: rank 0 */
+  const tsi_index *in_place, *out_place, *in_row, *out_row; /* rank 0; NULL elsewhere */
+  bool borrowed;                                            /* of the analysis: rank 0 */
 } tsi_known;
 
 /* Collective: rank 0 gives the structure of factor to all. Errors: MEMORY, RUNTIME. */

@@ -28,19 +28,31 @@ void tsi_distributed_release_rows(tristar_distributed_t *d) {
   tsi_rows_destroy(env, &d->in);
 }
 
+/* Collective. The block of rows that this rank passes, in the order that `place` says. */
+static tristar_status list_block(tristar_distributed_t *d, const tsi_directory *place, tsi_rows **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_index first = (tsi_index)d->first[tsi_transport_rank(d->transport)],
+                  rows = (tsi_index)tsi_distributed_own_rows(d);
+  tsi_index *column = NULL;
+  status = TSI_ALLOC(env, column, rows);
+  for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) column[i] = first + i;
+  TSI_TRY(tsi_directory_ask(env, d->transport, place, status, rows, column, column));
+  TSI_TRY(tsi_rows_create(env, d->transport, d->process, rows, column, out));
+out:
+  TSI_FREE(env, column);
+  return status;
+}
+
 tristar_status tsi_distributed_list_rows(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
-  tsi_passed_rows passed = {
-      .ranks = tsi_transport_size(d->transport), .first = d->first, .place = d->in_place};
   tsi_distributed_release_rows(d);
-  TSI_TRY(tsi_rows_create(env, d->process, &passed, &d->in));
-  if (memcmp(d->in_place, d->out_place, (size_t)d->n * sizeof *d->in_place) == 0)
+  TSI_TRY(list_block(d, d->in_place, &d->in));
+  if (d->one_place)
     d->out = d->in;
-  else {
-    passed.place = d->out_place;
-    TSI_TRY(tsi_rows_create(env, d->process, &passed, &d->out));
-  }
+  else
+    TSI_TRY(list_block(d, d->out_place, &d->out));
   for (int s = 0; s < TSI_SLOTS; s++) TSI_FREE(env, d->slot[s].buffer);
 out:
   return status;
@@ -51,7 +63,7 @@ tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t 
   const size_t bytes = (size_t)(tsi_transport_size(d->transport) + 1) * sizeof *first;
   if (d->in && d->out && memcmp(d->first, first, bytes) == 0) return TRISTAR_OK;
   memcpy(d->first, first, bytes);
-  const tristar_status status = tsi_transport_agree(d->transport, tsi_distributed_list_rows(d));
+  const tristar_status status = tsi_distributed_list_rows(d);
   if (status != TRISTAR_OK) tsi_distributed_release_rows(d);
   return status;
 }
@@ -95,9 +107,10 @@ typedef struct job {
   int64_t nrhs;
   tsi_process_call call;
   tsi_operation operation;
-  bool listed[2];    /* some rank lists the rows that it passes of b, of x */
-  int64_t *first[2]; /* if so: ranks + 1, */
-  int64_t *row[2];   /* and the lists of all ranks */
+  bool listed[2];       /* some rank lists the rows that it passes of b, of x */
+  int64_t *first[2];    /* if so: ranks + 1, */
+  int64_t *row[2];      /* and the lists of all ranks, */
+  tsi_index *column[2]; /* with the final columns of their rows */
   tsi_reach reach;
   const tsi_rows *rows[2];
   tsi_rows *own[2]; /* of lists */
@@ -108,6 +121,7 @@ static void release_job(tsi_env *env, job *j) {
   for (int k = B; k <= X; k++) {
     TSI_FREE(env, j->first[k]);
     TSI_FREE(env, j->row[k]);
+    TSI_FREE(env, j->column[k]);
     tsi_rows_destroy(env, &j->own[k]);
   }
   tsi_reach_finish(env, &j->reach);
@@ -156,6 +170,14 @@ out:
   return status;
 }
 
+/* What says the final columns of the rows of b, or x, as they are passed; NULL: they have the same numbers.
+ */
+static const tsi_directory *places(const tristar_distributed_t *d, const job *j, int which) {
+  const tsi_operation *o = &j->operation;
+  if (which == B ? o->in_user : o->out_user) return o->by_rows == (which == B) ? d->in_place : d->out_place;
+  return (which == B ? o->in_moved : o->out_moved) ? d->pivot_order : NULL;
+}
+
 /* Collective. The lists of all ranks, of b or x; a rank without one passes no row. */
 static tristar_status gather_list(const tristar_distributed_t *d, job *j, int which) {
   tristar_status status = TRISTAR_OK;
@@ -166,10 +188,14 @@ static tristar_status gather_list(const tristar_distributed_t *d, job *j, int wh
   const int64_t own = row == NULL ? 0 : which == B ? j->o.b_rows : j->o.x_rows;
   int *count = NULL, *place = NULL;
   int64_t *first = NULL;
+  tsi_index *column = NULL;
   status = TSI_ALLOC_ZERO(env, j->first[which], ranks + 1);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, count, ranks);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, place, ranks);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, column, own);
+  for (int64_t i = 0; status == TRISTAR_OK && i < own; i++)
+    column[i] = row[i] >= 0 && row[i] < d->n ? (tsi_index)row[i] : TSI_NONE; /* reach.h finds it out */
+  TSI_TRY(tsi_directory_ask(env, d->transport, places(d, j, which), status, own, column, column));
   first = j->first[which];
   TSI_TRY(
       TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, comm)));
@@ -178,7 +204,9 @@ static tristar_status gather_list(const tristar_distributed_t *d, job *j, int wh
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "the ranks list %" PRId64 " rows of %s together, the matrix has %" PRId64, first[ranks],
              which == B ? "b" : "x", d->n);
-  TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, j->row[which], first[ranks])));
+  status = TSI_ALLOC(env, j->row[which], first[ranks]);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, j->column[which], first[ranks]);
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   for (int r = 0; r < ranks; r++) {
     count[r] = (int)(first[r + 1] - first[r]);
     place[r] = (int)first[r];
@@ -186,34 +214,31 @@ static tristar_status gather_list(const tristar_distributed_t *d, job *j, int wh
   TSI_TRY(
       TSI_MPI(env, "MPI_Allgatherv",
               MPI_Allgatherv(row, (int)own, MPI_INT64_T, j->row[which], count, place, MPI_INT64_T, comm)));
+  TSI_TRY(TSI_MPI(
+      env, "MPI_Allgatherv",
+      MPI_Allgatherv(column, (int)own, MPI_INT32_T, j->column[which], count, place, MPI_INT32_T, comm)));
 out:
+  TSI_FREE(env, column);
   TSI_FREE(env, count);
   TSI_FREE(env, place);
   return status;
 }
 
-/* The final column of each row of b, or x, as it is passed; NULL: the same number. */
-static const tsi_index *places(const tristar_distributed_t *d, const job *j, int which) {
-  const tsi_operation *o = &j->operation;
-  if (which == B ? o->in_user : o->out_user) return o->by_rows == (which == B) ? d->in_place : d->out_place;
-  return (which == B ? o->in_moved : o->out_moved) ? d->pivot_order : NULL;
-}
-
-/* Local. Rows of b or x. */
+/* Collective. Rows of b or x. */
 static tristar_status choose_rows(tristar_distributed_t *d, job *j, int which) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index *place = places(d, j, which);
-  tsi_passed_rows passed = {.ranks = tsi_transport_size(d->transport), .first = d->first, .place = place};
+  const int rank = tsi_transport_rank(d->transport);
+  const tsi_directory *place = places(d, j, which);
   if (j->listed[which]) {
-    passed.first = j->first[which];
-    passed.row = j->row[which];
-    TSI_TRY(tsi_rows_create(&d->ts->env, d->process, &passed, &j->own[which]));
+    const int64_t *first = j->first[which];
+    TSI_TRY(tsi_rows_create(&d->ts->env, d->transport, d->process, (tsi_index)(first[rank + 1] - first[rank]),
+                            j->column[which] + first[rank], &j->own[which]));
     j->rows[which] = j->own[which];
-  } else if (place == d->in_place || place == d->out_place)
+  } else if (place && (place == d->in_place || place == d->out_place))
     j->rows[which] = place == d->in_place ? d->in : d->out;
   else {
     tsi_rows **ordered = &d->ordered[place != NULL];
-    if (*ordered == NULL) TSI_TRY(tsi_rows_create(&d->ts->env, d->process, &passed, ordered));
+    if (*ordered == NULL) TSI_TRY(list_block(d, place, ordered));
     j->rows[which] = *ordered;
   }
 out:
@@ -229,8 +254,8 @@ static tristar_status choose_chunks(const tristar_distributed_t *d, job *j) {
       .chunks = p->layout->chunks,
       .forward = j->operation.sweeps != TSI_BACKWARD ? p->whole : NULL,
       .backward = j->operation.sweeps != TSI_FORWARD ? p->whole : NULL,
-      .given = {.row = j->row[B], .place = places(d, j, B), .name = "b_row, of all ranks,"},
-      .wanted = {.row = j->row[X], .place = places(d, j, X), .name = "x_row, of all ranks,"}};
+      .given = {.row = j->row[B], .final = j->column[B], .name = "b_row, of all ranks,"},
+      .wanted = {.row = j->row[X], .final = j->column[X], .name = "x_row, of all ranks,"}};
   if (j->listed[B]) source.given.count = j->first[B][ranks];
   if (j->listed[X]) source.wanted.count = j->first[X][ranks];
   TSI_TRY(tsi_reach_create(&d->ts->env, &source, &j->reach));
@@ -249,9 +274,9 @@ static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job
   j->operation = tsi_process_operation(d->process, &j->call);
   if (j->listed[B]) TSI_TRY(gather_list(d, j, B));
   if (j->listed[X]) TSI_TRY(gather_list(d, j, X));
-  if (j->listed[B] || j->listed[X]) status = choose_chunks(d, j);
-  if (status == TRISTAR_OK) status = choose_rows(d, j, B);
-  if (status == TRISTAR_OK) status = choose_rows(d, j, X);
+  if (j->listed[B] || j->listed[X]) TSI_TRY(tsi_transport_agree(d->transport, choose_chunks(d, j)));
+  TSI_TRY(choose_rows(d, j, B));
+  TSI_TRY(choose_rows(d, j, X));
   if (j->listed[B] || j->listed[X] || !j->operation.in_user || !j->operation.out_user) {
     const tsi_index stride = tsi_workspace_stride((tsi_index)tsi_count_min(TSI_NRHS_BLOCK, j->nrhs));
     if (status == TRISTAR_OK)

@@ -14,6 +14,7 @@ typedef struct making {
   tristar_analysis_options options; /* of the analysis; permutation: on rank 0 */
   tristar_distributed_t *d;
   double *scale[2];
+  tsi_index *place[2];
   bool lean; /* as the supply has it */
   tsi_rows_supply supply;
 } making;
@@ -57,7 +58,7 @@ out:
 
 static void prepare_supply(making *m, tristar_method method, bool adjoint) {
   const char scalar = (char)m->matrix->scalar;
-  tsi_rows_supply_begin(m->matrix, m->scale, &m->supply);
+  tsi_rows_supply_begin(m->matrix, m->scale, m->place, &m->supply);
   m->supply.lean = m->lean;
   m->supply.method = method;
   m->supply.adjoint = adjoint;
@@ -124,7 +125,10 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
   m.d->stats.distribute_seconds = tsi_clock() - begin - m.d->stats.start_seconds;
 out:
   tsi_idle_recall();
-  for (int k = 0; k < 2; k++) TSI_FREE(&ts->env, m.scale[k]);
+  for (int k = 0; k < 2; k++) {
+    TSI_FREE(&ts->env, m.scale[k]);
+    TSI_FREE(&ts->env, m.place[k]);
+  }
   if (m.lean) tsi_dmatrix_release_whole(matrix);
   if (status != TRISTAR_OK) tristar_distributed_destroy(&m.d);
   if (out != NULL) *out = m.d;
@@ -201,7 +205,10 @@ tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix, tristar_distr
   tsi_idle_dismiss();
   const tristar_status status = renew(&m, memory, begin);
   tsi_idle_recall();
-  for (int k = 0; k < 2; k++) TSI_FREE(env, m.scale[k]);
+  for (int k = 0; k < 2; k++) {
+    TSI_FREE(env, m.scale[k]);
+    TSI_FREE(env, m.place[k]);
+  }
   if (m.lean) tsi_dmatrix_release_whole(matrix);
   return tsi_answer(env, status);
 }

@@ -18,7 +18,7 @@
  * Invariants
  *   - what is as long as the matrix has entries: on rank 0 the pattern, while it is ordered, and, before it
  *     comes, sizes with their pattern, while they are matched; elsewhere nothing
- *   - what has a length of n on each rank: maxima of rows and columns, scalings, what joint.h has
+ *   - what has a length of n on each rank, until values are factored: maxima of rows and columns, scalings
  *   - all ranks agree before they exchange anything; whatever fails, fails on all
  *   - entries of a line, and rows, arrive by rank, and within a rank in the order of its rows: neither fronts
  *     nor products depend on it. A row of d->matrix has its entries in the order of the user's columns, as
@@ -90,10 +90,12 @@ typedef struct tsi_rows_supply {
   bool adjoint;
   char factor_scalar;
   tristar_singular singular;
-  double **scale; /* of rows, of columns: n; NULL: ones; what measure finds */
+  double **scale;    /* of rows, of columns: n; NULL: ones; what measure finds */
+  tsi_index **place; /* final numbers of rows here, and of columns that they meet: own ones, then ghosts */
 } tsi_rows_supply;
 
-/* The rows are in one piece. */
-void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_rows_supply *out);
+/* The rows are in one piece. scale, places: filled, the caller's to free. */
+void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_index *places[2],
+                           tsi_rows_supply *out);
 
 #endif

@@ -15,20 +15,40 @@ static const tsi_rows_supply *supply_of(const tsi_supply *supply) {
 /* An entry of a row here, in the final order. */
 typedef struct walk {
   const tristar_dmatrix_t *d;
-  const tsi_index *in_place, *out_place;
+  const tsi_index *row, *column; /* of rows here, of columns that they meet */
   tsi_index first;
 } walk;
 
-static walk walk_of(const tsi_rows_supply *s, const tristar_distributed_t *d) {
-  return (walk){s->matrix, d->in_place, d->out_place, (tsi_index)tsi_dmatrix_first(s->matrix)};
+static walk walk_of(const tsi_rows_supply *s) {
+  return (walk){s->matrix, s->place[0], s->place[1], (tsi_index)tsi_dmatrix_first(s->matrix)};
+}
+
+/* Collective: asks for the places of rows and columns. */
+static tristar_status find_places(const tsi_rows_supply *s, tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tristar_dmatrix_t *m = s->matrix;
+  const tsi_index rows = m->n, first = (tsi_index)tsi_dmatrix_first(m), ghosts = m->halo->ghosts;
+  const tsi_count columns = (tsi_count)rows + ghosts;
+  tsi_index *asked = NULL;
+  for (int k = 0; k < 2; k++) TSI_FREE(env, s->place[k]);
+  status = TSI_ALLOC(env, asked, columns);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, s->place[0], rows);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, s->place[1], columns);
+  for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) asked[i] = first + i;
+  for (tsi_index g = 0; status == TRISTAR_OK && g < ghosts; g++) asked[rows + g] = m->ghost_column[g];
+  TSI_TRY(tsi_directory_ask(env, d->transport, d->in_place, status, rows, asked, s->place[0]));
+  TSI_TRY(tsi_directory_ask(env, d->transport, d->out_place, TRISTAR_OK, columns, asked, s->place[1]));
+out:
+  TSI_FREE(env, asked);
+  return status;
 }
 
 #define FOR_ENTRIES(w, i, e, row, column)                                                                    \
   for (tsi_index i = 0; i < (w)->d->n; i++)                                                                  \
     for (tsi_count e = (w)->d->whole->ptr[i]; e < (w)->d->whole->ptr[i + 1]; e++)                            \
-      for (tsi_index once = 0, row = (w)->in_place[(w)->first + i],                                          \
-                     column = (w)->out_place[(w)->d->column[e]];                                             \
-           once < 1; once++)
+      for (tsi_index once = 0, row = (w)->row[i], column = (w)->column[(w)->d->whole->index[e]]; once < 1;   \
+           once++)
 
 /* ---- Scalings and sizes -------------------------------------------------------------------------------- */
 
@@ -84,9 +104,10 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
   tsi_env *env = &d->ts->env;
   const tsi_rows_supply *s = supply_of(supply);
   const tristar_dmatrix_t *m = s->matrix;
-  const walk w = walk_of(s, d);
   tsi_joint *joint = d->joint;
   double *magnitude = NULL, largest;
+  TSI_TRY(find_places(s, d));
+  const walk w = walk_of(s);
   status = TSI_ALLOC_ZERO(env, joint->sizes.column, d->n);
   if (status == TRISTAR_OK) status = tsi_rows_measure(m, &magnitude);
   TSI_TRY(tsi_transport_agree(d->transport, status));
@@ -268,7 +289,7 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   const tsi_rows_supply *s = supply_of(supply);
   tsi_env *env = &d->ts->env;
   tsi_joint *joint = d->joint;
-  delivery v = {.env = env, .d = d, .w = walk_of(s, d), .upper = s->method == TRISTAR_METHOD_LU};
+  delivery v = {.env = env, .d = d, .w = walk_of(s), .upper = s->method == TRISTAR_METHOD_LU};
   release_lists(env, joint);
   TSI_TRY(tsi_route_connect(env, d->transport, count_entries(&v), &v.route));
   TSI_TRY(tsi_transport_agree(d->transport, list_places(&v)));
@@ -315,7 +336,7 @@ static tsi_index length_of(const tristar_dmatrix_t *d, tsi_index i) {
 }
 
 static tsi_index final_row(const convoy *v, tsi_index i) {
-  return v->w.in_place[v->w.first + i];
+  return v->w.row[i];
 }
 
 /* Local. */
@@ -358,7 +379,7 @@ static void write_items(const convoy *v, tsi_index i, bool values, char *to) {
   const size_t from = (size_t)whole->ptr[i], length = (size_t)length_of(v->d, i);
   tsi_index *column = (tsi_index *)(void *)to;
   if (values && length > 0) memcpy(to, (const char *)whole->values + from * v->bytes, length * v->bytes);
-  for (size_t e = 0; e < length && !values; e++) column[e] = v->w.out_place[v->d->column[from + e]];
+  for (size_t e = 0; e < length && !values; e++) column[e] = v->w.column[whole->index[from + e]];
 }
 
 /* Local. Items of `bytes` of the rows that leave. */
@@ -421,7 +442,6 @@ out:
 /* What the rows of a matrix come from. */
 typedef struct origin {
   const tsi_rows_supply *supply;
-  const tristar_distributed_t *distributed;
 } origin;
 
 static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, tsi_transport *transport,
@@ -430,7 +450,7 @@ static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, ts
   const origin *from = source->from;
   convoy v = {.env = env,
               .d = from->supply->matrix,
-              .w = walk_of(from->supply, from->distributed),
+              .w = walk_of(from->supply),
               .bytes = p->user_bytes,
               .rank = tsi_transport_rank(transport),
               .ranks = tsi_transport_size(transport)};
@@ -457,7 +477,7 @@ out:
 static tristar_status bring_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
   const tsi_rows_supply *s = supply_of(supply);
-  const origin from = {s, d};
+  const origin from = {s};
   const tsi_rows_source source = {bring_rows, &from};
   TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(s->matrix)));
   TSI_TRY(tsi_bring_matrix(d, &source));
@@ -466,9 +486,11 @@ out:
   return status;
 }
 
-void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_rows_supply *out) {
+void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_index *places[2],
+                           tsi_rows_supply *out) {
   *out = (tsi_rows_supply){
       .supply = {.measure = measure, .scales = take_scales, .entries = take_entries, .matrix = bring_matrix},
       .matrix = matrix,
-      .scale = scale};
+      .scale = scale,
+      .place = places};
 }

@@ -33,27 +33,8 @@ out:
   return status;
 }
 
-/* row[j]: the user's row, of n, that column j of the part comes from. */
-static tristar_status take_rows(tsi_env *env, const tsi_joint *joint, int64_t n, const tsi_index *place,
-                                tsi_index **row) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_front_part *fronts = &joint->fronts;
-  const tsi_symbolic *symbolic = fronts->tree.symbolic;
-  TSI_TRY(TSI_ALLOC(env, *row, symbolic->n));
-  for (tsi_index i = 0; i < n; i++) {
-    if (symbolic->count == 0 || place[i] < fronts->column[0]) continue;
-    const tsi_index s = tsi_find_range(fronts->column, symbolic->count, place[i]);
-    const tsi_index j = symbolic->start[s] + place[i] - fronts->column[s];
-    if (j < symbolic->start[s + 1]) (*row)[j] = i;
-  }
-out:
-  return status;
-}
-
 /* The analysis that the part refers to. */
-static tristar_status fill_analysis(tristar_distributed_t *d, tsi_joint *joint, tristar_method method) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
+static void fill_analysis(const tristar_distributed_t *d, tsi_joint *joint, tristar_method method) {
   const tsi_factor_kind *kind = &d->process->kind;
   struct tristar_analysis_s *an = &joint->analysis;
   joint->pattern = (tsi_pattern){.n = joint->fronts.tree.symbolic->n, .scalar = kind->user_scalar};
@@ -64,9 +45,24 @@ static tristar_status fill_analysis(tristar_distributed_t *d, tsi_joint *joint, 
   an->symbolic = joint->fronts.tree.symbolic;
   an->panels = joint->fronts.tree.panels;
   an->stats.method = method;
-  TSI_TRY(take_rows(env, joint, kind->n, d->in_place, &an->in_row));
-  TSI_TRY(take_rows(env, joint, kind->n, d->out_place, &an->out_row));
+}
+
+/* Collective. The user's rows and columns that the columns of the part come from. */
+static tristar_status name_rows(tristar_distributed_t *d, tsi_joint *joint) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  struct tristar_analysis_s *an = &joint->analysis;
+  const tsi_index n = joint->pattern.n;
+  tsi_index *column = NULL;
+  status = TSI_ALLOC(env, column, n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, an->in_row, n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, an->out_row, n);
+  for (tsi_index j = 0; status == TRISTAR_OK && j < n; j++)
+    column[j] = tsi_front_part_there(&joint->fronts, j);
+  TSI_TRY(tsi_directory_ask(env, d->transport, d->in_row, status, n, column, an->in_row));
+  TSI_TRY(tsi_directory_ask(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
 out:
+  TSI_FREE(env, column);
   return status;
 }
 
@@ -149,7 +145,7 @@ static tristar_status create_joint(tristar_distributed_t *d, const tsi_known *kn
     TSI_FREE(env, joint->owner);
     tsi_front_teams_destroy(env, &joint->teams);
   }
-  TSI_TRY(fill_analysis(d, joint, method));
+  fill_analysis(d, joint, method);
   TSI_TRY(place_panels(d, joint));
   TSI_TRY(fill_part(d, joint));
 out:
@@ -282,6 +278,7 @@ tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supp
   TSI_TRY(tsi_transport_agree(d->transport, status));
   tsi_known_release(env, &known);
   tsi_distributed_forget_structure(d);
+  TSI_TRY(name_rows(d, d->joint));
   TSI_TRY(factor(d, supply));
 out:
   tsi_pivot_sizes_release(env, &sizes);

@@ -291,6 +291,7 @@ void tsi_rows_matrix_destroy(tsi_env *env, tsi_rows_matrix **matrix) {
   tsi_halo_destroy(env, &m->halo);
   TSI_FREE(env, m->column);
   TSI_FREE(env, m->local);
+  for (int k = 0; k < 2; k++) TSI_FREE(env, m->user[k]);
   TSI_FREE(env, m->ptr);
   TSI_FREE(env, m->index);
   TSI_FREE(env, m->values);

@@ -2,73 +2,55 @@
 #include "runtime/mpi/rows.h"
 
 #include "runtime/mpi/bytes.h"
+#include "runtime/mpi/mailbox.h"
 
+/* Rows that this rank passes. */
 typedef struct counter {
   const tsi_process *process;
-  const tsi_passed_rows *passed;
-  int *home;        /* chunks of the layout: the rank that is home of each */
-  tsi_index *shift; /* those at home here: from a final to a local column */
+  tsi_index count;
+  const tsi_index *column; /* final */
+  int *home;               /* the rank that is home of each */
 } counter;
 
-static tristar_status counter_create(tsi_env *env, const tsi_process *p, counter *c) {
+static tristar_status find_homes(tsi_env *env, counter *c) {
   tristar_status status = TRISTAR_OK;
-  const tsi_chunks *all = p->layout->chunks, *own = p->share->chunks;
-  TSI_TRY(TSI_ALLOC(env, c->home, all->count));
-  TSI_TRY(TSI_ALLOC(env, c->shift, all->count));
-  for (tsi_index k = 0; k < all->count; k++) {
-    c->home[k] = tsi_home_rank(p->layout, k);
-    c->shift[k] = c->home[k] == p->share->rank ? own->column[p->share->local[k]] - all->column[k] : 0;
-  }
+  TSI_TRY(TSI_ALLOC(env, c->home, c->count));
+  for (tsi_index i = 0; i < c->count; i++) c->home[i] = tsi_home_of(c->process->layout, c->column[i]);
 out:
   return status;
 }
 
-/* The final column of what is passed as entry e. */
-static tsi_index column_of(const counter *c, int64_t e) {
-  const tsi_passed_rows *passed = c->passed;
-  const tsi_index row = (tsi_index)(passed->row ? passed->row[e] : e);
-  return passed->place ? passed->place[row] : row;
-}
-
-static int home_of(const counter *c, int64_t e) {
-  return c->home[tsi_chunk_of(c->process->layout->chunks, column_of(c, e))];
-}
-
-/* The local column of an entry that is at home here. */
-static tsi_index local_column(const counter *c, int64_t e) {
-  const tsi_index column = column_of(c, e);
-  return column + c->shift[tsi_chunk_of(c->process->layout->chunks, column)];
+/* The local column of a final one that is at home here. */
+static tsi_index local_column(const tsi_process *p, tsi_index column) {
+  const tsi_index chunk = tsi_chunk_of(p->layout->chunks, column);
+  return p->share->chunks->column[p->share->local[chunk]] + column - p->layout->chunks->column[chunk];
 }
 
 static void count_rows(const counter *c, tsi_rows *rows) {
   const int me = c->process->share->rank;
-  for (int r = 0; r < rows->ranks; r++) rows->user.there[r] = rows->home.there[r] = 0;
-  for (int r = 0; r < rows->ranks; r++)
-    for (int64_t i = c->passed->first[r]; i < c->passed->first[r + 1]; i++) {
-      const int home = home_of(c, i);
-      if (r == me && home == me) {
-        rows->own++;
-        continue;
-      }
-      if (r == me) rows->user.there[home]++;
-      if (home == me) rows->home.there[r]++;
-    }
+  for (int r = 0; r < rows->ranks; r++) rows->user.there[r] = 0;
+  for (tsi_index i = 0; i < c->count; i++) {
+    if (c->home[i] == me)
+      rows->own++;
+    else
+      rows->user.there[c->home[i]]++;
+  }
 }
 
-static void list_rows(const counter *c, tsi_rows *rows) {
+/* Those that leave, and their final columns. */
+static void list_rows(const counter *c, tsi_rows *rows, tsi_index *column) {
   const int me = c->process->share->rank;
-  tsi_count at = 0, own = 0;
-  for (int r = 0; r < rows->ranks; r++)
-    for (int64_t i = c->passed->first[r]; i < c->passed->first[r + 1]; i++) {
-      const int home = home_of(c, i);
-      if (r == me && home == me) {
-        rows->user.own[own] = (tsi_index)(i - c->passed->first[me]);
-        rows->home.own[own++] = local_column(c, i);
-        continue;
-      }
-      if (r == me) rows->user.list[rows->user.first[home]++] = (tsi_index)(i - c->passed->first[me]);
-      if (home == me) rows->home.list[at++] = local_column(c, i);
+  tsi_count own = 0;
+  for (tsi_index i = 0; i < c->count; i++) {
+    if (c->home[i] == me) {
+      rows->user.own[own] = i;
+      rows->home.own[own++] = local_column(c->process, c->column[i]);
+      continue;
     }
+    const int at = rows->user.first[c->home[i]]++;
+    rows->user.list[at] = i;
+    column[at] = c->column[i];
+  }
   for (int r = rows->ranks; r-- > 0;) rows->user.first[r] -= rows->user.there[r];
 }
 
@@ -100,24 +82,53 @@ static void side_finish(tsi_env *env, tsi_rows_side *side) {
   TSI_FREE(env, side->first);
 }
 
-tristar_status tsi_rows_create(tsi_env *env, const tsi_process *process, const tsi_passed_rows *passed,
-                               tsi_rows **out) {
+static tsi_items items_of(const tsi_rows_side *side) {
+  return (tsi_items){side->there, side->first};
+}
+
+/* Local: everything but what comes. */
+static tristar_status begin(tsi_env *env, counter *c, int ranks, tsi_rows **out) {
   tristar_status status = TRISTAR_OK;
-  counter c = {.process = process, .passed = passed};
-  tsi_rows *rows = NULL;
-  *out = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, rows, 1));
-  rows->ranks = passed->ranks;
-  TSI_TRY(counter_create(env, process, &c));
-  TSI_TRY(side_create(env, rows->ranks, &rows->user));
-  TSI_TRY(side_create(env, rows->ranks, &rows->home));
-  count_rows(&c, rows);
+  TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
+  (*out)->ranks = ranks;
+  TSI_TRY(side_create(env, ranks, &(*out)->user));
+  TSI_TRY(side_create(env, ranks, &(*out)->home));
+  TSI_TRY(find_homes(env, c));
+  count_rows(c, *out);
+out:
+  return status;
+}
+
+/* Local: how many come is known. */
+static tristar_status reserve(tsi_env *env, tsi_rows *rows, tsi_index **column) {
+  tristar_status status = TRISTAR_OK;
   TSI_TRY(side_reserve(env, rows, &rows->user));
   TSI_TRY(side_reserve(env, rows, &rows->home));
-  list_rows(&c, rows);
+  TSI_TRY(TSI_ALLOC(env, *column, rows->user.count));
+out:
+  return status;
+}
+
+tristar_status tsi_rows_create(tsi_env *env, tsi_transport *transport, const tsi_process *process,
+                               tsi_index count, const tsi_index *column, tsi_rows **out) {
+  tristar_status status = TRISTAR_OK;
+  MPI_Comm comm = tsi_transport_comm(transport);
+  counter c = {.process = process, .count = count, .column = column};
+  tsi_rows *rows = NULL;
+  tsi_index *leave = NULL;
+  *out = NULL;
+  TSI_TRY(tsi_transport_agree(transport, begin(env, &c, tsi_transport_size(transport), &rows)));
+  TSI_TRY(TSI_MPI(env, "MPI_Alltoall",
+                  MPI_Alltoall(rows->user.there, 1, MPI_INT, rows->home.there, 1, MPI_INT, comm)));
+  TSI_TRY(tsi_transport_agree(transport, reserve(env, rows, &leave)));
+  list_rows(&c, rows, leave);
+  TSI_TRY(tsi_exchange_items(env, comm, sizeof *leave, leave, items_of(&rows->user), rows->home.list,
+                             items_of(&rows->home)));
+  for (tsi_count e = 0; e < rows->home.count; e++)
+    rows->home.list[e] = local_column(process, rows->home.list[e]);
 out:
   TSI_FREE(env, c.home);
-  TSI_FREE(env, c.shift);
+  TSI_FREE(env, leave);
   if (status != TRISTAR_OK) tsi_rows_destroy(env, &rows);
   *out = rows;
   return status;
@@ -172,13 +183,7 @@ static void copy_rows(bool pack, size_t bytes, tsi_count count, const tsi_index 
 
 /* Rows that stay on this rank. */
 static void copy_own(tsi_count count, size_t bytes, tsi_index nrhs, const tsi_index *from_row,
-                     tsi_row_array from, const tsi_index *to_row, tsi_row_array to) {
-  BY_SIZE(bytes, COPY_OWN)
-}
-
-static tsi_items items_of(const tsi_rows_side *side) {
-  return (tsi_items){side->there, side->first};
-}
+                     tsi_row_array from, const tsi_index *to_row, tsi_row_array to){BY_SIZE(bytes, COPY_OWN)}
 
 tristar_status tsi_rows_move(tsi_env *env, const tsi_rows *rows, MPI_Comm comm, size_t bytes, tsi_index nrhs,
                              tsi_row_array user, tsi_row_array local, bool to_user, void *buffer) {

@@ -4,9 +4,8 @@
  * process that is the home of its column. Move rows either way, for a number of right-hand sides at a time,
  * by one MPI_Alltoallv; rows that are at home where they are passed are copied at once.
  *
- * Reads   the blocks or lists of all ranks, the place of every row in the final order, layout and share of
- * the process. Writes  a tsi_rows that owns its arrays and is immutable afterwards; the arrays handed to it.
- * Invariants
+ * Reads   the final columns of the rows that this rank passes, layout and share of the process. Writes  a
+ * tsi_rows that owns its arrays and is immutable afterwards; the arrays handed to it. Invariants
  *   - rows between two ranks travel in the order in which the one passes them: both sides know it
  *   - each row goes to one rank */
 #ifndef TSI_MPI_ROWS_H
@@ -30,18 +29,11 @@ typedef struct tsi_rows {
   tsi_rows_side user, home;
 } tsi_rows;
 
-/* Who passes which rows: rank r rows first[r] .. first[r + 1] - 1, or row[first[r]] .. row[first[r + 1] - 1].
- */
-typedef struct tsi_passed_rows {
-  int ranks;
-  const int64_t *first;   /* ranks + 1; first[0] = 0 */
-  const int64_t *row;     /* first[ranks] numbers of rows, each once; NULL: blocks */
-  const tsi_index *place; /* n: the final column of each row; NULL: the same number */
-} tsi_passed_rows;
-
-/* Errors: MEMORY, TOO_LARGE. Local. */
-TRISTAR_CHECKED tristar_status tsi_rows_create(tsi_env *env, const tsi_process *process,
-                                               const tsi_passed_rows *passed, tsi_rows **out);
+/* Collective. column: the final column of each of the rows that this rank passes; each column is passed once,
+ * by one rank. Errors: MEMORY, RUNTIME, the same on all ranks. */
+TRISTAR_CHECKED tristar_status tsi_rows_create(tsi_env *env, tsi_transport *transport,
+                                               const tsi_process *process, tsi_index count,
+                                               const tsi_index *column, tsi_rows **out);
 void tsi_rows_destroy(tsi_env *env, tsi_rows **rows);
 
 /* An array of rows: nrhs columns, distances between rows and between columns in scalars. */

@@ -56,8 +56,6 @@ static tristar_status allocate(tsi_env *env, const head *h, tsi_known *known) {
   TSI_TRY(TSI_ALLOC(env, panels->supernode, h->panels));
   TSI_TRY(TSI_ALLOC(env, panels->height, h->panels));
   TSI_TRY(TSI_ALLOC(env, panels->first, (tsi_count)h->supernodes + 1));
-  TSI_TRY(TSI_ALLOC(env, known->in_place, h->n));
-  TSI_TRY(TSI_ALLOC(env, known->out_place, h->n));
 out:
   return status;
 }
@@ -69,6 +67,8 @@ static void borrow(const tristar_factor_t *factor, tsi_known *known) {
   known->panels = an->panels;
   known->in_place = an->in_place;
   known->out_place = an->out_place;
+  known->in_row = an->in_row;
+  known->out_row = an->out_row;
 }
 
 tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport, const tristar_factor_t *factor,
@@ -94,8 +94,6 @@ tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport, const 
   BROADCAST(known->panels->supernode, h.panels);
   BROADCAST(known->panels->height, h.panels);
   BROADCAST(known->panels->first, h.supernodes + 1);
-  BROADCAST(known->in_place, h.n);
-  BROADCAST(known->out_place, h.n);
 out:
   return status;
 }
@@ -104,8 +102,6 @@ void tsi_known_release(tsi_env *env, tsi_known *known) {
   if (!known->borrowed) {
     if (known->symbolic) tsi_symbolic_destroy(env, &known->symbolic);
     tsi_panels_destroy(env, &known->panels);
-    TSI_FREE(env, known->in_place);
-    TSI_FREE(env, known->out_place);
   }
   *known = (tsi_known){.borrowed = false};
 }

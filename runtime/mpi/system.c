@@ -39,13 +39,9 @@ out:
   return status;
 }
 
-/* For messages only: looks through all rows. */
 static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index i) {
   const tristar_distributed_t *d = context;
-  const tsi_index *place = (op == TRISTAR_N) != of_x ? d->in_place : d->out_place;
-  int64_t row = 0;
-  while (place[row] != d->matrix->column[i]) row++;
-  return row;
+  return d->matrix->user[(op == TRISTAR_N) != of_x ? 0 : 1][i];
 }
 
 tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distributed_system *s) {

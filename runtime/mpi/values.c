@@ -163,12 +163,10 @@ out:
 }
 
 /* Local. Factor order follows from the pivots. */
-static tristar_status make_room(tristar_distributed_t *d, bool scaled, bool ordered) {
+static tristar_status make_room(tristar_distributed_t *d, bool scaled) {
   tristar_status status = TRISTAR_OK;
   tsi_distributed_release_ordered(d);
   TSI_TRY(tsi_process_scale(d->process, scaled));
-  if (!ordered) TSI_FREE(&d->ts->env, d->pivot_order);
-  if (ordered && d->pivot_order == NULL) TSI_TRY(TSI_ALLOC(&d->ts->env, d->pivot_order, d->n));
 out:
   return status;
 }
@@ -186,11 +184,11 @@ tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_
   d->has_matrix = kind[3] != 0;
   d->perturbed = kind[4] > 0;
   d->stats.perturbed_pivots = kind[4];
-  TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1] != 0, kind[2] != 0)));
-  if (!kind[2]) return TRISTAR_OK;
-  const size_t bytes = (size_t)d->n * sizeof *d->pivot_order;
-  if (factor) memcpy(d->pivot_order, factor->pivot_order, bytes);
-  TSI_TRY(tsi_broadcast_bytes(env, comm, d->pivot_order, bytes));
+  TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1] != 0)));
+  tsi_directory_destroy(env, &d->pivot_order);
+  if (kind[2])
+    TSI_TRY(
+        tsi_directory_create(env, d->transport, d->n, factor ? factor->pivot_order : NULL, &d->pivot_order));
 out:
   return status;
 }
@@ -214,14 +212,29 @@ out:
   return status;
 }
 
+/* Collective. */
+static tristar_status name_rows(tristar_distributed_t *d, tsi_rows_matrix *m) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tsi_directory *const row[2] = {d->in_row, d->out_row};
+  for (int k = 0; k < 2; k++) {
+    const tristar_status mine = TSI_ALLOC(env, m->user[k], m->n);
+    TSI_TRY(tsi_directory_ask(env, d->transport, row[k], mine, m->n, m->column, m->user[k]));
+  }
+out:
+  return status;
+}
+
 tristar_status tsi_bring_matrix(tristar_distributed_t *d, const tsi_rows_source *source) {
   tristar_status status = TRISTAR_OK;
   if (!d->has_matrix)
     tsi_rows_matrix_destroy(&d->ts->env, &d->matrix);
   else if (d->matrix)
     TSI_TRY(tsi_rows_matrix_update(&d->ts->env, d->transport, d->process, source, d->matrix));
-  else
+  else {
     TSI_TRY(tsi_rows_matrix_create(&d->ts->env, d->transport, d->process, source, &d->matrix));
+    TSI_TRY(name_rows(d, d->matrix));
+  }
 out:
   return status;
 }

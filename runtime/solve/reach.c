@@ -17,6 +17,12 @@ out:
   return status;
 }
 
+/* The final row of entry i. */
+static tsi_index final_row(const tsi_row_list *list, int64_t i) {
+  if (list->final) return list->final[i];
+  return list->place ? list->place[list->row[i]] : (tsi_index)list->row[i];
+}
+
 /* Sorts a list by chunk: arrays ptr (chunks + 1), local, place in the user's compact array. */
 static tristar_status sort_rows(tsi_env *env, const tsi_chunks *chunks, const tsi_row_list *list, tsi_index n,
                                 tsi_index **ptr, tsi_index **local, tsi_index **compact) {
@@ -30,14 +36,13 @@ static tristar_status sort_rows(tsi_env *env, const tsi_chunks *chunks, const ts
   TSI_TRY(TSI_ALLOC(env, *compact, list->count));
   TSI_TRY(TSI_ALLOC(env, chunk, list->count));
   for (int64_t i = 0; i < list->count; i++) {
-    const tsi_index row = (tsi_index)list->row[i];
-    chunk[i] = tsi_find_range(chunks->column, chunks->count, list->place ? list->place[row] : row);
+    chunk[i] = tsi_find_range(chunks->column, chunks->count, final_row(list, i));
     (*ptr)[chunk[i] + 2]++;
   }
   for (tsi_index c = 0; c < chunks->count; c++) (*ptr)[c + 2] += (*ptr)[c + 1];
   for (int64_t i = 0; i < list->count; i++) { /* ptr[c + 1] moves from the start of c's rows to their end */
-    const tsi_index row = (tsi_index)list->row[i], at = (*ptr)[chunk[i] + 1]++;
-    (*local)[at] = (list->place ? list->place[row] : row) - chunks->column[chunk[i]];
+    const tsi_index at = (*ptr)[chunk[i] + 1]++;
+    (*local)[at] = final_row(list, i) - chunks->column[chunk[i]];
     (*compact)[at] = (tsi_index)i;
   }
   TSI_TRY(TSI_ALLOC_ZERO(env, seen, n));

@@ -22,6 +22,7 @@ typedef struct tsi_row_list {
   const int64_t *row;     /* NULL: all rows */
   const tsi_index *place; /* n: final row of each; NULL: itself */
   const char *name;       /* for messages: "b_row" */
+  const tsi_index *final; /* count: final row of each entry; NULL: as `place` says */
 } tsi_row_list;
 
 typedef struct tsi_reach_source {

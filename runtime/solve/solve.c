@@ -177,8 +177,8 @@ static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_op
   const tsi_reach_source source = {.chunks = r->plan->side[0].chunks,
                                    .forward = r->forward ? r->forward->sweep : NULL,
                                    .backward = r->backward ? r->backward->sweep : NULL,
-                                   .given = {o->b_rows, o->b_row, r->call.in_place, "b_row"},
-                                   .wanted = {o->x_rows, o->x_row, r->call.out_place, "x_row"}};
+                                   .given = {o->b_rows, o->b_row, r->call.in_place, "b_row", NULL},
+                                   .wanted = {o->x_rows, o->x_row, r->call.out_place, "x_row", NULL}};
   if (!o->b_row && !o->x_row) return TRISTAR_OK;
   TSI_TRY(tsi_reach_create(&r->plan->ts->env, &source, &r->reach));
   r->call.sparse = &r->reach.sparse;
