@@ -1,9 +1,9 @@
 /* Owners of fronts: every front is on a process that has its node, a whole subtree where the layout has it;
  * a team has a front that is cut into tiles, and its node; the arithmetic until the last front is factored is
- * within its bounds; the same each time. */
+ * within its bounds; the same each time. What a process takes of all this has the same steps and messages. */
 #include <math.h>
 
-#include "dag/front_owners.h"
+#include "dag/front_part.h"
 #include "runtime/factor/analysis.h"
 #include "tests/flow.h"
 #include "tests/small_layouts.h"
@@ -144,6 +144,49 @@ static void check_same(tsi_env *env, const found *f) {
   free(again);
 }
 
+/* The steps of a process and its messages are the same from its part as from the whole tree; a part that is
+ * wrong is found out. */
+static void check_part(tsi_env *env, const found *f, tsi_index rank) {
+  const tsi_front_structure fronts = structure_of(f);
+  const tsi_front_whole whole = {&fronts, f->owner, f->teams};
+  const tsi_symbolic *symbolic = fronts.symbolic;
+  const tsi_front_owners all = {f->owner, rank, f->teams, NULL};
+  bool *wanted = calloc((size_t)symbolic->count + 1, sizeof *wanted);
+  tsi_front_part part;
+  tsi_factorization *a, *b;
+  CHECK(wanted != NULL);
+  CHECK_OK(tsi_front_part_create(env, &whole, rank, wanted, &part));
+  CHECK_OK(tsi_front_part_check(env, &part, &whole, rank));
+  const tsi_front_owners own = tsi_front_part_owners(&part, rank);
+  CHECK_OK(tsi_factorization_create(env, symbolic, fronts.panels, f->method, fronts.options, &all, &a));
+  CHECK_OK(tsi_factorization_create(env, part.tree.symbolic, part.tree.panels, f->method, fronts.options,
+                                    &own, &b));
+  CHECK(a->steps->count == b->steps->count && a->steps->edges == b->steps->edges);
+  CHECK(a->sends == b->sends && a->receives == b->receives && a->tiled_count == b->tiled_count);
+  for (tsi_index k = 0; k < a->steps->count; k++)
+    CHECK(a->steps->step[k].kind == b->steps->step[k].kind && a->part[k].work == b->part[k].work &&
+          a->part[k].first == part.tree.supernode[b->part[k].first]);
+  for (tsi_index m = 0; m < a->sends; m++)
+    CHECK(a->send[m].peer == b->send[m].peer && a->send[m].tag == b->send[m].tag &&
+          a->send[m].supernode == part.tree.supernode[b->send[m].supernode]);
+  for (tsi_index m = 0; m < a->receives; m++)
+    CHECK(a->receive[m].peer == b->receive[m].peer && a->receive[m].tag == b->receive[m].tag);
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    if (!tsi_front_is_shared(f->teams, s))
+      CHECK(tsi_front_part_taker(&part, symbolic->start[s], symbolic->start[s]) == f->owner[s]);
+  if (part.tree.symbolic->count > 0) {
+    part.owner[0]++;
+    CHECK(tsi_front_part_check(env, &part, &whole, rank) == TRISTAR_ERR_INTERNAL);
+    part.owner[0]--;
+    part.who[0] = part.who[0] == 0 ? 1 : 0;
+    CHECK(tsi_front_part_check(env, &part, &whole, rank) == TRISTAR_ERR_INTERNAL);
+  }
+  tsi_factorization_destroy(env, &a);
+  tsi_factorization_destroy(env, &b);
+  tsi_front_part_destroy(env, &part);
+  free(wanted);
+}
+
 static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index px, tsi_index py,
                          tsi_index pz) {
   static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LU};
@@ -157,6 +200,8 @@ static void check_layout(tsi_env *env, const tristar_analysis_t *an, tsi_index p
     check_path(&f);
     check_gain(env, &f);
     check_same(env, &f);
+    if (variant % 4 == 0)
+      for (tsi_index r = 0; r < px * py * pz; r++) check_part(env, &f, r);
     release(env, &f);
   }
 }
