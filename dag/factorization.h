@@ -11,8 +11,9 @@
  * A front has w columns of its own and m rows below, f = w + m (codelets/cpu/front.h says more). Its tiles
  * are those of its panels, and behind them pieces of `tile` rows and columns. The steps of a tiled front:
  *
- *   open        makes room; all children are complete
- *   assemble    columns of the front: entries of the matrix, and what the children left
+ *   open        makes room for columns of the supernode; all children are complete
+ *   assemble    columns of the front: entries of the matrix, and what the children left; in their order they
+ *               take least memory, as they use up what the children left
  *   assembled   all columns are there, and what the children left is no longer needed
  *   diagonal    the diagonal block of a panel
  *   below       a row tile of a panel's columns
@@ -195,7 +196,7 @@ void tsi_factorization_list_children(tsi_factorization *factorization);
 /* Of the front of s; LDLT is counted as LLT, LU as twice that. */
 double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s);
 /* Entries that are one piece of a complement at most: each process keeps room for one piece (numeric.h). */
-#define TSI_FRONT_PIECE ((tsi_count)1 << 17)
+#define TSI_FRONT_PIECE ((tsi_count)1 << 16)
 /* Messages that so many scalars are. */
 static inline tsi_index tsi_front_pieces_of(tsi_count scalars) {
   return scalars == 0 ? 1 : (tsi_index)((scalars + TSI_FRONT_PIECE - 1) / TSI_FRONT_PIECE);
@@ -227,9 +228,26 @@ static inline bool tsi_factorization_has_upper(const tsi_factorization *factoriz
 static inline tsi_front_tiles tsi_factorization_tiles(const tsi_factorization *factorization, tsi_index s) {
   return tsi_front_tiles_of(factorization->symbolic, factorization->panels, factorization->tile, s);
 }
-/* Pieces in which the columns of the front are assembled. */
+/* Pieces in which the columns of the front are assembled: those of the supernode, then those behind it. */
+static inline tsi_index tsi_front_own_pieces(const tsi_front_tiles *t) {
+  return (t->w + t->tile - 1) / t->tile;
+}
 static inline tsi_index tsi_front_pieces(const tsi_front_tiles *t) {
-  return (t->f + t->tile - 1) / t->tile;
+  return tsi_front_own_pieces(t) + (t->f - t->w + t->tile - 1) / t->tile;
+}
+/* Columns of piece k. */
+static inline tsi_index tsi_front_piece_begin(const tsi_front_tiles *t, tsi_index k) {
+  const tsi_index own = tsi_front_own_pieces(t);
+  return k < own ? k * t->tile : t->w + (k - own) * t->tile;
+}
+static inline tsi_index tsi_front_piece_end(const tsi_front_tiles *t, tsi_index k) {
+  return tsi_index_min(k < tsi_front_own_pieces(t) ? t->w : t->f, tsi_front_piece_begin(t, k) + t->tile);
+}
+/* The piece that begins with a column; TSI_NONE: none does. */
+static inline tsi_index tsi_front_piece_at(const tsi_front_tiles *t, tsi_index column) {
+  const tsi_index inside = column - t->w;
+  if (column < 0 || column >= t->f || (inside < 0 ? column : inside) % t->tile != 0) return TSI_NONE;
+  return inside < 0 ? column / t->tile : tsi_front_own_pieces(t) + inside / t->tile;
 }
 
 #endif

@@ -79,7 +79,7 @@ static bool is_own(const checker *c, tsi_step_kind kind, const tsi_front_step *p
 static tsi_count find_place(const checker *c, tsi_step_kind kind, const tsi_front_step *part) {
   const tsi_front_tiles t = tsi_factorization_tiles(c->dag, part->first);
   const bool lu = c->dag->method == TRISTAR_METHOD_LU;
-  const tsi_index own = part->panel - t.panel;
+  const tsi_index own = part->panel - t.panel, piece = tsi_front_piece_at(&t, part->column);
   switch (kind) {
   case TSI_STEP_FRONT_OPEN:
     return 0;
@@ -88,10 +88,8 @@ static tsi_count find_place(const checker *c, tsi_step_kind kind, const tsi_fron
   case TSI_STEP_FRONT_CLOSE:
     return 2;
   case TSI_STEP_FRONT_ASSEMBLE:
-    if (part->column < 0 || part->column >= t.f || part->column % t.tile != 0 ||
-        part->column_end != tsi_index_min(t.f, part->column + t.tile))
-      return -1;
-    return ENDS + part->column / t.tile;
+    if (piece == TSI_NONE || part->column_end != tsi_front_piece_end(&t, piece)) return -1;
+    return ENDS + piece;
   case TSI_STEP_FRONT_DIAGONAL:
     return place_in_panel(&t, part->panel, 0, own);
   case TSI_STEP_FRONT_PACK:

@@ -62,8 +62,8 @@ static tsi_index add_assembly(const cut *c) {
   for (tsi_index k = 0; k < pieces; k++) {
     const tsi_index piece =
         tsi_front_cut_add(c, TSI_STEP_FRONT_ASSEMBLE,
-                          (tsi_front_step){.column = k * t->tile,
-                                           .column_end = tsi_index_min(t->f, (k + 1) * t->tile),
+                          (tsi_front_step){.column = tsi_front_piece_begin(t, k),
+                                           .column_end = tsi_front_piece_end(t, k),
                                            .work = (double)TSI_ASSEMBLE_ENTRY_WORK * t->tile * t->f});
     tsi_front_cut_after(c, piece, open);
   }

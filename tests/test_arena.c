@@ -113,7 +113,39 @@ static void check_sharing(void) {
   }
 }
 
+/* Parts of arrays go back, for others to take, and the rest stays what it is. */
+static void check_parts(void) {
+  enum { COUNT = 40, PART = 24 };
+  const size_t granule = TSI_ARENA_GRANULE;
+  array a[COUNT];
+  size_t regions, all, bytes;
+  for (int k = 0; k < COUNT; k++) {
+    a[k] = (array){.bytes = (size_t)(32 + k % 3) * granule, .mark = (char)(k + 1)};
+    a[k].block = tsi_arena_allocate(a[k].bytes, &a[k].region);
+    CHECK(a[k].block != NULL);
+    write_marks(&a[k]);
+  }
+  const bool shares = a[0].region != NULL;
+  tsi_arena_count(&regions, &all);
+  for (int k = 0; k < COUNT; k++) /* one after the other, so that spans grow */
+    for (size_t at = 1; at < 1 + PART; at += PART / 2)
+      tsi_arena_free_part(a[k].block, at * granule, (at + PART / 2) * granule, a[k].region);
+  tsi_arena_count(&regions, &bytes);
+  CHECK(bytes == (shares ? all - COUNT * PART * granule : 0));
+  for (int k = 0; k < COUNT; k++) {
+    CHECK(a[k].block[0] == a[k].mark && a[k].block[granule - 1] == a[k].mark);
+    for (size_t at = (1 + PART) * granule; at < a[k].bytes; at += granule) CHECK(a[k].block[at] == a[k].mark);
+    if (shares) {
+      tsi_arena_free(a[k].block + (1 + PART) * granule, a[k].bytes - (1 + PART) * granule, a[k].region);
+      tsi_arena_free(a[k].block, granule, a[k].region);
+    } else
+      tsi_arena_free(a[k].block, a[k].bytes, a[k].region);
+  }
+}
+
 int main(void) {
+  check_parts();
+  check_return();
   check_sharing();
   check_return();
   check_threads();

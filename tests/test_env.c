@@ -1,5 +1,7 @@
 /* The base layer: messages, log, counted allocation, checked arithmetic. */
 #include "runtime/base/env.h"
+
+#include "runtime/base/arena.h"
 #include "tests/check.h"
 
 static tristar_status fails(tsi_env *env, int value) {
@@ -69,6 +71,32 @@ static void check_memory(void) {
   CHECK(atomic_load(&env.memory.current) == 0);
 }
 
+/* What is used up counts no more, whatever the size; the rest keeps its contents. */
+static void check_used_up(void) {
+  enum { STEP = 100000 };
+  static const size_t size[] = {1000, TSI_ARENA_LEAST, 3000001, TSI_ARENA_MOST + 5};
+  tsi_env env;
+  tsi_env_init(&env);
+  for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
+    char *array, *other;
+    CHECK_OK(TSI_ALLOC(&env, array, size[k]));
+    memset(array, 7, size[k]);
+    const size_t before = atomic_load(&env.memory.current);
+    for (size_t used = 0; used <= size[k]; used += STEP) {
+      tsi_use_up(&env, array, used);
+      for (size_t at = used; at < size[k]; at += 4096) CHECK(array[at] == 7);
+    }
+    const size_t given = before - atomic_load(&env.memory.current);
+    CHECK(given <= size[k] && (size[k] < 2 * STEP || given + 2 * STEP > size[k]));
+    CHECK_OK(TSI_ALLOC_ZERO(&env, other, size[k])); /* may lie in what was given back */
+    CHECK(array[size[k] - 1] == 7);
+    TSI_FREE(&env, array);
+    for (size_t at = 0; at < size[k]; at += 4096) CHECK(other[at] == 0);
+    TSI_FREE(&env, other);
+    CHECK(atomic_load(&env.memory.current) == 0);
+  }
+}
+
 static void check_arithmetic(void) {
   size_t s;
   tsi_count c;
@@ -85,6 +113,7 @@ static void check_arithmetic(void) {
 }
 
 int main(void) {
+  check_used_up();
   check_messages();
   check_memory();
   check_arithmetic();

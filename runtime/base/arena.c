@@ -20,10 +20,10 @@
 #define SHARES_REGIONS true
 #endif
 
-#define GRANULE ((size_t)4096)
+#define GRANULE TSI_ARENA_GRANULE
 #define HUGE_PAGE ((size_t)2 << 20)
 #define REGION ((size_t)32 << 20)
-#define MOST_SPANS (REGION / TSI_ARENA_LEAST + 1)
+#define MOST_SPANS (REGION / GRANULE / 2 + 1)
 
 /* Bytes of a region that no array has. */
 typedef struct span {
@@ -189,6 +189,20 @@ void tsi_arena_free(void *block, size_t bytes, tsi_region *region) {
   pthread_mutex_lock(&arena.lock);
   give(region, (span){begin, begin + round_up(bytes, GRANULE)});
   if (is_empty(region)) drop_empty(1);
+  pthread_mutex_unlock(&arena.lock);
+}
+
+void tsi_arena_free_part(void *block, size_t begin, size_t end, tsi_region *region) {
+  if (region == NULL) {
+#ifdef MADV_DONTNEED
+    if (SHARES_REGIONS && (uintptr_t)block % GRANULE == 0)
+      (void)madvise((char *)block + begin, end - begin, MADV_DONTNEED);
+#endif
+    return;
+  }
+  const size_t at = (size_t)((char *)block - region->memory);
+  pthread_mutex_lock(&arena.lock);
+  give(region, (span){at + begin, at + end});
   pthread_mutex_unlock(&arena.lock);
 }
 

@@ -13,7 +13,7 @@
  * Reads and writes its own regions: one set for the process, guarded by one lock.
  * Invariants
  *   - spans of a region that are free are in ascending order, do not touch, and are not empty
- *   - spans begin and end at multiples of a granule (4 KB)
+ *   - spans begin and end at multiples of a granule (4 KB), as do parts of arrays that are given back
  * With the address sanitizer each array is the C library's, so that what reads past one is found. */
 #ifndef TSI_RUNTIME_BASE_ARENA_H
 #define TSI_RUNTIME_BASE_ARENA_H
@@ -22,6 +22,7 @@
 
 #define TSI_ARENA_LEAST ((size_t)128 << 10)
 #define TSI_ARENA_MOST ((size_t)10 << 20)
+#define TSI_ARENA_GRANULE ((size_t)4096)
 
 typedef struct tsi_region tsi_region;
 
@@ -29,6 +30,11 @@ typedef struct tsi_region tsi_region;
  * NULL: no memory. */
 void *tsi_arena_allocate(size_t bytes, tsi_region **region);
 void tsi_arena_free(void *block, size_t bytes, tsi_region *region);
+
+/* Gives bytes begin .. end - 1 of an array back, whole granules: nobody reads or writes them again, and they
+ * are not given with the array. An array of the C library's keeps them, but the system takes their pages
+ * where it can. */
+void tsi_arena_free_part(void *block, size_t begin, size_t end, tsi_region *region);
 
 /* Gives the region that waits back to the system. */
 void tsi_arena_trim(void);

@@ -7,11 +7,14 @@
 
 #include "runtime/base/arena.h"
 
+#define LEAST_USED_UP (16 * TSI_ARENA_GRANULE) /* that it is worth while to give back */
+
 /* In front of each block: its size, so that tsi_release can count it off, and where it lies. One cache line
  * keeps the alignment. */
 typedef union tsi_block {
   struct {
     size_t bytes;
+    size_t kept; /* the first byte of the block, behind its first granule, that was not given back; 0: all */
     tsi_region *region;
   } head;
   char line[TSI_CACHE_LINE];
@@ -74,6 +77,7 @@ tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char 
     return tsi_fail(env, TRISTAR_ERR_MEMORY, function, file, line,
                     "out of memory: %zu bytes (allocation %lld)", bytes, (long long)call);
   block->head.bytes = bytes;
+  block->head.kept = 0;
   block->head.region = region;
   count_allocation(&env->memory, bytes);
   *out = block + 1;
@@ -87,9 +91,27 @@ tristar_status tsi_allocate_zero(tsi_env *env, size_t count, size_t size, const 
   return status;
 }
 
+/* The granule that the head is in stays. */
+void tsi_use_up(tsi_env *env, void *memory, size_t bytes) {
+  tsi_block *block = (tsi_block *)memory - 1;
+  const size_t begin = block->head.kept > 0 ? block->head.kept : TSI_ARENA_GRANULE,
+               end = (sizeof(tsi_block) + bytes) / TSI_ARENA_GRANULE * TSI_ARENA_GRANULE;
+  if (block->head.bytes < TSI_ARENA_LEAST || end < begin + LEAST_USED_UP) return;
+  block->head.kept = end;
+  atomic_fetch_sub(&env->memory.current, end - begin);
+  tsi_arena_free_part(block, begin, end, block->head.region);
+}
+
 void tsi_release(tsi_env *env, void *memory) {
   if (memory == NULL) return;
   tsi_block *block = (tsi_block *)memory - 1;
-  atomic_fetch_sub(&env->memory.current, block->head.bytes);
-  tsi_arena_free(block, sizeof(tsi_block) + block->head.bytes, block->head.region);
+  const size_t all = sizeof(tsi_block) + block->head.bytes, kept = block->head.kept;
+  tsi_region *region = block->head.region;
+  const size_t given = kept > 0 ? kept - TSI_ARENA_GRANULE : 0;
+  atomic_fetch_sub(&env->memory.current, block->head.bytes - given);
+  if (region != NULL && kept > 0) {
+    if (kept < all) tsi_arena_free((char *)block + kept, all - kept, region);
+    tsi_arena_free(block, TSI_ARENA_GRANULE, region);
+  } else
+    tsi_arena_free(block, all, region);
 }

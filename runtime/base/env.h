@@ -3,7 +3,8 @@
  * Reads   what the caller put into tsi_env (log callback, check flag, allocation to fail).
  * Writes  the message of the calling thread's latest error, the memory counters.
  * Invariants
- *   - memory.current is the sum of the sizes of the live allocations made through this tsi_env
+ *   - memory.current is the sum of the sizes of the live allocations made through this tsi_env, but for what
+ * of them was given back
  *   - memory.peak >= memory.current at all times
  *   - a message belongs to the thread in which the error occurred; tsi_failure (below) carries it to another
  *
@@ -109,6 +110,11 @@ TRISTAR_CHECKED tristar_status tsi_allocate_zero(tsi_env *env, size_t count, siz
                                                  void **out);
 /* Starts to watch: memory.recent becomes memory.current, which is returned; memory.largest becomes 0. */
 size_t tsi_memory_watch(tsi_env *env);
+
+/* The first `bytes` bytes of an array are used up: nobody reads or writes them again, and most of their pages
+ * are given back. The array is released like any other; called again, with more bytes, it gives back more. By
+ * one thread at a time. */
+void tsi_use_up(tsi_env *env, void *memory, size_t bytes);
 
 /* Frees what tsi_allocate gave; accepts NULL. */
 void tsi_release(tsi_env *env, void *memory);

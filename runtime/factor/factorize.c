@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <math.h>
 
+#include "runtime/base/threads.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/factor/scaling.h"
 
@@ -95,6 +96,8 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_size
   tsi_numeric *numeric = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, numeric, 1));
   set_factor(numeric, factor);
+  TSI_TRY(tsi_mutex_init(env, &numeric->lock));
+  numeric->has_lock = true;
   TSI_TRY(place_scales(numeric));
   numeric->sizes = sizes;
   numeric->fixed = fixed;
@@ -128,7 +131,9 @@ void tsi_numeric_destroy(tsi_numeric **out) {
     TSI_FREE(env, numeric->tiled[k].front.p);
     TSI_FREE(env, numeric->tiled[k].front.q);
     TSI_FREE(env, numeric->tiled[k].position);
+    TSI_FREE(env, numeric->tiled[k].assembled);
   }
+  if (numeric->has_lock) pthread_mutex_destroy(&numeric->lock);
   TSI_FREE(env, numeric->complement);
   TSI_FREE(env, numeric->tiled);
   TSI_FREE(env, numeric->row_scale);

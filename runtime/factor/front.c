@@ -67,8 +67,7 @@ static void place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *p
   }
 }
 
-/* The complement of a front, unless that is there. */
-static tristar_status need_complement(tsi_numeric *numeric, tsi_open_front *open) {
+tristar_status tsi_front_need_complement(tsi_numeric *numeric, tsi_open_front *open) {
   tristar_status status = TRISTAR_OK;
   tsi_front *front = &open->front;
   if (front->m > 0 && numeric->complement[open->s] == NULL)
@@ -93,9 +92,10 @@ void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open) {
   tsi_front *front = &open->front;
   if (tsi_numeric_failed(numeric)) return;
   TSI_TRY(tsi_front_begin(numeric, open));
+  const tsi_front_tiles t = tsi_factorization_tiles(numeric->dag, open->s);
+  TSI_TRY(TSI_ALLOC_ZERO(numeric->env, open->assembled, tsi_front_pieces(&t)));
   TSI_TRY(tsi_front_allocate(numeric, (tsi_count)front->f * front->w, &front->p));
-  if (numeric->pivots) TSI_TRY(tsi_front_allocate(numeric, (tsi_count)front->w * front->m, &front->q));
-  TSI_TRY(need_complement(numeric, open));
+  if (numeric->pivots && front->m == 0) TSI_TRY(tsi_front_allocate(numeric, 0, &front->q));
 out:
   fail(numeric, status);
 }
@@ -249,6 +249,7 @@ void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
   if (tsi_numeric_failed(numeric)) return; /* some may still be coming */
   free_children(numeric, open->s);
   TSI_FREE(numeric->env, open->position);
+  TSI_FREE(numeric->env, open->assembled);
 }
 
 void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f, tsi_index panel) {
@@ -452,7 +453,7 @@ static tristar_status whole(tsi_numeric *numeric, tsi_index s, const space *room
   const tsi_panels *panels = numeric->analysis->panels;
   tsi_open_front open = {.front = {.p = room->p, .q = room->q}, .s = s, .position = room->position};
   set_sizes(numeric, s, &open.front);
-  TSI_TRY(need_complement(numeric, &open));
+  TSI_TRY(tsi_front_need_complement(numeric, &open));
   place_children(numeric, s, open.position);
   tsi_front_assemble(numeric, &open, 0, open.front.f);
   free_children(numeric, s);

@@ -21,9 +21,10 @@
  * Reads   analysis, the user's values, scalings.
  * Writes  lower, upper, pivots of the factor; fronts of its own.
  * Invariants
- *   - complement[s] exists from the opening of the front of s until its parent has assembled it; if it goes,
- * until its last piece has; if it comes, from when the step before its arrivals is over. NULL: not there, or
- * without rows
+ *   - complement[s] exists from when the front of s is made, that of a tiled one from the first piece of
+ * its assembly that has to do with it, until its parent has assembled it; of what a tiled parent has
+ * assembled most is given back before that. If it goes, it exists until its last piece has; if it comes, from
+ * when the step before its arrivals is over. NULL: not there, or without rows
  *   - a piece is received into its complement only if that was there for its first piece
  *   - a stripe exists from the opening of its front, or from when it may come, until `uses` is 0; a part from
  * the last step of its front, or from when it may come, until it is assembled, or gone. After a failure some
@@ -55,6 +56,8 @@ typedef struct tsi_open_front {
   tsi_front front; /* shared: nothing but sizes */
   tsi_index s;
   tsi_index *position;     /* rows of the children's complements in this front, child after child */
+  bool *assembled;         /* of one process: by piece of its assembly */
+  tsi_index first_pieces;  /* so many are assembled, one after the other from the first one on */
   tsi_held_stripe *stripe; /* shared: by tile; else NULL */
 } tsi_open_front;
 
@@ -97,6 +100,8 @@ typedef struct tsi_numeric {
   double *kept;                  /* by final index: pivots, what is left of the entry on the diagonal and */
   _Atomic double *term;          /* the largest of what was subtracted there; both in absolute value */
   tsi_factorization *dag;
+  pthread_mutex_t lock; /* what pieces of a front's assembly have in common (front_pieces.c) */
+  bool has_lock;
   void **complement; /* by supernode: C of its front; of a shared one: NULL */
   void **out_part;   /* by parcel that leaves, by parcel that comes: parts of complements */
   void **in_part;
@@ -164,6 +169,8 @@ void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last);
 
 /* The steps of a tiled front of one process. open->s is set. */
 void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open);
+/* A piece of its assembly, which begins with column c0: see front_pieces.c. */
+void tsi_front_piece(tsi_numeric *numeric, tsi_open_front *open, tsi_index c0, tsi_index c1);
 /* Columns c0 .. c1-1 of the front: zeroes them, adds entries of B and the children's complements. */
 void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1);
 /* After all of the front is assembled, shared or not: frees what the children left. */
@@ -180,6 +187,8 @@ void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open);
 
 /* What they and those of a shared front (shared_front.c) have in common. */
 TRISTAR_CHECKED tristar_status tsi_front_allocate(const tsi_numeric *numeric, tsi_count scalars, void **out);
+/* The complement of a front, unless that is there. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_front_need_complement(tsi_numeric *numeric, tsi_open_front *open);
 /* Sizes, and where the complements of the children go. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_front_begin(tsi_numeric *numeric, tsi_open_front *open);
 /* Entries on their way into a front, or a stripe of one. */

@@ -18,7 +18,7 @@ static void run_open(tsi_numeric *numeric, const tsi_front_step *part) {
   tsi_front_open(numeric, tiled_front(numeric, part));
 }
 static void run_assemble(tsi_numeric *numeric, const tsi_front_step *part) {
-  tsi_front_assemble(numeric, tiled_front(numeric, part), part->column, part->column_end);
+  tsi_front_piece(numeric, tiled_front(numeric, part), part->column, part->column_end);
 }
 static void run_assembled(tsi_numeric *numeric, const tsi_front_step *part) {
   tsi_front_assembled(numeric, tiled_front(numeric, part));

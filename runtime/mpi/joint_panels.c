@@ -6,7 +6,7 @@
 #include "runtime/mpi/joint.h"
 #include "runtime/solve/extract.h"
 
-#define PIECE_BYTES ((tsi_count)16 << 20) /* or one panel */
+#define PIECE_BYTES ((tsi_count)2 << 20) /* or one panel */
 
 /* Panels of a share that one rank has factored, on their way to who has the share. */
 typedef struct way {

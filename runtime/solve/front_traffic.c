@@ -15,6 +15,7 @@ typedef struct counter {
   tsi_index ranks;
   double scalar_bytes;
   tsi_front_counts *count;
+  bool *tiled;   /* supernodes */
   double *waits; /* supernodes x processes that may have it: see below */
   tsi_count *waits_ptr;
 } counter;
@@ -148,13 +149,33 @@ static void pass_shared(const counter *c, tsi_index s) {
   }
 }
 
+/* Bytes of the children's complements, of s that is cut into tiles, that are used up when the columns of its
+ * supernode are assembled (runtime/factor/front_pieces.c). */
+static double used_bytes(const counter *c, tsi_index s) {
+  const tsi_symbolic *symbolic = c->an->symbolic;
+  const bool full = tsi_analysis_is_lu(c->an);
+  double scalars = 0;
+  for (tsi_index k = c->dag.child_ptr[s]; c->tiled[s] && k < c->dag.child_ptr[s + 1]; k++) {
+    const tsi_index child = c->dag.child[k],
+                    m = (tsi_index)(symbolic->row_ptr[child + 1] - symbolic->row_ptr[child]);
+    const tsi_index j = tsi_row_below(symbolic, child, symbolic->start[s + 1]);
+    if (tsi_front_leaves_parts(c->teams, child)) continue;
+    scalars += (double)(j == m ? tsi_complement_size(m, full)
+                               : tsi_complement_entry(m, tsi_tile_row(j, full), j, full));
+  }
+  return c->scalar_bytes * scalars;
+}
+
+/* There is room for what is behind the supernode when the columns of that are assembled. */
 static void pass_whole(const counter *c, tsi_index s) {
   const tsi_symbolic *symbolic = c->an->symbolic;
   const double w = symbolic->start[s + 1] - symbolic->start[s],
                m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
   const bool upper = c->dag.method != TRISTAR_METHOD_LLT; /* while it is worked on */
   const double complement = symbolic->parent[s] == TSI_NONE ? 0 : whole_bytes(c, s);
-  pass_front(c, s, c->owner[s], complement + c->scalar_bytes * (w * (w + m) + (upper ? w * m : 0)),
+  const double columns = c->scalar_bytes * w * (w + m),
+               rest = complement + c->scalar_bytes * (upper ? w * m : 0);
+  pass_front(c, s, c->owner[s], columns + fmax(0, rest - used_bytes(c, s)),
              tsi_front_flops(symbolic, c->dag.method, s));
 }
 
@@ -198,6 +219,8 @@ tristar_status tsi_front_traffic_count(tsi_env *env, const tristar_analysis_t *a
   TSI_TRY(tsi_front_owners_choose(env, layout, &fronts, c.owner, &c.teams, path));
   c.dag.owner = c.owner;
   c.dag.teams = c.teams;
+  TSI_TRY(TSI_ALLOC(env, c.tiled, an->symbolic->count));
+  TSI_TRY(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, fronts.options, c.tiled));
   TSI_TRY(list_children(env, &c.dag));
   TSI_TRY(allocate_waits(env, &c));
   for (tsi_index s = 0; s < an->symbolic->count; s++) {
@@ -210,6 +233,7 @@ tristar_status tsi_front_traffic_count(tsi_env *env, const tristar_analysis_t *a
 out:
   tsi_front_teams_destroy(env, &c.teams);
   TSI_FREE(env, c.owner);
+  TSI_FREE(env, c.tiled);
   TSI_FREE(env, c.dag.child_ptr);
   TSI_FREE(env, c.dag.child);
   TSI_FREE(env, c.waits);
