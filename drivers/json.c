@@ -46,14 +46,17 @@ static void add_devices(const tsi_session *s, cJSON *object) {
   cJSON *o = cJSON_AddObjectToObject(object, "devices");
   cJSON *names = cJSON_AddArrayToObject(o, "names"), *chunks = cJSON_AddArrayToObject(o, "chunks"),
         *factor = cJSON_AddArrayToObject(o, "factor_bytes"),
-        *tables = cJSON_AddArrayToObject(o, "table_bytes"), *up = cJSON_AddArrayToObject(o, "up_bytes"),
-        *down = cJSON_AddArrayToObject(o, "down_bytes"), *transfers = cJSON_AddArrayToObject(o, "transfers");
+        *tables = cJSON_AddArrayToObject(o, "table_bytes"),
+        *workspace = cJSON_AddArrayToObject(o, "workspace_bytes"),
+        *up = cJSON_AddArrayToObject(o, "up_bytes"), *down = cJSON_AddArrayToObject(o, "down_bytes"),
+        *transfers = cJSON_AddArrayToObject(o, "transfers");
   tristar_device_stats d;
   for (int i = 0; tristar_plan_get_device(s->plan, i, &d); i++) {
     cJSON_AddItemToArray(names, cJSON_CreateString(d.name));
     cJSON_AddItemToArray(chunks, cJSON_CreateNumber((double)d.chunks));
     cJSON_AddItemToArray(factor, cJSON_CreateNumber(d.factor_bytes));
     cJSON_AddItemToArray(tables, cJSON_CreateNumber(d.table_bytes));
+    cJSON_AddItemToArray(workspace, cJSON_CreateNumber(d.workspace_bytes));
     cJSON_AddItemToArray(up, cJSON_CreateNumber(d.up_bytes));
     cJSON_AddItemToArray(down, cJSON_CreateNumber(d.down_bytes));
     cJSON_AddItemToArray(transfers, cJSON_CreateNumber((double)d.transfers));

@@ -115,7 +115,7 @@ static const option_row rows[] = {
   {"engine", CHOICE, FIELD(engine), MATRIX | TSI_KRYLOV, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
   {"engine", CHOICE, FIELD(engine), TSI_TRISOLVE, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: as for tristar solve if there are supernodes, else this thread and, where that is faster, StarPU's workers as its helpers)", 0, 0, engines},
   {"place", CHOICE, FIELD(place), MATRIX, "cpu|auto|gpu", "where subtrees are solved: on the cores (default), or on GPUs that StarPU has workers for, those that are predicted to be faster there (auto) or as many as there is room for (gpu)", 0, 0, places},
-  {"device-bytes", NUMBER, FIELD(device_bytes), MATRIX | TSI_SIMULATE, "N", "most bytes of factor on a GPU (default: nine tenths of its memory)", 1, INT64_C(1) << 50, NULL},
+  {"device-bytes", NUMBER, FIELD(device_bytes), MATRIX | TSI_SIMULATE, "N", "most bytes on a GPU: factor, tables, workspace (default: nine tenths of its memory)", 1, INT64_C(1) << 50, NULL},
   {"order-seed", NUMBER, FIELD(order_seed), TSI_SOLVE, "N", "with --engine serial: which of the legal orders of the steps to take (default 0: the natural one)", 0, UINT32_MAX, NULL},
   {"workers", NUMBER, FIELD(workers), MATRIX | TSI_TRISOLVE | TSI_KRYLOV | TSI_CALIBRATE | TSI_ENV, "N", "number of StarPU's CPU workers (default: STARPU_NCPU, or all cores)", 1, 4096, NULL},
   {"sched", SCHEDULER, FIELD(scheduler), SYSTEMS | TSI_PLOT | TSI_SIMULATE, "NAME", "scheduler of StarPU, one of those that tristar env lists (default: STARPU_SCHED, or lws)", 0, 0, NULL},

@@ -149,11 +149,12 @@ void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth) {
 static void report_devices(const tsi_session *s) {
   tristar_device_stats d;
   for (int i = 0; tristar_plan_get_device(s->plan, i, &d); i++)
-    tsi_report(i == 0 ? "devices" : "",
-               "%s: %s, %s of factor, %s of tables; in each solve %s up, %s down its bus, %s", d.name,
-               tsi_text_many(d.chunks, "subtree"), tsi_text_bytes(d.factor_bytes),
-               tsi_text_bytes(d.table_bytes), tsi_text_bytes(d.up_bytes), tsi_text_bytes(d.down_bytes),
-               tsi_text_many(d.transfers, "transfer"));
+    tsi_report(
+        i == 0 ? "devices" : "",
+        "%s: %s, %s of factor, %s of tables, %s of workspace; in each solve %s up, %s down its bus, %s",
+        d.name, tsi_text_many(d.chunks, "subtree"), tsi_text_bytes(d.factor_bytes),
+        tsi_text_bytes(d.table_bytes), tsi_text_bytes(d.workspace_bytes), tsi_text_bytes(d.up_bytes),
+        tsi_text_bytes(d.down_bytes), tsi_text_many(d.transfers, "transfer"));
   if (s->p.unfit_bytes > 0)
     tsi_report(s->p.devices == 0 ? "devices" : "", "no room for %s of factor, which stay with the cores",
                tsi_text_bytes(s->p.unfit_bytes));

@@ -65,6 +65,10 @@ double tsi_place_bus_seconds(const tsi_place_costs *c, double rows) {
   return rows > 0 ? c->bus_seconds + rows * c->row_bytes / c->bus_bandwidth : 0;
 }
 
+tsi_index tsi_place_border(const tsi_place_costs *c, const tsi_symbolic *symbolic, tsi_index root) {
+  return c->border ? c->border[root] : (tsi_index)(symbolic->row_ptr[root + 1] - symbolic->row_ptr[root]);
+}
+
 double tsi_place_seconds_alone(const tsi_place_costs *c, const tsi_placed_subtree *t) {
   return tsi_place_bus_seconds(c, t->columns) + tsi_place_device_seconds(c, t) +
          tsi_place_bus_seconds(c, t->border) + 2 * c->handover_seconds;
@@ -101,7 +105,9 @@ static tsi_index next_of_chunk(const tsi_place_schedule *s, tsi_index chunk) {
   if (end < s->panels->first[last + 1]) return s->chunk_of[end]; /* the supernode goes on */
   for (tsi_index k = s->panels->supernode[s->chunks->panel[chunk]]; k <= last; k++) {
     if (symbolic->parent[k] == TSI_NONE || symbolic->parent[k] <= last) continue;
-    const tsi_index first = symbolic->rows[symbolic->row_ptr[k]];
+    const bool rows = symbolic->row_ptr[k + 1] > symbolic->row_ptr[k]; /* else U alone has some */
+    const tsi_index first =
+        rows ? symbolic->rows[symbolic->row_ptr[k]] : symbolic->start[symbolic->parent[k]];
     if (row == TSI_NONE || first < row) row = first;
   }
   return row == TSI_NONE ? TSI_NONE : owner_of(s, row);

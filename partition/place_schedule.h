@@ -14,7 +14,8 @@
  *
  * That is the forward sweep. The backward one is the same in reverse, and takes as long.
  *
- * Reads   the structure of one factor, in closed form (symbolic.h), costs, the device of each subtree.
+ * Reads   the structure of one factor, or of L of an LU factorization whose U has rows of its own, costs,
+ * the device of each subtree.
  * Writes  its own arrays. */
 #ifndef TSI_PARTITION_PLACE_SCHEDULE_H
 #define TSI_PARTITION_PLACE_SCHEDULE_H
@@ -28,9 +29,16 @@ typedef struct tsi_place_costs {
   const double *device_path; /* supernodes: seconds that a device takes for the subtree at least, in each
                                 direction; NULL: none */
   double device_bandwidth;   /* bytes of factor a second that a device gets through */
-  double device_memory;      /* bytes that factors may take of a device's memory */
+  double device_memory;      /* bytes that may be taken of a device's memory */
   const double *stored;      /* supernodes: bytes that a device keeps of each one's factor, in memory */
-  double subtree_bytes;      /* that it keeps at most beside for each subtree */
+  const double *beside;      /* supernodes: that it keeps beside for each one: tables, x; NULL: nothing */
+  double border_bytes;       /* that it keeps beside for each row of a border */
+  double subtree_bytes;      /* that it keeps beside for each subtree */
+  const double *scratch;     /* supernodes: that it needs for each one of the subtree that it works on, one
+                                after the other in the same memory; NULL: nothing */
+  double border_scratch;     /* the same for each row of its border */
+  const tsi_index *border;   /* supernodes: rows below the subtree of each one; NULL: those of the supernode,
+                                as it is in a closed structure */
   double handover_seconds;   /* from a transfer's end to the task that waits for it, or after a subtree */
   double bus_seconds;        /* of a transfer */
   double bus_bandwidth;      /* bytes a second, in each direction, of each device */
@@ -41,6 +49,7 @@ typedef struct tsi_place_costs {
   tsi_chunk_options cut;     /* of the chunks of the cores; labels and devices are not looked at */
   double stream_bytes;       /* of an entry of the factor, in one sweep */
   double row_bytes;          /* of a row of right-hand sides */
+  tsi_index solves;          /* in flight at a time, that what is kept and needed beside the factor is for */
   bool devices_first;        /* subtrees are the cores' only where devices have no room, faster or not */
   const bool *shared;        /* supernodes: several processes work on it, and on all above it, which the cores
                                 of each do; NULL: none. The schedule counts them as if one did it all */
@@ -52,6 +61,8 @@ typedef struct tsi_placed_subtree {
   tsi_index columns, border;
   double entries;
   double bytes;   /* of factor, in a device's memory */
+  double memory;  /* all that a device keeps for it */
+  double scratch; /* what the device needs while it works on it */
   double seconds; /* of a solve on its device, once it is placed; 0: it is the cores' */
 } tsi_placed_subtree;
 
@@ -65,6 +76,8 @@ typedef struct tsi_place_times {
 /* Seconds of a sweep that a subtree takes a device; that so many rows take a bus. */
 double tsi_place_device_seconds(const tsi_place_costs *costs, const tsi_placed_subtree *subtree);
 double tsi_place_bus_seconds(const tsi_place_costs *costs, double rows);
+/* Rows below the subtree of a root. */
+tsi_index tsi_place_border(const tsi_place_costs *costs, const tsi_symbolic *symbolic, tsi_index root);
 /* From when its b has been read on the host to when its updates are there, where nothing else is under way.
  */
 double tsi_place_seconds_alone(const tsi_place_costs *costs, const tsi_placed_subtree *subtree);

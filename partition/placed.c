@@ -5,6 +5,8 @@ void tsi_device_load_add(const tsi_place_costs *c, const tsi_placed_subtree *t, 
   const double rows = (double)t->columns + t->border;
   load->subtrees++;
   load->bytes += t->bytes;
+  load->memory += t->memory;
+  if (load->scratch < t->scratch) load->scratch = t->scratch;
   load->up += rows * c->row_bytes;
   load->down += rows * c->row_bytes;
   load->seconds += 2 * (c->handover_seconds + tsi_place_device_seconds(c, t)) +
@@ -19,7 +21,7 @@ double tsi_placing_bytes(const tsi_placing *placing) {
 
 bool tsi_placing_has_room(const tsi_place_costs *c, const tsi_placing *placing) {
   for (tsi_index d = 0; d < placing->devices; d++)
-    if (tsi_device_load_memory(c, &placing->load[d]) > c->device_memory) return false;
+    if (tsi_device_load_memory(&placing->load[d]) > c->device_memory) return false;
   return true;
 }
 

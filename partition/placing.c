@@ -29,12 +29,13 @@ typedef struct placer {
   tsi_index panels;
   double *entries, *bytes;    /* supernodes: of the subtree; bytes: in a device's memory */
   double *own;                /* supernodes: of the supernode itself */
+  double *beside, *scratch;   /* supernodes: of the subtree, without its border */
   tsi_index *columns;         /* supernodes: of the subtree */
   tsi_index *child, *sibling; /* first child, next sibling; TSI_NONE */
   tsi_placed_subtree *list;   /* of the stage, in no order */
   tsi_index count;
   double above; /* entries above the subtrees */
-  double total; /* bytes */
+  double total; /* bytes that a device would keep of all of them */
   tsi_place_schedule *schedule;
   tsi_placing *trial, *best;
   double only_cores; /* seconds of a solve without devices */
@@ -61,13 +62,17 @@ static void describe_tree(placer *p, const tsi_panels *panels) {
       p->own[s] += (double)tsi_panel_entries(panels, k);
     p->entries[s] = p->own[s];
     p->bytes[s] = p->costs->stored[s];
-    p->total += p->bytes[s];
+    p->beside[s] = p->costs->beside ? p->costs->beside[s] : 0;
+    p->scratch[s] = p->costs->scratch ? p->costs->scratch[s] : 0;
+    p->total += p->bytes[s] + p->beside[s];
   }
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
     if (parent == TSI_NONE) continue;
     p->entries[parent] += p->entries[s];
     p->bytes[parent] += p->bytes[s];
+    p->beside[parent] += p->beside[s];
+    p->scratch[parent] += p->scratch[s];
     p->columns[parent] += p->columns[s];
     p->sibling[s] = p->child[parent];
     p->child[parent] = s;
@@ -77,14 +82,17 @@ static void describe_tree(placer *p, const tsi_panels *panels) {
 /* ---- Stages -------------------------------------------------------------------------------------------- */
 
 static void add_subtree(placer *p, tsi_index root) {
-  const tsi_symbolic *symbolic = p->symbolic;
+  const tsi_place_costs *c = p->costs;
+  const tsi_index border = tsi_place_border(c, p->symbolic, root);
   p->list[p->count++] =
       (tsi_placed_subtree){.root = root,
                            .device = TSI_NONE,
                            .columns = p->columns[root],
-                           .border = (tsi_index)(symbolic->row_ptr[root + 1] - symbolic->row_ptr[root]),
+                           .border = border,
                            .entries = p->entries[root],
-                           .bytes = p->bytes[root]};
+                           .bytes = p->bytes[root],
+                           .memory = tsi_place_memory(c, p->bytes[root], p->beside[root], border),
+                           .scratch = p->scratch[root] + border * c->border_scratch};
 }
 
 static tsi_index heaviest(const placer *p) {
@@ -139,13 +147,18 @@ static double busy_with(const tsi_place_costs *c, const tsi_device_load *load, c
   return more.seconds;
 }
 
+/* Has a device, with what it has so far, room for a subtree too? */
+static bool has_room(const deal *d, const tsi_device_load *load, const tsi_placed_subtree *t) {
+  return load->memory + t->memory + larger(load->scratch, t->scratch) <= d->room;
+}
+
 /* The device that would be through first: of those with room for the subtree, or of all. */
 static tsi_index first_through(const tsi_placing *placing, const deal *d, const tsi_placed_subtree *t,
                                bool room) {
   const tsi_place_costs *c = d->costs;
   tsi_index best = TSI_NONE;
   for (tsi_index k = 0; k < d->devices; k++)
-    if ((!room || tsi_device_load_memory(c, &placing->load[k]) + t->bytes + c->subtree_bytes <= d->room) &&
+    if ((!room || has_room(d, &placing->load[k], t)) &&
         (best == TSI_NONE || busy_with(c, &placing->load[k], t) < busy_with(c, &placing->load[best], t)))
       best = k;
   return best;
@@ -329,8 +342,7 @@ static double move(placer *p, tsi_index k, tsi_index device) {
     tsi_device_load_add(c, t, &trial->load[t->device]);
     bound = larger(bound, larger(2 * tsi_place_seconds_alone(c, t), trial->load[t->device].seconds));
   }
-  return device != TSI_NONE && tsi_device_load_memory(c, &trial->load[device]) > c->device_memory ? -1
-                                                                                                  : bound;
+  return device != TSI_NONE && tsi_device_load_memory(&trial->load[device]) > c->device_memory ? -1 : bound;
 }
 
 /* Where else subtree k of the best placing could be: on the cores, or on the device that has least to do. */
@@ -430,6 +442,8 @@ static tristar_status allocate(tsi_env *env, const tsi_panels *panels, placer *p
   const tsi_index count = p->symbolic->count;
   TSI_TRY(TSI_ALLOC(env, p->entries, count));
   TSI_TRY(TSI_ALLOC(env, p->bytes, count));
+  TSI_TRY(TSI_ALLOC(env, p->beside, count));
+  TSI_TRY(TSI_ALLOC(env, p->scratch, count));
   TSI_TRY(TSI_ALLOC(env, p->own, count));
   TSI_TRY(TSI_ALLOC(env, p->columns, count));
   TSI_TRY(TSI_ALLOC(env, p->child, count));
@@ -445,6 +459,8 @@ out:
 static void release(tsi_env *env, placer *p) {
   TSI_FREE(env, p->entries);
   TSI_FREE(env, p->bytes);
+  TSI_FREE(env, p->beside);
+  TSI_FREE(env, p->scratch);
   TSI_FREE(env, p->own);
   TSI_FREE(env, p->columns);
   TSI_FREE(env, p->child);
@@ -460,9 +476,6 @@ tristar_status tsi_placing_create(tsi_env *env, const tsi_symbolic *symbolic, co
   tristar_status status = TRISTAR_OK;
   placer p = {.symbolic = symbolic, .costs = costs, .panels = panels->count};
   *out = NULL;
-  if (!symbolic->closed)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "subtrees of factors whose rows are not those of a factorization cannot be placed on devices");
   TSI_TRY(allocate(env, panels, &p));
   describe_tree(&p, panels);
   TSI_TRY(search(env, &p));

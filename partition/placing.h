@@ -7,7 +7,7 @@
  *
  * Method. Start from the roots and replace the heaviest subtree by its children, again and again. At each
  * stage subtrees are dealt out, the heaviest first, each to where it ends first among those that have room
- * for its factor: by the sum of what each has, which is a bound from below. This is done for each number of
+ * for it: by the sum of what each has, which is a bound from below. This is done for each number of
  * devices, and as if the cores were as fast as their bandwidth says, half as fast, and so on, as those also
  * have what is above; and with only the heaviest subtrees, or a part of the factor, for devices. Of all these
  * the one is taken that ends first by the schedule; the first one of several, and the cores alone before all
@@ -19,11 +19,11 @@
  * alone, the one is taken that leaves devices the most of what they would have had; the rest is the cores',
  * and told as unfit.
  *
- * Reads   the structure of one factor, in closed form (symbolic.h).
+ * Reads   the structure of one factor, or of L of an LU factorization whose U has rows of its own.
  * Writes  a tsi_placing that owns its arrays.
  * Invariants (tsi_placing_check)
  *   - no subtree contains another one, and none what is shared
- *   - the factor of the subtrees on a device is no larger than its memory
+ *   - what a device keeps for its subtrees, and needs for the one that needs most, is no more than its memory
  *   - load[d] sums up the subtrees on device d, in the order in which they were dealt out
  *   - times are those of the schedule, and no longer than those of the cores alone, unless devices come first
  */
@@ -35,13 +35,22 @@
 typedef struct tsi_device_load {
   tsi_index subtrees;
   double bytes;    /* of factor, stored */
+  double memory;   /* all that it keeps */
+  double scratch;  /* what it needs for the subtree that needs most */
   double up, down; /* bytes that cross the bus in a solve */
   double seconds;  /* of a solve, with waiting for what crosses the bus before tasks */
 } tsi_device_load;
 
-/* Bytes of its memory that it takes: with what a device keeps beside. */
-static inline double tsi_device_load_memory(const tsi_place_costs *costs, const tsi_device_load *load) {
-  return load->bytes + (double)load->subtrees * costs->subtree_bytes;
+/* All that a device keeps for a subtree: bytes of factor, beside these of its supernodes, rows of its border.
+ */
+static inline double tsi_place_memory(const tsi_place_costs *costs, double bytes, double beside,
+                                      tsi_index border) {
+  return bytes + beside + border * costs->border_bytes + costs->subtree_bytes;
+}
+
+/* Bytes of its memory that a device takes. */
+static inline double tsi_device_load_memory(const tsi_device_load *load) {
+  return load->memory + load->scratch;
 }
 
 /* Gives a device one more subtree. */
@@ -60,7 +69,7 @@ typedef struct tsi_placing {
   double unfit_bytes;    /* stored, of subtrees that would have been on devices which have no room */
 } tsi_placing;
 
-/* Errors: UNSUPPORTED (a structure that is not closed), MEMORY. */
+/* Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_placing_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                   const tsi_panels *panels, const tsi_place_costs *costs,
                                                   tsi_placing **out);

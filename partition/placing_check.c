@@ -1,6 +1,8 @@
 /* The invariants of placings: see placing.h. */
 #include "partition/placing.h"
 
+#include <math.h>
+
 /* The subtree that supernode s is in, by its root; TSI_NONE: it is above. root: of parents, known. */
 static tristar_status find_root(tsi_env *env, const tsi_symbolic *symbolic, tsi_index s, bool is_root,
                                 tsi_index *root) {
@@ -13,6 +15,11 @@ out:
   return status;
 }
 
+/* Sums of whole bytes, or of estimates in another order. */
+static bool is_near(double a, double b) {
+  return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b));
+}
+
 static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, const tsi_symbolic *symbolic,
                                     const tsi_panels *panels, const tsi_place_costs *costs, tsi_index k,
                                     const tsi_index *root) {
@@ -20,7 +27,7 @@ static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, co
   const tsi_placed_subtree *t = &placing->subtree[k];
   const double seconds = t->device == TSI_NONE ? 0 : 2 * tsi_place_device_seconds(costs, t);
   tsi_index columns = 0;
-  double entries = 0, bytes = 0;
+  double entries = 0, bytes = 0, beside = 0, scratch = 0;
   for (tsi_index s = 0; s <= t->root; s++) {
     if (root[s] != t->root) continue;
     if (costs->shared && costs->shared[s])
@@ -29,9 +36,13 @@ static tristar_status check_subtree(tsi_env *env, const tsi_placing *placing, co
     for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++)
       entries += (double)tsi_panel_entries(panels, p);
     bytes += costs->stored[s];
+    beside += costs->beside ? costs->beside[s] : 0;
+    scratch += costs->scratch ? costs->scratch[s] : 0;
   }
   if (t->columns != columns || t->entries != entries || t->bytes != bytes || t->seconds != seconds ||
-      t->border != symbolic->row_ptr[t->root + 1] - symbolic->row_ptr[t->root] ||
+      t->border != tsi_place_border(costs, symbolic, t->root) ||
+      !is_near(t->memory, tsi_place_memory(costs, bytes, beside, t->border)) ||
+      !is_near(t->scratch, scratch + t->border * costs->border_scratch) ||
       (t->device != TSI_NONE && (t->device < 0 || t->device >= placing->devices)))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "subtree %d on device %d: %d columns, a border of %d, %g entries",
              t->root, t->device, t->columns, t->border, t->entries);
@@ -47,8 +58,8 @@ static tristar_status check_loads(tsi_env *env, const tsi_placing *placing, cons
     for (tsi_index k = 0; k < placing->count; k++)
       if (placing->subtree[k].device == d) tsi_device_load_add(costs, &placing->subtree[k], &sum);
     if (sum.subtrees != load->subtrees || sum.bytes != load->bytes || sum.up != load->up ||
-        sum.down != load->down || sum.seconds != load->seconds ||
-        tsi_device_load_memory(costs, load) > costs->device_memory)
+        sum.down != load->down || sum.seconds != load->seconds || sum.memory != load->memory ||
+        sum.scratch != load->scratch || tsi_device_load_memory(load) > costs->device_memory)
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "device %d: %d subtrees of %g bytes, %g bytes up, %g down", d,
                load->subtrees, load->bytes, load->up, load->down);
   }

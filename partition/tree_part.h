@@ -5,7 +5,7 @@
  *
  * Numbers. Supernodes and columns keep their order and count from 0.
  *
- * Reads   the structure of one factor, in closed form (symbolic.h), its panels.
+ * Reads   the structure of one factor (symbolic.h), its panels.
  * Writes  a tsi_tree_part that owns its arrays.
  * Invariants
  *   - supernode s is supernode[s] of the factor, with the same columns, rows and parent; its panels are cut

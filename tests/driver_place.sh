@@ -16,18 +16,18 @@ assert len(devices) == 2 and all(d["up_gbps"] == d["down_gbps"] == d["transfer_u
 END
 expect 0 '^accuracy' solve gen:s2d9pt:12
 no_row '^devices'
-expect 0 '^devices +CPU [0-9]+[^:]*: [0-9]+ subtrees?, [0-9.]+ [KM]?B of factor, .* of tables; in each solve .* up, .* down its bus, [0-9]+ transfers$' \
+expect 0 '^devices +CPU [0-9]+[^:]*: [0-9]+ subtrees?, [0-9.]+ [KM]?B of factor, .* of tables, .* of workspace; in each solve .* up, .* down its bus, [0-9]+ transfers$' \
   solve gen:s2d9pt:12 --place gpu --json gpu.json
 no_row 'no room for'
 row '^accuracy'
-expect 0 'no room for .* of factor, which stay with the cores$' solve gen:s2d9pt:12 --place gpu --device-bytes 4000 --op T --nrhs 3
+expect 0 'no room for .* of factor, which stay with the cores$' solve gen:s2d9pt:12 --place gpu --device-bytes 12000 --op T --nrhs 3
 row '^devices +CPU '
 expect 0 '^devices +no room for ' info gen:s2d9pt:12 --place gpu --device-bytes 1
 expect 0 '^accuracy' solve gen:s2d9pt:12 --place cpu --json cpu.json
 python3 - <<'END' || fail "devices in JSON"
 import json
 gpu, cpu = json.load(open("gpu.json"))["devices"], json.load(open("cpu.json"))["devices"]
-assert cpu == {"names": [], "chunks": [], "factor_bytes": [], "table_bytes": [], "up_bytes": [], "down_bytes": [], "transfers": [], "unfit_bytes": 0}, cpu
+assert cpu == {"names": [], "chunks": [], "factor_bytes": [], "table_bytes": [], "workspace_bytes": [], "up_bytes": [], "down_bytes": [], "transfers": [], "unfit_bytes": 0}, cpu
 assert gpu.keys() == cpu.keys() and 1 <= len(gpu["names"]) <= 2 and gpu["unfit_bytes"] == 0, gpu
 assert all(len(gpu[key]) == len(gpu["names"]) and min(gpu[key]) > 0 for key in gpu if key not in ("names", "unfit_bytes")), gpu
 END

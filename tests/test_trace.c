@@ -161,7 +161,7 @@ static void check_plan(tristar_factor_t *factor, const tristar_plan_options *opt
   CHECK_OK(tristar_trace(plan, op, nrhs, b, n, x, n, &trace));
   CHECK(memcmp(x, expected, size) == 0);
   tristar_plan_get_stats(plan, &stats);
-  const int blocks = nrhs > 64 ? 2 : 1;
+  const int blocks = (int)((nrhs + stats.nrhs_block - 1) / stats.nrhs_block);
   CHECK(stats.tasks == 0 || trace->tasks.count == blocks * (stats.tasks - 1)); /* without the end */
   CHECK(trace->workers == stats.workers && strcmp(trace->scheduler, stats.scheduler) == 0);
   check_list(&trace->tasks, trace->workers, trace->seconds);

@@ -25,8 +25,9 @@ struct tsi_exchange;
 /* What the steps of chunks on devices need. */
 typedef struct tsi_execution_devices {
   void *context;
-  /* The data of such a step. */
-  const tsi_task_data *(*data_of)(void *context, const tsi_step *step);
+  /* The data of such a step, as it is recorded for an execution, whose sweeps are known unless it is the
+   * first recording of all. */
+  const tsi_task_data *(*data_of)(void *context, const struct tsi_execution *e, const tsi_step *step);
   /* Starts one on a device; returns 0 or an error number. */
   int (*run)(void *context, const struct tsi_execution *e, const tsi_step *step, void *const memory[]);
 } tsi_execution_devices;

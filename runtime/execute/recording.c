@@ -32,7 +32,8 @@ static tristar_status add_items(tsi_recording *recording, tsi_index first, tsi_i
   TSI_TRY(tsi_task_list_add(recording->list, name, run_items, recording, argument, priority,
                             tsi_task_microseconds(bytes), number));
   if (step && step->on_device)
-    tsi_task_list_use(recording->list, *number, devices->data_of(devices->context, step), run_on_device);
+    tsi_task_list_use(recording->list, *number,
+                      devices->data_of(devices->context, recording->execution, step), run_on_device);
 out:
   return status;
 }

@@ -25,8 +25,10 @@ void tsi_resident_destroy(tsi_env *env, tsi_resident **resident) {
   for (int v = 0; v < 2; v++) tsi_device_data_destroy(env, &r->values[v]);
   tsi_device_data_destroy(env, &r->from);
   tsi_device_data_destroy(env, &r->inverse);
-  tsi_device_data_destroy(env, &r->tables);
-  tsi_device_branch_destroy(env, &r->cut);
+  for (int i = 0; i < 2; i++) {
+    tsi_device_data_destroy(env, &r->tables[i]);
+    tsi_device_branch_destroy(env, &r->cut[i]);
+  }
   TSI_FREE(env, *resident);
 }
 
@@ -34,20 +36,22 @@ void tsi_resident_destroy(tsi_env *env, tsi_resident **resident) {
 static tristar_status register_data(tsi_env *env, const tsi_resident_source *source, tsi_resident *r) {
   tristar_status status = TRISTAR_OK;
   const size_t scalar = source->scalar_bytes;
-  const tsi_device_branch *cut = r->cut;
-  const size_t columns = (size_t)cut->branch->columns;
-  for (int k = 0; k < 2; k++)
+  const size_t columns = (size_t)r->cut[0]->branch->columns;
+  for (int k = 0; k < 2; k++) {
+    const tsi_device_branch *cut = r->cut[tsi_resident_side(r, k == 1)];
     if (source->stream[k])
       TSI_TRY(tsi_device_data_create(env, (char *)source->stream[k] + (size_t)cut->first_value * scalar,
                                      (size_t)(cut->end_value - cut->first_value + TSI_STREAM_PAD) * scalar,
                                      &r->values[k]));
+  }
   if (source->from)
     TSI_TRY(
         tsi_device_data_create(env, source->from + source->column, columns * sizeof *source->from, &r->from));
   if (source->inverse)
     TSI_TRY(tsi_device_data_create(env, (char *)source->inverse + 2 * (size_t)source->column * scalar,
                                    2 * columns * scalar, &r->inverse));
-  TSI_TRY(tsi_device_data_create(env, cut->tables.block, cut->tables.bytes, &r->tables));
+  for (int i = 0; i < r->sides; i++)
+    TSI_TRY(tsi_device_data_create(env, r->cut[i]->tables.block, r->cut[i]->tables.bytes, &r->tables[i]));
 out:
   return status;
 }
@@ -57,7 +61,8 @@ static tristar_status forecast(tsi_env *env, size_t scalar_bytes, tsi_resident *
   tristar_status status = TRISTAR_OK;
   tsi_sweep_prediction sweep;
   for (int backward = 0; backward < 2; backward++) {
-    TSI_TRY(tsi_device_predict(env, &r->cut->tables, backward, scalar_bytes, &r->options.costs, &sweep));
+    TSI_TRY(tsi_device_predict(env, &r->cut[tsi_resident_side(r, backward)]->tables, backward, scalar_bytes,
+                               &r->options.costs, &sweep));
     r->seconds[backward] = sweep.seconds;
   }
 out:
@@ -70,7 +75,9 @@ tristar_status tsi_resident_create(tsi_env *env, const tsi_resident_source *sour
   tsi_resident *r = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, r, 1));
   r->options = *options;
-  TSI_TRY(tsi_device_branch_create(env, &source->branch, source->chunk, options, &r->cut));
+  r->sides = source->sides;
+  for (int i = 0; i < r->sides; i++)
+    TSI_TRY(tsi_device_branch_create(env, &source->branch[i], source->chunk, options, &r->cut[i]));
   TSI_TRY(forecast(env, source->scalar_bytes, r));
   TSI_TRY(register_data(env, source, r));
 out:
@@ -88,17 +95,21 @@ out:
   return status;
 }
 
-static tristar_status create(tristar_factor_t *factor, const tsi_chunks *chunks, tsi_index chunk,
+static tristar_status create(tristar_factor_t *factor, const tsi_chunks *const chunks[2], tsi_index chunk,
                              const tsi_device_options *options, tsi_resident **out) {
   const tristar_analysis_t *an = factor->analysis;
-  const tsi_resident_source source = {
-      .branch = {chunks, an->symbolic, an->panels, an->panel_values, tsi_analysis_inverse(an), 0},
-      .chunk = chunk,
-      .column = chunks->column[chunk],
-      .scalar_bytes = factor->scalar_bytes,
-      .stream = {factor->lower, factor->upper},
-      .from = factor->residents.from,
-      .inverse = factor->inverse};
+  tsi_resident_source source = {.sides = tsi_analysis_sides(an),
+                                .chunk = chunk,
+                                .column = chunks[0]->column[chunk],
+                                .scalar_bytes = factor->scalar_bytes,
+                                .stream = {factor->lower, factor->upper},
+                                .from = factor->residents.from,
+                                .inverse = factor->inverse};
+  for (int i = 0; i < source.sides; i++) {
+    const tsi_structure side = tsi_analysis_structure(an, i);
+    source.branch[i] = (tsi_branch_source){
+        chunks[i], side.symbolic, side.panels, side.panel_values, tsi_analysis_inverse(an), 0};
+  }
   return tsi_resident_create(&factor->ts->env, &source, options, out);
 }
 
@@ -106,7 +117,7 @@ static tristar_status create(tristar_factor_t *factor, const tsi_chunks *chunks,
 
 static bool is_like(const tsi_resident *r, const tsi_chunks *chunks, tsi_index chunk,
                     const tsi_device_options *o) {
-  const tsi_branch *branch = r->cut->branch;
+  const tsi_branch *branch = r->cut[0]->branch;
   return branch->panel == chunks->panel[chunk] &&
          branch->panels->count == chunks->panel[chunk + 1] - chunks->panel[chunk] &&
          r->options.node_bytes == o->node_bytes && r->options.group_bytes == o->group_bytes &&
@@ -135,7 +146,7 @@ tristar_status tsi_residents_follow(tristar_factor_t *factor) {
   return status;
 }
 
-tristar_status tsi_resident_take(tristar_factor_t *factor, const tsi_chunks *chunks, tsi_index chunk,
+tristar_status tsi_resident_take(tristar_factor_t *factor, const tsi_chunks *const chunks[2], tsi_index chunk,
                                  const tsi_device_options *options, tsi_resident **out) {
   tristar_status status = TRISTAR_OK;
   tsi_residents *all = &factor->residents;
@@ -143,7 +154,7 @@ tristar_status tsi_resident_take(tristar_factor_t *factor, const tsi_chunks *chu
   pthread_mutex_lock(&all->lock);
   TSI_TRY(follow(factor));
   tsi_resident *r = all->first;
-  while (r && !is_like(r, chunks, chunk, options)) r = r->next;
+  while (r && !is_like(r, chunks[0], chunk, options)) r = r->next;
   if (r == NULL) {
     TSI_TRY(create(factor, chunks, chunk, options, &r));
     r->next = all->first;

@@ -24,18 +24,27 @@ typedef struct tsi_resident {
   struct tsi_resident *next;
   int plans;
   tsi_device_options options;
-  tsi_device_branch *cut; /* the chunk in it is that of the plan which took it first */
-  double seconds[2]; /* forward, backward: of a sweep with one right-hand side, by the model of devices */
-  tsi_device_data *values[2], *from, *inverse, *tables; /* values: lower, upper; NULL: there is none */
+  int sides;                 /* 2: U has rows of its own, so tables and border too */
+  tsi_device_branch *cut[2]; /* of sides; the chunk in it is that of the plan which took it first */
+  double seconds[2]; /* with L forward, with U or L backward: of a sweep with one right-hand side, by the
+                        model of devices */
+  tsi_device_data *values[2], *from, *inverse; /* values: lower, upper; NULL: there is none */
+  tsi_device_data *tables[2];                  /* of sides */
 } tsi_resident;
+
+/* Which side a triangle's tables are on. */
+static inline int tsi_resident_side(const tsi_resident *resident, bool upper) {
+  return upper ? resident->sides - 1 : 0;
+}
 
 /* ---- One of them, of a factor or of a process's share of one ------------------------------------------ */
 
 /* What it is made of. All but the structure outlives it, in main memory. */
 typedef struct tsi_resident_source {
-  tsi_branch_source branch;
-  tsi_index chunk;  /* of branch.chunks */
-  tsi_index column; /* its first, in `from` and `inverse` */
+  int sides;
+  tsi_branch_source branch[2]; /* of sides; the same chunks and columns */
+  tsi_index chunk;             /* of their chunks */
+  tsi_index column;            /* its first, in `from` and `inverse` */
   size_t scalar_bytes;
   void *stream[2]; /* lower, upper; NULL: there is none */
   tsi_index *from; /* interchanges as permutations; NULL: none */
@@ -64,11 +73,11 @@ TRISTAR_CHECKED tristar_status tsi_residents_init(tsi_env *env, tsi_residents *r
 /* No plan uses any. */
 void tsi_residents_finish(tsi_env *env, tsi_residents *residents);
 
-/* The resident that has a chunk of these chunks, cut like this. StarPU runs. Errors: those of
- * tsi_device_branch_create and tsi_residents_follow. */
-TRISTAR_CHECKED tristar_status tsi_resident_take(struct tristar_factor_s *factor, const tsi_chunks *chunks,
-                                                 tsi_index chunk, const tsi_device_options *options,
-                                                 tsi_resident **out);
+/* The resident that has a chunk of these chunks, of each side of the factor, cut like this. StarPU runs.
+ * Errors: those of tsi_device_branch_create and tsi_residents_follow. */
+TRISTAR_CHECKED tristar_status tsi_resident_take(struct tristar_factor_s *factor,
+                                                 const tsi_chunks *const chunks[2], tsi_index chunk,
+                                                 const tsi_device_options *options, tsi_resident **out);
 /* Not from inside a StarPU task. */
 void tsi_resident_give_back(struct tristar_factor_s *factor, tsi_resident **resident);
 

@@ -781,7 +781,11 @@ typedef struct tristar_plan_options {
   tristar_granularity granularity; /* chunks or supernodes */
   tristar_kernel kernel;           /* panels or the partitioned inverse */
   tristar_place place;             /* which subtrees are solved on devices */
-  int64_t device_bytes; /* most bytes of factor on a device; 0: nine tenths of its memory, if that is known */
+  /* Most bytes on a device: of the factor, of tables, and of the workspaces of solves. 0: nine tenths of its
+   * memory, if that is known. Solves of more right-hand sides than there is room for are made in blocks. */
+  int64_t device_bytes;
+  int64_t device_solves; /* solves in flight at a time whose workspaces device_bytes has room for; each
+                            further one takes workspace_bytes (tristar_device_stats) beside. 0: 1 */
 } tristar_plan_options;
 
 /* ENGINE_AUTO, one right-hand side, PLACEMENT_AUTO, PLACE_CPU, no variant, all else 0. */
@@ -1029,6 +1033,8 @@ typedef struct tristar_plan_stats {
   int64_t solves;            /* with this plan so far */
   int devices;               /* that have subtrees, see tristar_plan_get_device; 0: all is on the cores */
   double unfit_bytes; /* of the factor, of subtrees that were to be on devices, which have no room for them */
+  int64_t nrhs_block; /* right-hand sides that are solved with at a time, at most: 64, or as many as devices
+                         have room for */
 } tristar_plan_stats;
 /* Tells the figures of a plan. */
 TRISTAR_API tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);
@@ -1042,6 +1048,7 @@ typedef struct tristar_device_stats {
   double factor_bytes; /* of the factor; they cross the bus once, and again after tristar_refactor; plans of a
                           factor share them */
   double table_bytes;  /* that say how they are solved with; they cross the bus once */
+  double workspace_bytes; /* that each solve in flight takes there, beside these */
   double up_bytes;   /* that cross the bus in a solve, to the device; of as many right-hand sides as the plan
                         was made for, at most 64 */
   double down_bytes; /* and back */

@@ -70,8 +70,9 @@ typedef struct tristar_distributed_options {
   tristar_engine engine;       /* AUTO: tasks, unless the context has no StarPU */
   int64_t nrhs;                /* right-hand sides to prepare for; 0: 1 */
   tristar_place place;         /* which subtrees are solved on devices, see below */
-  int64_t device_bytes; /* most bytes of factor of a rank on a device; 0: nine tenths of its memory, if that
-                           is known, shared by the ranks that use it */
+  int64_t device_bytes; /* most bytes of a rank on a device, with the workspace of a solve of nrhs right-hand
+                           sides; 0: nine tenths of its memory, if that is known, shared by the ranks that use
+                           it */
 } tristar_distributed_options;
 
 /* The layout of tristar_layout_init, TRANSPORT_AUTO, ENGINE_AUTO, one right-hand side, PLACE_CPU.

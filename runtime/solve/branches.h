@@ -7,7 +7,8 @@
  * Data. Of a factor, for each branch, shared by its plans (runtime/factor/residents.h): its panels,
  * interchanges, D^-1, and its tables, which devices read; they cross the bus once, and again after the factor
  * got new values. Of a replay, or of another execution, for each branch: x of its columns and the updates of
- * its border, which are rows of its workspace; a workspace and flags on the device.
+ * its border, which are rows of its workspace; where U has rows of its own the border is another one in each
+ * sweep. For each device: a workspace and flags there, for one branch at a time.
  *
  * Reads   a factor and chunks.
  * Writes  its own arrays, those of executions, the factor's residents.
@@ -28,8 +29,9 @@ typedef struct tsi_plan_branches {
   tsi_env *env;
   char scalar; /* of the factor */
   size_t scalar_bytes;
-  const void *stream[2];        /* of the factor: lower, upper; NULL: there is none */
-  const tsi_solve_chunk *chunk; /* chunks */
+  const void *stream[2];           /* of the factor: lower, upper; NULL: there is none */
+  int sides;                       /* 2: U has rows of its own */
+  const tsi_solve_chunk *chunk[2]; /* of sides: chunks */
   tsi_index count;
   tsi_plan_branch *branch;
   tsi_index *of_chunk; /* chunks: the branch; TSI_NONE */
@@ -48,6 +50,16 @@ TRISTAR_CHECKED tristar_status tsi_branches_allocate(tsi_env *env, tsi_index chu
 void tsi_branches_release(tsi_env *env, tsi_plan_branches **branches);
 /* One more of them, or a chunk of the cores: device TSI_NONE. */
 void tsi_branches_note(tsi_plan_branches *branches, tsi_index chunk, tsi_index device);
+
+/* Seconds of a sweep of its device, for one right-hand side; bytes of scratch that it needs there, with rows
+ * of so many bytes. */
+double tsi_branch_sweep_seconds(const tsi_plan_branch *branch, bool backward);
+size_t tsi_branch_scratch(const tsi_plan_branch *branch, size_t row);
+/* Makes plan->block, but not below what the plan is made for, and then plan->followed so small that no device
+ * has more bytes than `memory` of the factor, tables and workspaces. memory 0: nobody knows how much there
+ * is.
+ */
+void tsi_branches_limit(tristar_plan_t *plan, double memory);
 
 /* What is told of the k-th branch; the devices that have branches; tristar_plan_get_device, where stats is
  * there. */

@@ -1,12 +1,15 @@
 /* See device_choice.h. */
 #include "runtime/solve/device_choice.h"
 
-#include "codelets/cpu/panel.h"
-#include "runtime/execute/device_branch.h"
+#include "runtime/solve/device_memory.h"
 
 #define NODE_LEAST 8e3
 #define NODE_MOST 1.1e6
 #define GROUP_LEAST 1e3
+
+/* Placings until nothing is placed, and how much less memory the next one has at least. */
+#define PLACE_TRIES 12
+#define PLACE_LESS 0.95
 
 tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *factor,
                                         const tsi_device_options *options, tsi_device_forecast *forecast) {
@@ -78,29 +81,27 @@ tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const ts
                            .bus_seconds = TSI_DEVICE_BUS_SECONDS,
                            .bus_bandwidth = TSI_DEVICE_BUS_REACHED * device->bus,
                            .stream_bytes = scalar,
-                           .row_bytes = scalar};
+                           .row_bytes = scalar,
+                           .solves = 1};
 }
 
-/* path: supernodes. The longest chain of waits of each one's subtree, in a forward sweep, for one right-hand
- * side. */
-static tristar_status find_paths(tsi_env *env, const tristar_factor_t *factor,
-                                 const tsi_device_options *options, double *path) {
+/* path: supernodes. The longest chain of waits of each one's subtree, in a forward sweep with L, for one
+ * right-hand side. plan: of the factor. */
+static tristar_status find_paths(tsi_env *env, const tristar_factor_t *factor, const tsi_device_plan *plan,
+                                 double *path) {
   tristar_status status = TRISTAR_OK;
   const tsi_symbolic *symbolic = factor->analysis->symbolic;
   const tsi_panels *panels = factor->analysis->panels;
-  tsi_device_plan *plan = NULL;
-  double *of_node = NULL;
-  TSI_TRY(tsi_device_plan_create(env, factor, options, &plan));
   const tsi_device_tables *tables = &plan->side[0].tables;
+  double *of_node = NULL;
   TSI_TRY(TSI_ALLOC(env, of_node, tables->nodes));
-  TSI_TRY(tsi_device_paths(env, tables, options->scalar_bytes, &options->costs, of_node));
+  TSI_TRY(tsi_device_paths(env, tables, plan->options.scalar_bytes, &plan->options.costs, of_node));
   for (tsi_index s = 0; s < symbolic->count; s++) path[s] = 0;
   for (tsi_index v = 0; v < tables->nodes; v++)
     for (tsi_index p = tables->node[v].panel; p < tables->node[v].panel + tables->node[v].panels; p++)
       if (path[panels->supernode[p]] < of_node[v]) path[panels->supernode[p]] = of_node[v];
 out:
   TSI_FREE(env, of_node);
-  tsi_device_plan_destroy(env, &plan);
   return status;
 }
 
@@ -112,20 +113,34 @@ static double longer_than_bounds(const tsi_sweep_prediction *solve, double bandw
   return bound > 0 ? solve->seconds / bound : 1;
 }
 
-/* What a device keeps of each supernode, and of each subtree beside: as much as residents.c registers, or as
- * many scalars more as a stream is cut off before a subtree to be aligned. stored: supernodes. */
-static void find_stored(const tristar_factor_t *factor, double *stored, tsi_place_costs *costs) {
+/* Entries of both triangles, by those of L twice: the model looks at L alone. */
+static double sides_share(const tristar_analysis_t *an) {
+  const double lower = (double)an->symbolic->nnz_stored;
+  if (tsi_analysis_sides(an) == 1 || lower <= 0) return 1;
+  return (lower + (double)an->other.symbolic->nnz_stored) / (2 * lower);
+}
+
+/* Places subtrees by the estimate of what they take, with less memory as long as they take more than there
+ * is when they are cut. */
+static tristar_status place(tsi_env *env, const tristar_factor_t *factor, const tsi_device_options *options,
+                            const tsi_place_costs *costs, tsi_placing **out) {
+  tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = factor->analysis;
-  const tsi_panels *panels = an->panels;
-  const double scalar = (double)factor->scalar_bytes;
-  const int streams = factor->lower && factor->upper ? 2 : 1;
-  const double column = (factor->pivots ? sizeof(tsi_index) : 0) + (factor->inverse ? 2 * scalar : 0);
-  for (tsi_index s = 0; s < an->symbolic->count; s++)
-    stored[s] = streams * scalar *
-                    (double)(an->panel_values[panels->first[s + 1]] - an->panel_values[panels->first[s]]) +
-                column * (an->symbolic->start[s + 1] - an->symbolic->start[s]);
-  costs->stored = stored;
-  costs->subtree_bytes = streams * scalar * (TSI_BRANCH_ALIGNMENT - 1 + TSI_STREAM_PAD);
+  tsi_place_costs all = *costs;
+  double bytes;
+  for (int tries = 1;; tries++) {
+    TSI_TRY(tsi_placing_create(env, an->symbolic, an->panels, &all, out));
+    if (all.device_memory <= 0) goto out;
+    TSI_TRY(tsi_device_memory_measure(env, factor, options, costs, *out, &bytes));
+    if (bytes <= costs->device_memory) goto out;
+    tsi_placing_destroy(env, out);
+    const double share = costs->device_memory / bytes;
+    all.device_memory =
+        tries < PLACE_TRIES ? all.device_memory * (share < PLACE_LESS ? share : PLACE_LESS) : 0;
+  }
+out:
+  if (status != TRISTAR_OK) tsi_placing_destroy(env, out);
+  return status;
 }
 
 tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor, const tsi_place_costs *costs,
@@ -134,21 +149,25 @@ tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor, co
   const tristar_analysis_t *an = factor->analysis;
   const double longer = longer_than_bounds(&forecast->solve, costs->device_bandwidth);
   tsi_place_costs all = *costs;
-  double *path = NULL, *stored = NULL;
+  tsi_device_plan *plan = NULL;
+  tsi_device_memory memory = {.stored = NULL};
+  double *path = NULL;
   *out = NULL;
-  if (factor->rows || tsi_analysis_sides(an) > 1)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "only subtrees of factorizations are placed on devices");
+  if (factor->rows)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix without supernodes has no subtrees");
   TSI_TRY(TSI_ALLOC(env, path, an->symbolic->count));
-  TSI_TRY(TSI_ALLOC(env, stored, an->symbolic->count));
-  TSI_TRY(find_paths(env, factor, &forecast->options, path));
+  TSI_TRY(tsi_device_plan_create(env, factor, &forecast->options, &plan));
+  TSI_TRY(find_paths(env, factor, plan, path));
   for (tsi_index s = 0; s < an->symbolic->count; s++)
     path[s] *= longer * costs->stream_bytes / (double)factor->scalar_bytes;
   all.device_path = path;
   all.device_bandwidth = costs->device_bandwidth / longer;
-  find_stored(factor, stored, &all);
-  TSI_TRY(tsi_placing_create(env, an->symbolic, an->panels, &all, out));
+  all.stream_bytes *= sides_share(an);
+  TSI_TRY(tsi_device_memory_estimate(env, factor, plan, &all, &memory));
+  TSI_TRY(place(env, factor, &forecast->options, &all, out));
 out:
   TSI_FREE(env, path);
-  TSI_FREE(env, stored);
+  tsi_device_memory_finish(env, &memory);
+  tsi_device_plan_destroy(env, &plan);
   return status;
 }

@@ -42,7 +42,7 @@ TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_fac
 #define TSI_DEVICE_BUS_SECONDS 10e-6
 #define TSI_DEVICE_BUS_REACHED 0.8
 
-/* Of a device's memory, what factors may take: assumed. */
+/* Of a device's memory, what subtrees may take: assumed. */
 #define TSI_DEVICE_MEMORY_SHARE 0.9
 
 /* What a device of a data sheet costs with one right-hand side; what the cores cost is the caller's to set.
@@ -51,8 +51,9 @@ tsi_place_costs tsi_place_costs_assumed(const tristar_factor_t *factor, const ts
 
 /* Where the subtrees of a factor go on a node with cores and devices, if a device is as much slower than the
  * bounds, of a subtree's longest chain and of its bytes at the bandwidth of the costs, as the forecast says
- * of the whole factor. device_path is not the caller's to set. Errors: UNSUPPORTED (factors that have no tree
- * of subtrees), TOO_LARGE, MEMORY. */
+ * of the whole factor. Where subtrees would take more memory as they are cut than was estimated, they are
+ * placed again with less. device_path and what device_memory.h estimates are not the caller's to set. Errors:
+ * UNSUPPORTED (factors that have no tree of subtrees), TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_place(tsi_env *env, const tristar_factor_t *factor,
                                                 const tsi_place_costs *costs,
                                                 const tsi_device_forecast *forecast, tsi_placing **out);

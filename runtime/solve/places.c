@@ -14,8 +14,6 @@ const char *tsi_places_obstacle(const tristar_factor_t *factor, const tristar_pl
   if (tsi_devices.name == NULL)
     return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
   if (factor->rows) return "a triangular matrix without supernodes has no subtrees";
-  if (tsi_analysis_sides(factor->analysis) > 1 || !factor->analysis->symbolic->closed)
-    return "L and U, or their rows, are not those of a factorization";
   if (o->updates != TRISTAR_UPDATES_PULL || o->granularity != TRISTAR_TASKS_CHUNKS ||
       o->kernel != TRISTAR_KERNEL_PANELS)
     return "devices have tasks of chunks only, with updates pulled, and the kernel of panels";
@@ -63,6 +61,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   costs.row_bytes *= tsi_workspace_stride(tsi_plan_columns(o));
   costs.devices_first = o->place == TRISTAR_PLACE_GPU;
   costs.shared = shared;
+  costs.solves = tsi_plan_device_solves(o);
   TSI_TRY(tsi_device_place(env, factor, &costs, &forecast, &placing));
   tsi_log(env, TRISTAR_LOG_INFO,
           "placing: predicted %.3g s for a solve, %.3g s with the cores alone; %d subtrees, %.3g s for those "
@@ -72,6 +71,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   for (tsi_index d = 0; d < placing->devices; d++) on_devices += placing->load[d].subtrees;
   places->unfit_bytes = placing->unfit_bytes;
   places->cut = forecast.options;
+  places->memory = costs.device_memory < DBL_MAX ? costs.device_memory : 0;
   if (on_devices == 0) goto out;
   TSI_TRY(TSI_ALLOC(env, places->device, factor->analysis->symbolic->count));
   tsi_placing_devices(placing, factor->analysis->symbolic, places->device);

@@ -20,6 +20,7 @@ typedef struct tsi_places {
   tsi_index *device;      /* by supernode (partition/placing.h); NULL: all are on the cores */
   tsi_device_options cut; /* of the subtrees on devices */
   double unfit_bytes;     /* stored, of subtrees that were to be on devices which have no room */
+  double memory;          /* bytes of a device that may be taken; 0: nobody knows */
   bool optional;          /* PLACE_AUTO: if it fails to choose devices, or to use these, the cores have all */
 } tsi_places;
 
@@ -30,6 +31,11 @@ static inline tsi_index tsi_columns_of(int64_t nrhs) {
 }
 static inline tsi_index tsi_plan_columns(const tristar_plan_options *options) {
   return tsi_columns_of(options->nrhs);
+}
+
+/* Solves in flight that devices have room for. */
+static inline tsi_index tsi_plan_device_solves(const tristar_plan_options *options) {
+  return (tsi_index)tsi_count_min(tsi_count_max(options->device_solves, 1), TSI_INDEX_MAX);
 }
 
 /* Why a plan with these options cannot have subtrees on devices; NULL: it can. */

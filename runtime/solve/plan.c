@@ -14,6 +14,7 @@
 #include "runtime/solve/block_plan.h"
 #include "runtime/solve/branches.h"
 #include "runtime/solve/direct.h"
+#include "runtime/solve/request.h"
 #include "runtime/solve/spmv.h"
 #include "tristar_trace.h"
 
@@ -275,9 +276,9 @@ static tristar_status check_options(const tsi_env *env, const tristar_plan_optio
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scheduling %d, updates %d, granularity %d, kernel %d",
              (int)options->scheduling, (int)options->updates, (int)options->granularity,
              (int)options->kernel);
-  if ((unsigned)options->place > TRISTAR_PLACE_GPU || options->device_bytes < 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64, (int)options->place,
-             options->device_bytes);
+  if ((unsigned)options->place > TRISTAR_PLACE_GPU || options->device_bytes < 0 || options->device_solves < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64 ", device solves %" PRId64,
+             (int)options->place, options->device_bytes, options->device_solves);
 out:
   return status;
 }
@@ -321,7 +322,13 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
     TSI_TRY(fill_tables(env, plan, i));
     point_to_data(plan, i);
   }
-  if (places->device) TSI_TRY(tsi_branches_create(plan, places));
+  plan->block = TSI_NRHS_BLOCK;
+  plan->followed = TSI_BLOCKS;
+  if (places->device) {
+    TSI_TRY(tsi_branches_create(plan, places));
+    tsi_branches_limit(plan, places->memory);
+  }
+  plan->stats.nrhs_block = plan->block;
   if (!factor->rows) TSI_TRY(tsi_plan_need_lists(plan));
   fill_stats(plan);
   plan->stats.unfit_bytes = places->unfit_bytes;

@@ -68,6 +68,8 @@ struct tristar_plan_s {
   tsi_index pieces; /* by rows: of b and x, that are moved where there is one right-hand side. DAG 0 is that
                        of such solves then, DAG 1 that of the others; 0: none */
   struct tsi_plan_branches *branches; /* subtrees on devices; NULL: none */
+  tsi_index block;                    /* right-hand sides that are solved with at a time, at most */
+  tsi_index followed; /* blocks of a followed request (request.h) that may be in flight at a time */
   tsi_direct direct;
   const tsi_node_kernels *nodes;
   tsi_index *in_list, *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be

@@ -148,15 +148,16 @@ static tristar_status create_branch(const tsi_process *process, const tsi_symbol
                                     tsi_plan_branch *b) {
   const tsi_chunks *own = process->share->chunks, *chunks = process->layout->chunks;
   const tsi_index c = process->share->chunk[b->chunk];
-  const tsi_resident_source source = {.branch = {chunks, symbolic, panels,
-                                                 process->begin + own->panel[b->chunk], process->kind.inverse,
-                                                 chunks->panel[c]},
-                                      .chunk = c,
-                                      .column = own->column[b->chunk],
-                                      .scalar_bytes = process->scalar_bytes,
-                                      .stream = {process->lower, process->upper},
-                                      .from = process->from,
-                                      .inverse = process->inverse};
+  const tsi_resident_source source = {
+      .sides = 1,
+      .branch = {{chunks, symbolic, panels, process->begin + own->panel[b->chunk], process->kind.inverse,
+                  chunks->panel[c]}},
+      .chunk = c,
+      .column = own->column[b->chunk],
+      .scalar_bytes = process->scalar_bytes,
+      .stream = {process->lower, process->upper},
+      .from = process->from,
+      .inverse = process->inverse};
   return tsi_resident_create(process->env, &source, cut, &b->resident);
 }
 
@@ -180,7 +181,8 @@ tristar_status tsi_process_branches_create(tsi_process *process, const tsi_symbo
   all->scalar_bytes = process->scalar_bytes;
   all->stream[0] = process->lower;
   all->stream[1] = process->upper;
-  all->chunk = process->tables.chunk;
+  all->sides = 1;
+  all->chunk[0] = process->tables.chunk;
   for (tsi_index k = 0; k < share->chunks->count; k++)
     tsi_branches_note(all, k, device_of(process, panels, options->layout.device, k));
   if (all->count == 0) goto out;

@@ -19,7 +19,7 @@
 /* What is wanted of devices. */
 typedef struct tsi_process_wishes {
   tristar_place place;
-  double device_bytes; /* of factor on a device at most; 0: the process's part of nine tenths of its memory,
+  double device_bytes; /* on a device at most; 0: the process's part of nine tenths of its memory,
                           if that is known */
   tsi_index columns;   /* right-hand sides of a block */
   int sharers;         /* processes that use the same devices, this one included */

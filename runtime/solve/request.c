@@ -62,7 +62,7 @@ static void release_block(tristar_request_t *r, tsi_block *block) {
 /* A replay for the columns from `first` on. What the call reads of b and x may still be missing. */
 static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_block *block) {
   tristar_status status = TRISTAR_OK;
-  const tsi_index nrhs = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, r->nrhs - first);
+  const tsi_index nrhs = (tsi_index)tsi_count_min(r->plan->block, r->nrhs - first);
   block->request = r;
   TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(nrhs), &block->replay));
   fill_call(r, first, nrhs, block->replay);
@@ -136,7 +136,7 @@ static tristar_status start_block(tristar_request_t *r) {
   const tristar_plan_t *plan = r->plan;
   tsi_block *block = &r->pair[(r->oldest + r->running) % TSI_BLOCKS];
   const int64_t first = r->next;
-  r->next += tsi_count_min(TSI_NRHS_BLOCK, r->nrhs - first);
+  r->next += tsi_count_min(r->plan->block, r->nrhs - first);
   TSI_TRY(reserve_block(r, first, block));
   tsi_solve_call *call = &block->replay->execution.call;
   TSI_TRY(copy_in(r, call, &block->copy));
@@ -196,7 +196,7 @@ static void finish(tristar_request_t *r) {
 bool tsi_request_advance(tristar_request_t *r, bool wait) {
   if (r->ended) return tsi_in_flight_done(r->plan, &r->done, wait);
   while (!r->done) {
-    if (!tsi_failure_exists(&r->failure) && r->running < TSI_BLOCKS && r->next < r->nrhs)
+    if (!tsi_failure_exists(&r->failure) && r->running < r->plan->followed && r->next < r->nrhs)
       tsi_request_fail(r, start_block(r));
     else if (r->running == 0) {
       finish(r);
@@ -223,11 +223,11 @@ void tsi_request_cancel(tristar_request_t *r) {
 
 tristar_status tsi_request_reserve(tristar_request_t *r) {
   tristar_status status = TRISTAR_OK;
-  r->blocks = (r->nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
+  r->blocks = (r->nrhs + r->plan->block - 1) / r->plan->block;
   status = TSI_ALLOC_ZERO(env_of(r), r->block, r->blocks);
   if (status != TRISTAR_OK) r->blocks = 0;
   for (int64_t k = 0; k < r->blocks; k++) {
-    TSI_TRY(reserve_block(r, k * TSI_NRHS_BLOCK, &r->block[k]));
+    TSI_TRY(reserve_block(r, k * r->plan->block, &r->block[k]));
     TSI_TRY(tsi_tasks_prepare(r->block[k].tasks));
   }
 out:
@@ -256,7 +256,7 @@ void tsi_request_launch(tristar_request_t *r) {
     tristar_status status = tsi_failure_tell(env_of(r), &r->failure);
     tsi_block *block = &r->block[k];
     tsi_solve_call *call = &block->replay->execution.call;
-    fill_call(r, k * TSI_NRHS_BLOCK, call->nrhs, block->replay);
+    fill_call(r, k * r->plan->block, call->nrhs, block->replay);
     if (status == TRISTAR_OK) status = copy_in(r, call, &block->copy);
     if (status == TRISTAR_OK) status = tsi_tasks_launch(block->tasks, r->context, end_block, block);
     if (status != TRISTAR_OK) end_block(block, status);

@@ -1,6 +1,6 @@
 /* A request: one solve, from what is to be solved to its last block of right-hand sides.
  *
- * Job. solve.c says what is to be solved; here it runs in blocks of TSI_NRHS_BLOCK right-hand sides, each in
+ * Job. solve.c says what is to be solved; here it runs in blocks of plan->block right-hand sides, each in
  * a replay of its own. There are two ways:
  *   - followed: tsi_request_advance, called by who waits, starts and ends blocks. Two are in flight where the
  *     tasks run on StarPU, so the forward sweep of one runs while the backward sweep of the one before it
@@ -12,7 +12,7 @@
  * Invariants
  *   - followed: block[(oldest + k) % blocks], k < running, are in flight, in the order of their columns; the
  * others hold nothing; columns 0 .. next-1 are solved or in flight
- *   - alone: block k has the columns from k TSI_NRHS_BLOCK on; `left` counts the blocks that have not ended,
+ *   - alone: block k has the columns from k plan->block on; `left` counts the blocks that have not ended,
  * and one for who launches them
  *   - after the first failure, which `failure` keeps, no block is started
  *   - done: nothing is in flight or will be, and the request owns nothing but itself. Of a request with

@@ -313,7 +313,7 @@ static tristar_status solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, c
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   r.trace = trace;
   trace->pieces = plan->pieces > 0;
-  trace->blocks = (r.nrhs + TSI_NRHS_BLOCK - 1) / TSI_NRHS_BLOCK;
+  trace->blocks = (r.nrhs + plan->block - 1) / plan->block;
   trace->begin = r.begin;
   trace->statistics = &plan->solved;
   trace->forward = r.forward ? r.forward->sweep : NULL;

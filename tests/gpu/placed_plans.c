@@ -6,7 +6,7 @@
 #include "runtime/solve/places.h"
 #include "tests/check.h"
 
-/* Of the factor, for each of two devices: the cores have work as well. */
+/* Of what there would be on devices, for each of two: the cores have work as well. */
 #define SHARE 0.3
 
 tristar_status __real_tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
@@ -16,20 +16,35 @@ tristar_status __wrap_tristar_plan(tristar_factor_t *factor, const tristar_plan_
 
 static atomic_int placed;
 
+/* Bytes that devices would have of a plan if they had room for all. */
+static tristar_status needed(tristar_factor_t *factor, const tristar_plan_options *options, double *bytes) {
+  tristar_plan_t *plan;
+  tristar_device_stats d;
+  const tristar_status status = __real_tristar_plan(factor, options, &plan);
+  *bytes = 0;
+  if (status != TRISTAR_OK) return status;
+  for (int i = 0; tristar_plan_get_device(plan, i, &d); i++)
+    *bytes += d.factor_bytes + d.table_bytes + d.workspace_bytes;
+  tristar_plan_destroy(&plan);
+  return TRISTAR_OK;
+}
+
 tristar_status __wrap_tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
                                    tristar_plan_t **plan) {
   tristar_plan_options o;
-  tristar_factor_stats stats;
-  if (factor == NULL || plan == NULL || tristar_factor_get_stats(factor, &stats) != TRISTAR_OK)
-    return __real_tristar_plan(factor, options, plan);
+  double bytes;
+  if (factor == NULL || plan == NULL) return __real_tristar_plan(factor, options, plan);
   tristar_plan_options_init(&o);
   if (options) o = *options;
   o.engine = TRISTAR_ENGINE_TASKS;
   o.order_seed = 0;
   o.place = TRISTAR_PLACE_GPU;
-  o.device_bytes = 1 + (int64_t)(SHARE * (double)stats.factor_bytes);
   if (tsi_places_obstacle(factor, &o)) return __real_tristar_plan(factor, options, plan);
-  const tristar_status status = __real_tristar_plan(factor, &o, plan);
+  *plan = NULL;
+  tristar_status status = needed(factor, &o, &bytes);
+  if (status != TRISTAR_OK) return status;
+  o.device_bytes = 1 + (int64_t)(SHARE * bytes);
+  status = __real_tristar_plan(factor, &o, plan);
   if (status == TRISTAR_OK && tristar_plan_get_subtree(*plan, 0, NULL)) atomic_fetch_add(&placed, 1);
   return status;
 }

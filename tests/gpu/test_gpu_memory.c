@@ -1,11 +1,43 @@
-/* Plans on two devices that have memory for all of the factor and what comes with it, for three quarters of
- * its panels, a half, a quarter, nothing: they solve as the serial executor does, with the same bits each
- * time; with less memory no more of the factor is on devices, and what plans tell adds up. */
+/* Plans on two devices that have memory for all that a plan takes there, for three quarters of it, a half, a
+ * quarter, nothing: they solve as the serial executor does, with the same bits each time; with less memory no
+ * more of the factor is on devices, what plans tell adds up, and is no more than there is. Solves of many
+ * right-hand sides are cut into blocks that have room; several in flight have it where the plan knows.
+ *
+ *   test_gpu_memory [nodes]     nodes: devices have a memory node of their own, of which StarPU tells what is
+ * taken: to the byte what plans tell */
 #include <math.h>
 
+#include <starpu.h>
+
+#include "runtime/solve/plan.h"
+#include "runtime/starpu/devices.h"
 #include "tests/flow.h"
 
-enum { SHARES = 5 };
+enum { SHARES = 5, SOLVES = 3 };
+
+static bool nodes; /* devices have a memory node of their own */
+
+/* ---- What StarPU tells --------------------------------------------------------------------------------- */
+
+/* Bytes that are taken of the memory of device 0, which is not main memory. */
+static double taken(void) {
+  const unsigned node = starpu_worker_get_memory_node((unsigned)tsi_device_describe(0).worker);
+  const starpu_ssize_t all = starpu_memory_get_total(node);
+  CHECK(node != STARPU_MAIN_RAM && all > 0);
+  return (double)(all - starpu_memory_get_available(node));
+}
+
+/* By a plan with so many solves in flight, since `before` was. */
+static void check_taken(const tristar_plan_t *plan, double before, int solves) {
+  tristar_device_stats d;
+  double told = 0;
+  if (!nodes) return;
+  for (int i = 0; tristar_plan_get_device(plan, i, &d); i++)
+    if (d.device == 0) told = d.factor_bytes + d.table_bytes + solves * d.workspace_bytes;
+  CHECK_MSG(taken() - before == told, "%g bytes are taken, the plan tells %g", taken() - before, told);
+}
+
+/* ---- Shares of what is needed -------------------------------------------------------------------------- */
 
 static double solve_differs(const flow *f, tristar_plan_t *plan, const double *expected) {
   const int64_t n = f->view.rows;
@@ -24,15 +56,37 @@ static double solve_differs(const flow *f, tristar_plan_t *plan, const double *e
   return worst;
 }
 
-/* Of the factor, what the subtrees on devices have; the devices tell the same, none of them more than `room`.
- */
+/* Bytes of one device that a plan takes. */
+static double bytes_of(const tristar_device_stats *d, int solves) {
+  return d->factor_bytes + d->table_bytes + solves * d->workspace_bytes;
+}
+
+/* Of all devices, where all that is to be there has room. */
+static double needed_bytes(const flow *f, int64_t nrhs) {
+  tristar_plan_options options;
+  tristar_device_stats device;
+  tristar_plan_t *plan;
+  double bytes = 0;
+  tristar_plan_options_init(&options);
+  options.place = TRISTAR_PLACE_GPU;
+  options.nrhs = nrhs;
+  CHECK_OK(tristar_plan(f->factor, &options, &plan));
+  for (int i = 0; tristar_plan_get_device(plan, i, &device); i++) bytes += bytes_of(&device, 1);
+  tristar_plan_destroy(&plan);
+  return bytes;
+}
+
+/* Of the factor, what the subtrees on devices have; the devices tell the same, none of them has more than
+ * `room`. */
 static double placed_bytes(const tristar_plan_t *plan, double room) {
   tristar_subtree_stats subtree;
   tristar_device_stats device;
   double bytes = 0, told = 0;
   for (int64_t k = 0; tristar_plan_get_subtree(plan, k, &subtree); k++) bytes += subtree.factor_bytes;
   for (int i = 0; tristar_plan_get_device(plan, i, &device); i++) {
-    CHECK_MSG(device.factor_bytes <= room, "%g bytes on a device, %g are allowed", device.factor_bytes, room);
+    CHECK_MSG(bytes_of(&device, 1) <= room, "%g bytes on a device, %g are allowed", bytes_of(&device, 1),
+              room);
+    CHECK(device.factor_bytes > 0 && device.table_bytes > 0 && device.workspace_bytes > 0);
     told += device.factor_bytes;
   }
   CHECK(bytes == told);
@@ -52,16 +106,17 @@ static void check_shares(tristar_t *ts, const char *kind, int64_t size) {
   CHECK(b && expected);
   fill_random(b, n, 3);
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 1, b, n, expected, n));
-  tristar_factor_stats factor;
-  CHECK_OK(tristar_factor_get_stats(f.factor, &factor));
+  const double needed = needed_bytes(&f, 1);
   for (int k = 0; k < SHARES; k++) {
     tristar_plan_options_init(&options);
     options.place = TRISTAR_PLACE_GPU;
-    options.device_bytes = 1 + (int64_t)(shares[k] * (double)factor.factor_bytes);
+    options.device_bytes = 1 + (int64_t)(shares[k] * needed);
+    const double empty = nodes ? taken() : 0;
     CHECK_OK(tristar_plan(f.factor, &options, &plan));
     CHECK_OK(tristar_plan_get_stats(plan, &stats));
     const double placed = placed_bytes(plan, (double)options.device_bytes),
                  differs = solve_differs(&f, plan, expected);
+    check_taken(plan, empty, 1);
     CHECK_MSG(differs <= 1e-10, "%s, %g of the panels: x differs by %g", kind, shares[k], differs);
     CHECK_MSG(placed <= before && stats.unfit_bytes >= unfit,
               "%s, %g of the panels: %g bytes, more memory: %g", kind, shares[k], placed, before);
@@ -77,13 +132,90 @@ static void check_shares(tristar_t *ts, const char *kind, int64_t size) {
   flow_destroy(&f);
 }
 
-int main(void) {
+/* ---- Workspaces ---------------------------------------------------------------------------------------- */
+
+/* A plan for one right-hand side, and half of what one for 64 would need: more of them are solved in blocks.
+ */
+static void check_blocks(tristar_t *ts) {
+  enum { NRHS = 50 };
+  tristar_plan_options options;
+  tristar_device_stats device;
+  tristar_plan_t *plan;
+  flow f;
+  flow_create(ts, "poisson3d7", 9, TRISTAR_ENGINE_SERIAL, 0, &f);
+  const int64_t n = f.view.rows, room = (int64_t)(needed_bytes(&f, 1) / 2 + needed_bytes(&f, 64) / 2);
+  double *b = malloc((size_t)(n * NRHS) * sizeof *b), *x = malloc((size_t)(n * NRHS) * sizeof *x),
+         *expected = malloc((size_t)(n * NRHS) * sizeof *x), worst = 0;
+  CHECK(b && x && expected);
+  tristar_plan_options_init(&options);
+  options.place = TRISTAR_PLACE_GPU;
+  options.device_bytes = room;
+  const double empty = nodes ? taken() : 0;
+  CHECK_OK(tristar_plan(f.factor, &options, &plan));
+  CHECK(tristar_plan_get_device(plan, 0, &device));
+  CHECK_MSG(plan->block < 64 && plan->block >= 1, "blocks of %d", (int)plan->block);
+  fill_random(b, n * NRHS, 5);
+  CHECK_OK(tristar_solve(f.plan, TRISTAR_N, NRHS, b, n, expected, n));
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, NRHS, b, n, x, n));
+  for (int64_t i = 0; i < n * NRHS; i++) worst = larger_error(worst, fabs(x[i] - expected[i]));
+  CHECK_MSG(worst <= 1e-10, "x differs by %g", worst);
+  if (nodes) CHECK_MSG(taken() - empty <= (double)room, "%g bytes of %g", taken() - empty, (double)room);
+  tristar_plan_destroy(&plan);
+  free(b);
+  free(x);
+  free(expected);
+  flow_destroy(&f);
+}
+
+/* Several solves in flight take a workspace each, for which a plan that knows of them leaves room. */
+static void check_solves(tristar_t *ts) {
+  tristar_plan_options options;
+  tristar_solve_options solve;
+  tristar_device_stats device;
+  tristar_plan_t *plan;
+  tristar_request_t *request[SOLVES];
+  flow f;
+  flow_create(ts, "s2d9pt", 30, TRISTAR_ENGINE_SERIAL, 0, &f);
+  const int64_t n = f.view.rows;
+  double *b = malloc((size_t)n * sizeof *b), *x = malloc((size_t)(n * SOLVES) * sizeof *x);
+  CHECK(b && x);
+  fill_random(b, n, 3);
+  tristar_plan_options_init(&options);
+  tristar_solve_options_init(&solve);
+  options.place = TRISTAR_PLACE_GPU;
+  options.device_bytes = (int64_t)(0.7 * needed_bytes(&f, 1));
+  options.device_solves = SOLVES;
+  const double empty = nodes ? taken() : 0;
+  CHECK_OK(tristar_plan(f.factor, &options, &plan));
+  for (int i = 0; tristar_plan_get_device(plan, i, &device); i++)
+    CHECK_MSG(bytes_of(&device, SOLVES) <= (double)options.device_bytes,
+              "%g bytes on a device, %g are allowed", bytes_of(&device, SOLVES),
+              (double)options.device_bytes);
+  for (int k = 0; k < SOLVES; k++) CHECK_OK(tristar_solve_start(plan, &solve, 1, b, x + k * n, &request[k]));
+  for (int k = 0; k < SOLVES; k++) CHECK_OK(tristar_wait(&request[k], NULL));
+  for (int k = 1; k < SOLVES; k++) CHECK(memcmp(x, x + k * n, (size_t)n * sizeof *x) == 0);
+  check_taken(plan, empty, SOLVES);
+  tristar_plan_destroy(&plan);
+  options.device_solves = -1;
+  CHECK_STATUS(tristar_plan(f.factor, &options, &plan), TRISTAR_ERR_ARGUMENT);
+  free(b);
+  free(x);
+  flow_destroy(&f);
+}
+
+int main(int argc, char **argv) {
+  tristar_starpu_info info;
   tristar_t *ts;
+  nodes = argc > 1 && strcmp(argv[1], "nodes") == 0;
   CHECK_OK(tristar_create(NULL, &ts));
+  CHECK_OK(tristar_get_starpu(ts, &info));
+  if (nodes && starpu_memory_nodes_get_count() < 2) SKIP("StarPU has one memory node for all workers");
   check_shares(ts, "s2d9pt", 30);
   check_shares(ts, "poisson3d7", 9);
   check_shares(ts, "convdiff3d", 8);
   check_shares(ts, "kkt3d", 5);
+  check_blocks(ts);
+  check_solves(ts);
   tristar_destroy(&ts);
   return 0;
 }

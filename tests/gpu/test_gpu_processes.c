@@ -44,7 +44,8 @@ static tsi_index choose(tristar_t *ts, const tristar_factor_t *f, tsi_process_op
   const tristar_analysis_t *an = f->analysis;
   const tsi_layout_options *l = &options->layout;
   const tsi_index ranks = l->px * l->py * l->pz;
-  const double bytes = (double)an->panel_values[an->panels->count] * (double)f->scalar_bytes;
+  const double factor = (double)an->panel_values[an->panels->count] * (double)f->scalar_bytes,
+               bytes = 3 * factor; /* with tables and workspace */
   const tsi_process_wishes wishes = {TRISTAR_PLACE_GPU, part * bytes / (ranks * DEVICES), 1, 1};
   tsi_index placed = 0;
   for (tsi_index s = 0; s < an->symbolic->count; s++) device[s] = TSI_NONE;

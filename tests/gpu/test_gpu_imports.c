@@ -1,0 +1,211 @@
+/* Plans with subtrees of imported factors on emulated devices: L and U of unrelated structures, which have
+ * tables and borders of their own, and L of a symmetric matrix with entries missing. They solve as the serial
+ * executor does, with A, its transposes, and each factor alone, one and several right-hand sides, each scalar
+ * type; with the same bits in every run, several at a time, and with new values. What has no room stays with
+ * the cores. */
+#include "runtime/solve/branches.h"
+#include "tests/given_factors.h"
+
+enum { SOLVES = 2 };
+
+typedef struct type {
+  tristar_scalar scalar;
+  bool is_complex, is_single;
+} type;
+
+static const type types[] = {{TRISTAR_DOUBLE, false, false},
+                             {TRISTAR_COMPLEX_DOUBLE, true, false},
+                             {TRISTAR_SINGLE, false, true},
+                             {TRISTAR_COMPLEX_SINGLE, true, true}};
+
+static size_t bytes_of(const type *t) {
+  return (t->is_complex ? 2 : 1) * (t->is_single ? sizeof(float) : sizeof(double));
+}
+
+static number get(const type *t, const void *array, int64_t i) {
+  switch (t->scalar) {
+  case TRISTAR_SINGLE:
+    return (double)((const float *)array)[i];
+  case TRISTAR_DOUBLE:
+    return ((const double *)array)[i];
+  case TRISTAR_COMPLEX_SINGLE:
+    return (number)((const float _Complex *)array)[i];
+  default:
+    return ((const double _Complex *)array)[i];
+  }
+}
+
+static void set(const type *t, void *array, int64_t i, number x) {
+  switch (t->scalar) {
+  case TRISTAR_SINGLE:
+    ((float *)array)[i] = (float)creal(x);
+    return;
+  case TRISTAR_DOUBLE:
+    ((double *)array)[i] = creal(x);
+    return;
+  case TRISTAR_COMPLEX_SINGLE:
+    ((float _Complex *)array)[i] = (float _Complex)x;
+    return;
+  default:
+    ((double _Complex *)array)[i] = x;
+  }
+}
+
+/* Values of a view as the type has them, in an array that takes the place of the one of doubles. */
+static void *narrow(const type *t, void *values, int64_t count) {
+  const type wide = {t->is_complex ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE, t->is_complex, false};
+  void *narrowed = calloc((size_t)count + 1, bytes_of(t));
+  CHECK(narrowed);
+  for (int64_t i = 0; i < count; i++) set(t, narrowed, i, get(&wide, values, i));
+  free(values);
+  return narrowed;
+}
+
+static void view_of(const dense *m, const type *t, int format, view *v) {
+  make_view(m, format, false, v);
+  v->lower.values = narrow(t, v->lower.values, v->lower.ptr[m->n]);
+  v->factors.lower.values = v->lower.values;
+  if (m->method == TRISTAR_METHOD_LU) v->upper.values = narrow(t, v->upper.values, v->upper.ptr[m->n]);
+  if (m->method == TRISTAR_METHOD_LU) v->factors.upper.values = v->upper.values;
+  v->diagonal = narrow(t, v->diagonal, m->n);
+  v->factors.diagonal = v->diagonal;
+  v->factors.scalar = t->scalar;
+}
+
+typedef struct placed_system {
+  const type *t;
+  int64_t n;
+  tristar_factor_t *factor;
+  tristar_plan_t *serial, *placed;
+} placed_system;
+
+static void *random_vectors(const type *t, int64_t count) {
+  void *b = calloc((size_t)count + 1, bytes_of(t));
+  CHECK(b);
+  for (int64_t i = 0; i < count; i++) {
+    number x = uniform();
+    if (t->is_complex) __imag__ x = uniform();
+    set(t, b, i, x);
+  }
+  return b;
+}
+
+static double difference(const type *t, int64_t count, const void *a, const void *b) {
+  double worst = 0, size = 0;
+  for (int64_t i = 0; i < count; i++) {
+    worst = larger_error(worst, cabs(get(t, a, i) - get(t, b, i)));
+    size = larger_error(size, cabs(get(t, a, i)));
+  }
+  return worst / (1 + size);
+}
+
+static void check_solve(const placed_system *s, tristar_op op, tristar_part part, int64_t nrhs) {
+  const size_t bytes = (size_t)(s->n * nrhs) * bytes_of(s->t);
+  tristar_solve_options options;
+  tristar_request_t *request[SOLVES];
+  void *b = random_vectors(s->t, s->n * nrhs), *expected = calloc(bytes, 1), *x[SOLVES];
+  CHECK(expected);
+  tristar_solve_options_init(&options);
+  options.op = op;
+  options.part = part;
+  CHECK_OK(tristar_solve_with(s->serial, &options, nrhs, b, expected, NULL));
+  for (int k = 0; k < SOLVES; k++) {
+    x[k] = calloc(bytes, 1);
+    CHECK(x[k]);
+    CHECK_OK(tristar_solve_start(s->placed, &options, nrhs, b, x[k], &request[k]));
+  }
+  for (int k = 0; k < SOLVES; k++) CHECK_OK(tristar_wait(&request[k], NULL));
+  const double differs = difference(s->t, s->n * nrhs, expected, x[0]);
+  CHECK_MSG(differs <= (s->t->is_single ? 1e-4 : 1e-12), "scalar %d, op %d, part %d, %d right-hand sides: %g",
+            (int)s->t->scalar, (int)op, (int)part, (int)nrhs, differs);
+  for (int k = 1; k < SOLVES; k++) CHECK(memcmp(x[0], x[k], bytes) == 0);
+  for (int k = 0; k < SOLVES; k++) free(x[k]);
+  free(expected);
+  free(b);
+}
+
+static void check_table(const placed_system *s) {
+  static const tristar_op op[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  static const tristar_part part[] = {TRISTAR_PART_ALL, TRISTAR_PART_L, TRISTAR_PART_U};
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      check_solve(s, op[i], part[j], 1);
+      check_solve(s, op[i], part[j], 5);
+    }
+}
+
+/* Devices tell as much as there is, within the room that they have. Returns the subtrees. */
+static int64_t check_told(const tristar_plan_t *plan, double room) {
+  tristar_device_stats d;
+  tristar_subtree_stats s;
+  int64_t count = 0;
+  double factor = 0;
+  for (; tristar_plan_get_subtree(plan, count, &s); count++) {
+    CHECK(s.columns > 0 && s.table_bytes > 0 && s.predicted_seconds > 0);
+    factor += s.factor_bytes;
+  }
+  for (int i = 0; tristar_plan_get_device(plan, i, &d); i++) {
+    CHECK(d.factor_bytes + d.table_bytes + d.workspace_bytes <= room);
+    factor -= d.factor_bytes;
+  }
+  CHECK(factor == 0);
+  return count;
+}
+
+static void check_import(tristar_t *ts, int n, const type *t, tristar_method method, bool hermitian) {
+  const int format = (int)(t - types) % 2;
+  dense m = draw(n, t->is_complex, method, hermitian);
+  placed_system s = {.t = t, .n = n};
+  tristar_plan_options options;
+  tristar_device_stats d;
+  tristar_plan_t *plan;
+  double all = 0;
+  view v;
+  view_of(&m, t, format, &v);
+  CHECK_OK(tristar_import_supernodal(ts, &v.factors, &s.factor));
+  tristar_plan_options_init(&options);
+  options.chunk_bytes_max = 1500;
+  options.engine = TRISTAR_ENGINE_SERIAL;
+  CHECK_OK(tristar_plan(s.factor, &options, &s.serial));
+  options.engine = TRISTAR_ENGINE_TASKS;
+  options.place = TRISTAR_PLACE_GPU;
+  CHECK_OK(tristar_plan(s.factor, &options, &plan));
+  CHECK(check_told(plan, INFINITY) > 0);
+  for (int i = 0; tristar_plan_get_device(plan, i, &d); i++)
+    all += d.factor_bytes + d.table_bytes + d.workspace_bytes;
+  tristar_plan_destroy(&plan);
+  options.device_bytes = (int64_t)(0.4 * all);
+  CHECK_OK(tristar_plan(s.factor, &options, &s.placed));
+  CHECK(check_told(s.placed, (double)options.device_bytes) > 0);
+  CHECK(s.placed->branches->sides == (method == TRISTAR_METHOD_LU ? 2 : 1));
+  check_table(&s);
+  for (int k = 0; k < n * n; k++) { /* the same structure, other values */
+    m.l[k] *= k / n == k % n ? 1 : 0.5;
+    m.u[k] *= 0.5;
+  }
+  release_view(&v);
+  view_of(&m, t, format, &v);
+  CHECK_OK(tristar_reimport(s.factor, &v.factors));
+  check_solve(&s, TRISTAR_N, TRISTAR_PART_ALL, 1);
+  check_solve(&s, TRISTAR_C, TRISTAR_PART_ALL, 5);
+  tristar_plan_destroy(&s.placed);
+  tristar_plan_destroy(&s.serial);
+  tristar_factor_destroy(&s.factor);
+  release_view(&v);
+  release(&m);
+}
+
+int main(void) {
+  tristar_t *ts;
+  tristar_config config;
+  tristar_config_init(&config);
+  config.calibration = "off";
+  config.check = 1;
+  CHECK_OK(tristar_create(&config, &ts));
+  for (int k = 0; k < (TSI_TESTS_RACES ? 1 : 4); k++) /* the thread sanitizer is slow */
+    check_import(ts, 70, &types[k], TRISTAR_METHOD_LU, false);
+  check_import(ts, 60, &types[0], TRISTAR_METHOD_LLT, false);
+  check_import(ts, 60, &types[1], TRISTAR_METHOD_LDLT, true);
+  tristar_destroy(&ts);
+  return 0;
+}
