@@ -6,16 +6,16 @@
 /* A board of two dies is two devices to a program. */
 static const tsi_device devices[] = {
     {"A100", "NVIDIA A100 SXM 40 GB", "NVIDIA A100 Tensor Core GPU data sheet (2020)", 108, 1555e9, 0.9, 40e9,
-     32e9},
+     32e9, 19.5e12},
     {"H100", "NVIDIA H100 SXM 80 GB", "NVIDIA H100 Tensor Core GPU data sheet (2022)", 132, 3350e9, 0.9, 80e9,
-     64e9},
+     64e9, 67e12},
     {"GH200", "NVIDIA GH200 96 GB, with NVLink-C2C", "NVIDIA GH200 Grace Hopper Superchip data sheet (2023)",
-     132, 4000e9, 0.9, 96e9, 450e9},
+     132, 4000e9, 0.9, 96e9, 450e9, 67e12},
     {"H200", "NVIDIA H200 SXM 141 GB", "NVIDIA H200 Tensor Core GPU data sheet (2023)", 132, 4800e9, 0.9,
-     141e9, 64e9},
+     141e9, 64e9, 67e12},
     {"MI250X", "AMD Instinct MI250X 128 GB, one of its two dies",
      "AMD CDNA 2 white paper (2021): half of 220 compute units and of 3277 GB/s", 110, 1638e9, 0.85, 64e9,
-     32e9},
+     32e9, 47.9e12},
 };
 
 /* Blocks of 256 threads, each with its share of registers and shared memory. */

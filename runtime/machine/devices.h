@@ -17,6 +17,7 @@ typedef struct tsi_device {
   double reached;     /* of these, what a kernel that streams reaches: assumed */
   double memory;      /* bytes */
   double bus;         /* bytes a second, in each direction, between it and main memory */
+  double flops;       /* a second, of products of matrices in double precision; single: at least */
 } tsi_device;
 
 /* number: from 0; NULL: there are no more. */

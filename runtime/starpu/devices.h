@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "codelets/gpu/dense.h"
 #include "codelets/gpu/launch.h"
 
 struct starpu_codelet;
@@ -37,6 +38,13 @@ typedef struct tsi_device_driver {
   int (*clear)(void *at, size_t bytes, void *stream);
   tsi_gpu_launch *launch[4]; /* s, d, c, z */
   tsi_gpu_blocks *blocks[4];
+  /* ---- For factorizations, by a worker of a device ---- */
+  /* Between main memory and its device: bytes, and columns of so many bytes each, on a stream. */
+  int (*transfer)(void *to, const void *from, size_t bytes, void *stream);
+  int (*transfer_columns)(void *to, const void *from, size_t pitch, size_t bytes, size_t columns,
+                          void *stream);
+  int (*finish)(void *stream);   /* waits for the stream; its error is told here */
+  const tsi_gpu_dense *dense[4]; /* NULL: the build has no BLAS for devices, nor what stands above */
 } tsi_device_driver;
 
 extern const tsi_device_driver tsi_devices;

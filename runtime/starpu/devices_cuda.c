@@ -13,4 +13,12 @@
 #define RUNTIME_CHOSEN use_explicit_workers_cuda_gpuid
 #define RUNTIME_NUMBERS workers_cuda_gpuid
 #define RUNTIME_STREAM starpu_cuda_get_local_stream
+#ifdef TSI_DEVICE_BLAS
+#include <cublas_v2.h>
+#define BLAS(name) cublas##name
+#define BLAS_SYMBOL(name) CUBLAS_##name
+#define BLAS_HANDLE cublasHandle_t
+#define BLAS_C cuComplex
+#define BLAS_Z cuDoubleComplex
+#endif
 #include "runtime/starpu/devices_runtime.h"

@@ -16,4 +16,12 @@
 #define RUNTIME_CHOSEN use_explicit_workers_hip_gpuid
 #define RUNTIME_NUMBERS workers_hip_gpuid
 #define RUNTIME_STREAM starpu_hip_get_local_stream
+#ifdef TSI_DEVICE_BLAS
+#include <hipblas/hipblas.h>
+#define BLAS(name) hipblas##name
+#define BLAS_SYMBOL(name) HIPBLAS_##name
+#define BLAS_HANDLE hipblasHandle_t
+#define BLAS_C hipblasComplex
+#define BLAS_Z hipblasDoubleComplex
+#endif
 #include "runtime/starpu/devices_runtime.h"

@@ -9,9 +9,13 @@
  *   RUNTIME_STREAM    StarPU's function that gives the stream of a worker
  *   RUNTIME_FACTS     the runtime's structure of what it knows of a pointer
  *   RUNTIME_KIND      its member that tells the kind of memory
+ *   TSI_DEVICE_BLAS   if the build has found the BLAS of that runtime: see devices_blas.h
  *   RUNTIME_COUNT, RUNTIME_CHOSEN, RUNTIME_NUMBERS   members of starpu_conf: how many devices, whether they
  *                     are chosen, their numbers */
 #include "runtime/starpu/devices.h"
+#ifdef TSI_DEVICE_BLAS
+#include "runtime/starpu/devices_blas.h"
+#endif
 
 static int present(void) {
   int count = 0;
@@ -72,6 +76,17 @@ static int clear(void *at, size_t bytes, void *on) {
   return (int)RUNTIME(MemsetAsync)(at, 0, bytes, on);
 }
 
+static int transfer(void *to, const void *from, size_t bytes, void *on) {
+  return (int)RUNTIME(MemcpyAsync)(to, from, bytes, RUNTIME(MemcpyDefault), on);
+}
+static int transfer_columns(void *to, const void *from, size_t pitch, size_t bytes, size_t columns,
+                            void *on) {
+  return (int)RUNTIME(Memcpy2DAsync)(to, pitch, from, pitch, bytes, columns, RUNTIME(MemcpyDefault), on);
+}
+static int finish(void *on) {
+  return (int)RUNTIME(StreamSynchronize)(on);
+}
+
 const tsi_device_driver tsi_devices = {
     .name = RUNTIME_NAME,
     .present = present,
@@ -85,4 +100,11 @@ const tsi_device_driver tsi_devices = {
     .copy = copy,
     .clear = clear,
     .launch = {tsi_gpu_launch_s, tsi_gpu_launch_d, tsi_gpu_launch_c, tsi_gpu_launch_z},
-    .blocks = {tsi_gpu_blocks_s, tsi_gpu_blocks_d, tsi_gpu_blocks_c, tsi_gpu_blocks_z}};
+    .blocks = {tsi_gpu_blocks_s, tsi_gpu_blocks_d, tsi_gpu_blocks_c, tsi_gpu_blocks_z},
+    .transfer = transfer,
+    .transfer_columns = transfer_columns,
+    .finish = finish,
+#ifdef TSI_DEVICE_BLAS
+    .dense = {&dense_s, &dense_d, &dense_c, &dense_z},
+#endif
+};

@@ -1,6 +1,6 @@
 # GPU kernels: nvcc and hipcc compile them where they are found, as TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP say (AUTO, ON, OFF).
 #
-# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, apart.cu for those of one precision and
+# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, front.cu and apart.cu for those of one precision and
 # mixed.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills
 # is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. Target gpu_objects_widest: those alone of the scalar that takes most registers.
 #
@@ -70,6 +70,7 @@ function(tsi_gpu_objects kind)
     list(GET scalars 1 work)
     tsi_gpu_object(${kind} sweep ${name} "${stored}" "${work}" outputs ${ARGN})
     if(stored STREQUAL work)
+      tsi_gpu_object(${kind} front ${name} "${stored}" "${work}" outputs ${ARGN})
       tsi_gpu_object(${kind} apart ${name} "${stored}" "${work}" outputs ${ARGN})
     else()
       tsi_gpu_object(${kind} mixed ${name} "${stored}" "${work}" outputs ${ARGN})
@@ -183,9 +184,10 @@ if(TRISTAR_BUILD_TESTS AND tsi_gpu_hipcc)
 endif()
 
 # ---- For the library -----------------------------------------------------------------------------------
-# tsi_gpu_devices(KIND RUNTIME MACRO HINT...): TRISTAR_DEVICES is KIND if StarPU has it (MACRO is defined) and the library
-# of its runtime is there. HINT: folders to look in for it, and for its headers in include.
-function(tsi_gpu_devices kind runtime macro)
+# tsi_gpu_devices(KIND RUNTIME MACRO BLAS HEADER HINT...): TRISTAR_DEVICES is KIND if StarPU has it (MACRO is defined) and the library
+# of its runtime is there. HINT: folders to look in for it, and for its headers in include. TRISTAR_DEVICE_BLAS: the library
+# BLAS and its HEADER are there, too: factorizations can use devices.
+function(tsi_gpu_devices kind runtime macro blas header)
   string(TOUPPER ${kind} variable)
   set(includes "")
   set(folders "")
@@ -194,7 +196,9 @@ function(tsi_gpu_devices kind runtime macro)
     list(APPEND folders "${root}/lib64" "${root}/lib")
   endforeach()
   find_library(TRISTAR_${variable}_RUNTIME ${runtime} HINTS ${folders})
-  mark_as_advanced(TRISTAR_${variable}_RUNTIME)
+  find_library(TRISTAR_${variable}_BLAS ${blas} HINTS ${folders})
+  find_path(TRISTAR_${variable}_BLAS_INCLUDE ${header} HINTS ${includes})
+  mark_as_advanced(TRISTAR_${variable}_RUNTIME TRISTAR_${variable}_BLAS TRISTAR_${variable}_BLAS_INCLUDE)
   cmake_push_check_state(RESET)
   set(CMAKE_REQUIRED_INCLUDES ${TRISTAR_STARPU_INCLUDE_DIRS} ${includes})
   check_c_source_compiles("#include <starpu_config.h>
@@ -208,27 +212,34 @@ function(tsi_gpu_devices kind runtime macro)
   endif()
   set(objects "")
   foreach(name s d c z)
-    list(APPEND objects "${PROJECT_BINARY_DIR}/gpu/sweep_${name}.${kind}.o")
+    list(APPEND objects "${PROJECT_BINARY_DIR}/gpu/sweep_${name}.${kind}.o" "${PROJECT_BINARY_DIR}/gpu/front_${name}.${kind}.o")
   endforeach()
   add_custom_target(tsi_device_sweeps DEPENDS ${objects})
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  set(libraries "${TRISTAR_${variable}_RUNTIME}" stdc++)
+  if(TRISTAR_${variable}_BLAS AND TRISTAR_${variable}_BLAS_INCLUDE)
+    list(PREPEND libraries "${TRISTAR_${variable}_BLAS}")
+    list(APPEND includes "${TRISTAR_${variable}_BLAS_INCLUDE}")
+    set(TRISTAR_DEVICE_BLAS TRUE CACHE INTERNAL "")
+  endif()
   set(TRISTAR_DEVICES ${kind} CACHE INTERNAL "")
   set(tsi_device_includes ${includes} CACHE INTERNAL "")
   set(tsi_device_objects ${objects} CACHE INTERNAL "")
-  set(tsi_device_libraries "${TRISTAR_${variable}_RUNTIME}" stdc++ CACHE INTERNAL "")
+  set(tsi_device_libraries ${libraries} CACHE INTERNAL "")
 endfunction()
 
 set(TRISTAR_DEVICES "" CACHE INTERNAL "Tasks run on GPUs: cuda, hip, or empty")
+set(TRISTAR_DEVICE_BLAS FALSE CACHE INTERNAL "... and have BLAS for factorizations")
 if(TRISTAR_WITH_STARPU AND tsi_gpu_compilers)
   include(CheckCSourceCompiles)
   include(CMakePushCheckState)
   if(tsi_gpu_nvcc)
     cmake_path(GET tsi_gpu_nvcc PARENT_PATH tsi_cuda_bin)
     cmake_path(GET tsi_cuda_bin PARENT_PATH tsi_cuda_root)
-    tsi_gpu_devices(cuda cudart STARPU_USE_CUDA "${tsi_cuda_root}")
+    tsi_gpu_devices(cuda cudart STARPU_USE_CUDA cublas cublas_v2.h "${tsi_cuda_root}")
   endif()
   if(tsi_gpu_hipcc AND NOT TRISTAR_DEVICES)
-    tsi_gpu_devices(hip amdhip64 STARPU_USE_HIP $ENV{ROCM_PATH} /opt/rocm)
+    tsi_gpu_devices(hip amdhip64 STARPU_USE_HIP hipblas hipblas/hipblas.h $ENV{ROCM_PATH} /opt/rocm)
   endif()
-  message(STATUS "Tasks on GPUs: ${TRISTAR_DEVICES}")
+  message(STATUS "Tasks on GPUs: ${TRISTAR_DEVICES}; BLAS for factorizations: ${TRISTAR_DEVICE_BLAS}")
 endif()
