@@ -323,6 +323,7 @@ tristar_status tsi_factorization_create(tsi_env *env, const tsi_symbolic *symbol
     b.dag->owner = owners->owner;
     b.dag->rank = owners->rank;
     b.dag->teams = owners->teams;
+    b.dag->device = owners->device;
   }
   TSI_TRY(allocate(env, &b, owners ? owners->weights : NULL));
   TSI_TRY(list_steps(env, &b));

@@ -22,6 +22,10 @@
  *   pack        a panel of the factor
  *   close       only the Schur complement is left
  *
+ * Who makes the DAG may give a tiled front to a device. Between `assembled` and the packing it has one step
+ * then, `device`, in the place of all that work on panels and on the complement: its tiles stay on the device
+ * from the first one to the last.
+ *
  * One process of many has the steps of its own supernodes. The complement of one whose parent is another
  * process's is sent there when its step is over, and a step `arrival` stands for the coming of one: the
  * children of a front are added in their order, wherever they come from. What is cut into tiles is what one
@@ -96,6 +100,8 @@ typedef struct tsi_front_owners {
   const tsi_front_teams *teams;     /* NULL: no front is shared */
   const tsi_front_weights *weights; /* of a tree of which there is a part (front_part.h); NULL: there is all
                                        of it, and they follow from that */
+  const tsi_index *device; /* by supernode: the device that has its front, if that is cut into tiles and not
+                              shared; TSI_NONE: cores. NULL: cores have all */
 } tsi_front_owners;
 
 /* What travels. */
@@ -138,6 +144,7 @@ typedef struct tsi_factorization {
   tsi_index rank;
   const tsi_index *owner;       /* borrowed; NULL: all supernodes are this process's */
   const tsi_front_teams *teams; /* borrowed; NULL: no front is shared */
+  const tsi_index *device;      /* borrowed; NULL: devices have no fronts */
   tsi_index outs, ins;
   tsi_front_parcel *out; /* what leaves */
   tsi_front_parcel *in;  /* what comes, or stays as a part */
@@ -170,6 +177,11 @@ static inline bool tsi_factorization_has(const tsi_factorization *factorization,
 }
 static inline bool tsi_factorization_shares(const tsi_factorization *factorization, tsi_index s) {
   return tsi_front_is_shared(factorization->teams, s);
+}
+/* The device that has the front of s, which is tiled; TSI_NONE: cores have it. */
+static inline tsi_index tsi_factorization_device(const tsi_factorization *factorization, tsi_index s) {
+  if (factorization->device == NULL || tsi_factorization_shares(factorization, s)) return TSI_NONE;
+  return factorization->device[s];
 }
 /* Is tile k of the front of s this process's? */
 static inline bool tsi_factorization_has_tile(const tsi_factorization *factorization, tsi_index s,

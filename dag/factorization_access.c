@@ -136,6 +136,14 @@ static void list_schur(lister *l, const tsi_front_step *part, const tsi_front_ti
     add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, s, w + part->column, w + part->column_end);
 }
 
+/* All panels and the complement. */
+static void list_device(lister *l, tsi_index s, const tsi_front_tiles *t) {
+  add(l, TSI_ACCESS_RW, TSI_BUFFER_FRONT_ROWS, s, 0, t->f);
+  add_upper(l, TSI_ACCESS_RW, s, 0, t->f);
+  add_complement(l, TSI_ACCESS_RW, s);
+  add_pivots(l, TSI_ACCESS_W, t->panel, t->panel + t->inner);
+}
+
 /* Of a shared front: what a stripe has of all panels up to its own. */
 static void list_pack_stripe(lister *l, const tsi_front_step *part, const tsi_front_tiles *t) {
   const tsi_index k = tsi_front_tile_of(t, part->row), before = tsi_index_min(k, t->inner);
@@ -164,6 +172,8 @@ static void list_tiled(lister *l, tsi_step_kind kind, const tsi_front_step *part
     list_assembled(l, s, &t);
   } else if (kind == TSI_STEP_FRONT_SCHUR) {
     list_schur(l, part, &t);
+  } else if (kind == TSI_STEP_FRONT_DEVICE) {
+    list_device(l, s, &t);
   } else if (kind == TSI_STEP_FRONT_PACK) {
     (tsi_factorization_shares(l->dag, s) ? list_pack_stripe : list_pack)(l, part, &t);
   } else if (kind == TSI_STEP_FRONT_CLOSE) {

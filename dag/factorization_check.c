@@ -2,8 +2,9 @@
 #include "dag/factorization.h"
 
 /* The steps of tiled front `tiled` have places base[tiled] .. base[tiled + 1] - 1: open, assembled, close,
- * the pieces (a shared front: its tiles), then for each panel its diagonal block, its packing and its tiles
- * below and to the right, then the tiles of the complement, then the packing of the tiles of a shared front.
+ * that of a device, the pieces (a shared front: its tiles), then for each panel its diagonal block, its
+ * packing and its tiles below and to the right, then the tiles of the complement, then the packing of the
+ * tiles of a shared front.
  */
 typedef struct checker {
   tsi_env *env;
@@ -16,7 +17,8 @@ typedef struct checker {
   tsi_index *mark;          /* by step: the latest one found to wait for it */
 } checker;
 
-#define ENDS 3 /* open, assembled, close */
+#define ENDS 3           /* open, assembled, close */
+#define FIRST (ENDS + 1) /* place, after that of a device */
 
 static tsi_count places_to_assemble(const tsi_front_tiles *t) {
   return tsi_index_max(tsi_front_pieces(t), t->count);
@@ -24,7 +26,7 @@ static tsi_count places_to_assemble(const tsi_front_tiles *t) {
 
 static tsi_count places_before_packing(const tsi_front_tiles *t) {
   const tsi_count outer = t->count - t->inner;
-  return ENDS + places_to_assemble(t) + 2 * (tsi_count)t->inner * t->count + outer * outer;
+  return FIRST + places_to_assemble(t) + 2 * (tsi_count)t->inner * t->count + outer * outer;
 }
 
 static tsi_count places_of(const tsi_front_tiles *t) {
@@ -43,14 +45,14 @@ static tsi_index tile_of(const tsi_front_tiles *t, tsi_index first, tsi_index en
 static tsi_count place_in_panel(const tsi_front_tiles *t, tsi_index panel, int side, tsi_index tile) {
   const tsi_index p = panel - t->panel;
   if (p < 0 || p >= t->inner || tile == TSI_NONE || tile < p) return -1;
-  return ENDS + places_to_assemble(t) + ((tsi_count)side * t->inner + p) * t->count + tile;
+  return FIRST + places_to_assemble(t) + ((tsi_count)side * t->inner + p) * t->count + tile;
 }
 
 static tsi_count place_in_complement(const tsi_front_tiles *t, const tsi_front_step *part, bool lu) {
   const tsi_index i = tile_of(t, t->w + part->row, t->w + part->row_end);
   const tsi_index j = tile_of(t, t->w + part->column, t->w + part->column_end);
   if (i < t->inner || j < t->inner || (!lu && j > i)) return -1;
-  return ENDS + places_to_assemble(t) + 2 * (tsi_count)t->inner * t->count +
+  return FIRST + places_to_assemble(t) + 2 * (tsi_count)t->inner * t->count +
          (tsi_count)(i - t->inner) * (t->count - t->inner) + j - t->inner;
 }
 
@@ -61,7 +63,7 @@ static tsi_count place_in_stripes(const checker *c, tsi_step_kind kind, const ts
   if (tile == TSI_NONE) return -1;
   if (kind == TSI_STEP_FRONT_PACK)
     return c->dag->owner[part->first] == c->dag->rank ? places_before_packing(t) + tile : -1;
-  return tsi_factorization_has_tile(c->dag, part->first, tile) ? ENDS + tile : -1;
+  return tsi_factorization_has_tile(c->dag, part->first, tile) ? FIRST + tile : -1;
 }
 
 /* Does a shared front leave this step to this process? */
@@ -75,11 +77,19 @@ static bool is_own(const checker *c, tsi_step_kind kind, const tsi_front_step *p
   return tsi_factorization_has_tile(c->dag, s, tsi_front_tile_of(t, row));
 }
 
+/* A step that a front on a device does not have. */
+static bool is_on_cores(tsi_step_kind kind) {
+  return kind == TSI_STEP_FRONT_DIAGONAL || kind == TSI_STEP_FRONT_BELOW || kind == TSI_STEP_FRONT_RIGHT ||
+         kind == TSI_STEP_FRONT_SCHUR;
+}
+
 /* Of a step among those of its front; -1: it is none of them. */
 static tsi_count find_place(const checker *c, tsi_step_kind kind, const tsi_front_step *part) {
   const tsi_front_tiles t = tsi_factorization_tiles(c->dag, part->first);
   const bool lu = c->dag->method == TRISTAR_METHOD_LU;
   const tsi_index own = part->panel - t.panel, piece = tsi_front_piece_at(&t, part->column);
+  const bool on_device = tsi_factorization_device(c->dag, part->first) != TSI_NONE;
+  if (on_device ? is_on_cores(kind) : kind == TSI_STEP_FRONT_DEVICE) return -1;
   switch (kind) {
   case TSI_STEP_FRONT_OPEN:
     return 0;
@@ -87,9 +97,11 @@ static tsi_count find_place(const checker *c, tsi_step_kind kind, const tsi_fron
     return 1;
   case TSI_STEP_FRONT_CLOSE:
     return 2;
+  case TSI_STEP_FRONT_DEVICE:
+    return ENDS;
   case TSI_STEP_FRONT_ASSEMBLE:
     if (piece == TSI_NONE || part->column_end != tsi_front_piece_end(&t, piece)) return -1;
-    return ENDS + piece;
+    return FIRST + piece;
   case TSI_STEP_FRONT_DIAGONAL:
     return place_in_panel(&t, part->panel, 0, own);
   case TSI_STEP_FRONT_PACK:
@@ -114,7 +126,7 @@ static tsi_count place_of(const checker *c, tsi_step_kind kind, const tsi_front_
   if (kind == TSI_STEP_FRONT_ASSEMBLE || kind == TSI_STEP_FRONT_PACK)
     return place_in_stripes(c, kind, part, &t);
   const tsi_count place = find_place(c, kind, part);
-  return place >= ENDS && !is_own(c, kind, part, &t) ? -1 : place;
+  return place >= FIRST && !is_own(c, kind, part, &t) ? -1 : place;
 }
 
 /* How many steps of a shared front this process has, but for arrivals. */
@@ -132,8 +144,9 @@ static tsi_count steps_of_stripes(const checker *c, tsi_index s) {
 }
 
 /* How many steps a tiled front of one process has. */
-static tsi_count steps_of(const tsi_front_tiles *t, bool lu) {
+static tsi_count steps_of(const tsi_front_tiles *t, bool lu, bool on_device) {
   const tsi_count inner = t->inner, outer = t->count - inner;
+  if (on_device) return ENDS + 1 + tsi_front_pieces(t) + inner;
   const tsi_count tiles = inner * (inner - 1) / 2 + inner * outer;
   return ENDS + tsi_front_pieces(t) + 2 * inner + (lu ? 2 : 1) * tiles +
          (lu ? outer * outer : outer * (outer + 1) / 2);
@@ -343,7 +356,8 @@ static tristar_status check_steps(checker *c) {
   for (tsi_index q = 0; q < dag->tiled_count; q++) {
     const tsi_front_tiles t = tsi_factorization_tiles(dag, dag->tiled[q]);
     const bool shared = tsi_factorization_shares(dag, dag->tiled[q]);
-    expected += shared ? steps_of_stripes(c, dag->tiled[q]) : steps_of(&t, lu);
+    expected += shared ? steps_of_stripes(c, dag->tiled[q])
+                       : steps_of(&t, lu, tsi_factorization_device(dag, dag->tiled[q]) != TSI_NONE);
   }
   if (dag->steps->count != ranges + expected)
     TSI_FAIL(c->env, TRISTAR_ERR_INTERNAL, "%d steps: %lld ranges and arrivals, %lld of tiled fronts",

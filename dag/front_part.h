@@ -71,7 +71,8 @@ static inline tsi_index tsi_front_part_taker(const tsi_front_part *part, tsi_ind
 }
 /* As a factorization wants it. */
 static inline tsi_front_owners tsi_front_part_owners(const tsi_front_part *part, tsi_index rank) {
-  return (tsi_front_owners){part->owner, rank, part->teams, &part->weights};
+  return (tsi_front_owners){
+      .owner = part->owner, .rank = rank, .teams = part->teams, .weights = &part->weights};
 }
 
 #endif

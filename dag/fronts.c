@@ -134,8 +134,24 @@ static void add_end(const cut *c) {
   tsi_front_cut_close(c, first);
 }
 
+/* All between assembly and packing as one step, which everything else waits for. */
+static void add_device(const cut *c, tsi_index assembled) {
+  const tsi_index first = tsi_front_cut_add(
+      c, TSI_STEP_FRONT_DEVICE,
+      (tsi_front_step){.work = tsi_front_flops(c->b->dag->symbolic, c->b->dag->method, c->s)});
+  tsi_front_cut_after(c, first, assembled);
+  for (tsi_index k = 0; k < c->t.count; k++) c->below[k] = c->right[k] = first;
+  for (tsi_index panel = 0; panel < c->t.inner; panel++) add_pack(c, panel);
+  tsi_front_cut_close(c, first);
+}
+
 void tsi_factorization_add_front(tsi_factorization_builder *b, tsi_index s) {
   const cut c = tsi_front_cut_begin(b, s);
-  add_panels(&c, add_assembly(&c));
+  const tsi_index assembled = add_assembly(&c);
+  if (tsi_factorization_device(b->dag, s) != TSI_NONE) {
+    add_device(&c, assembled);
+    return;
+  }
+  add_panels(&c, assembled);
   add_end(&c);
 }

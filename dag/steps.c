@@ -34,6 +34,7 @@ static const char *const names[TSI_STEP_KINDS] = {
     [TSI_STEP_FRONT_BELOW] = "front_below",
     [TSI_STEP_FRONT_RIGHT] = "front_right",
     [TSI_STEP_FRONT_SCHUR] = "front_schur",
+    [TSI_STEP_FRONT_DEVICE] = "front_device",
     [TSI_STEP_FRONT_PACK] = "front_pack",
     [TSI_STEP_FRONT_CLOSE] = "front_close",
 };

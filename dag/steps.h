@@ -61,6 +61,7 @@ typedef enum tsi_step_kind {                          /* the argument */
                              TSI_STEP_FRONT_BELOW,
                              TSI_STEP_FRONT_RIGHT,
                              TSI_STEP_FRONT_SCHUR,
+                             TSI_STEP_FRONT_DEVICE,
                              TSI_STEP_FRONT_PACK,
                              TSI_STEP_FRONT_CLOSE,
                              TSI_STEP_KINDS

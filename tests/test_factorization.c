@@ -93,6 +93,39 @@ static void check_pattern(tsi_env *env, const char *name, const pattern *a, cons
   }
 }
 
+/* The same where devices have every other tiled front; and the check refuses what is not a device's. */
+static void check_devices(tsi_env *env) {
+  static const granularity fine = {true, 8, {8, 2e3, 1e5, 0}};
+  pattern a = pattern_grid(24, 24, 1, true);
+  for (int k = 0; k < 3; k++) {
+    structure s;
+    tsi_factorization *dag = NULL;
+    tsi_index steps = 0, fronts = 0;
+    CHECK_OK(build(env, &a, methods[k], &fine, &s));
+    tsi_index *device = malloc((size_t)s.symbolic->count * sizeof *device);
+    CHECK(device != NULL);
+    for (tsi_index q = 0; q < s.symbolic->count; q++) device[q] = q % 2 ? q % 3 : TSI_NONE;
+    const tsi_front_owners owners = {.device = device};
+    CHECK_OK(tsi_factorization_create(env, s.symbolic, s.panels, methods[k], &fine.options, &owners, &dag));
+    for (tsi_index q = 0; q < dag->tiled_count; q++) fronts += dag->tiled[q] % 2;
+    for (tsi_index q = 0; q < dag->steps->count; q++) {
+      const tsi_step_kind kind = dag->steps->step[q].kind;
+      seen[kind]++;
+      steps += kind == TSI_STEP_FRONT_DEVICE;
+    }
+    CHECK_MSG(fronts > 2 && fronts < dag->tiled_count && steps == fronts, "%d of %d fronts, %d steps", fronts,
+              dag->tiled_count, steps);
+    check_races(env, "devices", dag, 20, (uint64_t)(k + 1));
+    CHECK_OK(tsi_factorization_check(env, dag));
+    device[dag->tiled[0]] = dag->tiled[0] % 2 ? TSI_NONE : 0;
+    CHECK_STATUS(tsi_factorization_check(env, dag), TRISTAR_ERR_INTERNAL);
+    tsi_factorization_destroy(env, &dag);
+    free(device);
+    release(env, &s);
+  }
+  pattern_free(&a);
+}
+
 /* From a step for each front to one for the whole matrix. */
 static void check_cases(tsi_env *env) {
   static const granularity granularities[] = {
@@ -106,6 +139,7 @@ static void check_cases(tsi_env *env) {
       check_pattern(env, name, &a, &granularities[g], 20);
     pattern_free(&a);
   }
+  check_devices(env);
   for (tsi_step_kind k = TSI_STEP_SUBTREE; k <= TSI_STEP_FRONT_CLOSE; k++)
     CHECK_MSG(seen[k] > 0, "no step %s", tsi_step_name(k));
 }
@@ -194,7 +228,7 @@ static void check_shared(tsi_env *env, const char *name, const pattern *a, trist
   choose_owners(s.symbolic, scattered, 5, owner);
   if (shared) teams = make_teams(env, &s, method, g, owner, 7);
   for (tsi_index r = 0; r < PROCESSES; r++) {
-    const tsi_front_owners owners = {owner, r, teams, NULL};
+    const tsi_front_owners owners = {.owner = owner, .rank = r, .teams = teams};
     const tristar_status status =
         tsi_factorization_create(env, s.symbolic, s.panels, method, &g->options, &owners, &dag[r]);
     CHECK_MSG(status == TRISTAR_OK, "%s: %s", name, tsi_error_text(env));
@@ -308,7 +342,7 @@ static void check_message_corruption(tsi_env *env) {
   CHECK_OK(build(env, &a, TRISTAR_METHOD_LLT, &tiled, &s));
   tsi_index *owner = malloc((size_t)s.symbolic->count * sizeof *owner);
   choose_owners(s.symbolic, true, 3, owner);
-  const tsi_front_owners owners = {owner, 1, NULL, NULL};
+  const tsi_front_owners owners = {.owner = owner, .rank = 1};
   CHECK_OK(
       tsi_factorization_create(env, s.symbolic, s.panels, TRISTAR_METHOD_LLT, &tiled.options, &owners, &dag));
   CHECK_OK(DAG);
@@ -347,7 +381,7 @@ static void check_shared_corruption(tsi_env *env) {
   tsi_index *owner = malloc((size_t)s.symbolic->count * sizeof *owner);
   choose_owners(s.symbolic, true, 3, owner);
   tsi_front_teams *teams = make_teams(env, &s, TRISTAR_METHOD_LDLT, &tiled, owner, 7);
-  const tsi_front_owners owners = {owner, 1, teams, NULL};
+  const tsi_front_owners owners = {.owner = owner, .rank = 1, .teams = teams};
   CHECK_OK(tsi_factorization_create(env, s.symbolic, s.panels, TRISTAR_METHOD_LDLT, &tiled.options, &owners,
                                     &dag));
   CHECK_OK(DAG);

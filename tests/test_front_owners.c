@@ -150,7 +150,7 @@ static void check_part(tsi_env *env, const found *f, tsi_index rank) {
   const tsi_front_structure fronts = structure_of(f);
   const tsi_front_whole whole = {&fronts, f->owner, f->teams};
   const tsi_symbolic *symbolic = fronts.symbolic;
-  const tsi_front_owners all = {f->owner, rank, f->teams, NULL};
+  const tsi_front_owners all = {.owner = f->owner, .rank = rank, .teams = f->teams};
   bool *wanted = calloc((size_t)symbolic->count + 1, sizeof *wanted);
   tsi_front_part part;
   tsi_factorization *a, *b;

@@ -207,7 +207,7 @@ static void factor_together(tristar_factor_t *factor, const tsi_factorization_op
   for (tsi_index s = 0; s < an->symbolic->count; s++) shared += end[s] - begin[s] > 1;
   CHECK_OK(tsi_pivot_sizes_measure(factor, &sizes));
   for (tsi_index r = 0; r < PROCESSES; r++) {
-    const tsi_front_owners owners = {owner, r, teams, NULL};
+    const tsi_front_owners owners = {.owner = owner, .rank = r, .teams = teams};
     open_node(&w, r, factor, &sizes, options, &owners, false);
   }
   run_all(&w, seed + 99);

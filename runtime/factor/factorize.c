@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "runtime/base/threads.h"
-#include "runtime/factor/numeric.h"
+#include "runtime/factor/front_device.h"
+#include "runtime/factor/front_places.h"
 #include "runtime/factor/scaling.h"
 
 /* ---- Scaling and sizes -------------------------------------------------------------------------------- */
@@ -123,6 +124,7 @@ void tsi_numeric_destroy(tsi_numeric **out) {
   if (numeric == NULL) return;
   tsi_env *env = numeric->env;
   tsi_tasks_destroy(&numeric->tasks);
+  tsi_device_fronts_release(numeric);
   tsi_task_list_destroy(&numeric->list);
   tsi_numeric_release_messages(numeric);
   for (tsi_index s = 0; numeric->complement && s < numeric->analysis->symbolic->count; s++)
@@ -141,6 +143,7 @@ void tsi_numeric_destroy(tsi_numeric **out) {
   TSI_FREE(env, numeric->kept);
   TSI_FREE(env, numeric->term);
   tsi_factorization_destroy(env, &numeric->dag);
+  TSI_FREE(env, numeric->device);
   TSI_FREE(env, *out);
 }
 
@@ -176,15 +179,44 @@ out:
 /* ---- A factorization, and a second one ----------------------------------------------------------------- */
 
 /* On StarPU, or one after the other. */
-static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
-                                  tsi_numeric **out) {
+static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
+                               tsi_front_places *places, tsi_numeric **out) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_numeric_create(factor, sizes, &factor->ts->fronts, NULL, fixed, out));
+  const tsi_front_owners owners = {.device = places->device};
+  TSI_TRY(tsi_numeric_create(factor, sizes, &factor->ts->fronts, &owners, fixed, out));
+  (*out)->device = places->device;
+  places->device = NULL;
   if (factor->ts->workers.allowed && (*out)->dag->steps->count > 1) {
     TSI_TRY(tsi_context_need_starpu(factor->ts, &factor->stats.start_seconds));
     TSI_TRY(tsi_numeric_record(*out));
   }
   TSI_TRY(tsi_numeric_run(*out));
+out:
+  return status;
+}
+
+/* With the fronts on devices that are to be there; on the cores alone where a device has failed and need not
+ * be used. */
+static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
+                                  tsi_numeric **out) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  tsi_front_places places;
+  TSI_TRY(tsi_front_places_choose(factor, &factor->stats.start_seconds, &places));
+  status = run_once(factor, sizes, fixed, &places, out);
+  if (places.fronts > 0 && places.optional &&
+      (status != TRISTAR_OK || (*out && atomic_load(&(*out)->device_failed)))) {
+    if (status == TRISTAR_OK) status = tsi_failure_tell(env, &(*out)->failure);
+    tsi_log(env, TRISTAR_LOG_WARNING, "factor: on the cores, as devices fail: %s", tsi_error_text(env));
+    tsi_numeric_destroy(out);
+    tsi_front_places_finish(env, &places);
+    status = run_once(factor, sizes, fixed, &places, out);
+  }
+  factor->stats.device_fronts = places.fronts;
+  factor->stats.device_unfit_fronts = places.unfit;
+  factor->stats.device_flops = places.flops;
+  factor->stats.device_bus_bytes = places.bus_bytes;
+  tsi_front_places_finish(env, &places);
 out:
   return status;
 }

@@ -431,9 +431,9 @@ static void free_space(const tsi_numeric *numeric, space *room) {
   TSI_FREE(numeric->env, room->position);
 }
 
-/* Factors the columns of a front, and what remains goes to its complement. */
-static void factor_front(tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
+void tsi_front_factor(tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
   const tsi_panels *panels = numeric->analysis->panels;
+  if (tsi_numeric_failed(numeric)) return;
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++) {
     const tsi_index end = panels->start[p + 1] - first_column(numeric, s);
     const tsi_front_stripe stripe = tsi_front_stripe_of(front, numeric->kernels->scalar_bytes,
@@ -457,7 +457,7 @@ static tristar_status whole(tsi_numeric *numeric, tsi_index s, const space *room
   place_children(numeric, s, open.position);
   tsi_front_assemble(numeric, &open, 0, open.front.f);
   free_children(numeric, s);
-  factor_front(numeric, &open.front, s);
+  tsi_front_factor(numeric, &open.front, s);
   for (tsi_index p = panels->first[s]; p < panels->first[s + 1] && !tsi_numeric_failed(numeric); p++)
     TSI_TRY(pack(numeric, &open.front, p, room->work));
 out:

@@ -41,6 +41,9 @@
 #include "runtime/factor/factor.h"
 #include "runtime/starpu/tasks.h"
 
+/* A second, of a core that works on fronts: what tasks are estimated by. */
+#define TSI_CORE_FLOPS 25e9
+
 /* A stripe of a shared front that is here: one of this process, or one that came. Its C, if it is this
  * process's, has memory of its own. */
 typedef struct tsi_held_stripe {
@@ -80,6 +83,8 @@ typedef struct tsi_pivot_figures {
   double smallest, largest;
 } tsi_pivot_figures;
 
+typedef struct tsi_device_front tsi_device_front; /* front_device.h */
+
 typedef struct tsi_numeric {
   tsi_env *env;
   const tristar_factor_t *factor;
@@ -114,7 +119,10 @@ typedef struct tsi_numeric {
   atomic_int *left;      /* messages: of the first piece of a complement, pieces that have not gone */
   char *refuse_piece;    /* sent for pieces that were not made: nothing but failure marks */
   void *waste_piece;     /* received into where nothing is made of it */
-  tsi_task_list *list;   /* on StarPU: a task for each step, with the same number */
+  tsi_index *device;     /* by supernode, as the DAG borrows it (tsi_front_owners); NULL: devices have none */
+  tsi_device_front *on_device; /* by tiled front, those that devices have; NULL: none, or not recorded */
+  _Atomic(bool) device_failed; /* a device has told an error */
+  tsi_task_list *list;         /* on StarPU: a task for each step, with the same number */
   tsi_tasks *tasks;
   atomic_llong perturbed;
   atomic_llong stray;      /* perturbed pivots that are not those of dependent rows */
@@ -181,6 +189,8 @@ void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, ts
  * diagonal block is done. */
 void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index panel, bool right,
                     tsi_index begin, tsi_index end);
+/* All panels and the complement, one after the other: what a device does with its front, on a core. */
+void tsi_front_factor(tsi_numeric *numeric, const tsi_front *front, tsi_index s);
 void tsi_front_pack(tsi_numeric *numeric, const tsi_front *front, tsi_index panel);
 /* After the last use of its columns: frees all but the complement. */
 void tsi_front_close(tsi_numeric *numeric, tsi_open_front *open);

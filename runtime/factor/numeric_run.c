@@ -1,9 +1,7 @@
 /* Runs the steps of a factorization, alone or with other processes: a function for each kind of step, tasks.
  * See numeric.h. */
-#include "runtime/factor/numeric.h"
+#include "runtime/factor/front_device.h"
 #include "runtime/starpu/blas.h"
-
-#define FLOPS_PER_MICROSECOND 25e3
 
 /* ---- Steps -------------------------------------------------------------------------------------------- */
 
@@ -44,6 +42,9 @@ static void run_schur(tsi_numeric *numeric, const tsi_front_step *part) {
   numeric->kernels->schur(&tiled_front(numeric, part)->front, part->row, part->row_end, part->column,
                           part->column_end);
 }
+static void run_device(tsi_numeric *numeric, const tsi_front_step *part) {
+  tsi_front_factor(numeric, &tiled_front(numeric, part)->front, part->first);
+}
 static void run_pack(tsi_numeric *numeric, const tsi_front_step *part) {
   tsi_front_pack(numeric, &tiled_front(numeric, part)->front, part->panel);
 }
@@ -61,6 +62,7 @@ static void (*const run_kind[TSI_STEP_KINDS])(tsi_numeric *numeric, const tsi_fr
     [TSI_STEP_FRONT_BELOW] = run_below,
     [TSI_STEP_FRONT_RIGHT] = run_right,
     [TSI_STEP_FRONT_SCHUR] = run_schur,
+    [TSI_STEP_FRONT_DEVICE] = run_device, /* on a core, as on simulated devices */
     [TSI_STEP_FRONT_PACK] = run_pack,
     [TSI_STEP_FRONT_CLOSE] = run_close,
 };
@@ -115,10 +117,11 @@ tristar_status tsi_numeric_record(tsi_numeric *numeric) {
       TSI_TRY(tsi_task_list_add_event(numeric->list, tsi_step_name(step->kind), argument, &number));
     else
       TSI_TRY(tsi_task_list_add(numeric->list, tsi_step_name(step->kind), run_task, numeric, argument,
-                                step->priority, 1 + dag->part[k].work / FLOPS_PER_MICROSECOND, &number));
+                                step->priority, 1 + 1e6 * dag->part[k].work / TSI_CORE_FLOPS, &number));
   }
   for (tsi_count e = 0; e < steps->edges; e++)
     TSI_TRY(tsi_task_list_after(numeric->list, steps->edge[e].item, steps->edge[e].before));
+  TSI_TRY(tsi_device_fronts_record(numeric));
   TSI_TRY(tsi_tasks_create(numeric->env, numeric->list, &numeric->tasks));
   TSI_TRY(tsi_tasks_record(numeric->tasks));
 out:

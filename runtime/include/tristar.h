@@ -402,6 +402,34 @@ typedef enum tristar_singular {
                               and for consistent systems, such as Neumann problems */
 } tristar_singular;
 
+/* What is worked on where, on machines with GPUs that StarPU has workers for (devices): the subtrees of a
+ * plan, see tristar_plan_options, and the large fronts of a factorization, see tristar_analysis_options.
+ *
+ * A plan decides on its subtrees by a list schedule over what cores, devices and buses take, and StarPU
+ * carries it out: the factor of a subtree on a device goes there once, and again after tristar_refactor; each
+ * solve moves the subtree's rows of b and x and what goes over its border, the rows below it. What is above
+ * the subtrees is the cores'. What a device's memory has no room for stays with the cores. The result of a
+ * solve depends on the plan as ever; which subtrees are on devices, and so the roundings of plans with
+ * devices, depend also on the calibration, the number of CPU workers and the devices.
+ *
+ * Subtrees can be on devices where tasks of chunks solve with panels, with updates pulled, and where L and U
+ * have the same structure, as those of tristar_factor have. Solves with such a plan are tasks in any case:
+ * tristar_solve from inside a StarPU task is UNSUPPORTED.
+ *
+ * Of a factorization a front that is heavy enough to be cut into tiles can be on a device: it is assembled
+ * and packed on the cores, and factored as one task of the device, by its BLAS; diagonal blocks of panels,
+ * with all that concerns pivots, are factored on the host. tristar_factor decides, by a list schedule, again
+ * and again the same for the same analysis, CPU workers and devices; a front has other roundings on a device
+ * than on the cores, which depend on neither the schedule nor on which of several equal devices it is.
+ * Matrices on many processes (tristar_dmatrix_mpi.h) are factored on the cores, whatever is asked for. */
+typedef enum tristar_place {
+  TRISTAR_PLACE_CPU,  /* all on the cores: the default, as no real device has run the kernels yet */
+  TRISTAR_PLACE_AUTO, /* on devices what is predicted to be faster there; all on the cores where there is no
+                         device, where that cannot be on one, or where devices fail */
+  TRISTAR_PLACE_GPU   /* on devices as much as they have room for, faster or not; an error where there is no
+                         device, or where a plan cannot have subtrees on one */
+} tristar_place;
+
 /* What tristar_analyze needs to know. Fill it with tristar_analysis_options_init first. */
 typedef struct tristar_analysis_options {
   tristar_method method;     /* the factorization */
@@ -419,11 +447,14 @@ typedef struct tristar_analysis_options {
       inverse;         /* of tristar_factor and tristar_refactor; imported factors have INVERSE_DIAGONAL */
   tristar_merge merge; /* which supernodes are merged */
   tristar_singular
-      singular; /* of tristar_factor and tristar_refactor. Single factors of a double matrix perturb */
+      singular;        /* of tristar_factor and tristar_refactor. Single factors of a double matrix perturb */
+  tristar_place place; /* which large fronts of tristar_factor and tristar_refactor are factored on devices */
+  int64_t device_bytes; /* most bytes that a front may take on a device, larger ones stay with the cores; 0:
+                           nine tenths of its memory, if that is known */
 } tristar_analysis_options;
 
-/* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE, seed 1, all
- * else 0. */
+/* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE, PLACE_CPU,
+ * seed 1, all else 0. */
 TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options);
 
 /* Orders the matrix, finds its supernodes, prepares the factorization. Reads the pattern of view; reads
@@ -509,6 +540,11 @@ typedef struct tristar_factor_stats {
                             tristar_get_memory */
   double factor_seconds; /* of the latest factorization, or import, without start_seconds */
   double start_seconds;  /* that StarPU took to start, if that call was the first of its context to need it */
+  /* Of the latest factorization (tristar_analysis_options.place): */
+  int64_t device_fronts;       /* that devices have factored */
+  int64_t device_unfit_fronts; /* large ones that devices have no memory for */
+  double device_flops;         /* of those fronts, as they are stored, relaxed merging included */
+  double device_bus_bytes;     /* that crossed the buses of devices for them, both ways, by the own count */
 } tristar_factor_stats;
 /* Tells the figures of a factor. */
 TRISTAR_API tristar_status tristar_factor_get_stats(const tristar_factor_t *factor,
@@ -716,25 +752,6 @@ typedef enum tristar_placement {
   TRISTAR_PLACEMENT_OFF,  /* never */
   TRISTAR_PLACEMENT_ON    /* also with one, where it is of no use: for tests */
 } tristar_placement;
-
-/* Machines with GPUs that StarPU has workers for (devices): where subtrees of the assembly tree are solved.
- * The plan decides, by a list schedule over what cores, devices and buses take, and StarPU carries it out:
- * the factor of a subtree on a device goes there once, and again after tristar_refactor; each solve moves the
- * subtree's rows of b and x and what goes over its border, the rows below it. What is above the subtrees is
- * the cores'. What a device's memory has no room for stays with the cores. The result of a solve depends on
- * the plan as ever; which subtrees are on devices, and so the roundings of plans with devices, depend also on
- * the calibration, the number of CPU workers and the devices.
- *
- * Subtrees can be on devices where tasks of chunks solve with panels, with updates pulled, and where L and U
- * have the same structure, as those of tristar_factor have. Solves with such a plan are tasks in any case:
- * tristar_solve from inside a StarPU task is UNSUPPORTED. */
-typedef enum tristar_place {
-  TRISTAR_PLACE_CPU,  /* all on the cores: the default, as no real device has run the kernels yet */
-  TRISTAR_PLACE_AUTO, /* on devices what is predicted to be faster there; all on the cores where there is no
-                         device, or where subtrees cannot be on one */
-  TRISTAR_PLACE_GPU   /* on devices as much as they have room for, faster or not; an error where that cannot
-                         be */
-} tristar_place;
 
 /* Variants of a solve, to compare them; 0 is what solves fastest here. Yamazaki, Rajamanickam and Ellingwood
  * ("Performance portable supernode-based sparse triangular solver for manycore architectures", ICPP 2020)

@@ -47,7 +47,7 @@ static tsi_count count_entries(const tsi_front_owners *fronts, const tsi_assembl
 static tristar_status collect(void *context, int rank, tsi_shipment *lines) {
   tristar_status status = TRISTAR_OK;
   const entries *from = context;
-  const tsi_front_owners fronts = {from->fronts.owner, rank, from->fronts.teams, NULL};
+  const tsi_front_owners fronts = {.owner = from->fronts.owner, .rank = rank, .teams = from->fronts.teams};
   const tristar_analysis_t *an = from->source->analysis;
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->pattern->scalar);
   const size_t bytes = kernels->scalar_bytes;

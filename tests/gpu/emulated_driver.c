@@ -9,6 +9,7 @@
 
 #include "runtime/starpu/devices.h"
 #include "runtime/starpu/service.h"
+#include "tests/gpu/emulated_dense.h"
 
 /* Of the node; which of them this process uses. */
 enum { NODE = 2 };
@@ -115,6 +116,23 @@ static int clear(void *at, size_t bytes, void *on) {
   return 0;
 }
 
+/* Of fronts: calls that may be made to fail. */
+static int transfer(void *to, const void *from, size_t bytes, void *on) {
+  (void)on;
+  memcpy(to, from, bytes);
+  return emulated_dense_transfer();
+}
+static int transfer_columns(void *to, const void *from, size_t pitch, size_t bytes, size_t columns,
+                            void *on) {
+  (void)on;
+  for (size_t k = 0; k < columns; k++) memcpy((char *)to + k * pitch, (const char *)from + k * pitch, bytes);
+  return emulated_dense_transfer();
+}
+static int finish(void *on) {
+  (void)on;
+  return emulated_dense_transfer();
+}
+
 /* Few threads: each one takes time. */
 #define LAUNCH(type)                                                                                         \
   static int launch_##type(const tsi_gpu_sweep *sweep, unsigned blocks, unsigned threads, void *on) {        \
@@ -139,4 +157,8 @@ const tsi_device_driver tsi_devices = {
     .copy = copy,
     .clear = clear,
     .launch = {launch_s, launch_d, launch_c, launch_z},
-    .blocks = {tsi_gpu_blocks_s, tsi_gpu_blocks_d, tsi_gpu_blocks_c, tsi_gpu_blocks_z}};
+    .blocks = {tsi_gpu_blocks_s, tsi_gpu_blocks_d, tsi_gpu_blocks_c, tsi_gpu_blocks_z},
+    .transfer = transfer,
+    .transfer_columns = transfer_columns,
+    .finish = finish,
+    .dense = {&emulated_dense_s, &emulated_dense_d, &emulated_dense_c, &emulated_dense_z}};

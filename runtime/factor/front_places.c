@@ -1,0 +1,214 @@
+/* See front_places.h. */
+#include "runtime/factor/front_places.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+#include "runtime/factor/front_device.h"
+#include "runtime/machine/devices.h"
+#include "runtime/starpu/devices.h"
+#include "runtime/starpu/service.h"
+#include "runtime/starpu/tasks.h"
+
+/* Of what a data sheet says: what products of the sizes of fronts reach, what transfers do; of a device's
+ * memory, what a front may take: assumed. */
+#define FLOPS_REACHED 0.5
+#define BUS_REACHED 0.8
+#define MEMORY_SHARE 0.9
+/* Seconds that a front takes a device beside, most of it to open its BLAS; that a panel does: its diagonal
+ * block comes down, is factored on a core, and goes up, and a dozen calls are made. Assumed. */
+#define FRONT_SECONDS 1e-3
+#define PANEL_SECONDS 5e-4
+#define ENTRY_WORK 4 /* flops: to assemble and pack an entry of a front, as factorization.c has it */
+
+/* ---- The schedule ---------------------------------------------------------------------------------------
+ */
+
+typedef struct ranked {
+  double rank;
+  tsi_index s;
+} ranked;
+
+/* The longest path first; children come before their parents, whose paths are shorter. */
+static int compare(const void *a, const void *b) {
+  const ranked *x = a, *y = b;
+  if (x->rank != y->rank) return x->rank > y->rank ? -1 : 1;
+  return x->s < y->s ? -1 : x->s > y->s;
+}
+
+typedef struct schedule {
+  const tsi_symbolic *symbolic;
+  const tsi_panels *panels;
+  tristar_method method;
+  const tsi_front_costs *costs;
+  double cores;                    /* when they are free */
+  double device[TSI_DEVICES_MOST]; /* when each is */
+} schedule;
+
+static double cores_seconds(const schedule *l, tsi_index s) {
+  const tsi_symbolic *symbolic = l->symbolic;
+  const double f =
+      (double)(symbolic->start[s + 1] - symbolic->start[s] + symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
+  return (l->costs->scale * tsi_front_flops(symbolic, l->method, s) + ENTRY_WORK * f * f + 1) /
+         l->costs->cores_flops;
+}
+
+static double device_seconds(const schedule *l, tsi_index s, const tsi_device_front_size *size) {
+  const tsi_front_costs *c = l->costs;
+  return c->front_seconds + c->panel_seconds * (l->panels->first[s + 1] - l->panels->first[s]) +
+         c->scale * tsi_front_flops(l->symbolic, l->method, s) / c->device_flops +
+         (size->up + size->down) / c->bus_bandwidth;
+}
+
+static double later(double a, double b) {
+  return a > b ? a : b;
+}
+
+/* Where the front of s goes, which may begin at `ready`; when it ends. */
+static tsi_index put(schedule *l, tsi_index s, bool tiled, double ready, tsi_front_places *places,
+                     double *end) {
+  const tsi_front_costs *c = l->costs;
+  tsi_index best = TSI_NONE;
+  *end = later(ready, l->cores) + cores_seconds(l, s);
+  if (tiled) {
+    const tsi_device_front_size size = tsi_device_front_measure(l->symbolic, l->method, c->scalar_bytes, s);
+    const bool fits = size.memory <= c->device_memory;
+    const double seconds = device_seconds(l, s, &size);
+    places->unfit += !fits;
+    for (tsi_index d = 0; d < c->devices && fits; d++) {
+      const double there = later(ready, l->device[d]) + seconds;
+      if (there >= *end && !(c->devices_first && best == TSI_NONE)) continue;
+      best = d;
+      *end = there;
+    }
+    if (best != TSI_NONE) {
+      l->device[best] = *end;
+      places->fronts++;
+      places->flops += tsi_front_flops(l->symbolic, l->method, s);
+      places->bus_bytes += size.up + size.down;
+      return best;
+    }
+  }
+  l->cores = *end;
+  return TSI_NONE;
+}
+
+tristar_status tsi_fronts_place(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
+                                tristar_method method, const bool *tiled, const tsi_front_costs *costs,
+                                tsi_index *device, tsi_front_places *places) {
+  tristar_status status = TRISTAR_OK;
+  schedule l = {symbolic, panels, method, costs, 0, {0}};
+  ranked *order = NULL;
+  double *ready = NULL;
+  TSI_TRY(TSI_ALLOC(env, order, symbolic->count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, ready, symbolic->count));
+  for (tsi_index s = symbolic->count; s-- > 0;) {
+    const tsi_index parent = symbolic->parent[s];
+    order[s] = (ranked){cores_seconds(&l, s) + (parent == TSI_NONE ? 0 : order[parent].rank), s};
+  }
+  qsort(order, (size_t)symbolic->count, sizeof *order, compare);
+  for (tsi_index k = 0; k < symbolic->count; k++) {
+    const tsi_index s = order[k].s, parent = symbolic->parent[s];
+    double end;
+    device[s] = put(&l, s, tiled[s], ready[s], places, &end);
+    if (parent != TSI_NONE) ready[parent] = later(ready[parent], end);
+  }
+out:
+  TSI_FREE(env, order);
+  TSI_FREE(env, ready);
+  return status;
+}
+
+/* ---- What is there --------------------------------------------------------------------------------------
+ */
+
+/* Why fronts cannot be on devices; NULL: they can. */
+static const char *obstacle(const tristar_factor_t *factor) {
+  if (!factor->ts->workers.allowed) return "there are no tasks";
+  if (tsi_devices.name == NULL)
+    return "this build of TriStar has no devices: its StarPU is without CUDA and HIP";
+  if (tsi_devices.dense[0] == NULL && !tsi_devices.simulated)
+    return "this build of TriStar has no BLAS for devices";
+  if (!tsi_tasks_may_wait()) return "a factorization inside a StarPU task is that task's alone";
+  return NULL;
+}
+
+static tsi_front_costs costs_of(const tristar_factor_t *factor) {
+  const tsi_device_facts facts = tsi_device_describe(0);
+  const tsi_device *device = tsi_device_named(facts.name);
+  const tristar_analysis_options *o = &factor->analysis->options;
+  const bool complex = strchr("cz", factor->analysis->factor_scalar) != NULL;
+  return (tsi_front_costs){.scalar_bytes = factor->scalar_bytes,
+                           .scale = complex ? 4 : 1,
+                           .cores_flops = TSI_CORE_FLOPS * later(tsi_starpu_cpu_workers(), 1),
+                           .devices = tsi_devices_count(NULL),
+                           .device_flops = FLOPS_REACHED * device->flops,
+                           .device_memory = o->device_bytes > 0 ? (double)o->device_bytes
+                                            : facts.memory > 0  ? MEMORY_SHARE * facts.memory
+                                                                : DBL_MAX,
+                           .bus_bandwidth = BUS_REACHED * device->bus,
+                           .front_seconds = FRONT_SECONDS,
+                           .panel_seconds = PANEL_SECONDS,
+                           .devices_first = o->place == TRISTAR_PLACE_GPU};
+}
+
+/* Fronts that are cut into tiles, and is there one? */
+static tristar_status find_tiled(const tristar_factor_t *factor, bool **tiled, bool *any) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tristar_analysis_t *an = factor->analysis;
+  *any = false;
+  TSI_TRY(TSI_ALLOC(env, *tiled, an->symbolic->count));
+  TSI_TRY(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, &factor->ts->fronts, *tiled));
+  for (tsi_index s = 0; s < an->symbolic->count; s++) *any |= (*tiled)[s];
+out:
+  return status;
+}
+
+static tristar_status choose(const tristar_factor_t *factor, const bool *tiled, tsi_front_places *places) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_front_costs costs = costs_of(factor);
+  TSI_TRY(TSI_ALLOC(env, places->device, an->symbolic->count));
+  TSI_TRY(tsi_fronts_place(env, an->symbolic, an->panels, an->stats.method, tiled, &costs, places->device,
+                           places));
+  if (places->fronts == 0) TSI_FREE(env, places->device);
+  tsi_log(env, TRISTAR_LOG_INFO,
+          "factor: %lld fronts on devices, %.3g of %.3g Gflop, %.3g MB on their buses; no memory for %lld",
+          (long long)places->fronts, 1e-9 * places->flops, 1e-9 * an->stats.flops, 1e-6 * places->bus_bytes,
+          (long long)places->unfit);
+out:
+  return status;
+}
+
+tristar_status tsi_front_places_choose(const tristar_factor_t *factor, double *start_seconds,
+                                       tsi_front_places *places) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &factor->ts->env;
+  const tristar_place place = factor->analysis->options.place;
+  const bool wanted = place == TRISTAR_PLACE_GPU;
+  bool *tiled = NULL, any;
+  *places = (tsi_front_places){.optional = place == TRISTAR_PLACE_AUTO};
+  if (place == TRISTAR_PLACE_CPU) return TRISTAR_OK;
+  const char *reason = obstacle(factor);
+  if (reason && wanted) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU for the factorization: %s", reason);
+  if (reason) return TRISTAR_OK;
+  TSI_TRY(find_tiled(factor, &tiled, &any));
+  if (!any && !wanted) goto out;
+  TSI_TRY(tsi_context_need_starpu(factor->ts, start_seconds));
+  const int devices = tsi_devices_count(NULL);
+  if (devices == 0 && wanted)
+    TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU for the factorization: StarPU has no worker of %s",
+             tsi_devices.name);
+  if (devices > 0 && any) TSI_TRY(choose(factor, tiled, places));
+out:
+  TSI_FREE(env, tiled);
+  if (status != TRISTAR_OK) tsi_front_places_finish(env, places);
+  return status;
+}
+
+void tsi_front_places_finish(tsi_env *env, tsi_front_places *places) {
+  TSI_FREE(env, places->device);
+  *places = (tsi_front_places){.device = NULL};
+}
