@@ -37,6 +37,10 @@ static void add_factor(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "largest_pivot", s->f.largest_pivot);
   tsi_json_add_number(object, "factor_bytes", (double)s->f.factor_bytes);
   tsi_json_add_number(object, "peak_factor_bytes", (double)s->f.peak_bytes);
+  tsi_json_add_number(object, "device_fronts", (double)s->f.device_fronts);
+  tsi_json_add_number(object, "device_unfit_fronts", (double)s->f.device_unfit_fronts);
+  tsi_json_add_number(object, "device_front_flops", s->f.device_flops);
+  tsi_json_add_number(object, "device_front_bytes", s->f.device_bus_bytes);
   tsi_json_add_number(object, "factor_s", s->factor_s);
   tsi_json_add_number(object, "factor_gflops", s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0);
 }

@@ -29,7 +29,7 @@ typedef struct tsi_settings {
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
-  int method, ordering, matching, singular, engine, place;
+  int method, ordering, matching, singular, engine, place, factor_place;
   int64_t order_seed, workers, chunk_bytes, device_bytes;
   const char *scheduler; /* of StarPU; NULL: its choice, or lws */
   int what;              /* 0 ..: a picture; negative: not given */

@@ -133,6 +133,12 @@ void tsi_report_factor(const tsi_session *s) {
              s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0,
              tsi_text_many(s->f.perturbed_pivots, "perturbed pivot"),
              tsi_text_bytes((double)s->f.factor_bytes), tsi_text_bytes((double)s->f.peak_bytes));
+  if (s->f.device_fronts > 0)
+    tsi_report("", "%s on GPUs, %s; %s on their buses", tsi_text_many(s->f.device_fronts, "large front"),
+               tsi_text_flops(s->f.device_flops), tsi_text_bytes(s->f.device_bus_bytes));
+  if (s->f.device_unfit_fronts > 0)
+    tsi_report("", "no room on a GPU for %s, on the cores",
+               tsi_text_many(s->f.device_unfit_fronts, "large front"));
 }
 
 void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth) {

@@ -175,6 +175,8 @@ tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   options.ordering = (tristar_ordering)s->settings->ordering;
   options.matching = (tristar_matching)s->settings->matching;
   options.singular = (tristar_singular)s->settings->singular;
+  options.place = (tristar_place)s->settings->factor_place;
+  options.device_bytes = s->settings->device_bytes;
   options.single_factors = s->single_factors;
   options.leaf_parts = s->leaf_parts;
   return options;

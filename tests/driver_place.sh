@@ -50,6 +50,15 @@ END
 expect 1 'PLACE_GPU: there are no tasks$' solve gen:s2d9pt:5 --place gpu --engine serial
 expect 1 'PLACE_GPU: devices have tasks of chunks only' solve gen:s2d9pt:5 --place gpu --variant push
 
+# Large fronts of the factorization
+expect 0 '^ +1 large front on GPUs, .* on their buses$' solve gen:poisson3d27:22 --factor-place gpu --json factor.json
+python3 - <<'END' || fail "fronts on devices in JSON"
+import json
+f = json.load(open("factor.json"))
+assert f["device_fronts"] == 1 and f["device_unfit_fronts"] == 0 and f["device_front_flops"] > 1e8 and f["device_front_bytes"] > 0, f
+END
+expect 0 '^ +no room on a GPU for 1 large front, on the cores$' solve gen:poisson3d27:22 --factor-place gpu --device-bytes 1000000
+
 # ---- None
 tristar=$program
 expect 0 '^  (no GPUs: this TriStar, or its StarPU, is built without CUDA and HIP|GPUs by .*: 0)$' env
@@ -58,4 +67,7 @@ expect 1 'PLACE_GPU: (this build of TriStar has no devices: its StarPU is withou
 expect 0 '^accuracy' solve gen:s2d9pt:12 --place auto --checksum
 checksum=$(sed -n 's/^checksum *//p' output.txt)
 expect 0 "^checksum +$checksum\$" solve gen:s2d9pt:12 --place cpu --checksum
+expect 0 "^checksum +$checksum\$" solve gen:s2d9pt:12 --factor-place auto --checksum
+expect 1 'PLACE_GPU for the factorization: (this build of TriStar has no devices: its StarPU is without CUDA and HIP|StarPU has no worker of .*)$' \
+  solve gen:s2d9pt:5 --factor-place gpu
 finish
