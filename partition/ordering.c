@@ -342,8 +342,6 @@ tristar_status tsi_order(tsi_env *env, const tsi_graph *graph, const tsi_symboli
   if (leaf_parts < 1 || leaf_parts > TSI_MAX_LEAF_PARTS || (leaf_parts & (leaf_parts - 1)) != 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts = %d is not a power of two in 1..%d", leaf_parts,
              TSI_MAX_LEAF_PARTS);
-  if (leaf_parts > 1 && options->ordering != TSI_ORDER_METIS)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts = %d: only METIS makes a separator tree", leaf_parts);
   switch (options->ordering) {
   case TSI_ORDER_METIS:
     TSI_TRY(order_metis(env, graph, options, perm, part, part_columns));

@@ -2,7 +2,7 @@
  *
  * Reads   a tsi_graph and the ordering options of symbolic.h.
  * Writes  perm (perm[k] is the vertex eliminated as k-th) and, for the top separator tree of METIS_NodeNDP,
- * the tree node of each vertex.
+ * the tree node of each vertex. Other orderings get one later (separators.h).
  *
  * The top separator tree with p leaves (p a power of two) has 2p - 1 nodes: the leaves 0 .. p-1 from left to
  * right, then the separators level by level up to the root 2p - 2. A vertex has neighbours only in its own
@@ -33,8 +33,8 @@ static inline tsi_index tsi_separator_parent(tsi_index leaf_parts, tsi_index nod
 }
 
 /* perm: n entries, written. part (n) and part_columns (2*leaf_parts - 1): the node of each vertex and the
- * number of vertices of each node; both are read and written only when leaf_parts > 1. Errors: ARGUMENT,
- * RUNTIME (METIS), TOO_LARGE (for METIS), MEMORY. */
+ * number of vertices of each node; both are read and written only by METIS with leaf_parts > 1. Errors:
+ * ARGUMENT, RUNTIME (METIS), TOO_LARGE (for METIS), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_order(tsi_env *env, const tsi_graph *graph,
                                          const tsi_symbolic_options *options, tsi_index *perm,
                                          tsi_index *part, tsi_index *part_columns);

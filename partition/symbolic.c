@@ -8,6 +8,7 @@
 #include "partition/amalgamate.h"
 #include "partition/etree.h"
 #include "partition/ordering.h"
+#include "partition/separators.h"
 
 /* What lives only while a tsi_symbolic is built. */
 typedef struct work {
@@ -78,10 +79,6 @@ static tristar_status order_columns(tsi_env *env, const tsi_symbolic_options *op
   TSI_TRY(tsi_etree(env, w->graph, sy->perm, sy->inverse, w->parent));
   TSI_TRY(tsi_postorder(env, n, w->parent, NULL, order));
   TSI_TRY(renumber_columns(env, sy, order, w->parent));
-  if (w->part) {
-    TSI_TRY(TSI_ALLOC(env, w->column_part, n));
-    for (tsi_index k = 0; k < n; k++) w->column_part[k] = w->part[sy->perm[k]];
-  }
 out:
   TSI_FREE(env, order);
   return status;
@@ -124,6 +121,24 @@ static tristar_status count_columns(tsi_env *env, work *w, tsi_symbolic *sy) {
 out:
   TSI_FREE(env, ptr);
   TSI_FREE(env, row);
+  return status;
+}
+
+/* The top separator node of each column, if there is such a tree: that of the ordering, or one that is cut
+ * from the elimination tree. */
+static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *options, work *w,
+                                 tsi_symbolic *sy) {
+  tristar_status status = TRISTAR_OK;
+  if (w->part == NULL) goto out;
+  TSI_TRY(TSI_ALLOC(env, w->column_part, sy->n));
+  if (options->ordering == TSI_ORDER_METIS) {
+    for (tsi_index k = 0; k < sy->n; k++) w->column_part[k] = w->part[sy->perm[k]];
+    goto out;
+  }
+  TSI_TRY(tsi_separators_of_tree(env, sy->n, w->parent, w->count, sy->leaf_parts, w->column_part,
+                                 sy->part_columns));
+  for (tsi_index k = 0; k < sy->n; k++) w->part[sy->perm[k]] = w->column_part[k];
+out:
   return status;
 }
 
@@ -218,6 +233,7 @@ tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph, const t
   sy->closed = true;
   TSI_TRY(order_columns(env, options, &w, sy));
   TSI_TRY(count_columns(env, &w, sy));
+  TSI_TRY(find_parts(env, options, &w, sy));
   TSI_TRY(build_supernodes(env, options->relax, &w, sy));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "symbolic: %d supernodes, %lld entries of L, %lld stored", sy->count,
           (long long)sy->nnz_exact, (long long)sy->nnz_stored);

@@ -58,9 +58,10 @@ typedef enum tsi_ordering_kind { TSI_ORDER_METIS, TSI_ORDER_NATURAL, TSI_ORDER_G
 typedef struct tsi_symbolic_options {
   tsi_ordering_kind ordering;
   const tsi_index *given; /* TSI_ORDER_GIVEN: given[k] is the vertex eliminated as k-th; n entries */
-  tsi_index leaf_parts; /* METIS: 1, or a power of two: METIS_NodeNDP; merging never crosses its top nodes */
-  int seed;             /* of METIS */
-  double relax;         /* relaxed merging: share of stored zeros tolerated, 0: fundamental supernodes only */
+  tsi_index leaf_parts;   /* 1, or a power of two: leaves of a top separator tree, whose nodes merging never
+                             crosses; METIS: METIS_NodeNDP, else cut from the elimination tree (separators.h) */
+  int seed;               /* of METIS */
+  double relax; /* relaxed merging: share of stored zeros tolerated, 0: fundamental supernodes only */
 } tsi_symbolic_options;
 
 /* Defaults: METIS, one part, seed 1, the standard relaxation. */

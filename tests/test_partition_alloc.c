@@ -17,16 +17,14 @@ static tristar_status run_graph(tsi_env *env, const pattern *a, int variant) {
   return status;
 }
 
-/* variant: the number of leaf parts, 0: natural order */
+/* variant: the number of leaf parts; 0: natural order, negative: natural order, as many leaf parts */
 static tristar_status run_symbolic(tsi_env *env, const pattern *a, int variant) {
   tsi_graph *graph = NULL;
   tsi_symbolic *sy = NULL;
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
-  if (variant == 0)
-    options.ordering = TSI_ORDER_NATURAL;
-  else
-    options.leaf_parts = variant;
+  if (variant <= 0) options.ordering = TSI_ORDER_NATURAL;
+  if (variant != 0) options.leaf_parts = variant < 0 ? -variant : variant;
   tristar_status status = tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &graph);
   if (status == TRISTAR_OK) {
     status = tsi_symbolic_create(env, graph, &options, &sy);

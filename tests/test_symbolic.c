@@ -132,14 +132,15 @@ static void test_case(tsi_env *env, const char *name, const pattern *a) {
   const double relax[] = {0, options.relax, 1};
   for (int r = 0; r < 3; r++) {
     options.relax = relax[r];
-    options.ordering = TSI_ORDER_NATURAL;
-    test_options(env, name, graph, &options);
-    options.ordering = TSI_ORDER_GIVEN;
     options.given = given;
-    test_options(env, name, graph, &options);
-    options.ordering = TSI_ORDER_METIS;
-    for (options.leaf_parts = 1; options.leaf_parts <= 16; options.leaf_parts *= 2)
+    for (options.leaf_parts = 1; options.leaf_parts <= 16; options.leaf_parts *= 2) {
+      options.ordering = TSI_ORDER_NATURAL;
       test_options(env, name, graph, &options);
+      options.ordering = TSI_ORDER_GIVEN;
+      test_options(env, name, graph, &options);
+      options.ordering = TSI_ORDER_METIS;
+      test_options(env, name, graph, &options);
+    }
     options.leaf_parts = 1;
   }
   tsi_graph_destroy(env, &graph);
@@ -191,6 +192,45 @@ static void test_arrow(tsi_env *env) {
                     sy->part_columns[t]);
       tsi_symbolic_destroy(env, &sy);
     }
+}
+
+/* A separator tree that is cut from the elimination tree of nested dissection has leaves and separators about
+ * as good as those of METIS_NodeNDP; a chain in its natural order, which cannot be cut, stays in one leaf. */
+static void test_cut(tsi_env *env) {
+  tsi_symbolic_options options;
+  tsi_symbolic_options_init(&options);
+  for (int solid = 0; solid < 2; solid++)
+    for (tsi_index leaf_parts = 2; leaf_parts <= 16; leaf_parts *= 2) {
+      const tsi_index k = solid ? 20 : 80, n = k * k * (solid ? k : 1);
+      tsi_index least[2] = {n, n}, separators[2] = {0, 0};
+      pattern a = pattern_grid(k, k, solid ? k : 1, false);
+      options.ordering = TSI_ORDER_METIS;
+      options.leaf_parts = 1;
+      tsi_symbolic *plain = analyze_pattern(env, &a, &options);
+      options.given = plain->perm;
+      options.leaf_parts = leaf_parts;
+      for (int cut = 0; cut < 2; cut++) {
+        options.ordering = cut ? TSI_ORDER_GIVEN : TSI_ORDER_METIS;
+        a = pattern_grid(k, k, solid ? k : 1, false);
+        tsi_symbolic *sy = analyze_pattern(env, &a, &options);
+        for (tsi_index t = 0; t < 2 * leaf_parts - 1; t++)
+          if (t >= leaf_parts)
+            separators[cut] += sy->part_columns[t];
+          else
+            least[cut] = tsi_index_min(least[cut], sy->part_columns[t]);
+        tsi_symbolic_destroy(env, &sy);
+      }
+      CHECK_MSG(separators[1] <= separators[0] * 5 / 4 + 8 && 2 * least[1] >= least[0],
+                "%d leaves: separators of %d columns, of METIS %d; the smallest leaf has %d, of METIS %d",
+                leaf_parts, separators[1], separators[0], least[1], least[0]);
+      tsi_symbolic_destroy(env, &plain);
+    }
+  pattern chain = pattern_chain(500);
+  options.ordering = TSI_ORDER_NATURAL;
+  options.leaf_parts = 4;
+  tsi_symbolic *sy = analyze_pattern(env, &chain, &options);
+  CHECK(sy->part_columns[0] == sy->n);
+  tsi_symbolic_destroy(env, &sy);
 }
 
 /* Merging removes most of the tiny supernodes for few zeros, and never joins parts. */
@@ -307,14 +347,12 @@ static void test_errors(tsi_env *env) {
   refuse(env, &options, "permutation[3] = 4");
   options.given = negative;
   refuse(env, &options, "permutation[1] = -1");
-  options.ordering = TSI_ORDER_NATURAL;
-  options.leaf_parts = 2;
-  refuse(env, &options, "only METIS");
-  options.ordering = TSI_ORDER_METIS;
-  for (int i = 0; i < 5; i++) {
-    options.leaf_parts = leaf_parts[i];
-    refuse(env, &options, "power of two");
-  }
+  for (int i = 0; i < 5; i++)
+    for (int k = 0; k < 2; k++) {
+      options.ordering = k == 0 ? TSI_ORDER_NATURAL : TSI_ORDER_METIS;
+      options.leaf_parts = leaf_parts[i];
+      refuse(env, &options, "power of two");
+    }
   options.leaf_parts = 1;
   options.ordering = (tsi_ordering_kind)77;
   refuse(env, &options, "77");
@@ -330,6 +368,7 @@ int main(void) {
     test_case(&env, name, &a);
     pattern_free(&a);
   }
+  test_cut(&env);
   test_fill(&env);
   test_arrow(&env);
   test_merging(&env);

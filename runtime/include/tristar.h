@@ -437,8 +437,9 @@ typedef struct tristar_analysis_options {
   const int64_t
       *permutation; /* ORDERING_USER: permutation[k] is the row eliminated as k-th (base 0); n entries. With
                        METHOD_LDLT and a matching, the rows of a pair both go where the first of them is */
-  int leaf_parts;   /* METIS: 0 or 1: plain; 2, 4, 8, ...: top separator tree with that many leaves */
-  int seed;         /* of METIS */
+  int leaf_parts; /* 0 or 1: plain; 2, 4, 8, ...: top separator tree with that many leaves, which METIS makes,
+                     and which is cut from the elimination tree of any other order */
+  int seed;       /* of METIS */
   tristar_matching matching; /* needs values in the view */
   int single_factors; /* 1: factors and solves in single precision for a double matrix; b, x and refinement
                          stay double. Without refinement what is beyond the range of single precision in b or

@@ -11,8 +11,7 @@ static tristar_analysis_options choose_analysis_options(const pattern *p, unsign
   if (!chance(&g->in, 160)) return o; /* the defaults */
   o.method = (tristar_method)below(&g->in, 4);
   o.ordering = (tristar_ordering)below(&g->in, 3);
-  const int parts = leaves[below(&g->in, 7)];
-  if (o.ordering == TRISTAR_ORDERING_METIS) o.leaf_parts = parts;
+  o.leaf_parts = leaves[below(&g->in, 7)];
   o.seed = below(&g->in, 256) - 100;
   o.matching = (tristar_matching)below(&g->in, 3);
   o.single_factors = chance(&g->in, 48);
@@ -45,8 +44,6 @@ static tristar_analysis_options choose_analysis_options(const pattern *p, unsign
     else
       *right = 0;
     if (fault == 2 && p->n == 0) *right |= ONLY_OK;
-    /* leaves count for METIS alone */
-    if (fault == 1 && o.ordering != TRISTAR_ORDERING_METIS) *right |= ONLY_OK;
   }
   note("method %d, ordering %d, leaves %d, seed %d, matching %d, single %d, inverse %d, merge %d\n",
        (int)o.method, (int)o.ordering, o.leaf_parts, o.seed, (int)o.matching, o.single_factors,
