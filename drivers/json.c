@@ -16,8 +16,7 @@ void tsi_json_add_number(cJSON *object, const char *key, double value) {
 
 static void add_analysis(const tsi_session *s, cJSON *object) {
   cJSON_AddStringToObject(object, "method", tsi_method_name(s->a.method));
-  cJSON_AddStringToObject(object, "ordering",
-                          s->settings->ordering == TRISTAR_ORDERING_METIS ? "metis" : "natural");
+  cJSON_AddStringToObject(object, "ordering", tsi_options_word("ordering", s->settings->ordering));
   cJSON_AddBoolToObject(object, "matched", s->a.matched);
   cJSON_AddBoolToObject(object, "symmetric_pattern", s->a.symmetric_pattern);
   tsi_json_add_number(object, "nnz_lower", (double)s->a.nnz_lower);

@@ -11,6 +11,9 @@
 #include "drivers/environment.h"
 #include "drivers/wrap.h"
 #include "tristar.h"
+#ifdef TSI_HAVE_MPI
+#include "tristar_dmatrix_mpi.h"
+#endif
 
 #define MATRIX_TEXT                                                                                          \
   "MATRIX is a Matrix Market, Harwell-Boeing or Rutherford-Boeing file, plain or compressed by gzip; or - "  \
@@ -205,7 +208,7 @@ static int print_help(void) {
          "Subcommands\n");
   for (size_t k = 0; k < COMMANDS; k++) printf("  %-9s %s\n", commands[k].name, commands[k].summary);
   printf("\n  tristar help SUBCOMMAND, or tristar SUBCOMMAND --help, lists the options of each,\n"
-         "  tristar version prints the version.\n\n"
+         "  tristar version prints the version, and whether it has PT-Scotch.\n\n"
          "Environment\n");
   tsi_wrap_entry("STARPU_NCPU", "CPU workers (default: all cores)", INDENT);
   tsi_wrap_entry("STARPU_SCHED", "scheduler: lws (the default), eager, prio, dmda, ...", INDENT);
@@ -218,6 +221,10 @@ static int print_help(void) {
 
 static int print_version(void) {
   printf("tristar %s\n", tristar_version());
+#ifdef TSI_HAVE_MPI
+  const char *ptscotch = tristar_ptscotch_version();
+  printf("orderings by all processes: %s%s\n", ptscotch ? "PT-Scotch " : "none", ptscotch ? ptscotch : "");
+#endif
   return TSI_EXIT_OK;
 }
 

@@ -119,8 +119,8 @@ void tsi_report_analysis(const tsi_session *s) {
   const int64_t factor = lu ? 2 * s->a.nnz_lower - s->a.n : s->a.nnz_lower;
   const bool conjugate = s->a.method == TRISTAR_METHOD_LDLT && s->view.symmetry == TRISTAR_HERMITIAN;
   tsi_report("analysis", "%s, %s ordering%s, in %s", conjugate ? "L D L^H" : methods[s->a.method],
-             s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural",
-             s->a.matched ? ", large entries matched to the diagonal" : "", tsi_text_seconds(s->analyze_s));
+             tsi_session_ordering(s), s->a.matched ? ", large entries matched to the diagonal" : "",
+             tsi_text_seconds(s->analyze_s));
   tsi_report("", "%s entries in %s, %.1f times as many as in %s; %s", tsi_text_count(factor),
              lu ? "L and U" : "L", own > 0 ? (double)factor / own : 1, lu ? "A" : "the lower triangle of A",
              tsi_text_flops(tsi_factor_flops(s)));

@@ -168,11 +168,23 @@ bool tsi_session_read(tsi_session *s) {
   return true;
 }
 
+/* In the order of the words of --ordering. */
+static const struct {
+  tristar_ordering ordering;
+  const char *title;
+} orderings[] = {{TRISTAR_ORDERING_METIS, "METIS"},
+                 {TRISTAR_ORDERING_NATURAL, "natural"},
+                 {TRISTAR_ORDERING_PTSCOTCH, "PT-Scotch"}};
+
+const char *tsi_session_ordering(const tsi_session *s) {
+  return orderings[s->settings->ordering].title;
+}
+
 tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   tristar_analysis_options options;
   tristar_analysis_options_init(&options);
   options.method = (tristar_method)s->settings->method;
-  options.ordering = (tristar_ordering)s->settings->ordering;
+  options.ordering = orderings[s->settings->ordering].ordering;
   options.matching = (tristar_matching)s->settings->matching;
   options.singular = (tristar_singular)s->settings->singular;
   options.place = (tristar_place)s->settings->factor_place;

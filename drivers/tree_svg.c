@@ -35,8 +35,7 @@ static void write_head(const tsi_picture *p, const tsi_tree_layout *layout) {
   tsi_picture_title(p, LEFT, "Assembly tree");
   tsi_picture_subtitle(p, LEFT, "n = %s, %s, %s of factor (%s, %s ordering); a solve has %s%s%s",
                        tsi_text_count(s->a.n), tsi_text_many(s->a.supernodes, "supernode"),
-                       tsi_text_bytes(layout->bytes), method_text(s->a.method),
-                       s->settings->ordering == TRISTAR_ORDERING_METIS ? "METIS" : "natural",
+                       tsi_text_bytes(layout->bytes), method_text(s->a.method), tsi_session_ordering(s),
                        tsi_text_many(s->p.chunks, "chunk"), s->p.slices > 0 ? " and " : "",
                        s->p.slices > 0 ? tsi_text_many(s->p.slices, "row slice") : "");
 }

@@ -7,7 +7,6 @@
  * vertices not at all. Only a separator tree is one of all of them. */
 #include "partition/ordering.h"
 
-#include <math.h>
 #include <metis.h>
 #include <stdlib.h>
 
@@ -73,7 +72,7 @@ static tsi_count degree(const tsi_graph *graph, tsi_index v) {
 /* Marks the dense vertices. Where there are many, the graph is dense rather than arrow-like: none is marked.
  */
 static void mark_dense(const tsi_graph *graph, tsi_index *core_of) {
-  double limit = fmax(16.0, 10.0 * sqrt((double)graph->n));
+  const double limit = tsi_dense_limit(graph->n);
   tsi_index dense = 0;
   for (tsi_index v = 0; v < graph->n; v++) {
     core_of[v] = (double)degree(graph, v) > limit ? DENSE : ISOLATED;
@@ -263,27 +262,26 @@ static void complete_parts(tsi_index n, const core_graph *core, tsi_index leaf_p
   }
 }
 
-typedef struct dense_vertex {
-  tsi_count degree;
-  tsi_index vertex;
-} dense_vertex;
-
 static int compare_dense(const void *pa, const void *pb) {
-  const dense_vertex *a = pa, *b = pb;
+  const tsi_dense_vertex *a = pa, *b = pb;
   if (a->degree != b->degree) return a->degree < b->degree ? -1 : 1;
   return a->vertex < b->vertex ? -1 : 1;
+}
+
+void tsi_sort_dense(tsi_index count, tsi_dense_vertex *dense) {
+  if (count > 0) qsort(dense, (size_t)count, sizeof *dense, compare_dense);
 }
 
 /* Appends the dense vertices at perm[at], those of low degree first. */
 static tristar_status place_dense(tsi_env *env, const tsi_graph *graph, const core_graph *core, tsi_index at,
                                   tsi_index *perm) {
   tristar_status status = TRISTAR_OK;
-  dense_vertex *dense = NULL;
+  tsi_dense_vertex *dense = NULL;
   tsi_index count = 0;
   TSI_TRY(TSI_ALLOC(env, dense, graph->n - at));
   for (tsi_index v = 0; v < graph->n; v++)
-    if (core->core_of[v] == DENSE) dense[count++] = (dense_vertex){degree(graph, v), v};
-  qsort(dense, (size_t)count, sizeof *dense, compare_dense);
+    if (core->core_of[v] == DENSE) dense[count++] = (tsi_dense_vertex){degree(graph, v), v};
+  tsi_sort_dense(count, dense);
   for (tsi_index i = 0; i < count; i++) perm[at + i] = dense[i].vertex;
 out:
   TSI_FREE(env, dense);

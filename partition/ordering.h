@@ -10,6 +10,7 @@
 #ifndef TSI_PARTITION_ORDERING_H
 #define TSI_PARTITION_ORDERING_H
 
+#include <math.h>
 #include <pthread.h>
 
 #include "partition/graph.h"
@@ -25,6 +26,18 @@ extern pthread_mutex_t tsi_metis_lock;
 TRISTAR_CHECKED tristar_status tsi_metis_can_count(tsi_env *env, tsi_count edges);
 /* What METIS returned for a graph. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_metis_status(tsi_env *env, int code, tsi_index vertices, tsi_count edges);
+
+/* A vertex with very many neighbours: dissection does not see it, and it is eliminated last. */
+typedef struct tsi_dense_vertex {
+  tsi_count degree;
+  tsi_index vertex;
+} tsi_dense_vertex;
+/* More neighbours make a vertex of a graph of n dense, where there are no more dense ones than that. */
+static inline double tsi_dense_limit(tsi_index n) {
+  return fmax(16.0, 10.0 * sqrt((double)n));
+}
+/* In the order of elimination: by degree. */
+void tsi_sort_dense(tsi_index count, tsi_dense_vertex *dense);
 
 /* The parent of a node of the top separator tree; TSI_NONE for the root. */
 static inline tsi_index tsi_separator_parent(tsi_index leaf_parts, tsi_index node) {

@@ -20,7 +20,7 @@ for option in '--nrhs 2' '--algo replicated' '--map cyclic' '--message-tree flat
   expect 2 'need --layout' info gen:s2d9pt:20 $option
 done
 expect 1 '^tristar: gen:s2d9pt:20: layout 1024x1024x2 has more than 1048576 processes$' info gen:s2d9pt:20 --layout 1024x1024x2
-expect 1 '^tristar: gen:s2d9pt:20: .*leaf_parts' info gen:s2d9pt:20 --layout 1x1x4 --ordering natural
+expect 0 '^layout +1 x 1 x 4: ' info gen:s2d9pt:20 --layout 1x1x4 --ordering natural
 
 # ---- One process sends nothing
 layout '^layout +1 x 1 x 1: 1 process, replicated algorithm, subtree map, binary trees$' 1x1x1

@@ -126,6 +126,15 @@ matrix singular.mtx 'real general' '2 2 2' '1 1 1' '1 2 1'
 ranks 2 - '^tristar: singular.mtx: ' solve singular.mtx --layout 2x1x1
 TRISTAR_TRANSPORT=pigeon ranks 2 - 'TRISTAR_TRANSPORT is "pigeon"' solve gen:s2d9pt:20 --layout 2x1x1
 
+# ---- PT-Scotch, where it is there; on one process it never is
+if "$tristar" version | grep -q PT-Scotch; then
+  ranks 2 0 '^analysis +Cholesky, PT-Scotch ordering, ' solve gen:s2d9pt:30 --layout 1x1x2 --ordering ptscotch --json order.json
+  grep -q '"ordering": *"ptscotch"' order.json || fail "order.json: another ordering"
+else
+  ranks 2 - 'built without PT-Scotch' solve gen:s2d9pt:30 --layout 1x1x2 --ordering ptscotch
+fi
+expect 1 'PT-Scotch orders matrices whose rows lie on all ranks' solve gen:s2d9pt:30 --ordering ptscotch
+
 # ---- Eight processes on however few cores, 100 solves
 ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --repeat 100
 ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo levelwise --map cyclic --engine serial --repeat 100

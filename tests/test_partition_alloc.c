@@ -69,7 +69,7 @@ int main(void) {
   fail_each("graph", run_graph, &grid, 0);
   fail_each("graph", run_graph, &grid, 1);
   fail_each("graph", run_graph, &random, 0);
-  for (int leaf_parts = 0; leaf_parts <= 4; leaf_parts += leaf_parts < 2 ? 1 : 2) {
+  for (int leaf_parts = -4; leaf_parts <= 4; leaf_parts += leaf_parts < -2 || leaf_parts >= 2 ? 2 : 1) {
     fail_each("symbolic", run_symbolic, &grid, leaf_parts);
     fail_each("symbolic", run_symbolic, &arrow, leaf_parts);
     fail_each("symbolic", run_symbolic, &random, leaf_parts);

@@ -117,7 +117,8 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   tristar_status status = TRISTAR_OK;
   static const tsi_ordering_kind kind[] = {[TRISTAR_ORDERING_METIS] = TSI_ORDER_METIS,
                                            [TRISTAR_ORDERING_NATURAL] = TSI_ORDER_NATURAL,
-                                           [TRISTAR_ORDERING_USER] = TSI_ORDER_GIVEN};
+                                           [TRISTAR_ORDERING_USER] = TSI_ORDER_GIVEN,
+                                           [TRISTAR_ORDERING_PTSCOTCH] = TSI_ORDER_GIVEN};
   const tsi_pattern *pattern = an->pattern;
   const tsi_index n = pattern->n;
   tsi_graph *graph = NULL, *joined = NULL;
@@ -181,6 +182,16 @@ out:
   return status;
 }
 
+/* The scalings of a matching become those of the analysis. */
+static void take_scalings(tristar_analysis_t *an, tsi_matched *found) {
+  if (found->row_scale == NULL) return;
+  an->row_scale = found->row_scale;
+  an->col_scale = found->col_scale;
+  an->stats.matched = 1;
+  an->stats.pairs = found->pairs;
+  found->row_scale = found->col_scale = NULL;
+}
+
 /* Takes over pattern (also on failure). values: of the pattern's entries; may be NULL. chosen: see
  * analysis.h; NULL: it is to be found out. */
 static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *values,
@@ -190,7 +201,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   tsi_env *env = &ts->env;
   tristar_analysis_t *an = NULL;
   tsi_index *given = NULL;
-  tsi_matched found = {NULL, NULL};
+  tsi_matched found = {.pairs = 0};
   const double begin = tsi_clock();
   *out = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
@@ -207,11 +218,18 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   else {
     an->stats.method = chosen->method;
     an->fallback = chosen->fallback;
-    if (chosen->sizes != NULL) TSI_TRY(tsi_match(env, an, chosen->sizes, &found));
-    if (chosen->sizes != NULL) tsi_entries_finish(env, chosen->sizes);
+    if (chosen->matched != NULL) {
+      found = *chosen->matched;
+      *chosen->matched = (tsi_matched){.pairs = 0};
+    }
   }
+  take_scalings(an, &found);
+  if (options->ordering == TRISTAR_ORDERING_PTSCOTCH && (chosen == NULL || chosen->order == NULL))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "PT-Scotch orders matrices whose rows lie on all ranks, which this one's do not: "
+             "tristar_dmatrix_factor, or solve --layout PXxPYxPZ under mpiexec");
   TSI_TRY(given_order(env, options, an->pattern->n, &given));
-  TSI_TRY(order(env, an, &found, given, chosen != NULL));
+  TSI_TRY(order(env, an, &found, chosen && chosen->order ? chosen->order : given, chosen != NULL));
   TSI_TRY(tsi_analysis_place_rows(env, an));
   TSI_TRY(tsi_place_panels(env, an->panels, &an->panel_values));
   if (chosen == NULL) TSI_TRY(tsi_assembly_create(env, an));
@@ -224,8 +242,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
           an->stats.matched ? " with matching" : "", (long long)an->stats.n, (long long)an->stats.nnz_lower,
           (long long)an->stats.supernodes, an->stats.analyze_seconds);
 out:
-  TSI_FREE(env, found.row_map);
-  TSI_FREE(env, found.partner);
+  tsi_matched_finish(env, &found);
   TSI_FREE(env, given);
   tsi_pattern_destroy(env, &pattern);
   if (status != TRISTAR_OK) tristar_analysis_destroy(&an);
@@ -236,7 +253,7 @@ out:
 tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_analysis_options *options) {
   tristar_status status = TRISTAR_OK;
   if ((unsigned)options->method > TRISTAR_METHOD_LDLT ||
-      (unsigned)options->ordering > TRISTAR_ORDERING_USER ||
+      (unsigned)options->ordering > TRISTAR_ORDERING_PTSCOTCH ||
       (unsigned)options->matching > TRISTAR_MATCHING_ON ||
       (unsigned)options->inverse > TRISTAR_INVERSE_PARTITIONED ||
       (unsigned)options->merge > TRISTAR_MERGE_NONE ||

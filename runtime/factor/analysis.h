@@ -64,12 +64,14 @@ TRISTAR_CHECKED tristar_status tsi_analysis_check_options(const tsi_env *env,
 /* The type of the factors of a matrix of type `scalar`, single: in its single form. */
 char tsi_factor_scalar(char scalar, bool single);
 
-/* What somebody else has found in the values. */
+typedef struct tsi_matched tsi_matched; /* method.h */
+
+/* What somebody else has found in the values, and in the pattern. */
 typedef struct tsi_chosen_method {
-  tristar_method method; /* not AUTO */
-  bool fallback;         /* as in tristar_analysis_t */
-  tsi_entries *sizes; /* what is to be matched, and freed then: the sizes (double) of all entries that are not
-                         zero, by columns; NULL: no matching */
+  tristar_method method;  /* not AUTO */
+  bool fallback;          /* as in tristar_analysis_t */
+  tsi_matched *matched;   /* whose arrays are taken over; NULL: no matching */
+  const tsi_index *order; /* ORDERING_PTSCOTCH: order[k] is the column eliminated as k-th */
 } tsi_chosen_method;
 
 /* tristar_analyze of a pattern whose values lie elsewhere, for who assembles by itself:

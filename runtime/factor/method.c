@@ -78,47 +78,53 @@ tristar_status tsi_fail_structure(const tsi_env *env, tsi_index n, tsi_index ran
 }
 
 /* LDLT: pairs from the cycles of the matching, and one scaling for rows and columns. */
-static tristar_status match_symmetric(tsi_env *env, tristar_analysis_t *an, const tsi_entries *a,
-                                      const tsi_index *row_of_column, tsi_index **partner) {
+static tristar_status match_symmetric(tsi_env *env, const tsi_entries *a, const tsi_index *row_of_column,
+                                      tsi_matched *out) {
   tristar_status status = TRISTAR_OK;
   const double *values = a->item;
   double *diagonal = NULL;
   bool *visited = NULL;
-  TSI_TRY(TSI_ALLOC(env, *partner, a->n));
+  TSI_TRY(TSI_ALLOC(env, out->partner, a->n));
   TSI_TRY(TSI_ALLOC_ZERO(env, diagonal, a->n));
   TSI_TRY(TSI_ALLOC(env, visited, a->n));
   for (tsi_index j = 0; j < a->n; j++) {
-    const int exponent = ilogb(an->row_scale[j]) + ilogb(an->col_scale[j]);
+    const int exponent = ilogb(out->row_scale[j]) + ilogb(out->col_scale[j]);
     const double s = ldexp(1, (int)floor(exponent / 2.0));
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
       if (a->index[p] == j) diagonal[j] = values[p] * s * s;
-    an->row_scale[j] = an->col_scale[j] = s;
+    out->row_scale[j] = out->col_scale[j] = s;
   }
-  an->stats.pairs = tsi_pairs_from_matching(a->n, row_of_column, diagonal, *partner, visited);
+  out->pairs = tsi_pairs_from_matching(a->n, row_of_column, diagonal, out->partner, visited);
 out:
   TSI_FREE(env, diagonal);
   TSI_FREE(env, visited);
   return status;
 }
 
-tristar_status tsi_match(tsi_env *env, tristar_analysis_t *an, const tsi_entries *a, tsi_matched *out) {
+void tsi_matched_finish(tsi_env *env, tsi_matched *matched) {
+  TSI_FREE(env, matched->row_map);
+  TSI_FREE(env, matched->partner);
+  TSI_FREE(env, matched->row_scale);
+  TSI_FREE(env, matched->col_scale);
+}
+
+tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries *a, tsi_matched *out) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = a->n;
   tsi_index *row_of_column = NULL, rank = 0;
   TSI_TRY(TSI_ALLOC(env, row_of_column, n));
-  TSI_TRY(TSI_ALLOC(env, an->row_scale, n));
-  TSI_TRY(TSI_ALLOC(env, an->col_scale, n));
+  TSI_TRY(TSI_ALLOC(env, out->row_scale, n));
+  TSI_TRY(TSI_ALLOC(env, out->col_scale, n));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "matching");
   TSI_TRY(
-      tsi_matching(env, n, a->ptr, a->index, a->item, row_of_column, an->row_scale, an->col_scale, &rank));
+      tsi_matching(env, n, a->ptr, a->index, a->item, row_of_column, out->row_scale, out->col_scale, &rank));
   if (rank < n) TSI_TRY(tsi_fail_structure(env, n, rank));
   for (tsi_index i = 0; i < n; i++) { /* to powers of two, which are exact factors; no scaled entry grows */
-    an->row_scale[i] = ldexp(1, ilogb(an->row_scale[i]));
-    an->col_scale[i] = ldexp(1, ilogb(an->col_scale[i]));
+    out->row_scale[i] = ldexp(1, ilogb(out->row_scale[i]));
+    out->col_scale[i] = ldexp(1, ilogb(out->col_scale[i]));
   }
-  an->stats.matched = 1;
-  if (!tsi_analysis_is_lu(an)) {
-    TSI_TRY(match_symmetric(env, an, a, row_of_column, &out->partner));
+  if (method != TRISTAR_METHOD_LU) {
+    TSI_TRY(match_symmetric(env, a, row_of_column, out));
     goto out;
   }
   TSI_TRY(TSI_ALLOC(env, out->row_map, n));
@@ -216,7 +222,7 @@ tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *
   const tristar_matching matching = an->options.matching;
   if (matching == TRISTAR_MATCHING_ON ||
       (matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_bad(&a))))
-    TSI_TRY(tsi_match(env, an, &a, out));
+    TSI_TRY(tsi_match(env, an->stats.method, &a, out));
   else if (weak) {
     tsi_index rank = 0;
     TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));

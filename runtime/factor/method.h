@@ -1,8 +1,7 @@
 /* What the values decide before the ordering: the method and the matching.
  *
  * Reads   pattern and options of an analysis, the user's values.
- * Writes  stats.method, fallback; with a matching stats.matched, stats.pairs, row_scale, col_scale.
- */
+ * Writes  stats.method, fallback; a tsi_matched. */
 #ifndef TSI_RUNTIME_FACTOR_METHOD_H
 #define TSI_RUNTIME_FACTOR_METHOD_H
 
@@ -26,11 +25,14 @@ static inline bool tsi_diagonal_is_weak(double diagonal, double largest) {
 /* SINGULAR. */
 TRISTAR_CHECKED tristar_status tsi_fail_structure(const tsi_env *env, tsi_index n, tsi_index rank);
 
-/* What a matching leaves for the ordering; all NULL without one. */
-typedef struct tsi_matched {
-  tsi_index *row_map; /* LU: row_map[row] = the column whose pivot the row is to be */
-  tsi_index *partner; /* LDLT: pairs to eliminate together (pairs.h) */
-} tsi_matched;
+/* What a matching finds; all NULL without one. */
+struct tsi_matched {
+  tsi_index *row_map;            /* LU: row_map[row] = the column whose pivot the row is to be */
+  tsi_index *partner;            /* LDLT: pairs to eliminate together (pairs.h) */
+  tsi_index pairs;               /* how many */
+  double *row_scale, *col_scale; /* as in tristar_analysis_t */
+};
+void tsi_matched_finish(tsi_env *env, tsi_matched *matched);
 
 /* What METHOD_AUTO becomes; checks what was asked for. values may be NULL. Errors: ARGUMENT, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const void *values);
@@ -46,9 +48,9 @@ TRISTAR_CHECKED tristar_status tsi_check_method(tsi_env *env, const tristar_anal
 TRISTAR_CHECKED tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values,
                                               tsi_matched *out);
 
-/* Makes a matching for the analysis' method, which is not LLT. sizes: of all entries that are not zero, by
- * columns; out's arrays are the caller's. Errors: as above. */
-TRISTAR_CHECKED tristar_status tsi_match(tsi_env *env, tristar_analysis_t *an, const tsi_entries *sizes,
+/* Makes a matching for a method, which is not LLT. sizes: of all entries that are not zero, by columns; out's
+ * arrays are the caller's. Errors: as above. */
+TRISTAR_CHECKED tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries *sizes,
                                          tsi_matched *out);
 
 /* Without values only the pattern can show a structural singularity. Errors: SINGULAR, ARGUMENT (a matching

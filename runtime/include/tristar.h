@@ -360,7 +360,9 @@ typedef enum tristar_ordering {
   TRISTAR_ORDERING_METIS,   /* nested dissection, METIS_NodeND, of each connected component; of those with up
                                to 64 rows minimum degree */
   TRISTAR_ORDERING_NATURAL, /* as given (then postordered) */
-  TRISTAR_ORDERING_USER     /* options.permutation */
+  TRISTAR_ORDERING_USER,    /* options.permutation */
+  TRISTAR_ORDERING_PTSCOTCH /* nested dissection by PT-Scotch on all ranks that have rows of the matrix:
+                               tristar_dmatrix_factor alone; UNSUPPORTED elsewhere */
 } tristar_ordering;
 
 /* Whether large entries are brought to the diagonal before the factorization. */
@@ -439,7 +441,7 @@ typedef struct tristar_analysis_options {
                        METHOD_LDLT and a matching, the rows of a pair both go where the first of them is */
   int leaf_parts; /* 0 or 1: plain; 2, 4, 8, ...: top separator tree with that many leaves, which METIS makes,
                      and which is cut from the elimination tree of any other order */
-  int seed;       /* of METIS */
+  int seed;       /* of METIS and PT-Scotch */
   tristar_matching matching; /* needs values in the view */
   int single_factors; /* 1: factors and solves in single precision for a double matrix; b, x and refinement
                          stay double. Without refinement what is beyond the range of single precision in b or
@@ -462,7 +464,7 @@ TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options
  * values, if there are any, to resolve METHOD_AUTO and to match (Duff and Koster 2001). options may be NULL.
  * Errors: ARGUMENT, RECTANGULAR, FORMAT (row out of range: message names column and entry), SINGULAR
  * (structurally; the message gives the structural rank), NOT_FINITE, TOO_LARGE,
- * MEMORY, RUNTIME (METIS). */
+ * MEMORY, RUNTIME (METIS), UNSUPPORTED (ORDERING_PTSCOTCH). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);

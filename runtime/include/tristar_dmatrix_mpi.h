@@ -212,6 +212,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schwarz(tristar_dmatr
                                                                    int overlap, int restricted,
                                                                    tristar_precond_t **precond);
 
+/* The version of PT-Scotch that the library was built with, as "7.0.3"; NULL: it was built without. The text
+ * is static. */
+TRISTAR_API const char *tristar_ptscotch_version(void);
+
 /* Collective. Factors the matrix on its ranks, which are as many as the layout of the options has: as
  * tristar_distributed_factor does (tristar_mpi.h), with the same bits if scalings and orderings are the same,
  * but no rank ever has the whole matrix. Rank 0 gathers its pattern, without values, analyzes it, and frees
@@ -221,7 +225,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schwarz(tristar_dmatr
  * (tristar_distributed_set_rows changes that).
  *
  * analysis: the same on all ranks, but for permutation, which is read on rank 0; NULL: the defaults.
- * leaf_parts below pz become pz. A matching (MATCHING_ON, or MATCHING_AUTO with L U or L D L^T where the
+ * leaf_parts below pz become pz. With ORDERING_PTSCOTCH all ranks order together, each with the graph of
+ * its rows, before rank 0 gathers the pattern for the structure of the factors. The same rows on each of as
+ * many ranks, and the same seed, give the same order; other blocks give other ones. UNSUPPORTED: built
+ * without (tristar_ptscotch_version). A matching (MATCHING_ON, or MATCHING_AUTO with L U or L D L^T where the
  * diagonal has small entries or zeros, or the values are badly scaled) is found on rank 0: meanwhile that has
  * the pattern and the magnitudes of all entries that are not zero, 12 bytes each. Badly scaled values may be
  * scaled by other powers of two than on one process, as sums over ranks are rounded otherwise. options: as

@@ -31,28 +31,50 @@ static tristar_status agree_on_analysis(const making *m, tristar_status mine) {
   return tsi_transport_same(m->d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 
-/* Collective. On rank 0 a factor without values: the pattern, and what is matched, is there only meanwhile.
- */
+/* Collective. On rank 0 a matching; what it is found from is there only meanwhile. */
+static tristar_status match(const making *m, tristar_method method, tsi_matched *matched) {
+  tristar_status status = TRISTAR_OK;
+  tristar_dmatrix_t *matrix = m->matrix;
+  tsi_env *env = &matrix->ts->env;
+  tsi_entries sizes = {.n = 0};
+  TSI_TRY(tsi_rows_gather_sizes(matrix, &sizes));
+  if (tsi_transport_rank(matrix->transport) == 0) status = tsi_match(env, method, &sizes, matched);
+  TSI_TRY(tsi_transport_agree(matrix->transport, status));
+out:
+  tsi_entries_finish(env, &sizes);
+  return status;
+}
+
+/* Collective. On rank 0 a factor without values; the pattern is there only meanwhile. */
 static tristar_status analyze(making *m, const tsi_rows_method *method) {
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *matrix = m->matrix;
   tsi_pattern *pattern = NULL;
   tristar_analysis_t *analysis = NULL;
-  tsi_entries sizes = {.n = 0};
+  tsi_matched matched = {.pairs = 0};
+  tsi_index *order = NULL;
   tsi_chosen_method chosen = method->chosen;
+  const double begin = tsi_clock();
+  const bool mapped = method->match && chosen.method == TRISTAR_METHOD_LU;
   tristar_factor_destroy(&m->d->source);
-  if (method->match) TSI_TRY(tsi_rows_gather_sizes(matrix, &sizes));
-  if (method->match) chosen.sizes = &sizes;
+  if (method->match) TSI_TRY(match(m, chosen.method, &matched));
+  if (m->options.ordering == TRISTAR_ORDERING_PTSCOTCH)
+    TSI_TRY(tsi_rows_order(matrix, m->options.seed, mapped, matched.row_map, &order));
+  const double before = tsi_clock() - begin;
   TSI_TRY(tsi_rows_gather_pattern(matrix, true, true, &pattern));
+  chosen.matched = &matched;
+  chosen.order = order;
   if (pattern != NULL) status = tsi_analyze_pattern(matrix->ts, pattern, &m->options, &chosen, &analysis);
   if (analysis != NULL) {
     analysis->stats.nnz = matrix->stats.nnz_all;
+    analysis->stats.analyze_seconds += before;
     status = tsi_factor_create_empty(analysis, &m->d->source);
   }
   tristar_analysis_destroy(&analysis); /* the factor has its share */
   TSI_TRY(tsi_transport_agree(m->d->transport, status));
 out:
-  tsi_entries_finish(&matrix->ts->env, &sizes);
+  tsi_matched_finish(&matrix->ts->env, &matched);
+  TSI_FREE(&matrix->ts->env, order);
   return status;
 }
 

@@ -4,10 +4,12 @@
  *
  *   - method: all ranks look at their rows, and find out together what the values decide on: the method,
  *     whether the diagonal is weak, values badly scaled (dmatrix_method.c)
- *   - matching: where one is called for, the sizes of entries go to rank 0, which matches, before it orders;
- *     all ranks learn the scalings that come of it (dmatrix_matching.c)
- *   - structure: the pattern goes to rank 0, which orders and analyzes it: 32-bit indices without values, one
- *     triangle of a symmetric kind; it is freed as soon as the graph is there (dmatrix_pattern.c)
+ *   - matching: where one is called for, the sizes of entries go to rank 0, which matches, and frees them,
+ *     before there is an order; all ranks learn the scalings that come of it (dmatrix_matching.c)
+ *   - order: with PT-Scotch all ranks find it, before rank 0 has the pattern: each has the graph of its rows
+ *     (dmatrix_order.c, dmatrix_graph.h, ptscotch.h)
+ *   - structure: the pattern goes to rank 0, which orders (otherwise) and analyzes it: 32-bit indices without
+ *     values, one triangle of a symmetric kind; it is freed as soon as the graph is there (dmatrix_pattern.c)
  *   - scaling: of factor/scaling.h, by a team (dmatrix_method.c)
  *   - values: each rank sends the entries of its rows to the ranks whose fronts assemble them
  *     (dmatrix_supply.c)
@@ -73,6 +75,13 @@ TRISTAR_CHECKED tristar_status tsi_rows_measure(const tristar_dmatrix_t *matrix,
 /* Each number becomes the largest that a rank has. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_unite(const tristar_dmatrix_t *matrix, tsi_count count,
                                               double *largest);
+
+/* The order of elimination that PT-Scotch finds for the graph of A + A^T: on rank 0 an array that is the
+ * caller's, order[k] the column that is eliminated as k-th; elsewhere NULL. mapped: of the matrix whose row i
+ * is row row_map[i] (on rank 0: n; elsewhere not read), as a matching wants it. Errors: UNSUPPORTED (built
+ * without it), TOO_LARGE, MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_order(const tristar_dmatrix_t *matrix, int seed, bool mapped,
+                                              const tsi_index *row_map, tsi_index **order);
 
 /* *out: on rank 0 the pattern, by rows, elsewhere NULL. triangle: of each pair of a symmetric kind one entry;
  * zeros: entries that are zero stand in it too. Errors: TOO_LARGE, MEMORY, RUNTIME. */

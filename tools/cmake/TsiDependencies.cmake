@@ -77,6 +77,28 @@ else()
   message(STATUS "Distributed solves: off, ${tsi_mpi_off}")
 endif()
 
+# PT-Scotch orders matrices whose rows lie on all ranks.
+set(TRISTAR_HAVE_PTSCOTCH FALSE)
+set(tsi_ptscotch_off "TRISTAR_WITH_PTSCOTCH=${TRISTAR_WITH_PTSCOTCH}")
+if(TRISTAR_HAVE_MPI AND (TRISTAR_WITH_PTSCOTCH STREQUAL AUTO OR TRISTAR_WITH_PTSCOTCH))
+  set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+  find_package(PTSCOTCH 7.0 QUIET)
+  unset(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL)
+  if(PTSCOTCH_FOUND)
+    set(TRISTAR_HAVE_PTSCOTCH TRUE)
+  else()
+    set(tsi_ptscotch_off "no PT-Scotch 7 found (Debian: libptscotch-dev)")
+    if(NOT TRISTAR_WITH_PTSCOTCH STREQUAL AUTO)
+      message(FATAL_ERROR "TRISTAR_WITH_PTSCOTCH=${TRISTAR_WITH_PTSCOTCH}: ${tsi_ptscotch_off}")
+    endif()
+  endif()
+endif()
+if(TRISTAR_HAVE_PTSCOTCH)
+  message(STATUS "Orderings by all ranks: on, PT-Scotch ${PTSCOTCH_VERSION}")
+elseif(TRISTAR_HAVE_MPI)
+  message(STATUS "Orderings by all ranks: off, ${tsi_ptscotch_off}")
+endif()
+
 # librsvg and cairo turn pictures of the program into .png and .pdf. Their headers are needed here; the program loads
 # the library itself, when it is asked for such a picture.
 set(TRISTAR_HAVE_RSVG FALSE)

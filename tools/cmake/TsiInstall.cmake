@@ -37,14 +37,19 @@ if(TRISTAR_WITH_PROGRAM)
 endif()
 
 set(tsi_config_modules "")
+set(tsi_config_packages "")
 if(TRISTAR_HAVE_MPI)
   set(tsi_config_modules STARPUMPI=${tsi_starpumpi})
+endif()
+if(TRISTAR_HAVE_PTSCOTCH)
+  set(tsi_config_packages PTSCOTCH)
 endif()
 configure_package_config_file(tools/cmake/TriStarConfig.cmake.in TriStarConfig.cmake
                               INSTALL_DESTINATION "${tsi_package_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(TriStarConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/TriStarConfig.cmake"
               "${PROJECT_BINARY_DIR}/TriStarConfigVersion.cmake" tools/cmake/FindMETIS.cmake
+              tools/cmake/FindPTSCOTCH.cmake
               tools/cmake/TriStarSolver.cmake tools/cmake/TriStarMpi.cmake
         DESTINATION "${tsi_package_dir}")
 
@@ -77,6 +82,11 @@ if(TRISTAR_HAVE_MPI)
   tsi_pc_mpi(tsi_pc_private INTERFACE_LINK_LIBRARIES)
   tsi_pc_libraries(tsi_pc_private)
   list(PREPEND tsi_pc_private ${TRISTAR_STARPUMPI_LDFLAGS})
+endif()
+if(TRISTAR_HAVE_PTSCOTCH)
+  set(tsi_ptscotch_flags "${PTSCOTCH_LIBRARY}" "${PTSCOTCH_SCOTCH_LIBRARY}" "${PTSCOTCH_ERROR_LIBRARY}")
+  tsi_pc_libraries(tsi_ptscotch_flags)
+  list(PREPEND tsi_pc_private ${tsi_ptscotch_flags})
 endif()
 if(TRISTAR_DEVICES)
   set(tsi_device_flags ${tsi_device_libraries})
