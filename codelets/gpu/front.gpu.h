@@ -38,20 +38,22 @@ template <class T> __device__ static __forceinline__ void gpu_divide(const tsi_g
   }
 }
 
-/* One of f.lines. */
-template <class T> __device__ static __forceinline__ void gpu_do_line(const tsi_gpu_front &f, int64_t line) {
-  if (f.kind == TSI_GPU_EXCHANGE_ROWS)
+/* One of f.lines; KIND is f.kind. */
+template <class T, tsi_gpu_front_kind KIND>
+__device__ static __forceinline__ void gpu_do_line(const tsi_gpu_front &f, int64_t line) {
+  if (KIND == TSI_GPU_EXCHANGE_ROWS)
     gpu_exchange(f, (T *)f.x + line * f.ldx, 1);
-  else if (f.kind == TSI_GPU_EXCHANGE_COLUMNS)
+  else if (KIND == TSI_GPU_EXCHANGE_COLUMNS)
     gpu_exchange(f, (T *)f.x + line, f.ldx);
   else
     gpu_divide<T>(f, line);
 }
 
-template <class T> __device__ static __forceinline__ void gpu_run_front(const tsi_gpu_front &f) {
+template <class T, tsi_gpu_front_kind KIND>
+__device__ static __forceinline__ void gpu_run_front(const tsi_gpu_front &f) {
   const int64_t threads = (int64_t)gpu_blocks() * gpu_threads();
   for (int64_t line = (int64_t)gpu_block() * gpu_threads() + gpu_thread(); line < f.lines; line += threads)
-    gpu_do_line<T>(f, line);
+    gpu_do_line<T, KIND>(f, line);
 }
 
 #endif
