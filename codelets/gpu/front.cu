@@ -2,11 +2,12 @@
 #include "codelets/gpu/front.gpu.h"
 #include "codelets/gpu/host.gpu.h"
 
-/* Few rows have to share the device: small blocks spread them. */
+/* Few rows have to share the device: small blocks spread them. Two of a processor at least, see GPU_BOUNDS.
+ */
 #define FRONT_THREADS 64
 
 template <class T, tsi_gpu_front_kind KIND>
-__global__ void __launch_bounds__(FRONT_THREADS) gpu_front(CONSTANT tsi_gpu_front f) {
+__global__ void __launch_bounds__(FRONT_THREADS, 2) gpu_front(CONSTANT tsi_gpu_front f) {
   gpu_run_front<T, KIND>(f);
 }
 
