@@ -239,7 +239,7 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
   /* devices have every other tiled front: cores do here what these would */
   tsi_index *device = malloc((size_t)(factor->analysis->symbolic->count + 1) * sizeof *device);
   for (tsi_index s = 0; s < factor->analysis->symbolic->count; s++) device[s] = s % 2 ? 0 : TSI_NONE;
-  const tsi_front_owners owners = {NULL, 0, NULL, device};
+  const tsi_front_owners owners = {.device = device};
   CHECK_OK(tsi_numeric_create(factor, &sizes, options, &owners, false, &m.numeric));
   const tsi_factorization *dag = m.numeric->dag;
   CHECK_MSG(dag->tiled_count > 1, "%s: %d fronts are tiled", name, dag->tiled_count);
