@@ -42,7 +42,7 @@
   KIND(front_below, 0x41ab5d, FITTED)                                                                        \
   KIND(front_right, 0x66c2a4, FITTED)                                                                        \
   KIND(front_schur, 0x74c476, FITTED)                                                                        \
-  KIND(front_device, 0x00441b, FITTED)                                                                       \
+  KIND(front_device, 0x005a32, FITTED)                                                                       \
   KIND(front_pack, 0xa1d99b, FITTED)                                                                         \
   KIND(front_close, 0xf7fcf5, CONSTANT)                                                                      \
   KIND(incomplete_rows, 0xa1c181, FITTED)                                                                    \

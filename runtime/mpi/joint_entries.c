@@ -162,7 +162,9 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   tsi_env *env = &d->ts->env;
   const int rank = tsi_transport_rank(d->transport);
   const bool first = joint->place == NULL;
-  entries from = {.env = env, .source = joint->source, .fronts = {joint->owner, rank, joint->teams, NULL}};
+  entries from = {.env = env,
+                  .source = joint->source,
+                  .fronts = {.owner = joint->owner, .rank = rank, .teams = joint->teams}};
   tsi_shipment own = {.pattern = first};
   if (joint->source == NULL) own.lines = count_lines(joint, rank);
   TSI_TRY(tsi_ship(env, d->transport, d->process->user_bytes, joint->source ? collect : NULL, &from,
