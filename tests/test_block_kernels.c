@@ -251,7 +251,6 @@ int main(void) {
     rectangle_case r = make_case(cases[k].rows, cases[k].columns, cases[k].longest, cases[k].empty, 3 + k);
     for (int i = 0; i < 3; i++) {
       const tsi_block_kernels *kernels = tsi_block_kernels_select(letter, isas[i]);
-      CHECK(i > 0 || kernels != NULL);
       if (kernels != NULL) check_case(kernels, &r, before, after, other);
     }
     free_case(&r);

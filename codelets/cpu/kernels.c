@@ -13,6 +13,11 @@
 #include "codelets/cpu/sliced.h"
 #include "codelets/cpu/spmv.h"
 
+#ifdef TSI_KERNELS_BASE
+#define BASE(...) __VA_ARGS__
+#else
+#define BASE(...)
+#endif
 #ifdef TSI_KERNELS_AVX2
 #define AVX2(...) __VA_ARGS__
 #else
@@ -23,12 +28,16 @@
 #else
 #define AVX512(...)
 #endif
-enum { ISAS = 1 AVX2(+1) AVX512(+1) };
+enum { ISAS = 0 BASE(+1) AVX2(+1) AVX512(+1) };
 #define DECLARE(table, t, size)                                                                              \
-  extern const table table##_##t##_base size AVX2(, table##_##t##_avx2 size)                                 \
-      AVX512(, table##_##t##_avx512 size);
+  BASE(extern const table table##_##t##_base size;)                                                          \
+  AVX2(extern const table table##_##t##_avx2 size;)                                                          \
+  AVX512(extern const table table##_##t##_avx512 size;)
 #define TABLES(table, t, address)                                                                            \
-  { address table##_##t##_base AVX2(, address table##_##t##_avx2) AVX512(, address table##_##t##_avx512) }
+  {                                                                                                          \
+    BASE(address table##_##t##_base, )                                                                       \
+    AVX2(address table##_##t##_avx2, ) AVX512(address table##_##t##_avx512, )                                \
+  }
 
 #if defined TSI_KERNELS_AVX2 || defined TSI_KERNELS_AVX512
 static int has_avx2(void) {
@@ -45,7 +54,8 @@ static int has_avx512(void) {
 
 /* How many of the tables, from the first, can run here. */
 static int usable(void) {
-  int sets = 1;
+  int sets = 0;
+  BASE(sets++;)
   AVX2(sets += has_avx2();)
   AVX512(sets += has_avx512();)
   return sets;

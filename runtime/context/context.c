@@ -25,12 +25,16 @@ void tristar_config_init(tristar_config *config) {
 static tristar_status choose_isa(tristar_t *ts) {
   tristar_status status = TRISTAR_OK;
   const char *asked = tsi_variable(TSI_VARIABLE_ISA);
-  const tsi_kernels *kernels = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, asked);
+  const tsi_kernels *kernels = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, asked),
+                    *best = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL);
+  if (best == NULL)
+    TSI_FAIL(&ts->env, TRISTAR_ERR_UNSUPPORTED,
+             "this processor lacks the instruction set that the library was built for (TRISTAR_KERNELS)");
   if (kernels == NULL)
     TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT,
              "TRISTAR_ISA is \"%s\", not an instruction set of this processor that there are kernels for; "
              "the best is %s",
-             asked, tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL)->isa);
+             asked, best->isa);
   ts->isa = kernels->isa;
 out:
   return status;

@@ -154,8 +154,9 @@ typedef struct tristar_starpu_info {
  * started sleep (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees, within about 1
  * ms, that the program has submitted some of its own.
  *
- * Errors: ARGUMENT (also: another value of TRISTAR_IDLE or TRISTAR_ISA), MEMORY. The message of a failed
- * creation goes to config->log, and to tristar_get_error(NULL, ...). */
+ * Errors: ARGUMENT (also: another value of TRISTAR_IDLE or TRISTAR_ISA), UNSUPPORTED (this processor lacks
+ * what the library was built for), MEMORY. The message of a failed creation goes to config->log, and to
+ * tristar_get_error(NULL, ...). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *config, tristar_t **ts);
 
 /* Fills *info; starts StarPU if it does not run. The version is there even if that fails. Errors: ARGUMENT,
