@@ -118,16 +118,18 @@ static inline void check_sparse(tsi_env *env, problem *q, world *w, tristar_op o
     const tsi_reach_source source = {.chunks = p->layout->chunks,
                                      .forward = o.sweeps != TSI_BACKWARD ? p->whole : NULL,
                                      .backward = o.sweeps != TSI_FORWARD ? p->whole : NULL,
-                                     .given = {FEW, given,
-                                               o.in_user    ? in
-                                               : o.in_moved ? moved
-                                                            : NULL,
-                                               "b_row"},
-                                     .wanted = {FEW, wanted,
-                                                o.out_user    ? out
-                                                : o.out_moved ? moved
-                                                              : NULL,
-                                                "x_row"}};
+                                     .given = {.count = FEW,
+                                               .row = given,
+                                               .place = o.in_user    ? in
+                                                        : o.in_moved ? moved
+                                                                     : NULL,
+                                               .name = "b_row"},
+                                     .wanted = {.count = FEW,
+                                                .row = wanted,
+                                                .place = o.out_user    ? out
+                                                         : o.out_moved ? moved
+                                                                       : NULL,
+                                                .name = "x_row"}};
     tsi_reach reach;
     tristar_solve_options options;
     tristar_solve_options_init(&options);

@@ -490,11 +490,13 @@ int main(void) {
   check_perturbed(&lu);
   check_memory(&llt);
   check_memory(&lu);
-  check_failures(&llt);
-  check_failures(&ldlt);
+  if (!TSI_TESTS_RACES) { /* as before, until one fails */
+    check_failures(&llt);
+    check_failures(&ldlt);
+    check_allocations(&lu);
+  }
   check_failures(&lu);
   check_fallback(&heavy);
-  check_allocations(&lu);
   tristar_destroy(&keeps);
   return 0;
 }
