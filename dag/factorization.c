@@ -176,12 +176,12 @@ tristar_status tsi_factorization_find_tiled(tsi_env *env, const tsi_symbolic *sy
                                             const tsi_factorization_options *options, bool *tiled) {
   tristar_status status = TRISTAR_OK;
   tsi_factorization dag = {.symbolic = symbolic, .method = method};
-  builder b = {.dag = &dag, .options = *options};
-  TSI_TRY(TSI_ALLOC(env, b.subtree, symbolic->count));
-  weigh(&b);
+  tsi_front_weights weights = {.subtree = NULL};
+  TSI_TRY(tsi_factorization_weigh(env, symbolic, method, options, &weights));
+  const builder b = {.dag = &dag, .options = *options, .subtree = weights.subtree, .limit = weights.limit};
   for (tsi_index s = 0; s < symbolic->count; s++) tiled[s] = is_cut(&b, s);
 out:
-  TSI_FREE(env, b.subtree);
+  TSI_FREE(env, weights.subtree);
   return status;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/factor/numeric.h"
 #include "runtime/starpu/blas.h"
 #include "tests/check.h"
+#include "tests/factor_bits.h"
 #include "tests/orders.h"
 
 /* ---- What is in memory, and what a step may do with it ---- */
@@ -202,28 +203,6 @@ static void run_declared(memory *m, tristar_factor_t *factor, const char *name) 
 }
 
 /* ---- Runs ---- */
-
-/* All that a factor consists of, one after the other. */
-static char *bits_of(const tristar_factor_t *factor, size_t *size) {
-  const tristar_analysis_t *an = factor->analysis;
-  const size_t stream = (size_t)an->panel_values[an->panels->count] * factor->scalar_bytes;
-  const size_t n = (size_t)an->pattern->n;
-  const struct {
-    const void *at;
-    size_t size;
-  } part[] = {{factor->lower, stream},
-              {factor->upper, stream},
-              {factor->pivots, n * sizeof(tsi_index)},
-              {factor->inverse, 2 * n * factor->scalar_bytes}};
-  char *bits = malloc(2 * stream + n * (sizeof(tsi_index) + 2 * factor->scalar_bytes) + 1);
-  *size = 0;
-  for (int k = 0; k < 4; k++) {
-    if (part[k].at == NULL) continue;
-    memcpy(bits + *size, part[k].at, part[k].size);
-    *size += part[k].size;
-  }
-  return bits;
-}
 
 static tsi_count seen[TSI_STEP_KINDS]; /* steps of all runs */
 

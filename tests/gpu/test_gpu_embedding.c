@@ -11,7 +11,7 @@
 
 #include "runtime/starpu/devices.h"
 #include "tests/gpu/emulated_driver.h"
-#include "tests/typed.h"
+#include "tests/gpu/placed_system.h"
 #include "tristar_device.h"
 #include "tristar_starpu.h"
 
@@ -19,46 +19,14 @@ enum { SOLVES = 6, DEVICES = 2, MANY = 5 };
 
 static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 
-typedef struct system_of {
-  const typed *type;
-  tristar_matrix_t *matrix;
-  tristar_view view;
-  void *values;
-  int64_t n;
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
-} system_of;
-
 static system_of system_create(tristar_t *ts, const typed *type, tristar_place place) {
-  system_of s = {.type = type};
-  tristar_analysis_t *analysis;
+  system_of s = system_factor(ts, type);
   tristar_plan_options options;
-  s.values = typed_matrix(ts, "convdiff3d", 5, type, TRISTAR_GENERAL, &s.matrix, &s.view);
-  s.n = s.view.rows;
-  CHECK_OK(tristar_analyze(ts, &s.view, NULL, &analysis));
-  CHECK_OK(tristar_factor(analysis, s.values, &s.factor));
-  tristar_analysis_destroy(&analysis);
   tristar_plan_options_init(&options);
   options.engine = TRISTAR_ENGINE_TASKS;
-  options.place = place;
   options.device_solves = SOLVES;
-  CHECK_OK(tristar_plan(s.factor, &options, &s.plan));
-  CHECK(tristar_plan_get_subtree(s.plan, 0, NULL) == (place == TRISTAR_PLACE_GPU));
+  system_plan(&s, place, &options);
   return s;
-}
-
-static void system_destroy(system_of *s) {
-  tristar_plan_destroy(&s->plan);
-  tristar_factor_destroy(&s->factor);
-  tristar_matrix_destroy(&s->matrix);
-  free(s->values);
-}
-
-/* Another matrix of the same pattern. No solve is in flight. */
-static void refactor(system_of *s) {
-  const int64_t entries = ((const int64_t *)s->view.ptr)[s->view.cols];
-  for (int64_t e = 0; e < entries; e++) put(s->type, s->values, e, 2 * get(s->type, s->values, e));
-  CHECK_OK(tristar_refactor(s->factor, s->values));
 }
 
 /* ---- Tasks of the program on a device ------------------------------------------------------------------ */
@@ -71,16 +39,6 @@ typedef struct work {
 } work;
 
 static bool nodes;
-
-static void fill(const typed *type, void *array, int64_t count, uint64_t seed) {
-  double part[2];
-  for (int64_t i = 0; i < count; i++) {
-    fill_random(part, 2, seed + (uint64_t)i);
-    number value = part[0];
-    if (type->is_complex) __imag__ value = part[1];
-    put(type, array, i, value);
-  }
-}
 
 /* The entries of a matrix without gaps. In `nodes` it is not in main memory, if the device is not there. */
 static int64_t entries_of(void *buffer) {

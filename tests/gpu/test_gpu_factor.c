@@ -3,6 +3,7 @@
  * new values; pivots that fail, or are perturbed, as on the cores; devices without enough memory; devices
  * that fail at any call, or allocations that do; where the schedule puts fronts; what is refused. */
 #include "runtime/factor/front_places.h"
+#include "tests/factor_bits.h"
 #include "tests/gpu/emulated_dense.h"
 #include "tests/typed.h"
 
@@ -73,29 +74,6 @@ static tristar_factor_stats stats_of(const tristar_factor_t *factor) {
   tristar_factor_stats stats;
   CHECK_OK(tristar_factor_get_stats(factor, &stats));
   return stats;
-}
-
-/* All that a factor consists of, to be freed. */
-static char *bits_of(const tristar_factor_t *factor, size_t *size) {
-  const tristar_analysis_t *an = factor->analysis;
-  const size_t stream = (size_t)an->panel_values[an->panels->count] * factor->scalar_bytes;
-  const size_t n = (size_t)an->pattern->n;
-  const struct {
-    const void *at;
-    size_t size;
-  } part[] = {{factor->lower, stream},
-              {factor->upper, stream},
-              {factor->pivots, n * sizeof(tsi_index)},
-              {factor->inverse, 2 * n * factor->scalar_bytes}};
-  char *bits = malloc(2 * stream + n * (sizeof(tsi_index) + 2 * factor->scalar_bytes) + 1);
-  CHECK(bits);
-  *size = 0;
-  for (int k = 0; k < 4; k++) {
-    if (part[k].at == NULL) continue;
-    memcpy(bits + *size, part[k].at, part[k].size);
-    *size += part[k].size;
-  }
-  return bits;
 }
 
 static bool same_bits(const tristar_factor_t *factor, const char *expected, size_t size) {

@@ -10,19 +10,10 @@
 
 #include "runtime/base/env.h"
 #include "tests/gpu/emulated_driver.h"
-#include "tests/typed.h"
+#include "tests/gpu/placed_system.h"
 #include "tristar_device.h"
 
 enum { DEVICE = 0, BESIDE = 3 };
-
-typedef struct system {
-  const typed *type;
-  tristar_matrix_t *matrix;
-  tristar_view view;
-  void *values;
-  tristar_factor_t *factor;
-  tristar_plan_t *plan;
-} system_of;
 
 static tristar_t *create(int use_starpu) {
   tristar_config config;
@@ -34,47 +25,16 @@ static tristar_t *create(int use_starpu) {
   return ts;
 }
 
-/* GPU: a part of the factor is on devices, and the rest with the cores. */
-static void system_create(tristar_t *ts, const typed *type, tristar_place place, system_of *s) {
-  tristar_analysis_t *analysis;
+/* GPU: the rest of the factor is with the cores. */
+static system_of system_create(tristar_t *ts, const typed *type, tristar_place place) {
+  system_of s = system_factor(ts, type);
   tristar_factor_stats factor;
   tristar_plan_options options;
-  s->type = type;
-  s->values = typed_matrix(ts, "convdiff3d", 5, type, TRISTAR_GENERAL, &s->matrix, &s->view);
-  CHECK_OK(tristar_analyze(ts, &s->view, NULL, &analysis));
-  CHECK_OK(tristar_factor(analysis, s->values, &s->factor));
-  tristar_analysis_destroy(&analysis);
-  CHECK_OK(tristar_factor_get_stats(s->factor, &factor));
+  CHECK_OK(tristar_factor_get_stats(s.factor, &factor));
   tristar_plan_options_init(&options);
-  options.place = place;
   options.device_bytes = 1 + (int64_t)(0.4 * (double)factor.factor_bytes);
-  CHECK_OK(tristar_plan(s->factor, &options, &s->plan));
-  CHECK(tristar_plan_get_subtree(s->plan, 0, NULL) == (place == TRISTAR_PLACE_GPU));
-}
-
-static void system_destroy(system_of *s) {
-  tristar_plan_destroy(&s->plan);
-  tristar_factor_destroy(&s->factor);
-  tristar_matrix_destroy(&s->matrix);
-  free(s->values);
-}
-
-/* Twice the matrix of before. */
-static void refactor(system_of *s) {
-  const int64_t entries = ((const int64_t *)s->view.ptr)[s->view.cols];
-  for (int64_t e = 0; e < entries; e++) put(s->type, s->values, e, 2 * get(s->type, s->values, e));
-  CHECK_OK(tristar_refactor(s->factor, s->values));
-}
-
-/* Random entries, also between columns. */
-static void fill(const typed *type, void *array, int64_t count, uint64_t seed) {
-  double part[2];
-  for (int64_t i = 0; i < count; i++) {
-    fill_random(part, 2, seed + (uint64_t)i);
-    number value = part[0];
-    if (type->is_complex) __imag__ value = part[1];
-    put(type, array, i, value);
-  }
+  system_plan(&s, place, &options);
+  return s;
 }
 
 static tristar_device_vectors vectors_of(const void *b, int64_t ldb, void *x, int64_t ldx) {
@@ -119,8 +79,7 @@ static void check_solve(const system_of *s, tristar_op op, int64_t nrhs, bool in
 
 static void check_solves(tristar_t *ts, const typed *type, tristar_place place) {
   static const tristar_op op[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-  system_of s;
-  system_create(ts, type, place, &s);
+  system_of s = system_create(ts, type, place);
   for (int again = 0; again < 2; again++) {
     for (int k = 0; k < 3; k++) {
       check_solve(&s, op[k], 1, k == 1);
@@ -323,13 +282,12 @@ static void check_memory(tristar_t *ts, const system_of *s) {
 static void check_unable(tristar_t *ts) {
   tristar_t *without = create(0);
   double *b = emulated_allocate(DEVICE, 1000 * sizeof *b), kept;
-  system_of s;
-  system_create(without, &typed_double, TRISTAR_PLACE_CPU, &s);
+  system_of s = system_create(without, &typed_double, TRISTAR_PLACE_CPU);
   tristar_device_vectors v = vectors_of(b, s.view.rows, b, s.view.rows);
   refuse(without, s.plan, TRISTAR_N, 1, &v, TRISTAR_ERR_UNSUPPORTED, "without StarPU");
   system_destroy(&s);
   tristar_destroy(&without);
-  system_create(ts, &typed_double, TRISTAR_PLACE_GPU, &s);
+  s = system_create(ts, &typed_double, TRISTAR_PLACE_GPU);
   const int64_t entries = ((const int64_t *)s.view.ptr)[s.view.cols];
   fill_random(b, 1000, 31);
   kept = b[0];
@@ -348,13 +306,12 @@ int main(int argc, char **argv) {
   const int count = TSI_TESTS_RACES ? 1 : nodes ? 2 : 4;
   tristar_starpu_info info;
   tristar_t *ts = create(1);
-  system_of s;
   CHECK_OK(tristar_get_starpu(ts, &info));
   if (nodes && starpu_memory_nodes_get_count() < 2) SKIP("StarPU has one memory node for all workers");
   CHECK(info.devices == 2 && nodes == (starpu_memory_nodes_get_count() > 1));
   for (int k = 0; k < count; k++) check_solves(ts, types[k], TRISTAR_PLACE_GPU);
   check_solves(ts, &typed_double, TRISTAR_PLACE_CPU);
-  system_create(ts, &typed_double, TRISTAR_PLACE_GPU, &s);
+  system_of s = system_create(ts, &typed_double, TRISTAR_PLACE_GPU);
   check_streams(&s);
   check_threads(&s);
   check_refusals(ts, &s);
