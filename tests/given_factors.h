@@ -128,7 +128,7 @@ typedef struct arrays {
   const void **blocks;
 } arrays;
 
-static inline void put(const dense *m, void *values, int64_t at, number x) {
+static inline void put_given(const dense *m, void *values, int64_t at, number x) {
   if (m->is_complex)
     ((number *)values)[at] = x;
   else
@@ -153,7 +153,7 @@ static inline tristar_triangle compress(const dense *m, const number *t, bool by
       const bool twice = below(10) == 0;
       for (int half = 0; half <= twice; half++) {
         a->index[at] = i;
-        put(m, a->values, at++, twice ? x / 2 : x);
+        put_given(m, a->values, at++, twice ? x / 2 : x);
       }
     }
     a->end[j] = at;
@@ -197,7 +197,7 @@ static inline tristar_triangle block_columns(const dense *m, const number *t, bo
     for (int j = first; j < end; j++)
       for (int32_t q = begin; q < at; q++, value++) {
         const int i = a->index32[q];
-        put(m, a->values, (int64_t)value, i < j ? NAN : unit && i == j ? 77 : t[i * n + j]);
+        put_given(m, a->values, (int64_t)value, i < j ? NAN : unit && i == j ? 77 : t[i * n + j]);
       }
   }
   a->first32[supernodes] = n;
@@ -225,16 +225,16 @@ static inline void release_arrays(arrays *a) {
   memset(a, 0, sizeof *a);
 }
 
-typedef struct view {
+typedef struct given_view {
   tristar_factors factors;
   arrays lower, upper;
   void *diagonal, *matrix_values;
   int64_t *matrix_ptr, *matrix_index;
   tristar_view matrix;
-} view;
+} given_view;
 
 /* format: 0 columns, 1 rows, 2 supernodes, of L; U by rows where L is by columns. */
-static inline void make_view(const dense *m, int format, bool with_matrix, view *v) {
+static inline void make_view(const dense *m, int format, bool with_matrix, given_view *v) {
   const int n = m->n;
   memset(v, 0, sizeof *v);
   tristar_factors_init(&v->factors);
@@ -247,7 +247,7 @@ static inline void make_view(const dense *m, int format, bool with_matrix, view 
       format == 2 ? block_columns(m, m->l, unit, &v->lower) : compress(m, m->l, format == 1, unit, &v->lower);
   if (m->method == TRISTAR_METHOD_LU) v->factors.upper = compress(m, m->u, format != 1, false, &v->upper);
   v->diagonal = calloc((size_t)n + 1, sizeof(number));
-  for (int k = 0; k < n; k++) put(m, v->diagonal, k, m->d[k]);
+  for (int k = 0; k < n; k++) put_given(m, v->diagonal, k, m->d[k]);
   v->factors.diagonal = v->diagonal;
   v->factors.row_order = m->row_order;
   v->factors.column_order = m->column_order;
@@ -259,7 +259,7 @@ static inline void make_view(const dense *m, int format, bool with_matrix, view 
   for (int64_t r = 0; r < n; r++) {
     for (int64_t c = 0; c < n; c++) {
       v->matrix_index[r * n + c] = c;
-      put(m, v->matrix_values, r * n + c, m->a[r * n + c]);
+      put_given(m, v->matrix_values, r * n + c, m->a[r * n + c]);
     }
     v->matrix_ptr[r + 1] = (r + 1) * n;
   }
@@ -276,7 +276,7 @@ static inline void make_view(const dense *m, int format, bool with_matrix, view 
   if (with_matrix) v->factors.matrix = &v->matrix;
 }
 
-static inline void release_view(view *v) {
+static inline void release_view(given_view *v) {
   release_arrays(&v->lower);
   release_arrays(&v->upper);
   free(v->diagonal);

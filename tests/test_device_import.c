@@ -5,7 +5,7 @@
 
 static void check_import(tristar_t *ts, int n, bool is_complex, tristar_method method, bool hermitian) {
   dense m = draw(n, is_complex, method, hermitian);
-  view v;
+  given_view v;
   tristar_factor_t *f;
   tristar_plan_options options;
   tristar_plan_t *plan;

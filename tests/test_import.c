@@ -24,7 +24,7 @@ static void apply(const dense *m, const number *matrix, tristar_op op, const num
 }
 
 static void store_all(const dense *m, const number *from, void *to) {
-  for (int i = 0; i < m->n * NRHS; i++) put(m, to, i, from[i]);
+  for (int i = 0; i < m->n * NRHS; i++) put_given(m, to, i, from[i]);
 }
 static number load(const dense *m, const void *from, int64_t i) {
   return m->is_complex ? ((const number *)from)[i] : ((const double *)from)[i];
@@ -80,7 +80,7 @@ static void check_chain(const dense *m, tristar_plan_t *plan) {
     tristar_solve_options options;
     tristar_solve_options_init(&options);
     options.op = ops[o];
-    for (size_t i = 0; i + 1 < size; i++) put(m, b, (int64_t)i, entry(m));
+    for (size_t i = 0; i + 1 < size; i++) put_given(m, b, (int64_t)i, entry(m));
     CHECK_OK(tristar_solve_with(plan, &options, NRHS, b, x, NULL));
     for (int i = 0; i < m->n * NRHS; i++) expected[i] = load(m, x, i);
     for (int k = 0; k < 3; k++) {
@@ -118,8 +118,8 @@ static void check_rows(const dense *m, tristar_plan_t *plan, tristar_part part) 
       for (int64_t i = 0; i < rows; i++)
         for (int c = 0; c < NRHS; c++) {
           const number e = entry(m);
-          put(m, b, (lists & 1 ? given[i] : i) + c * n, e);
-          put(m, bs, i * NRHS + c, e);
+          put_given(m, b, (lists & 1 ? given[i] : i) + c * n, e);
+          put_given(m, bs, i * NRHS + c, e);
         }
       CHECK_OK(tristar_solve_with(plan, &options, NRHS, b, x, &result));
       CHECK(result.share == 1);
@@ -149,7 +149,7 @@ static void check_refined(const dense *m, tristar_plan_t *plan, bool has_matrix)
   void *b = calloc(size, sizeof(number)), *x = calloc(size, sizeof(number));
   tristar_refine_result result;
   double reciprocal;
-  for (int i = 0; i < m->n; i++) put(m, b, i, entry(m));
+  for (int i = 0; i < m->n; i++) put_given(m, b, i, entry(m));
   if (!has_matrix) {
     CHECK_STATUS(tristar_solve_refined(plan, TRISTAR_N, 1, b, m->n, x, m->n, NULL, &result),
                  TRISTAR_ERR_UNSUPPORTED);
@@ -174,7 +174,7 @@ static void check_order(const dense *m, const tristar_factor_t *f) {
 }
 
 static void check_import(tristar_t *ts, dense *m, int format) {
-  view v;
+  given_view v;
   tristar_factor_t *f;
   make_view(m, format, format != 1, &v);
   CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
@@ -198,7 +198,7 @@ static void check_import(tristar_t *ts, dense *m, int format) {
         m->u[i] *= i % (m->n + 1) ? 0.5 : 1;
       }
       multiply_factors(m);
-      view again;
+      given_view again;
       make_view(m, format, format != 1, &again);
       CHECK_OK(tristar_reimport(f, &again.factors));
       check_parts(m, plan);
@@ -218,7 +218,7 @@ static void check_triangle(tristar_t *ts, bool is_complex, bool upper, bool unit
   dense m = draw(90, is_complex, TRISTAR_METHOD_LU, false);
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const int n = m.n;
-  view v;
+  given_view v;
   tristar_factor_t *f;
   tristar_plan_t *plan;
   tristar_plan_options options;
@@ -233,7 +233,7 @@ static void check_triangle(tristar_t *ts, bool is_complex, bool upper, bool unit
   make_view(&m, 0, false, &v);
   for (int r = 0; r < n; r++)
     for (int c = 0; c < n; c++)
-      put(&m, v.matrix_values, r * n + c, unit && r == c ? 55 : by_rows ? t[r * n + c] : t[c * n + r]);
+      put_given(&m, v.matrix_values, r * n + c, unit && r == c ? 55 : by_rows ? t[r * n + c] : t[c * n + r]);
   v.matrix.format = by_rows ? TRISTAR_CSR : TRISTAR_CSC;
   CHECK_OK(tristar_import_csr(ts, &v.matrix, upper ? TRISTAR_UPPER : TRISTAR_LOWER,
                               unit ? TRISTAR_UNIT : TRISTAR_NON_UNIT, &f));
@@ -303,7 +303,7 @@ static void check_stats(tristar_t *ts) {
   enum { N = 40 };
   for (int lu = 0; lu < 2; lu++) {
     dense m = draw(N, false, lu ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LLT, false);
-    view v;
+    given_view v;
     tristar_factor_t *f;
     tristar_factor_stats stats;
     tristar_analysis_stats analysis;
@@ -327,7 +327,7 @@ static void check_stats(tristar_t *ts) {
 
 static void check_bad_input(tristar_t *ts) {
   dense m = draw(40, false, TRISTAR_METHOD_LU, false);
-  view v;
+  given_view v;
   tristar_factor_t *good;
   make_view(&m, 0, false, &v);
   tristar_factors *f = &v.factors;

@@ -5,63 +5,24 @@
  * the cores. */
 #include "runtime/solve/branches.h"
 #include "tests/given_factors.h"
+#include "tests/typed.h"
 
 enum { SOLVES = 2 };
 
-typedef struct type {
-  tristar_scalar scalar;
-  bool is_complex, is_single;
-} type;
-
-static const type types[] = {{TRISTAR_DOUBLE, false, false},
-                             {TRISTAR_COMPLEX_DOUBLE, true, false},
-                             {TRISTAR_SINGLE, false, true},
-                             {TRISTAR_COMPLEX_SINGLE, true, true}};
-
-static size_t bytes_of(const type *t) {
-  return (t->is_complex ? 2 : 1) * (t->is_single ? sizeof(float) : sizeof(double));
-}
-
-static number get(const type *t, const void *array, int64_t i) {
-  switch (t->scalar) {
-  case TRISTAR_SINGLE:
-    return (double)((const float *)array)[i];
-  case TRISTAR_DOUBLE:
-    return ((const double *)array)[i];
-  case TRISTAR_COMPLEX_SINGLE:
-    return (number)((const float _Complex *)array)[i];
-  default:
-    return ((const double _Complex *)array)[i];
-  }
-}
-
-static void set(const type *t, void *array, int64_t i, number x) {
-  switch (t->scalar) {
-  case TRISTAR_SINGLE:
-    ((float *)array)[i] = (float)creal(x);
-    return;
-  case TRISTAR_DOUBLE:
-    ((double *)array)[i] = creal(x);
-    return;
-  case TRISTAR_COMPLEX_SINGLE:
-    ((float _Complex *)array)[i] = (float _Complex)x;
-    return;
-  default:
-    ((double _Complex *)array)[i] = x;
-  }
-}
+static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
+                                     &typed_complex_single};
 
 /* Values of a view as the type has them, in an array that takes the place of the one of doubles. */
-static void *narrow(const type *t, void *values, int64_t count) {
-  const type wide = {t->is_complex ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE, t->is_complex, false};
-  void *narrowed = calloc((size_t)count + 1, bytes_of(t));
+static void *narrow(const typed *t, void *values, int64_t count) {
+  const typed *wide = t->is_complex ? &typed_complex_double : &typed_double;
+  void *narrowed = calloc((size_t)count + 1, t->bytes);
   CHECK(narrowed);
-  for (int64_t i = 0; i < count; i++) set(t, narrowed, i, get(&wide, values, i));
+  for (int64_t i = 0; i < count; i++) put(t, narrowed, i, get(wide, values, i));
   free(values);
   return narrowed;
 }
 
-static void view_of(const dense *m, const type *t, int format, view *v) {
+static void view_of(const dense *m, const typed *t, int format, given_view *v) {
   make_view(m, format, false, v);
   v->lower.values = narrow(t, v->lower.values, v->lower.ptr[m->n]);
   v->factors.lower.values = v->lower.values;
@@ -73,24 +34,24 @@ static void view_of(const dense *m, const type *t, int format, view *v) {
 }
 
 typedef struct placed_system {
-  const type *t;
+  const typed *t;
   int64_t n;
   tristar_factor_t *factor;
   tristar_plan_t *serial, *placed;
 } placed_system;
 
-static void *random_vectors(const type *t, int64_t count) {
-  void *b = calloc((size_t)count + 1, bytes_of(t));
+static void *random_vectors(const typed *t, int64_t count) {
+  void *b = calloc((size_t)count + 1, t->bytes);
   CHECK(b);
   for (int64_t i = 0; i < count; i++) {
     number x = uniform();
     if (t->is_complex) __imag__ x = uniform();
-    set(t, b, i, x);
+    put(t, b, i, x);
   }
   return b;
 }
 
-static double difference(const type *t, int64_t count, const void *a, const void *b) {
+static double difference(const typed *t, int64_t count, const void *a, const void *b) {
   double worst = 0, size = 0;
   for (int64_t i = 0; i < count; i++) {
     worst = larger_error(worst, cabs(get(t, a, i) - get(t, b, i)));
@@ -100,7 +61,7 @@ static double difference(const type *t, int64_t count, const void *a, const void
 }
 
 static void check_solve(const placed_system *s, tristar_op op, tristar_part part, int64_t nrhs) {
-  const size_t bytes = (size_t)(s->n * nrhs) * bytes_of(s->t);
+  const size_t bytes = (size_t)(s->n * nrhs) * s->t->bytes;
   tristar_solve_options options;
   tristar_request_t *request[SOLVES];
   void *b = random_vectors(s->t, s->n * nrhs), *expected = calloc(bytes, 1), *x[SOLVES];
@@ -152,15 +113,15 @@ static int64_t check_told(const tristar_plan_t *plan, double room) {
   return count;
 }
 
-static void check_import(tristar_t *ts, int n, const type *t, tristar_method method, bool hermitian) {
-  const int format = (int)(t - types) % 2;
+static void check_import(tristar_t *ts, int n, const typed *t, tristar_method method, bool hermitian) {
+  const int format = t->is_complex;
   dense m = draw(n, t->is_complex, method, hermitian);
   placed_system s = {.t = t, .n = n};
   tristar_plan_options options;
   tristar_device_stats d;
   tristar_plan_t *plan;
   double all = 0;
-  view v;
+  given_view v;
   view_of(&m, t, format, &v);
   CHECK_OK(tristar_import_supernodal(ts, &v.factors, &s.factor));
   tristar_plan_options_init(&options);
@@ -203,9 +164,9 @@ int main(void) {
   config.check = 1;
   CHECK_OK(tristar_create(&config, &ts));
   for (int k = 0; k < (TSI_TESTS_RACES ? 1 : 4); k++) /* the thread sanitizer is slow */
-    check_import(ts, 70, &types[k], TRISTAR_METHOD_LU, false);
-  check_import(ts, 60, &types[0], TRISTAR_METHOD_LLT, false);
-  check_import(ts, 60, &types[1], TRISTAR_METHOD_LDLT, true);
+    check_import(ts, 70, types[k], TRISTAR_METHOD_LU, false);
+  check_import(ts, 60, types[0], TRISTAR_METHOD_LLT, false);
+  check_import(ts, 60, types[1], TRISTAR_METHOD_LDLT, true);
   tristar_destroy(&ts);
   return 0;
 }
