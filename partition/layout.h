@@ -85,6 +85,9 @@ TRISTAR_CHECKED tristar_status tsi_layout_part_create(tsi_env *env, const tsi_la
                                                       tsi_layout **out);
 /* Frees all rows of its chunks: for a process that has its share, and looks at chunks as a whole. */
 void tsi_layout_forget_rows(tsi_env *env, tsi_layout *layout);
+static inline bool tsi_layout_has_rows(const tsi_layout *layout) {
+  return layout->chunks->panel_row != NULL;
+}
 
 /* The anchor of chunk c in grid z. */
 static inline tsi_index tsi_layout_anchor(const tsi_layout *layout, tsi_index c, tsi_index z) {

@@ -330,6 +330,22 @@ tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis) {
   return analysis;
 }
 
+void tsi_analysis_forget_rows(tristar_analysis_t *an) {
+  tsi_env *env = &an->ts->env;
+  tsi_symbolic *symbolic = an->symbolic;
+  release_map(env, an, an->in_row, an->in_place);
+  release_map(env, an, an->out_row, an->out_place);
+  an->in_row = an->in_place = an->out_row = an->out_place = NULL;
+  TSI_FREE(env, symbolic->perm);
+  TSI_FREE(env, symbolic->inverse);
+  TSI_FREE(env, symbolic->parent);
+  TSI_FREE(env, symbolic->row_ptr);
+  TSI_FREE(env, symbolic->rows);
+  TSI_FREE(env, symbolic->part_columns);
+  TSI_FREE(env, symbolic->part);
+  tsi_assembly_finish(env, an);
+}
+
 void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   if (analysis == NULL || *analysis == NULL) return;
   tristar_analysis_t *an = *analysis;

@@ -9,7 +9,8 @@
  *
  * Assembly lists. Entry (i, j) of B with i >= j goes to the lower list of column j, others (LU only) to the
  * upper list of row i. source >= 0: the user's value p; source < 0: the mirror image of the user's value
- * ~source: minus it (skew-symmetric) or its conjugate (Hermitian).
+ * ~source: minus it (skew-symmetric) or its conjugate (Hermitian). Of a part of a factor (joint.h) values lie
+ * as the lists do, and there is no source.
  *
  * Invariants (tsi_analysis_check; the last one but for tsi_analyze_pattern): in_row and out_row are
  * permutations; every stored entry of A stands in the lists exactly once (twice for an off-diagonal entry of
@@ -27,8 +28,13 @@
 typedef struct tsi_assembly {
   tsi_count *ptr;    /* n + 1 */
   tsi_index *other;  /* lower: row; upper: column */
-  tsi_count *source; /* see above */
+  tsi_count *source; /* see above; NULL: the value of entry q is first + q */
+  tsi_count first;
 } tsi_assembly;
+
+static inline tsi_count tsi_assembly_source(const tsi_assembly *list, tsi_count q) {
+  return list->source ? list->source[q] : list->first + q;
+}
 
 /* Supernodes and panels of a triangular factor, and where each panel's packed values begin (panels + 1). */
 typedef struct tsi_structure {
@@ -57,6 +63,9 @@ struct tristar_analysis_s {
   tristar_analysis_stats stats;
 };
 
+/* Frees what says where rows and entries go; sizes, panels and figures stay. For one who has the analysis
+ * alone, and has told all others what they need. */
+void tsi_analysis_forget_rows(tristar_analysis_t *analysis);
 /* Errors: ARGUMENT (a value that no option has). */
 TRISTAR_CHECKED tristar_status tsi_analysis_check_options(const tsi_env *env,
                                                           const tristar_analysis_options *options);

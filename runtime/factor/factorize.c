@@ -18,7 +18,7 @@ static double gather_sizes(const tristar_factor_t *factor, const tsi_assembly *l
   for (tsi_index j = 0; j < an->pattern->n; j++)
     for (tsi_count q = list->ptr[j]; q < list->ptr[j + 1]; q++) {
       const tsi_index other = list->other[q], row = upper ? j : other, column = upper ? other : j;
-      const tsi_count p = list->source[q] < 0 ? ~list->source[q] : list->source[q];
+      const tsi_count source = tsi_assembly_source(list, q), p = source < 0 ? ~source : source;
       const double a = factor->row_scale ? tsi_scaled(magnitude[p], factor->row_scale[an->in_row[row]],
                                                       factor->col_scale[an->out_row[column]])
                                          : magnitude[p];

@@ -114,11 +114,12 @@ void tsi_entry_batch_put(tsi_entry_batch *batch, const tsi_assembly *list, tsi_c
                          tsi_index column, tsi_index i, tsi_index j) {
   const tsi_numeric *numeric = batch->numeric;
   const tristar_symmetry symmetry = numeric->analysis->pattern->symmetry;
-  const bool image = list->source[q] < 0;
+  const tsi_count source = tsi_assembly_source(list, q);
+  const bool image = source < 0;
   const double sign = image && symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
   const double r = numeric->row_scale ? numeric->row_scale[row] : 1,
                c = numeric->row_scale ? numeric->col_scale[column] : 1;
-  batch->entry[batch->count++] = (tsi_front_entry){.source = image ? ~list->source[q] : list->source[q],
+  batch->entry[batch->count++] = (tsi_front_entry){.source = image ? ~source : source,
                                                    .factor = sign * fmax(r, c),
                                                    .second = fmin(r, c),
                                                    .row = i,

@@ -95,7 +95,8 @@ static tsi_process_options process_options(const tristar_distributed_t *d, const
                                .tree = tsi_tree_of(&d->options.layout),
                                .rank = tsi_transport_rank(d->transport),
                                .isa = d->ts->isa,
-                               .workers = d->stats.workers};
+                               .workers = d->stats.workers,
+                               .later = true};
 }
 
 /* Collective. Where the user's rows are in the final order; and the reverse. */
@@ -243,6 +244,7 @@ tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_f
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   double floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
+  if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(tsi_know_structure(env, d->transport, factor, known));
   TSI_TRY(
       TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
@@ -272,7 +274,8 @@ out:
 }
 
 void tsi_distributed_forget_structure(tristar_distributed_t *d) {
-  if (tsi_transport_rank(d->transport) != 0) tsi_layout_forget_rows(&d->ts->env, d->process->layout);
+  if (tsi_transport_rank(d->transport) != 0 || d->of_rows)
+    tsi_layout_forget_rows(&d->ts->env, d->process->layout);
 }
 
 static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_t *factor) {
@@ -283,7 +286,7 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   TSI_TRY(tsi_distributed_lay_out(d, factor, &known));
   tsi_known_release(env, &known);
   tsi_distributed_forget_structure(d);
-  if (factor != NULL) d->structure = fingerprint(factor);
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_process_need_streams(d->process)));
   TSI_TRY(tsi_send_values(d, factor));
   TSI_TRY(tsi_distributed_make_ready(d));
 out:
@@ -384,16 +387,15 @@ static tristar_status check_same(const tristar_distributed_t *d, const tristar_f
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_factor_kind its = tsi_factor_kind_of(factor), *mine = &d->process->kind;
-  const uint64_t structure = d->source ? fingerprint(d->source) : d->structure;
   const char *other = its.n != mine->n                                           ? "order"
                       : its.user_scalar != mine->user_scalar                     ? "scalar type"
                       : its.factor_scalar != mine->factor_scalar                 ? "precision of the factors"
                       : its.lu != mine->lu || its.indefinite != mine->indefinite ? "method"
-                      : its.inverse != mine->inverse     ? "treatment of diagonal blocks"
-                      : its.adjoint != mine->adjoint     ? "symmetry (Hermitian or not)"
-                      : its.pivots != mine->pivots       ? "pivoting"
-                      : fingerprint(factor) != structure ? "structure or permutation"
-                                                         : NULL;
+                      : its.inverse != mine->inverse        ? "treatment of diagonal blocks"
+                      : its.adjoint != mine->adjoint        ? "symmetry (Hermitian or not)"
+                      : its.pivots != mine->pivots          ? "pivoting"
+                      : fingerprint(factor) != d->structure ? "structure or permutation"
+                                                            : NULL;
   if (other != NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the factor has another %s than the one that was distributed", other);
 out:

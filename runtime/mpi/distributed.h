@@ -42,7 +42,7 @@ struct tristar_distributed_s {
   tsi_rows *ordered[2];                /* the same blocks in final, in factor order; NULL: not needed yet */
   tsi_slot slot[TSI_SLOTS];
   tsi_index tags;     /* that a slot takes */
-  uint64_t structure; /* rank 0, without source: a fingerprint of the factor's, to know it again */
+  uint64_t structure; /* rank 0: a fingerprint of the factor's, to know it again */
   tristar_distributed_stats stats;
   bool placed;                   /* some rank has subtrees on devices */
   bool valid;                    /* values are in place */
@@ -131,7 +131,8 @@ TRISTAR_CHECKED tristar_status tsi_distributed_agree(tristar_distributed_t *d, t
  * status. Errors: those of tsi_process_create. */
 TRISTAR_CHECKED tristar_status tsi_distributed_lay_out(tristar_distributed_t *d,
                                                        const tristar_factor_t *factor, tsi_known *known);
-/* What only rank 0 needs of the layout from now on, for other values, goes on the others. */
+/* What only a rank 0 that has the matrix needs of the layout from now on, for other values, goes elsewhere.
+ */
 void tsi_distributed_forget_structure(tristar_distributed_t *d);
 /* The undoing of it, and of slots. */
 void tsi_distributed_release_layout(tristar_distributed_t *d);

@@ -14,7 +14,7 @@
  *   - values: each rank sends the entries of its rows to the ranks whose fronts assemble them
  *     (dmatrix_supply.c)
  *   - factor: as tristar_distributed_factor does (joint.h)
- *   - matrix: each rank sends its rows to the ranks that are their homes, for refinement (dmatrix_supply.c)
+ *   - matrix: each rank sends its rows to the ranks that are their homes, for refinement (dmatrix_home.c)
  *
  * Reads   rows of all ranks, while a call lasts.   Writes  a distributed factor.
  * Invariants
@@ -94,7 +94,7 @@ TRISTAR_CHECKED tristar_status tsi_rows_fingerprint(const tristar_dmatrix_t *mat
 typedef struct tsi_rows_supply {
   tsi_supply supply; /* first member */
   tristar_dmatrix_t *matrix;
-  bool lean; /* its rows are in one piece only while they are read: not between `entries` and `matrix` */
+  bool lean; /* its rows are in one piece only while they are read: until the entries are there */
   tristar_method method;
   bool adjoint;
   char factor_scalar;
@@ -102,6 +102,10 @@ typedef struct tsi_rows_supply {
   double **scale;    /* of rows, of columns: n; NULL: ones; what measure finds */
   tsi_index **place; /* final numbers of rows here, and of columns that they meet: own ones, then ghosts */
 } tsi_rows_supply;
+
+/* Collective, after the factorization: d->matrix. The rows may be in pieces. Errors: MEMORY, TOO_LARGE,
+ * RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_rows_bring_home(const tsi_rows_supply *supply, tristar_distributed_t *d);
 
 /* The rows are in one piece. scale, places: filled, the caller's to free. */
 void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_index *places[2],

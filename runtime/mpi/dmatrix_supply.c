@@ -1,8 +1,8 @@
-/* Values of a factorization, and rows of its matrix, from all ranks: see dmatrix_factor.h.
+/* Values of a factorization from all ranks: see dmatrix_factor.h.
  *
  * Entries go to the rank that factors the front of their line, the lesser of row and column in the final
- * order, or has the stripe of a shared front that the other one is in; rows to the rank that is home of them.
- * Places travel first, the values follow the same way, in arrays of their own. */
+ * order, or has the stripe of a shared front that the other one is in. Places flow first, the values follow
+ * the same way. */
 #include <math.h>
 
 #include "runtime/mpi/dmatrix_factor.h"
@@ -133,6 +133,11 @@ out:
 typedef struct place {
   tsi_index line, other;
 } place;
+/* One that has come: the same, then where it is listed. */
+typedef union arrival {
+  place place;
+  tsi_count at;
+} arrival;
 
 /* Entries, by the rank that they go to. */
 typedef struct delivery {
@@ -141,10 +146,9 @@ typedef struct delivery {
   walk w;
   bool upper; /* there are upper lists */
   tsi_route route;
-  tsi_count *next; /* ranks + 1: where the next entry for a rank is listed */
-  place *given, *taken;
-  tsi_count *source; /* given: the entry that each is */
-  char *value;
+  tsi_count *source; /* those that leave: the entry that each is; of a rank ascending */
+  tsi_index row;     /* of the entry that left last */
+  arrival *taken;
 } delivery;
 
 /* Who assembles an entry. */
@@ -179,50 +183,65 @@ out:
 }
 
 /* Local. What does not count is written behind the lists. */
-static tristar_status list_places(delivery *v) {
+static tristar_status list_entries(delivery *v) {
   tristar_status status = TRISTAR_OK;
   const int ranks = tsi_transport_size(v->d->transport);
   const tsi_count all = v->route.goes[ranks];
+  tsi_count *next = NULL; /* where the next entry for a rank is listed */
   tsi_index to = 0;
   tsi_count at = 0;
-  TSI_TRY(TSI_ALLOC(v->env, v->next, ranks + 1));
-  TSI_TRY(TSI_ALLOC(v->env, v->given, all + 1));
+  TSI_TRY(TSI_ALLOC(v->env, next, ranks));
   TSI_TRY(TSI_ALLOC(v->env, v->source, all + 1));
   TSI_TRY(TSI_ALLOC(v->env, v->taken, v->route.comes[ranks]));
-  memcpy(v->next, v->route.goes, ((size_t)ranks + 1) * sizeof *v->next);
-  place *given = v->given;
+  memcpy(next, v->route.goes, (size_t)ranks * sizeof *next);
   tsi_count *source = v->source;
   FOR_ENTRIES(&v->w, i, e, row, column) {
     const tsi_index rank = goes_to(v, row, column);
     const bool listed = counts(v, row, column);
     if (rank != to) {
-      v->next[to] = at;
-      at = v->next[rank];
+      next[to] = at;
+      at = next[rank];
       to = rank;
     }
-    given[listed ? at : all] = (place){row >= column ? column : ~row, tsi_index_max(row, column)};
     source[listed ? at : all] = e;
     at += listed;
   }
 out:
+  TSI_FREE(v->env, next);
   return status;
 }
 
-/* Local. */
-static tristar_status list_values(delivery *v) {
-  tristar_status status = TRISTAR_OK;
+/* Places leave: of a rank in the order of its rows. */
+static void give_places(void *context, int rank, tsi_count first, tsi_count count, void *items) {
+  delivery *v = context;
+  place *given = items;
+  const tsi_rows_matrix *whole = v->w.d->whole;
+  const tsi_count *source = v->source + v->route.goes[rank] + first;
+  if (first == 0) v->row = 0;
+  for (tsi_count k = 0; k < count; k++) {
+    while (whole->ptr[v->row + 1] <= source[k]) v->row++;
+    const tsi_index row = v->w.row[v->row], column = v->w.column[whole->index[source[k]]];
+    given[k] = (place){row >= column ? column : ~row, tsi_index_max(row, column)};
+  }
+}
+
+static void take_places(void *context, int rank, tsi_count first, tsi_count count, const void *items) {
+  const delivery *v = context;
+  arrival *taken = v->taken + v->route.comes[rank] + first;
+  for (tsi_count k = 0; k < count; k++) taken[k].place = ((const place *)items)[k];
+}
+
+static void give_values(void *context, int rank, tsi_count first, tsi_count count, void *items) {
+  const delivery *v = context;
   const tristar_dmatrix_t *d = v->w.d;
-  const int ranks = tsi_transport_size(v->d->transport);
-  tsi_shipment *lines = &v->d->joint->lines;
-  TSI_TRY(tsi_allocate(v->env, (size_t)v->route.goes[ranks], d->bytes, __func__, __FILE__, __LINE__,
-                       (void **)&v->value));
-  lines->entries = (size_t)v->route.comes[ranks];
-  TSI_TRY(
-      tsi_allocate(v->env, lines->entries, d->bytes, __func__, __FILE__, __LINE__, (void **)&lines->values));
-  d->sparse->gather(v->route.goes[ranks], v->source, TRISTAR_GENERAL, d->whole->values, v->value);
-out:
-  TSI_FREE(v->env, v->source);
-  return status;
+  d->sparse->gather(count, v->source + v->route.goes[rank] + first, TRISTAR_GENERAL, d->whole->values, items);
+}
+
+static void take_values(void *context, int rank, tsi_count first, tsi_count count, const void *items) {
+  const delivery *v = context;
+  const arrival *taken = v->taken + v->route.comes[rank] + first;
+  for (tsi_count k = 0; k < count; k++)
+    tsi_copy_scalar(v->w.d->bytes, v->d->joint->lines.values, taken[k].at, items, k);
 }
 
 /* Local: lists of own entries, in the order in which they came. */
@@ -235,9 +254,8 @@ static tristar_status make_lists(const delivery *v) {
   TSI_TRY(TSI_ALLOC_ZERO(v->env, an->lower.ptr, n + 1));
   if (v->upper) TSI_TRY(TSI_ALLOC_ZERO(v->env, an->upper.ptr, n + 1));
   TSI_TRY(TSI_ALLOC(v->env, joint->lines.index, entries));
-  TSI_TRY(TSI_ALLOC(v->env, joint->place, entries));
   for (tsi_count k = 0; k < entries; k++) {
-    place *taken = &v->taken[k];
+    place *taken = &v->taken[k].place;
     taken->line = taken->line < 0 ? ~tsi_front_part_here(&joint->fronts, ~taken->line)
                                   : tsi_front_part_here(&joint->fronts, taken->line);
     taken->other = tsi_front_part_here(&joint->fronts, taken->other);
@@ -247,20 +265,19 @@ static tristar_status make_lists(const delivery *v) {
   tsi_count before = 0;
   for (tsi_assembly *list = &an->lower; list != NULL;
        list = list == &an->lower && v->upper ? &an->upper : NULL) {
-    const tsi_count begin = before;
-    list->other = joint->lines.index + begin;
-    list->source = joint->place + begin;
+    list->first = before;
+    list->other = joint->lines.index + before;
     for (size_t j = 0; j <= n; j++) { /* of line j its end, while it is filled from there down */
       before += j < n ? list->ptr[j] : 0;
-      list->ptr[j] = before - begin;
+      list->ptr[j] = before - list->first;
     }
   }
   for (tsi_count k = entries - 1; k >= 0; k--) {
-    const tsi_index line = v->taken[k].line;
-    tsi_assembly *list = line < 0 ? &an->upper : &an->lower;
-    const tsi_count at = --list->ptr[line < 0 ? ~line : line];
-    list->other[at] = v->taken[k].other;
-    list->source[at] = k;
+    const place taken = v->taken[k].place;
+    tsi_assembly *list = taken.line < 0 ? &an->upper : &an->lower;
+    const tsi_count at = --list->ptr[taken.line < 0 ? ~taken.line : taken.line];
+    list->other[at] = taken.other;
+    v->taken[k].at = list->first + at;
   }
 out:
   return status;
@@ -268,18 +285,15 @@ out:
 
 static void release(delivery *v) {
   tsi_route_finish(v->env, &v->route);
-  TSI_FREE(v->env, v->next);
-  TSI_FREE(v->env, v->given);
   TSI_FREE(v->env, v->taken);
   TSI_FREE(v->env, v->source);
-  TSI_FREE(v->env, v->value);
 }
 
+/* Only a factorization reads them. */
 static void release_lists(tsi_env *env, tsi_joint *joint) {
   TSI_FREE(env, joint->analysis.lower.ptr);
   TSI_FREE(env, joint->analysis.upper.ptr);
   TSI_FREE(env, joint->lines.index);
-  TSI_FREE(env, joint->place);
   joint->analysis.lower = joint->analysis.upper = (tsi_assembly){.ptr = NULL};
 }
 
@@ -292,198 +306,26 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   delivery v = {.env = env, .d = d, .w = walk_of(s), .upper = s->method == TRISTAR_METHOD_LU};
   release_lists(env, joint);
   TSI_TRY(tsi_route_connect(env, d->transport, count_entries(&v), &v.route));
-  TSI_TRY(tsi_transport_agree(d->transport, list_places(&v)));
-  TSI_TRY(tsi_route_pass(env, d->transport, &v.route, sizeof *v.given, v.given, v.taken));
-  TSI_FREE(env, v.given);
+  TSI_TRY(tsi_route_flow(env, d->transport, list_entries(&v), &v.route, sizeof(place),
+                         &(tsi_flow){give_places, take_places, &v}));
   status = make_lists(&v);
-  TSI_FREE(env, v.taken);
-  if (status == TRISTAR_OK) status = list_values(&v);
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  joint->lines.entries = (size_t)v.route.comes[tsi_transport_size(d->transport)];
+  if (status == TRISTAR_OK)
+    status = tsi_allocate(env, joint->lines.entries, s->matrix->bytes, __func__, __FILE__, __LINE__,
+                          (void **)&joint->lines.values);
+  TSI_TRY(tsi_route_flow(env, d->transport, status, &v.route, s->matrix->bytes,
+                         &(tsi_flow){give_values, take_values, &v}));
   if (s->lean) tsi_dmatrix_release_whole(s->matrix);
-  TSI_TRY(tsi_route_pass(env, d->transport, &v.route, s->matrix->bytes, v.value, joint->lines.values));
   joint->part.values = joint->lines.values;
 out:
   release(&v);
   return status;
 }
 
-/* ---- Rows of the matrix -------------------------------------------------------------------------------- */
-
-/* A row on its way: its number in the final order, and its entries. */
-typedef struct head {
-  tsi_index row, length;
-} head;
-
-/* Rows, by the rank that they go to; their entries follow a route of their own. Rows that are at home here go
- * straight to their places. */
-typedef struct convoy {
-  tsi_env *env;
-  const tristar_dmatrix_t *d;
-  walk w;
-  size_t bytes;
-  int rank, ranks;
-  int *home; /* d->n */
-  tsi_route heads, entries;
-  tsi_count *next; /* ranks + 1 */
-  head *given, *taken;
-  char *given_items, *taken_items; /* columns, or values */
-  tsi_index *place;                /* final rows: where those that are at home here are in the matrix */
-  tsi_count *begin;                /* its rows: where the entries of each begin */
-} convoy;
-
-static tsi_index length_of(const tristar_dmatrix_t *d, tsi_index i) {
-  return (tsi_index)(d->whole->ptr[i + 1] - d->whole->ptr[i]);
-}
-
-static tsi_index final_row(const convoy *v, tsi_index i) {
-  return v->w.row[i];
-}
-
-/* Local. */
-static tristar_status count_rows(convoy *v, const tsi_process *p, const tsi_rows_matrix *m,
-                                 const tsi_transport *transport) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_route_begin(v->env, transport, &v->heads));
-  TSI_TRY(tsi_route_begin(v->env, transport, &v->entries));
-  TSI_TRY(TSI_ALLOC(v->env, v->home, v->d->n));
-  TSI_TRY(TSI_ALLOC(v->env, v->place, p->kind.n));
-  TSI_TRY(TSI_ALLOC_ZERO(v->env, v->next, v->ranks + 1));
-  for (int64_t k = 0; k < p->kind.n; k++) v->place[k] = TSI_NONE;
-  for (tsi_index k = 0; k < m->n; k++) v->place[m->column[k]] = k;
-  for (tsi_index i = 0; i < v->d->n; i++) {
-    const tsi_index row = final_row(v, i);
-    v->home[i] = v->place[row] != TSI_NONE ? v->rank : tsi_home_of(p->layout, row);
-    if (v->home[i] == v->rank) continue;
-    v->heads.goes[v->home[i] + 1]++;
-    v->entries.goes[v->home[i] + 1] += length_of(v->d, i);
-  }
-out:
-  return status;
-}
-
-/* Local. */
-static tristar_status list_heads(convoy *v) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(v->env, v->given, v->heads.goes[v->ranks]));
-  TSI_TRY(TSI_ALLOC(v->env, v->taken, v->heads.comes[v->ranks]));
-  for (int r = 0; r <= v->ranks; r++) v->next[r] = v->heads.goes[r];
-  for (tsi_index i = 0; i < v->d->n; i++)
-    if (v->home[i] != v->rank) v->given[v->next[v->home[i]]++] = (head){final_row(v, i), length_of(v->d, i)};
-out:
-  return status;
-}
-
-/* Items of a row here: values, or columns of the final order. */
-static void write_items(const convoy *v, tsi_index i, bool values, char *to) {
-  const tsi_rows_matrix *whole = v->d->whole;
-  const size_t from = (size_t)whole->ptr[i], length = (size_t)length_of(v->d, i);
-  tsi_index *column = (tsi_index *)(void *)to;
-  if (values && length > 0) memcpy(to, (const char *)whole->values + from * v->bytes, length * v->bytes);
-  for (size_t e = 0; e < length && !values; e++) column[e] = v->w.column[whole->index[from + e]];
-}
-
-/* Local. Items of `bytes` of the rows that leave. */
-static tristar_status list_items(convoy *v, bool values, size_t bytes) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_allocate(v->env, (size_t)v->entries.goes[v->ranks], bytes, __func__, __FILE__, __LINE__,
-                       (void **)&v->given_items));
-  TSI_TRY(tsi_allocate(v->env, (size_t)v->entries.comes[v->ranks], bytes, __func__, __FILE__, __LINE__,
-                       (void **)&v->taken_items));
-  for (int r = 0; r <= v->ranks; r++) v->next[r] = v->entries.goes[r];
-  for (tsi_index i = 0; i < v->d->n; i++) {
-    if (v->home[i] == v->rank) continue;
-    write_items(v, i, values, v->given_items + (size_t)v->next[v->home[i]] * bytes);
-    v->next[v->home[i]] += length_of(v->d, i);
-  }
-out:
-  return status;
-}
-
-/* Local: where the entries of the rows that are at home here go. */
-static tristar_status place_rows(convoy *v, const tsi_rows_matrix *m, tsi_shipment *own) {
-  tristar_status status = TRISTAR_OK;
-  own->lines = (size_t)m->n;
-  TSI_TRY(TSI_ALLOC_ZERO(v->env, v->begin, (size_t)m->n + 1));
-  for (tsi_count k = 0; k < v->heads.comes[v->ranks]; k++)
-    v->begin[v->place[v->taken[k].row] + 1] = v->taken[k].length;
-  for (tsi_index i = 0; i < v->d->n; i++)
-    if (v->home[i] == v->rank) v->begin[v->place[final_row(v, i)] + 1] = length_of(v->d, i);
-  for (tsi_index k = 0; k < m->n; k++) v->begin[k + 1] += v->begin[k];
-  own->entries = (size_t)v->begin[m->n];
-  TSI_TRY(tsi_shipment_allocate(v->env, v->bytes, own));
-  for (tsi_index k = 0; own->pattern && k < m->n; k++)
-    own->lengths[k] = (tsi_index)(v->begin[k + 1] - v->begin[k]);
-out:
-  return status;
-}
-
-/* Collective. One array of the entries, to where it stays. */
-static tristar_status bring_items(convoy *v, tsi_transport *transport, bool values, size_t bytes, void *to) {
-  tristar_status status = TRISTAR_OK;
-  tsi_count from = 0;
-  TSI_TRY(tsi_transport_agree(transport, list_items(v, values, bytes)));
-  TSI_TRY(tsi_route_pass(v->env, transport, &v->entries, bytes, v->given_items, v->taken_items));
-  for (tsi_count k = 0; k < v->heads.comes[v->ranks]; k++) {
-    const tsi_index length = v->taken[k].length;
-    if (length > 0)
-      memcpy((char *)to + (size_t)v->begin[v->place[v->taken[k].row]] * bytes,
-             v->taken_items + (size_t)from * bytes, (size_t)length * bytes);
-    from += length;
-  }
-  for (tsi_index i = 0; i < v->d->n; i++)
-    if (v->home[i] == v->rank)
-      write_items(v, i, values, (char *)to + (size_t)v->begin[v->place[final_row(v, i)]] * bytes);
-out:
-  TSI_FREE(v->env, v->given_items);
-  TSI_FREE(v->env, v->taken_items);
-  return status;
-}
-
-/* What the rows of a matrix come from. */
-typedef struct origin {
-  const tsi_rows_supply *supply;
-} origin;
-
-static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, tsi_transport *transport,
-                                 const tsi_process *p, const tsi_rows_matrix *m, tsi_shipment *own) {
-  tristar_status status = TRISTAR_OK;
-  const origin *from = source->from;
-  convoy v = {.env = env,
-              .d = from->supply->matrix,
-              .w = walk_of(from->supply),
-              .bytes = p->user_bytes,
-              .rank = tsi_transport_rank(transport),
-              .ranks = tsi_transport_size(transport)};
-  status = count_rows(&v, p, m, transport);
-  TSI_TRY(tsi_route_connect(env, transport, status, &v.heads));
-  TSI_TRY(tsi_route_connect(env, transport, TRISTAR_OK, &v.entries));
-  TSI_TRY(tsi_transport_agree(transport, list_heads(&v)));
-  TSI_TRY(tsi_route_pass(env, transport, &v.heads, sizeof *v.given, v.given, v.taken));
-  TSI_TRY(tsi_transport_agree(transport, place_rows(&v, m, own)));
-  if (own->pattern) TSI_TRY(bring_items(&v, transport, false, sizeof *own->index, own->index));
-  TSI_TRY(bring_items(&v, transport, true, v.bytes, own->values));
-out:
-  tsi_route_finish(env, &v.heads);
-  tsi_route_finish(env, &v.entries);
-  TSI_FREE(env, v.home);
-  TSI_FREE(env, v.next);
-  TSI_FREE(env, v.given);
-  TSI_FREE(env, v.taken);
-  TSI_FREE(env, v.place);
-  TSI_FREE(env, v.begin);
-  return status;
-}
-
+/* The rows follow, once the entries are factored. */
 static tristar_status bring_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
-  tristar_status status = TRISTAR_OK;
-  const tsi_rows_supply *s = supply_of(supply);
-  const origin from = {s};
-  const tsi_rows_source source = {bring_rows, &from};
-  TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(s->matrix)));
-  TSI_TRY(tsi_bring_matrix(d, &source));
-out:
-  if (s->lean) tsi_dmatrix_release_whole(s->matrix);
-  return status;
+  release_lists(&d->ts->env, d->joint);
+  return tsi_rows_bring_home(supply_of(supply), d);
 }
 
 void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_index *places[2],

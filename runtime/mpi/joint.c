@@ -75,8 +75,6 @@ static tristar_status fill_part(tristar_distributed_t *d, tsi_joint *joint) {
   part->analysis = &joint->analysis;
   part->user_bytes = p->user_bytes;
   part->scalar_bytes = p->scalar_bytes;
-  part->lower = p->lower;
-  part->upper = p->upper;
   if (p->kind.pivots) TSI_TRY(TSI_ALLOC(env, part->pivots, joint->pattern.n));
   if (p->kind.indefinite)
     TSI_TRY(tsi_allocate(env, 2 * (size_t)joint->pattern.n, p->scalar_bytes, __func__, __FILE__, __LINE__,
@@ -177,7 +175,6 @@ void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **out) {
   tsi_layout_destroy(env, &joint->layout);
   TSI_FREE(env, joint->panel);
   TSI_FREE(env, joint->owner);
-  TSI_FREE(env, joint->place);
   TSI_FREE(env, joint->analysis.panel_values);
   TSI_FREE(env, joint->analysis.in_row);
   TSI_FREE(env, joint->analysis.out_row);
@@ -188,10 +185,13 @@ void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **out) {
   TSI_FREE(env, *out);
 }
 
-/* Local: for panels that others will hold. */
-static tristar_status make_room(tsi_env *env, tsi_joint *joint) {
+/* Local: for what is factored here, and for panels that others will hold. */
+static tristar_status make_room(tsi_env *env, tsi_joint *joint, tsi_process *p) {
   tristar_status status = TRISTAR_OK;
   struct tristar_factor_s *part = &joint->part;
+  TSI_TRY(tsi_process_need_streams(p));
+  part->lower = p->lower;
+  part->upper = p->upper;
   for (int upper = 0; upper < (part->upper ? 2 : 1) && joint->passing > 0; upper++)
     TSI_TRY(TSI_ALLOC_ZERO(env, part->passing[upper], joint->fronts.tree.panels->count));
 out:
@@ -219,7 +219,7 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   tsi_numeric *numeric = NULL;
   TSI_TRY(supply->scales(supply, d));
   TSI_TRY(supply->entries(supply, d));
-  TSI_TRY(tsi_transport_agree(d->transport, make_room(env, joint)));
+  TSI_TRY(tsi_transport_agree(d->transport, make_room(env, joint, p)));
   TSI_TRY(tsi_joint_run(d, joint, false, &numeric));
   if (tsi_numeric_dependent(numeric) != TSI_NONE && p->kind.lu) {
     int interchanged = tsi_factor_interchanged(part); /* of columns here */
@@ -228,12 +228,14 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
         MPI_Allreduce(MPI_IN_PLACE, &interchanged, 1, MPI_INT, MPI_MAX, tsi_transport_comm(d->transport))));
     if (interchanged) TSI_TRY(tsi_joint_run_fixed(d, joint, &numeric));
   }
+  TSI_FREE(env, joint->lines.values);
   TSI_TRY(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
   note_outcome(joint, numeric);
   tsi_numeric_destroy(&numeric);
   TSI_TRY(tsi_agree_on_kind(d, joint->source));
   TSI_TRY(tsi_joint_hand_on(d, joint));
   tsi_extract_columns(part, p->share, joint->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
+  release_values(env, joint);
   TSI_TRY(supply->matrix(supply, d));
 out:
   tsi_numeric_destroy(&numeric);
@@ -278,6 +280,7 @@ tristar_status tsi_joint_create(tristar_distributed_t *d, const tsi_supply *supp
   TSI_TRY(tsi_transport_agree(d->transport, status));
   tsi_known_release(env, &known);
   tsi_distributed_forget_structure(d);
+  if (source && d->of_rows) tsi_analysis_forget_rows(source->analysis);
   TSI_TRY(name_rows(d, d->joint));
   TSI_TRY(factor(d, supply));
 out:

@@ -40,8 +40,8 @@ struct tsi_joint {
   struct tristar_analysis_s analysis; /* as part wants it: lists with entries of own fronts */
   struct tristar_factor_s part;
   tsi_index passing;     /* own panels that only others hold: those in part.passing */
-  tsi_shipment lines;    /* own entries, first those of all lower lists; values while they are needed */
-  tsi_count *place;      /* entries: where the value of each is in lines.values */
+  tsi_shipment lines;    /* own entries, as the lists have them, first all lower ones; values while they are
+                            needed */
   tsi_pivot_sizes sizes; /* while they are needed */
 };
 

@@ -81,8 +81,6 @@ static tristar_status make_lists(tsi_env *env, tsi_joint *joint, int rank) {
   const size_t n = (size_t)an->pattern->n;
   TSI_TRY(TSI_ALLOC_ZERO(env, an->lower.ptr, n + 1));
   if (tsi_analysis_is_lu(an)) TSI_TRY(TSI_ALLOC_ZERO(env, an->upper.ptr, n + 1));
-  TSI_TRY(TSI_ALLOC(env, joint->place, joint->lines.entries));
-  for (size_t e = 0; e < joint->lines.entries; e++) joint->place[e] = (tsi_count)e;
   for (size_t e = 0; e < joint->lines.entries; e++)
     joint->lines.index[e] = tsi_front_part_here(&joint->fronts, joint->lines.index[e]);
   const tsi_index *length = joint->lines.lengths;
@@ -90,9 +88,8 @@ static tristar_status make_lists(tsi_env *env, tsi_joint *joint, int rank) {
   for (size_t j = 0; j < n; j++) an->lower.ptr[j + 1] += an->lower.ptr[j];
   for (size_t j = 0; an->upper.ptr && j < n; j++) an->upper.ptr[j + 1] += an->upper.ptr[j];
   an->lower.other = joint->lines.index;
-  an->lower.source = joint->place;
-  an->upper.other = joint->lines.index + an->lower.ptr[n];
-  an->upper.source = joint->place + an->lower.ptr[n];
+  an->upper.first = an->lower.ptr[n];
+  an->upper.other = joint->lines.index + an->upper.first;
   TSI_FREE(env, joint->lines.lengths);
 out:
   return status;
@@ -161,7 +158,7 @@ static tristar_status take_entries(const tsi_supply *supply, tristar_distributed
   (void)supply;
   tsi_env *env = &d->ts->env;
   const int rank = tsi_transport_rank(d->transport);
-  const bool first = joint->place == NULL;
+  const bool first = joint->analysis.lower.ptr == NULL;
   entries from = {.env = env,
                   .source = joint->source,
                   .fronts = {.owner = joint->owner, .rank = rank, .teams = joint->teams}};

@@ -2,7 +2,7 @@
  * are at home there.
  *
  * Job. Take the matrix out of the factor of rank 0, in the final order and with both triangles, and give each
- * rank its rows, or take rows that somebody else brings (dmatrix_supply.c); say where the entries are that
+ * rank its rows, or take rows that somebody else brings (dmatrix_home.c); say where the entries are that
  * they meet.
  *
  * Reads   the factor of rank 0; layout and share of the process.   Writes  a tsi_rows_matrix that owns its

@@ -79,12 +79,12 @@ typedef struct sender {
   columns columns;
 } sender;
 
-static tristar_status prepare_sender(tristar_distributed_t *d, const tristar_factor_t *factor, int rank,
-                                     sender *s) {
+static tristar_status prepare_sender(tristar_distributed_t *d, const tsi_layout *layout,
+                                     const tristar_factor_t *factor, int rank, sender *s) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
-  TSI_TRY(tsi_share_create(env, p->layout, factor->analysis->panels, rank, &p->share_options, &s->share));
+  TSI_TRY(tsi_share_create(env, layout, factor->analysis->panels, rank, &p->share_options, &s->share));
   TSI_TRY(tsi_place_share(env, s->share, &s->begin));
   const shipment load = {s->share, s->begin, p->scalar_bytes};
   TSI_TRY(tsi_allocate(env, (size_t)largest_piece(&load), p->scalar_bytes, __func__, __FILE__, __LINE__,
@@ -101,14 +101,16 @@ static void release_sender(tsi_env *env, sender *s) {
   release_columns(env, &s->columns);
 }
 
-static tristar_status send_to(tristar_distributed_t *d, const tristar_factor_t *factor, int rank) {
+/* before: what has failed so far, which is told then. */
+static tristar_status send_to(tristar_distributed_t *d, const tsi_layout *layout, tristar_status before,
+                              const tristar_factor_t *factor, int rank) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const tsi_process *p = d->process;
   sender s = {.share = NULL};
   tsi_array array[COLUMN_ARRAYS];
-  int told = (int)prepare_sender(d, factor, rank, &s);
+  int told = (int)(before == TRISTAR_OK ? prepare_sender(d, layout, factor, rank, &s) : before);
   status = (tristar_status)told;
   TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
   status = (tristar_status)told;
@@ -193,17 +195,29 @@ out:
   return status;
 }
 
+/* Rank 0: to all others. Where it has forgotten the rows of the layout, it finds them again. */
+static tristar_status send_shares(tristar_distributed_t *d, const tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_process *p = d->process;
+  const tristar_analysis_t *an = factor->analysis;
+  tsi_layout *again = NULL;
+  if (!tsi_layout_has_rows(p->layout))
+    status = tsi_layout_create(&d->ts->env, an->symbolic, an->panels, &p->layout_options, &again);
+  for (int rank = 1; rank < tsi_transport_size(d->transport); rank++) { /* each must hear of a failure */
+    const tristar_status sent = send_to(d, again ? again : p->layout, status, factor, rank);
+    if (status == TRISTAR_OK) status = sent;
+  }
+  tsi_layout_destroy(&d->ts->env, &again);
+  return status;
+}
+
 tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
-  const int ranks = tsi_transport_size(d->transport);
   TSI_TRY(tsi_agree_on_kind(d, factor));
   if (factor == NULL)
     status = receive(d);
   else {
-    for (int rank = 1; rank < ranks; rank++) { /* each must hear of it, if something fails */
-      const tristar_status sent = send_to(d, factor, rank);
-      if (status == TRISTAR_OK) status = sent;
-    }
+    status = send_shares(d, factor);
     take_own(d->process, factor);
   }
   TSI_TRY(tsi_transport_agree(d->transport, status));

@@ -107,12 +107,19 @@ out:
   return status;
 }
 
-static tristar_status allocate_values(tsi_process *process) {
+tristar_status tsi_process_need_streams(tsi_process *process) {
+  tristar_status status = TRISTAR_OK;
+  if (process->lower == NULL) TSI_TRY(allocate_stream(process, &process->lower));
+  if (process->kind.lu && process->upper == NULL) TSI_TRY(allocate_stream(process, &process->upper));
+out:
+  return status;
+}
+
+static tristar_status allocate_values(tsi_process *process, bool later) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = process->env;
   const size_t columns = (size_t)process->share->panels->start[process->share->panels->count];
-  TSI_TRY(allocate_stream(process, &process->lower));
-  if (process->kind.lu) TSI_TRY(allocate_stream(process, &process->upper));
+  if (!later) TSI_TRY(tsi_process_need_streams(process));
   if (process->kind.pivots) TSI_TRY(TSI_ALLOC(env, process->pivots, columns));
   if (process->kind.indefinite)
     TSI_TRY(tsi_allocate(env, 2 * columns, process->scalar_bytes, __func__, __FILE__, __LINE__,
@@ -157,6 +164,8 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   process->scalar_bytes = tsi_sparse_kernels_select(kind->factor_scalar)->scalar_bytes;
   process->workers = options->workers;
   TSI_TRY(tsi_layout_create(env, symbolic, panels, &options->layout, &process->layout));
+  process->layout_options = options->layout;
+  process->layout_options.device = NULL;
   TSI_TRY(tsi_sweep_create(env, process->layout->chunks, panels, process->scalar_bytes, &process->whole));
   TSI_TRY(tsi_participants_create(env, process->layout, options->rank / grid, &participants));
   process->share_options = (tsi_share_options){
@@ -166,7 +175,7 @@ tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind, con
   TSI_TRY(tsi_sweep_create(env, process->share->chunks, process->share->panels, process->scalar_bytes,
                            &process->sweep));
   TSI_TRY(fill_tables(process));
-  TSI_TRY(allocate_values(process));
+  TSI_TRY(allocate_values(process, options->later && options->layout.device == NULL));
   TSI_TRY(tsi_process_branches_create(process, symbolic, panels, options));
   const tsi_program_source source = {.layout = process->layout,
                                      .participants = participants,

@@ -45,6 +45,7 @@ typedef struct tsi_process_options {
   const char *isa;        /* of the kernels; NULL: the best of this processor */
   int workers;            /* 0: steps run on the calling thread, and nothing is on devices */
   tsi_device_options cut; /* of subtrees on devices, where the layout has some */
+  bool later;             /* streams are made by tsi_process_need_streams, unless devices must know of them */
 } tsi_process_options;
 
 typedef struct tsi_process {
@@ -52,6 +53,7 @@ typedef struct tsi_process {
   tsi_factor_kind kind;
   size_t user_bytes, scalar_bytes;
   int workers;
+  tsi_layout_options layout_options; /* that the layout was made with; device: NULL */
   tsi_layout *layout;
   tsi_sweep *whole; /* of the chunks of the layout */
   tsi_share_options share_options;
@@ -67,10 +69,10 @@ typedef struct tsi_process {
   struct tsi_plan_branches *branches; /* subtrees on devices (process_branches.h); NULL: none */
   tsi_index *from;                    /* with branches: interchanges as permutations, by local column */
   /* Values, by local column */
-  void *lower, *upper;           /* streams of begin[panels] scalars and TSI_STREAM_PAD; upper: LU */
-  tsi_index *pivots;             /* if kind.pivots */
-  bool pivoted;                  /* some interchange happened */
-  void *inverse;                 /* two scalars a column, if kind.indefinite */
+  void *lower, *upper; /* streams of begin[panels] scalars and TSI_STREAM_PAD; upper: LU. NULL: later */
+  tsi_index *pivots;   /* if kind.pivots */
+  bool pivoted;        /* some interchange happened */
+  void *inverse;       /* two scalars a column, if kind.indefinite */
   double *row_scale, *col_scale; /* if kind.scaled: of the user's row, and column, of each local column */
 } tsi_process;
 
@@ -79,6 +81,8 @@ typedef struct tsi_process {
 TRISTAR_CHECKED tristar_status tsi_process_create(tsi_env *env, const tsi_factor_kind *kind,
                                                   const tsi_symbolic *symbolic, const tsi_panels *panels,
                                                   const tsi_process_options *options, tsi_process **out);
+/* Room for the streams, where there is none yet. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_process_need_streams(tsi_process *process);
 /* Makes or frees the room for scalings, as the values to come have some or not. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_process_scale(tsi_process *process, bool scaled);
 void tsi_process_destroy(tsi_process **process);
