@@ -48,8 +48,8 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 typedef struct solution {
   int rank, ranks;
   tristar_layout layout;
-  bool chosen;                  /* rank 0: the layout is one of ours */
-  tsi_layout_seconds predicted; /* then */
+  bool chosen;                         /* rank 0: the layout is one of ours */
+  tristar_layout_prediction predicted; /* then */
   tristar_distributed_t *distributed;
   bool by_rows; /* all ranks have rows of the matrix, not rank 0 all of them */
   int64_t nrhs;
@@ -71,34 +71,6 @@ static bool rank_0_says(bool ok) {
   return value;
 }
 
-/* ---- A layout for the machine -------------------------------------------------------------------------- */
-
-/* Seconds of a message: half a round trip of 8 bytes between ranks 0 and 1, the fastest of some. */
-static double message_seconds(const solution *z) {
-  double fastest = 1, value = 0;
-  for (int turn = 0; turn < 200 && z->ranks > 1; turn++) {
-    const double begin = tsi_now();
-    if (z->rank == 0) {
-      MPI_Send(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD);
-      MPI_Recv(&value, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else if (z->rank == 1) {
-      MPI_Recv(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
-    }
-    fastest = fmin(fastest, (tsi_now() - begin) / 2);
-  }
-  return fastest;
-}
-
-/* On rank 0: the layout with the least predicted time among all with so many processes. */
-static bool choose_layout(tsi_session *s, solution *z, double message) {
-  tristar_calibration machine;
-  if (!tsi_session_check(s, tristar_get_calibration(s->ts, &machine), s->name)) return false;
-  const tsi_layout_costs costs = {1e9 * machine.read_gbps_one, message, z->nrhs, s->settings->solves};
-  z->chosen = true;
-  return tsi_layout_choose(s, z->ranks, &costs, &z->layout, &z->predicted);
-}
-
 /* ---- Solving ------------------------------------------------------------------------------------------- */
 
 /* On rank 0, once there is a matrix. */
@@ -107,13 +79,11 @@ static bool make_rhs(tsi_session *s, solution *z) {
          tsi_paths_make(s, &z->b, &z->paths) && (z->nrhs = z->b.cols, true);
 }
 
-static bool analyze_on_rank_0(tsi_session *s, solution *z, double message) {
-  const bool automatic = z->layout.px == 0;
+static bool analyze_on_rank_0(tsi_session *s, solution *z) {
   s->leaf_parts = z->layout.pz;
-  if (automatic)
+  if (z->chosen)
     for (s->leaf_parts = 1; z->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
-  return tsi_session_read(s) && (z->b.values != NULL || make_rhs(s, z)) && tsi_session_analyze(s) &&
-         (!automatic || choose_layout(s, z, message));
+  return tsi_session_read(s) && (z->b.values != NULL || make_rhs(s, z)) && tsi_session_analyze(s);
 }
 
 static tristar_distributed_options options_of(const tsi_session *s, const solution *z) {
@@ -125,15 +95,20 @@ static tristar_distributed_options options_of(const tsi_session *s, const soluti
   options.nrhs = z->nrhs;
   options.place = (tristar_place)s->settings->place;
   options.device_bytes = s->settings->device_bytes;
+  options.solves = s->settings->solves;
+  options.process_bytes = (double)s->settings->process_bytes;
+  if (s->settings->algo == 2) options.grids = 1;
   return options;
 }
 
 /* The factor is there, and its time, of which the start of StarPU is no part; rank 0 has what reports say of
  * the whole factor. */
-static bool note_factor(tsi_session *s, const solution *z) {
+static bool note_factor(tsi_session *s, solution *z) {
   tristar_distributed_stats own;
   if (!tsi_session_check(s, tristar_distributed_get_stats(z->distributed, &own), s->name)) return false;
   s->factor_s -= own.start_seconds;
+  z->layout = own.layout;
+  z->predicted = own.predicted;
   if (z->rank > 0) return true;
   s->factored = true;
   return tsi_session_check(s, tristar_distributed_get_factor_stats(z->distributed, &s->f, &s->a), s->name);
@@ -163,7 +138,6 @@ static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix)
 
 /* On all ranks. */
 static bool factor(tsi_session *s, solution *z) {
-  MPI_Bcast(&z->layout, (int)sizeof z->layout, MPI_BYTE, 0, MPI_COMM_WORLD);
   MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   const tristar_distributed_options options = options_of(s, z);
   const double begin = tsi_now();
@@ -177,15 +151,15 @@ static bool factor(tsi_session *s, solution *z) {
 }
 
 /* Reads, analyzes and factors; by rows on all ranks if that can be. */
-static bool make_factor(tsi_session *s, solution *z, double message) {
+static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
-  if (z->layout.px > 0 && !s->settings->laplacian) matrix = tsi_rows_read(s);
+  if (!s->settings->laplacian) matrix = tsi_rows_read(s);
   if (matrix != NULL && !rank_0_says(z->rank > 0 || make_rhs(s, z))) {
     tristar_dmatrix_destroy(&matrix);
     return false;
   }
   if (matrix != NULL && !factor_rows(s, z, &matrix)) return false;
-  return z->by_rows || (rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z, message)) && factor(s, z));
+  return z->by_rows || (rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z)) && factor(s, z));
 }
 
 /* What is given, and wanted: all, or the rows of the paths. */
@@ -318,7 +292,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   if (z->chosen)
     tsi_report("", "chosen for %s: predicted %s for a factorization, %s for a solve",
                s->settings->solves > 0 ? tsi_text_many(s->settings->solves, "solve") : "solves alone",
-               tsi_text_seconds(z->predicted.factor), tsi_text_seconds(z->predicted.solve));
+               tsi_text_seconds(z->predicted.factor_seconds), tsi_text_seconds(z->predicted.solve_seconds));
   if (s->settings->in_flight > 1)
     tsi_report("solve", "%s a solve, %.4g a second (%s, %" PRId64 " in flight, each for %s)",
                tsi_text_seconds(z->whole_s), 1 / z->whole_s, tsi_text_many(s->settings->repeat, "solve"),
@@ -363,8 +337,9 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   cJSON_AddStringToObject(o, "message_tree", tsi_tree_name(z->layout.message_tree));
   if (z->chosen) {
     tsi_json_add_number(o, "solves", (double)s->settings->solves);
-    tsi_json_add_number(o, "predicted_factor_s", z->predicted.factor);
-    tsi_json_add_number(o, "predicted_solve_s", z->predicted.solve);
+    tsi_json_add_number(o, "predicted_factor_s", z->predicted.factor_seconds);
+    tsi_json_add_number(o, "predicted_solve_s", z->predicted.solve_seconds);
+    tsi_json_add_number(o, "predicted_process_bytes", z->predicted.process_bytes);
   }
   const tsi_rank_records records = records_of(z);
   tsi_rank_figures_json(object, TSI_SOLVE_FIGURES, tsi_solve_figures, &records);
@@ -387,8 +362,7 @@ static bool write_results(tsi_session *s, solution *z) {
 
 /* Everything after the context; gives what rank 0 found. */
 static bool run(tsi_session *s, solution *z) {
-  const double message = message_seconds(z);
-  bool ok = make_factor(s, z, message);
+  bool ok = make_factor(s, z);
   ok = ok && (s->settings->in_flight > 1 ? solve_in_flight(s, z) : solve_one_by_one(s, z)) &&
        tsi_session_check(s, tristar_distributed_gather_stats(z->distributed, z->stats), s->name) &&
        trace_solves(s, z) && refine(s, z);
@@ -408,10 +382,13 @@ static int check_words(const tsi_settings *settings, solution *z) {
   const int status = tsi_layout_read("solve", settings, &z->layout);
   if (status != TSI_EXIT_OK) return status;
   const tristar_layout *l = &z->layout;
+  z->chosen = l->px == 0;
   if (l->px > 0 && (int64_t)l->px * l->py * l->pz != z->ranks)
     return tsi_usage_error("solve", "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
                            settings->layout, (int64_t)l->px * l->py * l->pz, z->ranks);
   if (l->px > 0 && settings->solves > 0) return tsi_usage_error("solve", "--solves needs --layout auto");
+  if (l->px > 0 && settings->process_bytes > 0)
+    return tsi_usage_error("solve", "--process-bytes needs --layout auto");
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
   if (settings->variant != NULL || settings->report)

@@ -1,6 +1,5 @@
 /* `tristar info MATRIX --layout PXxPYxPZ`: what the processes of a distributed solve would send and hold,
  * from the analysis alone. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,48 +66,6 @@ int tsi_layout_read(const char *command, const tsi_settings *settings, tristar_l
   scan_layout(settings, layout, wrong, sizeof wrong);
   if (*wrong == '\0') return TSI_EXIT_OK;
   return tsi_usage_error(command, "%s", wrong);
-}
-
-/* What a task costs beside its message. */
-#define TASK_SECONDS 4e-6
-
-/* What a core does in a large front. */
-#define FLOPS_PER_SECOND 25e9
-
-static double message_seconds(const tristar_messages *m, const tsi_layout_costs *c) {
-  return (c->message + TASK_SECONDS) * (m->sent.max + m->received.max) / 2 +
-         m->sent_bytes.max / c->bytes_per_second;
-}
-
-static tsi_layout_seconds predict(const tristar_traffic *t, const tsi_layout_costs *c) {
-  return (tsi_layout_seconds){
-      .factor = t->factor_path_flops / FLOPS_PER_SECOND + message_seconds(&t->fan_in, c),
-      .solve = 2 * t->factor_bytes.max / c->bytes_per_second + message_seconds(&t->all, c)};
-}
-
-static double together(const tsi_layout_seconds *p, const tsi_layout_costs *c) {
-  return c->solves > 0 ? p->factor + (double)c->solves * p->solve : p->solve;
-}
-
-bool tsi_layout_choose(tsi_session *s, int processes, const tsi_layout_costs *costs, tristar_layout *best,
-                       tsi_layout_seconds *seconds) {
-  tristar_layout candidate = *best;
-  *seconds = (tsi_layout_seconds){INFINITY, INFINITY};
-  for (candidate.pz = 1; candidate.pz <= (s->leaf_parts > 1 ? s->leaf_parts : 1); candidate.pz *= 2)
-    for (candidate.px = 1; candidate.px * candidate.pz <= processes; candidate.px++) {
-      tristar_traffic traffic;
-      candidate.py = processes / candidate.px / candidate.pz;
-      if (candidate.px * candidate.py * candidate.pz != processes) continue;
-      if (s->settings->algo == 2 && candidate.pz > 1) continue;
-      if (!tsi_session_check(s, tristar_layout_traffic(s->analysis, &candidate, costs->nrhs, &traffic),
-                             s->name))
-        return false;
-      const tsi_layout_seconds predicted = predict(&traffic, costs);
-      if (together(&predicted, costs) >= together(seconds, costs)) continue;
-      *seconds = predicted;
-      *best = candidate;
-    }
-  return true;
 }
 
 static void print_row(const char *label, const tristar_range *messages, const tristar_range *bytes) {

@@ -125,6 +125,7 @@ static const option_row rows[] = {
   {"layout", TEXT, FIELD(layout), TSI_INFO, "PXxPYxPZ", "count the messages of a solve on so many processes, from the analysis alone", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_SOLVE, "PXxPYxPZ|auto", "under mpiexec: spread the factor over so many processes; auto: in the way with the least predicted time", 0, 0, NULL},
   {"solves", NUMBER, FIELD(solves), TSI_SOLVE, "N", "with --layout auto: the least predicted time for a factorization and N solves (default: solves alone count)", 1, INT64_C(1) << 40, NULL},
+  {"process-bytes", NUMBER, FIELD(process_bytes), TSI_SOLVE, "N", "with --layout auto: only layouts of which no process is expected to need more than N bytes (default: no limit)", 1, INT64_C(1) << 50, NULL},
   {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy, communication: of a solve on so many processes, from the analysis alone", 0, 0, NULL},
   {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; -: standard input", 0, 0, NULL},
   {"ranks", NUMBER, FIELD(ranks), TSI_INFO, "N", "count the messages of conjugate gradients with a sparse approximate inverse on N processes, which is made on this one; a model problem on a cube is cut into a grid of boxes, any other matrix into blocks of rows", 1, 1000000, NULL},

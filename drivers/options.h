@@ -42,15 +42,15 @@ typedef struct tsi_settings {
   int first_core;                 /* of the workers of this process; no option of its own, as */
   int first_device, rank_devices; /* its devices */
   /* solve */
-  int64_t devices; /* of --gpu, of --platform; 0: not given */
-  int platform;    /* 0 ..: a node of platform.h */
-  int64_t ranks;   /* of info; 0: not given */
-  int64_t solves;  /* of --layout auto; 0: not given */
-  int gpu;         /* 0 ..: a device of the cost model; negative: not given */
-  int op;          /* 0 ..: one of N, T, C */
-  int uplo;        /* 0 ..: one of L, U, LU; negative: not given */
-  int diag;        /* 0 ..: one of nonunit, unit */
-  int partition;   /* a tristar_partition */
+  int64_t devices;               /* of --gpu, of --platform; 0: not given */
+  int platform;                  /* 0 ..: a node of platform.h */
+  int64_t ranks;                 /* of info; 0: not given */
+  int64_t solves, process_bytes; /* of --layout auto; 0: not given */
+  int gpu;                       /* 0 ..: a device of the cost model; negative: not given */
+  int op;                        /* 0 ..: one of N, T, C */
+  int uplo;                      /* 0 ..: one of L, U, LU; negative: not given */
+  int diag;                      /* 0 ..: one of nonunit, unit */
+  int partition;                 /* a tristar_partition */
   int64_t refine, repeat, in_flight;
   double tolerance; /* negative: as the precision has it */
   bool condition, forward_error;

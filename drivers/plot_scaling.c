@@ -132,11 +132,17 @@ static bool predict(tsi_session *s, scaling *out) {
   for (int processes = 1; processes <= PROCESSES_MOST; processes *= 2) {
     times *t = &out->predicted;
     tristar_layout *layout = &out->layout[t->count];
-    tsi_layout_seconds seconds;
+    tristar_layout_prediction predicted;
+    tristar_layout_costs costs;
     tristar_layout_init(layout);
-    const tsi_layout_costs costs = {1e9 * out->bandwidth, MESSAGE_SECONDS, out->nrhs, 0};
-    if (!tsi_layout_choose(s, processes, &costs, layout, &seconds)) return false;
-    t->seconds[t->count] = seconds.solve;
+    tristar_layout_costs_init(&costs);
+    costs.bytes_per_second = 1e9 * out->bandwidth;
+    costs.message_seconds = MESSAGE_SECONDS;
+    costs.nrhs = out->nrhs;
+    if (!tsi_session_check(s, tristar_layout_choose(s->analysis, processes, &costs, layout, &predicted),
+                           s->name))
+      return false;
+    t->seconds[t->count] = predicted.solve_seconds;
     t->number[t->count++] = processes;
   }
   return true;

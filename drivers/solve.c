@@ -295,6 +295,7 @@ int tsi_command_solve(const tsi_settings *settings) {
       settings->svg != NULL)
     return tsi_usage_error("solve", "--algo, --map, --message-tree, --transport and --svg need --layout");
   if (settings->solves > 0) return tsi_usage_error("solve", "--solves needs --layout auto");
+  if (settings->process_bytes > 0) return tsi_usage_error("solve", "--process-bytes needs --layout auto");
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
   const bool read = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);

@@ -1183,6 +1183,37 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_traffic(const tristar_
                                                                   const tristar_layout *layout, int64_t nrhs,
                                                                   tristar_traffic *out);
 
+/* What a layout is chosen by. Fill it with tristar_layout_costs_init first. */
+typedef struct tristar_layout_costs {
+  double bytes_per_second; /* that a process reads, or sends; 0: what a core of this machine reads */
+  double message_seconds;  /* of a message beside its bytes: 2e-6 */
+  int64_t nrhs;            /* right-hand sides of a solve: 1 */
+  int64_t solves;          /* that are to come after each factorization; 0: their time alone counts */
+  double process_bytes;    /* the most that a process may need; 0: no limit */
+  int grids;               /* the most that a layout may have; 0: no limit */
+} tristar_layout_costs;
+
+TRISTAR_API void tristar_layout_costs_init(tristar_layout_costs *costs);
+
+/* What a layout is expected to take. */
+typedef struct tristar_layout_prediction {
+  double factor_seconds, solve_seconds; /* of one factorization, of one solve of nrhs right-hand sides */
+  double process_bytes; /* of the process with the most: its share of the factor, and the most that its fronts
+                           take at a time */
+} tristar_layout_prediction;
+
+/* Chooses px, py and pz of *layout, whose algorithm, map and message_tree are given: of all layouts with so
+ * many processes, and pz up to leaf_parts and costs->grids, that one that takes the least time for `solves`
+ * solves and a factorization, by the counts of tristar_layout_traffic. A model: good enough to tell layouts
+ * apart, not to foretell a clock. costs may be NULL: the defaults; prediction may be NULL. After a failure
+ * *layout is as before. Errors: those of tristar_layout_traffic; ARGUMENT (numbers below 0, nrhs < 1,
+ * processes < 1), MEMORY (also: no layout keeps to process_bytes). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_choose(const tristar_analysis_t *analysis,
+                                                                 int64_t processes,
+                                                                 const tristar_layout_costs *costs,
+                                                                 tristar_layout *layout,
+                                                                 tristar_layout_prediction *prediction);
+
 #ifdef __cplusplus
 }
 #endif

@@ -65,7 +65,8 @@ typedef enum tristar_transport {
 /* What tristar_distributed_factor and tristar_distribute need to know. Fill it with
  * tristar_distributed_options_init first. */
 typedef struct tristar_distributed_options {
-  tristar_layout layout;       /* how the ranks share the factor */
+  tristar_layout layout; /* how the ranks share the factor; px = 0: tristar_layout_choose says it, on rank
+                            0, by the time of messages between ranks 0 and 1 */
   tristar_transport transport; /* how messages go */
   tristar_engine engine;       /* AUTO: tasks, unless the context has no StarPU */
   int64_t nrhs;                /* right-hand sides to prepare for; 0: 1 */
@@ -73,6 +74,10 @@ typedef struct tristar_distributed_options {
   int64_t device_bytes; /* most bytes of a rank on a device, with the workspace of a solve of nrhs right-hand
                            sides; 0: nine tenths of its memory, if that is known, shared by the ranks that use
                            it */
+  int64_t solves; /* that are to come after each factorization, where the layout is to be chosen; 0: their
+                     time alone counts */
+  double process_bytes; /* the most that a rank may need of a layout that is to be chosen; 0: no limit */
+  int grids;            /* the most that a layout may have that is to be chosen; 0: no limit */
 } tristar_distributed_options;
 
 /* The layout of tristar_layout_init, TRANSPORT_AUTO, ENGINE_AUTO, one right-hand side, PLACE_CPU.
@@ -242,7 +247,9 @@ typedef struct tristar_distributed_stats {
   int64_t perturbed_pivots; /* on all ranks */
   tristar_message_count
       fan_in; /* Schur complements, stripes of shared fronts, to ranks that go on with them */
-  tristar_message_count hand_on; /* pieces of panels sent to other ranks that hold them */
+  tristar_message_count hand_on;       /* pieces of panels sent to other ranks that hold them */
+  tristar_layout layout;               /* how the ranks share the factor */
+  tristar_layout_prediction predicted; /* where the layout was chosen; else zeros */
 } tristar_distributed_stats;
 
 /* Tells the figures of this rank. Not collective. Errors: ARGUMENT (NULL). */

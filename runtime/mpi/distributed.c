@@ -64,6 +64,10 @@ static tristar_status check_options(tsi_env *env, const tristar_distributed_opti
   if ((unsigned)o->place > TRISTAR_PLACE_GPU || o->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64, (int)o->place, o->device_bytes);
   TSI_TRY(tsi_layout_check_words(env, l));
+  if (!(o->process_bytes >= 0) || o->solves < 0 || o->grids < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "process_bytes %g, solves %" PRId64 ", grids %d", o->process_bytes,
+             o->solves, o->grids);
+  if (l->px == 0) return TRISTAR_OK; /* to be chosen */
   if (l->px < 1 || l->py < 1 || l->pz < 1 || (int64_t)l->px * l->py * l->pz != ranks)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "layout %dx%dx%d has %" PRId64 " processes, the communicator %d",
              l->px, l->py, l->pz, (int64_t)l->px * l->py * l->pz, ranks);
@@ -160,6 +164,7 @@ out:
 
 static void fill_stats(tristar_distributed_t *d) {
   const tsi_process *p = d->process;
+  d->stats.layout = d->options.layout;
   d->stats.chunks = p->share->chunks->count;
   d->stats.tasks = p->program->steps->count;
   d->stats.factor_bytes = (double)(p->begin[p->share->panels->count] - p->begin[0]) *
@@ -184,6 +189,8 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                                      "the engine",
                                      "nrhs",
                                      "the place of subtrees",
+                                     "the number of solves",
+                                     "the most grids",
                                      "the version of TriStar (major)",
                                      "the version of TriStar (minor)"};
   const int64_t value[] = {l->px,
@@ -195,6 +202,8 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                            d->options.engine,
                            d->options.nrhs,
                            d->options.place,
+                           d->options.solves,
+                           d->options.grids,
                            TRISTAR_VERSION_MAJOR,
                            TRISTAR_VERSION_MINOR};
   return tsi_transport_same(d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
@@ -245,6 +254,7 @@ tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_f
   tsi_env *env = &d->ts->env;
   double floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
   if (factor != NULL) d->structure = fingerprint(factor);
+  TSI_TRY(tsi_distributed_choose_layout(d, factor != NULL ? factor->analysis : NULL));
   TSI_TRY(tsi_know_structure(env, d->transport, factor, known));
   TSI_TRY(
       TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));

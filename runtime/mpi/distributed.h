@@ -127,6 +127,10 @@ TRISTAR_CHECKED tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm co
                                                       tristar_distributed_t **out);
 /* All ranks want the same; mine: what this one has found. Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mine);
+/* d->options.layout, where the library is to choose it; analysis: on rank 0. Errors: those of
+ * tristar_layout_choose; RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_distributed_choose_layout(tristar_distributed_t *d,
+                                                             const tristar_analysis_t *analysis);
 /* Everything that follows from the structure; factor: on rank 0. known is to be released, whatever the
  * status. Errors: those of tsi_process_create. */
 TRISTAR_CHECKED tristar_status tsi_distributed_lay_out(tristar_distributed_t *d,

@@ -111,11 +111,20 @@ out:
   return status;
 }
 
+/* The grids of the layout, or the most that one may have that is yet to be chosen. */
+static int grids_of(const tristar_distributed_t *d) {
+  const int ranks = tsi_transport_size(d->transport);
+  int grids = 1;
+  if (d->options.layout.px > 0) return d->options.layout.pz;
+  while (ranks % (2 * grids) == 0 && (d->options.grids == 0 || 2 * grids <= d->options.grids)) grids *= 2;
+  return grids;
+}
+
 /* Collective. */
 static tristar_status make(making *m, size_t memory, double begin) {
   tristar_status status = TRISTAR_OK;
   tristar_distributed_t *d = m->d;
-  const int pz = d->options.layout.pz;
+  const int pz = grids_of(d);
   TSI_TRY(tsi_distributed_agree(d, tsi_analysis_check_options(&d->ts->env, &m->options)));
   TSI_TRY(agree_on_analysis(m, tsi_dmatrix_need_whole(m->matrix)));
   if (m->options.leaf_parts < pz) m->options.leaf_parts = pz;
