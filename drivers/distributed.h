@@ -1,8 +1,8 @@
 /* `tristar solve MATRIX --layout PXxPYxPZ` under mpiexec: a factor spread over processes.
  *
- * Where the layout is given all ranks read rows of the matrix, and factor it together: no rank has all of it.
- * Where that cannot be (a file that is not read in parts, --layout auto) rank 0 reads and analyzes it. Rank 0
- * has b and x, judges x and tells everything. What fails on any rank is told by rank 0 once, and all ranks
+ * All ranks read rows of the matrix, and factor it together: no rank has all of it. Where that cannot be (a
+ * file that is not read in parts) rank 0 reads and analyzes it. Rank 0 has b and x, judges x and tells
+ * everything. What fails on any rank is told by rank 0 once, and all ranks
  * end with the same status. */
 #ifndef TSI_DRIVERS_DISTRIBUTED_H
 #define TSI_DRIVERS_DISTRIBUTED_H

@@ -343,6 +343,9 @@ void tsi_analysis_forget_rows(tristar_analysis_t *an) {
   TSI_FREE(env, symbolic->rows);
   TSI_FREE(env, symbolic->part_columns);
   TSI_FREE(env, symbolic->part);
+  TSI_FREE(env, an->panels->supernode);
+  TSI_FREE(env, an->panels->height);
+  TSI_FREE(env, an->panels->first);
   tsi_assembly_finish(env, an);
 }
 

@@ -63,8 +63,8 @@ struct tristar_analysis_s {
   tristar_analysis_stats stats;
 };
 
-/* Frees what says where rows and entries go; sizes, panels and figures stay. For one who has the analysis
- * alone, and has told all others what they need. */
+/* Frees what says where rows and entries go; columns of supernodes and panels, and figures stay. For one who
+ * has the analysis alone, and has told all others what they need. */
 void tsi_analysis_forget_rows(tristar_analysis_t *analysis);
 /* Errors: ARGUMENT (a value that no option has). */
 TRISTAR_CHECKED tristar_status tsi_analysis_check_options(const tsi_env *env,

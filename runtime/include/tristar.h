@@ -1193,6 +1193,7 @@ typedef struct tristar_layout_costs {
   int grids;               /* the most that a layout may have; 0: no limit */
 } tristar_layout_costs;
 
+/* The numbers given above; others are 0. */
 TRISTAR_API void tristar_layout_costs_init(tristar_layout_costs *costs);
 
 /* What a layout is expected to take. */

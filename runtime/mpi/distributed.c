@@ -112,8 +112,13 @@ static tristar_status share_places(tristar_distributed_t *d, const tsi_known *kn
   TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&same, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
   d->one_place = same != 0;
   TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->in_place, &d->in_place));
-  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_place, &d->out_place));
   TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->in_row, &d->in_row));
+  if (d->one_place) {
+    d->out_place = d->in_place;
+    d->out_row = d->in_row;
+    return TRISTAR_OK;
+  }
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_place, &d->out_place));
   TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_row, &d->out_row));
 out:
   return status;
@@ -370,10 +375,11 @@ void tsi_distributed_release_layout(tristar_distributed_t *d) {
   tsi_distributed_release_rows(d);
   tsi_process_destroy(&d->process);
   TSI_FREE(env, d->first);
+  if (d->out_place != d->in_place) tsi_directory_destroy(env, &d->out_place);
+  if (d->out_row != d->in_row) tsi_directory_destroy(env, &d->out_row);
   tsi_directory_destroy(env, &d->in_place);
-  tsi_directory_destroy(env, &d->out_place);
   tsi_directory_destroy(env, &d->in_row);
-  tsi_directory_destroy(env, &d->out_row);
+  d->out_place = d->out_row = NULL;
   tsi_directory_destroy(env, &d->pivot_order);
   tsi_rows_matrix_destroy(env, &d->matrix);
 }

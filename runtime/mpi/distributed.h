@@ -36,7 +36,7 @@ struct tristar_distributed_s {
   int64_t *first;                      /* ranks + 1: blocks of rows of the user */
   tsi_directory *in_place, *out_place; /* final column of the user's rows of b and of x */
   tsi_directory *in_row, *out_row;     /* the reverse */
-  bool one_place;                      /* both places are the same */
+  bool one_place;                      /* in and out are the same, and these the same directories */
   tsi_directory *pivot_order;          /* as in factor.h; NULL: the final order */
   tsi_rows *in, *out;                  /* the same if both places are */
   tsi_rows *ordered[2];                /* the same blocks in final, in factor order; NULL: not needed yet */

@@ -100,8 +100,13 @@ typedef struct tsi_rows_supply {
   char factor_scalar;
   tristar_singular singular;
   double **scale;    /* of rows, of columns: n; NULL: ones; what measure finds */
-  tsi_index **place; /* final numbers of rows here, and of columns that they meet: own ones, then ghosts */
+  tsi_index **place; /* final numbers of rows here (NULL: those of own columns), and of columns that they
+                        meet: own ones, then ghosts */
 } tsi_rows_supply;
+
+static inline const tsi_index *tsi_rows_places(const tsi_rows_supply *supply) {
+  return supply->place[0] ? supply->place[0] : supply->place[1];
+}
 
 /* Collective, after the factorization: d->matrix. The rows may be in pieces. Errors: MEMORY, TOO_LARGE,
  * RUNTIME. */

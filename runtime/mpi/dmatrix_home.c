@@ -179,7 +179,7 @@ static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, ts
   int *home = NULL;
   convoy v = {.env = env,
               .d = (*from)->matrix,
-              .row = (*from)->place[0],
+              .row = tsi_rows_places(*from),
               .column = (*from)->place[1],
               .bytes = p->user_bytes};
   status = count_rows(&v, p, m, transport, &home);

@@ -20,7 +20,7 @@ typedef struct walk {
 } walk;
 
 static walk walk_of(const tsi_rows_supply *s) {
-  return (walk){s->matrix, s->place[0], s->place[1], (tsi_index)tsi_dmatrix_first(s->matrix)};
+  return (walk){s->matrix, tsi_rows_places(s), s->place[1], (tsi_index)tsi_dmatrix_first(s->matrix)};
 }
 
 /* Collective: asks for the places of rows and columns. */
@@ -33,12 +33,13 @@ static tristar_status find_places(const tsi_rows_supply *s, tristar_distributed_
   tsi_index *asked = NULL;
   for (int k = 0; k < 2; k++) TSI_FREE(env, s->place[k]);
   status = TSI_ALLOC(env, asked, columns);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, s->place[0], rows);
+  if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, s->place[0], rows);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, s->place[1], columns);
   for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) asked[i] = first + i;
   for (tsi_index g = 0; status == TRISTAR_OK && g < ghosts; g++) asked[rows + g] = m->ghost_column[g];
-  TSI_TRY(tsi_directory_ask(env, d->transport, d->in_place, status, rows, asked, s->place[0]));
-  TSI_TRY(tsi_directory_ask(env, d->transport, d->out_place, TRISTAR_OK, columns, asked, s->place[1]));
+  TSI_TRY(tsi_directory_ask(env, d->transport, d->out_place, status, columns, asked, s->place[1]));
+  if (!d->one_place)
+    TSI_TRY(tsi_directory_ask(env, d->transport, d->in_place, TRISTAR_OK, rows, asked, s->place[0]));
 out:
   TSI_FREE(env, asked);
   return status;

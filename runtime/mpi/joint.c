@@ -56,11 +56,14 @@ static tristar_status name_rows(tristar_distributed_t *d, tsi_joint *joint) {
   tsi_index *column = NULL;
   status = TSI_ALLOC(env, column, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, an->in_row, n);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, an->out_row, n);
+  if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, an->out_row, n);
   for (tsi_index j = 0; status == TRISTAR_OK && j < n; j++)
     column[j] = tsi_front_part_there(&joint->fronts, j);
   TSI_TRY(tsi_directory_ask(env, d->transport, d->in_row, status, n, column, an->in_row));
-  TSI_TRY(tsi_directory_ask(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
+  if (d->one_place)
+    an->out_row = an->in_row;
+  else
+    TSI_TRY(tsi_directory_ask(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
 out:
   TSI_FREE(env, column);
   return status;
@@ -176,8 +179,8 @@ void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **out) {
   TSI_FREE(env, joint->panel);
   TSI_FREE(env, joint->owner);
   TSI_FREE(env, joint->analysis.panel_values);
+  if (joint->analysis.out_row != joint->analysis.in_row) TSI_FREE(env, joint->analysis.out_row);
   TSI_FREE(env, joint->analysis.in_row);
-  TSI_FREE(env, joint->analysis.out_row);
   TSI_FREE(env, joint->analysis.lower.ptr);
   TSI_FREE(env, joint->analysis.upper.ptr);
   TSI_FREE(env, joint->part.pivots);
