@@ -47,17 +47,22 @@ static void release(tsi_env *env, structure *s) {
 /* What is read was written before, and what opens a front, or turns it into tiles, writes all of it: the
  * steps that follow stay inside; but of shared fronts stripes and parts arrive. */
 static void check_written(const char *name, const tsi_access_list *list, bool shared) {
-  for (tsi_count q = 0; q < list->ptr[list->steps]; q++) {
+  const tsi_count count = list->ptr[list->steps];
+  tsi_count *former = malloc((size_t)(count + 1) * sizeof *former); /* access of the same buffer; -1: none */
+  CHECK(former != NULL);
+  for (tsi_count q = 0; q < count; q++) {
     const tsi_access *a = &list->access[q];
     tsi_count row = a->first;
-    bool first = true;
+    former[q] = q - 1;
+    while (former[q] >= 0 &&
+           (list->access[former[q]].kind != a->kind || list->access[former[q]].item != a->item))
+      former[q]--;
+    const bool first = former[q] < 0;
     if (a->kind == TSI_BUFFER_VALUES) continue;
     for (tsi_count before = -1; before < row;) {
       before = row;
-      for (tsi_count p = 0; p < q; p++) {
+      for (tsi_count p = former[q]; p >= 0; p = former[p]) {
         const tsi_access *b = &list->access[p];
-        if (b->kind != a->kind || b->item != a->item) continue;
-        first = false;
         if ((b->mode & TSI_ACCESS_W) && b->first <= row && b->end > row) row = b->end;
       }
     }
@@ -66,6 +71,7 @@ static void check_written(const char *name, const tsi_access_list *list, bool sh
     CHECK_MSG(row >= a->end, "%s: access %lld: buffer %d %d, row %lld is not there yet", name, (long long)q,
               (int)a->kind, a->item, (long long)row);
   }
+  free(former);
 }
 
 static void check_races(tsi_env *env, const char *name, const tsi_factorization *dag, tsi_index most,

@@ -120,6 +120,10 @@ function(tsi_kernels dir)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SCALARS;LINK")
   if(NOT TARGET tsi_kernel_flags)
     add_library(tsi_kernel_flags INTERFACE)
+    if(TRISTAR_SANITIZE)
+      # Of sanitized code they alone take longer to run than to compile.
+      target_compile_options(tsi_kernel_flags INTERFACE -O1)
+    endif()
     if(TRISTAR_SANITIZE MATCHES undefined)
       # The address sanitizer sees what these see, and with them nothing stays in registers: twice the time to compile
       # and to run.
