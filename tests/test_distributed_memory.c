@@ -119,14 +119,13 @@ static void check_peaks(const world *w, const char *kind, int64_t k) {
   problem q;
   generate(w, kind, k, &q);
   const double alone = peak_of_one(w, &q);
-  /* Bytes are counted alike in every build: with a sanitizer one layout of each kind is enough. */
   if (w->ranks == 2) {
-    if (!TSI_TESTS_SANITIZED) check_peak_of(w, &q, alone, 2, 1, 1, 0.62);
+    check_peak_of(w, &q, alone, 2, 1, 1, 0.62);
     check_peak_of(w, &q, alone, 1, 1, 2, 0.62);
   } else {
     check_peak_of(w, &q, alone, 2, 2, 1, 0.38);
-    if (!TSI_TESTS_SANITIZED) check_peak_of(w, &q, alone, 4, 1, 1, 0.38);
-    if (!TSI_TESTS_SANITIZED) check_peak_of(w, &q, alone, 1, 2, 2, 0.38);
+    check_peak_of(w, &q, alone, 4, 1, 1, 0.38);
+    check_peak_of(w, &q, alone, 1, 2, 2, 0.38);
     check_peak_of(w, &q, alone, 1, 1, 4, 0.45); /* with replicas of the upper panels */
   }
   release(&q);
