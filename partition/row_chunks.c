@@ -2,6 +2,7 @@
 #include "partition/row_chunks.h"
 
 #include "partition/supersteps.h"
+#include "partition/told.h"
 #include "partition/windows.h"
 #include "runtime/base/grow.h"
 
@@ -13,6 +14,10 @@ void tsi_row_options_init(tsi_row_options *options, tsi_row_way way, int lanes, 
                                .entry_bytes = (double)scalar_bytes + sizeof(tsi_index),
                                .row_bytes = 4.0 * (double)scalar_bytes + sizeof(tsi_count),
                                .step_bytes = STEP_BYTES};
+}
+
+static bool is_narrow(const tsi_row_options *options, tsi_index n, tsi_index levels) {
+  return n < (tsi_count)options->rows_a_level * levels;
 }
 
 tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
@@ -36,14 +41,38 @@ tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
   return count;
 }
 
+/* The same, where the lines are the columns of the sweep's rows. entries: of each row. Errors: MEMORY. */
+static tristar_status find_told_levels(tsi_env *env, const tsi_lines *lines, tsi_index *level,
+                                       tsi_index *entries, tsi_index *levels) {
+  tristar_status status = TRISTAR_OK;
+  tsi_told *told = NULL;
+  tsi_told_next next = {0, 0};
+  tsi_index highest = TSI_NONE;
+  TSI_TRY(TSI_ALLOC_ZERO(env, told, lines->n));
+  if (lines->columns)
+    for (tsi_index i = 0; i < lines->n; i++) {
+      level[i] = tsi_tell(lines, told, i, 0, &next, &entries[i], true);
+      highest = tsi_index_max(highest, level[i]);
+    }
+  else
+    for (tsi_index i = lines->n - 1; i >= 0; i--) {
+      level[i] = tsi_tell(lines, told, i, 0, &next, &entries[i], false);
+      highest = tsi_index_max(highest, level[i]);
+    }
+  *levels = highest + 1;
+out:
+  TSI_FREE(env, told);
+  return status;
+}
+
 /* Rows by level set, as a sweep takes them inside each; first: levels + 1. */
-static void sort_by_level(const tsi_lines *lines, tsi_index levels, const tsi_index *level, tsi_index *first,
-                          tsi_index *row) {
+static void sort_by_level(tsi_index n, bool backward, tsi_index levels, const tsi_index *level,
+                          tsi_index *first, tsi_index *row) {
   for (tsi_index l = 0; l <= levels; l++) first[l] = 0;
-  for (tsi_index i = 0; i < lines->n; i++) first[level[i] + 1]++;
+  for (tsi_index i = 0; i < n; i++) first[level[i] + 1]++;
   for (tsi_index l = 0; l < levels; l++) first[l + 1] += first[l];
-  for (tsi_index k = 0; k < lines->n; k++) {
-    const tsi_index i = tsi_line_of(lines, k);
+  for (tsi_index k = 0; k < n; k++) {
+    const tsi_index i = backward ? n - 1 - k : k;
     row[first[level[i]]++] = i;
   }
   for (tsi_index l = levels; l > 0; l--) first[l] = first[l - 1];
@@ -54,18 +83,23 @@ static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const 
                                     const tsi_index *level, tsi_index levels, tsi_row_cut *cut) {
   tristar_status status = TRISTAR_OK;
   tsi_index *own = NULL, *first = NULL, *row = NULL;
-  if (options->lanes == 1 && options->way == TSI_ROWS_SUPERSTEPS)
-    return tsi_windows_cut(env, lines, options, cut);
+  const tsi_index n = lines->n;
   if (level == NULL) {
-    TSI_TRY(TSI_ALLOC(env, own, lines->n));
-    levels = tsi_row_levels(lines, own);
+    TSI_TRY(TSI_ALLOC(env, own, n));
+    if (options->across) {
+      TSI_TRY(TSI_ALLOC(env, cut->entries, n));
+      TSI_TRY(find_told_levels(env, lines, own, cut->entries, &levels));
+    } else
+      levels = tsi_row_levels(lines, own);
     level = own;
   }
   cut->levels = levels;
+  if (is_narrow(options, n, levels)) goto out;
   TSI_TRY(TSI_ALLOC(env, first, (tsi_count)levels + 1));
-  TSI_TRY(TSI_ALLOC(env, row, lines->n));
-  sort_by_level(lines, levels, level, first, row);
-  TSI_TRY(tsi_supersteps_cut(env, lines, options, &(tsi_level_sets){levels, level, first, row}, cut));
+  TSI_TRY(TSI_ALLOC(env, row, n));
+  sort_by_level(n, lines->columns != options->across, levels, level, first, row);
+  TSI_FREE(env, own);
+  TSI_TRY(tsi_supersteps_cut(env, lines, options, &(tsi_level_sets){levels, first, row, cut->entries}, cut));
 out:
   TSI_FREE(env, own);
   TSI_FREE(env, first);
@@ -102,6 +136,31 @@ static void cut_blocks(tsi_row_cut *cut, tsi_index blocks) {
   }
 }
 
+static void cut_whole(tsi_row_cut *cut) {
+  cut->way = TSI_ROWS_WHOLE;
+  cut->levels = 0;
+  for (tsi_index i = 0; i < cut->n; i++) cut->order[i] = i;
+  cut->count = cut->n > 0;
+  cut->start[cut->count] = cut->n;
+  if (cut->n > 0) cut->lane[0] = 0;
+}
+
+/* Rows by level sets of all of them, or of windows; as they are given, where sets are too narrow. */
+static tristar_status cut_sets(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
+                               const tsi_index *level, tsi_index levels, tsi_row_cut *cut) {
+  tristar_status status = TRISTAR_OK;
+  if (options->lanes == 1 && options->way == TSI_ROWS_SUPERSTEPS)
+    TSI_TRY(tsi_windows_cut(env, lines, options, cut));
+  else
+    TSI_TRY(cut_by_levels(env, lines, options, level, levels, cut));
+  if (is_narrow(options, cut->n, cut->levels))
+    cut_whole(cut);
+  else if (lines->columns != options->across)
+    reverse(cut);
+out:
+  return status;
+}
+
 tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                   const tsi_index *level, tsi_index levels, tsi_row_cut **out) {
   tristar_status status = TRISTAR_OK;
@@ -115,17 +174,12 @@ tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines, const ts
   TSI_TRY(TSI_ALLOC(env, cut->start, (tsi_count)lines->n + 1));
   TSI_TRY(TSI_ALLOC(env, cut->lane, lines->n));
   cut->start[0] = 0;
-  if (options->way >= TSI_ROWS_COLUMN_BLOCKS) {
+  if (options->way >= TSI_ROWS_COLUMN_BLOCKS)
     cut_blocks(cut, options->blocks);
-  } else if (options->way == TSI_ROWS_WHOLE) {
-    for (tsi_index i = 0; i < lines->n; i++) cut->order[i] = i;
-    cut->count = lines->n > 0;
-    cut->start[cut->count] = lines->n;
-    if (lines->n > 0) cut->lane[0] = 0;
-  } else {
-    TSI_TRY(cut_by_levels(env, lines, options, level, levels, cut));
-    if (lines->columns != options->across) reverse(cut);
-  }
+  else if (options->way == TSI_ROWS_WHOLE)
+    cut_whole(cut);
+  else
+    TSI_TRY(cut_sets(env, lines, options, level, levels, cut));
   if (env->check) TSI_TRY(tsi_row_cut_check(env, cut, lines));
 out:
   if (status != TRISTAR_OK) tsi_row_cut_destroy(env, &cut);
@@ -226,7 +280,7 @@ out:
 
 /* Chunk c has the given rows from start[c] up to start[c + 1]. */
 static bool has_given_rows(const tsi_row_cut *cut) {
-  return cut->way == TSI_ROWS_WHOLE || (cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1);
+  return cut->way == TSI_ROWS_WHOLE || tsi_row_has_windows(cut);
 }
 
 /* Lines that are read between looks at whether a chunk has nothing left to see. */
@@ -236,11 +290,13 @@ static bool has_given_rows(const tsi_row_cut *cut) {
  * one end tells that all of it is in there. */
 static void see_lines(const tsi_lines *lines, const tsi_index *owner, tsi_index begin, tsi_index stop,
                       tsi_index line, tsi_index end, bool *seen) {
-  for (; line < end; line++) {
-    const tsi_count first = lines->ptr[line], last = lines->ptr[line + 1];
-    if (first == last) continue;
-    if (lines->columns ? lines->index[last - 1] < stop : lines->index[first] >= begin) continue;
-    for (tsi_count e = first; e < last; e++) seen[owner[lines->index[e]]] = true;
+  const tsi_count *ptr = lines->ptr;
+  const tsi_index *index = lines->index;
+  const bool columns = lines->columns;
+  for (tsi_count first = ptr[line], last; line < end; line++, first = last) {
+    last = ptr[line + 1];
+    if (first == last || (columns ? index[last - 1] < stop : index[first] >= begin)) continue;
+    for (tsi_count e = first; e < last; e++) seen[owner[index[e]]] = true;
   }
 }
 
@@ -259,6 +315,17 @@ static void see_given_pairs(const tsi_lines *lines, const tsi_row_cut *cut, cons
   }
 }
 
+/* Of all lines. */
+static void see_pairs(const tsi_lines *lines, const tsi_index *owner, tsi_index count, bool *seen) {
+  const tsi_count *ptr = lines->ptr; /* what is seen may lie anywhere, for all that compilers know */
+  const tsi_index *index = lines->index, n = lines->n;
+  for (tsi_index line = 0; line < n; line++) {
+    bool *own = seen + (size_t)owner[line] * (size_t)count;
+    const tsi_count end = ptr[line + 1];
+    for (tsi_count e = ptr[line]; e < end; e++) own[owner[index[e]]] = true;
+  }
+}
+
 /* Few chunks: lines come as they lie in memory. owner: of given rows. seen: count * count, zero. */
 static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
                                      const tsi_index *owner, bool *seen, pairs *p) {
@@ -267,10 +334,7 @@ static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, const
   if (has_given_rows(cut))
     see_given_pairs(lines, cut, owner, seen);
   else
-    for (tsi_index line = 0; line < lines->n; line++) {
-      bool *own = seen + (size_t)owner[line] * (size_t)count;
-      for (tsi_count e = lines->ptr[line]; e < lines->ptr[line + 1]; e++) own[owner[lines->index[e]]] = true;
-    }
+    see_pairs(lines, owner, count, seen);
   for (tsi_index c = 0; c < count; c++)
     for (tsi_index other = 0; other < count; other++)
       if (other != c && seen[(size_t)c * (size_t)count + (size_t)other])

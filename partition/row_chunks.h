@@ -69,6 +69,8 @@ static inline void tsi_lines_fetch(const tsi_lines *lines, const tsi_index *row,
   __builtin_prefetch(lines->index + ptr[1] - 1); /* most lines are in one line of the cache, or in two */
 }
 
+#define TSI_ROW_LANES 4096
+
 /* A vector of more bytes is not kept in the caches of a core from one solve to the next. */
 #define TSI_CACHED_VECTOR_BYTES 2e6
 
@@ -83,11 +85,12 @@ typedef enum tsi_row_way {
 
 typedef struct tsi_row_options {
   tsi_row_way way;
-  int lanes;
+  int lanes;                     /* at most TSI_ROW_LANES */
   double entry_bytes, row_bytes; /* that a sweep moves for each */
   double step_bytes;             /* SUPERSTEPS: what a lane of a superstep may weigh */
-  tsi_index blocks;              /* of a block cut: how many, at least 1; 0: it is none */
-  bool across; /* SUPERSTEPS of one lane: lines are the columns of the sweep's rows, not its rows */
+  tsi_index rows_a_level; /* LEVELS, SUPERSTEPS: with fewer rows a level set on average the way is WHOLE */
+  tsi_index blocks;       /* of a block cut: how many, at least 1; 0: it is none */
+  bool across;            /* LEVELS, SUPERSTEPS: lines are the columns of the sweep's rows, not its rows */
 } tsi_row_options;
 
 /* Defaults for a scalar type and so many lanes. */
@@ -104,11 +107,16 @@ typedef struct tsi_row_cut {
   tsi_index *entries; /* n: of each row of the sweep, as they were counted on the way; NULL: they were not */
 } tsi_row_cut;
 
+/* Chunks are consecutive rows, of one lane. */
+static inline bool tsi_row_has_windows(const tsi_row_cut *cut) {
+  return cut->way == TSI_ROWS_SUPERSTEPS && cut->lanes == 1;
+}
+
 /* level[i], n: the level set of each line, from 0 on, in the sweep that it is a row of. Gives how many there
  * are. */
 tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level);
 
-/* level: as of tsi_row_levels, and how many; NULL: not known yet. Errors: MEMORY. */
+/* level: as of tsi_row_levels, and how many, not across; NULL: not known yet. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_cut_create(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_row_options *options, const tsi_index *level,
                                                   tsi_index levels, tsi_row_cut **out);

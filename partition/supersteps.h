@@ -11,16 +11,20 @@
  * + 1: where each set begins. */
 typedef struct tsi_level_sets {
   tsi_index levels;
-  const tsi_index *level, *first, *row;
+  const tsi_index *first, *row;
+  const tsi_index *entries; /* n: of each row, the diagonal included; NULL: those of the lines */
 } tsi_level_sets;
 
 /* Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_row_options *options, const tsi_level_sets *sets,
                                                   tsi_row_cut *cut);
-#define TSI_WIDE_SET 16 /* rows of a set inside a chunk that are sorted by their number of entries */
-/* Rows of one set, where it has so many: those with as many entries come together, the order stays otherwise.
- * length: entries of row[k]; other: room for `count`. */
-void tsi_sort_set(const tsi_index *length, tsi_index *other, tsi_index *row, tsi_index count);
+/* A row of a set inside a chunk. */
+typedef struct tsi_set_row {
+  tsi_index row, entries, level; /* level: not looked at here */
+} tsi_set_row;
+/* The rows of one set. Where it is wide, those with as many entries come together, the order stays otherwise.
+ */
+void tsi_sort_set(const tsi_set_row *set, tsi_index count, tsi_index *row);
 
 #endif

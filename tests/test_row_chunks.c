@@ -200,13 +200,13 @@ static void check_windows(bool columns) {
   tsi_row_cut_destroy(&env, &cut);
 }
 
-/* The same windows come out of the columns of the sweep's rows, and the numbers of their entries. */
-static void check_across(const triangle_pattern *t, const triangle_pattern *columns) {
+/* The same cut comes out of the columns of the sweep's rows, and the numbers of their entries; the latter
+ * also where sets are too narrow. */
+static void check_across(const triangle_pattern *t, const triangle_pattern *columns,
+                         const tsi_row_options *given) {
   const tsi_lines by_rows = {t->n, t->ptr, t->index, false},
                   by_columns = {t->n, columns->ptr, columns->index, true};
-  tsi_row_options options;
-  tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 1, 8);
-  options.step_bytes = 3000;
+  tsi_row_options options = *given;
   for (int backward = 0; backward < 2; backward++) {
     const tsi_lines *rows = backward ? &by_columns : &by_rows, *across = backward ? &by_rows : &by_columns;
     tsi_row_cut *cut, *other;
@@ -215,15 +215,76 @@ static void check_across(const triangle_pattern *t, const triangle_pattern *colu
     CHECK(cut->entries == NULL);
     options.across = true;
     CHECK_OK(tsi_row_cut_create(&env, across, &options, NULL, 0, &other));
-    CHECK(cut->count == other->count && cut->levels == other->levels);
+    CHECK(cut->way == other->way && cut->count == other->count && cut->levels == other->levels);
     for (tsi_index c = 0; c <= cut->count; c++) CHECK(cut->start[c] == other->start[c]);
+    for (tsi_index c = 0; c < cut->count; c++) CHECK(cut->lane[c] == other->lane[c]);
     for (tsi_index k = 0; k < t->n; k++) {
       CHECK_MSG(cut->order[k] == other->order[k], "row %d for %d", other->order[k], cut->order[k]);
-      CHECK(other->entries[k] == rows->ptr[k + 1] - rows->ptr[k]);
+      if (cut->way != TSI_ROWS_WHOLE) CHECK(other->entries[k] == rows->ptr[k + 1] - rows->ptr[k]);
     }
     tsi_row_cut_destroy(&env, &cut);
     tsi_row_cut_destroy(&env, &other);
   }
+}
+
+/* Level sets of too few rows: the way is WHOLE, on one lane and on several, by rows and by columns; where
+ * there are just enough it stays. */
+static void check_narrow(void) {
+  enum { N = 1200, ROWS = 5 };
+  triangle_pattern t = {N, calloc(N + 1, sizeof *t.ptr), malloc(2 * N * sizeof *t.index)};
+  CHECK(t.ptr != NULL && t.index != NULL);
+  int64_t entries = 0;
+  for (int32_t i = 0; i < N; i++) { /* N / ROWS sets */
+    if (i >= ROWS) t.index[entries++] = i - ROWS;
+    t.index[entries++] = i;
+    t.ptr[i + 1] = entries;
+  }
+  triangle_pattern columns = triangle_transpose(&t);
+  for (int lanes = 1; lanes < 4; lanes += 2)
+    for (tsi_index least = ROWS; least <= ROWS + 1; least++)
+      for (int way = 0; way < 4; way++) {
+        const bool across = way % 2,
+                   windows = way / 2; /* several of one lane: sets of each have fewer rows */
+        if (windows && least == ROWS) continue;
+        const tsi_lines lines = {N, across ? columns.ptr : t.ptr, across ? columns.index : t.index, across};
+        tsi_row_options options;
+        tsi_row_cut *cut;
+        tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, lanes, 8);
+        options.across = across;
+        options.rows_a_level = least;
+        options.step_bytes = windows ? 2000 : 1e9;
+        CHECK_OK(tsi_row_cut_create(&env, &lines, &options, NULL, 0, &cut));
+        CHECK_MSG(cut->way == (least > ROWS ? TSI_ROWS_WHOLE : TSI_ROWS_SUPERSTEPS),
+                  "way %d, %d lanes, %d rows", (int)cut->way, lanes, least);
+        if (least > ROWS)
+          CHECK(cut->count == 1 && cut->levels == 0 && cut->start[1] == N && cut->order[N - 1] == N - 1);
+        for (tsi_index k = 0; k < N && cut->entries; k++) CHECK(cut->entries[k] == t.ptr[k + 1] - t.ptr[k]);
+        tsi_row_cut_destroy(&env, &cut);
+      }
+  triangle_free(&columns);
+  triangle_free(&t);
+}
+
+/* More phases than a word has room for: they are counted anew. A chain, of two rows a superstep. */
+static void check_many_phases(void) {
+  enum { N = 2200000 };
+  triangle_pattern t = {N, calloc(N + 1, sizeof *t.ptr), malloc((size_t)2 * N * sizeof *t.index)};
+  tsi_row_options options;
+  int64_t entries = 0;
+  CHECK(t.ptr != NULL && t.index != NULL);
+  for (int32_t i = 0; i < N; i++) {
+    if (i > 0) t.index[entries++] = i - 1;
+    t.index[entries++] = i;
+    t.ptr[i + 1] = entries;
+  }
+  triangle_pattern columns = triangle_transpose(&t);
+  tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 2, 8);
+  options.step_bytes = options.row_bytes + 2.5 * options.entry_bytes;
+  env.check = false; /* it takes long */
+  check_across(&t, &columns, &options);
+  env.check = true;
+  triangle_free(&columns);
+  triangle_free(&t);
 }
 
 /* Windows that wait for all before them soon show it. One of them does not until its last row, or never does:
@@ -310,9 +371,9 @@ int main(void) {
           for (double bytes = 100; bytes < 1e6; bytes *= 30) {
             options.step_bytes = bytes;
             check_cut(&t, &columns, &options);
+            if (way != TSI_ROWS_WHOLE) check_across(&t, &columns, &options);
           }
         }
-      check_across(&t, &columns);
       triangle_free(&t);
       triangle_free(&columns);
     }
@@ -322,5 +383,7 @@ int main(void) {
   check_wide_windows(false);
   check_wide_windows(true);
   check_chains();
+  check_narrow();
+  check_many_phases();
   return 0;
 }

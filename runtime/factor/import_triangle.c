@@ -249,9 +249,10 @@ out:
   return status;
 }
 
-/* Where an order is to be found, which wants rows, columns are made rows where they lie. */
-static tristar_status turn_view(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
-                                tsi_placed_triangle *t, tsi_row_choice *choice) {
+/* Where several cores are to share the work, and the columns can be read where they lie: they become rows, if
+ * the order is found sooner from these, or are copied. */
+static tristar_status take_columns(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
+                                   tsi_placed_triangle *t, tsi_row_choice *choice) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   tsi_count *ptr = NULL;
@@ -261,28 +262,34 @@ static tristar_status turn_view(tristar_t *ts, const tristar_view *view, const t
   const tsi_index n = (tsi_index)view->rows;
   const size_t bytes = tsi_sparse_kernels_select((char)view->scalar)->scalar_bytes;
   *choice = tsi_row_choose(ts, n, tsi_view_begin(view, n), bytes, o->partition);
-  if (!tsi_row_choice_wants_rows(choice)) return TRISTAR_OK;
+  if (choice->supernodes || choice->lanes == 1) return TRISTAR_OK;
   TSI_TRY(tsi_triangle_columns(env, view, o->uplo, &ptr, &columns));
   if (ptr == NULL) return TRISTAR_OK;
-  tsi_row_choice_look(&(tsi_lines){n, ptr, columns.index, columns.lower}, choice);
-  if (tsi_row_choice_wants_rows(choice)) TSI_TRY(tsi_placed_triangle_turn_columns(env, &columns, t));
+  const tsi_lines lines = {n, ptr, columns.index, columns.lower};
+  tsi_row_choice_look(&lines, choice);
+  if (tsi_row_choice_wants_rows(choice, &lines))
+    TSI_TRY(tsi_placed_triangle_turn_columns(env, &columns, t));
+  else
+    TSI_TRY(tsi_triangle_take_columns(env, view, &columns, &ptr, &t->pattern, &t->values, &t->known));
 out:
   TSI_FREE(env, ptr);
   return status;
 }
 
-/* T, by rows where an order is to be found for them. Errors: nothing is to be finished then. */
+/* T, by rows where an order is found sooner from them. Errors: nothing is to be finished then. */
 static tristar_status take_view(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
                                 tsi_placed_triangle *t, tsi_row_choice *choice) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
   *t = (tsi_placed_triangle){.pattern = NULL};
-  TSI_TRY(turn_view(ts, view, o, t, choice));
+  TSI_TRY(take_columns(ts, view, o, t, choice));
   if (t->pattern != NULL) return TRISTAR_OK;
   TSI_TRY(tsi_placed_triangle_take(env, view, o, t));
   *choice = choose(ts, t->pattern, o);
-  if (!t->pattern->by_rows && tsi_row_choice_wants_rows(choice))
-    TSI_TRY(tsi_placed_triangle_turn(env, o->uplo == TRISTAR_LOWER, t));
+  const bool lower = o->uplo == TRISTAR_LOWER;
+  const tsi_lines lines = lines_of(t->pattern, lower);
+  if (!t->pattern->by_rows && tsi_row_choice_wants_rows(choice, &lines))
+    TSI_TRY(tsi_placed_triangle_turn(env, lower, t));
 out:
   if (status != TRISTAR_OK) tsi_placed_triangle_finish(env, t);
   return status;

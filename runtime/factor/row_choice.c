@@ -2,7 +2,6 @@
 #include "runtime/factor/row_choice.h"
 
 #include "partition/blocks.h"
-#include "runtime/matrix/entries.h"
 #include "runtime/starpu/workers.h"
 
 /* Columns that continue the one before, of all: supernodes that are worth their zeros and their panels. Those
@@ -45,7 +44,7 @@ static bool has_supernodes(const tsi_lines *lines) {
 
 static int choose_lanes(tristar_t *ts, double bytes, bool any) {
   return ts->workers.allowed && (!any || bytes > SHARED_BYTES)
-             ? tsi_expected_cpu_workers(ts->workers.wishes.workers)
+             ? (int)tsi_index_min(tsi_expected_cpu_workers(ts->workers.wishes.workers), TSI_ROW_LANES)
              : 1;
 }
 
@@ -74,88 +73,39 @@ void tsi_row_choice_look(const tsi_lines *lines, tsi_row_choice *choice) {
   if (choice->any && has_supernodes(lines)) choice->supernodes = true;
 }
 
-/* Windows of one core are found from columns as well. */
-bool tsi_row_choice_wants_rows(const tsi_row_choice *choice) {
-  return !choice->supernodes &&
-         (choice->way == TSI_ROWS_LEVELS || (choice->way == TSI_ROWS_SUPERSTEPS && choice->lanes > 1));
-}
+/* Lines of which so many may be far from their entries' rows, and still be turned. */
+#define LINES_LOOKED_AT 128
 
-/* level: see tsi_row_cut_create. across: lines are the columns of the sweep's rows. */
-static tristar_status make_cut(tsi_env *env, const tsi_row_choice *choice, const tsi_lines *lines,
-                               tsi_row_way way, bool across, const tsi_index *level, tsi_index levels,
-                               tsi_row_cut **cut) {
-  tsi_row_options options;
-  tsi_row_options_init(&options, way, choice->lanes, choice->scalar_bytes);
-  if (way >= TSI_ROWS_COLUMN_BLOCKS) options.blocks = tsi_block_default(lines->n, choice->scalar_bytes);
-  options.across = across;
-  return tsi_row_cut_create(env, lines, &options, level, levels, cut);
-}
-
-/* What solves with T itself have as the rows of their sweep: the lines, or what they become in the arrays of
- * `own`. An order is found for one sweep, and reversed for that with the transpose, in which rows of a like
- * length no longer lie together. */
-static tristar_status take_rows(tsi_env *env, const tsi_lines *lines, bool lower, tsi_entries *own,
-                                tsi_lines *rows) {
-  tristar_status status = TRISTAR_OK;
-  *rows = *lines;
-  if (lines->columns != lower) return TRISTAR_OK;
-  const tsi_entries given = {
-      .n = lines->n, .ptr = (tsi_count *)lines->ptr, .index = (tsi_index *)lines->index};
-  TSI_TRY(tsi_entries_begin(env, lines->n, 0, own));
-  own->ptr[lines->n] = lines->ptr[lines->n];
-  TSI_TRY(tsi_entries_allocate(env, own));
-  tsi_entries_transpose(&given, own);
-  *rows = (tsi_lines){lines->n, own->ptr, own->index, !lines->columns};
-out:
-  return status;
-}
-
-static bool is_narrow(tsi_index n, tsi_index levels) {
-  return n < (tsi_count)ROWS_A_LEVEL * levels;
-}
-
-/* On one core: windows or, where they are left to the library and do not pay, the given order. */
-static tristar_status cut_windows(tsi_env *env, const tsi_row_choice *choice, const tsi_lines *lines,
-                                  bool across, tsi_row_cut **cut) {
-  tristar_status status = TRISTAR_OK;
-  TSI_TRY(make_cut(env, choice, lines, TSI_ROWS_SUPERSTEPS, across, NULL, 0, cut));
-  if (!choice->any || !is_narrow(lines->n, (*cut)->levels)) return TRISTAR_OK;
-  tsi_row_cut_destroy(env, cut);
-  TSI_TRY(make_cut(env, choice, lines, TSI_ROWS_WHOLE, false, NULL, 0, cut));
-out:
-  return status;
-}
-
-/* On several cores: level sets or supersteps, likewise. */
-static tristar_status cut_rows(tsi_env *env, const tsi_row_choice *choice, const tsi_lines *rows,
-                               const tsi_index *level, tsi_index levels, tsi_row_cut **cut) {
-  tristar_status status = TRISTAR_OK;
-  tsi_index *own = NULL;
-  if (choice->any && level == NULL) {
-    TSI_TRY(TSI_ALLOC(env, own, rows->n));
-    levels = tsi_row_levels(rows, own);
-    level = own;
+/* Is an entry of a line in the middle of others too far from it to be found in a cache? */
+static bool are_scattered(const tsi_lines *lines, size_t scalar_bytes) {
+  const tsi_index step = lines->n / LINES_LOOKED_AT + 1;
+  const double row_bytes =
+      (double)lines->ptr[lines->n] / lines->n * (double)(scalar_bytes + sizeof(tsi_index));
+  tsi_index far = 0, seen = 0;
+  for (tsi_index j = 0; j < lines->n; j += tsi_index_min(step, lines->n - j)) {
+    const tsi_count first = lines->ptr[j], end = lines->ptr[j + 1];
+    if (end - first < 2) continue;
+    const tsi_index other = lines->index[(first + end) / 2];
+    seen++;
+    const double distance = lines->columns ? (double)other - j : (double)j - other;
+    far += row_bytes * distance > 512e3;
   }
-  const bool whole = choice->any && is_narrow(rows->n, levels);
-  TSI_TRY(make_cut(env, choice, rows, whole ? TSI_ROWS_WHOLE : choice->way, false, level, levels, cut));
-out:
-  TSI_FREE(env, own);
-  return status;
+  return far > seen / 2;
+}
+
+bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *lines) {
+  return !choice->supernodes && choice->lanes > 1 &&
+         (choice->way == TSI_ROWS_LEVELS || choice->way == TSI_ROWS_SUPERSTEPS) &&
+         !are_scattered(lines, choice->scalar_bytes);
 }
 
 tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice, const tsi_lines *lines,
                                   bool lower, const tsi_index *level, tsi_index levels, tsi_row_cut **cut) {
-  tristar_status status = TRISTAR_OK;
-  tsi_entries own = {.ptr = NULL};
-  tsi_lines rows;
-  *cut = NULL;
-  if (choice->way == TSI_ROWS_SUPERSTEPS && choice->lanes == 1)
-    return cut_windows(env, choice, lines, lines->columns == lower, cut);
-  if (!tsi_row_choice_wants_rows(choice))
-    return make_cut(env, choice, lines, choice->way, false, NULL, 0, cut);
-  TSI_TRY(take_rows(env, lines, lower, &own, &rows));
-  TSI_TRY(cut_rows(env, choice, &rows, level, levels, cut));
-out:
-  tsi_entries_finish(env, &own);
-  return status;
+  tsi_row_options options;
+  tsi_row_options_init(&options, choice->way, choice->lanes, choice->scalar_bytes);
+  if (choice->way >= TSI_ROWS_COLUMN_BLOCKS)
+    options.blocks = tsi_block_default(lines->n, choice->scalar_bytes);
+  if (choice->any) options.rows_a_level = ROWS_A_LEVEL;
+  options.across = lines->columns == lower;
+  return tsi_row_cut_create(env, lines, &options, level, levels, cut);
 }

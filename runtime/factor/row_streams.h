@@ -1,8 +1,8 @@
 /* The streams of a triangular matrix by rows, and what else is made of its lines: see row_factor.h.
  *
- * Job. Make the arrays of one sweep: rows in the order of the cut, or as they are given; numbered as they are
- * given, or as the cut orders them; their entries in the order of the sweep; 16-bit distances where all
- * columns are near; runs of rows of the same length.
+ * Job. Make the arrays of one sweep, which row_filling.h fills: rows in the order of the cut, or as they are
+ * given; numbered as they are given, or as the cut orders them; their entries in the order of the sweep;
+ * 16-bit distances where all columns are near; runs of rows of the same length.
  *
  * Reads   the lines, the values, inverses and the cut of a tsi_row_factor.
  * Writes  array[k] and sweep[k] of it, and the numbers of rows, under the caller's lock. */

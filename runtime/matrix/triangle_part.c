@@ -173,25 +173,34 @@ typedef struct ends {
   tsi_count falls; /* lines that begin with an index that is not above the last one of the line before */
 } ends;
 
+/* Negative where a > b: of 32-bit indices by a difference, which may overflow in 64 bits. */
+#define ABOVE_32(a, b) ((b) - (a))
+#define ABOVE_64(a, b) (-(int64_t)((a) > (b)))
+
 /* The first and the last index of lines first .. stop - 1 are the triangle's. */
-#define SEE_ENDS(name, type)                                                                                 \
+#define SEE_ENDS(name, type, ABOVE)                                                                          \
   static bool name(const taking *t, const tsi_count *ptr, tsi_index first, tsi_index stop, ends *seen) {     \
     const type *index = (const type *)t->view->index;                                                        \
     const int64_t base = t->view->base, n = t->n;                                                            \
-    tsi_count outside = 0;                                                                                   \
-    ends now = *seen; /* not in memory */                                                                    \
-    for (int64_t j = first; j < stop; j++) {                                                                 \
-      if (ptr[j + 1] == ptr[j]) continue;                                                                    \
-      const int64_t low = index[ptr[j]], high = index[ptr[j + 1] - 1];                                       \
+    int64_t outside = 0;             /* negative: an end is */                                               \
+    ends now = *seen;                /* not in memory */                                                     \
+    const int64_t by_row = t->below; /* what the least index grows by, and what the greatest does not */     \
+    int64_t least = base + (t->below ? first : 0), most = base + (t->below ? n - 1 : first);                 \
+    tsi_count begin = ptr[first];                                                                            \
+    for (int64_t j = first; j < stop; j++, least += by_row, most += !by_row) {                               \
+      const tsi_count end = ptr[j + 1];                                                                      \
+      if (begin == end) continue;                                                                            \
+      const int64_t low = index[begin], high = index[end - 1];                                               \
+      begin = end;                                                                                           \
       now.falls += low <= now.last;                                                                          \
       now.last = high;                                                                                       \
-      outside += t->below ? low < j + base || high >= n + base : low < base || high > j + base;              \
+      outside |= ABOVE(least, low) | ABOVE(high, most);                                                      \
     }                                                                                                        \
     *seen = now;                                                                                             \
-    return outside == 0;                                                                                     \
+    return outside >= 0;                                                                                     \
   }
-SEE_ENDS(see_ends_32, int32_t)
-SEE_ENDS(see_ends_64, int64_t)
+SEE_ENDS(see_ends_32, int32_t, ABOVE_32)
+SEE_ENDS(see_ends_64, int64_t, ABOVE_64)
 
 static bool see_ends(const taking *t, const tsi_count *ptr, tsi_index first, tsi_index stop, ends *seen) {
   return (t->view->index_bits == 64 ? see_ends_64 : see_ends_32)(t, ptr, first, stop, seen);
@@ -223,10 +232,11 @@ static inline __attribute__((always_inline)) void copy_scalars(const taking *t, 
                                                                tsi_index first, tsi_index stop,
                                                                char *diagonal, const size_t bytes) {
   const char *values = out->item;
-  const tsi_count *end = out->ptr + !t->below, last = !t->below;
+  const tsi_count *ptr = out->ptr, last = !t->below; /* the diagonal is the first or the last entry */
+  const tsi_index *index = out->index;
   for (tsi_index j = first; j < stop; j++) {
-    const tsi_count at = end[j] - last;
-    if (out->ptr[j] < out->ptr[j + 1] && out->index[at] == j)
+    const tsi_count at = ptr[j + last] - last;
+    if (ptr[j] < ptr[j + 1] && index[at] == j)
       tsi_copy_scalar(bytes, diagonal, j, values, at);
     else
       memset(diagonal + (size_t)j * bytes, 0, bytes);
@@ -247,8 +257,8 @@ static void copy_diagonal(const taking *t, const tsi_entries *out, tsi_index fir
   }
 }
 
-/* Copies block of lines after block, and looks at each while it is in the cache. *falls: indices that are not
- * above the one before. false: the ends of a line are outside. */
+/* Copies block of lines after block, and looks at each while it is in the cache; seen NULL: their ends were
+ * seen before. *falls: indices that are not above the one before. false: the ends of a line are outside. */
 static bool copy_lines(const taking *t, const tsi_entries *out, ends *seen, tsi_count *falls,
                        tsi_triangle_values *known) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->view->scalar);
@@ -259,7 +269,7 @@ static bool copy_lines(const taking *t, const tsi_entries *out, ends *seen, tsi_
     const tsi_count begin = out->ptr[first], end = out->ptr[stop];
     const size_t offset = (size_t)begin * out->bytes;
     const char *from = (const char *)t->view->values + offset;
-    if (!see_ends(t, out->ptr, first, stop, seen)) return false;
+    if (seen && !see_ends(t, out->ptr, first, stop, seen)) return false;
     *falls += (t->view->index_bits == 64 ? copy_some_64 : copy_some_32)(t, begin, end, out->index);
     if (begin < end) memcpy((char *)out->item + offset, from, (size_t)(end - begin) * out->bytes);
     known->finite = known->finite && kernels->first_not_finite(end - begin, from) == end - begin;
@@ -339,6 +349,29 @@ tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tris
   if (!take_ptr(&t, *ptr) || !see_ends(&t, *ptr, 0, t.n, &seen)) TSI_FREE(env, *ptr);
   columns->falls = seen.falls;
 out:
+  return status;
+}
+
+tristar_status tsi_triangle_take_columns(tsi_env *env, const tristar_view *view,
+                                         const tsi_column_arrays *columns, tsi_count **ptr,
+                                         tsi_pattern **pattern, void **values, tsi_triangle_values *known) {
+  tristar_status status = TRISTAR_OK;
+  const taking t = {view, columns->n, columns->lower, false};
+  tsi_entries out = {
+      .n = t.n, .bytes = tsi_sparse_kernels_select(columns->scalar)->scalar_bytes, .ptr = *ptr};
+  tsi_count falls;
+  *ptr = NULL;
+  *pattern = NULL;
+  *values = NULL;
+  *known = (tsi_triangle_values){.diagonal = NULL};
+  TSI_TRY(tsi_entries_allocate(env, &out));
+  TSI_TRY(tsi_allocate(env, (size_t)t.n, out.bytes, __func__, __FILE__, __LINE__, &known->diagonal));
+  (void)copy_lines(&t, &out, NULL, &falls, known);
+  if (falls == columns->falls)
+    TSI_TRY(tsi_pattern_from_entries(env, &out, false, columns->scalar, pattern, values));
+out:
+  tsi_entries_finish(env, &out);
+  if (*pattern == NULL) TSI_FREE(env, known->diagonal);
   return status;
 }
 

@@ -25,5 +25,11 @@ bool tsi_triangle_has_columns(const tristar_view *view, tristar_uplo uplo, trist
 /* Then: these columns. *ptr: the caller's, NULL where the arrays hold something else. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
                                                     tsi_count **ptr, tsi_column_arrays *columns);
+/* The triangle by these columns, which takes over *ptr, also on failure. *pattern: NULL where they do not
+ * ascend. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_triangle_take_columns(tsi_env *env, const tristar_view *view,
+                                                         const tsi_column_arrays *columns, tsi_count **ptr,
+                                                         tsi_pattern **pattern, void **values,
+                                                         tsi_triangle_values *known);
 
 #endif

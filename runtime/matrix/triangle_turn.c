@@ -2,6 +2,7 @@
 #include "runtime/matrix/triangle_turn.h"
 
 #define CONSTANTS static inline __attribute__((always_inline))
+#define BLOCK 1024  /* entries that are looked at, and then counted */
 #define COLUMNS 512 /* whose values are looked at, and then moved */
 
 /* What is known of a row while columns are taken, in one word, which is read and written at once: the place
@@ -20,20 +21,23 @@ static inline row_state make_state(tsi_index place, tsi_index level) {
   return (uint64_t)(uint32_t)level << 32 | (uint32_t)place;
 }
 
-/* Entries of each row: an index beyond the last row counts as n. Gives how many indices are not above the one
- * before. state: n + 1. */
+/* Entries of each row. Gives how many indices are not above the one before, or TSI_NONE if one is beyond the
+ * rows. state: n. Blocks are looked at by loops that compilers make vectors of. */
 static tsi_count count_rows(const tsi_column_arrays *from, row_state *state) {
   const tsi_index *index = from->index;
-  const uint32_t n = (uint32_t)from->n;
-  const tsi_count entries = from->ptr[n];
+  const uint32_t end = (uint32_t)from->n - 1;
+  const tsi_count entries = from->ptr[from->n];
   tsi_count falls = 0;
-  tsi_index last = -1;
-  for (tsi_index i = 0; i <= from->n; i++) state[i] = 0;
-  for (tsi_count e = 0; e < entries; e++) {
-    const uint32_t i = (uint32_t)index[e];
-    falls += index[e] <= last;
-    last = index[e];
-    state[i < n ? i : n]++;
+  for (tsi_index i = 0; i < from->n; i++) state[i] = 0;
+  for (tsi_count begin = 0, stop; begin < entries; begin = stop) {
+    stop = tsi_count_min(begin + BLOCK, entries);
+    uint32_t outside = 0; /* in its sign: below 0, or above the last row */
+    tsi_index fallen = 0;
+    for (tsi_count e = begin; e < stop; e++) outside |= (uint32_t)index[e] | (end - (uint32_t)index[e]);
+    for (tsi_count e = begin + (begin == 0); e < stop; e++) fallen += index[e] <= index[e - 1];
+    if (outside >> 31) return TSI_NONE;
+    falls += fallen;
+    for (tsi_count e = begin; e < stop; e++) state[index[e]]++;
   }
   return falls;
 }
@@ -50,12 +54,20 @@ static void begin_rows(const tsi_column_arrays *from, row_state *state, tsi_coun
   ptr[from->n] = begin;
 }
 
-/* Entry e, of column j, of a row with that state. */
-CONSTANTS tsi_index put(const tsi_column_arrays *from, tsi_index j, tsi_count e, row_state state,
-                        tsi_entries *to, const bool lower, const size_t bytes) {
-  const tsi_index at = lower ? place_of(state) : place_of(state) - 1;
-  to->index[at] = j;
-  memcpy((char *)to->item + (size_t)at * bytes, (const char *)from->values + (size_t)e * bytes, bytes);
+/* What columns are moved from, and into: no stores of values can change these. */
+typedef struct arrays {
+  const tsi_index *from_index;
+  const char *from_values;
+  tsi_index *index;
+  char *values;
+} arrays;
+
+/* Entry e, of column j, of a row with that place. Gives the next one. */
+CONSTANTS tsi_index put(const arrays *a, tsi_index j, tsi_count e, tsi_index place, const bool lower,
+                        const size_t bytes) {
+  const tsi_index at = lower ? place : place - 1;
+  a->index[at] = j;
+  memcpy(a->values + (size_t)at * bytes, a->from_values + (size_t)e * bytes, bytes);
   return lower ? at + 1 : at;
 }
 
@@ -64,35 +76,38 @@ CONSTANTS tsi_index put(const tsi_column_arrays *from, tsi_index j, tsi_count e,
 CONSTANTS tsi_index take_columns(const tsi_column_arrays *from, tsi_index first, tsi_index end,
                                  row_state *state, tsi_turned *to, tsi_index *carried, const bool lower,
                                  const size_t bytes) {
-  tsi_entries rows = to->rows;
+  const arrays a = {from->index, from->values, to->rows.index, to->rows.item};
+  const tsi_count *ptr = from->ptr;
+  const tsi_index *index = from->index;
+  tsi_index *level = to->level, highest = 0, from_before = *carried;
   char *diagonal = to->known.diagonal;
-  tsi_index highest = 0, from_before = *carried;
   for (tsi_index k = first; k < end; k++) {
     const tsi_index j = lower ? k : first + (end - 1 - k), behind = lower ? j + 1 : j - 1;
-    const tsi_index own = tsi_index_max(level_of(state[j]), from_before);
-    tsi_count e = from->ptr[j], stop = from->ptr[j + 1];
-    to->level[j] = own;
+    const row_state of = state[j];
+    const tsi_index own = tsi_index_max(level_of(of), from_before);
+    tsi_count e = ptr[j], stop = ptr[j + 1];
+    level[j] = own;
     highest = tsi_index_max(highest, own);
     from_before = 0;
-    if (e < stop && from->index[lower ? e : stop - 1] == j) {
+    if (e < stop && index[lower ? e : stop - 1] == j) {
       const tsi_count at = lower ? e : stop - 1;
-      state[j] = make_state(put(from, j, at, state[j], &rows, lower, bytes), 0);
-      tsi_copy_scalar(bytes, diagonal, j, from->values, at);
+      state[j] = make_state(put(&a, j, at, place_of(of), lower, bytes), 0);
+      tsi_copy_scalar(bytes, diagonal, j, a.from_values, at);
       e += lower;
       stop -= !lower;
     } else
       memset(diagonal + (size_t)j * bytes, 0, bytes);
-    if (e < stop && from->index[lower ? e : stop - 1] == behind) {
+    if (e < stop && index[lower ? e : stop - 1] == behind) {
       const row_state s = state[behind];
       from_before = own + 1;
-      state[behind] = make_state(put(from, j, lower ? e : stop - 1, s, &rows, lower, bytes), level_of(s));
+      state[behind] = make_state(put(&a, j, lower ? e : stop - 1, place_of(s), lower, bytes), level_of(s));
       e += lower;
       stop -= !lower;
     }
     for (; e < stop; e++) {
-      const tsi_index i = from->index[e];
+      const tsi_index i = index[e];
       const row_state s = state[i];
-      state[i] = make_state(put(from, j, e, s, &rows, lower, bytes), tsi_index_max(level_of(s), own + 1));
+      state[i] = make_state(put(&a, j, e, place_of(s), lower, bytes), tsi_index_max(level_of(s), own + 1));
     }
   }
   *carried = from_before;
