@@ -110,8 +110,9 @@ void tsi_known_release(tsi_env *env, tsi_known *known);
 /* Collective: rank 0 sends everyone the values of its share. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor);
 /* The part of it that has nothing to do with panels: collective. What may change from one set of values to
- * the next: pivots, scalings, whether there is a matrix. Errors: MEMORY, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor);
+ * the next: pivots, scalings (scaled: on rank 0), whether there is a matrix. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor,
+                                                 bool scaled);
 /* The matrix, or its new values. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_bring_matrix(tristar_distributed_t *d, const tsi_rows_source *source);
 /* That of the factor of rank 0. Errors: MEMORY, RUNTIME. */

@@ -53,19 +53,6 @@ out:
 
 /* ---- Scalings and sizes -------------------------------------------------------------------------------- */
 
-/* On rank 0 what is told of the whole factor has them too. */
-static tristar_status keep_scaling(const tristar_distributed_t *d, const double *from, double **to) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  const size_t n = (size_t)d->source->analysis->pattern->n;
-  if (from == NULL) TSI_FREE(env, *to);
-  if (from == NULL) return TRISTAR_OK;
-  if (*to == NULL) TSI_TRY(TSI_ALLOC(env, *to, n));
-  if (n > 0) memcpy(*to, from, n * sizeof *from);
-out:
-  return status;
-}
-
 static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d, tsi_pivot_sizes *sizes) {
   tristar_status status = TRISTAR_OK;
   const tsi_rows_supply *s = supply_of(supply);
@@ -73,12 +60,7 @@ static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d
   (void)sizes;
   TSI_TRY(tsi_rows_share_matching(s->matrix, d->source, matched));
   TSI_TRY(tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, matched, &s->scale[0], &s->scale[1]));
-  if (d->source) {
-    d->source->adjoint = s->adjoint;
-    status = keep_scaling(d, s->scale[0], &d->source->row_scale);
-    if (status == TRISTAR_OK) status = keep_scaling(d, s->scale[1], &d->source->col_scale);
-  }
-  TSI_TRY(tsi_transport_agree(d->transport, status));
+  if (d->source) d->source->adjoint = s->adjoint;
 out:
   for (int k = 0; k < 2; k++) TSI_FREE(&d->ts->env, matched[k]);
   return status;

@@ -235,7 +235,7 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   TSI_TRY(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
   note_outcome(joint, numeric);
   tsi_numeric_destroy(&numeric);
-  TSI_TRY(tsi_agree_on_kind(d, joint->source));
+  TSI_TRY(tsi_agree_on_kind(d, joint->source, part->row_scale != NULL));
   TSI_TRY(tsi_joint_hand_on(d, joint));
   tsi_extract_columns(part, p->share, joint->panel, p->pivots, p->inverse, p->row_scale, p->col_scale);
   release_values(env, joint);

@@ -33,7 +33,7 @@ struct tsi_joint {
   tsi_front_part fronts;
   tsi_layout *layout;       /* the part of it that knows panels that are handed on */
   tsi_index *panel;         /* panels of the share: their numbers in the part */
-  tristar_factor_t *source; /* rank 0: scalings, and values unless all ranks have them; no streams */
+  tristar_factor_t *source; /* rank 0: scalings and values, unless all ranks have them; no streams */
   tsi_index *owner;         /* rank 0, if it has the values: of all supernodes, who factors each */
   tsi_front_teams *teams;   /* the same; NULL: no front is shared */
   tsi_pattern pattern;      /* of the part: nothing but sizes */

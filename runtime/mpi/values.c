@@ -174,13 +174,12 @@ out:
 }
 
 /* kind: pivoted, scaled, with an order, with a matrix, how many perturbed pivots, of rank 0. */
-tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor) {
+tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor, bool scaled) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
-  int64_t kind[5] = {factor && factor->pivoted, factor && factor->row_scale != NULL,
-                     factor && factor->pivot_order != NULL, factor && factor->has_matrix,
-                     factor ? factor->stats.perturbed_pivots : 0};
+  int64_t kind[5] = {factor && factor->pivoted, scaled, factor && factor->pivot_order != NULL,
+                     factor && factor->has_matrix, factor ? factor->stats.perturbed_pivots : 0};
   TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 5, MPI_INT64_T, 0, comm)));
   d->process->pivoted = kind[0] != 0;
   d->has_matrix = kind[3] != 0;
@@ -213,7 +212,7 @@ static tristar_status send_shares(tristar_distributed_t *d, const tristar_factor
 
 tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
-  TSI_TRY(tsi_agree_on_kind(d, factor));
+  TSI_TRY(tsi_agree_on_kind(d, factor, factor != NULL && factor->row_scale != NULL));
   if (factor == NULL)
     status = receive(d);
   else {
