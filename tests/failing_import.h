@@ -1,17 +1,16 @@
-/* Every allocation of an import of factors fails once, for the tests of adapters. */
+/* Every allocation of an import of factors fails once, for tests of imports. */
 #ifndef TSI_TESTS_FAILING_IMPORT_H
 #define TSI_TESTS_FAILING_IMPORT_H
 
 #include "tests/check.h"
 
-/* Gives how many allocations failed: each with MEMORY, and nothing was left behind. */
-static inline int64_t fail_each_allocation(tristar_status (*import)(tristar_t *ts, const void *from,
-                                                                    tristar_factor_t **out),
-                                           const void *from) {
-  tristar_config config;
+typedef tristar_status (*failing_import)(tristar_t *ts, const void *from, tristar_factor_t **out);
+
+/* In contexts of that config. Gives how many allocations failed: each with MEMORY, and nothing was left
+ * behind. */
+static inline int64_t fail_each_allocation_of(tristar_config config, failing_import import,
+                                              const void *from) {
   tristar_status status = TRISTAR_ERR_MEMORY;
-  tristar_config_init(&config);
-  config.use_starpu = 0;
   while (status != TRISTAR_OK) {
     tristar_t *ts;
     tristar_factor_t *factor;
@@ -26,6 +25,14 @@ static inline int64_t fail_each_allocation(tristar_status (*import)(tristar_t *t
     tristar_destroy(&ts);
   }
   return config.fail_allocation - 1;
+}
+
+/* Without StarPU. */
+static inline int64_t fail_each_allocation(failing_import import, const void *from) {
+  tristar_config config;
+  tristar_config_init(&config);
+  config.use_starpu = 0;
+  return fail_each_allocation_of(config, import, from);
 }
 
 #endif
