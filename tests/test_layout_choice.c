@@ -116,7 +116,7 @@ static void check_limits(tristar_t *ts, const tristar_analysis_t *an) {
   check_best(an, 8, &costs, TRISTAR_MAP_SUBTREE);
 }
 
-static void check_errors(tristar_t *ts, const tristar_analysis_t *an) {
+static void check_errors(const tristar_analysis_t *an) {
   tristar_layout layout;
   tristar_layout_costs costs;
   tristar_layout_init(&layout);
@@ -137,7 +137,6 @@ static void check_errors(tristar_t *ts, const tristar_analysis_t *an) {
   }
   layout.map = (tristar_map)7;
   CHECK_STATUS(tristar_layout_choose(an, 4, NULL, &layout, NULL), TRISTAR_ERR_ARGUMENT);
-  (void)ts;
 }
 
 int main(void) {
@@ -153,7 +152,7 @@ int main(void) {
   tristar_analysis_t *an = analyze_parts(ts, &view, 4);
   check_choices(an);
   check_limits(ts, an);
-  check_errors(ts, an);
+  check_errors(an);
   tristar_analysis_destroy(&an);
   tristar_matrix_destroy(&matrix);
   tristar_destroy(&ts);

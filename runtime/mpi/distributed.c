@@ -289,7 +289,7 @@ out:
 }
 
 void tsi_distributed_forget_structure(tristar_distributed_t *d) {
-  if (tsi_transport_rank(d->transport) != 0 || d->of_rows)
+  if (tsi_transport_rank(d->transport) != 0 || (d->of_rows && !d->placed))
     tsi_layout_forget_rows(&d->ts->env, d->process->layout);
 }
 

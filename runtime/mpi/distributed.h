@@ -136,8 +136,8 @@ TRISTAR_CHECKED tristar_status tsi_distributed_choose_layout(tristar_distributed
  * status. Errors: those of tsi_process_create. */
 TRISTAR_CHECKED tristar_status tsi_distributed_lay_out(tristar_distributed_t *d,
                                                        const tristar_factor_t *factor, tsi_known *known);
-/* What only a rank 0 that has the matrix needs of the layout from now on, for other values, goes elsewhere.
- */
+/* What only a rank 0 that has the values needs of the layout from now on, for other ones, goes elsewhere; not
+ * where subtrees are on devices, as the layout could not be found again then (values.c). */
 void tsi_distributed_forget_structure(tristar_distributed_t *d);
 /* The undoing of it, and of slots. */
 void tsi_distributed_release_layout(tristar_distributed_t *d);

@@ -11,6 +11,12 @@ typedef struct head {
   tsi_index row, length;
 } head;
 
+/* Where a flow is: in the rows of one rank. */
+typedef struct cursor {
+  tsi_count row;  /* of those that go to, or come from, all ranks */
+  tsi_index item; /* of that row */
+} cursor;
+
 /* Rows, by the rank that they go to; their entries follow a route of their own. */
 typedef struct convoy {
   tsi_env *env;
@@ -25,6 +31,7 @@ typedef struct convoy {
   tsi_count *begin; /* its rows: where the entries of each begin */
   bool values;      /* items are values, or else columns of the final order */
   char *to;         /* where they stay */
+  cursor gives, takes;
 } convoy;
 
 /* ---- Which rows go where ------------------------------------------------------------------------------- */
@@ -98,17 +105,6 @@ out:
 
 /* ---- Entries of rows ----------------------------------------------------------------------------------- */
 
-/* Where a flow is: in the rows of one rank. */
-typedef struct cursor {
-  tsi_count row;  /* of those that go to, or come from, all ranks */
-  tsi_index item; /* of that row */
-} cursor;
-
-typedef struct flowing {
-  convoy *v;
-  cursor gives, takes;
-} flowing;
-
 static size_t item_bytes(const convoy *v) {
   return v->values ? v->bytes : sizeof(tsi_index);
 }
@@ -133,28 +129,28 @@ static tsi_index advance(cursor *at, tsi_index length, tsi_count left) {
 }
 
 static void give_items(void *context, int rank, tsi_count first, tsi_count count, void *items) {
-  flowing *f = context;
+  convoy *v = context;
   char *to = items;
-  if (first == 0) f->gives = (cursor){f->v->heads.goes[rank], 0};
+  if (first == 0) v->gives = (cursor){v->heads.goes[rank], 0};
   while (count > 0) {
-    const tsi_index row = f->v->leaving[f->gives.row], from = f->gives.item;
-    const tsi_index some = advance(&f->gives, tsi_row_reader_seek(&f->v->reader, row), count);
-    write_items(f->v, from, some, to);
-    to += (size_t)some * item_bytes(f->v);
+    const tsi_index row = v->leaving[v->gives.row], from = v->gives.item;
+    const tsi_index some = advance(&v->gives, tsi_row_reader_seek(&v->reader, row), count);
+    write_items(v, from, some, to);
+    to += (size_t)some * item_bytes(v);
     count -= some;
   }
 }
 
 static void take_items(void *context, int rank, tsi_count first, tsi_count count, const void *items) {
-  flowing *f = context;
+  convoy *v = context;
   const char *from = items;
-  const size_t bytes = item_bytes(f->v);
-  if (first == 0) f->takes = (cursor){f->v->heads.comes[rank], 0};
+  const size_t bytes = item_bytes(v);
+  if (first == 0) v->takes = (cursor){v->heads.comes[rank], 0};
   while (count > 0) {
-    const head *row = &f->v->taken[f->takes.row];
-    const tsi_count at = f->v->begin[row->row] + f->takes.item;
-    const tsi_index some = advance(&f->takes, row->length, count);
-    if (some > 0) memcpy(f->v->to + (size_t)at * bytes, from, (size_t)some * bytes);
+    const head *row = &v->taken[v->takes.row];
+    const tsi_count at = v->begin[row->row] + v->takes.item;
+    const tsi_index some = advance(&v->takes, row->length, count);
+    if (some > 0) memcpy(v->to + (size_t)at * bytes, from, (size_t)some * bytes);
     from += (size_t)some * bytes;
     count -= some;
   }
@@ -162,11 +158,10 @@ static void take_items(void *context, int rank, tsi_count first, tsi_count count
 
 /* Collective. One array of the entries, to where it stays. */
 static tristar_status bring_items(convoy *v, tsi_transport *transport, bool values, void *to) {
-  flowing f = {.v = v};
   v->values = values;
   v->to = to;
   return tsi_route_flow(v->env, transport, TRISTAR_OK, &v->entries, item_bytes(v),
-                        &(tsi_flow){give_items, take_items, &f});
+                        &(tsi_flow){give_items, take_items, v});
 }
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
@@ -174,13 +169,13 @@ static tristar_status bring_items(convoy *v, tsi_transport *transport, bool valu
 static tristar_status bring_rows(const tsi_rows_source *source, tsi_env *env, tsi_transport *transport,
                                  const tsi_process *p, const tsi_rows_matrix *m, tsi_shipment *own) {
   tristar_status status = TRISTAR_OK;
-  const tsi_rows_supply *const *from = source->from;
+  const tsi_rows_supply *from = source->from;
   const int ranks = tsi_transport_size(transport);
   int *home = NULL;
   convoy v = {.env = env,
-              .d = (*from)->matrix,
-              .row = tsi_rows_places(*from),
-              .column = (*from)->place[1],
+              .d = from->matrix,
+              .row = tsi_rows_places(from),
+              .column = from->place[1],
               .bytes = p->user_bytes};
   status = count_rows(&v, p, m, transport, &home);
   TSI_TRY(tsi_route_connect(env, transport, status, &v.heads));
@@ -205,6 +200,6 @@ out:
 }
 
 tristar_status tsi_rows_bring_home(const tsi_rows_supply *supply, tristar_distributed_t *d) {
-  const tsi_rows_source source = {bring_rows, &supply};
+  const tsi_rows_source source = {bring_rows, supply};
   return tsi_bring_matrix(d, &source);
 }
