@@ -1,7 +1,7 @@
 /* Distributed factors whose ranks have subtrees on emulated devices, beside others on their cores: x is that
  * of one process, up to rounding, and the same to the bit whenever it is repeated, under every scheduler; new
- * values reach the devices, of rank 0 or factored together; refined, started, traced solves. What is told of
- * devices. What is refused, and how PLACE_AUTO falls back, on all ranks alike.
+ * values reach the devices, of rank 0 or factored together, also from rows of all ranks; refined, started,
+ * traced solves. What is told of devices. What is refused, and how PLACE_AUTO falls back, on all ranks alike.
  *
  *   test_gpu_distributed PX PY PZ */
 #include <math.h>
@@ -9,6 +9,7 @@
 #include "runtime/mpi/distributed.h"
 #include "runtime/starpu/devices.h"
 #include "tests/flow.h"
+#include "tristar_dmatrix_mpi.h"
 #include "tristar_mpi.h"
 
 /* A machine whose cores read a megabyte a second: any device is faster, and small chunks are large enough. */
@@ -210,6 +211,27 @@ static void check_factored(void) {
   tristar_distributed_destroy(&d);
 }
 
+/* All ranks have rows, and factor them; then come the values of a factor of rank 0. */
+static void check_rows(void) {
+  tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
+  tristar_analysis_options analysis;
+  tristar_dmatrix_t *matrix;
+  tristar_distributed_t *d;
+  tristar_analysis_options_init(&analysis);
+  analysis.leaf_parts = w.layout.pz;
+  CHECK_OK(tristar_dmatrix_generate(w.ts, MPI_COMM_WORLD, "s2d9pt", SIDE, NULL, &matrix));
+  CHECK_OK(tristar_dmatrix_factor(matrix, &analysis, &options, &d));
+  tristar_dmatrix_destroy(&matrix);
+  CHECK(check_stats(d) > 0);
+  use_all_rows(d);
+  solve(d);
+  check_x(1);
+  CHECK_OK(tristar_distributed_update(d, w.factor));
+  solve(d);
+  check_x(1);
+  tristar_distributed_destroy(&d);
+}
+
 static void expect(const tristar_distributed_options *options, tristar_status status, const char *text) {
   char message[512];
   tristar_distributed_t *d;
@@ -318,6 +340,7 @@ int main(int argc, char **argv) {
     const int devices = check_distributed(k == 0);
     if (k == 0) {
       check_factored();
+      check_rows();
       check_refusals();
       check_room(devices);
     }
