@@ -84,6 +84,7 @@ static int measure_all(const tsi_bench_setup *setup, const tsi_bench_matrix *mat
     c->setup = setup;
     c->matrix = m;
     c->nrhs = setup->nrhs[k % setup->nrhs_count];
+    c->repeat = settings->repeat;
     c->number = k + 1;
     c->all = all;
     if (print && k % setup->nrhs_count == 0) tsi_bench_print_matrix(setup, m);

@@ -148,6 +148,7 @@ typedef struct tsi_bench_case {
   const tsi_bench_setup *setup;
   const tsi_bench_matrix *matrix;
   int64_t nrhs;
+  int64_t repeat; /* timed solves of a run */
   tsi_bench_rates rates;
   tsi_bench_result *results;   /* setup->count */
   int best[TSI_BENCH_PEERS];   /* the contender that counts for a peer; -1: not measured */

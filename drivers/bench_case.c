@@ -120,7 +120,7 @@ static void keep_or_end(tsi_bench_case *c, int k, bool last_round) {
 /* What a later turn takes: the warm-up and the solves, and those that are profiled; or all of this one. */
 static double estimate_later(const tsi_bench_case *c, const tsi_bench_result *r, const cJSON *figures,
                              double seconds) {
-  const double solves = number(figures, "solve_s") * (double)(c->setup->settings->repeat + 1);
+  const double solves = number(figures, "solve_s") * (double)(c->repeat + 1);
   const cJSON *profile = cJSON_GetObjectItemCaseSensitive(figures, "profile");
   const double estimate = solves + number(profile, "wall_s");
   return r->kept && estimate < seconds ? estimate : seconds;

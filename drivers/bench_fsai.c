@@ -123,6 +123,7 @@ static int measure(tsi_fsai_bench *b) {
     *c = (tsi_bench_case){.setup = &b->setup,
                           .matrix = &b->matrices[m],
                           .nrhs = 1,
+                          .repeat = settings->repeat,
                           .number = m + 1,
                           .all = settings->operand_count};
     if (!tsi_bench_case_measure(c)) return TSI_EXIT_FAILED;

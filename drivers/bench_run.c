@@ -203,7 +203,7 @@ static void list_peer(const tsi_bench_contender *contender, const tsi_bench_case
 static bool start(const tsi_bench_contender *contender, const tsi_bench_case *c, tsi_bench_result *r) {
   command w = {.count = 0};
   variables v;
-  snprintf(w.repeat, sizeof w.repeat, "%" PRId64, c->setup->settings->repeat);
+  snprintf(w.repeat, sizeof w.repeat, "%" PRId64, c->repeat);
   snprintf(w.nrhs, sizeof w.nrhs, "%" PRId64, c->nrhs);
   snprintf(w.workers, sizeof w.workers, "%d", contender->threads);
   if (contender->krylov != NULL)

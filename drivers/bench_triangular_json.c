@@ -60,6 +60,7 @@ static cJSON *make_case(const tsi_triangular_case *c) {
   cJSON_AddStringToObject(object, "uplo", c->matrix.uplo);
   cJSON_AddNumberToObject(object, "n", (double)c->triangle.n);
   cJSON_AddNumberToObject(object, "nnz", (double)c->triangle.nnz);
+  cJSON_AddNumberToObject(object, "repeat", (double)c->bench.repeat);
   cJSON_AddNumberToObject(object, "levels", (double)c->triangle.levels);
   cJSON_AddNumberToObject(object, "parallelism", tsi_triangular_parallelism(c));
   cJSON_AddBoolToObject(object, "scaled", c->triangle.scaled);

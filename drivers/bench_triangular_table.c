@@ -50,7 +50,7 @@ void tsi_triangular_print(const tsi_triangular_case *c) {
   printf("%s: %s, %s entries, %s, %.1f rows each; %s; medians of %s, each of %s\n", c->title,
          tsi_text_many(t->n, "row"), tsi_text_count(t->nnz), tsi_text_many(t->levels, "level set"),
          tsi_triangular_parallelism(c), t->scaled ? "rows scaled" : "its own values",
-         tsi_text_many(settings->rounds, "round"), tsi_text_many(settings->repeat, "solve"));
+         tsi_text_many(settings->rounds, "round"), tsi_text_many(c->bench.repeat, "solve"));
   printf("  %-*s %9s %9s %21s %20s\n", NAME_WIDTH, "", "", "", "speed-up over", "preparation");
   printf("  %-*s %9s %9s %10s %10s %11s %8s %9s\n", NAME_WIDTH, "contender", "solve", "fastest", "plain",
          "best peer", "time", "solves", "error");

@@ -164,6 +164,7 @@ static const option_row rows[] = {
   {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
   {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5)", 1, 1000, NULL},
   {"repeat", NUMBER, FIELD(repeat), TSI_BENCH, "N", "timed solves of a run, after a warm-up (default 11)", 1, 1000000, NULL},
+  {"milliseconds", NUMBER, FIELD(run_ms), TSI_BENCH, "N", "with --triangular: more solves of a run than that, at most 1000, where a sweep of N milliseconds has time for them (default 20)", 0, 1000000, NULL},
   {"limit", NUMBER, FIELD(limit), TSI_BENCH, "N", "seconds that a contender may take for a table (default 600; 0: any)", 0, 1000000000, NULL},
   {"fresh", FLAG, FIELD(fresh), TSI_BENCH, NULL, "analyze and factor again in each round (default: once)", 0, 0, NULL},
   {"reuse", FLAG, FIELD(reuse), TSI_BENCH, NULL, "tell the time of 1, 10, 1000 solves with analysis and factorization", 0, 0, NULL},
@@ -345,6 +346,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->in_flight = 1;
   settings->rounds = 5;
   settings->limit = 600;
+  settings->run_ms = 20;
   settings->tolerance = -1;
   settings->precision = -1;
   settings->uplo = -1;

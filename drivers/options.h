@@ -65,6 +65,7 @@ typedef struct tsi_settings {
   /* benchmark: lists with commas; NULL: not given */
   const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
   int64_t rounds, limit;                                           /* limit: seconds; 0: none */
+  int64_t run_ms;                                                  /* of solves with a triangle, at least */
   const char *partitions_list, *orders_list, *of_list, *uplo_list; /* of --triangular */
   bool reuse, fresh, triangular;
   const char *ranks_list; /* of --fsai */

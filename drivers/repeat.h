@@ -1,5 +1,9 @@
 /* The timed solves of --repeat: all must have the same bits.
  *
+ * Bits are looked at after the first solve, every TSI_LOOK_EVERY of them, and the last one. Not after each:
+ * x would come into the caches in the place of what the next solve needs, which would then take longer than
+ * solves that follow each other do.
+ *
  * Reads   --repeat.   Writes  a tsi_repeated; the session's failure. */
 #ifndef TSI_DRIVERS_REPEAT_H
 #define TSI_DRIVERS_REPEAT_H
@@ -11,7 +15,10 @@ typedef struct tsi_repeated {
   uint64_t checksum; /* of x */
 } tsi_repeated;
 
-/* Solves once; false: a failure is recorded. seconds: without the time of the checksum. */
+#define TSI_LOOK_EVERY 8
+
+/* Solves once; false: a failure is recorded. seconds: without the time of the checksum. checksum NULL: it is
+ * not looked at. */
 typedef bool tsi_solve_once(void *context, double *seconds, uint64_t *checksum);
 
 /* More than one solve follow an untimed warm-up. */

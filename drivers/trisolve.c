@@ -204,7 +204,7 @@ static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
                                          given(z, k)->values, n, found(z, k)->values, n),
                            of->s->name);
   *seconds = tsi_now() - begin;
-  *checksum = tsi_checksum(&z->x);
+  if (checksum != NULL) *checksum = tsi_checksum(&z->x);
   return ok;
 }
 

@@ -5,6 +5,7 @@
 #include <starpu.h>
 #include <stdbool.h>
 
+#include "runtime/context/context.h"
 #include "tests/flow.h"
 #include "tests/host_task.h"
 #include "tests/looks.h"
@@ -151,7 +152,10 @@ static void check_second_context(void) {
 static void check_asleep(void) {
   tristar_t *ts;
   system_t s;
+  double seconds;
   create(1, &ts);
+  CHECK_OK(tsi_context_need_starpu(ts, &seconds));
+  CHECK(tsi_idle_asleep()); /* from the beginning */
   system_create(ts, &s);
   check_pauses(&s);
   check_request(&s);

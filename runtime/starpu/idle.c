@@ -119,7 +119,7 @@ static bool stopped(void) {
 }
 
 static void *watch(void *arg) {
-  int64_t seen = -1;
+  int64_t seen = atomic_load(&rouses); /* the workers are asleep */
   int still = 0;
   (void)arg;
   while (!stopped()) {
@@ -151,9 +151,13 @@ void tsi_idle_start(tsi_env *env) {
   if (!condition_made) TSI_TRY(tsi_condition_init(env, &roused));
   condition_made = true;
   (void)set_stop(false);
+  /* Nobody has anything to do yet, and the caller, who goes on to solve, would share his core with a worker
+   * that polls until the thread has looked twice: for whole time slices. */
+  (void)put_to_sleep(atomic_load(&rouses));
   TSI_TRY(tsi_thread_start(env, &thread, watch, NULL));
   running = true;
 out:
+  if (status != TRISTAR_OK) wake();
   if (status != TRISTAR_OK)
     tsi_log(env, TRISTAR_LOG_WARNING, "idle workers will poll: %s", tsi_error_text(env));
 }

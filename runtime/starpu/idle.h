@@ -1,10 +1,10 @@
 /* Sleep of idle workers: between solves StarPU's workers take no cores from the rest of the program.
  *
  * StarPU's workers poll for tasks. Where TriStar has started StarPU, a thread of ours looks once a
- * millisecond whether there is anything to do; when two looks in a row find nothing, it registers a
- * progression hook, which StarPU calls in every turn of an idle worker, and in which the workers wait on a
- * condition variable. Who submits tasks for TriStar rouses them first; tasks of the program are found by the
- * next look. Where StarPU is borrowed none of this runs.
+ * millisecond whether there is anything to do; at the start, and when two looks in a row find nothing, a
+ * progression hook is registered, which StarPU calls in every turn of an idle worker, and in which the
+ * workers wait on a condition variable. Who submits tasks for TriStar rouses them first; tasks of the program
+ * are found by the next look. Where StarPU is borrowed none of this runs.
  *
  * Reads   the number of tasks that StarPU has and that have not ended.
  * Writes  StarPU's table of progression hooks. All data is static, as StarPU is: a process has at most one.
