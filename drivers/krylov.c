@@ -33,8 +33,9 @@ bool tsi_krylov_make_precond(tsi_session *s, tsi_krylov_solution *z) {
   else if (!z->words.none)
     ok = tsi_session_check(s, tristar_precond(s->ts, &s->view, &z->words.options, &z->precond), s->name);
   if (!ok) return false;
-  if (z->precond != NULL) tristar_precond_get_stats(z->precond, &z->m);
-  z->setup_s = z->precond != NULL ? tsi_now() - begin - s->f.start_seconds - s->p.start_seconds : 0;
+  if (z->precond == NULL) return true;
+  tristar_precond_get_stats(z->precond, &z->m);
+  z->setup_s = tsi_now() - begin - s->f.start_seconds - s->p.start_seconds - z->m.start_seconds;
   return true;
 }
 

@@ -90,7 +90,12 @@ static bool run_all(tsi_session *s, tsi_bench_setup *setup, scaling *out) {
                                    .nnz = s->a.nnz,
                                    .is_complex = s->precision->width == 2,
                                    .pattern = s->settings->laplacian};
-  tsi_bench_case c = {.setup = setup, .matrix = &matrix, .nrhs = out->nrhs, .number = 1, .all = 1};
+  tsi_bench_case c = {.setup = setup,
+                      .matrix = &matrix,
+                      .nrhs = out->nrhs,
+                      .repeat = setup->settings->repeat,
+                      .number = 1,
+                      .all = 1};
   char number[32];
   list_options(s->settings, setup->options, number);
   bool ok = tsi_bench_case_measure(&c);

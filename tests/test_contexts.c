@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tristar_precond.h"
 #include "tests/flow.h"
 
 static tristar_t *make(void) {
@@ -162,11 +163,39 @@ static void check_start_time(void) {
   tristar_destroy(&ts);
 }
 
+/* Nor of what a preconditioner takes, with all its parts. */
+static void check_precond_start_time(void) {
+  tristar_t *ts = make();
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  tristar_precond_options options;
+  tristar_precond_t *precond;
+  tristar_precond_stats stats;
+  tristar_starpu_info info;
+  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 20, &matrix));
+  CHECK_OK(tristar_matrix_get_view(matrix, &view));
+  tristar_precond_options_init(&options);
+  options.kind = TRISTAR_PRECOND_ILU;
+  options.engine = TRISTAR_ENGINE_TASKS;
+  CHECK_OK(tristar_precond(ts, &view, &options, &precond));
+  CHECK_OK(tristar_precond_get_stats(precond, &stats));
+  CHECK_OK(tristar_get_starpu(ts, &info));
+  CHECK(info.start_seconds > 0 && stats.start_seconds == info.start_seconds);
+  CHECK(stats.numeric_seconds > 0 && stats.numeric_seconds <= stats.setup_seconds);
+  CHECK_OK(tristar_precond_update(precond, &view));
+  CHECK_OK(tristar_precond_get_stats(precond, &stats));
+  CHECK(stats.start_seconds == 0 && stats.setup_seconds > 0);
+  tristar_precond_destroy(&precond);
+  tristar_matrix_destroy(&matrix);
+  tristar_destroy(&ts);
+}
+
 int main(void) {
   check_orders();
   check_program();
   check_threads();
   check_surroundings();
   check_start_time();
+  check_precond_start_time();
   return 0;
 }

@@ -178,12 +178,14 @@ typedef struct tristar_precond_stats {
   int64_t levels_lower; /* level sets of L: the fewest steps that a parallel sweep can have; FSAI: 0 */
   int64_t levels_upper; /* of U, likewise */
   tristar_partition partition[2]; /* of the plans of L and of U; AUTO: there is none */
-  double setup_seconds;           /* of tristar_precond, or of the latest update */
+  double setup_seconds;           /* of tristar_precond, or of the latest update, without start_seconds */
   double symbolic_seconds;        /* of it, to find the pattern of the factors; 0 after an update */
   double numeric_seconds;         /* of it, to compute their values */
   int64_t updates;                /* that succeeded so far */
   size_t bytes; /* FSAI: of the factors after set-up or update, as products read them and as updates need
                    them, vectors between products included; 0: another kind */
+  double start_seconds; /* that StarPU took to start, if tristar_precond was the first call of its context to
+                           need it; 0 after an update */
 } tristar_precond_stats;
 /* Tells the figures of a preconditioner. */
 TRISTAR_API tristar_status tristar_precond_get_stats(const tristar_precond_t *precond,

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "runtime/base/clock.h"
 #include "runtime/precond/fsai_nodes.h"
 #include "runtime/solve/plan.h"
 
@@ -154,14 +153,15 @@ tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
                                const tristar_precond_options *options, tristar_precond_t **precond) {
   tristar_status status = TRISTAR_OK;
   tristar_precond_t *p = NULL;
-  const double since = tsi_clock();
   if (precond != NULL) *precond = NULL;
   if (ts == NULL) return TSI_NULL(ts);
   tsi_env *env = &ts->env;
+  const double since = tsi_workers_clock(&ts->workers), started = tsi_workers_start_seconds(&ts->workers);
   if (precond == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   TSI_TRY(begin(ts, view, options, &p));
   TSI_TRY(take_values(p, view, NULL));
-  p->stats.setup_seconds = tsi_clock() - since;
+  p->stats.setup_seconds = tsi_workers_clock(&ts->workers) - since;
+  p->stats.start_seconds = tsi_workers_start_seconds(&ts->workers) - started;
   *precond = p;
   p = NULL;
 out:
@@ -236,9 +236,10 @@ out:
 tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_view *view) {
   tristar_status status = TRISTAR_OK;
   tsi_pattern *pattern = NULL;
-  const double begin = tsi_clock();
   if (precond == NULL) return TSI_NULL(precond);
   tsi_env *env = &precond->ts->env;
+  tsi_workers *workers = &precond->ts->workers;
+  const double begin = tsi_workers_clock(workers);
   if (precond->pattern == NULL)
     TSI_FAIL(
         env, TRISTAR_ERR_UNSUPPORTED,
@@ -254,7 +255,8 @@ tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_
              "the matrix has not the pattern that the preconditioner was made of: make another one");
   precond->stats.symbolic_seconds = 0;
   TSI_TRY(take_values(precond, view, NULL));
-  precond->stats.setup_seconds = tsi_clock() - begin;
+  precond->stats.setup_seconds = tsi_workers_clock(workers) - begin;
+  precond->stats.start_seconds = 0;
   precond->stats.updates++;
 out:
   tsi_pattern_destroy(env, &pattern);

@@ -57,6 +57,17 @@ out:
   return status;
 }
 
+double tsi_workers_start_seconds(tsi_workers *workers) {
+  pthread_mutex_lock(&workers->lock);
+  const double seconds = workers->start_seconds;
+  pthread_mutex_unlock(&workers->lock);
+  return seconds;
+}
+
+double tsi_workers_clock(tsi_workers *workers) {
+  return tsi_clock() - tsi_workers_start_seconds(workers);
+}
+
 /* Different cores that CPU workers are bound to. */
 static int count_bound_cores(void) {
   const int workers = (int)starpu_worker_get_count();

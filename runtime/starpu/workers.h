@@ -29,6 +29,10 @@ void tsi_workers_finish(tsi_workers *workers);
  * for it, so that others can leave that out of theirs. Errors: ARGUMENT, RUNTIME, NO_WORKER; UNSUPPORTED in a
  * context without StarPU. */
 TRISTAR_CHECKED tristar_status tsi_workers_need(tsi_workers *workers, double *start_seconds);
+/* start_seconds so far. */
+double tsi_workers_start_seconds(tsi_workers *workers);
+/* A clock that stands still while this context starts StarPU. */
+double tsi_workers_clock(tsi_workers *workers);
 
 /* CPU workers that StarPU will have if it is asked for so many (0: its default): STARPU_NCPU, which has
  * precedence, or `asked`, or the cores of this process. */
