@@ -14,7 +14,7 @@
  * to a later phase of the superstep, so that lanes wait for each other once a phase and not once a set (after
  * GrowLocal, Boehnlein et al. 2025, and Naumov 2011). A set that mostly would, begins a new one.
  *
- *   With one lane there is nobody to wait for: chunks are windows of consecutive rows.
+ *   With one lane there is nobody to wait for: chunks are windows of consecutive rows (windows.h).
  *
  * Inside a chunk rows come by level set (of the window: those that they have among themselves) and, in wide
  * sets, by their number of entries: neighbours do not wait for each other, which keeps the pipelines of a

@@ -11,7 +11,6 @@
 
 #define PHASES 64     /* that a superstep may have */
 #define CROSSING 0.25 /* of a set's rows: if more wait for two lanes, it begins a new superstep */
-#define WIDE_SET 16   /* rows of a set inside a chunk that are sorted by their number of entries */
 #define LENGTHS 32    /* entries that are told apart there: the bits of a word */
 
 /* What a row was told, in one word, which is read and written at once: from the highest bits on the phase,
@@ -178,7 +177,7 @@ static bool place_set(state *s, tsi_index next, tsi_index *phases) {
 void tsi_sort_set(const tsi_set_row *set, tsi_index count, tsi_index *row) {
   tsi_index first[LENGTHS + 1] = {0};
   uint32_t seen = 0; /* lengths */
-  for (tsi_index k = 0; k < count && count >= WIDE_SET; k++) {
+  for (tsi_index k = 0; k < count && count >= TSI_WIDE_SET; k++) {
     const tsi_index of = tsi_index_min(set[k].entries, LENGTHS - 1);
     seen |= (uint32_t)1 << of;
     first[of + 1]++;

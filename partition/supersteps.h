@@ -23,6 +23,7 @@ TRISTAR_CHECKED tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines 
 typedef struct tsi_set_row {
   tsi_index row, entries, level; /* level: not looked at here */
 } tsi_set_row;
+#define TSI_WIDE_SET 16 /* rows */
 /* The rows of one set. Where it is wide, those with as many entries come together, the order stays otherwise.
  */
 void tsi_sort_set(const tsi_set_row *set, tsi_index count, tsi_index *row);

@@ -100,8 +100,10 @@ static void add_window(state *s, tsi_index first, tsi_index rows) {
   s->base += found;
 }
 
-/* Windows have as many rows each, and weigh no more than a step on average: they are the same by rows and by
- * columns. */
+/* Windows have as many rows each, and weigh no more than a step on average, or than WIDER of them: they are
+ * the same by rows and by columns. */
+#define WIDER 4
+#define LOOKED_AT 4 /* windows, before it is known whether they are to be wider */
 static tsi_index count_windows(const tsi_lines *lines, const tsi_row_options *o) {
   const double n = lines->n, bytes = o->row_bytes * n + o->entry_bytes * (double)lines->ptr[lines->n];
   return (tsi_index)fmin(n, ceil(bytes / o->step_bytes));
@@ -110,6 +112,25 @@ static tsi_index count_windows(const tsi_lines *lines, const tsi_row_options *o)
 /* The first row of window number w, in the order of the sweep. */
 static tsi_index window_begin(tsi_index n, tsi_index windows, tsi_index w) {
   return (tsi_index)((tsi_count)n * w / windows);
+}
+
+/* Do rows of other lengths follow each other in the windows so far, as most of their sets are too narrow to
+ * be sorted? Then many ends of rows are not foreseen. Sets of a wider one have more rows. */
+static bool is_ragged(const state *s) {
+  const tsi_index *order = s->cut->order, rows = s->cut->start[s->cut->count];
+  tsi_index changes = 0;
+  if (rows >= (tsi_count)TSI_WIDE_SET * s->base) return false;
+  for (tsi_index k = 1; k < rows; k++) changes += s->entries[order[k]] != s->entries[order[k - 1]];
+  return changes > rows / 4;
+}
+
+/* Forgets all windows. */
+static void begin_again(state *s) {
+  if (s->told) memset(s->told, 0, (size_t)s->lines->n * sizeof *s->told);
+  s->cut->count = 0;
+  s->base = 0;
+  s->carried = (carried){TSI_NONE, 0};
+  s->next = (tsi_told_next){0, 0};
 }
 
 tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
@@ -122,7 +143,9 @@ tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_r
              .carried = {TSI_NONE, 0}};
   cut->levels = 0;
   if (lines->n == 0) return TRISTAR_OK;
-  const tsi_index n = lines->n, windows = count_windows(lines, options), most = n / windows + 1;
+  const tsi_index n = lines->n;
+  tsi_index windows = count_windows(lines, options), wide = (windows + WIDER - 1) / WIDER,
+            most = n / wide + 1;
   TSI_TRY(TSI_ALLOC(env, s.entries, n));
   TSI_TRY(TSI_ALLOC(env, s.set, most));
   TSI_TRY(TSI_ALLOC(env, s.sorted, most));
@@ -132,9 +155,13 @@ tristar_status tsi_windows_cut(tsi_env *env, const tsi_lines *lines, const tsi_r
   else
     TSI_TRY(TSI_ALLOC(env, s.place, n));
   tsi_index w = 0;
-  for (; w < windows && n >= (tsi_count)options->rows_a_level * s.base; w++) {
-    const tsi_index first = window_begin(n, windows, w);
-    add_window(&s, first, window_begin(n, windows, w + 1) - first);
+  while (w < windows && n >= (tsi_count)options->rows_a_level * s.base) {
+    const tsi_index first = window_begin(n, windows, w++);
+    add_window(&s, first, window_begin(n, windows, w) - first);
+    if (w != LOOKED_AT || windows == wide || !is_ragged(&s)) continue;
+    begin_again(&s);
+    windows = wide;
+    w = 0;
   }
   cut->levels = s.base;
   if (options->across && w == windows) { /* all rows were counted */

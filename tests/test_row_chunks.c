@@ -356,6 +356,34 @@ static void check_chains(void) {
   tsi_row_cut_destroy(&env, &cut);
 }
 
+/* Sets of a few rows: where these are of many lengths windows are four times as wide, else as they should
+ * be. */
+static void check_ragged(bool ragged) {
+  enum { N = 6400, WINDOWS = 10, ROWS = 8 };
+  triangle_pattern t = {N, calloc(N + 1, sizeof *t.ptr), malloc((size_t)N * (ROWS + 1) * sizeof *t.index)};
+  uint64_t seed = 1;
+  int64_t entries = 0;
+  CHECK(t.ptr != NULL && t.index != NULL);
+  for (int32_t i = 0; i < N; i++) {
+    for (int32_t j = i - ROWS; j < i; j++)
+      if (j >= 0 && (ragged ? j == i - 4 || next_random(&seed) % 2 == 0 : j == i - 4)) t.index[entries++] = j;
+    t.index[entries++] = i;
+    t.ptr[i + 1] = entries;
+  }
+  triangle_pattern columns = triangle_transpose(&t);
+  const tsi_lines rows = {N, t.ptr, t.index, false};
+  tsi_row_options options;
+  tsi_row_cut *cut;
+  tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 1, 8);
+  options.step_bytes = (options.row_bytes * N + options.entry_bytes * (double)entries) / (WINDOWS - 0.5);
+  check_across(&t, &columns, &options);
+  CHECK_OK(tsi_row_cut_create(&env, &rows, &options, NULL, 0, &cut));
+  CHECK(cut->count == (ragged ? (WINDOWS + 3) / 4 : WINDOWS));
+  tsi_row_cut_destroy(&env, &cut);
+  triangle_free(&columns);
+  triangle_free(&t);
+}
+
 int main(void) {
   static const int32_t orders[] = {0, 1, 2, 37, 150};
   tsi_env_init(&env);
@@ -382,6 +410,8 @@ int main(void) {
   check_windows(true);
   check_wide_windows(false);
   check_wide_windows(true);
+  check_ragged(false);
+  check_ragged(true);
   check_chains();
   check_narrow();
   check_many_phases();

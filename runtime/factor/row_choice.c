@@ -17,9 +17,10 @@
  * whose lengths windows sort, costs more. */
 #define WINDOW_ENTRIES 2.5 /* of a row on average, without the diagonal */
 
-static bool is_long_of_long_rows(tsi_index n, tsi_count entries, size_t scalar_bytes) {
-  return (double)n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES &&
-         (double)(entries - n) > WINDOW_ENTRIES * n;
+/* PARTITION_AUTO on one core. */
+static tsi_row_way way_of_one(tsi_index n, tsi_count entries, size_t scalar_bytes) {
+  const bool is_long = (double)n * (double)scalar_bytes > TSI_CACHED_VECTOR_BYTES;
+  return is_long && (double)(entries - n) > WINDOW_ENTRIES * n ? TSI_ROWS_WHOLE : TSI_ROWS_SUPERSTEPS;
 }
 
 /* Lines are sorted: line j + 1 continues line j if it has its entries, but for one end each. */
@@ -38,9 +39,15 @@ static bool has_supernodes(const tsi_lines *lines) {
   return joined > SUPERNODAL * lines->n;
 }
 
-/* PARTITION_AUTO: bytes of a sweep from which on it is shared by several cores, some 150 us of one: several
+/* PARTITION_AUTO: bytes of a sweep from which on it is shared by several cores, some 80 us of one: several
  * times what another core takes to wake up and to fetch x. Whether it then helps follows from times. */
-#define SHARED_BYTES 5e6
+#define SHARED_BYTES 3.5e6
+/* Bytes that a core sweeps over while it waits for others once, all told: some 3 us. */
+#define WAIT_BYTES 100e3
+
+static double sweep_bytes(const tsi_row_options *options, tsi_index n, tsi_count entries) {
+  return options->row_bytes * n + options->entry_bytes * (double)entries;
+}
 
 static int choose_lanes(tristar_t *ts, double bytes, bool any) {
   return ts->workers.allowed && (!any || bytes > SHARED_BYTES)
@@ -63,9 +70,8 @@ tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, siz
   tsi_row_choice choice = {
       .supernodes = partition == TRISTAR_PARTITION_SUPERNODES, .any = any, .scalar_bytes = scalar_bytes};
   if (choice.supernodes) return choice;
-  choice.lanes = choose_lanes(ts, options.row_bytes * n + options.entry_bytes * (double)entries, any);
-  choice.way = way_of[partition];
-  if (any && choice.lanes == 1 && is_long_of_long_rows(n, entries, scalar_bytes)) choice.way = TSI_ROWS_WHOLE;
+  choice.lanes = choose_lanes(ts, sweep_bytes(&options, n, entries), any);
+  choice.way = any && choice.lanes == 1 ? way_of_one(n, entries, scalar_bytes) : way_of[partition];
   return choice;
 }
 
@@ -99,13 +105,29 @@ bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *li
          !are_scattered(lines, choice->scalar_bytes);
 }
 
+/* Lanes share the sweep, but one core would be through sooner: lanes wait once a chunk. */
+static bool waits_too_often(const tsi_row_cut *cut, const tsi_row_options *options, tsi_count entries) {
+  const double bytes = sweep_bytes(options, cut->n, entries);
+  return cut->way == TSI_ROWS_SUPERSTEPS && bytes * (cut->lanes - 1) < WAIT_BYTES * cut->count &&
+         cut->lanes > 1;
+}
+
 tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice, const tsi_lines *lines,
                                   bool lower, const tsi_index *level, tsi_index levels, tsi_row_cut **cut) {
+  tristar_status status = TRISTAR_OK;
+  const tsi_count entries = lines->ptr[lines->n];
   tsi_row_options options;
   tsi_row_options_init(&options, choice->way, choice->lanes, choice->scalar_bytes);
   if (choice->way >= TSI_ROWS_COLUMN_BLOCKS)
     options.blocks = tsi_block_default(lines->n, choice->scalar_bytes);
   if (choice->any) options.rows_a_level = ROWS_A_LEVEL;
   options.across = lines->columns == lower;
-  return tsi_row_cut_create(env, lines, &options, level, levels, cut);
+  TSI_TRY(tsi_row_cut_create(env, lines, &options, level, levels, cut));
+  if (!choice->any || !waits_too_often(*cut, &options, entries)) return TRISTAR_OK;
+  options.lanes = 1;
+  options.way = way_of_one(lines->n, entries, choice->scalar_bytes);
+  tsi_row_cut_destroy(env, cut);
+  TSI_TRY(tsi_row_cut_create(env, lines, &options, NULL, 0, cut));
+out:
+  return status;
 }

@@ -15,7 +15,7 @@ typedef struct tsi_row_choice {
   bool supernodes; /* then the rest says nothing */
   bool any;        /* PARTITION_AUTO: the given order where the way does not pay */
   tsi_row_way way;
-  int lanes;
+  int lanes; /* at most */
   size_t scalar_bytes;
 } tsi_row_choice;
 
@@ -27,7 +27,8 @@ void tsi_row_choice_look(const tsi_lines *lines, tsi_row_choice *choice);
 /* The cut is found sooner from the rows of the sweep of solves with T itself than from their columns, the
  * lines, if they become rows on the way to it. */
 bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *lines);
-/* Of rows, not supernodes: for the sweep of solves with T itself, whose rows or their columns the lines are.
+/* Of rows, not supernodes. With PARTITION_AUTO for one core, if several would wait for each other too often.
+ * For the sweep of solves with T itself, whose rows or their columns the lines are.
  * An order is found for one sweep, and reversed for that with the transpose, in which rows of a like length
  * no longer lie together. lower: T is. level, levels: of rows, see tsi_row_cut_create. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_choice_cut(tsi_env *env, const tsi_row_choice *choice,

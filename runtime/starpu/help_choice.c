@@ -3,9 +3,12 @@
 
 /* Runs of a trial. The first counts only if there is no other: caches have other data. */
 #define TRIAL 3
-#define AWAITED 20     /* runs of a trial that need not count, as nobody came: workers may sleep */
-#define FIRST_PAUSE 64 /* runs between trials; after each that changes nothing twice as many, up to */
-#define LONGEST_PAUSE 4096
+#define AWAITED 20 /* runs of a trial that need not count, as nobody came: workers may sleep */
+/* Runs between trials; after each that changes nothing twice as many. The first ones find caches cold, and
+ * other programs, or machines that share these cores, may begin and end at any time: a trial costs some runs
+ * at most. */
+#define FIRST_PAUSE 16
+#define LONGEST_PAUSE 512
 #define FORGET 0.25 /* what the latest run counts */
 #define CLEARLY 0.9 /* how much less a way must take to be changed for */
 
