@@ -5,8 +5,8 @@
  * columns also how many entries each row has, which is counted on the way.
  * Invariants: chunk c holds the next rows in the order of the sweep, by the level sets that they have among
  * themselves. Windows weigh a step; several, where the sets of the first ones are narrow and rows of other
- * lengths follow each other there. Where sets are too narrow (rows_a_level) it ends as soon as this shows: the
- * levels so far tell it, and rows are neither all there nor counted. */
+ * lengths follow each other there. Where sets are too narrow (rows_a_level) it ends as soon as this shows:
+ * the levels so far tell it, and rows are neither all there nor counted. */
 #ifndef TSI_PARTITION_WINDOWS_H
 #define TSI_PARTITION_WINDOWS_H
 
