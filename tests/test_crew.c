@@ -91,7 +91,8 @@ static int choose(tsi_help_choice *choice, int runs, double alone, double helped
 }
 
 static void check_choice(void) {
-  tsi_help_choice faster = {.runs = 0}, slower = {.runs = 0}, late = {.runs = 0}, never = {.runs = 0};
+  tsi_help_choice faster = {.runs = 0}, slower = {.runs = 0}, busy = {.runs = 0}, late = {.runs = 0},
+                  never = {.runs = 0};
   int had = 0;
   const int tried = choose(&slower, 20, 1, 2);
   CHECK(tried > 0 && tried < 6);
@@ -101,6 +102,11 @@ static void check_choice(void) {
   CHECK(choose(&faster, 20, 1, 0.6) > 14);
   CHECK(choose(&faster, 20, 1, 3) < 10); /* somebody else came to need the core: at once */
   CHECK(choose(&faster, 1000, 1, 3) < 40);
+  CHECK(choose(&busy, 10, 1, 100) < 6);
+  CHECK(choose(&busy, 100000, 1, 100) < 40);  /* the cores have other work: once in a trial, and seldom */
+  CHECK(choose(&busy, 10000, 1, 0.5) > 5000); /* no longer */
+  CHECK(choose(&busy, 1000, 1, 1.5) < 100);   /* further away: it is looked for sooner */
+  CHECK(choose(&busy, 2000, 1, 0.5) > 1400);
   for (int r = 0; r < 5; r++) { /* the helper sleeps: that does not count at first */
     CHECK(tsi_help_choose(&late));
     tsi_help_note(&late, 1, false);

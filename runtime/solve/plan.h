@@ -47,6 +47,7 @@ typedef struct tsi_direct {
   bool conjugates; /* not with TRISTAR_C: b and x are complex */
   int64_t tasks;   /* of one, and its bytes: for statistics */
   double bytes;
+  atomic_int untimed; /* how many solves to come are not timed */
 } tsi_direct;
 
 struct tristar_plan_s {

@@ -5,10 +5,13 @@
 #define TRIAL 3
 #define AWAITED 20 /* runs of a trial that need not count, as nobody came: workers may sleep */
 /* Runs between trials; after each that changes nothing twice as many. The first ones find caches cold, and
- * other programs, or machines that share these cores, may begin and end at any time: a trial costs some runs
- * at most. */
+ * other programs, or machines that share these cores, may begin and end at any time. */
 #define FIRST_PAUSE 16
 #define LONGEST_PAUSE 512
+/* A way that takes so many times as long: the other cores are busy, and the run waited for one to be had. The
+ * trial ends, and comes back seldom. */
+#define HOPELESS 3
+#define HOPELESS_PAUSE 4096
 #define FORGET 0.25 /* what the latest run counts */
 #define CLEARLY 0.9 /* how much less a way must take to be changed for */
 
@@ -20,11 +23,13 @@ static void begin_trial(tsi_help_choice *choice, bool helped) {
 
 static void end_trial(tsi_help_choice *choice) {
   const bool other = !choice->helped;
-  const bool changes = choice->seconds[other] < CLEARLY * choice->seconds[choice->helped];
+  const double of_other = choice->seconds[other], own = choice->seconds[choice->helped];
+  const bool changes = of_other < CLEARLY * own;
+  const int64_t longest = of_other > HOPELESS * own ? HOPELESS_PAUSE : LONGEST_PAUSE;
   choice->helped = changes ? other : choice->helped;
-  choice->pause = changes || choice->pause == 0   ? FIRST_PAUSE
-                  : choice->pause < LONGEST_PAUSE ? 2 * choice->pause
-                                                  : LONGEST_PAUSE;
+  choice->pause = changes || choice->pause == 0 ? FIRST_PAUSE
+                  : choice->pause < longest     ? 2 * choice->pause
+                                                : longest;
   choice->next = choice->runs + choice->pause;
 }
 
@@ -48,5 +53,7 @@ void tsi_help_note(tsi_help_choice *choice, double seconds, bool came) {
     return;
   }
   if (choice->left >= TRIAL - 1 || seconds < *latest) *latest = seconds; /* the first, the second, or less */
+  const double other = choice->seconds[!choice->trial];
+  if (choice->left == TRIAL && other > 0 && seconds > HOPELESS * other) choice->left = 1;
   if (--choice->left == 0 && choice->seconds[false] > 0) end_trial(choice);
 }
