@@ -232,7 +232,7 @@ static bool solve_one_by_one(tsi_session *s, solution *z) {
     tristar_distributed_get_stats(z->distributed, &stats);
     if (k >= 0) z->sweep[k] = stats.sweep_seconds;
     if (k >= 0) z->whole[k] = stats.solve_seconds;
-    if ((k + warm_up) % TSI_LOOK_EVERY != 0 && k + 1 < repeat) continue;
+    if (!tsi_repeat_looks(k + warm_up, repeat + warm_up)) continue;
     const uint64_t checksum = z->rank == 0 ? tsi_checksum(wanted(z)) : 0;
     if (k == -warm_up) z->checksum = checksum;
     const bool same = checksum == z->checksum;

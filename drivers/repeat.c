@@ -14,7 +14,7 @@ bool tsi_repeat_solves(tsi_session *s, tsi_solve_once *solve, void *context, tsi
             tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", repeat);
   for (int64_t k = 0; k < repeat + warm_up && ok; k++) {
     uint64_t checksum;
-    const bool look = k % TSI_LOOK_EVERY == 0 || k + 1 == repeat + warm_up;
+    const bool look = tsi_repeat_looks(k, repeat + warm_up);
     ok = solve(context, &seconds[k], look ? &checksum : NULL);
     if (k == 0) repeated->checksum = checksum;
     if (ok && look && checksum != repeated->checksum)

@@ -17,6 +17,11 @@ typedef struct tsi_repeated {
 
 #define TSI_LOOK_EVERY 8
 
+/* Are the bits of solve k, from 0, of so many looked at? */
+static inline bool tsi_repeat_looks(int64_t k, int64_t solves) {
+  return k % TSI_LOOK_EVERY == 0 || k + 1 == solves;
+}
+
 /* Solves once; false: a failure is recorded. seconds: without the time of the checksum. checksum NULL: it is
  * not looked at. */
 typedef bool tsi_solve_once(void *context, double *seconds, uint64_t *checksum);

@@ -93,6 +93,11 @@ typedef struct tsi_row_options {
   bool across;            /* LEVELS, SUPERSTEPS: lines are the columns of the sweep's rows, not its rows */
 } tsi_row_options;
 
+/* That a sweep moves for so many rows with so many entries. */
+static inline double tsi_row_sweep_bytes(const tsi_row_options *options, tsi_index rows, tsi_count entries) {
+  return options->row_bytes * rows + options->entry_bytes * (double)entries;
+}
+
 /* Defaults for a scalar type and so many lanes. */
 void tsi_row_options_init(tsi_row_options *options, tsi_row_way way, int lanes, size_t scalar_bytes);
 

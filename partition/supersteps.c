@@ -49,10 +49,6 @@ typedef struct state {
   bool alone;          /* the latest superstep has one chunk */
 } state;
 
-static double rows_bytes(const state *s, tsi_index rows, tsi_count entries) {
-  return s->options->row_bytes * rows + s->options->entry_bytes * (double)entries;
-}
-
 /* Counts the entries of the rows of a set. Gives its bytes. */
 static double look_at_set(state *s, tsi_index level) {
   const tsi_count *ptr = s->lines->ptr;
@@ -64,7 +60,7 @@ static double look_at_set(state *s, tsi_index level) {
     s->known[k].entries = counted ? counted[row] : (tsi_index)(ptr[row + 1] - ptr[row]);
     entries += s->known[k].entries;
   }
-  return rows_bytes(s, end - begin, entries);
+  return tsi_row_sweep_bytes(s->options, end - begin, entries);
 }
 
 static void put_row(state *s, tsi_index k, tsi_index place) {
@@ -82,7 +78,7 @@ static void share_first(state *s, tsi_index level, double all) {
   tsi_index lane = few ? before : 0;
   double sum = 0;
   for (tsi_index k = begin; k < end; k++) {
-    const double own = rows_bytes(s, 1, s->known[k].entries);
+    const double own = tsi_row_sweep_bytes(s->options, 1, s->known[k].entries);
     while (!few && lane + 1 < lanes && (sum + own / 2) * lanes >= all * (lane + 1)) lane++;
     put_row(s, k, lane);
     sum += own;
@@ -204,7 +200,7 @@ static void sort_sets(const tsi_set_row *sorted, tsi_index count, tsi_index *ord
  * is of the same lane. */
 static void add_chunk(state *s, tsi_index lane, tsi_index rows, tsi_count entries, bool joins) {
   tsi_row_cut *cut = s->cut;
-  const double bytes = rows_bytes(s, rows, entries);
+  const double bytes = tsi_row_sweep_bytes(s->options, rows, entries);
   if (joins && cut->lane[cut->count - 1] == lane && s->last + bytes <= s->options->step_bytes)
     s->last += bytes;
   else {

@@ -7,6 +7,9 @@
 #include "partition/supersteps.h"
 #include "partition/told.h"
 
+#define WIDER 4     /* steps that a wide window weighs */
+#define LOOKED_AT 4 /* windows, before it is known whether they are to be wide */
+
 /* What goes from a row to the one behind it, which mostly waits for it, by no way through memory. */
 typedef struct carried {
   tsi_index row;   /* from where */
@@ -102,11 +105,9 @@ static void add_window(state *s, tsi_index first, tsi_index rows) {
 
 /* Windows have as many rows each, and weigh no more than a step on average, or than WIDER of them: they are
  * the same by rows and by columns. */
-#define WIDER 4
-#define LOOKED_AT 4 /* windows, before it is known whether they are to be wider */
 static tsi_index count_windows(const tsi_lines *lines, const tsi_row_options *o) {
-  const double n = lines->n, bytes = o->row_bytes * n + o->entry_bytes * (double)lines->ptr[lines->n];
-  return (tsi_index)fmin(n, ceil(bytes / o->step_bytes));
+  const double bytes = tsi_row_sweep_bytes(o, lines->n, lines->ptr[lines->n]);
+  return (tsi_index)fmin(lines->n, ceil(bytes / o->step_bytes));
 }
 
 /* The first row of window number w, in the order of the sweep. */

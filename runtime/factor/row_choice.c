@@ -45,10 +45,6 @@ static bool has_supernodes(const tsi_lines *lines) {
 /* Bytes that a core sweeps over while it waits for others once, all told: some 3 us. */
 #define WAIT_BYTES 100e3
 
-static double sweep_bytes(const tsi_row_options *options, tsi_index n, tsi_count entries) {
-  return options->row_bytes * n + options->entry_bytes * (double)entries;
-}
-
 static int choose_lanes(tristar_t *ts, double bytes, bool any) {
   return ts->workers.allowed && (!any || bytes > SHARED_BYTES)
              ? (int)tsi_index_min(tsi_expected_cpu_workers(ts->workers.wishes.workers), TSI_ROW_LANES)
@@ -70,7 +66,7 @@ tsi_row_choice tsi_row_choose(tristar_t *ts, tsi_index n, tsi_count entries, siz
   tsi_row_choice choice = {
       .supernodes = partition == TRISTAR_PARTITION_SUPERNODES, .any = any, .scalar_bytes = scalar_bytes};
   if (choice.supernodes) return choice;
-  choice.lanes = choose_lanes(ts, sweep_bytes(&options, n, entries), any);
+  choice.lanes = choose_lanes(ts, tsi_row_sweep_bytes(&options, n, entries), any);
   choice.way = any && choice.lanes == 1 ? way_of_one(n, entries, scalar_bytes) : way_of[partition];
   return choice;
 }
@@ -107,7 +103,7 @@ bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *li
 
 /* Lanes share the sweep, but one core would be through sooner: lanes wait once a chunk. */
 static bool waits_too_often(const tsi_row_cut *cut, const tsi_row_options *options, tsi_count entries) {
-  const double bytes = sweep_bytes(options, cut->n, entries);
+  const double bytes = tsi_row_sweep_bytes(options, cut->n, entries);
   return cut->way == TSI_ROWS_SUPERSTEPS && bytes * (cut->lanes - 1) < WAIT_BYTES * cut->count &&
          cut->lanes > 1;
 }
