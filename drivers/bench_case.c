@@ -8,6 +8,7 @@
 
 #include "drivers/bench.h"
 #include "drivers/console.h"
+#include "drivers/peak_memory.h"
 #include "drivers/report.h"
 #include "drivers/session.h"
 #include "runtime/machine/bandwidth.h"
@@ -110,7 +111,7 @@ static void retire(tsi_bench_case *c, int k) {
  * what the largest one has taken so far, so that others can work meanwhile. */
 static void keep_or_end(tsi_bench_case *c, int k, bool last_round) {
   tsi_bench_result *r = &c->results[k];
-  const double peak = tsi_process_peak(r->process.pid);
+  const double peak = tsi_peak_memory(r->process.pid);
   if (peak > c->largest_peak) c->largest_peak = peak;
   r->kept = !c->setup->settings->fresh && c->setup->contenders[k].krylov == NULL &&
             tsi_bench_memory_left() > 2 * c->largest_peak;

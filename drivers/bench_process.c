@@ -205,17 +205,6 @@ bool tsi_process_last_line(const tsi_process *p, char *line, size_t size) {
   return found;
 }
 
-double tsi_process_peak(pid_t pid) {
-  char path[64], line[128];
-  double kilobytes = 0;
-  snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-  FILE *file = fopen(path, "r");
-  while (file != NULL && fgets(line, sizeof line, file) != NULL)
-    if (strncmp(line, "VmHWM:", 6) == 0) kilobytes = strtod(line + 6, NULL);
-  if (file != NULL) fclose(file);
-  return 1024 * kilobytes;
-}
-
 /* ---- End --------------------------------------------------------------------------------------------------
  */
 

@@ -49,9 +49,6 @@ int tsi_process_end(tsi_process *p, double grace);
 /* The last line of its standard error that holds something, without "tristar: "; false: there is none. */
 bool tsi_process_last_line(const tsi_process *p, char *line, size_t size);
 
-/* The largest memory that a process has held so far, in bytes; 0: unknown. */
-double tsi_process_peak(pid_t pid);
-
 /* Ends it at once, if it runs, and sets all of *p to zero. */
 void tsi_process_free(tsi_process *p);
 

@@ -16,7 +16,7 @@ int tsi_command_plot(const tsi_settings *settings);
 int tsi_command_simulate(const tsi_settings *settings);
 /* solve.c: what is wrong with its words, with --layout or without. An exit status. */
 int tsi_solve_check_words(const tsi_settings *settings);
-/* layout.c: `tristar info MATRIX --layout`. */
+/* info_layout.c: `tristar info MATRIX --layout`. */
 int tsi_info_layout(const tsi_settings *settings);
 /* info_fsai.c: `tristar info MATRIX --ranks`. */
 int tsi_info_fsai(const tsi_settings *settings);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drivers/bench_process.h"
+#include "drivers/peak_memory.h"
 #include "drivers/console.h"
 #include "drivers/files.h"
 #include "drivers/report.h"
@@ -121,7 +121,7 @@ cJSON *tsi_json_session(const tsi_session *s) {
   if (s->plan != NULL) add_plan(s, object);
   if (s->ts != NULL && tristar_get_memory(s->ts, &memory) == TRISTAR_OK)
     tsi_json_add_number(object, "peak_library_bytes", (double)memory.peak_bytes);
-  tsi_json_add_number(object, "peak_rss_bytes", tsi_process_peak(getpid()));
+  tsi_json_add_number(object, "peak_rss_bytes", tsi_peak_memory(getpid()));
   return object;
 }
 

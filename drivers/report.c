@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drivers/bench_process.h"
+#include "drivers/peak_memory.h"
 #include "drivers/console.h"
 
 #define TEXT_SIZE 64
@@ -148,7 +148,7 @@ void tsi_report_memory(const tsi_session *s, const tsi_bandwidth *bandwidth) {
   if (bandwidth->one > 0)
     snprintf(array, sizeof array, " (%s to measure the bandwidth)", tsi_text_bytes((double)bandwidth->bytes));
   tsi_report("memory", "%s at the peak in the library; %s in the process, with StarPU and all else%s",
-             tsi_text_bytes((double)memory.peak_bytes), tsi_text_bytes(tsi_process_peak(getpid())), array);
+             tsi_text_bytes((double)memory.peak_bytes), tsi_text_bytes(tsi_peak_memory(getpid())), array);
 }
 
 /* What is solved on devices. */

@@ -12,7 +12,6 @@
 #include "runtime/solve/layout_words.h"
 #include "runtime/solve/process_branches.h"
 #include "runtime/mpi/inserted.h"
-#include "runtime/mpi/joint.h"
 #include "runtime/mpi/queue.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/starpu/idle.h"
@@ -371,7 +370,7 @@ out:
 void tsi_distributed_release_layout(tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
   for (int s = 0; s < TSI_SLOTS; s++) tsi_slot_release(&d->slot[s]);
-  tsi_joint_destroy(d, &d->joint);
+  if (d->joint != NULL) d->joint_destroy(d, &d->joint);
   tsi_distributed_release_rows(d);
   tsi_process_destroy(&d->process);
   TSI_FREE(env, d->first);

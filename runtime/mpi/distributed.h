@@ -51,10 +51,11 @@ struct tristar_distributed_s {
   struct tsi_queue *queue;       /* NULL: no solve was inserted or started */
   struct tsi_trace *trace;       /* NULL: the solve is not traced */
   struct tsi_inserted *inserted; /* NULL: no solve was inserted */
-  struct tsi_joint *joint;       /* NULL: rank 0 had the factor */
-  tristar_factor_t *source;      /* rank 0, with joint: values and scalings, no streams */
-  bool of_rows;     /* made of rows that all ranks have (dmatrix_factor.c): source has no values */
-  uint64_t pattern; /* of_rows: a fingerprint of the matrix's, however it is shared */
+  struct tsi_joint *joint;       /* state of a factorization by all ranks (joint.h); NULL: rank 0 factored */
+  void (*joint_destroy)(struct tristar_distributed_s *d, struct tsi_joint **joint); /* set with joint */
+  tristar_factor_t *source; /* rank 0, with joint: values and scalings, no streams */
+  bool of_rows;             /* made of rows that all ranks have (dmatrix_factor.c): source has no values */
+  uint64_t pattern;         /* of_rows: a fingerprint of the matrix's, however it is shared */
 };
 typedef struct tsi_joint tsi_joint;
 typedef struct tsi_inserted tsi_inserted;

@@ -126,33 +126,6 @@ out:
   return status;
 }
 
-/* Local. */
-static tristar_status create_joint(tristar_distributed_t *d, const tsi_known *known,
-                                   tristar_factor_t *source) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  const tristar_method method = known->kind.lu           ? TRISTAR_METHOD_LU
-                                : known->kind.indefinite ? TRISTAR_METHOD_LDLT
-                                                         : TRISTAR_METHOD_LLT;
-  const tsi_front_structure fronts = {known->symbolic, known->panels, method, &d->ts->fronts};
-  tsi_joint *joint = NULL;
-  TSI_TRY(TSI_ALLOC_ZERO(env, joint, 1));
-  d->joint = joint;
-  joint->source = source;
-  TSI_TRY(TSI_ALLOC(env, joint->owner, known->symbolic->count));
-  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, joint->owner, &joint->teams, NULL));
-  TSI_TRY(take_part(d, joint, known, &fronts));
-  if (source == NULL || d->of_rows) {
-    TSI_FREE(env, joint->owner);
-    tsi_front_teams_destroy(env, &joint->teams);
-  }
-  fill_analysis(d, joint, method);
-  TSI_TRY(place_panels(d, joint));
-  TSI_TRY(fill_part(d, joint));
-out:
-  return status;
-}
-
 /* What only a factorization needs. */
 static void release_values(tsi_env *env, tsi_joint *joint) {
   TSI_FREE(env, joint->lines.values);
@@ -166,8 +139,7 @@ static void release_values(tsi_env *env, tsi_joint *joint) {
   tsi_pivot_sizes_release(env, &joint->sizes);
 }
 
-/* The source stays its owner's. */
-void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **out) {
+static void destroy_joint(tristar_distributed_t *d, tsi_joint **out) {
   if (*out == NULL) return;
   tsi_joint *joint = *out;
   tsi_env *env = &d->ts->env;
@@ -186,6 +158,34 @@ void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **out) {
   TSI_FREE(env, joint->part.pivots);
   TSI_FREE(env, joint->part.inverse);
   TSI_FREE(env, *out);
+}
+
+/* Local. */
+static tristar_status create_joint(tristar_distributed_t *d, const tsi_known *known,
+                                   tristar_factor_t *source) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &d->ts->env;
+  const tristar_method method = known->kind.lu           ? TRISTAR_METHOD_LU
+                                : known->kind.indefinite ? TRISTAR_METHOD_LDLT
+                                                         : TRISTAR_METHOD_LLT;
+  const tsi_front_structure fronts = {known->symbolic, known->panels, method, &d->ts->fronts};
+  tsi_joint *joint = NULL;
+  TSI_TRY(TSI_ALLOC_ZERO(env, joint, 1));
+  d->joint = joint;
+  d->joint_destroy = destroy_joint;
+  joint->source = source;
+  TSI_TRY(TSI_ALLOC(env, joint->owner, known->symbolic->count));
+  TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, joint->owner, &joint->teams, NULL));
+  TSI_TRY(take_part(d, joint, known, &fronts));
+  if (source == NULL || d->of_rows) {
+    TSI_FREE(env, joint->owner);
+    tsi_front_teams_destroy(env, &joint->teams);
+  }
+  fill_analysis(d, joint, method);
+  TSI_TRY(place_panels(d, joint));
+  TSI_TRY(fill_part(d, joint));
+out:
+  return status;
 }
 
 /* Local: for what is factored here, and for panels that others will hold. */

@@ -55,8 +55,6 @@ TRISTAR_CHECKED tristar_status tsi_joint_unite_columns(const tristar_distributed
 /* Numbers by column of the part, of those of all columns; all: freed. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_joint_take_columns(tsi_env *env, const tsi_joint *joint, double **all);
 
-void tsi_joint_destroy(tristar_distributed_t *d, tsi_joint **joint);
-
 /* Where a factorization has its values from. Its functions are collective; errors are the same on all ranks.
  */
 typedef struct tsi_supply tsi_supply;
