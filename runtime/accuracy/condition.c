@@ -71,7 +71,7 @@ out:
 tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal) {
   tristar_status status = TRISTAR_OK;
   tsi_plan_system s;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   if (reciprocal == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "reciprocal is NULL");
   TSI_TRY(tsi_plan_system_create(plan, &s));

@@ -119,7 +119,7 @@ tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op, int64_
   tristar_refine_options defaults;
   tristar_refine_result total = {0};
   tsi_plan_system s;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   tristar_refine_options_init(&defaults);
   if (options == NULL) options = &defaults;

@@ -82,7 +82,7 @@ tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op, i
   tsi_plan_system s;
   tsi_residual c = {.system = NULL};
   double worst = 0;
-  if (factor == NULL) return TSI_NULL(factor);
+  TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
   const size_t bytes = factor->user_bytes;
   TSI_TRY(check_arguments(factor, op, nrhs, b, ldb, x, ldx, r, ldr));

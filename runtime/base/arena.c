@@ -42,6 +42,19 @@ static struct {
   tsi_region *first;
 } arena = {PTHREAD_MUTEX_INITIALIZER, NULL};
 
+static void lock_arena(void) {
+  pthread_mutex_lock(&arena.lock);
+}
+
+static void unlock_arena(void) {
+  pthread_mutex_unlock(&arena.lock);
+}
+
+/* A child of fork() finds the arena whole, and can allocate. */
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(lock_arena, unlock_arena, unlock_arena);
+}
+
 static size_t round_up(size_t bytes, size_t unit) {
   return bytes + (unit - bytes % unit) % unit;
 }

@@ -16,6 +16,7 @@ typedef union tsi_block {
     size_t bytes;
     size_t kept; /* the first byte of the block, behind its first granule, that was not given back; 0: all */
     tsi_region *region;
+    tsi_env *env; /* that it was allocated through */
   } head;
   char line[TSI_CACHE_LINE];
 } tsi_block;
@@ -27,6 +28,7 @@ void tsi_env_init(tsi_env *env) {
   atomic_init(&env->memory.recent, 0);
   atomic_init(&env->memory.largest, 0);
   atomic_init(&env->memory.calls, 0);
+  tsi_lifetime_begin(&env->life, NULL);
   env->id = tsi_tick();
   env->log_level = TRISTAR_LOG_INFO;
 }
@@ -79,6 +81,7 @@ tristar_status tsi_allocate(tsi_env *env, size_t count, size_t size, const char 
   block->head.bytes = bytes;
   block->head.kept = 0;
   block->head.region = region;
+  block->head.env = env;
   count_allocation(&env->memory, bytes);
   *out = block + 1;
   return TRISTAR_OK;
@@ -100,6 +103,10 @@ void tsi_use_up(tsi_env *env, void *memory, size_t bytes) {
   block->head.kept = end;
   atomic_fetch_sub(&env->memory.current, end - begin);
   tsi_arena_free_part(block, begin, end, block->head.region);
+}
+
+tsi_env *tsi_env_of_memory(const void *memory) {
+  return ((const tsi_block *)memory - 1)->head.env;
 }
 
 void tsi_release(tsi_env *env, void *memory) {

@@ -23,7 +23,7 @@
  *     }
  *
  * A public function ends with `return tsi_answer(env, status);` instead, which logs its error, and begins
- * with `if (object == NULL) return TSI_NULL(object);`, as nobody knows an env then (tools/check_answers).
+ * with `TSI_ENTER(object, object->ts);` (tools/check_answers).
  */
 #ifndef TSI_BASE_ENV_H
 #define TSI_BASE_ENV_H
@@ -32,6 +32,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "runtime/base/lifetime.h"
 #include "runtime/base/types.h"
 #include "tristar.h"
 
@@ -48,6 +49,7 @@ typedef struct tsi_memory {
 
 typedef struct tsi_env {
   tsi_memory memory;
+  tsi_lifetime life;  /* of the context */
   uint64_t id;        /* tsi_tick() when it was made: no two of a process have the same */
   tristar_log_fn log; /* NULL: nothing is logged */
   void *log_arg;
@@ -58,6 +60,23 @@ typedef struct tsi_env {
 /* The env of a context is its first member (context.h). */
 static inline tsi_env *tsi_context_env(tristar_t *ts) {
   return (tsi_env *)ts;
+}
+
+/* An object of the context begins, with its allocation, and ends, as the last thing that is done to it: env
+ * may be gone then. */
+static inline void tsi_env_retain(tsi_env *env) {
+  tsi_lifetime_retain(&env->life);
+}
+static inline void tsi_env_release(tsi_env *env) {
+  tsi_lifetime_release(&env->life);
+}
+/* Was it made by another process, which fork() copied? */
+static inline bool tsi_env_is_inherited(const tsi_env *env) {
+  return tsi_lifetime_is_inherited(&env->life);
+}
+/* See tsi_lifetime_abandon. */
+static inline bool tsi_env_abandon(const tsi_env *env, const void *object) {
+  return tsi_lifetime_abandon(&env->life, object);
 }
 
 /* 1, 2, 3, ... : the order of what happens in the process. */
@@ -77,6 +96,9 @@ const char *tsi_error_text(const tsi_env *env);
 /* What a public function returns: status, after it has logged the latest message as an error, unless status
  * is OK, env NULL, or a public function that this one called has logged it. */
 tristar_status tsi_answer(tsi_env *env, tristar_status status);
+
+/* What a public function returns whose object is inherited. */
+tristar_status tsi_refuse_inherited(tsi_env *env, const char *function, const char *file, int line);
 
 /* The first failure of work that several threads share, with its message: from the thread in which it
  * occurred to the one that tells it. All zero: there is none. */
@@ -116,6 +138,9 @@ size_t tsi_memory_watch(tsi_env *env);
  * one thread at a time. */
 void tsi_use_up(tsi_env *env, void *memory, size_t bytes);
 
+/* The env that the memory was allocated through. */
+tsi_env *tsi_env_of_memory(const void *memory);
+
 /* Frees what tsi_allocate gave; accepts NULL. */
 void tsi_release(tsi_env *env, void *memory);
 
@@ -136,6 +161,15 @@ void tsi_release(tsi_env *env, void *memory);
 /* The status of a public function whose argument `object` is NULL, so that there is no env. */
 #define TSI_NULL(object)                                                                                     \
   tsi_fail(NULL, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", #object)
+
+/* How a public function begins that may fail, with one of its objects and its context. There is no env if it
+ * is NULL. */
+#define TSI_ENTER(object, ts)                                                                                \
+  do {                                                                                                       \
+    if ((object) == NULL) return TSI_NULL(object);                                                           \
+    if (tsi_env_is_inherited(tsi_context_env(ts)))                                                           \
+      return tsi_refuse_inherited(tsi_context_env(ts), __func__, __FILE__, __LINE__);                        \
+  } while (0)
 
 /* The body of a public function that fills *to, which only NULL in the place of an object can prevent. */
 #define TSI_GET(object, to, value)                                                                           \

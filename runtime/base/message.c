@@ -47,6 +47,12 @@ tristar_status tsi_answer(tsi_env *env, tristar_status status) {
   return status;
 }
 
+tristar_status tsi_refuse_inherited(tsi_env *env, const char *function, const char *file, int line) {
+  return tsi_answer(env, tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, function, file, line,
+                                  "the object was made before fork(), in the parent process: the child has "
+                                  "to create a context of its own"));
+}
+
 void tsi_failure_clear(tsi_failure *failure) {
   atomic_store(&failure->status, TRISTAR_OK);
 }

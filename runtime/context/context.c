@@ -7,9 +7,11 @@
 
 #include "codelets/cpu/kernels.h"
 #include "runtime/base/arena.h"
+#include "runtime/base/threads.h"
 #include "runtime/base/variables.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/machine/predict.h"
+#include "runtime/starpu/tasks.h"
 
 void tristar_config_init(tristar_config *config) {
   memset(config, 0, sizeof *config);
@@ -63,6 +65,8 @@ static void free_context(tsi_helpers *helpers) {
   free((char *)helpers - offsetof(tristar_t, helpers));
 }
 
+static void end_context(tsi_lifetime *life);
+
 /* All services or none. */
 static tristar_status init_services(tristar_t *ts, const tristar_config *config) {
   tristar_status status = tsi_solves_init(&ts->env, &ts->solves);
@@ -93,6 +97,7 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
     return tsi_answer(NULL, tsi_fail(NULL, TRISTAR_ERR_MEMORY, __func__, __FILE__, __LINE__,
                                      "out of memory: %zu bytes", sizeof *ts));
   tsi_env_init(&ts->env);
+  ts->env.life.end = end_context;
   ts->env.log = config->log;
   ts->env.log_arg = config->log_arg;
   ts->env.log_level = config->log_level;
@@ -114,15 +119,64 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
   return TRISTAR_OK;
 }
 
+typedef struct waiting_call {
+  void (*run)(void *arg);
+  void *arg;
+} waiting_call;
+
+static void *run_call(void *arg) {
+  const waiting_call call = *(waiting_call *)arg;
+  free(arg);
+  call.run(call.arg);
+  return NULL;
+}
+
+void tsi_context_call_waiting(tristar_t *ts, void (*run)(void *arg), void *arg) {
+  pthread_t thread;
+  if (tsi_tasks_may_wait()) {
+    run(arg);
+    return;
+  }
+  waiting_call *call = malloc(sizeof *call);
+  if (call != NULL) *call = (waiting_call){run, arg};
+  if (call != NULL && tsi_thread_start(&ts->env, &thread, run_call, call) == TRISTAR_OK) {
+    pthread_detach(thread);
+    return;
+  }
+  free(call);
+  tsi_log(&ts->env, TRISTAR_LOG_WARNING,
+          "no thread for what a StarPU task destroys: it stays in memory, and StarPU goes on");
+}
+
+static void finish(void *arg) {
+  tristar_t *ts = arg;
+  tsi_solves_finish(&ts->solves);
+  tsi_helpers_close(&ts->helpers);
+  tsi_workers_finish(&ts->workers);
+  tsi_machine_finish(&ts->machine);
+  tsi_helpers_release(&ts->helpers);
+  tsi_arena_trim();
+}
+
+static void end_context(tsi_lifetime *life) {
+  tristar_t *ts = (tristar_t *)((char *)life - offsetof(tristar_t, env.life));
+  tsi_context_call_waiting(ts, finish, ts);
+}
+
+static void drop(void *arg) {
+  tristar_t *ts = arg;
+  tsi_solves_wait(&ts->solves);
+  tsi_solves_reclaim(&ts->solves);
+  tsi_env_release(&ts->env);
+}
+
 void tristar_destroy(tristar_t **ts) {
   if (ts == NULL || *ts == NULL) return;
-  tsi_solves_finish(&(*ts)->solves);
-  tsi_helpers_close(&(*ts)->helpers);
-  tsi_workers_finish(&(*ts)->workers);
-  tsi_machine_finish(&(*ts)->machine);
-  tsi_helpers_release(&(*ts)->helpers);
-  tsi_arena_trim();
+  tristar_t *dropped = *ts;
   *ts = NULL;
+  if (tsi_env_abandon(&dropped->env, dropped)) return;
+  atomic_store(&dropped->dropped, true);
+  tsi_context_call_waiting(dropped, drop, dropped);
 }
 
 tristar_status tsi_context_need_starpu(tristar_t *ts, double *start_seconds) {
@@ -144,7 +198,7 @@ tristar_status tristar_get_memory(tristar_t *ts, tristar_memory_stats *stats) {
 
 tristar_status tristar_get_starpu(tristar_t *ts, tristar_starpu_info *info) {
   tristar_status status = TRISTAR_OK;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   if (info == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "info is NULL");
   TSI_TRY(tsi_workers_describe(&ts->workers, info));
 out:
@@ -152,18 +206,18 @@ out:
 }
 
 int tristar_get_worker(tristar_t *ts, int i, char *name, size_t size, int *core) {
-  return ts != NULL && tsi_workers_name(&ts->workers, i, name, size, core);
+  return ts != NULL && !tsi_env_is_inherited(&ts->env) && tsi_workers_name(&ts->workers, i, name, size, core);
 }
 
 tristar_status tristar_calibrate(tristar_t *ts, tristar_calibration *out) {
   tsi_calibration_quality quality;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   return tsi_answer(&ts->env, tsi_calibrate(&ts->machine, &ts->workers, out, &quality));
 }
 
 tristar_status tristar_get_calibration(tristar_t *ts, tristar_calibration *calibration) {
   tristar_status status = TRISTAR_OK;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   if (calibration == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "calibration is NULL");
   *calibration = tsi_calibration_now(&ts->machine);
   if (calibration->cores == 0) /* the defaults know nothing of the machine */

@@ -2,7 +2,9 @@
  * the machine, the count of solves in flight.
  *
  * Reads   tristar_config, TRISTAR_CHECK, TRISTAR_CALIBRATION, TRISTAR_IDLE, TRISTAR_ISA.
- * Writes  its members.   Invariants: env is the first member. */
+ * Writes  its members.
+ * Invariants: env is the first member; the context ends with its last owner (env.life): the program, from
+ * tristar_create to tristar_destroy, or an object. */
 #ifndef TSI_RUNTIME_CONTEXT_CONTEXT_H
 #define TSI_RUNTIME_CONTEXT_CONTEXT_H
 
@@ -23,8 +25,17 @@ struct tristar_s {
   tsi_factorization_options fronts; /* how they are cut, and shared out */
   const char *isa;                  /* instruction set of the kernels; text of theirs */
   atomic_bool blas_told;            /* that OpenBLAS is slow here */
+  atomic_bool dropped;              /* by tristar_destroy: it lives for its objects */
 };
 _Static_assert(offsetof(struct tristar_s, env) == 0, "tsi_context_env");
+
+/* Calls run(arg), which may wait for tasks and end the context: here or, from inside a StarPU task, in a
+ * thread of its own. What fails goes to the log; run is not called then. */
+void tsi_context_call_waiting(tristar_t *ts, void (*run)(void *arg), void *arg);
+
+/* Calls run(arg), which may wait for tasks and end the context: here or, from inside a StarPU task, in a
+ * thread of its own. What fails goes to the log; run is not called then. */
+void tsi_context_call_waiting(tristar_t *ts, void (*run)(void *arg), void *arg);
 
 /* tsi_workers_need of the context. */
 TRISTAR_CHECKED tristar_status tsi_context_need_starpu(tristar_t *ts, double *start_seconds);

@@ -14,11 +14,13 @@ tristar_status tsi_solves_init(const tsi_env *env, tsi_solves *solves) {
   return status;
 }
 
-void tsi_solves_finish(tsi_solves *solves) {
+void tsi_solves_wait(tsi_solves *solves) {
   pthread_mutex_lock(&solves->lock);
   while (solves->unfinished > 0) pthread_cond_wait(&solves->changed, &solves->lock);
   pthread_mutex_unlock(&solves->lock);
-  tsi_solves_reclaim(solves);
+}
+
+void tsi_solves_finish(tsi_solves *solves) {
   pthread_cond_destroy(&solves->changed);
   pthread_mutex_destroy(&solves->order);
   pthread_mutex_destroy(&solves->lock);

@@ -27,7 +27,9 @@ typedef struct tsi_solves {
 
 /* Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_solves_init(const tsi_env *env, tsi_solves *solves);
-/* Waits for the unfinished solves, frees what is retired. */
+/* Waits for the unfinished solves. */
+void tsi_solves_wait(tsi_solves *solves);
+/* None are unfinished, and nothing is retired. */
 void tsi_solves_finish(tsi_solves *solves);
 /* Frees what is retired, unless the caller may not wait. */
 void tsi_solves_reclaim(tsi_solves *solves);

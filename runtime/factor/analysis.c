@@ -207,6 +207,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
   atomic_init(&an->references, 1);
   an->ts = ts;
+  tsi_env_retain(&ts->env);
   an->pattern = pattern;
   pattern = NULL;
   an->options = *options;
@@ -282,7 +283,7 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   tsi_pattern *pattern = NULL, *handed_over;
   void *values = NULL; /* summed */
   if (out != NULL) *out = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
   if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "analysis is NULL");
   if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
@@ -352,9 +353,9 @@ void tsi_analysis_forget_rows(tristar_analysis_t *an) {
 void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   if (analysis == NULL || *analysis == NULL) return;
   tristar_analysis_t *an = *analysis;
-  *analysis = NULL;
-  if (atomic_fetch_sub(&an->references, 1) > 1) return;
   tsi_env *env = &an->ts->env;
+  *analysis = NULL;
+  if (tsi_env_abandon(env, an) || atomic_fetch_sub(&an->references, 1) > 1) return;
   release_map(env, an, an->in_row, an->in_place);
   release_map(env, an, an->out_row, an->out_place);
   tsi_pattern_destroy(env, &an->pattern);
@@ -368,6 +369,7 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   TSI_FREE(env, an->col_scale);
   TSI_FREE(env, an->panel_values);
   TSI_FREE(env, an);
+  tsi_env_release(env);
 }
 
 tristar_status tristar_analysis_get_stats(const tristar_analysis_t *analysis, tristar_analysis_stats *stats) {

@@ -212,7 +212,7 @@ tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, 
   tristar_status status = TRISTAR_OK;
   tristar_factor_t *factor = NULL;
   if (out != NULL) *out = NULL;
-  if (analysis == NULL) return TSI_NULL(analysis);
+  TSI_ENTER(analysis, analysis->ts);
   tsi_env *env = &analysis->ts->env;
   const double begin = tsi_clock();
   if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
@@ -243,7 +243,7 @@ tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status
 
 tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
   tristar_status status = TRISTAR_OK;
-  if (factor == NULL) return TSI_NULL(factor);
+  TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
   const double begin = tsi_clock();
   if (factor->analysis->imported)
@@ -295,6 +295,7 @@ tristar_status tsi_factor_begin(tristar_t *ts, tristar_factor_t **out) {
   atomic_init(&(*out)->references, 1);
   (*out)->ts = ts;
   TSI_TRY(tsi_residents_init(env, &(*out)->residents));
+  tsi_env_retain(env);
 out:
   if (status != TRISTAR_OK) TSI_FREE(env, *out);
   return status;
@@ -308,12 +309,13 @@ tristar_factor_t *tsi_factor_share(tristar_factor_t *factor) {
 void tristar_factor_destroy(tristar_factor_t **factor) {
   if (factor == NULL || *factor == NULL) return;
   tristar_factor_t *f = *factor;
-  *factor = NULL;
-  if (atomic_fetch_sub(&f->references, 1) > 1) return;
   tsi_env *env = &f->ts->env;
+  *factor = NULL;
+  if (tsi_env_abandon(env, f) || atomic_fetch_sub(&f->references, 1) > 1) return;
   tsi_residents_finish(env, &f->residents);
   release_storage(env, f);
   TSI_FREE(env, f->values);
   tristar_analysis_destroy(&f->analysis);
   TSI_FREE(env, f);
+  tsi_env_release(env);
 }

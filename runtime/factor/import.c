@@ -130,6 +130,7 @@ static tristar_status analyze(tristar_t *ts, const given *g, tristar_analysis_t 
   TSI_TRY(TSI_ALLOC_ZERO(env, an, 1));
   atomic_init(&an->references, 1);
   an->ts = ts;
+  tsi_env_retain(&ts->env);
   an->imported = true;
   tristar_analysis_options_init(&an->options);
   an->options.method = an->stats.method = g->factors->method;
@@ -287,7 +288,7 @@ tristar_status tristar_import_supernodal(tristar_t *ts, const tristar_factors *f
                                          tristar_factor_t **factor) {
   tristar_status status = TRISTAR_OK;
   if (factor != NULL) *factor = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
   if (factor == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
   if (factors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors is NULL");
@@ -324,7 +325,7 @@ out:
 tristar_status tristar_reimport(tristar_factor_t *factor, const tristar_factors *factors) {
   tristar_status status = TRISTAR_OK;
   given g;
-  if (factor == NULL) return TSI_NULL(factor);
+  TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
   tristar_analysis_t *an = factor->analysis;
   const double begin = tsi_clock();

@@ -33,6 +33,7 @@ static tristar_status analyze_rows(tristar_t *ts, tsi_pattern *pattern, const ts
   }
   atomic_init(&an->references, 1);
   an->ts = ts;
+  tsi_env_retain(&ts->env);
   an->imported = true;
   an->pattern = pattern;
   tristar_analysis_options_init(&an->options);
@@ -319,7 +320,7 @@ tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,
   tristar_triangle_options defaults;
   tristar_triangle_options_init(&defaults);
   if (factor != NULL) *factor = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   return tsi_answer(&ts->env, import_view(ts, view, options ? options : &defaults, factor));
 }
 
@@ -327,6 +328,6 @@ tristar_status tristar_import_csr(tristar_t *ts, const tristar_view *view, trist
                                   tristar_diag diag, tristar_factor_t **factor) {
   const tristar_triangle_options options = {.uplo = uplo, .diag = diag};
   if (factor != NULL) *factor = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   return tsi_answer(&ts->env, import_view(ts, view, &options, factor));
 }

@@ -10,8 +10,14 @@
  *   tristar_solve_start       the same, several solves at the same time
  *   tristar_solve_insert      the same, among the tasks of a StarPU program (tristar_starpu.h)
  *
- * Every later object keeps what it needs of the earlier ones alive: objects may be destroyed in any order.
- * The context itself must be destroyed last.
+ * Every later object keeps what it needs of the earlier ones alive: all objects, the context among them, may
+ * be destroyed in any order, each once. The context ends with the last of its objects: then StarPU stops, if
+ * nobody else needs it. Until then objects work as before, and the log is called.
+ *
+ * A process that fork() makes has copies of the objects of its parent, but none of the threads that they work
+ * with. In the child functions that compute, read or write refuse such objects with ERR_UNSUPPORTED;
+ * functions that copy figures or give borrowed arrays go on; destruction, and tristar_wait, set the pointer
+ * to NULL and do no more. The child may create contexts of its own. The parent goes on as before.
  *
  * Every function that can fail returns a tristar_status; on failure output pointers are NULL and
  * tristar_get_error gives a message that names the cause and the place. A NULL where a function needs an
@@ -152,7 +158,9 @@ typedef struct tristar_starpu_info {
  * for a scheduler that it does not have; NO_WORKER. The last context to be destroyed stops it, unless the
  * program needs it. Where nothing has been submitted for about 2 ms the workers of a StarPU that TriStar has
  * started sleep (idle_sleep) until TriStar submits tasks, or until a thread of TriStar's sees, within about 1
- * ms, that the program has submitted some of its own.
+ * ms, that the program has submitted some of its own. StarPU cannot be started in a process that fork() has
+ * made while StarPU ran, whoever had started it: contexts do without it there, as with use_starpu 0, and a
+ * warning goes to the log.
  *
  * Errors: ARGUMENT (also: another value of TRISTAR_IDLE or TRISTAR_ISA), UNSUPPORTED (this processor lacks
  * what the library was built for), MEMORY. The message of a failed creation goes to config->log, and to
@@ -167,9 +175,11 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_get_starpu(tristar_t *ts, tri
  * there is no i-th, or no call has needed StarPU yet. */
 TRISTAR_API int tristar_get_worker(tristar_t *ts, int i, char *name, size_t size, int *core);
 
-/* Destroys the context and sets *ts to NULL; stops StarPU if nobody else needs it. Waits for the solves
- * that were inserted (tristar_starpu.h) or started with an `end`; not from inside a StarPU task. Accepts
- * NULL. */
+/* Drops the context and sets *ts to NULL. It ends when its objects are destroyed, now if there are none; then
+ * StarPU stops if nobody else needs it. The functions of this section are not to be called any more; those of
+ * its objects are, and tristar_get_error(NULL, ...) gives their messages. Waits for the solves that were
+ * inserted (tristar_starpu.h) or started with an `end`, and so does the destruction of a plan from then on.
+ * Inside a StarPU task nothing can be waited for: a thread of its own does that. Accepts NULL. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
 /* Copies the message of the calling thread's latest error into buffer (size bytes, always terminated) and
@@ -337,7 +347,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_read(tristar_t *ts, con
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dense_write(tristar_t *ts, const char *path,
                                                                const tristar_dense *dense,
                                                                const char *comment);
-/* Frees the values and sets all of *dense to zero. */
+/* Frees the values and sets all of *dense to zero. ts is not read: it may be NULL. */
 TRISTAR_API void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense);
 
 /* ---- Analysis ---------------------------------------------------------------------------------------- */
@@ -906,7 +916,7 @@ typedef struct tristar_request_s tristar_request_t;
  * factor must not be refactored; then x has the bits that tristar_solve_with gives. x may be b as there;
  * options and its lists may be freed at once.
  *
- * The request keeps its plan alive and must be given to tristar_wait, before the context is destroyed. One
+ * The request keeps its plan and the context alive, and must be given to tristar_wait. One
  * thread at a time may use a request; it need not be the one that started it. More than 64 right-hand sides
  * are solved in blocks of 64: two are in flight, test and wait submit the next ones.
  *
@@ -930,7 +940,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_test(tristar_request_t *reque
 
 /* Waits for the request, frees it and sets *request to NULL, also if the solve failed: the status is that of
  * the solve. result may be NULL. Accepts NULL, and a request that is NULL. Errors: as tristar_solve_with;
- * UNSUPPORTED: called from inside a StarPU task while tasks of the request run, which keeps the request. */
+ * UNSUPPORTED: called from inside a StarPU task while tasks of the request run, which keeps the request; or
+ * in the child of a fork(), which gives it up. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_wait(tristar_request_t **request,
                                                         tristar_solve_result *result);
 

@@ -142,16 +142,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_multiply(tristar_dmat
                                                                     const void *x, int64_t ldx,
                                                                     const void *beta, void *y, int64_t ldy);
 
-/* Collective. Makes a solver (tristar_krylov.h) for the matrix, which is borrowed: it must outlive the
- * solver. options are the same on all ranks, but for progress and history, and may be NULL. All calls with
- * the solver are collective then, but for tristar_krylov_get_stats and _destroy. b, x and r of a rank are its
- * rows, n is their number. A preconditioner is local: of order n, applied to these rows; all ranks pass one
- * or none, such as that of the diagonal block, or a function that exchanges messages of its own. All ranks
- * get the same figures, but for times, and the same status, also where a preconditioner failed on one rank
- * only. Where progress asks on one rank to cancel, all do, up to an iteration later. Sums take one gathering
- * of all ranks each, made in the order of the ranks; that of PIPELINED_CG goes on beside the product and the
- * preconditioner of its iteration. New values are taken by the matrix (tristar_dmatrix_update), between two
- * solves. Errors: as tristar_krylov_create; ARGUMENT: options differ between ranks. */
+/* Collective. Makes a solver (tristar_krylov.h) for the matrix, of which it keeps alive what it needs.
+ * options are the same on all ranks, but for progress and history, and may be NULL. All calls with the solver
+ * are collective then, but for tristar_krylov_get_stats, and for _destroy while the matrix is there. b, x and
+ * r of a rank are its rows, n is their number. A preconditioner is local: of order n, applied to these rows;
+ * all ranks pass one or none, such as that of the diagonal block, or a function that exchanges messages of
+ * its own. All ranks get the same figures, but for times, and the same status, also where a preconditioner
+ * failed on one rank only. Where progress asks on one rank to cancel, all do, up to an iteration later. Sums
+ * take one gathering of all ranks each, made in the order of the ranks; that of PIPELINED_CG goes on beside
+ * the product and the preconditioner of its iteration. New values are taken by the matrix
+ * (tristar_dmatrix_update), between two solves. Errors: as tristar_krylov_create; ARGUMENT: options differ
+ * between ranks. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix,
                                                                   const tristar_krylov_options *options,
                                                                   tristar_krylov_t **krylov);
@@ -175,7 +176,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_krylov(tristar_dmatri
  *
  * The preconditioner is one for tristar_dmatrix_krylov of a matrix with the same blocks; new values it takes
  * by tristar_dmatrix_fsai_update alone; applying, updating and destroying it are collective, and it is
- * destroyed before the context and MPI_Finalize. Its figures are those of this rank's rows. Errors: those of
+ * destroyed before MPI_Finalize. Its figures are those of this rank's rows. Errors: those of
  * tristar_precond, whose messages name rows over the whole matrix; ARGUMENT: another kind, options differ
  * between ranks, PAIR_NEVER and entries between ranks without a mirror image; TOO_LARGE (entries that come to
  * one rank beyond 2^31 - 1), MEMORY, RUNTIME, NO_WORKER. */
@@ -201,10 +202,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_fsai_update(tristar_d
  * messages and, as a rule, iterations, but M is not symmetric, and op is N alone. With 0 M is Hermitian if
  * the A_i^-1 are, as CG wants it.
  *
- * The preconditioner is one for tristar_dmatrix_krylov of a matrix with the same blocks. The matrix is
- * borrowed: it must outlive the preconditioner. Applying and destroying it are collective; update is
- * UNSUPPORTED. Its figures are those of this rank's subdomain. Errors: those of tristar_precond, and for PLAN
- * of tristar_analyze, tristar_factor and tristar_plan, whose messages number rows within the subdomain;
+ * The preconditioner is one for tristar_dmatrix_krylov of a matrix with the same blocks. The
+ * preconditioner keeps alive what it needs of the matrix. Applying and destroying it are collective; update
+ * is UNSUPPORTED. Its figures are those of this rank's subdomain. Errors: those of tristar_precond, and for
+ * PLAN of tristar_analyze, tristar_factor and tristar_plan, whose messages number rows within the subdomain;
  * ARGUMENT: overlap is negative, kind FUNCTION, options differ between ranks; TOO_LARGE (entries that come to
  * one rank beyond 2^31 - 1), MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schwarz(tristar_dmatrix_t *matrix,
@@ -276,7 +277,8 @@ typedef struct tristar_dmatrix_stats {
 TRISTAR_API tristar_status tristar_dmatrix_get_stats(const tristar_dmatrix_t *matrix,
                                                      tristar_dmatrix_stats *stats);
 
-/* Collective. Before MPI_Finalize, and before the context is destroyed. Accepts NULL. */
+/* Collective. Before MPI_Finalize. What solvers and preconditioners need of the matrix ends with the last of
+ * them. Accepts NULL. */
 TRISTAR_API void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix);
 
 #ifdef __cplusplus

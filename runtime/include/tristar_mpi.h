@@ -175,8 +175,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve_start(
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_solve_test(tristar_distributed_request_t *request, int *done);
 /* Waits until the solve has ended on this rank, frees the request and sets it to NULL; tells what it failed
- * with. Not collective; before tristar_distributed_destroy, and not from inside a StarPU task. result may be
- * NULL. Errors: as tristar_distributed_solve_with; UNSUPPORTED (inside a task; the request remains). */
+ * with. Not collective; also after tristar_distributed_destroy, which waits for all solves; not from inside a
+ * StarPU task. result may be NULL. Errors: as tristar_distributed_solve_with; UNSUPPORTED (inside a task; the
+ * request remains). */
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_solve_wait(tristar_distributed_request_t **request, tristar_solve_result *result);
 
@@ -269,7 +270,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_get_factor_stats(
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_gather_stats(const tristar_distributed_t *distributed, tristar_distributed_stats *all);
 
-/* Collective. Before MPI_Finalize, and before the context is destroyed. Accepts NULL. */
+/* Collective. Before MPI_Finalize. Accepts NULL. */
 TRISTAR_API void tristar_distributed_destroy(tristar_distributed_t **distributed);
 
 #ifdef __cplusplus

@@ -131,7 +131,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond(tristar_t *ts, const 
                                                            tristar_precond_t **precond);
 
 /* M is what the plan solves with: complete factors, perhaps of another matrix or in single precision, or a
- * triangle. The plan is borrowed: it must outlive the preconditioner. New values of its factor count from the
+ * triangle. The preconditioner keeps the plan alive. New values of its factor count from the
  * next application on. Errors: ARGUMENT, MEMORY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_precond_of_plan(tristar_plan_t *plan,
                                                                    tristar_precond_t **precond);

@@ -124,7 +124,7 @@ typedef struct tristar_trace_s {
 } tristar_trace_t;
 
 /* Two solves as by tristar_solve, the first one as a warm-up; of the second one every task notes when and
- * where it ran. *trace is to be given to tristar_trace_destroy before the context is destroyed. x must not be
+ * where it ran. *trace is to be given to tristar_trace_destroy. x must not be
  * b. Nothing of StarPU's profiling is switched on; solves that are not traced pay nothing. Errors: those of
  * tristar_solve; ARGUMENT also if x is b. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs,

@@ -256,6 +256,7 @@ static tristar_status take_operator(tristar_krylov_t *k, const tsi_krylov_operat
   tsi_env *env = &k->ts->env;
   const tristar_scalar scalar = matrix->scalar;
   k->matrix = *matrix;
+  if (matrix->share != NULL) matrix->share(matrix->arg);
   k->n = matrix->n;
   k->scalar = scalar;
   k->kernels = tsi_krylov_kernels_select((char)scalar, k->ts->isa);
@@ -277,6 +278,7 @@ static tristar_status create(tristar_t *ts, const tristar_view *view, const tsi_
   const double begin = tsi_clock();
   TSI_TRY(TSI_ALLOC_ZERO(env, k, 1));
   k->ts = ts;
+  tsi_env_retain(env);
   k->alone = tsi_team_alone(0);
   k->team = &k->alone;
   if (options != NULL)
@@ -305,7 +307,7 @@ tristar_status tristar_krylov_create(tristar_t *ts, const tristar_view *view,
                                      const tristar_krylov_options *options, tristar_krylov_t **krylov) {
   tristar_status status = TRISTAR_OK;
   if (krylov != NULL) *krylov = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   if (view == NULL || krylov == NULL)
     TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view == NULL ? "view" : "krylov");
   status = create(ts, view, NULL, options, krylov);
@@ -319,7 +321,7 @@ tristar_status tristar_krylov_create_operator(tristar_t *ts, int64_t n, tristar_
                                               tristar_krylov_t **krylov) {
   tristar_status status = TRISTAR_OK;
   if (krylov != NULL) *krylov = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   if (krylov == NULL) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "krylov is NULL");
   tsi_krylov_operator matrix = {.scalar = scalar, .function = function, .arg = arg};
   if (function == NULL || n < 0)
@@ -359,7 +361,7 @@ void tsi_krylov_give(tristar_krylov_t *k) {
 tristar_status tristar_krylov_set_options(tristar_krylov_t *krylov, const tristar_krylov_options *options) {
   tristar_status status = TRISTAR_OK;
   bool taken = false;
-  if (krylov == NULL) return TSI_NULL(krylov);
+  TSI_ENTER(krylov, krylov->ts);
   tsi_env *env = &krylov->ts->env;
   TSI_TRY(tsi_krylov_take(krylov));
   taken = true;
@@ -382,7 +384,7 @@ out:
 tristar_status tristar_krylov_update_values(tristar_krylov_t *krylov, const void *values) {
   tristar_status status = TRISTAR_OK;
   bool taken = false;
-  if (krylov == NULL) return TSI_NULL(krylov);
+  TSI_ENTER(krylov, krylov->ts);
   tsi_env *env = &krylov->ts->env;
   TSI_TRY(tsi_krylov_take(krylov));
   taken = true;
@@ -412,9 +414,12 @@ void tristar_krylov_destroy(tristar_krylov_t **krylov) {
   if (krylov == NULL || *krylov == NULL) return;
   tristar_krylov_t *k = *krylov;
   tsi_env *env = &k->ts->env;
+  *krylov = NULL;
+  if (tsi_env_abandon(env, k)) return;
   tsi_crew_finish(&k->crew);
   tsi_crew_finish(&k->units);
   release(env, &k->work);
   tsi_krylov_release_matrix(k);
-  TSI_FREE(env, *krylov);
+  TSI_FREE(env, k);
+  tsi_env_release(env);
 }

@@ -49,7 +49,9 @@ typedef struct tsi_krylov_operator {
    * operator cannot. */
   tristar_status (*blocks)(void *arg, const void *x, void *y, tsi_crew_function done, void *context);
   void *arg;
-  tsi_team *team; /* who has the rows; NULL: they are all here */
+  void (*share)(void *arg);   /* the solver begins to need arg; NULL: it is the program's */
+  void (*release)(void *arg); /* it does not need it any more; collective if that is the end of arg */
+  tsi_team *team;             /* who has the rows; NULL: they are all here */
   /* Of a team: the system, for residuals. Collective. Errors: MEMORY. */
   tristar_status (*get_system)(void *arg, const tsi_system **system);
 } tsi_krylov_operator;

@@ -55,7 +55,7 @@ tristar_status tristar_krylov_residual(tristar_krylov_t *krylov, int64_t nrhs, c
   tristar_status status = TRISTAR_OK;
   bool taken = false;
   double worst;
-  if (krylov == NULL) return TSI_NULL(krylov);
+  TSI_ENTER(krylov, krylov->ts);
   TSI_TRY(tsi_krylov_take(krylov));
   taken = true;
   TSI_TRY(tsi_krylov_agree(krylov, check(krylov, nrhs, b, ldb, x, ldx, r, ldr)));

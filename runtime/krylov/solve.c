@@ -251,7 +251,7 @@ tristar_status tristar_krylov_solve(tristar_krylov_t *krylov, tristar_precond_t 
                                     tristar_krylov_result *result) {
   tristar_status status = TRISTAR_OK;
   bool taken = false;
-  if (krylov == NULL) return TSI_NULL(krylov);
+  TSI_ENTER(krylov, krylov->ts);
   TSI_TRY(tsi_krylov_take(krylov));
   taken = true;
   krylov->wants_end = krylov->all_end = false;

@@ -132,4 +132,5 @@ void tsi_krylov_release_matrix(tristar_krylov_t *k) {
   TSI_FREE(env, k->taken);
   tsi_halves_finish(env, &k->stored);
   TSI_FREE(env, k->window_values);
+  if (k->matrix.release != NULL) k->matrix.release(k->matrix.arg);
 }

@@ -130,6 +130,7 @@ tristar_status tsi_dense_read(tsi_env *env, const char *path, bool complex_text,
   tsi_locale_enter(&locale);
   TSI_TRY(tsi_lines_open(&lines, env, path));
   TSI_TRY(read_dense(&lines, complex_text, dense));
+  if (dense->values != NULL) tsi_env_retain(env);
 out:
   tsi_lines_close(&lines);
   tsi_locale_leave(&locale);
@@ -138,7 +139,7 @@ out:
 
 tristar_status tristar_dense_read(tristar_t *ts, const char *path, tristar_dense *dense) {
   if (dense != NULL) memset(dense, 0, sizeof *dense);
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = tsi_context_env(ts);
   if (path == NULL || dense == NULL)
     return tsi_answer(env, tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL",
@@ -198,7 +199,7 @@ out:
 tristar_status tristar_dense_write(tristar_t *ts, const char *path, const tristar_dense *dense,
                                    const char *comment) {
   tristar_status status = TRISTAR_OK;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = tsi_context_env(ts);
   if (path == NULL || dense == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "dense");
@@ -211,7 +212,13 @@ out:
 }
 
 void tristar_dense_destroy(tristar_t *ts, tristar_dense *dense) {
-  if (ts == NULL || dense == NULL) return;
-  tsi_release(tsi_context_env(ts), dense->values);
+  (void)ts;
+  if (dense == NULL) return;
+  void *values = dense->values;
   memset(dense, 0, sizeof *dense);
+  if (values == NULL) return;
+  tsi_env *env = tsi_env_of_memory(values);
+  if (tsi_env_abandon(env, values)) return;
+  tsi_release(env, values);
+  tsi_env_release(env);
 }

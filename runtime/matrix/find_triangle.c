@@ -156,7 +156,7 @@ out:
 tristar_status tristar_find_triangle(tristar_t *ts, const tristar_view *view, tristar_shape *shape,
                                      int64_t *row_order, int64_t *column_order) {
   if (shape != NULL) *shape = TRISTAR_SHAPE_OTHER;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = tsi_context_env(ts);
   return tsi_answer(env, find(env, view, shape, row_order, column_order));
 }

@@ -24,6 +24,7 @@ tristar_status tsi_matrix_create(tsi_env *env, tsi_index rows, tsi_index cols, t
   *matrix = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, m, 1));
   m->env = env;
+  tsi_env_retain(env);
   m->symmetry = symmetry;
   m->scalar = scalar;
   m->rows = rows;
@@ -52,10 +53,14 @@ out:
 void tristar_matrix_destroy(tristar_matrix_t **matrix) {
   if (matrix == NULL || *matrix == NULL) return;
   tristar_matrix_t *m = *matrix;
-  TSI_FREE(m->env, m->ptr);
-  TSI_FREE(m->env, m->index);
-  TSI_FREE(m->env, m->values);
-  TSI_FREE(m->env, *matrix);
+  tsi_env *env = m->env;
+  *matrix = NULL;
+  if (tsi_env_abandon(env, m)) return;
+  TSI_FREE(env, m->ptr);
+  TSI_FREE(env, m->index);
+  TSI_FREE(env, m->values);
+  TSI_FREE(env, m);
+  tsi_env_release(env);
 }
 
 tristar_status tristar_matrix_get_view(const tristar_matrix_t *matrix, tristar_view *view) {

@@ -47,7 +47,7 @@ out:
 tristar_status tristar_matrix_read(tristar_t *ts, const char *path, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   if (matrix != NULL) *matrix = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = tsi_context_env(ts);
   TSI_TRY(begin(ts, path, "path", matrix));
   bool generated = strncmp(path, "gen:", 4) == 0;
@@ -62,7 +62,7 @@ tristar_status tristar_matrix_generate(tristar_t *ts, const char *kind, int64_t 
                                        tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   if (matrix != NULL) *matrix = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   TSI_TRY(begin(ts, kind, "kind", matrix));
   TSI_TRY(finish(tsi_matrix_generate(tsi_context_env(ts), kind, k, NULL, matrix), matrix));
 out:
@@ -72,7 +72,7 @@ out:
 tristar_status tristar_matrix_laplacian(tristar_t *ts, const tristar_view *view, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
   if (matrix != NULL) *matrix = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   TSI_TRY(begin(ts, view, "view", matrix));
   TSI_TRY(finish(tsi_matrix_laplacian(tsi_context_env(ts), view, matrix), matrix));
 out:
@@ -82,7 +82,7 @@ out:
 tristar_status tristar_matrix_write(tristar_t *ts, const char *path, const tristar_view *view,
                                     const char *comment) {
   tristar_status status = TRISTAR_OK;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = tsi_context_env(ts);
   if (path == NULL || view == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "view");

@@ -329,6 +329,7 @@ tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
   TSI_TRY(tsi_transport_create(env, comm, kind, mine, &transport));
   TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
+  tsi_env_retain(env);
   d->options = *options;
   d->transport = transport;
   d->stats.start_seconds = start_seconds;
@@ -347,7 +348,7 @@ tristar_status tristar_distribute(tristar_t *ts, MPI_Comm comm, tristar_factor_t
                                   const tristar_distributed_options *options, tristar_distributed_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_distributed_t *d = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
   const double begin = tsi_clock();
   if (out != NULL) *out = NULL;
@@ -388,6 +389,7 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   tristar_distributed_t *d = *distributed;
   tsi_env *env = &d->ts->env;
   *distributed = NULL;
+  if (tsi_env_abandon(env, d)) return;
   tsi_queue_destroy(d);
   tsi_inserted_destroy(d);
   tsi_distributed_release_layout(d);
@@ -395,6 +397,7 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   tristar_factor_destroy(&d->source);
   tsi_transport_destroy(&d->transport);
   TSI_FREE(env, d);
+  tsi_env_release(env);
 }
 
 /* Is it a factor that the distributed one can take the values of? On rank 0. */
@@ -427,7 +430,7 @@ static void note_update(tristar_distributed_t *d, const tristar_factor_t *factor
 
 tristar_status tristar_distributed_update(tristar_distributed_t *d, tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_queue_drain(d);
   tsi_idle_dismiss();
   tsi_env *env = &d->ts->env;

@@ -70,7 +70,7 @@ tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t 
 
 tristar_status tristar_distributed_set_rows(tristar_distributed_t *d, int64_t first, int64_t rows) {
   tristar_status status = TRISTAR_OK;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_queue_drain(d);
   tsi_env *env = &d->ts->env;
   const int ranks = tsi_transport_size(d->transport), me = tsi_transport_rank(d->transport);
@@ -429,14 +429,14 @@ tristar_status tsi_distributed_solve(tristar_distributed_t *d, const tristar_sol
 tristar_status tristar_distributed_solve_with(tristar_distributed_t *d, const tristar_solve_options *options,
                                               int64_t nrhs, const void *b, void *x,
                                               tristar_solve_result *result) {
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_queue_drain(d);
   return tsi_answer(&d->ts->env, tsi_distributed_solve(d, options, nrhs, b, x, result));
 }
 
 tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
                                          int64_t ldb, void *x, int64_t ldx) {
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_queue_drain(d);
   const tristar_solve_options o = tsi_solve_options_columns(op, ldb, ldx);
   tristar_status mine = tsi_check_columns(&d->ts->env, tsi_distributed_own_rows(d), nrhs, b, ldb, x, ldx);
@@ -460,7 +460,7 @@ tristar_status tristar_distributed_get_stats(const tristar_distributed_t *d,
 tristar_status tristar_distributed_gather_stats(const tristar_distributed_t *d,
                                                 tristar_distributed_stats *all) {
   tristar_status status = TRISTAR_OK;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_queue_drain(d);
   const tristar_distributed_stats own = stats_now(d);
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Gather",

@@ -206,6 +206,8 @@ tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mi
   TSI_TRY(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, mine, &transport));
   TSI_TRY(tsi_transport_agree(transport, TSI_ALLOC_ZERO(env, d, 1)));
   d->ts = ts;
+  atomic_init(&d->references, 1);
+  tsi_env_retain(env);
   d->transport = transport;
   transport = NULL;
   TSI_TRY(
@@ -253,7 +255,7 @@ tristar_status tsi_dmatrix_create(tristar_t *ts, MPI_Comm comm, const tristar_vi
 tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm, const tristar_view *rows,
                                       const tristar_dmatrix_options *options, tristar_dmatrix_t **matrix) {
   if (matrix != NULL) *matrix = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   return tsi_answer(&ts->env, tsi_dmatrix_create(ts, comm, rows, options, false, matrix));
 }
 
@@ -262,7 +264,7 @@ tristar_status tristar_dmatrix_generate(tristar_t *ts, MPI_Comm comm, const char
   tristar_dmatrix_t *d = NULL;
   const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tristar_status status = need(ts, kind, "kind");
   if (status == TRISTAR_OK) status = need(ts, matrix, "matrix");
   status = tsi_dmatrix_begin(ts, comm, status, &d);
@@ -276,7 +278,7 @@ tristar_status tristar_dmatrix_read(tristar_t *ts, MPI_Comm comm, const char *pa
   tristar_dmatrix_t *d = NULL;
   const double start = tsi_clock();
   if (matrix != NULL) *matrix = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tristar_status status = need(ts, path, "path");
   if (status == TRISTAR_OK) status = need(ts, matrix, "matrix");
   status = tsi_dmatrix_begin(ts, comm, status, &d);
@@ -287,11 +289,17 @@ tristar_status tristar_dmatrix_read(tristar_t *ts, MPI_Comm comm, const char *pa
   return tsi_answer(&ts->env, status);
 }
 
+tristar_dmatrix_t *tsi_dmatrix_share(tristar_dmatrix_t *d) {
+  atomic_fetch_add(&d->references, 1);
+  return d;
+}
+
 void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
   if (matrix == NULL || *matrix == NULL) return;
   tristar_dmatrix_t *d = *matrix;
   tsi_env *env = &d->ts->env;
   *matrix = NULL;
+  if (tsi_env_abandon(env, d) || atomic_fetch_sub(&d->references, 1) > 1) return;
   tsi_dmatrix_dismiss_crew(d);
   TSI_FREE(env, d->coupled);
   tsi_dmatrix_release_whole(d);
@@ -309,6 +317,7 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
   TSI_FREE(env, d->team.all);
   tsi_transport_destroy(&d->transport);
   TSI_FREE(env, d);
+  tsi_env_release(env);
 }
 
 /* ---- What is there ------------------------------------------------------------------------------------- */
@@ -359,7 +368,7 @@ tristar_view tsi_dmatrix_view(const tristar_dmatrix_t *d, int64_t cols) {
 tristar_status tristar_dmatrix_get_view(tristar_dmatrix_t *matrix, tristar_view *view) {
   tristar_status status = TRISTAR_OK;
   if (view != NULL) memset(view, 0, sizeof *view);
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   if (view == NULL) TSI_FAIL(&matrix->ts->env, TRISTAR_ERR_ARGUMENT, "view is NULL");
   TSI_TRY(tsi_dmatrix_need_whole(matrix));
   *view = tsi_dmatrix_view(matrix, matrix->stats.n);
@@ -372,7 +381,7 @@ out:
 
 tristar_status tristar_dmatrix_get_diagonal(const tristar_dmatrix_t *matrix, tristar_view *view) {
   if (view != NULL) memset(view, 0, sizeof *view);
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   if (view == NULL) return TSI_NULL(view);
   const tsi_entries *diagonal = &matrix->form[TSI_DPLAIN].diagonal;
   *view = tsi_dmatrix_view(matrix, matrix->n);
@@ -437,7 +446,7 @@ tristar_status tristar_dmatrix_multiply(tristar_dmatrix_t *matrix, tristar_op op
       "op", "nrhs", "alpha, real part", "alpha, imaginary part", "beta, real part", "beta, imaginary part"};
   double factor[4];
   int64_t wish[6] = {op, nrhs};
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   tsi_env *env = &matrix->ts->env;
   read_factor(matrix->scalar, alpha, 1, factor);
   read_factor(matrix->scalar, beta, 0, factor + 2);

@@ -56,6 +56,7 @@ typedef struct tsi_dexchange {
 } tsi_dexchange;
 
 struct tristar_dmatrix_s {
+  atomic_int references; /* the program, solvers and preconditioners */
   tristar_t *ts;
   tsi_transport *transport;
   const tsi_sparse_kernels *sparse;
@@ -141,6 +142,8 @@ TRISTAR_CHECKED tristar_status tsi_dmatrix_assemble(tristar_dmatrix_t *d, tsi_dl
                                                     tristar_symmetry symmetry);
 /* Collective. The same of the rows of a view, a block a rank; borrowed. Errors: those of that. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_take_rows(tristar_dmatrix_t *d, const tristar_view *view);
+/* Another share of the matrix, which tristar_dmatrix_destroy gives back. */
+tristar_dmatrix_t *tsi_dmatrix_share(tristar_dmatrix_t *d);
 /* Collective. A matrix without rows; mine: what this rank has found before. Errors: those of the transport,
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_begin(tristar_t *ts, MPI_Comm comm, tristar_status mine,

@@ -143,7 +143,7 @@ tristar_status tristar_dmatrix_factor(tristar_dmatrix_t *matrix, const tristar_a
                                       tristar_distributed_t **out) {
   tristar_status status = TRISTAR_OK;
   if (out != NULL) *out = NULL;
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   tristar_t *ts = matrix->ts;
   const double begin = tsi_clock();
   making m = {.matrix = matrix, .lean = matrix->whole == NULL};
@@ -226,8 +226,8 @@ out:
 }
 
 tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix, tristar_distributed_t *distributed) {
-  if (matrix == NULL) return TSI_NULL(matrix);
-  if (distributed == NULL) return TSI_NULL(distributed);
+  TSI_ENTER(matrix, matrix->ts);
+  TSI_ENTER(distributed, distributed->ts);
   tsi_env *env = &distributed->ts->env;
   tsi_queue_drain(distributed);
   const double begin = tsi_clock();

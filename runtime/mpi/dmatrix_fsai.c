@@ -401,7 +401,7 @@ tristar_status tristar_dmatrix_fsai(tristar_dmatrix_t *matrix, const tristar_pre
   tristar_status status = TRISTAR_OK;
   tristar_precond_options defaults;
   if (precond != NULL) *precond = NULL;
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   tristar_precond_options_init(&defaults);
   defaults.kind = TRISTAR_PRECOND_FSAI;
   if (options == NULL) options = &defaults;
@@ -481,7 +481,7 @@ out:
 
 tristar_status tristar_dmatrix_fsai_update(tristar_dmatrix_t *matrix, tristar_precond_t *precond) {
   tristar_status status = TRISTAR_OK;
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   TSI_TRY(tsi_transport_agree(matrix->transport, check_inverse(matrix, precond)));
   precond->valid = false;
   TSI_TRY(renew(matrix, precond));

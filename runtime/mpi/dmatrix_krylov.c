@@ -170,6 +170,15 @@ out:
   return status;
 }
 
+static void share(void *arg) {
+  (void)tsi_dmatrix_share(arg);
+}
+
+static void release(void *arg) {
+  tristar_dmatrix_t *d = arg;
+  tristar_dmatrix_destroy(&d);
+}
+
 static size_t product_bytes(const void *arg) {
   return tsi_dmatrix_product_bytes(arg);
 }
@@ -178,7 +187,7 @@ tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_k
                                       tristar_krylov_t **krylov) {
   tristar_status status = TRISTAR_OK;
   if (krylov != NULL) *krylov = NULL;
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   tsi_env *env = &matrix->ts->env;
   const tsi_krylov_operator operator= {.n = matrix->n,
                                        .first = tsi_dmatrix_first(matrix),
@@ -189,6 +198,8 @@ tristar_status tristar_dmatrix_krylov(tristar_dmatrix_t *matrix, const tristar_k
                                        .columns = multiply_columns,
                                        .blocks = multiply_blocks,
                                        .arg = matrix,
+                                       .share = share,
+                                       .release = release,
                                        .team = &matrix->team,
                                        .get_system = get_system};
   if (krylov == NULL)

@@ -239,7 +239,7 @@ tristar_status tristar_dmatrix_repartition(tristar_dmatrix_t *matrix, const tris
   const double start = tsi_clock();
   tristar_dmatrix_options defaults;
   if (out != NULL) *out = NULL;
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   tristar_dmatrix_options_init(&defaults);
   numbering m = {.d = matrix, .ranks = tsi_transport_size(matrix->transport)};
   const tristar_status status = repartition(&m, options != NULL ? options : &defaults, out);
@@ -252,7 +252,7 @@ tristar_status tristar_dmatrix_repartition(tristar_dmatrix_t *matrix, const tris
 /* ---- Vectors ------------------------------------------------------------------------------------------- */
 
 tristar_status tristar_dmatrix_get_origin(const tristar_dmatrix_t *matrix, int64_t *row) {
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   if (row == NULL && matrix->n > 0) return TSI_NULL(row);
   for (tsi_index i = 0; i < matrix->n; i++)
     row[i] = matrix->origin != NULL ? matrix->origin[i] : tsi_dmatrix_first(matrix) + i;
@@ -293,7 +293,7 @@ tristar_status tristar_dmatrix_move(const tristar_dmatrix_t *matrix, tristar_dma
                                     int64_t nrhs, const void *from, int64_t ldf, void *to, int64_t ldt) {
   static const char *const name[] = {"direction", "nrhs"};
   tristar_status status = TRISTAR_OK;
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   const tristar_dmatrix_t *d = matrix;
   tsi_env *env = &d->ts->env;
   const bool back = direction == TRISTAR_TO_ORIGIN;

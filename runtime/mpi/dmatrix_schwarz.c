@@ -4,7 +4,8 @@
  * matrix. An application brings entries of others, solves with the subdomain, and gives back what belongs to
  * others, which owners add up in the order of the ranks.
  *
- * Reads   the matrix, options.   Writes  a preconditioner that owns what it needs, but for the transport.
+ * Reads   the matrix, options.   Writes  a preconditioner that owns what it needs: of the matrix a share, for
+ * its transport.
  * Invariants
  *   - a vector of the subdomain: `before` entries of others, the own ones, the rest of the others'
  *   - whatever fails on a rank, it takes part in the exchanges of an application */
@@ -19,6 +20,7 @@
 /* What a preconditioner owns. */
 typedef struct schwarz {
   tristar_t *ts;
+  tristar_dmatrix_t *matrix;
   const tsi_sparse_kernels *sparse;
   size_t bytes;                /* of a scalar */
   tsi_index rows, before, all; /* own; others before them; of the subdomain */
@@ -42,6 +44,7 @@ static void release(void *arg) {
   tsi_halo_destroy(env, &s->halo);
   TSI_FREE(env, s->ghost);
   TSI_FREE(env, s->vector);
+  tristar_dmatrix_destroy(&s->matrix);
   TSI_FREE(env, s);
 }
 
@@ -200,6 +203,7 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(tsi_near_rows_gather(d, overlap, false, &near));
   s->ts = d->ts;
+  s->matrix = tsi_dmatrix_share(d);
   s->sparse = d->sparse;
   s->bytes = d->bytes;
   s->rows = near.rows;
@@ -226,7 +230,7 @@ tristar_status tristar_dmatrix_schwarz(tristar_dmatrix_t *matrix, const tristar_
   tristar_status status = TRISTAR_OK;
   tristar_precond_options defaults;
   if (precond != NULL) *precond = NULL;
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   tristar_precond_options_init(&defaults);
   if (options == NULL) options = &defaults;
   TSI_TRY(agree(matrix, options, overlap, restricted, precond != NULL));

@@ -107,6 +107,6 @@ out:
 }
 
 tristar_status tristar_dmatrix_update(tristar_dmatrix_t *matrix, const tristar_view *rows) {
-  if (matrix == NULL) return TSI_NULL(matrix);
+  TSI_ENTER(matrix, matrix->ts);
   return tsi_answer(&matrix->ts->env, tsi_dmatrix_take_values(matrix, rows));
 }

@@ -169,7 +169,7 @@ tristar_status tristar_matrix_gather(tristar_t *ts, MPI_Comm comm, const tristar
   tristar_status status = TRISTAR_OK;
   tsi_transport *transport = NULL;
   if (matrix != NULL) *matrix = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
   TSI_TRY(tsi_transport_create(env, comm, TSI_TRANSPORT_DIRECT, TRISTAR_OK, &transport));
   gathering g = {.env = env,

@@ -6,6 +6,7 @@
 
 #include "runtime/mpi/mailbox.h"
 #include "runtime/solve/request.h"
+#include "runtime/starpu/service.h"
 #include "runtime/starpu/tasks.h"
 #include "tristar_starpu_mpi.h"
 
@@ -73,7 +74,7 @@ static void granted(void *arg, tristar_status status) {
 /* Local. */
 static tristar_status prepare_queue(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
-  if (!starpu_is_initialized())
+  if (!tsi_starpu_runs())
     TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED, "inserted solves need StarPU, which does not run");
   TSI_TRY(TSI_ALLOC_ZERO(env_of(d), d->inserted, 1));
   if (d->queue == NULL) TSI_TRY(tsi_queue_create(d));
@@ -173,7 +174,7 @@ tristar_status tristar_distributed_insert(tristar_distributed_t *d, tristar_op o
                                           const starpu_data_handle_t *x) {
   tristar_status status = TRISTAR_OK;
   tsi_distributed_insertion *i = NULL;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_env *env = env_of(d);
   if (!tsi_tasks_may_wait()) {
     status = tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
@@ -208,7 +209,7 @@ out:
 
 tristar_status tristar_distributed_wait(tristar_distributed_t *d) {
   tristar_status status = TRISTAR_OK;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   if (d->inserted == NULL) return TRISTAR_OK;
   if (!tsi_tasks_may_wait())
     TSI_FAIL(env_of(d), TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for solves");

@@ -337,7 +337,7 @@ tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_
                                           tristar_distributed_t **out) {
   tristar_status status = TRISTAR_OK;
   tristar_distributed_t *d = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   const double begin = tsi_clock();
   if (out != NULL) *out = NULL;
   const size_t memory = tsi_memory_watch(&ts->env);
@@ -394,7 +394,7 @@ out:
 
 tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void *values) {
   tristar_status status = TRISTAR_OK;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_queue_drain(d);
   tsi_idle_dismiss();
   const double begin = tsi_clock();
@@ -412,7 +412,7 @@ tristar_status tristar_distributed_get_factor_stats(const tristar_distributed_t 
                                                     tristar_factor_stats *factor,
                                                     tristar_analysis_stats *analysis) {
   tristar_status status = TRISTAR_OK;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
   if (d->source == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,

@@ -11,7 +11,22 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(int) waiting;
 
+static bool lost;
+
 #define SPINS 2000
+
+/* In the child of a fork(): its MPI is a copy, without the threads and connections of the parent's. */
+static void lose(void) {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  lost = lost || initialized;
+  lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  atomic_store(&waiting, 0);
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(NULL, NULL, lose);
+}
 
 void tsi_mpi_lock(void) {
   if (pthread_mutex_trylock(&lock) == 0) return;
@@ -44,6 +59,9 @@ tristar_status tsi_mpi_status(const tsi_env *env, const char *what, int code, co
 tristar_status tsi_mpi_check(const tsi_env *env, MPI_Comm comm) {
   tristar_status status = TRISTAR_OK;
   int initialized = 0, finalized = 0;
+  if (lost)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "MPI was initialized when fork() made this process: it belongs to the parent");
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   if (!initialized) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "MPI is not initialized: call MPI_Init_thread first");

@@ -80,7 +80,7 @@ TRISTAR_CHECKED tristar_status tsi_mpi_status(const tsi_env *env, const char *wh
                                               const char *function, const char *file, int line);
 
 /* Can MPI be called, and is comm a communicator? Without that nobody can be asked to agree. Errors: RUNTIME,
- * ARGUMENT. */
+ * ARGUMENT, UNSUPPORTED (MPI is the parent's, see fork()). */
 TRISTAR_CHECKED tristar_status tsi_mpi_check(const tsi_env *env, MPI_Comm comm);
 /* Calls on a communicator of the user's return their errors from here to the restoring, whatever handler it
  * has: most end the program. */

@@ -45,6 +45,7 @@ tristar_status tsi_queue_create(tristar_distributed_t *d) {
              "meanwhile");
   TSI_TRY(TSI_ALLOC_ZERO(env_of(d), q, 1));
   q->distributed = d;
+  atomic_init(&q->references, 1);
   TSI_TRY(tsi_monitor_init(env_of(d), &q->lock, &q->changed));
   status = tsi_thread_start(env_of(d), &q->thread, serve, q);
   if (status == TRISTAR_OK) {
@@ -66,6 +67,18 @@ void tsi_queue_drain(const tristar_distributed_t *d) {
   pthread_mutex_unlock(&q->lock);
 }
 
+tsi_queue *tsi_queue_share(tsi_queue *q) {
+  atomic_fetch_add(&q->references, 1);
+  return q;
+}
+
+void tsi_queue_drop(tsi_env *env, tsi_queue *q) {
+  if (atomic_fetch_sub(&q->references, 1) > 1) return;
+  pthread_mutex_destroy(&q->lock);
+  pthread_cond_destroy(&q->changed);
+  TSI_FREE(env, q);
+}
+
 void tsi_queue_destroy(tristar_distributed_t *d) {
   tsi_queue *q = d->queue;
   if (q == NULL) return;
@@ -74,9 +87,8 @@ void tsi_queue_destroy(tristar_distributed_t *d) {
   pthread_cond_broadcast(&q->changed);
   pthread_mutex_unlock(&q->lock);
   pthread_join(q->thread, NULL);
-  pthread_mutex_destroy(&q->lock);
-  pthread_cond_destroy(&q->changed);
-  TSI_FREE(env_of(d), d->queue);
+  d->queue = NULL;
+  tsi_queue_drop(env_of(d), q);
 }
 
 void tsi_queue_put(tristar_distributed_t *d, tsi_queued *item) {

@@ -31,6 +31,7 @@ typedef struct tsi_queued {
 } tsi_queued;
 
 typedef struct tsi_queue {
+  atomic_int references; /* the distributed factor, and requests */
   tristar_distributed_t *distributed;
   pthread_t thread;
   pthread_mutex_t lock;
@@ -45,8 +46,11 @@ typedef struct tsi_queue {
 TRISTAR_CHECKED tristar_status tsi_queue_create(tristar_distributed_t *d);
 /* Waits until nothing is in the queue; d->queue may be NULL. Not from inside a task. */
 void tsi_queue_drain(const tristar_distributed_t *d);
-/* The same, and ends the thread. */
+/* The same, and ends the thread; the queue goes on for its requests, which have ended. */
 void tsi_queue_destroy(tristar_distributed_t *d);
+/* A share of the queue, and its end. */
+tsi_queue *tsi_queue_share(tsi_queue *queue);
+void tsi_queue_drop(tsi_env *env, tsi_queue *queue);
 
 /* Puts an item in, whose functions are set. It runs once it is ready. */
 void tsi_queue_put(tristar_distributed_t *d, tsi_queued *item);

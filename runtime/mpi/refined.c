@@ -82,7 +82,7 @@ tristar_status tristar_distributed_solve_refined(tristar_distributed_t *d, trist
   tristar_refine_result total = {0};
   tsi_distributed_system s = {.distributed = d};
   char *of_b = NULL, *of_x = NULL;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
   const double begin = tsi_clock();
   tsi_queue_drain(d);
@@ -118,7 +118,7 @@ out:
 tristar_status tristar_distributed_condition(tristar_distributed_t *d, double *reciprocal) {
   tristar_status status = TRISTAR_OK;
   tsi_distributed_system s = {.distributed = d};
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
   tsi_queue_drain(d);
   tristar_status mine = check_matrix(d);

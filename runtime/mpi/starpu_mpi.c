@@ -16,6 +16,7 @@
 #include <starpu_mpi.h>
 
 #include "runtime/starpu/idle.h"
+#include "runtime/starpu/service.h"
 
 static _Atomic(bool) taken;       /* a transport has StarPU-MPI */
 static _Atomic(bool) hook_exists; /* set once */
@@ -28,7 +29,7 @@ typedef struct message {
 
 static tristar_status starpu_mpi_check(tsi_env *env) {
   tristar_status status = TRISTAR_OK;
-  if (!starpu_is_initialized())
+  if (!tsi_starpu_runs())
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "the transport starpu_mpi needs StarPU, which does not run");
   if (atomic_load(&taken))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "another transport of this process has StarPU-MPI already");

@@ -6,6 +6,8 @@
 
 struct tristar_distributed_request_s {
   tsi_queued queued; /* first member */
+  tristar_t *ts;
+  tsi_queue *queue; /* a share: the distributed factor may be destroyed before */
   tristar_solve_options options;
   int64_t nrhs;
   const void *b;
@@ -17,14 +19,17 @@ struct tristar_distributed_request_s {
 };
 
 static tsi_env *env_of(const tristar_distributed_request_t *r) {
-  return &r->queued.distributed->ts->env;
+  return &r->ts->env;
 }
 
+/* env may be gone then. */
 static void release(tsi_env *env, tristar_distributed_request_t *r) {
   if (r == NULL) return;
+  tsi_queue_drop(env, r->queue);
   TSI_FREE(env, r->b_row);
   TSI_FREE(env, r->x_row);
   TSI_FREE(env, r);
+  tsi_env_release(env);
 }
 
 static tristar_status carry_out(tsi_queued *item, tristar_status mine) {
@@ -64,7 +69,7 @@ tristar_status tristar_distributed_solve_start(tristar_distributed_t *d, const t
   tristar_status status = TRISTAR_OK;
   tristar_distributed_request_t *r = NULL;
   if (request != NULL) *request = NULL;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
   if (d->queue == NULL) {
     status = tsi_transport_agree(d->transport, tsi_queue_create(d));
@@ -75,6 +80,9 @@ tristar_status tristar_distributed_solve_start(tristar_distributed_t *d, const t
   }
   if (request == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
   TSI_TRY(TSI_ALLOC_ZERO(env, r, 1));
+  r->ts = d->ts;
+  tsi_env_retain(env);
+  r->queue = tsi_queue_share(d->queue);
   tristar_solve_options_init(&r->options);
   if (options) r->options = *options;
   r->nrhs = nrhs;
@@ -99,8 +107,8 @@ out:
 tristar_status tristar_distributed_solve_test(tristar_distributed_request_t *request, int *done) {
   tristar_status status = TRISTAR_OK;
   if (done != NULL) *done = 0;
-  if (request == NULL) return TSI_NULL(request);
-  tsi_queue *q = request->queued.distributed->queue;
+  TSI_ENTER(request, request->ts);
+  tsi_queue *q = request->queue;
   if (done == NULL) TSI_FAIL(env_of(request), TRISTAR_ERR_ARGUMENT, "done is NULL");
   pthread_mutex_lock(&q->lock);
   *done = request->done;
@@ -115,7 +123,11 @@ tristar_status tristar_distributed_solve_wait(tristar_distributed_request_t **re
   if (request == NULL || *request == NULL) return TRISTAR_OK;
   tristar_distributed_request_t *r = *request;
   tsi_env *env = env_of(r);
-  tsi_queue *q = r->queued.distributed->queue;
+  tsi_queue *q = r->queue;
+  if (tsi_env_abandon(env, r)) {
+    *request = NULL;
+    return tsi_refuse_inherited(env, __func__, __FILE__, __LINE__);
+  }
   if (!tsi_tasks_may_wait()) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for solves");
   pthread_mutex_lock(&q->lock);
   while (!r->done) pthread_cond_wait(&q->changed, &q->lock);
@@ -123,7 +135,9 @@ tristar_status tristar_distributed_solve_wait(tristar_distributed_request_t **re
   status = tsi_failure_tell(env, &r->outcome);
   if (result && status == TRISTAR_OK) *result = r->result;
   *request = NULL;
+  status = tsi_answer(env, status);
   release(env, r);
+  return tsi_answer(NULL, status);
 out:
   return tsi_answer(env, status);
 }

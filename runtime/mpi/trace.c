@@ -436,7 +436,7 @@ tristar_status tristar_distributed_trace(tristar_distributed_t *d, tristar_op op
   tsi_statistics workers = {0};
   part own = {0}, *all = NULL;
   if (out != NULL) *out = NULL;
-  if (d == NULL) return TSI_NULL(d);
+  TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
   const int ranks = tsi_transport_size(d->transport), me = tsi_transport_rank(d->transport);
   tsi_queue_drain(d);

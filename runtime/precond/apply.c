@@ -86,7 +86,7 @@ out:
 tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op, int64_t nrhs, const void *b,
                                      int64_t ldb, void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
-  if (precond == NULL) return TSI_NULL(precond);
+  TSI_ENTER(precond, precond->ts);
   tsi_env *env = &precond->ts->env;
   const columns c = {nrhs, ldb, ldx, b, x};
   TSI_TRY(tsi_check_op(env, op));

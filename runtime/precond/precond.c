@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "runtime/precond/fsai_nodes.h"
-#include "runtime/solve/plan.h"
+#include "runtime/solve/in_flight.h"
 
 void tristar_precond_options_init(tristar_precond_options *options) {
   *options = (tristar_precond_options){.kind = TRISTAR_PRECOND_ILU,
@@ -93,6 +93,7 @@ static tristar_status create(tristar_t *ts, tristar_precond_kind kind, tsi_index
   TSI_TRY(TSI_ALLOC_ZERO(&ts->env, *out, 1));
   tristar_precond_t *p = *out;
   p->ts = ts;
+  tsi_env_retain(&ts->env);
   p->n = n;
   p->sparse = tsi_sparse_kernels_select(scalar);
   p->kernels = tsi_incomplete_kernels_select(scalar);
@@ -154,7 +155,7 @@ tristar_status tristar_precond(tristar_t *ts, const tristar_view *view,
   tristar_status status = TRISTAR_OK;
   tristar_precond_t *p = NULL;
   if (precond != NULL) *precond = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
   const double since = tsi_workers_clock(&ts->workers), started = tsi_workers_start_seconds(&ts->workers);
   if (precond == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
@@ -184,12 +185,12 @@ out:
 tristar_status tristar_precond_of_plan(tristar_plan_t *plan, tristar_precond_t **precond) {
   tristar_status status = TRISTAR_OK;
   if (precond != NULL) *precond = NULL;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   if (precond == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   const tsi_pattern *pattern = plan->factor->analysis->pattern;
   TSI_TRY(create(plan->ts, TRISTAR_PRECOND_PLAN, pattern->n, pattern->scalar, precond));
-  (*precond)->plan = plan;
+  (*precond)->plan = tsi_plan_share(plan);
   (*precond)->valid = true;
 out:
   return tsi_answer(env, status);
@@ -201,7 +202,7 @@ tristar_status tristar_precond_of_function(tristar_t *ts, int64_t n, tristar_sca
   tristar_status status = TRISTAR_OK;
   tsi_index order;
   if (precond != NULL) *precond = NULL;
-  if (ts == NULL) return TSI_NULL(ts);
+  TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
   if (precond == NULL || function == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", precond ? "function" : "precond");
@@ -236,7 +237,7 @@ out:
 tristar_status tristar_precond_update(tristar_precond_t *precond, const tristar_view *view) {
   tristar_status status = TRISTAR_OK;
   tsi_pattern *pattern = NULL;
-  if (precond == NULL) return TSI_NULL(precond);
+  TSI_ENTER(precond, precond->ts);
   tsi_env *env = &precond->ts->env;
   tsi_workers *workers = &precond->ts->workers;
   const double begin = tsi_workers_clock(workers);
@@ -271,7 +272,10 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   if (precond == NULL || *precond == NULL) return;
   tristar_precond_t *p = *precond;
   tsi_env *env = &p->ts->env;
+  *precond = NULL;
+  if (tsi_env_abandon(env, p)) return;
   if (p->release != NULL) p->release(p->arg);
+  tristar_plan_destroy(&p->plan);
   tsi_precond_drop_sweeps(p);
   tsi_fsai_destroy(env, &p->fsai);
   tsi_row_tasks_destroy(env, &p->tasks);
@@ -280,5 +284,6 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   tsi_factor_rows_finish(env, &p->filled);
   tsi_pattern_destroy(env, &p->pattern);
   TSI_FREE(env, p->diagonal);
-  TSI_FREE(env, *precond);
+  TSI_FREE(env, p);
+  tsi_env_release(env);
 }

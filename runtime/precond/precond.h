@@ -46,7 +46,7 @@ struct tristar_precond_s {
   void *diagonal;         /* n: factors of the entries; NULL: none */
   tsi_precond_sweep sweep[2];
   tsi_fsai *fsai;              /* FSAI; NULL: another kind, or not there yet */
-  tristar_plan_t *plan;        /* PLAN, borrowed */
+  tristar_plan_t *plan;        /* PLAN: a share of it */
   tristar_precond_fn function; /* FUNCTION, and what has a function of the library's; NULL: another kind */
   void *arg;
   void (*release)(void *arg); /* NULL: arg is not the preconditioner's own */

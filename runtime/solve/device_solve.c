@@ -24,7 +24,7 @@ tristar_status tristar_solve_device(tristar_plan_t *plan, tristar_op op, int64_t
   tristar_status status = TRISTAR_OK;
   tsi_device_vectors *taken = NULL;
   tsi_host_vectors host;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   if (vectors == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "vectors is NULL");
   TSI_TRY(check_arguments(plan, op, nrhs, vectors));

@@ -21,6 +21,11 @@ static void retire(tristar_plan_t *plan) {
   tsi_solves_retire(&plan->ts->solves, &plan->retired);
 }
 
+tristar_plan_t *tsi_plan_share(tristar_plan_t *plan) {
+  atomic_fetch_add(&plan->references, 1);
+  return plan;
+}
+
 void tsi_plan_drop(tristar_plan_t *plan) {
   tristar_t *ts = plan->ts;
   if (atomic_fetch_sub(&plan->references, 1) > 1) return;
@@ -30,6 +35,13 @@ void tsi_plan_drop(tristar_plan_t *plan) {
   }
   lock(ts);
   retire(plan);
+  unlock(ts);
+}
+
+void tsi_plan_settle(tristar_plan_t *plan) {
+  tristar_t *ts = plan->ts;
+  lock(ts);
+  while (plan->unfinished > 0) pthread_cond_wait(&ts->solves.changed, &ts->solves.lock);
   unlock(ts);
 }
 
@@ -100,7 +112,7 @@ bool tsi_in_flight_done(tristar_plan_t *plan, const bool *done, bool wait) {
 
 tristar_status tristar_plan_wait(tristar_plan_t *plan) {
   tristar_status status = TRISTAR_OK;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   tristar_t *ts = plan->ts;
   lock(ts);
   if (plan->unfinished > 0 && !tsi_tasks_may_wait())

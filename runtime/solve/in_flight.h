@@ -14,7 +14,10 @@
 
 #include "runtime/solve/plan.h"
 
-/* Gives back a share of the plan. */
+/* Waits for the plan's unfinished solves. */
+void tsi_plan_settle(tristar_plan_t *plan);
+/* Another share of the plan, and its end. */
+tristar_plan_t *tsi_plan_share(tristar_plan_t *plan);
 void tsi_plan_drop(tristar_plan_t *plan);
 
 /* A solve to be inserted gets a share of the plan; at most `limit` have a place at the same time. Waits for a

@@ -96,7 +96,7 @@ tristar_status tristar_layout_choose(const tristar_analysis_t *analysis, int64_t
   tristar_layout_costs c;
   tristar_layout_prediction least = {0};
   if (prediction != NULL) *prediction = least;
-  if (analysis == NULL) return TSI_NULL(analysis);
+  TSI_ENTER(analysis, analysis->ts);
   if (layout == NULL) return TSI_NULL(layout);
   tsi_env *env = tsi_context_env(analysis->ts);
   tristar_layout best = *layout;

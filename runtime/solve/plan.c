@@ -297,6 +297,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   }
   atomic_init(&plan->references, 1);
   plan->ts = factor->ts;
+  tsi_env_retain(env);
   plan->factor = tsi_factor_share(factor);
   plan->insertable = (tsi_insertable){.functions = &tsi_plan_insertion,
                                       .ts = plan->ts,
@@ -368,7 +369,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   tristar_plan_options defaults;
   double start_seconds = 0;
   if (out != NULL) *out = NULL;
-  if (factor == NULL) return TSI_NULL(factor);
+  TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
   if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
   tsi_solves_reclaim(&factor->ts->solves);
@@ -386,7 +387,8 @@ out:
 
 int tristar_plan_get_device(const tristar_plan_t *plan, int i, tristar_device_stats *stats) {
   tristar_device_stats found;
-  const bool there = plan != NULL && tsi_branches_describe(plan, i, &found);
+  const bool there =
+      plan != NULL && !tsi_env_is_inherited(&plan->ts->env) && tsi_branches_describe(plan, i, &found);
   if (there && stats != NULL) *stats = found;
   return there;
 }
@@ -397,10 +399,12 @@ int tristar_plan_get_subtree(const tristar_plan_t *plan, int64_t i, tristar_subt
   return there;
 }
 
+/* Of an inherited plan nobody changes them, nor gives the lock back. */
 static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
-  pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
+  const bool changing = !tsi_env_is_inherited(&plan->ts->env);
+  if (changing) pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
   const tristar_plan_stats stats = plan->stats;
-  pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
+  if (changing) pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
   return stats;
 }
 
@@ -416,7 +420,7 @@ const int32_t *tristar_plan_get_chunk_of_supernode(const tristar_plan_t *plan) {
 
 tristar_status tristar_plan_write_dot(const tristar_plan_t *plan, const char *path) {
   tristar_status status = TRISTAR_OK;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   if (path == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "path is NULL");
   TSI_TRY(tsi_sweep_write_dot(env, plan->side[0].sweep, plan->side[0].chunks, path));
@@ -424,13 +428,31 @@ out:
   return tsi_answer(env, status);
 }
 
+static void drop(void *arg) {
+  tristar_plan_t *plan = arg;
+  tristar_t *ts = plan->ts;
+  tsi_env_retain(&ts->env);
+  tsi_plan_drop(plan);
+  tsi_solves_reclaim(&ts->solves);
+  tsi_env_release(&ts->env);
+}
+
+/* The program has dropped the context: no later call may come that would free what is retired. */
+static void drop_after_solves(void *arg) {
+  tsi_plan_settle(arg);
+  drop(arg);
+}
+
 void tristar_plan_destroy(tristar_plan_t **plan) {
   if (plan == NULL || *plan == NULL) return;
   tristar_plan_t *p = *plan;
   tristar_t *ts = p->ts;
   *plan = NULL;
-  tsi_plan_drop(p);
-  tsi_solves_reclaim(&ts->solves);
+  if (tsi_env_abandon(&ts->env, p)) return;
+  if (atomic_load(&ts->dropped))
+    tsi_context_call_waiting(ts, drop_after_solves, p);
+  else
+    drop(p);
 }
 
 void tsi_plan_free(tristar_plan_t *p) {
@@ -458,4 +480,5 @@ void tsi_plan_free(tristar_plan_t *p) {
   tristar_factor_destroy(&p->factor);
   pthread_mutex_destroy(&p->lock);
   TSI_FREE(env, p);
+  tsi_env_release(env);
 }

@@ -23,7 +23,7 @@ tristar_status tristar_profile(tristar_plan_t *plan, tristar_op op, int64_t nrhs
   tristar_status status = TRISTAR_OK;
   tsi_profiling_sums sums;
   int before = -1;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   TSI_TRY(check(plan, repeat, result));
   *result = (tristar_profile_result){.solves = 0};

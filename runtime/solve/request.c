@@ -267,7 +267,7 @@ void tsi_request_launch(tristar_request_t *r) {
 tristar_status tristar_test(tristar_request_t *request, int *done) {
   tristar_status status = TRISTAR_OK;
   if (done != NULL) *done = 0;
-  if (request == NULL) return TSI_NULL(request);
+  TSI_ENTER(request, request->plan->ts);
   tsi_env *env = env_of(request);
   if (done == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "done is NULL");
   *done = tsi_request_advance(request, false);
@@ -280,6 +280,11 @@ tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *r
   if (request == NULL || *request == NULL) return TRISTAR_OK;
   tristar_request_t *r = *request;
   tsi_env *env = env_of(r);
+  if (tsi_env_abandon(env, r)) {
+    *request = NULL;
+    return tsi_refuse_inherited(env, __func__, __FILE__, __LINE__);
+  }
+  tsi_env_retain(env);
   if (!tsi_request_advance(r, false) && !tsi_tasks_may_wait())
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
   (void)tsi_request_advance(r, true);
@@ -288,5 +293,7 @@ tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *r
   tristar_plan_destroy(&r->plan); /* its share of it */
   TSI_FREE(env, *request);
 out:
-  return tsi_answer(env, status);
+  status = tsi_answer(env, status);
+  tsi_env_release(env);
+  return tsi_answer(NULL, status);
 }

@@ -281,7 +281,7 @@ tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_opti
                                   const void *b, void *x, tristar_solve_result *result) {
   tristar_status status = TRISTAR_OK;
   tristar_request_t r;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   TSI_TRY(prepare(&r, plan, options, nrhs, b, x));
   (void)tsi_request_advance(&r, true);
   TSI_TRY(tsi_failure_tell(&plan->ts->env, &r.failure));
@@ -320,7 +320,7 @@ tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_opt
   tristar_status status = TRISTAR_OK;
   tristar_request_t *r = NULL;
   if (request != NULL) *request = NULL;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   if (request == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "request is NULL");
   TSI_TRY(TSI_ALLOC(env, r, 1));
@@ -369,7 +369,7 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
                              void *x, int64_t ldx) {
   tristar_status status = TRISTAR_OK;
   tristar_request_t r;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   const int64_t n = plan->factor->analysis->pattern->n;
   if (nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_direct_solve(plan, op, b, x)) return TRISTAR_OK;
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));

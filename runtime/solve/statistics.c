@@ -82,7 +82,7 @@ static double idle(const tsi_statistics *s, int k) {
 tristar_status tristar_plan_get_solve_stats(const tristar_plan_t *plan, tristar_solve_stats *stats) {
   if (stats == NULL) return TSI_NULL(stats);
   memset(stats, 0, sizeof *stats);
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   const tsi_statistics *s = &plan->solved;
   pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
   *stats = s->latest;
@@ -99,7 +99,7 @@ tristar_status tristar_plan_get_worker_seconds(const tristar_plan_t *plan, int w
                                                double *idle_seconds) {
   if (compute != NULL) *compute = 0;
   if (idle_seconds != NULL) *idle_seconds = 0;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   const tsi_statistics *s = &plan->solved;
   pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
   const bool known = worker >= 0 && worker < s->latest.workers;

@@ -130,6 +130,7 @@ tristar_status tsi_trace_open(tristar_t *ts, tsi_trace *trace) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(&ts->env, trace->out, 1));
   trace->out->owner = ts;
+  tsi_env_retain(&ts->env);
   trace->out->ranks = 1;
 out:
   return status;
@@ -332,7 +333,7 @@ tristar_status tristar_trace(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   tristar_status status = TRISTAR_OK;
   tsi_trace trace = {0};
   if (out != NULL) *out = NULL;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, plan->ts);
   tsi_env *env = &plan->ts->env;
   if (out == NULL || (b == x && b != NULL))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s", out == NULL ? "trace is NULL" : "x is b");
@@ -351,10 +352,12 @@ void tristar_trace_destroy(tristar_trace_t **trace) {
   if (trace == NULL || *trace == NULL) return;
   tristar_trace_t *t = *trace;
   tsi_env *env = tsi_context_env(t->owner);
+  *trace = NULL;
+  if (tsi_env_abandon(env, t)) return;
   TSI_FREE(env, t->tasks.item);
   TSI_FREE(env, t->tasks.before);
   TSI_FREE(env, t->steps.item);
   TSI_FREE(env, t->steps.before);
   TSI_FREE(env, t);
-  *trace = NULL;
+  tsi_env_release(env);
 }

@@ -129,7 +129,7 @@ tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const 
   tristar_status status = TRISTAR_OK;
   if (out == NULL) return TSI_NULL(out);
   memset(out, 0, sizeof *out);
-  if (analysis == NULL) return TSI_NULL(analysis);
+  TSI_ENTER(analysis, analysis->ts);
   tsi_env *env = tsi_context_env(analysis->ts);
   const double scalar_bytes = (double)scalar_bytes_of(analysis);
   tristar_layout fallback;

@@ -13,6 +13,15 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int users;
 static int threads_before;
 
+/* In the child of a fork(): another thread of the parent may have held it. OpenBLAS stays as it was. */
+static void renew_lock(void) {
+  lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(NULL, NULL, renew_lock);
+}
+
 void tsi_blas_acquire(void) {
   pthread_mutex_lock(&lock);
   if (users++ == 0) {

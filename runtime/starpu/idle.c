@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "runtime/base/threads.h"
+#include "runtime/starpu/service.h"
 
 #define LOOK_NANOSECONDS 1000000L        /* from one look to the next */
 #define HELD_NANOSECONDS 20000000L       /* the same while workers are held awake */
@@ -180,7 +181,7 @@ void tsi_idle_end(void) {
 
 void tsi_idle_add_hook(tsi_env *env, unsigned (*hook_function)(void *), _Atomic(bool) *exists,
                        const char *without) {
-  if (atomic_load(exists) || !starpu_is_initialized() || atomic_exchange(exists, true)) return;
+  if (atomic_load(exists) || !tsi_starpu_runs() || atomic_exchange(exists, true)) return;
   if (starpu_progression_hook_register(hook_function, NULL) >= 0)
     atomic_store(&other_hook, true);
   else
@@ -240,6 +241,12 @@ void tsi_idle_dismiss(void) {
 
 void tsi_idle_recall(void) {
   if (atomic_fetch_sub(&dismissals, 1) == 1 && atomic_load(&holds) > 0) tsi_idle_rouse();
+}
+
+void tsi_idle_forget(void) {
+  atomic_store(&holds, 0);
+  atomic_store(&dismissals, 0);
+  atomic_store(&calls, 0);
 }
 
 bool tsi_idle_asleep(void) {

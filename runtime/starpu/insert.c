@@ -121,7 +121,7 @@ tristar_status tristar_solve_insert_pieces(tristar_plan_t *plan, const tristar_i
                                            const starpu_data_handle_t *x) {
   tristar_status status = TRISTAR_OK;
   tristar_insert_options defaults;
-  if (plan == NULL) return TSI_NULL(plan);
+  TSI_ENTER(plan, ((const tsi_insertable *)plan)->ts);
   tsi_env *env = tsi_context_env(((const tsi_insertable *)plan)->ts);
   tristar_insert_options_init(&defaults);
   if (options == NULL) options = &defaults;

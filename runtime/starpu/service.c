@@ -14,6 +14,27 @@ static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* guards these; held while StarPU starts and stops */
 static int users;
 static bool ours, sleeps;
+static bool lost;
+
+/* In the child of a fork(), whose only thread this is: the workers are the parent's. Who held the lock was
+ * about to start or to stop StarPU. */
+static void lose(void) {
+  const bool held = pthread_mutex_trylock(&lock) != 0;
+  lost = lost || held || users > 0 || starpu_is_initialized();
+  if (!held) pthread_mutex_unlock(&lock);
+  lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  users = 0;
+  ours = sleeps = false;
+  tsi_idle_forget();
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+  (void)pthread_atfork(NULL, NULL, lose);
+}
+
+bool tsi_starpu_is_lost(void) {
+  return lost;
+}
 
 /* Workers on the cores that the context asks for; STARPU_WORKERS_CPUID has precedence. */
 static void bind_workers(const tsi_starpu_wishes *wishes, struct starpu_conf *conf) {
@@ -100,6 +121,10 @@ static void leave(void) {
 tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes) {
   tristar_status status = TRISTAR_OK;
   pthread_mutex_lock(&lock);
+  if (lost)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "StarPU ran when fork() made this process: its workers are the parent's, and it cannot be "
+             "started again");
   const bool runs = starpu_is_initialized();
   TSI_TRY(runs ? join(env, wishes) : start(env, wishes));
   if (users++ == 0) {
@@ -140,15 +165,15 @@ bool tsi_starpu_sleeps(void) {
 }
 
 bool tsi_starpu_polls(void) {
-  return !tsi_starpu_sleeps() && starpu_is_initialized();
+  return !tsi_starpu_sleeps() && tsi_starpu_runs();
 }
 
 bool tsi_starpu_runs(void) {
-  return starpu_is_initialized() != 0;
+  return !lost && starpu_is_initialized() != 0;
 }
 
 bool tsi_starpu_inside_task(void) {
-  return starpu_is_initialized() && starpu_worker_get_id() >= 0;
+  return tsi_starpu_runs() && starpu_worker_get_id() >= 0;
 }
 
 int tsi_starpu_cpu_workers(void) {

@@ -8,6 +8,7 @@
  * Reads   what the first context that needs StarPU asks for, STARPU_*.
  * Writes  StarPU. All data is static, as StarPU is.
  * Invariants, under the lock
+ *   - lost: in a process that fork() made of one in which StarPU ran; nothing of StarPU is called then
  *   - users counts the contexts that hold StarPU; each holds it once
  *   - ours: StarPU was not running when users rose from 0, so it is as we asked for it; else it is the
  * program's
@@ -29,10 +30,13 @@ typedef struct tsi_starpu_wishes {
 } tsi_starpu_wishes;
 
 /* Starts StarPU or joins its users; what was wished in vain goes to the log. Errors: ARGUMENT (no such
- * scheduler), RUNTIME, NO_WORKER; the context holds nothing then. */
+ * scheduler), RUNTIME, NO_WORKER, UNSUPPORTED (it is lost); the context holds nothing then. */
 TRISTAR_CHECKED tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes);
 /* Stops StarPU if nobody else needs it. Not from inside a StarPU task. */
 void tsi_starpu_release(void);
+
+/* StarPU ran when fork() made this process: no context of it can have StarPU. */
+bool tsi_starpu_is_lost(void);
 
 /* TriStar has started the StarPU that runs. */
 bool tsi_starpu_is_ours(void);

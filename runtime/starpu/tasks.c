@@ -11,6 +11,7 @@
 #include "runtime/starpu/device_data.h"
 #include "runtime/starpu/devices.h"
 #include "runtime/starpu/idle.h"
+#include "runtime/starpu/service.h"
 #include "runtime/starpu/simulation.h"
 
 /* What StarPU runs for a task of the list. */
@@ -256,7 +257,7 @@ tristar_status tsi_tasks_happen(tsi_tasks *tasks, tsi_index event) {
 }
 
 bool tsi_tasks_may_wait(void) {
-  return !starpu_is_initialized() || (starpu_worker_get_id() < 0 && starpu_task_get_current() == NULL);
+  return !tsi_starpu_runs() || (starpu_worker_get_id() < 0 && starpu_task_get_current() == NULL);
 }
 
 tristar_status tsi_tasks_check_waiting(const tsi_env *env) {

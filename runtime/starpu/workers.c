@@ -12,7 +12,7 @@
 #include "runtime/starpu/devices.h"
 
 tristar_status tsi_workers_init(tsi_env *env, tsi_workers *workers, const tristar_config *config) {
-  *workers = (tsi_workers){.env = env, .allowed = config->use_starpu != 0};
+  *workers = (tsi_workers){.env = env, .allowed = config->use_starpu != 0 && !tsi_starpu_is_lost()};
   workers->wishes = (tsi_starpu_wishes){.workers = config->workers,
                                         .first_core = config->first_core,
                                         .first_device = config->first_device,
@@ -20,6 +20,10 @@ tristar_status tsi_workers_init(tsi_env *env, tsi_workers *workers, const trista
                                         .scheduler = workers->scheduler,
                                         .idle_sleep = config->idle_sleep != 0};
   if (config->scheduler) snprintf(workers->scheduler, sizeof workers->scheduler, "%s", config->scheduler);
+  if (config->use_starpu != 0 && tsi_starpu_is_lost())
+    tsi_log(env, TRISTAR_LOG_WARNING,
+            "StarPU ran when fork() made this process, and cannot be started again: the context computes on "
+            "the calling thread");
   return tsi_mutex_init(env, &workers->lock);
 }
 
@@ -45,7 +49,9 @@ tristar_status tsi_workers_need(tsi_workers *workers, double *start_seconds) {
   pthread_mutex_lock(&workers->lock);
   if (workers->running) goto out;
   if (!workers->allowed)
-    TSI_FAIL(workers->env, TRISTAR_ERR_UNSUPPORTED, "tasks asked for in a context without StarPU");
+    TSI_FAIL(workers->env, TRISTAR_ERR_UNSUPPORTED, "tasks asked for in a context without StarPU%s",
+             tsi_starpu_is_lost() ? ", which ran when fork() made this process and cannot be started again"
+                                  : "");
   const double begin = tsi_clock();
   TSI_TRY(tsi_starpu_acquire(workers->env, &workers->wishes));
   workers->running = true;
