@@ -52,8 +52,12 @@ out:
   return status;
 }
 
+/* After MPI_Finalize StarPU-MPI cannot be shut down: its thread, which has nothing to do, stays. */
 static void starpu_mpi_detach(tsi_transport *transport) {
+  int finalized = 0;
   (void)transport;
+  MPI_Finalized(&finalized);
+  if (finalized) return;
 #if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4
   (void)starpu_mpi_shutdown_comm(transport->comm);
 #else
