@@ -70,6 +70,27 @@ static void check_two(void) {
   free_arrays(&other);
 }
 
+/* A solver works with a preconditioner of another context, and memory is counted where it was allocated. */
+static void check_mixed(bool starpu) {
+  objects o, other;
+  tristar_memory_stats before, after;
+  tristar_krylov_result result;
+  make_objects(make(starpu), starpu, &o);
+  make_objects(make(false), false, &other);
+  tristar_destroy(&other.ts);
+  for (int k = 0; k < 2; k++)
+    CHECK_OK(tristar_krylov_solve(o.krylov, k ? other.ilu : other.plan_precond, 1, o.b, o.n,
+                                  memset(o.x, 0, (size_t)o.n * sizeof *o.x), o.n, &result));
+  CHECK_OK(tristar_get_memory(o.ts, &before));
+  tristar_dense_destroy(o.ts, &other.dense);
+  CHECK_OK(tristar_get_memory(o.ts, &after));
+  CHECK(before.current_bytes == after.current_bytes);
+  for (int k = 1; k < OBJECT_KINDS; k++) destroy_object(&other, (object_kind)k, TRISTAR_OK);
+  for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
+  free_arrays(&o);
+  free_arrays(&other);
+}
+
 /* The program's own StarPU goes on, and may end before the objects. */
 static void check_program(void) {
   objects o;
@@ -198,6 +219,8 @@ int main(void) {
   check_last(false);
   check_last(true);
   check_two();
+  check_mixed(false);
+  check_mixed(true);
   check_program();
   check_messages();
   check_threads(false);
