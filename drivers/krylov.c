@@ -25,13 +25,21 @@ static bool make_factor(tsi_session *s, tsi_krylov_solution *z) {
          tsi_session_check(s, tristar_precond_of_plan(s->plan, &z->precond), s->name);
 }
 
+tristar_status tsi_krylov_try_precond(tsi_session *s, tsi_krylov_solution *z) {
+  return z->words.none ? TRISTAR_OK : tristar_precond(s->ts, &s->view, &z->words.options, &z->precond);
+}
+
 bool tsi_krylov_make_precond(tsi_session *s, tsi_krylov_solution *z) {
   const double begin = tsi_now();
   bool ok = true;
-  if (z->words.factor)
+  if (z->words.factor) {
     ok = make_factor(s, z);
-  else if (!z->words.none)
-    ok = tsi_session_check(s, tristar_precond(s->ts, &s->view, &z->words.options, &z->precond), s->name);
+  } else {
+    tristar_status status;
+    do status = tsi_krylov_try_precond(s, z);
+    while (tsi_krylov_broke_down(status) && tsi_krylov_next_precond(z));
+    ok = tsi_session_check(s, status, s->name);
+  }
   if (!ok) return false;
   if (z->precond == NULL) return true;
   tristar_precond_get_stats(z->precond, &z->m);
@@ -43,16 +51,51 @@ static bool has_restarts(const tsi_krylov_solution *z) {
   return z->options.method == TRISTAR_KRYLOV_GMRES || z->options.method == TRISTAR_KRYLOV_FGMRES;
 }
 
-void tsi_krylov_choose_options(const tsi_session *s, tsi_krylov_solution *z) {
+/* The method, with its name. */
+static void set_method(tsi_krylov_solution *z, tristar_krylov_method method) {
+  static const char *const names[] = {"CG", "BiCGSTAB", "GMRES", "FGMRES", "pipelined CG", "block CG"};
+  tristar_krylov_options *o = &z->options;
+  o->method = method;
+  const int number = has_restarts(z) ? o->restart : method == TRISTAR_KRYLOV_BLOCK_CG ? o->block : 0;
+  snprintf(z->method, sizeof z->method, number > 0 ? "%s(%d)" : "%s", names[method], number);
+}
+
+/* An incomplete factorization that nobody has asked for may be far from A: then the residual itself is to be
+ * tested. */
+static void set_side(const tsi_session *s, tsi_krylov_solution *z) {
+  const int side = s->settings->side;
+  const bool gmres = z->options.method == TRISTAR_KRYLOV_GMRES;
+  if (side >= 0)
+    z->options.side = side == 1 ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
+  else if (gmres && z->words.automatic)
+    z->options.side = TRISTAR_SIDE_RIGHT;
+}
+
+bool tsi_krylov_gives_up_cg(const tsi_session *s, tsi_krylov_solution *z) {
+  bool indefinite = false;
+  for (int64_t c = 0; c < z->b.cols; c++)
+    indefinite = indefinite || z->result[c].reason == TRISTAR_REASON_INDEFINITE ||
+                 z->result[c].reason == TRISTAR_REASON_INDEFINITE_PRECOND;
+  if (!indefinite || s->settings->krylov_method >= 0 || z->options.method != TRISTAR_KRYLOV_CG ||
+      s->settings->norm >= 0)
+    return false;
+  z->switched = true;
+  z->norms.count = 0;
+  set_method(z, TRISTAR_KRYLOV_GMRES);
+  set_side(s, z);
+  tsi_krylov_begin_precond(z);
+  tristar_krylov_destroy(&z->krylov);
+  tristar_precond_destroy(&z->precond);
+  z->m = (tristar_precond_stats){.n = 0};
+  return true;
+}
+
+void tsi_krylov_choose_options(const tsi_session *s, bool positive, tsi_krylov_solution *z) {
   const tsi_settings *settings = s->settings;
   const bool symmetric = s->view.symmetry == TRISTAR_HERMITIAN ||
                          (s->view.symmetry == TRISTAR_SYMMETRIC && s->precision->width == 1);
   tristar_krylov_options *o = &z->options;
   tristar_krylov_options_init(o);
-  o->method = settings->krylov_method >= 0 ? (tristar_krylov_method)settings->krylov_method
-              : symmetric                  ? TRISTAR_KRYLOV_CG
-                                           : TRISTAR_KRYLOV_GMRES;
-  if (settings->side >= 0) o->side = settings->side == 1 ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
   if (settings->norm >= 0)
     o->norm = settings->norm == 1 ? TRISTAR_NORM_RESIDUAL : TRISTAR_NORM_PRECONDITIONED;
   o->tolerance = settings->tolerance >= 0 ? settings->tolerance : s->precision->epsilon > 1e-10 ? 1e-5 : 1e-8;
@@ -62,9 +105,11 @@ void tsi_krylov_choose_options(const tsi_session *s, tsi_krylov_solution *z) {
   o->engine = (tristar_engine)settings->engine;
   o->progress = tsi_norms_add;
   o->progress_arg = &z->norms;
-  static const char *const names[] = {"CG", "BiCGSTAB", "GMRES", "FGMRES", "pipelined CG", "block CG"};
-  const int number = has_restarts(z) ? o->restart : o->method == TRISTAR_KRYLOV_BLOCK_CG ? o->block : 0;
-  snprintf(z->method, sizeof z->method, number > 0 ? "%s(%d)" : "%s", names[o->method], number);
+  set_method(z, settings->krylov_method >= 0 ? (tristar_krylov_method)settings->krylov_method
+                : symmetric && positive      ? TRISTAR_KRYLOV_CG
+                                             : TRISTAR_KRYLOV_GMRES);
+  set_side(s, z);
+  tsi_krylov_begin_precond(z);
 }
 
 bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z) {
@@ -72,16 +117,19 @@ bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z) {
   return z->result != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory", s->name);
 }
 
-static bool prepare(tsi_session *s, tsi_krylov_solution *z) {
-  tsi_krylov_choose_options(s, z);
-  if (!tsi_krylov_make_results(s, z) || !tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) ||
-      !tsi_krylov_make_precond(s, z))
-    return false;
+/* The preconditioner and the solver. */
+static bool make(tsi_session *s, tsi_krylov_solution *z) {
+  if (!tsi_krylov_make_precond(s, z)) return false;
   if (!tsi_session_check(s, tristar_krylov_create(s->ts, &s->view, &z->options, &z->krylov), s->name))
     return false;
   tristar_krylov_get_stats(z->krylov, &z->k);
   z->create_s = z->k.create_seconds;
   return true;
+}
+
+static bool prepare(tsi_session *s, tsi_krylov_solution *z) {
+  tsi_krylov_choose_options(s, tsi_krylov_has_positive_diagonal(&s->view), z);
+  return tsi_krylov_make_results(s, z) && tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) && make(s, z);
 }
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
@@ -107,6 +155,9 @@ static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
 static bool solve(tsi_session *s, tsi_krylov_solution *z) {
   const int64_t n = z->b.rows;
   if (!tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->times)) return false;
+  if (tsi_krylov_gives_up_cg(s, z) &&
+      !(make(s, z) && tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->times)))
+    return false;
   z->solved = true;
   return tsi_session_check(s,
                            tristar_krylov_residual(z->krylov, z->b.cols, z->b.values, n, z->x.values, n, NULL,
@@ -158,24 +209,33 @@ static int64_t nnz_factor(const tsi_session *s, const tsi_krylov_solution *z) {
   return z->words.factor ? s->f.nnz_factor : z->m.nnz_lower + z->m.nnz_upper;
 }
 
+/* The word of --precond, with the shift of an automatic choice. */
+static const char *precond_text(const tsi_krylov_solution *z, char text[static 32]) {
+  const double shift = z->words.automatic ? z->words.options.shift : 0;
+  snprintf(text, 32, shift > 0 && !z->words.none ? "%s, shift %g" : "%s", z->words.word, shift);
+  return text;
+}
+
 static void report_precond(const tsi_session *s, const tsi_krylov_solution *z) {
   const int64_t entries = nnz_factor(s, z);
+  char word[32];
+  precond_text(z, word);
   char memory[48] = "";
   if (z->m.bytes > 0) snprintf(memory, sizeof memory, ", takes %s", tsi_text_bytes((double)z->m.bytes));
   if (z->precond == NULL)
     tsi_report("precond", "none");
   else if (z->m.nodes > 0)
-    tsi_report("precond", "%s, %s entries in its factors, by %s, density %.2f; set up in %s%s", z->words.word,
+    tsi_report("precond", "%s, %s entries in its factors, by %s, density %.2f; set up in %s%s", word,
                tsi_text_count(entries), tsi_text_many(z->m.nodes, "node"), z->m.fill,
                tsi_text_seconds(z->setup_s), memory);
   else if (z->m.fill > 0)
-    tsi_report("precond", "%s, %s entries in its factors, density %.2f; set up in %s%s", z->words.word,
+    tsi_report("precond", "%s, %s entries in its factors, density %.2f; set up in %s%s", word,
                tsi_text_count(entries), z->m.fill, tsi_text_seconds(z->setup_s), memory);
   else if (entries > 0)
-    tsi_report("precond", "%s, %s entries in its factors; set up in %s", z->words.word,
-               tsi_text_count(entries), tsi_text_seconds(z->setup_s));
+    tsi_report("precond", "%s, %s entries in its factors; set up in %s", word, tsi_text_count(entries),
+               tsi_text_seconds(z->setup_s));
   else
-    tsi_report("precond", "%s; set up in %s", z->words.word, tsi_text_seconds(z->setup_s));
+    tsi_report("precond", "%s; set up in %s", word, tsi_text_seconds(z->setup_s));
 }
 
 static void report_solve(const tsi_session *s, const tsi_krylov_solution *z,
@@ -210,6 +270,7 @@ void tsi_krylov_report(const tsi_session *s, const tsi_krylov_solution *z) {
   tsi_report("method", "%s on %s, %s of workspace; made in %s", z->method,
              tsi_text_many(z->k.workers, "worker"), tsi_text_bytes((double)z->k.workspace_bytes),
              tsi_text_seconds(z->create_s));
+  if (z->switched) tsi_report("", "CG, the first choice for a symmetric matrix, has found it indefinite");
   report_solve(s, z, &all);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->times.checksum);
   if (s->settings->out != NULL) tsi_report("written", "%s", s->settings->out);

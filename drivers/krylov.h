@@ -36,6 +36,8 @@ bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_picture *picture);
 /* --precond. */
 typedef struct tsi_krylov_precond {
   const char *word;
+  bool automatic;    /* chosen for the matrix: tsi_krylov_next_precond fills the rest */
+  int attempt;       /* automatic: the number of the present choice */
   bool none, factor; /* neither: options */
   tristar_precond_options options;
   int levels; /* fsai on many processes */
@@ -53,15 +55,30 @@ typedef struct tsi_krylov_solution {
   tristar_krylov_result *result; /* of the columns */
   tsi_norms norms;
   tsi_repeated times;
-  bool solved; /* result is of the latest solve */
+  bool solved;   /* result is of the latest solve */
+  bool switched; /* from CG, chosen for the matrix, to GMRES */
   double setup_s, create_s, backward_error;
   char method[32];
 } tsi_krylov_solution;
 
-/* Fills options and method in, for a matrix of the session's symmetry and precision. */
-void tsi_krylov_choose_options(const tsi_session *s, tsi_krylov_solution *z);
+/* Is the diagonal of a square view real and positive? */
+bool tsi_krylov_has_positive_diagonal(const tristar_view *view);
+/* Fills options and method in, for a matrix of the session's symmetry and precision. positive: its diagonal
+ * is. */
+void tsi_krylov_choose_options(const tsi_session *s, bool positive, tsi_krylov_solution *z);
 /* M, of the session's view. StarPU may start on the way, which is no part of its time. */
 bool tsi_krylov_make_precond(tsi_session *s, tsi_krylov_solution *z);
+/* One attempt of it, without a failure of the session: the status. */
+tristar_status tsi_krylov_try_precond(tsi_session *s, tsi_krylov_solution *z);
+/* Is this the status of a preconditioner whose pivots have broken down? */
+bool tsi_krylov_broke_down(tristar_status status);
+/* automatic: the first choice for the method. */
+void tsi_krylov_begin_precond(tsi_krylov_solution *z);
+/* automatic: the choice after one that has broken down. False: there is none left. */
+bool tsi_krylov_next_precond(tsi_krylov_solution *z);
+/* Has the automatic choice of CG met an indefinite matrix? Then GMRES takes its place; the solver and the
+ * preconditioner are to be made anew. */
+bool tsi_krylov_gives_up_cg(const tsi_session *s, tsi_krylov_solution *z);
 /* Room for the results of the columns of B. */
 bool tsi_krylov_make_results(tsi_session *s, tsi_krylov_solution *z);
 /* Have all columns converged? Fails otherwise. */

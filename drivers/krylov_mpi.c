@@ -156,12 +156,31 @@ static bool gather_solution(const spread *p) {
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
+/* The first automatic choice that breaks down on no rank. */
+static bool choose_precond(spread *p) {
+  tsi_session *s = p->s;
+  tsi_krylov_solution *z = &p->z;
+  const double begin = tsi_now();
+  tristar_status status;
+  int broken;
+  do {
+    status = tsi_krylov_try_precond(s, z);
+    broken = tsi_krylov_broke_down(status);
+    MPI_Allreduce(MPI_IN_PLACE, &broken, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (broken) tristar_precond_destroy(&z->precond);
+  } while (broken && tsi_krylov_next_precond(z));
+  if (!tsi_session_check(s, status, s->name)) return false;
+  if (z->precond != NULL) tristar_precond_get_stats(z->precond, &z->m);
+  z->setup_s = tsi_now() - begin - z->m.start_seconds;
+  return true;
+}
+
 /* M of the diagonal block; the session has the whole matrix's view afterwards. */
 static bool make_precond_of_block(spread *p) {
   tsi_session *s = p->s;
   const tristar_view whole = s->view;
   tristar_dmatrix_get_diagonal(p->matrix, &s->view);
-  const bool ok = all_say(p, tsi_krylov_make_precond(s, &p->z));
+  const bool ok = all_say(p, p->z.words.automatic ? choose_precond(p) : tsi_krylov_make_precond(s, &p->z));
   s->view = whole;
   return ok;
 }
@@ -176,13 +195,15 @@ static bool make_of_all(spread *p) {
                           z->options.method == TRISTAR_KRYLOV_FGMRES;
   const int overlap = (int)p->s->settings->overlap;
   const double begin = tsi_now();
-  if (!tsi_session_check(p->s,
-                         inverse ? tristar_dmatrix_fsai(p->matrix, o, z->words.levels, &z->precond)
-                                 : tristar_dmatrix_schwarz(p->matrix, o, overlap, restricted, &z->precond),
-                         p->s->name))
-    return false;
+  tristar_status status = TRISTAR_OK;
+  do
+    if (!z->words.none)
+      status = inverse ? tristar_dmatrix_fsai(p->matrix, o, z->words.levels, &z->precond)
+                       : tristar_dmatrix_schwarz(p->matrix, o, overlap, restricted, &z->precond);
+  while (tsi_krylov_broke_down(status) && tsi_krylov_next_precond(z));
+  if (!tsi_session_check(p->s, status, p->s->name)) return false;
   z->setup_s = tsi_now() - begin;
-  tristar_precond_get_stats(z->precond, &z->m);
+  if (z->precond != NULL) tristar_precond_get_stats(z->precond, &z->m);
   return true;
 }
 
@@ -211,9 +232,18 @@ static bool make_precond(spread *p) {
   return ok;
 }
 
-static bool prepare(spread *p) {
+/* Of the rows of all ranks. */
+static bool has_positive_diagonal(const spread *p) {
+  tristar_view block;
+  tristar_dmatrix_get_diagonal(p->matrix, &block);
+  int positive = tsi_krylov_has_positive_diagonal(&block);
+  MPI_Allreduce(MPI_IN_PLACE, &positive, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return positive;
+}
+
+/* The preconditioner and the solver. */
+static bool make(spread *p) {
   tsi_krylov_solution *z = &p->z;
-  tsi_krylov_choose_options(p->s, z);
   if (!make_precond(p)) return false;
   if (!tsi_session_check(p->s, tristar_dmatrix_krylov(p->matrix, &z->options, &z->krylov), p->s->name))
     return false;
@@ -271,6 +301,8 @@ static bool solve(spread *p) {
   tsi_krylov_solution *z = &p->z;
   const int64_t rows = p->d.rows;
   if (!tsi_repeat_solves(p->s, solve_once, p, &z->times)) return false;
+  if (tsi_krylov_gives_up_cg(p->s, z) && !(make(p) && tsi_repeat_solves(p->s, solve_once, p, &z->times)))
+    return false;
   z->solved = true;
   gather_records(p);
   if (!gather_solution(p)) return false;
@@ -331,7 +363,9 @@ static void tell(const spread *p) {
 /* ---- The whole ----------------------------------------------------------------------------------------- */
 
 static bool run(spread *p) {
-  bool ok = read_matrix(p) && spread_rhs(p) && prepare(p) && solve(p);
+  bool ok = read_matrix(p) && spread_rhs(p);
+  if (ok) tsi_krylov_choose_options(p->s, has_positive_diagonal(p), &p->z);
+  ok = ok && make(p) && solve(p);
   if (ok && p->rank == 0) ok = tsi_krylov_write(p->s, &p->z) && tsi_krylov_judge_columns(p->s, &p->z);
   return all_say(p, ok);
 }

@@ -106,21 +106,96 @@ int tsi_krylov_fsai_read(const char *command, const char *text, tsi_krylov_preco
   return TSI_EXIT_OK;
 }
 
+/* ---- auto ---------------------------------------------------------------------------------------------- */
+
+/* Shifts of incomplete factors whose pivots break down (T. A. Manteuffel, Math. Comp. 34 (1980)); then the
+ * diagonal, then nothing. */
+static const double shifts[] = {0, 1e-3, 1e-2, 0.1, 1};
+#define SHIFTS ((int)(sizeof shifts / sizeof *shifts))
+
+static bool is_cg(const tristar_krylov_options *o) {
+  return o->method == TRISTAR_KRYLOV_CG || o->method == TRISTAR_KRYLOV_PIPELINED_CG ||
+         o->method == TRISTAR_KRYLOV_BLOCK_CG;
+}
+
+/* Fills in the choice number `attempt`. */
+static void choose(tsi_krylov_solution *z) {
+  tsi_krylov_precond *w = &z->words;
+  const bool incomplete = w->attempt < SHIFTS;
+  w->none = w->attempt > SHIFTS;
+  w->word = w->none ? "none" : !incomplete ? "jacobi" : is_cg(&z->options) ? "ic0" : "ilu0";
+  (void)read_word(w->word, &w->options);
+  if (incomplete && w->attempt > 0) w->options.shift = shifts[w->attempt];
+}
+
+bool tsi_krylov_broke_down(tristar_status status) {
+  return status == TRISTAR_ERR_SINGULAR || status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE ||
+         status == TRISTAR_ERR_NOT_FINITE;
+}
+
+bool tsi_krylov_next_precond(tsi_krylov_solution *z) {
+  tsi_krylov_precond *w = &z->words;
+  if (!w->automatic || w->none) return false;
+  w->attempt++;
+  while (w->attempt < SHIFTS && shifts[w->attempt] <= w->options.shift) w->attempt++;
+  choose(z);
+  return true;
+}
+
+/* Entry k of an array of integers of so many bits. */
+static int64_t integer(const void *array, int bits, int64_t k) {
+  return bits == 32 ? ((const int32_t *)array)[k] : ((const int64_t *)array)[k];
+}
+
+/* Real part of entry k, and whether it has no other. */
+static bool is_positive(const tristar_view *v, int64_t k) {
+  switch (v->scalar) {
+  case TRISTAR_SINGLE:
+    return ((const float *)v->values)[k] > 0;
+  case TRISTAR_COMPLEX_SINGLE:
+    return ((const float *)v->values)[2 * k] > 0 && ((const float *)v->values)[2 * k + 1] == 0;
+  case TRISTAR_COMPLEX_DOUBLE:
+    return ((const double *)v->values)[2 * k] > 0 && ((const double *)v->values)[2 * k + 1] == 0;
+  default:
+    return ((const double *)v->values)[k] > 0;
+  }
+}
+
+bool tsi_krylov_has_positive_diagonal(const tristar_view *v) {
+  for (int64_t j = 0; j < v->cols; j++) {
+    bool positive = false;
+    const int64_t end = integer(v->ptr, v->ptr_bits, j + 1) - v->base;
+    for (int64_t k = integer(v->ptr, v->ptr_bits, j) - v->base; k < end && !positive; k++)
+      positive = integer(v->index, v->index_bits, k) - v->base == j && is_positive(v, k);
+    if (!positive) return false;
+  }
+  return true;
+}
+
+void tsi_krylov_begin_precond(tsi_krylov_solution *z) {
+  if (!z->words.automatic) return;
+  z->words.attempt = 0;
+  choose(z);
+}
+
 /* ---- --precond ----------------------------------------------------------------------------------------- */
 
 int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *precond) {
   tristar_precond_options *o = &precond->options;
-  precond->word = settings->precond != NULL ? settings->precond : "none";
+  precond->word = settings->precond != NULL ? settings->precond : "auto";
+  precond->automatic = strcmp(precond->word, "auto") == 0;
   tristar_precond_options_init(o);
   o->pair = TRISTAR_PAIR_AUTO;
-  if (!read_word(precond->word, o))
-    return tsi_usage_error("krylov",
-                           "--precond %s: not one of none, jacobi, ssor, iluK, miluK, ilut, icK, micK, ict, "
-                           "fsai, factor; K is a level of fill, as in ilu0",
-                           precond->word);
+  if (!precond->automatic && !read_word(precond->word, o))
+    return tsi_usage_error(
+        "krylov",
+        "--precond %s: not one of auto, none, jacobi, ssor, iluK, miluK, ilut, icK, micK, ict, "
+        "fsai, factor; K is a level of fill, as in ilu0",
+        precond->word);
   const bool by_size = o->kind == TRISTAR_PRECOND_ILUT || o->kind == TRISTAR_PRECOND_ICT;
   const bool inverse = o->kind == TRISTAR_PRECOND_FSAI;
-  const bool shifted = by_size || inverse || o->kind == TRISTAR_PRECOND_ILU || o->kind == TRISTAR_PRECOND_IC;
+  const bool shifted = precond->automatic || by_size || inverse || o->kind == TRISTAR_PRECOND_ILU ||
+                       o->kind == TRISTAR_PRECOND_IC;
   if (!by_size && (settings->drop >= 0 || settings->fill >= 0))
     return tsi_usage_error("krylov", "--drop and --fill belong to --precond ilut and ict");
   if (o->kind != TRISTAR_PRECOND_SSOR && settings->omega >= 0)
@@ -139,7 +214,7 @@ int tsi_krylov_precond_read(const tsi_settings *settings, tsi_krylov_precond *pr
   if (settings->omega >= 0) o->omega = settings->omega;
   if (settings->shift >= 0) o->shift = settings->shift;
   o->engine = (tristar_engine)settings->engine;
-  precond->none = o->kind == TRISTAR_PRECOND_NONE;
+  precond->none = !precond->automatic && o->kind == TRISTAR_PRECOND_NONE;
   precond->factor = o->kind == TRISTAR_PRECOND_PLAN;
   precond->levels = TSI_KRYLOV_LEVELS;
   return settings->fsai != NULL ? tsi_krylov_fsai_read("krylov", settings->fsai, precond) : TSI_EXIT_OK;

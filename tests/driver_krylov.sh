@@ -30,7 +30,7 @@ iterations() {
   "$tristar" krylov "$@" --json k.json >output.txt 2>&1 || { fail "tristar krylov $*"; cat output.txt >&2; }
   value iterations k.json | head -n 1 # those of the columns follow
 }
-plain=$(iterations gen:s2d9pt:40)
+plain=$(iterations gen:s2d9pt:40 --precond none)
 for precond in ssor ilu0 ilu1 ilu2 milu0 ilut ic0 ic1 mic0 ict fsai factor; do
   some=$(iterations gen:s2d9pt:40 --precond $precond)
   [ "${some:-9999}" -lt "$plain" ] || fail "$precond: $some iterations, without a preconditioner $plain"
@@ -81,6 +81,40 @@ fi
 grep -q 'logarithmic' k.svg || fail "k.svg does not say that an axis is logarithmic"
 grep -q '<title>' k.svg || fail "k.svg has no marks"
 
+# ---- Chosen for the matrix: CG with IC(0), GMRES where there is no positive diagonal or CG finds the matrix indefinite
+expect 0 '^precond +ic0, ' krylov gen:s2d9pt:20
+row '^method +CG on'
+expect 0 '^precond +ilu0, ' krylov gen:convdiff3d:6
+row '^ +norm of the residual '
+matrix saddle.mtx 'real symmetric' '3 3 4' '1 1 2' '2 2 2' '3 1 1' '3 2 1'
+expect 0 '^method +GMRES' krylov saddle.mtx
+expect 0 '^accuracy +converged' krylov saddle.mtx --json k.json
+matrix turns.mtx 'real symmetric' '3 3 6' '1 1 1' '2 1 2' '2 2 1' '3 1 -1' '3 2 1' '3 3 5'
+expect 0 'CG, the first choice for a symmetric matrix, has found it indefinite' krylov turns.mtx
+row '^method +GMRES'
+row '^accuracy +converged'
+matrix gap.mtx 'real general' '2 2 2' '1 2 1' '2 1 3' # no diagonal: neither ILU(0) nor Jacobi
+expect 0 '^precond +none' krylov gap.mtx
+row '^accuracy +converged'
+
+# ---- A success is held against the true residual
+matrix neumann.mtx 'real symmetric' '4 4 7' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 2' '4 3 -1' '4 4 1'
+printf '1\n0\n0\n0\n' >inconsistent.txt
+printf '1\n0\n0\n-1\n' >consistent.txt
+for method in cg pipelined-cg block-cg bicgstab gmres fgmres; do
+  for precond in none jacobi; do
+    expect 1 'right-hand side 1, iteration' krylov neumann.mtx --rhs inconsistent.txt --method $method --precond $precond --json k.json
+    [ "$(value converged k.json)" = false ] || fail "k.json: $method with $precond has converged without a solution"
+    expect 0 '^accuracy +converged' krylov neumann.mtx --rhs consistent.txt --method $method --precond $precond
+  done
+done
+matrix small.mtx 'real symmetric' '2 2 3' '1 1 4e60' '2 1 1e60' '2 2 3e60'
+printf '1e-60\n2e-60\n' >small.txt
+for method in cg pipelined-cg block-cg bicgstab gmres fgmres; do
+  expect 0 '^accuracy +converged' krylov small.mtx --method $method --precond jacobi --out x.mtx
+  expect 0 '^ +true residual [0-9.]+e-(09|1[0-9]|2[0-9])|^ +true residual 0.0e' krylov small.mtx --rhs small.txt --method $method --precond jacobi
+done
+
 # ---- The same bits with and without tasks
 for engine in serial tasks; do
   expect 0 '^checksum' krylov gen:s2d9pt:60 --engine $engine --checksum --max-iterations 500
@@ -127,7 +161,7 @@ matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
 matrix skew.mtx 'real skew-symmetric' '2 2 1' '2 1 1'
 printf '1\n-1\n' >b2.txt
 printf '1\n0\n' >b3.txt
-expect 1 'indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite' krylov indefinite.mtx --rhs b2.txt --method cg
+expect 1 'indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite' krylov indefinite.mtx --rhs b2.txt --method cg --precond none
 expect 1 'skew.mtx: right-hand side 1, iteration 1: breakdown' krylov skew.mtx --rhs b3.txt --method bicgstab
 expect 0 '^accuracy +converged' krylov skew.mtx --rhs b3.txt
 rm -f x.mtx
@@ -139,7 +173,7 @@ expect 1 'block is 9; it is a number up to 8' krylov spd.mtx --precond fsai --fs
 expect 1 'per_step is 0' krylov spd.mtx --precond fsai --fsai per_step=0
 expect 1 '^tristar: cannot open missing.mtx' krylov missing.mtx
 expect 1 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
-expect 1 'knows the norm of M\^-1 r only' krylov spd.mtx --method gmres --norm residual
+expect 1 'knows the norm of M\^-1 r only' krylov spd.mtx --method gmres --norm residual --side left
 expect 1 'CG is not preconditioned from the right' krylov spd.mtx --method block-cg --side right
 expect 2 '--block 33: not between 1 and 32' krylov spd.mtx --method block-cg --block 33
 expect 1 'FGMRES is preconditioned from the right only' krylov spd.mtx --method fgmres --side left
@@ -161,7 +195,7 @@ fi
 
 # ---- Wrong usage
 expect 2 'no MATRIX given' krylov
-expect 2 '--precond ilu: not one of none, jacobi, ssor' krylov spd.mtx --precond ilu
+expect 2 '--precond ilu: not one of auto, none, jacobi, ssor' krylov spd.mtx --precond ilu
 expect 2 '--precond ilu0x: not one of' krylov spd.mtx --precond ilu0x
 expect 2 '--method qmr: not one of cg\|bicgstab\|gmres\|fgmres\|pipelined-cg\|block-cg' krylov spd.mtx --method qmr
 expect 2 '--drop and --fill belong to' krylov spd.mtx --precond ilu0 --drop 0.1

@@ -132,7 +132,8 @@ matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
 printf '1\n-1\n' >b2.txt
 matrix broken.mtx 'real general' '3 3 3' '1 1 4' '2 2 4' '3 4 4'
 matrix hole.mtx 'real symmetric' '4 4 3' '1 1 4' '2 2 4' '3 3 4'
-ranks 2 - '^tristar: indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite$' krylov indefinite.mtx --rhs b2.txt
+ranks 2 0 'CG, the first choice for a symmetric matrix, has found it indefinite' krylov indefinite.mtx --rhs b2.txt
+ranks 2 - '^tristar: indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite$' krylov indefinite.mtx --rhs b2.txt --method cg --precond none
 once
 ranks 2 - '^tristar: .*broken.mtx:5: column outside 1..3' krylov broken.mtx
 once
@@ -141,7 +142,7 @@ once
 ranks 2 - '^tristar: hole.mtx: .*row 3' krylov hole.mtx --precond fsai
 once
 matrix singular.mtx 'real symmetric' '4 4 7' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 2' '4 3 -1' '4 4 1'
-ranks 2 - '^tristar: singular.mtx: (.*row 3|right-hand side 1, iteration [0-9]+: the matrix is not positive definite)' krylov singular.mtx --precond fsai
+ranks 2 - '^tristar: singular.mtx: (.*row 3|right-hand side 1, iteration [0-9]+: the matrix is not positive definite)' krylov singular.mtx --method cg --precond fsai
 once
 ranks 4 - '^tristar: singular.mtx: right-hand side 1, iteration' krylov singular.mtx --precond jacobi --max-iterations 40
 once
@@ -152,10 +153,10 @@ once
 ranks 2 - 'b2.txt.* rows, but the matrix has 3' krylov spd.mtx --rhs b2.txt
 once
 for method in pipelined-cg block-cg; do
-  ranks 2 - '^tristar: indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite$' krylov indefinite.mtx --rhs b2.txt --method $method
+  ranks 2 - '^tristar: indefinite.mtx: right-hand side 1, iteration 1: the matrix is not positive definite$' krylov indefinite.mtx --rhs b2.txt --method $method --precond none
   once
 done
-ranks 2 - 'not converged within the limit of iterations' krylov A.mtx --max-iterations 3
+ranks 2 - 'not converged within the limit of iterations' krylov A.mtx --max-iterations 3 --precond none
 once
 ranks 2 - '--laplacian needs one process' krylov A.mtx --laplacian
 once

@@ -23,8 +23,19 @@
  *   norm <= max(tolerance * reference, absolute),   reference = || M^-1 b ||, or || b || where the norm is ||
  * r ||
  *
- * which is looked at before the first iteration and after each. An iteration is one product with A, in
- * BICGSTAB two. The basis of GMRES and FGMRES is made by classical Gram-Schmidt.
+ * The test is made before the first iteration and after each. At the end the call computes the true residual
+ * of x. It confirms the convergence of a column if
+ *
+ *   || b - A x || <= max(100 * tolerance, 100 * absolute / || b ||, 1e4 * eps) * || b ||
+ *
+ * with the precision eps of the scalar type. Otherwise the method is started again from x with a smaller
+ * tolerance, as long as this at least halves the true residual. A column whose true residual stays larger has
+ * not converged: REASON_INACCURATE. So a singular matrix, a nearly singular preconditioner or a recurrence
+ * that has drifted away cannot end as a success. Runs that are confirmed at once, as most are, have the
+ * iterates and counts of the method alone.
+ *
+ * An iteration is one product with A, in BICGSTAB two. The basis of GMRES and FGMRES is made by classical
+ * Gram-Schmidt.
  *
  * PIPELINED_CG has the iterates of CG, but for rounding errors, and one sum in an iteration instead of three,
  * which travels while the next product and preconditioner are at work: it is for many processes, where sums
@@ -100,8 +111,9 @@ typedef struct tristar_krylov_options {
   tristar_krylov_side side;     /* where the preconditioner stands */
   tristar_krylov_norm norm;     /* that is tested */
   double tolerance;             /* relative, from 0 on */
-  double absolute;              /* from 0 on */
-  double divergence;            /* give up where the norm is this many times the reference; 0: never */
+  double absolute;              /* from 0 on; in the units of the norm that is tested */
+  double divergence;            /* give up where the norm is this many times the reference, or the norm of the
+                                   first residual if that is larger, as with a far guess; 0: never */
   int64_t max_iterations;       /* of a column; from 0 on */
   int64_t patience;             /* give up after so many iterations without a new smallest norm; 0: never */
   int restart;                  /* GMRES, FGMRES: iterations between restarts, 1 to 10000 */
@@ -117,8 +129,9 @@ typedef struct tristar_krylov_options {
   int64_t history_most;          /* entries of history */
 } tristar_krylov_options;
 
-/* CG, the default side and norm, tolerance 1e-5, absolute 1e-50, divergence 1e4, 10000 iterations, patience
- * 1000, restart 30, block 8, PASSES_CANCELLED, no guess, ENGINE_AUTO, no progress and no history. */
+/* CG, the default side and norm, tolerance 1e-5, absolute 0, divergence 1e4, 10000 iterations, patience 1000,
+ * restart 30, block 8, PASSES_CANCELLED, no guess, ENGINE_AUTO, no progress and no history. (PETSc's absolute
+ * tolerance is 1e-50; here a system in small units is not solved by zero.) */
 TRISTAR_API void tristar_krylov_options_init(tristar_krylov_options *options);
 
 /* Makes a solver for the matrix, of any format, symmetry and scalar type, which is copied. options may be
@@ -154,17 +167,19 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_krylov_update_values(tristar_
 
 /* Why the iteration of a column ended. x is the last iterate, whatever the reason. */
 typedef enum tristar_krylov_reason {
-  TRISTAR_REASON_CONVERGED,  /* the norm is within the tolerance */
+  TRISTAR_REASON_CONVERGED,  /* the norm is within the tolerance, and true_residual confirms it (see above) */
   TRISTAR_REASON_LIMIT,      /* after max_iterations */
   TRISTAR_REASON_STAGNATED,  /* no smaller norm for `patience` iterations, or in two restarts of GMRES or
                                 FGMRES */
-  TRISTAR_REASON_DIVERGED,   /* the norm is above divergence * reference */
+  TRISTAR_REASON_DIVERGED,   /* the norm is above divergence times the larger of reference and first norm */
   TRISTAR_REASON_INDEFINITE, /* all kinds of CG: p^H A p is not positive: A is not positive definite */
   TRISTAR_REASON_INDEFINITE_PRECOND, /* all kinds of CG: r^H M^-1 r is not positive; any method: M^-1 b is
                                         zero, but b is not */
   TRISTAR_REASON_BREAKDOWN,  /* BICGSTAB divides by zero, or a Krylov space of GMRES ends before it has x */
   TRISTAR_REASON_NOT_FINITE, /* NaN or infinity came up, in products, in the preconditioner, or by overflow */
-  TRISTAR_REASON_CANCELLED   /* by `progress` */
+  TRISTAR_REASON_CANCELLED,  /* by `progress` */
+  TRISTAR_REASON_INACCURATE /* the norm is within the tolerance, but true_residual contradicts it (see above):
+                               A or M may be singular, or the tolerance below what rounding errors allow */
 } tristar_krylov_reason;
 
 /* A sentence about a reason, static text; never NULL. */

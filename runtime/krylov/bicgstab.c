@@ -57,11 +57,11 @@ static tsi_complex number(const double pair[2]) {
   return pair[0] + pair[1] * _Complex_I;
 }
 
-/* p for the next product, or the end of the run. */
+/* p for the next product, or the end of the run. rho_before: 0 in the first iteration. */
 static tristar_status turn(bicgstab *s, tsi_complex rho_before) {
   tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
-  if (run->result.iterations == 1) {
+  if (rho_before == 0) {
     memcpy(s->p, s->r, (size_t)run->k->n * run->k->bytes);
     return status;
   }

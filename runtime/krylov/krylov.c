@@ -14,7 +14,6 @@
 void tristar_krylov_options_init(tristar_krylov_options *options) {
   *options = (tristar_krylov_options){.method = TRISTAR_KRYLOV_CG,
                                       .tolerance = 1e-5,
-                                      .absolute = 1e-50,
                                       .divergence = 1e4,
                                       .max_iterations = 10000,
                                       .patience = 1000,
@@ -42,6 +41,10 @@ const char *tristar_krylov_reason_text(tristar_krylov_reason reason) {
     return "NaN or infinity came up";
   case TRISTAR_REASON_CANCELLED:
     return "cancelled";
+  case TRISTAR_REASON_INACCURATE:
+    return "not converged: the true residual contradicts the norm of the test; the matrix or the "
+           "preconditioner "
+           "may be singular";
   }
   return "unknown reason";
 }

@@ -55,6 +55,12 @@ void tsi_krylov_end(tsi_krylov_run *run, tristar_krylov_reason reason) {
   run->result.converged = reason == TRISTAR_REASON_CONVERGED;
 }
 
+void tsi_krylov_resume(tsi_krylov_run *run, double factor) {
+  run->ended = false;
+  run->guess = run->resumed = true;
+  run->tighten *= factor;
+}
+
 tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work) {
   tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
@@ -66,7 +72,8 @@ tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work) {
     TSI_TRY(tsi_vectors_sums(k, NULL, work, &sums));
     run->reference = sqrt(sums.square);
   }
-  run->threshold = fmax(options->tolerance * run->reference, run->absolute);
+  run->threshold = run->tighten * fmax(options->tolerance * run->reference, run->absolute);
+  if (!run->resumed) run->first = norm;
   run->best = INFINITY;
   run->result.reference = run->reference;
   if (run->reference == 0) tsi_krylov_end(run, TRISTAR_REASON_INDEFINITE_PRECOND);
@@ -101,7 +108,8 @@ bool tsi_krylov_judge(tsi_krylov_run *run, double norm) {
   const tristar_krylov_options *options = &run->k->options;
   const int64_t iteration = run->result.iterations;
   if (run->ended) return true;
-  tell(run, norm / run->reference);
+  if (!run->resumed) tell(run, norm / run->reference);
+  run->resumed = false;
   if (norm < run->best) {
     run->best = norm;
     run->best_iteration = iteration;
@@ -112,7 +120,7 @@ bool tsi_krylov_judge(tsi_krylov_run *run, double norm) {
     tsi_krylov_end(run, TRISTAR_REASON_CONVERGED);
   else if (tsi_krylov_is_cancelled(run->k))
     tsi_krylov_end(run, TRISTAR_REASON_CANCELLED);
-  else if (options->divergence > 0 && norm >= options->divergence * run->reference)
+  else if (options->divergence > 0 && norm >= options->divergence * fmax(run->reference, run->first))
     tsi_krylov_end(run, TRISTAR_REASON_DIVERGED);
   else if (options->patience > 0 && iteration - run->best_iteration >= options->patience)
     tsi_krylov_end(run, TRISTAR_REASON_STAGNATED);

@@ -24,6 +24,9 @@ struct tsi_krylov_run {
   double absolute;             /* the tolerance, of b as it is here */
   double b_norm;               /* of it */
   double reference, threshold; /* set by tsi_krylov_refer */
+  double first;                /* the norm of the residual of the initial x */
+  double tighten;              /* the threshold is multiplied by it; 1 until the run is resumed */
+  bool resumed;                /* the next norm is that of an iterate that is judged already */
   double best;                 /* the smallest norm so far */
   int64_t best_iteration;      /* where it was */
   bool ended;
@@ -43,6 +46,8 @@ TRISTAR_CHECKED tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm
 /* Takes the norm after result.iterations iterations: true, the run has ended. */
 bool tsi_krylov_judge(tsi_krylov_run *run, double norm);
 void tsi_krylov_end(tsi_krylov_run *run, tristar_krylov_reason reason);
+/* The run goes on from its x with a threshold that is smaller by `factor`: its method is called again. */
+void tsi_krylov_resume(tsi_krylov_run *run, double factor);
 
 /* Vectors of the workspace that a method needs, for these options. */
 int tsi_cg_vectors(const tristar_krylov_options *options);

@@ -17,6 +17,14 @@
 
 #define EXPONENT_MOST 1023 /* of a double */
 
+/* A true residual this many times the tolerance contradicts a run that has converged by its recurrences. */
+#define CONFIRM_TOLERANCE 100
+/* ... unless it is this many times the precision: rounding errors leave no less. */
+#define CONFIRM_PRECISION 1e4
+#define RESUMED_MOST 4    /* times that such a run is resumed */
+#define RESUMED_AIM 0.1   /* of what the true residual may be, by the new threshold */
+#define RESUMED_LEAST 0.5 /* of the true residual is to be gone each time */
+
 /* ---- A column ------------------------------------------------------------------------------------------ */
 
 static tristar_status check_finite(const tristar_krylov_t *k, const void *vector, const char *name,
@@ -63,6 +71,13 @@ out:
   return status;
 }
 
+/* The largest true residual, relative to b, that confirms a run which has converged. */
+static double confirmed(const tsi_krylov_run *run) {
+  const tristar_krylov_options *options = &run->k->options;
+  const double tolerance = fmax(options->tolerance, run->absolute / run->b_norm);
+  return fmax(CONFIRM_TOLERANCE * tolerance, CONFIRM_PRECISION * run->k->sparse->epsilon);
+}
+
 /* The residual of x, computed anew, in any vector of the workspace. */
 static tristar_status find_true_residual(tsi_krylov_run *run) {
   tristar_status status = TRISTAR_OK;
@@ -107,12 +122,11 @@ out:
   return status;
 }
 
-/* After a method that has left its iterate in x; its status. */
+/* After a method that has left its iterate in x, of which the true residual is known; its status. */
 static tristar_status close_column(tsi_krylov_run *run, tristar_status status) {
   tristar_krylov_t *k = run->k;
   const double begin = tsi_clock();
   tristar_krylov_result *result = &run->result;
-  if (status == TRISTAR_OK) status = find_true_residual(run);
   result->reference /= run->factor;
   if (run->factor != 1) {
     const tristar_status scaled = tsi_vectors_scale(k, 1 / run->factor, run->x, run->x);
@@ -153,6 +167,40 @@ static void share_time(tsi_krylov_run *run, int count, const bool *open, int sha
   }
 }
 
+/* The methods, and the true residuals of what they leave. Recurrences drift away from the truth, and a nearly
+ * singular preconditioner hides a residual. So a run that has converged by the norm of its test, but whose
+ * true residual contradicts that, is resumed from its x while this brings the true residual down; else it has
+ * failed. */
+static tristar_status iterate_confirmed(tsi_krylov_run *run, int count, const bool *open) {
+  tristar_status status = TRISTAR_OK;
+  bool doubtful[TSI_BLOCK_MOST] = {false};
+  for (int round = 0;; round++) {
+    bool again = false;
+    TSI_TRY(iterate(run, count));
+    for (int c = 0; c < count; c++) {
+      if (!open[c] || (round > 0 && !doubtful[c])) continue;
+      tristar_krylov_result *result = &run[c].result;
+      const double before = result->true_residual, most = confirmed(&run[c]);
+      TSI_TRY(find_true_residual(&run[c]));
+      const double truth = result->true_residual;
+      const bool claimed = result->reason == TRISTAR_REASON_CONVERGED;
+      if (round == 0 && !claimed) continue;
+      doubtful[c] = !(truth <= most) && claimed && round < RESUMED_MOST &&
+                    (round == 0 || truth < RESUMED_LEAST * before) && isfinite(truth);
+      if (doubtful[c]) {
+        tsi_krylov_resume(&run[c], RESUMED_AIM * most / truth);
+        again = true;
+      } else if (claimed && !(truth <= most)) {
+        result->reason = TRISTAR_REASON_INACCURATE;
+        result->converged = 0;
+      }
+    }
+    if (!again) break;
+  }
+out:
+  return status;
+}
+
 static tristar_status solve_group(tsi_krylov_run *run, int count) {
   tristar_status status = TRISTAR_OK;
   bool open[TSI_BLOCK_MOST] = {false};
@@ -165,7 +213,7 @@ static tristar_status solve_group(tsi_krylov_run *run, int count) {
   }
   if (left > 0 && status == TRISTAR_OK) {
     const double begin = tsi_clock();
-    status = iterate(run, count);
+    status = iterate_confirmed(run, count, open);
     seconds = tsi_clock() - begin;
   }
   for (int c = 0; c < count; c++)
@@ -230,6 +278,7 @@ static tristar_status solve(tristar_krylov_t *k, tristar_precond_t *precond, int
                                 .b = given,
                                 .x = x + (size_t)(column * ldx) * k->bytes,
                                 .factor = 1,
+                                .tighten = 1,
                                 .guess = k->options.guess != 0,
                                 .column = column};
     }

@@ -133,7 +133,7 @@ static tristar_status check_symmetry(const tristar_dmatrix_t *d, tristar_pair *p
   if (*pair == TRISTAR_PAIR_NEVER && transposed)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "a sparse approximate inverse is that of a Hermitian matrix, but this one is complex symmetric; "
-             "a pair of factors (options.pair) takes such a matrix");
+             "a pair of factors (option pair) takes such a matrix");
 out:
   return status;
 }

@@ -31,7 +31,7 @@ static tristar_status tell_unlike(const tristar_dmatrix_t *d, const tsi_near_row
   if (e < near->a.ptr[near->a.n])
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_ARGUMENT,
              "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but entries "
-             "(%d,%d) and (%d,%d), counted from 0, are no mirror images; a pair of factors (options.pair) "
+             "(%d,%d) and (%d,%d), counted from 0, are no mirror images; a pair of factors (option pair) "
              "takes such a matrix",
              near->number[i], near->number[near->a.index[e]], near->number[near->a.index[e]],
              near->number[i]);

@@ -14,7 +14,9 @@ tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t
     TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "the pivot of row %" PRId64 ", counted from 0, is zero", row);
   case TSI_BREAKDOWN_NOT_POSITIVE:
     TSI_FAIL(env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
-             "the pivot of row %" PRId64 ", counted from 0, is not positive; options.shift may help", row);
+             "the pivot of row %" PRId64 ", counted from 0, is not positive; a shift of the "
+             "diagonal (option shift) may help",
+             row);
   case TSI_BREAKDOWN_NOT_FINITE:
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
              "row %" PRId64 " of the factors, counted from 0, has NaN or infinity", row);
@@ -299,11 +301,11 @@ static tristar_status set_up_fsai(tristar_precond_t *p, const void *values) {
     goto out;
   }
   TSI_TRY(find_symmetry(p, "factors of a sparse approximate inverse",
-                        ", and FSAI a pair of factors of it (options.pair)", values, &p->symmetry));
+                        ", and FSAI a pair of factors of it (option pair)", values, &p->symmetry));
   if (p->sparse->is_complex && p->symmetry != TRISTAR_HERMITIAN)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "factors of a sparse approximate inverse are those of a Hermitian matrix, but this one is "
-             "complex symmetric: IC takes such a matrix, and so does a pair of factors (options.pair)");
+             "complex symmetric: IC takes such a matrix, and so does a pair of factors (option pair)");
   TSI_TRY(take_rows(p, true, values, &a));
   tsi_shift_diagonal(p->sparse, &a, p->options.shift);
   TSI_TRY(compute_fsai(p, &a, false, NULL));
