@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/objects.h"
+#include "tristar_adapter.h"
 #include "tristar_starpu.h"
 
 static atomic_int warnings;
@@ -47,6 +48,7 @@ static void expect_refusals(objects *o) {
   CHECK_STATUS(tristar_precond_update(o->ilu, &o->view), TRISTAR_ERR_UNSUPPORTED);
   CHECK_STATUS(tristar_krylov_update_values(o->krylov, o->values), TRISTAR_ERR_UNSUPPORTED);
   CHECK_STATUS(tristar_get_starpu(o->ts, &info), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_adapter_check(o->ts), TRISTAR_ERR_UNSUPPORTED);
   CHECK(!tristar_get_worker(o->ts, 0, message, sizeof message, NULL));
   CHECK_OK(tristar_get_memory(o->ts, &memory)); /* what only copies goes on */
   CHECK_OK(tristar_plan_get_stats(o->plan, &stats));

@@ -87,6 +87,7 @@ tristar_status IMPORT(tristar_t *ts, int64_t n, const LU_STRUCT *LUstruct,
   tristar_status status = TRISTAR_OK;
   if (factor != NULL) *factor = NULL;
   if (ts == NULL) return TSI_NULL(ts);
+  TSI_TRY(tristar_adapter_check(ts));
   if (grid == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
   status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
   if (factor == NULL)
@@ -102,6 +103,7 @@ tristar_status REIMPORT(tristar_factor_t *factor, int64_t n, const LU_STRUCT *LU
   tsi_superlu_dist_parts parts = {.n = n, .scalar = SCALAR, .bytes = BYTES};
   tristar_status status = TRISTAR_OK;
   tristar_t *ts = tristar_adapter_context(factor);
+  if (ts != NULL) TSI_TRY(tristar_adapter_check(ts));
   if (grid == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "grid is NULL");
   status = take_apart(ts, n, LUstruct, ScalePermstruct, &parts);
   if (factor == NULL && tsi_superlu_dist_here(grid)) status = TSI_NULL(factor);

@@ -14,6 +14,11 @@ tristar_t *tristar_adapter_context(const tristar_factor_t *factor) {
   return factor != NULL ? factor->ts : NULL;
 }
 
+tristar_status tristar_adapter_check(tristar_t *ts) {
+  TSI_ENTER(ts, ts);
+  return TRISTAR_OK;
+}
+
 tristar_status tristar_adapter_fail(tristar_t *ts, tristar_status status, const char *function,
                                     const char *file, int line, const char *format, ...) {
   char text[TSI_MESSAGE_SIZE];

@@ -21,6 +21,10 @@ extern "C" {
 /* The context that the factor was made in; NULL for NULL. */
 TRISTAR_API tristar_t *tristar_adapter_context(const tristar_factor_t *factor);
 
+/* May an adapter work with the context? For adapters that exchange messages before they import. Errors:
+ * UNSUPPORTED (it was made before fork(), in the parent process). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_adapter_check(tristar_t *ts);
+
 /* Makes a text (printf) the message that tristar_get_error gives in this thread, with the status and the
  * place in the adapter's source, and logs it; returns status. ts may be NULL: of a call that was given no
  * object. */
