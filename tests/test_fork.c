@@ -132,7 +132,8 @@ static void run_child(child_work what, objects *o, bool can) {
 static void check_work(bool starpu) {
   for (int what = 0; what < WORKS; what++) {
     objects o;
-    make_objects(make(starpu), starpu, &o); /* with requests that may be in flight */
+    make_objects(make(starpu), starpu, &o);  /* with requests that may be in flight */
+    if (TSI_TESTS_SANITIZED) usleep(100000); /* workers allocate nothing any more, see check_threads */
     run_child((child_work)what, &o, !starpu);
     destroy_object(&o, REQUEST, TRISTAR_OK);
     destroy_object(&o, ENDING_REQUEST, TRISTAR_OK);
@@ -185,7 +186,8 @@ static void *solve_on(void *arg) {
   return NULL;
 }
 
-/* Other threads of the parent are inside of calls, and hold locks. */
+/* Other threads of the parent are inside of calls, and hold locks. Not with the address sanitizer of gcc 12:
+ * its own locks stay locked in the child. */
 static void check_threads(bool starpu) {
   objects o;
   pthread_t thread[2];
@@ -217,8 +219,7 @@ int main(void) {
   check_work(false);
   check_work(true);
   check_program();
-  check_threads(false);
-  check_threads(true);
+  for (int starpu = 0; starpu < 2 && !TSI_TESTS_SANITIZED; starpu++) check_threads(starpu);
   check_commands();
   return 0;
 }
