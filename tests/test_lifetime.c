@@ -212,6 +212,24 @@ static void check_callback(bool context_first) {
   free_arrays(&o);
 }
 
+/* The same in the `end` of a request, which is waited for later. */
+static void check_end(bool starpu) {
+  objects o;
+  tristar_request_t *request;
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  make_objects(make(starpu), starpu, &o);
+  destroy_object(&o, REQUEST, TRISTAR_OK);
+  destroy_object(&o, ENDING_REQUEST, TRISTAR_OK);
+  options.end = destroy_all;
+  options.end_arg = &o;
+  CHECK_OK(tristar_solve_start(o.plan, &options, 1, o.b, o.x, &request));
+  CHECK_OK(tristar_wait(&request, NULL));
+  CHECK(o.plan == NULL && o.ts == NULL);
+  await_end();
+  free_arrays(&o);
+}
+
 int main(void) {
   const int rounds = TSI_TESTS_SANITIZED ? 8 : 30;
   for (int seed = 0; seed < 3 * rounds; seed++) check_order((uint64_t)seed, false, seed % 2 == 0);
@@ -228,6 +246,7 @@ int main(void) {
   for (int first = 0; first < 2; first++) {
     check_inserted(first);
     check_callback(first);
+    check_end(first);
   }
   return 0;
 }
