@@ -81,6 +81,8 @@ static inline dense draw(int n, bool is_complex, tristar_method method, bool her
   m.row_scale = calloc(size, sizeof *m.row_scale);
   m.column_scale = calloc(size, sizeof *m.column_scale);
   const bool symmetric = method != TRISTAR_METHOD_LU;
+  const bool alike =
+      symmetric && below(2); /* rows and columns have one order and one scaling: A is symmetric */
   draw_lower(&m, m.l, false);
   if (!symmetric) draw_lower(&m, m.u, true);
   shuffle(m.row_order, n);
@@ -96,10 +98,10 @@ static inline dense draw(int n, bool is_complex, tristar_method method, bool her
     if (!symmetric) m.u[k * n + k] = 1.5 + 0.3 * entry(&m);
     m.row_scale[k] = (below(4) ? 1 : -1) * exp(uniform());
     m.column_scale[k] = (below(4) ? 1 : -1) * exp(uniform());
-    if (symmetric) m.column_order[k] = m.row_order[k];
+    if (alike) m.column_order[k] = m.row_order[k];
   }
   for (int k = 0; symmetric && k < n; k++) {
-    m.column_scale[k] = m.row_scale[k];
+    if (alike) m.column_scale[k] = m.row_scale[k];
     for (int l = 0; l < n; l++) m.u[k * n + l] = hermitian ? conj(m.l[l * n + k]) : m.l[l * n + k];
   }
   multiply_factors(&m);

@@ -56,6 +56,8 @@ tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *an) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(place_rows(env, an, an->in_row, &an->in_place));
   TSI_TRY(place_rows(env, an, an->out_row, &an->out_place));
+  an->one_order = an->in_row == an->out_row ||
+                  memcmp(an->in_row, an->out_row, (size_t)an->symbolic->n * sizeof *an->in_row) == 0;
 out:
   return status;
 }

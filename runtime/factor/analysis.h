@@ -57,6 +57,7 @@ struct tristar_analysis_s {
   tsi_structure other;             /* of U where its rows are not those of L (imported LU); else all NULL */
   tsi_index *in_row, *out_row;     /* n */
   tsi_index *in_place, *out_place; /* n */
+  bool one_order;                  /* in_row and out_row are the same */
   double *row_scale,
       *col_scale; /* n, of the matching, by user's row and column, powers of two; NULL without one */
   tsi_assembly lower, upper; /* upper: LU only */

@@ -29,7 +29,7 @@ static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool
   const tsi_process *p = d->process;
   const tsi_rows_matrix *m = d->matrix;
   const tsi_index columns = p->share->panels->start[p->share->panels->count];
-  const bool by_rows = op == TRISTAR_N || !p->kind.lu;
+  const bool by_rows = op == TRISTAR_N;
   const tsi_rows *rows = by_rows != of_x ? d->in : d->out;
   const size_t bytes = p->user_bytes;
   for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK) {

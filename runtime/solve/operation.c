@@ -44,7 +44,7 @@ tsi_operation tsi_operation_choose(const tsi_factor_parts *parts, tristar_op op,
       .diagonal = part == TRISTAR_PART_D,
       .forward_upper = parts->lu && (part == TRISTAR_PART_U || (all && !plain)),
       .backward_upper = parts->lu && (part == TRISTAR_PART_U || (all && plain)),
-      .by_rows = plain || !parts->lu,
+      .by_rows = plain,
       .in_user = user && (whole || forward_first),
       .out_user = user && (whole || !forward_first),
   };

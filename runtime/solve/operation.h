@@ -11,8 +11,13 @@
  *   part U          backward U        forward U      (L in the place of U but for LU)
  *   part D          neither
  *
+ * Rows and columns. With op N, b belongs to the rows of A and x to its columns; with op T and C it is the
+ * other way round. An imported L L^T may have other orders and scales of rows than of columns: A is not
+ * symmetric then.
+ *
  * Conjugates. Of a complex symmetric factorization, or LU, A^H x = b is A^T conj(x) = conj(b). Of a Hermitian
- * one A^H is A, the backward sweep works with conj(L), and A^T x = b is A conj(x) = conj(b).
+ * one L L^H is its own conjugate transpose, the backward sweep works with conj(L), and A^T x = b is A^H
+ * conj(x) = conj(b).
  *
  * Reads   what is known of the factors.   Writes  its result, and members of a call. */
 #ifndef TSI_RUNTIME_SOLVE_OPERATION_H

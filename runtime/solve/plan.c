@@ -148,7 +148,7 @@ static tristar_status list_rows(tsi_env *env, tristar_plan_t *plan) {
   const tristar_analysis_t *an = plan->factor->analysis;
   tsi_index *in = NULL, *out = NULL;
   TSI_TRY(list_user_rows(env, plan, an->in_place, &in));
-  if (memcmp(an->in_row, an->out_row, (size_t)an->symbolic->n * sizeof *an->in_row) == 0)
+  if (an->one_order)
     out = in;
   else
     TSI_TRY(list_user_rows(env, plan, an->out_place, &out));

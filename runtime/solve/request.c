@@ -15,8 +15,9 @@ static tristar_status copy_in(const tristar_request_t *r, tsi_solve_call *call, 
   tristar_status status = TRISTAR_OK;
   const tristar_analysis_t *an = r->plan->factor->analysis;
   const size_t n = (size_t)an->pattern->n, scalar = r->plan->factor->user_bytes;
-  const bool same = r->in_user == r->out_user &&
-                    (!r->in_user || !tsi_analysis_is_lu(an) || tsi_factor_keeps_rows(r->plan->factor));
+  const bool alike = !tsi_analysis_is_lu(an) && an->one_order;
+  const bool same =
+      r->in_user == r->out_user && (!r->in_user || alike || tsi_factor_keeps_rows(r->plan->factor));
   if (call->b != call->x || same) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env_of(r), *copy, n * scalar * (size_t)call->nrhs));
   for (tsi_index c = 0; c < call->nrhs; c++)
