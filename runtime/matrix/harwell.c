@@ -8,22 +8,19 @@
  *   ...      pointers (columns + 1), row indices, values, all from 1, in the fixed columns of the formats
  *
  * The type: R, C, P or I (real, complex, pattern, integer), U, S, Z, H or R (unsymmetric, symmetric, skew,
- * hermitian, rectangular), A (assembled). Numbers lie in fields of fixed width that need not be separated by
- * blanks. Right-hand sides are not read. The counts of lines are used only to know whether there are values
- * and right-hand sides: the numbers of rows, columns and entries rule. */
+ * hermitian, rectangular), A (assembled). The formats are those of Fortran (fortran_format.h): fields of
+ * fixed width need not be separated by blanks. Right-hand sides are not read. The counts of lines are used
+ * only to know whether there are values and right-hand sides: the numbers of rows, columns and entries rule.
+ */
 #include <ctype.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "runtime/base/grow.h"
+#include "runtime/matrix/fortran_format.h"
 #include "runtime/matrix/market.h"
 #include "runtime/matrix/number.h"
 #include "runtime/matrix/triplets.h"
-
-typedef struct field_format {
-  char letter; /* I, E, D, F or G */
-  int repeat;  /* fields a line */
-  int width;   /* characters a field */
-} field_format;
 
 typedef struct header {
   tsi_count value_lines, rhs_lines;
@@ -31,53 +28,64 @@ typedef struct header {
   tristar_symmetry symmetry;
   tsi_index rows, cols;
   tsi_count entries;
-  field_format format[3]; /* pointers, indices, values */
+  tsi_fortran_format format[3]; /* pointers, indices, values */
+  tsi_fortran_item *items;      /* of all formats */
 } header;
 
-/* The fixed fields of one section of the file; each section starts on a new line. */
+/* The fields of one section of the file, as one READ statement takes them. */
 typedef struct section {
   tsi_lines *lines;
   const char *what;
-  field_format format;
-  char *text;    /* what is left of the line */
-  size_t length; /* of text */
-  int taken;     /* fields of the line already read */
+  const tsi_fortran_format *format;
+  tsi_fortran_cursor cursor;
+  char *text;        /* of the present record */
+  size_t length;     /* of it */
+  const char *field; /* the present one, in text */
+  int width;         /* of it */
 } section;
 
-static void section_begin(section *s, tsi_lines *lines, const char *what, field_format format) {
+static void section_begin(section *s, tsi_lines *lines, const char *what, const tsi_fortran_format *format) {
   memset(s, 0, sizeof *s);
   s->lines = lines;
   s->what = what;
   s->format = format;
-  s->taken = format.repeat;
 }
 
-/* Cuts the next field out of its line, into text of width + 1 characters. */
-static tristar_status next_field(section *s, char *field) {
+static const char *show_field(const section *s, char show[TSI_SHOW_SIZE]) {
+  char field[TSI_FORTRAN_WIDTH_MOST + 1];
+  snprintf(field, sizeof field, "%.*s", s->width, s->field);
+  return tsi_show(show, field);
+}
+
+/* The next field, spelled as a C number, into FIELD_MAX characters. */
+static tristar_status next_field(section *s, char *number) {
   tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
-  if (s->taken == s->format.repeat) {
+  int records;
+  size_t position;
+  const tsi_fortran_item *item = tsi_fortran_next(s->format, &s->cursor, &records, &position);
+  for (; records > 0; records--) {
     TSI_TRY(tsi_lines_next(s->lines, &s->text));
     if (s->text == NULL)
       TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: the file ends inside the %s",
                tsi_lines_where(s->lines), s->what);
     s->length = strlen(s->text);
-    s->taken = 0;
   }
-  size_t width = s->length < (size_t)s->format.width ? s->length : (size_t)s->format.width;
-  memcpy(field, s->text, width);
-  field[width] = '\0';
-  if (*tsi_skip_blanks(field) == '\0')
-    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: field %d of the %s is blank: \"%s\"",
-             tsi_lines_where(s->lines), s->taken + 1, s->what, tsi_show(show, s->text));
-  s->text += width;
-  s->length -= width;
-  s->taken++;
+  const char *field = s->text + (position < s->length ? position : s->length);
+  s->field = field;
+  s->width = item->width;
+  if (!tsi_fortran_spell(field, (size_t)item->width, item, s->cursor.scale, number))
+    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not a number among the %s: \"%s\"",
+             tsi_lines_where(s->lines), s->what, show_field(s, show));
+  if (*number == '\0')
+    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: columns %zu to %zu of the %s are blank: \"%s\"",
+             tsi_lines_where(s->lines), position + 1, position + (size_t)item->width, s->what,
+             tsi_show(show, s->text));
 out:
   return status;
 }
 
-#define FIELD_MAX 128
+#define FIELD_MAX (TSI_FORTRAN_WIDTH_MOST + 16)
 
 static tristar_status next_integer(section *s, int64_t low, int64_t high, int64_t *value) {
   tristar_status status = TRISTAR_OK;
@@ -87,10 +95,10 @@ static tristar_status next_integer(section *s, int64_t low, int64_t high, int64_
   tsi_number number = tsi_scan_integer(&cursor, value);
   if (number == TSI_NUMBER_BAD || *tsi_skip_blanks(cursor) != '\0')
     TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not an integer among the %s: \"%s\"",
-             tsi_lines_where(s->lines), s->what, tsi_show(show, field));
+             tsi_lines_where(s->lines), s->what, show_field(s, show));
   if (number == TSI_NUMBER_LARGE || *value < low || *value > high)
     TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: %s must lie in %lld..%lld here: \"%s\"",
-             tsi_lines_where(s->lines), s->what, (long long)low, (long long)high, tsi_show(show, field));
+             tsi_lines_where(s->lines), s->what, (long long)low, (long long)high, show_field(s, show));
 out:
   return status;
 }
@@ -103,56 +111,12 @@ static tristar_status next_real(section *s, double *value) {
   tsi_number number = tsi_scan_real(&cursor, value);
   if (number == TSI_NUMBER_LARGE)
     TSI_FAIL(s->lines->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN, infinity or a number beyond double: \"%s\"",
-             tsi_lines_where(s->lines), tsi_show(show, field));
+             tsi_lines_where(s->lines), show_field(s, show));
   if (number != TSI_NUMBER_OK || *tsi_skip_blanks(cursor) != '\0')
     TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not a number among the %s: \"%s\"",
-             tsi_lines_where(s->lines), s->what, tsi_show(show, field));
+             tsi_lines_where(s->lines), s->what, show_field(s, show));
 out:
   return status;
-}
-
-static bool parse_small(const char **text, int *value) {
-  int sum = 0;
-  const char *s = *text;
-  for (; *s >= '0' && *s <= '9' && sum < 100000; s++) sum = 10 * sum + (*s - '0');
-  bool found = s > *text;
-  *text = s;
-  if (found) *value = sum;
-  return found;
-}
-
-/* (16I5) (I8) (4E20.12) (1P,4D20.12) (1P5E16.8E3): *text moves behind the closing parenthesis. Decimals are
- * not needed: numbers are written with their point. */
-static bool parse_format(const char **text, field_format *format) {
-  int ignored = 0;
-  const char *s = strchr(*text, '(');
-  if (s == NULL) return false;
-  s = tsi_skip_blanks(s + 1);
-  format->repeat = 1;
-  const char *before = s;
-  if (*s == '-' || *s == '+') s++;
-  if (parse_small(&s, &ignored) && toupper((unsigned char)*s) == 'P') { /* scale factor: of no effect on
-                                                                           numbers that have an exponent */
-    s = tsi_skip_blanks(s + 1);
-    if (*s == ',') s = tsi_skip_blanks(s + 1);
-  } else
-    s = before;
-  parse_small(&s, &format->repeat);
-  format->letter = (char)toupper((unsigned char)*s);
-  if (format->letter == '\0' || strchr("IEDFG", format->letter) == NULL) return false;
-  s++;
-  if (!parse_small(&s, &format->width)) return false;
-  if (*s == '.') {
-    s++;
-    if (!parse_small(&s, &ignored)) return false;
-  }
-  if (toupper((unsigned char)*s) == 'E') {
-    s++;
-    if (!parse_small(&s, &ignored)) return false;
-  }
-  s = tsi_skip_blanks(s);
-  *text = s + 1;
-  return *s == ')' && format->repeat >= 1 && format->width >= 1 && format->width <= FIELD_MAX;
 }
 
 static tristar_status parse_line2(tsi_lines *lines, const char *text, header *h) {
@@ -222,16 +186,24 @@ out:
   return status;
 }
 
+static bool has_real(const tsi_fortran_format *format) {
+  for (int i = 0; i < format->count; i++)
+    if (format->item[i].kind == TSI_FORTRAN_REAL) return true;
+  return false;
+}
+
 static tristar_status parse_line4(tsi_lines *lines, const char *text, header *h) {
   tristar_status status = TRISTAR_OK;
   char show[TSI_SHOW_SIZE];
   const char *cursor = text;
   int formats = h->field == TSI_FIELD_PATTERN ? 2 : 3;
+  TSI_TRY(TSI_ALLOC(lines->env, h->items, 3 * TSI_FORTRAN_ITEMS_MOST));
   for (int f = 0; f < formats; f++)
-    if (!parse_format(&cursor, &h->format[f]) || (f < 2 && h->format[f].letter != 'I'))
+    if (!tsi_fortran_parse(&cursor, h->items + f * TSI_FORTRAN_ITEMS_MOST, &h->format[f]) ||
+        (f < 2 && has_real(&h->format[f])))
       TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
-               "%s: format %d of \"%s\" is not one like (10I8) or (1P,4E20.12)", tsi_lines_where(lines),
-               f + 1, tsi_show(show, text));
+               "%s: format %d of \"%s\" is not one that is supported, like (10I8) or (1P,4E20.12)",
+               tsi_lines_where(lines), f + 1, tsi_show(show, text));
 out:
   return status;
 }
@@ -258,7 +230,7 @@ static tristar_status read_pointers(tsi_lines *lines, const header *h, tsi_count
   tristar_status status = TRISTAR_OK;
   tsi_count capacity = 0;
   section s;
-  section_begin(&s, lines, "column pointers", h->format[0]);
+  section_begin(&s, lines, "column pointers", &h->format[0]);
   for (tsi_count j = 0; j <= h->cols; j++) {
     int64_t value = 0;
     if (j == capacity) {
@@ -279,7 +251,7 @@ static tristar_status read_indices(tsi_lines *lines, const header *h, tsi_index 
   tristar_status status = TRISTAR_OK;
   tsi_count capacity = 0;
   section s;
-  section_begin(&s, lines, "row indices", h->format[1]);
+  section_begin(&s, lines, "row indices", &h->format[1]);
   *before = lines->number;
   for (tsi_count k = 0; k < h->entries; k++) {
     int64_t value = 0;
@@ -299,7 +271,7 @@ static tristar_status read_values(tsi_lines *lines, const header *h, const tsi_c
                                   const tsi_index *index, tsi_triplets *triplets) {
   tristar_status status = TRISTAR_OK;
   section s;
-  section_begin(&s, lines, "values", h->format[2]);
+  section_begin(&s, lines, "values", &h->format[2]);
   for (tsi_index j = 0; j < h->cols; j++)
     for (tsi_count k = ptr[j]; k < ptr[j + 1]; k++) {
       double value[2] = {1, 0};
@@ -319,8 +291,17 @@ out:
   return status;
 }
 
+/* The line of row index k, which the first record behind line `before` begins. */
+static long long line_of(const header *h, tsi_count before, tsi_count k) {
+  tsi_fortran_cursor cursor = {.item = 0};
+  int records;
+  size_t position;
+  for (tsi_count i = 0; i <= k; i++) (void)tsi_fortran_next(&h->format[1], &cursor, &records, &position);
+  return before + cursor.records;
+}
+
 /* Refuses a file that stores both triangles: summed, as duplicates are, its entries would be doubled. The
- * line is that of the row index, `repeat` of which are in each. */
+ * line is that of the row index. */
 static tristar_status refuse_pair(tsi_lines *lines, const header *h, const tsi_triplets *triplets,
                                   tsi_count before) {
   tristar_status status = TRISTAR_OK;
@@ -329,11 +310,10 @@ static tristar_status refuse_pair(tsi_lines *lines, const header *h, const tsi_t
   if (pair.first >= 0)
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
              "%s:%lld: entry (%d,%d), and line %lld has (%d,%d): a %s file stores one triangle; leave the "
-             "other out, "
-             "or declare the file unsymmetric",
-             lines->path, (long long)(before + 1 + pair.second / h->format[1].repeat), (int)pair.row + 1,
-             (int)pair.col + 1, (long long)(before + 1 + pair.first / h->format[1].repeat), (int)pair.col + 1,
-             (int)pair.row + 1, tsi_symmetry_name(h->symmetry));
+             "other out, or declare the file unsymmetric",
+             lines->path, line_of(h, before, pair.second), (int)pair.row + 1, (int)pair.col + 1,
+             line_of(h, before, pair.first), (int)pair.col + 1, (int)pair.row + 1,
+             tsi_symmetry_name(h->symmetry));
 out:
   return status;
 }
@@ -355,7 +335,7 @@ out:
 
 tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
-  header h;
+  header h = {.items = NULL};
   tsi_triplets triplets = {.env = lines->env};
   tsi_count *ptr = NULL;
   tsi_index *index = NULL;
@@ -371,6 +351,7 @@ tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix) {
   TSI_TRY(refuse_pair(lines, &h, &triplets, before));
   TSI_TRY(tsi_triplets_finish(&triplets, matrix));
 out:
+  TSI_FREE(lines->env, h.items);
   TSI_FREE(lines->env, ptr);
   TSI_FREE(lines->env, index);
   tsi_triplets_free(&triplets);
