@@ -8,9 +8,10 @@
 
 #include "partition/graph.h"
 
-/* part: n entries, 0 .. parts - 1; parts may be empty. METIS's multilevel k-way method (Karypis and Kumar
- * 1998), or blocks of consecutive vertices where these are too few for it. Errors: RUNTIME (METIS), TOO_LARGE
- * (for METIS), MEMORY. */
+/* part: n entries, 0 .. parts - 1. No part is empty if n >= parts. The method is METIS's multilevel k-way
+ * partitioning (Karypis and Kumar 1998), or METIS's recursive bisection where the k-way method leaves parts
+ * empty. Graphs with less than 8 vertices a part get blocks of consecutive vertices. Errors: RUNTIME (METIS),
+ * TOO_LARGE (for METIS), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_graph_parts(tsi_env *env, const tsi_graph *graph, tsi_index parts,
                                                tsi_index *part);
 
