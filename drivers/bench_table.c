@@ -13,6 +13,9 @@ void tsi_bench_print_matrix(const tsi_bench_setup *setup, const tsi_bench_matrix
   printf("%s%s: %s, %s entries, %s; medians of %s, each of %s\n", m->pattern ? "Laplacian of " : "", m->name,
          tsi_text_many(m->n, "row"), tsi_text_count(m->nnz), m->is_complex ? "complex double" : "double",
          tsi_text_many(settings->rounds, "round"), tsi_text_many(settings->repeat, "solve"));
+  if (m->triangular)
+    puts("The matrix is triangular. tristar solve factors nothing of it, as tristar bench --triangular "
+         "compares; here all contenders factor it.");
 }
 
 static void print_rates(const tsi_bench_case *c) {
@@ -80,6 +83,21 @@ static void print_row(const tsi_bench_case *c, int k) {
   putchar('\n');
 }
 
+/* Orders that the peers used, where they differ from METIS, with which TriStar is compared: once a peer. */
+static void print_orderings(const tsi_bench_case *c) {
+  int told = -1;
+  for (int k = 0; k < c->setup->count; k++) {
+    const int peer = c->setup->contenders[k].peer;
+    const cJSON *round = c->results[k].ok ? cJSON_GetArrayItem(c->results[k].rounds, 0) : NULL;
+    const char *ordering = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(round, "ordering"));
+    if (peer < 0 || peer == told || ordering == NULL || *ordering == '\0' ||
+        strncmp(ordering, "METIS", 5) == 0)
+      continue;
+    printf("  Ordering of %s: %s\n", c->setup->family->peers[peer].title, ordering);
+    told = peer;
+  }
+}
+
 void tsi_bench_print(const tsi_bench_case *c) {
   print_rates(c);
   print_head(c);
@@ -90,6 +108,7 @@ void tsi_bench_print(const tsi_bench_case *c) {
            c->setup->contenders[c->best_tristar].name + strlen("TriStar, "),
            c->setup->contenders[c->best_peer].name,
            c->results[c->best_peer].solve_s / c->results[c->best_tristar].solve_s);
+  print_orderings(c);
   putchar('\n');
 }
 

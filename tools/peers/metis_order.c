@@ -1,4 +1,4 @@
-/* Nested dissection of A or of A^T A: see metis_order.h.
+/* Nested dissection of the graph of A, A + A^T or A^T A: see metis_order.h.
  *
  * The graph is gone through twice: its edges are counted, then written. */
 #include "tools/peers/metis_order.h"
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 typedef struct walk {
+  peer_graph graph;
   const peer_compressed *columns, *rows;
   int32_t long_row; /* longer rows are left out */
   int32_t *seen;    /* seen[i] == j: vertex i is known to be a neighbour of j, or is j */
@@ -27,11 +28,13 @@ static void visit_neighbours(walk *w, int32_t j) {
   w->seen[j] = j;
   for (int32_t e = w->columns->ptr[j]; e < w->columns->ptr[j + 1]; e++) {
     const int32_t i = w->columns->index[e];
-    if (w->rows == NULL)
+    if (w->graph != PEER_GRAPH_PRODUCT)
       visit(w, j, i);
     else if (w->rows->ptr[i + 1] - w->rows->ptr[i] <= w->long_row)
       for (int32_t f = w->rows->ptr[i]; f < w->rows->ptr[i + 1]; f++) visit(w, j, w->rows->index[f]);
   }
+  if (w->graph != PEER_GRAPH_SUM) return;
+  for (int32_t e = w->rows->ptr[j]; e < w->rows->ptr[j + 1]; e++) visit(w, j, w->rows->index[e]);
 }
 
 /* start[j]: the edges before those of vertex j; NULL: not wanted. Gives the number of edges. */
@@ -46,9 +49,10 @@ static int64_t visit_all(walk *w, int64_t n, idx_t *start) {
   return w->edges;
 }
 
-bool peer_metis_order(int64_t n, const peer_compressed *columns, const peer_compressed *rows,
-                      int32_t *position) {
-  walk w = {.columns = columns, .rows = rows, .long_row = (int32_t)fmax(16, 10 * sqrt((double)n))};
+bool peer_metis_order(int64_t n, peer_graph graph, const peer_compressed *columns,
+                      const peer_compressed *rows, int32_t *position) {
+  walk w = {
+      .graph = graph, .columns = columns, .rows = rows, .long_row = (int32_t)fmax(16, 10 * sqrt((double)n))};
   w.seen = peer_allocate(n, sizeof *w.seen);
   const int64_t edges = visit_all(&w, n, NULL);
   bool ordered = edges <= IDX_MAX;

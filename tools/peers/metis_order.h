@@ -1,15 +1,18 @@
-/* The columns of a sparse matrix in the nested dissection order of METIS, for solvers that take an order but
- * do not call METIS themselves. */
+/* The columns of a sparse matrix in the nested dissection order of METIS, for solvers that accept an order
+ * but do not call METIS themselves. */
 #ifndef TSI_TOOLS_METIS_ORDER_H
 #define TSI_TOOLS_METIS_ORDER_H
 
 #include "tools/peers/peer.h"
 
-/* position[j]: where column j of the matrix goes. Orders the graph of A, whose pattern is symmetric, or,
- * where rows is not NULL (the matrix again, by rows), that of A^T A. Rows with more than 10 sqrt(n) entries
- * are left out of A^T A, as COLAMD leaves them out, because they would make it dense. false: the graph is too
- * large for METIS, or METIS failed. */
-bool peer_metis_order(int64_t n, const peer_compressed *columns, const peer_compressed *rows,
-                      int32_t *position);
+/* The graph that is ordered: of A, whose pattern is symmetric; of A + A^T; or of A^T A, without the rows that
+ * have more than 10 sqrt(n) entries. COLAMD leaves such rows out, too: they would make A^T A dense. */
+typedef enum peer_graph { PEER_GRAPH_SYMMETRIC, PEER_GRAPH_SUM, PEER_GRAPH_PRODUCT } peer_graph;
+
+/* Sets position[j], from 0 on, to the place of column j in the order, n entries. columns and rows: the matrix
+ * by columns and by rows; rows may be NULL for PEER_GRAPH_SYMMETRIC. Returns false if the graph is too large
+ * for METIS, or METIS failed. */
+bool peer_metis_order(int64_t n, peer_graph graph, const peer_compressed *columns,
+                      const peer_compressed *rows, int32_t *position);
 
 #endif

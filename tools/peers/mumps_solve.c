@@ -1,5 +1,6 @@
-/* mumps_solve [--on-demand] MATRIX [REPEAT [NRHS]]: sequential MUMPS with METIS if it was built with that,
- * else with the order that it chooses; otherwise its default options, and iterative refinement. See peer.h.
+/* mumps_solve [--on-demand] MATRIX [REPEAT [NRHS]]: sequential MUMPS with METIS, otherwise its default
+ * options, and iterative refinement. A MUMPS that was built without METIS silently takes another order if it
+ * is asked for METIS; it is then given the permutation that METIS has for A, or A + A^T. See peer.h.
  *
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. With PEER_RANKS it becomes
  * ranks_mumps, parallel MUMPS under mpiexec: the first process has the matrix, b and x, and prints.
@@ -13,8 +14,10 @@
  * (OPENBLAS_NUM_THREADS). */
 #include <float.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "tools/peers/metis_order.h"
 #include "tools/peers/peer.h"
 #ifdef PEER_RANKS
 #include <mpi.h>
@@ -41,8 +44,8 @@ typedef DMUMPS_COMPLEX scalar;
 #define INFOG(m, i) ((m)->infog[(i)-1])
 
 enum { INITIALIZE = -1, TERMINATE = -2, ANALYZE = 1, FACTOR = 2, SOLVE = 3 };
-enum { METIS = 5, QAMD = 6 };
-static const char *const orderings[] = {"AMD", "given", "AMF", "SCOTCH", "PORD", "METIS", "QAMD"};
+enum { GIVEN = 1, METIS = 5, QAMD = 6 };
+static const char *const orderings[] = {"AMD", "METIS, given", "AMF", "SCOTCH", "PORD", "METIS", "QAMD"};
 enum { COMM_WORLD = -987654, WORKSPACE_SHORT = -9, INTEGERS_SHORT = -8 };
 
 /* Gives the seconds that the job took. */
@@ -51,6 +54,39 @@ static double run(mumps *m, int job) {
   m->job = job;
   call_mumps(m);
   return peer_seconds() - begin;
+}
+
+/* The order of METIS as PERM_IN, from 1 on; NULL: there is none. Only the process that has the matrix makes
+ * it. */
+static MUMPS_INT *make_order(const peer *p) {
+  peer_compressed columns, rows;
+  if (p->n == 0 || p->view.ptr == NULL) return NULL;
+  MUMPS_INT *order = peer_allocate(p->n, sizeof *order);
+  peer_compress(p, false, &columns);
+  peer_compress(p, true, &rows);
+  if (peer_metis_order(p->n, PEER_GRAPH_SUM, &columns, &rows, order))
+    for (int64_t j = 0; j < p->n; j++) order[j]++;
+  else {
+    free(order);
+    order = NULL;
+  }
+  peer_compressed_free(&columns);
+  peer_compressed_free(&rows);
+  return order;
+}
+
+/* With METIS. Where this MUMPS has none, it took another order: the analysis is repeated with a given one. */
+static void analyze(peer *p, mumps *m) {
+  ICNTL(m, 7) = METIS;
+  p->analyze_s = run(m, ANALYZE);
+  if (INFOG(m, 1) < 0 || INFOG(m, 7) == METIS) return;
+  const double begin = peer_seconds();
+  m->perm_in = make_order(p);
+  ICNTL(m, 7) = m->perm_in != NULL ? GIVEN : METIS;
+  run(m, ANALYZE);
+  free(m->perm_in);
+  m->perm_in = NULL;
+  p->analyze_s = peer_seconds() - begin;
 }
 
 /* Analysis and factorization; INFOG(1) < 0 if they fail. */
@@ -63,13 +99,12 @@ static void factor(peer *p, mumps *m, int sym, const peer_entries *entries) {
   if (INFOG(m, 1) < 0) return;
   for (int stream = 1; stream <= 3; stream++) ICNTL(m, stream) = -1;
   ICNTL(m, 4) = 0; /* silent */
-  ICNTL(m, 7) = METIS;
   m->n = (MUMPS_INT)p->n;
   m->nnz = entries->count;
   m->irn = entries->row;
   m->jcn = entries->column;
   m->a = entries->values;
-  p->analyze_s = run(m, ANALYZE);
+  analyze(p, m);
   if (INFOG(m, 1) < 0) return;
   p->factor_s = run(m, FACTOR);
   while ((INFOG(m, 1) == WORKSPACE_SHORT || INFOG(m, 1) == INTEGERS_SHORT) && ICNTL(m, 14) < 2000) {

@@ -64,7 +64,8 @@ static void order_columns(peer *p, solver *s) {
     s->options.DiagPivotThresh = 0.001;
   }
   const bool symmetric = s->options.SymmetricMode == YES;
-  if (peer_metis_order(p->n, &s->columns, symmetric ? NULL : &rows, s->column_order)) {
+  if (peer_metis_order(p->n, symmetric ? PEER_GRAPH_SYMMETRIC : PEER_GRAPH_PRODUCT, &s->columns, &rows,
+                       s->column_order)) {
     s->options.ColPerm = MY_PERMC;
     p->ordering = symmetric ? "METIS" : "METIS of A^T A";
   } else
