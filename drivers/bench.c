@@ -11,6 +11,7 @@
 #include "drivers/console.h"
 #include "drivers/picture.h"
 #include "drivers/session.h"
+#include "drivers/trisolve.h"
 
 /* A session with a matrix, without StarPU. */
 static bool open_matrix(tsi_session *s, const tsi_settings *settings, const char *name) {
@@ -45,6 +46,7 @@ int tsi_bench_inspect(const tsi_settings *settings, const char *name, tsi_bench_
     m->n = s->view.rows;
     m->nnz = count_entries(&s->view);
     m->is_complex = s->view.scalar == TRISTAR_COMPLEX_DOUBLE;
+    m->triangular = tsi_is_triangle(s->ts, &s->view);
   }
   return tsi_session_close(s);
 }

@@ -110,6 +110,7 @@ typedef struct tsi_bench_matrix {
   const char *uplo; /* L or U: it is this triangle; NULL: a matrix to be factored */
   int64_t n, nnz;
   bool is_complex, pattern; /* pattern: its Laplacian is solved with */
+  bool triangular;          /* `tristar solve` solves with it without factoring; all contenders factor it */
 } tsi_bench_matrix;
 
 /* The figures of one contender for one matrix and one number of right-hand sides. */

@@ -81,6 +81,7 @@ static cJSON *make_case(const tsi_bench_case *c) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "matrix", c->matrix->name);
   cJSON_AddBoolToObject(object, "laplacian", c->matrix->pattern);
+  cJSON_AddBoolToObject(object, "triangular", c->matrix->triangular);
   cJSON_AddNumberToObject(object, "n", (double)c->matrix->n);
   cJSON_AddNumberToObject(object, "nnz", (double)c->matrix->nnz);
   cJSON_AddStringToObject(object, "precision", c->matrix->is_complex ? "z" : "d");

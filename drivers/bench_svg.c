@@ -2,8 +2,9 @@
  *
  * One chart for each number of right-hand sides, one group of bars for each matrix, one bar for each row of
  * the table. A bar is the time of a solve as a multiple of the fastest TriStar's, so that matrices of all
- * sizes share one axis; its end is labelled with the time itself. A thin line spans the rounds. Bars beyond
- * the axis are cut, and say so. */
+ * sizes share one axis; its end is labelled with the time itself. A thin line (whisker) spans the rounds.
+ * Bars and whiskers beyond the axis are cut: a bar by a gap and the word "cut", a whisker by an arrow and the
+ * time of the slowest round. */
 #include <math.h>
 #include <stdio.h>
 
@@ -24,7 +25,8 @@ enum {
   GROUP = 28, /* the line with a matrix's name */
   TITLE = 64,
   SECTION = 40,
-  TICKS = 54
+  TICKS = 54,
+  ARROW = 8 /* of a whisker, beyond the axis */
 };
 #define LONGEST 8.0 /* bars that are longer are cut */
 /* Of text that lies on the lines of the axis. */
@@ -64,11 +66,25 @@ static double unit_of(const tsi_bench_case *c) {
 
 /* ---- Bars --------------------------------------------------------------------------------------------- */
 
-static void write_label(picture *p, double x, const tsi_bench_result *r, bool cut) {
+/* From the fastest round to the slowest one, or to an arrow at the end of the axis. Returns where it ends. */
+static double write_whisker(const picture *p, double least, double most, double middle, bool beyond) {
+  const double end = beyond ? END + ARROW : most;
+  fprintf(p->file, "<path d=\"M%.1f %.1fH%.1fM%.1f %.1fv6M", least, middle, end, least, middle - 3);
+  if (beyond)
+    fprintf(p->file, "%.1f %.1fl4 3l-4 3", end - 4, middle - 3);
+  else
+    fprintf(p->file, "%.1f %.1fv6", end, middle - 3);
+  fputs("\" stroke=\"#222\" stroke-width=\"1.2\" fill=\"none\"/>\n", p->file);
+  return end;
+}
+
+/* slowest: of the rounds, in seconds; 0: the whisker shows it. */
+static void write_label(const picture *p, double x, const tsi_bench_result *r, bool cut, double slowest) {
   const double gbps = tsi_bench_gbps(r);
   fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11.5\" " HALO ">%s%s", x + 6, p->y + 11,
           cut ? "cut: " : "", tsi_text_time(r->solve_s));
   if (gbps > 0) fprintf(p->file, ", %.1f GB/s", gbps);
+  if (slowest > 0) fprintf(p->file, ", slowest %s", tsi_text_time(slowest));
   fputs("</text>\n", p->file);
 }
 
@@ -76,17 +92,15 @@ static void write_bar(picture *p, const tsi_bench_case *c, int k) {
   const tsi_bench_result *r = &c->results[k];
   const double unit = unit_of(c), x = x_of(p, r->solve_s / unit), middle = p->y + BAR / 2.0;
   const double least = x_of(p, r->least_s / unit), most = x_of(p, r->most_s / unit);
-  const bool cut = r->solve_s / unit > p->longest;
+  const bool cut = r->solve_s / unit > p->longest, beyond = r->most_s / unit > p->longest * (1 + 1e-9);
+  double end = x;
   fprintf(p->file, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", AXIS, p->y,
           x - AXIS, BAR, colour_of(p->setup, k));
   if (cut) /* a gap */
     fprintf(p->file, "<path d=\"M%.1f %.1fl5 %dh5l-5 -%dz\" fill=\"#fff\"/>\n", x - 22, p->y, BAR, BAR);
   else
-    fprintf(p->file,
-            "<path d=\"M%.1f %.1fH%.1fM%.1f %.1fv6M%.1f %.1fv6\" stroke=\"#222\" stroke-width=\"1.2\" "
-            "fill=\"none\"/>\n",
-            least, middle, most, least, middle - 3, most, middle - 3);
-  write_label(p, cut || most < x ? x : most, r, cut);
+    end = fmax(x, write_whisker(p, least, most, middle, beyond));
+  write_label(p, end, r, cut, beyond && !cut ? r->most_s : 0);
 }
 
 static void write_row(picture *p, const tsi_bench_case *c, int k) {
@@ -182,7 +196,7 @@ static bool in_legend(const tsi_bench_setup *setup, int k) {
 
 /* From y on. Gives where it ends. file: NULL: it is only measured. */
 static double write_legend(FILE *file, const tsi_bench_setup *setup, double y) {
-  char text[64];
+  char text[96];
   tsi_legend legend = tsi_legend_begin(file, LEFT, WIDTH - LEFT, y + 11);
   for (int k = 0; k < setup->count; k++) {
     const int peer = setup->contenders[k].peer;
@@ -192,7 +206,8 @@ static double write_legend(FILE *file, const tsi_bench_setup *setup, double y) {
                         : peer < 0                     ? setup->contenders[k].name
                                                        : setup->family->peers[peer].title);
   }
-  snprintf(text, sizeof text, "fastest and slowest of %s", tsi_text_many(setup->settings->rounds, "round"));
+  snprintf(text, sizeof text, "fastest and slowest of %s (arrow: beyond the axis)",
+           tsi_text_many(setup->settings->rounds, "round"));
   const double x = tsi_legend_place(&legend, 14, text);
   if (file != NULL)
     fprintf(file, "<path d=\"M%.1f %.1fh14m-14 -3v6m14 -6v6\" stroke=\"#222\" stroke-width=\"1.2\"/>\n", x,

@@ -4,20 +4,12 @@
 #include <stdlib.h>
 
 #include "drivers/console.h"
-
-/* Set by Open MPI; by MPICH and its kin; by Slurm. */
-bool tsi_started_by_mpiexec(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
-  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-    const char *value = getenv(names[k]);
-    if (value != NULL && strtol(value, NULL, 10) > 1) return true;
-  }
-  return false;
-}
+#include "drivers/launcher.h"
 
 #ifndef TSI_HAVE_MPI
 
 int tsi_solve_distributed(const tsi_settings *settings) {
+  tsi_console_mute(tsi_launched().rank > 0);
   tsi_console_error("solve: %s: this program was built without MPI (CMake: TRISTAR_WITH_MPI)",
                     settings->layout ? "--layout" : "started as one of several processes");
   return TSI_EXIT_FAILED;

@@ -9,9 +9,6 @@
 
 #include "drivers/options.h"
 
-/* Has mpiexec started this process as one of several? */
-bool tsi_started_by_mpiexec(void);
-
 int tsi_solve_distributed(const tsi_settings *settings);
 
 /* Collective, of a program with MPI: what this process is to do of the given settings. It gets its share of

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "drivers/console.h"
+#include "drivers/launcher.h"
 #include "runtime/base/variables.h"
 #include "runtime/starpu/blas.h"
 #include "runtime/machine/calibration.h"
@@ -23,19 +24,10 @@ int tsi_environment_cores(void) {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
-/* One rank of several tells for all. */
-static bool is_first_rank(void) {
-  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
-  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-    const char *rank = getenv(names[k]);
-    if (rank != NULL) return strcmp(rank, "0") == 0;
-  }
-  return true;
-}
-
+/* Rank 0 warns for all. */
 static void warn(const char *text) {
   bool verbose = false;
-  if (is_first_rank()) tsi_console_log(&verbose, TRISTAR_LOG_WARNING, text);
+  if (tsi_launched().rank == 0) tsi_console_log(&verbose, TRISTAR_LOG_WARNING, text);
 }
 
 /* ---- Options that overrule variables ------------------------------------------------------------------- */

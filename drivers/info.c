@@ -10,6 +10,7 @@
 #include "drivers/picture.h"
 #include "drivers/report.h"
 #include "drivers/tree.h"
+#include "drivers/trisolve.h"
 #include "runtime/machine/predict.h"
 
 #define BAR_WIDTH 48
@@ -155,10 +156,12 @@ int tsi_command_info(const tsi_settings *settings) {
     return tsi_usage_error("info", "--nrhs, --algo, --map and --message-tree need --layout");
   const int status = tsi_picture_check("info", "tree", settings->tree);
   if (status != TSI_EXIT_OK) return status;
-  bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
-            tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
-            tsi_session_plan(s, 1) && tsi_gpu_make(s, &bandwidth, &gpu) &&
-            tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);
+  tsi_found_triangle found;
+  bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
+  if (ok && tsi_goes_without_factors(s, &found)) return tsi_trisolve_info(s, &found);
+  ok = ok && tsi_session_analyze(s) && tsi_bandwidth_measure(s, &bandwidth) && tsi_session_factor(s) &&
+       tsi_session_plan(s, 1) && tsi_gpu_make(s, &bandwidth, &gpu) &&
+       tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), s->name);
   if (ok) {
     tristar_analysis_get_assembly_tree(tristar_factor_get_analysis(s->factor), &tree);
     count_widths(&tree, &h);

@@ -15,6 +15,7 @@
 #include "drivers/console.h"
 #include "drivers/distributed.h"
 #include "drivers/files.h"
+#include "drivers/launcher.h"
 #include "drivers/picture.h"
 #include "drivers/rhs.h"
 
@@ -392,7 +393,7 @@ int tsi_command_krylov(const tsi_settings *settings) {
   tsi_krylov_solution z = {.solved = false};
   const int wrong = check_words(settings, &z);
   if (wrong != TSI_EXIT_OK) return wrong;
-  if (tsi_started_by_mpiexec()) return tsi_krylov_distributed(settings, &z.words);
+  if (tsi_launched().processes > 1) return tsi_krylov_distributed(settings, &z.words);
   if (settings->overlap > 0)
     return tsi_usage_error("krylov", "--overlap needs several processes, by mpiexec");
   const bool solved = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&

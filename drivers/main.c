@@ -9,6 +9,7 @@
 #include "drivers/commands.h"
 #include "drivers/console.h"
 #include "drivers/environment.h"
+#include "drivers/launcher.h"
 #include "drivers/wrap.h"
 #include "tristar.h"
 #ifdef TSI_HAVE_MPI
@@ -58,7 +59,7 @@ static const tsi_command commands[] = {
      "\n"
      "A that is lower or upper triangular, as it stands in the file or once its rows and columns are "
      "permuted, is not factored but solved as tristar trisolve does it, if that has all options that are "
-     "given. With others, such as --method, --report or --condition, and with --precision sd and cz and "
+     "given. With others, such as --method or --condition, and with --precision sd and cz and "
      "--on-demand, it is factored like any matrix.\n"
      "\n"
      "In a file of plain text for --rhs each line is a row of B. Where the precision is complex, two numbers "
@@ -109,7 +110,9 @@ static const tsi_command commands[] = {
      "\n"
      "Analyzes and factors the matrix and records a plan, but does not solve. Reports fill, supernodes, "
      "chunks, the shape of the task graph, and the time that a solve should take on this machine, whose "
-     "read bandwidth it measures.\n"
+     "read bandwidth it measures. Of a triangular matrix, which tristar solve does not factor, it reports "
+     "the "
+     "plan of that solve.\n"
      "\n"
      "With --layout it counts the messages of a distributed solve instead, with --ranks those of conjugate "
      "gradients with a sparse approximate inverse (tristar krylov), from the matrix alone.\n",
@@ -254,6 +257,25 @@ static int help(int argc, char **argv) {
   return TSI_EXIT_OK;
 }
 
+/* Subcommands that share the work among the processes of mpiexec. Every other subcommand would do all of it
+ * in each process, and write the same files at the same time. */
+#define USES_RANKS (TSI_SOLVE | TSI_KRYLOV)
+
+/* Refuses several processes on all of them, with one message. Returns false where there is nothing to do, and
+ * the exit status. `tristar env` reports on rank 0 alone. */
+static bool allow_ranks(const tsi_command *command, int *status) {
+  const tsi_launch launch = tsi_launched();
+  *status = TSI_EXIT_OK;
+  if (launch.processes == 1 || (command->bit & USES_RANKS)) return true;
+  if (command->bit == TSI_ENV) return launch.rank == 0;
+  tsi_console_mute(launch.rank > 0);
+  *status = tsi_usage_error(command->name,
+                            "runs on one process, but %d were started (%s=%d): start it without mpiexec or "
+                            "srun; or unset %s, if each process has work of its own",
+                            launch.processes, launch.variable, launch.processes, launch.variable);
+  return false;
+}
+
 static int run(int argc, char **argv) {
   tsi_settings settings;
   int status;
@@ -263,6 +285,7 @@ static int run(int argc, char **argv) {
   const tsi_command *command = find_command(argv[1]);
   if (command == NULL) return TSI_EXIT_USAGE;
   if (!tsi_options_parse(command, argc - 1, argv + 1, &settings, &status)) return status;
+  if (!allow_ranks(command, &status)) return status;
   if (command->bit != TSI_ENV) tsi_environment_restart(argv);              /* env shows what is */
   const bool counts = command->bit == TSI_INFO && settings.layout != NULL; /* without StarPU */
   if (command->bit & STARTS_STARPU && !counts) tsi_environment_prepare(&settings);

@@ -146,7 +146,7 @@ static const option_row rows[] = {
   {"in-flight", NUMBER, FIELD(in_flight), TSI_SOLVE, "N", "keep N of the timed solves in flight, and report how many of them end in a second (default 1)", 1, 1000, NULL},
   {"checksum", FLAG, FIELD(checksum), SOLVES, NULL, "print a checksum of the bits of X before refinement", 0, 0, NULL},
   {"checksum", FLAG, FIELD(checksum), TSI_KRYLOV, NULL, "print a checksum of the bits of X", 0, 0, NULL},
-  {"report", FLAG, FIELD(report), TSI_SOLVE, NULL, "measure the read bandwidth and report the share of it that the solve reaches; report what StarPU's workers did", 0, 0, NULL},
+  {"report", FLAG, FIELD(report), SOLVES, NULL, "measure the read bandwidth and report the share of it that the solve reaches; report what StarPU's workers did", 0, 0, NULL},
   {"nrhs", TEXT, FIELD(nrhs_list), TSI_BENCH, "LIST", "numbers of right-hand sides, a table for each (default 1)", 0, 0, NULL},
   {"workers", TEXT, FIELD(workers_list), TSI_BENCH, "LIST", "numbers of StarPU CPU workers; all: every core (default 1,all)", 0, 0, NULL},
   {"sched", TEXT, FIELD(sched_list), TSI_BENCH, "LIST", "schedulers of StarPU; all: each of them, with all cores (default lws)", 0, 0, NULL},
@@ -337,7 +337,6 @@ static int store(const tsi_command *command, const option_row *row, const char *
 
 static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   memset(settings, 0, sizeof *settings);
-  settings->commands = ALL;
   settings->refine = 5;
   settings->repeat = command->bit == TSI_BENCH      ? 11
                      : command->bit == TSI_PLOT     ? 9
@@ -362,12 +361,13 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->first_core = settings->first_device = -1;
 }
 
-/* The subcommands that have an option of this name. */
-static unsigned commands_with(const char *name) {
+/* Is the option for solves with factors alone? Options of other subcommands with its name and its field are
+ * the same option. */
+static bool wants_factors(const option_row *option) {
   unsigned commands = 0;
   for (const option_row *row = rows; row < rows + ROWS; row++)
-    if (strcmp(row->name, name) == 0) commands |= row->commands;
-  return commands;
+    if (strcmp(row->name, option->name) == 0 && row->offset == option->offset) commands |= row->commands;
+  return (commands & TSI_SOLVE) && !(commands & TSI_TRISOLVE);
 }
 
 /* The rows of the command as getopt_long wants them; val is the number of the row plus FIRST, which is beyond
@@ -443,7 +443,7 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
       return false;
     } else if (found >= FIRST) {
       *status = store(command, &rows[found - FIRST], optarg, settings);
-      settings->commands &= commands_with(rows[found - FIRST].name);
+      settings->wants_factors |= wants_factors(&rows[found - FIRST]);
     } else if (found == ':')
       *status = tsi_usage_error(command->name, "%s needs a value", argv[optind - 1]);
     else if (optopt > 0 && optopt < FIRST)

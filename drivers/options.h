@@ -21,7 +21,7 @@ typedef struct tsi_settings {
   const char *operand[TSI_OPERANDS_MAX]; /* the first words that are not options; NULL: not given */
   char *const *operands;                 /* all of them */
   int operand_count;
-  unsigned commands; /* bits of those subcommands that have all options that are given */
+  bool wants_factors; /* an option is given that `tristar solve` has, but `tristar trisolve` has not */
   /* the system */
   const char *rhs;
   const char *rows; /* file of the rows of x that are wanted */

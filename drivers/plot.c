@@ -8,6 +8,7 @@
 #include "drivers/layout.h"
 #include "drivers/report.h"
 #include "drivers/tree.h"
+#include "drivers/trisolve.h"
 
 static bool draw_tree(const tsi_plot *plot) {
   tsi_session *s = plot->s;
@@ -49,11 +50,23 @@ static const kind kinds[] = {{"gantt", tsi_plot_gantt, 0},
                              {"placement", tsi_plot_placement, GPU_POSSIBLE}};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
+void tsi_plot_check_factors(const tsi_session *s) {
+  tsi_found_triangle found;
+  char text[640];
+  if (!tsi_goes_without_factors(s, &found)) return;
+  snprintf(text, sizeof text,
+           "%s: %s by tristar solve; the picture is of a solve with factors, as --method lu makes them",
+           s->name, tsi_triangle_text(&found));
+  tsi_console_log((void *)&s->settings->verbose, TRISTAR_LOG_WARNING, text);
+  tsi_triangle_free(&found);
+}
+
 static bool prepare(tsi_session *s, const kind *what, const tristar_layout *layout) {
   if (what->needs & NAME_ONLY) return true;
   if (!tsi_session_read(s)) return false;
   if (s->view.rows == 0 && !(what->needs & EMPTY_POSSIBLE))
     return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: an empty matrix: nothing to draw", s->name);
+  tsi_plot_check_factors(s);
   if (layout != NULL) s->leaf_parts = layout->pz;
   if ((what->needs & LEAVES) && s->settings->ordering == TRISTAR_ORDERING_METIS) s->leaf_parts = LEAF_PARTS;
   return (what->needs & MATRIX_ONLY) || tsi_session_analyze(s);

@@ -20,6 +20,10 @@ typedef struct tsi_plot {
   cJSON *figures;
 } tsi_plot;
 
+/* plot.c: warns if `tristar solve` does not factor the matrix, which has been read: the picture shows
+ * factors. */
+void tsi_plot_check_factors(const tsi_session *s);
+
 /* ---- A traced solve: the session has an analysis ------------------------------------------------------- */
 
 /* plot_gantt.c: workers x time, task by task. */

@@ -187,6 +187,7 @@ static bool measure(tsi_session *s, reuse *r) {
   if (!tsi_session_read(s)) return false;
   if (s->view.rows == 0)
     return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: an empty matrix: nothing to draw", s->name);
+  tsi_plot_check_factors(s);
   const bool ok = tsi_session_analyze(s) && tsi_session_factor(s) && tsi_session_plan(s, r->nrhs) &&
                   tsi_dense_make(s, s->a.n, r->nrhs, &b) && tsi_dense_make(s, s->a.n, r->nrhs, &x) &&
                   tsi_plot_time(s, TRISTAR_PART_ALL, r->nrhs, &b, &x, &timed);

@@ -20,6 +20,7 @@
 #include "drivers/distributed.h"
 #include "drivers/files.h"
 #include "drivers/in_flight.h"
+#include "drivers/launcher.h"
 #include "drivers/accuracy.h"
 #include "drivers/paths.h"
 #include "drivers/plot.h"
@@ -276,12 +277,6 @@ int tsi_solve_check_words(const tsi_settings *settings) {
   return tsi_picture_check("solve", "gantt", settings->gantt);
 }
 
-/* --on-demand is for the comparison with solvers that factor. */
-static bool goes_without_factors(const tsi_session *s, tsi_found_triangle *found) {
-  return (s->settings->commands & TSI_TRISOLVE) && !s->settings->on_demand && !s->single_factors &&
-         tsi_find_triangle(s, found);
-}
-
 int tsi_command_solve(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tsi_found_triangle found;
@@ -290,7 +285,7 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (settings->on_demand &&
       (settings->json == NULL || strcmp(settings->json, "-") != 0 || settings->layout != NULL))
     return tsi_usage_error("solve", "--on-demand needs --json -, and goes without --layout");
-  if (settings->layout != NULL || tsi_started_by_mpiexec()) return tsi_solve_distributed(settings);
+  if (settings->layout != NULL || tsi_launched().processes > 1) return tsi_solve_distributed(settings);
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0 || settings->transport > 0 ||
       settings->svg != NULL)
     return tsi_usage_error("solve", "--algo, --map, --message-tree, --transport and --svg need --layout");
@@ -299,7 +294,7 @@ int tsi_command_solve(const tsi_settings *settings) {
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
   const bool read = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
-  if (read && goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
+  if (read && tsi_goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
   bool solved = read && tsi_rhs_make(s, &r.b) && tsi_dense_make(s, r.b.rows, r.b.cols, &r.x) &&
                 tsi_paths_make(s, &r.b, &r.paths) && tsi_session_analyze(s) &&
                 (!settings->report || settings->on_demand || tsi_bandwidth_measure(s, &r.bandwidth)) &&

@@ -44,7 +44,9 @@ typedef struct solution {
   sweep sweep[2];           /* in the order in which they run */
   tristar_dense b, between; /* between: what the first of two sweeps gives */
   tristar_dense x;
-  tsi_repeated plain; /* solves */
+  tsi_repeated plain;        /* solves */
+  tsi_bandwidth bandwidth;   /* with --report */
+  tristar_solve_stats stats; /* of the latest plain solve, with one sweep */
   tsi_accuracy accuracy;
 } solution;
 
@@ -101,12 +103,12 @@ static int triangle_of(const tristar_view *view) {
   return below && above ? BOTH : above ? UPPER : LOWER;
 }
 
-bool tsi_find_triangle(const tsi_session *s, tsi_found_triangle *found) {
-  const size_t n = (size_t)s->view.cols;
+static bool find_triangle(tristar_t *ts, const tristar_view *view, tsi_found_triangle *found) {
+  const size_t n = (size_t)view->cols;
   *found = (tsi_found_triangle){.shape = TRISTAR_SHAPE_OTHER};
-  if (s->view.rows != s->view.cols || n == 0 || s->view.values == NULL) return false;
+  if (view->rows != view->cols || n == 0 || view->values == NULL) return false;
   int64_t *row = malloc(n * sizeof *row), *column = malloc(n * sizeof *column);
-  if (row && column && tristar_find_triangle(s->ts, &s->view, &found->shape, row, column) == TRISTAR_OK &&
+  if (row && column && tristar_find_triangle(ts, view, &found->shape, row, column) == TRISTAR_OK &&
       found->shape == TRISTAR_SHAPE_PERMUTED) {
     found->row_order = row;
     found->column_order = column;
@@ -115,6 +117,32 @@ bool tsi_find_triangle(const tsi_session *s, tsi_found_triangle *found) {
   free(row);
   free(column);
   return found->shape != TRISTAR_SHAPE_OTHER;
+}
+
+/* --on-demand is for the comparison with solvers that factor. */
+bool tsi_goes_without_factors(const tsi_session *s, tsi_found_triangle *found) {
+  return !s->settings->wants_factors && !s->settings->on_demand && !s->single_factors &&
+         find_triangle(s->ts, &s->view, found);
+}
+
+bool tsi_is_triangle(tristar_t *ts, const tristar_view *view) {
+  tsi_found_triangle found;
+  const bool is = find_triangle(ts, view, &found);
+  if (is) tsi_triangle_free(&found);
+  return is;
+}
+
+const char *tsi_triangle_text(const tsi_found_triangle *found) {
+  return found->shape == TRISTAR_SHAPE_UPPER   ? "upper triangular: nothing is factored"
+         : found->shape == TRISTAR_SHAPE_LOWER ? "lower triangular: nothing is factored"
+                                               : "lower triangular once rows and columns are permuted: "
+                                                 "nothing is factored";
+}
+
+void tsi_triangle_free(tsi_found_triangle *found) {
+  free(found->row_order);
+  free(found->column_order);
+  *found = (tsi_found_triangle){.shape = TRISTAR_SHAPE_OTHER};
 }
 
 /* Without --uplo the triangle that all entries are in. */
@@ -209,7 +237,9 @@ static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
 }
 
 static bool solve_plain(tsi_session *s, solution *z) {
-  return tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->plain);
+  const bool ok = tsi_repeat_solves(s, solve_once, &(run){s, z}, &z->plain);
+  if (ok && z->sweeps == 1) tristar_plan_get_solve_stats(z->sweep[0].plan, &z->stats);
+  return ok;
 }
 
 /* A NaN is the worst. */
@@ -289,18 +319,34 @@ static void report_sweep(const tsi_session *s, const sweep *w) {
              tsi_text_seconds(w->import_s), tsi_text_seconds(w->plan_s));
 }
 
-static void print_report(const tsi_session *s, const solution *z) {
-  const int64_t repeat = s->settings->repeat;
-  char times[96] = "", columns[64] = "";
-  if (s->settings->to_stdout || !z->accuracy.measured) return;
+/* The matrix and its sweeps, before any solve. */
+static void report_plan(const tsi_session *s, const solution *z) {
+  const tsi_found_triangle named = {.shape = z->uplo == UPPER ? TRISTAR_SHAPE_UPPER : TRISTAR_SHAPE_LOWER};
   tsi_console_clear();
   tsi_report("matrix", "%s", s->name);
   tsi_report("", "%s, %s; read in %s", tsi_text_many(s->view.rows, "row"), s->precision->text,
              tsi_text_seconds(s->read_s));
   if (s->settings->uplo < 0)
-    tsi_report("", "%s triangular%s: nothing is factored", z->uplo == UPPER ? "upper" : "lower",
-               is_permuted(z) ? " once rows and columns are permuted" : "");
+    tsi_report("", "%s", tsi_triangle_text(z->found.shape == TRISTAR_SHAPE_OTHER ? &named : &z->found));
   for (int k = 0; k < z->sweeps; k++) report_sweep(s, &z->sweep[k]);
+}
+
+/* With --report. */
+static void report_machine(const tsi_session *s, const solution *z) {
+  const int workers = z->sweep[0].p.workers, cores = workers > 1 ? z->bandwidth.cores : 1;
+  if (z->bandwidth.one <= 0) return;
+  const double limit = tsi_bandwidth_of(&z->bandwidth, workers);
+  tsi_report("", "%.0f %% of the read bandwidth of %s, %.1f GB/s%s", 100 * solve_gbps(s, z) / limit,
+             tsi_text_many(cores, "core"), limit,
+             solve_gbps(s, z) > limit ? " (the triangle stays in the caches)" : "");
+  if (z->sweeps == 1) tsi_report_stats(&z->stats);
+}
+
+static void print_report(const tsi_session *s, const solution *z) {
+  const int64_t repeat = s->settings->repeat;
+  char times[96] = "", columns[64] = "";
+  if (s->settings->to_stdout || !z->accuracy.measured) return;
+  report_plan(s, z);
   if (repeat > 1)
     snprintf(times, sizeof times, " (median of %" PRId64 ", fastest %s)", repeat,
              tsi_text_seconds(z->plain.fastest_s));
@@ -311,12 +357,13 @@ static void print_report(const tsi_session *s, const solution *z) {
              : tsi_session_op(s)->op == TRISTAR_T ? ", transposed"
                                                   : ", conjugate transposed",
              times, solve_gbps(s, z));
+  report_machine(s, z);
   tsi_accuracy_report(s, &z->accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->plain.checksum);
   if (s->settings->out != NULL && s->status == TRISTAR_OK) tsi_report("written", "%s", s->settings->out);
 }
 
-static cJSON *sweep_json(const sweep *w) {
+static cJSON *sweep_json(const sweep *w, bool solved) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "uplo", w->uplo == TRISTAR_UPPER ? "U" : "L");
   cJSON_AddStringToObject(object, "diag", w->diag == TRISTAR_UNIT ? "unit" : "nonunit");
@@ -327,15 +374,13 @@ static cJSON *sweep_json(const sweep *w) {
   tsi_json_add_number(object, "tasks", (double)w->p.tasks);
   tsi_json_add_number(object, "import_s", w->import_s);
   tsi_json_add_number(object, "plan_s", w->plan_s);
+  if (!solved) return object;
   tsi_json_add_number(object, "initial_backward_error", w->refined.initial_backward_error);
   tsi_json_add_number(object, "backward_error", w->refined.backward_error);
   return object;
 }
 
-static cJSON *make_json(const tsi_session *s, const solution *z) {
-  char checksum[32];
-  cJSON *object = tsi_json_session(s);
-  if (!z->accuracy.measured) return object;
+static void add_plan_json(const tsi_session *s, const solution *z, cJSON *object) {
   int64_t levels = 0;
   for (int k = 0; k < z->sweeps; k++) levels += z->sweep[k].levels;
   tsi_json_add_number(object, "n", (double)s->view.rows);
@@ -350,17 +395,26 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   tsi_json_add_number(object, "plan_s", preparation(z));
   tsi_json_add_number(object, "workers", z->sweep[0].p.workers);
   cJSON_AddStringToObject(object, "scheduler", z->sweep[0].p.scheduler);
+  cJSON *sweeps = cJSON_AddArrayToObject(object, "sweeps");
+  for (int k = 0; k < z->sweeps; k++)
+    cJSON_AddItemToArray(sweeps, sweep_json(&z->sweep[k], z->accuracy.measured));
+}
+
+static cJSON *make_json(const tsi_session *s, const solution *z) {
+  char checksum[32];
+  cJSON *object = tsi_json_session(s);
+  if (!z->accuracy.measured) return object;
+  add_plan_json(s, z, object);
   cJSON_AddStringToObject(object, "op", tsi_session_op(s)->letter);
   tsi_json_add_number(object, "nrhs", (double)z->b.cols);
   tsi_json_add_number(object, "repeat", (double)s->settings->repeat);
   tsi_json_add_number(object, "solve_s", z->plain.median_s);
   tsi_json_add_number(object, "solve_min_s", z->plain.fastest_s);
   tsi_json_add_number(object, "solve_gbps", solve_gbps(s, z));
+  tsi_json_add_bandwidth(object, &z->bandwidth);
   tsi_accuracy_json(s, &z->accuracy, object);
   snprintf(checksum, sizeof checksum, "%016" PRIx64, z->plain.checksum);
   cJSON_AddStringToObject(object, "checksum", checksum);
-  cJSON *sweeps = cJSON_AddArrayToObject(object, "sweeps");
-  for (int k = 0; k < z->sweeps; k++) cJSON_AddItemToArray(sweeps, sweep_json(&z->sweep[k]));
   return object;
 }
 
@@ -373,11 +427,41 @@ static bool write_x(tsi_session *s, const solution *z) {
   return tsi_session_check(s, tristar_dense_write(s->ts, path, &z->x, comment), tsi_output_name(path));
 }
 
+static void release(solution *z) {
+  for (int k = 0; k < z->sweeps; k++) {
+    tristar_plan_destroy(&z->sweep[k].plan);
+    tristar_factor_destroy(&z->sweep[k].factor);
+  }
+  free(z->b.values);
+  free(z->between.values);
+  free(z->x.values);
+  tsi_triangle_free(&z->found);
+}
+
+int tsi_trisolve_info(tsi_session *s, const tsi_found_triangle *found) {
+  solution z = {.found = *found, .b = {.rows = s->view.rows, .cols = 1}};
+  const char *dot = s->settings->dot;
+  const bool tree = s->settings->tree != NULL;
+  bool ok = true;
+  if (tree || s->settings->gpu >= 0)
+    ok = tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: %s; for %s of its factors give --method lu",
+                          s->name, tsi_triangle_text(found), tree ? "the tree" : "the prediction");
+  ok = ok && prepare(s, &z);
+  if (ok && dot != NULL) ok = tsi_session_check(s, tristar_plan_write_dot(z.sweep[0].plan, dot), dot);
+  if (ok && !s->settings->to_stdout) report_plan(s, &z);
+  cJSON *object = tsi_json_session(s);
+  if (ok) add_plan_json(s, &z, object);
+  tsi_json_write(s, object);
+  release(&z);
+  return tsi_session_close(s);
+}
+
 int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found) {
   solution z = {.accuracy.rcond = NAN};
   if (found) z.found = *found;
-  const bool solved = read && tsi_rhs_make(s, &z.b) && prepare(s, &z) && solve_plain(s, &z) &&
-                      solve_refined(s, &z) && tsi_accuracy_judge(s, &z.accuracy);
+  const bool solved = read && tsi_rhs_make(s, &z.b) &&
+                      (!s->settings->report || tsi_bandwidth_measure(s, &z.bandwidth)) && prepare(s, &z) &&
+                      solve_plain(s, &z) && solve_refined(s, &z) && tsi_accuracy_judge(s, &z.accuracy);
   if (solved) write_x(s, &z);
   print_report(s, &z);
   tsi_json_write(s, make_json(s, &z));
@@ -385,15 +469,7 @@ int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found) {
     again = solve_plain(s, &z);
     tsi_json_write(s, make_json(s, &z));
   }
-  for (int k = 0; k < z.sweeps; k++) {
-    tristar_plan_destroy(&z.sweep[k].plan);
-    tristar_factor_destroy(&z.sweep[k].factor);
-  }
-  free(z.b.values);
-  free(z.between.values);
-  free(z.x.values);
-  free(z.found.row_order);
-  free(z.found.column_order);
+  release(&z);
   return tsi_session_close(s);
 }
 

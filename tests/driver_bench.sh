@@ -3,7 +3,7 @@
 # fail or are not there, wrong lists. Peers are scripts here, so that none needs to be installed. Works in the current
 # folder.
 . "$(dirname "$0")/driver.sh"
-rm -rf -- *.json *.svg *.txt *.mtx peers rounds # of an earlier run
+rm -rf -- *.json *.svg *.txt *.mtx peers slow rounds # of an earlier run
 
 # bench STATUS REGEX ARGUMENT...: expect of `tristar bench`.
 bench() {
@@ -29,6 +29,17 @@ peer cholmod 'echo "a banner with {braces}"' 'seconds=4' '[ $# -lt 4 ] || second
 peer umfpack 'echo "umfpack_solve: no such thing" >&2' 'exit 1'
 peer superlu "echo '{\"peer\": \"a script\", \"n\": 81, \"status\": 7, \"message\": \"it is singular\"}'" 'exit 1'
 peer superlu_dist 'kill -9 $$'
+
+# ---- A slow round: its whisker is cut at the end of the axis, by an arrow and its time; another ordering is reported
+mkdir slow
+script slow/superlu_solve 'k=0' 'while :; do s=1e-5; [ $k -ne 1 ] || s=1' \
+  "echo '{\"solver\": \"a script\", $figures, \"ordering\": \"AMF\", '\"\\\"solve_s\\\": \$s, \\\"solve_min_s\\\": \$s}\"" \
+  'k=$((k + 1)); read -r line || exit 0; done'
+TRISTAR_PEERS=$PWD/slow bench 0 'Ordering of SuperLU: AMF$' gen:s2d9pt:30 --rounds 3 --repeat 3 --peers superlu --workers 1 --svg slow.svg
+grep -q 'slowest 1.00 s</text>' slow.svg || fail "slow.svg: no time of the slowest round"
+grep -qE 'H858\.0M[0-9. v]*M854\.0 [0-9.]+l4 3l-4 3"' slow.svg || fail "slow.svg: no arrow at the end of the axis"
+bench 0 '' gen:s2d9pt:30 --rounds 3 --repeat 3 --peers none --workers 1 --svg plain.svg
+! grep -q 'no such\|l4 3l-4 3"' plain.svg || fail "plain.svg: an arrow"
 
 # ---- Tables
 two=(--workers 1,2 --rounds 1 --repeat 2)

@@ -32,6 +32,9 @@ write krylov-4.json krylov gen:s2d9pt:20 --method block-cg --nrhs 2
 write krylov-3.json krylov missing.mtx
 write info-1.json info gen:s2d9pt:40
 write info-2.json info gen:s2d9pt:40 --variant spmv
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 4' '1 1 2' '2 1 1' '2 2 4' '3 3 1' >lower.mtx
+write lower-1.json info lower.mtx
+write trisolve-3.json solve lower.mtx --report
 write gpu-1.json info gen:s2d9pt:40 --gpu MI250X --devices 2
 write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
 write counts-1.json info gen:poisson3d7:8 --ranks 8
@@ -72,6 +75,7 @@ LISTS = ("cases[].contenders[].rounds", "triangles[].contenders[].rounds", "case
 # The parts of a file that each kind of run writes.
 PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "trisolve": ("Common to solve and info", "trisolve"),
+         "lower": ("Common to solve and info", "trisolve"),
          "krylov": ("Common to solve and info", "krylov"),
          "ranks": ("Common to solve and info", "krylov", "krylov on many processes"),
          "info": ("Common to solve and info", "Common to plans", "info"),

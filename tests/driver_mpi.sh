@@ -4,6 +4,12 @@
 . "$(dirname "$0")/driver_ranks.sh"
 rm -f -- *.json *.svg *.mtx # of an earlier run
 
+# ---- Subcommands that run on one process
+ranks 2 - '^tristar: plot: runs on one process, but 2 were started' plot tree gen:s2d9pt:9 --out one.svg
+[ "$(grep -c 'runs on one process' output.txt)" -eq 1 ] && [ ! -e one.svg ] || fail "plot on two processes: $(cat output.txt)"
+ranks 2 0 '^StarPU' env
+[ "$(grep -c '^StarPU ' output.txt)" -eq 1 ] || fail "env on two processes: $(cat output.txt)"
+
 # ---- Results, and the same bits when repeated
 for layout in 2x1x1 1x2x1 1x1x2; do
   for algo in replicated levelwise; do

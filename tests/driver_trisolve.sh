@@ -96,12 +96,35 @@ for file in lower upper complex diagonal; do
 done
 expect 0 '^ +lower triangular' solve complex.mtx --rhs b4.txt --precision c --op N --out x4.mtx
 [ "$(grep -v '^%' x4.mtx | tail -n +2 | tr '\n' ' ')" = '1 0 1 0 ' ] || fail "solve complex.mtx: $(cat x4.mtx)"
-for option in '--method lu' '--variant push' --condition --report '--repeat 2 --in-flight 2' '--ordering natural' --laplacian; do
+for option in '--method lu' '--variant push' --condition '--repeat 2 --in-flight 2' '--ordering natural' --laplacian; do
   # shellcheck disable=SC2086 # an option and its value
   expect 0 '^analysis ' solve upper.mtx $option
   no_row 'triangular: nothing'
 done
 expect 0 '^factor ' solve upper.mtx --precision sd
+# --report changes the report alone; info describes what solve does, plot and bench do not hide that they factor
+expect 0 'upper triangular: nothing is factored' solve upper.mtx --report --json solve.json
+row '% of the read bandwidth of'
+no_row '^(analysis|factor) '
+[ -n "$(value bandwidth_gbps solve.json)" ] || fail "solve --report of a triangle: no bandwidth"
+expect 0 '% of the read bandwidth of' trisolve upper.mtx --report
+expect 0 'upper triangular: nothing is factored' info upper.mtx --dot info.dot
+grep -q '^digraph' info.dot || fail "info --dot of a triangle: no graph"
+expect 0 'upper triangular: nothing is factored' info upper.mtx --json info.json
+row '^upper +4 with its diagonal'
+no_row '^(analysis|factor|predicted) '
+[ "$(value uplo info.json | head -n 1)" = U ] && [ -z "$(value nnz_factor info.json)" ] || fail "info of a triangle: $(cat info.json)"
+expect 0 '^analysis ' info upper.mtx --method lu
+no_row 'nothing is factored'
+expect 1 'upper.mtx: upper triangular: nothing is factored; for the tree of its factors give --method lu' info upper.mtx --tree t.svg
+expect 1 'upper.mtx: upper triangular: nothing is factored; for the prediction' info upper.mtx --gpu H100
+for picture in gantt dag spy tree rhs reuse refinement memory; do
+  expect 0 'warning: upper.mtx: upper triangular: nothing is factored by tristar solve; the picture' plot $picture upper.mtx --out p.svg
+done
+expect 0 'p.svg: written' plot tree upper.mtx --out p.svg --method lu
+no_row 'nothing is factored'
+expect 0 'The matrix is triangular. tristar solve factors nothing' bench upper.mtx --peers none --rounds 1 --repeat 1 --workers 1 --json bench.json
+[ "$(value triangular bench.json | head -n 1)" = true ] || fail "bench of a triangle: $(value triangular bench.json)"
 expect 0 '^ +upper triangular' solve upper.mtx --precision s
 "$tristar" solve lower.mtx --on-demand --json - </dev/null | grep -q '"nnz_factor"' || fail 'solve --on-demand factors'
 matrix symmetric_diagonal.mtx 'real symmetric' '2 2 2' '1 1 2' '2 2 4'

@@ -33,6 +33,33 @@ expect 0 '' --help
 no_row '^.{101}'
 expect 0 '^s2d9pt .*2D Poisson' gen --list
 
+# ---- Several processes: what runs on one refuses on all of them, with one message; every launcher is detected
+for launcher in OMPI_COMM_WORLD_SIZE:OMPI_COMM_WORLD_RANK PMI_SIZE:PMI_RANK MV2_COMM_WORLD_SIZE:MV2_COMM_WORLD_RANK \
+  SLURM_STEP_NUM_TASKS:SLURM_PROCID JSM_NAMESPACE_SIZE:JSM_NAMESPACE_RANK FLUX_JOB_SIZE:FLUX_TASK_RANK; do
+  for rank in 0 1; do
+    env "${launcher%:*}=2" "${launcher#*:}=$rank" "$tristar" gen s2d9pt 5 --out ranks.mtx >output.txt 2>&1
+    [ $? -eq 2 ] || fail "gen on rank $rank of 2, $launcher: another exit status than 2"
+    [ ! -e ranks.mtx ] || fail "gen on rank $rank of 2, $launcher, has written a file"
+    [ "$(grep -c "^tristar: gen: runs on one process, but 2 were started (${launcher%:*}=2)" output.txt)" -eq $((1 - rank)) ] ||
+      fail "gen on rank $rank of 2, $launcher: $(cat output.txt)"
+  done
+done
+export OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0
+for words in 'plot tree gen:s2d9pt:9 --out ranks.svg' 'info gen:s2d9pt:9' 'info gen:s2d9pt:9 --layout 1x1x2' \
+  'trisolve gen:chain:9' calibrate 'bench gen:s2d9pt:9' 'simulate gen:s2d9pt:9' 'gen --list'; do
+  # shellcheck disable=SC2086 # several words
+  expect 2 ": runs on one process, but 3 were started" $words
+done
+expect 0 '^usage: tristar plot' plot --help
+expect 0 '^StarPU' env
+OMPI_COMM_WORLD_RANK=1
+"$tristar" env >output.txt 2>&1 || fail "env on rank 1 of 3"
+[ ! -s output.txt ] || fail "env on rank 1 of 3 prints"
+OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0
+export SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=2 # that mpiexec runs in: its own variables count
+expect 0 '^matrix ' info gen:s2d9pt:9
+unset OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK SLURM_STEP_NUM_TASKS SLURM_PROCID
+
 # ---- Wrong usage: status 2, the wrong word, the way to help
 expect 2 'no subcommand'
 expect 2 "unknown subcommand 'sovle'" sovle
