@@ -19,7 +19,21 @@ tristar_refine_options tsi_accuracy_options(const tsi_session *s) {
 }
 
 bool tsi_accuracy_wants_condition(const tsi_session *s) {
-  return s->settings->condition || s->f.perturbed_pivots > 0;
+  return s->settings->condition && !(s->f.judged && s->f.reciprocal_condition >= 0);
+}
+
+void tsi_accuracy_take_condition(const tsi_session *s, tsi_accuracy *a) {
+  if (s->f.judged && s->f.reciprocal_condition >= 0) a->rcond = s->f.reciprocal_condition;
+}
+
+/* A matrix that is singular to working precision, of which --singular perturb made factors. */
+static bool is_singular(const tsi_session *s) {
+  return s->f.singular;
+}
+
+/* Below this share of b the residual of a singular system is rounding errors: there are solutions. */
+static double consistent(const tsi_session *s) {
+  return sqrt(s->precision->epsilon);
 }
 
 bool tsi_accuracy_judge(tsi_session *s, const tsi_accuracy *a) {
@@ -30,12 +44,18 @@ bool tsi_accuracy_judge(tsi_session *s, const tsi_accuracy *a) {
            perturbed == 1 ? "was" : "were");
   /* With a large backward error the condition that the factors estimate is as useless as they are. Both are
    * false for NaN. */
-  if (a->rcond < s->precision->epsilon && error < s->precision->trusted_error)
+  if (s->settings->singular == TRISTAR_SINGULAR_REFUSE && a->rcond < s->precision->epsilon &&
+      error < s->precision->trusted_error)
     return tsi_session_fail(
         s, TRISTAR_ERR_SINGULAR,
         "%s: the matrix is singular to working precision (%s): estimated reciprocal condition "
-        "%.1e, %s",
+        "%.1e, %s; --singular perturb solves with it all the same",
         s->name, s->precision->text, a->rcond, tsi_text_many(perturbed, "perturbed pivot"));
+  if (is_singular(s) && !(a->refined.residual <= consistent(s)))
+    return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
+                            "%s: the matrix is singular to working precision, and no solution was found: the "
+                            "residual is %.1e times B",
+                            s->name, a->refined.residual);
   if (!(error <= tsi_session_tolerance(s))) /* true for NaN */
     return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,
                             "%s: backward error %.1e is above the tolerance %.1e; %s perturbed%s", s->name,
@@ -53,6 +73,9 @@ void tsi_accuracy_report(const tsi_session *s, const tsi_accuracy *a) {
     tsi_report("", "%s of FGMRES, where refinement stagnated",
                tsi_text_many(a->refined.iterations, "iteration"));
   if (!isnan(a->rcond)) tsi_report("", "estimated reciprocal condition %.1e", a->rcond);
+  if (is_singular(s) && a->refined.residual <= consistent(s))
+    tsi_report("", "A is singular to working precision, X is one of many solutions; residual %.1e times B",
+               a->refined.residual);
   if (!s->settings->forward_error) return;
   if (isfinite(bound))
     tsi_report("", "estimated bound of the forward error %.1e%s", bound,
@@ -64,6 +87,7 @@ void tsi_accuracy_report(const tsi_session *s, const tsi_accuracy *a) {
 void tsi_accuracy_json(const tsi_session *s, const tsi_accuracy *a, cJSON *object) {
   tsi_json_add_number(object, "initial_backward_error", a->refined.initial_backward_error);
   tsi_json_add_number(object, "backward_error", a->refined.backward_error);
+  tsi_json_add_number(object, "residual", a->refined.residual);
   tsi_json_add_number(object, "refinement_steps", a->refined.steps);
   tsi_json_add_number(object, "fgmres_iterations", a->refined.iterations);
   cJSON_AddStringToObject(object, "refinement_stop", stops[a->refined.stop].word);

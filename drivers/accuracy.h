@@ -15,8 +15,10 @@ typedef struct tsi_accuracy {
 
 /* --refine, --forward-error. */
 tristar_refine_options tsi_accuracy_options(const tsi_session *s);
-/* Is the condition to be estimated? With --condition, and where pivots were perturbed. */
+/* Is the condition to be estimated? With --condition, unless the factorization did. */
 bool tsi_accuracy_wants_condition(const tsi_session *s);
+/* The condition that the factorization estimated, if it did. */
+void tsi_accuracy_take_condition(const tsi_session *s, tsi_accuracy *a);
 /* false: a failure is recorded. */
 bool tsi_accuracy_judge(tsi_session *s, const tsi_accuracy *a);
 void tsi_accuracy_report(const tsi_session *s, const tsi_accuracy *a);

@@ -117,7 +117,7 @@ static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix)
   const tristar_status status = tristar_dmatrix_factor(*matrix, &analysis, &options, &z->distributed);
   tristar_dmatrix_destroy(matrix);
   z->by_rows = true;
-  if (!tsi_session_check(s, status, s->name) ||
+  if (!tsi_session_check_factor(s, status) ||
       !tsi_session_check(
           s, tristar_distributed_set_rows(z->distributed, z->rank == 0 ? 0 : n, z->rank == 0 ? n : 0),
           s->name))
@@ -134,10 +134,8 @@ static bool factor(tsi_session *s, solution *z) {
   MPI_Bcast(&z->nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   const tristar_distributed_options options = options_of(s, z);
   const double begin = tsi_now();
-  if (!tsi_session_check(s,
-                         tristar_distributed_factor(s->ts, MPI_COMM_WORLD, s->analysis, s->view.values,
-                                                    &options, &z->distributed),
-                         s->name))
+  if (!tsi_session_check_factor(s, tristar_distributed_factor(s->ts, MPI_COMM_WORLD, s->analysis,
+                                                              s->view.values, &options, &z->distributed)))
     return false;
   s->factor_s = tsi_now() - begin;
   return note_factor(s, z);
@@ -261,6 +259,7 @@ static bool refine(tsi_session *s, solution *z) {
                          s->name))
     return false;
   z->accuracy.measured = true;
+  tsi_accuracy_take_condition(s, &z->accuracy);
   if (!rank_0_says(tsi_accuracy_wants_condition(s))) return true;
   return tsi_session_check(s, tristar_distributed_condition(z->distributed, &z->accuracy.rcond), s->name);
 }

@@ -34,6 +34,7 @@ static void add_factor(const tsi_session *s, cJSON *object) {
   tsi_json_add_number(object, "perturbed_pivots", (double)s->f.perturbed_pivots);
   tsi_json_add_number(object, "smallest_pivot", s->f.smallest_pivot);
   tsi_json_add_number(object, "largest_pivot", s->f.largest_pivot);
+  tsi_json_add_number(object, "pivot_growth", s->f.growth);
   tsi_json_add_number(object, "factor_bytes", (double)s->f.factor_bytes);
   tsi_json_add_number(object, "peak_factor_bytes", (double)s->f.peak_bytes);
   tsi_json_add_number(object, "device_fronts", (double)s->f.device_fronts);

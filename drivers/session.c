@@ -205,9 +205,18 @@ bool tsi_session_analyze(tsi_session *s) {
   return true;
 }
 
+bool tsi_session_check_factor(tsi_session *s, tristar_status status) {
+  const size_t size = sizeof s->message;
+  if (tsi_session_check(s, status, s->name)) return true;
+  if (status != TRISTAR_ERR_SINGULAR || !strstr(s->message, "singular to working precision")) return false;
+  const size_t used = strlen(s->message);
+  snprintf(s->message + used, size - used, "; --singular perturb solves with it all the same");
+  return false;
+}
+
 bool tsi_session_factor(tsi_session *s) {
   const double begin = tsi_now();
-  if (!tsi_session_check(s, tristar_factor(s->analysis, s->view.values, &s->factor), s->name)) return false;
+  if (!tsi_session_check_factor(s, tristar_factor(s->analysis, s->view.values, &s->factor))) return false;
   tristar_factor_get_stats(s->factor, &s->f);
   s->factored = true;
   s->factor_s = tsi_now() - begin - s->f.start_seconds;

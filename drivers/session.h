@@ -73,6 +73,8 @@ __attribute__((format(printf, 3, 4))) bool tsi_session_fail(tsi_session *s, tris
 /* Records the failure of a library call, if status is one. subject: the file or matrix that it is about.
  * Gives true for TRISTAR_OK. */
 bool tsi_session_check(tsi_session *s, tristar_status status, const char *subject);
+/* The same of a factorization; names the option for singular matrices. */
+bool tsi_session_check_factor(tsi_session *s, tristar_status status);
 
 /* Is there a generator of this name (length characters)? If not, says so with the list of the names. */
 bool tsi_known_generator(tsi_session *s, const char *name, size_t length);

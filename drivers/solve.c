@@ -3,9 +3,10 @@
  * Plain solves are timed and must repeat bit for bit; where B has rows of zeros, or only some rows of X are
  * wanted, they go along the paths of the DAG. A refined solve of the whole follows, whose backward error is
  * judged:
- *   - pivots perturbed and 1 / condition below the roundoff: the matrix is singular to working precision
+ *   - 1 / condition below the roundoff: the matrix is singular to working precision
+ *   - the same with --singular perturb, and a residual as large as b: the system has no solution
  *   - backward error above --tolerance (default: by the precision): not accurate
- * Both end with exit status 1, and x is not written.
+ * All end with exit status 1, and x is not written.
  *
  * A matrix that is triangular is solved as `tristar trisolve` does it, unless an option is given that this
  * one does not have: such options want factors, or what only a solve with factors measures. */
@@ -155,6 +156,7 @@ static bool solve_refined(tsi_session *s, result *r) {
 }
 
 static bool estimate_condition(tsi_session *s, result *r) {
+  tsi_accuracy_take_condition(s, &r->accuracy);
   if (!tsi_accuracy_wants_condition(s)) return true;
   return tsi_session_check(s, tristar_condition(s->plan, &r->accuracy.rcond), s->name);
 }

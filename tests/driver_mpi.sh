@@ -130,6 +130,21 @@ ranks 2 - '^tristar: solve: --svg x.gif: no picture has the ending .gif; ' solve
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
 matrix singular.mtx 'real general' '2 2 2' '1 1 1' '1 2 1'
 ranks 2 - '^tristar: singular.mtx: ' solve singular.mtx --layout 2x1x1
+# A chain without boundary: the same verdict in each layout.
+{
+  echo '%%MatrixMarket matrix coordinate real symmetric'
+  echo '200 200 399'
+  for i in $(seq 200); do
+    echo "$i $i $((i == 1 || i == 200 ? 1 : 2))"
+    [ "$i" -eq 200 ] || echo "$((i + 1)) $i -1"
+  done
+} >neumann.mtx
+{ echo 1; yes 0 | head -n 198; echo -1; } >consistent.txt
+for layout in 2x1x1 1x1x2; do
+  ranks 2 - '^tristar: neumann.mtx: the matrix is singular to working precision: .*; --singular perturb ' solve neumann.mtx --layout $layout
+  ranks 2 0 'X is one of many solutions' solve neumann.mtx --layout $layout --singular perturb --rhs consistent.txt
+  ranks 2 - 'no solution was found' solve neumann.mtx --layout $layout --singular perturb
+done
 TRISTAR_TRANSPORT=pigeon ranks 2 - 'TRISTAR_TRANSPORT is "pigeon"' solve gen:s2d9pt:20 --layout 2x1x1
 
 # ---- PT-Scotch, where it is there; on one process it never is

@@ -133,8 +133,8 @@ static void make_case(panel_case *k, tsi_index w, tsi_index m, bool lu) {
   k->front = (tsi_front){.p = p, .q = q};
   make_front(&k->front, w, m, lu, (uint64_t)(w * 1000 + m));
   if (!lu) k->front.q = NULL;
-  static double least[F];
-  tsi_pivoting result = {.tiny = 1e-12, .least = least};
+  static double size[F];
+  tsi_pivoting result = {.tiny = 1e-12, .column_size = size, .least = -1};
   front_kernels->diagonal(&k->front, 0, w, lu ? k->pivot : NULL, &result);
   CHECK(result.failed == TSI_NONE && result.perturbed == 0);
   if (m > 0) front_kernels->below(&k->front, 0, w, w, w + m);

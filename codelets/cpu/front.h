@@ -91,23 +91,27 @@ typedef enum tsi_pivot_failure { TSI_PIVOT_NOT_POSITIVE, TSI_PIVOT_NOT_FINITE } 
 /* What a diagonal block is to do, and its outcome. The size of a pivot is its absolute value; LLT: the square
  * of the diagonal entry of L; a pivot of order 2: the square root of its determinant's absolute value. */
 typedef struct tsi_pivoting {
-  double tiny;   /* LU, LDLT: pivots below this in absolute value become +-tiny */
-  double *least; /* b, by column: pivots of at most this size are those of a row that depends on others. LDLT:
-                    interchanged along with the columns */
+  double tiny;         /* LU, LDLT: pivots below this in absolute value become +-tiny */
+  double *column_size; /* b: the largest entry of each column of the matrix, LLT: the diagonal one. LDLT:
+                          interchanged along with the columns */
+  double least;  /* pivots of at most this share of column_size are those of a row that depends on others */
   bool fixed;    /* LU: diagonal entries are the pivots, without interchanges; zero is none */
   bool adjoint;  /* LDLT: A is Hermitian */
   void *inverse; /* LDLT: D^-1, 2 b scalars: [2 k] is its diagonal entry k, [2 k + 1] its entry (k + 1, k) */
-  double smallest, largest; /* out: sizes of pivots, before they were perturbed */
-  tsi_index perturbed;      /* out: how many pivots were */
-  tsi_index stray;          /* out: ... of them not those of dependent rows */
-  tsi_index dependent;      /* out: the first column (inside the panel) of a dependent row; TSI_NONE: none */
-  tsi_index failed;         /* out: column whose pivot does not serve; TSI_NONE: fine */
-  tsi_pivot_failure why;    /* out: if one failed */
+  double smallest, largest;  /* out: sizes of pivots, before they were perturbed */
+  double weakest, strongest; /* out: the smallest and the largest share that a pivot is of column_size */
+  tsi_index weakest_column;  /* out: the column of the weakest (inside the panel); TSI_NONE: no pivot */
+  tsi_index perturbed;       /* out: how many pivots were */
+  tsi_index stray;           /* out: ... of them not those of dependent rows */
+  tsi_index dependent;       /* out: the first column (inside the panel) of a dependent row; TSI_NONE: none */
+  tsi_index failed;          /* out: column whose pivot does not serve; TSI_NONE: fine */
+  tsi_pivot_failure why;     /* out: if one failed */
 } tsi_pivoting;
 
 static inline void tsi_pivoting_begin(tsi_pivoting *result) {
-  result->smallest = INFINITY;
-  result->largest = 0;
+  result->smallest = result->weakest = INFINITY;
+  result->largest = result->strongest = 0;
+  result->weakest_column = TSI_NONE;
   result->perturbed = result->stray = 0;
   result->dependent = result->failed = TSI_NONE;
 }
@@ -117,15 +121,27 @@ static inline void tsi_pivoting_fail(tsi_pivoting *result, tsi_index column, tsi
   result->why = why;
 }
 
+/* Notes the size of a pivot whose column (two columns, if it is of order 2) has entries of size `largest`. */
+static inline void tsi_pivoting_measure(tsi_pivoting *result, tsi_index column, double size, double largest) {
+  const double share = largest > 0 ? size / largest : INFINITY;
+  if (size < result->smallest) result->smallest = size;
+  if (size > result->largest) result->largest = size;
+  if (share > result->strongest) result->strongest = share;
+  if (share < result->weakest) {
+    result->weakest = share;
+    result->weakest_column = column;
+  }
+}
+
 /* Notes a pivot. Is it to be perturbed? If it is not finite, result->failed says so. */
 static inline bool tsi_pivoting_note(tsi_pivoting *result, tsi_index column, double size) {
-  const bool dependent = size <= result->least[column], perturb = size < result->tiny;
+  const double largest = result->column_size[column];
+  const bool dependent = size <= result->least * largest, perturb = size < result->tiny;
   if (!isfinite(size) || (result->fixed && size == 0)) {
     tsi_pivoting_fail(result, column, TSI_PIVOT_NOT_FINITE);
     return false;
   }
-  if (size < result->smallest) result->smallest = size;
-  if (size > result->largest) result->largest = size;
+  tsi_pivoting_measure(result, column, size, largest);
   if (dependent && result->dependent == TSI_NONE) result->dependent = column;
   result->perturbed += perturb;
   result->stray += perturb && !dependent;

@@ -30,9 +30,9 @@ static tsi_scalar image(bool adjoint, tsi_scalar x) {
 /* Rows and columns k and r: rows everywhere (also in L), columns in what is left. */
 static void interchange(const block *m, tsi_index k, tsi_index from, tsi_index r) {
   if (k == r) return;
-  const double least = m->result->least[k];
-  m->result->least[k] = m->result->least[r];
-  m->result->least[r] = least;
+  const double size = m->result->column_size[k];
+  m->result->column_size[k] = m->result->column_size[r];
+  m->result->column_size[r] = size;
   for (tsi_index j = 0; j < m->b; j++) {
     const tsi_scalar swap = m->a[k + j * m->ld];
     m->a[k + j * m->ld] = m->a[r + j * m->ld];
@@ -99,8 +99,8 @@ static bool eliminate_2(const block *m, tsi_index k) {
     tsi_pivoting_fail(m->result, k, TSI_PIVOT_NOT_FINITE);
     return false;
   }
-  m->result->smallest = fmin(m->result->smallest, size);
-  m->result->largest = fmax(m->result->largest, size);
+  tsi_pivoting_measure(m->result, k, size,
+                       sqrt(m->result->column_size[k]) * sqrt(m->result->column_size[k + 1]));
   const tsi_scalar i11 = d22 / determinant, i22 = d11 / determinant, i21 = -d21 / determinant,
                    i12 = -d12 / determinant;
   m->inverse[2 * k] = i11;

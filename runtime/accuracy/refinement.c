@@ -314,6 +314,8 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
     TSI_TRY(tsi_residual_find(&r->residual, b, x, &c.best.error)); /* of all rows */
   }
   if (c.best.error <= c.tolerance) own.stop = TRISTAR_STOP_CONVERGED;
+  const double size = scaled_size(r, b);
+  if (size > 0) keep_largest(&result->residual, scaled_size(r, r->residual.vector) / size);
   keep_largest(&result->backward_error, c.best.error);
   keep_largest(&result->initial_backward_error, own.initial_backward_error);
   if (own.steps > result->steps) result->steps = own.steps;

@@ -260,11 +260,12 @@ tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_anal
       (unsigned)options->matching > TRISTAR_MATCHING_ON ||
       (unsigned)options->inverse > TRISTAR_INVERSE_PARTITIONED ||
       (unsigned)options->merge > TRISTAR_MERGE_NONE ||
-      (unsigned)options->singular > TRISTAR_SINGULAR_PERTURB || (unsigned)options->place > TRISTAR_PLACE_GPU)
+      (unsigned)options->singular > TRISTAR_SINGULAR_PERTURB ||
+      (unsigned)options->growth > TRISTAR_GROWTH_MATCH || (unsigned)options->place > TRISTAR_PLACE_GPU)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d, place %d",
+             "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d, growth %d, place %d",
              (int)options->method, (int)options->ordering, (int)options->matching, (int)options->inverse,
-             (int)options->merge, (int)options->singular, (int)options->place);
+             (int)options->merge, (int)options->singular, (int)options->growth, (int)options->place);
   if (options->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device_bytes is %lld", (long long)options->device_bytes);
   if (options->leaf_parts < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts is %d", options->leaf_parts);

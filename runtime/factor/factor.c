@@ -1,8 +1,7 @@
-/* tristar_factor and tristar_refactor: values, scalings, storage. See factor.h. */
+/* Factors: values, scalings, storage. See factor.h. */
 #include "runtime/factor/factor.h"
 
 #include "codelets/cpu/panel.h"
-#include "runtime/base/clock.h"
 #include "runtime/factor/method.h"
 #include "runtime/factor/row_factor.h"
 
@@ -118,8 +117,7 @@ out:
   return status;
 }
 
-/* Factors factor->values, which were checked, with the current analysis. */
-static tristar_status run(tristar_factor_t *factor) {
+tristar_status tsi_factor_run(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   factor->valid = false;
   if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
@@ -172,11 +170,11 @@ tristar_status tsi_factor_fall_back(tristar_factor_t *factor) {
 static tristar_status run_any(tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_factor_choose_method(factor));
-  status = run(factor);
+  status = tsi_factor_run(factor);
   if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || !factor->analysis->fallback) return status;
   TSI_TRY(tsi_factor_fall_back(factor));
   TSI_TRY(tsi_factor_check_values(factor));
-  TSI_TRY(run(factor));
+  TSI_TRY(tsi_factor_run(factor));
 out:
   return status;
 }
@@ -208,24 +206,22 @@ out:
   return status;
 }
 
-tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
+tristar_status tsi_factor_make(tristar_analysis_t *analysis, const void *values, tristar_factor_t **out) {
   tristar_status status = TRISTAR_OK;
-  tristar_factor_t *factor = NULL;
-  if (out != NULL) *out = NULL;
-  TSI_ENTER(analysis, analysis->ts);
-  tsi_env *env = &analysis->ts->env;
-  const double begin = tsi_clock();
-  if (out == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factor is NULL");
-  if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
-  const size_t before = tsi_memory_watch(env);
-  TSI_TRY(tsi_factor_create(analysis, values, &factor));
-  TSI_TRY(run_any(factor));
-  tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
+  TSI_TRY(tsi_factor_create(analysis, values, out));
+  TSI_TRY(run_any(*out));
 out:
-  if (status != TRISTAR_OK) tristar_factor_destroy(&factor);
-  if (out != NULL) *out = factor;
-  return tsi_answer(env, status);
+  if (status != TRISTAR_OK) tristar_factor_destroy(out);
+  return status;
+}
+
+tristar_status tsi_factor_match_again(tristar_factor_t *factor) {
+  tristar_status status = TRISTAR_OK;
+  tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING, "%s", tsi_error_text(&factor->ts->env));
+  TSI_TRY(analyze_again(factor, factor->analysis->stats.method));
+  TSI_TRY(tsi_factor_check_values(factor));
+out:
+  return status;
 }
 
 /* Plans rely on the analysis, so it stays; METHOD_AUTO says what goes on where it does not fit. */
@@ -241,25 +237,14 @@ tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status
                   tsi_error_text(env), an->stats.method == TRISTAR_METHOD_LLT ? "L L^T" : "L D L^T");
 }
 
-tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
+tristar_status tsi_factor_renew(tristar_factor_t *factor, const void *values) {
   tristar_status status = TRISTAR_OK;
-  TSI_ENTER(factor, factor->ts);
-  tsi_env *env = &factor->ts->env;
-  const double begin = tsi_clock();
-  if (factor->analysis->imported)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "an imported factor gets new values by tristar_reimport");
-  if (values == NULL && factor->analysis->pattern->ptr[factor->analysis->pattern->n] > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
-  const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
   factor->stats.start_seconds = 0;
   factor->valid = false;
   tsi_pattern_take(factor->analysis->pattern, values, factor->values);
   status = tsi_factor_check_values(factor);
-  if (status == TRISTAR_OK) status = run(factor);
-  TSI_TRY(tsi_factor_explain(factor, status));
-  tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
-out:
-  return tsi_answer(env, status);
+  if (status == TRISTAR_OK) status = tsi_factor_run(factor);
+  return tsi_factor_explain(factor, status);
 }
 
 tristar_status tristar_factor_get_stats(const tristar_factor_t *factor, tristar_factor_stats *stats) {

@@ -20,6 +20,9 @@
 #include "runtime/factor/analysis.h"
 #include "runtime/factor/residents.h"
 
+/* Pivots below this share of the largest entry of their column are looked at. */
+#define TSI_WEAK 0x1p-10
+
 struct tristar_factor_s {
   atomic_int references;
   tristar_t *ts;
@@ -43,6 +46,8 @@ struct tristar_factor_s {
   bool pivoted;                      /* some interchange happened */
   tsi_index *pivot_order, *position; /* n */
   tsi_residents residents;           /* subtrees that devices have */
+  double weakest_pivot;              /* of tsi_pivot_figures (numeric.h): INFINITY unless below TSI_WEAK */
+  tsi_index weakest_row;             /* the same: its row */
   tristar_factor_stats stats;
 };
 
@@ -83,6 +88,17 @@ TRISTAR_CHECKED tristar_status tsi_factor_allocate_stream(tsi_env *env, const tr
 
 /* Scales, and runs the numerical factorization into factor's streams. */
 TRISTAR_CHECKED tristar_status tsi_factorize(tristar_factor_t *factor);
+
+/* tristar_factor and tristar_refactor without the verdict on suspicious pivots (accuracy/judge.h). Errors:
+ * theirs. */
+TRISTAR_CHECKED tristar_status tsi_factor_make(tristar_analysis_t *analysis, const void *values,
+                                               tristar_factor_t **out);
+TRISTAR_CHECKED tristar_status tsi_factor_renew(tristar_factor_t *factor, const void *values);
+/* After the failure STALE of that verdict: analyzes the values anew, for a factor without plans. Errors:
+ * those of tristar_analyze. */
+TRISTAR_CHECKED tristar_status tsi_factor_match_again(tristar_factor_t *factor);
+/* Factors its values, which were checked, with its analysis. Errors: those of tristar_factor. */
+TRISTAR_CHECKED tristar_status tsi_factor_run(tristar_factor_t *factor);
 
 /* What tristar_factor does before and after that, for who factors with others. */
 

@@ -86,6 +86,8 @@ static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {
   atomic_init(&numeric->dependent, INT_MAX);
   numeric->dependent_row = TSI_NONE;
   atomic_init(&numeric->smallest, INFINITY);
+  numeric->weakest = INFINITY;
+  numeric->weakest_row = TSI_NONE;
 }
 
 tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
@@ -153,7 +155,10 @@ tsi_pivot_figures tsi_numeric_figures(const tsi_numeric *numeric) {
                              .dependent = atomic_load(&numeric->dependent),
                              .dependent_row = tsi_numeric_dependent_row(numeric),
                              .smallest = atomic_load(&numeric->smallest),
-                             .largest = atomic_load(&numeric->largest)};
+                             .largest = atomic_load(&numeric->largest),
+                             .weakest = numeric->weakest,
+                             .strongest = atomic_load(&numeric->strongest),
+                             .weakest_row = numeric->weakest_row};
 }
 
 void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figures) {
@@ -163,6 +168,9 @@ void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figu
   numeric->dependent_row = figures->dependent_row;
   atomic_store(&numeric->smallest, figures->smallest);
   atomic_store(&numeric->largest, figures->largest);
+  numeric->weakest = figures->weakest;
+  atomic_store(&numeric->strongest, figures->strongest);
+  numeric->weakest_row = figures->weakest_row;
 }
 
 tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor) {
@@ -172,6 +180,12 @@ tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor
   factor->stats.perturbed_pivots = atomic_load(&numeric->perturbed);
   factor->stats.smallest_pivot = numeric->analysis->pattern->n > 0 ? atomic_load(&numeric->smallest) : 0;
   factor->stats.largest_pivot = atomic_load(&numeric->largest);
+  factor->stats.growth = atomic_load(&numeric->strongest);
+  factor->stats.judged = factor->stats.singular = 0;
+  factor->stats.solve_error = 0;
+  factor->stats.reciprocal_condition = -1;
+  factor->weakest_pivot = numeric->weakest;
+  factor->weakest_row = numeric->weakest_row;
 out:
   return status;
 }

@@ -181,6 +181,17 @@ static void raise_atomic(_Atomic double *largest, double value) {
   while (value > before && !atomic_compare_exchange_weak(largest, &before, value)) continue;
 }
 
+/* Of equally weak pivots the one with the largest row, whatever the order of the steps. */
+static void keep_weakest(tsi_numeric *numeric, tsi_index column, double share) {
+  const tsi_index row = numeric->analysis->out_row[column];
+  pthread_mutex_lock(&numeric->lock);
+  if (share < numeric->weakest || (share == numeric->weakest && row > numeric->weakest_row)) {
+    numeric->weakest = share;
+    numeric->weakest_row = row;
+  }
+  pthread_mutex_unlock(&numeric->lock);
+}
+
 static void keep_pivots(tsi_numeric *numeric, tsi_index column, const tsi_pivoting *result) {
   double smallest = atomic_load(&numeric->smallest);
   int first = atomic_load(&numeric->dependent);
@@ -193,6 +204,8 @@ static void keep_pivots(tsi_numeric *numeric, tsi_index column, const tsi_pivoti
          !atomic_compare_exchange_weak(&numeric->smallest, &smallest, result->smallest))
     continue;
   raise_atomic(&numeric->largest, result->largest);
+  raise_atomic(&numeric->strongest, result->strongest);
+  if (result->weakest < TSI_WEAK) keep_weakest(numeric, column + result->weakest_column, result->weakest);
 }
 
 /* The pivot of a column, by final index, does not serve. */
@@ -259,12 +272,10 @@ void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, ts
   const tsi_index column = panels->start[panel], o = stripe->begin, b = stripe->rows;
   /* in the last block of a root all remaining rows are candidates: partial pivoting proper */
   const bool last = o + b == f && !numeric->fixed;
-  double least[TSI_PANEL_WIDTH_MAX];
-  for (tsi_index k = 0; k < b; k++)
-    least[k] = last || numeric->pivots == NULL
-                   ? DEPENDENT * numeric->epsilon * numeric->sizes->column[column + k]
-                   : -1;
-  tsi_pivoting result = {.least = least};
+  double size[TSI_PANEL_WIDTH_MAX];
+  memcpy(size, numeric->sizes->column + column, (size_t)b * sizeof *size);
+  tsi_pivoting result = {.column_size = size};
+  result.least = last || numeric->pivots == NULL ? DEPENDENT * numeric->epsilon : -1;
   if (numeric->pivots && !numeric->fixed)
     result.tiny =
         last ? numeric->epsilon * largest_of(numeric->sizes->column + column, b) : numeric->sizes->tiny;

@@ -247,6 +247,7 @@ static void fill_factor_stats(tristar_factor_t *factor, int sides, size_t peak, 
   const tristar_analysis_t *an = factor->analysis;
   tristar_factor_stats *stats = &factor->stats;
   memset(stats, 0, sizeof *stats);
+  stats->reciprocal_condition = -1;
   for (int i = 0; i < sides; i++) {
     const tsi_structure side = tsi_analysis_structure(an, an->other.symbolic ? i : 0);
     stats->nnz_factor += side.symbolic->nnz_exact - (i > 0 ? an->stats.n : 0);

@@ -81,6 +81,9 @@ typedef struct tsi_pivot_figures {
   int64_t dependent;       /* the first dependent row's column, by final index; INT_MAX: none */
   tsi_index dependent_row; /* the user's row of it; TSI_NONE: none */
   double smallest, largest;
+  double weakest,
+      strongest;         /* as shares of column_size (front.h); weakest: INFINITY unless it is suspicious */
+  tsi_index weakest_row; /* the user's row of the weakest pivot; TSI_NONE: there is none */
 } tsi_pivot_figures;
 
 typedef struct tsi_device_front tsi_device_front; /* front_device.h */
@@ -129,6 +132,9 @@ typedef struct tsi_numeric {
   atomic_int dependent;    /* the first dependent row's column, by final index; INT_MAX: none */
   tsi_index dependent_row; /* the user's row of it where others have told it; TSI_NONE: out_row says */
   _Atomic double smallest, largest; /* pivots */
+  _Atomic double strongest;         /* as in tsi_pivot_figures */
+  double weakest;                   /* the same; with */
+  tsi_index weakest_row;            /* its row, behind `lock` while steps run */
   atomic_llong done;                /* supernodes */
   atomic_int percent;               /* last reported */
 } tsi_numeric;

@@ -404,16 +404,36 @@ typedef enum tristar_merge {
                                 LDLT may exchange pivots */
 } tristar_merge;
 
-/* What becomes of a matrix that is singular to working precision: one of which cancellation leaves nothing
- * but rounding errors of a row (at most 4 eps times the largest entry of the column, as scaled), where no
- * other row is left to pivot with; with L L^T anywhere. Before LU refuses a matrix it is factored once more
- * without interchanges, in case they and the scaling did not suit it. Many that are singular leave a little
- * more: tristar_condition tells them all. */
+/* What becomes of a matrix that is singular to working precision. Two tests find it:
+ *
+ *   - Cancellation leaves nothing but rounding errors of a row (at most 4 eps times the largest entry of the
+ *     column, as scaled), and no other row is left to pivot with; with L L^T anywhere. Before LU refuses a
+ *     matrix it is factored once more without interchanges, in case they and the scaling did not suit it.
+ *   - A pivot was perturbed, or one is below 4096 eps times the largest entry of its column, or of the
+ *     growth (tristar_factor_stats), and an estimate of 1 / condition (tristar_condition) is below n eps and
+ *     64 eps, or, if pivots were perturbed, below 500 eps. Such pivots cost the factorization 4 to 10 solves
+ *     more, refined ones if pivots were perturbed.
+ *
+ * eps is that of the matrix; of single factors of a double matrix it is that of single precision in the
+ * choice of suspicious pivots, and the solves of the estimate are refined. */
 typedef enum tristar_singular {
-  TRISTAR_SINGULAR_REFUSE, /* tristar_factor gives SINGULAR and names the row; the default */
-  TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb the pivot and count it: for inverse iteration with a shift,
-                              and for consistent systems, such as Neumann problems */
+  TRISTAR_SINGULAR_REFUSE, /* tristar_factor gives SINGULAR and names a row; the default */
+  TRISTAR_SINGULAR_PERTURB /* LU and LDLT perturb small pivots, count them, and factor the matrix: for inverse
+                              iteration with a shift, and for consistent systems, such as Neumann problems.
+                              A warning in the log and tristar_factor_stats report what was found. A matrix
+                              that is structurally singular is refused all the same */
 } tristar_singular;
+
+/* What tristar_factor and tristar_refactor do where solves lose digits because pivots have grown: a trial
+ * solve that is not refined has a backward error above eps^(2/3). A trial is made where pivots were perturbed
+ * or are 1000 times as large as the entries of the scaled matrix. The usual cause are values that the
+ * matching of the analysis does not suit, as it was found for others. */
+typedef enum tristar_growth {
+  TRISTAR_GROWTH_WARN, /* a warning in the log, and solve_error in tristar_factor_stats; refined solves repair
+                          most of it; the default */
+  TRISTAR_GROWTH_MATCH /* tristar_factor analyzes anew, for these values; tristar_refactor gives STALE, as
+                          plans rely on the analysis: call tristar_analyze with the new values */
+} tristar_growth;
 
 /* What is worked on where, on machines with GPUs that StarPU has workers for (devices): the subtrees of a
  * plan, see tristar_plan_options, and the large fronts of a factorization, see tristar_analysis_options.
@@ -460,15 +480,16 @@ typedef struct tristar_analysis_options {
   tristar_inverse
       inverse;         /* of tristar_factor and tristar_refactor; imported factors have INVERSE_DIAGONAL */
   tristar_merge merge; /* which supernodes are merged */
-  tristar_singular
-      singular;        /* of tristar_factor and tristar_refactor. Single factors of a double matrix perturb */
+  tristar_singular singular; /* of tristar_factor and tristar_refactor. Single factors of a double matrix
+                                perturb pivots, and the estimate of the condition alone decides */
+  tristar_growth growth;     /* of tristar_factor and tristar_refactor */
   tristar_place place; /* which large fronts of tristar_factor and tristar_refactor are factored on devices */
   int64_t device_bytes; /* most bytes that a front may take on a device, larger ones stay with the cores; 0:
                            nine tenths of its memory, if that is known */
 } tristar_analysis_options;
 
-/* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE, PLACE_CPU,
- * seed 1, all else 0. */
+/* METHOD_AUTO, ORDERING_METIS, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE, GROWTH_WARN,
+ * PLACE_CPU, seed 1, all else 0. */
 TRISTAR_API void tristar_analysis_options_init(tristar_analysis_options *options);
 
 /* Orders the matrix, finds its supernodes, prepares the factorization. Reads the pattern of view; reads
@@ -523,12 +544,13 @@ typedef struct tristar_factor_s tristar_factor_t;
 
 /* Factors the matrix whose pattern was analyzed. values: as many and in the same order as in the view of
  * tristar_analyze; they are copied (refinement needs them). LU and LDLT perturb tiny pivots and count them; a
- * matrix that is singular to working precision is refused (tristar_singular). Every set of values is compared
+ * matrix that is singular to working precision is refused (tristar_singular); what happens where pivots grow
+ * is an option (tristar_growth). Every set of values is compared
  * with what the method of the analysis assumes: L L^T and L D L^T need the values of a GENERAL matrix to be
  * symmetric, or Hermitian as those of the analysis were. Where they are not, METHOD_AUTO analyzes anew for
  * the method that they call for, as it goes on with L D L^T after a pivot that is not positive; a method that
  * was asked for gives ARGUMENT. Errors: ARGUMENT, NOT_FINITE, NOT_POSITIVE_DEFINITE (METHOD_LLT; the message
- * names the row), SINGULAR, MEMORY, RUNTIME. */
+ * names the row), SINGULAR, MEMORY, RUNTIME; of the estimate of the condition also NO_WORKER. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
@@ -536,7 +558,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
  * be called while a solve with this factor runs or is in flight. After a failure the factor holds no values;
  * solves give ERR_STALE until a later refactor succeeds. The method stays, as plans rely on it: what
  * METHOD_AUTO would do in tristar_factor is an error here, ARGUMENT (values that are not symmetric) or
- * NOT_POSITIVE_DEFINITE, whose message says so. Errors: as tristar_factor. */
+ * NOT_POSITIVE_DEFINITE, whose message says so. So does the matching of the analysis: where it does not suit
+ * the new values, pivots can grow, and plain solves lose digits. By default a warning in the log says so
+ * (TRISTAR_GROWTH_WARN), and refined solves are accurate in most cases. Errors: as tristar_factor; STALE
+ * (TRISTAR_GROWTH_MATCH). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Figures of a factor. */
@@ -544,7 +569,7 @@ typedef struct tristar_factor_stats {
   int64_t perturbed_pivots; /* pivots too small to divide by, replaced by larger ones */
   /* The smallest and the largest pivot in absolute value, of the scaled matrix and before any was perturbed:
    * entries of D, of the diagonal of U (LU), or squares of those of L (LLT); of a pivot of order 2 the square
-   * root of its determinant. Where they are far apart, ask tristar_condition. 0: imported. */
+   * root of its determinant. 0: imported. */
   double smallest_pivot;
   double largest_pivot;  /* see smallest_pivot */
   int64_t nnz_factor;    /* exact entries: L (LLT, LDLT), L + U without the unit diagonal (LU) */
@@ -559,6 +584,13 @@ typedef struct tristar_factor_stats {
   int64_t device_unfit_fronts; /* large ones that devices have no memory for */
   double device_flops;         /* of those fronts, as they are stored, relaxed merging included */
   double device_bus_bytes;     /* that crossed the buses of devices for them, both ways, by the own count */
+  double growth; /* The largest ratio of a pivot to the largest entry of its column, as scaled; LLT: to the
+                    diagonal entry. 0: imported. */
+  /* What was found out where pivots were suspicious (tristar_singular, tristar_growth). */
+  int judged;                  /* 1: solve_error is set */
+  double solve_error;          /* Backward error of a trial solve that is not refined; infinite: none. */
+  double reciprocal_condition; /* What tristar_condition estimates; -1: not estimated. */
+  int singular;                /* 1: the matrix is singular to working precision by that estimate. */
 } tristar_factor_stats;
 /* Tells the figures of a factor. */
 TRISTAR_API tristar_status tristar_factor_get_stats(const tristar_factor_t *factor,
@@ -983,7 +1015,11 @@ typedef struct tristar_refine_result {
   int iterations;                /* of FGMRES (largest over the right-hand sides) */
   tristar_stop stop;             /* why refinement ended (the last in the list, over the right-hand sides) */
   double forward_error;          /* bound, the largest over the right-hand sides; 0: not asked for */
-  int64_t history_count;         /* points of the history, of which the first history_most are written */
+  /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows; the largest over the right-hand
+   * sides. A matrix that is singular to working precision (TRISTAR_SINGULAR_PERTURB) can have an x so large
+   * that its backward error is small, though the system has no solution: then this number is not. */
+  double residual;
+  int64_t history_count; /* points of the history, of which the first history_most are written */
 } tristar_refine_result;
 
 /* tristar_solve followed by iterative refinement in the precision of the factors (Arioli, Demmel, Duff 1989;
@@ -1030,8 +1066,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
                                                             double *backward_error);
 
 /* Estimate of 1 / (|A| |A^-1|) in the 1-norm, A as scaled for the factorization (Hager 1984, Higham 1988): 4
- * to 10 solves, mostly 5, which are refined if the factors are single or pivots were perturbed. A value below
- * the unit roundoff means: singular to working precision; 0: not even refined solves were accurate. Errors:
+ * to 10 solves, mostly 5, which are refined if the factors are single or pivots were perturbed. Where the
+ * factors have no scaling (most of LLT, imports), A is equilibrated for the estimate (Ruiz 2001). A value
+ * below the unit roundoff means: singular to working precision; 0: not even refined solves were accurate.
+ * Errors:
  * those of tristar_solve, and UNSUPPORTED: the factor was imported without its matrix. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 

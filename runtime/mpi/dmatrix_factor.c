@@ -21,13 +21,14 @@ typedef struct making {
 
 /* Collective. What ranks ask for differently cannot be made. mine: what this rank has found before. */
 static tristar_status agree_on_analysis(const making *m, tristar_status mine) {
-  static const char *const name[] = {
-      "the method", "the ordering", "leaf_parts",
-      "the seed",   "the matching", "the treatment of diagonal blocks (inverse)",
-      "merge",      "singular",     "single_factors"};
+  static const char *const name[] = {"the method",   "the ordering",
+                                     "leaf_parts",   "the seed",
+                                     "the matching", "the treatment of diagonal blocks (inverse)",
+                                     "merge",        "singular",
+                                     "growth",       "single_factors"};
   const tristar_analysis_options *o = &m->options;
   const int64_t value[] = {o->method,  o->ordering, o->leaf_parts, (int64_t)o->seed, o->matching,
-                           o->inverse, o->merge,    o->singular,   o->single_factors};
+                           o->inverse, o->merge,    o->singular,   o->growth,        o->single_factors};
   return tsi_transport_same(m->d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 
@@ -86,6 +87,7 @@ static void prepare_supply(making *m, tristar_method method, bool adjoint) {
   m->supply.adjoint = adjoint;
   m->supply.factor_scalar = tsi_factor_scalar(scalar, m->options.single_factors != 0);
   m->supply.singular = m->options.singular;
+  m->supply.growth = m->options.growth;
 }
 
 /* Collective. METHOD_AUTO goes on with L D L^T where Cholesky meets a pivot that is not positive. */
@@ -131,9 +133,10 @@ static tristar_status make(making *m, size_t memory, double begin) {
   d->of_rows = true;
   TSI_TRY(tsi_rows_fingerprint(m->matrix, &d->pattern));
   TSI_TRY(factor_any(m));
-  tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
   TSI_TRY(tsi_distributed_use_rows(d, m->matrix->start));
   TSI_TRY(tsi_distributed_make_ready(d));
+  TSI_TRY(tsi_distributed_judge(d, true));
+  tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
 out:
   return status;
 }
@@ -219,6 +222,7 @@ static tristar_status renew(making *m, size_t memory, double begin) {
   TSI_TRY(check_values(m, method, &adjoint));
   m->options.single_factors = kind->factor_scalar != kind->user_scalar;
   m->options.singular = d->joint->analysis.options.singular;
+  m->options.growth = d->joint->analysis.options.growth;
   prepare_supply(m, method, adjoint);
   TSI_TRY(tsi_joint_renew(d, &m->supply.supply, TRISTAR_OK, memory, begin));
 out:

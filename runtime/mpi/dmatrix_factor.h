@@ -99,6 +99,7 @@ typedef struct tsi_rows_supply {
   bool adjoint;
   char factor_scalar;
   tristar_singular singular;
+  tristar_growth growth;
   double **scale;    /* of rows, of columns: n; NULL: ones; what measure finds */
   tsi_index **place; /* final numbers of rows here (NULL: those of own columns), and of columns that they
                         meet: own ones, then ghosts */

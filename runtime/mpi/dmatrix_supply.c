@@ -102,6 +102,7 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
       sqrt(tsi_sparse_kernels_select(s->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
   d->process->kind.adjoint = joint->part.adjoint = s->adjoint;
   joint->analysis.options.singular = s->singular;
+  joint->analysis.options.growth = s->growth;
   joint->part.row_scale = s->scale[0]; /* which owns them now */
   joint->part.col_scale = s->scale[1];
   s->scale[0] = s->scale[1] = NULL;

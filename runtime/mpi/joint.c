@@ -2,6 +2,7 @@
 #include "runtime/mpi/joint.h"
 
 #include "dag/front_owners.h"
+#include "runtime/accuracy/judge.h"
 #include "runtime/base/clock.h"
 #include "runtime/mpi/mailbox.h"
 #include "runtime/mpi/queue.h"
@@ -209,6 +210,7 @@ static void note_outcome(tsi_joint *joint, const tsi_numeric *numeric) {
   source->stats.perturbed_pivots = figures.perturbed;
   source->stats.smallest_pivot = source->analysis->pattern->n > 0 ? figures.smallest : 0;
   source->stats.largest_pivot = figures.largest;
+  source->stats.growth = figures.strongest;
   tsi_factor_order_pivots(source);
 }
 
@@ -320,6 +322,23 @@ out:
   return status;
 }
 
+/* Collective. The verdict on pivots, after which GROWTH_MATCH can analyze anew. */
+static tristar_status judge_first(tristar_distributed_t *d) {
+  tristar_status status = TRISTAR_OK;
+  int matches = d->source && tsi_judge_can_match(d->source->analysis);
+  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Bcast",
+                  MPI_Bcast(&matches, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  status = tsi_distributed_judge(d, !matches);
+  if (status != TRISTAR_ERR_STALE) return status;
+  tsi_distributed_release_layout(d);
+  TSI_TRY(tsi_transport_agree(d->transport, d->source ? tsi_factor_match_again(d->source) : TRISTAR_OK));
+  TSI_TRY(tsi_joint_create(d, &tsi_supply_of_one));
+  TSI_TRY(tsi_distributed_make_ready(d));
+  TSI_TRY(tsi_distributed_judge(d, true));
+out:
+  return status;
+}
+
 void tsi_joint_note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
   tristar_distributed_stats *stats = &d->stats;
   stats->factor_seconds = seconds;
@@ -345,8 +364,9 @@ tristar_status tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_
   TSI_TRY(tsi_distributed_create(ts, comm, options, out, &d));
   TSI_TRY(tsi_distributed_agree(d, take_values(d, analysis, values, &d->source)));
   TSI_TRY(factor_any(d));
-  tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
   TSI_TRY(tsi_distributed_make_ready(d));
+  TSI_TRY(judge_first(d));
+  tsi_joint_note_costs(d, memory, tsi_clock() - begin - d->stats.start_seconds);
   d->stats.distribute_seconds = tsi_clock() - begin - d->stats.start_seconds;
 out:
   tsi_idle_recall();
@@ -386,6 +406,7 @@ tristar_status tsi_joint_renew(tristar_distributed_t *d, const tsi_supply *suppl
   if (d->source) status = tsi_factor_explain(d->source, status);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(tsi_distributed_take_values(d));
+  TSI_TRY(tsi_distributed_judge(d, false));
   tsi_joint_note_costs(d, memory, tsi_clock() - begin);
 out:
   tsi_pivot_sizes_release(&d->ts->env, &sizes);

@@ -80,6 +80,9 @@ TRISTAR_CHECKED tristar_status tsi_joint_create(tristar_distributed_t *d, const 
  * library had at first, begin: when that was. Errors: those of tristar_refactor. */
 TRISTAR_CHECKED tristar_status tsi_joint_renew(tristar_distributed_t *d, const tsi_supply *supply,
                                                tristar_status before, size_t memory, double begin);
+/* Collective, once solves work: the verdict on suspicious pivots; see accuracy/judge.h. After a failure there
+ * are no values. Errors: those of tsi_judge. */
+TRISTAR_CHECKED tristar_status tsi_distributed_judge(tristar_distributed_t *d, bool last);
 /* The figures of a factorization. */
 void tsi_joint_note_costs(tristar_distributed_t *d, size_t memory, double seconds);
 

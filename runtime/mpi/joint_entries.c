@@ -98,7 +98,7 @@ out:
 /* What rank 0 says of the values. */
 typedef struct notice {
   double tiny;
-  int64_t adjoint, scaled, singular;
+  int64_t adjoint, scaled, singular, growth;
 } notice;
 
 static tristar_status allocate_scales(tsi_env *env, tsi_joint *joint, int64_t n, bool scaled) {
@@ -124,11 +124,13 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
     told.adjoint = source->adjoint;
     told.scaled = source->row_scale != NULL;
     told.singular = source->analysis->options.singular;
+    told.growth = source->analysis->options.growth;
   }
   TSI_TRY(tsi_broadcast_bytes(env, comm, &told, sizeof told));
   joint->sizes.tiny = told.tiny;
   d->process->kind.adjoint = part->adjoint = told.adjoint != 0;
   joint->analysis.options.singular = (tristar_singular)told.singular;
+  joint->analysis.options.growth = (tristar_growth)told.growth;
   TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, joint, d->n, told.scaled != 0)));
   TSI_TRY(tsi_broadcast_bytes(env, comm, joint->sizes.column, bytes));
   TSI_TRY(tsi_transport_agree(d->transport, tsi_joint_take_columns(env, joint, &joint->sizes.column)));

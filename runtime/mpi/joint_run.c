@@ -1,5 +1,6 @@
 /* Runs the steps of all ranks, and joins what they say of the pivots: see joint.h. */
 #include <limits.h>
+#include <math.h>
 
 #include "runtime/mpi/joint.h"
 #include "runtime/mpi/mailbox.h"
@@ -67,20 +68,25 @@ static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric 
   int64_t sum[2] = {all.perturbed, all.stray};
   const bool depends = all.dependent != INT_MAX;
   const double column = depends ? tsi_front_part_there(&d->joint->fronts, (tsi_index)all.dependent) : INT_MAX;
-  double least[3] = {column, all.smallest, -all.largest};
+  double least[5] = {column, all.smallest, -all.largest, all.weakest, -all.strongest};
   TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
                   MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_INT64_T, MPI_SUM, comm)));
   TSI_TRY(TSI_MPI(numeric->env, "MPI_Allreduce",
-                  MPI_Allreduce(MPI_IN_PLACE, least, 3, MPI_DOUBLE, MPI_MIN, comm)));
-  int row = depends && column == least[0] ? all.dependent_row : TSI_NONE; /* all tell the same failure */
+                  MPI_Allreduce(MPI_IN_PLACE, least, 5, MPI_DOUBLE, MPI_MIN, comm)));
+  /* all ranks report the same rows */
+  int row[2] = {depends && column == least[0] ? all.dependent_row : TSI_NONE,
+                isfinite(all.weakest) && all.weakest == least[3] ? all.weakest_row : TSI_NONE};
   TSI_TRY(
-      TSI_MPI(numeric->env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, &row, 1, MPI_INT, MPI_MAX, comm)));
-  all = (tsi_pivot_figures){.dependent_row = row,
+      TSI_MPI(numeric->env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, row, 2, MPI_INT, MPI_MAX, comm)));
+  all = (tsi_pivot_figures){.dependent_row = row[0],
                             .perturbed = sum[0],
                             .stray = sum[1],
                             .dependent = (int64_t)least[0],
                             .smallest = least[1],
-                            .largest = -least[2]};
+                            .largest = -least[2],
+                            .weakest = least[3],
+                            .strongest = -least[4],
+                            .weakest_row = row[1]};
   tsi_numeric_set_figures(numeric, &all);
 out:
   return status;
