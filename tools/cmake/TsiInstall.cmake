@@ -141,4 +141,3 @@ foreach(name IN LISTS tsi_adapters)
   tsi_pc_module(${name} DESCRIPTION "Solves with the factors of ${name} through TriStar" REQUIRES tristar
                 CFLAGS ${tsi_solver_cflags} LIBS -ltristar_${name} ${tsi_solver_libs})
 endforeach()
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
