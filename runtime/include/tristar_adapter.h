@@ -33,7 +33,7 @@ TRISTAR_API TRISTAR_ADAPTER_FORMAT tristar_status tristar_adapter_fail(tristar_t
                                                                        int line, const char *format, ...);
 
 /* *memory = count * size bytes, uninitialized, aligned to 64 bytes, never NULL on success; counted by
- * tristar_memory. function, file and line name the caller in the message. Errors: MEMORY, TOO_LARGE. */
+ * tristar_get_memory. function, file and line name the caller in the message. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_adapter_allocate(tristar_t *ts, size_t count, size_t size,
                                                                     const char *function, const char *file,
                                                                     int line, void **memory);
