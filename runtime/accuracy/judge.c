@@ -11,6 +11,7 @@
 #define SINGULAR                                                                                             \
   64 /* epsilons, at most, and no more than rows: a reciprocal condition of a singular matrix */
 #define PERTURBED 500 /* the same where pivots were perturbed: what refined solves are content with */
+#define LOST 0.1      /* rounding errors beside the entries of the scaled matrix that leave no digit */
 #define GROWN 1000    /* growth that a trial solve is made for */
 
 static double epsilon_of(const tristar_factor_t *factor) {
@@ -20,7 +21,7 @@ static double epsilon_of(const tristar_factor_t *factor) {
 /* Can the matrix be singular? */
 static bool is_suspicious(const tristar_factor_t *factor) {
   const double noise = epsilon_of(factor) * fmax(1, factor->stats.growth);
-  return factor->stats.perturbed_pivots > 0 || factor->weakest_pivot < SMALL * noise || noise > TSI_WEAK;
+  return factor->stats.perturbed_pivots > 0 || factor->weakest_pivot < SMALL * noise || noise > LOST;
 }
 
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
@@ -43,20 +44,21 @@ out:
   return status;
 }
 
-/* The backward error of a solve that is not refined; infinite: x is beyond the range of numbers. */
-static tristar_status try_solve(const tsi_system *system, double *error) {
+/* A trial solve. Its errors are infinite if x is beyond the range of numbers. */
+static tristar_status try_solve(const tsi_system *system, const tristar_refine_options *options,
+                                tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
-  const tristar_refine_options options = {.max_steps = 0};
-  tristar_refine_result result = {0};
   char *b = NULL;
+  *result = (tristar_refine_result){.backward_error = 0};
   TSI_TRY(tsi_team_agree(system->team,
                          tsi_allocate(system->env, 2, column, __func__, __FILE__, __LINE__, (void **)&b)));
   TSI_TRY(make_trial(system, b));
-  status = tsi_solve_refined(system, TRISTAR_N, 1, b, column, b + column, column, &options, &result);
-  const bool left_range = status == TRISTAR_ERR_NOT_FINITE;
-  if (left_range) status = TRISTAR_OK;
-  *error = left_range ? INFINITY : result.backward_error;
+  status = tsi_solve_refined(system, TRISTAR_N, 1, b, column, b + column, column, options, result);
+  if (status == TRISTAR_ERR_NOT_FINITE) {
+    status = TRISTAR_OK;
+    result->backward_error = result->residual = INFINITY;
+  }
 out:
   TSI_FREE(system->env, b);
   return status;
@@ -85,15 +87,19 @@ static void describe_pivots(const tristar_factor_t *factor, size_t size, char *t
     snprintf(text + used, size - used, ", %lld pivot%s perturbed", perturbed, perturbed > 1 ? "s" : "");
 }
 
-/* Estimates the condition. Rounding errors make a singular matrix look like one of a condition of about n
- * eps.
- */
+/* The largest reciprocal condition of a singular matrix. Rounding errors make it look like one of a condition
+ * of about n eps; where pivots were perturbed, solves that are refined leave more. */
+static double most_of_singular(const tsi_system *system, const tristar_factor_t *factor) {
+  const double epsilon = system->kernels->epsilon;
+  if (factor->stats.perturbed_pivots > 0) return pow(epsilon, 0.85);
+  return fmin((double)system->team->n * epsilon, pow(epsilon, 0.95));
+}
+
 static tristar_status measure(const tsi_system *system, tristar_factor_t *factor, double error) {
   tristar_status status = TRISTAR_OK;
   tristar_factor_stats *stats = &factor->stats;
-  const double most = stats->perturbed_pivots > 0 ? PERTURBED : fmin(SINGULAR, (double)system->team->n);
   TSI_TRY(estimate(system, error, &stats->reciprocal_condition));
-  stats->singular = !(stats->reciprocal_condition >= most * system->kernels->epsilon);
+  stats->singular = !(stats->reciprocal_condition >= most_of_singular(system, factor));
 out:
   return status;
 }
@@ -125,10 +131,11 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   snprintf(
       text, sizeof text,
       "pivots grow to %.1e times the entries of the scaled matrix, %lld are perturbed: solves that are not "
-      "refined have backward errors of about %.1e; the matching of the analysis may not suit these values",
+      "refined have backward errors of about %.1e; refine them; if the matching of the analysis was found "
+      "for other values, analyze these",
       stats->growth, (long long)stats->perturbed_pivots, stats->solve_error);
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
-    TSI_FAIL(system->env, TRISTAR_ERR_STALE, "%s: analyze them anew", text);
+    TSI_FAIL(system->env, TRISTAR_ERR_STALE, "%s", text);
   if (system->team->own == 0) tsi_log(system->env, TRISTAR_LOG_WARNING, "factor: %s", text);
 out:
   return status;
@@ -137,7 +144,9 @@ out:
 tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last) {
   tristar_status status = TRISTAR_OK;
   tristar_factor_stats *stats = &factor->stats;
-  TSI_TRY(try_solve(system, &stats->solve_error));
+  tristar_refine_result plain;
+  TSI_TRY(try_solve(system, &(tristar_refine_options){.max_steps = 0}, &plain));
+  stats->solve_error = plain.backward_error;
   stats->judged = 1;
   if (is_suspicious(factor)) {
     TSI_TRY(measure(system, factor, stats->solve_error));

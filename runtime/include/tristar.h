@@ -411,8 +411,8 @@ typedef enum tristar_merge {
  *     matrix it is factored once more without interchanges, in case they and the scaling did not suit it.
  *   - A pivot was perturbed, or one is below 4096 eps times the largest entry of its column, or of the
  *     growth (tristar_factor_stats), and an estimate of 1 / condition (tristar_condition) is below n eps and
- *     64 eps, or, if pivots were perturbed, below 500 eps. Such pivots cost the factorization 4 to 10 solves
- *     more, refined ones if pivots were perturbed.
+ *     eps^0.95, or, if pivots were perturbed, below eps^0.85: 1e-15 and 5e-14, in single precision 3e-7 and
+ *     1e-6. Such pivots cost the factorization 4 to 10 solves more, refined ones if pivots were perturbed.
  *
  * eps is that of the matrix; of single factors of a double matrix it is that of single precision in the
  * choice of suspicious pivots, and the solves of the estimate are refined. */
