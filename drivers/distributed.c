@@ -270,6 +270,13 @@ static tsi_rank_records records_of(const solution *z) {
   return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats};
 }
 
+/* Processes that hold nothing of the factor. */
+static int count_idle(const solution *z) {
+  int idle = 0;
+  for (int r = 0; r < z->ranks; r++) idle += z->stats[r].factor_bytes == 0;
+  return idle;
+}
+
 static void print_report(const tsi_session *s, const solution *z) {
   const tristar_layout *l = &z->layout;
   const int workers = z->stats[0].workers;
@@ -282,6 +289,8 @@ static void print_report(const tsi_session *s, const solution *z) {
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
   if (z->by_rows) tsi_report("", "each process has read its rows of the matrix, none has all of it");
+  if (count_idle(z) > 0)
+    tsi_report("", "%d of %d processes have no part of the factor", count_idle(z), z->ranks);
   if (z->chosen)
     tsi_report("", "chosen for %s: predicted %s for a factorization, %s for a solve",
                s->settings->solves > 0 ? tsi_text_many(s->settings->solves, "solve") : "solves alone",

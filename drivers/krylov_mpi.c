@@ -352,7 +352,11 @@ static const tsi_rank_figure figures[] = {{"rows", "rows", rows, NULL},
 /* On rank 0. */
 static void tell(const spread *p) {
   const tsi_rank_records records = {p->ranks, p->all, sizeof *p->all};
+  int idle = 0;
+  for (int r = 0; r < p->ranks && p->z.solved; r++) idle += p->all[r].matrix.rows == 0;
   tsi_krylov_report(p->s, &p->z);
+  if (idle > 0 && !p->s->settings->to_stdout)
+    tsi_report("processes", "%d of %d have no rows", idle, p->ranks);
   if (p->z.solved && !p->s->settings->to_stdout)
     tsi_rank_figures_print("A process, latest solve", FIGURES, figures, &records);
   cJSON *object = tsi_krylov_json(p->s, &p->z);

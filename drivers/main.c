@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drivers/commands.h"
 #include "drivers/console.h"
@@ -273,6 +274,8 @@ static bool allow_ranks(const tsi_command *command, int *status) {
                             "runs on one process, but %d were started (%s=%d): start it without mpiexec or "
                             "srun; or unset %s, if each process has work of its own",
                             launch.processes, launch.variable, launch.processes, launch.variable);
+  fflush(stderr);
+  if (launch.rank > 0) sleep(2); /* mpiexec ends all at the first failure: let rank 0 print before */
   return false;
 }
 

@@ -261,6 +261,7 @@ static int store_real(const tsi_command *command, const option_row *row, const c
   char *end;
   *field = strtod(word, &end);
   if (end == word || *end != '\0' || isnan(*field)) return refuse(command, row, word, "not a number");
+  if (isinf(*field)) return refuse(command, row, word, "not finite");
   return *field >= 0 ? TSI_EXIT_OK : refuse(command, row, word, "negative");
 }
 
@@ -459,6 +460,10 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
   for (; optind < argc; optind++, operands++) {
     if (operands == command->operands_max) {
       *status = tsi_usage_error(command->name, "one word too many: %s", argv[optind]);
+      return false;
+    }
+    if (*argv[optind] == '\0') {
+      *status = tsi_usage_error(command->name, "an empty word, where a name is expected");
       return false;
     }
     if (operands < TSI_OPERANDS_MAX) settings->operand[operands] = argv[optind];

@@ -109,6 +109,9 @@ ranks 2 0 'complex double, hermitian' krylov gen:poisson3d7:4 --precision z
 for method in pipelined-cg block-cg; do ranks 2 0 '^accuracy +converged' krylov A.mtx --method $method --precond fsai --nrhs 3; done
 matrix spd.mtx 'real symmetric' '3 3 5' '1 1 4' '2 1 1' '2 2 3' '3 2 -1' '3 3 5'
 printf '6\n4\n13\n' >b.txt
+for split in blocks metis; do ranks 4 0 '^processes 1 of 4 have no rows$' krylov spd.mtx --split $split; done
+ranks 3 0 '^accuracy +converged' krylov spd.mtx --split metis
+! grep -q 'have no rows' output.txt || fail 'three rows on three processes: one has none'
 for precond in none jacobi ic0 factor fsai; do
   ranks 4 0 '^accuracy +converged' krylov spd.mtx --rhs b.txt --out x.mtx --tol 1e-12 --precond $precond
   tail -n 3 x.mtx | awk '{ if (($1 - NR) ^ 2 > 1e-18) wrong = 1 } END { exit NR != 3 || wrong }' ||

@@ -10,6 +10,9 @@ ranks 2 - '^tristar: plot: runs on one process, but 2 were started' plot tree ge
 ranks 2 0 '^StarPU' env
 [ "$(grep -c '^StarPU ' output.txt)" -eq 1 ] || fail "env on two processes: $(cat output.txt)"
 
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 4\n2 1 1\n2 2 3\n3 2 -1\n3 3 5\n' >spd.mtx
+ranks 4 0 '^ +[1-3] of 4 processes have no part of the factor$' solve spd.mtx --layout 4x1x1
+
 # ---- Results, and the same bits when repeated
 for layout in 2x1x1 1x2x1 1x1x2; do
   for algo in replicated levelwise; do

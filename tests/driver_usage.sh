@@ -37,6 +37,7 @@ expect 0 '^s2d9pt .*2D Poisson' gen --list
 for launcher in OMPI_COMM_WORLD_SIZE:OMPI_COMM_WORLD_RANK PMI_SIZE:PMI_RANK MV2_COMM_WORLD_SIZE:MV2_COMM_WORLD_RANK \
   SLURM_STEP_NUM_TASKS:SLURM_PROCID JSM_NAMESPACE_SIZE:JSM_NAMESPACE_RANK FLUX_JOB_SIZE:FLUX_TASK_RANK; do
   for rank in 0 1; do
+    [ $rank = 0 ] || [[ $launcher == SLURM* ]] || continue # it waits for rank 0
     env "${launcher%:*}=2" "${launcher#*:}=$rank" "$tristar" gen s2d9pt 5 --out ranks.mtx >output.txt 2>&1
     [ $? -eq 2 ] || fail "gen on rank $rank of 2, $launcher: another exit status than 2"
     [ ! -e ranks.mtx ] || fail "gen on rank $rank of 2, $launcher, has written a file"
@@ -85,6 +86,10 @@ expect 2 '--in-flight 0: not between 1 and' solve gen:s2d9pt:5 --in-flight 0
 expect 2 '--in-flight 4 needs --repeat' solve gen:s2d9pt:5 --in-flight 4 --repeat 3
 expect 2 '--refine -1: not between 0 and' solve gen:s2d9pt:5 --refine -1
 expect 2 '--tolerance 1e-6x: not a number' solve gen:s2d9pt:5 --tolerance 1e-6x
+expect 2 '--tolerance inf: not finite' solve gen:s2d9pt:5 --tolerance inf
+expect 2 '--tol 1e999: not finite' krylov gen:s2d9pt:5 --tol 1e999
+expect 2 'an empty word, where a name is expected' solve ''
+expect 2 'an empty word, where a name is expected' bench gen:s2d9pt:5 ''
 expect 2 '--tolerance nan: not a number' solve gen:s2d9pt:5 --tolerance nan
 expect 2 '--method qr: not one of auto\|llt\|lu\|ldlt' solve gen:s2d9pt:5 --method qr
 expect 2 '--precision x: not one of s\|d\|c\|z\|sd\|cz' info gen:s2d9pt:5 --precision x
