@@ -110,6 +110,12 @@ static tristar_status judge_condition(const tsi_system *system, const tristar_fa
   const double reciprocal = factor->stats.reciprocal_condition;
   if (!factor->stats.singular) return TRISTAR_OK;
   describe_pivots(factor, sizeof pivots, pivots);
+  if (factor->analysis->options.singular == TRISTAR_SINGULAR_REFUSE && reciprocal <= 0)
+    TSI_FAIL(
+        system->env, TRISTAR_ERR_SINGULAR,
+        "not even refined solves are accurate%s: the matrix is singular to working precision, or, if the "
+        "matching of the analysis was found for other values, these need an analysis of their own",
+        pivots);
   if (factor->analysis->options.singular == TRISTAR_SINGULAR_REFUSE)
     TSI_FAIL(system->env, TRISTAR_ERR_SINGULAR,
              "the matrix is singular to working precision: estimated reciprocal condition %.1e%s", reciprocal,
@@ -148,6 +154,8 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   TSI_TRY(try_solve(system, &(tristar_refine_options){.max_steps = 0}, &plain));
   stats->solve_error = plain.backward_error;
   stats->judged = 1;
+  if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
+    TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
   if (is_suspicious(factor)) {
     TSI_TRY(measure(system, factor, stats->solve_error));
     /* Factors of a matrix that is scaled badly may be worse than the matrix: refined solves decide. */
