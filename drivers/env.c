@@ -102,6 +102,14 @@ static void judge(warning_list *list, const tsi_settings *settings, const trista
          took, better);
   if (asked != NULL && asked[strspn(asked, "0")] == '\0')
     warn(list, "STARPU_NCPU=%s: no CPU worker, so nothing can be solved with tasks", asked);
+  if (info->max_workers > 0 && info->cores > info->max_workers)
+    warn(list,
+         "this process may run on %s, but this StarPU was compiled for %d CPU workers at most: tools/starpu "
+         "builds one without this limit",
+         tsi_text_many(info->cores, "core"), info->max_workers);
+  const char *scheduler = getenv("STARPU_SCHED");
+  if (scheduler != NULL && strcmp(scheduler, "modular-heteroprio-heft") == 0 && info->version[1] == 3)
+    warn(list, "STARPU_SCHED=%s: with StarPU 1.3 its tasks may never end", scheduler);
   if (info->cores > 0 && info->cpu_workers > info->cores)
     warn(list, "%d CPU workers, but this process may run on %s: they take turns", info->cpu_workers,
          tsi_text_many(info->cores, "core"));
@@ -185,6 +193,7 @@ static void add_starpu(cJSON *object, tristar_t *ts, const tristar_starpu_info *
   cJSON_AddStringToObject(object, "starpu_version", text);
   cJSON_AddStringToObject(object, "scheduler", info->scheduler);
   cJSON_AddNumberToObject(object, "cpu_workers", info->cpu_workers);
+  cJSON_AddNumberToObject(object, "starpu_max_workers", info->max_workers);
   cJSON_AddNumberToObject(object, "cores", info->cores);
   cJSON_AddNumberToObject(object, "bound_cores", info->bound_cores);
   cJSON_AddBoolToObject(object, "idle_sleep", info->idle_sleep);

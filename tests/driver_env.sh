@@ -32,6 +32,35 @@ for variable in $(grep -oE '"TRISTAR_[A-Z]+"' "$(dirname "$0")/../runtime/base/v
 TRISTAR_IDLE=poll STARPU_SCHED=prio TRISTAR_CHECK='' expect 0 '; scheduler prio; when idle they poll$' env
 row '^  TRISTAR_IDLE  += poll  '
 
+# ---- The affinity mask decides: no worker leaves it
+if command -v taskset >/dev/null && [ "$(nproc --all)" -ge 2 ]; then
+  for core in 0 1; do
+    (unset STARPU_NCPU
+      taskset -c $core "$tristar" env >output.txt 2>&1 || fail "taskset -c $core: env failed"
+      row '^  1 CPU worker on 1 core; '
+      row "^  worker 0: .*core $core$"
+      no_row '^  worker 1'
+      no_row 'take turns')
+  done
+  taskset -c 1 "$tristar" env >output.txt 2>&1 || fail "taskset and two workers: env failed"
+  row '^  2 CPU workers on 1 core; '
+  row '^  2 CPU workers, but this process may run on 1 core: they take turns$'
+fi
+
+# ---- More cores than StarPU was compiled for: on any machine, by a topology that hwloc makes up
+for cores in 16 64; do
+  (unset STARPU_NCPU HWLOC_COMPONENTS # which would take precedence
+    HWLOC_SYNTHETIC="pack:1 core:$cores pu:1" STARPU_WORKERS_NOBIND=1 "$tristar" env --json env.json >output.txt 2>&1 ||
+      fail "$cores cores: env failed"
+    most=$(value starpu_max_workers env.json)
+    [ "$(value cores env.json)" = $cores ] || fail "$cores cores, but env.json has $(value cores env.json)"
+    [ "$(value cpu_workers env.json)" = $((most < cores ? most : cores)) ] || fail "$cores cores, at most $most workers: $(value cpu_workers env.json)"
+    if [ "$most" -lt $cores ]; then
+      "$tristar" env >/dev/null # of the machine itself again
+      grep -q "may run on $cores cores, but this StarPU was compiled for $most CPU workers at most" env.json || fail "$cores cores: no warning"
+    fi)
+done
+
 # ---- Warnings and failures
 TRISTAR_IDEL=poll expect 0 '^  TRISTAR_IDEL is set, but TriStar has no such variable$' env
 row '^Warnings$'

@@ -104,9 +104,9 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 /* What tristar_create needs to know. Fill it with tristar_config_init first. */
 typedef struct tristar_config {
   int use_starpu;        /* 1: tasks on StarPU; 0: everything on the calling thread */
-  int workers;           /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores */
-  int first_core;        /* workers are bound to cores first_core, first_core + 1, .., if TriStar starts
-                            StarPU and STARPU_WORKERS_CPUID is not set; -1: as StarPU does it */
+  int workers;           /* CPU workers if TriStar starts StarPU; 0: STARPU_NCPU, or all cores of the mask */
+  int first_core;        /* workers are bound to cores first_core, first_core + 1, .. of the affinity mask, if
+                            TriStar starts StarPU and STARPU_WORKERS_CPUID is not set; -1: to all of the mask */
   int first_device;      /* GPUs of the node that StarPU gets workers for, if TriStar starts it and their
                             numbers are not in STARPU_WORKERS_CUDAID (_HIPID): from this one on; -1: all, or
                             STARPU_NCUDA (_NHIP) of them */
@@ -141,10 +141,11 @@ typedef struct tristar_starpu_info {
   double start_seconds;  /* that this context took to start it; about 0: it ran already */
   int workers;           /* of all kinds */
   int cpu_workers;       /* of them on CPU cores */
-  int cores;             /* that the calling thread may run on; 0: unknown */
+  int cores;             /* that the affinity mask of the calling thread has; 0: unknown */
   int bound_cores;       /* different ones that CPU workers are bound to; 0: they are not bound */
   int devices;           /* GPUs that plans can use, see tristar_place: a worker each */
   const char *driver;    /* static text: what reaches them, CUDA or HIP; "": this build has none */
+  int max_workers;       /* CPU workers that this StarPU can have at most, as it was compiled: Debian's 4 */
 } tristar_starpu_info;
 
 /* Creates a context. config may be NULL (defaults). A process may have any number of contexts, made and

@@ -2,22 +2,18 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "runtime/mpi/mailbox.h"
+#include "runtime/starpu/binding.h"
 #include "runtime/starpu/devices.h"
 #include "tristar_mpi.h"
 
-/* Has mpiexec, or somebody else, bound this process to a part of the node? */
-static bool is_bound(long cores) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < cores;
-}
-
-/* This process's number among those of its node, and how many they are. Collective. */
-static tristar_status count_neighbours(MPI_Comm comm, int *rank, int *ranks) {
+/* This process's number among those of its node, and how many they are; whether all of them may run on the
+ * same cores. Collective. */
+static tristar_status count_neighbours(MPI_Comm comm, int *rank, int *ranks, bool *alike) {
   tristar_status status = TRISTAR_OK;
   MPI_Comm node;
+  cpu_set_t mask, all, some;
   MPI_Errhandler handler;
   tsi_mpi_return_errors(comm, &handler);
   const int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -25,6 +21,11 @@ static tristar_status count_neighbours(MPI_Comm comm, int *rank, int *ranks) {
   TSI_TRY(TSI_MPI(NULL, "MPI_Comm_split_type", code));
   MPI_Comm_rank(node, rank);
   MPI_Comm_size(node, ranks);
+  CPU_ZERO(&mask);
+  (void)sched_getaffinity(0, sizeof mask, &mask);
+  MPI_Allreduce(&mask, &all, (int)sizeof mask, MPI_BYTE, MPI_BAND, node);
+  MPI_Allreduce(&mask, &some, (int)sizeof mask, MPI_BYTE, MPI_BOR, node);
+  *alike = CPU_EQUAL(&all, &some);
   MPI_Comm_free(&node);
 out:
   return status;
@@ -43,15 +44,17 @@ static void share_devices(int rank, int ranks, tristar_config *config) {
 tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config) {
   tristar_status status = TRISTAR_OK;
   int rank = 0, ranks = 1;
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  bool alike = true;
+  tsi_binding binding;
   if (config == NULL) return TSI_NULL(config);
   TSI_TRY(tsi_mpi_check(NULL, comm));
-  TSI_TRY(count_neighbours(comm, &rank, &ranks));
+  TSI_TRY(count_neighbours(comm, &rank, &ranks, &alike));
   share_devices(rank, ranks, config);
-  if (cores < 1 || is_bound(cores)) goto out;
-  const long share = cores / ranks > 0 ? cores / ranks : 1;
-  config->first_core = (int)(rank * share % cores);
-  if (config->workers == 0 && getenv("STARPU_NCPU") == NULL) config->workers = (int)share;
+  if (!alike) goto out; /* mpiexec, or somebody else, has given each its own cores */
+  TSI_TRY(tsi_binding_find(NULL, 0, NULL, &binding));
+  const int cores = binding.cores > 0 ? binding.cores : 1, share = cores / ranks > 0 ? cores / ranks : 1;
+  config->first_core = rank * share % cores;
+  if (config->workers == 0 && getenv("STARPU_NCPU") == NULL) config->workers = share;
 out:
   return tsi_answer(NULL, status);
 }

@@ -6,6 +6,7 @@
 #include <starpu.h>
 #include <unistd.h>
 
+#include "runtime/starpu/binding.h"
 #include "runtime/starpu/devices.h"
 #include "runtime/starpu/idle.h"
 #include "runtime/starpu/environment.h"
@@ -14,6 +15,7 @@ static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* guards these; held while StarPU starts and stops */
 static int users;
 static bool ours, sleeps;
+static int limit = STARPU_MAXCPUS; /* CPU workers that StarPU can have: as it was compiled, once it has run */
 static bool lost;
 
 /* In the child of a fork(), whose only thread this is: the workers are the parent's. Who held the lock was
@@ -36,13 +38,25 @@ bool tsi_starpu_is_lost(void) {
   return lost;
 }
 
-/* Workers on the cores that the context asks for; STARPU_WORKERS_CPUID has precedence. */
-static void bind_workers(const tsi_starpu_wishes *wishes, struct starpu_conf *conf) {
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  if (wishes->first_core < 0 || cores < 1 || getenv("STARPU_WORKERS_CPUID") != NULL) return;
+/* Workers on the cores that the affinity mask has, from that one on that the context asks for.
+ * STARPU_WORKERS_CPUID has precedence. *cores: of the mask. */
+static tristar_status bind_workers(const tsi_env *env, const tsi_starpu_wishes *wishes,
+                                   struct starpu_conf *conf, int *cores) {
+  tristar_status status = TRISTAR_OK;
+  unsigned unit[STARPU_NMAXWORKERS];
+  tsi_binding binding;
+  const bool chosen = getenv("STARPU_WORKERS_CPUID") != NULL || getenv("STARPU_WORKERS_COREID") != NULL;
+  const int first = wishes->first_core > 0 ? wishes->first_core : 0;
+  if (TSI_IS_SIMULATED) return TRISTAR_OK;
+  TSI_TRY(tsi_binding_find(env, STARPU_NMAXWORKERS, unit, &binding));
+  *cores = binding.cores;
+  if (binding.cores == 0 || chosen || (!binding.masked && wishes->first_core < 0)) return TRISTAR_OK;
+  const int units = binding.units < STARPU_NMAXWORKERS ? binding.units : STARPU_NMAXWORKERS;
   conf->use_explicit_workers_bindid = 1;
-  for (int w = 0; w < STARPU_NMAXWORKERS; w++)
-    conf->workers_bindid[w] = (unsigned)((wishes->first_core + w) % cores);
+  for (int w = 0; w < STARPU_NMAXWORKERS; w++) conf->workers_bindid[w] = unit[(first + w) % units];
+  if (conf->ncpus < 0 && getenv("STARPU_NCPU") == NULL && binding.masked) conf->ncpus = binding.cores;
+out:
+  return status;
 }
 
 static tristar_status check_scheduler(const tsi_env *env, const char *name) {
@@ -71,22 +85,45 @@ out:
   return status;
 }
 
-static tristar_status start(const tsi_env *env, const tsi_starpu_wishes *wishes) {
+/* StarPU was compiled for so many CPU workers at most (STARPU_MAXCPUS), and takes no more; who compiled it
+ * may not be who compiled this. wanted: workers asked for; 0: one for each core. */
+static void note_limit(tsi_env *env, int wanted, int cores) {
+  const int workers = (int)starpu_cpu_worker_get_count(), devices = (int)starpu_worker_get_count() - workers;
+  if (wanted <= 0) wanted = cores;
+  if (workers + devices < wanted)
+    limit = workers;
+  else if (limit < workers)
+    limit = workers;
+  if (workers + devices >= wanted || TSI_IS_SIMULATED) return;
+  tsi_log(env, TRISTAR_LOG_WARNING,
+          "this StarPU was compiled for %d CPU workers at most, but %d were wanted: tools/starpu builds one "
+          "without this limit",
+          limit, wanted);
+}
+
+static int workers_asked(const tsi_starpu_wishes *wishes) {
+  const char *given = getenv("STARPU_NCPU") != NULL ? getenv("STARPU_NCPU") : getenv("STARPU_NCPUS");
+  return given != NULL ? (int)strtol(given, NULL, 10) : wishes->workers;
+}
+
+static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
   tristar_status status = TRISTAR_OK;
   struct starpu_conf conf;
+  int cores = 0;
   TSI_TRY(tsi_starpu_check_environment(env));
   TSI_TRY(tsi_simulation_check(env));
   TSI_TRY(check_scheduler(env, wishes->scheduler));
   int code = starpu_conf_init(&conf);
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_conf_init gave %d (%s)", code, strerror(-code));
   if (wishes->workers > 0) conf.ncpus = wishes->workers;
-  bind_workers(wishes, &conf);
+  TSI_TRY(bind_workers(env, wishes, &conf, &cores));
   TSI_TRY(choose_devices(env, wishes, &conf));
   conf.sched_policy_name = *wishes->scheduler ? wishes->scheduler : "lws"; /* STARPU_SCHED has precedence */
   conf.catch_signals = 0;
   code = starpu_init(&conf);
   if (code == -ENODEV) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU found no device to run tasks on");
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
+  note_limit(env, workers_asked(wishes), cores);
 out:
   return status;
 }
@@ -174,6 +211,10 @@ bool tsi_starpu_runs(void) {
 
 bool tsi_starpu_inside_task(void) {
   return tsi_starpu_runs() && starpu_worker_get_id() >= 0;
+}
+
+int tsi_starpu_most_workers(void) {
+  return limit;
 }
 
 int tsi_starpu_cpu_workers(void) {

@@ -45,6 +45,9 @@ bool tsi_starpu_sleeps(void);
 /* StarPU runs, and its workers poll when they are idle: it is not ours, or they are not to sleep. */
 bool tsi_starpu_polls(void);
 
+/* CPU workers that StarPU can have at most: by its header until it has run, then as it was seen. */
+int tsi_starpu_most_workers(void);
+
 bool tsi_starpu_runs(void);
 /* The caller is a StarPU task, or a callback of one. */
 bool tsi_starpu_inside_task(void);

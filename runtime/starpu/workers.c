@@ -8,6 +8,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/threads.h"
+#include "runtime/starpu/binding.h"
 #include "runtime/starpu/blas.h"
 #include "runtime/starpu/devices.h"
 
@@ -38,10 +39,14 @@ void tsi_workers_finish(tsi_workers *workers) {
 int tsi_expected_cpu_workers(int asked) {
   const char *given = getenv("STARPU_NCPU");
   const long count = given != NULL ? strtol(given, NULL, 10) : 0;
+  const int most = tsi_starpu_most_workers();
   cpu_set_t cores;
-  if (count > 0 && count <= INT16_MAX) return (int)count;
-  if (asked > 0) return asked;
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  int workers = asked;
+  if (count > 0 && count <= INT16_MAX)
+    workers = (int)count;
+  else if (asked <= 0)
+    workers = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  return workers < most ? workers : most;
 }
 
 tristar_status tsi_workers_need(tsi_workers *workers, double *start_seconds) {
@@ -90,7 +95,7 @@ static int count_bound_cores(void) {
 
 tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *info) {
   tristar_status status = TRISTAR_OK;
-  cpu_set_t cores;
+  tsi_binding binding;
   *info = (tristar_starpu_info){.scheduler = "", .driver = tsi_devices.name ? tsi_devices.name : ""};
   starpu_get_version(&info->version[0], &info->version[1], &info->version[2]);
   TSI_TRY(tsi_workers_need(workers, NULL));
@@ -102,7 +107,9 @@ tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *i
   info->workers = tsi_starpu_workers();
   info->bound_cores = count_bound_cores();
   info->devices = tsi_devices_count(NULL);
-  info->cores = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
+  info->max_workers = tsi_starpu_most_workers();
+  TSI_TRY(tsi_binding_find(workers->env, 0, NULL, &binding));
+  info->cores = binding.cores;
 out:
   return status;
 }
