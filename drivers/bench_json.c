@@ -5,6 +5,7 @@
 
 #include "drivers/bench.h"
 #include "drivers/console.h"
+#include "drivers/files.h"
 #include "tristar.h"
 
 /* Only what is known. */
@@ -126,9 +127,9 @@ bool tsi_bench_put_json(const char *path, cJSON *object) {
   else if (strcmp(path, "-") == 0)
     puts(text); /* the program looks at errors of stdout when it ends */
   else {
-    FILE *file = fopen(path, "w");
-    ok = file != NULL && fprintf(file, "%s\n", text) > 0;
-    if (file != NULL && fclose(file) != 0) ok = false;
+    tsi_output_file output;
+    FILE *file = tsi_output_open(path, &output);
+    ok = tsi_output_close(file, &output, file != NULL && fprintf(file, "%s\n", text) > 0);
     if (!ok) tsi_console_error("cannot write %s: %s", path, strerror(errno));
   }
   cJSON_free(text);

@@ -45,11 +45,30 @@ int tsi_output_problem(const char *path) {
   return access(path, W_OK) == 0 ? 0 : errno; /* who reads a pipe would take its first end for the last */
 }
 
-FILE *tsi_output_open(const char *path) {
-  if (!tsi_file_is_standard(path)) return fopen(path, "w");
-  if (fflush(stdout) != 0) return NULL;
-  const int descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-  FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-  if (file == NULL && descriptor >= 0) close(descriptor);
-  return file;
+FILE *tsi_output_open(const char *path, tsi_output_file *output) {
+  int descriptor = -1, code = 0;
+  output->descriptor = -1;
+  if (!tsi_file_is_standard(path)) {
+    code = tsi_output_file_begin(output, path, &descriptor);
+  } else {
+    if (fflush(stdout) != 0) return NULL;
+    descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    code = descriptor < 0 ? errno : 0;
+  }
+  FILE *file = code == 0 ? fdopen(descriptor, "w") : NULL;
+  if (file != NULL) return file;
+  if (code == 0) code = errno;
+  if (descriptor >= 0) close(descriptor);
+  (void)tsi_output_file_end(output, false);
+  errno = code;
+  return NULL;
+}
+
+bool tsi_output_close(FILE *file, tsi_output_file *output, bool complete) {
+  if (file == NULL) return false;
+  if (ferror(file)) complete = false;
+  if (fclose(file) != 0) complete = false;
+  const int kept = errno, code = tsi_output_file_end(output, complete);
+  errno = code != 0 ? code : kept;
+  return complete && code == 0;
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "runtime/base/output_file.h"
+
 bool tsi_file_is_standard(const char *path); /* "-" */
 /* What messages call a file. */
 const char *tsi_input_name(const char *path);
@@ -15,8 +17,10 @@ const char *tsi_output_name(const char *path);
 
 /* Why a file cannot be written, as an errno; 0: it can. Changes no file, and leaves none behind. */
 int tsi_output_problem(const char *path);
-/* Opens an output, to be closed with fclose in any case; "-": standard output, which stays open. NULL: errno
- * says why. */
-FILE *tsi_output_open(const char *path);
+/* Opens an output; "-": standard output, which stays open. NULL: errno says why. */
+FILE *tsi_output_open(const char *path, tsi_output_file *output);
+/* Closes it, if it is not NULL. complete: all was written; only then a file takes the place of the one that
+ * was there. False: it is not there; errno says why, unless complete was false. */
+bool tsi_output_close(FILE *file, tsi_output_file *output, bool complete);
 
 #endif

@@ -190,12 +190,9 @@ void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
 }
 
 static bool write_text(tsi_session *s, const char *path, const char *text) {
-  FILE *file = tsi_output_open(path);
-  bool ok = file != NULL;
-  if (ok) {
-    ok = fprintf(file, "%s\n", text) > 0;
-    if (fclose(file) != 0) ok = false;
-  }
+  tsi_output_file output;
+  FILE *file = tsi_output_open(path, &output);
+  const bool ok = tsi_output_close(file, &output, file != NULL && fprintf(file, "%s\n", text) > 0);
   return ok ||
          tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", tsi_output_name(path), strerror(errno));
 }

@@ -60,9 +60,9 @@ static bool fail(tsi_picture *p, const char *why) {
 }
 
 bool tsi_picture_open(tsi_picture *p, const char *path, const char *title, double width, double height) {
-  *p = (tsi_picture){.path = path, .width = width, .height = height};
+  *p = (tsi_picture){.path = path, .width = width, .height = height, .output = {.descriptor = -1}};
   (void)find_format(path, &p->format);
-  p->file = is_converted(p->format) ? open_memstream(&p->svg, &p->length) : tsi_output_open(path);
+  p->file = is_converted(p->format) ? open_memstream(&p->svg, &p->length) : tsi_output_open(path, &p->output);
   if (p->file == NULL) return fail(p, strerror(errno));
   if (p->format == TSI_FORMAT_HTML) tsi_html_head(p->file, title);
   tsi_svg_head(p->file, width, height);
@@ -71,21 +71,17 @@ bool tsi_picture_open(tsi_picture *p, const char *path, const char *title, doubl
 
 /* Writes what p->file held in the format that was asked for. */
 static bool write_converted(const tsi_picture *p, char *why, size_t size) {
-  FILE *file = tsi_output_open(p->path);
-  bool ok = file != NULL && tsi_picture_convert(p, file, why, size);
-  if (file != NULL && !ok) {
-    fclose(file);
-    return false; /* the converter says why */
-  }
-  if (ok && ferror(file)) ok = false;
-  if (file != NULL && fclose(file) != 0) ok = false;
-  if (!ok) snprintf(why, size, "%s", strerror(errno));
+  tsi_output_file output;
+  FILE *file = tsi_output_open(p->path, &output);
+  const bool converted = file != NULL && tsi_picture_convert(p, file, why, size);
+  const bool ok = tsi_output_close(file, &output, converted);
+  if (file == NULL || (converted && !ok))
+    snprintf(why, size, "%s", strerror(errno)); /* else the converter says */
   return ok;
 }
 
 static bool finish(tsi_picture *p, char *why, size_t size) {
-  bool ok = !ferror(p->file);
-  if (fclose(p->file) != 0) ok = false;
+  const bool ok = tsi_output_close(p->file, &p->output, true);
   if (!ok) snprintf(why, size, "%s", strerror(errno));
   return ok && (!is_converted(p->format) || write_converted(p, why, size));
 }

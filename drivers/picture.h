@@ -14,6 +14,7 @@
 #define TSI_DRIVERS_PICTURE_H
 
 #include "drivers/axes.h"
+#include "drivers/files.h"
 #include "drivers/session.h"
 #include "drivers/svg.h"
 
@@ -23,7 +24,8 @@ typedef struct tsi_picture {
   tsi_session *s; /* whose matrix it shows; NULL: none */
   const char *path;
   FILE *file;
-  double width, height; /* pixels */
+  tsi_output_file output; /* what it becomes at the end */
+  double width, height;   /* pixels */
   tsi_format format;
   char *svg; /* .png, .pdf: what was written */
   size_t length;

@@ -46,6 +46,11 @@ int64_t tsi_precision_convert(const tsi_precision *from_type, const void *from, 
   return count;
 }
 
+bool tsi_precision_is_zero(const tsi_precision *type, const void *values, int64_t k) {
+  return get(type, values, k * type->width) == 0 &&
+         (type->width == 1 || get(type, values, k * type->width + 1) == 0);
+}
+
 bool tsi_precision_all_real(const tsi_precision *type, const void *values, int64_t count) {
   for (int64_t k = 0; k < count && type->width == 2; k++)
     if (get(type, values, 2 * k + 1) != 0) return false;

@@ -29,6 +29,8 @@ double tsi_precision_flops(const tsi_precision *precision);
 int64_t tsi_precision_convert(const tsi_precision *from_type, const void *from, const tsi_precision *to_type,
                               void *to, int64_t count);
 
+bool tsi_precision_is_zero(const tsi_precision *type, const void *values, int64_t k);
+
 /* Are the values real, be their type complex or not? */
 bool tsi_precision_all_real(const tsi_precision *type, const void *values, int64_t count);
 

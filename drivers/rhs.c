@@ -33,7 +33,9 @@ static bool read_file(tsi_session *s, tristar_dense *b) {
                           "%s: the right-hand side has %" PRId64 " rows, but the matrix has %" PRId64, name,
                           file.rows, s->view.rows);
   if (ok) ok = tsi_dense_make(s, file.rows, file.cols, b);
-  if (ok) ok = tsi_session_convert(s, name, file.scalar, file.values, file.rows * file.cols, b->values);
+  if (ok)
+    ok = tsi_session_convert(s, name, file.scalar, file.values, file.rows * file.cols, b->values) &&
+         tsi_session_keep_columns(s, name, file.scalar, file.values, file.rows, file.cols, b->values);
   tristar_dense_destroy(s->ts, &file);
   return ok;
 }

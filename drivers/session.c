@@ -2,6 +2,7 @@
 #include "drivers/session.h"
 
 #include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,53 @@ bool tsi_session_convert(tsi_session *s, const char *subject, tristar_scalar sca
                                               subject, (long long)fitting + 1, s->precision->text);
 }
 
+bool tsi_session_keep_columns(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
+                              int64_t rows, int64_t columns, const void *converted) {
+  const tsi_precision *from = tsi_precision_of(scalar);
+  for (int64_t c = 0; c < columns; c++) {
+    bool lost = false, kept = false;
+    for (int64_t k = c * rows; k < (c + 1) * rows && !kept; k++) {
+      kept = !tsi_precision_is_zero(s->precision, converted, k);
+      lost = lost || !tsi_precision_is_zero(from, values, k);
+    }
+    if (lost && !kept)
+      return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                              "%s: the values of column %" PRId64
+                              " are too small for the precision, which is %s",
+                              subject, c + 1, s->precision->text);
+  }
+  return true;
+}
+
+/* Does a row or a column of the matrix lose all of its entries to a precision whose numbers do not go so far
+ * down? Then it would be called singular. */
+static bool keep_lines(tsi_session *s, const void *given) {
+  enum { GIVEN = 1, KEPT = 2 };
+  const tsi_precision *from = tsi_precision_of(s->view.scalar);
+  const int64_t *ptr = s->view.ptr, rows = s->view.rows, columns = s->view.cols;
+  const int32_t *index = s->view.index;
+  unsigned char *line = calloc((size_t)(rows + columns) + 1, 1);
+  int64_t lost = 0;
+  if (line == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory", s->name);
+  for (int64_t j = 0; j < columns; j++)
+    for (int64_t k = ptr[j]; k < ptr[j + 1]; k++) {
+      const int what = (tsi_precision_is_zero(from, given, k) ? 0 : GIVEN) |
+                       (tsi_precision_is_zero(s->precision, s->values, k) ? 0 : KEPT);
+      line[index[k]] |= (unsigned char)what;
+      line[rows + j] |= (unsigned char)what;
+      if (s->view.symmetry == TRISTAR_GENERAL) continue;
+      line[j] |= (unsigned char)what;
+      line[rows + index[k]] |= (unsigned char)what;
+    }
+  while (lost < rows + columns && line[lost] != GIVEN) lost++;
+  free(line);
+  if (lost == rows + columns) return true;
+  return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                          "%s: the values of %s %" PRId64 " are too small for the precision, which is %s",
+                          s->name, lost < rows ? "row" : "column", (lost < rows ? lost : lost - rows) + 1,
+                          s->precision->text);
+}
+
 /* Brings the values to --precision. */
 static bool take_precision(tsi_session *s) {
   const tristar_scalar held = s->view.scalar;
@@ -130,7 +178,9 @@ static bool take_precision(tsi_session *s) {
     s->values = calloc(entries > 0 ? (size_t)entries : 1, s->precision->bytes);
     if (s->values == NULL)
       return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for converted values", s->name);
-    if (!tsi_session_convert(s, s->name, held, s->view.values, entries, s->values)) return false;
+    if (!tsi_session_convert(s, s->name, held, s->view.values, entries, s->values) ||
+        !keep_lines(s, s->view.values))
+      return false;
     s->view.values = s->values;
     s->view.scalar = s->precision->scalar;
   }

@@ -46,6 +46,9 @@ bool tsi_session_read(tsi_session *s);
  * from. Fails if imaginary parts would be lost or a value is too large. */
 bool tsi_session_convert(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
                          int64_t count, void *converted);
+/* Fails where the conversion has made zeros of all values of a column that has others. */
+bool tsi_session_keep_columns(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
+                              int64_t rows, int64_t columns, const void *converted);
 /* What the order of elimination is called in text: "METIS". */
 const char *tsi_session_ordering(const tsi_session *s);
 /* How it is analyzed, but for a variant. */

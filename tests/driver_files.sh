@@ -21,6 +21,26 @@ alone() { cmp -s "$1" stdout.txt || fail "standard output is not $1 alone"; }
 # out ARGUMENT...: runs the program; its standard output goes to stdout.txt.
 out() { "$tristar" "$@" >stdout.txt 2>stderr.txt || { fail "tristar $*"; cat stderr.txt >&2; }; }
 
+# ---- An output takes its place when it is complete
+echo precious >g.mtx
+"$tristar" gen poisson3d7 130 --out g.mtx >/dev/null 2>&1 &
+sleep 0.2
+kill -TERM $! && wait $!
+[ "$(cat g.mtx)" = precious ] || fail "gen --out was interrupted, and has destroyed the file that was there"
+[ "$(echo g.mtx*)" = g.mtx ] || fail "gen --out was interrupted, and has left $(echo g.mtx*)"
+chmod 640 g.mtx
+ln -s g.mtx link.mtx
+"$tristar" gen s2d9pt 3 --out link.mtx >/dev/null || fail "gen through a link"
+[ -L link.mtx ] && [ "$(stat -c %a g.mtx)" = 640 ] && [ "$(head -c 14 g.mtx)" = '%%MatrixMarket' ] || fail "a link, or permissions, are lost"
+mkfifo pipe.mtx
+cat pipe.mtx >piped.mtx &
+"$tristar" gen s2d9pt 3 --out pipe.mtx >/dev/null || fail "gen into a pipe"
+wait $!
+[ -p pipe.mtx ] && cmp -s piped.mtx g.mtx || fail "gen into a pipe: another file"
+rm -f g.mtx link.mtx pipe.mtx piped.mtx
+printf '%%%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 3\n1 1 2\n1 2 1\n2 2 18446744073709551615\n' >unsigned.mtx
+expect 0 '^accuracy' solve unsigned.mtx --method lu
+
 # ---- Standard input
 "$tristar" gen s2d9pt 9 --out a.mtx >/dev/null
 gzip -k a.mtx
@@ -29,7 +49,7 @@ gzip -c a.rua >packed.rua
 for file in a.mtx a.mtx.gz a.rua packed.rua; do
   piped $file 0 '^matrix    standard input$' solve -
   row '^accuracy '
-  piped $file 0 '^predicted ' info -
+  piped $file 0 '^predicted |nothing is factored' info -
   piped $file 0 '^picture.svg: written' plot tree - --out picture.svg
   "$tristar" solve - <$file >output.txt || fail "solve - <$file"
 done

@@ -203,6 +203,19 @@ for precision in s c; do
   expect 1 '^tristar: large.mtx: stored value 1 .*too large for the precision' solve large.mtx --precision $precision
 done
 expect 0 '^accuracy' solve large.mtx --precision z
+# ---- Values that vanish in single precision: no singular matrix, and no solution of zeros
+matrix tiny.mtx 'coordinate real symmetric' '2 2 3' '1 1 1e-60' '2 1 1e-61' '2 2 2e-60'
+matrix tiny_row.mtx 'coordinate real general' '2 2 3' '1 1 1' '1 2 1' '2 2 1e-60'
+matrix harmless.mtx 'coordinate real general' '2 2 3' '1 1 1' '1 2 1e-60' '2 2 1'
+matrix tiny_b.mtx 'array real general' '2 1' '1e-60' '2e-60'
+for precision in s c; do
+  expect 1 '^tristar: tiny.mtx: the values of row 1 are too small for the precision' solve tiny.mtx --precision $precision
+  expect 1 '^tristar: tiny_row.mtx: the values of row 2 are too small for the precision' solve tiny_row.mtx --precision $precision
+  expect 1 '^tristar: tiny.mtx: the values of row 1 are too small' krylov tiny.mtx --precision $precision
+  expect 1 '^tristar: tiny_b.mtx: the values of column 1 are too small for the precision' solve harmless.mtx --rhs tiny_b.mtx --precision $precision
+  expect 0 '.' solve harmless.mtx --precision $precision
+done
+expect 0 '^accuracy .*converged' solve tiny.mtx --precision sd
 expect 0 ' 4 entries, complex double, general,' solve complex.mtx
 expect 0 ' complex double, hermitian;' solve hermitian.mtx
 expect 0 '^analysis  Cholesky' solve hermitian.mtx --precision c

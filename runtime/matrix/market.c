@@ -17,10 +17,13 @@ typedef struct word_value {
 } word_value;
 
 static const word_value shapes[] = {{"coordinate", 0}, {"array", 1}, {NULL, 0}};
-static const word_value fields[] = {
-    {"real", TSI_FIELD_REAL},       {"double", TSI_FIELD_REAL}, /* not in the standard, but in use */
-    {"integer", TSI_FIELD_INTEGER}, {"complex", TSI_FIELD_COMPLEX},
-    {"pattern", TSI_FIELD_PATTERN}, {NULL, 0}};
+static const word_value fields[] = {{"real", TSI_FIELD_REAL},
+                                    {"double", TSI_FIELD_REAL}, /* not in the standard, but in use */
+                                    {"integer", TSI_FIELD_INTEGER},
+                                    {"unsigned-integer", TSI_FIELD_INTEGER},
+                                    {"complex", TSI_FIELD_COMPLEX},
+                                    {"pattern", TSI_FIELD_PATTERN},
+                                    {NULL, 0}};
 static const word_value symmetries[] = {{"general", TRISTAR_GENERAL},
                                         {"symmetric", TRISTAR_SYMMETRIC},
                                         {"skew-symmetric", TRISTAR_SKEW_SYMMETRIC},

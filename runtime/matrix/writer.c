@@ -19,18 +19,28 @@ static gzFile open_standard_output(void) {
   return file;
 }
 
+static gzFile open_beside(tsi_output_file *output, const char *path, bool compressed) {
+  int descriptor;
+  const int code = tsi_output_file_begin(output, path, &descriptor);
+  gzFile file = code == 0 ? gzdopen(descriptor, compressed ? "wb6" : "wbT") : NULL; /* T: no gzip */
+  if (code == 0 && file == NULL) close(descriptor);
+  if (file == NULL) (void)tsi_output_file_end(output, false);
+  if (code != 0) errno = code;
+  return file;
+}
+
 tristar_status tsi_writer_open(tsi_writer *writer, tsi_env *env, const char *path) {
   tristar_status status = TRISTAR_OK;
   size_t length = strlen(path);
   bool standard = strcmp(path, "-") == 0;
   bool compressed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
   memset(writer, 0, sizeof *writer);
+  writer->output.descriptor = -1;
   writer->env = env;
   writer->path = standard ? "standard output" : path + (length > PATH_SHOWN ? length - PATH_SHOWN : 0);
   TSI_TRY(TSI_ALLOC(env, writer->buffer, BUFFER_SIZE));
   errno = 0;
-  writer->file =
-      standard ? open_standard_output() : gzopen(path, compressed ? "wb6" : "wbT"); /* T: no gzip */
+  writer->file = standard ? open_standard_output() : open_beside(&writer->output, path, compressed);
   if (writer->file == NULL)
     TSI_FAIL(env, TRISTAR_ERR_IO, "cannot write %s: %s", writer->path,
              errno != 0 ? strerror(errno) : "no memory for zlib");
@@ -80,6 +90,8 @@ tristar_status tsi_writer_close(tsi_writer *writer, tristar_status status) {
     errno = 0;
     if (gzclose_w(writer->file) != Z_OK) note_failure(writer);
     writer->file = NULL;
+    errno = tsi_output_file_end(&writer->output, status == TRISTAR_OK && !writer->failed);
+    if (errno != 0) note_failure(writer);
   }
   TSI_FREE(writer->env, writer->buffer);
   if (status != TRISTAR_OK || !writer->failed) return status;

@@ -1,16 +1,19 @@
 /* Text into a file, plain or gzip-compressed, or to standard output, through one buffer.
  *
- * Errors are remembered: the functions that write say nothing, and tsi_writer_close gives the first one. */
+ * A file that is there is replaced at the end, if all went well (output_file.h). Errors are remembered: the
+ * functions that write say nothing, and tsi_writer_close gives the first one. */
 #ifndef TSI_MATRIX_WRITER_H
 #define TSI_MATRIX_WRITER_H
 
 #include <zlib.h>
 
 #include "runtime/base/env.h"
+#include "runtime/base/output_file.h"
 
 typedef struct tsi_writer {
   tsi_env *env;
   gzFile file;
+  tsi_output_file output; /* takes the place of the old one at the end */
   const char *path;
   char *buffer;
   size_t used;
