@@ -282,6 +282,47 @@ static void check_diagonals(tristar_t *ts) {
   tristar_analysis_destroy(&an);
 }
 
+/* An assembly rounds to the size of the diagonal, whatever is left off it: mirror images that differ by so
+ * much are alike, and by more are not, in any units of the unknowns. */
+static void check_rounding(tristar_t *ts, const typed *t, double unit) {
+  const double eps = 2 * t->roundoff;
+  const int32_t ptr[] = {0, 2, 4}, index[] = {0, 1, 0, 1};
+  for (int beyond = 0; beyond < 2; beyond++) {
+    const number small = 100 * eps * unit, gap = (beyond ? 200 : 4) * eps * unit;
+    const number given[] = {1, small, small + gap, 4 * unit * unit};
+    number values[4], b[2], x[2];
+    tristar_refine_result result;
+    for (int k = 0; k < 4; k++) put(t, values, k, given[k]);
+    for (int i = 0; i < 2; i++) put(t, b, i, given[2 * i] + given[2 * i + 1]);
+    const tristar_view view = {.format = TRISTAR_CSR,
+                               .symmetry = TRISTAR_GENERAL,
+                               .scalar = t->scalar,
+                               .rows = 2,
+                               .cols = 2,
+                               .ptr = ptr,
+                               .index = index,
+                               .values = values,
+                               .ptr_bits = 32,
+                               .index_bits = 32};
+    tristar_analysis_t *an;
+    tristar_factor_t *factor;
+    tristar_plan_t *plan;
+    CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
+    CHECK_OK(tristar_factor(an, values, &factor));
+    CHECK_MSG(method_of(factor) == (beyond ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LLT),
+              "type %c, unit %g, gap %g", (char)t->scalar, unit, creal(gap));
+    CHECK_OK(tristar_plan(factor, NULL, &plan));
+    CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, b, 2, x, 2, NULL,
+                                   &result)); /* by the matrix as it is given */
+    for (int i = 0; i < 2; i++)
+      CHECK_MSG(cabs(get(t, x, i) - 1) <= 1000 * eps, "type %c, unit %g, x[%d] = %.17g", (char)t->scalar,
+                unit, i, creal(get(t, x, i)));
+    tristar_plan_destroy(&plan);
+    tristar_factor_destroy(&factor);
+    tristar_analysis_destroy(&an);
+  }
+}
+
 static void check_all(tristar_t *ts) {
   const typed *types[] = {&typed_single, &typed_double, &typed_complex_single, &typed_complex_double};
   for (int k = 0; k < 4; k++) {
@@ -291,6 +332,8 @@ static void check_all(tristar_t *ts) {
     }
     check_repeated(ts, types[k]);
     check_both_triangles(ts, types[k]);
+    check_rounding(ts, types[k], 1);
+    check_rounding(ts, types[k], 1024);
   }
   check_diagonals(ts);
 }

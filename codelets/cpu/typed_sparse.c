@@ -153,6 +153,27 @@ static bool alike(tsi_scalar x, tsi_scalar y, double same) {
   return magnitude(x - y) <= same / 2 * (double)EPSILON * (magnitude(x) + magnitude(y));
 }
 
+/* Of entries (i,j) and (j,i): weight is sqrt(|a_ii|) sqrt(|a_jj|). Sums that cancel leave rounding errors of
+ * this size, whatever is left. */
+static bool nearly_alike(tsi_scalar x, tsi_scalar y, double same, double weight) {
+  return same > 0 && magnitude(x - y) <= same * (double)EPSILON * weight;
+}
+
+/* sqrt(|a_ii|) of a matrix whose lines ascend; 0: there is no such entry. */
+static double root_of_diagonal(const tsi_sparse *a, tsi_index i) {
+  const tsi_scalar *values = a->values;
+  tsi_count low = a->ptr[i], high = a->ptr[i + 1];
+  while (low < high) {
+    const tsi_count middle = low + (high - low) / 2;
+    if (a->index[middle] == i) return sqrt(size_in_range(values[middle]));
+    if (a->index[middle] < i)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return 0;
+}
+
 /* Line by line, and in each line from the diagonal on: the images of its entries are what comes next in
  * theirs. */
 static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, tsi_count *next) {
@@ -173,16 +194,21 @@ static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, ts
         if (values[p] != 0) return p;
         continue;
       }
-      const tsi_scalar other = values[(*image)++];
-      if (!alike(values[p], adjoint ? tsi_conj(other) : other, same)) return p;
+      const tsi_scalar next_value = values[(*image)++], other = adjoint ? tsi_conj(next_value) : next_value;
+      if (!alike(values[p], other, same) &&
+          !nearly_alike(values[p], other, same, i == j ? 0 : root_of_diagonal(a, i) * root_of_diagonal(a, j)))
+        return p;
     }
   return a->ptr[a->n];
 }
 
-static tsi_count first_apart(tsi_count count, const void *av, const void *bv, bool adjoint) {
+static tsi_count first_apart(tsi_count count, const void *av, const void *bv, const double *weight,
+                             bool adjoint) {
   const tsi_scalar *a = av, *b = bv;
-  for (tsi_count k = 0; k < count; k++)
-    if (!alike(a[k], adjoint ? tsi_conj(b[k]) : b[k], TSI_SAME)) return k;
+  for (tsi_count k = 0; k < count; k++) {
+    const tsi_scalar other = adjoint ? tsi_conj(b[k]) : b[k];
+    if (!alike(a[k], other, TSI_SAME) && !nearly_alike(a[k], other, TSI_SAME, weight[k])) return k;
+  }
   return count;
 }
 

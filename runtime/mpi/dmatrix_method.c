@@ -100,6 +100,7 @@ typedef struct mirrors {
   tsi_route route;
   tsi_dplace *given, *taken;
   char *given_value, *taken_value, *own; /* own: the mirror image here of what was taken, or zero */
+  double *given_root, *weight; /* sqrt(|a_ii|) of the row of what is given; of both rows of what was taken */
 } mirrors;
 
 static bool is_here(const tristar_dmatrix_t *d, tsi_index column) {
@@ -118,33 +119,6 @@ out:
   return status;
 }
 
-/* Local: what goes where, by the rank that has the column. */
-static tristar_status list_given(mirrors *m) {
-  tristar_status status = TRISTAR_OK;
-  const tristar_dmatrix_t *d = m->d;
-  const tsi_rows_matrix *rows = d->whole;
-  const int ranks = tsi_transport_size(d->transport);
-  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
-  tsi_count *next = NULL;
-  TSI_TRY(tsi_route_begin(&d->ts->env, d->transport, &m->route));
-  TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, next, ranks + 1));
-  for (tsi_count e = 0; e < rows->ptr[d->n]; e++)
-    if (!is_here(d, d->column[e])) m->route.goes[tsi_dmatrix_owner(d, d->column[e]) + 1]++;
-  for (int r = 0; r < ranks; r++) next[r + 1] = next[r] + m->route.goes[r + 1];
-  TSI_TRY(allocate_list(d, next[ranks], &m->given, &m->given_value));
-  for (tsi_index i = 0; i < d->n; i++)
-    for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
-      if (is_here(d, d->column[e])) continue;
-      const tsi_count at = next[tsi_dmatrix_owner(d, d->column[e])]++;
-      m->given[at] = (tsi_dplace){d->column[e], first + i};
-      memcpy(m->given_value + (size_t)at * d->bytes, (const char *)rows->values + (size_t)e * d->bytes,
-             d->bytes);
-    }
-out:
-  TSI_FREE(&d->ts->env, next);
-  return status;
-}
-
 /* The entry of a row here; NULL: there is none. */
 static const char *find_entry(const tristar_dmatrix_t *d, const tsi_dplace *place) {
   const tsi_index row = place->row - (tsi_index)tsi_dmatrix_first(d);
@@ -160,12 +134,50 @@ static const char *find_entry(const tristar_dmatrix_t *d, const tsi_dplace *plac
   return NULL;
 }
 
+/* sqrt(|a_ii|) of a row here. */
+static double root_of_diagonal(const tristar_dmatrix_t *d, tsi_index row) {
+  const char *entry = find_entry(d, &(tsi_dplace){row, row});
+  double size = 0;
+  if (entry != NULL) d->sparse->part(1, entry, TSI_PART_MAGNITUDE, &size);
+  return sqrt(size);
+}
+
+/* Local: what goes where, by the rank that has the column. */
+static tristar_status list_given(mirrors *m) {
+  tristar_status status = TRISTAR_OK;
+  const tristar_dmatrix_t *d = m->d;
+  const tsi_rows_matrix *rows = d->whole;
+  const int ranks = tsi_transport_size(d->transport);
+  const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
+  tsi_count *next = NULL;
+  TSI_TRY(tsi_route_begin(&d->ts->env, d->transport, &m->route));
+  TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, next, ranks + 1));
+  for (tsi_count e = 0; e < rows->ptr[d->n]; e++)
+    if (!is_here(d, d->column[e])) m->route.goes[tsi_dmatrix_owner(d, d->column[e]) + 1]++;
+  for (int r = 0; r < ranks; r++) next[r + 1] = next[r] + m->route.goes[r + 1];
+  TSI_TRY(allocate_list(d, next[ranks], &m->given, &m->given_value));
+  TSI_TRY(TSI_ALLOC(&d->ts->env, m->given_root, next[ranks]));
+  for (tsi_index i = 0; i < d->n; i++)
+    for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
+      if (is_here(d, d->column[e])) continue;
+      const tsi_count at = next[tsi_dmatrix_owner(d, d->column[e])]++;
+      m->given[at] = (tsi_dplace){d->column[e], first + i};
+      memcpy(m->given_value + (size_t)at * d->bytes, (const char *)rows->values + (size_t)e * d->bytes,
+             d->bytes);
+      m->given_root[at] = root_of_diagonal(d, first + i);
+    }
+out:
+  TSI_FREE(&d->ts->env, next);
+  return status;
+}
+
 /* Local. */
 static tristar_status allocate_taken(mirrors *m) {
   tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = m->d;
   const tsi_count count = m->route.comes[tsi_transport_size(d->transport)];
   TSI_TRY(allocate_list(d, count, &m->taken, &m->taken_value));
+  TSI_TRY(TSI_ALLOC(&d->ts->env, m->weight, count));
   TSI_TRY(tsi_allocate_zero(&d->ts->env, (size_t)count, d->bytes, __func__, __FILE__, __LINE__,
                             (void **)&m->own));
 out:
@@ -205,9 +217,10 @@ static void look_there(const mirrors *m, int64_t pair[KINDS]) {
   for (tsi_count k = 0; k < count; k++) {
     const char *entry = find_entry(d, &m->taken[k]);
     if (entry) memcpy(m->own + (size_t)k * d->bytes, entry, d->bytes);
+    m->weight[k] = entry ? m->weight[k] * root_of_diagonal(d, m->taken[k].row) : 0;
   }
   for (int k = 0; k < KINDS; k++) {
-    const tsi_count at = d->sparse->first_apart(count, m->own, m->taken_value, k == HERMITIAN);
+    const tsi_count at = d->sparse->first_apart(count, m->own, m->taken_value, m->weight, k == HERMITIAN);
     if (at == count) continue;
     const int64_t found = pair_of(d, m->taken[at].row, m->taken[at].col);
     pair[k] = found < pair[k] ? found : pair[k];
@@ -225,6 +238,7 @@ static tristar_status find_unlike(const tristar_dmatrix_t *d, int64_t pair[KINDS
   TSI_TRY(tsi_transport_agree(d->transport, allocate_taken(&m)));
   TSI_TRY(tsi_route_pass(env, d->transport, &m.route, sizeof *m.given, m.given, m.taken));
   TSI_TRY(tsi_route_pass(env, d->transport, &m.route, d->bytes, m.given_value, m.taken_value));
+  TSI_TRY(tsi_route_pass(env, d->transport, &m.route, sizeof *m.weight, m.given_root, m.weight));
   look_there(&m, pair);
   TSI_TRY(TSI_MPI(
       env, "MPI_Allreduce",
@@ -236,6 +250,8 @@ out:
   TSI_FREE(env, m.given_value);
   TSI_FREE(env, m.taken_value);
   TSI_FREE(env, m.own);
+  TSI_FREE(env, m.given_root);
+  TSI_FREE(env, m.weight);
   return status;
 }
 
