@@ -26,7 +26,7 @@
  * The test is made before the first iteration and after each. At the end the call computes the true residual
  * of x. It confirms the convergence of a column if
  *
- *   || b - A x || <= max(100 * tolerance, 100 * absolute / || b ||, 1e4 * eps) * || b ||
+ *   || b - A x || <= max(100 * tolerance, 100 * absolute / || b ||, 1e3 * eps) * || b ||
  *
  * with the precision eps of the scalar type. Otherwise the method is started again from x with a smaller
  * tolerance, as long as this at least halves the true residual. A column whose true residual stays larger has

@@ -20,7 +20,7 @@
 /* A true residual this many times the tolerance contradicts a run that has converged by its recurrences. */
 #define CONFIRM_TOLERANCE 100
 /* ... unless it is this many times the precision: rounding errors leave no less. */
-#define CONFIRM_PRECISION 1e4
+#define CONFIRM_PRECISION 1e3
 #define RESUMED_MOST 4    /* times that such a run is resumed */
 #define RESUMED_AIM 0.1   /* of what the true residual may be, by the new threshold */
 #define RESUMED_LEAST 0.5 /* of the true residual is to be gone each time */
@@ -76,6 +76,13 @@ static double confirmed(const tsi_krylov_run *run) {
   const tristar_krylov_options *options = &run->k->options;
   const double tolerance = fmax(options->tolerance, run->absolute / run->b_norm);
   return fmax(CONFIRM_TOLERANCE * tolerance, CONFIRM_PRECISION * run->k->sparse->epsilon);
+}
+
+/* The norm of the test is within the tolerance, though it may be above the tighter one of a resumed run. */
+static bool is_within_tolerance(const tsi_krylov_run *run) {
+  const tristar_krylov_result *result = &run->result;
+  const double most = fmax(run->k->options.tolerance * run->reference, run->absolute);
+  return result->residual * run->reference <= most;
 }
 
 /* The residual of x, computed anew, in any vector of the workspace. */
@@ -183,6 +190,11 @@ static tristar_status iterate_confirmed(tsi_krylov_run *run, int count, const bo
       const double before = result->true_residual, most = confirmed(&run[c]);
       TSI_TRY(find_true_residual(&run[c]));
       const double truth = result->true_residual;
+      if (round > 0 && result->reason != TRISTAR_REASON_CANCELLED && truth <= most &&
+          is_within_tolerance(&run[c])) {
+        result->reason = TRISTAR_REASON_CONVERGED;
+        result->converged = 1;
+      }
       const bool claimed = result->reason == TRISTAR_REASON_CONVERGED;
       if (round == 0 && !claimed) continue;
       doubtful[c] = !(truth <= most) && claimed && round < RESUMED_MOST &&
