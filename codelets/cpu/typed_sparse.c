@@ -153,10 +153,14 @@ static bool alike(tsi_scalar x, tsi_scalar y, double same) {
   return magnitude(x - y) <= same / 2 * (double)EPSILON * (magnitude(x) + magnitude(y));
 }
 
-/* Of entries (i,j) and (j,i): weight is sqrt(|a_ii|) sqrt(|a_jj|). Sums that cancel leave rounding errors of
- * this size, whatever is left. */
-static bool nearly_alike(tsi_scalar x, tsi_scalar y, double same, double weight) {
-  return same > 0 && magnitude(x - y) <= same * (double)EPSILON * weight;
+/* Of entries (i,j) and (j,i), with the roots of |a_ii| and |a_jj|. Sums that cancel leave rounding errors of
+ * the size of the product of these, whatever is left. But beside a penalty, or between unknowns of very
+ * different units, such a difference would change the equation of the smaller one: what it may be there is
+ * bounded, too. */
+static bool nearly_alike(tsi_scalar x, tsi_scalar y, double same, double root_i, double root_j) {
+  const double least = root_i < root_j ? root_i : root_j, gap = magnitude(x - y);
+  return same > 0 && gap <= same * (double)EPSILON * root_i * root_j &&
+         gap <= pow((double)EPSILON, 0.75) * least * least;
 }
 
 /* sqrt(|a_ii|) of a matrix whose lines ascend; 0: there is no such entry. */
@@ -196,18 +200,18 @@ static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, ts
       }
       const tsi_scalar next_value = values[(*image)++], other = adjoint ? tsi_conj(next_value) : next_value;
       if (!alike(values[p], other, same) &&
-          !nearly_alike(values[p], other, same, i == j ? 0 : root_of_diagonal(a, i) * root_of_diagonal(a, j)))
+          (i == j || !nearly_alike(values[p], other, same, root_of_diagonal(a, i), root_of_diagonal(a, j))))
         return p;
     }
   return a->ptr[a->n];
 }
 
-static tsi_count first_apart(tsi_count count, const void *av, const void *bv, const double *weight,
-                             bool adjoint) {
+static tsi_count first_apart(tsi_count count, const void *av, const double *root_a, const void *bv,
+                             const double *root_b, bool adjoint) {
   const tsi_scalar *a = av, *b = bv;
   for (tsi_count k = 0; k < count; k++) {
     const tsi_scalar other = adjoint ? tsi_conj(b[k]) : b[k];
-    if (!alike(a[k], other, TSI_SAME) && !nearly_alike(a[k], other, TSI_SAME, weight[k])) return k;
+    if (!alike(a[k], other, TSI_SAME) && !nearly_alike(a[k], other, TSI_SAME, root_a[k], root_b[k])) return k;
   }
   return count;
 }

@@ -360,8 +360,9 @@ typedef struct tristar_analysis_s tristar_analysis_t;
 typedef enum tristar_method {
   TRISTAR_METHOD_AUTO, /* symmetric or Hermitian values: LLT with a positive diagonal, else LDLT; else LU. A
                           GENERAL matrix counts as symmetric if a_ij and a_ji differ by 16 units of roundoff
-                          of sqrt(|a_ii a_jj|), or of themselves, at most, as an assembly leaves them. One of
-                          each pair is factored; refinement takes the matrix as it is given */
+                          of sqrt(|a_ii a_jj|) (and eps^0.75 of a_ii and a_jj), or of themselves, at most, as
+                          an assembly leaves them. One of each pair is factored; refinement takes the matrix
+                          as it is given */
   TRISTAR_METHOD_LLT,  /* A = L L^T; complex Hermitian: A = L L^H */
   TRISTAR_METHOD_LU,   /* A = L U on the pattern of A + A^T */
   TRISTAR_METHOD_LDLT  /* A = L D L^T (real and complex symmetric), L D L^H (Hermitian); pivots of order 1 and

@@ -99,8 +99,8 @@ typedef struct mirrors {
   const tristar_dmatrix_t *d;
   tsi_route route;
   tsi_dplace *given, *taken;
-  char *given_value, *taken_value, *own; /* own: the mirror image here of what was taken, or zero */
-  double *given_root, *weight; /* sqrt(|a_ii|) of the row of what is given; of both rows of what was taken */
+  char *given_value, *taken_value, *own;      /* own: the mirror image here of what was taken, or zero */
+  double *given_root, *taken_root, *own_root; /* sqrt(|a_ii|) of the row of each */
 } mirrors;
 
 static bool is_here(const tristar_dmatrix_t *d, tsi_index column) {
@@ -177,7 +177,8 @@ static tristar_status allocate_taken(mirrors *m) {
   const tristar_dmatrix_t *d = m->d;
   const tsi_count count = m->route.comes[tsi_transport_size(d->transport)];
   TSI_TRY(allocate_list(d, count, &m->taken, &m->taken_value));
-  TSI_TRY(TSI_ALLOC(&d->ts->env, m->weight, count));
+  TSI_TRY(TSI_ALLOC(&d->ts->env, m->taken_root, count));
+  TSI_TRY(TSI_ALLOC_ZERO(&d->ts->env, m->own_root, count));
   TSI_TRY(tsi_allocate_zero(&d->ts->env, (size_t)count, d->bytes, __func__, __FILE__, __LINE__,
                             (void **)&m->own));
 out:
@@ -217,10 +218,11 @@ static void look_there(const mirrors *m, int64_t pair[KINDS]) {
   for (tsi_count k = 0; k < count; k++) {
     const char *entry = find_entry(d, &m->taken[k]);
     if (entry) memcpy(m->own + (size_t)k * d->bytes, entry, d->bytes);
-    m->weight[k] = entry ? m->weight[k] * root_of_diagonal(d, m->taken[k].row) : 0;
+    if (entry) m->own_root[k] = root_of_diagonal(d, m->taken[k].row);
   }
   for (int k = 0; k < KINDS; k++) {
-    const tsi_count at = d->sparse->first_apart(count, m->own, m->taken_value, m->weight, k == HERMITIAN);
+    const tsi_count at =
+        d->sparse->first_apart(count, m->own, m->own_root, m->taken_value, m->taken_root, k == HERMITIAN);
     if (at == count) continue;
     const int64_t found = pair_of(d, m->taken[at].row, m->taken[at].col);
     pair[k] = found < pair[k] ? found : pair[k];
@@ -238,7 +240,7 @@ static tristar_status find_unlike(const tristar_dmatrix_t *d, int64_t pair[KINDS
   TSI_TRY(tsi_transport_agree(d->transport, allocate_taken(&m)));
   TSI_TRY(tsi_route_pass(env, d->transport, &m.route, sizeof *m.given, m.given, m.taken));
   TSI_TRY(tsi_route_pass(env, d->transport, &m.route, d->bytes, m.given_value, m.taken_value));
-  TSI_TRY(tsi_route_pass(env, d->transport, &m.route, sizeof *m.weight, m.given_root, m.weight));
+  TSI_TRY(tsi_route_pass(env, d->transport, &m.route, sizeof *m.taken_root, m.given_root, m.taken_root));
   look_there(&m, pair);
   TSI_TRY(TSI_MPI(
       env, "MPI_Allreduce",
@@ -251,7 +253,8 @@ out:
   TSI_FREE(env, m.taken_value);
   TSI_FREE(env, m.own);
   TSI_FREE(env, m.given_root);
-  TSI_FREE(env, m.weight);
+  TSI_FREE(env, m.taken_root);
+  TSI_FREE(env, m.own_root);
   return status;
 }
 
