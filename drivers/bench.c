@@ -11,7 +11,7 @@
 #include "drivers/console.h"
 #include "drivers/picture.h"
 #include "drivers/session.h"
-#include "drivers/trisolve.h"
+#include "drivers/triangle.h"
 
 /* A session with a matrix, without StarPU. */
 static bool open_matrix(tsi_session *s, const tsi_settings *settings, const char *name) {

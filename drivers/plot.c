@@ -8,7 +8,7 @@
 #include "drivers/layout.h"
 #include "drivers/report.h"
 #include "drivers/tree.h"
-#include "drivers/trisolve.h"
+#include "drivers/triangle.h"
 
 static bool draw_tree(const tsi_plot *plot) {
   tsi_session *s = plot->s;
